@@ -1,0 +1,49 @@
+// A link carries packets between a lane and the world. Fault injection and capture are links that wrap a link.
+//
+// Not thread-safe: the lane's lock guards it. A link batches: send() may keep a packet until flush(), but takes the
+// payload's bytes from their fragments no later than the next flush(), which happens before the lock is released.
+#pragma once
+
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "base/time.h"
+#include "transport/ib/types.h"
+
+namespace softrnic::link {
+
+/// Receives what a link has read.
+class Receiver {
+ public:
+  /// A well-formed packet with a correct ICRC. Valid during the call.
+  virtual void packet(const ib::RxPacket& packet) = 0;
+  /// A packet that was dropped, and why. `qpn` is 0 when unknown.
+  virtual void dropped(const Reason& reason, ib::Counter counter, Qpn qpn) = 0;
+
+ protected:
+  ~Receiver() = default;
+};
+
+class Link {
+ public:
+  virtual ~Link() = default;
+
+  /// Queues a packet; may send what is queued. The TxPacket may be reused at once, the fragments' bytes may not
+  /// change before flush().
+  virtual void send(const ib::TxPacket& packet, TimePoint now) = 0;
+  /// Sends all that is queued.
+  virtual void flush(TimePoint now) = 0;
+  /// Reads at most one batch without waiting and hands it to `receiver`. Returns the number of packets read (dropped
+  /// ones included); 0 when nothing was there.
+  virtual std::size_t receive(Receiver& receiver, TimePoint now) = 0;
+
+  /// Becomes readable when receive() has work; -1 when there is no such fd.
+  virtual int readable_fd() const = 0;
+  /// When the link itself wants receive() or flush() to be called (delayed packets), or kNever.
+  virtual TimePoint deadline() const { return kNever; }
+
+  virtual bool join(const wire::Gid& group, std::uint32_t interface_index) = 0;
+  virtual bool leave(const wire::Gid& group, std::uint32_t interface_index) = 0;
+};
+
+}  // namespace softrnic::link

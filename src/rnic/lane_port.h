@@ -1,0 +1,55 @@
+// What a queue pair asks of the lane it lives on. The engine implements it, tests fake it.
+//
+// A lane has one lock. It guards every QP of the lane, their endpoints and the link below. Lock order:
+// lane → SRQ → CQ → completion channel. Nothing holds a CQ's or SRQ's lock while it takes a lane's.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <mutex>
+
+#include "base/expected.h"
+#include "base/reason.h"
+#include "transport/ib/endpoint.h"
+
+namespace softrnic::rnic {
+
+class CompletionQueue;
+class QueuePair;
+
+class LanePort {
+ public:
+  virtual std::mutex& mutex() = 0;
+
+  // ---- with the lock held
+
+  /// Gives the QP a number on this lane and lets packets reach it.
+  virtual Expected<Qpn, Failure> attach(QueuePair& qp) = 0;
+  /// The QP is going away: no packet, timer or scheduling reaches it afterwards.
+  virtual void detach(QueuePair& qp) = 0;
+  /// The QP's endpoint has something to send: sends it from this thread, as far as windows allow.
+  virtual void transmit(QueuePair& qp) = 0;
+  /// Keeps a completion until the packets of the present batch (ACKs above all) have left, then publishes it
+  /// with CompletionQueue::push(). Outside a batch it publishes at the end of the call that holds the lock.
+  virtual void deliver(CompletionQueue& cq, const ibv_wc& wc, bool solicited) = 0;
+  /// Completions of `qp` that wait in the present batch are dropped (destroy, RESET).
+  virtual void discard(QueuePair& qp) = 0;
+  virtual ib::PathWindow& window(const ib::AddressVector& path, Qpn remote) = 0;
+  virtual bool join(QueuePair& qp, const wire::Gid& group) = 0;
+  virtual bool leave(QueuePair& qp, const wire::Gid& group) = 0;
+  virtual void count(ib::Counter counter, std::uint64_t by) = 0;
+  virtual TimePoint now() = 0;
+
+  // ---- without the lock
+
+  /// Reads and handles what has come in, sends what is due, publishes completions. Returns at once when another
+  /// thread is at it. For poll_cq.
+  virtual void progress() = 0;
+  /// Takes and releases the lock, so that whoever was inside the lane before is out (dereg_mr).
+  virtual void quiesce() = 0;
+
+ protected:
+  ~LanePort() = default;
+};
+
+}  // namespace softrnic::rnic

@@ -1,0 +1,116 @@
+// One queue pair's transport: a state machine without I/O.
+//
+//   post()     work requests go in             ┐
+//   receive()  packets go in                   │  each may change what transmit() and deadline() say,
+//   expire()   time goes in                    │  and reports completions to the Host
+//   start_…(), drain(), flush()  states        ┘
+//   transmit() packets come out, one a call, until idle or blocked
+//   deadline() when expire() wants to be called
+//
+// Not thread-safe: the caller holds the lock of the lane. No call allocates memory except make_endpoint() and
+// start_responder() (the ring of read and atomic results).
+#pragma once
+
+#include <memory>
+
+#include "transport/ib/host.h"
+#include "transport/ib/path_window.h"
+#include "transport/ib/types.h"
+
+namespace softrnic::ib {
+
+/// Sizes fixed when the QP is created.
+struct Capacity {
+  std::uint32_t send_wqes = 1;
+  std::uint16_t send_sges = 1;
+  std::uint32_t inline_bytes = 0;
+};
+
+/// Answer of transmit().
+enum class Transmit : std::uint8_t {
+  packet,   ///< `out` holds a packet; call again
+  idle,     ///< nothing to send until something happens
+  blocked,  ///< wants to send, but the PathWindow is full; ask again when it has room
+};
+
+/// Links an endpoint into the queues of whoever schedules it. The transport never touches it.
+struct SchedulerHook {
+  void* next = nullptr;
+  void* previous = nullptr;
+  std::uint64_t timer = 0;
+  std::uint32_t flags = 0;
+};
+
+/// A place in the send queue that is being filled: a WQE and room for its SGEs or its inline bytes.
+struct SendSlot {
+  SendWqe* wqe = nullptr;  ///< nullptr: the send queue is full
+  std::span<Sge> sges;
+  MutableBytes inline_data;
+};
+
+class Endpoint {
+ public:
+  virtual ~Endpoint() = default;
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
+
+  // ---- commands: the states of IBTA 10.3.1 as far as the transport sees them
+
+  /// To RTR: packets are accepted from here on. `attributes` may be changed again by update().
+  virtual void start_responder(const Attributes& attributes) = 0;
+  /// To RTS: work requests posted are sent from here on.
+  virtual void start_requester(const Attributes& attributes) = 0;
+  /// Attributes that may change while running (access, min_rnr_timer, qkey, path, …).
+  virtual void update(const Attributes& attributes) = 0;
+  /// To SQD: finishes the work requests that have begun, starts no new one, then raises send_queue_drained.
+  virtual void drain() = 0;
+  /// SQD or SQE back to RTS.
+  virtual void resume() = 0;
+  /// To ERR: completes everything that is posted with Status::flushed (receives included: those taken from the Host
+  /// are completed here, those still queued are the Host's). ACKs and read responses that are owed still go out.
+  virtual void flush() = 0;
+  /// To RESET: forgets everything without completions.
+  virtual void reset() = 0;
+
+  // ---- posts
+
+  /// The next free place of the send queue. Fill it, then commit().
+  virtual SendSlot reserve() = 0;
+  virtual void commit() = 0;
+  /// Work requests that occupy the send queue.
+  virtual std::uint32_t outstanding_sends() const = 0;
+
+  // ---- packets and time
+
+  virtual void receive(const RxPacket& packet, TimePoint now) = 0;
+  virtual Transmit transmit(TxPacket& out, TimePoint now) = 0;
+  virtual TimePoint deadline() const = 0;  ///< kNever: none
+  virtual void expire(TimePoint now) = 0;
+
+  // ---- what other layers may see
+
+  virtual std::uint32_t send_psn() const = 0;      ///< PSN of the next new packet, 24 bits
+  virtual std::uint32_t receive_psn() const = 0;   ///< PSN expected next, 24 bits
+  virtual bool in_error() const = 0;               ///< put itself into the error state (RC, UC: ERR; UD: SQE)
+  virtual bool drained() const = 0;                ///< in SQD with nothing outstanding
+
+  /// The window of the path to the peer; set before start_requester(). Shared with other endpoints. UD endpoints
+  /// are given one for all destinations.
+  void set_window(PathWindow* window) { window_ = window; }
+  PathWindow* window() const { return window_; }
+
+  SchedulerHook hook;
+
+ protected:
+  Endpoint() = default;
+  PathWindow* window_ = nullptr;
+};
+
+std::unique_ptr<Endpoint> make_endpoint(QpType type, Qpn local, const Capacity& capacity, Host& host);
+
+/// 4.096 us · 2^code; code 0 never expires (kNever's distance is not a Duration: returns Duration::max()).
+Duration ack_timeout(std::uint8_t code);
+/// The delay an RNR timer code stands for (IBTA 9.7.5.2.8, table 45).
+Duration rnr_delay(std::uint8_t code);
+
+}  // namespace softrnic::ib

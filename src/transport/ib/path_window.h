@@ -1,0 +1,56 @@
+// How much may be under way to one receiver.
+//
+// UDP has no back-pressure: what the receiver's socket buffer cannot hold is lost. All QPs of a lane that send to the
+// same peer lane (destination GID, top byte of the QPN) therefore share one window. For acknowledged services (RC,
+// reads included) it counts bytes in flight: additive increase, halved on loss. For UC and UD it is a token bucket.
+// Pure: time is given.
+#pragma once
+
+#include <cstdint>
+
+#include "base/time.h"
+
+namespace softrnic::ib {
+
+class PathWindow {
+ public:
+  struct Limits {
+    std::uint32_t initial_bytes = 128 * 1024;
+    std::uint32_t minimum_bytes = 16 * 1024;
+    std::uint32_t maximum_bytes = 512 * 1024;
+    std::uint64_t unacked_bytes_per_second = 1'000'000'000;  ///< UC and UD
+    std::uint32_t unacked_burst_bytes = 96 * 1024;
+  };
+
+  PathWindow() : PathWindow(Limits{}) {}
+  explicit PathWindow(const Limits& limits);
+
+  /// Whether a packet of an acknowledged service may go now. One packet may always go when nothing is in flight.
+  bool has_room() const { return in_flight_ == 0 || in_flight_ < window_; }
+  std::uint32_t room() const { return in_flight_ >= window_ ? 0 : window_ - in_flight_; }
+
+  void sent(std::uint32_t bytes) { in_flight_ += bytes; }
+  /// `bytes` were acknowledged: they leave the window, and it may grow.
+  void acknowledged(std::uint32_t bytes);
+  /// `bytes` are given up (flush, go-back): they leave the window.
+  void forgotten(std::uint32_t bytes);
+  /// A loss was seen at `now`; halves the window at most once a round.
+  void lost(TimePoint now);
+
+  /// UC and UD: takes tokens for `bytes`, or says when to try again (the time point is after `now`).
+  TimePoint take_tokens(std::uint32_t bytes, TimePoint now);
+
+  std::uint32_t in_flight() const { return in_flight_; }
+  std::uint32_t window() const { return window_; }
+
+ private:
+  Limits limits_;
+  std::uint32_t window_;
+  std::uint32_t in_flight_ = 0;
+  std::uint32_t grown_ = 0;       ///< bytes acknowledged since the last increase
+  TimePoint last_cut_{};
+  std::int64_t tokens_ = 0;
+  TimePoint refilled_{};
+};
+
+}  // namespace softrnic::ib

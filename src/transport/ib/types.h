@@ -1,0 +1,172 @@
+// The vocabulary of the InfiniBand transport: work requests, completions, attributes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/bytes.h"
+#include "base/reason.h"
+#include "base/strong.h"
+#include "base/time.h"
+#include "wire/gid.h"
+#include "wire/headers.h"
+
+namespace softrnic::ib {
+
+enum class QpType : std::uint8_t { rc, uc, ud };
+
+/// Operations of a send queue. The order is that of enum ibv_wr_opcode, so that translation is a cast.
+enum class SendOp : std::uint8_t {
+  write, write_with_imm, send, send_with_imm, read, compare_swap, fetch_add, local_invalidate, bind_window,
+  send_with_invalidate,
+};
+
+/// How a work request ended. The order is that of enum ibv_wc_status.
+enum class Status : std::uint8_t {
+  success, local_length, local_qp_operation, local_eec, local_protection, flushed, window_bind, bad_response,
+  local_access, remote_invalid_request, remote_access, remote_operation, retry_exceeded, rnr_exceeded,
+};
+
+/// One scatter/gather element.
+struct Sge {
+  std::uint64_t address = 0;
+  std::uint32_t length = 0;
+  MemoryKey lkey;
+};
+
+/// Where packets go and come from: what an address handle resolves to.
+struct AddressVector {
+  wire::Gid source;
+  wire::Gid destination;
+  std::uint8_t source_gid_index = 0;
+  std::uint8_t traffic_class = 0;
+  std::uint8_t hop_limit = 64;
+  std::uint8_t service_level = 0;
+  std::uint32_t flow_label = 0;   ///< 0: the source port comes from the QPNs
+  std::uint16_t source_port = 0;  ///< UDP source port, chosen by the adapter when the vector is made
+};
+
+/// A send work request as it lies in the send queue. Its SGEs or inline bytes lie behind it in the ring.
+struct SendWqe {
+  std::uint64_t wr_id = 0;
+  SendOp op{};
+  bool signaled = false;
+  bool solicited = false;
+  bool fence = false;
+  bool is_inline = false;           ///< payload is in inline_data, not in sges
+  std::uint16_t sge_count = 0;
+  std::uint32_t length = 0;         ///< bytes of the message
+  std::uint32_t immediate = 0;      ///< host order; or the key to invalidate
+  std::uint64_t remote_address = 0;
+  MemoryKey rkey;
+  std::uint64_t compare = 0;        ///< compare_swap
+  std::uint64_t swap_or_add = 0;    ///< compare_swap, fetch_add
+  // UD
+  AddressVector address;            ///< copied at post time, as an AH may be destroyed early
+  Qpn remote_qpn;
+  std::uint32_t remote_qkey = 0;
+};
+
+/// A receive work request handed to the transport for one message. `sges` stays valid until the completion.
+struct RecvWqe {
+  std::uint64_t wr_id = 0;
+  std::span<const Sge> sges;
+  std::uint64_t length = 0;  ///< sum of the SGEs
+};
+
+/// A finished send.
+struct SendDone {
+  std::uint64_t wr_id = 0;
+  SendOp op{};
+  Status status{};
+  bool signaled = false;       ///< a failed or flushed one is always reported
+  std::uint32_t length = 0;    ///< bytes, for READ and atomics
+  Reason reason;               ///< of a failure
+};
+
+/// A finished receive.
+struct RecvDone {
+  std::uint64_t wr_id = 0;
+  Status status{};
+  bool is_write = false;        ///< WRITE_WITH_IMM
+  bool has_immediate = false;
+  bool has_invalidate = false;
+  bool has_grh = false;
+  bool solicited = false;
+  std::uint32_t immediate = 0;  ///< host order; or the invalidated key
+  std::uint32_t length = 0;     ///< bytes received; UD: GRH included
+  Qpn source;                   ///< UD: the sender
+  std::uint8_t service_level = 0;
+  Reason reason;
+};
+
+/// What befalls a QP besides completions (the affiliated asynchronous events of IBTA 11.6.3).
+enum class QpEvent : std::uint8_t {
+  communication_established,  ///< a packet came in RTR
+  fatal,                      ///< local trouble; the QP is in ERR
+  request_error,              ///< invalid request from the peer; the QP is in ERR
+  access_error,               ///< access violation by the peer; the QP is in ERR
+  send_queue_drained,
+  last_wqe_reached,
+};
+
+/// Accesses to memory, bit-compatible with enum ibv_access_flags.
+enum Access : std::uint32_t { kLocalWrite = 1, kRemoteWrite = 2, kRemoteRead = 4, kRemoteAtomic = 8 };
+
+/// Everything ibv_modify_qp sets that the transport acts on.
+struct Attributes {
+  Qpn local;
+  Qpn remote;
+  AddressVector path;
+  std::uint32_t path_mtu = 1024;          ///< bytes: 256, 512, 1024, 2048, 4096
+  std::uint32_t send_psn = 0;
+  std::uint32_t receive_psn = 0;
+  std::uint32_t qkey = 0;                 ///< UD
+  std::uint16_t pkey = wire::kDefaultPkey;
+  std::uint32_t access = 0;               ///< Access mask: qp_access_flags
+  std::uint8_t max_reads_out = 0;         ///< max_rd_atomic
+  std::uint8_t max_reads_in = 0;          ///< max_dest_rd_atomic
+  std::uint8_t timeout = 0;               ///< code 0–31: 4.096 us · 2^code; 0: never
+  std::uint8_t retry_count = 0;           ///< 0–7
+  std::uint8_t rnr_retry = 0;             ///< 0–7, 7: for ever
+  std::uint8_t min_rnr_timer = 0;         ///< code 0–31
+};
+
+/// A piece of payload in somebody's memory.
+struct Fragment {
+  const std::byte* data = nullptr;
+  std::size_t size = 0;
+};
+
+/// A packet on its way out. Fragments point into application memory, inline data or the endpoint; they are valid until
+/// the next call into the endpoint. The link adds pad, ICRC and everything below the BTH.
+struct TxPacket {
+  static constexpr std::size_t kMaxFragments = 34;
+  const AddressVector* path = nullptr;
+  wire::Headers headers;
+  std::uint32_t payload_bytes = 0;
+  std::uint16_t fragment_count = 0;
+  Fragment fragments[kMaxFragments];
+};
+
+/// A packet on its way in, ICRC verified.
+struct RxPacket {
+  wire::Packet packet;
+  wire::Gid source;
+  wire::Gid destination;
+  std::uint8_t traffic_class = 0;
+  std::uint8_t hop_limit = 64;
+  std::uint32_t flow_label = 0;
+};
+
+/// Events counted per QP and lane; the names are those of the kernel's hw_counters where it has one.
+enum class Counter : std::uint8_t {
+  tx_packets, tx_bytes, rx_packets, rx_bytes, acks_sent, acks_received, nak_sequence_sent, nak_sequence_received,
+  nak_access_sent, nak_access_received, nak_invalid_sent, nak_invalid_received, nak_operational_sent,
+  nak_operational_received, rnr_nak_sent, rnr_nak_received, retransmits, timeouts, duplicates, out_of_sequence,
+  drop_malformed, drop_icrc, drop_unknown_qp, drop_not_ready, drop_service, drop_source, drop_pkey, drop_qkey,
+  drop_no_receive, drop_length, drop_sequence, drop_overflow, drop_injected, send_errors, count_,
+};
+
+}  // namespace softrnic::ib

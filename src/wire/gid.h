@@ -1,0 +1,31 @@
+// Global identifiers: 128-bit addresses that are IPv6 addresses, or IPv4-mapped ones, on RoCEv2 (IBTA A17.4.5).
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace softrnic::wire {
+
+struct Gid {
+  std::array<std::byte, 16> raw{};
+
+  auto operator<=>(const Gid&) const = default;
+
+  /// ::ffff:a.b.c.d
+  bool is_ipv4() const;
+  /// ff00::/8, or an IPv4-mapped multicast address
+  bool is_multicast() const;
+  bool is_zero() const { return *this == Gid{}; }
+  /// fe80::/10
+  bool is_link_local() const;
+  /// The IPv4 address in network byte order; 0 when not is_ipv4().
+  std::uint32_t ipv4_be() const;
+  static Gid from_ipv4_be(std::uint32_t address);
+  /// "fe80::1" or "::ffff:10.0.0.1"
+  std::string to_string() const;
+};
+
+}  // namespace softrnic::wire

@@ -1,0 +1,50 @@
+// The invariant CRC of RoCEv2 (IBTA A17.3.2, 7.8.1): Ethernet's CRC-32 over the packet with the fields that change on
+// the way masked to ones.
+//
+// It is computed in pieces, so that a payload scattered over the application's memory never has to be gathered.
+#pragma once
+
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "wire/gid.h"
+
+namespace softrnic::wire {
+
+/// What the ICRC covers of the IP and UDP headers, and what a link needs to send a packet.
+struct Flow {
+  Gid source;
+  Gid destination;
+  std::uint16_t source_port = kDefaultSourcePort;
+  std::uint16_t destination_port = 4791;
+  std::uint8_t traffic_class = 0;  ///< masked in the ICRC
+  std::uint8_t hop_limit = 64;     ///< masked in the ICRC
+  std::uint32_t flow_label = 0;    ///< IPv6, masked in the ICRC
+
+  static constexpr std::uint16_t kDefaultSourcePort = 0xc000;
+};
+
+/// A running ICRC.
+class Icrc {
+ public:
+  /// Starts with the masked LRH, IP and UDP headers for a UDP payload of `udp_payload` bytes (BTH to ICRC inclusive).
+  /// `ip_id` is the IPv4 identification (DF set); ignored for IPv6.
+  Icrc(const Flow& flow, std::size_t udp_payload, std::uint16_t ip_id);
+
+  /// Adds the transport headers: `headers` begins with the BTH, whose reserved byte 4 is masked.
+  void add_headers(Bytes headers);
+  /// Adds payload or pad.
+  void add(Bytes bytes);
+  /// The value as it is stored little-endian after the pad.
+  std::uint32_t value() const { return ~state_; }
+
+ private:
+  std::uint32_t state_;
+};
+
+/// The IPv4 identification that turns the ICRC computed with identification 0 into the one received, if there is one.
+/// The CRC is linear: the 16 unknown bits, `bytes_after` bytes before the end of what the CRC covers, are solved for.
+/// Returns -1 when no identification explains the difference.
+int solve_ip_id(std::uint32_t computed_with_zero, std::uint32_t received, std::size_t udp_payload);
+
+}  // namespace softrnic::wire
