@@ -1,1 +1,48 @@
 #include "wire/gid.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace softrnic::wire {
+namespace {
+
+// ::ffff:0:0/96 (RFC 4291 2.5.5.2)
+constexpr std::array<std::byte, 12> kMapped = {std::byte{0}, std::byte{0}, std::byte{0},    std::byte{0},
+                                               std::byte{0}, std::byte{0}, std::byte{0},    std::byte{0},
+                                               std::byte{0}, std::byte{0}, std::byte{0xff}, std::byte{0xff}};
+
+}  // namespace
+
+bool Gid::is_ipv4() const { return std::memcmp(raw.data(), kMapped.data(), kMapped.size()) == 0; }
+
+bool Gid::is_multicast() const {
+  // RFC 1112: class D addresses begin with the bits 1110
+  return raw[0] == std::byte{0xff} || (is_ipv4() && (raw[12] & std::byte{0xf0}) == std::byte{0xe0});
+}
+
+bool Gid::is_link_local() const {
+  return raw[0] == std::byte{0xfe} && (raw[1] & std::byte{0xc0}) == std::byte{0x80};
+}
+
+std::uint32_t Gid::ipv4_be() const {
+  if (!is_ipv4()) return 0;
+  std::uint32_t address;
+  std::memcpy(&address, raw.data() + kMapped.size(), sizeof address);
+  return address;
+}
+
+Gid Gid::from_ipv4_be(std::uint32_t address) {
+  Gid gid;
+  std::copy(kMapped.begin(), kMapped.end(), gid.raw.begin());
+  std::memcpy(gid.raw.data() + kMapped.size(), &address, sizeof address);
+  return gid;
+}
+
+std::string Gid::to_string() const {
+  char text[INET6_ADDRSTRLEN];
+  return inet_ntop(AF_INET6, raw.data(), text, sizeof text) != nullptr ? text : "";
+}
+
+}  // namespace softrnic::wire

@@ -1,4 +1,5 @@
-// Global identifiers: 128-bit addresses that are IPv6 addresses, or IPv4-mapped ones, on RoCEv2 (IBTA A17.4.5).
+// Global identifiers: 128-bit addresses that are IPv6 addresses, or IPv4-mapped ones, on RoCEv2 (IBTA
+// A17.4.5).
 #pragma once
 
 #include <array>

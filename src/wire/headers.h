@@ -1,12 +1,14 @@
 // The headers of an InfiniBand transport packet as plain values, in host byte order (IBTA 9.2 – 9.3).
 //
-// A `Headers` holds every extension header; which of them mean something is told by the opcode table. Immediate data
-// and the invalidated key are kept as the 32-bit values in host order; verbs hands imm_data over in network order.
+// A `Headers` holds every extension header; which of them mean something is told by the opcode table.
+// Immediate data and the invalidated key are kept as the 32-bit values in host order; verbs hands imm_data
+// over in network order.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "base/bytes.h"
 #include "base/expected.h"
@@ -19,7 +21,8 @@ inline constexpr std::uint32_t kPsnMask = 0xffffff;
 inline constexpr std::size_t kBthBytes = 12;
 inline constexpr std::size_t kIcrcBytes = 4;
 inline constexpr std::size_t kGrhBytes = 40;
-inline constexpr std::size_t kMaxHeaderBytes = 12 + 8 + 4 + 8 + 16 + 28 + 4 + 8 + 4 + 4;  ///< BTH and all extensions
+inline constexpr std::size_t kMaxHeaderBytes =
+    12 + 8 + 4 + 4 + 16 + 28 + 4 + 8 + 4 + 4;  ///< BTH and all extensions
 inline constexpr std::uint16_t kRoceUdpPort = 4791;
 inline constexpr std::uint16_t kDefaultPkey = 0xffff;
 
@@ -79,7 +82,8 @@ inline constexpr std::uint8_t kNakRemoteOperational = 0x63;
 
 enum class SyndromeKind : std::uint8_t { ack, rnr_nak, nak, reserved };
 constexpr SyndromeKind syndrome_kind(std::uint8_t syndrome) {
-  constexpr SyndromeKind kinds[] = {SyndromeKind::ack, SyndromeKind::rnr_nak, SyndromeKind::reserved, SyndromeKind::nak};
+  constexpr SyndromeKind kinds[] = {SyndromeKind::ack, SyndromeKind::rnr_nak, SyndromeKind::reserved,
+                                    SyndromeKind::nak};
   return (syndrome & 0x80) != 0 ? SyndromeKind::reserved : kinds[(syndrome >> 5) & 3];
 }
 
@@ -95,6 +99,7 @@ struct Headers {
   MemoryKey invalidate;               ///< IETH
   std::uint32_t flush_selector = 0;   ///< FETH, raw
   std::uint32_t xrc_srqn = 0;         ///< XRCETH, 24 bits
+  std::uint8_t xrc_reserved = 0;      ///< XRCETH
 };
 
 /// A parsed packet. `payload` has no pad and no ICRC and points into the buffer that was parsed.
@@ -104,16 +109,28 @@ struct Packet {
   Bytes payload;
 };
 
-enum class ParseError : std::uint8_t { too_short, unknown_opcode, bad_version, bad_pad };
+enum class ParseError : std::uint8_t {
+  too_short,       ///< shorter than the BTH or than the extension headers of the opcode
+  unknown_opcode,  ///< not in the opcode table
+  bad_version,     ///< TVer is not 0 (IBTA 9.2.6: version 0 is the only one defined)
+  bad_pad,         ///< payload and pad are no multiple of 4, or the pad count exceeds what is there
+};
 
-/// Reads a packet from `bytes`: BTH up to and including pad, without ICRC. Reads nothing beyond `bytes`. Checks what
-/// holds for a packet by itself; path MTU and sequence are the transport's business.
+/// Reads a packet from `bytes`: BTH up to and including pad, without ICRC. Reads nothing beyond `bytes`.
+/// Checks what holds for a packet by itself; path MTU and sequence are the transport's business.
 Expected<Packet, ParseError> parse(Bytes bytes);
 
-/// Writes BTH and the extension headers of the opcode to `out` (at least kMaxHeaderBytes long). Returns bytes written.
+/// Writes BTH and the extension headers of the opcode to `out` (at least kMaxHeaderBytes long). Returns bytes
+/// written.
 std::size_t encode(const Headers& headers, MutableBytes out);
 
+/// One line: opcode, destination QP, PSN and the fields of every extension header the opcode has. For people
+/// and logs; allocates.
+std::string to_string(const Packet& packet);
+
 /// Pad bytes that bring `payload` to a multiple of 4.
-constexpr std::uint8_t pad_for(std::size_t payload) { return static_cast<std::uint8_t>((4 - payload % 4) % 4); }
+constexpr std::uint8_t pad_for(std::size_t payload) {
+  return static_cast<std::uint8_t>((4 - payload % 4) % 4);
+}
 
 }  // namespace softrnic::wire

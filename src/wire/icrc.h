@@ -1,7 +1,8 @@
-// The invariant CRC of RoCEv2 (IBTA A17.3.2, 7.8.1): Ethernet's CRC-32 over the packet with the fields that change on
-// the way masked to ones.
+// The invariant CRC of RoCEv2 (IBTA A17.3.2, 7.8.1): Ethernet's CRC-32 over the packet with the fields that
+// change on the way masked to ones.
 //
-// It is computed in pieces, so that a payload scattered over the application's memory never has to be gathered.
+// It is computed in pieces, so that a payload scattered over the application's memory never has to be
+// gathered.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@ struct Flow {
 /// A running ICRC.
 class Icrc {
  public:
-  /// Starts with the masked LRH, IP and UDP headers for a UDP payload of `udp_payload` bytes (BTH to ICRC inclusive).
-  /// `ip_id` is the IPv4 identification (DF set); ignored for IPv6.
+  /// Starts with the masked LRH, IP and UDP headers for a UDP payload of `udp_payload` bytes (BTH to ICRC
+  /// inclusive). `ip_id` is the IPv4 identification (DF set); ignored for IPv6.
   Icrc(const Flow& flow, std::size_t udp_payload, std::uint16_t ip_id);
 
   /// Adds the transport headers: `headers` begins with the BTH, whose reserved byte 4 is masked.
@@ -42,9 +43,9 @@ class Icrc {
   std::uint32_t state_;
 };
 
-/// The IPv4 identification that turns the ICRC computed with identification 0 into the one received, if there is one.
-/// The CRC is linear: the 16 unknown bits, `bytes_after` bytes before the end of what the CRC covers, are solved for.
-/// Returns -1 when no identification explains the difference.
+/// The IPv4 identification that turns the ICRC computed with identification 0 into the one received, if there
+/// is one. The CRC is linear: the 16 unknown bits, `bytes_after` bytes before the end of what the CRC covers,
+/// are solved for. Returns -1 when no identification explains the difference.
 int solve_ip_id(std::uint32_t computed_with_zero, std::uint32_t received, std::size_t udp_payload);
 
 }  // namespace softrnic::wire

@@ -1,0 +1,96 @@
+#include "wire/crc32.h"
+
+#include <isa-l/crc.h>
+
+#include <array>
+
+namespace softrnic::wire {
+namespace {
+
+// Below this many bytes tables beat the library, which needs 16-byte blocks to fold (measured, bench/micro).
+constexpr std::size_t kSmall = 64;
+
+using Table = std::array<std::uint32_t, 256>;
+
+constexpr std::uint32_t forward_byte(std::uint32_t state) {
+  for (int bit = 0; bit < 8; ++bit) state = (state >> 1) ^ ((state & 1) != 0 ? kCrc32Polynomial : 0);
+  return state;
+}
+
+// kSlices[k][b]: what byte b, followed by k zero bytes, leaves in an empty register.
+constexpr std::array<Table, 8> make_slices() {
+  std::array<Table, 8> slices{};
+  for (std::uint32_t b = 0; b < 256; ++b) slices[0][b] = forward_byte(b);
+  for (std::size_t k = 1; k < slices.size(); ++k) {
+    for (std::size_t b = 0; b < 256; ++b) {
+      const std::uint32_t s = slices[k - 1][b];
+      slices[k][b] = (s >> 8) ^ slices[0][s & 0xff];
+    }
+  }
+  return slices;
+}
+constexpr auto kSlices = make_slices();
+
+std::uint32_t update_by_tables(std::uint32_t state, const std::byte* p, std::size_t size) {
+  for (; size >= 8; p += 8, size -= 8) {
+    std::uint64_t word;
+    std::memcpy(&word, p, sizeof word);
+    word ^= state;
+    state = 0;
+    for (unsigned i = 0; i < 8; ++i) state ^= kSlices[7 - i][(word >> (8 * i)) & 0xff];
+  }
+  for (; size > 0; ++p, --size) {
+    state = (state >> 8) ^ kSlices[0][(state ^ std::to_integer<std::uint32_t>(*p)) & 0xff];
+  }
+  return state;
+}
+
+// In the reflected register bit 31 is x^0. A zero byte multiplies by x^8; the inverse step divides by x eight
+// times.
+constexpr std::uint32_t rewind_byte(std::uint32_t state) {
+  for (int bit = 0; bit < 8; ++bit) {
+    const bool wrapped = (state & 0x80000000) != 0;
+    state = wrapped ? ((state ^ kCrc32Polynomial) << 1) | 1 : state << 1;
+  }
+  return state;
+}
+
+// The product of two registers as polynomials modulo the CRC's.
+constexpr std::uint32_t multiply(std::uint32_t a, std::uint32_t b) {
+  std::uint32_t product = 0;
+  for (int bit = 31; bit >= 0; --bit) {
+    product ^= b & (0 - ((a >> bit) & 1));
+    b = (b >> 1) ^ (kCrc32Polynomial & (0 - (b & 1)));
+  }
+  return product;
+}
+
+constexpr std::uint32_t kOne = 0x80000000;  // x^0
+
+// kBack[0][n] = x^(-8 n), kBack[1][n] = x^(-8 · 256 n): any distance below 2^16 is a product of two.
+constexpr std::array<Table, 2> make_back() {
+  std::array<Table, 2> back{};
+  std::uint32_t power = kOne;
+  for (std::size_t n = 0; n < 256; ++n, power = rewind_byte(power)) back[0][n] = power;
+  const std::uint32_t block = power;
+  power = kOne;
+  for (std::size_t n = 0; n < 256; ++n, power = multiply(power, block)) back[1][n] = power;
+  return back;
+}
+constexpr auto kBack = make_back();
+
+}  // namespace
+
+std::uint32_t crc32_update(std::uint32_t state, Bytes bytes) {
+  if (bytes.size() < kSmall) return update_by_tables(state, bytes.data(), bytes.size());
+  // The library inverts the register on the way in and out.
+  return ~crc32_gzip_refl(~state, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+}
+
+std::uint32_t crc32_rewind(std::uint32_t state, std::size_t count) {
+  for (; count >= 0x10000; count -= 0x8000) state = multiply(state, kBack[1][0x80]);
+  state = multiply(state, kBack[0][count & 0xff]);
+  return count < 0x100 ? state : multiply(state, kBack[1][count >> 8]);
+}
+
+}  // namespace softrnic::wire

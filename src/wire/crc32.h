@@ -1,0 +1,23 @@
+// Ethernet's CRC-32 (IEEE 802.3, reflected polynomial 0xedb88320) as arithmetic on its 32-bit register.
+//
+// States here are the raw register: no inversion at either end. The register starts at 0xffffffff and the
+// check sequence is its complement.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bytes.h"
+
+namespace softrnic::wire {
+
+inline constexpr std::uint32_t kCrc32Polynomial = 0xedb88320;
+
+/// The register after `bytes`, having been `state` before.
+std::uint32_t crc32_update(std::uint32_t state, Bytes bytes);
+
+/// Runs the register backwards over `count` zero bytes: the inverse of crc32_update with zeros. `count` <
+/// 2^17.
+std::uint32_t crc32_rewind(std::uint32_t state, std::size_t count);
+
+}  // namespace softrnic::wire
