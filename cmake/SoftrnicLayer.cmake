@@ -12,6 +12,23 @@ function(softrnic_layer name)
   endforeach()
 endfunction()
 
+# What scripts/test builds of each preset besides "all": the tests that are worth a sanitizer, and the product alone.
+add_custom_target(sanitized_tests_asan)
+add_custom_target(sanitized_tests_tsan)
+add_custom_target(product)
+
+# softrnic_sanitized(TARGET LABELS …): puts a test program into the sanitizer builds that its labels ask for:
+# ASan+UBSan for unit, golden, sim and fuzz, TSan for threads.
+function(softrnic_sanitized target)
+  foreach(label IN LISTS ARGN)
+    if(label MATCHES "^(unit|golden|sim|fuzz)$")
+      add_dependencies(sanitized_tests_asan ${target})
+    elseif(label STREQUAL threads)
+      add_dependencies(sanitized_tests_tsan ${target})
+    endif()
+  endforeach()
+endfunction()
+
 # softrnic_test(NAME SOURCES … DEPENDS … [LABELS …]): one GoogleTest program, one CTest entry.
 function(softrnic_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
@@ -24,4 +41,17 @@ function(softrnic_test name)
     set(ARG_TIMEOUT 300)
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+  softrnic_sanitized(${name} ${ARG_LABELS})
+endfunction()
+
+# softrnic_product_targets(DIRECTORY): everything below DIRECTORY is the product.
+function(softrnic_product_targets directory)
+  get_property(targets DIRECTORY ${directory} PROPERTY BUILDSYSTEM_TARGETS)
+  if(targets)
+    add_dependencies(product ${targets})
+  endif()
+  get_property(children DIRECTORY ${directory} PROPERTY SUBDIRECTORIES)
+  foreach(child IN LISTS children)
+    softrnic_product_targets(${child})
+  endforeach()
 endfunction()

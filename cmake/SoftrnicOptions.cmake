@@ -1,6 +1,7 @@
 # Build options, warnings and sanitizers: one interface target that every target of the project links.
 option(SOFTRNIC_TESTS "build tests, fuzzers and benches" ON)
 option(SOFTRNIC_WERROR "treat warnings as errors" ON)
+option(SOFTRNIC_FUZZ "build the fuzzers with libFuzzer (clang only); without it they only replay their corpus" OFF)
 set(SOFTRNIC_SANITIZE "" CACHE STRING "sanitizers, comma separated: address,undefined or thread")
 
 add_library(softrnic_options INTERFACE)
@@ -14,4 +15,11 @@ if(SOFTRNIC_SANITIZE)
   target_compile_options(softrnic_options INTERFACE -fsanitize=${SOFTRNIC_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all -g)
   target_link_options(softrnic_options INTERFACE -fsanitize=${SOFTRNIC_SANITIZE})
+endif()
+
+# ccache makes a second build of any tree quick; it is used when it is there and nothing else was chosen.
+find_program(SOFTRNIC_CCACHE ccache)
+if(SOFTRNIC_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER ${SOFTRNIC_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${SOFTRNIC_CCACHE})
 endif()
