@@ -17,8 +17,9 @@ class Receiver {
  public:
   /// A well-formed packet with a correct ICRC. Valid during the call.
   virtual void packet(const ib::RxPacket& packet) = 0;
-  /// A packet that was dropped, and why. `qpn` is 0 when unknown.
-  virtual void dropped(const Reason& reason, ib::Counter counter, Qpn qpn) = 0;
+  /// `packets` packets were dropped for one reason. `qpn` is 0 when unknown. Packets that could not be sent are
+  /// reported here too, at the next receive().
+  virtual void dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) = 0;
 
  protected:
   ~Receiver() = default;

@@ -1,0 +1,103 @@
+// The control page: what a process shows of itself to `softrnic stat`, `resource` and `explain`.
+//
+//   PageHeader | PageLane × kPageLanes | PageExplanation × kPageExplanations | PageQp × kPageQps
+//
+// One memfd a process, written by it and mapped read-only by readers. The layout is fixed and versioned; a
+// reader believes nothing it reads: it takes sizes from here, never from the page (see page_reader.h).
+//
+// Memory order: every record has a sequence number. The writer makes it odd (relaxed, then a release fence),
+// writes the record, and makes it even again (release). A reader copies the record between two loads of the
+// sequence (acquire, then an acquire fence) and takes the copy only when both are equal and even. Figures
+// that stand alone (counters) are written and read relaxed. The file is sparse: rows that were never used
+// cost no memory.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/reason.h"
+#include "transport/ib/types.h"
+
+namespace softrnic::control {
+
+inline constexpr std::uint64_t kPageMagic = 0x31'65'67'61'70'63'6e'72;  ///< "rncpage1"
+inline constexpr std::uint32_t kPageVersion = 1;
+inline constexpr std::size_t kPageLanes = 16;
+inline constexpr std::size_t kPageExplanations = 1024;
+inline constexpr std::size_t kPageQps = 16384;
+inline constexpr std::size_t kPageCounters = 48;
+static_assert(static_cast<std::size_t>(ib::Counter::count_) <= kPageCounters);
+
+using PageSequence = std::atomic<std::uint32_t>;
+using PageCounter = std::atomic<std::uint64_t>;
+static_assert(PageSequence::is_always_lock_free && PageCounter::is_always_lock_free);
+
+/// An Explanation as it lies in shared memory.
+struct PageExplanationBody {
+  std::uint64_t time_ns = 0;  ///< CLOCK_REALTIME; 0: empty
+  std::uint64_t wr_id = 0;
+  std::uint32_t qpn = 0;
+  std::uint32_t peer_qpn = 0;
+  std::uint32_t has_wr_id = 0;
+  std::uint32_t reason = 0;
+  std::uint64_t figures[4] = {};
+};
+
+struct alignas(64) PageHeader {
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t page_bytes;
+  std::int32_t pid;
+  std::uint32_t reserved;
+  std::uint64_t started_ns;  ///< CLOCK_REALTIME
+  char comm[16];             ///< not necessarily ended by a zero
+  PageCounter explanations;  ///< ever written; number n lies at n % kPageExplanations
+  PageCounter qps_hidden;    ///< QPs that found no free row
+};
+
+struct alignas(64) PageLane {
+  std::atomic<std::uint32_t> used;
+  std::uint32_t lane;
+  PageCounter counters[kPageCounters];  ///< by ib::Counter
+};
+
+struct alignas(64) PageExplanation {
+  PageSequence sequence;
+  PageExplanationBody body;
+};
+
+/// The slow part of a QP's row, under `PageQp::sequence`.
+struct PageQpBody {
+  std::uint32_t qpn = 0;  ///< 0: the row is free
+  std::uint32_t peer_qpn = 0;
+  std::uint32_t device = 0;  ///< DeviceInfo::index
+  std::uint32_t path_mtu = 0;
+  std::uint8_t type = 0;   ///< enum ibv_qp_type
+  std::uint8_t state = 0;  ///< enum ibv_qp_state
+  std::uint8_t reserved[6] = {};
+  std::uint8_t peer_gid[16] = {};
+};
+
+struct alignas(64) PageQp {
+  PageSequence sequence;
+  std::atomic<std::uint32_t> send_psn;
+  std::atomic<std::uint32_t> receive_psn;
+  PageSequence explanation_sequence;
+  PageQpBody body;
+  PageExplanationBody last;
+  PageCounter counters[kPageCounters];
+};
+
+struct Page {
+  PageHeader header;
+  PageLane lanes[kPageLanes];
+  PageExplanation explanations[kPageExplanations];
+  PageQp qps[kPageQps];
+};
+
+static_assert(sizeof(PageHeader) == 64 && sizeof(PageLane) == 448 && sizeof(PageExplanation) == 128 &&
+              sizeof(PageQp) == 512);
+inline constexpr std::size_t kPageBytes = sizeof(Page);
+
+}  // namespace softrnic::control

@@ -1,0 +1,169 @@
+#include "control/page_reader.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+namespace softrnic::control {
+namespace {
+
+constexpr int kTries = 64;  ///< a writer that died inside a record leaves its sequence odd for ever
+
+constexpr const char* kCounterNames[] = {
+    "tx_packets",
+    "tx_bytes",
+    "rx_packets",
+    "rx_bytes",
+    "acks_sent",
+    "acks_received",
+    "nak_sequence_sent",
+    "nak_sequence_received",
+    "nak_access_sent",
+    "nak_access_received",
+    "nak_invalid_sent",
+    "nak_invalid_received",
+    "nak_operational_sent",
+    "nak_operational_received",
+    "rnr_nak_sent",
+    "rnr_nak_received",
+    "retransmits",
+    "timeouts",
+    "duplicates",
+    "out_of_sequence",
+    "drop_malformed",
+    "drop_icrc",
+    "drop_unknown_qp",
+    "drop_not_ready",
+    "drop_service",
+    "drop_source",
+    "drop_pkey",
+    "drop_qkey",
+    "drop_no_receive",
+    "drop_length",
+    "drop_sequence",
+    "drop_overflow",
+    "drop_injected",
+    "send_errors",
+};
+static_assert(std::size(kCounterNames) == static_cast<std::size_t>(ib::Counter::count_));
+
+/// Copies `body` when it holds still. The memory is written by another process, so it is read through memcpy
+/// only.
+template <typename Body>
+bool read_record(const PageSequence& sequence, const Body& body, Body& out) {
+  for (int i = 0; i < kTries; ++i) {
+    const std::uint32_t before = sequence.load(std::memory_order_acquire);
+    std::memcpy(&out, &body, sizeof out);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if ((before & 1) == 0 && sequence.load(std::memory_order_relaxed) == before) return true;
+  }
+  return false;
+}
+
+CounterValues read_counters(const PageCounter (&counters)[kPageCounters]) {
+  CounterValues out{};
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = counters[i].load(std::memory_order_relaxed);
+  return out;
+}
+
+std::optional<Explanation> to_explanation(const PageExplanationBody& body) {
+  if (body.time_ns == 0 || body.reason >= reason_count()) return std::nullopt;
+  Explanation out;
+  out.time_ns = body.time_ns;
+  out.qpn = body.qpn;
+  out.peer_qpn = body.peer_qpn;
+  out.wr_id = body.wr_id;
+  out.has_wr_id = body.has_wr_id != 0;
+  out.reason.id = static_cast<ReasonId>(body.reason);
+  std::copy(std::begin(body.figures), std::end(body.figures), out.reason.figures.begin());
+  return out;
+}
+
+}  // namespace
+
+const char* counter_name(ib::Counter counter) {
+  const auto index = static_cast<std::size_t>(counter);
+  return index < std::size(kCounterNames) ? kCounterNames[index] : "unknown";
+}
+
+Expected<PageReader, int> PageReader::open(int fd) {
+  const int seals = fcntl(fd, F_GET_SEALS);
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
+    return Unexpected{EPERM};  // its writer could cut it under us: SIGBUS
+  struct stat status {};
+  if (fstat(fd, &status) != 0) return Unexpected{errno};
+  if (status.st_size < static_cast<off_t>(kPageBytes)) return Unexpected{EMSGSIZE};
+  void* mapped = mmap(nullptr, kPageBytes, PROT_READ, MAP_SHARED, fd, 0);
+  if (mapped == MAP_FAILED) return Unexpected{errno};
+  PageReader reader(static_cast<const Page*>(mapped));
+  const PageHeader& header = reader.page_->header;
+  if (header.magic != kPageMagic || header.version != kPageVersion) return Unexpected{EPROTO};
+  return reader;
+}
+
+PageReader::PageReader(PageReader&& other) noexcept : page_(std::exchange(other.page_, nullptr)) {}
+PageReader& PageReader::operator=(PageReader&& other) noexcept {
+  std::swap(page_, other.page_);
+  return *this;
+}
+PageReader::~PageReader() {
+  if (page_ != nullptr) munmap(const_cast<Page*>(page_), kPageBytes);
+}
+
+ProcessView PageReader::process() const {
+  ProcessView out;
+  char comm[sizeof page_->header.comm];
+  std::memcpy(comm, page_->header.comm, sizeof comm);
+  out.pid = page_->header.pid;
+  out.comm.assign(comm, strnlen(comm, sizeof comm));
+  out.started_ns = page_->header.started_ns;
+  return out;
+}
+
+std::vector<LaneView> PageReader::lanes() const {
+  std::vector<LaneView> out;
+  for (const PageLane& lane : page_->lanes) {
+    if (lane.used.load(std::memory_order_acquire) == 0) continue;
+    out.push_back({lane.lane, read_counters(lane.counters)});
+  }
+  return out;
+}
+
+std::vector<QpView> PageReader::qps() const {
+  std::vector<QpView> out;
+  for (const PageQp& row : page_->qps) {
+    QpView view;
+    if (row.sequence.load(std::memory_order_relaxed) == 0 ||
+        !read_record(row.sequence, row.body, view.body) || view.body.qpn == 0) {
+      continue;
+    }
+    view.send_psn = row.send_psn.load(std::memory_order_relaxed);
+    view.receive_psn = row.receive_psn.load(std::memory_order_relaxed);
+    view.counters = read_counters(row.counters);
+    PageExplanationBody last;
+    if (read_record(row.explanation_sequence, row.last, last)) view.last = to_explanation(last);
+    out.push_back(view);
+  }
+  return out;
+}
+
+std::vector<Explanation> PageReader::explanations() const {
+  std::vector<Explanation> out;
+  const std::uint64_t written = page_->header.explanations.load(std::memory_order_acquire);
+  const std::uint64_t first = written > kPageExplanations ? written - kPageExplanations : 0;
+  for (std::uint64_t n = first; n < written; ++n) {
+    const PageExplanation& record = page_->explanations[n % kPageExplanations];
+    PageExplanationBody body;
+    if (!read_record(record.sequence, record.body, body)) continue;
+    if (const auto explanation = to_explanation(body)) out.push_back(*explanation);
+  }
+  return out;
+}
+
+}  // namespace softrnic::control

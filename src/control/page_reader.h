@@ -1,0 +1,61 @@
+// Reads the control page of any process, alive or dead, without trusting it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/expected.h"
+#include "base/reason.h"
+#include "control/page_layout.h"
+
+namespace softrnic::control {
+
+using CounterValues = std::array<std::uint64_t, static_cast<std::size_t>(ib::Counter::count_)>;
+
+/// The name of a counter in reports: "tx_packets".
+const char* counter_name(ib::Counter counter);
+
+struct LaneView {
+  std::uint32_t lane = 0;
+  CounterValues counters{};
+};
+
+struct QpView {
+  PageQpBody body;
+  std::uint32_t send_psn = 0;
+  std::uint32_t receive_psn = 0;
+  CounterValues counters{};
+  std::optional<Explanation> last;
+};
+
+struct ProcessView {
+  std::int32_t pid = 0;
+  std::string comm;
+  std::uint64_t started_ns = 0;
+};
+
+class PageReader {
+ public:
+  /// Maps the page in `fd` (which stays the caller's) read-only. Fails with a positive errno: EPROTO when it
+  /// is not a page of this version, EMSGSIZE when the file is shorter than its layout, EPERM when it is not
+  /// sealed against shrinking.
+  static Expected<PageReader, int> open(int fd);
+  PageReader(PageReader&& other) noexcept;
+  PageReader& operator=(PageReader&& other) noexcept;
+  ~PageReader();
+
+  ProcessView process() const;
+  std::vector<LaneView> lanes() const;
+  std::vector<QpView> qps() const;
+  /// The latest explanations, oldest first; at most kPageExplanations.
+  std::vector<Explanation> explanations() const;
+
+ private:
+  explicit PageReader(const Page* page) : page_(page) {}
+  const Page* page_ = nullptr;
+};
+
+}  // namespace softrnic::control
