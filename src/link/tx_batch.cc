@@ -1,0 +1,145 @@
+#include "link/tx_batch.h"
+
+#include <cstring>
+
+namespace softrnic::link {
+namespace {
+
+constexpr std::byte kPadBits{0x30};  // PadCnt, byte 1 of the BTH (IBTA 9.2.4)
+
+bool same_route(const TxRoute& a, const TxRoute& b) {
+  return a.fd == b.fd && a.flow.destination == b.flow.destination && a.flow.source == b.flow.source &&
+         a.flow.traffic_class == b.flow.traffic_class && a.flow.hop_limit == b.flow.hop_limit &&
+         a.flow.flow_label == b.flow.flow_label && a.interface_index == b.interface_index;
+}
+
+std::byte* bytes_of(const iovec& piece) { return static_cast<std::byte*>(piece.iov_base); }
+
+}  // namespace
+
+TxBatch::TxBatch() : scratch_(new std::byte[kScratchBytes]) {
+  iovecs_.reserve(kIovecs);
+  segments_.reserve(kPackets);
+  messages_.reserve(kMessages);
+}
+
+bool TxBatch::has_room() const {
+  return segments_.size() < kPackets && messages_.size() < kMessages &&
+         iovecs_.size() + kMaxSingleIovecs <= kIovecs &&
+         used_ + wire::kMaxHeaderBytes + kMaxCopy + kTailBytes <= kScratchBytes;
+}
+
+void TxBatch::clear() {
+  used_ = 0;
+  iovecs_.clear();
+  segments_.clear();
+  messages_.clear();
+}
+
+TxMessage& TxBatch::message_for(const ib::TxPacket& packet, const TxRoute& route, std::size_t bytes,
+                                bool segmentation) {
+  if (segmentation && !messages_.empty()) {
+    TxMessage& last = messages_.back();
+    if (!last.closed && last.segment_count < kMaxSegments && bytes <= last.segment_bytes &&
+        last.bytes + bytes <= kMaxMessageBytes && last.iovec_count + kMaxSingleIovecs <= kMessageIovecs &&
+        same_route(last.route, route)) {
+      return last;
+    }
+  }
+  TxMessage& fresh = messages_.emplace_back();
+  fresh.route = route;
+  fresh.destination = packet.headers.bth.destination;
+  fresh.first_iovec = static_cast<std::uint32_t>(iovecs_.size());
+  fresh.first_segment = static_cast<std::uint32_t>(segments_.size());
+  fresh.segment_bytes = static_cast<std::uint32_t>(bytes);
+  fresh.closed = !segmentation;
+  return fresh;
+}
+
+void TxBatch::take_scratch(TxMessage& message, std::size_t bytes) {
+  std::byte* start = cursor();
+  used_ += bytes;
+  if (message.iovec_count != 0) {
+    iovec& last = iovecs_.back();
+    if (bytes_of(last) + last.iov_len == start) {
+      last.iov_len += bytes;
+      return;
+    }
+  }
+  iovecs_.push_back({start, bytes});
+  ++message.iovec_count;
+}
+
+void TxBatch::add(const ib::TxPacket& packet, const TxRoute& route, bool segmentation) {
+  std::byte* const head = cursor();
+  const std::size_t header_bytes = wire::encode(packet.headers, {head, wire::kMaxHeaderBytes});
+  const std::uint8_t pad = wire::pad_for(packet.payload_bytes);
+  head[1] = (head[1] & ~kPadBits) | static_cast<std::byte>(pad << 4);
+  const std::size_t bytes = header_bytes + packet.payload_bytes + pad + wire::kIcrcBytes;
+
+  TxMessage& message = message_for(packet, route, bytes, segmentation);
+  TxSegment& segment = segments_.emplace_back();
+  segment.head = static_cast<std::uint32_t>(used_);
+  segment.header_bytes = static_cast<std::uint32_t>(header_bytes);
+  segment.bytes = static_cast<std::uint32_t>(bytes);
+  take_scratch(message, header_bytes);
+
+  // Identifications count up from 0 over the segments of a message.
+  wire::Icrc icrc(message.route.flow, bytes, static_cast<std::uint16_t>(message.segment_count));
+  icrc.add_headers({head, header_bytes});
+  const bool copied = packet.payload_bytes <= kMaxCopy;
+  segment.first_iovec = static_cast<std::uint32_t>(iovecs_.size());
+  for (std::size_t i = 0; i < packet.fragment_count; ++i) {
+    const Bytes fragment(packet.fragments[i].data, packet.fragments[i].size);
+    if (fragment.empty()) continue;
+    if (copied) {
+      std::byte* const copy = cursor();
+      std::memcpy(copy, fragment.data(), fragment.size());
+      take_scratch(message, fragment.size());
+      icrc.add({copy, fragment.size()});
+    } else {
+      iovecs_.push_back({const_cast<std::byte*>(fragment.data()), fragment.size()});
+      ++message.iovec_count;
+      icrc.add(fragment);
+    }
+  }
+  segment.iovec_count = copied ? 0 : static_cast<std::uint32_t>(iovecs_.size()) - segment.first_iovec;
+
+  std::byte* const tail = cursor();
+  std::memset(tail, 0, pad);
+  icrc.add({tail, pad});
+  const std::uint32_t value = icrc.value();
+  std::memcpy(tail + pad, &value, sizeof value);
+  segment.tail = static_cast<std::uint32_t>(used_);
+  segment.tail_bytes = static_cast<std::uint32_t>(pad + wire::kIcrcBytes);
+  segment.head_bytes = copied ? segment.tail - segment.head : segment.header_bytes;
+  take_scratch(message, segment.tail_bytes);
+
+  ++message.segment_count;
+  message.bytes += static_cast<std::uint32_t>(bytes);
+  if (bytes < message.segment_bytes) message.closed = true;
+}
+
+std::size_t TxBatch::single(const TxMessage& message, std::size_t index, iovec* out) {
+  const TxSegment& segment = segments_[message.first_segment + index];
+  std::byte* const head = scratch_.get() + segment.head;
+  std::byte* const tail = scratch_.get() + segment.tail;
+  wire::Icrc icrc(message.route.flow, segment.bytes, 0);
+  icrc.add_headers({head, segment.header_bytes});
+  icrc.add({head + segment.header_bytes, segment.head_bytes - segment.header_bytes});
+  std::size_t count = 0;
+  out[count++] = {head, segment.head_bytes};
+  for (std::size_t i = 0; i < segment.iovec_count; ++i) {
+    const iovec& piece = iovecs_[segment.first_iovec + i];
+    icrc.add({bytes_of(piece), piece.iov_len});
+    out[count++] = piece;
+  }
+  const std::size_t pad = segment.tail_bytes - wire::kIcrcBytes;
+  icrc.add({tail, pad});
+  const std::uint32_t value = icrc.value();
+  std::memcpy(tail + pad, &value, sizeof value);
+  out[count++] = {tail, segment.tail_bytes};
+  return count;
+}
+
+}  // namespace softrnic::link

@@ -1,0 +1,51 @@
+// Sends packets from the sockets of a lane: batches, cuts by the kernel, and what to do when the kernel refuses.
+#pragma once
+
+#include <vector>
+
+#include "link/link.h"
+#include "link/tx_batch.h"
+#include "link/tx_sockets.h"
+#include "rnic/device.h"
+
+namespace softrnic::link {
+
+class UdpSender {
+ public:
+  /// `fd` is the lane's socket, bound to `source_port`; packets go to `peer_port` of their destination.
+  UdpSender(int fd, Family family, std::uint16_t source_port, std::uint16_t peer_port);
+
+  /// The addresses of this host, so that packets from a link-local or to a multicast address find their netdev.
+  void set_addresses(std::vector<rnic::GidEntry> addresses) { addresses_ = std::move(addresses); }
+
+  void send(const ib::TxPacket& packet);
+  void flush();
+
+  /// Reports what could not be sent since the last call.
+  void report(Receiver& receiver);
+
+ private:
+  struct Refusal {
+    int error;
+    Qpn destination;
+    std::uint64_t packets;
+  };
+  static constexpr std::size_t kRefusals = 16;
+
+  TxRoute route_of(const ib::TxPacket& packet);
+  bool may_segment(const wire::Gid& destination) const;
+  void send_group(int fd, std::size_t count);
+  void send_unsegmented(TxMessage& message);
+  void refused(const TxMessage& message, int error, std::uint64_t packets);
+
+  Family family_;
+  std::uint16_t peer_port_;
+  TxSockets sockets_;
+  std::vector<rnic::GidEntry> addresses_;
+  TxBatch batch_;
+  std::vector<TxMessage*> group_;         ///< of one socket, in order
+  std::vector<wire::Gid> unsegmentable_;  ///< destinations whose route refused UDP_SEGMENT
+  std::vector<Refusal> refusals_;
+};
+
+}  // namespace softrnic::link
