@@ -1,0 +1,148 @@
+"""What STYLE.md asks for and a machine can see: one table of banned text, and the rules about structure.
+
+Every rule is a function (source) → findings; a finding is (line, rule, message). A line that has to break a rule says
+so where it stands: NOLINT(rule): reason.
+"""
+import ast
+import pathlib
+import re
+
+import cpp_text
+
+MAX_FILE_LINES = 400
+MAX_FUNCTION_LINES = 70
+LONGER_FILES = {}  # path → reason; empty, and meant to stay so
+FREE_SIZE = (".md", ".def", ".txt", ".json", ".pcap", ".yml")
+
+# rule, pattern, folders it holds in, folders it does not, what to do instead
+BANNED = (
+    ("no-abort", r"\b(?:std::)?(?:abort|exit|quick_exit|terminate)\s*\(", ["src"], [], "return an error with a reason"),
+    ("no-assert", r"(?<!_)\bassert\s*\(", ["src"], [], "return an error, or static_assert"),
+    ("no-throw", r"\bthrow\b", ["src"], [], "return Expected"),
+    ("no-stdout", r"\b(?:std::)?(?:printf|puts|putchar|vprintf)\s*\(|\bstdout\b|\bstd::c(?:out|err|log)\b|<iostream>",
+     ["src"], ["src/cli", "src/daemon"], "a library does not write to its program's output; explain() a reason"),
+    ("no-sleep", r"\b(?:sleep|usleep|nanosleep|clock_nanosleep|sleep_for|sleep_until)\s*\(", ["src", "tests", "fuzz"], [],
+     "wait for the event itself"),
+    ("no-rand", r"\b(?:std::)?(?:rand|srand|random|drand48|random_device)\s*\(|\bstd::(?:rand\b|random_device)", ["src"],
+     [], "take the number from the seam that the caller provides"),
+    ("no-thread", r"\bstd::(?:thread\s*[({&>\w]|jthread|async\s*\()|\bpthread_create\s*\(", ["src"],
+     ["src/engine", "src/daemon"], "threads belong to the engine"),
+    ("no-unsafe-c", r"\b(?:strcpy|strcat|sprintf|vsprintf|gets|strtok|alloca|atoi|atol)\s*\(", ["src", "tests", "fuzz"],
+     [], "use a bounded or checked form"),
+    ("no-open-work", r"\b(?:TODO|FIXME|XXX|HACK)\b", ["src", "tests", "fuzz", "bench", "scripts", "cmake"], ["tests/lint"],
+     "do it, or open an issue"),
+    ("no-machine-path", r"(?<![\w.])/(?:work|root|home/\w+)/", [""], [], "no paths of one machine in the repository"),
+)
+CPP = (".h", ".cc", ".c")
+
+
+class Source:
+    """One file: its path relative to the repository, its text, and (for C++) its text without comments and literals."""
+
+    def __init__(self, path, text):
+        self.path = path
+        self.text = text
+        self.lines = text.split("\n")
+        self.suffix = pathlib.PurePath(path).suffix
+        self.is_cpp = self.suffix in CPP
+        self.code = cpp_text.blank(text) if self.is_cpp else text
+
+    def inside(self, folders):
+        return any(not f or self.path.startswith(f + "/") for f in folders)
+
+
+def line_of(text, position):
+    return text.count("\n", 0, position) + 1
+
+
+def check_text(source):
+    for number, line in enumerate(source.lines, 1):
+        if "\t" in line:
+            yield number, "no-tab", "tab"
+        if line != line.rstrip():
+            yield number, "no-trailing-space", "space at the end of the line"
+    if source.text and not source.text.endswith("\n"):
+        yield len(source.lines), "final-newline", "the last line has no line break"
+    if source.text.endswith("\n\n"):
+        yield len(source.lines) - 1, "final-newline", "empty lines at the end"
+
+
+def check_banned(source):
+    for rule, pattern, folders, except_folders, advice in BANNED:
+        if not source.inside(folders) or source.inside(except_folders):
+            continue
+        comments_too = rule in ("no-open-work", "no-machine-path")
+        if not comments_too and not source.is_cpp:
+            continue
+        text = source.text if comments_too else source.code
+        for match in re.finditer(pattern, text):
+            yield line_of(text, match.start()), rule, f"{match.group().strip()}: {advice}"
+
+
+def check_file_length(source):
+    count = len(source.lines) - 1
+    if count > MAX_FILE_LINES and source.suffix not in FREE_SIZE and source.path not in LONGER_FILES:
+        yield MAX_FILE_LINES, "file-length", f"{count} lines; at most {MAX_FILE_LINES}: give a subject its own file"
+
+
+def check_function_length(source):
+    if source.is_cpp:
+        found = cpp_text.functions(source.code)
+    elif source.suffix == ".py":
+        nodes = (n for n in ast.walk(ast.parse(source.text)) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)))
+        found = ((n.lineno, n.end_lineno, n.name) for n in nodes)
+    else:
+        return
+    for first, last, head in found:
+        if last - first + 1 > MAX_FUNCTION_LINES:
+            yield first, "function-length", f"{last - first + 1} lines; at most {MAX_FUNCTION_LINES}: {head[:60]}"
+
+
+def check_header(source):
+    if source.suffix != ".h":
+        return
+    if not source.text.startswith("//"):
+        yield 1, "header-comment", "a header begins with a comment: what it is for, its contract"
+    if "#pragma once" not in source.text:
+        yield 1, "pragma-once", "no #pragma once"
+    for match in re.finditer(r"^using namespace\b", source.code, re.M):
+        yield line_of(source.code, match.start()), "using-namespace", "in a header"
+
+
+def check_names(source):
+    name = pathlib.PurePath(source.path).name
+    if source.is_cpp and not re.fullmatch(r"[a-z0-9_]+\.(h|cc|c)", name):
+        yield 1, "file-name", "snake_case, .h, .cc or .c"
+
+
+class Layers:
+    """The order of the layers, lowest first, read from the one place where it stands: src/CMakeLists.txt."""
+
+    def __init__(self, cmake_text):
+        self.order = re.findall(r"^\s*add_subdirectory\((\w+)\)", cmake_text, re.M)
+
+    def of(self, path):
+        parts = path.split("/")
+        return parts[1] if len(parts) > 2 and parts[0] == "src" else None
+
+    def check(self, source, exists):
+        """`exists(path)`: whether the repository has the file."""
+        if not source.is_cpp:
+            return
+        own = self.of(source.path)
+        text = cpp_text.blank(source.text, keep_strings=True)
+        for match in re.finditer(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', text, re.M):
+            line, target = line_of(text, match.start()), match.group(1)
+            layer = target.split("/")[0]
+            if own is None:
+                continue
+            if layer not in self.order:
+                if not target.endswith(".inc"):
+                    yield line, "include-path", f'"{target}": include paths are relative to src/'
+            elif self.order.index(layer) > self.order.index(own):
+                yield line, "layer-order", f'{own} includes "{target}": {layer} lies above it'
+            elif not exists("src/" + target):
+                yield line, "include-path", f'"{target}": no such file in src/'
+
+
+FILE_RULES = (check_text, check_banned, check_file_length, check_function_length, check_header, check_names)
