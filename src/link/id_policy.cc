@@ -1,6 +1,6 @@
 #include "link/id_policy.h"
 
-#include <cstring>
+#include "base/bytes.h"
 
 namespace softrnic::link {
 
@@ -46,9 +46,9 @@ IdPolicy::Peer& IdPolicy::peer_of(const wire::Gid& source) {
 }
 
 std::size_t IdPolicy::place_of(const wire::Gid& source) {
-  std::uint64_t halves[2];
-  std::memcpy(halves, source.raw.data(), sizeof halves);
-  const std::uint64_t mixed = (halves[0] * 0x9e3779b97f4a7c15U) ^ (halves[1] * 0xc2b2ae3d27d4eb4fU);
+  // The last bytes vary most: as the low end of a number they reach every bit of the product.
+  const std::uint64_t mixed = (load_be64(source.raw.data()) * 0x9e3779b97f4a7c15U) ^
+                              (load_be64(source.raw.data() + 8) * 0xc2b2ae3d27d4eb4fU);
   return (mixed >> 40) % kPeers;
 }
 

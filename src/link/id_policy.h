@@ -1,9 +1,11 @@
 // Which IPv4 identifications are believed of a peer.
 //
-// The ICRC covers the identification, which a UDP socket cannot see. A receiver that accepts any identification that
-// makes the ICRC right checks only 16 of its 32 bits. So each peer (source address) is held to a habit:
-//   zero-based   senders like this one: identification 0 (DF set, RFC 6864 4.1), or 0, 1, 2 … in a segmented batch;
-//   counting     senders that count their packets (the kernel's soft driver, hardware): near the last one seen.
+// The ICRC covers the identification, which a UDP socket cannot see. A receiver that accepts any
+// identification that makes the ICRC right checks only 16 of its 32 bits. So each peer (source address) is
+// held to a habit:
+//   zero-based   senders like this one: identification 0 (DF set, RFC 6864 4.1), or 0, 1, 2 … in a segmented
+//   batch; counting     senders that count their packets (the kernel's soft driver, hardware): near the last
+//   one seen.
 // A new habit, or a jump of the count, is believed when a second packet agrees with it.
 #pragma once
 

@@ -1,13 +1,17 @@
-// A link carries packets between a lane and the world. Fault injection and capture are links that wrap a link.
+// A link carries packets between a lane and the world. Fault injection and capture are links that wrap a
+// link.
 //
-// Not thread-safe: the lane's lock guards it. A link batches: send() may keep a packet until flush(), but takes the
-// payload's bytes from their fragments no later than the next flush(), which happens before the lock is released.
+// Not thread-safe: the lane's lock guards it. A link batches: send() may keep a packet until flush(), but
+// takes the payload's bytes from their fragments no later than the next flush(), which happens before the
+// lock is released.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/time.h"
+#include "rnic/device.h"
 #include "transport/ib/types.h"
 
 namespace softrnic::link {
@@ -17,8 +21,8 @@ class Receiver {
  public:
   /// A well-formed packet with a correct ICRC. Valid during the call.
   virtual void packet(const ib::RxPacket& packet) = 0;
-  /// `packets` packets were dropped for one reason. `qpn` is 0 when unknown. Packets that could not be sent are
-  /// reported here too, at the next receive().
+  /// `packets` packets were dropped for one reason. `qpn` is 0 when unknown. Packets that could not be sent
+  /// are reported here too, at the next receive().
   virtual void dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) = 0;
 
  protected:
@@ -29,13 +33,13 @@ class Link {
  public:
   virtual ~Link() = default;
 
-  /// Queues a packet; may send what is queued. The TxPacket may be reused at once, the fragments' bytes may not
-  /// change before flush().
+  /// Queues a packet; may send what is queued. The TxPacket may be reused at once, the fragments' bytes may
+  /// not change before flush().
   virtual void send(const ib::TxPacket& packet, TimePoint now) = 0;
   /// Sends all that is queued.
   virtual void flush(TimePoint now) = 0;
-  /// Reads at most one batch without waiting and hands it to `receiver`. Returns the number of packets read (dropped
-  /// ones included); 0 when nothing was there.
+  /// Reads at most one batch without waiting and hands it to `receiver`. Returns the number of packets read
+  /// (dropped ones included); 0 when nothing was there.
   virtual std::size_t receive(Receiver& receiver, TimePoint now) = 0;
 
   /// Becomes readable when receive() has work; -1 when there is no such fd.
@@ -43,6 +47,9 @@ class Link {
   /// When the link itself wants receive() or flush() to be called (delayed packets), or kNever.
   virtual TimePoint deadline() const { return kNever; }
 
+  /// The addresses of this host, so that packets from a link-local or to a multicast address find their
+  /// netdev.
+  virtual void set_addresses(std::vector<rnic::GidEntry> addresses) = 0;
   virtual bool join(const wire::Gid& group, std::uint32_t interface_index) = 0;
   virtual bool leave(const wire::Gid& group, std::uint32_t interface_index) = 0;
 };

@@ -82,13 +82,14 @@ void set_send_options(int fd, Family family) {
 }
 
 void set_receive_options(int fd, Family family) {
-  constexpr Option common[] = {{SOL_SOCKET, SO_RCVBUF, kBufferBytes},
-                               {SOL_SOCKET, SO_RCVBUFFORCE, kBufferBytes},  // beyond rmem_max, when privileged
-                               {SOL_SOCKET, SO_RXQ_OVFL, 1},
-                               {SOL_UDP, UDP_GRO, 1},
-                               {SOL_IP, IP_RECVTOS, 1},
-                               {SOL_IP, IP_RECVTTL, 1},
-                               {SOL_IP, IP_MULTICAST_ALL, 0}};
+  constexpr Option common[] = {
+      {SOL_SOCKET, SO_RCVBUF, kBufferBytes},
+      {SOL_SOCKET, SO_RCVBUFFORCE, kBufferBytes},  // beyond rmem_max, when privileged
+      {SOL_SOCKET, SO_RXQ_OVFL, 1},
+      {SOL_UDP, UDP_GRO, 1},
+      {SOL_IP, IP_RECVTOS, 1},
+      {SOL_IP, IP_RECVTTL, 1},
+      {SOL_IP, IP_MULTICAST_ALL, 0}};
   constexpr Option inet[] = {{SOL_IP, IP_PKTINFO, 1}};
   constexpr Option dual[] = {{SOL_IPV6, IPV6_RECVPKTINFO, 1},
                              {SOL_IPV6, IPV6_RECVTCLASS, 1},

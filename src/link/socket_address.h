@@ -1,7 +1,7 @@
 // GIDs as the socket layer wants them.
 //
-// A lane's socket is AF_INET6 and dual-stack; IPv4 peers are IPv4-mapped addresses, which is just what their GIDs are.
-// Only where the kernel has no IPv6 is it AF_INET.
+// A lane's socket is AF_INET6 and dual-stack; IPv4 peers are IPv4-mapped addresses, which is just what their
+// GIDs are. Only where the kernel has no IPv6 is it AF_INET.
 #pragma once
 
 #include <netinet/in.h>
@@ -46,8 +46,8 @@ Family family_of(int fd);
 /// What every softrnic socket needs for sending: DF set and identification 0 (IP_PMTUDISC_DO), flow labels,
 /// a large send buffer.
 void set_send_options(int fd, Family family);
-/// What a lane's socket needs for receiving: UDP_GRO, destination address, traffic class, hop limit, overflow counts, a
-/// large receive buffer, multicast only to groups joined here.
+/// What a lane's socket needs for receiving: UDP_GRO, destination address, traffic class, hop limit, overflow
+/// counts, a large receive buffer, multicast only to groups joined here.
 void set_receive_options(int fd, Family family);
 
 }  // namespace softrnic::link

@@ -1,14 +1,15 @@
 // Packets that wait to be sent, laid out for sendmmsg() with UDP_SEGMENT.
 //
-// Packets of one flow and one size become one message of up to 64 KB that the kernel cuts up again. The bytes between
-// two payloads (pad and ICRC of one packet, headers of the next) lie together in a scratch buffer, so that a packet
-// costs two iovecs:
+// Packets of one flow and one size become one message of up to 64 KB that the kernel cuts up again. The bytes
+// between two payloads (pad and ICRC of one packet, headers of the next) lie together in a scratch buffer, so
+// that a packet costs two iovecs:
 //
 //   scratch:   [headers 0] [pad icrc 0 | headers 1] [pad icrc 1 | headers 2] …
 //   iovecs:         0      1: payload 0   2      3: payload 1    4 …
 //
-// Short payloads are copied into the scratch buffer: that is cheaper than an iovec, and the ICRC cannot be overtaken
-// by a program that writes to the memory meanwhile (a peer polling a word by READ while the program changes it).
+// Short payloads are copied into the scratch buffer: that is cheaper than an iovec, and the ICRC cannot be
+// overtaken by a program that writes to the memory meanwhile (a peer polling a word by READ while the program
+// changes it).
 #pragma once
 
 #include <sys/uio.h>
@@ -72,8 +73,8 @@ class TxBatch {
   std::span<TxMessage> messages() { return messages_; }
   iovec* iovecs(const TxMessage& message) { return &iovecs_[message.first_iovec]; }
 
-  /// Writes segment `index` of `message` as a packet of its own to `out`, with the ICRC for identification 0: for when
-  /// the kernel does not segment. Returns iovecs used (at most kMaxSingleIovecs).
+  /// Writes segment `index` of `message` as a packet of its own to `out`, with the ICRC for identification 0:
+  /// for when the kernel does not segment. Returns iovecs used (at most kMaxSingleIovecs).
   std::size_t single(const TxMessage& message, std::size_t index, iovec* out);
   static constexpr std::size_t kMaxSingleIovecs = ib::TxPacket::kMaxFragments + 2;
 
@@ -85,7 +86,8 @@ class TxBatch {
   static constexpr std::size_t kTailBytes = 3 + wire::kIcrcBytes;
   static constexpr std::size_t kScratchBytes = kPackets * (wire::kMaxHeaderBytes + kTailBytes) + 64 * 1024;
 
-  TxMessage& message_for(const ib::TxPacket& packet, const TxRoute& route, std::size_t bytes, bool segmentation);
+  TxMessage& message_for(const ib::TxPacket& packet, const TxRoute& route, std::size_t bytes,
+                         bool segmentation);
   /// Appends scratch bytes that were just written at the cursor to the message.
   void take_scratch(TxMessage& message, std::size_t bytes);
   std::byte* cursor() { return scratch_.get() + used_; }

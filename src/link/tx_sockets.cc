@@ -19,8 +19,8 @@ TxSockets::~TxSockets() {
 
 TxSockets::Choice TxSockets::choose(std::uint16_t port) {
   if (port == 0 || port == lane_.port) return lane_;
-  const auto found =
-      std::find_if(entries_.begin(), entries_.end(), [port](const Entry& entry) { return entry.wanted == port; });
+  const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                  [port](const Entry& entry) { return entry.wanted == port; });
   if (found != entries_.end()) {
     if (found != entries_.begin()) std::swap(*found, *(found - 1));  // the busy ones move to the front
     return (found == entries_.begin() ? found : found - 1)->choice;

@@ -1,7 +1,7 @@
 // The sockets a lane sends from: one for each UDP source port, made on demand.
 //
-// RoCEv2 spreads its flows over paths and receive queues by the UDP source port (IBTA A17.4.4), so packets cannot all
-// leave from the lane's own socket on port 4791. These sockets are never read.
+// RoCEv2 spreads its flows over paths and receive queues by the UDP source port (IBTA A17.4.4), so packets
+// cannot all leave from the lane's own socket on port 4791. These sockets are never read.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 namespace softrnic::link {
 namespace {
 
-constexpr int kMaxWaits = 8;      ///< × kWaitMs: the longest a full socket may hold up its lane
+constexpr int kMaxWaits = 8;  ///< × kWaitMs: the longest a full socket may hold up its lane
 constexpr int kWaitMs = 5;
 constexpr std::size_t kMaxUnsegmentable = 256;
 constexpr std::size_t kVector = 32;  ///< messages a system call
@@ -29,7 +29,8 @@ class ControlWriter {
 
   template <typename T>
   void add(int level, int type, const T& value) {
-    auto* header = reinterpret_cast<cmsghdr*>(static_cast<std::byte*>(message_.msg_control) + message_.msg_controllen);
+    auto* header =
+        reinterpret_cast<cmsghdr*>(static_cast<std::byte*>(message_.msg_control) + message_.msg_controllen);
     header->cmsg_level = level;
     header->cmsg_type = type;
     header->cmsg_len = CMSG_LEN(sizeof value);
@@ -195,7 +196,8 @@ void UdpSender::send_unsegmented(TxMessage& message) {
     }
     any = true;
   }
-  if (any && unsegmentable_.size() < kMaxUnsegmentable) unsegmentable_.push_back(message.route.flow.destination);
+  if (any && unsegmentable_.size() < kMaxUnsegmentable)
+    unsegmentable_.push_back(message.route.flow.destination);
 }
 
 void UdpSender::refused(const TxMessage& message, int error, std::uint64_t packets) {
@@ -210,8 +212,8 @@ void UdpSender::refused(const TxMessage& message, int error, std::uint64_t packe
 void UdpSender::report(Receiver& receiver) {
   if (refusals_.empty()) return;
   for (const Refusal& refusal : refusals_) {
-    receiver.dropped(because(ReasonId::send_failed, refusal.error), ib::Counter::send_errors, refusal.destination,
-                     refusal.packets);
+    receiver.dropped(because(ReasonId::send_failed, refusal.error), ib::Counter::send_errors,
+                     refusal.destination, refusal.packets);
   }
   refusals_.clear();
 }

@@ -1,4 +1,5 @@
-// Sends packets from the sockets of a lane: batches, cuts by the kernel, and what to do when the kernel refuses.
+// Sends packets from the sockets of a lane: batches, cuts by the kernel, and what to do when the kernel
+// refuses.
 #pragma once
 
 #include <vector>
@@ -15,7 +16,8 @@ class UdpSender {
   /// `fd` is the lane's socket, bound to `source_port`; packets go to `peer_port` of their destination.
   UdpSender(int fd, Family family, std::uint16_t source_port, std::uint16_t peer_port);
 
-  /// The addresses of this host, so that packets from a link-local or to a multicast address find their netdev.
+  /// The addresses of this host, so that packets from a link-local or to a multicast address find their
+  /// netdev.
   void set_addresses(std::vector<rnic::GidEntry> addresses) { addresses_ = std::move(addresses); }
 
   void send(const ib::TxPacket& packet);

@@ -1,0 +1,174 @@
+#include "link/udp_receiver.h"
+
+#include <arpa/inet.h>
+#include <netinet/udp.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "wire/headers.h"
+
+#ifndef IPV6_FLOWINFO
+#define IPV6_FLOWINFO 11  // linux/in6.h
+#endif
+
+namespace softrnic::link {
+namespace {
+
+template <typename T>
+T load(const cmsghdr* header) {
+  T value{};
+  const std::size_t held = header->cmsg_len - CMSG_LEN(0);
+  std::memcpy(&value, CMSG_DATA(header), std::min(sizeof value, held));
+  return value;
+}
+
+std::uint32_t icrc_for(const wire::Flow& flow, Bytes bytes, std::uint16_t id) {
+  const std::size_t body = bytes.size() - wire::kIcrcBytes;
+  const std::size_t headers = wire::kBthBytes;
+  wire::Icrc icrc(flow, bytes.size(), id);
+  icrc.add_headers(bytes.first(headers));
+  icrc.add(bytes.subspan(headers, body - headers));
+  return icrc.value();
+}
+
+Qpn destination_of(Bytes bytes) { return Qpn(load_be24(bytes.data() + 5)); }
+
+}  // namespace
+
+UdpReceiver::UdpReceiver(int fd, Family family, std::uint16_t port) : fd_(fd), family_(family), port_(port) {
+  void* mapped = mmap(nullptr, kSlots * kSlotBytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped != MAP_FAILED) pool_ = static_cast<std::byte*>(mapped);
+  for (std::size_t i = 0; i < kSlots; ++i) {
+    slots_[i].piece = {pool_ + i * kSlotBytes, kSlotBytes};
+    headers_[i] = mmsghdr{};
+    headers_[i].msg_hdr.msg_name = &slots_[i].from;
+    headers_[i].msg_hdr.msg_iov = &slots_[i].piece;
+    headers_[i].msg_hdr.msg_iovlen = 1;
+    headers_[i].msg_hdr.msg_control = slots_[i].control;
+  }
+}
+
+UdpReceiver::~UdpReceiver() {
+  if (pool_ != nullptr) munmap(pool_, kSlots * kSlotBytes);
+}
+
+void UdpReceiver::prepare() {
+  for (mmsghdr& header : headers_) {
+    header.msg_hdr.msg_namelen = sizeof(SocketAddress);
+    header.msg_hdr.msg_controllen = kControlBytes;
+    header.msg_hdr.msg_flags = 0;
+  }
+}
+
+std::size_t UdpReceiver::receive(Receiver& receiver) {
+  if (pool_ == nullptr) return 0;
+  prepare();
+  const int count = recvmmsg(fd_, headers_.data(), kSlots, MSG_DONTWAIT, nullptr);
+  std::size_t packets = 0;
+  for (int i = 0; i < count; ++i) {
+    const mmsghdr& header = headers_[static_cast<std::size_t>(i)];
+    const Envelope envelope = open(header.msg_hdr);
+    if (envelope.has_overflows) count_overflows(receiver, envelope);
+    const Bytes datagram(static_cast<const std::byte*>(header.msg_hdr.msg_iov->iov_base), header.msg_len);
+    packets += split(receiver, envelope, datagram);
+  }
+  return packets;
+}
+
+UdpReceiver::Envelope UdpReceiver::open(const msghdr& header) const {
+  Envelope out;
+  const auto& from = *static_cast<const SocketAddress*>(header.msg_name);
+  out.flow.source = to_gid(from);
+  out.flow.source_port = port_of(from);
+  out.flow.destination_port = port_;
+  for (const cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr;
+       c = CMSG_NXTHDR(const_cast<msghdr*>(&header), const_cast<cmsghdr*>(c))) {
+    if (c->cmsg_level == SOL_UDP && c->cmsg_type == UDP_GRO) {
+      out.segment_bytes = static_cast<std::size_t>(std::max(load<int>(c), 0));
+    } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_RXQ_OVFL) {
+      out.overflows = load<std::uint32_t>(c);
+      out.has_overflows = true;
+    } else if (c->cmsg_level == SOL_IP) {
+      if (c->cmsg_type == IP_TOS) out.flow.traffic_class = load<std::uint8_t>(c);
+      if (c->cmsg_type == IP_TTL) out.flow.hop_limit = static_cast<std::uint8_t>(load<int>(c));
+      if (c->cmsg_type == IP_PKTINFO && family_ == Family::inet) {
+        out.flow.destination = wire::Gid::from_ipv4_be(load<in_pktinfo>(c).ipi_addr.s_addr);
+      }
+    } else if (c->cmsg_level == SOL_IPV6) {
+      if (c->cmsg_type == IPV6_PKTINFO) out.flow.destination = to_gid(load<in6_pktinfo>(c).ipi6_addr);
+      if (c->cmsg_type == IPV6_TCLASS) out.flow.traffic_class = static_cast<std::uint8_t>(load<int>(c));
+      if (c->cmsg_type == IPV6_HOPLIMIT) out.flow.hop_limit = static_cast<std::uint8_t>(load<int>(c));
+      if (c->cmsg_type == IPV6_FLOWINFO) out.flow.flow_label = ntohl(load<std::uint32_t>(c)) & 0xfffff;
+    }
+  }
+  return out;
+}
+
+void UdpReceiver::count_overflows(Receiver& receiver, const Envelope& envelope) {
+  const std::uint32_t fresh = envelope.overflows - overflows_;
+  overflows_ = envelope.overflows;
+  if (fresh == 0) return;
+  receiver.dropped(because(ReasonId::drop_lane_overflow, fresh), ib::Counter::drop_overflow, Qpn(), fresh);
+}
+
+std::size_t UdpReceiver::split(Receiver& receiver, const Envelope& envelope, Bytes datagram) {
+  const std::size_t step = envelope.segment_bytes == 0 ? datagram.size() : envelope.segment_bytes;
+  if (datagram.empty()) {
+    packet(receiver, envelope.flow, datagram, 0);
+    return 1;
+  }
+  std::size_t position = 0;
+  for (std::size_t at = 0; at < datagram.size(); at += step, ++position) {
+    const Bytes one = datagram.subspan(at, std::min(step, datagram.size() - at));
+    packet(receiver, envelope.flow, one, static_cast<std::uint16_t>(position));
+  }
+  return position;
+}
+
+void UdpReceiver::packet(Receiver& receiver, const wire::Flow& flow, Bytes bytes, std::uint16_t position) {
+  const auto malformed = [&](std::uint64_t opcode) {
+    receiver.dropped(because(ReasonId::drop_malformed, bytes.size(), opcode), ib::Counter::drop_malformed,
+                     Qpn(), 1);
+  };
+  if (bytes.size() < wire::kBthBytes + wire::kIcrcBytes) return malformed(0);
+  std::uint32_t expected = 0;
+  if (!check_icrc(flow, bytes, position, expected)) {
+    std::uint32_t received = 0;
+    std::memcpy(&received, bytes.data() + bytes.size() - sizeof received, sizeof received);
+    const Qpn qpn = destination_of(bytes);
+    receiver.dropped(because(ReasonId::drop_bad_icrc, qpn.value, received, expected), ib::Counter::drop_icrc,
+                     qpn, 1);
+    return;
+  }
+  auto parsed = wire::parse(bytes.first(bytes.size() - wire::kIcrcBytes));
+  if (!parsed) return malformed(std::to_integer<std::uint64_t>(bytes[0]));
+  ib::RxPacket out;
+  out.packet = *parsed;
+  out.source = flow.source;
+  out.destination = flow.destination;
+  out.traffic_class = flow.traffic_class;
+  out.hop_limit = flow.hop_limit;
+  out.flow_label = flow.flow_label;
+  receiver.packet(out);
+}
+
+bool UdpReceiver::check_icrc(const wire::Flow& flow, Bytes bytes, std::uint16_t position,
+                             std::uint32_t& expected) {
+  std::uint32_t received = 0;
+  std::memcpy(&received, bytes.data() + bytes.size() - sizeof received, sizeof received);
+  const bool ipv4 = flow.destination.is_ipv4();
+  const std::uint16_t guess = !ipv4 || position != 0 ? position : ids_.expected(flow.source);
+  expected = icrc_for(flow, bytes, guess);
+  if (!ipv4) return expected == received;
+  if (expected == received) return ids_.accept(flow.source, guess);
+  if (guess != 0) expected = icrc_for(flow, bytes, 0);
+  if (expected == received) return ids_.accept(flow.source, 0);
+  const int id = wire::solve_ip_id(expected, received, bytes.size());
+  return id >= 0 && ids_.accept(flow.source, static_cast<std::uint16_t>(id));
+}
+
+}  // namespace softrnic::link

@@ -1,0 +1,201 @@
+#include "link/udp_link.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "tests/unit/link/link_fixture.h"
+
+namespace softrnic::link::test {
+namespace {
+
+/// `a` sends to `b`; both listen on the same port of different addresses, as two hosts would.
+struct Pair {
+  Pair(const std::string& from, const std::string& to, Family family = Family::dual) {
+    std::uint16_t port = 0;
+    const int fd_b = bound_socket(to, 0, port, family);
+    const int fd_a = from == to ? -1 : bound_socket(from, port, port, family);
+    if (fd_b < 0) return;
+    b.emplace(UdpLink::Options{fd_b, port, port});
+    if (fd_a >= 0) a.emplace(UdpLink::Options{fd_a, port, port});
+    sender = fd_a >= 0 ? &*a : &*b;
+    maker.path.source = gid_of(from);
+    maker.path.destination = gid_of(to);
+  }
+  std::optional<UdpLink> a, b;
+  UdpLink* sender = nullptr;
+  PacketMaker maker;
+  Collector got;
+};
+
+struct Case {
+  const char* from;
+  const char* to;
+  Family family;
+};
+
+class UdpLinkPath : public testing::TestWithParam<Case> {};
+
+TEST_P(UdpLinkPath, CarriesMessagesOfEveryMtuUnchanged) {
+  for (const std::size_t mtu : {256U, 512U, 1024U, 2048U, 4096U}) {
+    Pair pair(GetParam().from, GetParam().to, GetParam().family);
+    ASSERT_NE(pair.sender, nullptr);
+    for (std::uint32_t i = 0; i < 100; ++i) {
+      const auto opcode = i == 0 ? wire::Opcode::rc_write_first
+                                 : (i == 99 ? wire::Opcode::rc_write_last : wire::Opcode::rc_write_middle);
+      const std::size_t bytes = i == 99 ? mtu / 2 + 3 : mtu;
+      pair.sender->send(pair.maker.make(opcode, i, pattern(bytes, i), 1 + i % 3), TimePoint{});
+    }
+    pair.sender->flush(TimePoint{});
+    read_until(*pair.b, pair.got, 100);
+    ASSERT_EQ(pair.got.packets.size(), 100U) << "MTU " << mtu << ", drops " << pair.got.drops.size();
+    for (std::uint32_t i = 0; i < 100; ++i) {
+      const Got& packet = pair.got.packets[i];
+      EXPECT_EQ(packet.headers.bth.psn, i);
+      EXPECT_EQ(packet.payload, pattern(i == 99 ? mtu / 2 + 3 : mtu, i));
+      EXPECT_EQ(packet.source, pair.maker.path.source);
+      EXPECT_EQ(packet.destination, pair.maker.path.destination);
+    }
+  }
+}
+
+TEST_P(UdpLinkPath, CarriesTrafficClassHopLimitAndSourcePort) {
+  Pair pair(GetParam().from, GetParam().to, GetParam().family);
+  ASSERT_NE(pair.sender, nullptr);
+  pair.maker.path.traffic_class = 0x6a;
+  pair.maker.path.hop_limit = 7;
+  pair.maker.path.source_port = 0xc123;  // the ICRC covers it: a wrong guess would drop the packet
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    pair.sender->send(pair.maker.make(wire::Opcode::rc_send_only, i, pattern(i, i)), TimePoint{});
+  }
+  pair.sender->flush(TimePoint{});
+  read_until(*pair.b, pair.got, 4);
+  ASSERT_EQ(pair.got.packets.size(), 4U);
+  for (const Got& packet : pair.got.packets) {
+    EXPECT_EQ(packet.traffic_class, 0x6a);
+    EXPECT_EQ(packet.hop_limit, 7);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Loopback, UdpLinkPath,
+                         testing::Values(Case{"127.0.0.1", "127.0.0.2", Family::dual},
+                                         Case{"127.0.0.1", "127.0.0.2", Family::inet},
+                                         Case{"127.0.0.1", "127.0.0.1", Family::dual},
+                                         Case{"::1", "::1", Family::dual}));
+
+TEST(UdpLink, MixedSizesAndFlowsKeepTheirOrder) {
+  Pair pair("127.0.0.1", "127.0.0.2");
+  ASSERT_NE(pair.sender, nullptr);
+  for (std::uint32_t i = 0; i < 1000; ++i) {  // more than a batch: send() flushes by itself
+    pair.maker.path.traffic_class = static_cast<std::uint8_t>(i % 37 == 0 ? 4 : 0);
+    pair.sender->send(pair.maker.make(wire::Opcode::uc_send_only, i, pattern(i * 13 % 1500, i)), TimePoint{});
+    if (i % 50 == 49) {
+      pair.sender->flush(TimePoint{});
+      read_until(*pair.b, pair.got, i + 1);
+    }
+  }
+  ASSERT_EQ(pair.got.packets.size(), 1000U);
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    ASSERT_EQ(pair.got.packets[i].headers.bth.psn, i);
+    ASSERT_EQ(pair.got.packets[i].payload, pattern(i * 13 % 1500, i));
+  }
+}
+
+TEST(UdpLink, DropsADamagedPacketAndSaysWhy) {
+  Pair pair("127.0.0.1", "127.0.0.2");
+  ASSERT_NE(pair.sender, nullptr);
+  auto payload = pattern(1024, 1);
+  const auto& packet = pair.maker.make(wire::Opcode::rc_send_only, 0, payload);
+  pair.sender->send(packet, TimePoint{});
+  const_cast<std::byte*>(packet.fragments[0].data)[500] ^= std::byte{0x10};  // after the ICRC was computed
+  pair.sender->flush(TimePoint{});
+  read_until(*pair.b, pair.got, 1);
+  EXPECT_TRUE(pair.got.packets.empty());
+  ASSERT_EQ(pair.got.drops.size(), 1U);
+  EXPECT_EQ(pair.got.drops[0].first.id, ReasonId::drop_bad_icrc);
+}
+
+TEST(UdpLink, DropsWhatIsNoPacket) {
+  Pair pair("127.0.0.1", "127.0.0.2");
+  ASSERT_NE(pair.sender, nullptr);
+  SocketAddress to{};
+  socklen_t size = sizeof to;
+  ASSERT_EQ(getsockname(pair.b->readable_fd(), &to.generic, &size), 0);
+  const int fd = socket(AF_INET6, SOCK_DGRAM, 0);
+  for (const std::size_t bytes : {0U, 1U, 15U}) {
+    EXPECT_EQ(sendto(fd, "0123456789abcdef", bytes, 0, &to.generic, to.size()), static_cast<ssize_t>(bytes));
+  }
+  close(fd);
+  read_until(*pair.b, pair.got, 3);
+  ASSERT_EQ(pair.got.drops.size(), 3U);
+  for (const auto& drop : pair.got.drops) EXPECT_EQ(drop.first.id, ReasonId::drop_malformed);
+}
+
+TEST(UdpLink, ReportsWhatCannotBeSent) {
+  Pair pair("127.0.0.1", "127.0.0.2");
+  ASSERT_NE(pair.sender, nullptr);
+  pair.maker.path.source = gid_of("203.0.113.7");  // not an address of this host
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    pair.sender->send(pair.maker.make(wire::Opcode::rc_send_only, i, pattern(1024, i)), TimePoint{});
+  }
+  pair.sender->flush(TimePoint{});
+  pair.sender->receive(pair.got, TimePoint{});
+  ASSERT_EQ(pair.got.drops.size(), 5U);
+  EXPECT_EQ(pair.got.drops[0].first.id, ReasonId::send_failed);
+  EXPECT_EQ(pair.got.drops[0].second, ib::Counter::send_errors);
+}
+
+TEST(UdpLink, MulticastReachesAMemberOnly) {
+  Pair pair("127.0.0.1", "::");  // `b` listens on the wildcard, as a lane does
+  ASSERT_TRUE(pair.b.has_value());
+  pair.maker.path.source = gid_of("127.0.0.1");
+  pair.maker.path.destination = gid_of("239.1.2.3");
+  std::vector<rnic::GidEntry> addresses{{gid_of("127.0.0.1"), 1}};
+  pair.b->set_addresses(addresses);
+  pair.b->send(pair.maker.make(wire::Opcode::ud_send_only, 1, pattern(8, 0)), TimePoint{});
+  pair.b->flush(TimePoint{});
+  ASSERT_TRUE(pair.b->join(gid_of("239.1.2.3"), 1));
+  pair.b->send(pair.maker.make(wire::Opcode::ud_send_only, 2, pattern(8, 0)), TimePoint{});
+  pair.b->flush(TimePoint{});
+  read_until(*pair.b, pair.got, 1);
+  ASSERT_EQ(pair.got.packets.size(), 1U);
+  EXPECT_EQ(pair.got.packets[0].headers.bth.psn, 2U);
+  EXPECT_EQ(pair.got.packets[0].destination, gid_of("239.1.2.3"));
+  EXPECT_TRUE(pair.b->leave(gid_of("239.1.2.3"), 1));
+}
+
+TEST(TxBatch, SingleMakesThePacketThatSegmentationWouldHaveMade) {
+  TxBatch batch;
+  PacketMaker maker;
+  maker.path.source = gid_of("10.0.0.1");
+  maker.path.destination = gid_of("10.0.0.2");
+  TxRoute route;
+  route.flow.source = maker.path.source;
+  route.flow.destination = maker.path.destination;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    batch.add(maker.make(wire::Opcode::rc_write_middle, i, pattern(1024, i), 2), route, true);
+  }
+  ASSERT_EQ(batch.messages().size(), 1U);
+  TxMessage& message = batch.messages()[0];
+  EXPECT_EQ(message.segment_count, 3U);
+  EXPECT_EQ(message.iovec_count, 10U);  // four scratch pieces and two for each payload
+  iovec pieces[TxBatch::kMaxSingleIovecs];
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::size_t count = batch.single(message, i, pieces);
+    std::vector<std::byte> flat;
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto* data = static_cast<const std::byte*>(pieces[k].iov_base);
+      flat.insert(flat.end(), data, data + pieces[k].iov_len);
+    }
+    ASSERT_EQ(flat.size(), 12U + 1024 + 4);
+    wire::Icrc icrc(route.flow, flat.size(), 0);
+    icrc.add_headers(Bytes(flat).first(12));
+    icrc.add(Bytes(flat).subspan(12, 1024));
+    std::uint32_t stored = 0;
+    std::memcpy(&stored, flat.data() + flat.size() - 4, 4);
+    EXPECT_EQ(stored, icrc.value());
+  }
+}
+
+}  // namespace
+}  // namespace softrnic::link::test
