@@ -48,16 +48,15 @@ std::size_t masked_ipv6(const Flow& flow, std::size_t udp_payload, std::byte* p)
 
 }  // namespace
 
-Icrc::Icrc(const Flow& flow, std::size_t udp_payload, std::uint16_t ip_id) {
-  std::array<std::byte, kIpv6Bytes + kUdpBytes> buffer;
-  const std::size_t ip = flow.destination.is_ipv4() ? masked_ipv4(flow, udp_payload, ip_id, buffer.data())
-                                                    : masked_ipv6(flow, udp_payload, buffer.data());
-  std::byte* udp = buffer.data() + ip;
+Icrc::Icrc(const Flow& flow, std::size_t udp_payload, std::uint16_t ip_id) : state_(kAfterLrh) {
+  const std::size_t ip = flow.destination.is_ipv4() ? masked_ipv4(flow, udp_payload, ip_id, buffer_.data())
+                                                    : masked_ipv6(flow, udp_payload, buffer_.data());
+  std::byte* udp = buffer_.data() + ip;
   store_be16(udp, flow.source_port);
   store_be16(udp + 2, flow.destination_port);
   store_be16(udp + 4, static_cast<std::uint16_t>(kUdpBytes + udp_payload));
   store_be16(udp + 6, 0xffff);
-  state_ = crc32_update(kAfterLrh, Bytes(buffer.data(), ip + kUdpBytes));
+  pending_ = static_cast<std::uint32_t>(ip + kUdpBytes);
 }
 
 void Icrc::add_headers(Bytes headers) {
@@ -65,11 +64,26 @@ void Icrc::add_headers(Bytes headers) {
   if (headers.size() < start.size()) return add(headers);
   std::copy_n(headers.data(), start.size(), start.data());
   start[4] = kMasked;
-  state_ = crc32_update(state_, start);
+  add(start);
   add(headers.subspan(start.size()));
 }
 
-void Icrc::add(Bytes bytes) { state_ = crc32_update(state_, bytes); }
+void Icrc::add(Bytes bytes) {
+  if (bytes.size() <= buffer_.size() - pending_) {
+    std::copy(bytes.begin(), bytes.end(), buffer_.begin() + pending_);
+    pending_ += static_cast<std::uint32_t>(bytes.size());
+    return;
+  }
+  flush();
+  state_ = crc32_update(state_, bytes);
+}
+
+void Icrc::flush() {
+  state_ = crc32_update(state_, Bytes(buffer_).first(pending_));
+  pending_ = 0;
+}
+
+std::uint32_t Icrc::value() const { return ~crc32_update(state_, Bytes(buffer_).first(pending_)); }
 
 int solve_ip_id(std::uint32_t computed_with_zero, std::uint32_t received, std::size_t udp_payload) {
   if (udp_payload < kIcrcBytes) return -1;

@@ -5,6 +5,7 @@
 // gathered.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "base/bytes.h"
@@ -37,10 +38,15 @@ class Icrc {
   /// Adds payload or pad.
   void add(Bytes bytes);
   /// The value as it is stored little-endian after the pad.
-  std::uint32_t value() const { return ~state_; }
+  std::uint32_t value() const;
 
  private:
+  void flush();
+
+  // The CRC costs about as much for 16 bytes as for 256, so short pieces are collected first.
   std::uint32_t state_;
+  std::uint32_t pending_ = 0;
+  std::array<std::byte, 256> buffer_;
 };
 
 /// The IPv4 identification that turns the ICRC computed with identification 0 into the one received, if there

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/golden/pcap_reader.h"
+#include "tests/support/pcap_reader.h"
 #include "wire/frame.h"
 #include "wire/headers.h"
 #include "wire/icrc.h"
