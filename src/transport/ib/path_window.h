@@ -26,8 +26,10 @@ class PathWindow {
   explicit PathWindow(const Limits& limits);
 
   /// Whether a packet of an acknowledged service may go now. One packet may always go when nothing is in flight.
-  bool has_room() const { return in_flight_ == 0 || in_flight_ < window_; }
-  std::uint32_t room() const { return in_flight_ >= window_ ? 0 : window_ - in_flight_; }
+  bool has_room() const { return !held_ && (in_flight_ == 0 || in_flight_ < window_); }
+  std::uint32_t room() const { return held_ || in_flight_ >= window_ ? 0 : window_ - in_flight_; }
+  /// Keeps requests back (no room) while it is others' turn: the scheduler lets an endpoint answer its peer only.
+  void hold(bool held) { held_ = held; }
 
   void sent(std::uint32_t bytes) { in_flight_ += bytes; }
   /// `bytes` were acknowledged: they leave the window, and it may grow.
@@ -47,6 +49,7 @@ class PathWindow {
   Limits limits_;
   std::uint32_t window_;
   std::uint32_t in_flight_ = 0;
+  bool held_ = false;
   std::uint32_t grown_ = 0;       ///< bytes acknowledged since the last increase
   TimePoint last_cut_{};
   std::int64_t tokens_ = 0;
