@@ -1,0 +1,111 @@
+// A process's connection to softrnicd.
+//
+// Thread-safe: requests of several threads take turns. Every call answers within kAnswerTimeout or fails, and
+// no call throws, raises SIGPIPE or starts a thread. All descriptors are close-on-exec. After fork the
+// child's calls fail with ReasonId::forked_child and send nothing; it makes a connection of its own.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/expected.h"
+#include "base/reason.h"
+#include "base/unique_fd.h"
+#include "control/messages.h"
+#include "rnic/device.h"
+
+namespace softrnic::control {
+
+/// How long a request, or the start of a daemon, may take.
+inline constexpr std::chrono::seconds kAnswerTimeout{10};
+
+/// Why a request failed: errno, reason and a sentence for people (never empty; in the daemon's words when it
+/// refused).
+struct Error {
+  Failure failure;
+  std::string text;
+};
+
+struct Lane {
+  UniqueFd socket;  ///< UDP, non-blocking, bound to port 4791; shared with the daemon, so never shut it down
+  std::uint8_t number = 0;
+  std::uint16_t first_index = 0;  ///< begin to hand out QP indices here; wraps at 65535
+  bool dual_stack = true;         ///< false: AF_INET, the host has no IPv6
+};
+
+struct PageFd {
+  UniqueFd fd;  ///< read-only, for PageReader::open()
+  std::int32_t pid = 0;
+  std::string comm;
+  std::uint64_t ended_ns = 0;  ///< CLOCK_REALTIME when the process went, 0: it lives
+};
+
+struct Notification {
+  Change change{};
+  rnic::DeviceInfo device;  ///< device_removed: as it last was
+};
+
+struct ConnectOptions {
+  std::string daemon_path;  ///< empty: SOFTRNIC_DAEMON, else found beside the library or program
+  bool spawn = true;        ///< start a daemon when none listens
+};
+
+class Client {
+ public:
+  /// Connects to the daemon of this user and network namespace, starting it when there is none.
+  static Expected<std::unique_ptr<Client>, Error> connect(const ConnectOptions& options = {});
+  ~Client() = default;
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  Expected<std::vector<rnic::DeviceInfo>, Error> devices();
+  Expected<Lane, Error> take_lane();
+  Expected<void, Error> give_back_lane(std::uint8_t lane);
+  /// Shows this process's control page (a memfd sealed against shrinking; stays the caller's). Once a
+  /// connection.
+  Expected<void, Error> register_page(int memfd);
+  Expected<void, Error> add_link(const std::string& name, const std::string& netdev);
+  Expected<void, Error> delete_link(const std::string& name);
+  /// The pages of all processes, live ones and those that died lately, in the order of their registration.
+  Expected<std::vector<PageFd>, Error> pages();
+  Expected<StatusReply, Error> status();
+  /// Ends the daemon.
+  Expected<void, Error> shutdown();
+
+  /// Readable when read_notification() has something, the daemon's end included. For epoll; owned by this
+  /// object.
+  int notification_fd() const { return notifications_.get(); }
+  /// The next notification, without waiting; nothing when there is none. Fails with daemon_gone when the
+  /// daemon ended. May be called while other threads have requests under way.
+  Expected<std::optional<Notification>, Error> read_notification();
+
+  pid_t daemon_pid() const { return daemon_pid_; }
+
+ private:
+  struct Answer;
+  Client(UniqueFd socket, pid_t owner) : socket_(std::move(socket)), owner_(owner) {}
+  Expected<void, Error> greet();
+  template <typename Request>
+  Expected<Answer, Error> ask(Request request, int fd = -1);
+  template <typename Reply, typename Request>
+  Expected<Reply, Error> ask_for(Request request, int fd = -1, UniqueFd* reply_fd = nullptr);
+
+  std::mutex mutex_;
+  UniqueFd socket_;  ///< reset after a broken exchange
+  UniqueFd notifications_;
+  pid_t owner_;
+  pid_t daemon_pid_ = 0;
+  std::uint32_t serial_ = 0;
+};
+
+/// The sentence and cure of a failure, for an Error that was made on this side.
+Error make_error(const Failure& failure);
+
+}  // namespace softrnic::control

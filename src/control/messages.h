@@ -1,0 +1,238 @@
+// The messages between processes and softrnicd: fixed layouts, one message a datagram of a SOCK_SEQPACKET
+// socket.
+//
+// Both ends run on one host, so numbers are in host order. Every message begins with a Header whose layout
+// never changes, so that two versions can at least tell each other that they differ. A message is taken only
+// when its size, magic, version and type are exactly those of the layout asked for; texts end with a zero
+// inside their array.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "base/bytes.h"
+#include "base/reason.h"
+#include "rnic/device.h"
+
+namespace softrnic::control {
+
+inline constexpr std::uint32_t kMessageMagic = 0x636e'7273;  ///< "srnc"
+inline constexpr std::uint16_t kProtocolVersion = 1;
+inline constexpr std::size_t kMaxMessage = 32768;  ///< bytes; nothing longer is ever read
+inline constexpr std::size_t kMaxDevices = 32;
+inline constexpr std::size_t kMaxGids = 16;
+inline constexpr std::size_t kDeviceNameSize = 64;  ///< IB_DEVICE_NAME_MAX, ending zero included
+inline constexpr std::size_t kNetdevNameSize = 16;  ///< IFNAMSIZ
+inline constexpr std::size_t kCommSize = 16;        ///< TASK_COMM_LEN
+inline constexpr std::size_t kTextSize = 512;
+
+enum class MessageType : std::uint16_t {
+  // requests
+  hello = 1,
+  list_devices,
+  take_lane,
+  give_back_lane,
+  register_page,
+  add_link,
+  delete_link,
+  next_page,
+  shutdown,
+  status,
+  // replies
+  welcome = 0x100,
+  done,
+  error,
+  devices,
+  lane,
+  page,
+  daemon_status,
+  // from the daemon, on the notification socket
+  notification = 0x200,
+};
+
+struct Header {
+  std::uint32_t magic = kMessageMagic;
+  std::uint16_t version = kProtocolVersion;
+  MessageType type{};
+  std::uint32_t size = 0;    ///< of the whole message, this header included
+  std::uint32_t serial = 0;  ///< a reply carries that of its request
+};
+
+/// A message that is a header and nothing else.
+template <MessageType type>
+struct Bare {
+  static constexpr MessageType kType = type;
+  Header header;
+};
+
+/// First message of every connection. Fd in the reply (Welcome): the notification socket.
+struct Hello {
+  static constexpr MessageType kType = MessageType::hello;
+  Header header;
+  std::int32_t pid = 0;
+  char comm[kCommSize] = {};
+  std::uint32_t reserved = 0;
+};
+struct Welcome {
+  static constexpr MessageType kType = MessageType::welcome;
+  Header header;
+  std::int32_t pid = 0;  ///< the daemon's
+  std::uint32_t reserved = 0;
+};
+
+using ListDevices = Bare<MessageType::list_devices>;
+using TakeLane = Bare<MessageType::take_lane>;
+using RegisterPage = Bare<MessageType::register_page>;  ///< with one fd: the memfd
+using Shutdown = Bare<MessageType::shutdown>;
+using StatusRequest = Bare<MessageType::status>;
+using Done = Bare<MessageType::done>;
+
+struct GiveBackLane {
+  static constexpr MessageType kType = MessageType::give_back_lane;
+  Header header;
+  std::uint32_t lane = 0;
+  std::uint32_t reserved = 0;
+};
+struct AddLink {
+  static constexpr MessageType kType = MessageType::add_link;
+  Header header;
+  char name[kDeviceNameSize] = {};
+  char netdev[kNetdevNameSize] = {};
+};
+struct DeleteLink {
+  static constexpr MessageType kType = MessageType::delete_link;
+  Header header;
+  char name[kDeviceNameSize] = {};
+};
+/// Asks for the control page with the lowest number above `after`.
+struct NextPage {
+  static constexpr MessageType kType = MessageType::next_page;
+  Header header;
+  std::uint64_t after = 0;
+};
+
+/// A refused request. The text is made by the daemon, whose table of reasons may be another version's.
+struct ErrorReply {
+  static constexpr MessageType kType = MessageType::error;
+  Header header;
+  std::int32_t error = 0;  ///< positive errno
+  std::uint32_t reason = 0;
+  std::uint64_t figures[4] = {};
+  char text[kTextSize] = {};
+};
+/// Fd: the lane's UDP socket.
+struct LaneReply {
+  static constexpr MessageType kType = MessageType::lane;
+  Header header;
+  std::uint32_t lane = 0;         ///< 1 … 254
+  std::uint32_t first_index = 0;  ///< 1 … 65535, where the process begins to hand out QP indices
+  std::uint32_t dual_stack = 0;   ///< 0: the host has no IPv6 and the socket is AF_INET
+  std::uint32_t reserved = 0;
+};
+/// Fd: the page, read-only; no fd and number 0: there is none.
+struct PageReply {
+  static constexpr MessageType kType = MessageType::page;
+  Header header;
+  std::uint64_t number = 0;
+  std::uint64_t ended_ns = 0;  ///< CLOCK_REALTIME when the process went, 0: it lives
+  std::int32_t pid = 0;
+  std::uint32_t reserved = 0;
+  char comm[kCommSize] = {};
+};
+struct StatusReply {
+  static constexpr MessageType kType = MessageType::daemon_status;
+  Header header;
+  std::int32_t pid = 0;
+  std::uint32_t clients = 0;
+  std::uint32_t lanes_used = 0;
+  std::uint32_t lanes_made = 0;
+  std::uint32_t dead_pages = 0;
+  std::uint32_t bad_messages = 0;
+  std::uint32_t idle_seconds = 0;    ///< how long the daemon stays without a client; 0: for ever
+  std::uint32_t receive_buffer = 0;  ///< bytes of a lane's socket buffer
+};
+
+struct GidRecord {
+  std::uint8_t gid[16] = {};
+  std::uint32_t interface_index = 0;
+};
+struct DeviceRecord {
+  std::uint64_t guid = 0;
+  std::uint64_t speed_mbps = 0;
+  std::uint32_t index = 0;
+  std::uint32_t interface_index = 0;
+  std::uint32_t up = 0;
+  std::uint32_t netdev_mtu = 0;
+  std::uint32_t active_mtu = 0;
+  std::uint32_t gid_count = 0;  ///< at most kMaxGids
+  char name[kDeviceNameSize] = {};
+  char netdev[kNetdevNameSize] = {};
+  GidRecord gids[kMaxGids];
+};
+struct DevicesReply {
+  static constexpr MessageType kType = MessageType::devices;
+  Header header;
+  std::uint32_t count = 0;  ///< at most kMaxDevices
+  std::uint32_t reserved = 0;
+  DeviceRecord devices[kMaxDevices];
+};
+
+enum class Change : std::uint32_t { device_changed = 1, device_added, device_removed };
+struct NotificationMessage {
+  static constexpr MessageType kType = MessageType::notification;
+  Header header;
+  Change change{};
+  std::uint32_t reserved = 0;
+  DeviceRecord device;
+};
+
+static_assert(sizeof(Header) == 16 && sizeof(Hello) == 40 && sizeof(ErrorReply) == 568);
+static_assert(sizeof(DeviceRecord) == 440 && sizeof(DevicesReply) <= kMaxMessage);
+
+/// A message of type T ready to send.
+template <typename T>
+T make_message(std::uint32_t serial = 0) {
+  T message{};
+  message.header.type = T::kType;
+  message.header.size = sizeof(T);
+  message.header.serial = serial;
+  return message;
+}
+
+template <typename T>
+Bytes bytes_of(const T& message) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  return std::as_bytes(std::span(&message, 1));
+}
+
+/// The header of a datagram whose size and magic are right, of whatever version and type.
+std::optional<Header> peek_header(Bytes datagram);
+
+/// The message in `datagram`, when it is exactly a T of this version.
+template <typename T>
+std::optional<T> parse_message(Bytes datagram) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  const std::optional<Header> header = peek_header(datagram);
+  if (!header || header->version != kProtocolVersion || header->type != T::kType ||
+      datagram.size() != sizeof(T))
+    return std::nullopt;
+  T message;
+  std::memcpy(&message, datagram.data(), sizeof message);
+  return message;
+}
+
+/// The text in a zero-ended array; nothing when the zero is missing.
+std::optional<std::string_view> text_in(std::span<const char> field);
+/// Copies `text` and its ending zero, cutting it when it is too long. False when it was cut.
+bool put_text(std::span<char> field, std::string_view text);
+
+DeviceRecord to_record(const rnic::DeviceInfo& device);
+/// Nothing when a count or a text is out of bounds.
+std::optional<rnic::DeviceInfo> from_record(const DeviceRecord& record);
+
+}  // namespace softrnic::control
