@@ -1,0 +1,260 @@
+"""Emulated hosts for tests, benches and the demo: network namespaces joined by a veth pair, as root or as anybody.
+
+A Lab has three hosts: `a` and `b`, joined by a veth pair, and `lone`, which has a loopback device and nothing else.
+Namespaces have no names and vanish with the last process in them. Programs run without any privilege: as user nobody
+when we are root, without capabilities inside a user namespace otherwise. Where the system allows no namespaces there
+is only `lone`, which then is this very host.
+
+Every program is ended by its process id, and so is what it leaves behind (daemons): the lab is the reaper of orphans.
+"""
+import ctypes
+import ipaddress
+import os
+import pathlib
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+
+NOBODY = "65534"
+PR_SET_CHILD_SUBREAPER = 36
+MARK = "SOFTRNIC_LAB_MODE"
+
+
+def _works(*argv):
+    return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True).returncode == 0
+
+
+def enter():
+    """Runs this script again inside a network namespace of its own. Returns the mode: root, user or plain."""
+    mode = os.environ.pop(MARK, None)
+    if mode:
+        return mode
+    attempts = [("user", ["unshare", "-Urn"])]
+    if os.geteuid() == 0:
+        attempts.insert(0, ("root", ["unshare", "-n"]))
+    for mode, command in attempts:
+        if shutil.which("unshare") and shutil.which("ip") and _works(*command, "ip", "link", "set", "lo", "up"):
+            os.environ[MARK] = mode
+            os.execvp(command[0], [*command, sys.executable, *sys.argv])
+    return "plain"
+
+
+class Program:
+    """A running program of a host; its two outputs go to one file."""
+
+    def __init__(self, host, argv, shown, env):
+        self.host, self.shown = host, shown
+        self._output = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL, stdout=self._output,
+                                        stderr=subprocess.STDOUT, start_new_session=True)
+
+    @property
+    def running(self):
+        return self.process.poll() is None
+
+    def output(self):
+        self._output.seek(0)
+        return self._output.read().decode(errors="replace")
+
+    def wait(self, timeout):
+        """Its exit status, or None when it has not ended in `timeout` seconds."""
+        try:
+            return self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def end(self):
+        """Ends it: politely, then for certain."""
+        for number, patience in ((signal.SIGTERM, 1), (signal.SIGKILL, 5)):
+            if not self.running:
+                break
+            os.killpg(self.process.pid, number)
+            self.wait(patience)
+        return self.process.poll()
+
+    def wait_for_listener(self, port, timeout=10):
+        """Waits until something on the program's host listens on TCP `port`; False when it does not come to that."""
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline and self.running:
+            if self.host.listens(self.process.pid, port):
+                return True
+            time.sleep(0.01)
+        return False
+
+
+class Host:
+    def __init__(self, lab, name, holder, addresses):
+        self.lab, self.name, self._holder = lab, name, holder
+        self.address = addresses  # {4: IPv4, 6: IPv6}
+        self._gids = None
+
+    def _enter(self):
+        return ["nsenter", f"--net=/proc/{self._holder.pid}/ns/net"] if self._holder else []
+
+    def start(self, argv, env=None):
+        """Starts a program as an ordinary user with our libraries first on its path."""
+        argv = [str(a) for a in argv]
+        return Program(self, self._enter() + self.lab.unprivileged + argv, argv, self.lab.environment(env or {}))
+
+    def run(self, argv, env=None, timeout=30):
+        """(exit status or None, output) of a program."""
+        program = self.start(argv, env)
+        status = program.wait(timeout)
+        program.end()
+        return status, program.output()
+
+    def configure(self, *argv):
+        """Runs a command with the lab's own privileges."""
+        subprocess.run(self._enter() + [str(a) for a in argv], check=True, stdin=subprocess.DEVNULL)
+
+    def listens(self, pid, port):
+        for table in ("tcp", "tcp6"):
+            try:
+                with open(f"/proc/{pid}/net/{table}") as lines:
+                    if any(line.split()[3] == "0A" and int(line.split()[1].rsplit(":", 1)[1], 16) == port
+                           for line in lines.readlines()[1:]):
+                        return True
+            except (OSError, IndexError):
+                pass
+        return False
+
+    def gid_index(self, family):
+        """The GID index of this host's IPv4 or IPv6 address, as ibv_devinfo shows it; None when there is none."""
+        if self._gids is None:
+            self._gids = {}
+            for index, text in re.findall(r"GID\[\s*(\d+)\]:\s+([0-9a-fA-F:.]+)", self.run(["ibv_devinfo", "-v"])[1]):
+                self._gids[ipaddress.IPv6Address(text)] = int(index)
+        address = ipaddress.ip_address(self.address[family])
+        mapped = ipaddress.IPv6Address(f"::ffff:{address}") if family == 4 else address
+        return self._gids.get(mapped)
+
+    def forget_gids(self):
+        self._gids = None
+
+
+class Lab:
+    """Use as a context manager. `build` is the build or install folder with bin/ and lib/softrnic/."""
+
+    def __init__(self, mode, build):
+        self.mode = mode
+        self.build = pathlib.Path(build).resolve()
+        self.unprivileged = {
+            "root": ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--bounding-set=-all",
+                     "--inh-caps=-all", "--no-new-privs", "--pdeathsig", "KILL", "--"],
+            "user": ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", "--pdeathsig", "KILL", "--"],
+            "plain": ["setpriv", "--no-new-privs", "--pdeathsig", "KILL", "--"] if shutil.which("setpriv") else [],
+        }[mode]
+        self._holders = []
+        self._scratch = None
+
+    def __enter__(self):
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda *_: sys.exit(1))
+        try:
+            self._stage()
+            self.lone = self._host("lone", {4: "127.0.0.1", 6: "::1"})
+            self.pair = []
+            if self.mode != "plain":
+                self._join()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.end_orphans()
+        for holder in self._holders:
+            holder.kill()
+            holder.wait()
+        if self._scratch:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def environment(self, more):
+        kept = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG", "TERM") or k.startswith("SOFTRNIC_")}
+        kept["PATH"] = f"{self.build / 'bin'}:{kept.get('PATH', '/usr/bin:/bin')}:/usr/sbin:/sbin"
+        return {**kept, "HOME": "/", "LC_ALL": "C", "LD_LIBRARY_PATH": str(self.build / "lib/softrnic"), **more}
+
+    def places(self, names):
+        """Yields (name, server host, client host) of the wanted places: loopback, pair."""
+        if "loopback" in names:
+            yield "loopback", self.lone, self.lone
+        if "pair" in names and self.pair:
+            yield "pair", self.pair[0], self.pair[1]
+
+    def set_mtu(self, mtu):
+        """Gives both ends of the veth pair an MTU; daemons start anew so that ports show it from the beginning."""
+        if any(host.mtu != mtu for host in self.pair):
+            self.end_orphans()
+            for host in self.pair:
+                host.configure("ip", "link", "set", "eth0", "mtu", mtu)
+                host.mtu = mtu
+                host.forget_gids()
+
+    def end_orphans(self):
+        """Ends what our programs left behind: the children that this process inherited, and theirs."""
+        ours = {holder.pid for holder in self._holders}
+        for _ in range(20):
+            left = [pid for pid in _children(os.getpid()) if pid not in ours]
+            if not left:
+                return
+            for pid in left:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                    os.waitpid(pid, 0)
+                except OSError:
+                    pass
+
+    def _host(self, name, addresses):
+        holder = None
+        if self.mode != "plain":
+            holder = subprocess.Popen(["unshare", "-n", "sh", "-c", "ip link set lo up && echo && exec cat >&2"],
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self._holders.append(holder)
+            if not holder.stdout.readline():
+                raise RuntimeError("cannot make a network namespace")
+        host = Host(self, name, holder, addresses)
+        host.mtu = None
+        return host
+
+    def _join(self):
+        a = self._host("a", {4: "10.77.0.1", 6: "fd77::1"})
+        b = self._host("b", {4: "10.77.0.2", 6: "fd77::2"})
+        a.configure("ip", "link", "add", "eth0", "type", "veth", "peer", "name", "eth0", "netns", b._holder.pid)
+        for host in (a, b):
+            host.mtu = 1500
+            host.configure("ip", "link", "set", "eth0", "up")
+            host.configure("ip", "address", "add", f"{host.address[4]}/24", "dev", "eth0")
+            host.configure("ip", "address", "add", f"{host.address[6]}/64", "dev", "eth0", "nodad")
+        self.pair = [a, b]
+
+    def _stage(self):
+        """A clone below a private folder cannot be read by another user: then a copy serves."""
+        library = self.build / "lib/softrnic/libibverbs.so.1"
+        if self.mode != "root" or _works(*self.unprivileged, "test", "-r", str(library)) or not library.exists():
+            return
+        self._scratch = tempfile.mkdtemp(prefix="softrnic-lab-")
+        os.chmod(self._scratch, stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH)
+        for part in ("bin", "lib/softrnic", "tests/interop"):
+            if (self.build / part).exists():
+                shutil.copytree(self.build / part, pathlib.Path(self._scratch, part), symlinks=True,
+                                ignore=shutil.ignore_patterns("CMakeFiles", "*.a", "*.cmake", "CTestTestfile*"))
+        self.build = pathlib.Path(self._scratch)
+
+
+def _children(parent):
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat") as file:
+                    if int(file.read().rsplit(")", 1)[1].split()[1]) == parent:
+                        found.append(int(entry))
+            except OSError:
+                pass
+    return found

@@ -1,0 +1,80 @@
+"""One server, one client: starts both, collects what they print, ends them, and tells the whole story of a failure."""
+
+
+class Session:
+    """`ends_alone`: the server ends by itself with status 0 when the client is done."""
+
+    def __init__(self, server_host, client_host, server, client, port, timeout, env=None, ends_alone=True):
+        self.server_host, self.client_host = server_host, client_host
+        self._argv = (self._fill(server, server_host), self._fill(client, client_host))
+        self._port, self._timeout, self._env, self._ends_alone = port, timeout, env or {}, ends_alone
+        self.server = self.client = None
+        self._explained = ""
+
+    def _fill(self, argv, host):
+        values = {"{server}": lambda: self.server_host.address[4], "{server6}": lambda: self.server_host.address[6],
+                  "{gid4}": lambda: str(host.gid_index(4)), "{gid6}": lambda: str(host.gid_index(6)),
+                  "{build}": lambda: str(host.lab.build)}
+        filled = []
+        for word in argv or []:
+            for name, value in values.items():
+                if name in word:
+                    word = word.replace(name, value())
+            filled.append(word)
+        return filled
+
+    def run(self):
+        """None when all went well, else what did not."""
+        try:
+            failure = self._run()
+            if failure:
+                self._explained = self._explain()
+            return failure
+        finally:
+            for program in (self.client, self.server):
+                if program:
+                    program.end()
+
+    def _run(self):
+        server_argv, client_argv = self._argv
+        if server_argv:
+            self.server = self.server_host.start(server_argv, self._env)
+            if self._port and not self.server.wait_for_listener(self._port):
+                ended = "" if self.server.running else f" and ended with status {self.server.wait(0)}"
+                return f"the server did not listen on TCP port {self._port}{ended}"
+        self.client = self.client_host.start(client_argv, self._env)
+        status = self.client.wait(self._timeout)
+        if status is None:
+            return f"the client did not end within {self._timeout} s"
+        if status != 0:
+            return f"the client ended with status {status}"
+        if self.server and self._ends_alone:
+            status = self.server.wait(10)
+            if status is None:
+                return "the client ended well, the server did not end"
+            if status != 0:
+                return f"the server ended with status {status}"
+        return None
+
+    def _explain(self):
+        texts = []
+        for name, host in {h.name: h for h in (self.server_host, self.client_host)}.items():
+            for command in ("explain", "stat"):
+                try:
+                    status, output = host.run(["softrnic", command], timeout=10)
+                except OSError as error:
+                    status, output = None, str(error)
+                texts.append(f"---- softrnic {command} on host {name} (status {status})\n{output.rstrip()}")
+        return "\n".join(texts)
+
+    def report(self, longest=4000):
+        texts = []
+        for role, program in (("server", self.server), ("client", self.client)):
+            if program:
+                output = program.output().rstrip()
+                cut = output if len(output) <= longest else output[:longest // 2] + "\n[…]\n" + output[-longest // 2:]
+                texts.append(f"---- {role} on host {program.host.name}: {' '.join(program.shown)} "
+                             f"(status {program.process.poll()})\n{cut}")
+        if self._explained:
+            texts.append(self._explained)
+        return "\n".join(texts)
