@@ -31,7 +31,7 @@ struct Request {
     wr.sg_list = pieces.data();
     wr.num_sge = o.size == 0 && o.pieces == 1 ? 0 : static_cast<int>(o.pieces);
     wr.opcode = kOpcodes[static_cast<std::size_t>(o.kind)];
-    wr.send_flags = IBV_SEND_SIGNALED | (o.inlined ? IBV_SEND_INLINE : 0u);
+    wr.send_flags = o.inlined ? IBV_SEND_SIGNALED | IBV_SEND_INLINE : IBV_SEND_SIGNALED;
     wr.imm_data = htobe32(o.number);
     if (peer.datagrams()) {
       wr.wr.ud = {peer.address_handle(), peer.remote().qpn, peer.remote().qkey};
