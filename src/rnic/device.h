@@ -18,18 +18,18 @@ struct GidEntry {
 /// Port 1 of a device.
 struct PortInfo {
   bool up = false;
-  std::uint32_t netdev_mtu = 1500;    ///< bytes of an IP packet
-  std::uint32_t active_mtu = 1024;    ///< largest IBTA path MTU that fits: 256 … 4096 bytes
-  std::uint64_t speed_mbps = 0;       ///< of the netdev, 0: unknown
-  std::vector<GidEntry> gids;         ///< index is the GID index
+  std::uint32_t netdev_mtu = 1500;  ///< bytes of an IP packet
+  std::uint32_t active_mtu = 1024;  ///< largest IBTA path MTU that fits: 256 … 4096 bytes
+  std::uint64_t speed_mbps = 0;     ///< of the netdev, 0: unknown
+  std::vector<GidEntry> gids;       ///< index is the GID index
 };
 
 struct DeviceInfo {
-  std::uint32_t index = 0;            ///< never reused while the daemon lives
-  std::string name;                   ///< "soft0"
-  std::string netdev;                 ///< "eth0"
+  std::uint32_t index = 0;  ///< never reused while the daemon lives
+  std::string name;         ///< "soft0"
+  std::string netdev;       ///< "eth0"
   std::uint32_t interface_index = 0;
-  std::uint64_t guid = 0;             ///< EUI-64, host order
+  std::uint64_t guid = 0;  ///< EUI-64, host order
   PortInfo port;
 };
 

@@ -39,6 +39,8 @@ class LanePort {
   virtual bool leave(QueuePair& qp, const wire::Gid& group) = 0;
   virtual void count(ib::Counter counter, std::uint64_t by) = 0;
   virtual TimePoint now() = 0;
+  /// The state or the attributes of an attached QP have changed (for its row in the control page).
+  virtual void changed(QueuePair& qp) { static_cast<void>(qp); }
 
   // ---- without the lock
 

@@ -1,0 +1,50 @@
+// Asynchronous events of a context (IBTA 11.6.3), on an fd of their own.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+
+#include "base/expected.h"
+#include "rnic/object.h"
+#include "rnic/semaphore_fd.h"
+
+namespace softrnic::rnic {
+
+struct AsyncEvent {
+  ibv_event_type type{};
+  EventTarget* target = nullptr;  ///< the QP, CQ or SRQ; nullptr for port and device events
+  int port = 0;                   ///< of port events
+};
+
+/// Thread-safe. Its lock is a leaf: raise() may be called under any other lock.
+class AsyncEventQueue {
+ public:
+  bool valid() const { return ready_.valid(); }
+  int fd() const { return ready_.fd(); }
+
+  void raise(ibv_event_type type, EventTarget& target);
+  void raise_port(ibv_event_type type, int port);
+  void raise_device(ibv_event_type type);
+
+  /// ibv_get_async_event: waits for the next event unless O_NONBLOCK is set on fd(). The error is an errno: EINTR or
+  /// EAGAIN.
+  Expected<AsyncEvent, int> get();
+  /// ibv_ack_async_event.
+  void acknowledge(const AsyncEvent& event);
+  /// For an object that is being destroyed: takes its unfetched events out, then waits until all fetched ones are
+  /// acknowledged. Call without locks held, when nothing raises events for the object any more.
+  void retire(EventTarget& target);
+
+ private:
+  void push(const AsyncEvent& event);
+
+  SemaphoreFd ready_;
+  std::mutex mutex_;
+  std::condition_variable acked_;
+  std::deque<AsyncEvent> events_;
+};
+
+}  // namespace softrnic::rnic

@@ -1,0 +1,51 @@
+// A completion channel: an fd that tells which of several completion queues has something new.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/expected.h"
+#include "base/reason.h"
+#include "rnic/object.h"
+#include "rnic/semaphore_fd.h"
+
+namespace softrnic::rnic {
+
+class CompletionQueue;
+class Context;
+
+/// Thread-safe. Its lock comes after those of completion queues and nothing is locked under it.
+class CompletionChannel {
+ public:
+  /// Fails with EMFILE and the like.
+  static Expected<std::unique_ptr<CompletionChannel>, Failure> create(Context& context);
+
+  int fd() const { return ready_.fd(); }
+  /// EBUSY while completion queues use it. Delete the object afterwards.
+  Expected<void, Failure> destroy();
+
+  /// ibv_get_cq_event: waits for an event unless O_NONBLOCK is set on fd(). The error is an errno: EINTR or EAGAIN.
+  Expected<CompletionQueue*, int> get();
+
+ private:
+  friend class CompletionQueue;
+  CompletionChannel() = default;
+
+  void add(CompletionQueue& cq);
+  /// Takes the queue's unfetched events out and waits until the fetched ones are acknowledged.
+  void retire(CompletionQueue& cq);
+  void notify(CompletionQueue& cq);
+  void acknowledge(CompletionQueue& cq, unsigned events);
+  void explain_missed();
+
+  SemaphoreFd ready_;
+  std::mutex mutex_;
+  std::condition_variable acked_;
+  std::deque<CompletionQueue*> events_;
+  std::vector<CompletionQueue*> queues_;
+};
+
+}  // namespace softrnic::rnic

@@ -1,0 +1,92 @@
+// A completion queue: a ring of work completions, with one-shot notification (IBTA 11.4.2).
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "base/expected.h"
+#include "base/reason.h"
+#include "rnic/object.h"
+
+namespace softrnic::rnic {
+
+class CompletionChannel;
+class Context;
+class LanePort;
+
+/// Thread-safe. Its lock comes after those of lanes and SRQs.
+class CompletionQueue : public EventTarget {
+ public:
+  /// EINVAL: no or too many entries, unknown vector; ENOMEM.
+  static Expected<std::unique_ptr<CompletionQueue>, Failure> create(Context& context, int entries,
+                                                                    CompletionChannel* channel, int vector);
+  ~CompletionQueue();
+
+  /// EBUSY while QPs use it. Else removes unfetched events, waits until fetched ones (of the channel and asynchronous
+  /// ones) are acknowledged; delete the object afterwards.
+  Expected<void, Failure> destroy();
+
+  int capacity() const { return static_cast<int>(capacity_.load(std::memory_order_relaxed)); }
+  CompletionChannel* channel() const { return channel_; }
+  Context& context() const { return context_; }
+
+  /// ibv_poll_cq: takes up to `count` completions (0 when there are none). Drives the lanes that feed this queue when
+  /// there is nothing to take. Negative `count`: -EINVAL.
+  int poll(int count, ibv_wc* out);
+  /// ibv_req_notify_cq: one event on the channel for the next completion that is added (or the next that is solicited
+  /// or failed). Completions that are there already do not count.
+  void request_notification(bool solicited_only);
+  /// ibv_ack_cq_events.
+  void acknowledge(unsigned events);
+  /// ibv_resize_cq. EINVAL: bad size, or more completions waiting than fit. Returns the new size.
+  Expected<int, Failure> resize(int entries);
+
+  /// Adds a completion; tells the channel when armed. A full queue loses it and raises IBV_EVENT_CQ_ERR.
+  void push(const ibv_wc& wc, bool solicited);
+  /// Removes the completions of a QP that is destroyed or reset.
+  void purge(std::uint32_t qpn);
+
+  // ---- for the QPs that use it
+  void add_user(LanePort& lane);
+  void remove_user() { uses_.release(); }
+
+ private:
+  friend class CompletionChannel;
+  struct FreeRing {
+    void operator()(ibv_wc* ring) const;
+  };
+  using Ring = std::unique_ptr<ibv_wc[], FreeRing>;
+  enum class Armed : std::uint8_t { no, solicited, next };
+
+  CompletionQueue(Context& context, CompletionChannel* channel);
+  static Ring allocate(std::uint32_t entries);
+  int take(int count, ibv_wc* out);
+  void drive_lanes();
+
+  Context& context_;
+  CompletionChannel* const channel_;
+  UseCount uses_;
+  std::mutex mutex_;
+  Ring ring_;
+  std::atomic<std::uint32_t> capacity_{0};
+  std::uint32_t head_ = 0;
+  std::atomic<std::uint32_t> size_{0};  ///< written under the lock
+  Armed armed_ = Armed::no;
+  bool overrun_ = false;
+
+  std::atomic<std::uint32_t> missed_{
+      0};  ///< added since the last notification without having been armed again
+  // guarded by the channel's lock
+  std::uint32_t fetched_events_ = 0;
+  std::uint32_t acked_events_ = 0;
+
+  static constexpr std::size_t kMaxLanes = 16;
+  std::array<std::atomic<LanePort*>, kMaxLanes> lanes_{};
+  std::atomic<std::uint32_t> fruitless_polls_{0};
+};
+
+}  // namespace softrnic::rnic

@@ -1,0 +1,61 @@
+// An opened device.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <memory>
+#include <mutex>
+
+#include "base/expected.h"
+#include "base/reason.h"
+#include "rnic/async_events.h"
+#include "rnic/device.h"
+#include "rnic/lanes.h"
+#include "rnic/object.h"
+
+namespace softrnic::rnic {
+
+/// Thread-safe.
+class Context {
+ public:
+  /// `lanes` outlives the context. Check events().valid() afterwards: without it there were no fds left.
+  Context(std::shared_ptr<const DeviceInfo> info, Lanes& lanes);
+
+  /// The device as of now.
+  std::shared_ptr<const DeviceInfo> info() const;
+  /// Replaces what is known of the device and raises PORT_ACTIVE, PORT_ERR and GID_CHANGE accordingly.
+  void update(std::shared_ptr<const DeviceInfo> info);
+  /// The daemon or the device is gone: raises DEVICE_FATAL (once).
+  void device_lost();
+
+  Lanes& lanes() const { return lanes_; }
+  AsyncEventQueue& events() { return events_; }
+
+  // ---- ibv_query_*
+  ibv_device_attr device_attributes() const;
+  /// EINVAL: no such port.
+  Expected<ibv_port_attr, Failure> port_attributes(unsigned port) const;
+  /// Zero for an empty entry below gid_tbl_len; EINVAL beyond.
+  Expected<GidEntry, Failure> gid(unsigned port, int index) const;
+  /// In host order. EINVAL beyond pkey_tbl_len.
+  Expected<std::uint16_t, Failure> pkey(unsigned port, int index) const;
+
+  /// Objects alive, held against the limits.
+  struct Counts {
+    UseCount pds, mrs, cqs, srqs, qps, ahs, channels;
+  };
+  Counts counts;
+
+ private:
+  Lanes& lanes_;
+  mutable std::mutex mutex_;  ///< guards info_
+  std::shared_ptr<const DeviceInfo> info_;
+  bool lost_ = false;
+  AsyncEventQueue events_;
+};
+
+/// IBTA MTU code (IBV_MTU_256 …) of a number of bytes, rounded down; and back.
+ibv_mtu mtu_code(std::uint32_t bytes);
+std::uint32_t mtu_bytes(ibv_mtu code);
+
+}  // namespace softrnic::rnic

@@ -1,0 +1,147 @@
+// A queue pair: the verbs around one endpoint of the transport.
+//
+// The lock of its lane guards it. The verbs (create … post_recv) take it themselves; what is under "for the lane" is
+// called with the lock held.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "base/expected.h"
+#include "base/reason.h"
+#include "rnic/lane_port.h"
+#include "rnic/object.h"
+#include "rnic/receive_queue.h"
+#include "rnic/shared_receive_queue.h"
+#include "transport/ib/endpoint.h"
+#include "transport/ib/host.h"
+
+namespace softrnic::rnic {
+
+class CompletionQueue;
+class Context;
+class ProtectionDomain;
+
+/// struct ibv_qp_init_attr with our objects in it.
+struct QueuePairInit {
+  ibv_qp_type type = IBV_QPT_RC;
+  CompletionQueue* send_cq = nullptr;
+  CompletionQueue* recv_cq = nullptr;
+  SharedReceiveQueue* srq = nullptr;
+  ibv_qp_cap cap{};
+  bool signal_all = false;
+};
+
+/// What other layers show of a QP.
+struct QueuePairSummary {
+  Qpn local;
+  Qpn remote;
+  ibv_qp_type type{};
+  ibv_qp_state state{};
+  std::uint32_t send_psn = 0;
+  std::uint32_t receive_psn = 0;
+  std::uint32_t path_mtu = 0;  ///< bytes
+  wire::Gid peer_gid;
+};
+
+class QueuePair final : public EventTarget, private ib::Host {
+ public:
+  static constexpr std::size_t kCounters = static_cast<std::size_t>(ib::Counter::count_);
+
+  /// Returns the capabilities made in `init.cap` (0 becomes 1, except receives with an SRQ). EINVAL: capabilities beyond
+  /// the limits, no CQ; EOPNOTSUPP: type; ENOMEM; what Lanes::choose() and LanePort::attach() refuse.
+  static Expected<std::unique_ptr<QueuePair>, Failure> create(ProtectionDomain& pd, QueuePairInit& init);
+  ~QueuePair();
+
+  /// EBUSY while attached to multicast groups. Else takes the QP off its lane, removes its completions from its CQs and
+  /// waits until its fetched events are acknowledged; delete the object afterwards.
+  Expected<void, Failure> destroy();
+
+  /// ibv_modify_qp. retry_cnt and rnr_retry above 7 are taken as 7.
+  Expected<void, Failure> modify(const ibv_qp_attr& attributes, int mask);
+  /// ibv_query_qp: everything, whatever the mask. PSNs are those of now.
+  void query(ibv_qp_attr& attributes, QueuePairInit& init);
+
+  /// Everything before `*bad_wr` is posted.
+  Expected<void, Failure> post_send(ibv_send_wr* wr, ibv_send_wr** bad_wr);
+  Expected<void, Failure> post_recv(ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
+
+  /// UD only, EINVAL else. Attaching twice is the same as once.
+  Expected<void, Failure> attach_multicast(const wire::Gid& group);
+  Expected<void, Failure> detach_multicast(const wire::Gid& group);
+
+  // ---- constant
+  Qpn qpn() const { return qpn_; }
+  ibv_qp_type type() const { return type_; }
+  Context& context() const;
+  LanePort& lane() const { return lane_; }
+
+  // ---- for the lane, with its lock held
+  ibv_qp_state state() const { return state_; }
+  /// A packet for this QP. Counts and explains those that its state does not let through.
+  void receive(const ib::RxPacket& packet, TimePoint now);
+  ib::Transmit transmit(ib::TxPacket& out, TimePoint now);
+  void expire(TimePoint now);
+  TimePoint deadline() const { return endpoint_->deadline(); }
+  ib::SchedulerHook& hook() { return endpoint_->hook; }
+  ib::Endpoint& endpoint() { return *endpoint_; }
+  QueuePairSummary summary() const;
+  const std::array<std::uint64_t, kCounters>& counters() const { return counters_; }
+  /// The latest thing that was explained about this QP; time_ns is 0.
+  const Explanation& last_explanation() const { return last_explanation_; }
+  bool attached_to(const wire::Gid& group) const;
+
+ private:
+  QueuePair(ProtectionDomain& pd, LanePort& lane, const QueuePairInit& init);
+
+  // ib::Host
+  Expected<std::byte*, Reason> local_memory(MemoryKey lkey, std::uint64_t address, std::uint64_t length,
+                                            std::uint32_t access) override;
+  Expected<std::byte*, Reason> remote_memory(MemoryKey rkey, std::uint64_t address, std::uint64_t length,
+                                             std::uint32_t access) override;
+  Expected<void, Reason> invalidate(MemoryKey rkey) override;
+  const ib::RecvWqe* take_receive() override;
+  void complete(const ib::SendDone& done) override;
+  void complete(const ib::RecvDone& done) override;
+  void event(ib::QpEvent event) override;
+  void explain(const Reason& reason, const std::uint64_t* wr_id) override;
+  void count(ib::Counter counter, std::uint64_t by) override;
+
+  Unexpected<Failure> refused_here(const Failure& failure, const std::uint64_t* wr_id = nullptr);
+  Expected<void, Failure> apply_attributes(const ibv_qp_attr& attributes, std::uint32_t mask);
+  void enter(ibv_qp_state from, ibv_qp_state to, bool notify_drained);
+  void enter_error();
+  void reset();
+  void settle();
+  void flush_receives();
+  void raise(ibv_event_type type);
+  Expected<void, Failure> check_send(const ibv_send_wr& wr) const;
+  Expected<void, Failure> post_one(const ibv_send_wr& wr);
+  void flush_send(const ibv_send_wr& wr);
+  void fill(ib::SendSlot& slot, const ibv_send_wr& wr);
+  void fill_payload(ib::SendSlot& slot, const ibv_send_wr& wr);
+
+  ProtectionDomain& pd_;
+  LanePort& lane_;
+  const ibv_qp_type type_;
+  QueuePairInit init_;
+  Qpn qpn_;
+  std::unique_ptr<ib::Endpoint> endpoint_;
+
+  ibv_qp_state state_ = IBV_QPS_RESET;
+  ibv_qp_attr attributes_{};  ///< as the program set them
+  ib::Attributes transport_;  ///< the same for the endpoint
+  bool notify_drained_ = false;
+  bool last_wqe_raised_ = false;
+  bool receive_taken_ = false;
+  ReceiveQueue receives_;
+  TakenReceive taken_;
+  std::vector<wire::Gid> groups_;
+  std::array<std::uint64_t, kCounters> counters_{};
+  Explanation last_explanation_;
+};
+
+}  // namespace softrnic::rnic

@@ -1,0 +1,59 @@
+// A shared receive queue: receives for any of several QPs (IBTA 10.2.9).
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <array>
+#include <memory>
+#include <mutex>
+
+#include "base/expected.h"
+#include "base/reason.h"
+#include "rnic/object.h"
+#include "rnic/receive_queue.h"
+
+namespace softrnic::rnic {
+
+class Context;
+class ProtectionDomain;
+
+/// A receive taken off a queue, with its elements copied out of the ring.
+struct TakenReceive {
+  ib::RecvWqe wqe;
+  std::array<ib::Sge, 32> sges;
+
+  void take_from(ReceiveQueue& queue);
+};
+
+/// Thread-safe. Its lock comes after those of lanes and before those of CQs.
+class SharedReceiveQueue : public EventTarget {
+ public:
+  /// Rounds 0 up to 1 and returns what was made in `attributes`. EINVAL: beyond the limits; ENOMEM.
+  static Expected<std::unique_ptr<SharedReceiveQueue>, Failure> create(ProtectionDomain& pd,
+                                                                       ibv_srq_attr& attributes);
+  /// EBUSY while QPs use it. Waits for acknowledgement of its events. Delete the object afterwards.
+  Expected<void, Failure> destroy();
+
+  /// ibv_modify_srq. EINVAL: fewer requests than are posted, limit above the size, unknown bits.
+  Expected<void, Failure> modify(const ibv_srq_attr& attributes, int mask);
+  ibv_srq_attr query() const;
+
+  /// ibv_post_srq_recv: everything before `*bad_wr` is posted. ENOMEM: full; EINVAL: too many SGEs.
+  Expected<void, Failure> post(ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
+
+  /// Takes the next receive; raises SRQ_LIMIT_REACHED (once) when fewer than the limit are left. False: none is posted.
+  bool take(TakenReceive& out);
+
+  ProtectionDomain& pd() const { return pd_; }
+  UseCount uses;
+
+ private:
+  explicit SharedReceiveQueue(ProtectionDomain& pd);
+
+  ProtectionDomain& pd_;
+  mutable std::mutex mutex_;
+  ReceiveQueue queue_;
+  std::uint32_t limit_ = 0;  ///< 0: not armed
+};
+
+}  // namespace softrnic::rnic
