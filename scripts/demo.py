@@ -1,0 +1,94 @@
+"""The talking part of scripts/demo: demo.py BUILD-FOLDER [--quick]."""
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests/interop"))
+import lab as lab_module  # noqa: E402
+import measure  # noqa: E402
+
+MODES = {
+    "root": "You are root, so the hosts are real network namespaces; the programs run as user nobody.",
+    "user": "You are not root: the hosts live in a user namespace; the programs run without any capability.",
+    "plain": "This system allows no network namespaces: two processes on the loopback address do instead.",
+}
+
+
+def title(text):
+    print(f"\n== {text}", flush=True)
+
+
+def show(command, output, pattern):
+    """The command as a person would type it, and the lines that matter."""
+    print(f"$ {command}")
+    for line in output.splitlines():
+        if re.search(pattern, line):
+            print("    " + line.strip())
+
+
+def show_hosts(hosts):
+    title("4. What the hosts see: ibv_devinfo, as Debian ships it")
+    for host in hosts:
+        status, output = host.run(["ibv_devinfo", "-v"])
+        if status != 0:
+            raise measure.Failed(f"ibv_devinfo ended with status {status}", output)
+        show(f"[{host.name}] LD_LIBRARY_PATH=lib/softrnic ibv_devinfo -v", output, r"hca_id|state:|active_mtu|link_layer|GID\[")
+
+
+def measurements(seconds):
+    """(what, program and options, function(server, client) → text)"""
+    def bandwidth(*argv):
+        return lambda s, c: f"{measure.perftest_bandwidth(s, c, *argv, timeout=seconds + 60):8.2f} GB/s"
+
+    def latency(*argv):
+        return lambda s, c: f"{measure.perftest_latency(s, c, *argv):8.1f} us"
+
+    def pingpong(*argv):
+        return lambda s, c: "{:8.2f} GB/s, {:.1f} us an exchange".format(*measure.pingpong(s, c, *argv))
+
+    duration = ("-D", str(seconds))
+    return (
+        ("messages to and fro, 4 KiB", "ibv_rc_pingpong", pingpong("ibv_rc_pingpong")),
+        ("write into remote memory, 64 KiB", "ib_write_bw", bandwidth("ib_write_bw", "-s", "65536", *duration)),
+        ("write into remote memory, 1 MiB", "ib_write_bw -s 1048576", bandwidth("ib_write_bw", "-s", "1048576", *duration)),
+        ("read remote memory, 64 KiB", "ib_read_bw", bandwidth("ib_read_bw", "-s", "65536", *duration)),
+        ("small message, one way", "ib_send_lat", latency("ib_send_lat", "-n", "5000")),
+        ("for comparison: one TCP stream", "iperf3", lambda s, c: f"{measure.iperf3(s, c, seconds):8.2f} GB/s"),
+        ("for comparison: small TCP message, one way", "qperf tcp_lat",
+         lambda s, c: f"{measure.qperf_latency(s, c, 'tcp_lat', seconds):8.1f} us"),
+    )
+
+
+def demonstrate(lab, seconds):
+    place, server, client = next(lab.places(["pair"] if lab.pair else ["loopback"]))
+    title("3. Two hosts" if place == "pair" else "3. Two processes on one host")
+    print(MODES[lab.mode])
+    if place == "pair":
+        print(f"Host a ({server.address[4]}) and host b ({client.address[4]}), joined by a veth pair of MTU {server.mtu}.")
+    show_hosts([server, client] if place == "pair" else [server])
+    title("5. Unmodified programs move data over RoCEv2 between them")
+    rows = []
+    for what, program, run in measurements(seconds):
+        print(f"   {program} …", flush=True)
+        rows.append((what, program, run(server, client)))
+    title(f"Results ({'between two hosts, ' if place == 'pair' else ''}ordinary user, no adapter, no kernel module)")
+    for what, program, result in rows:
+        print(f"{what:<44} {program:<24} {result}")
+    print("\nYour own program: build/product/bin/softrnic run -- PROGRAM ARGUMENTS")
+
+
+def main():
+    mode = lab_module.enter()
+    seconds = 1 if "--quick" in sys.argv else 3
+    with lab_module.Lab(mode, sys.argv[1]) as lab:
+        demonstrate(lab, seconds)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except measure.Failed as failure:
+        print(failure.report)
+        sys.exit(f"FAILED: {failure}")
+    except KeyboardInterrupt:
+        sys.exit("\ninterrupted; everything that was started has been ended")

@@ -1,0 +1,72 @@
+"""Figures out of the outputs of perftest, the pingpongs, iperf3 and qperf. Bandwidth in GB/s (10^9 bytes), time in us."""
+import json
+import re
+
+from session import Session
+
+PERFTEST, QPERF, IPERF = 18515, 19765, 5201
+MIB = 1048576
+
+
+class Failed(Exception):
+    """The message says what went wrong; `report` holds the outputs."""
+
+    def __init__(self, message, report):
+        super().__init__(message)
+        self.report = report
+
+
+def run(server_host, client_host, server, client, port, timeout=60, env=None, ends_alone=True):
+    """The client's output."""
+    session = Session(server_host, client_host, server, client, port, timeout, env, ends_alone)
+    failure = session.run()
+    if failure:
+        raise Failed(f"{client[0]}: {failure}", session.report())
+    return session.client.output()
+
+
+def perftest_row(output):
+    """The figures of the last row of a perftest table."""
+    rows = re.findall(r"^\s*(\d+)((?:\s+[\d.]+)+)\s*$", output, re.M)
+    if not rows:
+        raise Failed("no figures in the output", output)
+    return [float(word) for word in rows[-1][1].split()]
+
+
+def perftest_bandwidth(server, client, program, *options, timeout=60, env=None):
+    argv = [program, "-F", *options]
+    output = run(server, client, argv, [*argv, "{server}"], PERFTEST, timeout, env)
+    return perftest_row(output)[2] * MIB / 1e9  # iterations, peak, average
+
+
+def perftest_latency(server, client, program, *options, timeout=60, env=None):
+    """The typical (median) time of one way; with -D perftest reports the average only."""
+    argv = [program, "-F", *options]
+    row = perftest_row(run(server, client, argv, [*argv, "{server}"], PERFTEST, timeout, env))
+    return row[3] if len(row) > 4 else row[1]
+
+
+def pingpong(server, client, program, *options, timeout=60):
+    """(GB/s both ways together, us an exchange)"""
+    argv = [program, "-g", "{gid4}", *options]
+    output = run(server, client, argv, [*argv, "{server}"], PERFTEST, timeout)
+    rate = re.search(r"= ([\d.]+) Mbit/sec", output)
+    each = re.search(r"= ([\d.]+) usec/iter", output)
+    if not rate or not each:
+        raise Failed("no figures in the output", output)
+    return float(rate.group(1)) / 8000, float(each.group(1))
+
+
+def iperf3(server, client, seconds):
+    output = run(server, client, ["iperf3", "-s", "-1"], ["iperf3", "-J", "-t", str(seconds), "-c", "{server}"], IPERF,
+                 seconds + 20)
+    return json.loads(output)["end"]["sum_received"]["bits_per_second"] / 8e9
+
+
+def qperf_latency(server, client, test, seconds, size=None):
+    options = ["-uu", "-t", str(seconds)] + (["-m", str(size)] if size else [])
+    output = run(server, client, ["qperf"], ["qperf", "{server}", *options, test], QPERF, seconds + 20, ends_alone=False)
+    found = re.search(r"latency\s+=\s+([\d.,e+]+)\s+(\w+)", output)
+    if not found:
+        raise Failed("no figures in the output", output)
+    return float(found.group(1).replace(",", "")) * {"ns": 1e-3, "us": 1, "ms": 1e3, "sec": 1e6}[found.group(2)]
