@@ -1,1 +1,21 @@
 #include "transport/ib/endpoint.h"
+
+#include "transport/ib/rc_endpoint.h"
+#include "transport/ib/uc_endpoint.h"
+#include "transport/ib/ud_endpoint.h"
+
+namespace softrnic::ib {
+
+std::unique_ptr<Endpoint> make_endpoint(QpType type, Qpn local, const Capacity& capacity, Host& host) {
+  switch (type) {
+    case QpType::rc:
+      return std::make_unique<RcEndpoint>(local, capacity, host);
+    case QpType::uc:
+      return std::make_unique<UcEndpoint>(local, capacity, host);
+    case QpType::ud:
+      return std::make_unique<UdEndpoint>(local, capacity, host);
+  }
+  return nullptr;
+}
+
+}  // namespace softrnic::ib

@@ -66,8 +66,9 @@ class Endpoint {
   virtual void drain() = 0;
   /// SQD or SQE back to RTS.
   virtual void resume() = 0;
-  /// To ERR: completes everything that is posted with Status::flushed (receives included: those taken from the Host
-  /// are completed here, those still queued are the Host's). ACKs and read responses that are owed still go out.
+  /// To ERR: completes everything that is posted with Status::flushed (receives included: those taken from
+  /// the Host are completed here, those still queued are the Host's). ACKs and read responses that are owed
+  /// still go out.
   virtual void flush() = 0;
   /// To RESET: forgets everything without completions.
   virtual void reset() = 0;
@@ -89,13 +90,13 @@ class Endpoint {
 
   // ---- what other layers may see
 
-  virtual std::uint32_t send_psn() const = 0;      ///< PSN of the next new packet, 24 bits
-  virtual std::uint32_t receive_psn() const = 0;   ///< PSN expected next, 24 bits
-  virtual bool in_error() const = 0;               ///< put itself into the error state (RC, UC: ERR; UD: SQE)
-  virtual bool drained() const = 0;                ///< in SQD with nothing outstanding
+  virtual std::uint32_t send_psn() const = 0;     ///< PSN of the next new packet, 24 bits
+  virtual std::uint32_t receive_psn() const = 0;  ///< PSN expected next, 24 bits
+  virtual bool in_error() const = 0;              ///< put itself into the error state (RC, UC: ERR; UD: SQE)
+  virtual bool drained() const = 0;               ///< in SQD with nothing outstanding
 
-  /// The window of the path to the peer; set before start_requester(). Shared with other endpoints. UD endpoints
-  /// are given one for all destinations.
+  /// The window of the path to the peer; set before start_requester(). Shared with other endpoints. UD
+  /// endpoints are given one for all destinations.
   void set_window(PathWindow* window) { window_ = window; }
   PathWindow* window() const { return window_; }
 

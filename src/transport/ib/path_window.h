@@ -39,7 +39,7 @@ class PathWindow {
   /// A loss was seen at `now`; halves the window at most once a round.
   void lost(TimePoint now);
 
-  /// UC and UD: takes tokens for `bytes`, or says when to try again (the time point is after `now`).
+  /// UC and UD: takes tokens for `bytes` and returns `now`, or says when to try again (a time point after `now`).
   TimePoint take_tokens(std::uint32_t bytes, TimePoint now);
 
   std::uint32_t in_flight() const { return in_flight_; }
@@ -50,7 +50,7 @@ class PathWindow {
   std::uint32_t window_;
   std::uint32_t in_flight_ = 0;
   bool held_ = false;
-  std::uint32_t grown_ = 0;       ///< bytes acknowledged since the last increase
+  std::uint32_t grown_ = 0;  ///< bytes acknowledged since the last increase
   TimePoint last_cut_{};
   std::int64_t tokens_ = 0;
   TimePoint refilled_{};

@@ -18,14 +18,34 @@ enum class QpType : std::uint8_t { rc, uc, ud };
 
 /// Operations of a send queue. The order is that of enum ibv_wr_opcode, so that translation is a cast.
 enum class SendOp : std::uint8_t {
-  write, write_with_imm, send, send_with_imm, read, compare_swap, fetch_add, local_invalidate, bind_window,
+  write,
+  write_with_imm,
+  send,
+  send_with_imm,
+  read,
+  compare_swap,
+  fetch_add,
+  local_invalidate,
+  bind_window,
   send_with_invalidate,
 };
 
 /// How a work request ended. The order is that of enum ibv_wc_status.
 enum class Status : std::uint8_t {
-  success, local_length, local_qp_operation, local_eec, local_protection, flushed, window_bind, bad_response,
-  local_access, remote_invalid_request, remote_access, remote_operation, retry_exceeded, rnr_exceeded,
+  success,
+  local_length,
+  local_qp_operation,
+  local_eec,
+  local_protection,
+  flushed,
+  window_bind,
+  bad_response,
+  local_access,
+  remote_invalid_request,
+  remote_access,
+  remote_operation,
+  retry_exceeded,
+  rnr_exceeded,
 };
 
 /// One scatter/gather element.
@@ -54,16 +74,16 @@ struct SendWqe {
   bool signaled = false;
   bool solicited = false;
   bool fence = false;
-  bool is_inline = false;           ///< payload is in inline_data, not in sges
+  bool is_inline = false;  ///< payload is in inline_data, not in sges
   std::uint16_t sge_count = 0;
-  std::uint32_t length = 0;         ///< bytes of the message
-  std::uint32_t immediate = 0;      ///< host order; or the key to invalidate
+  std::uint32_t length = 0;     ///< bytes of the message
+  std::uint32_t immediate = 0;  ///< host order; or the key to invalidate
   std::uint64_t remote_address = 0;
   MemoryKey rkey;
-  std::uint64_t compare = 0;        ///< compare_swap
-  std::uint64_t swap_or_add = 0;    ///< compare_swap, fetch_add
+  std::uint64_t compare = 0;      ///< compare_swap
+  std::uint64_t swap_or_add = 0;  ///< compare_swap, fetch_add
   // UD
-  AddressVector address;            ///< copied at post time, as an AH may be destroyed early
+  AddressVector address;  ///< copied at post time, as an AH may be destroyed early
   Qpn remote_qpn;
   std::uint32_t remote_qkey = 0;
 };
@@ -80,16 +100,16 @@ struct SendDone {
   std::uint64_t wr_id = 0;
   SendOp op{};
   Status status{};
-  bool signaled = false;       ///< a failed or flushed one is always reported
-  std::uint32_t length = 0;    ///< bytes, for READ and atomics
-  Reason reason;               ///< of a failure
+  bool signaled = false;     ///< a failed or flushed one is always reported
+  std::uint32_t length = 0;  ///< bytes, for READ and atomics
+  Reason reason;             ///< of a failure
 };
 
 /// A finished receive.
 struct RecvDone {
   std::uint64_t wr_id = 0;
   Status status{};
-  bool is_write = false;        ///< WRITE_WITH_IMM
+  bool is_write = false;  ///< WRITE_WITH_IMM
   bool has_immediate = false;
   bool has_invalidate = false;
   bool has_grh = false;
@@ -119,18 +139,18 @@ struct Attributes {
   Qpn local;
   Qpn remote;
   AddressVector path;
-  std::uint32_t path_mtu = 1024;          ///< bytes: 256, 512, 1024, 2048, 4096
+  std::uint32_t path_mtu = 1024;  ///< bytes: 256, 512, 1024, 2048, 4096
   std::uint32_t send_psn = 0;
   std::uint32_t receive_psn = 0;
-  std::uint32_t qkey = 0;                 ///< UD
+  std::uint32_t qkey = 0;  ///< UD
   std::uint16_t pkey = wire::kDefaultPkey;
-  std::uint32_t access = 0;               ///< Access mask: qp_access_flags
-  std::uint8_t max_reads_out = 0;         ///< max_rd_atomic
-  std::uint8_t max_reads_in = 0;          ///< max_dest_rd_atomic
-  std::uint8_t timeout = 0;               ///< code 0–31: 4.096 us · 2^code; 0: never
-  std::uint8_t retry_count = 0;           ///< 0–7
-  std::uint8_t rnr_retry = 0;             ///< 0–7, 7: for ever
-  std::uint8_t min_rnr_timer = 0;         ///< code 0–31
+  std::uint32_t access = 0;        ///< Access mask: qp_access_flags
+  std::uint8_t max_reads_out = 0;  ///< max_rd_atomic
+  std::uint8_t max_reads_in = 0;   ///< max_dest_rd_atomic
+  std::uint8_t timeout = 0;        ///< code 0–31: 4.096 us · 2^code; 0: never
+  std::uint8_t retry_count = 0;    ///< 0–7
+  std::uint8_t rnr_retry = 0;      ///< 0–7, 7: for ever
+  std::uint8_t min_rnr_timer = 0;  ///< code 0–31
 };
 
 /// A piece of payload in somebody's memory.
@@ -139,8 +159,8 @@ struct Fragment {
   std::size_t size = 0;
 };
 
-/// A packet on its way out. Fragments point into application memory, inline data or the endpoint; they are valid until
-/// the next call into the endpoint. The link adds pad, ICRC and everything below the BTH.
+/// A packet on its way out. Fragments point into application memory, inline data or the endpoint; they are
+/// valid until the next call into the endpoint. The link adds pad, ICRC and everything below the BTH.
 struct TxPacket {
   static constexpr std::size_t kMaxFragments = 34;
   const AddressVector* path = nullptr;
@@ -162,11 +182,42 @@ struct RxPacket {
 
 /// Events counted per QP and lane; the names are those of the kernel's hw_counters where it has one.
 enum class Counter : std::uint8_t {
-  tx_packets, tx_bytes, rx_packets, rx_bytes, acks_sent, acks_received, nak_sequence_sent, nak_sequence_received,
-  nak_access_sent, nak_access_received, nak_invalid_sent, nak_invalid_received, nak_operational_sent,
-  nak_operational_received, rnr_nak_sent, rnr_nak_received, retransmits, timeouts, duplicates, out_of_sequence,
-  drop_malformed, drop_icrc, drop_unknown_qp, drop_not_ready, drop_service, drop_source, drop_pkey, drop_qkey,
-  drop_no_receive, drop_length, drop_sequence, drop_overflow, drop_injected, send_errors, count_,
+  tx_packets,
+  tx_bytes,
+  rx_packets,
+  rx_bytes,
+  acks_sent,
+  acks_received,
+  nak_sequence_sent,
+  nak_sequence_received,
+  nak_access_sent,
+  nak_access_received,
+  nak_invalid_sent,
+  nak_invalid_received,
+  nak_operational_sent,
+  nak_operational_received,
+  rnr_nak_sent,
+  rnr_nak_received,
+  retransmits,
+  timeouts,
+  duplicates,
+  out_of_sequence,
+  drop_malformed,
+  drop_icrc,
+  drop_unknown_qp,
+  drop_not_ready,
+  drop_service,
+  drop_source,
+  drop_pkey,
+  drop_qkey,
+  drop_no_receive,
+  drop_length,
+  drop_sequence,
+  drop_access,
+  drop_overflow,
+  drop_injected,
+  send_errors,
+  count_,
 };
 
 }  // namespace softrnic::ib

@@ -1,0 +1,53 @@
+#include <algorithm>
+
+#include "transport/ib/ud_endpoint.h"
+
+namespace softrnic::ib {
+namespace {
+
+constexpr std::size_t kUdpBytes = 8;
+constexpr std::size_t kIpv4Bytes = 20;
+constexpr std::byte kUdpProtocol{17};
+
+// UDP header to ICRC of the packet that was received.
+std::size_t udp_length(const RxPacket& rx) {
+  const std::size_t payload = rx.packet.payload.size();
+  return kUdpBytes + wire::kBthBytes + wire::header_bytes(rx.packet.info->headers) + payload +
+         wire::pad_for(payload) + wire::kIcrcBytes;
+}
+
+std::uint16_t ipv4_checksum(const std::byte* header) {
+  std::uint32_t sum = 0;
+  for (std::size_t i = 0; i < kIpv4Bytes; i += 2) sum += load_be16(header + i);
+  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >> 16);
+  return static_cast<std::uint16_t>(~sum);
+}
+
+}  // namespace
+
+std::array<std::byte, wire::kGrhBytes> datagram_header(const RxPacket& rx) {
+  std::array<std::byte, wire::kGrhBytes> grh{};
+  const auto length = static_cast<std::uint16_t>(udp_length(rx));
+  if (!rx.source.is_ipv4()) {
+    store_be32(&grh[0], 0x60000000U | (std::uint32_t{rx.traffic_class} << 20) | (rx.flow_label & 0xfffff));
+    store_be16(&grh[4], length);
+    grh[6] = kUdpProtocol;
+    grh[7] = std::byte{rx.hop_limit};
+    std::ranges::copy(rx.source.raw, &grh[8]);
+    std::ranges::copy(rx.destination.raw, &grh[24]);
+    return grh;
+  }
+  std::byte* ip = &grh[wire::kGrhBytes - kIpv4Bytes];
+  ip[0] = std::byte{0x45};
+  ip[1] = std::byte{rx.traffic_class};
+  store_be16(ip + 2, static_cast<std::uint16_t>(kIpv4Bytes + length));
+  store_be16(ip + 6, 0x4000);  // DF
+  ip[8] = std::byte{rx.hop_limit};
+  ip[9] = kUdpProtocol;
+  std::copy_n(&rx.source.raw[12], 4, ip + 12);
+  std::copy_n(&rx.destination.raw[12], 4, ip + 16);
+  store_be16(ip + 10, ipv4_checksum(ip));
+  return grh;
+}
+
+}  // namespace softrnic::ib

@@ -1,0 +1,73 @@
+#include "transport/ib/endpoint_base.h"
+
+#include <array>
+
+namespace softrnic::ib {
+namespace {
+
+// As enum ibv_qp_state counts, in the order of Mode.
+constexpr std::array<std::uint32_t, 6> kStateNumbers = {1, 2, 3, 4, 5, 6};
+
+// IBTA 10.9.1.2: the numbers agree in 15 bits and at least one side is a full member.
+bool pkeys_match(std::uint16_t a, std::uint16_t b) {
+  return ((a ^ b) & 0x7fff) == 0 && ((a | b) & 0x8000) != 0;
+}
+
+}  // namespace
+
+void EndpointBase::set_mode(Mode mode) {
+  mode_ = mode;
+  told_not_ready_ = false;
+  if (mode == Mode::idle) established_ = false;
+}
+
+bool EndpointBase::refuse(Counter counter, const Reason& reason) {
+  host_.count(counter);
+  host_.explain(reason, nullptr);
+  return false;
+}
+
+// A peer may keep on sending to a QP that is not ready or has failed: that is explained once.
+bool EndpointBase::admit_state(const RxPacket& packet) {
+  if (mode_ != Mode::idle && mode_ != Mode::error) return true;
+  host_.count(Counter::drop_not_ready);
+  if (!told_not_ready_) {
+    told_not_ready_ = true;
+    const wire::Bth& bth = packet.packet.headers.bth;
+    const std::uint32_t state = kStateNumbers[static_cast<std::size_t>(mode_)];
+    host_.explain(because(ReasonId::drop_qp_not_ready, state, bth.opcode, bth.psn), nullptr);
+  }
+  return false;
+}
+
+bool EndpointBase::admit_pkey(std::uint16_t pkey) {
+  if (pkeys_match(pkey, attributes_.pkey)) return true;
+  return refuse(Counter::drop_pkey, because(ReasonId::drop_pkey_mismatch, pkey, attributes_.pkey));
+}
+
+bool EndpointBase::admit(const RxPacket& packet) {
+  host_.count(Counter::rx_packets);
+  host_.count(Counter::rx_bytes, packet.packet.payload.size());
+  if (!admit_state(packet)) return false;
+  if (packet.packet.info->service != service_) {
+    return refuse(Counter::drop_service, because(ReasonId::drop_wrong_service, packet.packet.info->opcode));
+  }
+  if (!admit_pkey(packet.packet.headers.bth.pkey)) return false;
+  if (service_ == wire::Service::ud) return true;
+  if (packet.source != attributes_.path.destination) {  // IBTA C9-40 for the GRH, C17-9 for RoCEv2
+    return refuse(Counter::drop_source, because(ReasonId::drop_wrong_source, attributes_.remote.value));
+  }
+  if (!established_) {
+    established_ = true;
+    if (mode_ == Mode::receiving) host_.event(QpEvent::communication_established);
+  }
+  return true;
+}
+
+Transmit EndpointBase::out(const TxPacket& packet) {
+  host_.count(Counter::tx_packets);
+  host_.count(Counter::tx_bytes, packet.payload_bytes);
+  return Transmit::packet;
+}
+
+}  // namespace softrnic::ib

@@ -1,0 +1,43 @@
+// What all queue pair types have in common: the state, the attributes, and the checks a packet must pass
+// before anybody looks at its sequence number (IBTA 9.6.1).
+#pragma once
+
+#include "transport/ib/endpoint.h"
+
+namespace softrnic::ib {
+
+/// The states of IBTA 10.3.1 as far as a transport tells them apart. RESET and INIT are both `idle`.
+enum class Mode : std::uint8_t { idle, receiving, sending, draining, send_error, error };
+
+class EndpointBase : public Endpoint {
+ public:
+  void update(const Attributes& attributes) override { attributes_ = attributes; }
+  bool in_error() const override { return mode_ == Mode::error || mode_ == Mode::send_error; }
+
+ protected:
+  EndpointBase(Qpn local, Host& host, wire::Service service) : host_(host), service_(service) {
+    attributes_.local = local;
+  }
+
+  /// Whether the packet is for this QP in its present state; otherwise it has been counted and explained.
+  bool admit(const RxPacket& packet);
+  void set_mode(Mode mode);
+  bool may_send() const { return mode_ == Mode::sending || mode_ == Mode::draining; }
+  /// Counts a packet on its way out.
+  Transmit out(const TxPacket& packet);
+
+  Host& host_;
+  Attributes attributes_;
+  Mode mode_ = Mode::idle;
+
+ private:
+  bool admit_state(const RxPacket& packet);
+  bool admit_pkey(std::uint16_t pkey);
+  bool refuse(Counter counter, const Reason& reason);
+
+  wire::Service service_;
+  bool told_not_ready_ = false;
+  bool established_ = false;
+};
+
+}  // namespace softrnic::ib

@@ -1,0 +1,162 @@
+#include "transport/ib/inbound_message.h"
+
+#include "transport/ib/ordered_copy.h"
+
+namespace softrnic::ib {
+namespace {
+
+bool is_write(const wire::OpcodeInfo& info) { return info.operation == wire::Operation::write; }
+
+template <typename... Figures>
+Verdict invalid(ReasonId id, Figures... figures) {
+  return {Fault::invalid_request, because(id, figures...)};
+}
+
+// IBTA 9.7.4.1.6: the payload a packet may carry by its place in the message. Returns the length due, or -1
+// if it fits.
+std::int64_t length_due(wire::PayloadRule rule, std::size_t size, std::uint32_t mtu) {
+  switch (rule) {
+    case wire::PayloadRule::exactly_mtu:
+      return size == mtu ? -1 : mtu;
+    case wire::PayloadRule::one_to_mtu:
+      return size >= 1 && size <= mtu ? -1 : mtu;
+    case wire::PayloadRule::zero_to_mtu:
+      return size <= mtu ? -1 : mtu;
+    default:
+      return -1;
+  }
+}
+
+}  // namespace
+
+Verdict InboundMessage::interrupted_by(const wire::OpcodeInfo& info) const {
+  if (!active_) return {};
+  return invalid(ReasonId::nak_opcode_sequence, info.opcode, last_opcode_);
+}
+
+// IBTA 9.7.4.1.2 (RC) and 9.8.2.2.2 (UC), valid opcode sequences.
+Verdict InboundMessage::check_order(const wire::OpcodeInfo& info) const {
+  const bool continues = !info.starts();
+  const bool same = active_ && is_write(info) == is_write_;
+  if (continues == active_ && (!continues || same)) return {};
+  return invalid(ReasonId::nak_opcode_sequence, info.opcode, last_opcode_);
+}
+
+Verdict InboundMessage::check_length(const wire::Packet& packet, std::uint32_t mtu) const {
+  const std::size_t size = packet.payload.size();
+  const std::int64_t due = length_due(packet.info->payload, size, mtu);
+  if (due >= 0) return invalid(ReasonId::nak_length, size, due);
+  if (!is_write(*packet.info)) {
+    if (received_ <= kMaxMessage - size || packet.info->starts()) return {};
+    return invalid(ReasonId::nak_message_length, received_ + std::uint64_t{size}, kMaxMessage);
+  }
+  // IBTA C9-90: the packets of a WRITE carry exactly what its RETH announced.
+  const std::uint32_t announced = packet.info->starts() ? packet.headers.reth.length : remaining_;
+  if (announced > kMaxMessage) return invalid(ReasonId::nak_message_length, kMaxMessage, announced);
+  if (packet.info->ends() ? size == announced : size < announced) return {};
+  const std::uint64_t before = packet.info->starts() ? 0 : received_;
+  return invalid(ReasonId::nak_message_length, before + size, before + announced);
+}
+
+Verdict InboundMessage::check_write(const wire::Packet& packet, const Attributes& attributes,
+                                    Host& host) const {
+  if ((attributes.access & kRemoteWrite) == 0) {
+    return invalid(ReasonId::nak_qp_access, attributes.access, kRemoteWrite, packet.info->opcode);
+  }
+  const wire::Reth& reth = packet.headers.reth;
+  if (reth.length == 0) return {};  // C9-88: the key of a zero-length WRITE is not checked
+  auto memory = host.remote_memory(reth.key, reth.address, reth.length, kRemoteWrite);
+  if (!memory) return {Fault::remote_access, memory.error()};
+  return {};
+}
+
+Verdict InboundMessage::check(const wire::Packet& packet, const Attributes& attributes, Host& host) const {
+  if (auto verdict = check_order(*packet.info); !verdict) return verdict;
+  if (auto verdict = check_length(packet, attributes.path_mtu); !verdict) return verdict;
+  if (is_write(*packet.info) && packet.info->starts()) return check_write(packet, attributes, host);
+  return {};
+}
+
+const RecvWqe* InboundMessage::take_receive(Host& host) {
+  if (receive_ == nullptr) receive_ = host.take_receive();
+  return receive_;
+}
+
+Verdict InboundMessage::place(const wire::Packet& packet, const Attributes& attributes, Host& host) {
+  const wire::OpcodeInfo& info = *packet.info;
+  if (auto verdict = check(packet, attributes, host); !verdict) return verdict;
+  const bool write = is_write(info);
+  // A SEND takes its receive at the first packet, a WRITE with immediate at the last (IBTA 9.7.4.1.4).
+  if (write ? info.has(wire::kImmDt) : info.starts()) {
+    if (take_receive(host) == nullptr) return {Fault::no_receive, {}};
+  }
+  if (info.starts()) {
+    cursor_ = {};
+    received_ = 0;
+    is_write_ = write;
+    if (write) {
+      address_ = packet.headers.reth.address;
+      rkey_ = packet.headers.reth.key;
+      remaining_ = packet.headers.reth.length;
+    }
+  }
+  auto verdict = write ? place_write(packet.payload, host) : place_send(packet.payload, host);
+  if (!verdict) return verdict;
+  received_ += static_cast<std::uint32_t>(packet.payload.size());
+  last_opcode_ = info.opcode;
+  active_ = !info.ends();
+  return active_ ? Verdict{} : finish(packet, host);
+}
+
+Verdict InboundMessage::place_send(Bytes payload, Host& host) {
+  if (received_ + payload.size() > receive_->length) {
+    return {Fault::receive_short,
+            because(ReasonId::nak_receive_too_short, received_ + payload.size(), receive_->length)};
+  }
+  auto done = scatter(host, receive_->sges, cursor_, received_, payload);
+  if (!done) return {Fault::receive_memory, done.error()};
+  return {};
+}
+
+Verdict InboundMessage::place_write(Bytes payload, Host& host) {
+  if (payload.empty()) return {};
+  auto memory = host.remote_memory(rkey_, address_, payload.size(), kRemoteWrite);
+  if (!memory) return {Fault::remote_access, memory.error()};
+  ordered_copy(*memory, payload.data(), payload.size());
+  address_ += payload.size();
+  remaining_ -= static_cast<std::uint32_t>(payload.size());
+  return {};
+}
+
+Verdict InboundMessage::finish(const wire::Packet& packet, Host& host) {
+  const wire::OpcodeInfo& info = *packet.info;
+  if (info.has(wire::kIeth)) {
+    auto done = host.invalidate(packet.headers.invalidate);
+    if (!done) return {Fault::invalidate, done.error()};
+  }
+  if (is_write_ && !info.has(wire::kImmDt)) return {};
+  RecvDone done;
+  done.wr_id = receive_->wr_id;
+  done.is_write = is_write_;
+  done.has_immediate = info.has(wire::kImmDt);
+  done.has_invalidate = info.has(wire::kIeth);
+  done.solicited = packet.headers.bth.solicited;
+  done.immediate = done.has_invalidate ? packet.headers.invalidate.value : packet.headers.immediate;
+  done.length = received_;
+  receive_ = nullptr;
+  host.complete(done);
+  return {};
+}
+
+void InboundMessage::fail_receive(Status status, const Reason& reason, Host& host) {
+  active_ = false;
+  if (receive_ == nullptr) return;
+  RecvDone done;
+  done.wr_id = receive_->wr_id;
+  done.status = status;
+  done.reason = reason;
+  receive_ = nullptr;
+  host.complete(done);
+}
+
+}  // namespace softrnic::ib

@@ -1,0 +1,55 @@
+// The SEND or WRITE that is coming in: checks the order and length of its packets and puts their payload
+// where it belongs. Shared by RC and UC, which differ only in what they do about a fault.
+#pragma once
+
+#include <cstdint>
+
+#include "transport/ib/host.h"
+#include "transport/ib/sge_list.h"
+#include "transport/ib/syndromes.h"
+
+namespace softrnic::ib {
+
+class InboundMessage {
+ public:
+  /// Takes in a SEND or WRITE packet whose PSN is the expected one. On a fault nothing has changed, except
+  /// that a message may have been placed in part.
+  Verdict place(const wire::Packet& packet, const Attributes& attributes, Host& host);
+
+  /// Whether a message has begun and not ended; only its next packet may come then.
+  bool active() const { return active_; }
+  /// The fault of a request that may not come inside a message (READ, atomics).
+  Verdict interrupted_by(const wire::OpcodeInfo& info) const;
+
+  /// Drops the message but keeps its receive for the next one (UC, IBTA 9.8.2.2.3).
+  void abandon() { active_ = false; }
+  /// Completes the receive in use with an error; nothing when there is none.
+  void fail_receive(Status status, const Reason& reason, Host& host);
+  void forget() { *this = InboundMessage(); }
+
+  /// Takes a receive unless one is at hand. nullptr: none is posted.
+  const RecvWqe* take_receive(Host& host);
+
+ private:
+  Verdict check(const wire::Packet& packet, const Attributes& attributes, Host& host) const;
+  Verdict check_order(const wire::OpcodeInfo& info) const;
+  Verdict check_length(const wire::Packet& packet, std::uint32_t mtu) const;
+  Verdict check_write(const wire::Packet& packet, const Attributes& attributes, Host& host) const;
+  Verdict place_send(Bytes payload, Host& host);
+  Verdict place_write(Bytes payload, Host& host);
+  Verdict finish(const wire::Packet& packet, Host& host);
+
+  const RecvWqe* receive_ = nullptr;
+  SgeCursor cursor_;
+  std::uint64_t address_ = 0;  ///< WRITE: where the next byte goes
+  MemoryKey rkey_;
+  std::uint32_t remaining_ = 0;  ///< WRITE: bytes still to come
+  std::uint32_t received_ = 0;   ///< bytes so far
+  wire::Opcode last_opcode_{};
+  bool active_ = false;
+  bool is_write_ = false;
+};
+
+inline constexpr std::uint32_t kMaxMessage = 1U << 31;  ///< bytes (IBTA C9-2)
+
+}  // namespace softrnic::ib

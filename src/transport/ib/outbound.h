@@ -1,0 +1,21 @@
+// What all requesters share: putting a piece of a message into a packet, and completing work requests.
+#pragma once
+
+#include "transport/ib/host.h"
+#include "transport/ib/send_queue.h"
+#include "transport/ib/sge_list.h"
+
+namespace softrnic::ib {
+
+/// Adds the payload of the packet that begins at `offset` of the message, with its pad. Error: why an lkey
+/// does not allow it.
+Expected<void, Reason> add_payload(Host& host, const SendQueue& queue, const SendEntry& entry,
+                                   std::uint32_t offset, std::uint32_t mtu, SgeCursor& cursor, TxPacket& out);
+
+/// Takes the front work request off the queue and reports it, if it is signaled or not a success.
+void complete_front(Host& host, SendQueue& queue, Status status, const Reason& reason = {});
+
+/// Completes all work requests as flushed.
+void flush_all(Host& host, SendQueue& queue);
+
+}  // namespace softrnic::ib

@@ -1,0 +1,36 @@
+#include "transport/ib/packet_builder.h"
+
+#include <array>
+
+namespace softrnic::ib {
+namespace {
+
+using enum wire::Opcode;
+
+constexpr MessageOpcodes single(wire::Opcode opcode, bool supported = true) {
+  return {opcode, opcode, opcode, opcode, supported, false};
+}
+
+// In the order of SendOp.
+constexpr std::array<MessageOpcodes, 10> kOpcodes = {{
+    {rc_write_first, rc_write_middle, rc_write_last, rc_write_only, true, false},
+    {rc_write_first, rc_write_middle, rc_write_last_imm, rc_write_only_imm, true, true},
+    {rc_send_first, rc_send_middle, rc_send_last, rc_send_only, true, false},
+    {rc_send_first, rc_send_middle, rc_send_last_imm, rc_send_only_imm, true, true},
+    single(rc_read_request),
+    single(rc_compare_swap),
+    single(rc_fetch_add),
+    single(rc_send_only, false),  // local_invalidate
+    single(rc_send_only, false),  // bind_window
+    {rc_send_first, rc_send_middle, rc_send_last_inv, rc_send_only_inv, true, true},
+}};
+
+}  // namespace
+
+const MessageOpcodes& rc_opcodes(SendOp op) {
+  const auto index = static_cast<std::size_t>(op);
+  constexpr std::size_t kUnsupported = static_cast<std::size_t>(SendOp::bind_window);
+  return kOpcodes[index < kOpcodes.size() ? index : kUnsupported];
+}
+
+}  // namespace softrnic::ib

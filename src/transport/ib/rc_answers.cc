@@ -1,0 +1,141 @@
+// What the RC requester does about ACKs, NAKs and responses.
+#include <algorithm>
+
+#include "transport/ib/endpoint.h"
+#include "transport/ib/packet_builder.h"
+#include "transport/ib/rc_requester.h"
+#include "transport/ib/syndromes.h"
+
+namespace softrnic::ib {
+
+void RcRequester::receive(const wire::Packet& packet, TimePoint now) {
+  const Psn psn = Psn::unwrap(packet.headers.bth.psn, una_);
+  if (failed_ || psn < una_)
+    return;  // answers to what is long done (IBTA 9.7.5.1.1, ghost and duplicate ACKs)
+  if (psn >= top_) {
+    seam_.host.count(Counter::drop_sequence);
+    return seam_.host.explain(because(ReasonId::bad_response, packet.info->opcode, psn.wire()), nullptr);
+  }
+  if (packet.info->operation == wire::Operation::acknowledge) {
+    receive_acknowledge(packet, psn, now);
+  } else {
+    receive_response(packet, psn, now);
+  }
+}
+
+void RcRequester::receive_acknowledge(const wire::Packet& packet, Psn psn, TimePoint now) {
+  const std::uint8_t syndrome = packet.headers.aeth.syndrome;
+  switch (wire::syndrome_kind(syndrome)) {
+    case wire::SyndromeKind::ack:
+      seam_.host.count(Counter::acks_received);
+      acknowledge_before(psn + 1, now);
+      return;
+    case wire::SyndromeKind::rnr_nak:
+      return receive_rnr_nak(syndrome, psn, now);
+    case wire::SyndromeKind::nak:
+      return receive_nak(syndrome, psn, now);
+    case wire::SyndromeKind::reserved:
+      break;
+  }
+  seam_.host.count(Counter::drop_malformed);
+  seam_.host.explain(because(ReasonId::bad_response, packet.info->opcode, psn.wire()), nullptr);
+}
+
+void RcRequester::receive_nak(std::uint8_t syndrome, Psn psn, TimePoint now) {
+  const NakRule* fatal = fatal_nak_rule(syndrome);
+  seam_.host.count(fatal != nullptr ? fatal->counter : Counter::nak_sequence_received);
+  if (!acknowledge_before(psn, now) || una_ != psn || failed_) return;
+  if (fatal != nullptr) {
+    const SendWqe& wqe = queue_.front().wqe;
+    static constexpr ReasonId kReasons[] = {ReasonId::got_nak_invalid_request, ReasonId::got_nak_access,
+                                            ReasonId::got_nak_operational};
+    const ReasonId id = kReasons[syndrome - wire::kNakInvalidRequest];
+    return fail_front(fatal->status, because(id, psn.wire(), wqe.rkey.value, wqe.remote_address, wqe.length));
+  }
+  if (syndrome != wire::kNakPsnSequence || recovering_ || next_ == una_) return;
+  seam_.host.explain(because(ReasonId::got_nak_sequence, psn.wire()), nullptr);
+  lost(now);
+}
+
+void RcRequester::receive_rnr_nak(std::uint8_t syndrome, Psn psn, TimePoint now) {
+  seam_.host.count(Counter::rnr_nak_received);
+  if (!acknowledge_before(psn, now) || una_ != psn || next_ == una_ || failed_) return;
+  const std::uint8_t code = syndrome & 31;
+  const auto delay = std::chrono::duration_cast<std::chrono::microseconds>(rnr_delay(code));
+  if (!timer_.wait_rnr(now, code, seam_.attributes)) {
+    return fail_front(Status::rnr_exceeded,
+                      because(ReasonId::rnr_exceeded, seam_.attributes.rnr_retry + 1, psn.wire()));
+  }
+  seam_.host.explain(because(ReasonId::got_nak_rnr, psn.wire(), delay.count()), nullptr);
+  go_back();
+}
+
+void RcRequester::receive_response(const wire::Packet& packet, Psn psn, TimePoint now) {
+  // A response acknowledges every SEND and WRITE before it (IBTA C9-115).
+  if (!acknowledge_before(psn, now) || una_ != psn || failed_) return;
+  SendEntry& entry = queue_.front();
+  std::uint64_t original = packet.headers.atomic_original;
+  Bytes data = packet.payload;
+  if (packet.info->operation == wire::Operation::atomic_acknowledge) {
+    if (!is_read_or_atomic(entry) || entry.wqe.op == SendOp::read) return bad_response(packet);
+    data = std::as_bytes(std::span(&original, 1));
+  } else {
+    const std::uint32_t due = cost_of(entry, psn, psn + 1) - kPacketOverhead;
+    if (entry.wqe.op != SendOp::read || data.size() != due) return bad_response(packet);
+  }
+  auto done = scatter(seam_.host, queue_.sges(entry), scatter_cursor_, offset_of(entry, psn), data);
+  if (!done) return fail_front(Status::local_protection, done.error());
+  answered(entry, psn + 1);
+  progress(packet.info->position == wire::Position::only, now);
+}
+
+void RcRequester::bad_response(const wire::Packet& packet) {
+  fail_front(Status::bad_response,
+             because(ReasonId::bad_response, packet.info->opcode, packet.headers.bth.psn));
+}
+
+// Takes everything before `end` as acknowledged. False: a READ or atomic before it has not been answered, so
+// its response was lost, and the requester has gone back to it (IBTA C9-139, implied NAK).
+bool RcRequester::acknowledge_before(Psn end, TimePoint now) {
+  const Psn before = una_;
+  while (una_ < end && !queue_.empty()) {
+    SendEntry& entry = queue_.front();
+    if (is_read_or_atomic(entry)) break;
+    answered(entry, std::min(end, entry.end));
+  }
+  if (una_ > before) progress(true, now);
+  if (una_ >= end) return true;
+  if (!recovering_ && next_ > una_) lost(now);
+  return false;
+}
+
+// The packets [una_, end) of the front work request have been answered.
+void RcRequester::answered(SendEntry& entry, Psn end) {
+  if (next_ > una_) {
+    const std::uint32_t cost = cost_of(entry, una_, std::min(end, next_));
+    if (seam_.window != nullptr) seam_.window->acknowledged(cost);
+    charged_ -= cost;
+  }
+  const bool counted = is_read_or_atomic(entry) && next_ >= end && end == chunk_end(entry, una_);
+  if (counted) --reads_out_;
+  una_ = end;
+  if (next_ < una_) next_ = una_;
+  if (una_ == entry.end) finish_front();
+}
+
+void RcRequester::progress(bool may_answer_probe, TimePoint now) {
+  recovering_ = false;
+  if (timing_ && una_ > timed_psn_) {
+    timing_ = false;
+    timer_.sample(now - timer_.timed_at());
+  }
+  timer_.progress(now, seam_.attributes, next_ > una_);
+  // The peer answers a probe with the newest PSN it has: if that is the probe itself, what was sent after it
+  // is lost.
+  const bool tail_lost = probing_ && may_answer_probe && una_ == probe_psn_ + 1 && next_ > una_;
+  probing_ = false;
+  if (tail_lost) lost(now);
+  check_drained();
+}
+
+}  // namespace softrnic::ib

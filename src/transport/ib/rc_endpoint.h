@@ -1,0 +1,46 @@
+// A reliable connected queue pair: requester and responder side by side.
+#pragma once
+
+#include "transport/ib/endpoint_base.h"
+#include "transport/ib/rc_requester.h"
+#include "transport/ib/rc_responder.h"
+
+namespace softrnic::ib {
+
+class RcEndpoint final : public EndpointBase {
+ public:
+  RcEndpoint(Qpn local, const Capacity& capacity, Host& host);
+
+  void start_responder(const Attributes& attributes) override;
+  void start_requester(const Attributes& attributes) override;
+  void drain() override;
+  void resume() override;
+  void flush() override;
+  void reset() override;
+
+  SendSlot reserve() override { return requester_.reserve(); }
+  void commit() override { requester_.queue().commit(); }
+  std::uint32_t outstanding_sends() const override { return requester_.queue().size(); }
+
+  void receive(const RxPacket& packet, TimePoint now) override;
+  Transmit transmit(TxPacket& packet, TimePoint now) override;
+  TimePoint deadline() const override { return requester_.deadline(); }
+  void expire(TimePoint now) override;
+
+  std::uint32_t send_psn() const override { return requester_.send_psn(); }
+  std::uint32_t receive_psn() const override { return responder_.expected_psn(); }
+  bool drained() const override { return mode_ == Mode::draining && requester_.drained(); }
+
+  /// Bytes allocated besides the object itself.
+  std::size_t heap_bytes() const { return requester_.queue().heap_bytes() + responder_.heap_bytes(); }
+
+ private:
+  void check_failure();
+
+  Seam seam_;
+  RcRequester requester_;
+  RcResponder responder_;
+  bool requester_first_ = false;  ///< takes turns with the responder while that streams READ responses
+};
+
+}  // namespace softrnic::ib

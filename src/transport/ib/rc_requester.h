@@ -1,0 +1,114 @@
+// The requester half of a reliable connection: turns work requests into request packets, takes in the answers
+// and recovers what got lost (IBTA 9.7.3, 9.7.5.2, 9.7.6).
+//
+//      una_            next_            top_
+//   ────┼────────────────┼────────────────┼──────▶ PSN
+//    answered │ in flight │ to be re-sent │ new
+//
+// una_   oldest PSN not yet acknowledged, or READ response expected next; always in the front work request
+// next_  PSN to be sent next; a go-back sets it to una_
+// top_   one past the highest PSN ever sent
+//
+// [una_, next_) is what is charged to the window and what the timer runs for.
+#pragma once
+
+#include <cstdint>
+
+#include "transport/ib/retry_timer.h"
+#include "transport/ib/seam.h"
+#include "transport/ib/send_queue.h"
+#include "transport/ib/sge_list.h"
+
+namespace softrnic::ib {
+
+class RcRequester {
+ public:
+  RcRequester(const Seam& seam, const Capacity& capacity) : seam_(seam), queue_(capacity) {}
+  RcRequester(const RcRequester&) = delete;
+  RcRequester& operator=(const RcRequester&) = delete;
+  ~RcRequester() { uncharge(); }
+
+  void start();
+  void drain();
+  void resume() { draining_ = drained_ = false; }
+  /// Completes everything posted as flushed.
+  void flush();
+  void reset();
+
+  SendQueue& queue() { return queue_; }
+  const SendQueue& queue() const { return queue_; }
+  SendSlot reserve();
+
+  void receive(const wire::Packet& packet, TimePoint now);
+  Transmit transmit(TxPacket& out, TimePoint now);
+  TimePoint deadline() const;
+  void expire(TimePoint now);
+
+  /// A work request failed, was completed, and so the connection ends.
+  bool failed() const { return failed_; }
+  bool drained() const { return drained_; }
+  std::uint32_t send_psn() const { return top_.wire(); }
+
+ private:
+  // ---- sending: rc_requests.cc
+  enum class Gate : std::uint8_t { open, shut, window, failed };
+  Gate gate(const SendEntry& entry) const;
+  void begin(SendEntry& entry);
+  Transmit send_next(SendEntry& entry, TxPacket& out, TimePoint now);
+  bool send_probe(TxPacket& out);
+  Expected<void, Reason> build(const SendEntry& entry, Psn psn, Psn stop, SgeCursor& cursor, TxPacket& out);
+  Expected<void, Reason> build_message(const SendEntry& entry, Psn psn, SgeCursor& cursor, TxPacket& out);
+  void sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out, TimePoint now);
+  bool asks_for_ack(const SendEntry& entry, Psn stop, std::uint32_t cost);
+  void cannot_send(Status status, const Reason& reason);
+  bool valid(const SendWqe& wqe);
+
+  // ---- answers: rc_answers.cc
+  void receive_acknowledge(const wire::Packet& packet, Psn psn, TimePoint now);
+  void receive_nak(std::uint8_t syndrome, Psn psn, TimePoint now);
+  void receive_rnr_nak(std::uint8_t syndrome, Psn psn, TimePoint now);
+  void receive_response(const wire::Packet& packet, Psn psn, TimePoint now);
+  bool acknowledge_before(Psn end, TimePoint now);
+  void answered(SendEntry& entry, Psn end);
+  void progress(bool may_answer_probe, TimePoint now);
+  void bad_response(const wire::Packet& packet);
+
+  // ---- recovery: rc_recovery.cc
+  void lost(TimePoint now);
+  void go_back();
+  void uncharge();
+  void timed_out(TimePoint now);
+  void finish_front();
+  void fail_front(Status status, const Reason& reason);
+  void check_drained();
+
+  bool is_read_or_atomic(const SendEntry& entry) const;
+  std::uint32_t offset_of(const SendEntry& entry, Psn psn) const;
+  std::uint32_t cost_of(const SendEntry& entry, Psn from, Psn stop) const;
+  Psn chunk_end(const SendEntry& entry, Psn psn) const;
+
+  const Seam& seam_;
+  SendQueue queue_;
+  SendQueue::Index cursor_ = 0;  ///< work request that contains next_
+  SendQueue::Index begun_ = 0;   ///< first work request without PSNs
+  Psn una_, next_, top_;
+  Psn assigned_;  ///< first PSN of the next work request that begins
+  SgeCursor gather_cursor_;
+  SgeCursor scatter_cursor_;
+  std::uint32_t charged_ = 0;        ///< bytes in the window for [una_, next_)
+  std::uint32_t unasked_bytes_ = 0;  ///< sent since an ACK was last asked for
+  std::uint16_t unasked_packets_ = 0;
+  std::uint16_t reads_out_ = 0;  ///< READ requests and atomics in [una_, next_)
+  RetryTimer timer_;
+  Psn timed_psn_;  ///< the packet whose answer will be an RTT sample, if timing_
+  Psn probe_psn_;
+  bool probing_ = false;  ///< a probe for probe_psn_ is out and nothing has come since
+  bool probe_due_ = false;
+  bool timing_ = false;
+  bool recovering_ = false;  ///< has gone back to una_ already; more signs of the same loss are ignored
+  bool draining_ = false;
+  bool drained_ = false;
+  bool failed_ = false;
+};
+
+}  // namespace softrnic::ib

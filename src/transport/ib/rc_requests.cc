@@ -1,0 +1,217 @@
+// The sending side of the RC requester.
+#include <algorithm>
+
+#include "transport/ib/inbound_message.h"
+#include "transport/ib/outbound.h"
+#include "transport/ib/packet_builder.h"
+#include "transport/ib/rc_requester.h"
+
+namespace softrnic::ib {
+namespace {
+
+constexpr std::uint16_t kMaxUnasked = 64;  // packets between two requests for an ACK
+constexpr std::uint32_t kSmallestChunk =
+    16 * 1024;  // bytes one READ request asks for at least, if there are as many
+constexpr std::uint32_t kLargestChunk = 1U << 20;  // packets; well inside the PSN validity window
+
+}  // namespace
+
+bool RcRequester::is_read_or_atomic(const SendEntry& entry) const {
+  const SendOp op = entry.wqe.op;
+  return op == SendOp::read || op == SendOp::compare_swap || op == SendOp::fetch_add;
+}
+
+std::uint32_t RcRequester::offset_of(const SendEntry& entry, Psn psn) const {
+  const std::uint64_t offset = (psn - entry.first) * seam_.attributes.path_mtu;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(offset, entry.wqe.length));
+}
+
+// What the packets [from, stop) of a message, or of its READ responses, take up on their way.
+std::uint32_t RcRequester::cost_of(const SendEntry& entry, Psn from, Psn stop) const {
+  return offset_of(entry, stop) - offset_of(entry, from) +
+         static_cast<std::uint32_t>(stop - from) * kPacketOverhead;
+}
+
+// A READ is asked for in pieces that begin at multiples of `chunk` packets. A re-request never crosses such a
+// border, so that the responder finds it to be a part of one request it knows (IBTA 9.7.5.1.4).
+Psn RcRequester::chunk_end(const SendEntry& entry, Psn psn) const {
+  const std::uint64_t packet = psn - entry.first;
+  return std::min(entry.end, entry.first + (packet / entry.chunk + 1) * entry.chunk);
+}
+
+SendSlot RcRequester::reserve() {
+  if (queue_.empty()) {
+    queue_.clear();
+    cursor_ = begun_ = 0;
+    gather_cursor_ = {};
+  }
+  return queue_.reserve();
+}
+
+RcRequester::Gate RcRequester::gate(const SendEntry& entry) const {
+  const bool fresh = cursor_ == begun_;
+  // IBTA C9-24: a fenced request waits for the READs and atomics before it.
+  if (fresh && (draining_ || (entry.wqe.fence && reads_out_ > 0))) return Gate::shut;
+  if (is_read_or_atomic(entry) && reads_out_ >= seam_.attributes.max_reads_out) return Gate::shut;
+  if (next_ + kLargestChunk - una_ >= Psn::kHalf) return Gate::shut;
+  if (seam_.window != nullptr && !seam_.window->has_room()) return Gate::window;
+  return Gate::open;
+}
+
+// Completes what can never be sent; rnic should have refused it at the post.
+bool RcRequester::valid(const SendWqe& wqe) {
+  if (!rc_opcodes(wqe.op).supported) {
+    cannot_send(Status::local_qp_operation, because(ReasonId::bad_send_opcode, wqe.op, QpType::rc));
+    return false;
+  }
+  if (wqe.length > kMaxMessage) {
+    cannot_send(Status::local_length, because(ReasonId::local_length, wqe.length, kMaxMessage));
+    return false;
+  }
+  const bool needs_resources =
+      wqe.op == SendOp::read || wqe.op == SendOp::compare_swap || wqe.op == SendOp::fetch_add;
+  if (needs_resources && seam_.attributes.max_reads_out == 0) {
+    cannot_send(Status::local_qp_operation, because(ReasonId::read_needs_resources));
+    return false;
+  }
+  return true;
+}
+
+void RcRequester::begin(SendEntry& entry) {
+  const std::uint32_t mtu = seam_.attributes.path_mtu;
+  const bool atomic = entry.wqe.op == SendOp::compare_swap || entry.wqe.op == SendOp::fetch_add;
+  entry.first = assigned_;
+  entry.end = assigned_ + (atomic ? 1 : packets_of(entry.wqe.length, mtu));
+  entry.chunk = kLargestChunk;
+  if (seam_.window != nullptr) {
+    const std::uint32_t share = seam_.window->window() / (seam_.attributes.max_reads_out >= 4 ? 4 : 2);
+    entry.chunk = std::max(share, kSmallestChunk) / mtu;
+  }
+  assigned_ = entry.end;
+  ++begun_;
+}
+
+Transmit RcRequester::transmit(TxPacket& out, TimePoint now) {
+  if (failed_) return Transmit::idle;
+  if (probe_due_) {
+    probe_due_ = false;
+    if (una_ < next_ && send_probe(out)) return Transmit::packet;
+    if (failed_) return Transmit::idle;
+  }
+  if (timer_.waiting_rnr() || cursor_ == queue_.tail()) return Transmit::idle;
+  SendEntry& entry = queue_.at(cursor_);
+  if (cursor_ == begun_ && !draining_ && !valid(entry.wqe)) return Transmit::idle;
+  switch (gate(entry)) {
+    case Gate::shut:
+      return Transmit::idle;
+    case Gate::window:
+      return Transmit::blocked;
+    case Gate::open:
+      break;
+  }
+  if (cursor_ == begun_) begin(entry);
+  return send_next(entry, out, now);
+}
+
+Transmit RcRequester::send_next(SendEntry& entry, TxPacket& out, TimePoint now) {
+  const Psn from = next_;
+  const Psn stop = entry.wqe.op == SendOp::read ? chunk_end(entry, from) : from + 1;
+  auto built = build(entry, from, stop, gather_cursor_, out);
+  if (!built) {
+    cannot_send(Status::local_protection, built.error());
+    return Transmit::idle;
+  }
+  sent(entry, from, stop, out, now);
+  return Transmit::packet;
+}
+
+// Work requests complete in order, so a failure waits until those before it are done; transmit() tries again
+// then.
+void RcRequester::cannot_send(Status status, const Reason& reason) {
+  if (cursor_ == queue_.head()) fail_front(status, reason);
+}
+
+bool RcRequester::send_probe(TxPacket& out) {
+  SgeCursor cursor;
+  const SendEntry& entry = queue_.front();
+  auto built = build(entry, una_, una_ + 1, cursor, out);
+  if (!built) {
+    fail_front(Status::local_protection, built.error());
+    return false;
+  }
+  out.headers.bth.ack_request = true;
+  probing_ = true;
+  probe_psn_ = una_;
+  timing_ = false;
+  seam_.host.count(Counter::retransmits);
+  return true;
+}
+
+Expected<void, Reason> RcRequester::build(const SendEntry& entry, Psn psn, Psn stop, SgeCursor& cursor,
+                                          TxPacket& out) {
+  const SendWqe& wqe = entry.wqe;
+  if (wqe.op == SendOp::read) {
+    const std::uint32_t offset = offset_of(entry, psn);
+    begin_packet(out, seam_.attributes, wire::Opcode::rc_read_request, psn);
+    out.headers.reth = {wqe.remote_address + offset, wqe.rkey, offset_of(entry, stop) - offset};
+    return {};
+  }
+  if (is_read_or_atomic(entry)) {
+    begin_packet(out, seam_.attributes, rc_opcodes(wqe.op).only, psn);
+    out.headers.atomic = {wqe.remote_address, wqe.rkey, wqe.swap_or_add, wqe.compare};
+    return {};
+  }
+  return build_message(entry, psn, cursor, out);
+}
+
+Expected<void, Reason> RcRequester::build_message(const SendEntry& entry, Psn psn, SgeCursor& cursor,
+                                                  TxPacket& out) {
+  const SendWqe& wqe = entry.wqe;
+  const MessageOpcodes& opcodes = rc_opcodes(wqe.op);
+  const bool last = psn + 1 == entry.end;
+  begin_packet(out, seam_.attributes, opcodes.at(psn == entry.first, last), psn);
+  out.headers.reth = {wqe.remote_address, wqe.rkey, wqe.length};
+  if (last) {
+    out.headers.bth.solicited = wqe.solicited;
+    out.headers.immediate = wqe.immediate;
+    out.headers.invalidate = MemoryKey(wqe.immediate);
+  }
+  return add_payload(seam_.host, queue_, entry, offset_of(entry, psn), seam_.attributes.path_mtu, cursor,
+                     out);
+}
+
+void RcRequester::sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out, TimePoint now) {
+  const std::uint32_t cost = cost_of(entry, from, stop);
+  if (una_ == next_) timer_.start(now, seam_.attributes.timeout);
+  if (seam_.window != nullptr) seam_.window->sent(cost);
+  charged_ += cost;
+  if (is_read_or_atomic(entry)) ++reads_out_;
+  next_ = stop;
+  out.headers.bth.ack_request = asks_for_ack(entry, stop, cost);
+  if (from < top_) {
+    seam_.host.count(Counter::retransmits);
+  } else if (out.headers.bth.ack_request && !timing_) {
+    timing_ = true;
+    timed_psn_ = from;
+    timer_.time_packet(now);
+  }
+  top_ = std::max(top_, stop);
+  if (next_ == entry.end) {
+    ++cursor_;
+    gather_cursor_ = {};
+  }
+}
+
+// IBTA C9-28 leaves it to the requester when to ask. Whoever fills the window asks, or everybody would wait
+// for a probe.
+bool RcRequester::asks_for_ack(const SendEntry& entry, Psn stop, std::uint32_t cost) {
+  unasked_bytes_ += cost;
+  ++unasked_packets_;
+  const PathWindow* window = seam_.window;
+  const bool asks = stop == entry.end || is_read_or_atomic(entry) || unasked_packets_ >= kMaxUnasked ||
+                    (window != nullptr && (unasked_bytes_ >= window->window() / 2 || !window->has_room()));
+  if (asks) unasked_bytes_ = unasked_packets_ = 0;
+  return asks;
+}
+
+}  // namespace softrnic::ib

@@ -1,0 +1,218 @@
+#include "transport/ib/rc_responder.h"
+
+#include <algorithm>
+
+#include "transport/ib/endpoint.h"
+
+namespace softrnic::ib {
+namespace {
+
+using wire::Operation;
+
+template <typename... Figures>
+Verdict invalid(ReasonId id, Figures... figures) {
+  return {Fault::invalid_request, because(id, figures...)};
+}
+
+std::uint64_t execute_on(std::uint64_t* word, Operation operation, const wire::AtomicEth& eth) {
+  if (operation == Operation::fetch_add) return __atomic_fetch_add(word, eth.swap_or_add, __ATOMIC_SEQ_CST);
+  std::uint64_t original = eth.compare;
+  __atomic_compare_exchange_n(word, &original, eth.swap_or_add, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+  return original;
+}
+
+}  // namespace
+
+void RcResponder::start() {
+  reset();
+  resources_.resize(seam_.attributes.max_reads_in);
+  expected_ = Psn::first(seam_.attributes.receive_psn);
+  ack_psn_ = expected_.previous();
+}
+
+void RcResponder::reset() {
+  message_.forget();
+  resources_.clear();
+  msn_ = 0;
+  ack_owed_ = nak_owed_ = nak_sent_ = any_accepted_ = failed_ = false;
+  event_.reset();
+}
+
+void RcResponder::flush() { message_.fail_receive(Status::flushed, because(ReasonId::flushed), seam_.host); }
+
+void RcResponder::receive(const wire::Packet& packet) {
+  const Psn psn = Psn::unwrap(packet.headers.bth.psn, expected_);
+  if (psn == expected_) {
+    receive_expected(packet);
+  } else if (psn > expected_) {
+    receive_ahead(psn);
+  } else {
+    receive_duplicate(packet, psn);
+  }
+}
+
+// IBTA C9-110: one NAK, then silence until the expected PSN comes.
+void RcResponder::receive_ahead(Psn psn) {
+  seam_.host.count(Counter::out_of_sequence);
+  if (nak_sent_) return;
+  const auto id = any_accepted_ ? ReasonId::nak_sequence : ReasonId::nak_wrong_psn;
+  seam_.host.explain(because(id, expected_.wire(), psn.wire(), psn - expected_), nullptr);
+  seam_.host.count(Counter::nak_sequence_sent);
+  queue_nak(wire::kNakPsnSequence, expected_);
+}
+
+void RcResponder::receive_expected(const wire::Packet& packet) {
+  nak_sent_ = nak_owed_ = false;
+  const Verdict verdict = execute(packet);
+  if (!verdict) refuse(verdict);
+}
+
+Verdict RcResponder::execute(const wire::Packet& packet) {
+  switch (packet.info->operation) {
+    case Operation::send:
+    case Operation::write: {
+      Verdict verdict = message_.place(packet, seam_.attributes, seam_.host);
+      if (verdict) accepted(packet, 1);
+      return verdict;
+    }
+    case Operation::read_request:
+      return execute_read(packet);
+    case Operation::compare_swap:
+    case Operation::fetch_add:
+      return execute_atomic(packet);
+    default:
+      return invalid(ReasonId::drop_wrong_service, packet.info->opcode);
+  }
+}
+
+void RcResponder::accepted(const wire::Packet& packet, std::uint32_t packets) {
+  const Psn psn = expected_;
+  expected_ = expected_ + packets;
+  any_accepted_ = true;
+  const bool answered =
+      packet.info->operation != Operation::send && packet.info->operation != Operation::write;
+  if (answered) {
+    ack_owed_ = false;  // the response acknowledges everything before it (IBTA C9-115)
+    return;
+  }
+  ack_psn_ = psn;
+  if (packet.info->ends()) msn_ = (msn_ + 1) & wire::kPsnMask;
+  if (packet.headers.bth.ack_request) ack_owed_ = true;
+}
+
+ReadAtomic* RcResponder::take_resource(std::uint32_t packets) {
+  ReadAtomic* place = resources_.take();
+  if (place == nullptr) return nullptr;
+  msn_ = (msn_ + 1) & wire::kPsnMask;
+  place->first = expected_;
+  place->packets = packets;
+  place->msn = msn_;
+  return place;
+}
+
+Verdict RcResponder::execute_read(const wire::Packet& packet) {
+  const Attributes& attributes = seam_.attributes;
+  const wire::Reth& reth = packet.headers.reth;
+  if (auto verdict = message_.interrupted_by(*packet.info); !verdict) return verdict;
+  if ((attributes.access & kRemoteRead) == 0) {
+    return invalid(ReasonId::nak_qp_access, attributes.access, kRemoteRead, packet.info->opcode);
+  }
+  if (reth.length > kMaxMessage) return invalid(ReasonId::nak_message_length, kMaxMessage, reth.length);
+  if (reth.length > 0) {  // C9-88: the key of a zero-length READ is not checked
+    auto memory = seam_.host.remote_memory(reth.key, reth.address, reth.length, kRemoteRead);
+    if (!memory) return {Fault::remote_access, memory.error()};
+  }
+  const std::uint32_t packets = packets_of(reth.length, attributes.path_mtu);
+  ReadAtomic* read = take_resource(packets);
+  if (read == nullptr) return invalid(ReasonId::nak_read_resources, resources_.places());
+  read->address = reth.address;
+  read->rkey = reth.key;
+  read->length = reth.length;
+  read->answer(0, packets, reth.length);
+  accepted(packet, packets);
+  return {};
+}
+
+Verdict RcResponder::execute_atomic(const wire::Packet& packet) {
+  const Attributes& attributes = seam_.attributes;
+  const wire::AtomicEth& eth = packet.headers.atomic;
+  if (auto verdict = message_.interrupted_by(*packet.info); !verdict) return verdict;
+  if ((attributes.access & kRemoteAtomic) == 0) {
+    return invalid(ReasonId::nak_qp_access, attributes.access, kRemoteAtomic, packet.info->opcode);
+  }
+  if (eth.address % 8 != 0) return invalid(ReasonId::nak_atomic_alignment, eth.address);
+  auto memory = seam_.host.remote_memory(eth.key, eth.address, 8, kRemoteAtomic);
+  if (!memory) return {Fault::remote_access, memory.error()};
+  // With iova registration an aligned address need not be aligned in this process.
+  if (reinterpret_cast<std::uintptr_t>(*memory) % 8 != 0)
+    return invalid(ReasonId::nak_atomic_alignment, eth.address);
+  ReadAtomic* atomic = take_resource(1);
+  if (atomic == nullptr) return invalid(ReasonId::nak_read_resources, resources_.places());
+  atomic->is_atomic = true;
+  atomic->original = execute_on(reinterpret_cast<std::uint64_t*>(*memory), packet.info->operation, eth);
+  atomic->answer(0, 1, 0);
+  accepted(packet, 1);
+  return {};
+}
+
+// IBTA 9.7.5.1.2 – 9.7.5.1.5: duplicate requests.
+void RcResponder::receive_duplicate(const wire::Packet& packet, Psn psn) {
+  seam_.host.count(Counter::duplicates);
+  switch (packet.info->operation) {
+    case Operation::send:
+    case Operation::write:
+      ack_owed_ = true;
+      return;
+    case Operation::read_request:
+      return replay_read(packet.headers.reth, psn);
+    case Operation::compare_swap:
+    case Operation::fetch_add: {
+      ReadAtomic* atomic = resources_.find(psn);
+      if (atomic == nullptr || !atomic->is_atomic) return;  // C9-107: forgotten ones are dropped silently
+      atomic->answer(0, 1, 0);
+      return resources_.rescan();
+    }
+    default:
+      return;
+  }
+}
+
+// A duplicate READ may ask for the rest of the original only, and must name the same key and place.
+void RcResponder::replay_read(const wire::Reth& reth, Psn psn) {
+  ReadAtomic* read = resources_.find(psn);
+  if (read == nullptr || read->is_atomic) return;
+  const std::uint32_t mtu = seam_.attributes.path_mtu;
+  const auto from = static_cast<std::uint32_t>(psn - read->first);
+  const std::uint64_t offset = std::uint64_t{from} * mtu;
+  const bool subset = reth.address == read->address + offset && offset + reth.length <= read->length;
+  if (!subset || (reth.key != read->rkey && reth.length > 0)) return;
+  read->answer(from, from + packets_of(reth.length, mtu), static_cast<std::uint32_t>(offset + reth.length));
+  resources_.rescan();
+}
+
+void RcResponder::queue_nak(std::uint8_t syndrome, Psn psn) {
+  nak_owed_ = nak_sent_ = true;
+  nak_syndrome_ = syndrome;
+  nak_psn_ = psn;
+}
+
+void RcResponder::refuse(const Verdict& verdict) {
+  const FaultRule& rule = fault_rule(verdict.fault);
+  const Attributes& attributes = seam_.attributes;
+  seam_.host.count(rule.nak_counter);
+  if (verdict.fault == Fault::no_receive) {
+    const auto delay =
+        std::chrono::duration_cast<std::chrono::microseconds>(rnr_delay(attributes.min_rnr_timer));
+    seam_.host.explain(because(ReasonId::nak_rnr, expected_.wire(), delay.count()), nullptr);
+    return queue_nak(static_cast<std::uint8_t>(rule.syndrome | (attributes.min_rnr_timer & 31)), expected_);
+  }
+  seam_.host.explain(verdict.reason, nullptr);
+  queue_nak(rule.syndrome, expected_);
+  failed_ = true;
+  const bool blamed = rule.receive_status != Status::flushed;
+  message_.fail_receive(rule.receive_status, blamed ? verdict.reason : because(ReasonId::flushed),
+                        seam_.host);
+  if (rule.has_event) event_ = rule.event;
+}
+
+}  // namespace softrnic::ib

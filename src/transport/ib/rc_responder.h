@@ -1,0 +1,73 @@
+// The responder half of a reliable connection: executes requests and answers them (IBTA 9.7.4, 9.7.5).
+//
+// Answers leave in PSN order: READ and atomic responses first come first, then a NAK or the newest ACK. One
+// ACK stands for any number of requests received since the last.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "transport/ib/inbound_message.h"
+#include "transport/ib/read_atomic_resources.h"
+#include "transport/ib/seam.h"
+
+namespace softrnic::ib {
+
+class RcResponder {
+ public:
+  explicit RcResponder(const Seam& seam) : seam_(seam) {}
+
+  /// Allocates the read and atomic resources.
+  void start();
+  void receive(const wire::Packet& packet);
+  /// Whether transmit() has something to give.
+  bool wants_to_send() { return ack_owed_ || nak_owed_ || resources_.pending() != nullptr; }
+  /// Whether what it would give is a packet of a READ response.
+  bool streaming() { return resources_.pending() != nullptr; }
+  bool transmit(TxPacket& out);
+
+  /// A fault that ends the connection was found; its NAK is queued.
+  bool failed() const { return failed_; }
+  /// The event that goes with the failure, if one does. To be raised once the QP is in the error state.
+  std::optional<QpEvent> failure_event() const { return event_; }
+  /// Completes the receive in use as flushed. Answers owed stay owed.
+  void flush();
+  void reset();
+
+  std::uint32_t expected_psn() const { return expected_.wire(); }
+  std::size_t heap_bytes() const { return resources_.heap_bytes(); }
+
+ private:
+  void receive_expected(const wire::Packet& packet);
+  void receive_ahead(Psn psn);
+  void receive_duplicate(const wire::Packet& packet, Psn psn);
+  void replay_read(const wire::Reth& reth, Psn psn);
+  Verdict execute(const wire::Packet& packet);
+  Verdict execute_read(const wire::Packet& packet);
+  Verdict execute_atomic(const wire::Packet& packet);
+  ReadAtomic* take_resource(std::uint32_t packets);
+  void accepted(const wire::Packet& packet, std::uint32_t packets);
+  void refuse(const Verdict& verdict);
+  void queue_nak(std::uint8_t syndrome, Psn psn);
+  void acknowledge(TxPacket& out, std::uint8_t syndrome, Psn psn);
+  bool send_read_response(ReadAtomic& read, TxPacket& out);
+  void send_atomic_response(ReadAtomic& atomic, TxPacket& out);
+  void read_failed(ReadAtomic& read, Reason reason);
+
+  const Seam& seam_;
+  InboundMessage message_;
+  ReadAtomicResources resources_;
+  Psn expected_;  ///< PSN of the next new request
+  Psn ack_psn_;   ///< newest SEND or WRITE packet executed
+  Psn nak_psn_;
+  std::uint32_t msn_ = 0;  ///< messages completed, 24 bits
+  std::uint8_t nak_syndrome_ = 0;
+  bool ack_owed_ = false;
+  bool nak_owed_ = false;
+  bool nak_sent_ = false;  ///< silent about PSNs ahead until the expected one comes
+  bool any_accepted_ = false;
+  bool failed_ = false;
+  std::optional<QpEvent> event_;
+};
+
+}  // namespace softrnic::ib

@@ -1,0 +1,92 @@
+// The sending side of the RC responder.
+#include <algorithm>
+
+#include "transport/ib/packet_builder.h"
+#include "transport/ib/rc_responder.h"
+
+namespace softrnic::ib {
+namespace {
+
+using enum wire::Opcode;
+
+constexpr MessageOpcodes kReadResponses = {rc_read_response_first,
+                                           rc_read_response_middle,
+                                           rc_read_response_last,
+                                           rc_read_response_only,
+                                           true,
+                                           false};
+
+}  // namespace
+
+bool RcResponder::transmit(TxPacket& out) {
+  if (ReadAtomic* next = resources_.pending()) {
+    if (next->is_atomic) {
+      send_atomic_response(*next, out);
+      return true;
+    }
+    if (send_read_response(*next, out)) return true;
+  }
+  if (nak_owed_) {
+    nak_owed_ = ack_owed_ = false;
+    acknowledge(out, nak_syndrome_, nak_psn_);
+    return true;
+  }
+  if (!ack_owed_) return false;
+  ack_owed_ = false;
+  acknowledge(out, wire::kAckUnlimitedCredits, ack_psn_);
+  seam_.host.count(Counter::acks_sent);
+  return true;
+}
+
+void RcResponder::acknowledge(TxPacket& out, std::uint8_t syndrome, Psn psn) {
+  begin_packet(out, seam_.attributes, rc_acknowledge, psn);
+  out.headers.aeth = {syndrome, msn_};
+}
+
+void RcResponder::send_atomic_response(ReadAtomic& atomic, TxPacket& out) {
+  begin_packet(out, seam_.attributes, rc_atomic_acknowledge, atomic.first);
+  out.headers.aeth = {wire::kAckUnlimitedCredits, atomic.msn};
+  out.headers.atomic_original = atomic.original;
+  atomic.next = atomic.stop;
+}
+
+bool RcResponder::send_read_response(ReadAtomic& read, TxPacket& out) {
+  const std::uint32_t mtu = seam_.attributes.path_mtu;
+  const std::uint64_t offset = std::uint64_t{read.next} * mtu;
+  const std::uint32_t size = std::min(mtu, static_cast<std::uint32_t>(read.stop_offset - offset));
+  const std::byte* data = nullptr;
+  if (size > 0) {
+    auto memory = seam_.host.remote_memory(read.rkey, read.address + offset, size, kRemoteRead);
+    if (!memory) {
+      read_failed(read, memory.error());
+      return false;
+    }
+    data = *memory;
+  }
+  const bool last = read.next + 1 == read.stop;
+  begin_packet(out, seam_.attributes, kReadResponses.at(read.next == read.begin, last),
+               read.first + read.next);
+  out.headers.aeth = {wire::kAckUnlimitedCredits, read.msn};
+  if (size > 0) {
+    out.fragments[out.fragment_count++] = {data, size};
+    out.payload_bytes = size;
+    out.headers.bth.pad = wire::pad_for(size);
+  }
+  ++read.next;
+  return true;
+}
+
+// The region went away while it was being read: later answers would be out of order, so nothing else goes
+// out.
+void RcResponder::read_failed(ReadAtomic& read, Reason reason) {
+  const Psn psn = read.first + read.next;
+  resources_.drop_pending();
+  seam_.host.explain(reason, nullptr);
+  seam_.host.count(Counter::nak_access_sent);
+  queue_nak(wire::kNakRemoteAccess, psn);
+  if (failed_) return;
+  failed_ = true;
+  event_ = QpEvent::access_error;
+}
+
+}  // namespace softrnic::ib

@@ -1,0 +1,93 @@
+#include "transport/ib/retry_timer.h"
+
+#include <algorithm>
+
+#include "transport/ib/endpoint.h"
+
+namespace softrnic::ib {
+namespace {
+
+constexpr Duration kShortestProbe = std::chrono::milliseconds(2);
+constexpr Duration kGenerous = std::chrono::milliseconds(50);
+constexpr std::uint8_t kMaxProbeDoublings = 6;
+constexpr std::uint8_t kRetryForEver = 7;  // rnr_retry (IBTA 9.7.5.2.8)
+
+TimePoint after(TimePoint now, Duration wait) { return wait == Duration::max() ? kNever : now + wait; }
+
+}  // namespace
+
+Duration local_ack_timeout(std::uint8_t code) {
+  const Duration t = ack_timeout(code);
+  if (t == Duration::max()) return t;
+  return std::max(2 * t, std::min(4 * t, kGenerous));
+}
+
+void RetryTimer::reset(const Attributes& attributes) {
+  *this = RetryTimer();
+  timeout_ = local_ack_timeout(attributes.timeout);
+  retries_left_ = attributes.retry_count;
+  rnr_left_ = attributes.rnr_retry;
+}
+
+Duration RetryTimer::probe_interval() const {
+  return std::max(4 * srtt_, kShortestProbe) * (1 << std::min(probes_, kMaxProbeDoublings));
+}
+
+void RetryTimer::start(TimePoint now, std::uint8_t timeout_code) {
+  timeout_ = local_ack_timeout(timeout_code);
+  timeout_at_ = after(now, timeout_);
+  probe_at_ = timeout_at_ == kNever ? kNever : now + probe_interval();
+}
+
+void RetryTimer::stop() { timeout_at_ = probe_at_ = kNever; }
+
+void RetryTimer::progress(TimePoint now, const Attributes& attributes, bool in_flight) {
+  retries_left_ = attributes.retry_count;
+  rnr_left_ = attributes.rnr_retry;
+  rnr_until_ = kNever;
+  probes_ = 0;
+  if (in_flight) {
+    timeout_at_ = after(now, timeout_);
+    probe_at_ = timeout_at_ == kNever ? kNever : now + probe_interval();
+  } else {
+    stop();
+  }
+}
+
+bool RetryTimer::wait_rnr(TimePoint now, std::uint8_t code, const Attributes& attributes) {
+  if (attributes.rnr_retry != kRetryForEver) {
+    if (rnr_left_ == 0) return false;
+    --rnr_left_;
+  }
+  stop();
+  retries_left_ = attributes.retry_count;  // the peer is alive
+  rnr_until_ = now + rnr_delay(code);
+  return true;
+}
+
+bool RetryTimer::use_retry() {
+  if (retries_left_ == 0) return false;
+  --retries_left_;
+  return true;
+}
+
+TimePoint RetryTimer::deadline() const { return std::min({rnr_until_, timeout_at_, probe_at_}); }
+
+RetryTimer::Due RetryTimer::expire(TimePoint now) {
+  if (now >= rnr_until_) {
+    rnr_until_ = kNever;
+    return Due::rnr_over;
+  }
+  if (now >= timeout_at_) {
+    stop();
+    return Due::timeout;
+  }
+  if (now < probe_at_) return Due::nothing;
+  ++probes_;
+  probe_at_ = now + probe_interval();
+  return Due::probe;
+}
+
+void RetryTimer::sample(Duration rtt) { srtt_ = srtt_ == Duration{} ? rtt : srtt_ + (rtt - srtt_) / 8; }
+
+}  // namespace softrnic::ib

@@ -1,0 +1,64 @@
+// When the requester loses patience: local ACK timeout, early probes, RNR delay, and the counters that bound
+// them (IBTA 9.7.6.1.3, 9.7.5.2.8).
+//
+// A probe re-sends the oldest packet long before the ACK timeout, as a lost tail leaves no other sign; it
+// does not count as a retry. Probes wait max(4 · smoothed RTT, 2 ms), doubled at each one without progress.
+#pragma once
+
+#include <cstdint>
+
+#include "base/time.h"
+#include "transport/ib/types.h"
+
+namespace softrnic::ib {
+
+class RetryTimer {
+ public:
+  enum class Due : std::uint8_t { nothing, probe, timeout, rnr_over };
+
+  /// Forgets everything; counters are full.
+  void reset(const Attributes& attributes);
+  /// Something was sent while nothing was in flight.
+  void start(TimePoint now, std::uint8_t timeout_code);
+  /// Nothing is in flight any more.
+  void stop();
+  /// Answers came: counters are full again.
+  void progress(TimePoint now, const Attributes& attributes, bool in_flight);
+
+  /// Waits for the peer to post a receive. False: rnr_retry is used up.
+  bool wait_rnr(TimePoint now, std::uint8_t code, const Attributes& attributes);
+  bool waiting_rnr() const { return rnr_until_ != kNever; }
+  /// Uses up one of retry_count. False: none was left.
+  bool use_retry();
+
+  TimePoint deadline() const;
+  /// What is due at `now`; a probe is re-armed, a timeout stops the timer, an RNR delay ends.
+  Due expire(TimePoint now);
+
+  /// An RTT sample: a packet that was sent once was answered after `rtt`.
+  void sample(Duration rtt);
+  void time_packet(TimePoint now) { timed_at_ = now; }
+  TimePoint timed_at() const { return timed_at_; }
+
+  Duration local_timeout() const { return timeout_; }
+
+ private:
+  Duration probe_interval() const;
+
+  TimePoint timeout_at_ = kNever;
+  TimePoint probe_at_ = kNever;
+  TimePoint rnr_until_ = kNever;
+  TimePoint timed_at_{};
+  Duration timeout_ = Duration::max();
+  Duration srtt_{};
+  std::uint8_t probes_ = 0;
+  std::uint8_t retries_left_ = 0;
+  std::uint8_t rnr_left_ = 0;
+};
+
+/// How long the requester really waits for an ACK: between 1 and 4 times the attribute's time (IBTA C9-141),
+/// and the more generous the shorter that is, as software is not always on the processor. Duration::max():
+/// for ever.
+Duration local_ack_timeout(std::uint8_t code);
+
+}  // namespace softrnic::ib

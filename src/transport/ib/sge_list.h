@@ -1,0 +1,31 @@
+// Moving payload between packets and scatter/gather lists.
+//
+// Keys are resolved anew for every packet, as a region may be deregistered while a message is under way; the
+// work request then ends with a protection error.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "transport/ib/host.h"
+#include "transport/ib/types.h"
+
+namespace softrnic::ib {
+
+/// Remembers where in a list the last packet ended, so that a message is walked once and not once per packet.
+struct SgeCursor {
+  std::uint32_t index = 0;  ///< SGE
+  std::uint64_t base = 0;   ///< message offset at which it begins
+};
+
+/// Appends the fragments of message bytes [offset, offset + size) to `out`. Error: why a key does not allow
+/// it.
+Expected<void, Reason> gather(Host& host, std::span<const Sge> sges, SgeCursor& cursor, std::uint64_t offset,
+                              std::uint32_t size, TxPacket& out);
+
+/// Writes `payload` to message bytes [offset, …). The last byte of every SGE is written last. Error: as
+/// above.
+Expected<void, Reason> scatter(Host& host, std::span<const Sge> sges, SgeCursor& cursor, std::uint64_t offset,
+                               Bytes payload);
+
+}  // namespace softrnic::ib

@@ -1,0 +1,164 @@
+#include "transport/ib/uc_endpoint.h"
+
+#include "transport/ib/packet_builder.h"
+
+namespace softrnic::ib {
+
+void UcEndpoint::start_responder(const Attributes& attributes) {
+  attributes_ = attributes;
+  expected_ = Psn::first(attributes.receive_psn);
+  skipping_ = false;
+  message_.forget();
+  set_mode(Mode::receiving);
+}
+
+void UcEndpoint::start_requester(const Attributes& attributes) {
+  attributes_ = attributes;
+  next_ = message_start_ = Psn::first(attributes.send_psn);
+  set_mode(Mode::sending);
+}
+
+void UcEndpoint::drain() {
+  set_mode(Mode::draining);
+  drained_ = false;
+  check_drained();
+}
+
+void UcEndpoint::check_drained() {
+  if (mode_ != Mode::draining || drained_ || in_message()) return;
+  drained_ = true;
+  host_.event(QpEvent::send_queue_drained);
+}
+
+void UcEndpoint::flush() {
+  set_mode(Mode::error);
+  send_at_ = kNever;
+  flush_all(host_, queue_);
+  message_.fail_receive(Status::flushed, because(ReasonId::flushed), host_);
+}
+
+void UcEndpoint::reset() {
+  set_mode(Mode::idle);
+  send_at_ = kNever;
+  queue_.clear();
+  message_.forget();
+  message_start_ = next_;
+  gather_cursor_ = {};
+  skipping_ = drained_ = false;
+}
+
+SendSlot UcEndpoint::reserve() {
+  if (queue_.empty()) queue_.clear();
+  return queue_.reserve();
+}
+
+void UcEndpoint::expire(TimePoint now) {
+  if (now >= send_at_) send_at_ = kNever;
+}
+
+// ---- sending
+
+bool UcEndpoint::valid(const SendWqe& wqe) {
+  if (!uc_allows(wqe.op)) {
+    fail_front(Status::local_qp_operation, because(ReasonId::bad_send_opcode, wqe.op, QpType::uc));
+    return false;
+  }
+  if (wqe.length > kMaxMessage) {
+    fail_front(Status::local_length, because(ReasonId::local_length, wqe.length, kMaxMessage));
+    return false;
+  }
+  return true;
+}
+
+Transmit UcEndpoint::transmit(TxPacket& packet, TimePoint now) {
+  if (mode_ == Mode::error) flush_all(host_, queue_);
+  if (queue_.empty() || !may_send() || (mode_ == Mode::draining && !in_message())) return Transmit::idle;
+  const SendEntry& entry = queue_.front();
+  if (!in_message() && !valid(entry.wqe)) return Transmit::idle;
+  const bool last = next_ + 1 == message_start_ + packets_of(entry.wqe.length, attributes_.path_mtu);
+  auto built = build(entry, last, packet);
+  if (!built) {
+    fail_front(Status::local_protection, built.error());
+    return Transmit::idle;
+  }
+  if (window_ != nullptr) {
+    const TimePoint when = window_->take_tokens(packet.payload_bytes + kPacketOverhead, now);
+    if (when > now) {
+      send_at_ = when;
+      return Transmit::idle;
+    }
+  }
+  send_at_ = kNever;
+  ++next_;
+  if (last) {
+    message_start_ = next_;
+    gather_cursor_ = {};
+    complete_front(host_, queue_, Status::success);
+    check_drained();
+  }
+  return out(packet);
+}
+
+Expected<void, Reason> UcEndpoint::build(const SendEntry& entry, bool last, TxPacket& packet) {
+  const SendWqe& wqe = entry.wqe;
+  begin_packet(packet, attributes_, to_uc(rc_opcodes(wqe.op).at(!in_message(), last)), next_);
+  packet.headers.reth = {wqe.remote_address, wqe.rkey, wqe.length};
+  packet.headers.bth.solicited = last && wqe.solicited;
+  packet.headers.immediate = wqe.immediate;
+  const std::uint64_t offset = (next_ - message_start_) * attributes_.path_mtu;
+  return add_payload(host_, queue_, entry, static_cast<std::uint32_t>(offset), attributes_.path_mtu,
+                     gather_cursor_, packet);
+}
+
+void UcEndpoint::fail_front(Status status, const Reason& reason) {
+  set_mode(Mode::error);
+  complete_front(host_, queue_, status, reason);
+  flush();
+}
+
+// ---- receiving
+
+void UcEndpoint::receive(const RxPacket& rx, TimePoint) {
+  if (!admit(rx) || !in_sequence(rx.packet)) return;
+  const Verdict verdict = message_.place(rx.packet, attributes_, host_);
+  if (!verdict) drop(verdict, rx.packet);
+}
+
+// IBTA 9.8.2.2.1: whatever PSN comes is the new base; a gap spoils the message up to the next FIRST or ONLY.
+bool UcEndpoint::in_sequence(const wire::Packet& packet) {
+  const Psn psn = Psn::unwrap(packet.headers.bth.psn, expected_);
+  const bool gap = psn != expected_;
+  const Psn due = expected_;
+  expected_ = psn + 1;
+  if (gap) {
+    host_.count(Counter::out_of_sequence);
+    if (message_.active() || !packet.info->starts()) {
+      host_.count(Counter::drop_sequence);
+      if (!skipping_) host_.explain(because(ReasonId::drop_uc_sequence, psn.wire(), due.wire()), nullptr);
+      message_.abandon();
+      skipping_ = true;
+    }
+  }
+  if (packet.info->starts()) {
+    skipping_ = false;
+    return true;
+  }
+  return !skipping_;
+}
+
+// IBTA 9.8.3: a UC responder tells nobody; it drops the message. Trouble with its own receive ends the QP.
+void UcEndpoint::drop(const Verdict& verdict, const wire::Packet& packet) {
+  const FaultRule& rule = fault_rule(verdict.fault);
+  const bool no_receive = verdict.fault == Fault::no_receive;
+  host_.count(rule.drop_counter);
+  host_.explain(no_receive ? because(ReasonId::drop_uc_no_receive, packet.headers.bth.psn) : verdict.reason,
+                nullptr);
+  message_.abandon();
+  skipping_ = !packet.info->ends();
+  if (verdict.fault != Fault::receive_short && verdict.fault != Fault::receive_memory) return;
+  set_mode(Mode::error);
+  message_.fail_receive(rule.receive_status, verdict.reason, host_);
+  flush();
+}
+
+}  // namespace softrnic::ib
