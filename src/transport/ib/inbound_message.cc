@@ -12,18 +12,17 @@ Verdict invalid(ReasonId id, Figures... figures) {
   return {Fault::invalid_request, because(id, figures...)};
 }
 
-// IBTA 9.7.4.1.6: the payload a packet may carry by its place in the message. Returns the length due, or -1
-// if it fits.
-std::int64_t length_due(wire::PayloadRule rule, std::size_t size, std::uint32_t mtu) {
+// IBTA 9.7.4.1.6: the payload a packet may carry by its place in the message.
+bool length_fits(wire::PayloadRule rule, std::size_t size, std::uint32_t mtu) {
   switch (rule) {
     case wire::PayloadRule::exactly_mtu:
-      return size == mtu ? -1 : mtu;
+      return size == mtu;
     case wire::PayloadRule::one_to_mtu:
-      return size >= 1 && size <= mtu ? -1 : mtu;
+      return size >= 1 && size <= mtu;
     case wire::PayloadRule::zero_to_mtu:
-      return size <= mtu ? -1 : mtu;
+      return size <= mtu;
     default:
-      return -1;
+      return true;
   }
 }
 
@@ -44,8 +43,7 @@ Verdict InboundMessage::check_order(const wire::OpcodeInfo& info) const {
 
 Verdict InboundMessage::check_length(const wire::Packet& packet, std::uint32_t mtu) const {
   const std::size_t size = packet.payload.size();
-  const std::int64_t due = length_due(packet.info->payload, size, mtu);
-  if (due >= 0) return invalid(ReasonId::nak_length, size, due);
+  if (!length_fits(packet.info->payload, size, mtu)) return invalid(ReasonId::nak_length, size, mtu);
   if (!is_write(*packet.info)) {
     if (received_ <= kMaxMessage - size || packet.info->starts()) return {};
     return invalid(ReasonId::nak_message_length, received_ + std::uint64_t{size}, kMaxMessage);

@@ -51,7 +51,7 @@ class RcRequester {
 
  private:
   // ---- sending: rc_requests.cc
-  enum class Gate : std::uint8_t { open, shut, window, failed };
+  enum class Gate : std::uint8_t { open, shut, window };
   Gate gate(const SendEntry& entry) const;
   void begin(SendEntry& entry);
   Transmit send_next(SendEntry& entry, TxPacket& out, TimePoint now);

@@ -1,0 +1,93 @@
+// An adapter of one QP for tests: memory regions by key, a list of receives, and a log of everything that is reported.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "transport/ib/host.h"
+
+namespace softrnic::ib::test {
+
+class FakeHost final : public Host {
+ public:
+  struct Region {
+    std::uint64_t base = 0;
+    std::byte* memory = nullptr;
+    std::uint64_t length = 0;
+    std::uint32_t access = 0;
+  };
+  struct Receive {
+    std::vector<Sge> sges;
+    RecvWqe wqe;
+  };
+
+  std::map<std::uint32_t, Region> regions;
+  std::deque<Receive> receives;  ///< posted; those taken stay, in front of `taken`
+  std::size_t taken = 0;
+  std::vector<SendDone> sends;
+  std::vector<RecvDone> recvs;
+  std::vector<QpEvent> events;
+  std::vector<Reason> reasons;
+  std::map<Counter, std::uint64_t> counters;
+  std::vector<std::uint32_t> invalidated;
+
+  void post_receive(std::uint64_t wr_id, std::vector<Sge> sges) {
+    receives.push_back({std::move(sges), {}});
+    Receive& r = receives.back();
+    r.wqe.wr_id = wr_id;
+    r.wqe.sges = r.sges;
+    for (const Sge& sge : r.sges) r.wqe.length += sge.length;
+  }
+
+  Expected<std::byte*, Reason> local_memory(MemoryKey lkey, std::uint64_t address, std::uint64_t length,
+                                            std::uint32_t access) override {
+    auto* found = find(lkey, address, length);
+    if (found == nullptr || (found->access & access) != access) {
+      return Unexpected{because(ReasonId::local_sge, lkey.value, length, address, access)};
+    }
+    return found->memory + (address - found->base);
+  }
+  Expected<std::byte*, Reason> remote_memory(MemoryKey rkey, std::uint64_t address, std::uint64_t length,
+                                             std::uint32_t access) override {
+    auto it = regions.find(rkey.value);
+    if (it == regions.end()) return Unexpected{because(ReasonId::nak_rkey_unknown, rkey.value)};
+    const Region& r = it->second;
+    if ((r.access & access) == 0)
+      return Unexpected{because(ReasonId::nak_rkey_access, rkey.value, r.access, access)};
+    if (find(rkey, address, length) == nullptr) {
+      return Unexpected{because(ReasonId::nak_rkey_range, address, length, 0, rkey.value)};
+    }
+    return r.memory + (address - r.base);
+  }
+  Expected<void, Reason> invalidate(MemoryKey rkey) override {
+    if (regions.erase(rkey.value) == 0) return Unexpected{because(ReasonId::nak_invalidate, rkey.value)};
+    invalidated.push_back(rkey.value);
+    return {};
+  }
+  const RecvWqe* take_receive() override {
+    return taken == receives.size() ? nullptr : &receives[taken++].wqe;
+  }
+  void complete(const SendDone& done) override { sends.push_back(done); }
+  void complete(const RecvDone& done) override { recvs.push_back(done); }
+  void event(QpEvent event) override { events.push_back(event); }
+  void explain(const Reason& reason, const std::uint64_t*) override { reasons.push_back(reason); }
+  void count(Counter counter, std::uint64_t by) override { counters[counter] += by; }
+
+  bool explained(ReasonId id) const {
+    return std::any_of(reasons.begin(), reasons.end(), [id](const Reason& r) { return r.id == id; });
+  }
+
+ private:
+  Region* find(MemoryKey key, std::uint64_t address, std::uint64_t length) {
+    auto it = regions.find(key.value);
+    if (it == regions.end()) return nullptr;
+    Region& r = it->second;
+    const bool inside = address >= r.base && length <= r.length && address - r.base <= r.length - length;
+    return inside ? &r : nullptr;
+  }
+};
+
+}  // namespace softrnic::ib::test

@@ -1,0 +1,76 @@
+// The RC responder, IBTA vol. 1, 9.7.4: what it executes, and what it answers.
+#include "tests/script/script.h"
+
+namespace softrnic::ib::test {
+namespace {
+
+using RcResponder = Script;
+
+TEST_F(RcResponder, PutsASendIntoTheReceiveAndAcknowledges) {
+  rc();
+  post_receive(3000, 0x12000);
+  in("RC Send First psn=5 len=1024");
+  in("RC Send Middle psn=6 len=1024");
+  silent();
+  in("RC Send Last Immediate psn=7 len=100 imm=77 ackreq se");
+  received("100 success len=2148 imm=77 se");
+  EXPECT_TRUE(holds(0x12000, 5, 1024));
+  EXPECT_TRUE(holds(0x12400, 6, 1024));
+  EXPECT_TRUE(holds(0x12800, 7, 100));
+  out("RC Acknowledge psn=7 msn=1");
+  quiet();
+}
+
+TEST_F(RcResponder, AcknowledgesABatchOnce) {
+  rc();
+  for (int i = 0; i < 3; ++i) post_receive(64);
+  in("RC Send Only psn=5 len=8 ackreq");
+  in("RC Send Only psn=6 len=8 ackreq");
+  in("RC Send Only psn=7 len=8");
+  out("RC Acknowledge psn=7 msn=3");
+  received("100 success len=8");
+  received("101 success len=8");
+  received("102 success len=8");
+  quiet();
+}
+
+TEST_F(RcResponder, WritesWhereTheRethSays) {
+  rc();
+  in("RC RDMA Write First psn=5 va=0x12000 rkey=0x20 dmalen=1500 len=1024");
+  in("RC RDMA Write Last psn=6 len=476 ackreq");
+  out("RC Acknowledge psn=6 msn=1");
+  EXPECT_TRUE(holds(0x12000, 5, 1024));
+  EXPECT_TRUE(holds(0x12400, 6, 476));
+  post_receive(0);
+  in("RC RDMA Write Only Immediate psn=7 va=0 rkey=0 len=0 imm=3 ackreq");
+  received("100 success len=0 imm=3 write");
+  out("RC Acknowledge psn=7 msn=2");
+  quiet();
+}
+
+TEST_F(RcResponder, AnswersAReadFromMemory) {
+  rc();
+  in("RC RDMA Read Request psn=5 va=0x12000 rkey=0x20 dmalen=2500");
+  out("RC RDMA Read Response First psn=5 len=1024 msn=1");
+  EXPECT_EQ(packet.fragments[0].data, at(0x12000));
+  out("RC RDMA Read Response Middle psn=6 len=1024");
+  out("RC RDMA Read Response Last psn=7 len=452 msn=1");
+  EXPECT_EQ(packet.fragments[0].data, at(0x12800));
+  quiet();
+}
+
+TEST_F(RcResponder, ExecutesAtomics) {
+  rc();
+  const std::uint64_t forty = 40;
+  std::memcpy(at(0x12000), &forty, 8);
+  in("RC Fetch Add psn=5 va=0x12000 rkey=0x20 add=2");
+  in("RC Compare Swap psn=6 va=0x12000 rkey=0x20 cmp=42 swap=7");
+  in("RC Compare Swap psn=7 va=0x12000 rkey=0x20 cmp=42 swap=8");
+  out("RC Atomic Acknowledge psn=5 msn=1 orig=40");
+  out("RC Atomic Acknowledge psn=6 msn=2 orig=42");
+  out("RC Atomic Acknowledge psn=7 msn=3 orig=7");
+  quiet();
+}
+
+}  // namespace
+}  // namespace softrnic::ib::test

@@ -1,0 +1,97 @@
+// Packet scripts: a QP in a bench, one line a packet.
+//
+//   rc();                                             an RC QP in RTS, both PSNs 5, MTU 1024
+//   post("send len=8");                               a work request; its number counts up from 1
+//   out("RC Send Only psn=5 len=8 ackreq");           the QP's next packet must be this one
+//   in("RC Acknowledge psn=5 msn=1");                 a packet comes in
+//   sent("1 success");                                the next send completion must be this one
+//   quiet();                                          nothing more to send, nothing else was reported
+//
+// Of an expected packet only the fields named are compared, flags (ackreq, se) always. Memory: kMemory bytes at address
+// kBase with key kKey, all rights. Payload of packets sent is compared with that memory; payload of packets received
+// is a pattern made from PSN and place, see payload_byte().
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "tests/script/fake_host.h"
+#include "tests/script/packet_text.h"
+#include "transport/ib/endpoint.h"
+
+namespace softrnic::ib::test {
+
+inline constexpr std::uint64_t kBase = 0x10000;
+inline constexpr std::uint32_t kMemory = 0x40000;
+inline constexpr std::uint32_t kKey = 0x20;
+inline constexpr Qpn kLocal{0x010011}, kRemote{0x020022};
+
+class Script : public ::testing::Test {
+ protected:
+  using Where = std::source_location;
+
+  Script();
+
+  // ---- setting up; change `attributes` and `capacity` before
+  Attributes attributes;
+  Capacity capacity{.send_wqes = 64, .send_sges = 4, .inline_bytes = 64};
+  FakeHost host;
+  PathWindow* window = nullptr;
+  void rc() { make(QpType::rc, true); }
+  void rc_in_rtr() { make(QpType::rc, false); }
+  void uc() { make(QpType::uc, true); }
+  void ud() { make(QpType::ud, true); }
+
+  // ---- doing
+  /// "OP [len=N] [at=ADDRESS] [lkey=K] [va=A] [rkey=K] [imm=N] [inv=K] [add=N] [swap=N] [cmp=N] [sges=N] and flags
+  /// unsignaled, fence, se, inline". OP as in ibv_wr_opcode: send, send_imm, write, write_imm, read, cas, faa, send_inv.
+  void post(const std::string& line);
+  /// Posts a receive of `length` bytes at `address`; numbered from 100.
+  void post_receive(std::uint32_t length, std::uint64_t address = kBase, std::uint32_t lkey = kKey);
+  void in(const std::string& line, Where where = Where::current());
+  void in_from(const wire::Gid& source, const std::string& line);
+  /// Lets time pass, calling expire() at every deadline on the way.
+  void pass(Duration time);
+
+  // ---- expecting
+  void out(const std::string& line, Where where = Where::current());
+  void silent(Where where = Where::current());  ///< nothing to send
+  void blocked(Where where = Where::current());
+  /// "WR STATUS", e.g. "1 success", "2 remote_access"
+  void sent(const std::string& line, Where where = Where::current());
+  /// "WR STATUS [len=N] [imm=N] [inv=K] [se] [write]"
+  void received(const std::string& line, Where where = Where::current());
+  void event(QpEvent expected, Where where = Where::current());
+  void because_of(ReasonId id, Where where = Where::current());
+  void quiet(Where where = Where::current());  ///< silent, and no completion or event is left
+  std::uint64_t counted(Counter counter) { return host.counters[counter]; }
+
+  std::byte* at(std::uint64_t address) { return memory_.data() + (address - kBase); }
+  static std::byte payload_byte(std::uint32_t psn, std::size_t index) {
+    return static_cast<std::byte>(psn * 7 + index + 1);
+  }
+  /// Whether `size` bytes at `address` are what the packet with that PSN carried.
+  bool holds(std::uint64_t address, std::uint32_t psn, std::size_t size);
+
+  Endpoint& qp() { return *endpoint_; }
+  TxPacket packet;  ///< the last one out
+  TimePoint now{std::chrono::seconds(1)};
+
+ private:
+  void make(QpType type, bool to_rts);
+  void check_payload(Where where);
+
+  std::vector<std::byte> memory_;
+  std::unique_ptr<Endpoint> endpoint_;
+  std::uint64_t next_send_ = 1;
+  std::uint64_t next_receive_ = 100;
+};
+
+std::string text_of(const SendDone& done);
+std::string text_of(const RecvDone& done);
+
+}  // namespace softrnic::ib::test
