@@ -1,0 +1,33 @@
+// The public headers that this library is built against lay structures out as programs of Debian 12 know them.
+#include <gtest/gtest.h>
+#include <infiniband/verbs.h>
+
+#include <cstddef>
+
+namespace {
+
+struct Row {
+  const char* name;
+  std::size_t offset, wanted_offset;
+  std::size_t size, wanted_size;
+};
+
+// offsetof on a class that C++ does not call standard-layout is conditionally supported; g++ and clang support it.
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+#define STRUCTURE(type, bytes) Row{#type, 0, 0, sizeof(struct type), bytes},
+#define FIELD(type, field, at, bytes)                                                                        \
+  Row{#type "." #field, offsetof(struct type, field), at, sizeof(static_cast<struct type*>(nullptr)->field), \
+      bytes},
+constexpr Row kRows[] = {
+#include "layout_rows.inc"
+};
+
+TEST(Layout, IsThatOfDebian12) {
+  for (const Row& row : kRows) {
+    EXPECT_EQ(row.offset, row.wanted_offset) << row.name;
+    EXPECT_EQ(row.size, row.wanted_size) << row.name;
+  }
+  EXPECT_GT(std::size(kRows), 400U);
+}
+
+}  // namespace
