@@ -47,6 +47,7 @@ constexpr const char* kCounterNames[] = {
     "drop_no_receive",
     "drop_length",
     "drop_sequence",
+    "drop_access",
     "drop_overflow",
     "drop_injected",
     "send_errors",
