@@ -18,9 +18,7 @@ TEST(Reason, EveryReasonHasASentenceAndACure) {
   }
 }
 
-TEST(Reason, UnknownIdIsHarmless) {
-  EXPECT_EQ(reason_text(static_cast<ReasonId>(60000)).id, "none");
-}
+TEST(Reason, UnknownIdIsHarmless) { EXPECT_EQ(reason_text(static_cast<ReasonId>(60000)).id, "none"); }
 
 TEST(Explain, GoesToTheSink) {
   static Explanation last;
