@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "base/expected.h"
+#include "base/reason.h"
 #include "rnic/object.h"
 #include "rnic/semaphore_fd.h"
 

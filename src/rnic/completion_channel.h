@@ -15,13 +15,12 @@
 namespace softrnic::rnic {
 
 class CompletionQueue;
-class Context;
 
 /// Thread-safe. Its lock comes after those of completion queues and nothing is locked under it.
 class CompletionChannel {
  public:
   /// Fails with EMFILE and the like.
-  static Expected<std::unique_ptr<CompletionChannel>, Failure> create(Context& context);
+  static Expected<std::unique_ptr<CompletionChannel>, Failure> create();
 
   int fd() const { return ready_.fd(); }
   /// EBUSY while completion queues use it. Delete the object afterwards.

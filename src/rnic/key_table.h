@@ -8,9 +8,9 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <mutex>
-#include <vector>
 
 #include "base/expected.h"
 #include "base/reason.h"
@@ -65,7 +65,7 @@ class KeyTable {
   std::array<std::atomic<Chunk*>, kChunks> chunks_{};
   std::mutex mutex_;
   std::uint32_t next_index_ = 1;
-  std::vector<std::uint32_t> free_keys_;  ///< next key to hand out, per freed index
+  std::deque<std::uint32_t> free_keys_;  ///< next key to hand out, per freed index
 };
 
 }  // namespace softrnic::rnic

@@ -23,11 +23,13 @@ class LanePort {
 
   // ---- with the lock held
 
-  /// Gives the QP a number on this lane and lets packets reach it.
+  /// Gives the QP a number on this lane and lets packets reach it. The QP knows neither its number nor its endpoint
+  /// yet; changed() follows when it does, still with the lock held.
   virtual Expected<Qpn, Failure> attach(QueuePair& qp) = 0;
   /// The QP is going away: no packet, timer or scheduling reaches it afterwards.
   virtual void detach(QueuePair& qp) = 0;
   /// The QP's endpoint has something to send: sends it from this thread, as far as windows allow.
+  /// Also the end of every verb that may have delivered completions.
   virtual void transmit(QueuePair& qp) = 0;
   /// Keeps a completion until the packets of the present batch (ACKs above all) have left, then publishes it
   /// with CompletionQueue::push(). Outside a batch it publishes at the end of the call that holds the lock.

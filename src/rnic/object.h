@@ -2,9 +2,13 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 
 namespace softrnic::rnic {
+
+/// How long destroy waits for acknowledgements before it explains why it waits.
+inline constexpr std::chrono::milliseconds kPatienceWithAcks{500};
 
 /// Counts the objects that use another one; destroying a used object is refused with EBUSY.
 class UseCount {

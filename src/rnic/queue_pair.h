@@ -14,6 +14,7 @@
 #include "base/reason.h"
 #include "rnic/lane_port.h"
 #include "rnic/object.h"
+#include "rnic/qp_attributes.h"
 #include "rnic/receive_queue.h"
 #include "rnic/shared_receive_queue.h"
 #include "transport/ib/endpoint.h"
@@ -111,18 +112,22 @@ class QueuePair final : public EventTarget, private ib::Host {
   void count(ib::Counter counter, std::uint64_t by) override;
 
   Unexpected<Failure> refused_here(const Failure& failure, const std::uint64_t* wr_id = nullptr);
-  Expected<void, Failure> apply_attributes(const ibv_qp_attr& attributes, std::uint32_t mask);
-  void enter(ibv_qp_state from, ibv_qp_state to, bool notify_drained);
+  Expected<void, Failure> attach_to_lane();
+  Expected<void, Failure> check_modify(const ibv_qp_attr& attributes, std::uint32_t mask,
+                                       ibv_qp_state to) const;
+  void enter(ibv_qp_state to);
+  void start_responder();
+  void start_requester();
   void enter_error();
   void reset();
   void settle();
   void flush_receives();
   void raise(ibv_event_type type);
-  Expected<void, Failure> check_send(const ibv_send_wr& wr) const;
+  void raise_last_wqe();
   Expected<void, Failure> post_one(const ibv_send_wr& wr);
   void flush_send(const ibv_send_wr& wr);
-  void fill(ib::SendSlot& slot, const ibv_send_wr& wr);
-  void fill_payload(ib::SendSlot& slot, const ibv_send_wr& wr);
+  void fill(ib::SendSlot& slot, const ibv_send_wr& wr) const;
+  void fill_datagram(ib::SendWqe& wqe, const ibv_send_wr& wr) const;
 
   ProtectionDomain& pd_;
   LanePort& lane_;
@@ -132,10 +137,10 @@ class QueuePair final : public EventTarget, private ib::Host {
   std::unique_ptr<ib::Endpoint> endpoint_;
 
   ibv_qp_state state_ = IBV_QPS_RESET;
-  ibv_qp_attr attributes_{};  ///< as the program set them
-  ib::Attributes transport_;  ///< the same for the endpoint
+  QpAttributes attributes_;
   bool notify_drained_ = false;
   bool last_wqe_raised_ = false;
+  bool receive_failed_ = false;  ///< UD: a bad receive, which is worse than a bad send
   bool receive_taken_ = false;
   ReceiveQueue receives_;
   TakenReceive taken_;

@@ -3,10 +3,12 @@
 
 #include <infiniband/verbs.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
 
+#include "rnic/limits.h"
 #include "transport/ib/types.h"
 
 namespace softrnic::rnic {
@@ -53,6 +55,14 @@ class ReceiveQueue {
   std::uint32_t size_ = 0;
   std::unique_ptr<Header[], Free> headers_;
   std::unique_ptr<ib::Sge[], Free> sges_;
+};
+
+/// A receive taken off a queue, with its elements copied out of the ring.
+struct TakenReceive {
+  ib::RecvWqe wqe;
+  std::array<ib::Sge, limits::kMaxSges> sges;
+
+  void take_from(ReceiveQueue& queue);
 };
 
 }  // namespace softrnic::rnic

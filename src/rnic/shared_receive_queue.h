@@ -3,7 +3,6 @@
 
 #include <infiniband/verbs.h>
 
-#include <array>
 #include <memory>
 #include <mutex>
 
@@ -16,14 +15,6 @@ namespace softrnic::rnic {
 
 class Context;
 class ProtectionDomain;
-
-/// A receive taken off a queue, with its elements copied out of the ring.
-struct TakenReceive {
-  ib::RecvWqe wqe;
-  std::array<ib::Sge, 32> sges;
-
-  void take_from(ReceiveQueue& queue);
-};
 
 /// Thread-safe. Its lock comes after those of lanes and before those of CQs.
 class SharedReceiveQueue : public EventTarget {

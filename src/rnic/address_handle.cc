@@ -1,0 +1,87 @@
+#include "rnic/address_handle.h"
+
+#include <cerrno>
+
+#include "rnic/context.h"
+#include "rnic/limits.h"
+#include "rnic/protection_domain.h"
+#include "rnic/refusal.h"
+
+namespace softrnic::rnic {
+namespace {
+
+constexpr std::uint16_t kFirstSourcePort = 0xc000;
+constexpr std::uint32_t kFlowLabelMask = 0xfffff;
+constexpr std::uint8_t kUsualHopLimit = 64;
+
+wire::Gid to_gid(const ibv_gid& raw) {
+  wire::Gid gid;
+  for (std::size_t i = 0; i < gid.raw.size(); ++i) gid.raw[i] = std::byte{raw.raw[i]};
+  return gid;
+}
+
+Unexpected<Failure> invalid(ReasonId id, std::uint64_t a = 0, std::uint64_t b = 0) {
+  return Unexpected{refuse(EINVAL, id, a, b)};
+}
+
+// Programs leave hop_limit 0 or 1, as InfiniBand subnets do not route; the kernel puts the route's in its place.
+std::uint8_t hop_limit(const ibv_global_route& grh, const wire::Gid& destination) {
+  if (grh.hop_limit > 1) return grh.hop_limit;
+  return destination.is_multicast() ? 1 : kUsualHopLimit;
+}
+
+}  // namespace
+
+Expected<ib::AddressVector, Failure> resolve_address(const Context& context, const ibv_ah_attr& attributes) {
+  const ibv_global_route& grh = attributes.grh;
+  if (attributes.port_num != limits::kPorts) return invalid(ReasonId::bad_port, attributes.port_num);
+  if (attributes.is_global == 0) return invalid(ReasonId::ah_needs_grh);  // IBTA A17.4.1
+  const auto device = context.info();
+  const auto& gids = device->port.gids;
+  if (grh.sgid_index >= gids.size()) return invalid(ReasonId::bad_gid_index, grh.sgid_index, gids.size());
+  ib::AddressVector v;
+  v.source = gids[grh.sgid_index].gid;
+  v.destination = to_gid(grh.dgid);
+  if (v.source.is_zero()) return invalid(ReasonId::empty_gid_index, grh.sgid_index);
+  if (v.destination.is_zero()) return invalid(ReasonId::bad_dgid);
+  const bool group = v.destination.is_multicast();
+  if (!group && v.source.is_ipv4() != v.destination.is_ipv4()) {
+    return invalid(ReasonId::gid_family, grh.sgid_index);
+  }
+  v.source_gid_index = grh.sgid_index;
+  v.traffic_class = grh.traffic_class;
+  v.hop_limit = hop_limit(grh, v.destination);
+  v.service_level = attributes.sl;
+  v.flow_label = grh.flow_label & kFlowLabelMask;
+  if (v.flow_label != 0) v.source_port = source_port(v.flow_label, Qpn(), Qpn());
+  return v;
+}
+
+std::uint16_t source_port(std::uint32_t flow_label, Qpn local, Qpn remote) {
+  if (flow_label != 0) return ibv_flow_label_to_udp_sport(flow_label);
+  const std::uint32_t mixed = (local.value * 0x9e3779b1U) ^ (remote.value * 0x85ebca6bU);
+  const std::uint32_t offset = (std::uint32_t{local.lane()} << 4) | (mixed >> 28);
+  return static_cast<std::uint16_t>(kFirstSourcePort | offset);
+}
+
+Expected<std::unique_ptr<AddressHandle>, Failure> AddressHandle::create(ProtectionDomain& domain,
+                                                                        const ibv_ah_attr& attributes) {
+  Context& device = domain.context();
+  if (device.counts.ahs.users() >= limits::kMaxAhs) {
+    return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxAhs);
+  }
+  auto vector = resolve_address(device, attributes);
+  if (!vector) return refused(vector.error());
+  std::unique_ptr<AddressHandle> handle(new AddressHandle(domain));
+  handle->vector_ = *vector;
+  domain.uses.add();
+  device.counts.ahs.add();
+  return handle;
+}
+
+void AddressHandle::destroy() {
+  domain_.uses.release();
+  domain_.context().counts.ahs.release();
+}
+
+}  // namespace softrnic::rnic

@@ -1,0 +1,48 @@
+#include "rnic/async_events.h"
+
+namespace softrnic::rnic {
+
+void AsyncEventQueue::push(const AsyncEvent& event) {
+  {
+    const std::lock_guard lock(mutex_);
+    events_.push_back(event);
+  }
+  ready_.post();
+}
+
+void AsyncEventQueue::raise(ibv_event_type type, EventTarget& target) { push({type, &target, 0}); }
+
+void AsyncEventQueue::raise_port(ibv_event_type type, int port) { push({type, nullptr, port}); }
+
+void AsyncEventQueue::raise_device(ibv_event_type type) { push({type, nullptr, 0}); }
+
+Expected<AsyncEvent, int> AsyncEventQueue::get() {
+  while (true) {
+    if (const int error = ready_.wait(); error != 0) return Unexpected{error};
+    const std::lock_guard lock(mutex_);
+    if (events_.empty()) continue;  // retired in between
+    const AsyncEvent event = events_.front();
+    events_.pop_front();
+    if (event.target != nullptr) ++event.target->fetched_;
+    return event;
+  }
+}
+
+void AsyncEventQueue::acknowledge(const AsyncEvent& event) {
+  if (event.target == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  ++event.target->acked_;
+  acked_.notify_all();
+}
+
+void AsyncEventQueue::retire(EventTarget& target) {
+  std::unique_lock lock(mutex_);
+  std::size_t removed = std::erase_if(events_, [&](const AsyncEvent& e) { return e.target == &target; });
+  for (; removed > 0; --removed) ready_.try_take();
+  const auto done = [&] { return target.acked_ >= target.fetched_; };
+  if (acked_.wait_for(lock, kPatienceWithAcks, done)) return;
+  explain({.reason = because(ReasonId::waiting_for_acks, target.fetched_ - target.acked_)});
+  acked_.wait(lock, done);
+}
+
+}  // namespace softrnic::rnic

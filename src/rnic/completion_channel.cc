@@ -1,0 +1,77 @@
+#include "rnic/completion_channel.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "rnic/completion_queue.h"
+#include "rnic/context.h"
+#include "rnic/refusal.h"
+
+namespace softrnic::rnic {
+
+Expected<std::unique_ptr<CompletionChannel>, Failure> CompletionChannel::create() {
+  std::unique_ptr<CompletionChannel> channel(new CompletionChannel);
+  if (!channel->ready_.valid()) return refused(errno, ReasonId::out_of_fds, errno);
+  return channel;
+}
+
+Expected<void, Failure> CompletionChannel::destroy() {
+  const std::lock_guard lock(mutex_);
+  if (!queues_.empty()) return refused(EBUSY, ReasonId::object_busy, queues_.size());
+  return {};
+}
+
+Expected<CompletionQueue*, int> CompletionChannel::get() {
+  while (true) {
+    if (!ready_.ready()) explain_missed();
+    if (const int error = ready_.wait(); error != 0) return Unexpected{error};
+    const std::lock_guard lock(mutex_);
+    if (events_.empty()) continue;  // its queue was destroyed in between
+    CompletionQueue* const cq = events_.front();
+    events_.pop_front();
+    ++cq->fetched_events_;
+    return cq;
+  }
+}
+
+// A program that waits while completions lie in a queue that is not armed waits for ever: the classic mistake.
+void CompletionChannel::explain_missed() {
+  const std::lock_guard lock(mutex_);
+  for (CompletionQueue* cq : queues_) {
+    const std::uint32_t waiting = cq->size_.load(std::memory_order_relaxed);
+    const std::uint32_t missed = std::min(waiting, cq->missed_.exchange(0, std::memory_order_relaxed));
+    if (missed != 0) explain({.reason = because(ReasonId::cq_not_rearmed, missed)});
+  }
+}
+
+void CompletionChannel::add(CompletionQueue& cq) {
+  const std::lock_guard lock(mutex_);
+  queues_.push_back(&cq);
+}
+
+void CompletionChannel::retire(CompletionQueue& cq) {
+  std::unique_lock lock(mutex_);
+  std::erase(queues_, &cq);
+  for (std::size_t removed = std::erase(events_, &cq); removed > 0; --removed) ready_.try_take();
+  // Some programs acknowledge more events than they fetched.
+  const auto done = [&] { return cq.acked_events_ >= cq.fetched_events_; };
+  if (acked_.wait_for(lock, kPatienceWithAcks, done)) return;
+  explain({.reason = because(ReasonId::waiting_for_acks, cq.fetched_events_ - cq.acked_events_)});
+  acked_.wait(lock, done);
+}
+
+void CompletionChannel::notify(CompletionQueue& cq) {
+  {
+    const std::lock_guard lock(mutex_);
+    events_.push_back(&cq);
+  }
+  ready_.post();
+}
+
+void CompletionChannel::acknowledge(CompletionQueue& cq, unsigned events) {
+  const std::lock_guard lock(mutex_);
+  cq.acked_events_ += events;
+  acked_.notify_all();
+}
+
+}  // namespace softrnic::rnic

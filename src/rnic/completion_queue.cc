@@ -1,0 +1,179 @@
+#include "rnic/completion_queue.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "rnic/completion_channel.h"
+#include "rnic/context.h"
+#include "rnic/lane_port.h"
+#include "rnic/limits.h"
+#include "rnic/refusal.h"
+
+namespace softrnic::rnic {
+namespace {
+
+constexpr std::uint32_t kPollsBeforeYield = 16;
+
+bool valid_size(int entries) { return entries >= 1 && static_cast<unsigned>(entries) <= limits::kMaxCqes; }
+
+}  // namespace
+
+void CompletionQueue::FreeRing::operator()(ibv_wc* ring) const { std::free(ring); }
+
+// malloc takes big rings from the kernel as pages that are there only once they are used.
+CompletionQueue::Ring CompletionQueue::allocate(std::uint32_t entries) {
+  return Ring(static_cast<ibv_wc*>(std::malloc(entries * sizeof(ibv_wc))));
+}
+
+CompletionQueue::CompletionQueue(Context& context, CompletionChannel* channel)
+    : EventTarget(Kind::completion_queue), context_(context), channel_(channel) {}
+
+CompletionQueue::~CompletionQueue() = default;
+
+Expected<std::unique_ptr<CompletionQueue>, Failure> CompletionQueue::create(Context& context, int entries,
+                                                                            CompletionChannel* channel,
+                                                                            int vector) {
+  if (!valid_size(entries)) return refused(EINVAL, ReasonId::bad_cqe, entries, limits::kMaxCqes);
+  if (vector < 0 || vector >= limits::kCompletionVectors) {
+    return refused(EINVAL, ReasonId::bad_comp_vector, vector, limits::kCompletionVectors);
+  }
+  if (context.counts.cqs.users() >= limits::kMaxCqs) {
+    return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxCqs);
+  }
+  std::unique_ptr<CompletionQueue> cq(new CompletionQueue(context, channel));
+  cq->ring_ = allocate(static_cast<std::uint32_t>(entries));
+  if (!cq->ring_) return refused(ENOMEM, ReasonId::out_of_memory, std::uint64_t(entries) * sizeof(ibv_wc));
+  cq->capacity_ = static_cast<std::uint32_t>(entries);
+  if (channel != nullptr) channel->add(*cq);
+  context.counts.cqs.add();
+  return cq;
+}
+
+Expected<void, Failure> CompletionQueue::destroy() {
+  if (uses_.users() != 0) return refused(EBUSY, ReasonId::object_busy, uses_.users());
+  if (channel_ != nullptr) channel_->retire(*this);
+  context_.events().retire(*this);
+  context_.counts.cqs.release();
+  return {};
+}
+
+int CompletionQueue::take(int count, ibv_wc* out) {
+  if (size_.load(std::memory_order_acquire) == 0) return 0;
+  const std::lock_guard lock(mutex_);
+  const std::uint32_t size = size_.load(std::memory_order_relaxed);
+  const std::uint32_t taken = std::min(size, static_cast<std::uint32_t>(count));
+  const std::uint32_t capacity = capacity_.load(std::memory_order_relaxed);
+  const std::uint32_t unwrapped = std::min(taken, capacity - head_);
+  std::memcpy(out, ring_.get() + head_, unwrapped * sizeof *out);
+  std::memcpy(out + unwrapped, ring_.get(), (taken - unwrapped) * sizeof *out);
+  head_ = (head_ + taken) % capacity;
+  size_.store(size - taken, std::memory_order_relaxed);
+  if (taken != 0) overrun_ = false;
+  return static_cast<int>(taken);
+}
+
+int CompletionQueue::poll(int count, ibv_wc* out) {
+  if (count < 0) return -EINVAL;
+  if (count == 0) return 0;
+  if (const int taken = take(count, out); taken != 0) return taken;
+  drive_lanes();
+  const int taken = take(count, out);
+  if (taken != 0) {
+    fruitless_polls_.store(0, std::memory_order_relaxed);
+  } else if ((fruitless_polls_.fetch_add(1, std::memory_order_relaxed) + 1) % kPollsBeforeYield == 0) {
+    sched_yield();
+  }
+  return taken;
+}
+
+void CompletionQueue::drive_lanes() {
+  for (const auto& lane : lanes_) {
+    LanePort* const port = lane.load(std::memory_order_acquire);
+    if (port == nullptr) return;
+    port->progress();
+  }
+}
+
+// IBTA 11.4.2.2: a pending request for any completion is not weakened by one for solicited completions.
+void CompletionQueue::request_notification(bool solicited_only) {
+  const std::lock_guard lock(mutex_);
+  if (armed_ != Armed::next) armed_ = solicited_only ? Armed::solicited : Armed::next;
+  missed_.store(0, std::memory_order_relaxed);
+}
+
+void CompletionQueue::acknowledge(unsigned events) {
+  if (channel_ != nullptr) channel_->acknowledge(*this, events);
+}
+
+Expected<int, Failure> CompletionQueue::resize(int entries) {
+  if (!valid_size(entries)) return refused(EINVAL, ReasonId::bad_cqe, entries, limits::kMaxCqes);
+  Ring ring = allocate(static_cast<std::uint32_t>(entries));
+  if (!ring) return refused(ENOMEM, ReasonId::out_of_memory, std::uint64_t(entries) * sizeof(ibv_wc));
+  std::unique_lock lock(mutex_);
+  const std::uint32_t size = size_.load(std::memory_order_relaxed);
+  if (size > static_cast<std::uint32_t>(entries)) {
+    lock.unlock();
+    return refused(EINVAL, ReasonId::cq_resize_too_small, entries, size);
+  }
+  const std::uint32_t capacity = capacity_.load(std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < size; ++i) ring[i] = ring_[(head_ + i) % capacity];
+  ring_ = std::move(ring);
+  head_ = 0;
+  capacity_.store(static_cast<std::uint32_t>(entries), std::memory_order_relaxed);
+  return entries;
+}
+
+void CompletionQueue::push(const ibv_wc& wc, bool solicited) {
+  const std::lock_guard lock(mutex_);
+  const std::uint32_t capacity = capacity_.load(std::memory_order_relaxed);
+  const std::uint32_t size = size_.load(std::memory_order_relaxed);
+  if (size == capacity) {
+    if (overrun_) return;
+    overrun_ = true;
+    explain({.qpn = wc.qp_num,
+             .wr_id = wc.wr_id,
+             .has_wr_id = true,
+             .reason = because(ReasonId::cq_overrun, capacity)});
+    context_.events().raise(IBV_EVENT_CQ_ERR, *this);
+    return;
+  }
+  ring_[(head_ + size) % capacity] = wc;
+  size_.store(size + 1, std::memory_order_release);
+  if (channel_ == nullptr) return;
+  const bool due =
+      armed_ == Armed::next || (armed_ == Armed::solicited && (solicited || wc.status != IBV_WC_SUCCESS));
+  if (due) {
+    armed_ = Armed::no;
+    channel_->notify(*this);
+  } else if (armed_ == Armed::no) {
+    missed_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+void CompletionQueue::purge(std::uint32_t qpn) {
+  const std::lock_guard lock(mutex_);
+  const std::uint32_t capacity = capacity_.load(std::memory_order_relaxed);
+  const std::uint32_t size = size_.load(std::memory_order_relaxed);
+  std::uint32_t kept = 0;
+  for (std::uint32_t i = 0; i < size; ++i) {
+    const ibv_wc& wc = ring_[(head_ + i) % capacity];
+    if (wc.qp_num != qpn) ring_[(head_ + kept++) % capacity] = wc;
+  }
+  size_.store(kept, std::memory_order_relaxed);
+}
+
+void CompletionQueue::add_user(LanePort& lane) {
+  uses_.add();
+  for (auto& place : lanes_) {
+    LanePort* expected = nullptr;
+    if (place.compare_exchange_strong(expected, &lane, std::memory_order_acq_rel) || expected == &lane)
+      return;
+  }
+}
+
+}  // namespace softrnic::rnic

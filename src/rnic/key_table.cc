@@ -1,0 +1,102 @@
+#include "rnic/key_table.h"
+
+#include <infiniband/verbs.h>
+
+namespace softrnic::rnic {
+namespace {
+
+constexpr std::uint32_t kTagBits = 8;
+constexpr std::uint32_t kTagMask = (1U << kTagBits) - 1;
+constexpr std::uint32_t kIndices = 1U << 24;
+// So many freed indices wait before one is used again: a stale key then meets nothing rather than another tag.
+constexpr std::size_t kRestingKeys = 64;
+
+/// Bytes of [address, address + length) that lie outside of the entry's range; length > 0.
+std::uint64_t bytes_outside(const KeyEntry& entry, std::uint64_t address, std::uint64_t length) {
+  const std::uint64_t offset = address - entry.start;  // huge when address < start
+  if (offset >= entry.length) return length;
+  const std::uint64_t room = entry.length - offset;
+  return length > room ? length - room : 0;
+}
+
+std::byte* pointer_to(const KeyEntry& entry, std::uint64_t address) {
+  return entry.base + (address - entry.start);
+}
+
+std::byte* nothing_at(std::uint64_t address) { return reinterpret_cast<std::byte*>(address); }
+
+}  // namespace
+
+KeyTable& KeyTable::process() {
+  static KeyTable& table = *new KeyTable;  // never destroyed: lanes may outlive static objects
+  return table;
+}
+
+std::atomic<const KeyEntry*>* KeyTable::slot(MemoryKey key) const {
+  const std::uint32_t index = key.value >> kTagBits;
+  Chunk* const chunk = chunks_[index >> kChunkBits].load(std::memory_order_acquire);
+  return chunk == nullptr ? nullptr : &chunk->entries[index & (kChunkEntries - 1)];
+}
+
+bool KeyTable::insert(KeyEntry& entry) {
+  const std::lock_guard lock(mutex_);
+  if (free_keys_.size() > kRestingKeys || (next_index_ == kIndices && !free_keys_.empty())) {
+    entry.key = MemoryKey(free_keys_.front());
+    free_keys_.pop_front();
+  } else if (next_index_ < kIndices) {
+    auto& chunk = chunks_[next_index_ >> kChunkBits];
+    if (chunk.load(std::memory_order_relaxed) == nullptr) chunk.store(new Chunk, std::memory_order_release);
+    entry.key = MemoryKey((next_index_++ << kTagBits) | 1);
+  } else {
+    return false;
+  }
+  slot(entry.key)->store(&entry, std::memory_order_release);
+  return true;
+}
+
+void KeyTable::replace(const KeyEntry& entry) { slot(entry.key)->store(&entry, std::memory_order_release); }
+
+void KeyTable::remove(MemoryKey key) {
+  const std::lock_guard lock(mutex_);
+  slot(key)->store(nullptr, std::memory_order_release);
+  free_keys_.push_back((key.value & ~kTagMask) | ((key.value + 1) & kTagMask));
+}
+
+const KeyEntry* KeyTable::find(MemoryKey key) const {
+  const auto* place = slot(key);
+  const KeyEntry* entry = place == nullptr ? nullptr : place->load(std::memory_order_acquire);
+  return entry != nullptr && entry->key == key ? entry : nullptr;
+}
+
+Expected<std::byte*, Reason> KeyTable::local(const ProtectionDomain* pd, MemoryKey key, std::uint64_t address,
+                                             std::uint64_t length, std::uint32_t access) const {
+  if (length == 0) return nothing_at(address);
+  const KeyEntry* const entry = find(key);
+  if (entry == nullptr) return Unexpected{because(ReasonId::lkey_unknown, key.value, length, address)};
+  if (entry->pd != pd) return Unexpected{because(ReasonId::lkey_other_pd, key.value)};
+  if (const std::uint64_t outside = bytes_outside(*entry, address, length); outside != 0) {
+    return Unexpected{because(ReasonId::lkey_range, key.value, length, address, outside)};
+  }
+  if ((access & ~entry->access) != 0) {
+    return Unexpected{because(ReasonId::lkey_access, key.value, entry->access, access & ~entry->access)};
+  }
+  return pointer_to(*entry, address);
+}
+
+Expected<std::byte*, Reason> KeyTable::remote(const ProtectionDomain* pd, MemoryKey key,
+                                              std::uint64_t address, std::uint64_t length,
+                                              std::uint32_t access) const {
+  if (length == 0) return nothing_at(address);  // IBTA C9-88
+  const KeyEntry* const entry = find(key);
+  if (entry == nullptr) return Unexpected{because(ReasonId::nak_rkey_unknown, key.value)};
+  if (entry->pd != pd) return Unexpected{because(ReasonId::nak_rkey_other_pd, key.value)};
+  if (const std::uint64_t outside = bytes_outside(*entry, address, length); outside != 0) {
+    return Unexpected{because(ReasonId::nak_rkey_range, length, address, outside, key.value)};
+  }
+  if ((access & ~entry->access) != 0) {
+    return Unexpected{because(ReasonId::nak_rkey_access, key.value, entry->access, access & ~entry->access)};
+  }
+  return pointer_to(*entry, address);
+}
+
+}  // namespace softrnic::rnic

@@ -1,0 +1,106 @@
+#include "rnic/memory_region.h"
+
+#include <cerrno>
+
+#include "rnic/context.h"
+#include "rnic/limits.h"
+#include "rnic/mapped_memory.h"
+#include "rnic/protection_domain.h"
+#include "rnic/refusal.h"
+
+namespace softrnic::rnic {
+namespace {
+
+constexpr std::uint32_t kKnownAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                                       IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
+                                       IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND |
+                                       IBV_ACCESS_HUGETLB | IBV_ACCESS_OPTIONAL_RANGE;
+constexpr std::uint32_t kNeedLocalWrite = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+
+// IBTA 10.6.3.1 and ibv_reg_mr(3).
+Expected<void, Failure> check_access(std::uint32_t access) {
+  const bool unknown = (access & ~kKnownAccess) != 0;
+  const bool lacks_write = (access & kNeedLocalWrite) != 0 && (access & IBV_ACCESS_LOCAL_WRITE) == 0;
+  if (unknown || lacks_write) return refused(EINVAL, ReasonId::bad_access_flags, access);
+  if ((access & IBV_ACCESS_ON_DEMAND) != 0) return refused(EOPNOTSUPP, ReasonId::on_demand_paging);
+  return {};
+}
+
+Expected<void, Failure> check_range(const KeyEntry& entry) {
+  const auto address = reinterpret_cast<std::uintptr_t>(entry.base);
+  const bool wraps = address + entry.length < address || entry.start + entry.length < entry.start;
+  if (wraps || entry.length > limits::kMaxMrBytes) {
+    return refused(EINVAL, ReasonId::bad_length, entry.length, limits::kMaxMrBytes);
+  }
+  const bool writable = (entry.access & IBV_ACCESS_LOCAL_WRITE) != 0;
+  if (entry.length != 0 && !is_mapped(entry.base, entry.length, writable)) {
+    return refused(EFAULT, ReasonId::memory_not_mapped, address, entry.length);
+  }
+  return {};
+}
+
+Expected<void, Failure> check(const KeyEntry& entry) {
+  if (auto ok = check_access(entry.access); !ok) return ok;
+  return check_range(entry);
+}
+
+void set_translation(KeyEntry& entry, const Registration& wanted) {
+  entry.base = static_cast<std::byte*>(wanted.address);
+  entry.length = wanted.length;
+  entry.start = wanted.iova;
+}
+
+}  // namespace
+
+Expected<std::unique_ptr<MemoryRegion>, Failure> MemoryRegion::create(ProtectionDomain& pd,
+                                                                      const Registration& wanted) {
+  auto& count = pd.context().counts.mrs;
+  if (count.users() >= limits::kMaxMrs) return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxMrs);
+  auto entry = std::make_unique<KeyEntry>();
+  entry->pd = &pd;
+  entry->access = wanted.access;
+  set_translation(*entry, wanted);
+  if ((wanted.access & IBV_ACCESS_ZERO_BASED) != 0) entry->start = 0;
+  if (auto ok = check(*entry); !ok) return Unexpected{ok.error()};
+  if (!KeyTable::process().insert(*entry))
+    return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxMrs);
+  std::unique_ptr<MemoryRegion> region(new MemoryRegion(pd));
+  region->entry_ = std::move(entry);
+  pd.uses.add();
+  count.add();
+  return region;
+}
+
+Expected<void, Failure> MemoryRegion::reregister(int flags, ProtectionDomain* pd,
+                                                 const Registration& wanted) {
+  const bool move = (flags & IBV_REREG_MR_CHANGE_PD) != 0;
+  if ((flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) != 0 || flags == 0 || (move && pd == nullptr) ||
+      (move && &pd->context() != &pd_->context())) {
+    return refused(EINVAL, ReasonId::bad_mr_rereg, flags);
+  }
+  auto entry = std::make_unique<KeyEntry>(*entry_);
+  if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0) set_translation(*entry, wanted);
+  if ((flags & IBV_REREG_MR_CHANGE_ACCESS) != 0) entry->access = wanted.access;
+  if ((entry->access & IBV_ACCESS_ZERO_BASED) != 0) entry->start = 0;
+  if (move) entry->pd = pd;
+  if (auto ok = check(*entry); !ok) return ok;
+  KeyTable::process().replace(*entry);
+  pd_->context().lanes().quiesce_all();  // afterwards nobody looks at the old entry
+  entry_ = std::move(entry);
+  if (move) {
+    pd_->uses.release();
+    pd->uses.add();
+    pd_ = pd;
+  }
+  return {};
+}
+
+Expected<void, Failure> MemoryRegion::destroy() {
+  KeyTable::process().remove(key());
+  pd_->context().lanes().quiesce_all();
+  pd_->uses.release();
+  pd_->context().counts.mrs.release();
+  return {};
+}
+
+}  // namespace softrnic::rnic

@@ -1,0 +1,130 @@
+#include "rnic/qp_states.h"
+
+#include <array>
+#include <cerrno>
+
+namespace softrnic::rnic {
+namespace {
+
+constexpr int kTypes = 3;  // RC, UC, UD
+
+constexpr std::uint32_t kPkey = IBV_QP_PKEY_INDEX;
+constexpr std::uint32_t kPort = IBV_QP_PORT;
+constexpr std::uint32_t kQkey = IBV_QP_QKEY;
+constexpr std::uint32_t kAccess = IBV_QP_ACCESS_FLAGS;
+constexpr std::uint32_t kAlt = IBV_QP_ALT_PATH;
+constexpr std::uint32_t kMig = IBV_QP_PATH_MIG_STATE;
+constexpr std::uint32_t kCur = IBV_QP_CUR_STATE;
+constexpr std::uint32_t kRnrTimer = IBV_QP_MIN_RNR_TIMER;
+constexpr std::uint32_t kSqPsn = IBV_QP_SQ_PSN;
+constexpr std::uint32_t kNotify = IBV_QP_EN_SQD_ASYNC_NOTIFY;
+constexpr std::uint32_t kUcRtr = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+constexpr std::uint32_t kRcRtr = kUcRtr | IBV_QP_MAX_DEST_RD_ATOMIC | kRnrTimer;
+constexpr std::uint32_t kRcRetry =
+    IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+
+struct Masks {
+  std::uint32_t required;
+  std::uint32_t optional;
+};
+
+/// One way from a state to another; masks in the order RC, UC, UD.
+struct Row {
+  ibv_qp_state from;
+  ibv_qp_state to;
+  std::array<Masks, kTypes> masks;
+};
+
+// Every state may also go to RESET and to ERR, with no attributes. SQE is of UC and UD only (IBTA 10.3.1.6): an RC QP
+// never gets there.
+constexpr Row kRows[] = {
+    {IBV_QPS_RESET,
+     IBV_QPS_INIT,
+     {{{kPkey | kPort | kAccess, 0}, {kPkey | kPort | kAccess, 0}, {kPkey | kPort | kQkey, 0}}}},
+    {IBV_QPS_INIT,
+     IBV_QPS_INIT,
+     {{{0, kPkey | kPort | kAccess}, {0, kPkey | kPort | kAccess}, {0, kPkey | kPort | kQkey}}}},
+    {IBV_QPS_INIT,
+     IBV_QPS_RTR,
+     {{{kRcRtr, kAlt | kAccess | kPkey}, {kUcRtr, kAlt | kAccess | kPkey}, {0, kPkey | kQkey}}}},
+    {IBV_QPS_RTR,
+     IBV_QPS_RTS,
+     {{{kRcRetry | kSqPsn, kCur | kAlt | kAccess | kRnrTimer | kMig},
+       {kSqPsn, kCur | kAlt | kAccess | kMig},
+       {kSqPsn, kCur | kQkey}}}},
+    {IBV_QPS_RTS,
+     IBV_QPS_RTS,
+     {{{0, kCur | kAccess | kAlt | kMig | kRnrTimer}, {0, kCur | kAccess | kAlt | kMig}, {0, kCur | kQkey}}}},
+    {IBV_QPS_RTS, IBV_QPS_SQD, {{{0, kNotify}, {0, kNotify}, {0, kNotify}}}},
+    {IBV_QPS_SQD,
+     IBV_QPS_RTS,
+     {{{0, kCur | kAccess | kAlt | kMig | kRnrTimer}, {0, kCur | kAccess | kAlt | kMig}, {0, kCur | kQkey}}}},
+    {IBV_QPS_SQD,
+     IBV_QPS_SQD,
+     {{{0,
+        kPort | IBV_QP_AV | kRcRetry | IBV_QP_MAX_DEST_RD_ATOMIC | kAlt | kAccess | kPkey | kRnrTimer | kMig},
+       {0, IBV_QP_AV | kAlt | kAccess | kPkey | kMig},
+       {0, kPkey | kQkey}}}},
+    {IBV_QPS_SQE, IBV_QPS_RTS, {{{0, 0}, {0, kCur | kAccess}, {0, kCur | kQkey}}}},
+};
+
+using Table = std::array<std::array<std::array<Transition, kQpStates>, kQpStates>, kTypes>;
+
+constexpr Table make_table() {
+  Table table{};
+  for (std::size_t type = 0; type < kTypes; ++type) {
+    for (auto& from : table[type]) from[IBV_QPS_RESET].valid = from[IBV_QPS_ERR].valid = true;
+    for (const Row& row : kRows) {
+      table[type][row.from][row.to] = {true, row.masks[type].required, row.masks[type].optional};
+    }
+  }
+  table[0][IBV_QPS_SQE][IBV_QPS_RTS].valid = false;
+  return table;
+}
+
+constexpr Table kTable = make_table();
+constexpr Transition kNone{};
+
+// IBTA 10.3.1.1 – 10.3.1.7.
+constexpr std::array<StateRules, kQpStates> kRules = {{
+    // sends  recvs  fl.snd fl.rcv hears
+    {false, false, false, false, false},  // RESET
+    {false, true, false, false, false},   // INIT
+    {false, true, false, false, true},    // RTR
+    {true, true, false, false, true},     // RTS
+    {true, true, false, false, true},     // SQD
+    {true, true, true, false, true},      // SQE
+    {true, true, true, true, false},      // ERR
+}};
+
+constexpr std::array<std::string_view, kQpStates> kNames = {"RESET", "INIT", "RTR", "RTS",
+                                                            "SQD",   "SQE",  "ERR"};
+
+bool in_range(ibv_qp_state state) { return static_cast<unsigned>(state) < kQpStates; }
+
+}  // namespace
+
+const Transition& transition(ibv_qp_type type, ibv_qp_state from, ibv_qp_state to) {
+  const auto index = static_cast<unsigned>(type) - IBV_QPT_RC;
+  if (index >= kTypes || !in_range(from) || !in_range(to)) return kNone;
+  return kTable[index][from][to];
+}
+
+Expected<void, Failure> check_transition(ibv_qp_type type, ibv_qp_state from, ibv_qp_state to,
+                                         std::uint32_t mask) {
+  const Transition& rule = transition(type, from, to);
+  if (!rule.valid) return Unexpected{refuse(EINVAL, ReasonId::bad_qp_transition, from, to)};
+  const std::uint32_t missing = rule.required & ~mask;
+  if (missing != 0)
+    return Unexpected{refuse(EINVAL, ReasonId::missing_qp_attributes, mask, missing, from, to)};
+  const std::uint32_t surplus = mask & ~(rule.required | rule.optional | IBV_QP_STATE);
+  if (surplus != 0)
+    return Unexpected{refuse(EINVAL, ReasonId::surplus_qp_attributes, mask, surplus, from, to)};
+  return {};
+}
+
+const StateRules& state_rules(ibv_qp_state state) { return kRules[in_range(state) ? state : IBV_QPS_ERR]; }
+
+std::string_view state_name(ibv_qp_state state) { return in_range(state) ? kNames[state] : "UNKNOWN"; }
+
+}  // namespace softrnic::rnic

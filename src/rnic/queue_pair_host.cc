@@ -1,0 +1,127 @@
+// What a queue pair does for its endpoint, and what its lane does to it.
+#include <arpa/inet.h>
+
+#include <utility>
+
+#include "rnic/completion_queue.h"
+#include "rnic/context.h"
+#include "rnic/key_table.h"
+#include "rnic/queue_pair.h"
+#include "rnic/work_requests.h"
+
+namespace softrnic::rnic {
+namespace {
+
+/// In the order of ib::QpEvent.
+constexpr ibv_event_type kEvents[] = {
+    IBV_EVENT_COMM_EST,      IBV_EVENT_QP_FATAL,   IBV_EVENT_QP_REQ_ERR,
+    IBV_EVENT_QP_ACCESS_ERR, IBV_EVENT_SQ_DRAINED, IBV_EVENT_QP_LAST_WQE_REACHED,
+};
+
+// vendor_err names the reason, for programs that print it.
+ibv_wc completion(std::uint64_t wr_id, ib::Status status, const Reason& reason, Qpn qpn) {
+  ibv_wc wc{};
+  wc.wr_id = wr_id;
+  wc.status = static_cast<ibv_wc_status>(status);
+  wc.vendor_err = status == ib::Status::success ? 0 : static_cast<std::uint32_t>(reason.id);
+  wc.qp_num = qpn.value;
+  return wc;
+}
+
+}  // namespace
+
+// ---- for the lane
+
+void QueuePair::receive(const ib::RxPacket& packet, TimePoint now) {
+  endpoint_->receive(packet, now);
+  settle();
+}
+
+ib::Transmit QueuePair::transmit(ib::TxPacket& out, TimePoint now) {
+  const ib::Transmit result = endpoint_->transmit(out, now);
+  if (result != ib::Transmit::packet) settle();  // the packet's fragments live until the next call
+  return result;
+}
+
+void QueuePair::expire(TimePoint now) {
+  endpoint_->expire(now);
+  settle();
+}
+
+// ---- for the endpoint
+
+Expected<std::byte*, Reason> QueuePair::local_memory(MemoryKey lkey, std::uint64_t address,
+                                                     std::uint64_t length, std::uint32_t access) {
+  return KeyTable::process().local(&pd_, lkey, address, length, access);
+}
+
+Expected<std::byte*, Reason> QueuePair::remote_memory(MemoryKey rkey, std::uint64_t address,
+                                                      std::uint64_t length, std::uint32_t access) {
+  return KeyTable::process().remote(&pd_, rkey, address, length, access);
+}
+
+// IBTA 10.6.5: regions made by registration cannot be invalidated remotely, and there are no windows yet.
+Expected<void, Reason> QueuePair::invalidate(MemoryKey rkey) {
+  const bool known = KeyTable::process().find(rkey) != nullptr;
+  return Unexpected{because(known ? ReasonId::invalidate_region : ReasonId::nak_rkey_unknown, rkey.value)};
+}
+
+const ib::RecvWqe* QueuePair::take_receive() {
+  if (init_.srq != nullptr) {
+    if (!init_.srq->take(taken_)) return nullptr;
+  } else {
+    if (receives_.size() == 0) return nullptr;
+    taken_.take_from(receives_);
+  }
+  receive_taken_ = true;
+  return &taken_.wqe;
+}
+
+void QueuePair::complete(const ib::SendDone& done) {
+  ibv_wc wc = completion(done.wr_id, done.status, done.reason, qpn_);
+  wc.opcode = completion_opcode(done.op);
+  wc.byte_len = done.length;
+  lane_.deliver(*init_.send_cq, wc, false);
+}
+
+void QueuePair::complete(const ib::RecvDone& done) {
+  receive_taken_ = false;
+  if (done.status != ib::Status::success && done.status != ib::Status::flushed) receive_failed_ = true;
+  ibv_wc wc = completion(done.wr_id, done.status, done.reason, qpn_);
+  wc.opcode = done.is_write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV;
+  wc.byte_len = done.length;
+  wc.src_qp = done.source.value;
+  wc.sl = done.service_level;
+  if (done.has_grh) wc.wc_flags |= IBV_WC_GRH;
+  if (done.has_immediate) {
+    wc.wc_flags |= IBV_WC_WITH_IMM;
+    wc.imm_data = htonl(done.immediate);
+  }
+  if (done.has_invalidate) {
+    wc.wc_flags |= IBV_WC_WITH_INV;
+    wc.invalidated_rkey = done.immediate;
+  }
+  lane_.deliver(*init_.recv_cq, wc, done.solicited);
+}
+
+void QueuePair::event(ib::QpEvent event) {
+  if (event == ib::QpEvent::last_wqe_reached) return raise_last_wqe();
+  if (event == ib::QpEvent::send_queue_drained && !std::exchange(notify_drained_, false)) return;
+  raise(kEvents[static_cast<std::size_t>(event)]);
+}
+
+void QueuePair::explain(const Reason& reason, const std::uint64_t* wr_id) {
+  last_explanation_ = {.qpn = qpn_.value,
+                       .peer_qpn = attributes_.transport.remote.value,
+                       .wr_id = wr_id != nullptr ? *wr_id : 0,
+                       .has_wr_id = wr_id != nullptr,
+                       .reason = reason};
+  softrnic::explain(last_explanation_);
+}
+
+void QueuePair::count(ib::Counter counter, std::uint64_t by) {
+  counters_[static_cast<std::size_t>(counter)] += by;
+  lane_.count(counter, by);
+}
+
+}  // namespace softrnic::rnic

@@ -1,0 +1,117 @@
+// A queue pair's way through its states.
+#include <cerrno>
+
+#include "rnic/completion_queue.h"
+#include "rnic/context.h"
+#include "rnic/qp_states.h"
+#include "rnic/queue_pair.h"
+
+namespace softrnic::rnic {
+
+Expected<void, Failure> QueuePair::modify(const ibv_qp_attr& attributes, int mask) {
+  const std::lock_guard lock(lane_.mutex());
+  const auto bits = static_cast<std::uint32_t>(mask);
+  const ibv_qp_state to = (bits & IBV_QP_STATE) != 0 ? attributes.qp_state : state_;
+  if (auto ok = check_modify(attributes, bits, to); !ok) return refused_here(ok.error());
+  if (auto ok = take_attributes(context(), attributes, bits, attributes_); !ok)
+    return refused_here(ok.error());
+  if (to == IBV_QPS_SQD && state_ == IBV_QPS_RTS) {
+    notify_drained_ = (bits & IBV_QP_EN_SQD_ASYNC_NOTIFY) != 0 && attributes.en_sqd_async_notify != 0;
+  }
+  enter(to);
+  lane_.changed(*this);
+  lane_.transmit(*this);
+  return {};
+}
+
+Expected<void, Failure> QueuePair::check_modify(const ibv_qp_attr& attributes, std::uint32_t mask,
+                                                ibv_qp_state to) const {
+  if (auto ok = check_transition(type_, state_, to, mask); !ok) return ok;
+  if ((mask & IBV_QP_CUR_STATE) != 0 && attributes.cur_qp_state != state_) {
+    return Unexpected{refuse(EINVAL, ReasonId::cur_state_mismatch, attributes.cur_qp_state, state_)};
+  }
+  // IBTA 10.3.1.5: what has begun is finished before anything new starts.
+  if (state_ == IBV_QPS_SQD && to == IBV_QPS_RTS && !endpoint_->drained()) {
+    return Unexpected{refuse(EINVAL, ReasonId::sq_drain_async)};
+  }
+  return {};
+}
+
+void QueuePair::enter(ibv_qp_state to) {
+  const ibv_qp_state from = state_;
+  if (to == IBV_QPS_RESET) return reset();
+  if (to == IBV_QPS_ERR) return enter_error();
+  state_ = to;
+  if (to == IBV_QPS_RTR) return start_responder();
+  if (from == IBV_QPS_RTR) return start_requester();
+  if (from == IBV_QPS_RTS && to == IBV_QPS_SQD) return endpoint_->drain();
+  if (from < IBV_QPS_RTR) return;  // INIT: the endpoint is told when it starts
+  endpoint_->update(attributes_.transport);
+  if (to == IBV_QPS_RTS && from != IBV_QPS_RTS) endpoint_->resume();
+}
+
+void QueuePair::start_responder() {
+  ib::Attributes& t = attributes_.transport;
+  if (type_ == IBV_QPT_UD) t.path_mtu = context().info()->port.active_mtu;
+  endpoint_->set_window(&lane_.window(t.path, t.remote));
+  endpoint_->start_responder(t);
+}
+
+void QueuePair::start_requester() { endpoint_->start_requester(attributes_.transport); }
+
+void QueuePair::reset() {
+  state_ = IBV_QPS_RESET;
+  endpoint_->reset();
+  receives_.clear();
+  receive_taken_ = receive_failed_ = last_wqe_raised_ = notify_drained_ = false;
+  lane_.discard(*this);
+  init_.send_cq->purge(qpn_.value);
+  init_.recv_cq->purge(qpn_.value);
+  QpAttributes fresh;
+  fresh.verbs.cap = init_.cap;
+  fresh.verbs.path_mig_state = IBV_MIG_MIGRATED;
+  fresh.transport.local = qpn_;
+  attributes_ = fresh;
+}
+
+// IBTA 10.3.1.7: what is posted is flushed; posts are still accepted and flushed at once.
+void QueuePair::enter_error() {
+  if (state_ == IBV_QPS_ERR) return;
+  state_ = IBV_QPS_ERR;
+  endpoint_->flush();
+  flush_receives();
+  raise_last_wqe();
+}
+
+void QueuePair::flush_receives() {
+  for (; receives_.size() > 0; receives_.pop()) {
+    ib::RecvDone done;
+    done.wr_id = receives_.front().wr_id;
+    done.status = ib::Status::flushed;
+    done.reason = because(ReasonId::flushed);
+    complete(done);
+  }
+}
+
+// IBTA 11.6.3.1: the program may take a QP off an SRQ once this has come.
+void QueuePair::raise_last_wqe() {
+  if (init_.srq == nullptr || last_wqe_raised_) return;
+  last_wqe_raised_ = true;
+  raise(IBV_EVENT_QP_LAST_WQE_REACHED);
+}
+
+// Takes over the state that the endpoint has put itself into.
+void QueuePair::settle() {
+  if (!endpoint_->in_error() || state_ == IBV_QPS_ERR) return;
+  if (type_ == IBV_QPT_UD && !receive_failed_) {  // IBTA 10.3.1.6
+    if (state_ == IBV_QPS_SQE) return;
+    state_ = IBV_QPS_SQE;
+  } else {
+    enter_error();
+  }
+  lane_.changed(*this);
+}
+
+void QueuePair::raise(ibv_event_type type) { context().events().raise(type, *this); }
+
+}  // namespace softrnic::rnic

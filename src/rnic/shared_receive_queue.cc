@@ -1,0 +1,96 @@
+#include "rnic/shared_receive_queue.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "rnic/context.h"
+#include "rnic/limits.h"
+#include "rnic/protection_domain.h"
+#include "rnic/refusal.h"
+#include "rnic/work_requests.h"
+
+namespace softrnic::rnic {
+
+SharedReceiveQueue::SharedReceiveQueue(ProtectionDomain& pd)
+    : EventTarget(Kind::shared_receive_queue), pd_(pd) {}
+
+Expected<std::unique_ptr<SharedReceiveQueue>, Failure> SharedReceiveQueue::create(ProtectionDomain& pd,
+                                                                                  ibv_srq_attr& attributes) {
+  Context& context = pd.context();
+  if (attributes.max_wr > limits::kMaxSrqWrs) {
+    return refused(EINVAL, ReasonId::bad_cap, attributes.max_wr, limits::kMaxSrqWrs);
+  }
+  if (attributes.max_sge > limits::kMaxSges) {
+    return refused(EINVAL, ReasonId::bad_cap, attributes.max_sge, limits::kMaxSges);
+  }
+  if (context.counts.srqs.users() >= limits::kMaxSrqs) {
+    return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxSrqs);
+  }
+  attributes.max_wr = std::max(attributes.max_wr, 1U);
+  attributes.max_sge = std::max(attributes.max_sge, 1U);
+  attributes.srq_limit = 0;  // ibv_create_srq(3): ignored
+  std::unique_ptr<SharedReceiveQueue> srq(new SharedReceiveQueue(pd));
+  if (!srq->queue_.allocate(attributes.max_wr, attributes.max_sge)) {
+    return refused(ENOMEM, ReasonId::out_of_memory,
+                   std::uint64_t{attributes.max_wr} * attributes.max_sge * 16);
+  }
+  pd.uses.add();
+  context.counts.srqs.add();
+  return srq;
+}
+
+Expected<void, Failure> SharedReceiveQueue::destroy() {
+  if (uses.users() != 0) return refused(EBUSY, ReasonId::object_busy, uses.users());
+  pd_.context().events().retire(*this);
+  pd_.uses.release();
+  pd_.context().counts.srqs.release();
+  return {};
+}
+
+Expected<void, Failure> SharedReceiveQueue::modify(const ibv_srq_attr& attributes, int mask) {
+  const bool resize = (mask & IBV_SRQ_MAX_WR) != 0;
+  if ((mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)) != 0) {
+    return refused(EINVAL, ReasonId::bad_srq_mask, mask);
+  }
+  if (resize && (attributes.max_wr == 0 || attributes.max_wr > limits::kMaxSrqWrs)) {
+    return refused(EINVAL, ReasonId::bad_cap, attributes.max_wr, limits::kMaxSrqWrs);
+  }
+  const std::lock_guard lock(mutex_);
+  const std::uint32_t wrs = resize ? attributes.max_wr : queue_.max_wrs();
+  const std::uint32_t limit = (mask & IBV_SRQ_LIMIT) != 0 ? attributes.srq_limit : limit_;
+  if (limit > wrs) return refused(EINVAL, ReasonId::srq_limit_bad, limit, wrs);
+  if (wrs < queue_.size()) return refused(EINVAL, ReasonId::srq_resize_too_small, wrs, queue_.size());
+  if (resize && !queue_.resize(wrs)) return refused(ENOMEM, ReasonId::out_of_memory, std::uint64_t{wrs} * 16);
+  limit_ = limit;
+  return {};
+}
+
+ibv_srq_attr SharedReceiveQueue::query() const {
+  const std::lock_guard lock(mutex_);
+  return {queue_.max_wrs(), queue_.max_sges(), limit_};
+}
+
+Expected<void, Failure> SharedReceiveQueue::post(ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
+  const std::lock_guard lock(mutex_);
+  for (; wr != nullptr; wr = wr->next) {
+    if (auto ok = check_receive(*wr, queue_.size(), queue_); !ok) {
+      *bad_wr = wr;
+      return refused(ok.error(), {.wr_id = wr->wr_id, .has_wr_id = true});
+    }
+    queue_.push(*wr);
+  }
+  return {};
+}
+
+bool SharedReceiveQueue::take(TakenReceive& out) {
+  const std::lock_guard lock(mutex_);
+  if (queue_.size() == 0) return false;
+  out.take_from(queue_);
+  if (queue_.size() < limit_) {  // IBTA 10.2.9.5: once, until it is armed again
+    limit_ = 0;
+    pd_.context().events().raise(IBV_EVENT_SRQ_LIMIT_REACHED, *this);
+  }
+  return true;
+}
+
+}  // namespace softrnic::rnic

@@ -1,0 +1,101 @@
+#include "rnic/work_requests.h"
+
+#include <array>
+#include <cerrno>
+
+#include "rnic/limits.h"
+
+namespace softrnic::rnic {
+namespace {
+
+constexpr std::uint8_t bit(ibv_qp_type type) { return static_cast<std::uint8_t>(1U << (type - IBV_QPT_RC)); }
+constexpr std::uint8_t kRc = bit(IBV_QPT_RC);
+constexpr std::uint8_t kUc = bit(IBV_QPT_UC);
+constexpr std::uint8_t kUd = bit(IBV_QPT_UD);
+
+constexpr std::uint32_t kAtomicBytes = 8;
+constexpr unsigned kKnownFlags =
+    IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE | IBV_SEND_IP_CSUM;
+
+// SEND_WITH_INV: IBTA table 38 has opcodes of it for RC only.
+constexpr std::array<SendRules, 10> kSendRules = {{
+    // types          there   inline read   atomic remote imm
+    {kRc | kUc, true, true, false, false, true, false, IBV_WC_RDMA_WRITE},    // RDMA_WRITE
+    {kRc | kUc, true, true, false, false, true, true, IBV_WC_RDMA_WRITE},     // RDMA_WRITE_WITH_IMM
+    {kRc | kUc | kUd, true, true, false, false, false, false, IBV_WC_SEND},   // SEND
+    {kRc | kUc | kUd, true, true, false, false, false, true, IBV_WC_SEND},    // SEND_WITH_IMM
+    {kRc, true, false, true, false, true, false, IBV_WC_RDMA_READ},           // RDMA_READ
+    {kRc, true, false, true, true, false, false, IBV_WC_COMP_SWAP},           // ATOMIC_CMP_AND_SWP
+    {kRc, true, false, true, true, false, false, IBV_WC_FETCH_ADD},           // ATOMIC_FETCH_AND_ADD
+    {kRc | kUc, false, false, false, false, false, false, IBV_WC_LOCAL_INV},  // LOCAL_INV
+    {kRc | kUc, false, false, false, false, false, false, IBV_WC_BIND_MW},    // BIND_MW
+    {kRc, true, true, false, false, false, false, IBV_WC_SEND},               // SEND_WITH_INV
+}};
+
+template <typename... Figures>
+Unexpected<Failure> no(int error, ReasonId id, Figures... figures) {
+  return Unexpected{refuse(error, id, figures...)};
+}
+
+std::uint64_t total_length(const ibv_send_wr& wr) {
+  std::uint64_t total = 0;
+  for (int i = 0; i < wr.num_sge; ++i) total += wr.sg_list[i].length;
+  return total;
+}
+
+Expected<void, Failure> check_payload(const ibv_send_wr& wr, const SendRules& rules,
+                                      const SendLimits& limits) {
+  const std::uint64_t length = total_length(wr);
+  if (length > limits::kMaxMessageBytes) {
+    return no(EINVAL, ReasonId::local_length, length, limits::kMaxMessageBytes);
+  }
+  if (rules.is_atomic && length != kAtomicBytes) return no(EINVAL, ReasonId::bad_atomic_length, length);
+  if ((wr.send_flags & IBV_SEND_INLINE) == 0) return {};
+  if (!rules.may_inline) return no(EINVAL, ReasonId::bad_send_flags, wr.send_flags, wr.opcode);
+  if (length > limits.max_inline) return no(EINVAL, ReasonId::inline_too_long, length, limits.max_inline);
+  return {};
+}
+
+}  // namespace
+
+const SendRules* send_rules(ibv_wr_opcode opcode) {
+  const auto index = static_cast<std::size_t>(opcode);
+  return index < kSendRules.size() ? &kSendRules[index] : nullptr;
+}
+
+ib::QpType transport_type(ibv_qp_type type) {
+  constexpr ib::QpType types[] = {ib::QpType::rc, ib::QpType::uc, ib::QpType::ud};
+  return types[type - IBV_QPT_RC];
+}
+
+ibv_wc_opcode completion_opcode(ib::SendOp op) { return kSendRules[static_cast<std::size_t>(op)].completion; }
+
+Expected<void, Failure> check_send_request(const ibv_send_wr& wr, const SendLimits& limits) {
+  const SendRules* const rules = send_rules(wr.opcode);
+  if (rules == nullptr || (rules->types & bit(limits.type)) == 0) {
+    return no(EINVAL, ReasonId::bad_send_opcode, wr.opcode, limits.type);
+  }
+  if (!rules->supported) return no(EOPNOTSUPP, ReasonId::not_supported);
+  if ((wr.send_flags & ~kKnownFlags) != 0 || (wr.send_flags & IBV_SEND_IP_CSUM) != 0) {
+    return no(EINVAL, ReasonId::bad_send_flags, wr.send_flags, wr.opcode);
+  }
+  // Inline payload is gathered at once, from as many pieces as the program likes to name.
+  const std::uint32_t max_sges = (wr.send_flags & IBV_SEND_INLINE) != 0 ? limits::kMaxSges : limits.max_sges;
+  if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > max_sges) {
+    return no(EINVAL, ReasonId::too_many_sge, wr.num_sge, max_sges);
+  }
+  if (rules->uses_reads && limits.max_reads == 0) return no(EINVAL, ReasonId::read_needs_resources);
+  if (limits.type == IBV_QPT_UD && wr.wr.ud.ah == nullptr) return no(EINVAL, ReasonId::ud_without_ah);
+  return check_payload(wr, *rules, limits);
+}
+
+Expected<void, Failure> check_receive(const ibv_recv_wr& wr, std::uint32_t occupied,
+                                      const ReceiveQueue& queue) {
+  if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > queue.max_sges()) {
+    return no(EINVAL, ReasonId::too_many_sge, wr.num_sge, queue.max_sges());
+  }
+  if (occupied >= queue.max_wrs()) return no(ENOMEM, ReasonId::recv_queue_full, occupied);
+  return {};
+}
+
+}  // namespace softrnic::rnic
