@@ -1,0 +1,190 @@
+#include "tests/sim/config.h"
+
+#include <algorithm>
+
+#include "tests/sim/rng.h"
+#include "tests/sim/trace.h"
+
+namespace softrnic::sim {
+
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+/// 0 half of the time, else between `low` and `high` with small values likelier.
+double rate(Rng& rng, double low, double high) {
+  if (rng.chance(0.5)) return 0;
+  const double x = rng.unit();
+  return low + (high - low) * x * x;
+}
+
+Faults draw_faults(Rng& rng) {
+  Faults f;
+  f.delay = Duration(rng.range(200, 50'000));
+  if (rng.chance(0.3)) return f;  // a network without faults: the strictest promises hold
+  f.loss = rate(rng, 0.001, 0.15);
+  f.duplicate = rate(rng, 0.001, 0.2);
+  f.reorder = rate(rng, 0.001, 0.2);
+  f.corrupt = rate(rng, 0.001, 0.05);
+  if (rng.chance(0.5)) f.jitter = Duration(rng.range(1, 200'000));
+  if (f.reorder > 0) f.reorder_by = Duration(rng.range(1000, rng.chance(0.2) ? 20'000'000 : 300'000));
+  if (rng.chance(0.1)) {
+    f.blackout_every = milliseconds(rng.range(5, 100));
+    f.blackout_length = microseconds(rng.range(100, 20'000));
+  }
+  if (rng.chance(0.15)) {
+    f.pause_every = milliseconds(rng.range(2, 50));
+    f.pause_length = microseconds(rng.range(100, 10'000));
+  }
+  return f;
+}
+
+void draw_operations(PairConfig& p, Rng& rng) {
+  for (auto& w : p.op_weights) w = 0;
+  const auto weigh = [&](ib::SendOp op) {
+    if (rng.chance(0.7)) p.op_weights[static_cast<int>(op)] = static_cast<std::uint32_t>(rng.range(1, 10));
+  };
+  weigh(ib::SendOp::send);
+  weigh(ib::SendOp::send_with_imm);
+  if (p.type != ib::QpType::ud) {
+    weigh(ib::SendOp::write);
+    weigh(ib::SendOp::write_with_imm);
+  }
+  if (p.type == ib::QpType::rc) {
+    weigh(ib::SendOp::read);
+    weigh(ib::SendOp::compare_swap);
+    weigh(ib::SendOp::fetch_add);
+    if (rng.chance(0.3)) weigh(ib::SendOp::send_with_invalidate);
+  }
+  const std::uint32_t* end = std::end(p.op_weights);
+  if (std::all_of(std::cbegin(p.op_weights), end, [](std::uint32_t w) { return w == 0; }))
+    p.op_weights[static_cast<int>(ib::SendOp::send)] = 1;
+}
+
+void draw_sizes(PairConfig& p, Rng& rng, const Faults& f) {
+  static constexpr std::uint32_t kMtus[] = {256, 512, 1024, 2048, 4096};
+  static constexpr std::uint32_t kLargest[] = {64, 4096, 20'000, 100'000, 400'000};
+  p.mtu = rng.pick(kMtus);
+  p.largest = rng.pick(kLargest);
+  p.byte_budget = rng.chance(0.02) ? 8'000'000 : 400'000;
+  if (rng.chance(0.005)) p.largest = 4'000'000;
+  if (f.loses() || f.reorder > 0) {  // go-back repeats much: keep runs short
+    p.byte_budget = std::min<std::uint64_t>(p.byte_budget, 400ULL * p.mtu);
+    p.largest = std::min(p.largest, 100 * p.mtu);
+  }
+  if (p.type == ib::QpType::ud) p.largest = std::min(p.largest, p.mtu);
+  p.send_sges = static_cast<std::uint16_t>(rng.range(1, rng.chance(0.2) ? 30 : 4));
+  p.inline_bytes = static_cast<std::uint32_t>(rng.chance(0.3) ? 0 : rng.range(1, 400));
+}
+
+void draw_queues(PairConfig& p, Rng& rng) {
+  p.send_depth = static_cast<std::uint32_t>(rng.chance(0.15) ? 1 : rng.range(2, rng.chance(0.2) ? 200 : 32));
+  p.receive_depth = static_cast<std::uint32_t>(rng.chance(0.15) ? 1 : rng.range(2, 64));
+  p.shared_receives = rng.chance(0.25);
+  p.reads = static_cast<std::uint8_t>(rng.chance(0.3) ? 1 : rng.range(1, 16));
+  if (rng.chance(0.4)) p.repost_delay = Duration(rng.range(1, rng.chance(0.2) ? 20'000'000 : 200'000));
+  p.work[0] = static_cast<std::uint32_t>(rng.range(1, 120));
+  p.work[1] = rng.chance(0.4) ? 0 : static_cast<std::uint32_t>(rng.range(1, 120));
+  p.unsignaled = rng.chance(0.5) ? 0 : rng.unit();
+  p.fenced = rng.chance(0.5) ? 0 : rng.unit() * 0.5;
+  p.inlined = rng.chance(0.4) ? 0 : rng.unit();
+  p.gap = Duration(rng.range(1, rng.chance(0.2) ? 2'000'000 : 30'000));
+  p.burst = static_cast<std::uint32_t>(rng.range(1, 32));
+}
+
+void draw_timers(PairConfig& p, Rng& rng, const Faults& f) {
+  static constexpr std::uint32_t kNearWrap[] = {0xffffff, 0xfffffe, 0xfffff0, 0xffff00,
+                                                0x7fffff, 0x800000, 0,        1};
+  for (auto& psn : p.psn)
+    psn = rng.chance(0.5) ? rng.pick(kNearWrap) : static_cast<std::uint32_t>(rng.below(1U << 24));
+  p.timeout = static_cast<std::uint8_t>(rng.range(6, 16));  // 0.26 ms … 268 ms
+  if (!f.loses() && rng.chance(0.2)) p.timeout = 0;
+  if (p.timeout != 0 && rng.chance(0.1)) p.late_start = Duration(rng.range(1, 500'000));
+  p.retry_count = static_cast<std::uint8_t>(rng.chance(0.7) ? 7 : rng.below(8));
+  p.rnr_retry = static_cast<std::uint8_t>(rng.chance(0.7) ? 7 : rng.below(8));
+  p.min_rnr_timer = static_cast<std::uint8_t>(rng.chance(0.8) ? rng.range(1, 20) : rng.below(32));
+}
+
+void draw_trouble(PairConfig& p, Rng& rng) {
+  if (p.type != ib::QpType::ud && rng.chance(0.2)) {
+    p.misdeed = static_cast<Misdeed>(rng.range(1, static_cast<std::uint64_t>(Misdeed::count_) - 1));
+    p.misdeed_at = static_cast<std::uint32_t>(rng.below(p.work[0]));
+  } else if (p.type == ib::QpType::ud && rng.chance(0.1)) {
+    p.misdeed = Misdeed::bad_lkey;
+    p.misdeed_at = static_cast<std::uint32_t>(rng.below(p.work[0]));
+  }
+  if (rng.chance(0.2)) {
+    p.incident = static_cast<Incident>(rng.range(1, static_cast<std::uint64_t>(Incident::count_) - 1));
+    p.incident_at = Duration(rng.range(1, rng.chance(0.5) ? 200'000 : 5'000'000));
+    p.incident_side = static_cast<int>(rng.below(2));
+  }
+}
+
+}  // namespace
+
+Config Config::from_seed(std::uint64_t seed) {
+  Rng rng(seed);
+  Config c;
+  c.seed = seed;
+  c.adapters = static_cast<std::uint32_t>(rng.chance(0.7) ? 2 : rng.range(2, 4));
+  c.ipv6 = rng.chance(0.3);
+  c.window_bytes = static_cast<std::uint32_t>(rng.chance(0.3) ? rng.range(4096, 32'768) : 128 * 1024);
+  c.quantum = static_cast<std::uint32_t>(rng.range(1, 64));
+  c.faults = draw_faults(rng);
+  const std::uint64_t pairs = rng.chance(0.6) ? 1 : rng.range(2, 4);
+  for (std::uint64_t i = 0; i < pairs; ++i) {
+    PairConfig p;
+    const std::uint64_t kind = rng.below(10);
+    p.type = kind < 6 ? ib::QpType::rc : kind < 8 ? ib::QpType::uc : ib::QpType::ud;
+    draw_operations(p, rng);
+    draw_sizes(p, rng, c.faults);
+    draw_queues(p, rng);
+    draw_timers(p, rng, c.faults);
+    draw_trouble(p, rng);
+    c.pairs.push_back(p);
+  }
+  return c;
+}
+
+const char* name(Misdeed misdeed) {
+  static const char* const names[] = {
+      "none",          "bad_rkey",         "other_pd",          "out_of_range",
+      "region_access", "qp_access",        "misaligned_atomic", "bad_lkey",
+      "short_receive", "bad_receive_lkey", "deregister_target", "deregister_source",
+      "bad_invalidate"};
+  return names[static_cast<std::size_t>(misdeed)];
+}
+
+const char* name(Incident incident) {
+  static const char* const names[] = {"none", "kill", "flush", "reset", "drain", "reconnect"};
+  return names[static_cast<std::size_t>(incident)];
+}
+
+std::string Config::describe() const {
+  using LL = long long;
+  std::string s =
+      format("seed %llu: %u adapters, %s, window %u, quantum %u\n", static_cast<unsigned long long>(seed),
+             adapters, ipv6 ? "IPv6" : "IPv4", window_bytes, quantum);
+  s += format("  faults: loss %.4f dup %.4f reorder %.4f (+%lld ns) corrupt %.4f delay %lld+%lld ns",
+              faults.loss, faults.duplicate, faults.reorder, LL{faults.reorder_by.count()}, faults.corrupt,
+              LL{faults.delay.count()}, LL{faults.jitter.count()});
+  s += format(" blackout %lld/%lld pause %lld/%lld us\n", LL{faults.blackout_length.count() / 1000},
+              LL{faults.blackout_every.count() / 1000}, LL{faults.pause_length.count() / 1000},
+              LL{faults.pause_every.count() / 1000});
+  for (const PairConfig& p : pairs) {
+    s += format(
+        "  %s mtu %u psn %06x/%06x timeout %u retry %u rnr %u timer %u reads %u sq %u sge %u inline %u",
+        name(p.type), p.mtu, p.psn[0], p.psn[1], p.timeout, p.retry_count, p.rnr_retry, p.min_rnr_timer,
+        p.reads, p.send_depth, p.send_sges, p.inline_bytes);
+    s += format(" rq %u%s repost %lld us work %u/%u largest %u budget %llu", p.receive_depth,
+                p.shared_receives ? " shared" : "", LL{p.repost_delay.count() / 1000}, p.work[0], p.work[1],
+                p.largest, static_cast<unsigned long long>(p.byte_budget));
+    if (p.late_start.count() != 0) s += format(" late start %lld us", LL{p.late_start.count() / 1000});
+    s += format(" misdeed %s@%u incident %s side %d at %lld us\n", name(p.misdeed), p.misdeed_at,
+                name(p.incident), p.incident_side, LL{p.incident_at.count() / 1000});
+  }
+  return s;
+}
+
+}  // namespace softrnic::sim

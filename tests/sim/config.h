@@ -1,0 +1,99 @@
+// What one seed stands for: the machines, the queue pairs, the work and the faults of one run. Swarm testing:
+// every seed switches some faults off and turns others up, so that rare combinations get runs of their own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "transport/ib/types.h"
+
+namespace softrnic::sim {
+
+/// Chances are per packet.
+struct Faults {
+  double loss = 0;
+  double duplicate = 0;
+  double reorder = 0;
+  double corrupt = 0;
+  Duration delay{1000};        ///< one way
+  Duration jitter{0};          ///< added, uniformly; order on a path is kept
+  Duration reorder_by{0};      ///< added to a packet that others may overtake
+  Duration blackout_every{0};  ///< 0: none
+  Duration blackout_length{0};
+  Duration pause_every{0};  ///< a receiving adapter stands still; 0: never
+  Duration pause_length{0};
+  bool loses() const { return loss > 0 || corrupt > 0 || blackout_every.count() > 0; }
+};
+
+/// One thing done wrong on purpose, to a pair of RC or UC queue pairs.
+enum class Misdeed : std::uint8_t {
+  none,
+  bad_rkey,
+  other_pd,
+  out_of_range,
+  region_access,
+  qp_access,
+  misaligned_atomic,
+  bad_lkey,
+  short_receive,
+  bad_receive_lkey,
+  deregister_target,
+  deregister_source,
+  bad_invalidate,
+  count_,
+};
+
+/// Something that befalls one side of a pair at a time of its own.
+enum class Incident : std::uint8_t { none, kill, flush, reset, drain, reconnect, count_ };
+
+struct PairConfig {
+  ib::QpType type{};
+  std::uint32_t mtu = 1024;
+  std::uint32_t psn[2] = {0, 0};
+  std::uint8_t timeout = 8;
+  std::uint8_t retry_count = 7;
+  std::uint8_t rnr_retry = 7;
+  std::uint8_t min_rnr_timer = 1;
+  std::uint8_t reads = 4;  ///< max_rd_atomic and max_dest_rd_atomic
+  std::uint32_t send_depth = 16;
+  std::uint16_t send_sges = 4;
+  std::uint32_t inline_bytes = 64;
+  std::uint32_t receive_depth = 16;
+  bool shared_receives = false;         ///< both pairs of an adapter that say so share one queue
+  Duration late_start{0};               ///< side 1 becomes ready to receive only then
+  Duration repost_delay{0};             ///< a consumed receive comes back after up to this
+  std::uint32_t work[2] = {50, 50};     ///< work requests each side posts
+  std::uint64_t byte_budget = 500'000;  ///< of each side; afterwards messages are tiny
+  std::uint32_t largest = 10'000;       ///< bytes of a message
+  std::uint32_t op_weights[10] = {};    ///< by ib::SendOp
+  double unsignaled = 0;
+  double fenced = 0;
+  double inlined = 0;
+  Duration gap{1000};  ///< between bursts of posts, up to
+  std::uint32_t burst = 8;
+  Misdeed misdeed = Misdeed::none;
+  std::uint32_t misdeed_at = 0;  ///< index of the work request of side 0
+  Incident incident = Incident::none;
+  Duration incident_at{0};
+  int incident_side = 0;
+};
+
+struct Config {
+  std::uint64_t seed = 0;
+  std::uint32_t adapters = 2;
+  bool ipv6 = false;
+  std::uint32_t window_bytes = 128 * 1024;
+  std::uint32_t quantum = 16;  ///< packets a queue pair sends before others may
+  Faults faults;
+  std::vector<PairConfig> pairs;
+
+  static Config from_seed(std::uint64_t seed);
+  std::string describe() const;
+};
+
+const char* name(Misdeed misdeed);
+const char* name(Incident incident);
+
+}  // namespace softrnic::sim

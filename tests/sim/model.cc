@@ -1,0 +1,173 @@
+#include "tests/sim/model.h"
+
+#include <algorithm>
+
+#include "tests/sim/scatter.h"
+
+namespace softrnic::sim {
+
+using ib::Status;
+
+void Model::complain(const WorkRequest& wr, const std::string& what) {
+  ground_.fail(format("node %u (%s) wr %llu %s of %u bytes: ", node_.index, name(node_.pair->type),
+                      static_cast<unsigned long long>(wr.id), name(wr.op), wr.length) +
+               what);
+}
+
+void Model::post(WorkRequest&& wr) {
+  wr.posted = ground_.now;
+  prepare(wr);
+  ground_.log(What::posted, node_.index, wr.id, static_cast<std::uint64_t>(wr.op), wr.length);
+  log_.push_back(std::move(wr));
+}
+
+void Model::send_done(const ib::SendDone& done) {
+  std::size_t i = next_;
+  while (i < log_.size() && log_[i].id != done.wr_id) ++i;
+  if (i == log_.size())
+    return ground_.fail(format("node %u completes send %llu, which is not outstanding", node_.index,
+                               static_cast<unsigned long long>(done.wr_id)));
+  for (; next_ < i; ++next_) {
+    if (failed_) return complain(log_[next_], "was not reported although the QP is in error");
+    if (log_[next_].signaled) return complain(log_[next_], "a later work request completed first");
+    succeeded(next_);
+  }
+  WorkRequest& wr = log_[next_];
+  if (done.op != wr.op) complain(wr, format("completes as %s", name(done.op)));
+  if (done.status == Status::success) {
+    if (failed_) complain(wr, "succeeds after an earlier one failed");
+    if (done.signaled != wr.signaled) complain(wr, "signaled is not what was asked for");
+    if ((wr.op == ib::SendOp::read || is_atomic(wr.op)) && done.length != wr.length)
+      complain(wr, format("completes with %u bytes", done.length));
+    if ((wr.legal & bit(Status::success)) == 0) complain(wr, "succeeds although it must fail");
+    succeeded(next_);
+  } else {
+    failed(wr, done.status);
+  }
+  ++next_;
+}
+
+void Model::failed(WorkRequest& wr, Status status) {
+  if (status == Status::flushed) {
+    unexplained_flush_ |= !failed_ && !node_.broken;
+  } else {
+    if (failed_) complain(wr, format("fails with %s although an earlier one failed already", name(status)));
+    if (!legal_failure(wr, status)) complain(wr, format("fails with %s without cause", name(status)));
+  }
+  failed_ = true;
+  check_gaps(wr);
+}
+
+void Model::check_flushes(bool broken) {
+  if (unexplained_flush_ && !broken)
+    ground_.fail(format("node %u flushes work requests but is not in error", node_.index));
+  unexplained_flush_ = false;
+}
+
+bool Model::legal_failure(const WorkRequest& wr, Status status) const {
+  if ((wr.legal & bit(status)) != 0) return true;
+  const PairConfig& pair = *node_.pair;
+  const Node* peer = node_.peer;
+  if (peer == nullptr) return false;
+  switch (status) {
+    case Status::retry_exceeded: {
+      const bool silent = peer->gone() || peer->broken || node_.may_lose() || node_.slow;
+      const Duration wait = ib::ack_timeout(pair.timeout) * (pair.retry_count + 1);
+      return silent && pair.timeout != 0 && ground_.now - wr.posted >= wait;
+    }
+    case Status::rnr_exceeded:
+      return pair.rnr_retry < 7 && peer->ever_empty;
+    case Status::remote_access: {
+      Region* region = peer->memory.find(wr.rkey);
+      return wr.op != ib::SendOp::send && region != nullptr && !region->usable;
+    }
+    case Status::local_protection: {
+      Region* region = node_.memory.find(wr.local);
+      return region != nullptr && !region->usable;
+    }
+    case Status::remote_invalid_request:
+      return peer->took_short && takes_receive(wr.op);
+    case Status::remote_operation:
+      return peer->took_bad && takes_receive(wr.op);
+    default:
+      return false;
+  }
+}
+
+void Model::at_rest() {
+  for (; next_ < log_.size() && !ground_.failed(); ++next_) {
+    WorkRequest& wr = log_[next_];
+    if (failed_) complain(wr, "was not flushed");
+    if (wr.signaled) complain(wr, "never completes");
+    if ((wr.legal & bit(Status::success)) == 0) complain(wr, "succeeds silently although it must fail");
+    succeeded(next_);
+  }
+}
+
+void Model::abandon() {
+  for (; next_ < log_.size(); ++next_) check_gaps(log_[next_]);
+  failed_ = true;
+}
+
+void Model::check_local(const WorkRequest& wr, const std::vector<std::byte>& expected) {
+  Region* region = wr.local.value == 0 ? nullptr : node_.memory.find(wr.local);
+  if (region == nullptr) return;
+  const Bytes bytes = region->bytes();
+  if (!std::equal(bytes.begin(), bytes.end(), expected.begin(), expected.end())) {
+    const auto at = std::mismatch(bytes.begin(), bytes.end(), expected.begin()).first - bytes.begin();
+    complain(wr, format("local buffer differs from what it must hold at byte %td of %zu", at, bytes.size()));
+  }
+  if (!region->guards_intact()) complain(wr, "bytes beside the local buffer were written");
+  node_.memory.remove(wr.local);
+}
+
+void Model::check_gaps(const WorkRequest& wr) {
+  Region* region = wr.local.value == 0 ? nullptr : node_.memory.find(wr.local);
+  if (region == nullptr) return;
+  std::vector<std::byte> expected = wr.image;
+  if (region->use == Use::sink) {
+    const Bytes now = region->bytes();
+    scatter(gather(wr.sges, region->base, now), 0, wr.sges, region->base, expected);
+  }
+  check_local(wr, expected);
+}
+
+std::string Model::mismatch(const WorkRequest& wr, const ib::RecvDone& done) {
+  if (done.is_write != is_write(wr.op)) return "is_write";
+  if (done.has_immediate != has_immediate(wr.op)) return "has_immediate";
+  if (done.has_immediate && done.immediate != wr.immediate) return "immediate";
+  if (done.has_invalidate != (wr.op == ib::SendOp::send_with_invalidate)) return "has_invalidate";
+  if (done.has_invalidate && done.immediate != wr.immediate) return "invalidated key";
+  if (done.solicited != wr.solicited) return "solicited";
+  return "";
+}
+
+bool Model::holds(Node& receiver, const PostedReceive& receive, Bytes payload, std::size_t skip, bool exact) {
+  Region& region = *receiver.memory.find(receive.region);
+  std::vector<std::byte> expected = receive.image;
+  if (!exact)  // what lies in the SGEs behind the message may have been written by a message that was given
+               // up
+    scatter(gather(receive.sges, region.base, region.bytes()), 0, receive.sges, region.base, expected);
+  else if (skip != 0)
+    scatter(gather(receive.sges, region.base, region.bytes()), 0, receive.sges, region.base, expected);
+  scatter(payload, skip, receive.sges, region.base, expected);
+  const Bytes now = region.bytes();
+  return region.guards_intact() && std::equal(now.begin(), now.end(), expected.begin(), expected.end());
+}
+
+void Model::receive_failed(Node& receiver, const ib::RecvDone& done, PostedReceive& receive) {
+  bool legal = done.status == Status::flushed;
+  legal |= done.status == Status::local_length && receive.is_short;
+  legal |= (done.status == Status::local_protection || done.status == Status::local_qp_operation) &&
+           receive.is_bad;
+  legal |= done.status == Status::remote_access || done.status == Status::remote_invalid_request;
+  if (!legal)
+    ground_.fail(format("node %u: receive %llu fails with %s without cause", receiver.index,
+                        static_cast<unsigned long long>(receive.id), name(done.status)));
+  if (!holds(receiver, receive, {}, 0, false))
+    ground_.fail(format("node %u: bytes beside receive %llu were written", receiver.index,
+                        static_cast<unsigned long long>(receive.id)));
+  if (done.status == Status::flushed && !receiver.broken) receiver.sends->note_flush();
+}
+
+}  // namespace softrnic::sim

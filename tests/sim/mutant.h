@@ -1,0 +1,83 @@
+// Bugs planted on purpose, outside the product: a Host, an endpoint and a wire that each do one thing wrong.
+// The tests of the simulator assert that every one of them is found.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "tests/sim/network.h"
+#include "tests/sim/node.h"
+
+namespace softrnic::sim {
+
+enum class Mutation : std::uint8_t {
+  none,
+  // what the endpoint tells the host
+  write_outside,      ///< writes a byte beyond a remote write
+  lose_receive,       ///< a receive completion never arrives
+  repeat_completion,  ///< a send completes twice
+  wrong_length,       ///< byte_len is one too high
+  wrong_immediate,
+  forget_solicited,
+  forget_flush,  ///< one work request is not flushed
+  silent_error,  ///< the error state without event
+  forget_drained,
+  wrong_last_byte,  ///< a receive completes before its last byte is there
+  wrong_source,     ///< UD: another QP is named as the sender
+  // what the endpoint does
+  complete_early,  ///< a send completes when it is posted
+  complete_after_reset,
+  execute_write_twice,   ///< a duplicate WRITE is executed again
+  execute_atomic_twice,  ///< a duplicate atomic is executed again
+  forget_atomic_result,  ///< a duplicate atomic gets another answer than the first time
+  swallow_acks,
+  lose_timer,
+  leak_window,
+  ignore_fence,
+  deliver_twice,      ///< UC and UD: each packet is handled twice
+  join_torn_message,  ///< UC: a middle packet is missing and nobody notices
+  // what is on the wire
+  wrong_byte,
+  count_,
+};
+
+const char* name(Mutation mutation);
+
+class MutantHost final : public ib::Host {
+ public:
+  MutantHost(Node& node, Mutation mutation) : node_(node), mutation_(mutation) {}
+
+  Expected<std::byte*, Reason> local_memory(MemoryKey lkey, std::uint64_t address, std::uint64_t length,
+                                            std::uint32_t access) override {
+    return node_.local_memory(lkey, address, length, access);
+  }
+  Expected<std::byte*, Reason> remote_memory(MemoryKey rkey, std::uint64_t address, std::uint64_t length,
+                                             std::uint32_t access) override;
+  Expected<void, Reason> invalidate(MemoryKey rkey) override { return node_.invalidate(rkey); }
+  const ib::RecvWqe* take_receive() override { return node_.take_receive(); }
+  void complete(const ib::SendDone& done) override;
+  void complete(const ib::RecvDone& done) override;
+  void event(ib::QpEvent event) override;
+  void explain(const Reason& reason, const std::uint64_t* wr_id) override { node_.explain(reason, wr_id); }
+  void count(ib::Counter counter, std::uint64_t by) override { node_.count(counter, by); }
+
+  /// This work request was reported already.
+  void swallow(std::uint64_t id) { swallowed_.insert(id); }
+  Node& node() { return node_; }
+
+ private:
+  Node& node_;
+  Mutation mutation_;
+  std::unordered_set<std::uint64_t> swallowed_;
+  std::uint32_t sends_ = 0;
+  std::uint32_t receives_ = 0;
+  bool done_once_ = false;
+};
+
+std::unique_ptr<ib::Endpoint> make_mutant(std::unique_ptr<ib::Endpoint> endpoint, Mutation mutation,
+                                          MutantHost& host);
+
+void mutate_bytes(Mutation mutation, Network& network, std::uint32_t flight);
+
+}  // namespace softrnic::sim

@@ -1,0 +1,76 @@
+// The wire between the adapters: every packet is encoded to bytes with its ICRC, suffers what the faults have
+// in store for it, and is checked and parsed again at the other end.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tests/sim/config.h"
+#include "tests/sim/rng.h"
+#include "transport/ib/types.h"
+#include "wire/icrc.h"
+
+namespace softrnic::sim {
+
+/// A packet under way.
+struct Flight {
+  wire::Flow flow;
+  std::vector<std::byte> bytes;  ///< BTH to ICRC
+  bool used = false;
+};
+
+/// What becomes of a packet that is sent.
+struct Fate {
+  bool lost = false;
+  bool corrupted = false;
+  bool overtaken = false;
+  int copies = 1;
+  TimePoint at[2];
+};
+
+class Network {
+ public:
+  Network(const Faults& faults, std::uint32_t adapters, std::uint64_t seed);
+
+  /// Encodes `packet` into a free place and returns its number; an empty `error` means it is well-formed.
+  std::uint32_t encode(const ib::TxPacket& packet, std::string& error);
+  Fate draw_fate(std::uint32_t from, std::uint32_t to, TimePoint now);
+  void corrupt(std::uint32_t flight);
+  std::uint32_t copy(std::uint32_t flight);
+  /// Changes the last payload byte and makes the ICRC fit: a fault of the transport, not of the wire.
+  void falsify(std::uint32_t flight);
+
+  /// Verifies the ICRC and parses; false: dropped.
+  bool decode(std::uint32_t flight, ib::RxPacket& packet, std::string& error) const;
+  void release(std::uint32_t flight);
+
+  /// When an adapter that stands still at `now` goes on; `now` when it does not.
+  TimePoint awake(std::uint32_t adapter, TimePoint now) const;
+
+  const Flight& flight(std::uint32_t index) const { return flights_[index]; }
+  std::uint64_t duplicates() const { return duplicates_; }
+  std::uint64_t lost() const { return lost_; }
+  std::uint64_t packets() const { return packets_; }
+  std::size_t under_way() const { return under_way_; }
+  /// From here on nothing is lost, copied or late.
+  void heal() { healed_ = true; }
+
+ private:
+  bool dark(TimePoint now) const;
+  std::uint32_t take_place();
+
+  Faults faults_;
+  Rng rng_;
+  std::uint32_t adapters_;
+  std::vector<TimePoint> last_arrival_;  ///< by path
+  std::vector<Flight> flights_;
+  std::vector<std::uint32_t> free_;
+  std::uint64_t duplicates_ = 0;
+  std::uint64_t lost_ = 0;
+  std::uint64_t packets_ = 0;
+  std::size_t under_way_ = 0;
+  bool healed_ = false;
+};
+
+}  // namespace softrnic::sim

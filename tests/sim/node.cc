@@ -1,0 +1,150 @@
+#include "tests/sim/node.h"
+
+#include <algorithm>
+
+#include "tests/sim/model.h"
+#include "tests/sim/scatter.h"
+
+namespace softrnic::sim {
+
+void ReceiveQueue::post(Rng& rng) {
+  auto receive = std::make_unique<PostedReceive>();
+  std::uint32_t bytes = size;
+  if (posted == misdeed_at) {
+    receive->is_short = misdeed == Misdeed::short_receive;
+    receive->is_bad = misdeed == Misdeed::bad_receive_lkey;
+    if (receive->is_short) bytes = static_cast<std::uint32_t>(rng.below(64));
+  }
+  receive->id = 1'000'000 + posted++;
+  Region& region = add_scattered(*memory, bytes, sges, ib::kLocalWrite, Use::receive, rng, receive->sges);
+  region.owner = Region::kNobody;
+  receive->region = region.key;
+  receive->image.assign(region.bytes().begin(), region.bytes().end());
+  if (receive->is_bad)
+    for (auto& sge : receive->sges) sge.lkey = kBadKey;
+  receive->wqe = ib::RecvWqe{receive->id, receive->sges, bytes};
+  waiting.push_back(std::move(receive));
+}
+
+Expected<std::byte*, Reason> Node::local_memory(MemoryKey lkey, std::uint64_t at, std::uint64_t length,
+                                                std::uint32_t access) {
+  const auto refused = Unexpected{because(ReasonId::local_sge, lkey.value, length, at, access)};
+  Region* region = memory.find(lkey);
+  if (lkey == kBadKey) return refused;
+  if (region == nullptr || !region->contains(at, length) || region->owner != index) {
+    ground_.fail(format(
+        "node %u asks for local memory that no outstanding work request covers: lkey %x, %llu bytes "
+        "at %llx (%s)",
+        index, lkey.value, static_cast<unsigned long long>(length), static_cast<unsigned long long>(at),
+        region == nullptr        ? "unknown key"
+        : region->owner != index ? "not its own"
+                                 : "out of range"));
+    return refused;
+  }
+  const bool for_writing = (access & ib::kLocalWrite) != 0;
+  if (for_writing != (region->use == Use::sink || region->use == Use::receive))
+    ground_.fail(format("node %u asks to %s a buffer that is there for the opposite", index,
+                        for_writing ? "write" : "read"));
+  if (!region->usable) return refused;
+  return region->bytes().data() + (at - region->base);
+}
+
+Expected<std::byte*, Reason> Node::remote_memory(MemoryKey rkey, std::uint64_t at, std::uint64_t length,
+                                                 std::uint32_t access) {
+  Region* region = memory.find(rkey);
+  if (region == nullptr || !region->usable || region->use != Use::target)
+    return Unexpected{because(ReasonId::nak_rkey_unknown, rkey.value)};
+  if (region->pd != 1) return Unexpected{because(ReasonId::nak_rkey_other_pd, rkey.value)};
+  if (!region->contains(at, length))
+    return Unexpected{because(ReasonId::nak_rkey_range, at, length, 0, rkey.value)};
+  if ((region->access & access) != access)
+    return Unexpected{because(ReasonId::nak_rkey_access, rkey.value, region->access, access)};
+  return region->bytes().data() + (at - region->base);
+}
+
+Expected<void, Reason> Node::invalidate(MemoryKey rkey) {
+  Region* region = memory.find(rkey);
+  if (region == nullptr || !region->usable) {
+    if (!bad_invalidate_expected) ground_.fail(format("node %u invalidates key %x twice", index, rkey.value));
+    return Unexpected{because(ReasonId::nak_invalidate, rkey.value)};
+  }
+  region->usable = false;
+  return {};
+}
+
+const ib::RecvWqe* Node::take_receive() {
+  if (receives->waiting.empty()) {
+    ++empty_takes;
+    ever_empty = true;
+    ground_.log(What::took_none, index, empty_takes);
+    return nullptr;
+  }
+  empty_takes = 0;
+  taken.push_back(std::move(receives->waiting.front()));
+  receives->waiting.pop_front();
+  PostedReceive& receive = *taken.back();
+  took_short |= receive.is_short;
+  took_bad |= receive.is_bad;
+  memory.find(receive.region)->owner = index;
+  ground_.log(What::take, index, receive.id);
+  return &receive.wqe;
+}
+
+void Node::complete(const ib::SendDone& done) {
+  ground_.log(What::send_done, index, done.wr_id, static_cast<std::uint64_t>(done.status), done.length);
+  if (gone())
+    return ground_.fail(format("node %u completes wr %llu after it was reset", index,
+                               static_cast<unsigned long long>(done.wr_id)));
+  if (done.status != ib::Status::success && done.status != ib::Status::flushed) error_reported = true;
+  sends->send_done(done);
+}
+
+void Node::complete(const ib::RecvDone& done) {
+  ground_.log(What::recv_done, index, done.wr_id, static_cast<std::uint64_t>(done.status), done.length);
+  if (gone() || taken.empty() || taken.front()->id != done.wr_id)
+    return ground_.fail(format("node %u completes receive %llu, which is not the oldest one it took", index,
+                               static_cast<unsigned long long>(done.wr_id)));
+  if (done.status != ib::Status::success && done.status != ib::Status::flushed) error_reported = true;
+  const auto receive = std::move(taken.front());
+  taken.pop_front();
+  receptions->receive_done(*this, done, *receive);
+  memory.remove(receive->region);
+  ++consumed;
+}
+
+void Node::event(ib::QpEvent event) {
+  ground_.log(What::event, index, static_cast<std::uint64_t>(event));
+  switch (event) {
+    case ib::QpEvent::fatal:
+    case ib::QpEvent::request_error:
+    case ib::QpEvent::access_error:
+      error_reported = true;
+      break;
+    case ib::QpEvent::send_queue_drained:
+      if (!drain_pending)
+        ground_.fail(format("node %u reports a drained send queue nobody asked for", index));
+      drain_pending = false;
+      drained_seen = true;
+      break;
+    default:
+      break;
+  }
+}
+
+void Node::explain(const Reason& reason, const std::uint64_t* wr_id) {
+  ground_.trace.add(Record{ground_.now, What::explained, index, wr_id == nullptr ? 0 : *wr_id, 0, 0, reason});
+  if (reason.id == ReasonId::none) ground_.fail(format("node %u explains with no reason", index));
+}
+
+void Node::count(ib::Counter counter, std::uint64_t by) { counters[static_cast<std::size_t>(counter)] += by; }
+
+void Node::check_state() {
+  if (endpoint == nullptr || gone()) return;
+  if (endpoint->in_error() && !error_reported)
+    ground_.fail(
+        format("node %u went into the error state without a completion or event that says so", index));
+  broken = flush_commanded || endpoint->in_error();
+  sends->check_flushes(broken);
+}
+
+}  // namespace softrnic::sim

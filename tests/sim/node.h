@@ -1,0 +1,122 @@
+// One simulated queue pair with the part of an adapter that belongs to it: the ib::Host of its endpoint.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "tests/sim/config.h"
+#include "tests/sim/ground.h"
+#include "tests/sim/memory.h"
+#include "tests/sim/work_request.h"
+#include "transport/ib/endpoint.h"
+
+namespace softrnic::sim {
+
+class Model;
+
+struct PostedReceive {
+  std::uint64_t id = 0;
+  std::vector<ib::Sge> sges;
+  MemoryKey region;
+  std::vector<std::byte> image;  ///< the region's bytes when it was posted
+  ib::RecvWqe wqe;
+  bool is_short = false;
+  bool is_bad = false;  ///< its lkey is wrong on purpose
+};
+
+/// A receive queue, of one node or shared by several.
+struct ReceiveQueue {
+  Memory* memory = nullptr;
+  std::uint32_t depth = 0;
+  std::uint32_t size = 0;  ///< bytes of each receive
+  std::uint16_t sges = 1;
+  Duration repost_delay{0};
+  Misdeed misdeed = Misdeed::none;
+  std::uint32_t misdeed_at = 0;
+  std::uint32_t posted = 0;   ///< ever
+  std::uint32_t to_post = 0;  ///< consumed and not yet replaced
+  std::deque<std::unique_ptr<PostedReceive>> waiting;
+
+  void post(Rng& rng);
+};
+
+class Node final : public ib::Host {
+ public:
+  Node(Ground& ground, std::uint32_t number, Memory& own_memory)
+      : memory(own_memory), index(number), ground_(ground) {}
+
+  Expected<std::byte*, Reason> local_memory(MemoryKey lkey, std::uint64_t address, std::uint64_t length,
+                                            std::uint32_t access) override;
+  Expected<std::byte*, Reason> remote_memory(MemoryKey rkey, std::uint64_t address, std::uint64_t length,
+                                             std::uint32_t access) override;
+  Expected<void, Reason> invalidate(MemoryKey rkey) override;
+  const ib::RecvWqe* take_receive() override;
+  void complete(const ib::SendDone& done) override;
+  void complete(const ib::RecvDone& done) override;
+  void event(ib::QpEvent event) override;
+  void explain(const Reason& reason, const std::uint64_t* wr_id) override;
+  void count(ib::Counter counter, std::uint64_t by) override;
+
+  /// Between calls into the endpoint: its state must be explained by what it reported.
+  void check_state();
+  bool gone() const { return dead || stopped; }
+  bool can_send() const { return !gone() && !broken && started; }
+  bool may_lose() const { return lossy; }
+
+  Memory& memory;
+  std::uint32_t index;
+  std::uint32_t adapter = 0;
+  int side = 0;
+  const PairConfig* pair = nullptr;
+  Node* peer = nullptr;       ///< RC and UC
+  ib::AddressVector address;  ///< towards the peer
+  ib::Attributes attributes;
+  Qpn qpn;
+  ReceiveQueue* receives = nullptr;
+  std::unique_ptr<ib::Endpoint> endpoint;
+  Model* sends = nullptr;          ///< judges this node as requester
+  Model* receptions = nullptr;     ///< judges this node as responder
+  Region* target = nullptr;        ///< of this node, for its peer's WRITEs, READs and atomics
+  Region* foreign = nullptr;       ///< of this node, in another PD
+  Region* feeble = nullptr;        ///< of this node, without any remote access
+  std::vector<MemoryKey> windows;  ///< of this node, for its peer's SEND_WITH_INV
+
+  // what happened
+  bool started = false;  ///< in RTS
+  bool dead = false;     ///< killed
+  bool stopped = false;  ///< reset
+  bool broken = false;   ///< in error: work requests may be flushed
+  bool flush_commanded = false;
+  bool gone_early = false;  ///< killed, reset or flushed before the end of the run
+  bool error_reported = false;
+  bool drain_pending = false;
+  bool drained_seen = false;
+  bool lossy = false;  ///< packets to or from it may vanish
+  bool slow = false;   ///< answers may take longer than its timeout
+  bool took_short = false;
+  bool took_bad = false;
+  std::uint32_t empty_takes = 0;  ///< since the last receive was there
+  bool ever_empty = false;
+  bool bad_invalidate_expected = false;
+  MemoryKey doomed_source;  ///< a region the world deregisters while it is in use
+  bool misbehaved = false;  ///< the pair's misdeed is done
+
+  // scheduling, used by the world
+  TimePoint timer_at = kNever;
+  bool blocked = false;
+  bool pump_scheduled = false;
+  bool work_scheduled = false;
+  bool resume_scheduled = false;
+  std::uint32_t posted = 0;
+  std::uint64_t bytes_posted = 0;
+  std::uint32_t idle_expiries = 0;
+  std::uint32_t consumed = 0;  ///< receives to repost
+  std::deque<std::unique_ptr<PostedReceive>> taken;
+  std::uint64_t counters[static_cast<std::size_t>(ib::Counter::count_)] = {};
+
+ private:
+  Ground& ground_;
+};
+
+}  // namespace softrnic::sim

@@ -1,0 +1,64 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tests/sim/world.h"
+
+namespace softrnic::sim {
+namespace {
+
+std::uint64_t seeds_to_run(std::uint64_t otherwise) {
+  const char* text = std::getenv("SOFTRNIC_SIM_SEEDS");
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 0);
+}
+
+std::string report(std::uint64_t seed, const Result& result) {
+  return result.trace + Config::from_seed(seed).describe() + result.failure +
+         "\nreplay: scripts/simulate --seed " + std::to_string(seed);
+}
+
+TEST(Simulation, HoldsItsPromisesUnderEveryFault) {
+  const std::uint64_t seeds = seeds_to_run(1000);
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    const Result result = run_seed(seed);
+    ASSERT_TRUE(result.failure.empty()) << report(seed, result);
+  }
+}
+
+TEST(Simulation, IsReproducible) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Result one = run_seed(seed);
+    const Result two = run_seed(seed);
+    EXPECT_EQ(one.packets, two.packets) << seed;
+    EXPECT_EQ(one.ended, two.ended) << seed;
+  }
+}
+
+/// Every operation and queue pair type occurs, and most runs do some work: a simulator that does nothing
+/// finds nothing.
+TEST(Simulation, CoversWhatItClaims) {
+  std::uint32_t types[3] = {}, operations[10] = {}, misdeeds[16] = {}, incidents[8] = {};
+  std::uint64_t work = 0;
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    for (const PairConfig& pair : Config::from_seed(seed).pairs) {
+      ++types[static_cast<int>(pair.type)];
+      ++misdeeds[static_cast<int>(pair.misdeed)];
+      ++incidents[static_cast<int>(pair.incident)];
+      for (int op = 0; op < 10; ++op) operations[op] += pair.op_weights[op] != 0;
+    }
+    if (seed <= 50) work += run_seed(seed).work;
+  }
+  for (const std::uint32_t n : types) EXPECT_GE(n, 100U);
+  for (const auto op :
+       {ib::SendOp::write, ib::SendOp::write_with_imm, ib::SendOp::send, ib::SendOp::send_with_imm,
+        ib::SendOp::read, ib::SendOp::compare_swap, ib::SendOp::fetch_add, ib::SendOp::send_with_invalidate})
+    EXPECT_GE(operations[static_cast<int>(op)], 50U) << name(op);
+  for (int i = 0; i < static_cast<int>(Misdeed::count_); ++i)
+    EXPECT_GE(misdeeds[i], 5U) << name(static_cast<Misdeed>(i));
+  for (int i = 0; i < static_cast<int>(Incident::count_); ++i)
+    EXPECT_GE(incidents[i], 5U) << name(static_cast<Incident>(i));
+  EXPECT_GE(work, 2000U);
+}
+
+}  // namespace
+}  // namespace softrnic::sim

@@ -1,0 +1,281 @@
+#include "tests/sim/world.h"
+
+#include <algorithm>
+
+namespace softrnic::sim {
+
+namespace {
+constexpr std::uint64_t kMaxEvents = 4'000'000;
+constexpr Duration kMaxTime = std::chrono::seconds(2000);
+constexpr Duration kPacketTime{120};
+}  // namespace
+
+void World::schedule(TimePoint at, Kind kind, std::uint32_t subject, std::uint64_t argument) {
+  events_.push(Event{std::max(at, ground_.now), order_++, kind, subject, argument});
+}
+
+Result World::run() {
+  while (!events_.empty() && !ground_.failed() && !at_rest()) {
+    const Event event = events_.top();
+    events_.pop();
+    ground_.now = event.at;
+    handle(event);
+    if (++handled_ > kMaxEvents) ground_.fail("livelock: too many events");
+    if (ground_.now.time_since_epoch() > kMaxTime) ground_.fail("nothing ends: too much virtual time");
+  }
+  if (!ground_.failed()) finish();
+  Result result;
+  result.failure = ground_.failure;
+  result.packets = network_.packets();
+  for (const auto& node : nodes_) result.work += node->posted;
+  result.ended = ground_.now;
+  if (ground_.failed()) result.trace = ground_.trace.tail(300);
+  return result;
+}
+
+/// Nothing is under way and nobody has anything left to do.
+bool World::at_rest() const {
+  if (network_.under_way() != 0) return false;
+  return std::all_of(nodes_.begin(), nodes_.end(), [](const auto& n) {
+    if (n->gone() || (n->broken && n->pair->type == ib::QpType::rc)) return true;
+    const bool finished = n->started && n->posted >= n->pair->work[n->side];
+    return finished && n->endpoint->outstanding_sends() == 0 && !n->drain_pending && !n->drained_seen &&
+           !n->pump_scheduled;
+  });
+}
+
+void World::handle(const Event& event) {
+  if (event.kind == Kind::packet) return deliver(event.subject, static_cast<std::uint32_t>(event.argument));
+  Node& node = *nodes_[event.subject];
+  switch (event.kind) {
+    case Kind::timer:
+      return expire(node);
+    case Kind::pump:
+      node.pump_scheduled = false;
+      return pump(node);
+    case Kind::work:
+      node.work_scheduled = false;
+      return work(node);
+    case Kind::repost:
+      return repost(node);
+    case Kind::incident:
+      return befall(node);
+    case Kind::resume:
+      return resume(node);
+    case Kind::start:
+      return start(node);
+    case Kind::packet:
+      return;
+  }
+}
+
+void World::deliver(std::uint32_t adapter, std::uint32_t flight) {
+  const TimePoint awake = network_.awake(adapter, ground_.now);
+  if (awake > ground_.now) return schedule(awake, Kind::packet, adapter, flight);
+  ib::RxPacket packet;
+  std::string error;
+  if (!network_.decode(flight, packet, error)) {
+    if (!error.empty()) ground_.fail(error);
+    return network_.release(flight);
+  }
+  const wire::Bth& bth = packet.packet.headers.bth;
+  for (const auto& node : nodes_) {
+    if (node->qpn != bth.destination || node->adapter != adapter) continue;
+    if (node->dead || !node->started) break;
+    ground_.log(What::arrived, node->index, static_cast<std::uint64_t>(bth.opcode),
+                bth.psn | (std::uint64_t{bth.destination.value} << 24) |
+                    (std::uint64_t{bth.ack_request} << 48) | (std::uint64_t{bth.solicited} << 49),
+                packet.packet.payload.size() | (std::uint64_t{packet.packet.headers.aeth.syndrome} << 24));
+    node->endpoint->receive(packet, ground_.now);
+    network_.release(flight);
+    return touched(*node);
+  }
+  network_.release(flight);
+}
+
+void World::expire(Node& node) {
+  if (node.timer_at != ground_.now) return;  // an older appointment
+  node.timer_at = kNever;
+  if (node.dead) return;
+  const TimePoint due = node.endpoint->deadline();
+  if (due <= ground_.now) {
+    ground_.log(What::expired, node.index);
+    node.endpoint->expire(ground_.now);
+    if (++node.idle_expiries > 10'000) ground_.fail(format("node %u: its timer runs in circles", node.index));
+  }
+  touched(node);
+}
+
+/// After each call into an endpoint.
+void World::touched(Node& node) {
+  node.check_state();
+  if (node.dead) return;
+  if (node.doomed_source.value != 0 && rng_.chance(0.3)) {
+    if (Region* region = node.memory.find(node.doomed_source)) region->usable = false;
+    node.doomed_source = MemoryKey(0);
+  }
+  pump(node);
+  for (; node.consumed != 0; --node.consumed)
+    schedule(ground_.now +
+                 Duration(rng_.below(static_cast<std::uint64_t>(node.receives->repost_delay.count()) + 1)),
+             Kind::repost, node.index);
+  if (node.drained_seen) schedule(ground_.now + Duration(rng_.below(100'000)), Kind::resume, node.index);
+  node.drained_seen = false;
+  const bool stuck_in_sqe = node.pair->type == ib::QpType::ud && node.broken && !node.flush_commanded;
+  if (stuck_in_sqe && !node.resume_scheduled) {
+    node.resume_scheduled = true;
+    schedule(ground_.now + Duration(rng_.below(100'000)), Kind::resume, node.index);
+  }
+  for (const auto& other : nodes_)
+    if (other->blocked && other.get() != &node && !other->dead) pump(*other);
+  if (!node.work_scheduled && node.can_send() && node.posted < node.pair->work[node.side] &&
+      node.endpoint->outstanding_sends() < node.pair->send_depth) {
+    node.work_scheduled = true;
+    schedule(ground_.now + Duration(rng_.below(static_cast<std::uint64_t>(node.pair->gap.count()))),
+             Kind::work, node.index);
+  }
+}
+
+void World::arm(Node& node) {
+  const TimePoint due = node.endpoint->deadline();
+  if (due == kNever) return;
+  if (node.timer_at <= std::max(due, ground_.now)) return;
+  node.timer_at = std::max(due, ground_.now);
+  schedule(node.timer_at, Kind::timer, node.index);
+}
+
+void World::pump(Node& node) {
+  if (node.dead || !node.started || node.pump_scheduled) return;
+  if (network_.awake(node.adapter, ground_.now) > ground_.now) {
+    node.pump_scheduled = true;
+    return schedule(network_.awake(node.adapter, ground_.now), Kind::pump, node.index);
+  }
+  node.blocked = false;
+  for (std::uint32_t i = 0; i < config_.quantum; ++i) {
+    const ib::Transmit answer = node.endpoint->transmit(out_, ground_.now);
+    if (answer == ib::Transmit::packet) {
+      send(node, out_);
+      node.check_state();
+      continue;
+    }
+    node.check_state();
+    node.blocked = answer == ib::Transmit::blocked;
+    return arm(node);
+  }
+  node.pump_scheduled = true;
+  schedule(ground_.now + kPacketTime * config_.quantum, Kind::pump, node.index);
+  arm(node);
+}
+
+void World::send(Node& node, const ib::TxPacket& packet) {
+  const wire::Bth& bth = packet.headers.bth;
+  const wire::OpcodeInfo& info = wire::opcode_info(bth.opcode);
+  node.idle_expiries = 0;
+  ground_.log(What::sent, node.index, static_cast<std::uint64_t>(bth.opcode),
+              bth.psn | (std::uint64_t{bth.destination.value} << 24) |
+                  (std::uint64_t{bth.ack_request} << 48) | (std::uint64_t{bth.solicited} << 49),
+              packet.payload_bytes | (std::uint64_t{packet.headers.aeth.syndrome} << 24));
+  if (packet.payload_bytes > node.pair->mtu)
+    ground_.fail(format("node %u sends %u bytes in a packet", node.index, packet.payload_bytes));
+  if (info.request && (node.gone() || node.broken || node.endpoint->drained()))
+    ground_.fail(format("node %u sends a request (%s) in a state that forbids it", node.index,
+                        std::string(info.name).c_str()));
+  if (packet.path->source != node.address.source)
+    ground_.fail(format("node %u sends from a foreign address", node.index));
+  std::uint32_t to = 0;
+  while (to < config_.adapters && adapters_[to].gid != packet.path->destination) ++to;
+  if (to == config_.adapters) return ground_.fail(format("node %u sends to nowhere", node.index));
+  std::string error;
+  std::uint32_t flight = network_.encode(packet, error);
+  if (!error.empty()) ground_.fail(error);
+  if (mutation_ != Mutation::none) mutate_bytes(mutation_, network_, flight);
+  dispatch(node.adapter, to, flight);
+}
+
+void World::dispatch(std::uint32_t from, std::uint32_t to, std::uint32_t flight) {
+  const Fate fate = network_.draw_fate(from, to, ground_.now);
+  const Bytes bytes = network_.flight(flight).bytes;
+  const auto log = [&](What what) {
+    ground_.log(what, from, std::to_integer<std::uint64_t>(bytes[0]),
+                load_be24(bytes.data() + 9) | (std::uint64_t{load_be24(bytes.data() + 5)} << 24));
+  };
+  if (fate.lost) {
+    log(What::lost);
+    return network_.release(flight);
+  }
+  if (fate.copies > 1) {
+    log(What::duplicated);
+    schedule(fate.at[1], Kind::packet, to, network_.copy(flight));
+  }
+  if (fate.corrupted) log(What::corrupted), network_.corrupt(flight);
+  if (fate.overtaken) log(What::delayed);
+  schedule(fate.at[0], Kind::packet, to, flight);
+}
+
+void World::work(Node& node) {
+  if (!node.can_send()) return;
+  const std::uint64_t burst = rng_.range(1, node.pair->burst);
+  for (std::uint64_t i = 0; i < burst && node.posted < node.pair->work[node.side] && !ground_.failed(); ++i) {
+    if (node.endpoint->outstanding_sends() >= node.pair->send_depth || !workload_.post(node)) break;
+    node.check_state();
+    if (!node.can_send()) break;
+  }
+  touched(node);
+}
+
+void World::repost(Node& node) {
+  ReceiveQueue& queue = *node.receives;
+  if (!node.gone() || node.pair->shared_receives) queue.post(rng_);
+  ground_.log(What::reposted, node.index, queue.waiting.size());
+}
+
+void World::befall(Node& node) {
+  const Incident incident = node.pair->incident;
+  if (node.gone() || !node.started || node.flush_commanded) return;
+  ground_.log(What::action, node.index, static_cast<std::uint64_t>(incident));
+  node.gone_early = incident != Incident::drain;
+  switch (incident) {
+    case Incident::kill:
+      node.endpoint->reset();  // what the adapter does for a process that died
+      node.endpoint.reset();
+      node.dead = true;
+      break;
+    case Incident::flush:
+      node.flush_commanded = node.broken = true;
+      node.endpoint->flush();
+      break;
+    case Incident::reset:
+      node.endpoint->reset();
+      node.stopped = true;
+      break;
+    case Incident::drain:
+      if (node.broken) return;
+      node.drain_pending = true;
+      node.endpoint->drain();
+      break;
+    case Incident::reconnect:
+      if (node.pair->type == ib::QpType::rc) reconnect(node, *node.peer);
+      return;
+    default:
+      return;
+  }
+  if (node.gone()) {
+    node.sends->abandon();
+    for (const auto& receive : node.taken) node.memory.remove(receive->region);
+    node.taken.clear();
+  }
+  touched(node);
+}
+
+void World::resume(Node& node) {
+  node.resume_scheduled = false;
+  if (node.gone() || node.flush_commanded) return;
+  if (node.broken && node.pair->type != ib::QpType::ud) return;
+  ground_.log(What::action, node.index, 200);
+  node.endpoint->resume();
+  node.sends->recover();
+  node.error_reported = false;
+  touched(node);
+}
+
+}  // namespace softrnic::sim

@@ -1,0 +1,98 @@
+// The discrete-event world of one run: adapters, queue pairs, the network between them, and virtual time.
+#pragma once
+
+#include <queue>
+
+#include "tests/sim/config.h"
+#include "tests/sim/mutant.h"
+#include "tests/sim/network.h"
+#include "tests/sim/workload.h"
+
+namespace softrnic::sim {
+
+struct Result {
+  std::string failure;  ///< empty: everything held
+  std::string trace;    ///< the last events, when something failed
+  std::uint64_t packets = 0;
+  std::uint64_t work = 0;
+  TimePoint ended{};
+};
+
+class World {
+ public:
+  World(const Config& config, Mutation mutation, std::size_t trace_capacity);
+  ~World();
+  Result run();
+
+ private:
+  enum class Kind : std::uint8_t { packet, timer, pump, work, repost, incident, resume, start };
+  struct Event {
+    TimePoint at;
+    std::uint64_t order;
+    Kind kind;
+    std::uint32_t subject;
+    std::uint64_t argument;
+    bool operator>(const Event& o) const { return at != o.at ? at > o.at : order > o.order; }
+  };
+  struct Adapter {
+    wire::Gid gid;
+    std::unique_ptr<Memory> memory;
+    std::vector<std::unique_ptr<ib::PathWindow>> windows;  ///< by destination; the last one for UD
+    ReceiveQueue shared;
+  };
+
+  // setting up (world_setup.cc)
+  void build();
+  void build_adapter(std::uint32_t index);
+  Node& build_node(const PairConfig& pair, int side, std::uint32_t adapter);
+  void build_receives(Node& node);
+  void connect(Node& a, Node& b);
+  void build_models(Node& a, Node& b);
+  void start(Node& node);
+  void reconnect(Node& a, Node& b);
+
+  // running (world.cc)
+  void schedule(TimePoint at, Kind kind, std::uint32_t subject, std::uint64_t argument = 0);
+  void handle(const Event& event);
+  void deliver(std::uint32_t adapter, std::uint32_t flight);
+  void expire(Node& node);
+  void pump(Node& node);
+  void send(Node& node, const ib::TxPacket& packet);
+  void dispatch(std::uint32_t from, std::uint32_t to, std::uint32_t flight);
+  void touched(Node& node);
+  void arm(Node& node);
+  void work(Node& node);
+  void repost(Node& node);
+  void befall(Node& node);
+  void resume(Node& node);
+  bool at_rest() const;
+
+  // the end (world_end.cc)
+  void finish();
+  void settle(Node& node);
+  void close(Node& node);
+  void check_hang(const Node& node);
+
+  Config config_;
+  Mutation mutation_;
+  Ground ground_;
+  Rng rng_;
+  Network network_;
+  std::vector<Adapter> adapters_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::deque<ReceiveQueue> queues_;
+  std::vector<std::unique_ptr<Model>> models_;
+  std::vector<std::unique_ptr<MutantHost>> hosts_;
+  std::vector<UdModel*> datagrams_;
+  Workload workload_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::uint64_t order_ = 0;
+  std::uint64_t handled_ = 0;
+  ib::TxPacket out_;
+};
+
+/// Runs one seed to its end.
+Result run_seed(std::uint64_t seed, Mutation mutation = Mutation::none, std::size_t trace_capacity = 300);
+Result run_config(const Config& config, Mutation mutation = Mutation::none, std::size_t trace_capacity = 300);
+
+}  // namespace softrnic::sim
