@@ -96,7 +96,7 @@ void Node::complete(const ib::SendDone& done) {
     return ground_.fail(format("node %u completes wr %llu after it was reset", index,
                                static_cast<unsigned long long>(done.wr_id)));
   if (done.status != ib::Status::success && done.status != ib::Status::flushed) error_reported = true;
-  sends->send_done(done);
+  finished_.push_back(done);
 }
 
 void Node::complete(const ib::RecvDone& done) {
@@ -139,8 +139,10 @@ void Node::explain(const Reason& reason, const std::uint64_t* wr_id) {
 void Node::count(ib::Counter counter, std::uint64_t by) { counters[static_cast<std::size_t>(counter)] += by; }
 
 void Node::check_state() {
+  for (const ib::SendDone& done : finished_) sends->send_done(done);
+  finished_.clear();
   if (endpoint == nullptr || gone()) return;
-  if (endpoint->in_error() && !error_reported)
+  if (endpoint->in_error() && !error_reported && !flush_commanded)
     ground_.fail(
         format("node %u went into the error state without a completion or event that says so", index));
   broken = flush_commanded || endpoint->in_error();

@@ -58,7 +58,8 @@ class Node final : public ib::Host {
   void explain(const Reason& reason, const std::uint64_t* wr_id) override;
   void count(ib::Counter counter, std::uint64_t by) override;
 
-  /// Between calls into the endpoint: its state must be explained by what it reported.
+  /// Between calls into the endpoint, after its packet has left: hands the completions on, as a lane does, and checks
+  /// that the endpoint's state is explained by what it reported.
   void check_state();
   bool gone() const { return dead || stopped; }
   bool can_send() const { return !gone() && !broken && started; }
@@ -117,6 +118,7 @@ class Node final : public ib::Host {
 
  private:
   Ground& ground_;
+  std::vector<ib::SendDone> finished_;  ///< sends reported during the present call
 };
 
 }  // namespace softrnic::sim

@@ -8,9 +8,8 @@ namespace softrnic::sim {
 
 class Rng {
  public:
-  explicit Rng(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15U + 0x632be59bd9b4e019U) {
-    for (int i = 0; i < 4; ++i) next();
-  }
+  /// Neighbouring seeds must not give the same sequence shifted by one: the state is the mixed seed.
+  explicit Rng(std::uint64_t seed) : state_(seed) { state_ = next() ^ (seed << 32); }
 
   /// splitmix64
   std::uint64_t next() {

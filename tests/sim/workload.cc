@@ -137,11 +137,12 @@ void Workload::misbehave(Node& node, WorkRequest& wr) {
         refuse(Status::remote_access);
       break;
     case Misdeed::qp_access:
-      if (is_write(wr.op) && wr.length != 0) refuse(Status::remote_access);
-      if (is_write(wr.op) && wr.length == 0) {  // whether the QP's flags count then is left open
-        wr.legal = success | bit(Status::remote_access);
-        if (p.type == ib::QpType::uc) wr.reaches_peer = false;
-      }
+      if (!is_write(wr.op)) break;
+      refuse(Status::remote_invalid_request);
+      // Which of the two it is, and whether the flags count when there is no length, is left open (IBTA 9.7.4.1.5).
+      if (p.type == ib::QpType::rc) wr.legal |= bit(Status::remote_access);
+      if (wr.length == 0) wr.legal |= success;
+      if (wr.length == 0 && p.type == ib::QpType::rc) wr.reaches_peer = true;
       break;
     case Misdeed::misaligned_atomic:
       if (due && is_atomic(wr.op))

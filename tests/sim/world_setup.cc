@@ -47,6 +47,8 @@ void World::build() {
     connect(one, two);
   }
   for (const auto& node : nodes_) build_receives(*node);
+  for (const auto& node : nodes_)
+    for (std::uint32_t i = 0; i < node->pair->receive_depth; ++i) node->receives->post(rng_);
   for (const auto& node : nodes_) {
     const bool late = node->side == 1 && node->pair->late_start.count() != 0;
     if (late)
@@ -152,7 +154,6 @@ void World::build_receives(Node& node) {
     queue->misdeed_at = queue->posted + p.misdeed_at % 40;
   }
   node.receives = queue;
-  for (std::uint32_t i = 0; i < p.receive_depth; ++i) queue->post(rng_);
 }
 
 void World::start(Node& node) {
