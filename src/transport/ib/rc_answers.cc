@@ -112,7 +112,7 @@ bool RcRequester::acknowledge_before(Psn end, TimePoint now) {
 // The packets [una_, end) of the front work request have been answered.
 void RcRequester::answered(SendEntry& entry, Psn end) {
   if (next_ > una_) {
-    const std::uint32_t cost = cost_of(entry, una_, std::min(end, next_));
+    const std::uint32_t cost = std::min(charged_, cost_of(entry, una_, std::min(end, next_)));
     if (seam_.window != nullptr) seam_.window->acknowledged(cost);
     charged_ -= cost;
   }

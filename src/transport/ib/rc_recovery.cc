@@ -31,9 +31,15 @@ void RcRequester::flush() {
 }
 
 void RcRequester::uncharge() {
+  leave_window();
+  reads_out_ = 0;
+}
+
+// After so long a silence nothing is under way any more, whether it was lost or the peer is gone: the window
+// belongs to the other QPs of the path.
+void RcRequester::leave_window() {
   if (seam_.window != nullptr) seam_.window->forgotten(charged_);
   charged_ = 0;
-  reads_out_ = 0;
 }
 
 void RcRequester::go_back() {
@@ -61,7 +67,9 @@ void RcRequester::expire(TimePoint now) {
       return timed_out(now);
     case RetryTimer::Due::probe:
       probe_due_ = true;
-      return;
+      return leave_window();
+    case RetryTimer::Due::silence:
+      return leave_window();
     case RetryTimer::Due::rnr_over:
     case RetryTimer::Due::nothing:
       return;

@@ -77,6 +77,7 @@ class RcRequester {
   void lost(TimePoint now);
   void go_back();
   void uncharge();
+  void leave_window();
   void timed_out(TimePoint now);
   void finish_front();
   void fail_front(Status status, const Reason& reason);
@@ -95,7 +96,7 @@ class RcRequester {
   Psn assigned_;  ///< first PSN of the next work request that begins
   SgeCursor gather_cursor_;
   SgeCursor scatter_cursor_;
-  std::uint32_t charged_ = 0;        ///< bytes in the window for [una_, next_)
+  std::uint32_t charged_ = 0;        ///< bytes in the window for [una_, next_), or less after a silence
   std::uint32_t unasked_bytes_ = 0;  ///< sent since an ACK was last asked for
   std::uint16_t unasked_packets_ = 0;
   std::uint16_t reads_out_ = 0;  ///< READ requests and atomics in [una_, next_)

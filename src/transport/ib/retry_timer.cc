@@ -36,7 +36,7 @@ Duration RetryTimer::probe_interval() const {
 void RetryTimer::start(TimePoint now, std::uint8_t timeout_code) {
   timeout_ = local_ack_timeout(timeout_code);
   timeout_at_ = after(now, timeout_);
-  probe_at_ = timeout_at_ == kNever ? kNever : now + probe_interval();
+  probe_at_ = now + probe_interval();
 }
 
 void RetryTimer::stop() { timeout_at_ = probe_at_ = kNever; }
@@ -48,7 +48,7 @@ void RetryTimer::progress(TimePoint now, const Attributes& attributes, bool in_f
   probes_ = 0;
   if (in_flight) {
     timeout_at_ = after(now, timeout_);
-    probe_at_ = timeout_at_ == kNever ? kNever : now + probe_interval();
+    probe_at_ = now + probe_interval();
   } else {
     stop();
   }
@@ -83,6 +83,10 @@ RetryTimer::Due RetryTimer::expire(TimePoint now) {
     return Due::timeout;
   }
   if (now < probe_at_) return Due::nothing;
+  if (timeout_ == Duration::max()) {
+    probe_at_ = kNever;
+    return Due::silence;
+  }
   ++probes_;
   probe_at_ = now + probe_interval();
   return Due::probe;

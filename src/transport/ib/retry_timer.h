@@ -3,6 +3,7 @@
 //
 // A probe re-sends the oldest packet long before the ACK timeout, as a lost tail leaves no other sign; it
 // does not count as a retry. Probes wait max(4 · smoothed RTT, 2 ms), doubled at each one without progress.
+// Without an ACK timeout (code 0) nothing is re-sent, but the silence is told once.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace softrnic::ib {
 
 class RetryTimer {
  public:
-  enum class Due : std::uint8_t { nothing, probe, timeout, rnr_over };
+  enum class Due : std::uint8_t { nothing, probe, silence, timeout, rnr_over };
 
   /// Forgets everything; counters are full.
   void reset(const Attributes& attributes);

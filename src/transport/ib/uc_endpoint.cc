@@ -3,11 +3,16 @@
 #include "transport/ib/packet_builder.h"
 
 namespace softrnic::ib {
+namespace {
+
+constexpr std::uint64_t kStragglers = 1U << 16;  // packets; farther behind is a peer that counts anew
+
+}  // namespace
 
 void UcEndpoint::start_responder(const Attributes& attributes) {
   attributes_ = attributes;
   expected_ = Psn::first(attributes.receive_psn);
-  skipping_ = false;
+  begun_ = skipping_ = false;
   message_.forget();
   set_mode(Mode::receiving);
 }
@@ -125,8 +130,15 @@ void UcEndpoint::receive(const RxPacket& rx, TimePoint) {
 }
 
 // IBTA 9.8.2.2.1: whatever PSN comes is the new base; a gap spoils the message up to the next FIRST or ONLY.
+// Unlike an InfiniBand subnet, IP networks copy and reorder packets: one that lies a little behind is a copy or
+// a straggler, and UC delivers no message twice and none after a later one.
 bool UcEndpoint::in_sequence(const wire::Packet& packet) {
   const Psn psn = Psn::unwrap(packet.headers.bth.psn, expected_);
+  if (begun_ && psn < expected_ && expected_ - psn <= kStragglers) {
+    host_.count(Counter::duplicates);
+    return false;
+  }
+  begun_ = true;
   const bool gap = psn != expected_;
   const Psn due = expected_;
   expected_ = psn + 1;

@@ -31,7 +31,7 @@ class UcEndpoint final : public EndpointBase {
 
   std::uint32_t send_psn() const override { return next_.wire(); }
   std::uint32_t receive_psn() const override { return expected_.wire(); }
-  bool drained() const override { return drained_; }
+  bool drained() const override { return mode_ == Mode::draining && drained_; }
 
  private:
   bool in_message() const { return next_ != message_start_; }
@@ -48,6 +48,7 @@ class UcEndpoint final : public EndpointBase {
   Psn message_start_ = Psn::first(0);  ///< PSN at which the front work request began
   InboundMessage message_;
   Psn expected_ = Psn::first(0);
+  bool begun_ = false;     ///< a packet was accepted, so `expected_` is the peer's and not only agreed
   bool skipping_ = false;  ///< the rest of a broken message is being dropped
   bool drained_ = false;
   TimePoint send_at_ = kNever;  ///< when the window has tokens again
