@@ -100,9 +100,10 @@ Fate Network::draw_fate(std::uint32_t from, std::uint32_t to, TimePoint now) {
   if (fate.lost) ++lost_;
   if (fate.copies > 1) ++duplicates_;
   TimePoint& last = last_arrival_[std::size_t{from} * adapters_ + to];
-  for (int i = 0; i < fate.copies; ++i) {
+  for (int i = 0; i < fate.copies; ++i) {  // a copy comes after its original
     TimePoint at =
         now + faults_.delay + Duration(rng_.below(static_cast<std::uint64_t>(faults_.jitter.count()) + 1));
+    if (i > 0) at = fate.at[0];
     if (fate.overtaken || i > 0) {
       at += Duration(rng_.below(static_cast<std::uint64_t>(faults_.reorder_by.count()) + 1));
     } else {

@@ -107,6 +107,7 @@ class Node final : public ib::Host {
   TimePoint timer_at = kNever;
   bool blocked = false;
   bool pump_scheduled = false;
+  bool may_request = false;  ///< its state allowed requests before the present transmit()
   bool work_scheduled = false;
   bool resume_scheduled = false;
   std::uint32_t posted = 0;

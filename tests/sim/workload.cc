@@ -148,22 +148,30 @@ void Workload::misbehave(Node& node, WorkRequest& wr) {
       if (due && is_atomic(wr.op))
         wr.remote_address += rng_.range(1, 7), refuse(Status::remote_invalid_request);
       break;
-    case Misdeed::bad_lkey:
-      if (due && !wr.is_inline && wr.length != 0) {
-        for (auto& sge : wr.sges) sge.lkey = kBadKey;
-        refuse(Status::local_protection);
-        wr.legal = bit(Status::local_protection);
-        // A READ or atomic may have been executed before its result finds no place.
-        if (is_atomic(wr.op)) wr.reaches_peer = true;
-      }
-      break;
     case Misdeed::bad_invalidate:
-      if (due && is_send(wr.op)) {
+      if (due && is_send(wr.op) && p.type == ib::QpType::rc) {
         wr.op = SendOp::send_with_invalidate;
         wr.immediate = kBadKey.value;
         node.peer->bad_invalidate_expected = true;
         refuse(Status::remote_access);
         wr.legal |= bit(Status::remote_invalid_request) | bit(Status::remote_operation);
+      }
+      break;
+    default:
+      misuse_memory(node, wr, due);
+  }
+}
+
+/// Misdeeds with one's own memory, and deregistration on either side.
+void Workload::misuse_memory(Node& node, WorkRequest& wr, bool due) {
+  switch (node.pair->misdeed) {
+    case Misdeed::bad_lkey:
+      if (due && !wr.is_inline && wr.length != 0) {
+        for (auto& sge : wr.sges) sge.lkey = kBadKey;
+        wr.legal = bit(Status::local_protection);
+        // An atomic has been executed before its result finds no place.
+        wr.reaches_peer = is_atomic(wr.op);
+        node.misbehaved = true;
       }
       break;
     case Misdeed::deregister_target:

@@ -20,6 +20,7 @@ class Workload {
   void draw_buffers(Node& node, WorkRequest& wr);
   void draw_datagram(Node& node, WorkRequest& wr);
   void misbehave(Node& node, WorkRequest& wr);
+  void misuse_memory(Node& node, WorkRequest& wr, bool due);
   std::uint32_t draw_length(const Node& node);
   bool commit(Node& node, WorkRequest& wr);
 

@@ -29,7 +29,7 @@ Result World::run() {
   result.packets = network_.packets();
   for (const auto& node : nodes_) result.work += node->posted;
   result.ended = ground_.now;
-  if (ground_.failed()) result.trace = ground_.trace.tail(300);
+  if (ground_.failed()) result.trace = ground_.trace.tail(~std::size_t{0});
   return result;
 }
 
@@ -128,6 +128,9 @@ void World::touched(Node& node) {
   }
   for (const auto& other : nodes_)
     if (other->blocked && other.get() != &node && !other->dead) pump(*other);
+}
+
+void World::want_work(Node& node) {
   if (!node.work_scheduled && node.can_send() && node.posted < node.pair->work[node.side] &&
       node.endpoint->outstanding_sends() < node.pair->send_depth) {
     node.work_scheduled = true;
@@ -152,6 +155,7 @@ void World::pump(Node& node) {
   }
   node.blocked = false;
   for (std::uint32_t i = 0; i < config_.quantum; ++i) {
+    node.may_request = !node.gone() && !node.broken && !node.endpoint->drained();
     const ib::Transmit answer = node.endpoint->transmit(out_, ground_.now);
     if (answer == ib::Transmit::packet) {
       send(node, out_);
@@ -160,6 +164,7 @@ void World::pump(Node& node) {
     }
     node.check_state();
     node.blocked = answer == ib::Transmit::blocked;
+    want_work(node);
     return arm(node);
   }
   node.pump_scheduled = true;
@@ -177,7 +182,7 @@ void World::send(Node& node, const ib::TxPacket& packet) {
               packet.payload_bytes | (std::uint64_t{packet.headers.aeth.syndrome} << 24));
   if (packet.payload_bytes > node.pair->mtu)
     ground_.fail(format("node %u sends %u bytes in a packet", node.index, packet.payload_bytes));
-  if (info.request && (node.gone() || node.broken || node.endpoint->drained()))
+  if (info.request && !node.may_request)
     ground_.fail(format("node %u sends a request (%s) in a state that forbids it", node.index,
                         std::string(info.name).c_str()));
   if (packet.path->source != node.address.source)

@@ -61,6 +61,7 @@ class World {
   void dispatch(std::uint32_t from, std::uint32_t to, std::uint32_t flight);
   void touched(Node& node);
   void arm(Node& node);
+  void want_work(Node& node);
   void work(Node& node);
   void repost(Node& node);
   void befall(Node& node);

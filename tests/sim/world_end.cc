@@ -9,8 +9,10 @@ void World::check_hang(const Node& node) {
   const bool for_ever = node.pair->timeout == 0 && peer_silent;
   if (for_ever) return;
   if (node.posted < node.pair->work[node.side])
-    ground_.fail(format("node %u hangs: it has posted %u of %u work requests and waits for room", node.index,
-                        node.posted, node.pair->work[node.side]));
+    ground_.fail(format(
+        "node %u hangs: it has posted %u of %u work requests and waits for room (%s; %u bytes in flight)",
+        node.index, node.posted, node.pair->work[node.side], node.blocked ? "blocked" : "idle",
+        node.endpoint->window()->in_flight()));
   if (node.endpoint->outstanding_sends() != 0)
     ground_.fail(format("node %u hangs: %u sends are outstanding and nothing is under way", node.index,
                         node.endpoint->outstanding_sends()));
