@@ -7,12 +7,15 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/bytes.h"
 #include "base/time.h"
 #include "rnic/device.h"
 #include "transport/ib/types.h"
+#include "wire/icrc.h"
+#include "wire/pcapng.h"
 
 namespace softrnic::link {
 
@@ -29,13 +32,31 @@ class Receiver {
   ~Receiver() = default;
 };
 
+/// Sees every packet of a link as it is on the wire, damaged ones included.
+class PacketTap {
+ public:
+  /// `pieces` together are the UDP payload: BTH to ICRC. `ip_id` is the IPv4 identification as far as it is known.
+  virtual void packet(wire::CaptureDirection direction, const wire::Flow& flow, std::uint16_t ip_id,
+                      std::span<const Bytes> pieces) = 0;
+  /// A batch is over.
+  virtual void flush() = 0;
+
+ protected:
+  ~PacketTap() = default;
+};
+
 class Link {
  public:
   virtual ~Link() = default;
 
+  /// Shows all packets to `tap`, which outlives the link; nullptr: to nobody.
+  virtual void set_tap(PacketTap* tap) = 0;
+
   /// Queues a packet; may send what is queued. The TxPacket may be reused at once, the fragments' bytes may
   /// not change before flush().
   virtual void send(const ib::TxPacket& packet, TimePoint now) = 0;
+  /// Queues a packet of which one bit is flipped after its ICRC was computed: bit number `bit` modulo its bits.
+  virtual void send_damaged(const ib::TxPacket& packet, std::uint32_t bit, TimePoint now) = 0;
   /// Sends all that is queued.
   virtual void flush(TimePoint now) = 0;
   /// Reads at most one batch without waiting and hands it to `receiver`. Returns the number of packets read

@@ -25,8 +25,7 @@ TxBatch::TxBatch() : scratch_(new std::byte[kScratchBytes]) {
 
 bool TxBatch::has_room() const {
   return segments_.size() < kPackets && messages_.size() < kMessages &&
-         iovecs_.size() + kMaxSingleIovecs <= kIovecs &&
-         used_ + wire::kMaxHeaderBytes + kMaxCopy + kTailBytes <= kScratchBytes;
+         iovecs_.size() + kMaxSingleIovecs <= kIovecs && used_ + kMaxPacket <= kScratchBytes;
 }
 
 void TxBatch::clear() {
@@ -70,7 +69,18 @@ void TxBatch::take_scratch(TxMessage& message, std::size_t bytes) {
   ++message.iovec_count;
 }
 
-void TxBatch::add(const ib::TxPacket& packet, const TxRoute& route, bool segmentation) {
+void TxBatch::add_damaged(const ib::TxPacket& packet, const TxRoute& route, std::uint32_t bit) {
+  constexpr std::size_t kUnprotectedByte =
+      4;  // of the BTH: masked in the ICRC, damage there would go unnoticed
+  add_copying(packet, route, false, kMaxPayload);
+  const TxSegment& segment = segments_.back();
+  std::size_t byte = bit / 8 % segment.bytes;
+  if (byte == kUnprotectedByte) byte = 0;
+  scratch_[segment.head + byte] ^= static_cast<std::byte>(1U << (bit % 8));
+}
+
+void TxBatch::add_copying(const ib::TxPacket& packet, const TxRoute& route, bool segmentation,
+                          std::size_t longest_copied) {
   std::byte* const head = cursor();
   const std::size_t header_bytes = wire::encode(packet.headers, {head, wire::kMaxHeaderBytes});
   const std::uint8_t pad = wire::pad_for(packet.payload_bytes);
@@ -87,7 +97,7 @@ void TxBatch::add(const ib::TxPacket& packet, const TxRoute& route, bool segment
   // Identifications count up from 0 over the segments of a message.
   wire::Icrc icrc(message.route.flow, bytes, static_cast<std::uint16_t>(message.segment_count));
   icrc.add_headers({head, header_bytes});
-  const bool copied = packet.payload_bytes <= kMaxCopy;
+  const bool copied = packet.payload_bytes <= longest_copied;
   segment.first_iovec = static_cast<std::uint32_t>(iovecs_.size());
   for (std::size_t i = 0; i < packet.fragment_count; ++i) {
     const Bytes fragment(packet.fragments[i].data, packet.fragments[i].size);
@@ -120,25 +130,27 @@ void TxBatch::add(const ib::TxPacket& packet, const TxRoute& route, bool segment
   if (bytes < message.segment_bytes) message.closed = true;
 }
 
+std::size_t TxBatch::pieces(const TxMessage& message, std::size_t index, iovec* out) const {
+  const TxSegment& segment = segments_[message.first_segment + index];
+  std::size_t count = 0;
+  out[count++] = {scratch_.get() + segment.head, segment.head_bytes};
+  for (std::size_t i = 0; i < segment.iovec_count; ++i) out[count++] = iovecs_[segment.first_iovec + i];
+  out[count++] = {scratch_.get() + segment.tail, segment.tail_bytes};
+  return count;
+}
+
 std::size_t TxBatch::single(const TxMessage& message, std::size_t index, iovec* out) {
   const TxSegment& segment = segments_[message.first_segment + index];
-  std::byte* const head = scratch_.get() + segment.head;
-  std::byte* const tail = scratch_.get() + segment.tail;
+  const std::size_t count = pieces(message, index, out);
   wire::Icrc icrc(message.route.flow, segment.bytes, 0);
-  icrc.add_headers({head, segment.header_bytes});
-  icrc.add({head + segment.header_bytes, segment.head_bytes - segment.header_bytes});
-  std::size_t count = 0;
-  out[count++] = {head, segment.head_bytes};
-  for (std::size_t i = 0; i < segment.iovec_count; ++i) {
-    const iovec& piece = iovecs_[segment.first_iovec + i];
-    icrc.add({bytes_of(piece), piece.iov_len});
-    out[count++] = piece;
-  }
+  icrc.add_headers({bytes_of(out[0]), segment.header_bytes});
+  icrc.add({bytes_of(out[0]) + segment.header_bytes, segment.head_bytes - segment.header_bytes});
+  for (std::size_t i = 1; i + 1 < count; ++i) icrc.add({bytes_of(out[i]), out[i].iov_len});
   const std::size_t pad = segment.tail_bytes - wire::kIcrcBytes;
+  std::byte* const tail = bytes_of(out[count - 1]);
   icrc.add({tail, pad});
   const std::uint32_t value = icrc.value();
   std::memcpy(tail + pad, &value, sizeof value);
-  out[count++] = {tail, segment.tail_bytes};
   return count;
 }
 

@@ -67,7 +67,11 @@ class TxBatch {
   /// Whether one more packet fits, whatever it is.
   bool has_room() const;
   /// Adds a packet; requires has_room(). `segmentation` false: a message of its own.
-  void add(const ib::TxPacket& packet, const TxRoute& route, bool segmentation);
+  void add(const ib::TxPacket& packet, const TxRoute& route, bool segmentation) {
+    add_copying(packet, route, segmentation, kMaxCopy);
+  }
+  /// The same, with bit number `bit` modulo the packet's bits flipped behind the ICRC's back.
+  void add_damaged(const ib::TxPacket& packet, const TxRoute& route, std::uint32_t bit);
   void clear();
 
   std::span<TxMessage> messages() { return messages_; }
@@ -76,6 +80,8 @@ class TxBatch {
   /// Writes segment `index` of `message` as a packet of its own to `out`, with the ICRC for identification 0:
   /// for when the kernel does not segment. Returns iovecs used (at most kMaxSingleIovecs).
   std::size_t single(const TxMessage& message, std::size_t index, iovec* out);
+  /// The same pieces as they will be sent within the message.
+  std::size_t pieces(const TxMessage& message, std::size_t index, iovec* out) const;
   static constexpr std::size_t kMaxSingleIovecs = ib::TxPacket::kMaxFragments + 2;
 
  private:
@@ -84,7 +90,12 @@ class TxBatch {
   static constexpr std::size_t kIovecs = 1536;
   static constexpr std::size_t kMessageIovecs = 1000;  ///< below UIO_MAXIOV
   static constexpr std::size_t kTailBytes = 3 + wire::kIcrcBytes;
+  static constexpr std::size_t kMaxPayload = 4096;
+  static constexpr std::size_t kMaxPacket = wire::kMaxHeaderBytes + kMaxPayload + kTailBytes;
   static constexpr std::size_t kScratchBytes = kPackets * (wire::kMaxHeaderBytes + kTailBytes) + 64 * 1024;
+
+  void add_copying(const ib::TxPacket& packet, const TxRoute& route, bool segmentation,
+                   std::size_t longest_copied);
 
   TxMessage& message_for(const ib::TxPacket& packet, const TxRoute& route, std::size_t bytes,
                          bool segmentation);

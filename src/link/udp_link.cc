@@ -21,6 +21,15 @@ void UdpLink::set_addresses(std::vector<rnic::GidEntry> addresses) {
 
 void UdpLink::send(const ib::TxPacket& packet, TimePoint) { sender_.send(packet); }
 
+void UdpLink::send_damaged(const ib::TxPacket& packet, std::uint32_t bit, TimePoint) {
+  sender_.send_damaged(packet, bit);
+}
+
+void UdpLink::set_tap(PacketTap* tap) {
+  sender_.set_tap(tap);
+  receiver_.set_tap(tap);
+}
+
 void UdpLink::flush(TimePoint) { sender_.flush(); }
 
 std::size_t UdpLink::receive(Receiver& receiver, TimePoint) {

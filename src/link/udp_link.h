@@ -25,7 +25,9 @@ class UdpLink final : public Link {
   /// netdev.
   void set_addresses(std::vector<rnic::GidEntry> addresses) override;
 
+  void set_tap(PacketTap* tap) override;
   void send(const ib::TxPacket& packet, TimePoint now) override;
+  void send_damaged(const ib::TxPacket& packet, std::uint32_t bit, TimePoint now) override;
   void flush(TimePoint now) override;
   std::size_t receive(Receiver& receiver, TimePoint now) override;
   int readable_fd() const override { return fd_; }

@@ -76,6 +76,7 @@ std::size_t UdpReceiver::receive(Receiver& receiver) {
     const Bytes datagram(static_cast<const std::byte*>(header.msg_hdr.msg_iov->iov_base), header.msg_len);
     packets += split(receiver, envelope, datagram);
   }
+  if (tap_ != nullptr && packets != 0) tap_->flush();
   return packets;
 }
 
@@ -135,13 +136,13 @@ void UdpReceiver::packet(Receiver& receiver, const wire::Flow& flow, Bytes bytes
                      Qpn(), 1);
   };
   if (bytes.size() < wire::kBthBytes + wire::kIcrcBytes) return malformed(0);
-  std::uint32_t expected = 0;
-  if (!check_icrc(flow, bytes, position, expected)) {
-    std::uint32_t received = 0;
-    std::memcpy(&received, bytes.data() + bytes.size() - sizeof received, sizeof received);
+  IcrcCheck check;
+  const bool intact = check_icrc(flow, bytes, position, check);
+  if (tap_ != nullptr) tap_->packet(wire::CaptureDirection::inbound, flow, check.id, {&bytes, 1});
+  if (!intact) {
     const Qpn qpn = destination_of(bytes);
-    receiver.dropped(because(ReasonId::drop_bad_icrc, qpn.value, received, expected), ib::Counter::drop_icrc,
-                     qpn, 1);
+    receiver.dropped(because(ReasonId::drop_bad_icrc, qpn.value, check.received, check.expected),
+                     ib::Counter::drop_icrc, qpn, 1);
     return;
   }
   auto parsed = wire::parse(bytes.first(bytes.size() - wire::kIcrcBytes));
@@ -156,19 +157,21 @@ void UdpReceiver::packet(Receiver& receiver, const wire::Flow& flow, Bytes bytes
   receiver.packet(out);
 }
 
-bool UdpReceiver::check_icrc(const wire::Flow& flow, Bytes bytes, std::uint16_t position,
-                             std::uint32_t& expected) {
-  std::uint32_t received = 0;
-  std::memcpy(&received, bytes.data() + bytes.size() - sizeof received, sizeof received);
-  const bool ipv4 = flow.destination.is_ipv4();
-  const std::uint16_t guess = !ipv4 || position != 0 ? position : ids_.expected(flow.source);
-  expected = icrc_for(flow, bytes, guess);
-  if (!ipv4) return expected == received;
-  if (expected == received) return ids_.accept(flow.source, guess);
-  if (guess != 0) expected = icrc_for(flow, bytes, 0);
-  if (expected == received) return ids_.accept(flow.source, 0);
-  const int id = wire::solve_ip_id(expected, received, bytes.size());
-  return id >= 0 && ids_.accept(flow.source, static_cast<std::uint16_t>(id));
+bool UdpReceiver::check_icrc(const wire::Flow& flow, Bytes bytes, std::uint16_t position, IcrcCheck& check) {
+  std::memcpy(&check.received, bytes.data() + bytes.size() - wire::kIcrcBytes, wire::kIcrcBytes);
+  const auto matches = [&](std::uint16_t id) {
+    check.id = id;
+    check.expected = icrc_for(flow, bytes, id);
+    return check.expected == check.received;
+  };
+  if (!flow.destination.is_ipv4()) return matches(0);
+  const std::uint16_t guess = position != 0 ? position : ids_.expected(flow.source);
+  if (matches(guess)) return ids_.accept(flow.source, guess);
+  if (guess != 0 && matches(0)) return ids_.accept(flow.source, 0);
+  const int id = wire::solve_ip_id(check.expected, check.received, bytes.size());
+  if (id < 0) return false;
+  check.id = static_cast<std::uint16_t>(id);
+  return ids_.accept(flow.source, check.id);
 }
 
 }  // namespace softrnic::link

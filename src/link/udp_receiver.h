@@ -21,6 +21,8 @@ class UdpReceiver {
   UdpReceiver(const UdpReceiver&) = delete;
   UdpReceiver& operator=(const UdpReceiver&) = delete;
 
+  void set_tap(PacketTap* tap) { tap_ = tap; }
+
   std::size_t receive(Receiver& receiver);
 
  private:
@@ -45,13 +47,20 @@ class UdpReceiver {
   Envelope open(const msghdr& header) const;
   std::size_t split(Receiver& receiver, const Envelope& envelope, Bytes datagram);
   void packet(Receiver& receiver, const wire::Flow& flow, Bytes bytes, std::uint16_t position);
+  struct IcrcCheck {
+    std::uint32_t received = 0;
+    std::uint32_t expected = 0;
+    std::uint16_t id = 0;  ///< the identification that was believed
+  };
+
   /// Whether the ICRC is right for an identification that this source may use.
-  bool check_icrc(const wire::Flow& flow, Bytes bytes, std::uint16_t position, std::uint32_t& expected);
+  bool check_icrc(const wire::Flow& flow, Bytes bytes, std::uint16_t position, IcrcCheck& check);
   void count_overflows(Receiver& receiver, const Envelope& envelope);
 
   int fd_;
   Family family_;
   std::uint16_t port_;
+  PacketTap* tap_ = nullptr;
   std::byte* pool_ = nullptr;
   std::uint32_t overflows_ = 0;
   std::array<Slot, kSlots> slots_;

@@ -133,8 +133,30 @@ void UdpSender::send(const ib::TxPacket& packet) {
   batch_.add(packet, route_of(packet), may_segment(packet.path->destination));
 }
 
+void UdpSender::send_damaged(const ib::TxPacket& packet, std::uint32_t bit) {
+  if (!batch_.has_room()) flush();
+  batch_.add_damaged(packet, route_of(packet), bit);
+}
+
+void UdpSender::show() {
+  iovec raw[TxBatch::kMaxSingleIovecs];
+  Bytes pieces[TxBatch::kMaxSingleIovecs];
+  for (const TxMessage& message : batch_.messages()) {
+    for (std::size_t i = 0; i < message.segment_count; ++i) {
+      const std::size_t count = batch_.pieces(message, i, raw);
+      for (std::size_t k = 0; k < count; ++k) {
+        pieces[k] = Bytes(static_cast<const std::byte*>(raw[k].iov_base), raw[k].iov_len);
+      }
+      tap_->packet(wire::CaptureDirection::outbound, message.route.flow, static_cast<std::uint16_t>(i),
+                   {pieces, count});
+    }
+  }
+  tap_->flush();
+}
+
 void UdpSender::flush() {
   if (batch_.empty()) return;
+  if (tap_ != nullptr) show();
   const auto messages = batch_.messages();
   // One system call a socket and kVector messages. Only packets of the same socket have an order to keep.
   for (TxMessage& first : messages) {

@@ -20,7 +20,10 @@ class UdpSender {
   /// netdev.
   void set_addresses(std::vector<rnic::GidEntry> addresses) { addresses_ = std::move(addresses); }
 
+  void set_tap(PacketTap* tap) { tap_ = tap; }
+
   void send(const ib::TxPacket& packet);
+  void send_damaged(const ib::TxPacket& packet, std::uint32_t bit);
   void flush();
 
   /// Reports what could not be sent since the last call.
@@ -36,12 +39,14 @@ class UdpSender {
 
   TxRoute route_of(const ib::TxPacket& packet);
   bool may_segment(const wire::Gid& destination) const;
+  void show();
   void send_group(int fd, std::size_t count);
   void send_unsegmented(TxMessage& message);
   void refused(const TxMessage& message, int error, std::uint64_t packets);
 
   Family family_;
   std::uint16_t peer_port_;
+  PacketTap* tap_ = nullptr;
   TxSockets sockets_;
   std::vector<rnic::GidEntry> addresses_;
   TxBatch batch_;

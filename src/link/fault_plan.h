@@ -1,0 +1,34 @@
+// Which faults to inject: the value of SOFTRNIC_FAULTS.
+//
+//   plan  = fault *("," fault)
+//   fault = ("drop" | "dup" | "reorder" | "corrupt") "=" chance | "delay=" time | "seed=" number
+//   chance = number "%" | number from 0 to 1         time = number ("ns" | "us" | "ms" | "s")
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/expected.h"
+#include "base/time.h"
+
+namespace softrnic::link {
+
+/// Chances are from 0 to 1 and apply to each packet sent, independently of one another.
+struct FaultPlan {
+  double drop = 0;
+  double duplicate = 0;
+  double reorder = 0;  ///< held back behind up to kReorderDepth packets
+  double corrupt = 0;  ///< one bit flipped
+  Duration delay{};    ///< of every packet
+  std::uint64_t seed = 1;
+
+  bool any() const {
+    return drop > 0 || duplicate > 0 || reorder > 0 || corrupt > 0 || delay > Duration::zero();
+  }
+};
+
+/// The plan, or a sentence that says what is wrong and what was expected.
+Expected<FaultPlan, std::string> parse_fault_plan(std::string_view text);
+
+}  // namespace softrnic::link
