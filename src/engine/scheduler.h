@@ -1,95 +1,192 @@
-// Which endpoint of a lane sends next.
+// Which queue pair of a lane sends next.
 //
 //   touched   something happened to it: it is asked once, and again while it has more than a burst to send
 //   waiting   its path's window is full: it stands in its path's line, and costs nothing until its turn
 //
-// Endpoints take turns of kBurstBytes. While others stand in line for a path, an endpoint that is touched may answer
-// its peer (ACKs, read responses) but its requests go to the end of the line: without that, those whose ACKs come in
-// would take all the room and the others would never start.
+// Queue pairs take turns of kBurstBytes. While others stand in line for a path, one that is touched may answer its
+// peer (ACKs, read responses) but its requests go to the end of the line: without that, those whose ACKs come in would
+// take all the room and the others would never start.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <functional>
-#include <memory>
-#include <unordered_map>
 #include <vector>
 
+#include "engine/path_table.h"
 #include "transport/ib/endpoint.h"
 
 namespace softrnic::engine {
 
-/// Takes the packets that the scheduler gets out of endpoints.
-class PacketSink {
- public:
-  virtual void transmit(ib::Endpoint& endpoint, const ib::TxPacket& packet) = 0;
-
- protected:
-  ~PacketSink() = default;
-};
-
+/// `Qp` has hook(), transmit(), deadline() and endpoint().window(), as rnic::QueuePair does. Its window, if it has one, is a Path.
+template <typename Qp>
 class Scheduler {
  public:
   static constexpr std::size_t kBurstBytes = 64 * 1024;
 
-  Scheduler();
-  ~Scheduler();
+  /// Something happened to the queue pair: it is to be asked for packets.
+  void touch(Qp& qp);
+  /// Forgets the queue pair. To be called before its window changes, too.
+  void remove(Qp& qp);
 
-  /// The window to `destination`'s lane; it lives as long as the scheduler. All windows of endpoints that are given to
-  /// this scheduler come from here, or are nullptr.
-  ib::PathWindow& window(const wire::Gid& destination, std::uint8_t peer_lane);
-
-  /// Something happened to the endpoint: it is to be asked for packets.
-  void touch(ib::Endpoint& endpoint);
-  /// Forgets the endpoint.
-  void remove(ib::Endpoint& endpoint);
-
-  /// Asks endpoints for packets until none has any, or about `packets` were sent. After each turn of an endpoint
-  /// `after(endpoint)` is called. Returns the number of packets sent.
-  template <typename After>
-  std::size_t run(PacketSink& sink, TimePoint now, std::size_t packets, After&& after) {
+  /// Asks queue pairs for packets until none has any, or about `packets` were sent. Calls send(packet) for each packet
+  /// and after(qp) after each turn. Returns the number of packets sent.
+  template <typename Send, typename After>
+  std::size_t run(TimePoint now, std::size_t packets, Send&& send, After&& after) {
     std::size_t sent = 0;
-    while (sent < packets) {
+    std::size_t fruitless = 0;
+    while (sent < packets && fruitless < kMaxFruitless) {
       bool turn = false;
-      ib::Endpoint* endpoint = next(turn);
-      if (endpoint == nullptr) break;
-      sent += serve(*endpoint, turn, sink, now);
-      after(*endpoint);
+      Qp* qp = next(turn);
+      if (qp == nullptr) break;
+      const std::size_t n = serve(*qp, turn, now, send);
+      if (turn && n == 0) ++fruitless;
+      sent += n;
+      after(*qp);
     }
-    end_round();
+    forget_served();
     return sent;
   }
 
   /// Whether run() left something to do.
-  bool has_work() const { return touched_count_ != 0 || any_path_open(); }
-  /// Whether some endpoint stands in line for a window.
-  bool has_waiting() const { return !waiting_paths_.empty(); }
+  bool has_work() const {
+    return touched_count_ != 0 ||
+           std::any_of(lines_.begin(), lines_.end(), [](const Path* path) { return path->has_room(); });
+  }
+  /// Whether some queue pair stands in line for a window.
+  bool has_waiting() const { return !lines_.empty(); }
 
  private:
-  struct Path;
-  struct Key {
-    wire::Gid destination;
-    std::uint8_t lane;
-    bool operator==(const Key&) const = default;
-  };
-  struct KeyHash {
-    std::size_t operator()(const Key& key) const;
-  };
+  static constexpr std::size_t kMaxFruitless = 64;  ///< turns in line that sent nothing although there was room
 
-  ib::Endpoint* next(bool& turn);
-  ib::Endpoint* next_waiting();
-  std::size_t serve(ib::Endpoint& endpoint, bool turn, PacketSink& sink, TimePoint now);
-  void end_round();
-  bool any_path_open() const;
-  void enqueue(Path& path, ib::Endpoint& endpoint);
-  void dequeue(ib::Endpoint& endpoint);
+  enum Flag : std::uint32_t { kTouched = 1, kWaiting = 2 };
 
-  std::unordered_map<Key, std::unique_ptr<Path>, KeyHash> paths_;
-  std::vector<Path*> waiting_paths_;  ///< those with somebody in line
-  std::size_t next_path_ = 0;
-  std::vector<ib::Endpoint*> touched_;  ///< from first_touched_ on; nullptr: was removed
+  static Qp* at(void* link) { return static_cast<Qp*>(link); }
+  static Path* path_of(Qp& qp) { return static_cast<Path*>(qp.endpoint().window()); }
+
+  Qp* next(bool& turn);
+  Qp* next_in_line();
+  template <typename Send>
+  std::size_t serve(Qp& qp, bool turn, TimePoint now, Send& send);
+  void enqueue(Path& path, Qp& qp);
+  void dequeue(Qp& qp);
+  void forget_served();
+
+  std::vector<Path*> lines_;  ///< the paths with somebody in line
+  std::size_t next_line_ = 0;
+  std::vector<Qp*> touched_;  ///< from first_touched_ on; nullptr: was removed
   std::size_t first_touched_ = 0;
   std::size_t touched_count_ = 0;
   ib::TxPacket packet_;
 };
+
+template <typename Qp>
+void Scheduler<Qp>::touch(Qp& qp) {
+  if ((qp.hook().flags & kTouched) != 0) return;
+  qp.hook().flags |= kTouched;
+  touched_.push_back(&qp);
+  ++touched_count_;
+}
+
+template <typename Qp>
+void Scheduler<Qp>::remove(Qp& qp) {
+  if ((qp.hook().flags & kTouched) != 0) {
+    std::replace(touched_.begin(), touched_.end(), &qp, static_cast<Qp*>(nullptr));
+    qp.hook().flags &= ~std::uint32_t{kTouched};
+    --touched_count_;
+  }
+  if ((qp.hook().flags & kWaiting) != 0) dequeue(qp);
+}
+
+template <typename Qp>
+void Scheduler<Qp>::enqueue(Path& path, Qp& qp) {
+  qp.hook().flags |= kWaiting;
+  qp.hook().next = nullptr;
+  qp.hook().previous = path.last;
+  if (path.last != nullptr) {
+    at(path.last)->hook().next = &qp;
+  } else {
+    path.first = &qp;
+    lines_.push_back(&path);
+  }
+  path.last = &qp;
+}
+
+template <typename Qp>
+void Scheduler<Qp>::dequeue(Qp& qp) {
+  Path& path = *path_of(qp);
+  qp.hook().flags &= ~std::uint32_t{kWaiting};
+  Qp* const before = at(qp.hook().previous);
+  Qp* const behind = at(qp.hook().next);
+  if (before != nullptr) {
+    before->hook().next = behind;
+  } else {
+    path.first = behind;
+  }
+  if (behind != nullptr) {
+    behind->hook().previous = before;
+  } else {
+    path.last = before;
+  }
+  if (path.first == nullptr) std::erase(lines_, &path);
+}
+
+template <typename Qp>
+Qp* Scheduler<Qp>::next(bool& turn) {
+  while (first_touched_ < touched_.size()) {
+    Qp* qp = touched_[first_touched_++];
+    if (qp == nullptr) continue;
+    qp->hook().flags &= ~std::uint32_t{kTouched};
+    --touched_count_;
+    turn = false;
+    return qp;
+  }
+  turn = true;
+  return next_in_line();
+}
+
+template <typename Qp>
+Qp* Scheduler<Qp>::next_in_line() {
+  for (std::size_t tried = 0; tried < lines_.size(); ++tried) {
+    next_line_ = (next_line_ + 1) % lines_.size();
+    Path& path = *lines_[next_line_];
+    if (!path.has_room()) continue;
+    Qp* qp = at(path.first);
+    dequeue(*qp);
+    return qp;
+  }
+  return nullptr;
+}
+
+template <typename Qp>
+template <typename Send>
+std::size_t Scheduler<Qp>::serve(Qp& qp, bool turn, TimePoint now, Send& send) {
+  Path* const path = path_of(qp);
+  const bool hold = !turn && path != nullptr && path->first != nullptr;
+  if (hold) path->hold(true);
+  std::size_t packets = 0;
+  std::size_t bytes = 0;
+  ib::Transmit answer = ib::Transmit::packet;
+  while (bytes < kBurstBytes && (answer = qp.transmit(packet_, now)) == ib::Transmit::packet) {
+    send(packet_);
+    bytes += packet_.payload_bytes + wire::kBthBytes;
+    ++packets;
+  }
+  if (hold) path->hold(false);
+  const bool waiting = (qp.hook().flags & kWaiting) != 0;
+  if (answer == ib::Transmit::idle) {
+    if (waiting) dequeue(qp);
+  } else if (answer == ib::Transmit::packet) {
+    touch(qp);
+  } else if (path != nullptr && !waiting && (hold || !path->has_room() || qp.deadline() == kNever)) {
+    enqueue(*path, qp);  // else it waits for tokens: its deadline brings it back
+  }
+  return packets;
+}
+
+template <typename Qp>
+void Scheduler<Qp>::forget_served() {
+  touched_.erase(touched_.begin(), touched_.begin() + static_cast<std::ptrdiff_t>(first_touched_));
+  first_touched_ = 0;
+}
 
 }  // namespace softrnic::engine

@@ -1,0 +1,24 @@
+// The adapter's time: CLOCK_MONOTONIC.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <ctime>
+
+#include "base/time.h"
+
+namespace softrnic::engine {
+
+inline TimePoint monotonic_now() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return TimePoint(Duration(std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec));
+}
+
+/// `when` for timerfd_settime(TFD_TIMER_ABSTIME); never zero, which would disarm.
+inline timespec to_timespec(TimePoint when) {
+  const auto ns = std::max<std::int64_t>(when.time_since_epoch().count(), 1);
+  return {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+}
+
+}  // namespace softrnic::engine

@@ -1,0 +1,169 @@
+#include "engine/control_page.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+#include <iterator>
+
+#include "rnic/context.h"
+#include "rnic/queue_pair.h"
+
+namespace softrnic::engine {
+namespace {
+
+using control::kPageBytes;
+
+std::uint64_t wall_clock_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+control::Page* map_private(void* at) {
+  const int fixed = at == nullptr ? 0 : MAP_FIXED;
+  void* mapped = mmap(at, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1,
+                      0);
+  return mapped == MAP_FAILED ? nullptr : static_cast<control::Page*>(mapped);
+}
+
+int make_memfd() {
+  const int fd = memfd_create("softrnic-page", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (fd < 0) return -1;
+  if (ftruncate(fd, static_cast<off_t>(kPageBytes)) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0) {
+    return fd;
+  }
+  close(fd);
+  return -1;
+}
+
+/// Writes a record so that a reader takes it whole or not at all.
+template <typename Body>
+void write_record(control::PageSequence& sequence, Body& place, const Body& body) {
+  const std::uint32_t before = sequence.load(std::memory_order_relaxed);
+  sequence.store(before | 1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  std::memcpy(&place, &body, sizeof body);
+  sequence.store((before | 1) + 1, std::memory_order_release);
+}
+
+control::PageExplanationBody to_body(const Explanation& explanation) {
+  control::PageExplanationBody body;
+  body.time_ns = explanation.time_ns != 0 ? explanation.time_ns : wall_clock_ns();
+  body.qpn = explanation.qpn;
+  body.peer_qpn = explanation.peer_qpn;
+  body.wr_id = explanation.wr_id;
+  body.has_wr_id = explanation.has_wr_id ? 1 : 0;
+  body.reason = static_cast<std::uint32_t>(explanation.reason.id);
+  std::copy(explanation.reason.figures.begin(), explanation.reason.figures.end(), body.figures);
+  return body;
+}
+
+bool same_but_time(control::PageExplanationBody a, const control::PageExplanationBody& b) {
+  a.time_ns = b.time_ns;
+  return std::memcmp(&a, &b, sizeof a) == 0;
+}
+
+}  // namespace
+
+ControlPage::ControlPage() : fd_(make_memfd()) {
+  if (fd_ >= 0) {
+    void* mapped = mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+    if (mapped != MAP_FAILED) page_ = static_cast<control::Page*>(mapped);
+  }
+  if (page_ == nullptr) page_ = map_private(nullptr);
+  if (page_ == nullptr) return;
+  control::PageHeader& header = page_->header;
+  header.magic = control::kPageMagic;
+  header.version = control::kPageVersion;
+  header.page_bytes = static_cast<std::uint32_t>(kPageBytes);
+  header.pid = getpid();
+  header.started_ns = wall_clock_ns();
+  prctl(PR_GET_NAME, header.comm);
+}
+
+ControlPage::~ControlPage() {
+  if (page_ != nullptr) munmap(page_, kPageBytes);
+  if (fd_ >= 0) close(fd_);
+}
+
+void ControlPage::detach_from_parent() {
+  if (page_ != nullptr) map_private(page_);
+  if (fd_ >= 0) close(fd_);
+  fd_ = -1;
+}
+
+control::PageLane* ControlPage::add_lane(std::uint8_t lane) {
+  if (page_ == nullptr) return nullptr;
+  const std::lock_guard lock(mutex_);
+  for (control::PageLane& place : page_->lanes) {
+    if (place.used.load(std::memory_order_relaxed) != 0) continue;
+    for (control::PageCounter& counter : place.counters) counter.store(0, std::memory_order_relaxed);
+    place.lane = lane;
+    place.used.store(1, std::memory_order_release);
+    return &place;
+  }
+  return nullptr;
+}
+
+void ControlPage::remove_lane(control::PageLane* lane) {
+  if (lane != nullptr) lane->used.store(0, std::memory_order_release);
+}
+
+std::uint32_t ControlPage::take_row() {
+  if (page_ == nullptr) return 0;
+  const std::lock_guard lock(mutex_);
+  if (!free_rows_.empty()) {
+    const std::uint32_t row = free_rows_.back();
+    free_rows_.pop_back();
+    return row;
+  }
+  if (fresh_rows_ < control::kPageQps) return ++fresh_rows_;
+  page_->header.qps_hidden.fetch_add(1, std::memory_order_relaxed);
+  return 0;
+}
+
+void ControlPage::give_back_row(std::uint32_t row) {
+  if (row == 0) return;
+  control::PageQp& place = page_->qps[row - 1];
+  write_record(place.sequence, place.body, control::PageQpBody{});
+  write_record(place.explanation_sequence, place.last, control::PageExplanationBody{});
+  const std::lock_guard lock(mutex_);
+  free_rows_.push_back(row);
+}
+
+void ControlPage::write_row(std::uint32_t row, const rnic::QueuePair& qp) {
+  if (row == 0) return;
+  control::PageQp& place = page_->qps[row - 1];
+  const rnic::QueuePairSummary summary = qp.summary();
+  control::PageQpBody body;
+  body.qpn = summary.local.value;
+  body.peer_qpn = summary.remote.value;
+  body.device = qp.context().info()->index;
+  body.path_mtu = summary.path_mtu;
+  body.type = static_cast<std::uint8_t>(summary.type);
+  body.state = static_cast<std::uint8_t>(summary.state);
+  std::memcpy(body.peer_gid, summary.peer_gid.raw.data(), sizeof body.peer_gid);
+  if (std::memcmp(&place.body, &body, sizeof body) != 0) write_record(place.sequence, place.body, body);
+  place.send_psn.store(summary.send_psn, std::memory_order_relaxed);
+  place.receive_psn.store(summary.receive_psn, std::memory_order_relaxed);
+  for (std::size_t i = 0; i < qp.counters().size(); ++i) {
+    place.counters[i].store(qp.counters()[i], std::memory_order_relaxed);
+  }
+  if (qp.last_explanation().reason.id == ReasonId::none) return;
+  const control::PageExplanationBody last = to_body(qp.last_explanation());
+  if (!same_but_time(last, place.last)) write_record(place.explanation_sequence, place.last, last);
+}
+
+void ControlPage::record(const Explanation& explanation) {
+  if (page_ == nullptr) return;
+  const std::uint64_t number = page_->header.explanations.fetch_add(1, std::memory_order_acq_rel);
+  control::PageExplanation& place = page_->explanations[number % control::kPageExplanations];
+  write_record(place.sequence, place.body, to_body(explanation));
+}
+
+}  // namespace softrnic::engine

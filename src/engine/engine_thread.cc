@@ -1,0 +1,60 @@
+#include "engine/engine_thread.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <system_error>
+
+#include "engine/clock.h"
+
+namespace softrnic::engine {
+
+std::thread start_quiet_thread(const char* name, void (*body)(void*), void* argument) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread thread;
+  try {
+    thread = std::thread(body, argument);
+    pthread_setname_np(thread.native_handle(), name);
+  } catch (const std::system_error&) {
+    // No thread to be had: the lane moves only while the program polls.
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread;
+}
+
+EngineThread::EngineThread(Lane& lane) : lane_(lane), stop_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  thread_ = start_quiet_thread("softrnic", [](void* self) { static_cast<EngineThread*>(self)->run(); }, this);
+}
+
+EngineThread::~EngineThread() {
+  eventfd_write(stop_fd_, 1);
+  if (thread_.joinable()) thread_.join();
+  close(stop_fd_);
+}
+
+bool EngineThread::wait() {
+  pollfd fds[] = {{stop_fd_, POLLIN, 0}, {lane_.timer_fd(), POLLIN, 0}, {lane_.readable_fd(), POLLIN, 0}};
+  const Duration sleep = grace_.sleep(lane_.since_poll());
+  if (sleep > Duration::zero()) {
+    const timespec limit{0, static_cast<long>(sleep.count())};
+    ppoll(fds, 1, &limit, nullptr);
+  } else {
+    ppoll(fds, 3, nullptr, nullptr);
+  }
+  return (fds[0].revents & POLLIN) == 0;
+}
+
+void EngineThread::run() {
+  while (wait()) {
+    const Duration since_poll = lane_.since_poll();
+    grace_.woke(lane_.service() != 0, since_poll);
+  }
+}
+
+}  // namespace softrnic::engine

@@ -1,0 +1,34 @@
+// The thread that drives a lane while its program does not.
+#pragma once
+
+#include <thread>
+
+#include "engine/grace.h"
+#include "engine/lane.h"
+
+namespace softrnic::engine {
+
+/// Starts a thread with all signals blocked, so that the program's handlers run where the program expects them.
+std::thread start_quiet_thread(const char* name, void (*body)(void*), void* argument);
+
+class EngineThread {
+ public:
+  /// Starts at once. `lane` outlives it.
+  explicit EngineThread(Lane& lane);
+  /// Stops and joins.
+  ~EngineThread();
+  EngineThread(const EngineThread&) = delete;
+  EngineThread& operator=(const EngineThread&) = delete;
+
+ private:
+  void run();
+  /// Waits for work or for the end of the grace period; false: the thread is to stop.
+  bool wait();
+
+  Lane& lane_;
+  Grace grace_;
+  int stop_fd_;
+  std::thread thread_;
+};
+
+}  // namespace softrnic::engine

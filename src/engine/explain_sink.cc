@@ -1,0 +1,91 @@
+#include "engine/explain_sink.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+
+#include "engine/clock.h"
+
+namespace softrnic::engine {
+namespace {
+
+std::atomic<ControlPage*> sink_page{nullptr};
+std::atomic<bool> sink_prints{false};
+
+void print(const Explanation& explanation) {
+  static std::mutex mutex;
+  static RepeatLimit limit;
+  RepeatLimit::Verdict verdict;
+  {
+    const std::lock_guard lock(mutex);
+    verdict = limit.admit(explanation, monotonic_now());
+  }
+  if (!verdict.print) return;
+  const std::string line = format_explanation(explanation, verdict.repeats);
+  // One write a line, so that lines of several threads and processes do not mix.
+  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;
+}
+
+void sink(const Explanation& explanation) {
+  if (ControlPage* page = sink_page.load(std::memory_order_acquire)) page->record(explanation);
+  if (sink_prints.load(std::memory_order_relaxed)) print(explanation);
+}
+
+std::string number(const char* format, std::uint64_t value) {
+  char text[48];
+  std::snprintf(text, sizeof text, format, static_cast<unsigned long long>(value));
+  return text;
+}
+
+}  // namespace
+
+std::string format_explanation(const Explanation& explanation, std::uint64_t repeats) {
+  std::string out = "softrnic: ";
+  if (explanation.qpn != 0) {
+    out += number("QP 0x%llx", explanation.qpn);
+    if (explanation.peer_qpn != 0) out += number(" (peer 0x%llx)", explanation.peer_qpn);
+  } else if (explanation.peer_qpn != 0) {
+    out += number("peer QP 0x%llx", explanation.peer_qpn);
+  }
+  if (explanation.has_wr_id) out += number(explanation.qpn != 0 ? " wr_id %llu" : "wr_id %llu", explanation.wr_id);
+  if (out.back() != ' ') out += ": ";
+  out += describe(explanation.reason);
+  const std::string_view cure = reason_text(explanation.reason.id).cure;
+  if (!cure.empty()) {
+    out += ". ";
+    out += cure;
+  }
+  if (repeats != 0) out += number(" [and %llu more of these]", repeats);
+  out += '\n';
+  return out;
+}
+
+RepeatLimit::Verdict RepeatLimit::admit(const Explanation& explanation, TimePoint now) {
+  const std::size_t place =
+      (static_cast<std::size_t>(explanation.reason.id) * 31 + explanation.qpn * 7) % entries_.size();
+  Entry& entry = entries_[place];
+  if (entry.reason != explanation.reason.id || entry.qpn != explanation.qpn) {
+    entry = Entry{explanation.reason.id, explanation.qpn, now, 0, 0};
+  }
+  if (now - entry.window >= std::chrono::seconds(1)) {
+    entry.window = now;
+    entry.printed = 0;
+  }
+  if (entry.printed >= kPerSecond) {
+    ++entry.swallowed;
+    return {};
+  }
+  ++entry.printed;
+  const Verdict verdict{true, entry.swallowed};
+  entry.swallowed = 0;
+  return verdict;
+}
+
+void install_explain_sink(ControlPage* page, bool to_stderr) {
+  sink_page.store(page, std::memory_order_release);
+  sink_prints.store(to_stderr, std::memory_order_relaxed);
+  set_explain_sink(sink);
+}
+
+}  // namespace softrnic::engine

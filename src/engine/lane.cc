@@ -1,0 +1,274 @@
+#include "engine/lane.h"
+
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "engine/clock.h"
+#include "engine/null_link.h"
+#include "rnic/completion_queue.h"
+#include "rnic/context.h"
+
+namespace softrnic::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kSendRound = 256;      ///< packets sent before the lane reads again
+constexpr unsigned kMaxRounds = 16;          ///< rounds a call may stay before the engine thread takes over
+constexpr Duration kRowInterval = 100ms;     ///< how stale the control page may be
+constexpr Duration kRecheckWindows = 10ms;   ///< a window may open without a packet (another QP was reset)
+constexpr std::size_t kMaxQps = 65536;
+
+}  // namespace
+
+Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link::Link> link, ControlPage& page)
+    : number_(number),
+      link_(std::move(link)),
+      page_(page),
+      shown_(page.add_lane(number)),
+      timer_fd_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
+      qps_(number, first_index) {}
+
+Lane::~Lane() {
+  page_.remove_lane(shown_);
+  close(timer_fd_);
+}
+
+// ---- queue pairs
+
+Expected<Qpn, Failure> Lane::attach(rnic::QueuePair& qp) {
+  Failure failure;
+  if (abandoned_) {
+    failure = refuse(EIO, ReasonId::forked_child);
+  } else if (const auto qpn = qps_.insert(qp)) {
+    qps_.find(*qpn)->row = page_.take_row();
+    return *qpn;
+  } else {
+    failure = refuse(ENOMEM, ReasonId::out_of_qpns, kMaxQps);
+  }
+  explain({.reason = failure.reason});
+  return Unexpected{failure};
+}
+
+void Lane::detach(rnic::QueuePair& qp) {
+  discard(qp);
+  groups_.leave_all(*link_, qp);
+  deadlines_.remove(qp);
+  if (QpSlot* slot = qps_.find(qp.qpn())) page_.give_back_row(slot->row);
+  qps_.erase(qp.qpn());
+}
+
+void Lane::discard(rnic::QueuePair& qp) {
+  scheduler_.remove(qp);
+  const std::uint32_t number = qp.qpn().value;
+  std::erase_if(completions_, [number](const Completion& completion) { return completion.wc.qp_num == number; });
+}
+
+ib::PathWindow& Lane::window(const ib::AddressVector& path, Qpn remote) {
+  return paths_.path(path.destination, remote.lane());
+}
+
+bool Lane::join(rnic::QueuePair& qp, const wire::Gid& group) {
+  return groups_.join(*link_, qp, group, qp.context().info()->interface_index);
+}
+
+bool Lane::leave(rnic::QueuePair& qp, const wire::Gid& group) { return groups_.leave(*link_, qp, group); }
+
+// ---- packets
+
+void Lane::packet(const ib::RxPacket& packet) {
+  const Qpn qpn = packet.packet.headers.bth.destination;
+  const auto opcode = static_cast<std::uint64_t>(packet.packet.headers.bth.opcode);
+  if (qpn.value == Qpn::kMulticast) {
+    const std::size_t members = groups_.for_each(packet.destination, [&](rnic::QueuePair& qp) {
+      qp.receive(packet, now_);
+      touch(qp);
+    });
+    if (members == 0) dropped(because(ReasonId::drop_no_multicast_member), ib::Counter::drop_unknown_qp, qpn, 1);
+    return;
+  }
+  if (qpn.lane() != number_) {
+    dropped(because(ReasonId::drop_wrong_lane, qpn.value, number_), ib::Counter::drop_unknown_qp, qpn, 1);
+    return;
+  }
+  QpSlot* slot = qps_.find(qpn);
+  if (slot == nullptr) {
+    dropped(because(ReasonId::drop_unknown_qpn, qpn.value, opcode), ib::Counter::drop_unknown_qp, qpn, 1);
+    return;
+  }
+  slot->qp->receive(packet, now_);
+  touch(*slot->qp);
+}
+
+void Lane::dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) {
+  count(counter, packets);
+  Explanation explanation;
+  explanation.reason = reason;
+  if (reason.id == ReasonId::drop_lane_overflow) explanation.reason.figures[1] = number_;
+  const bool outgoing = counter == ib::Counter::send_errors || counter == ib::Counter::drop_injected;
+  if (outgoing) {
+    explanation.peer_qpn = qpn.value;
+  } else if (qpn.lane() == number_ && qps_.find(qpn) != nullptr) {
+    explanation.qpn = qpn.value;
+  }
+  explain(explanation);
+}
+
+void Lane::touch(rnic::QueuePair& qp) { scheduler_.touch(qp); }
+
+void Lane::count(ib::Counter counter, std::uint64_t by) {
+  if (shown_ == nullptr) return;
+  control::PageCounter& place = shown_->counters[static_cast<std::size_t>(counter)];
+  place.store(place.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);  // one writer: the lock's holder
+}
+
+// ---- batches
+
+bool Lane::send(std::size_t packets) {
+  const std::size_t sent = scheduler_.run(
+      now_, packets, [this](const ib::TxPacket& packet) { link_->send(packet, now_); },
+      [this](rnic::QueuePair& qp) {
+        deadlines_.update(qp);
+        changed(qp);
+      });
+  link_->flush(now_);
+  return sent >= packets;
+}
+
+void Lane::expire() {
+  while (rnic::QueuePair* qp = deadlines_.pop_due(now_)) {
+    qp->expire(now_);
+    touch(*qp);
+  }
+}
+
+std::size_t Lane::batch() {
+  now_ = monotonic_now();
+  const std::size_t packets = link_->receive(*this, now_);
+  expire();
+  send(kSendRound);
+  publish();
+  return packets;
+}
+
+void Lane::publish() {
+  for (const Completion& completion : completions_) completion.cq->push(completion.wc, completion.solicited);
+  completions_.clear();
+}
+
+void Lane::finish() {
+  publish();
+  if (rows_due_ <= now_) write_rows();
+  in_batch_ = false;
+  arm();
+}
+
+void Lane::transmit(rnic::QueuePair& qp) {
+  touch(qp);
+  if (in_batch_) return;
+  in_batch_ = true;
+  now_ = monotonic_now();
+  for (unsigned round = 0; send(kSendRound) && round < kMaxRounds; ++round) {
+    // Much to send: let the ACKs in meanwhile, or what another queue pair of this lane is sent.
+    publish();
+    batch();
+  }
+  finish();
+}
+
+void Lane::progress() {
+  polled_ns_.store(monotonic_now().time_since_epoch().count(), std::memory_order_relaxed);
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  in_batch_ = true;
+  batch();
+  finish();
+}
+
+std::size_t Lane::service() {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t expirations = 0;
+  if (read(timer_fd_, &expirations, sizeof expirations) > 0) armed_ = kNever;
+  in_batch_ = true;
+  std::size_t packets = 0;
+  for (unsigned round = 0; round < kMaxRounds; ++round) {
+    const std::size_t n = batch();
+    packets += n;
+    if (n == 0 && !scheduler_.has_work()) break;
+  }
+  finish();
+  return packets;
+}
+
+void Lane::arm() {
+  TimePoint when = std::min({deadlines_.earliest(), link_->deadline(), rows_due_});
+  if (scheduler_.has_work()) when = now_;
+  if (scheduler_.has_waiting()) when = std::min(when, now_ + kRecheckWindows);
+  if (when >= armed_) return;
+  armed_ = when;
+  itimerspec timer{};
+  timer.it_value = to_timespec(when);
+  timerfd_settime(timer_fd_, TFD_TIMER_ABSTIME, &timer, nullptr);
+}
+
+void Lane::deliver(rnic::CompletionQueue& cq, const ibv_wc& wc, bool solicited) {
+  if (in_batch_) {
+    completions_.push_back({&cq, wc, solicited});
+  } else {
+    cq.push(wc, solicited);
+  }
+}
+
+// ---- what the control page shows
+
+void Lane::changed(rnic::QueuePair& qp) {
+  QpSlot* slot = qps_.find(qp.qpn());
+  if (slot == nullptr || slot->dirty || slot->row == 0) return;
+  slot->dirty = true;
+  dirty_.push_back(qp.qpn());
+  if (rows_due_ != kNever) return;
+  rows_due_ = (in_batch_ ? now_ : monotonic_now()) + kRowInterval;
+  if (!in_batch_) arm();
+}
+
+void Lane::write_rows() {
+  for (const Qpn qpn : dirty_) {
+    QpSlot* slot = qps_.find(qpn);
+    if (slot == nullptr || !slot->dirty) continue;
+    slot->dirty = false;
+    page_.write_row(slot->row, *slot->qp);
+  }
+  dirty_.clear();
+  rows_due_ = kNever;
+}
+
+// ---- time, threads, life
+
+TimePoint Lane::now() { return monotonic_now(); }
+
+Duration Lane::since_poll() const {
+  return monotonic_now().time_since_epoch() - Duration(polled_ns_.load(std::memory_order_relaxed));
+}
+
+void Lane::quiesce() { const std::lock_guard lock(mutex_); }
+
+void Lane::set_addresses(std::vector<rnic::GidEntry> addresses) {
+  const std::lock_guard lock(mutex_);
+  link_->set_addresses(std::move(addresses));
+}
+
+std::size_t Lane::queue_pairs() {
+  const std::lock_guard lock(mutex_);
+  return qps_.size();
+}
+
+void Lane::abandon() {
+  abandoned_ = true;
+  link_ = std::make_unique<NullLink>();
+  close(timer_fd_);
+  timer_fd_ = -1;
+}
+
+}  // namespace softrnic::engine

@@ -1,0 +1,115 @@
+// A lane: one socket, one lock, and the queue pairs that live on it.
+//
+// Work comes in batches, always under the lock:
+//
+//   receive → endpoints → transmit what they owe → flush to the socket → publish completions
+//
+// so that an ACK has left before the program sees the completion of what it acknowledges, and may end or disconnect.
+// Whoever holds the lock runs batches: a program's thread in poll_cq (progress) or post_send (transmit), or the lane's
+// engine thread (service).
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "engine/control_page.h"
+#include "engine/deadlines.h"
+#include "engine/multicast_groups.h"
+#include "engine/path_table.h"
+#include "engine/qp_table.h"
+#include "engine/scheduler.h"
+#include "link/link.h"
+#include "rnic/lane_port.h"
+#include "rnic/queue_pair.h"
+
+namespace softrnic::engine {
+
+class Lane final : public rnic::LanePort, private link::Receiver {
+ public:
+  /// `page` outlives the lane.
+  Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link::Link> link, ControlPage& page);
+  ~Lane();
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
+
+  std::uint8_t number() const { return number_; }
+
+  // ---- rnic::LanePort
+  std::mutex& mutex() override { return mutex_; }
+  Expected<Qpn, Failure> attach(rnic::QueuePair& qp) override;
+  void detach(rnic::QueuePair& qp) override;
+  void transmit(rnic::QueuePair& qp) override;
+  void deliver(rnic::CompletionQueue& cq, const ibv_wc& wc, bool solicited) override;
+  void discard(rnic::QueuePair& qp) override;
+  ib::PathWindow& window(const ib::AddressVector& path, Qpn remote) override;
+  bool join(rnic::QueuePair& qp, const wire::Gid& group) override;
+  bool leave(rnic::QueuePair& qp, const wire::Gid& group) override;
+  void count(ib::Counter counter, std::uint64_t by) override;
+  TimePoint now() override;
+  void changed(rnic::QueuePair& qp) override;
+  void progress() override;
+  void quiesce() override;
+
+  // ---- for the engine thread and the process, without the lock
+
+  /// Runs batches until nothing is left or a fair share is done. Returns packets read.
+  std::size_t service();
+  /// How long ago the program called progress().
+  Duration since_poll() const;
+  /// Readable when service() has packets to read.
+  int readable_fd() const { return link_->readable_fd(); }
+  /// Readable when service() has something to do for reasons of time, or because somebody left work undone.
+  int timer_fd() const { return timer_fd_; }
+  void set_addresses(std::vector<rnic::GidEntry> addresses);
+  std::size_t queue_pairs();
+  /// In a forked child, with the lock held: the lane stays the parent's; here it does nothing from now on.
+  void abandon();
+
+ private:
+  struct Completion {
+    rnic::CompletionQueue* cq;
+    ibv_wc wc;
+    bool solicited;
+  };
+
+  // link::Receiver
+  void packet(const ib::RxPacket& packet) override;
+  void dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) override;
+
+  std::size_t batch();
+  bool send(std::size_t packets);
+  void expire();
+  void publish();
+  void finish();
+  void arm();
+  void touch(rnic::QueuePair& qp);
+  void write_rows();
+
+  const std::uint8_t number_;
+  std::mutex mutex_;
+  std::unique_ptr<link::Link> link_;
+  ControlPage& page_;
+  control::PageLane* shown_;
+  int timer_fd_;
+  TimePoint armed_ = kNever;
+  TimePoint now_{};
+  bool in_batch_ = false;
+  bool abandoned_ = false;
+  std::atomic<std::int64_t> polled_ns_{0};
+
+  QpTable qps_;
+  PathTable paths_;
+  Scheduler<rnic::QueuePair> scheduler_;
+  Deadlines<rnic::QueuePair> deadlines_;
+  MulticastGroups groups_;
+  std::vector<Completion> completions_;
+  std::vector<Qpn> dirty_;  ///< QPs whose rows are out of date
+  TimePoint rows_due_ = kNever;
+};
+
+}  // namespace softrnic::engine

@@ -1,0 +1,83 @@
+#include "engine/lane_set.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include "base/settings.h"
+#include "link/fault_link.h"
+#include "link/udp_link.h"
+
+namespace softrnic::engine {
+namespace {
+
+/// Settings whose value cannot be used are done without, and the user is told once.
+void warn(const char* variable, const std::string& trouble) {
+  std::fprintf(stderr, "softrnic: %s is ignored: %s\n", variable, trouble.c_str());
+}
+
+std::unique_ptr<link::Link> with_faults(std::unique_ptr<link::Link> link, std::uint8_t lane) {
+  const auto plan = link::parse_fault_plan(settings().faults);
+  if (!plan) {
+    warn("SOFTRNIC_FAULTS", plan.error());
+    return link;
+  }
+  if (!plan->any()) return link;
+  link::FaultPlan own = *plan;
+  own.seed += std::uint64_t{lane} << 32;  // lanes must not throw the same dice
+  return std::make_unique<link::FaultLink>(std::move(link), own);
+}
+
+}  // namespace
+
+std::unique_ptr<link::Link> LaneSet::make_link(control::Lane& lane) {
+  std::unique_ptr<link::Link> link =
+      std::make_unique<link::UdpLink>(link::UdpLink::Options{.fd = lane.socket.release()});
+  if (!settings().capture.empty() && capture_ == nullptr) {
+    auto capture = link::CaptureFile::create(settings().capture);
+    if (capture) {
+      capture_ = std::move(*capture);
+    } else {
+      warn("SOFTRNIC_CAPTURE", settings().capture + ": " + std::strerror(capture.error()));
+    }
+  }
+  if (capture_ != nullptr) link->set_tap(capture_.get());
+  return settings().faults.empty() ? std::move(link) : with_faults(std::move(link), lane.number);
+}
+
+Expected<void, control::Error> LaneSet::open(control::Client& daemon,
+                                             const std::vector<rnic::GidEntry>& addresses) {
+  for (unsigned i = 0; i < settings().lanes; ++i) {
+    auto taken = daemon.take_lane();
+    if (!taken) {
+      if (!lanes_.empty()) break;  // fewer than asked for are slower, not wrong
+      return Unexpected{taken.error()};
+    }
+    Entry entry;
+    entry.lane = std::make_unique<Lane>(taken->number, taken->first_index, make_link(*taken), page_);
+    entry.lane->set_addresses(addresses);
+    entry.thread = std::make_unique<EngineThread>(*entry.lane);
+    lanes_.push_back(std::move(entry));
+  }
+  return {};
+}
+
+bool LaneSet::close(control::Client* daemon) {
+  for (const Entry& entry : lanes_) {
+    if (entry.lane->queue_pairs() != 0) return false;
+  }
+  for (Entry& entry : lanes_) {
+    const std::uint8_t number = entry.lane->number();
+    entry.thread.reset();
+    entry.lane.reset();
+    if (daemon != nullptr) static_cast<void>(daemon->give_back_lane(number));
+  }
+  lanes_.clear();
+  capture_.reset();
+  return true;
+}
+
+void LaneSet::set_addresses(const std::vector<rnic::GidEntry>& addresses) {
+  for (Entry& entry : lanes_) entry.lane->set_addresses(addresses);
+}
+
+}  // namespace softrnic::engine

@@ -1,0 +1,49 @@
+// The lanes of a process with their threads: opened together when the first queue pair asks for one.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "control/client.h"
+#include "engine/control_page.h"
+#include "engine/engine_thread.h"
+#include "engine/lane.h"
+#include "link/capture_file.h"
+
+namespace softrnic::engine {
+
+class LaneSet {
+ public:
+  explicit LaneSet(ControlPage& page) : page_(page) {}
+
+  bool empty() const { return lanes_.empty(); }
+  /// Takes as many lanes as SOFTRNIC_LANES says from the daemon, at least one, and starts their threads.
+  Expected<void, control::Error> open(control::Client& daemon, const std::vector<rnic::GidEntry>& addresses);
+  /// Stops the threads, closes the sockets and gives the lanes back. False, and nothing is done, while queue pairs live
+  /// on them.
+  bool close(control::Client* daemon);
+  /// The lane for a new queue pair; requires !empty(). Takes turns.
+  Lane& next() { return *lanes_[turn_++ % lanes_.size()].lane; }
+  void set_addresses(const std::vector<rnic::GidEntry>& addresses);
+
+  template <typename F>
+  void for_each(F&& f) {
+    for (Entry& entry : lanes_) f(*entry.lane);
+  }
+
+ private:
+  struct Entry {
+    std::unique_ptr<Lane> lane;
+    std::unique_ptr<EngineThread> thread;
+  };
+
+  std::unique_ptr<link::Link> make_link(control::Lane& lane);
+
+  ControlPage& page_;
+  std::vector<Entry> lanes_;
+  std::size_t turn_ = 0;
+  std::unique_ptr<link::CaptureFile> capture_;
+};
+
+}  // namespace softrnic::engine

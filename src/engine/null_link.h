@@ -1,0 +1,21 @@
+// A link to nowhere: what a lane has in a forked child.
+#pragma once
+
+#include "link/link.h"
+
+namespace softrnic::engine {
+
+class NullLink final : public link::Link {
+ public:
+  void set_tap(link::PacketTap*) override {}
+  void set_addresses(std::vector<rnic::GidEntry>) override {}
+  void send(const ib::TxPacket&, TimePoint) override {}
+  void send_damaged(const ib::TxPacket&, std::uint32_t, TimePoint) override {}
+  void flush(TimePoint) override {}
+  std::size_t receive(link::Receiver&, TimePoint) override { return 0; }
+  int readable_fd() const override { return -1; }
+  bool join(const wire::Gid&, std::uint32_t) override { return false; }
+  bool leave(const wire::Gid&, std::uint32_t) override { return false; }
+};
+
+}  // namespace softrnic::engine

@@ -1,0 +1,37 @@
+// The windows of a lane, one for each peer lane, and the queue pairs that stand in line for them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+
+#include "transport/ib/path_window.h"
+#include "wire/gid.h"
+
+namespace softrnic::engine {
+
+/// A window and the line of queue pairs that wait for it, linked through their hooks.
+struct Path final : ib::PathWindow {
+  void* first = nullptr;
+  void* last = nullptr;
+};
+
+class PathTable {
+ public:
+  /// The path to `destination`'s lane; made at first use, lives as long as the table.
+  Path& path(const wire::Gid& destination, std::uint8_t peer_lane);
+
+ private:
+  struct Key {
+    wire::Gid destination;
+    std::uint8_t lane;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const;
+  };
+
+  std::unordered_map<Key, std::unique_ptr<Path>, KeyHash> paths_;
+};
+
+}  // namespace softrnic::engine

@@ -1,0 +1,206 @@
+#include "engine/process.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <new>
+
+#include "base/settings.h"
+#include "engine/explain_sink.h"
+
+namespace softrnic::engine {
+namespace {
+
+std::mutex instance_mutex;
+std::atomic<Process*> the_instance{nullptr};
+
+}  // namespace
+
+Process& Process::instance() {
+  if (Process* process = the_instance.load(std::memory_order_acquire)) return *process;
+  const std::lock_guard lock(instance_mutex);
+  if (Process* process = the_instance.load(std::memory_order_acquire)) return *process;
+  static const int registered = pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+  static_cast<void>(registered);
+  auto* process = new Process;  // never destroyed: programs use verbs in their own exit handlers
+  the_instance.store(process, std::memory_order_release);
+  return *process;
+}
+
+Process::Process() : lanes_(page_) { install_explain_sink(&page_, settings().explain); }
+
+// ---- the daemon
+
+Expected<void, control::Error> Process::connect() {
+  if (forked_) return Unexpected{control::make_error(refuse(EIO, ReasonId::forked_child))};
+  if (daemon_ != nullptr && daemon_gone_) {
+    daemon_ended();
+    if (!contexts_.empty()) return Unexpected{control::make_error(refuse(EIO, ReasonId::daemon_gone))};
+    watcher_.reset();  // its callbacks have run: nothing of it waits for our lock
+    daemon_.reset();
+  }
+  if (daemon_ != nullptr) return {};
+  auto client = control::Client::connect({.daemon_path = settings().daemon});
+  if (!client) return Unexpected{client.error()};
+  daemon_ = std::move(*client);
+  daemon_gone_ = false;
+  if (page_.fd() >= 0) static_cast<void>(daemon_->register_page(page_.fd()));
+  return {};
+}
+
+void Process::daemon_ended() {
+  daemon_gone_ = true;
+  for (rnic::Context* context : contexts_) context->device_lost();
+}
+
+control::Error Process::daemon_error(const control::Error& error) {
+  if (error.failure.reason.id == ReasonId::daemon_gone) daemon_ended();
+  return error;
+}
+
+Expected<void, control::Error> Process::refresh_devices() {
+  auto found = daemon_->devices();
+  if (!found) return Unexpected{daemon_error(found.error())};
+  devices_.clear();
+  for (rnic::DeviceInfo& device : *found) {
+    const std::uint32_t index = device.index;
+    devices_[index] = std::make_shared<const rnic::DeviceInfo>(std::move(device));
+  }
+  return {};
+}
+
+void Process::take(const control::Notification& notification) {
+  const std::lock_guard lock(mutex_);
+  const std::uint32_t index = notification.device.index;
+  const bool removed = notification.change == control::Change::device_removed;
+  const auto info = std::make_shared<const rnic::DeviceInfo>(notification.device);
+  if (removed) {
+    devices_.erase(index);
+  } else {
+    devices_[index] = info;
+  }
+  for (rnic::Context* context : contexts_) {
+    if (context->info()->index != index) continue;
+    if (removed) {
+      context->device_lost();
+    } else {
+      context->update(info);
+    }
+  }
+  lanes_.set_addresses(addresses());
+}
+
+std::vector<rnic::GidEntry> Process::addresses() const {
+  std::vector<rnic::GidEntry> out;
+  for (const auto& [index, device] : devices_) {
+    for (const rnic::GidEntry& entry : device->port.gids) {
+      if (!entry.gid.is_zero()) out.push_back(entry);
+    }
+  }
+  return out;
+}
+
+// ---- devices and contexts
+
+Expected<std::vector<rnic::DeviceInfo>, control::Error> Process::devices() {
+  const std::lock_guard lock(mutex_);
+  if (auto connected = connect(); !connected) return Unexpected{connected.error()};
+  if (auto refreshed = refresh_devices(); !refreshed) return Unexpected{refreshed.error()};
+  const std::string& only = settings().device;
+  std::vector<rnic::DeviceInfo> out;
+  for (const auto& [index, device] : devices_) {
+    if (only.empty() || device->name == only) out.push_back(*device);
+  }
+  return out;
+}
+
+Expected<std::unique_ptr<rnic::Context>, control::Error> Process::open(std::uint32_t index) {
+  const std::lock_guard lock(mutex_);
+  if (auto connected = connect(); !connected) return Unexpected{connected.error()};
+  if (auto refreshed = refresh_devices(); !refreshed) return Unexpected{refreshed.error()};
+  const auto device = devices_.find(index);
+  if (device == devices_.end()) {
+    return Unexpected{control::make_error(refuse(ENODEV, ReasonId::no_such_device))};
+  }
+  auto context = std::make_unique<rnic::Context>(device->second, *this);
+  if (!context->events().valid()) return Unexpected{control::make_error(refuse(EMFILE, ReasonId::none))};
+  contexts_.push_back(context.get());
+  if (watcher_ == nullptr) {
+    watcher_ = std::make_unique<Watcher>(
+        *daemon_, [this](const control::Notification& notification) { take(notification); },
+        [this] {
+          const std::lock_guard watch_lock(mutex_);
+          daemon_gone_ = true;
+        });
+  }
+  return context;
+}
+
+void Process::close(std::unique_ptr<rnic::Context> context) {
+  std::unique_ptr<Watcher> watcher;
+  std::unique_ptr<control::Client> daemon;
+  const std::lock_guard lock(mutex_);
+  std::erase(contexts_, context.get());
+  context.reset();
+  if (forked_ || !contexts_.empty() || !lanes_.close(daemon_gone_ ? nullptr : daemon_.get())) return;
+  watcher = std::move(watcher_);
+  daemon = std::move(daemon_);
+  daemon_gone_ = false;
+}
+
+// ---- lanes
+
+Expected<rnic::LanePort*, Failure> Process::refuse_lane(const control::Error& error) {
+  explain({.reason = error.failure.reason});
+  return Unexpected{error.failure};
+}
+
+Expected<rnic::LanePort*, Failure> Process::choose() {
+  const std::lock_guard lock(mutex_);
+  if (auto connected = connect(); !connected) return refuse_lane(connected.error());
+  if (lanes_.empty()) {
+    if (auto opened = lanes_.open(*daemon_, addresses()); !opened) return refuse_lane(daemon_error(opened.error()));
+  }
+  return &lanes_.next();
+}
+
+void Process::quiesce_all() {
+  // Lanes only go with the last context, so the set holds still while a region is deregistered.
+  lanes_.for_each([](Lane& lane) { lane.quiesce(); });
+}
+
+// ---- fork
+
+void Process::before_fork() {
+  instance_mutex.lock();
+  Process* process = the_instance.load(std::memory_order_acquire);
+  if (process == nullptr) return;
+  process->mutex_.lock();
+  process->lanes_.for_each([](Lane& lane) { lane.mutex().lock(); });
+}
+
+void Process::after_fork_parent() {
+  if (Process* process = the_instance.load(std::memory_order_acquire)) {
+    process->lanes_.for_each([](Lane& lane) { lane.mutex().unlock(); });
+    process->mutex_.unlock();
+  }
+  instance_mutex.unlock();
+}
+
+void Process::after_fork_child() {
+  if (Process* process = the_instance.load(std::memory_order_acquire)) {
+    process->forked_ = true;
+    process->page_.detach_from_parent();
+    process->lanes_.for_each([](Lane& lane) {
+      lane.abandon();
+      lane.mutex().unlock();
+    });
+    process->mutex_.unlock();
+    the_instance.store(nullptr, std::memory_order_release);
+  }
+  instance_mutex.unlock();
+}
+
+}  // namespace softrnic::engine

@@ -1,0 +1,71 @@
+// The adapter of one process: its connection to the daemon, its control page, its lanes and the contexts it has open.
+//
+// Thread-safe. Made at the first use, never destroyed. A forked child forgets its parent's adapter and makes its own:
+// objects from before the fork fail with ReasonId::forked_child and can be destroyed without harm.
+//
+// When the daemon ends, lanes go on. The next call that needs it marks every open context as lost (DEVICE_FATAL) and
+// fails; a new daemon is asked for only when the last context has been closed.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "control/client.h"
+#include "engine/control_page.h"
+#include "engine/lane_set.h"
+#include "engine/watcher.h"
+#include "rnic/context.h"
+#include "rnic/lanes.h"
+
+namespace softrnic::engine {
+
+class Process final : public rnic::Lanes {
+ public:
+  static Process& instance();
+
+  /// The devices of this host, in the order of their index; only SOFTRNIC_DEVICE when that is set. Starts the daemon
+  /// when there is none.
+  Expected<std::vector<rnic::DeviceInfo>, control::Error> devices();
+  /// Opens the device with this index.
+  Expected<std::unique_ptr<rnic::Context>, control::Error> open(std::uint32_t index);
+  /// Closes a context; with the last one go the lanes and the connection to the daemon, unless queue pairs are left.
+  void close(std::unique_ptr<rnic::Context> context);
+
+  // ---- rnic::Lanes
+  Expected<rnic::LanePort*, Failure> choose() override;
+  void quiesce_all() override;
+
+ private:
+  using Devices = std::map<std::uint32_t, std::shared_ptr<const rnic::DeviceInfo>>;
+
+  Process();
+  static void before_fork();
+  static void after_fork_parent();
+  static void after_fork_child();
+
+  // with mutex_ held
+  Expected<void, control::Error> connect();
+  Expected<void, control::Error> refresh_devices();
+  control::Error daemon_error(const control::Error& error);
+  Expected<rnic::LanePort*, Failure> refuse_lane(const control::Error& error);
+  void daemon_ended();
+  std::vector<rnic::GidEntry> addresses() const;
+  /// From the watcher, without the lock.
+  void take(const control::Notification& notification);
+
+  std::mutex mutex_;
+  bool forked_ = false;       ///< this is the parent's adapter, seen from a child
+  bool daemon_gone_ = false;
+  ControlPage page_;
+  std::unique_ptr<control::Client> daemon_;
+  std::unique_ptr<Watcher> watcher_;
+  Devices devices_;
+  std::vector<rnic::Context*> contexts_;
+  LaneSet lanes_;
+};
+
+}  // namespace softrnic::engine
