@@ -26,15 +26,16 @@ std::uint64_t wall_clock_ns() {
 
 control::Page* map_private(void* at) {
   const int fixed = at == nullptr ? 0 : MAP_FIXED;
-  void* mapped = mmap(at, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1,
-                      0);
+  void* mapped = mmap(at, kPageBytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
   return mapped == MAP_FAILED ? nullptr : static_cast<control::Page*>(mapped);
 }
 
 int make_memfd() {
   const int fd = memfd_create("softrnic-page", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return -1;
-  if (ftruncate(fd, static_cast<off_t>(kPageBytes)) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0) {
+  if (ftruncate(fd, static_cast<off_t>(kPageBytes)) == 0 &&
+      fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0) {
     return fd;
   }
   close(fd);

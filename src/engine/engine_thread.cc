@@ -29,7 +29,8 @@ std::thread start_quiet_thread(const char* name, void (*body)(void*), void* argu
 }
 
 EngineThread::EngineThread(Lane& lane) : lane_(lane), stop_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  thread_ = start_quiet_thread("softrnic", [](void* self) { static_cast<EngineThread*>(self)->run(); }, this);
+  thread_ = start_quiet_thread(
+      "softrnic", [](void* self) { static_cast<EngineThread*>(self)->run(); }, this);
 }
 
 EngineThread::~EngineThread() {
@@ -40,9 +41,9 @@ EngineThread::~EngineThread() {
 
 bool EngineThread::wait() {
   pollfd fds[] = {{stop_fd_, POLLIN, 0}, {lane_.timer_fd(), POLLIN, 0}, {lane_.readable_fd(), POLLIN, 0}};
-  const Duration sleep = grace_.sleep(lane_.since_poll());
-  if (sleep > Duration::zero()) {
-    const timespec limit{0, static_cast<long>(sleep.count())};
+  const Duration period = grace_.period(lane_.since_poll());
+  if (period > Duration::zero()) {
+    const timespec limit{0, static_cast<long>(period.count())};
     ppoll(fds, 1, &limit, nullptr);
   } else {
     ppoll(fds, 3, nullptr, nullptr);

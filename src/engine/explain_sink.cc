@@ -48,7 +48,8 @@ std::string format_explanation(const Explanation& explanation, std::uint64_t rep
   } else if (explanation.peer_qpn != 0) {
     out += number("peer QP 0x%llx", explanation.peer_qpn);
   }
-  if (explanation.has_wr_id) out += number(explanation.qpn != 0 ? " wr_id %llu" : "wr_id %llu", explanation.wr_id);
+  if (explanation.has_wr_id)
+    out += number(explanation.qpn != 0 ? " wr_id %llu" : "wr_id %llu", explanation.wr_id);
   if (out.back() != ' ') out += ": ";
   out += describe(explanation.reason);
   const std::string_view cure = reason_text(explanation.reason.id).cure;

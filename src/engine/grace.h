@@ -28,7 +28,7 @@ class Grace {
   void woke(bool found, Duration since_poll);
 
   /// How long the thread may sleep without looking at the socket; zero: it has to wait on the socket.
-  Duration sleep(Duration since_poll) const { return since_poll > kIdle ? Duration::zero() : grace_; }
+  Duration period(Duration since_poll) const { return since_poll > kIdle ? Duration::zero() : grace_; }
 
  private:
   Duration grace_{};

@@ -15,15 +15,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kSendRound = 256;      ///< packets sent before the lane reads again
-constexpr unsigned kMaxRounds = 16;          ///< rounds a call may stay before the engine thread takes over
-constexpr Duration kRowInterval = 100ms;     ///< how stale the control page may be
-constexpr Duration kRecheckWindows = 10ms;   ///< a window may open without a packet (another QP was reset)
+constexpr std::size_t kSendRound = 256;     ///< packets sent before the lane reads again
+constexpr unsigned kMaxRounds = 16;         ///< rounds a call may stay before the engine thread takes over
+constexpr Duration kRowInterval = 100ms;    ///< how stale the control page may be
+constexpr Duration kRecheckWindows = 10ms;  ///< a window may open without a packet (another QP was reset)
 constexpr std::size_t kMaxQps = 65536;
 
 }  // namespace
 
-Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link::Link> link, ControlPage& page)
+Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link::Link> link,
+           ControlPage& page)
     : number_(number),
       link_(std::move(link)),
       page_(page),
@@ -63,7 +64,8 @@ void Lane::detach(rnic::QueuePair& qp) {
 void Lane::discard(rnic::QueuePair& qp) {
   scheduler_.remove(qp);
   const std::uint32_t number = qp.qpn().value;
-  std::erase_if(completions_, [number](const Completion& completion) { return completion.wc.qp_num == number; });
+  std::erase_if(completions_,
+                [number](const Completion& completion) { return completion.wc.qp_num == number; });
 }
 
 ib::PathWindow& Lane::window(const ib::AddressVector& path, Qpn remote) {
@@ -86,7 +88,8 @@ void Lane::packet(const ib::RxPacket& packet) {
       qp.receive(packet, now_);
       touch(qp);
     });
-    if (members == 0) dropped(because(ReasonId::drop_no_multicast_member), ib::Counter::drop_unknown_qp, qpn, 1);
+    if (members == 0)
+      dropped(because(ReasonId::drop_no_multicast_member), ib::Counter::drop_unknown_qp, qpn, 1);
     return;
   }
   if (qpn.lane() != number_) {
@@ -121,7 +124,8 @@ void Lane::touch(rnic::QueuePair& qp) { scheduler_.touch(qp); }
 void Lane::count(ib::Counter counter, std::uint64_t by) {
   if (shown_ == nullptr) return;
   control::PageCounter& place = shown_->counters[static_cast<std::size_t>(counter)];
-  place.store(place.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);  // one writer: the lock's holder
+  place.store(place.load(std::memory_order_relaxed) + by,
+              std::memory_order_relaxed);  // one writer: the lock's holder
 }
 
 // ---- batches

@@ -12,9 +12,9 @@ bool MulticastGroups::anybody(const wire::Gid& group, std::uint32_t interface_in
 
 bool MulticastGroups::join(link::Link& link, rnic::QueuePair& qp, const wire::Gid& group,
                            std::uint32_t interface_index) {
-  const bool member = std::any_of(memberships_.begin(), memberships_.end(), [&](const Membership& membership) {
-    return membership.group == group && membership.qp == &qp;
-  });
+  const bool member = std::any_of(
+      memberships_.begin(), memberships_.end(),
+      [&](const Membership& membership) { return membership.group == group && membership.qp == &qp; });
   if (member) return true;
   if (!anybody(group, interface_index) && !link.join(group, interface_index)) return false;
   memberships_.push_back({group, &qp, interface_index});
@@ -22,9 +22,9 @@ bool MulticastGroups::join(link::Link& link, rnic::QueuePair& qp, const wire::Gi
 }
 
 bool MulticastGroups::leave(link::Link& link, rnic::QueuePair& qp, const wire::Gid& group) {
-  const auto found = std::find_if(memberships_.begin(), memberships_.end(), [&](const Membership& membership) {
-    return membership.group == group && membership.qp == &qp;
-  });
+  const auto found = std::find_if(
+      memberships_.begin(), memberships_.end(),
+      [&](const Membership& membership) { return membership.group == group && membership.qp == &qp; });
   if (found == memberships_.end()) return false;
   const std::uint32_t interface_index = found->interface_index;
   memberships_.erase(found);

@@ -33,20 +33,19 @@ Process::Process() : lanes_(page_) { install_explain_sink(&page_, settings().exp
 
 // ---- the daemon
 
-Expected<void, control::Error> Process::connect() {
+Expected<void, control::Error> Process::connect(Connection& old) {
   if (forked_) return Unexpected{control::make_error(refuse(EIO, ReasonId::forked_child))};
-  if (daemon_ != nullptr && daemon_gone_) {
+  if (connection_.daemon != nullptr && daemon_gone_) {
     daemon_ended();
     if (!contexts_.empty()) return Unexpected{control::make_error(refuse(EIO, ReasonId::daemon_gone))};
-    watcher_.reset();  // its callbacks have run: nothing of it waits for our lock
-    daemon_.reset();
+    old = std::move(connection_);
   }
-  if (daemon_ != nullptr) return {};
+  if (connection_.daemon != nullptr) return {};
   auto client = control::Client::connect({.daemon_path = settings().daemon});
   if (!client) return Unexpected{client.error()};
-  daemon_ = std::move(*client);
+  connection_.daemon = std::move(*client);
   daemon_gone_ = false;
-  if (page_.fd() >= 0) static_cast<void>(daemon_->register_page(page_.fd()));
+  if (page_.fd() >= 0) static_cast<void>(connection_.daemon->register_page(page_.fd()));
   return {};
 }
 
@@ -61,7 +60,7 @@ control::Error Process::daemon_error(const control::Error& error) {
 }
 
 Expected<void, control::Error> Process::refresh_devices() {
-  auto found = daemon_->devices();
+  auto found = connection_.daemon->devices();
   if (!found) return Unexpected{daemon_error(found.error())};
   devices_.clear();
   for (rnic::DeviceInfo& device : *found) {
@@ -105,8 +104,9 @@ std::vector<rnic::GidEntry> Process::addresses() const {
 // ---- devices and contexts
 
 Expected<std::vector<rnic::DeviceInfo>, control::Error> Process::devices() {
+  Connection old;
   const std::lock_guard lock(mutex_);
-  if (auto connected = connect(); !connected) return Unexpected{connected.error()};
+  if (auto connected = connect(old); !connected) return Unexpected{connected.error()};
   if (auto refreshed = refresh_devices(); !refreshed) return Unexpected{refreshed.error()};
   const std::string& only = settings().device;
   std::vector<rnic::DeviceInfo> out;
@@ -117,8 +117,9 @@ Expected<std::vector<rnic::DeviceInfo>, control::Error> Process::devices() {
 }
 
 Expected<std::unique_ptr<rnic::Context>, control::Error> Process::open(std::uint32_t index) {
+  Connection old;
   const std::lock_guard lock(mutex_);
-  if (auto connected = connect(); !connected) return Unexpected{connected.error()};
+  if (auto connected = connect(old); !connected) return Unexpected{connected.error()};
   if (auto refreshed = refresh_devices(); !refreshed) return Unexpected{refreshed.error()};
   const auto device = devices_.find(index);
   if (device == devices_.end()) {
@@ -127,26 +128,22 @@ Expected<std::unique_ptr<rnic::Context>, control::Error> Process::open(std::uint
   auto context = std::make_unique<rnic::Context>(device->second, *this);
   if (!context->events().valid()) return Unexpected{control::make_error(refuse(EMFILE, ReasonId::none))};
   contexts_.push_back(context.get());
-  if (watcher_ == nullptr) {
-    watcher_ = std::make_unique<Watcher>(
-        *daemon_, [this](const control::Notification& notification) { take(notification); },
-        [this] {
-          const std::lock_guard watch_lock(mutex_);
-          daemon_gone_ = true;
-        });
+  if (connection_.watcher == nullptr) {
+    connection_.watcher = std::make_unique<Watcher>(
+        *connection_.daemon, [this](const control::Notification& notification) { take(notification); },
+        [this] { daemon_gone_ = true; });
   }
   return context;
 }
 
 void Process::close(std::unique_ptr<rnic::Context> context) {
-  std::unique_ptr<Watcher> watcher;
-  std::unique_ptr<control::Client> daemon;
+  Connection old;
   const std::lock_guard lock(mutex_);
   std::erase(contexts_, context.get());
   context.reset();
-  if (forked_ || !contexts_.empty() || !lanes_.close(daemon_gone_ ? nullptr : daemon_.get())) return;
-  watcher = std::move(watcher_);
-  daemon = std::move(daemon_);
+  if (forked_ || !contexts_.empty() || !lanes_.close(daemon_gone_ ? nullptr : connection_.daemon.get()))
+    return;
+  old = std::move(connection_);
   daemon_gone_ = false;
 }
 
@@ -158,10 +155,12 @@ Expected<rnic::LanePort*, Failure> Process::refuse_lane(const control::Error& er
 }
 
 Expected<rnic::LanePort*, Failure> Process::choose() {
+  Connection old;
   const std::lock_guard lock(mutex_);
-  if (auto connected = connect(); !connected) return refuse_lane(connected.error());
+  if (auto connected = connect(old); !connected) return refuse_lane(connected.error());
   if (lanes_.empty()) {
-    if (auto opened = lanes_.open(*daemon_, addresses()); !opened) return refuse_lane(daemon_error(opened.error()));
+    if (auto opened = lanes_.open(*connection_.daemon, addresses()); !opened)
+      return refuse_lane(daemon_error(opened.error()));
   }
   return &lanes_.next();
 }

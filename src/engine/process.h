@@ -7,6 +7,7 @@
 // fails; a new daemon is asked for only when the last context has been closed.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -40,6 +41,11 @@ class Process final : public rnic::Lanes {
   void quiesce_all() override;
 
  private:
+  /// The watcher goes first.
+  struct Connection {
+    std::unique_ptr<control::Client> daemon;
+    std::unique_ptr<Watcher> watcher;
+  };
   using Devices = std::map<std::uint32_t, std::shared_ptr<const rnic::DeviceInfo>>;
 
   Process();
@@ -48,7 +54,9 @@ class Process final : public rnic::Lanes {
   static void after_fork_child();
 
   // with mutex_ held
-  Expected<void, control::Error> connect();
+  /// Sees to a connection. A dead one goes to `old`, which the caller destroys without the lock: its watcher may be
+  /// waiting for it.
+  Expected<void, control::Error> connect(Connection& old);
   Expected<void, control::Error> refresh_devices();
   control::Error daemon_error(const control::Error& error);
   Expected<rnic::LanePort*, Failure> refuse_lane(const control::Error& error);
@@ -58,11 +66,10 @@ class Process final : public rnic::Lanes {
   void take(const control::Notification& notification);
 
   std::mutex mutex_;
-  bool forked_ = false;       ///< this is the parent's adapter, seen from a child
-  bool daemon_gone_ = false;
+  bool forked_ = false;  ///< this is the parent's adapter, seen from a child
+  std::atomic<bool> daemon_gone_{false};
   ControlPage page_;
-  std::unique_ptr<control::Client> daemon_;
-  std::unique_ptr<Watcher> watcher_;
+  Connection connection_;
   Devices devices_;
   std::vector<rnic::Context*> contexts_;
   LaneSet lanes_;

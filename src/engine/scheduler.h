@@ -56,7 +56,8 @@ class Scheduler {
   bool has_waiting() const { return !lines_.empty(); }
 
  private:
-  static constexpr std::size_t kMaxFruitless = 64;  ///< turns in line that sent nothing although there was room
+  static constexpr std::size_t kMaxFruitless =
+      64;  ///< turns in line that sent nothing although there was room
 
   enum Flag : std::uint32_t { kTouched = 1, kWaiting = 2 };
 

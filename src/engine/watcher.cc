@@ -13,7 +13,8 @@ Watcher::Watcher(control::Client& daemon, OnChange on_change, OnEnd on_end)
       on_change_(std::move(on_change)),
       on_end_(std::move(on_end)),
       stop_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  thread_ = start_quiet_thread("softrnic-watch", [](void* self) { static_cast<Watcher*>(self)->run(); }, this);
+  thread_ = start_quiet_thread(
+      "softrnic-watch", [](void* self) { static_cast<Watcher*>(self)->run(); }, this);
 }
 
 Watcher::~Watcher() {

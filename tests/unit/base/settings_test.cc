@@ -1,0 +1,44 @@
+#include "base/settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace softrnic {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(Settings, ReadsTheTable) {
+  const char* environment[] = {"HOME=/root",        "SOFTRNIC_EXPLAIN=1",
+                               "SOFTRNIC_LANES=4",  "SOFTRNIC_FAULTS=drop=1%",
+                               "SOFTRNIC_CAPTURE=", nullptr};
+  std::vector<std::string> warnings;
+  const Settings read = parse_settings(environment, warnings);
+  EXPECT_THAT(warnings, IsEmpty());
+  EXPECT_TRUE(read.explain);
+  EXPECT_EQ(read.lanes, 4U);
+  EXPECT_EQ(read.faults, "drop=1%");
+  EXPECT_EQ(read.capture, "");
+}
+
+TEST(Settings, WarnsAboutUnknownNamesAndBadValues) {
+  const char* environment[] = {"SOFTRNIC_EXPLIAN=1", "SOFTRNIC_LANES=99", "SOFTRNIC_EXPLAIN=maybe", nullptr};
+  std::vector<std::string> warnings;
+  const Settings read = parse_settings(environment, warnings);
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("did you mean SOFTRNIC_EXPLAIN"), HasSubstr("1 to 16"),
+                                    HasSubstr("SOFTRNIC_EXPLAIN=maybe")));
+  EXPECT_EQ(read.lanes, 1U);
+  EXPECT_FALSE(read.explain);
+}
+
+TEST(Settings, EveryRowHasHelp) {
+  for (const SettingInfo& row : setting_table()) {
+    EXPECT_TRUE(row.name.starts_with("SOFTRNIC_"));
+    EXPECT_FALSE(row.help.empty());
+  }
+}
+
+}  // namespace
+}  // namespace softrnic
