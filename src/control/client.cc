@@ -1,0 +1,262 @@
+#include "control/client.h"
+
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+#include "control/channel.h"
+#include "control/spawn.h"
+
+namespace softrnic::control {
+namespace {
+
+constexpr int kAttempts = 3;  ///< a daemon may end, when idle, between our connect and our hello
+
+Error broken(int error) {
+  if (error == 0 || error == EPIPE || error == ECONNRESET || error == ENOTCONN)
+    return make_error(refuse(EIO, ReasonId::daemon_gone));
+  if (error == EAGAIN) error = ETIMEDOUT;  // SO_RCVTIMEO
+  return make_error(refuse(error, ReasonId::daemon_unreachable, error));
+}
+
+bool ended(const Error& error) { return error.failure.reason.id == ReasonId::daemon_gone; }
+
+Error refusal(const ErrorReply& reply) {
+  Failure failure{reply.error > 0 ? reply.error : EPROTO, {}};
+  if (reply.reason < reason_count()) failure.reason.id = static_cast<ReasonId>(reply.reason);
+  std::copy(std::begin(reply.figures), std::end(reply.figures), failure.reason.figures.begin());
+  Error error = make_error(failure);
+  const auto text = text_in(reply.text);
+  if (text && !text->empty()) error.text = *text;
+  return error;
+}
+
+Error bad_reply() { return make_error(refuse(EPROTO, ReasonId::daemon_unreachable, EPROTO)); }
+
+std::string own_comm() {
+  std::array<char, kCommSize + 1> text{};
+  if (std::FILE* file = std::fopen("/proc/self/comm", "re")) {
+    if (std::fgets(text.data(), static_cast<int>(text.size()), file) == nullptr) text[0] = 0;
+    std::fclose(file);
+  }
+  std::string comm = text.data();
+  while (!comm.empty() && comm.back() == '\n') comm.pop_back();
+  return comm;
+}
+
+/// A connected socket whose other end belongs to this user; -1 and `refused` when nobody listens.
+Expected<UniqueFd, Error> reach(bool& refused) {
+  refused = false;
+  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (!socket) return Unexpected{broken(errno)};
+  const timeval limit{kAnswerTimeout.count(), 0};
+  setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  const AbstractName name = daemon_name(geteuid());
+  int result;
+  do {
+    result = ::connect(socket.get(), name.get(), name.length);
+  } while (result != 0 && errno == EINTR);
+  if (result != 0) {
+    refused = errno == ECONNREFUSED;
+    return Unexpected{broken(errno)};
+  }
+  const auto peer = peer_credentials(socket.get());
+  if (!peer) return Unexpected{broken(errno)};
+  // abstract names are anybody's: do not talk to a daemon that is somebody else's
+  if (peer->uid != geteuid()) {
+    return Unexpected{make_error(refuse(EACCES, ReasonId::daemon_name_taken, peer->uid, geteuid()))};
+  }
+  return socket;
+}
+
+}  // namespace
+
+Error make_error(const Failure& failure) {
+  Error error{failure, describe(failure.reason)};
+  const std::string_view cure = reason_text(failure.reason.id).cure;
+  if (!cure.empty()) error.text.append(": ").append(cure);
+  return error;
+}
+
+struct Client::Answer {
+  std::vector<std::byte> bytes;
+  UniqueFd fd;
+};
+
+Expected<std::unique_ptr<Client>, Error> Client::connect(const ConnectOptions& options) {
+  Error last = broken(ECONNREFUSED);
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    bool refused = false;
+    auto socket = reach(refused);
+    if (socket) {
+      std::unique_ptr<Client> client(new Client(std::move(*socket), getpid()));
+      const auto greeted = client->greet();
+      if (greeted) return client;
+      if (!ended(greeted.error())) return Unexpected{greeted.error()};
+      last = greeted.error();
+      continue;
+    }
+    last = socket.error();
+    if (!refused || !options.spawn) return Unexpected{std::move(last)};
+    const auto started = start_daemon(options.daemon_path.empty() ? find_daemon() : options.daemon_path);
+    if (!started) return Unexpected{started.error()};
+  }
+  return Unexpected{std::move(last)};
+}
+
+template <typename Request>
+Expected<Client::Answer, Error> Client::ask(Request request, int fd) {
+  if (getpid() != owner_) return Unexpected{make_error(refuse(EPERM, ReasonId::forked_child))};
+  const std::lock_guard guard(mutex_);
+  if (!socket_) return Unexpected{broken(0)};
+  request.header.serial = ++serial_;
+  int error = send_datagram(socket_.get(), bytes_of(request), fd);
+  Answer answer;
+  answer.bytes.resize(kMaxMessage);
+  Datagram datagram;
+  if (error == 0) error = receive_datagram(socket_.get(), answer.bytes, datagram);
+  if (error != 0 || datagram.size == 0) {
+    socket_.reset();  // an answer that comes late would be taken for that of the next request
+    return Unexpected{broken(error)};
+  }
+  answer.bytes.resize(datagram.size);
+  answer.fd = std::move(datagram.fds[0]);
+  const auto header = peek_header(answer.bytes);
+  if (!header || datagram.truncated || header->serial != request.header.serial) {
+    socket_.reset();
+    return Unexpected{bad_reply()};
+  }
+  if (header->version != kProtocolVersion) {
+    socket_.reset();
+    return Unexpected{
+        make_error(refuse(EPROTO, ReasonId::daemon_version, header->version, kProtocolVersion))};
+  }
+  if (const auto refused = parse_message<ErrorReply>(answer.bytes)) return Unexpected{refusal(*refused)};
+  return answer;
+}
+
+template <typename Reply, typename Request>
+Expected<Reply, Error> Client::ask_for(Request request, int fd, UniqueFd* reply_fd) {
+  auto answer = ask(request, fd);
+  if (!answer) return Unexpected{answer.error()};
+  const auto reply = parse_message<Reply>(answer->bytes);
+  if (!reply) return Unexpected{bad_reply()};
+  if (reply_fd != nullptr) *reply_fd = std::move(answer->fd);
+  return *reply;
+}
+
+Expected<void, Error> Client::greet() {
+  auto hello = make_message<Hello>();
+  hello.pid = getpid();
+  put_text(hello.comm, own_comm());
+  UniqueFd notifications;
+  const auto welcome = ask_for<Welcome>(hello, -1, &notifications);
+  if (!welcome) return Unexpected{welcome.error()};
+  if (!notifications) return Unexpected{bad_reply()};
+  notifications_ = std::move(notifications);
+  daemon_pid_ = welcome->pid;
+  return {};
+}
+
+Expected<std::vector<rnic::DeviceInfo>, Error> Client::devices() {
+  const auto reply = ask_for<DevicesReply>(make_message<ListDevices>());
+  if (!reply) return Unexpected{reply.error()};
+  if (reply->count > kMaxDevices) return Unexpected{bad_reply()};
+  std::vector<rnic::DeviceInfo> devices;
+  for (std::size_t i = 0; i < reply->count; ++i) {
+    auto device = from_record(reply->devices[i]);
+    if (!device) return Unexpected{bad_reply()};
+    devices.push_back(std::move(*device));
+  }
+  return devices;
+}
+
+Expected<Lane, Error> Client::take_lane() {
+  Lane lane;
+  const auto reply = ask_for<LaneReply>(make_message<TakeLane>(), -1, &lane.socket);
+  if (!reply) return Unexpected{reply.error()};
+  if (!lane.socket || reply->lane == 0 || reply->lane > 0xff || reply->first_index > 0xffff)
+    return Unexpected{bad_reply()};
+  lane.number = static_cast<std::uint8_t>(reply->lane);
+  lane.first_index = static_cast<std::uint16_t>(reply->first_index);
+  lane.dual_stack = reply->dual_stack != 0;
+  return lane;
+}
+
+namespace {
+
+template <typename Reply>
+Expected<void, Error> without_value(const Expected<Reply, Error>& reply) {
+  if (!reply) return Unexpected{reply.error()};
+  return {};
+}
+
+}  // namespace
+
+Expected<void, Error> Client::give_back_lane(std::uint8_t lane) {
+  auto request = make_message<GiveBackLane>();
+  request.lane = lane;
+  return without_value(ask_for<Done>(request));
+}
+
+Expected<void, Error> Client::register_page(int memfd) {
+  return without_value(ask_for<Done>(make_message<RegisterPage>(), memfd));
+}
+
+Expected<void, Error> Client::add_link(const std::string& name, const std::string& netdev) {
+  auto request = make_message<AddLink>();
+  if (!put_text(request.name, name) || !put_text(request.netdev, netdev))
+    return Unexpected{
+        make_error(refuse(EINVAL, ReasonId::link_name_bad, std::max(name.size(), netdev.size())))};
+  return without_value(ask_for<Done>(request));
+}
+
+Expected<void, Error> Client::delete_link(const std::string& name) {
+  auto request = make_message<DeleteLink>();
+  if (!put_text(request.name, name))
+    return Unexpected{make_error(refuse(EINVAL, ReasonId::link_name_bad, name.size()))};
+  return without_value(ask_for<Done>(request));
+}
+
+Expected<std::vector<PageFd>, Error> Client::pages() {
+  std::vector<PageFd> pages;
+  auto request = make_message<NextPage>();
+  for (;;) {
+    PageFd page;
+    const auto reply = ask_for<PageReply>(request, -1, &page.fd);
+    if (!reply) return Unexpected{reply.error()};
+    if (reply->number == 0) return pages;
+    const auto comm = text_in(reply->comm);
+    if (!comm || !page.fd || reply->number <= request.after) return Unexpected{bad_reply()};
+    page.pid = reply->pid;
+    page.comm = *comm;
+    page.ended_ns = reply->ended_ns;
+    request.after = reply->number;
+    pages.push_back(std::move(page));
+  }
+}
+
+Expected<StatusReply, Error> Client::status() { return ask_for<StatusReply>(make_message<StatusRequest>()); }
+
+Expected<void, Error> Client::shutdown() { return without_value(ask_for<Done>(make_message<Shutdown>())); }
+
+Expected<std::optional<Notification>, Error> Client::read_notification() {
+  if (getpid() != owner_) return Unexpected{make_error(refuse(EPERM, ReasonId::forked_child))};
+  NotificationMessage message;
+  Datagram datagram;
+  const int error = receive_datagram(notifications_.get(), std::as_writable_bytes(std::span(&message, 1)),
+                                     datagram, MSG_DONTWAIT);
+  if (error == EAGAIN) return std::optional<Notification>();
+  if (error != 0 || datagram.size == 0) return Unexpected{broken(0)};
+  const auto parsed = parse_message<NotificationMessage>(
+      std::as_bytes(std::span(&message, 1)).first(std::min(datagram.size, sizeof message)));
+  auto device = parsed ? from_record(parsed->device) : std::nullopt;
+  if (!device) return Unexpected{bad_reply()};
+  return std::optional<Notification>(Notification{parsed->change, std::move(*device)});
+}
+
+}  // namespace softrnic::control

@@ -1,0 +1,187 @@
+#include "control/spawn.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "base/settings.h"
+
+namespace softrnic::control {
+namespace {
+
+constexpr std::size_t kStackBytes = 65536;
+
+/// All that the new process needs, made before it exists: it shares our memory and may neither allocate nor
+/// lock. It calls the kernel directly, as a sanitizer's wrappers would change the books of this process.
+struct Plan {
+  const char* path;
+  char* const* arguments;
+  char* const* environment;
+  int report;
+  void* second_stack;
+  StartupReport failure;
+};
+
+void* top_of(void* stack) { return static_cast<char*>(stack) + kStackBytes; }
+
+void reset_signals() {
+  constexpr int kSignals = 64;
+  const unsigned long defaults[8] = {};  // the kernel's struct sigaction: SIG_DFL, no flags, empty mask
+  for (int number = 1; number <= kSignals; ++number)
+    syscall(SYS_rt_sigaction, number, defaults, nullptr, sizeof(unsigned long));
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, defaults, nullptr, sizeof(unsigned long));
+}
+
+void keep_only_report(int report) {
+  // both above what they are moved to, so that neither overwrites the other
+  const long pipe = syscall(SYS_fcntl, report, F_DUPFD, kReportFd + 1);
+  const long opened = syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
+  const long null = syscall(SYS_fcntl, opened, F_DUPFD, kReportFd + 1);
+  for (int fd = 0; fd < kReportFd; ++fd) syscall(SYS_dup3, null, fd, 0);
+  syscall(SYS_dup3, pipe, kReportFd, 0);
+  if (syscall(SYS_close_range, kReportFd + 1, ~0U, 0) == 0) return;
+  constexpr long kMostDescriptors = 65536;  // kernels before 5.9
+  for (long fd = kReportFd + 1; fd < kMostDescriptors; ++fd) syscall(SYS_close, fd);
+}
+
+int become_daemon(void* argument) {
+  Plan& plan = *static_cast<Plan*>(argument);
+  reset_signals();
+  keep_only_report(plan.report);
+  syscall(SYS_execve, plan.path, plan.arguments, plan.environment);
+  plan.failure.error = errno;
+  syscall(SYS_write, kReportFd, &plan.failure, sizeof plan.failure);
+  syscall(SYS_exit, 127);
+  return 0;
+}
+
+/// A second process, because exec makes a child one whose end raises SIGCHLD; the orphan's parent is init.
+int step_aside(void* argument) {
+  Plan& plan = *static_cast<Plan*>(argument);
+  syscall(SYS_setsid);
+  const int child = clone(become_daemon, top_of(plan.second_stack), CLONE_VM | CLONE_VFORK, argument);
+  syscall(SYS_exit, child < 0 ? errno : 0);
+  return 0;
+}
+
+/// 0 or a positive errno. Returns after exec.
+int run_plan(Plan& plan) {
+  void* stacks =
+      mmap(nullptr, 2 * kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  if (stacks == MAP_FAILED) return errno;
+  plan.second_stack = static_cast<char*>(stacks) + kStackBytes;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // no handler of the program may run in the shared memory
+  const int child = clone(step_aside, top_of(stacks), CLONE_VM | CLONE_VFORK, &plan);
+  int error = child < 0 ? errno : 0;
+  if (child > 0) {
+    int status = 0;
+    pid_t waited;
+    do {
+      waited = waitpid(child, &status, __WALL);
+    } while (waited < 0 && errno == EINTR);
+    if (waited == child && WIFEXITED(status)) error = WEXITSTATUS(status);
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  munmap(stacks, 2 * kStackBytes);
+  return error;
+}
+
+/// The environment without what is meant for this program only.
+std::vector<char*> daemon_environment() {
+  std::vector<char*> kept;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (!text.starts_with("LD_PRELOAD=") && !text.starts_with("LD_AUDIT=")) kept.push_back(*entry);
+  }
+  kept.push_back(nullptr);
+  return kept;
+}
+
+std::string folder_of(std::string path) {
+  char resolved[PATH_MAX];
+  if (path.empty() || realpath(path.c_str(), resolved) == nullptr) return {};
+  path = resolved;
+  return path.substr(0, path.rfind('/'));
+}
+
+std::string daemon_near(const std::string& folder) {
+  if (folder.empty()) return {};
+  // the program's own folder; lib/softrnic/; lib/<architecture>/softrnic/; build/tests/ and the like
+  for (const char* step :
+       {"/softrnicd", "/../../bin/softrnicd", "/../../../bin/softrnicd", "/../bin/softrnicd"}) {
+    const std::string path = folder + step;
+    if (access(path.c_str(), X_OK) == 0) return path;
+  }
+  return {};
+}
+
+Error start_failed(int error) { return make_error(refuse(error, ReasonId::daemon_unreachable, error)); }
+
+Expected<Started, Error> await_report(int pipe, const std::string& path) {
+  pollfd waiting{pipe, POLLIN, 0};
+  const int timeout = static_cast<int>(std::chrono::milliseconds(kAnswerTimeout).count());
+  int ready;
+  do {
+    ready = poll(&waiting, 1, timeout);
+  } while (ready < 0 && errno == EINTR);
+  if (ready == 0) return Unexpected{start_failed(ETIMEDOUT)};
+  StartupReport report;
+  ssize_t got;
+  do {
+    got = read(pipe, &report, sizeof report);
+  } while (got < 0 && errno == EINTR);
+  if (got == 0) return Started::vanished;
+  if (got != sizeof report || report.magic != StartupReport::kMagic) return Unexpected{start_failed(EPROTO)};
+  if (report.error == 0) return Started::ready;
+  Failure failure{report.error, {}};
+  if (report.reason < reason_count()) failure.reason.id = static_cast<ReasonId>(report.reason);
+  std::copy(std::begin(report.figures), std::end(report.figures), failure.reason.figures.begin());
+  Error error = make_error(failure);
+  const auto text = text_in(report.text);
+  if (text && !text->empty()) error.text = *text;
+  if (failure.reason.id == ReasonId::daemon_unreachable) error.text += " (" + path + ")";
+  return Unexpected{std::move(error)};
+}
+
+}  // namespace
+
+std::string find_daemon() {
+  if (!settings().daemon.empty()) return settings().daemon;
+  Dl_info info{};
+  std::string found;
+  if (dladdr(reinterpret_cast<const void*>(&find_daemon), &info) != 0 && info.dli_fname != nullptr)
+    found = daemon_near(folder_of(info.dli_fname));
+  return found.empty() ? daemon_near(folder_of("/proc/self/exe")) : found;
+}
+
+Expected<Started, Error> start_daemon(const std::string& path) {
+  if (path.empty()) return Unexpected{start_failed(ENOENT)};
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return Unexpected{start_failed(errno)};
+  UniqueFd reading(ends[0]), writing(ends[1]);
+  const std::string fd_text = std::to_string(kReportFd);
+  std::string words[] = {path, "--report-fd", fd_text};
+  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
+  std::vector<char*> environment = daemon_environment();
+  Plan plan{path.c_str(), arguments, environment.data(), writing.get(), nullptr, {}};
+  plan.failure.reason = static_cast<std::uint32_t>(ReasonId::daemon_unreachable);
+  if (const int error = run_plan(plan)) return Unexpected{start_failed(error)};
+  writing.reset();
+  return await_report(reading.get(), path);
+}
+
+}  // namespace softrnic::control

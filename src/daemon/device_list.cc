@@ -1,0 +1,107 @@
+#include "daemon/device_list.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+
+#include "daemon/netdev_choice.h"
+
+namespace softrnic::daemon {
+namespace {
+
+constexpr const char* kDefaultName = "soft0";
+
+bool same(const rnic::DeviceInfo& a, const rnic::DeviceInfo& b) {
+  const control::DeviceRecord x = control::to_record(a), y = control::to_record(b);
+  return std::memcmp(&x, &y, sizeof x) == 0;
+}
+
+}  // namespace
+
+bool valid_device_name(const std::string& name) {
+  if (name.empty() || name.size() >= control::kDeviceNameSize) return false;
+  if (std::isalpha(static_cast<unsigned char>(name[0])) == 0) return false;
+  return std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return c < 0x80 && (std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.');
+  });
+}
+
+void DeviceList::refresh(Device& device, const NetSnapshot& snapshot) const {
+  rnic::DeviceInfo& info = device.info;
+  // by name, so that a netdev that was made anew is found again
+  const Netdev* netdev = snapshot.find(info.netdev);
+  info.port.up = netdev != nullptr && netdev->up;
+  device.gids.update(netdev != nullptr ? snapshot.addresses_of(netdev->index) : std::vector<Address>{});
+  info.port.gids = device.gids.entries();
+  if (netdev == nullptr) return;
+  info.interface_index = netdev->index;
+  info.guid = guid_for(*netdev, host_);
+  info.port.netdev_mtu = netdev->mtu;
+  info.port.active_mtu = active_mtu_for(netdev->mtu);
+  info.port.speed_mbps = netdev->speed_mbps;
+}
+
+DeviceList::Device DeviceList::make(const std::string& name, const Netdev& netdev,
+                                    const NetSnapshot& snapshot) {
+  Device device;
+  device.info.index = next_index_++;
+  device.info.name = name;
+  device.info.netdev = netdev.name;
+  refresh(device, snapshot);
+  return device;
+}
+
+std::vector<DeviceChange> DeviceList::update(const NetSnapshot& snapshot, bool may_rebind) {
+  std::vector<DeviceChange> changes;
+  const Netdev* choice = choose_netdev(snapshot);
+  if (devices_.empty() && !edited_ && choice != nullptr) {
+    devices_.push_back(make(kDefaultName, *choice, snapshot));
+    devices_.back().automatic = true;
+    changes.push_back({control::Change::device_added, devices_.back().info});
+  }
+  for (Device& device : devices_) {
+    if (device.automatic && may_rebind && choice != nullptr && choice->name != device.info.netdev) {
+      changes.push_back({control::Change::device_removed, device.info});
+      device = make(kDefaultName, *choice, snapshot);
+      device.automatic = true;
+      changes.push_back({control::Change::device_added, device.info});
+      continue;
+    }
+    const rnic::DeviceInfo before = device.info;
+    refresh(device, snapshot);
+    if (!same(before, device.info)) changes.push_back({control::Change::device_changed, device.info});
+  }
+  return changes;
+}
+
+Expected<DeviceChange, Failure> DeviceList::add(const std::string& name, const std::string& netdev,
+                                                const NetSnapshot& snapshot) {
+  if (!valid_device_name(name)) return Unexpected{refuse(EINVAL, ReasonId::link_name_bad, name.size())};
+  if (devices_.size() >= control::kMaxDevices)
+    return Unexpected{refuse(ENOSPC, ReasonId::too_many_links, devices_.size())};
+  for (const Device& device : devices_)
+    if (device.info.name == name) return Unexpected{refuse(EEXIST, ReasonId::link_exists)};
+  const Netdev* found = snapshot.find(netdev);
+  if (found == nullptr) return Unexpected{refuse(ENODEV, ReasonId::no_such_netdev)};
+  devices_.push_back(make(name, *found, snapshot));
+  edited_ = true;
+  return DeviceChange{control::Change::device_added, devices_.back().info};
+}
+
+Expected<DeviceChange, Failure> DeviceList::remove(const std::string& name) {
+  const auto it = std::find_if(devices_.begin(), devices_.end(),
+                               [&name](const Device& d) { return d.info.name == name; });
+  if (it == devices_.end()) return Unexpected{refuse(ENODEV, ReasonId::no_such_device)};
+  DeviceChange change{control::Change::device_removed, it->info};
+  devices_.erase(it);
+  edited_ = true;
+  return change;
+}
+
+std::vector<rnic::DeviceInfo> DeviceList::devices() const {
+  std::vector<rnic::DeviceInfo> out;
+  for (const Device& device : devices_) out.push_back(device.info);
+  return out;
+}
+
+}  // namespace softrnic::daemon

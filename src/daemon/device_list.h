@@ -1,0 +1,56 @@
+// The devices of this daemon and what becomes of them as the host's network changes. No I/O.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/expected.h"
+#include "base/reason.h"
+#include "control/messages.h"
+#include "daemon/gid_table.h"
+#include "daemon/net_snapshot.h"
+#include "rnic/device.h"
+
+namespace softrnic::daemon {
+
+struct DeviceChange {
+  control::Change change{};
+  rnic::DeviceInfo device;
+};
+
+class DeviceList {
+ public:
+  /// `host` distinguishes GUIDs that cannot come from a MAC.
+  explicit DeviceList(std::string host) : host_(std::move(host)) {}
+
+  /// Brings all devices up to date. The first call creates soft0. While `may_rebind` (nobody has it open), soft0 follows
+  /// the choice of netdev; later it stays where it is, and is down while its netdev is away.
+  std::vector<DeviceChange> update(const NetSnapshot& snapshot, bool may_rebind);
+
+  Expected<DeviceChange, Failure> add(const std::string& name, const std::string& netdev,
+                                      const NetSnapshot& snapshot);
+  Expected<DeviceChange, Failure> remove(const std::string& name);
+
+  std::vector<rnic::DeviceInfo> devices() const;
+  /// The user added or deleted one: the list is worth keeping.
+  bool edited() const { return edited_; }
+
+ private:
+  struct Device {
+    rnic::DeviceInfo info;
+    GidTable gids;
+    bool automatic = false;  ///< soft0, as long as the user did not make it
+  };
+  void refresh(Device& device, const NetSnapshot& snapshot) const;
+  Device make(const std::string& name, const Netdev& netdev, const NetSnapshot& snapshot);
+
+  std::string host_;
+  std::vector<Device> devices_;
+  std::uint32_t next_index_ = 1;
+  bool edited_ = false;
+};
+
+/// A letter, then letters, digits, '_', '-' and '.'; at most 63.
+bool valid_device_name(const std::string& name);
+
+}  // namespace softrnic::daemon

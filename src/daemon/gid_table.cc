@@ -1,0 +1,69 @@
+#include "daemon/gid_table.h"
+
+#include <algorithm>
+
+namespace softrnic::daemon {
+namespace {
+
+/// 0 link-local IPv6 (or ::1, which takes its part on loopback), 1 IPv4, 2 other IPv6.
+int order(const wire::Gid& gid) {
+  wire::Gid loopback;
+  loopback.raw[15] = std::byte{1};
+  if (gid.is_link_local() || gid == loopback) return 0;
+  return gid.is_ipv4() ? 1 : 2;
+}
+
+}  // namespace
+
+bool GidTable::holds_ipv4() const {
+  return std::any_of(places_.begin(), places_.end(), [](const Place& p) { return p.entry.gid.is_ipv4(); });
+}
+
+GidTable::Place* GidTable::place_for(const wire::Gid& gid) {
+  const auto is_free = [](const Place& p) { return p.entry.gid.is_zero(); };
+  // the last free place waits for an IPv4 address: most programs look for that one
+  const auto free_places = std::count_if(places_.begin(), places_.end(), is_free);
+  if (free_places == 0 || (free_places == 1 && !gid.is_ipv4() && !holds_ipv4())) return nullptr;
+  for (Place& place : places_)
+    if (is_free(place) && place.last == gid) return &place;
+  for (Place& place : places_)
+    if (is_free(place) && place.last.is_zero()) return &place;
+  return &*std::find_if(places_.begin(), places_.end(), is_free);
+}
+
+void GidTable::insert(const Address& address) {
+  const wire::Gid& gid = address.gid;
+  for (const Place& place : places_)
+    if (place.entry.gid == gid) return;
+  if (gid.is_ipv4() && holds_ipv4()) return;
+  if (Place* place = place_for(gid)) {
+    place->entry = {gid, address.interface_index};
+    place->last = gid;
+  }
+}
+
+void GidTable::update(const std::vector<Address>& addresses) {
+  for (Place& place : places_) {
+    const auto same = [&place](const Address& a) { return a.gid == place.entry.gid; };
+    const auto it = std::find_if(addresses.begin(), addresses.end(), same);
+    if (it == addresses.end()) {
+      place.entry = {};
+    } else {
+      place.entry.interface_index = it->interface_index;
+    }
+  }
+  std::vector<Address> sorted = addresses;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Address& a, const Address& b) {
+    return std::pair(order(a.gid), a.secondary) < std::pair(order(b.gid), b.secondary);
+  });
+  for (const Address& address : sorted)
+    if (!address.gid.is_zero()) insert(address);
+}
+
+std::vector<rnic::GidEntry> GidTable::entries() const {
+  std::vector<rnic::GidEntry> out;
+  for (const Place& place : places_) out.push_back(place.entry);
+  return out;
+}
+
+}  // namespace softrnic::daemon

@@ -1,0 +1,37 @@
+// The GID table of a port, kept from the addresses of its netdev.
+//
+// An address keeps its index as long as it exists; one that goes leaves an empty entry and gets it back when it
+// returns before the place is taken. There is never more than one IPv4 GID, that of the netdev's first address:
+// TensorFlow refuses a port with several. A fresh table begins with the link-local address, then IPv4, then the others.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "daemon/net_snapshot.h"
+#include "rnic/device.h"
+
+namespace softrnic::daemon {
+
+class GidTable {
+ public:
+  static constexpr std::size_t kLength = 8;  ///< clients walk the whole table, so it is short
+
+  /// Takes the addresses of the netdev, in the kernel's order. Addresses beyond the table's length are left out.
+  void update(const std::vector<Address>& addresses);
+  /// kLength entries; unused ones have a zero GID.
+  std::vector<rnic::GidEntry> entries() const;
+
+ private:
+  struct Place {
+    rnic::GidEntry entry;
+    wire::Gid last;  ///< what stood here before it was emptied
+  };
+  void insert(const Address& address);
+  Place* place_for(const wire::Gid& gid);
+  bool holds_ipv4() const;
+
+  std::array<Place, kLength> places_;
+};
+
+}  // namespace softrnic::daemon

@@ -1,0 +1,201 @@
+#include "daemon/keeper.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "control/channel.h"
+#include "control/messages.h"
+
+namespace softrnic::daemon {
+namespace {
+
+constexpr const char* kSuffix = "/keeper";
+constexpr std::size_t kMaxLanes = 256;
+constexpr int kAttempts = 8;  ///< a keeper may be ending while we reach for it
+
+struct Note {
+  Keeper::Op op{};
+  std::uint32_t lane = 0;
+};
+
+int send_note(int socket, Note note, int fd = -1, int flags = 0) {
+  return control::send_datagram(socket, control::bytes_of(note), fd, flags);
+}
+
+/// False when the other end is gone or talks nonsense.
+bool receive_note(int socket, Note& note, UniqueFd& fd, int flags = 0) {
+  control::Datagram datagram;
+  const int error =
+      control::receive_datagram(socket, std::as_writable_bytes(std::span(&note, 1)), datagram, flags);
+  if (error != 0 || datagram.size != sizeof note) return false;
+  fd = std::move(datagram.fds[0]);
+  return true;
+}
+
+// ---- inside the keeper
+
+class KeeperProcess {
+ public:
+  KeeperProcess(int daemon, int listener) : daemon_(daemon), listener_(listener) {}
+
+  void run() {
+    while (step()) {
+    }
+    leave();
+  }
+
+ private:
+  bool step() {
+    std::vector<pollfd> waiting;
+    waiting.push_back({daemon_, POLLIN, 0});  // poll() passes over negative descriptors
+    waiting.push_back({listener_, POLLIN, 0});
+    bool held = daemon_ >= 0;
+    if (daemon_ < 0) {
+      for (const KeptLane& lane : lanes_) {
+        if (!lane.holder) continue;
+        held = true;
+        waiting.push_back({lane.holder.get(), POLLIN, 0});
+      }
+    }
+    if (!held) return false;
+    if (poll(waiting.data(), waiting.size(), -1) < 0) return errno == EINTR;
+    if (waiting[0].revents != 0 && !hear_daemon()) {
+      close(daemon_);
+      daemon_ = -1;
+    }
+    if (waiting[1].revents != 0 && hand_over()) return false;
+    if (daemon_ < 0) forget_dead();
+    return true;
+  }
+
+  bool hear_daemon() {
+    Note note;
+    UniqueFd fd;
+    if (!receive_note(daemon_, note, fd)) return false;
+    if (note.op == Keeper::Op::made && note.lane == lanes_.size() && note.lane < kMaxLanes) {
+      lanes_.push_back({std::move(fd), {}});
+    } else if (note.lane < lanes_.size()) {
+      lanes_[note.lane].holder = note.op == Keeper::Op::taken ? std::move(fd) : UniqueFd();
+    }
+    return true;
+  }
+
+  /// True when a new daemon has everything.
+  bool hand_over() {
+    const UniqueFd heir(accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC));
+    if (!heir) return false;
+    const auto peer = control::peer_credentials(heir.get());
+    Note note;
+    UniqueFd none;
+    if (!peer || peer->uid != geteuid() || !receive_note(heir.get(), note, none)) return false;
+    forget_dead();
+    for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
+      if (send_note(heir.get(), {Keeper::Op::made, i}, lanes_[i].socket.get()) != 0) return false;
+      if (lanes_[i].holder && send_note(heir.get(), {Keeper::Op::taken, i}, lanes_[i].holder.get()) != 0)
+        return false;
+    }
+    if (send_note(heir.get(), {Keeper::Op::end, 0}) != 0) return false;
+    leave();  // before the heir sees the end of this connection
+    return true;
+  }
+
+  /// The port is free before the name is: who does not find the name may take the port.
+  void leave() {
+    lanes_.clear();
+    if (listener_ >= 0) close(listener_);
+    listener_ = -1;
+  }
+
+  void forget_dead() {
+    for (KeptLane& lane : lanes_) {
+      pollfd state{lane.holder.get(), POLLIN, 0};
+      if (lane.holder && poll(&state, 1, 0) > 0) lane.holder.reset();
+    }
+  }
+
+  int daemon_;
+  int listener_;
+  std::vector<KeptLane> lanes_;
+};
+
+/// Keeps only what the keeper needs: it must not hold the starter's pipe, a terminal or the daemon's sockets.
+[[noreturn]] void become_keeper(int channel, int listener) {
+  prctl(PR_SET_NAME, "softrnicd-keep");
+  setsid();
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) signal(number, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  const int kept_channel = fcntl(channel, F_DUPFD_CLOEXEC, 10);
+  const int kept_listener = fcntl(listener, F_DUPFD_CLOEXEC, kept_channel + 1);
+  const int null = open("/dev/null", O_RDWR);
+  for (int fd = 0; fd < 3; ++fd) dup2(null, fd);
+  for (int fd = 3; fd < kept_listener; ++fd)
+    if (fd != kept_channel) close(fd);
+  syscall(SYS_close_range, kept_listener + 1, ~0U, 0);
+  KeeperProcess(kept_channel, kept_listener).run();
+  _exit(0);
+}
+
+}  // namespace
+
+Expected<Keeper, int> Keeper::start() {
+  UniqueFd listener(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  const control::AbstractName name = control::daemon_name(geteuid(), kSuffix);
+  if (!listener || bind(listener.get(), name.get(), name.length) != 0 || listen(listener.get(), 8) != 0)
+    return Unexpected{errno};
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return Unexpected{errno};
+  Keeper keeper;
+  keeper.channel_.reset(ends[0]);
+  const UniqueFd other(ends[1]);
+  const pid_t child = fork();
+  if (child < 0) return Unexpected{errno};
+  if (child == 0) become_keeper(other.get(), listener.get());
+  return keeper;
+}
+
+Expected<std::vector<KeptLane>, int> Keeper::inherit() {
+  const control::AbstractName name = control::daemon_name(geteuid(), kSuffix);
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const UniqueFd old(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    if (!old) return Unexpected{errno};
+    if (connect(old.get(), name.get(), name.length) != 0) {
+      if (errno == ECONNREFUSED) return std::vector<KeptLane>{};
+      return Unexpected{errno};
+    }
+    const auto peer = control::peer_credentials(old.get());
+    if (!peer || peer->uid != geteuid()) return Unexpected{EACCES};
+    std::vector<KeptLane> lanes;
+    Note note;
+    UniqueFd fd;
+    send_note(old.get(), {Op::take_over, 0});
+    while (receive_note(old.get(), note, fd)) {
+      if (note.op == Op::made) lanes.push_back({std::move(fd), {}});
+      if (note.op == Op::taken && note.lane < lanes.size()) lanes[note.lane].holder = std::move(fd);
+      if (note.op != Op::end) continue;
+      // it closes its name when it ends: wait for that, as ours is the same
+      char scrap;
+      while (recv(old.get(), &scrap, sizeof scrap, 0) > 0) {
+      }
+      return lanes;
+    }
+  }
+  return Unexpected{EBUSY};
+}
+
+void Keeper::tell(Op op, std::uint32_t lane, int fd) {
+  // a keeper that is gone is only missed when this daemon dies too
+  send_note(channel_.get(), {op, lane}, fd);
+}
+
+}  // namespace softrnic::daemon

@@ -1,0 +1,68 @@
+// The lanes: sockets in the order of their SO_REUSEPORT group, which never changes, and who holds which.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "base/expected.h"
+#include "base/reason.h"
+#include "base/unique_fd.h"
+#include "daemon/keeper.h"
+
+namespace softrnic::daemon {
+
+class LanePool {
+ public:
+  static constexpr std::uint32_t kMaxLanes =
+      255;  ///< 0 … 254; the top byte 255 is that of multicast QPN 0xffffff
+
+  /// Takes the port, with lane 0, or takes over the lanes of a daemon that died. Fails with the reason why the
+  /// port cannot be had.
+  static Expected<LanePool, Failure> open();
+
+  struct Grant {
+    std::uint32_t lane = 0;
+    int socket = -1;  ///< stays the pool's
+    std::uint32_t first_index = 0;
+    bool dual_stack = true;
+  };
+  /// A free lane, the one that is free for longest, else a new one. `pidfd` (or -1) is the process that takes it.
+  Expected<Grant, Failure> take(int pidfd);
+  /// Drains the lane and gives it to whoever asks next.
+  void free(std::uint32_t lane);
+
+  /// Lanes that were taken over from a dead daemon and whose processes live.
+  struct Inherited {
+    std::uint32_t lane = 0;
+    int pidfd = -1;  ///< stays the pool's
+  };
+  const std::vector<Inherited>& inherited() const { return inherited_; }
+  /// Forgets an inherited lane whose process has ended.
+  void free_inherited(std::uint32_t lane);
+
+  int socket_of(std::uint32_t lane) const { return lanes_[lane].socket.get(); }
+  bool is_taken(std::uint32_t lane) const { return lane < lanes_.size() && lanes_[lane].taken; }
+  std::uint32_t made() const { return static_cast<std::uint32_t>(lanes_.size()); }
+  std::uint32_t used() const { return used_; }
+
+ private:
+  struct LaneState {
+    UniqueFd socket;
+    UniqueFd holder;
+    bool taken = false;
+  };
+  explicit LanePool(Keeper keeper) : keeper_(std::move(keeper)) {}
+  int add_socket();
+  void adopt(KeptLane lane);
+
+  std::vector<LaneState> lanes_;
+  std::deque<std::uint32_t> free_;
+  std::vector<Inherited> inherited_;
+  std::uint32_t used_ = 0;
+  bool dual_stack_ = true;
+  Keeper keeper_;
+};
+
+}  // namespace softrnic::daemon

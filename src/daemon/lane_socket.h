@@ -1,0 +1,34 @@
+// The UDP sockets on port 4791 that are the lanes, and the program that steers packets to them.
+#pragma once
+
+#include <cstdint>
+
+#include "base/expected.h"
+#include "base/unique_fd.h"
+
+namespace softrnic::daemon {
+
+struct LaneSocket {
+  UniqueFd fd;
+  bool dual_stack = true;  ///< false: AF_INET, the host has no IPv6
+};
+
+/// A socket bound to port 4791 of all addresses. `shared`: with SO_REUSEPORT, as a lane; else as a probe whether
+/// anybody has the port. A positive errno, EADDRINUSE above all.
+Expected<LaneSocket, int> open_lane_socket(bool shared);
+
+/// Makes the kernel hand each packet for the group of `fd` to the socket whose number in the group is the top
+/// byte of the packet's DestQP; packets for lanes not among the `count` there are go to lane 0. 0 or a positive errno.
+int attach_steering(int fd, unsigned count);
+
+/// Throws away what waits in the socket. Returns the number of packets, at most `limit`.
+std::size_t drain(int fd, std::size_t limit);
+
+/// Leaves every multicast group that the host is in and the socket may have joined: a process that was killed did
+/// not leave them itself.
+void leave_all_groups(int fd, bool dual_stack);
+
+/// The size of the receive buffer that the kernel granted, in bytes.
+std::uint32_t receive_buffer_of(int fd);
+
+}  // namespace softrnic::daemon

@@ -1,0 +1,78 @@
+#include "daemon/netdev_choice.h"
+
+#include <algorithm>
+
+namespace softrnic::daemon {
+
+const Netdev* NetSnapshot::find(std::uint32_t index) const {
+  const auto it =
+      std::find_if(netdevs.begin(), netdevs.end(), [index](const Netdev& n) { return n.index == index; });
+  return it == netdevs.end() ? nullptr : &*it;
+}
+
+const Netdev* NetSnapshot::find(const std::string& name) const {
+  const auto it =
+      std::find_if(netdevs.begin(), netdevs.end(), [&name](const Netdev& n) { return n.name == name; });
+  return it == netdevs.end() ? nullptr : &*it;
+}
+
+std::vector<Address> NetSnapshot::addresses_of(std::uint32_t index) const {
+  std::vector<Address> found;
+  std::copy_if(addresses.begin(), addresses.end(), std::back_inserter(found),
+               [index](const Address& a) { return a.interface_index == index; });
+  return found;
+}
+
+namespace {
+
+bool has_address(const NetSnapshot& snapshot, std::uint32_t index, bool link_local_will_do) {
+  return std::any_of(snapshot.addresses.begin(), snapshot.addresses.end(), [=](const Address& a) {
+    return a.interface_index == index && (link_local_will_do || !a.gid.is_link_local());
+  });
+}
+
+}  // namespace
+
+const Netdev* choose_netdev(const NetSnapshot& snapshot) {
+  const DefaultRoute* best = nullptr;
+  for (const DefaultRoute& route : snapshot.routes) {
+    const Netdev* netdev = snapshot.find(route.interface_index);
+    if (netdev == nullptr || !has_address(snapshot, netdev->index, true)) continue;
+    const auto rank = [](const DefaultRoute& r) { return std::pair(r.ipv6, r.metric); };
+    if (best == nullptr || rank(route) < rank(*best)) best = &route;
+  }
+  if (best != nullptr) return snapshot.find(best->interface_index);
+  for (const bool link_local_will_do : {false, true})
+    for (const Netdev& netdev : snapshot.netdevs)
+      if (netdev.up && !netdev.loopback && has_address(snapshot, netdev.index, link_local_will_do))
+        return &netdev;
+  for (const Netdev& netdev : snapshot.netdevs)
+    if (netdev.loopback) return &netdev;
+  return nullptr;
+}
+
+std::uint32_t active_mtu_for(std::uint32_t netdev_mtu) {
+  // IPv6, UDP, BTH, XRCETH, AtomicETH, ICRC: no packet has more around its payload (IBTA 9.2, A17.4)
+  constexpr std::uint32_t kOverhead = 40 + 8 + 12 + 4 + 28 + 4;
+  for (std::uint32_t mtu = 4096; mtu > 256; mtu /= 2)
+    if (mtu + kOverhead <= netdev_mtu) return mtu;
+  return 256;
+}
+
+std::uint64_t guid_for(const Netdev& netdev, const std::string& host) {
+  std::uint64_t guid = 0;
+  if (netdev.mac.size() == 6) {
+    const std::uint8_t* m = netdev.mac.data();
+    for (const unsigned byte :
+         {m[0] ^ 2U, m[1] + 0U, m[2] + 0U, 0xffU, 0xfeU, m[3] + 0U, m[4] + 0U, m[5] + 0U})
+      guid = (guid << 8) | byte;
+    return guid;
+  }
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, 64 bits
+  for (const char c : host + "/" + netdev.name) hash = (hash ^ static_cast<std::uint8_t>(c)) * 0x100000001b3;
+  constexpr std::uint64_t kUniversal = std::uint64_t{2} << 56;  // cleared: locally administered
+  constexpr std::uint64_t kGroup = std::uint64_t{1} << 56;
+  return hash & ~(kUniversal | kGroup);
+}
+
+}  // namespace softrnic::daemon

@@ -1,0 +1,38 @@
+// The control pages of all processes, and of those that died lately.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "base/unique_fd.h"
+
+namespace softrnic::daemon {
+
+class PageStore {
+ public:
+  static constexpr std::size_t kMostDead = 64;  ///< the oldest goes first
+
+  struct Page {
+    UniqueFd fd;  ///< read-only
+    std::int32_t pid = 0;
+    std::string comm;
+    std::uint64_t ended_ns = 0;
+  };
+
+  /// Keeps the page in `memfd`. Returns its number (from 1, never reused), or 0 when it is not a memfd that is sealed
+  /// against shrinking, or of no sensible size.
+  std::uint64_t add(UniqueFd memfd, std::int32_t pid, const std::string& comm);
+  /// Its process has ended.
+  void ended(std::uint64_t number, std::uint64_t now_ns);
+  /// The page with the lowest number above `after`, or nullptr.
+  const Page* next(std::uint64_t after, std::uint64_t& number) const;
+  std::size_t dead() const { return dead_; }
+
+ private:
+  std::map<std::uint64_t, Page> pages_;
+  std::uint64_t last_ = 0;
+  std::size_t dead_ = 0;
+};
+
+}  // namespace softrnic::daemon

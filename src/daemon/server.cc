@@ -1,0 +1,208 @@
+#include "daemon/server.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "control/channel.h"
+#include "daemon/lane_socket.h"
+
+namespace softrnic::daemon {
+namespace {
+
+constexpr std::size_t kStrayPackets =
+    256;  ///< thrown away in one go, so that clients do not wait behind a flood
+constexpr std::uint32_t kInheritedLane = 1U << 31;  ///< marks the id of a process whose lane was taken over
+
+std::uint64_t real_time_ns() {
+  return static_cast<std::uint64_t>(
+      std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
+}
+
+}  // namespace
+
+Server::Server(UniqueFd listener, Netlink netlink, Service service, const Options& options)
+    : listener_(std::move(listener)),
+      netlink_(std::move(netlink)),
+      service_(std::move(service)),
+      options_(options),
+      idle_since_(Clock::now()) {
+  service_.look_at_network = [this] { return look_at_network(); };
+  service_.announce = [this](const DeviceChange& change) { announce(change); };
+  service_.end = [this] { ending_ = true; };
+  service_.clients = [this] { return clients_.size(); };
+  service_.idle = options.idle;
+}
+
+bool Server::watch(int fd, Source source, std::uint32_t id, std::uint32_t events) {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = (static_cast<std::uint64_t>(source) << 32) | id;
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0) return true;
+  return errno == EEXIST && epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event) == 0;
+}
+
+void Server::forget(int fd) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
+
+bool Server::is_idle() const {
+  // links that the user made are not in any file: keep them
+  return clients_.empty() && service_.idle.count() > 0 &&
+         !const_cast<Server*>(this)->service_.device_list().edited();
+}
+
+int Server::timeout() const {
+  if (!is_idle()) return -1;
+  const auto left = idle_since_ + options_.idle - Clock::now();
+  return static_cast<int>(
+      std::max<std::int64_t>(0, std::chrono::ceil<std::chrono::milliseconds>(left).count()));
+}
+
+int Server::run() {
+  epoll_.reset(epoll_create1(EPOLL_CLOEXEC));
+  sigset_t handled;
+  sigemptyset(&handled);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&handled, number);
+  sigprocmask(SIG_BLOCK, &handled, nullptr);
+  signals_.reset(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!epoll_ || !signals_) return errno;
+  read_network();
+  bool watched = watch(listener_.get(), Source::listener, 0, EPOLLIN) &&
+                 watch(netlink_.changes_fd(), Source::network, 0, EPOLLIN) &&
+                 watch(signals_.get(), Source::signals, 0, EPOLLIN) &&
+                 watch(service_.lanes().socket_of(0), Source::lane, 0, EPOLLIN);
+  for (const LanePool::Inherited& lane : service_.lanes().inherited())
+    watched = watched && watch(lane.pidfd, Source::process, lane.lane | kInheritedLane, EPOLLIN);
+  if (!watched) return errno;
+  while (!ending_) {
+    std::array<epoll_event, 64> events;
+    const int count = epoll_wait(epoll_.get(), events.data(), events.size(), timeout());
+    if (count < 0 && errno != EINTR) return errno;
+    for (int i = 0; i < count; ++i) dispatch(events[i].data.u64, events[i].events);
+    if (is_idle() && Clock::now() >= idle_since_ + options_.idle) break;
+  }
+  return 0;
+}
+
+void Server::dispatch(std::uint64_t key, std::uint32_t) {
+  const auto id = static_cast<std::uint32_t>(key);
+  switch (static_cast<Source>(key >> 32)) {
+    case Source::listener:
+      return accept_client();
+    case Source::network:
+      return read_network();
+    case Source::signals:
+      ending_ = true;
+      return;
+    case Source::lane:
+      drain(service_.lanes().socket_of(0), kStrayPackets);
+      return;
+    case Source::connection:
+      return read_client(id);
+    case Source::process:
+      return process_ended(id);
+    case Source::notify:
+      if (const auto it = clients_.find(id); it != clients_.end()) flush(id, *it->second);
+      return;
+  }
+}
+
+void Server::accept_client() {
+  auto client = std::make_unique<Connection>();
+  client->socket.reset(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!client->socket) return;
+  const auto peer = control::peer_credentials(client->socket.get());
+  if (!peer || peer->uid != geteuid()) return;  // the client finds out by itself whose daemon this is
+  client->pid = peer->pid;
+  if (peer->pid > 0) client->pidfd.reset(static_cast<int>(syscall(SYS_pidfd_open, peer->pid, 0)));
+  const std::uint32_t id = next_id_++ & ~kInheritedLane;
+  if (clients_.size() >= kMostConnections || !watch(client->socket.get(), Source::connection, id, EPOLLIN)) {
+    auto full = control::make_message<control::ErrorReply>(1);
+    full.error = EMFILE;
+    full.reason = static_cast<std::uint32_t>(ReasonId::daemon_busy);
+    full.figures[0] = kMostConnections;
+    control::send_datagram(client->socket.get(), control::bytes_of(full), -1, MSG_DONTWAIT);
+    return;
+  }
+  if (client->pidfd) watch(client->pidfd.get(), Source::process, id, EPOLLIN);
+  clients_.emplace(id, std::move(client));
+}
+
+void Server::read_client(std::uint32_t id) {
+  const auto it = clients_.find(id);
+  if (it == clients_.end()) return;
+  static std::array<std::byte, control::kMaxMessage> buffer;  // the daemon has one thread
+  control::Datagram datagram;
+  const int error = control::receive_datagram(it->second->socket.get(), buffer, datagram, MSG_DONTWAIT);
+  if (error == EAGAIN) return;
+  if (error != 0 || datagram.size == 0) return drop(id);
+  const std::size_t size = datagram.truncated ? 0 : datagram.size;
+  answer(id, service_.handle(*it->second, std::span(buffer).first(size), std::move(datagram.fds[0])));
+}
+
+void Server::answer(std::uint32_t id, Answer reply) {
+  const Connection& client = *clients_.at(id);
+  const int error = control::send_datagram(client.socket.get(), reply.bytes, reply.fd, MSG_DONTWAIT);
+  // a client has one request under way, so its socket has room for the answer
+  if (error != 0 || reply.drop) drop(id);
+}
+
+void Server::drop(std::uint32_t id) {
+  const auto it = clients_.find(id);
+  if (it == clients_.end()) return;
+  Connection& client = *it->second;
+  // explicitly, as a descriptor that was passed on is not removed from epoll by close()
+  for (const UniqueFd* fd : {&client.socket, &client.notify, &client.pidfd})
+    if (*fd) forget(fd->get());
+  service_.release(client, real_time_ns());
+  clients_.erase(it);
+  if (clients_.empty()) idle_since_ = Clock::now();
+}
+
+void Server::process_ended(std::uint32_t id) {
+  if ((id & kInheritedLane) == 0) return drop(id);
+  const std::uint32_t lane = id & ~kInheritedLane;
+  for (const LanePool::Inherited& inherited : service_.lanes().inherited()) {
+    if (inherited.lane != lane) continue;
+    forget(inherited.pidfd);
+    service_.lanes().free_inherited(lane);
+    return;
+  }
+}
+
+void Server::announce(const DeviceChange& change) {
+  for (auto& [id, client] : clients_) {
+    if (!client->greeted) continue;
+    client->queue(change);
+    flush(id, *client);
+  }
+}
+
+void Server::flush(std::uint32_t id, Connection& client) {
+  if (client.flush()) {
+    forget(client.notify.get());
+  } else {
+    watch(client.notify.get(), Source::notify, id, EPOLLOUT);
+  }
+}
+
+NetSnapshot Server::look_at_network() {
+  auto snapshot = netlink_.snapshot(service_.lanes().used() == 0);
+  if (snapshot) last_snapshot_ = std::move(*snapshot);
+  return last_snapshot_;
+}
+
+void Server::read_network() {
+  netlink_.consume_changes();
+  const NetSnapshot snapshot = look_at_network();
+  for (const DeviceChange& change : service_.device_list().update(snapshot, service_.lanes().used() == 0))
+    announce(change);
+}
+
+}  // namespace softrnic::daemon

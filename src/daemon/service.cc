@@ -1,0 +1,192 @@
+#include "daemon/service.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "control/client.h"
+#include "daemon/lane_socket.h"
+
+namespace softrnic::daemon {
+
+using namespace control;
+
+namespace {
+
+template <typename Reply>
+Answer answer_with(const Reply& reply, int fd = -1) {
+  const Bytes bytes = bytes_of(reply);
+  Answer answer;
+  answer.bytes.assign(bytes.begin(), bytes.end());
+  answer.fd = fd;
+  return answer;
+}
+
+Answer refused(std::uint32_t serial, const Failure& failure) {
+  auto reply = make_message<ErrorReply>(serial);
+  reply.error = failure.error;
+  reply.reason = static_cast<std::uint32_t>(failure.reason.id);
+  std::copy(failure.reason.figures.begin(), failure.reason.figures.end(), reply.figures);
+  put_text(reply.text, make_error(failure).text);
+  return answer_with(reply);
+}
+
+template <typename Request>
+Answer done(const Request& request) {
+  return answer_with(make_message<Done>(request.header.serial));
+}
+
+template <typename Request>
+Answer refused(const Request& request, const Failure& failure) {
+  return refused(request.header.serial, failure);
+}
+
+}  // namespace
+
+template <typename T>
+bool Service::try_handle(Connection& from, Bytes datagram, UniqueFd& fd, Handler<T> handler, Answer& answer) {
+  const std::optional<T> message = parse_message<T>(datagram);
+  // everything but hello needs one before, and there is only one
+  if (!message || from.greeted == std::is_same_v<T, Hello>) return false;
+  answer = (this->*handler)(from, *message, std::move(fd));
+  return true;
+}
+
+Answer Service::handle(Connection& from, Bytes datagram, UniqueFd fd) {
+  Answer answer;
+  const bool handled = try_handle<Hello>(from, datagram, fd, &Service::hello, answer) ||
+                       try_handle<ListDevices>(from, datagram, fd, &Service::list_devices, answer) ||
+                       try_handle<TakeLane>(from, datagram, fd, &Service::take_lane, answer) ||
+                       try_handle<GiveBackLane>(from, datagram, fd, &Service::give_back_lane, answer) ||
+                       try_handle<RegisterPage>(from, datagram, fd, &Service::register_page, answer) ||
+                       try_handle<AddLink>(from, datagram, fd, &Service::add_link, answer) ||
+                       try_handle<DeleteLink>(from, datagram, fd, &Service::delete_link, answer) ||
+                       try_handle<NextPage>(from, datagram, fd, &Service::next_page, answer) ||
+                       try_handle<StatusRequest>(from, datagram, fd, &Service::status, answer) ||
+                       try_handle<Shutdown>(from, datagram, fd, &Service::shut_down, answer);
+  return handled ? std::move(answer) : bad_message(datagram);
+}
+
+Answer Service::bad_message(Bytes datagram) {
+  ++bad_messages_;
+  const auto header = peek_header(datagram);
+  Failure failure = refuse(EPROTO, ReasonId::daemon_bad_message, datagram.size(),
+                           header ? static_cast<unsigned>(header->type) : 0U);
+  if (header && header->version != kProtocolVersion)
+    failure = refuse(EPROTO, ReasonId::daemon_version, kProtocolVersion, header->version);
+  Answer answer = refused(header ? header->serial : 0, failure);
+  answer.drop = true;
+  return answer;
+}
+
+Answer Service::hello(Connection& from, const Hello& message, UniqueFd) {
+  const auto comm = text_in(message.comm);
+  if (!comm) return bad_message(bytes_of(message));
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    return refused(message, refuse(errno, ReasonId::daemon_unreachable, errno));
+  from.greeted = true;
+  from.notify.reset(ends[0]);
+  from.comm = *comm;
+  if (from.pid <= 0) from.pid = message.pid;  // of another pid namespace
+  auto reply = make_message<Welcome>(message.header.serial);
+  reply.pid = getpid();
+  Answer answer = answer_with(reply, ends[1]);
+  answer.own_fd.reset(ends[1]);
+  return answer;
+}
+
+Answer Service::list_devices(Connection&, const ListDevices& message, UniqueFd) {
+  // a netdev that came up while nobody had a device open may be the better choice now
+  for (const DeviceChange& change : devices_.update(look_at_network(), lanes_.used() == 0)) announce(change);
+  auto reply = make_message<DevicesReply>(message.header.serial);
+  for (const rnic::DeviceInfo& device : devices_.devices())
+    if (reply.count < kMaxDevices) reply.devices[reply.count++] = to_record(device);
+  return answer_with(reply);
+}
+
+Answer Service::take_lane(Connection& from, const TakeLane& message, UniqueFd) {
+  const auto grant = lanes_.take(from.pidfd.get());
+  if (!grant) return refused(message, grant.error());
+  from.lanes.insert(grant->lane);
+  auto reply = make_message<LaneReply>(message.header.serial);
+  reply.lane = grant->lane;
+  reply.first_index = grant->first_index;
+  reply.dual_stack = grant->dual_stack ? 1 : 0;
+  return answer_with(reply, grant->socket);
+}
+
+Answer Service::give_back_lane(Connection& from, const GiveBackLane& message, UniqueFd) {
+  if (from.lanes.erase(message.lane) == 0)
+    return refused(message, refuse(EINVAL, ReasonId::lane_not_yours, message.lane));
+  lanes_.free(message.lane);
+  return done(message);
+}
+
+Answer Service::register_page(Connection& from, const RegisterPage& message, UniqueFd fd) {
+  const std::uint64_t number = fd && from.page == 0 ? pages_.add(std::move(fd), from.pid, from.comm) : 0;
+  if (number == 0) return refused(message, refuse(EINVAL, ReasonId::page_bad, 0));
+  from.page = number;
+  return done(message);
+}
+
+Answer Service::add_link(Connection&, const AddLink& message, UniqueFd) {
+  const auto name = text_in(message.name);
+  const auto netdev = text_in(message.netdev);
+  if (!name || !netdev) return bad_message(bytes_of(message));
+  const NetSnapshot snapshot = look_at_network();
+  for (const DeviceChange& change : devices_.update(snapshot, lanes_.used() == 0)) announce(change);
+  const auto change = devices_.add(std::string(*name), std::string(*netdev), snapshot);
+  if (!change) return refused(message, change.error());
+  announce(*change);
+  return done(message);
+}
+
+Answer Service::delete_link(Connection&, const DeleteLink& message, UniqueFd) {
+  const auto name = text_in(message.name);
+  if (!name) return bad_message(bytes_of(message));
+  const auto change = devices_.remove(std::string(*name));
+  if (!change) return refused(message, change.error());
+  announce(*change);
+  return done(message);
+}
+
+Answer Service::next_page(Connection&, const NextPage& message, UniqueFd) {
+  auto reply = make_message<PageReply>(message.header.serial);
+  const PageStore::Page* page = pages_.next(message.after, reply.number);
+  if (page == nullptr) return answer_with(reply);
+  reply.ended_ns = page->ended_ns;
+  reply.pid = page->pid;
+  put_text(reply.comm, page->comm);
+  return answer_with(reply, page->fd.get());
+}
+
+Answer Service::status(Connection&, const StatusRequest& message, UniqueFd) {
+  auto reply = make_message<StatusReply>(message.header.serial);
+  reply.pid = getpid();
+  reply.clients = static_cast<std::uint32_t>(clients());
+  reply.lanes_used = lanes_.used();
+  reply.lanes_made = lanes_.made();
+  reply.dead_pages = static_cast<std::uint32_t>(pages_.dead());
+  reply.bad_messages = bad_messages_;
+  reply.idle_seconds = static_cast<std::uint32_t>(idle.count());
+  reply.receive_buffer = receive_buffer_of(lanes_.socket_of(0));
+  return answer_with(reply);
+}
+
+Answer Service::shut_down(Connection&, const Shutdown& message, UniqueFd) {
+  end();
+  return done(message);
+}
+
+void Service::release(Connection& gone, std::uint64_t now_ns) {
+  for (const std::uint32_t lane : gone.lanes) lanes_.free(lane);
+  gone.lanes.clear();
+  if (gone.page != 0) pages_.ended(gone.page, now_ns);
+  gone.page = 0;
+}
+
+}  // namespace softrnic::daemon

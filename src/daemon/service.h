@@ -1,0 +1,70 @@
+// What the daemon does for its clients: one message in, one answer out. The sockets are the caller's (see server.h), so
+// that a fuzzer can hand in any bytes.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/unique_fd.h"
+#include "daemon/connection.h"
+#include "daemon/device_list.h"
+#include "daemon/lane_pool.h"
+#include "daemon/page_store.h"
+
+namespace softrnic::daemon {
+
+/// The answer to a message.
+struct Answer {
+  std::vector<std::byte> bytes;
+  int fd = -1;        ///< to pass along; stays its owner's
+  UniqueFd own_fd;    ///< to pass along and close
+  bool drop = false;  ///< close the connection after the answer
+};
+
+class Service {
+ public:
+  Service(LanePool lanes, DeviceList devices) : lanes_(std::move(lanes)), devices_(std::move(devices)) {}
+
+  /// Handles one datagram with the descriptor that came along, if any.
+  Answer handle(Connection& from, Bytes datagram, UniqueFd fd);
+  /// The client has gone: takes back all that it held.
+  void release(Connection& gone, std::uint64_t now_ns);
+
+  LanePool& lanes() { return lanes_; }
+  DeviceList& device_list() { return devices_; }
+  const PageStore& pages() const { return pages_; }
+
+  /// Provided by the server.
+  std::function<NetSnapshot()> look_at_network = [] { return NetSnapshot{}; };
+  std::function<void(const DeviceChange&)> announce = [](const DeviceChange&) {};
+  std::function<void()> end = [] {};
+  std::function<std::size_t()> clients = [] { return std::size_t{0}; };
+  std::chrono::seconds idle{0};
+
+ private:
+  template <typename T>
+  using Handler = Answer (Service::*)(Connection&, const T&, UniqueFd);
+  template <typename T>
+  bool try_handle(Connection& from, Bytes datagram, UniqueFd& fd, Handler<T> handler, Answer& answer);
+
+  Answer hello(Connection& from, const control::Hello& message, UniqueFd fd);
+  Answer list_devices(Connection& from, const control::ListDevices& message, UniqueFd fd);
+  Answer take_lane(Connection& from, const control::TakeLane& message, UniqueFd fd);
+  Answer give_back_lane(Connection& from, const control::GiveBackLane& message, UniqueFd fd);
+  Answer register_page(Connection& from, const control::RegisterPage& message, UniqueFd fd);
+  Answer add_link(Connection& from, const control::AddLink& message, UniqueFd fd);
+  Answer delete_link(Connection& from, const control::DeleteLink& message, UniqueFd fd);
+  Answer next_page(Connection& from, const control::NextPage& message, UniqueFd fd);
+  Answer status(Connection& from, const control::StatusRequest& message, UniqueFd fd);
+  Answer shut_down(Connection& from, const control::Shutdown& message, UniqueFd fd);
+  Answer bad_message(Bytes datagram);
+
+  LanePool lanes_;
+  DeviceList devices_;
+  PageStore pages_;
+  std::uint32_t bad_messages_ = 0;
+};
+
+}  // namespace softrnic::daemon
