@@ -18,10 +18,10 @@ add_custom_target(sanitized_tests_tsan)
 add_custom_target(product)
 
 # softrnic_sanitized(TARGET LABELS …): puts a test program into the sanitizer builds that its labels ask for:
-# ASan+UBSan for unit, golden, sim and fuzz, TSan for threads.
+# ASan+UBSan for unit, golden, sim, fuzz and abi, TSan for threads.
 function(softrnic_sanitized target)
   foreach(label IN LISTS ARGN)
-    if(label MATCHES "^(unit|golden|sim|fuzz)$")
+    if(label MATCHES "^(unit|golden|sim|fuzz|abi)$")
       add_dependencies(sanitized_tests_asan ${target})
     elseif(label STREQUAL threads)
       add_dependencies(sanitized_tests_tsan ${target})

@@ -12,8 +12,9 @@ target_compile_options(softrnic_options INTERFACE
 target_include_directories(softrnic_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_compile_definitions(softrnic_options INTERFACE _GNU_SOURCE)
 if(SOFTRNIC_SANITIZE)
+  # Build type "Sanitized": little optimisation and line numbers only, because these builds are for one run.
   target_compile_options(softrnic_options INTERFACE -fsanitize=${SOFTRNIC_SANITIZE} -fno-omit-frame-pointer
-    -fno-sanitize-recover=all -g)
+    -fno-sanitize-recover=all -O1 -g1)
   target_link_options(softrnic_options INTERFACE -fsanitize=${SOFTRNIC_SANITIZE})
 endif()
 

@@ -176,7 +176,8 @@ class Lab:
             shutil.rmtree(self._scratch, ignore_errors=True)
 
     def environment(self, more):
-        kept = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG", "TERM") or k.startswith("SOFTRNIC_")}
+        kept = {k: v for k, v in os.environ.items()
+                if k in ("PATH", "LANG", "TERM") or k.startswith("SOFTRNIC_") or k.endswith("SAN_OPTIONS")}
         kept["PATH"] = f"{self.build / 'bin'}:{kept.get('PATH', '/usr/bin:/bin')}:/usr/sbin:/sbin"
         return {**kept, "HOME": "/", "LC_ALL": "C", "LD_LIBRARY_PATH": str(self.build / "lib/softrnic"), **more}
 

@@ -6,14 +6,14 @@ class Session:
 
     def __init__(self, server_host, client_host, server, client, port, timeout, env=None, ends_alone=True):
         self.server_host, self.client_host = server_host, client_host
-        self._argv = (self._fill(server, server_host), self._fill(client, client_host))
+        self._argv = (server, client)
         self._port, self._timeout, self._env, self._ends_alone = port, timeout, env or {}, ends_alone
         self.server = self.client = None
         self._explained = ""
 
     def _fill(self, argv, host):
         values = {"{server}": lambda: self.server_host.address[4], "{server6}": lambda: self.server_host.address[6],
-                  "{gid4}": lambda: str(host.gid_index(4)), "{gid6}": lambda: str(host.gid_index(6)),
+                  "{gid4}": lambda: self._gid(host, 4), "{gid6}": lambda: self._gid(host, 6),
                   "{build}": lambda: str(host.lab.build)}
         filled = []
         for word in argv or []:
@@ -22,6 +22,13 @@ class Session:
                     word = word.replace(name, value())
             filled.append(word)
         return filled
+
+    @staticmethod
+    def _gid(host, family):
+        index = host.gid_index(family)
+        if index is None:
+            raise LookupError(f"ibv_devinfo -v on host {host.name} shows no GID for {host.address[family]}")
+        return str(index)
 
     def run(self):
         """None when all went well, else what did not."""
@@ -36,7 +43,11 @@ class Session:
                     program.end()
 
     def _run(self):
-        server_argv, client_argv = self._argv
+        try:
+            server_argv = self._fill(self._argv[0], self.server_host)
+            client_argv = self._fill(self._argv[1], self.client_host)
+        except LookupError as error:
+            return str(error)
         if server_argv:
             self.server = self.server_host.start(server_argv, self._env)
             if self._port and not self.server.wait_for_listener(self._port):
