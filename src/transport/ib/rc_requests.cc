@@ -172,7 +172,7 @@ Expected<void, Reason> RcRequester::build_message(const SendEntry& entry, Psn ps
   begin_packet(out, seam_.attributes, opcodes.at(psn == entry.first, last), psn);
   out.headers.reth = {wqe.remote_address, wqe.rkey, wqe.length};
   if (last) {
-    out.headers.bth.solicited = wqe.solicited;
+    out.headers.bth.solicited = wqe.solicited && wqe.op != SendOp::write;  // IBTA 9.2.3
     out.headers.immediate = wqe.immediate;
     out.headers.invalidate = MemoryKey(wqe.immediate);
   }
