@@ -106,6 +106,29 @@ TEST_F(RcDuplicate, AReadThatIsNotPartOfTheOriginalIsDropped) {
   quiet();
 }
 
+TEST_F(RcDuplicate, AReadOfARegionThatIsGoneIsNotRepeatedButNoFault) {
+  rc();
+  in("RC RDMA Read Request psn=5 va=0x12000 rkey=0x20 dmalen=8");
+  out("RC RDMA Read Response Only psn=5 msn=1");
+  host.regions.erase(kKey);
+  in("RC RDMA Read Request psn=5 va=0x12000 rkey=0x20 dmalen=8");
+  silent();
+  because_of(ReasonId::nak_rkey_unknown);
+  EXPECT_FALSE(qp().in_error());
+  quiet();
+}
+
+TEST_F(RcDuplicate, ARepeatThatIsUnderWayDoesNotCountAsOutstanding) {
+  attributes.max_reads_in = 1;
+  rc();
+  in("RC RDMA Read Request psn=5 va=0x12000 rkey=0x20 dmalen=8");
+  out("RC RDMA Read Response Only psn=5 msn=1");
+  in("RC RDMA Read Request psn=5 va=0x12000 rkey=0x20 dmalen=8");
+  in("RC RDMA Read Request psn=6 va=0x12000 rkey=0x20 dmalen=8");
+  out("RC RDMA Read Response Only psn=6 msn=2");
+  quiet();
+}
+
 // 9.7.5.1.5
 TEST_F(RcDuplicate, AnAtomicIsNotExecutedAgainButItsResultIsRepeated) {
   rc();
