@@ -173,9 +173,37 @@ TEST_F(RcLoss, ATimeoutOfZeroWaitsForEver) {
   attributes.timeout = 0;
   rc();
   post_and_send(1);
+  pass(std::chrono::hours(1));
+  silent();
   EXPECT_EQ(qp().deadline(), kNever);
+  post("send len=8");
+  out("RC Send Only psn=6 ackreq");  // its answer may tell what became of the other
+  in("RC Acknowledge psn=6 msn=2");
+  sent("1 success");
+  sent("2 success");
+  quiet();
+}
+
+// What is not answered for long is not under way any more: other QPs of the path may have its place in the window.
+TEST_F(RcLoss, ASilentPeersQpLeavesTheWindowAndSendsNothingNew) {
+  PathWindow path;
+  window = &path;
+  rc();
+  post_and_send(1);
+  pass(milliseconds(2));
+  out("RC Send Only psn=5 ackreq");
+  EXPECT_GT(path.in_flight(), 0U);
+  pass(milliseconds(12));
+  out("RC Send Only psn=5 ackreq");
+  EXPECT_EQ(path.in_flight(), 0U);
+  post("send len=8");
+  silent();
   in("RC Acknowledge psn=5 msn=1");
   sent("1 success");
+  out("RC Send Only psn=6 ackreq");
+  in("RC Acknowledge psn=6 msn=2");
+  sent("2 success");
+  EXPECT_EQ(path.in_flight(), 0U);
 }
 
 // C9-139: a later answer shows that an earlier READ response was lost.
