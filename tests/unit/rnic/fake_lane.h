@@ -18,8 +18,8 @@ class FakeLane final : public LanePort {
  public:
   explicit FakeLane(std::uint8_t number = 7) : number_(number) {}
 
-  bool lose_packets = false;   ///< nothing arrives any more
-  bool hold_packets = false;   ///< packets stay in flight until released
+  bool lose_packets = false;  ///< nothing arrives any more
+  bool hold_packets = false;  ///< packets stay in flight until released
   bool refuse_join = false;
   std::vector<ibv_qp_state> changes;
   std::vector<ib::TxPacket> headers_sent;  ///< without payload

@@ -201,7 +201,8 @@ ReasonId RnicTest::only_reason() {
   return id;
 }
 
-ibv_send_wr send_wr(ibv_wr_opcode opcode, const MemoryRegion* mr, void* address, std::uint32_t length, ibv_sge& sge) {
+ibv_send_wr send_wr(ibv_wr_opcode opcode, const MemoryRegion* mr, void* address, std::uint32_t length,
+                    ibv_sge& sge) {
   ibv_send_wr wr{};
   wr.opcode = opcode;
   wr.send_flags = IBV_SEND_SIGNALED;
@@ -212,7 +213,8 @@ ibv_send_wr send_wr(ibv_wr_opcode opcode, const MemoryRegion* mr, void* address,
   return wr;
 }
 
-ibv_recv_wr recv_wr(std::uint64_t id, const MemoryRegion* mr, void* address, std::uint32_t length, ibv_sge& sge) {
+ibv_recv_wr recv_wr(std::uint64_t id, const MemoryRegion* mr, void* address, std::uint32_t length,
+                    ibv_sge& sge) {
   ibv_recv_wr wr{};
   wr.wr_id = id;
   if (mr == nullptr) return wr;

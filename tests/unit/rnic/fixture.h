@@ -19,7 +19,9 @@ namespace softrnic::rnic::test {
 /// The explanations of the running test.
 std::vector<Explanation>& explanations();
 
-inline wire::Gid ipv4(std::uint8_t last) { return wire::Gid::from_ipv4_be(0x0000000a | (std::uint32_t{last} << 24)); }
+inline wire::Gid ipv4(std::uint8_t last) {
+  return wire::Gid::from_ipv4_be(0x0000000a | (std::uint32_t{last} << 24));
+}
 
 std::shared_ptr<DeviceInfo> make_device();
 ibv_ah_attr address_of(const wire::Gid& gid);
@@ -44,7 +46,8 @@ class RnicTest : public ::testing::Test {
   /// Takes the QP from RESET to `state` by the usual way (SQE: by a failing send).
   void bring(QueuePair& qp, ibv_qp_state state, Qpn peer = Qpn(0x070011));
   ibv_qp_state state_of(QueuePair& qp);
-  std::unique_ptr<MemoryRegion> make_mr(void* address, std::size_t length, int access = IBV_ACCESS_LOCAL_WRITE);
+  std::unique_ptr<MemoryRegion> make_mr(void* address, std::size_t length,
+                                        int access = IBV_ACCESS_LOCAL_WRITE);
   std::vector<ibv_wc> poll(CompletionQueue& cq);
   /// The next asynchronous event, which must be there; acknowledged.
   AsyncEvent next_event();
@@ -60,8 +63,10 @@ class RnicTest : public ::testing::Test {
 };
 
 /// A work request with one SGE (none when there is no region).
-ibv_send_wr send_wr(ibv_wr_opcode opcode, const MemoryRegion* mr, void* address, std::uint32_t length, ibv_sge& sge);
-ibv_recv_wr recv_wr(std::uint64_t id, const MemoryRegion* mr, void* address, std::uint32_t length, ibv_sge& sge);
+ibv_send_wr send_wr(ibv_wr_opcode opcode, const MemoryRegion* mr, void* address, std::uint32_t length,
+                    ibv_sge& sge);
+ibv_recv_wr recv_wr(std::uint64_t id, const MemoryRegion* mr, void* address, std::uint32_t length,
+                    ibv_sge& sge);
 
 /// The errno of a refusal, 0 when there was none.
 template <typename T>

@@ -50,8 +50,8 @@ TEST_F(MemoryTest, AccessFlags) {
   EXPECT_EQ(with(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC), 0);
   EXPECT_EQ(with(IBV_ACCESS_RELAXED_ORDERING | IBV_ACCESS_HUGETLB | IBV_ACCESS_MW_BIND | 1U << 29), 0);
   EXPECT_TRUE(explanations().empty());
-  for (const std::uint32_t bad : {std::uint32_t{IBV_ACCESS_REMOTE_WRITE}, std::uint32_t{IBV_ACCESS_REMOTE_ATOMIC},
-                                  1U << 19, 1U << 30}) {
+  for (const std::uint32_t bad : {std::uint32_t{IBV_ACCESS_REMOTE_WRITE},
+                                  std::uint32_t{IBV_ACCESS_REMOTE_ATOMIC}, 1U << 19, 1U << 30}) {
     EXPECT_EQ(with(bad), EINVAL) << bad;
     EXPECT_EQ(only_reason(), ReasonId::bad_access_flags);
   }
@@ -184,13 +184,15 @@ TEST_F(MemoryTest, Reregistration) {
   EXPECT_EQ(pd->uses.users(), 0U);
   EXPECT_EQ(error_of(other->destroy()), EBUSY);
   explanations().clear();
-  EXPECT_EQ(error_of(mr->reregister(IBV_REREG_MR_CHANGE_ACCESS, nullptr, {nullptr, 0, 0, IBV_ACCESS_REMOTE_WRITE})),
-            EINVAL);
+  EXPECT_EQ(
+      error_of(mr->reregister(IBV_REREG_MR_CHANGE_ACCESS, nullptr, {nullptr, 0, 0, IBV_ACCESS_REMOTE_WRITE})),
+      EINVAL);
   EXPECT_EQ(only_reason(), ReasonId::bad_access_flags);
   EXPECT_EQ(error_of(mr->reregister(0, nullptr, {})), EINVAL);
   EXPECT_EQ(error_of(mr->reregister(8, nullptr, {})), EINVAL);
   EXPECT_EQ(error_of(mr->reregister(IBV_REREG_MR_CHANGE_PD, nullptr, {})), EINVAL);
-  EXPECT_EQ(error_of(mr->reregister(IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, {nullptr, kPage, 0, 0})), EFAULT);
+  EXPECT_EQ(error_of(mr->reregister(IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, {nullptr, kPage, 0, 0})),
+            EFAULT);
   EXPECT_EQ(KeyTable::process().find(key)->base, b.address) << "failure keeps the old region";
   EXPECT_TRUE(mr->destroy());
   EXPECT_TRUE(other->destroy());

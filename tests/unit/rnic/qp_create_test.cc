@@ -39,7 +39,8 @@ TEST_F(QpCreate, NothingAskedForMakesOne) {
 
 TEST_F(QpCreate, TheMaximaCanBeMade) {
   QueuePairInit wanted = init(IBV_QPT_RC);
-  wanted.cap = {limits::kMaxQpWrs, limits::kMaxQpWrs, limits::kMaxSges, limits::kMaxSges, limits::kMaxInlineBytes};
+  wanted.cap = {limits::kMaxQpWrs, limits::kMaxQpWrs, limits::kMaxSges, limits::kMaxSges,
+                limits::kMaxInlineBytes};
   auto qp = make_qp(wanted);
   EXPECT_TRUE(qp->destroy());
 }

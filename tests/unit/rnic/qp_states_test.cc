@@ -45,10 +45,13 @@ TEST(QpStates, RequiredBitsOfTheManPage) {
     return transition(type, from, to).required;
   };
   const std::uint32_t rtr = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-  EXPECT_EQ(required(IBV_QPT_RC, IBV_QPS_RESET, IBV_QPS_INIT), IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-  EXPECT_EQ(required(IBV_QPT_UC, IBV_QPS_RESET, IBV_QPS_INIT), IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+  EXPECT_EQ(required(IBV_QPT_RC, IBV_QPS_RESET, IBV_QPS_INIT),
+            IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+  EXPECT_EQ(required(IBV_QPT_UC, IBV_QPS_RESET, IBV_QPS_INIT),
+            IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
   EXPECT_EQ(required(IBV_QPT_UD, IBV_QPS_RESET, IBV_QPS_INIT), IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
-  EXPECT_EQ(required(IBV_QPT_RC, IBV_QPS_INIT, IBV_QPS_RTR), rtr | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+  EXPECT_EQ(required(IBV_QPT_RC, IBV_QPS_INIT, IBV_QPS_RTR),
+            rtr | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
   EXPECT_EQ(required(IBV_QPT_UC, IBV_QPS_INIT, IBV_QPS_RTR), rtr);
   EXPECT_EQ(required(IBV_QPT_UD, IBV_QPS_INIT, IBV_QPS_RTR), 0U);
   EXPECT_EQ(required(IBV_QPT_RC, IBV_QPS_RTR, IBV_QPS_RTS),
@@ -93,7 +96,8 @@ class QpMatrix : public RnicTest {
     bring(*qp, from);
     explanations().clear();
     Change change = change_to(to, type);
-    if (in_figure(type, from, to)) change.mask = static_cast<int>(transition(type, from, to).required | IBV_QP_STATE);
+    if (in_figure(type, from, to))
+      change.mask = static_cast<int>(transition(type, from, to).required | IBV_QP_STATE);
     const auto result = qp->modify(change.attributes, change.mask);
     const bool valid = in_figure(type, from, to);
     EXPECT_EQ(error_of(result), valid ? 0 : EINVAL);
