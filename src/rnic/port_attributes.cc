@@ -47,6 +47,7 @@ ibv_device_attr Context::device_attributes() const {
   a.node_guid = a.sys_image_guid = __builtin_bswap64(info()->guid);
   a.max_mr_size = limits::kMaxMrBytes;
   a.page_size_cap = 0xfffff000;  // any power of two from 4 KiB on: nothing is translated
+  a.vendor_id = 0xffffff;        // no OUI of a vendor; programs take 0 for "unknown"
   a.max_qp = limits::kMaxQps;
   a.max_qp_wr = limits::kMaxQpWrs;
   a.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_PORT_ACTIVE_EVENT |

@@ -2,13 +2,13 @@
 """Compares the dynamic symbols of a library with a golden list: usage exports.py LIBRARY GOLDEN SONAME.
 
 Name, version, default or hidden, and kind (function, data, version node) must all agree. The library may need nothing
-but the C library, must stay loaded after dlclose, and must not be marked for immediate binding.
+but the C library and ISA-L, must stay loaded after dlclose, and must not be marked for immediate binding.
 """
 import re
 import subprocess
 import sys
 
-ALLOWED_NEEDS = re.compile(r"^(libc\.so\.6|ld-linux-.*|libm\.so\.6|lib[atu]+san\.so.*)$")
+ALLOWED_NEEDS = re.compile(r"^(libc\.so\.6|ld-linux-.*|libisal\.so\.2|libm\.so\.6|lib[atu]+san\.so.*)$")
 ALLOWED_UNDER_SANITIZER = re.compile(r"^(libstdc\+\+\.so\.6|libgcc_s\.so\.1)$")
 
 

@@ -1,0 +1,41 @@
+#include "abi/verbs/adapter.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <string>
+
+#include "engine/process.h"
+
+namespace softrnic::abi {
+namespace {
+
+/// Without a daemon nothing works and no program says why: the library does, once.
+Failure tell(const control::Error& error) {
+  static std::atomic<bool> told{false};
+  if (!told.exchange(true)) {
+    const std::string line = "softrnic: " + error.text + "\n";
+    static_cast<void>(!write(STDERR_FILENO, line.data(), line.size()));
+  }
+  explain({.reason = error.failure.reason});
+  return error.failure;
+}
+
+}  // namespace
+
+Expected<std::vector<rnic::DeviceInfo>, Failure> list_devices() {
+  auto devices = engine::Process::instance().devices();
+  if (!devices) return Unexpected{tell(devices.error())};
+  return std::move(*devices);
+}
+
+Expected<std::shared_ptr<rnic::Context>, Failure> open_adapter(std::uint32_t device_index) {
+  auto opened = engine::Process::instance().open(device_index);
+  if (!opened) return Unexpected{tell(opened.error())};
+  const auto close = [](rnic::Context* context) {
+    engine::Process::instance().close(std::unique_ptr<rnic::Context>(context));
+  };
+  return std::shared_ptr<rnic::Context>(opened->release(), close);
+}
+
+}  // namespace softrnic::abi

@@ -1,0 +1,21 @@
+// What the C surface asks of the engine.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/expected.h"
+#include "base/reason.h"
+#include "rnic/context.h"
+#include "rnic/device.h"
+
+namespace softrnic::abi {
+
+/// The devices there are now, those that SOFTRNIC_DEVICE hides left out.
+Expected<std::vector<rnic::DeviceInfo>, Failure> list_devices();
+
+/// Opens the device with this index. The engine keeps what the context knows of the device up to date until the last
+/// reference is gone.
+Expected<std::shared_ptr<rnic::Context>, Failure> open_adapter(std::uint32_t device_index);
+
+}  // namespace softrnic::abi

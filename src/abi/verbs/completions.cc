@@ -1,0 +1,126 @@
+// Completion channels and completion queues.
+#include <infiniband/verbs.h>
+
+#include <cerrno>
+#include <memory>
+
+#include "abi/verbs/calls.h"
+#include "abi/verbs/export.h"
+#include "abi/verbs/open_device.h"
+
+namespace softrnic::abi {
+namespace {
+
+Expected<ibv_comp_channel*, Failure> create_channel(ibv_context* context) {
+  if (context == nullptr) return null_argument();
+  OpenDevice& opened = *Context::of(context)->opened;
+  auto made = rnic::CompletionChannel::create();
+  if (!made) return Unexpected{made.error()};
+  auto channel = std::make_unique<Channel>();
+  channel->context = context;
+  channel->opened = &opened;
+  channel->impl = std::move(*made);
+  channel->fd = channel->impl->fd();
+  return channel.release();
+}
+
+Expected<void, Failure> destroy_channel(Channel* channel) {
+  if (channel == nullptr) return null_argument();
+  const auto done = channel->impl->destroy();
+  if (!done) return done;
+  delete channel;
+  return {};
+}
+
+void count_user(ibv_comp_channel* channel, int by) {
+  if (channel != nullptr) __atomic_add_fetch(&channel->refcnt, by, __ATOMIC_RELAXED);
+}
+
+Expected<ibv_cq*, Failure> create_cq(ibv_context* context, int entries, void* cq_context,
+                                     ibv_comp_channel* channel, int vector) {
+  if (context == nullptr) return null_argument();
+  OpenDevice& opened = *Context::of(context)->opened;
+  auto cq = std::make_unique<Cq>();
+  auto* const notifier = channel == nullptr ? nullptr : Channel::of(channel)->impl.get();
+  auto made = rnic::CompletionQueue::create(opened.context(), entries, notifier, vector);
+  if (!made) return Unexpected{made.error()};
+  cq->context = context;
+  cq->channel = channel;
+  cq->cq_context = cq_context;
+  cq->handle = opened.next_handle();
+  cq->opened = &opened;
+  cq->impl = std::move(*made);
+  cq->cqe = cq->impl->capacity();
+  pthread_mutex_init(&cq->mutex, nullptr);
+  pthread_cond_init(&cq->cond, nullptr);
+  cq->impl->owner = cq->verbs();
+  count_user(channel, 1);
+  return cq.release()->verbs();
+}
+
+Expected<void, Failure> destroy_cq(ibv_cq* verbs) {
+  if (verbs == nullptr) return null_argument();
+  Cq* const cq = Cq::of(verbs);
+  const auto done = cq->impl->destroy();
+  if (!done) return done;
+  count_user(cq->channel, -1);
+  pthread_cond_destroy(&cq->cond);
+  pthread_mutex_destroy(&cq->mutex);
+  delete cq;
+  return {};
+}
+
+}  // namespace
+}  // namespace softrnic::abi
+
+using namespace softrnic;
+using namespace softrnic::abi;
+
+SOFTRNIC_EXPORT ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
+  return pointer_call([&] { return create_channel(context); });
+}
+
+SOFTRNIC_EXPORT int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
+  return errno_call([&] { return destroy_channel(Channel::of(channel)); });
+}
+
+SOFTRNIC_VERB(ibv_cq*, ibv_create_cq,
+              (ibv_context * context, int entries, void* cq_context, ibv_comp_channel* channel, int vector)) {
+  return pointer_call([&] { return create_cq(context, entries, cq_context, channel, vector); });
+}
+
+SOFTRNIC_VERB(int, ibv_resize_cq, (ibv_cq * cq, int entries)) {
+  return errno_call([&]() -> Expected<void, Failure> {
+    if (cq == nullptr) return null_argument();
+    const auto resized = Cq::of(cq)->impl->resize(entries);
+    if (!resized) return Unexpected{resized.error()};
+    cq->cqe = *resized;
+    return {};
+  });
+}
+
+SOFTRNIC_VERB(int, ibv_destroy_cq, (ibv_cq * cq)) {
+  return errno_call([&] { return destroy_cq(cq); });
+}
+
+// Waiting in vain (EAGAIN, EINTR) is no refusal and is not explained.
+SOFTRNIC_VERB(int, ibv_get_cq_event, (ibv_comp_channel * channel, ibv_cq** cq, void** cq_context)) {
+  if (channel == nullptr || cq == nullptr) {
+    errno = null_argument().error.error;
+    return -1;
+  }
+  const auto event = Channel::of(channel)->impl->get();
+  if (!event) {
+    errno = event.error();
+    return -1;
+  }
+  *cq = static_cast<ibv_cq*>((*event)->owner);
+  if (cq_context != nullptr) *cq_context = (*cq)->cq_context;
+  return 0;
+}
+
+SOFTRNIC_VERB(void, ibv_ack_cq_events, (ibv_cq * cq, unsigned events)) {
+  if (cq == nullptr) return;
+  __atomic_add_fetch(&cq->comp_events_completed, events, __ATOMIC_RELAXED);
+  Cq::of(cq)->impl->acknowledge(events);
+}

@@ -1,0 +1,135 @@
+// Opening, importing and closing of devices.
+//
+// A context's cmd_fd is a memfd whose inode names the context: ibv_import_device gets a duplicate of it and finds the
+// context of this process that it belongs to. It carries no data.
+#include <infiniband/verbs.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "abi/verbs/adapter.h"
+#include "abi/verbs/calls.h"
+#include "abi/verbs/data_path.h"
+#include "abi/verbs/export.h"
+#include "abi/verbs/open_device.h"
+#include "abi/verbs/queries.h"
+#include "abi/verbs/unsupported.h"
+#include "rnic/limits.h"
+
+namespace softrnic::abi {
+namespace {
+
+/// All open devices of the process. Never destroyed: other threads may be inside at exit.
+struct Opened {
+  std::mutex mutex;
+  std::vector<std::weak_ptr<OpenDevice>> devices;
+  std::vector<std::shared_ptr<OpenDevice>>
+      abandoned;  ///< closed with objects left; the program may still hold them
+};
+
+Opened& opened() {
+  static auto* const all = new Opened;
+  return *all;
+}
+
+std::shared_ptr<OpenDevice> find_by_fd(int cmd_fd) {
+  struct stat status {};
+  if (fstat(cmd_fd, &status) != 0) return nullptr;
+  Opened& all = opened();
+  const std::lock_guard lock(all.mutex);
+  for (const auto& weak : all.devices) {
+    auto device = weak.lock();
+    if (device && device->is_named_by(status)) return device;
+  }
+  return nullptr;
+}
+
+void remember(const std::shared_ptr<OpenDevice>& device) {
+  Opened& all = opened();
+  const std::lock_guard lock(all.mutex);
+  std::erase_if(all.devices, [](const auto& weak) { return weak.expired(); });
+  all.devices.push_back(device);
+}
+
+void fill_operations(Context& context) {
+  refuse_unsupported(context);
+  context.query_port = query_port;
+  context.query_device_ex = query_device_ex;
+  context.create_qp_ex = create_qp_ex;
+  ibv_context_ops& ops = context.context.ops;
+  ops.poll_cq = poll_cq;
+  ops.req_notify_cq = request_notification;
+  ops.post_send = post_send;
+  ops.post_recv = post_receive;
+  ops.post_srq_recv = post_shared_receive;
+}
+
+Expected<ibv_context*, Failure> make_context(std::shared_ptr<OpenDevice> device, int cmd_fd) {
+  auto context = std::make_unique<Context>();
+  context->sz = sizeof(verbs_context);
+  ibv_context& verbs = context->context;
+  verbs.device = &device->device();
+  verbs.cmd_fd = cmd_fd;
+  verbs.async_fd = device->context().events().fd();
+  verbs.num_comp_vectors = rnic::limits::kCompletionVectors;
+  // verbs.h: what makes the inline calls look for a struct verbs_context around this one.
+  verbs.abi_compat = __VERBS_ABI_IS_EXTENDED;
+  pthread_mutex_init(&verbs.mutex, nullptr);
+  fill_operations(*context);
+  context->opened = std::move(device);
+  return &context.release()->context;
+}
+
+Expected<ibv_context*, Failure> open(Device& device) {
+  auto adapter = open_adapter(device.index);
+  if (!adapter) return Unexpected{adapter.error()};
+  const int fd = memfd_create("softrnic-context", MFD_CLOEXEC);
+  struct stat status {};
+  if (fd < 0 || fstat(fd, &status) != 0) return rnic::refused(errno, ReasonId::no_descriptor, errno);
+  auto opened_device = std::make_shared<OpenDevice>(device, std::move(*adapter), status);
+  remember(opened_device);
+  return make_context(std::move(opened_device), fd);
+}
+
+void close(Context* context) {
+  std::shared_ptr<OpenDevice> device = std::move(context->opened);
+  ::close(context->context.cmd_fd);
+  pthread_mutex_destroy(&context->context.mutex);
+  delete context;
+  Opened& all = opened();
+  const std::lock_guard lock(all.mutex);
+  if (device.use_count() == 1 && device->abandon()) all.abandoned.push_back(std::move(device));
+}
+
+}  // namespace
+}  // namespace softrnic::abi
+
+using namespace softrnic;
+using namespace softrnic::abi;
+
+SOFTRNIC_VERB(ibv_context*, ibv_open_device, (ibv_device * device)) {
+  return pointer_call([&]() -> Expected<ibv_context*, Failure> {
+    if (device == nullptr) return null_argument();
+    return open(*static_cast<Device*>(device));
+  });
+}
+
+SOFTRNIC_EXPORT ibv_context* ibv_import_device(int cmd_fd) {
+  return pointer_call([&]() -> Expected<ibv_context*, Failure> {
+    auto device = find_by_fd(cmd_fd);
+    if (!device) return rnic::refused(EINVAL, ReasonId::bad_import, cmd_fd);
+    return make_context(std::move(device), cmd_fd);
+  });
+}
+
+SOFTRNIC_VERB(int, ibv_close_device, (ibv_context * context)) {
+  return errno_call([&]() -> Expected<void, Failure> {
+    if (context == nullptr) return null_argument();
+    close(Context::of(context));
+    return {};
+  });
+}

@@ -1,0 +1,98 @@
+// The C structures of verbs with our objects behind them.
+//
+// Each derives from the public structure, so that a pointer from C becomes ours by a cast, and holds the rnic object
+// that does the work. They are made by new and freed by delete in the calls that create and destroy them.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "rnic/address_handle.h"
+#include "rnic/completion_channel.h"
+#include "rnic/completion_queue.h"
+#include "rnic/context.h"
+#include "rnic/memory_region.h"
+#include "rnic/protection_domain.h"
+#include "rnic/queue_pair.h"
+#include "rnic/shared_receive_queue.h"
+
+namespace softrnic::abi {
+
+class OpenDevice;
+
+/// A struct ibv_device as provider libraries see it: the private struct verbs_device has 712 bytes and begins with
+/// the public structure and a pointer that a provider compares with its own.
+struct Device : ibv_device {
+  const void* foreign_ops = nullptr;
+  std::byte provider_fields[64]{};
+  std::atomic<std::uint64_t> guid{0};  ///< big-endian
+  std::uint32_t index = 0;
+};
+
+struct Context : verbs_context {
+  std::shared_ptr<OpenDevice> opened;
+
+  static Context* of(ibv_context* context) {
+    auto* verbs = reinterpret_cast<char*>(context) - offsetof(verbs_context, context);
+    return static_cast<Context*>(reinterpret_cast<verbs_context*>(verbs));
+  }
+};
+
+struct Pd : ibv_pd {
+  OpenDevice* opened = nullptr;
+  std::shared_ptr<rnic::ProtectionDomain> impl;  ///< shared with imported copies
+
+  static Pd* of(ibv_pd* pd) { return static_cast<Pd*>(pd); }
+};
+
+struct Mr : ibv_mr {
+  OpenDevice* opened = nullptr;
+  std::shared_ptr<rnic::MemoryRegion> impl;  ///< shared with imported copies
+  bool imported = false;
+
+  static Mr* of(ibv_mr* mr) { return static_cast<Mr*>(mr); }
+};
+
+struct Channel : ibv_comp_channel {
+  OpenDevice* opened = nullptr;
+  std::unique_ptr<rnic::CompletionChannel> impl;
+
+  static Channel* of(ibv_comp_channel* channel) { return static_cast<Channel*>(channel); }
+};
+
+/// Always the extended structure: ibv_cq_ex_to_cq() is a cast, so that programs may hold either.
+struct Cq : ibv_cq_ex {
+  OpenDevice* opened = nullptr;
+  std::unique_ptr<rnic::CompletionQueue> impl;
+
+  static Cq* of(ibv_cq* cq) { return static_cast<Cq*>(reinterpret_cast<ibv_cq_ex*>(cq)); }
+  ibv_cq* verbs() { return reinterpret_cast<ibv_cq*>(static_cast<ibv_cq_ex*>(this)); }
+};
+
+struct Srq : ibv_srq {
+  OpenDevice* opened = nullptr;
+  std::unique_ptr<rnic::SharedReceiveQueue> impl;
+
+  static Srq* of(ibv_srq* srq) { return static_cast<Srq*>(srq); }
+};
+
+struct Qp : ibv_qp_ex {
+  OpenDevice* opened = nullptr;
+  std::unique_ptr<rnic::QueuePair> impl;
+
+  static Qp* of(ibv_qp* qp) { return static_cast<Qp*>(reinterpret_cast<ibv_qp_ex*>(qp)); }
+  ibv_qp* verbs() { return &qp_base; }
+};
+
+inline rnic::AddressHandle* handle_of(ibv_ah* ah) { return static_cast<rnic::AddressHandle*>(ah); }
+
+// Programs and providers reach into these by offset (tests/abi/golden).
+static_assert(sizeof(verbs_context) == 648 && offsetof(verbs_context, context) == 320);
+static_assert(sizeof(ibv_device) == 664 && sizeof(Device) >= 720);
+static_assert(offsetof(ibv_qp_ex, qp_base) == 0 && offsetof(ibv_cq_ex, cqe) == offsetof(ibv_cq, cqe));
+
+}  // namespace softrnic::abi

@@ -1,0 +1,103 @@
+// What devices and ports say of themselves.
+#include "abi/verbs/queries.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "abi/verbs/calls.h"
+#include "abi/verbs/export.h"
+#include "abi/verbs/open_device.h"
+#include "rnic/limits.h"
+
+// A macro around the inline call; what is exported is the function.
+#undef ibv_query_port
+
+namespace softrnic::abi {
+namespace {
+
+/// Copies as much of `from` as there is room for and zeroes the rest of the room.
+template <typename T>
+void copy_sized(void* to, std::size_t size, const T& from) {
+  std::memset(to, 0, size);
+  std::memcpy(to, &from, std::min(size, sizeof from));
+}
+
+ibv_device_attr_ex extended_attributes(const rnic::Context& context) {
+  ibv_device_attr_ex attributes{};
+  attributes.orig_attr = context.device_attributes();
+  attributes.device_cap_flags_ex = attributes.orig_attr.device_cap_flags;
+  attributes.phys_port_cnt_ex = attributes.orig_attr.phys_port_cnt;
+  return attributes;
+}
+
+/// Struct ibv_port_attr of programs built before port_cap_flags2: it ends after `flags`.
+constexpr std::size_t kOldPortBytes = 48;
+static_assert(offsetof(ibv_port_attr, port_cap_flags2) == kOldPortBytes);
+
+}  // namespace
+
+int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attributes, std::size_t size) {
+  return errno_call([&]() -> Expected<void, Failure> {
+    if (context == nullptr || attributes == nullptr) return null_argument();
+    const auto found = Context::of(context)->opened->context().port_attributes(port);
+    if (!found) return Unexpected{found.error()};
+    copy_sized(attributes, size, *found);
+    return {};
+  });
+}
+
+int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input,
+                    ibv_device_attr_ex* attributes, std::size_t size) {
+  return errno_call([&]() -> Expected<void, Failure> {
+    if (context == nullptr || attributes == nullptr) return null_argument();
+    if (input != nullptr && input->comp_mask != 0)
+      return rnic::refused(EINVAL, ReasonId::bad_comp_mask, input->comp_mask);
+    if (size < sizeof(ibv_device_attr))
+      return rnic::refused(EINVAL, ReasonId::bad_length, size, sizeof *attributes);
+    copy_sized(attributes, size, extended_attributes(Context::of(context)->opened->context()));
+    return {};
+  });
+}
+
+}  // namespace softrnic::abi
+
+using namespace softrnic;
+using namespace softrnic::abi;
+
+SOFTRNIC_VERB(int, ibv_query_device, (ibv_context * context, ibv_device_attr* attributes)) {
+  return errno_call([&]() -> Expected<void, Failure> {
+    if (context == nullptr || attributes == nullptr) return null_argument();
+    *attributes = Context::of(context)->opened->context().device_attributes();
+    return {};
+  });
+}
+
+SOFTRNIC_VERB(int, ibv_query_port, (ibv_context * context, uint8_t port, _compat_ibv_port_attr* attributes)) {
+  return query_port(context, port, reinterpret_cast<ibv_port_attr*>(attributes), kOldPortBytes);
+}
+
+SOFTRNIC_VERB(int, ibv_query_pkey, (ibv_context * context, uint8_t port, int index, __be16* pkey)) {
+  return minus_one_call([&]() -> Expected<void, Failure> {
+    if (context == nullptr || pkey == nullptr) return null_argument();
+    const auto found = Context::of(context)->opened->context().pkey(port, index);
+    if (!found) return Unexpected{found.error()};
+    *pkey = __builtin_bswap16(*found);
+    return {};
+  });
+}
+
+SOFTRNIC_EXPORT int ibv_get_pkey_index(ibv_context* context, uint8_t port, __be16 pkey) {
+  int index = 0;
+  const int failed = minus_one_call([&]() -> Expected<void, Failure> {
+    if (context == nullptr) return null_argument();
+    const rnic::Context& device = Context::of(context)->opened->context();
+    for (; index < rnic::limits::kPkeys; ++index) {
+      const auto found = device.pkey(port, index);
+      if (!found) return Unexpected{found.error()};
+      if (__builtin_bswap16(*found) == pkey) return {};
+    }
+    return rnic::refused(EINVAL, ReasonId::no_such_pkey, __builtin_bswap16(pkey));
+  });
+  return failed != 0 ? failed : index;
+}

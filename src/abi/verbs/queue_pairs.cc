@@ -1,0 +1,166 @@
+// Queue pairs and multicast groups.
+#include <infiniband/verbs.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "abi/verbs/calls.h"
+#include "abi/verbs/export.h"
+#include "abi/verbs/open_device.h"
+#include "abi/verbs/queries.h"
+
+namespace softrnic::abi {
+namespace {
+
+rnic::QueuePairInit init_of(const ibv_qp_init_attr& attributes) {
+  rnic::QueuePairInit init;
+  init.type = attributes.qp_type;
+  init.send_cq = attributes.send_cq == nullptr ? nullptr : Cq::of(attributes.send_cq)->impl.get();
+  init.recv_cq = attributes.recv_cq == nullptr ? nullptr : Cq::of(attributes.recv_cq)->impl.get();
+  init.srq = attributes.srq == nullptr ? nullptr : Srq::of(attributes.srq)->impl.get();
+  init.cap = attributes.cap;
+  init.signal_all = attributes.sq_sig_all != 0;
+  return init;
+}
+
+void fill(Qp& qp, ibv_pd* pd, const ibv_qp_init_attr& attributes) {
+  ibv_qp& verbs = qp.qp_base;
+  verbs.context = pd->context;
+  verbs.qp_context = attributes.qp_context;
+  verbs.pd = pd;
+  verbs.send_cq = attributes.send_cq;
+  verbs.recv_cq = attributes.recv_cq;
+  verbs.srq = attributes.srq;
+  verbs.handle = qp.opened->next_handle();
+  verbs.qp_num = qp.impl->qpn().value;
+  verbs.state = IBV_QPS_RESET;
+  verbs.qp_type = attributes.qp_type;
+  pthread_mutex_init(&verbs.mutex, nullptr);
+  pthread_cond_init(&verbs.cond, nullptr);
+  qp.impl->owner = qp.verbs();
+}
+
+Expected<ibv_qp*, Failure> create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
+  if (pd == nullptr || attributes == nullptr) return null_argument();
+  auto qp = std::make_unique<Qp>();
+  rnic::QueuePairInit init = init_of(*attributes);
+  auto made = rnic::QueuePair::create(*Pd::of(pd)->impl, init);
+  if (!made) return Unexpected{made.error()};
+  attributes->cap = init.cap;
+  qp->opened = Pd::of(pd)->opened;
+  qp->impl = std::move(*made);
+  fill(*qp, pd, *attributes);
+  qp->opened->add(*qp->impl);
+  return qp.release()->verbs();
+}
+
+Expected<ibv_qp*, Failure> create_extended(ibv_qp_init_attr_ex* attributes) {
+  constexpr std::uint32_t kKnown = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
+  if (attributes == nullptr) return null_argument();
+  const bool flags =
+      (attributes->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 && attributes->create_flags != 0;
+  if ((attributes->comp_mask & ~kKnown) != 0 || flags)
+    return rnic::refused(EOPNOTSUPP, ReasonId::extended_qp, attributes->comp_mask);
+  if ((attributes->comp_mask & IBV_QP_INIT_ATTR_PD) == 0) return null_argument();
+  // The extended structure begins with the plain one (reference: infiniband/verbs.h).
+  return create_qp(attributes->pd, reinterpret_cast<ibv_qp_init_attr*>(attributes));
+}
+
+Expected<void, Failure> modify(ibv_qp* qp, const ibv_qp_attr* attributes, int mask) {
+  if (qp == nullptr || attributes == nullptr) return null_argument();
+  const auto done = Qp::of(qp)->impl->modify(*attributes, mask);
+  if (done && (mask & IBV_QP_STATE) != 0) qp->state = attributes->qp_state;
+  return done;
+}
+
+Expected<void, Failure> query(ibv_qp* qp, ibv_qp_attr* attributes, ibv_qp_init_attr* init) {
+  if (qp == nullptr || attributes == nullptr || init == nullptr) return null_argument();
+  rnic::QueuePairInit made;
+  Qp::of(qp)->impl->query(*attributes, made);
+  *init = {};
+  init->qp_context = qp->qp_context;
+  init->send_cq = qp->send_cq;
+  init->recv_cq = qp->recv_cq;
+  init->srq = qp->srq;
+  init->cap = made.cap;
+  init->qp_type = qp->qp_type;
+  init->sq_sig_all = made.signal_all ? 1 : 0;
+  qp->state = attributes->qp_state;
+  return {};
+}
+
+Expected<void, Failure> destroy_qp(ibv_qp* verbs) {
+  if (verbs == nullptr) return null_argument();
+  Qp* const qp = Qp::of(verbs);
+  const auto done = qp->impl->destroy();
+  if (!done) return done;
+  qp->opened->forget(*qp->impl);
+  pthread_cond_destroy(&verbs->cond);
+  pthread_mutex_destroy(&verbs->mutex);
+  delete qp;
+  return {};
+}
+
+wire::Gid group_of(const ibv_gid& gid) {
+  wire::Gid group;
+  std::memcpy(group.raw.data(), gid.raw, sizeof gid.raw);
+  return group;
+}
+
+}  // namespace
+
+ibv_qp* create_qp_ex(ibv_context* /*context*/, ibv_qp_init_attr_ex* attributes) {
+  return pointer_call([&] { return create_extended(attributes); });
+}
+
+}  // namespace softrnic::abi
+
+using namespace softrnic;
+using namespace softrnic::abi;
+
+SOFTRNIC_VERB(ibv_qp*, ibv_create_qp, (ibv_pd * pd, ibv_qp_init_attr* attributes)) {
+  return pointer_call([&] { return create_qp(pd, attributes); });
+}
+
+SOFTRNIC_VERB(int, ibv_modify_qp, (ibv_qp * qp, ibv_qp_attr* attributes, int mask)) {
+  return errno_call([&] { return modify(qp, attributes, mask); });
+}
+
+SOFTRNIC_VERB(int, ibv_query_qp,
+              (ibv_qp * qp, ibv_qp_attr* attributes, int /*mask*/, ibv_qp_init_attr* init)) {
+  return errno_call([&] { return query(qp, attributes, init); });
+}
+
+SOFTRNIC_VERB(int, ibv_destroy_qp, (ibv_qp * qp)) {
+  return errno_call([&] { return destroy_qp(qp); });
+}
+
+// No QP is created with send_ops_flags yet.
+SOFTRNIC_EXPORT ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* /*qp*/) { return nullptr; }
+
+SOFTRNIC_EXPORT int ibv_query_qp_data_in_order(ibv_qp* /*qp*/, ibv_wr_opcode /*opcode*/, uint32_t /*flags*/) {
+  return 0;
+}
+
+SOFTRNIC_EXPORT int ibv_set_ece(ibv_qp* /*qp*/, ibv_ece* /*ece*/) {
+  return errno_call(
+      []() -> Expected<void, Failure> { return rnic::refused(EOPNOTSUPP, ReasonId::not_supported); });
+}
+
+// librdmacm asks for every connection: an answer, not a refusal.
+SOFTRNIC_EXPORT int ibv_query_ece(ibv_qp* /*qp*/, ibv_ece* /*ece*/) { return EOPNOTSUPP; }
+
+SOFTRNIC_VERB(int, ibv_attach_mcast, (ibv_qp * qp, const ibv_gid* gid, uint16_t /*lid*/)) {
+  return errno_call([&]() -> Expected<void, Failure> {
+    if (qp == nullptr || gid == nullptr) return null_argument();
+    return Qp::of(qp)->impl->attach_multicast(group_of(*gid));
+  });
+}
+
+SOFTRNIC_VERB(int, ibv_detach_mcast, (ibv_qp * qp, const ibv_gid* gid, uint16_t /*lid*/)) {
+  return errno_call([&]() -> Expected<void, Failure> {
+    if (qp == nullptr || gid == nullptr) return null_argument();
+    return Qp::of(qp)->impl->detach_multicast(group_of(*gid));
+  });
+}
