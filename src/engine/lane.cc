@@ -183,7 +183,10 @@ void Lane::transmit(rnic::QueuePair& qp) {
 }
 
 void Lane::progress() {
-  polled_ns_.store(monotonic_now().time_since_epoch().count(), std::memory_order_relaxed);
+  const std::int64_t now_ns = monotonic_now().time_since_epoch().count();
+  polled_ns_.store(now_ns, std::memory_order_relaxed);
+  // Polling for nothing must not keep others (posts of other threads, the engine thread) from the lock.
+  if (now_ns < due_ns_.load(std::memory_order_relaxed) && !link_->has_packet()) return;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
   in_batch_ = true;
@@ -210,6 +213,7 @@ void Lane::arm() {
   TimePoint when = std::min({deadlines_.earliest(), link_->deadline(), rows_due_});
   if (scheduler_.has_work()) when = now_;
   if (scheduler_.has_waiting()) when = std::min(when, now_ + kRecheckWindows);
+  due_ns_.store(when.time_since_epoch().count(), std::memory_order_relaxed);
   if (when >= armed_) return;
   armed_ = when;
   itimerspec timer{};

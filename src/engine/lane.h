@@ -101,6 +101,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   bool in_batch_ = false;
   bool abandoned_ = false;
   std::atomic<std::int64_t> polled_ns_{0};
+  std::atomic<std::int64_t> due_ns_{0};  ///< when a batch is due even if no packet comes
 
   QpTable qps_;
   PathTable paths_;

@@ -113,7 +113,7 @@ std::size_t FaultLink::receive(Receiver& receiver, TimePoint now) {
 }
 
 TimePoint FaultLink::deadline() const {
-  TimePoint earliest = inner_->deadline();
+  TimePoint earliest = dropped_.empty() ? inner_->deadline() : TimePoint::min();
   for (const auto& held : held_) earliest = std::min(earliest, held->due);
   return earliest;
 }

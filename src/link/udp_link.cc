@@ -32,6 +32,8 @@ void UdpLink::set_tap(PacketTap* tap) {
 
 void UdpLink::flush(TimePoint) { sender_.flush(); }
 
+bool UdpLink::has_packet() const { return recv(fd_, nullptr, 0, MSG_PEEK | MSG_DONTWAIT) >= 0; }
+
 std::size_t UdpLink::receive(Receiver& receiver, TimePoint) {
   sender_.report(receiver);
   return receiver_.receive(receiver);

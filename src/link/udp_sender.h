@@ -26,6 +26,7 @@ class UdpSender {
   void send_damaged(const ib::TxPacket& packet, std::uint32_t bit);
   void flush();
 
+  bool has_report() const { return !refusals_.empty(); }
   /// Reports what could not be sent since the last call.
   void report(Receiver& receiver);
 

@@ -28,7 +28,7 @@ void StreamModel::prepare(WorkRequest& wr) {
     wr.effect.resize(8);
     std::memcpy(wr.effect.data(), &result, 8);
   }
-  doomed_ |= (wr.legal & bit(Status::success)) == 0;
+  doomed_ |= (wr.legal & bit(Status::success)) == 0 && !wr.reaches_peer;
   if (!doomed_ && !wr.effect.empty()) std::memcpy(place, wr.effect.data(), wr.effect.size());
 }
 

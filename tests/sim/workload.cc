@@ -169,8 +169,8 @@ void Workload::misuse_memory(Node& node, WorkRequest& wr, bool due) {
       if (due && !wr.is_inline && wr.length != 0) {
         for (auto& sge : wr.sges) sge.lkey = kBadKey;
         wr.legal = bit(Status::local_protection);
-        // An atomic has been executed before its result finds no place.
-        wr.reaches_peer = is_atomic(wr.op);
+        // A READ or atomic, and what follows it, has been executed before its result finds no place.
+        wr.reaches_peer = is_atomic(wr.op) || wr.op == SendOp::read;
         node.misbehaved = true;
       }
       break;

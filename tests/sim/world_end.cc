@@ -43,7 +43,7 @@ void World::close(Node& node) {
                           static_cast<unsigned long long>(node.taken.front()->id)));
     if (rng_.chance(0.3)) {  // posts in ERR are flushed, too
       workload_.post(node);
-      node.endpoint->transmit(out_, ground_.now);
+      while (node.endpoint->transmit(out_, ground_.now) == ib::Transmit::packet) continue;  // answers it owes
       node.check_state();
       if (node.endpoint->outstanding_sends() != 0)
         ground_.fail(format("node %u: a post in ERR is not flushed", node.index));

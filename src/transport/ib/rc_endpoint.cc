@@ -53,23 +53,20 @@ void RcEndpoint::receive(const RxPacket& packet, TimePoint now) {
 }
 
 Transmit RcEndpoint::transmit(TxPacket& packet, TimePoint now) {
-  // Answers go first, as the peer waits for them; a stream of READ responses shares the way with our own
-  // requests.
-  const bool answers_first = !(requester_first_ && responder_.streaming());
-  requester_first_ = false;
-  if (answers_first && responder_.transmit(packet)) {
-    requester_first_ = true;
-    check_failure();
-    return out(packet);
-  }
-  Transmit result = Transmit::idle;
-  if (may_send()) result = requester_.transmit(packet, now);
+  const Transmit result = pick(packet, now);
   check_failure();
   if (mode_ == Mode::error && outstanding_sends() > 0) requester_.flush();  // posted since
-  if (result == Transmit::packet) return out(packet);
-  if (!answers_first && responder_.transmit(packet)) return out(packet);
-  check_failure();
-  return result;
+  return result == Transmit::packet ? out(packet) : result;
+}
+
+// Answers go first, as the peer waits for them; a stream of READ responses takes turns with our own requests.
+Transmit RcEndpoint::pick(TxPacket& packet, TimePoint now) {
+  const bool requester_first = requester_first_ && responder_.streaming();
+  requester_first_ = !requester_first;
+  if (!requester_first && responder_.transmit(packet)) return Transmit::packet;
+  const Transmit result = may_send() ? requester_.transmit(packet, now) : Transmit::idle;
+  if (result == Transmit::packet || !requester_first) return result;
+  return responder_.transmit(packet) ? Transmit::packet : result;
 }
 
 void RcEndpoint::expire(TimePoint now) {

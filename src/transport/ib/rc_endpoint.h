@@ -35,6 +35,7 @@ class RcEndpoint final : public EndpointBase {
   std::size_t heap_bytes() const { return requester_.queue().heap_bytes() + responder_.heap_bytes(); }
 
  private:
+  Transmit pick(TxPacket& packet, TimePoint now);
   void check_failure();
 
   Seam seam_;

@@ -17,7 +17,7 @@ void RcRequester::reset() {
   gather_cursor_ = scatter_cursor_ = {};
   unasked_bytes_ = unasked_packets_ = 0;
   timer_ = {};
-  probing_ = probe_due_ = timing_ = recovering_ = draining_ = drained_ = failed_ = false;
+  silent_ = probing_ = probe_due_ = timing_ = recovering_ = draining_ = drained_ = failed_ = false;
 }
 
 void RcRequester::flush() {
@@ -35,8 +35,8 @@ void RcRequester::uncharge() {
   reads_out_ = 0;
 }
 
-// After so long a silence nothing is under way any more, whether it was lost or the peer is gone: the window
-// belongs to the other QPs of the path.
+// After a long silence nothing is under way any more, whether it was lost or the peer is gone: the window belongs to the
+// other QPs of the path.
 void RcRequester::leave_window() {
   if (seam_.window != nullptr) seam_.window->forgotten(charged_);
   charged_ = 0;
@@ -48,7 +48,7 @@ void RcRequester::go_back() {
   next_ = una_;
   cursor_ = queue_.head();
   gather_cursor_ = {};
-  timing_ = probing_ = probe_due_ = false;
+  timing_ = probing_ = probe_due_ = silent_ = false;
   unasked_bytes_ = unasked_packets_ = 0;
 }
 
@@ -67,7 +67,9 @@ void RcRequester::expire(TimePoint now) {
       return timed_out(now);
     case RetryTimer::Due::probe:
       probe_due_ = true;
-      return leave_window();
+      silent_ = timer_.silent();
+      if (silent_) leave_window();
+      return;
     case RetryTimer::Due::silence:
       return leave_window();
     case RetryTimer::Due::rnr_over:

@@ -53,7 +53,7 @@ RcRequester::Gate RcRequester::gate(const SendEntry& entry) const {
   // IBTA C9-24: a fenced request waits for the READs and atomics before it.
   if (fresh && (draining_ || (entry.wqe.fence && reads_out_ > 0))) return Gate::shut;
   if (is_read_or_atomic(entry) && reads_out_ >= seam_.attributes.max_reads_out) return Gate::shut;
-  if (next_ + kLargestChunk - una_ >= Psn::kHalf) return Gate::shut;
+  if (silent_ || next_ + kLargestChunk - una_ >= Psn::kHalf) return Gate::shut;
   if (seam_.window != nullptr && !seam_.window->has_room()) return Gate::window;
   return Gate::open;
 }
@@ -172,7 +172,7 @@ Expected<void, Reason> RcRequester::build_message(const SendEntry& entry, Psn ps
   begin_packet(out, seam_.attributes, opcodes.at(psn == entry.first, last), psn);
   out.headers.reth = {wqe.remote_address, wqe.rkey, wqe.length};
   if (last) {
-    out.headers.bth.solicited = wqe.solicited;
+    out.headers.bth.solicited = wqe.solicited && wqe.op != SendOp::write;  // IBTA 9.2.3
     out.headers.immediate = wqe.immediate;
     out.headers.invalidate = MemoryKey(wqe.immediate);
   }

@@ -170,7 +170,6 @@ void RcResponder::receive_duplicate(const wire::Packet& packet, Psn psn) {
       ReadAtomic* atomic = resources_.find(psn);
       if (atomic == nullptr || !atomic->is_atomic) return;  // C9-107: forgotten ones are dropped silently
       atomic->answer(0, 1, 0);
-      atomic->replayed = true;
       return resources_.rescan();
     }
     default:
@@ -188,7 +187,6 @@ void RcResponder::replay_read(const wire::Reth& reth, Psn psn) {
   const bool subset = reth.address == read->address + offset && offset + reth.length <= read->length;
   if (!subset || (reth.key != read->rkey && reth.length > 0)) return;
   read->answer(from, from + packets_of(reth.length, mtu), static_cast<std::uint32_t>(offset + reth.length));
-  read->replayed = true;
   resources_.rescan();
 }
 

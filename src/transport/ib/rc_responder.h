@@ -20,10 +20,9 @@ class RcResponder {
   /// Allocates the read and atomic resources.
   void start();
   void receive(const wire::Packet& packet);
-  /// Whether transmit() has something to give.
-  bool wants_to_send() { return ack_owed_ || nak_owed_ || resources_.pending() != nullptr; }
-  /// Whether what it would give is a packet of a READ response.
+  /// Whether READ or atomic responses are due.
   bool streaming() { return resources_.pending() != nullptr; }
+  /// The next answer owed. False: none is.
   bool transmit(TxPacket& out);
 
   /// A fault that ends the connection was found; its NAK is queued.

@@ -19,7 +19,7 @@ constexpr MessageOpcodes kReadResponses = {rc_read_response_first,
 }  // namespace
 
 bool RcResponder::transmit(TxPacket& out) {
-  if (ReadAtomic* next = resources_.pending()) {
+  while (ReadAtomic* next = resources_.pending()) {
     if (next->is_atomic) {
       send_atomic_response(*next, out);
       return true;
@@ -47,7 +47,7 @@ void RcResponder::send_atomic_response(ReadAtomic& atomic, TxPacket& out) {
   begin_packet(out, seam_.attributes, rc_atomic_acknowledge, atomic.first);
   out.headers.aeth = {wire::kAckUnlimitedCredits, atomic.msn};
   out.headers.atomic_original = atomic.original;
-  atomic.next = atomic.stop;
+  atomic.sent();
 }
 
 bool RcResponder::send_read_response(ReadAtomic& read, TxPacket& out) {
@@ -72,16 +72,20 @@ bool RcResponder::send_read_response(ReadAtomic& read, TxPacket& out) {
     out.payload_bytes = size;
     out.headers.bth.pad = wire::pad_for(size);
   }
-  ++read.next;
+  read.sent();
   return true;
 }
 
-// The region went away while it was being read: later answers would be out of order, so nothing else goes
-// out.
+// The region went away while it was being read. One that was answered before is only being repeated, perhaps for a packet
+// that the network doubled, and the peer may have released the region since: no reason to end the connection.
 void RcResponder::read_failed(ReadAtomic& read, Reason reason) {
   const Psn psn = read.first + read.next;
-  resources_.drop_pending();
   seam_.host.explain(reason, nullptr);
+  if (read.answered) {
+    read.stop = read.next;
+    return seam_.host.count(Counter::drop_access);
+  }
+  resources_.drop_pending();  // later answers would be out of order
   seam_.host.count(Counter::nak_access_sent);
   queue_nak(wire::kNakRemoteAccess, psn);
   if (failed_) return;

@@ -24,10 +24,14 @@ struct ReadAtomic {
   std::uint32_t stop = 0;
   std::uint32_t stop_offset = 0;  ///< bytes from `address` at which the answer being sent ends
   bool is_atomic = false;
-  bool replayed = false;  ///< what is pending was asked for again
+  bool answered = false;  ///< to its end, at least once
 
   bool pending() const { return next != stop; }
   bool covers(Psn psn) const { return psn >= first && psn - first < packets; }
+  void sent() {
+    ++next;
+    if (next == packets) answered = true;
+  }
   void answer(std::uint32_t from, std::uint32_t to, std::uint32_t end_offset) {
     begin = next = from;
     stop = to;
@@ -46,11 +50,10 @@ class ReadAtomicResources {
   }
   void clear() { count_ = pending_from_ = 0; }
 
-  /// A fresh place, or nullptr when the oldest is still being answered: more are outstanding than was agreed.
-  /// A repeated answer does not count: the new request shows that the first one has arrived after all.
+  /// A fresh place, or nullptr when the oldest was not answered yet: more are outstanding than was agreed. One that is
+  /// merely being answered again may be overwritten, as the peer would not ask for more if it still needed that.
   ReadAtomic* take() {
-    if (places_ == 0) return nullptr;
-    if (count_ - oldest() == places_ && at(oldest()).pending() && !at(oldest()).replayed) return nullptr;
+    if (places_ == 0 || (count_ - oldest() == places_ && !at(oldest()).answered)) return nullptr;
     ReadAtomic& place = at(count_++);
     place = ReadAtomic();
     return &place;

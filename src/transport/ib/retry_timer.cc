@@ -33,10 +33,14 @@ Duration RetryTimer::probe_interval() const {
   return std::max(4 * srtt_, kShortestProbe) * (1 << std::min(probes_, kMaxProbeDoublings));
 }
 
+TimePoint RetryTimer::first_probe(TimePoint now) const {
+  return now + probe_interval() * (timeout_ == Duration::max() ? (1 << kSilentProbes) - 1 : 1);
+}
+
 void RetryTimer::start(TimePoint now, std::uint8_t timeout_code) {
   timeout_ = local_ack_timeout(timeout_code);
   timeout_at_ = after(now, timeout_);
-  probe_at_ = now + probe_interval();
+  probe_at_ = first_probe(now);
 }
 
 void RetryTimer::stop() { timeout_at_ = probe_at_ = kNever; }
@@ -48,7 +52,7 @@ void RetryTimer::progress(TimePoint now, const Attributes& attributes, bool in_f
   probes_ = 0;
   if (in_flight) {
     timeout_at_ = after(now, timeout_);
-    probe_at_ = now + probe_interval();
+    probe_at_ = first_probe(now);
   } else {
     stop();
   }

@@ -3,7 +3,7 @@
 //
 // A probe re-sends the oldest packet long before the ACK timeout, as a lost tail leaves no other sign; it
 // does not count as a retry. Probes wait max(4 · smoothed RTT, 2 ms), doubled at each one without progress.
-// Without an ACK timeout (code 0) nothing is re-sent, but the silence is told once.
+// Without an ACK timeout (code 0) nothing is re-sent, but a silence as long as that of silent() is told once.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +32,9 @@ class RetryTimer {
   /// Uses up one of retry_count. False: none was left.
   bool use_retry();
 
+  /// Several probes in a row went unanswered: the peer is more than just late.
+  bool silent() const { return probes_ >= kSilentProbes; }
+
   TimePoint deadline() const;
   /// What is due at `now`; a probe is re-armed, a timeout stops the timer, an RNR delay ends.
   Due expire(TimePoint now);
@@ -44,7 +47,9 @@ class RetryTimer {
   Duration local_timeout() const { return timeout_; }
 
  private:
+  static constexpr std::uint8_t kSilentProbes = 3;
   Duration probe_interval() const;
+  TimePoint first_probe(TimePoint now) const;
 
   TimePoint timeout_at_ = kNever;
   TimePoint probe_at_ = kNever;

@@ -108,7 +108,7 @@ Expected<void, Reason> UcEndpoint::build(const SendEntry& entry, bool last, TxPa
   const SendWqe& wqe = entry.wqe;
   begin_packet(packet, attributes_, to_uc(rc_opcodes(wqe.op).at(!in_message(), last)), next_);
   packet.headers.reth = {wqe.remote_address, wqe.rkey, wqe.length};
-  packet.headers.bth.solicited = last && wqe.solicited;
+  packet.headers.bth.solicited = last && wqe.solicited && wqe.op != SendOp::write;
   packet.headers.immediate = wqe.immediate;
   const std::uint64_t offset = (next_ - message_start_) * attributes_.path_mtu;
   return add_payload(host_, queue_, entry, static_cast<std::uint32_t>(offset), attributes_.path_mtu,

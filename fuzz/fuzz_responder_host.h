@@ -1,0 +1,107 @@
+// The adapter around the endpoint that fuzz_responder drives: a little memory, a receive queue, and the rules that hold
+// whatever packets come.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "fuzz/check.h"
+#include "transport/ib/endpoint.h"
+
+namespace softrnic::fuzz {
+
+/// Heap memory of exactly the size a key gives access to, so that AddressSanitizer sees every byte beyond.
+struct FuzzRegion {
+  explicit FuzzRegion(std::size_t size) : bytes(std::make_unique<std::byte[]>(size)), length(size) {}
+  std::unique_ptr<std::byte[]> bytes;
+  std::size_t length;
+  bool usable = true;
+};
+
+class FuzzHost final : public ib::Host {
+ public:
+  static constexpr MemoryKey kTarget{0x11}, kSource{0x22}, kSink{0x33}, kReceive{0x44}, kWindow{0x55};
+  static constexpr std::uint64_t kBase = 0x10000;
+  static constexpr std::size_t kSize = 4096;
+
+  Expected<std::byte*, Reason> local_memory(MemoryKey lkey, std::uint64_t address, std::uint64_t length,
+                                            std::uint32_t access) override {
+    const bool writes = (access & ib::kLocalWrite) != 0;
+    FUZZ_CHECK(writes ? lkey != kSource : lkey != kReceive);
+    return find(lkey, address, length, ReasonId::local_sge);
+  }
+  Expected<std::byte*, Reason> remote_memory(MemoryKey rkey, std::uint64_t address, std::uint64_t length,
+                                             std::uint32_t access) override {
+    FUZZ_CHECK(access == ib::kRemoteWrite || access == ib::kRemoteRead || access == ib::kRemoteAtomic);
+    if (rkey != kTarget) return Unexpected{because(ReasonId::nak_rkey_unknown, rkey.value)};
+    return find(rkey, address, length, ReasonId::nak_rkey_range);
+  }
+  Expected<void, Reason> invalidate(MemoryKey rkey) override {
+    if (rkey != kWindow || !window_valid_) return Unexpected{because(ReasonId::nak_invalidate, rkey.value)};
+    window_valid_ = false;
+    return {};
+  }
+  const ib::RecvWqe* take_receive() override {
+    if (waiting_.empty()) return nullptr;
+    taken_.push_back(std::move(waiting_.front()));
+    waiting_.pop_front();
+    return &taken_.back()->wqe;
+  }
+  void complete(const ib::SendDone& done) override {
+    FUZZ_CHECK(!silent_);
+    FUZZ_CHECK(done.wr_id > last_send_done_ && done.wr_id <= sends_posted_);
+    last_send_done_ = done.wr_id;
+  }
+  void complete(const ib::RecvDone& done) override {
+    FUZZ_CHECK(!silent_);
+    FUZZ_CHECK(!taken_.empty() && taken_.front()->wqe.wr_id == done.wr_id);
+    if (done.status == ib::Status::success && !done.is_write)
+      FUZZ_CHECK(done.length <= taken_.front()->wqe.length);
+    taken_.pop_front();
+  }
+  void event(ib::QpEvent) override { FUZZ_CHECK(!silent_); }
+  void explain(const Reason& reason, const std::uint64_t*) override {
+    FUZZ_CHECK(reason.id != ReasonId::none);
+  }
+  void count(ib::Counter counter, std::uint64_t) override { FUZZ_CHECK(counter < ib::Counter::count_); }
+
+  void post_receive(std::uint32_t length, bool split) {
+    auto receive = std::make_unique<Receive>();
+    const std::uint32_t head = split ? length / 3 : 0;
+    receive->sges = {{kBase, head, kReceive}, {kBase + head, length - head, kReceive}};
+    receive->wqe = {++receives_posted_, receive->sges, length};
+    waiting_.push_back(std::move(receive));
+  }
+  std::uint64_t next_send_id() { return ++sends_posted_; }
+  bool holds_receives() const { return !taken_.empty(); }
+  void forget_receives() { taken_.clear(); }
+  void toggle(MemoryKey key) { region(key).usable = !region(key).usable; }
+  /// From here on nothing may be reported.
+  void be_silent() { silent_ = true; }
+
+ private:
+  struct Receive {
+    std::vector<ib::Sge> sges;
+    ib::RecvWqe wqe;
+  };
+
+  FuzzRegion& region(MemoryKey key) {
+    return key == kTarget ? target_ : key == kSource ? source_ : key == kSink ? sink_ : receive_;
+  }
+  Expected<std::byte*, Reason> find(MemoryKey key, std::uint64_t address, std::uint64_t length,
+                                    ReasonId why) {
+    FuzzRegion& r = region(key);
+    const bool inside = address >= kBase && length <= r.length && address - kBase <= r.length - length;
+    if (!r.usable || !inside) return Unexpected{because(why, key.value, length, address)};
+    return r.bytes.get() + (address - kBase);
+  }
+
+  FuzzRegion target_{kSize}, source_{kSize}, sink_{kSize}, receive_{kSize};
+  std::deque<std::unique_ptr<Receive>> waiting_, taken_;
+  std::uint64_t sends_posted_ = 0, last_send_done_ = 0, receives_posted_ = 0;
+  bool window_valid_ = true;
+  bool silent_ = false;
+};
+
+}  // namespace softrnic::fuzz

@@ -1,0 +1,201 @@
+// The whole adapter in one or two processes over loopback: daemon, lanes, threads, fork.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "engine/clock.h"
+#include "tests/unit/engine/adapter_fixture.h"
+
+namespace softrnic::engine::test {
+namespace {
+
+void fill(Node& node, std::uint8_t seed) {
+  for (std::size_t i = 0; i < node.memory.size(); ++i) {
+    node.memory[i] = static_cast<std::uint8_t>(i * 7 + (i >> 8) + seed);
+  }
+}
+
+TEST(Adapter, TwoQueuePairsOfOneLaneTalk) {
+  in_namespace([] {
+    Node a;
+    Node b;
+    if (!a.ready() || !b.ready()) return;
+    a.connect(b.address());
+    b.connect(a.address());
+    fill(a, 1);
+    b.receive(0, 70'000);
+    a.post(IBV_WR_SEND, 0, 70'000, b.address());
+    a.complete();
+    EXPECT_EQ(b.complete().byte_len, 70'000U);
+    EXPECT_TRUE(std::equal(a.memory.begin(), a.memory.begin() + 70'000, b.memory.begin()));
+    a.post(IBV_WR_RDMA_WRITE, 0, Node::kBuffer, b.address());
+    a.complete();
+    EXPECT_EQ(a.memory, b.memory);
+    fill(b, 9);
+    a.post(IBV_WR_RDMA_READ, 0, Node::kBuffer, b.address());
+    a.complete();
+    EXPECT_EQ(a.memory, b.memory);
+    a.destroy();
+    b.destroy();
+  });
+}
+
+/// Two processes that swap addresses through a socket pair; `first` and `second` are their bodies.
+void two_processes(const std::function<void(Node&, const Address&, int)>& first,
+                   const std::function<void(Node&, const Address&, int)>& second) {
+  int pair[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+  const auto side = [](int fd, const auto& body) {
+    Node node;
+    if (!node.ready()) return;
+    const Address mine = node.address();
+    Address peer;
+    ASSERT_EQ(write(fd, &mine, sizeof mine), static_cast<ssize_t>(sizeof mine));
+    ASSERT_EQ(read(fd, &peer, sizeof peer), static_cast<ssize_t>(sizeof peer));
+    node.connect(peer);
+    char ready = 1;
+    ASSERT_EQ(write(fd, &ready, 1), 1);
+    ASSERT_EQ(read(fd, &ready, 1), 1);
+    body(node, peer, fd);
+    node.destroy();
+  };
+  const pid_t child = fork();
+  if (child == 0) {
+    close(pair[0]);
+    alarm(50);
+    side(pair[1], second);
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  close(pair[1]);
+  side(pair[0], first);
+  close(pair[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Adapter, TwoProcessesPlayPingPong) {
+  in_namespace([] {
+    constexpr int kRounds = 2000;
+    const auto body = [](bool begin) {
+      return [begin](Node& node, const Address& peer, int) {
+        for (int i = 0; i < 32; ++i) node.receive(0, 4096);
+        if (begin) node.post(IBV_WR_SEND, 0, 4096, peer);
+        for (int received = 0, sent = begin ? 1 : 0; received < kRounds || sent > 0;) {
+          const ibv_wc wc = node.complete();
+          if (wc.status != IBV_WC_SUCCESS) return;
+          if (wc.opcode == IBV_WC_SEND) {
+            --sent;
+            continue;
+          }
+          ++received;
+          node.receive(0, 4096);
+          if (begin && received == kRounds) continue;
+          node.post(IBV_WR_SEND, 0, 4096, peer);
+          ++sent;
+        }
+      };
+    };
+    two_processes(body(true), body(false));
+  });
+}
+
+TEST(Adapter, ATargetThatSleepsIsWrittenToAndReadFrom) {
+  in_namespace([] {
+    two_processes(
+        [](Node& node, const Address& peer, int fd) {
+          fill(node, 3);
+          for (int i = 0; i < 10; ++i) {
+            node.post(IBV_WR_RDMA_WRITE, 0, Node::kBuffer, peer);
+            node.complete();
+          }
+          const auto sent = node.memory;
+          std::fill(node.memory.begin(), node.memory.end(), std::uint8_t{0});
+          node.post(IBV_WR_RDMA_READ, 0, Node::kBuffer, peer);
+          node.complete();
+          EXPECT_EQ(node.memory, sent);
+          char done = 1;
+          EXPECT_EQ(write(fd, &done, 1), 1);
+        },
+        [](Node&, const Address&, int fd) {
+          char done = 0;
+          EXPECT_EQ(read(fd, &done, 1), 1);  // no verb is called meanwhile
+        });
+  });
+}
+
+TEST(Adapter, AForkedChildForgetsItsParentsAdapter) {
+  in_namespace([] {
+    Node a;
+    Node b;
+    if (!a.ready() || !b.ready()) return;
+    a.connect(b.address());
+    b.connect(a.address());
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(30);
+      rnic::QueuePairInit init;
+      init.send_cq = init.recv_cq = a.cq.get();
+      const auto refused = rnic::QueuePair::create(*a.pd, init);
+      EXPECT_FALSE(refused);
+      if (!refused) {
+        EXPECT_EQ(refused.error().reason.id, ReasonId::forked_child);
+      }
+      ibv_wc wc;
+      EXPECT_EQ(a.cq->poll(1, &wc), 0);
+      Node own;
+      EXPECT_TRUE(own.ready());
+      if (own.ready()) {
+        EXPECT_NE(own.qp->qpn().lane(), a.qp->qpn().lane());
+      }
+      own.destroy();
+      a.destroy();
+      b.destroy();
+      _exit(testing::Test::HasFailure() ? 1 : 0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+    fill(a, 5);
+    a.post(IBV_WR_RDMA_WRITE, 0, Node::kBuffer, b.address());
+    a.complete();
+    EXPECT_EQ(a.memory, b.memory);
+    a.destroy();
+    b.destroy();
+  });
+}
+
+TEST(Adapter, DataGoesOnWithoutTheDaemonAndTheNextCallSaysSo) {
+  in_namespace([] {
+    Node a;
+    Node b;
+    if (!a.ready() || !b.ready()) return;
+    a.connect(b.address());
+    b.connect(a.address());
+    auto client = control::Client::connect();
+    ASSERT_TRUE(client);
+    ASSERT_TRUE((*client)->shutdown());
+    client->reset();
+    fill(a, 6);
+    a.post(IBV_WR_RDMA_WRITE, 0, Node::kBuffer, b.address());
+    a.complete();
+    EXPECT_EQ(a.memory, b.memory);
+    const auto devices = Process::instance().devices();
+    ASSERT_FALSE(devices);
+    EXPECT_EQ(devices.error().failure.reason.id, ReasonId::daemon_gone);
+    const auto event = a.context->events().get();
+    ASSERT_TRUE(event);
+    EXPECT_EQ(event->type, IBV_EVENT_DEVICE_FATAL);
+    a.destroy();
+    b.destroy();
+    Node again;  // the last context was closed: a new daemon is started
+    EXPECT_TRUE(again.ready());
+    again.destroy();
+  });
+}
+
+}  // namespace
+}  // namespace softrnic::engine::test

@@ -1,0 +1,214 @@
+#include "engine/scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "engine/deadlines.h"
+
+namespace softrnic::engine {
+namespace {
+
+constexpr std::uint32_t kPacketBytes = 1024;
+
+/// Sends what it is told to, through a window like an RC endpoint, and answers without one.
+class FakeQp {
+ public:
+  explicit FakeQp(ib::PathWindow* window = nullptr) : window_(window) {}
+
+  ib::SchedulerHook& hook() { return hook_; }
+  FakeQp& endpoint() { return *this; }
+  ib::PathWindow* window() const { return window_; }
+  TimePoint deadline() const { return deadline_at; }
+
+  ib::Transmit transmit(ib::TxPacket& out, TimePoint) {
+    ++asked;
+    out.payload_bytes = kPacketBytes;
+    if (answers > 0) {
+      --answers;
+      ++answered;
+      return ib::Transmit::packet;
+    }
+    if (requests == 0) return ib::Transmit::idle;
+    if (tokens_missing) return ib::Transmit::blocked;
+    if (window_ != nullptr) {
+      if (!window_->has_room()) return ib::Transmit::blocked;
+      window_->sent(kPacketBytes);
+    }
+    --requests;
+    ++sent;
+    return ib::Transmit::packet;
+  }
+
+  unsigned requests = 0, answers = 0;
+  unsigned asked = 0, sent = 0, answered = 0;
+  bool tokens_missing = false;
+  TimePoint deadline_at = kNever;
+
+ private:
+  ib::PathWindow* window_;
+  ib::SchedulerHook hook_;
+};
+
+class SchedulerTest : public testing::Test {
+ protected:
+  std::size_t run(std::size_t packets = 1'000'000) {
+    return scheduler.run(
+        TimePoint{}, packets, [](const ib::TxPacket&) {}, [](FakeQp&) {});
+  }
+  PathTable paths;
+  Scheduler<FakeQp> scheduler;
+};
+
+TEST_F(SchedulerTest, AsksOnlyThoseThatWereTouched) {
+  FakeQp a;
+  FakeQp b;
+  a.requests = b.requests = 3;
+  scheduler.touch(a);
+  scheduler.touch(a);
+  EXPECT_EQ(run(), 3U);
+  EXPECT_EQ(b.asked, 0U);
+  EXPECT_FALSE(scheduler.has_work());
+}
+
+TEST_F(SchedulerTest, QueuePairsTakeTurnsOfABurst) {
+  FakeQp a;
+  FakeQp b;
+  a.requests = b.requests = 10'000;
+  scheduler.touch(a);
+  scheduler.touch(b);
+  run(2000);
+  EXPECT_TRUE(scheduler.has_work());
+  const unsigned burst = Scheduler<FakeQp>::kBurstBytes / kPacketBytes;
+  EXPECT_NEAR(a.sent, b.sent, burst + 1);
+}
+
+TEST_F(SchedulerTest, ThousandBlockedQueuePairsAreNotAskedAgain) {
+  Path& path = paths.path(wire::Gid{}, 1);
+  std::vector<FakeQp> qps(1000, FakeQp(&path));
+  for (FakeQp& qp : qps) {
+    qp.requests = 1000;
+    scheduler.touch(qp);
+  }
+  run();
+  unsigned asked = 0;
+  for (const FakeQp& qp : qps) asked += qp.asked;
+  run();
+  run();
+  unsigned asked_again = 0;
+  for (const FakeQp& qp : qps) asked_again += qp.asked;
+  EXPECT_EQ(asked, asked_again);
+  EXPECT_TRUE(scheduler.has_waiting());
+}
+
+TEST_F(SchedulerTest, AWindowIsSharedFairlyByThoseInLine) {
+  Path& path = paths.path(wire::Gid{}, 1);
+  std::vector<FakeQp> qps(50, FakeQp(&path));
+  for (FakeQp& qp : qps) {
+    qp.requests = 100'000;
+    scheduler.touch(qp);
+  }
+  run();
+  // Each round the ACKs of those that have sent come in: they are touched, and must not push in.
+  for (int round = 0; round < 2000; ++round) {
+    path.acknowledged(path.in_flight());
+    for (FakeQp& qp : qps) {
+      if (qp.sent != 0) {
+        qp.answers = 1;
+        scheduler.touch(qp);
+      }
+    }
+    run();
+  }
+  unsigned least = ~0U;
+  unsigned most = 0;
+  for (const FakeQp& qp : qps) {
+    least = std::min(least, qp.sent);
+    most = std::max(most, qp.sent);
+    EXPECT_GT(qp.answered, 0U);
+  }
+  EXPECT_GT(least, most / 2);
+}
+
+TEST_F(SchedulerTest, AnswersGoOutWhileRequestsWait) {
+  Path& path = paths.path(wire::Gid{}, 1);
+  FakeQp first(&path);
+  FakeQp second(&path);
+  first.requests = second.requests = 10'000;
+  scheduler.touch(first);
+  scheduler.touch(second);
+  run();
+  const unsigned before = first.sent + second.sent;
+  first.answers = 5;
+  scheduler.touch(first);
+  EXPECT_EQ(run(), 5U);
+  EXPECT_EQ(first.sent + second.sent, before);
+}
+
+TEST_F(SchedulerTest, WaitingForTokensDoesNotSpin) {
+  Path& path = paths.path(wire::Gid{}, 0);
+  FakeQp qp(&path);
+  qp.requests = 1;
+  qp.tokens_missing = true;
+  qp.deadline_at = TimePoint{} + Duration(100);
+  scheduler.touch(qp);
+  EXPECT_EQ(run(), 0U);
+  EXPECT_EQ(qp.asked, 1U);
+  EXPECT_FALSE(scheduler.has_work());
+  qp.deadline_at =
+      kNever;  // blocked with room and without a deadline: asked again, but not for ever in one run
+  scheduler.touch(qp);
+  EXPECT_EQ(run(), 0U);
+  EXPECT_LT(qp.asked, 100U);
+}
+
+TEST_F(SchedulerTest, RemovedQueuePairsAreForgotten) {
+  Path& path = paths.path(wire::Gid{}, 1);
+  path.sent(1'000'000);
+  FakeQp waiting(&path);
+  FakeQp behind(&path);
+  FakeQp touched;
+  waiting.requests = behind.requests = touched.requests = 1;
+  scheduler.touch(waiting);
+  scheduler.touch(behind);
+  run();
+  scheduler.touch(touched);
+  scheduler.remove(waiting);
+  scheduler.remove(touched);
+  path.forgotten(1'000'000);
+  EXPECT_EQ(run(), 1U);
+  EXPECT_EQ(waiting.sent + touched.sent, 0U);
+  EXPECT_EQ(behind.sent, 1U);
+  EXPECT_FALSE(scheduler.has_waiting());
+}
+
+TEST(Deadlines, ComeUpInOrderAndLazily) {
+  Deadlines<FakeQp> deadlines;
+  std::vector<FakeQp> qps(100);
+  for (std::size_t i = 0; i < qps.size(); ++i) {
+    qps[i].deadline_at = TimePoint{} + Duration(1000 - static_cast<int>(i * 37 % 100));
+    deadlines.update(qps[i]);
+  }
+  EXPECT_EQ(deadlines.earliest(), TimePoint{} + Duration(901));
+  EXPECT_EQ(deadlines.pop_due(TimePoint{} + Duration(900)), nullptr);
+  qps[0].deadline_at = TimePoint{} + Duration(5000);  // later: nobody has to be told
+  qps[1].deadline_at = kNever;
+  deadlines.remove(qps[2]);
+  qps[3].deadline_at = TimePoint{} + Duration(1);
+  deadlines.update(qps[3]);
+  EXPECT_EQ(deadlines.pop_due(TimePoint{} + Duration(1)), &qps[3]);
+  TimePoint last{};
+  std::size_t popped = 0;
+  for (int now = 0; now <= 1000; ++now) {
+    while (FakeQp* qp = deadlines.pop_due(TimePoint{} + Duration(now))) {
+      EXPECT_GE(qp->deadline_at, last);
+      last = qp->deadline_at;
+      ++popped;
+    }
+  }
+  EXPECT_EQ(popped, 96U);
+  EXPECT_EQ(deadlines.earliest(), TimePoint{} + Duration(5000));
+}
+
+}  // namespace
+}  // namespace softrnic::engine

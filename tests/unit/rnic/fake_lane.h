@@ -1,0 +1,146 @@
+// A lane without sockets: packets between its queue pairs are handed over directly.
+#pragma once
+
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "rnic/completion_queue.h"
+#include "rnic/context.h"
+#include "rnic/lanes.h"
+#include "rnic/queue_pair.h"
+
+namespace softrnic::rnic::test {
+
+class FakeLane final : public LanePort {
+ public:
+  explicit FakeLane(std::uint8_t number = 7) : number_(number) {}
+
+  bool lose_packets = false;  ///< nothing arrives any more
+  bool hold_packets = false;  ///< packets stay in flight until released
+  bool refuse_join = false;
+  std::vector<ibv_qp_state> changes;
+  std::vector<ib::TxPacket> headers_sent;  ///< without payload
+  int progress_calls = 0;
+  int quiesce_calls = 0;
+  std::size_t undelivered() const { return completions_.size(); }
+
+  void advance(Duration by) {
+    const std::lock_guard lock(mutex_);
+    now_ += by;
+    for (auto& [index, qp] : qps_) {
+      if (qp->deadline() <= now_) qp->expire(now_);
+    }
+    pump();
+  }
+  void release() {
+    const std::lock_guard lock(mutex_);
+    hold_packets = false;
+    pump();
+  }
+
+  // ---- LanePort
+  std::mutex& mutex() override { return mutex_; }
+  Expected<Qpn, Failure> attach(QueuePair& qp) override {
+    qps_[++last_index_] = &qp;
+    return Qpn::of(number_, last_index_);
+  }
+  void detach(QueuePair& qp) override { qps_.erase(qp.qpn().index()); }
+  void transmit(QueuePair&) override { pump(); }
+  void deliver(CompletionQueue& cq, const ibv_wc& wc, bool solicited) override {
+    completions_.push_back({&cq, wc, solicited});
+  }
+  void discard(QueuePair& qp) override {
+    std::erase_if(completions_, [&](const Completion& c) { return c.wc.qp_num == qp.qpn().value; });
+  }
+  ib::PathWindow& window(const ib::AddressVector&, Qpn) override { return window_; }
+  bool join(QueuePair&, const wire::Gid&) override { return !refuse_join; }
+  bool leave(QueuePair&, const wire::Gid&) override { return true; }
+  void count(ib::Counter, std::uint64_t) override {}
+  TimePoint now() override { return now_; }
+  void changed(QueuePair& qp) override { changes.push_back(qp.state()); }
+  void progress() override { ++progress_calls; }
+  void quiesce() override {
+    ++quiesce_calls;
+    const std::lock_guard lock(mutex_);
+  }
+
+ private:
+  struct InFlight {
+    ib::TxPacket packet;
+    ib::AddressVector path;
+    std::vector<std::byte> payload;
+  };
+  struct Completion {
+    CompletionQueue* cq;
+    ibv_wc wc;
+    bool solicited;
+  };
+
+  void pump() {
+    for (bool busy = true; busy;) {
+      busy = false;
+      for (auto& [index, qp] : qps_) busy |= send_all(*qp);
+      busy |= arrive_all();
+    }
+    for (const Completion& c : completions_) c.cq->push(c.wc, c.solicited);
+    completions_.clear();
+  }
+
+  bool send_all(QueuePair& qp) {
+    bool any = false;
+    for (ib::TxPacket out; qp.transmit(out, now_) == ib::Transmit::packet; out = {}) {
+      InFlight packet{out, *out.path, {}};
+      for (std::size_t i = 0; i < out.fragment_count; ++i) {
+        const ib::Fragment& f = out.fragments[i];
+        packet.payload.insert(packet.payload.end(), f.data, f.data + f.size);
+      }
+      headers_sent.push_back(out);
+      if (!lose_packets) in_flight_.push_back(std::move(packet));
+      any = true;
+    }
+    return any;
+  }
+
+  bool arrive_all() {
+    if (hold_packets || in_flight_.empty()) return false;
+    while (!in_flight_.empty()) {
+      const InFlight packet = std::move(in_flight_.front());
+      in_flight_.pop_front();
+      ib::RxPacket rx;
+      rx.packet.headers = packet.packet.headers;
+      rx.packet.info = &wire::opcode_info(packet.packet.headers.bth.opcode);
+      rx.packet.payload = packet.payload;
+      rx.source = packet.path.source;
+      rx.destination = packet.path.destination;
+      const auto to = qps_.find(packet.packet.headers.bth.destination.index());
+      if (to != qps_.end()) to->second->receive(rx, now_);
+    }
+    return true;
+  }
+
+  const std::uint8_t number_;
+  std::mutex mutex_;
+  std::uint16_t last_index_ = 0x10;
+  std::map<std::uint16_t, QueuePair*> qps_;
+  std::deque<InFlight> in_flight_;
+  std::vector<Completion> completions_;
+  ib::PathWindow window_;
+  TimePoint now_{std::chrono::hours(1)};
+};
+
+class FakeLanes final : public Lanes {
+ public:
+  FakeLane lane;
+  bool refuse = false;
+
+  Expected<LanePort*, Failure> choose() override {
+    if (refuse) return Unexpected{softrnic::refuse(EIO, ReasonId::daemon_gone)};
+    return &lane;
+  }
+  void quiesce_all() override { lane.quiesce(); }
+};
+
+}  // namespace softrnic::rnic::test

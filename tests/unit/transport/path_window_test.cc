@@ -1,0 +1,99 @@
+#include "transport/ib/path_window.h"
+
+#include <gtest/gtest.h>
+
+namespace softrnic::ib {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+PathWindow::Limits limits() {
+  PathWindow::Limits l;
+  l.initial_bytes = 64 * 1024;
+  l.minimum_bytes = 16 * 1024;
+  l.maximum_bytes = 80 * 1024;
+  l.unacked_bytes_per_second = 1'000'000'000;
+  l.unacked_burst_bytes = 10'000;
+  return l;
+}
+
+TEST(PathWindow, HasRoomUntilItIsFull) {
+  PathWindow window(limits());
+  window.sent(64 * 1024 - 1);
+  EXPECT_TRUE(window.has_room());
+  EXPECT_EQ(window.room(), 1U);
+  window.sent(100);
+  EXPECT_FALSE(window.has_room());
+  EXPECT_EQ(window.room(), 0U);
+  window.acknowledged(200);
+  EXPECT_TRUE(window.has_room());
+}
+
+TEST(PathWindow, OnePacketMayAlwaysGo) {
+  PathWindow::Limits l = limits();
+  l.initial_bytes = l.minimum_bytes = 0;
+  EXPECT_TRUE(PathWindow(l).has_room());
+}
+
+TEST(PathWindow, GrowsByAStepARoundUpToItsMaximum) {
+  PathWindow window(limits());
+  window.acknowledged(64 * 1024 - 1);
+  EXPECT_EQ(window.window(), 64 * 1024U);
+  window.acknowledged(1);
+  EXPECT_EQ(window.window(), 72 * 1024U);
+  for (int i = 0; i < 10; ++i) window.acknowledged(100 * 1024);
+  EXPECT_EQ(window.window(), 80 * 1024U);
+}
+
+TEST(PathWindow, IsHalvedOnceARoundAndNotBelowItsMinimum) {
+  PathWindow window(limits());
+  const TimePoint now{milliseconds(5)};
+  window.lost(now);
+  window.lost(now + microseconds(500));
+  EXPECT_EQ(window.window(), 32 * 1024U);
+  for (int i = 1; i < 5; ++i) window.lost(now + milliseconds(2 * i));
+  EXPECT_EQ(window.window(), 16 * 1024U);
+}
+
+TEST(PathWindow, WhatIsForgottenLeavesWithoutGrowth) {
+  PathWindow window(limits());
+  window.sent(60'000);
+  window.forgotten(60'000);
+  EXPECT_EQ(window.in_flight(), 0U);
+  window.forgotten(1);
+  EXPECT_EQ(window.in_flight(), 0U);
+}
+
+TEST(TokenBucket, LetsABurstGoAndThenTheRate) {
+  PathWindow window(limits());
+  TimePoint now{milliseconds(5)};
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(window.take_tokens(1000, now), now);
+  const TimePoint when = window.take_tokens(1000, now);
+  EXPECT_GT(when, now);
+  EXPECT_LE(when - now, microseconds(1) + Duration(1));
+  EXPECT_EQ(window.take_tokens(1000, when), when);
+}
+
+TEST(TokenBucket, KeepsTheRateWhenAskedOften) {
+  PathWindow window(limits());
+  TimePoint now{milliseconds(5)};
+  std::uint64_t bytes = 0;
+  for (const TimePoint end = now + milliseconds(10); now < end; now += Duration(37)) {
+    if (window.take_tokens(1000, now) == now) bytes += 1000;
+  }
+  EXPECT_GE(bytes, 9'990'000U);
+  EXPECT_LE(bytes, 10'020'000U);
+}
+
+TEST(TokenBucket, APacketLargerThanTheBurstGoesInTheEnd) {
+  PathWindow window(limits());
+  const TimePoint now{milliseconds(5)};
+  EXPECT_EQ(window.take_tokens(10'000, now), now);
+  EXPECT_GT(window.take_tokens(20'000, now), now);
+  const TimePoint later = now + milliseconds(1);
+  EXPECT_EQ(window.take_tokens(20'000, later), later);
+}
+
+}  // namespace
+}  // namespace softrnic::ib
