@@ -124,7 +124,7 @@ void RcRequester::answered(SendEntry& entry, Psn end) {
 }
 
 void RcRequester::progress(bool may_answer_probe, TimePoint now) {
-  recovering_ = silent_ = false;
+  recovering_ = silent_ = trickle_ = false;
   if (timing_ && una_ > timed_psn_) {
     timing_ = false;
     timer_.sample(now - timer_.timed_at());

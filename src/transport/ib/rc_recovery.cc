@@ -17,7 +17,7 @@ void RcRequester::reset() {
   gather_cursor_ = scatter_cursor_ = {};
   unasked_bytes_ = unasked_packets_ = 0;
   timer_ = {};
-  silent_ = probing_ = probe_due_ = timing_ = recovering_ = draining_ = drained_ = failed_ = false;
+  silent_ = trickle_ = probing_ = probe_due_ = timing_ = recovering_ = draining_ = drained_ = failed_ = false;
 }
 
 void RcRequester::flush() {
@@ -48,7 +48,7 @@ void RcRequester::go_back() {
   next_ = una_;
   cursor_ = queue_.head();
   gather_cursor_ = {};
-  timing_ = probing_ = probe_due_ = silent_ = false;
+  timing_ = probing_ = probe_due_ = silent_ = trickle_ = false;
   unasked_bytes_ = unasked_packets_ = 0;
 }
 
@@ -70,7 +70,8 @@ void RcRequester::expire(TimePoint now) {
       silent_ = timer_.silent();
       if (silent_) leave_window();
       return;
-    case RetryTimer::Due::silence:
+    case RetryTimer::Due::silence:  // no probe asks the peer what it lacks, but the next packet may
+      silent_ = trickle_ = true;
       return leave_window();
     case RetryTimer::Due::rnr_over:
     case RetryTimer::Due::nothing:

@@ -105,7 +105,8 @@ class RcRequester {
   Psn probe_psn_;
   bool probing_ = false;  ///< a probe for probe_psn_ is out and nothing has come since
   bool probe_due_ = false;
-  bool silent_ = false;  ///< several probes went unanswered: nothing new is sent and the window is left
+  bool silent_ = false;   ///< several probes went unanswered: nothing new is sent and the window is left
+  bool trickle_ = false;  ///< without ACK timeout: one packet may be sent in spite of that
   bool timing_ = false;
   bool recovering_ = false;  ///< has gone back to una_ already; more signs of the same loss are ignored
   bool draining_ = false;

@@ -53,7 +53,7 @@ RcRequester::Gate RcRequester::gate(const SendEntry& entry) const {
   // IBTA C9-24: a fenced request waits for the READs and atomics before it.
   if (fresh && (draining_ || (entry.wqe.fence && reads_out_ > 0))) return Gate::shut;
   if (is_read_or_atomic(entry) && reads_out_ >= seam_.attributes.max_reads_out) return Gate::shut;
-  if (silent_ || next_ + kLargestChunk - una_ >= Psn::kHalf) return Gate::shut;
+  if ((silent_ && !trickle_) || next_ + kLargestChunk - una_ >= Psn::kHalf) return Gate::shut;
   if (seam_.window != nullptr && !seam_.window->has_room()) return Gate::window;
   return Gate::open;
 }
@@ -183,6 +183,8 @@ Expected<void, Reason> RcRequester::build_message(const SendEntry& entry, Psn ps
 void RcRequester::sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out, TimePoint now) {
   const std::uint32_t cost = cost_of(entry, from, stop);
   if (una_ == next_) timer_.start(now, seam_.attributes.timeout);
+  if (trickle_) timer_.watch(now);
+  trickle_ = false;
   if (seam_.window != nullptr) seam_.window->sent(cost);
   charged_ += cost;
   if (is_read_or_atomic(entry)) ++reads_out_;

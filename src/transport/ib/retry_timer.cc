@@ -87,11 +87,11 @@ RetryTimer::Due RetryTimer::expire(TimePoint now) {
     return Due::timeout;
   }
   if (now < probe_at_) return Due::nothing;
+  ++probes_;
   if (timeout_ == Duration::max()) {
     probe_at_ = kNever;
     return Due::silence;
   }
-  ++probes_;
   probe_at_ = now + probe_interval();
   return Due::probe;
 }

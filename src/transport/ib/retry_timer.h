@@ -21,6 +21,8 @@ class RetryTimer {
   void reset(const Attributes& attributes);
   /// Something was sent while nothing was in flight.
   void start(TimePoint now, std::uint8_t timeout_code);
+  /// Something was sent after a silence was told: it is told again after a while.
+  void watch(TimePoint now) { probe_at_ = now + probe_interval(); }
   /// Nothing is in flight any more.
   void stop();
   /// Answers came: counters are full again.
