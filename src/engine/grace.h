@@ -16,7 +16,7 @@ namespace softrnic::engine {
 class Grace {
  public:
   static constexpr Duration kShortest = std::chrono::microseconds(50);
-  static constexpr Duration kLongest = std::chrono::milliseconds(1);
+  static constexpr Duration kLongest = std::chrono::microseconds(250);
   /// A program that has not polled for so long left the packet to the thread.
   static constexpr Duration kUnpolled = std::chrono::microseconds(20);
   /// A program that has not polled for so long does not poll.
