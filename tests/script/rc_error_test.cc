@@ -7,8 +7,8 @@ namespace {
 /// Expects the NAK and the end of the QP.
 class RcError : public Script {
  protected:
-  void refused(const std::string& nak, ReasonId reason, std::source_location where = Where::current()) {
-    EXPECT_TRUE(qp().in_error()) << where.line();
+  void refused(const std::string& nak, ReasonId reason, Where where = Where::current()) {
+    EXPECT_TRUE(qp().in_error()) << where.line;
     because_of(reason, where);
     out("RC Acknowledge " + nak, where);
     silent(where);

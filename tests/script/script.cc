@@ -37,9 +37,7 @@ Words parse_words(const std::string& line) {
   return words;
 }
 
-std::string place(Script::Test*, std::source_location where) {
-  return std::string(where.file_name()) + ":" + std::to_string(where.line());
-}
+std::string place(Where where) { return std::string(where.file) + ":" + std::to_string(where.line); }
 
 bool is_atomic(SendOp op) { return op == SendOp::compare_swap || op == SendOp::fetch_add; }
 
@@ -130,7 +128,7 @@ void Script::post_receive(std::uint32_t length, std::uint64_t address, std::uint
 }
 
 void Script::in(const std::string& line, Where where) {
-  SCOPED_TRACE(place(this, where));
+  SCOPED_TRACE(place(where));
   in_from(attributes.path.destination, line);
 }
 
@@ -159,7 +157,7 @@ void Script::pass(Duration time) {
 }
 
 void Script::out(const std::string& line, Where where) {
-  SCOPED_TRACE(place(this, where));
+  SCOPED_TRACE(place(where));
   ASSERT_EQ(endpoint_->transmit(packet, now), Transmit::packet) << "nothing came out; expected " << line;
   const PacketText expected = parse_packet_text(line);
   const PacketText actual = describe_packet(packet.headers, packet.payload_bytes);
@@ -179,7 +177,7 @@ void Script::out(const std::string& line, Where where) {
 }
 
 void Script::silent(Where where) {
-  SCOPED_TRACE(place(this, where));
+  SCOPED_TRACE(place(where));
   const Transmit result = endpoint_->transmit(packet, now);
   EXPECT_EQ(result, Transmit::idle);
   if (result == Transmit::packet) {
@@ -188,39 +186,39 @@ void Script::silent(Where where) {
 }
 
 void Script::blocked(Where where) {
-  SCOPED_TRACE(place(this, where));
+  SCOPED_TRACE(place(where));
   EXPECT_EQ(endpoint_->transmit(packet, now), Transmit::blocked);
 }
 
 void Script::sent(const std::string& line, Where where) {
-  SCOPED_TRACE(place(this, where));
+  SCOPED_TRACE(place(where));
   ASSERT_FALSE(host.sends.empty()) << "no send completion; expected " << line;
   EXPECT_EQ(text_of(host.sends.front()), line) << describe(host.sends.front().reason);
   host.sends.erase(host.sends.begin());
 }
 
 void Script::received(const std::string& line, Where where) {
-  SCOPED_TRACE(place(this, where));
+  SCOPED_TRACE(place(where));
   ASSERT_FALSE(host.recvs.empty()) << "no receive completion; expected " << line;
   EXPECT_EQ(text_of(host.recvs.front()), line) << describe(host.recvs.front().reason);
   host.recvs.erase(host.recvs.begin());
 }
 
 void Script::event(QpEvent expected, Where where) {
-  SCOPED_TRACE(place(this, where));
+  SCOPED_TRACE(place(where));
   ASSERT_FALSE(host.events.empty());
   EXPECT_EQ(host.events.front(), expected);
   host.events.erase(host.events.begin());
 }
 
 void Script::because_of(ReasonId id, Where where) {
-  SCOPED_TRACE(place(this, where));
+  SCOPED_TRACE(place(where));
   EXPECT_TRUE(host.explained(id)) << reason_text(id).id << " was not explained";
   host.reasons.clear();
 }
 
 void Script::quiet(Where where) {
-  SCOPED_TRACE(place(this, where));
+  SCOPED_TRACE(place(where));
   silent(where);
   EXPECT_TRUE(host.sends.empty()) << text_of(host.sends.front());
   EXPECT_TRUE(host.recvs.empty()) << text_of(host.recvs.front());

@@ -15,7 +15,6 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <source_location>
 #include <string>
 #include <vector>
 
@@ -30,10 +29,17 @@ inline constexpr std::uint32_t kMemory = 0x40000;
 inline constexpr std::uint32_t kKey = 0x20;
 inline constexpr Qpn kLocal{0x010011}, kRemote{0x020022};
 
+/// A line of a script (std::source_location, which clang 14 lacks).
+struct Where {
+  const char* file;
+  int line;
+  static constexpr Where current(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return {file, line};
+  }
+};
+
 class Script : public ::testing::Test {
  protected:
-  using Where = std::source_location;
-
   Script();
 
   // ---- setting up; change `attributes` and `capacity` before
