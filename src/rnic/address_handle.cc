@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "rnic/context.h"
+#include "rnic/lid.h"
 #include "rnic/limits.h"
 #include "rnic/protection_domain.h"
 #include "rnic/refusal.h"
@@ -30,13 +31,25 @@ std::uint8_t hop_limit(const ibv_global_route& grh, const wire::Gid& destination
   return destination.is_multicast() ? 1 : kUsualHopLimit;
 }
 
+Expected<ib::AddressVector, Failure> resolve_lid(const DeviceInfo& device, const ibv_ah_attr& attributes) {
+  const auto route = route_of_lid(device.port, attributes.dlid);
+  if (!route) return invalid(ReasonId::ah_needs_grh);  // IBTA A17.4.1
+  ib::AddressVector v;
+  v.source = device.port.gids[route->source_gid_index].gid;
+  v.destination = route->destination;
+  v.source_gid_index = route->source_gid_index;
+  v.hop_limit = kUsualHopLimit;
+  v.service_level = attributes.sl;
+  return v;
+}
+
 }  // namespace
 
 Expected<ib::AddressVector, Failure> resolve_address(const Context& context, const ibv_ah_attr& attributes) {
   const ibv_global_route& grh = attributes.grh;
   if (attributes.port_num != limits::kPorts) return invalid(ReasonId::bad_port, attributes.port_num);
-  if (attributes.is_global == 0) return invalid(ReasonId::ah_needs_grh);  // IBTA A17.4.1
   const auto device = context.info();
+  if (attributes.is_global == 0) return resolve_lid(*device, attributes);
   const auto& gids = device->port.gids;
   if (grh.sgid_index >= gids.size()) return invalid(ReasonId::bad_gid_index, grh.sgid_index, gids.size());
   ib::AddressVector v;

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "rnic/context.h"
+#include "rnic/lid.h"
 #include "rnic/limits.h"
 #include "rnic/refusal.h"
 
@@ -85,6 +86,7 @@ Expected<ibv_port_attr, Failure> Context::port_attributes(unsigned port) const {
   a.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS;
   a.max_msg_sz = limits::kMaxMessageBytes;
   a.pkey_tbl_len = limits::kPkeys;
+  a.lid = port_lid(from);
   a.max_vl_num = 1;
   a.active_width = rate.width;
   a.active_speed = rate.speed;

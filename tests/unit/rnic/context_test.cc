@@ -24,7 +24,7 @@ TEST_F(ContextTest, Port) {
   EXPECT_EQ(a.gid_tbl_len, 4);
   EXPECT_EQ(a.link_layer, IBV_LINK_LAYER_ETHERNET);
   EXPECT_EQ(a.max_msg_sz, 1U << 31);
-  EXPECT_EQ(a.lid, 0);
+  EXPECT_EQ(a.lid, 1) << "the end of the first IPv4 address";
   EXPECT_EQ(a.active_width, 1);
   EXPECT_EQ(a.active_speed, 4);  // 10 Gb/s on one lane
   EXPECT_EQ(error_of(context.port_attributes(0)), EINVAL);
