@@ -145,16 +145,15 @@ void UdpReceiver::packet(Receiver& receiver, const wire::Flow& flow, Bytes bytes
                      ib::Counter::drop_icrc, qpn, 1);
     return;
   }
-  auto parsed = wire::parse(bytes.first(bytes.size() - wire::kIcrcBytes));
-  if (!parsed) return malformed(std::to_integer<std::uint64_t>(bytes[0]));
-  ib::RxPacket out;
-  out.packet = *parsed;
-  out.source = flow.source;
-  out.destination = flow.destination;
-  out.traffic_class = flow.traffic_class;
-  out.hop_limit = flow.hop_limit;
-  out.flow_label = flow.flow_label;
-  receiver.packet(out);
+  if (!wire::parse_into(bytes.first(bytes.size() - wire::kIcrcBytes), packet_.packet)) {
+    return malformed(std::to_integer<std::uint64_t>(bytes[0]));
+  }
+  packet_.source = flow.source;
+  packet_.destination = flow.destination;
+  packet_.traffic_class = flow.traffic_class;
+  packet_.hop_limit = flow.hop_limit;
+  packet_.flow_label = flow.flow_label;
+  receiver.packet(packet_);
 }
 
 bool UdpReceiver::check_icrc(const wire::Flow& flow, Bytes bytes, std::uint16_t position, IcrcCheck& check) {

@@ -26,7 +26,7 @@ class UdpReceiver {
   std::size_t receive(Receiver& receiver);
 
  private:
-  static constexpr std::size_t kSlots = 8;
+  static constexpr std::size_t kSlots = 4;
   static constexpr std::size_t kSlotBytes = 64 * 1024;
   static constexpr std::size_t kControlBytes = 256;
 
@@ -66,6 +66,7 @@ class UdpReceiver {
   std::array<Slot, kSlots> slots_;
   std::array<mmsghdr, kSlots> headers_;
   IdPolicy ids_;
+  ib::RxPacket packet_;
 };
 
 }  // namespace softrnic::link

@@ -135,8 +135,13 @@ void store_extensions(std::uint16_t mask, const Headers& h, std::byte* p) {
 }  // namespace
 
 Expected<Packet, ParseError> parse(Bytes bytes) {
-  if (bytes.size() < kBthBytes) return Unexpected{ParseError::too_short};
   Packet packet;
+  if (const auto parsed = parse_into(bytes, packet); !parsed) return Unexpected{parsed.error()};
+  return packet;
+}
+
+Expected<void, ParseError> parse_into(Bytes bytes, Packet& packet) {
+  if (bytes.size() < kBthBytes) return Unexpected{ParseError::too_short};
   packet.info = find_opcode(byte_at(bytes.data()));
   if (packet.info == nullptr) return Unexpected{ParseError::unknown_opcode};
   packet.headers.bth = load_bth(bytes.data());
@@ -148,7 +153,7 @@ Expected<Packet, ParseError> parse(Bytes bytes) {
   const std::size_t pad = packet.headers.bth.pad;
   if (padded % 4 != 0 || pad > padded) return Unexpected{ParseError::bad_pad};
   packet.payload = bytes.subspan(header_size, padded - pad);
-  return packet;
+  return {};
 }
 
 std::size_t encode(const Headers& headers, MutableBytes out) {

@@ -120,6 +120,10 @@ enum class ParseError : std::uint8_t {
 /// Checks what holds for a packet by itself; path MTU and sequence are the transport's business.
 Expected<Packet, ParseError> parse(Bytes bytes);
 
+/// The same into a packet that is used again and again: fields of headers that the packet does not have keep whatever
+/// they held. After an error `out` is not to be used.
+Expected<void, ParseError> parse_into(Bytes bytes, Packet& out);
+
 /// Writes BTH and the extension headers of the opcode to `out` (at least kMaxHeaderBytes long). Returns bytes
 /// written.
 std::size_t encode(const Headers& headers, MutableBytes out);
