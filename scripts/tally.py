@@ -16,7 +16,7 @@ GTEST_TOTAL = re.compile(r"^\[ +(PASSED|FAILED|SKIPPED) +\] (\d+) tests?[.,]", r
 OWN_TOTAL = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
 # Characters that XML 1.0 forbids, even escaped.
 FORBIDDEN = re.compile(r"&#(?:x(?:[0-8bcefBCEF]|1[0-9a-fA-F])|[0-8]|1[124-9]|2[0-9]|3[01]);|[\x00-\x08\x0b\x0c\x0e-\x1f]")
-SUITES = ("lint", "unit", "golden", "abi", "sim", "cli", "fuzz", "interop")
+SUITES = ("lint", "unit", "golden", "abi", "sim", "cli", "fuzz", "conformance", "interop")
 
 
 def cases_of(status, output):

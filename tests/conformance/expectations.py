@@ -1,0 +1,60 @@
+"""What is expected of every case of the suite, and how a run compares with it.
+
+expected.ini: a section [pass], and one for each reason to skip:
+
+    [extended-queues]
+    says = regular expression that the suite's own words for the skip must match
+    because = what a reader should know
+    counted = no      (optional: these cases do not show in the totals)
+    cases = names, one a line; * stands for any characters
+"""
+import collections
+import configparser
+import fnmatch
+import re
+
+ITSELF = "(the suite itself)"  # the case that stands for what went wrong outside of any case
+Expected = collections.namedtuple("Expected", "rules says because uncounted")
+Verdict = collections.namedtuple("Verdict", "passed skipped differences")
+
+
+def read(path):
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read_string(path.read_text())
+    rules = [(pattern, name) for name in parser.sections() for pattern in parser[name]["cases"].split()]
+    reasons = [name for name in parser.sections() if name != "pass"]
+    return Expected(rules, {name: re.compile(parser[name]["says"]) for name in reasons},
+                    {name: parser[name]["because"] for name in reasons},
+                    {name for name in reasons if not parser[name].getboolean("counted", True)})
+
+
+def wanted_of(expected, case):
+    """`pass`, a reason, or what is wrong with the list."""
+    found = {name for pattern, name in expected.rules if fnmatch.fnmatchcase(case, pattern)}
+    return found.pop() if len(found) == 1 else "one entry in expected.ini" if not found else "only one entry"
+
+
+def agrees(expected, wanted, result):
+    if wanted == "pass":
+        return result.outcome == "pass"
+    return wanted in expected.says and result.outcome == "skip" and bool(expected.says[wanted].search(result.detail))
+
+
+def never_ran(expected, results):
+    return [pattern for pattern, _ in expected.rules if not fnmatch.filter(results, pattern)]
+
+
+def compare(expected, results, partial, absent=collections.namedtuple("Absent", "outcome detail")("nothing", "")):
+    """`partial`: not all cases were asked for. differences: (case, what was expected, result)."""
+    passed, skipped, differences = 0, collections.Counter(), []
+    for case, result in results.items():
+        wanted = wanted_of(expected, case)
+        if not agrees(expected, wanted, result):
+            differences.append((case, wanted, result))
+        elif wanted == "pass":
+            passed += 1
+        else:
+            skipped[wanted] += 1
+    if not partial and ITSELF not in results:
+        differences += [(pattern, "a case of this name", absent) for pattern in never_ran(expected, results)]
+    return Verdict(passed, skipped, differences)
