@@ -117,7 +117,7 @@ def _perftests():
             for letter in known:
                 if not (service == "UD" and letter in "a"):
                     size = plain if letter not in "aID" or service == "UD" and letter == "D" else ()
-                    options = OPTIONS[letter] if not (service == "UD" and letter == "D") else ("-D", "2")
+                    options = ("-D", "2") if letter == "D" and (service == "UD" or kind == "atomic") else OPTIONS[letter]
                     yield _perftest(f"perftest-{kind}", program, *chosen, *size, *options, timeout=180,
                                     smoke=service == "RC" and letter in "Ae" and program.endswith("bw"))
             for mtu in ("256", "512", "1024", "2048", "4096") if service != "UD" and kind != "atomic" else ():

@@ -91,6 +91,7 @@ std::vector<Operation> make_batch(const Settings& s, std::uint32_t batch) {
   for (std::size_t i = 0; i < count; ++i) {
     Operation& o = operations[i];
     o.kind = choose_kind(chance, s);
+    if (s.lossy && i + 1 == count) o.kind = Kind::send_imm;
     o.number = first + static_cast<std::uint32_t>(i);
     o.size = o.is_atomic() ? 8 : choose_size(chance, s);
     o.pieces = o.is_atomic() ? 1 : 1 + chance.below(3);
