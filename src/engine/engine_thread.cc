@@ -41,7 +41,7 @@ EngineThread::~EngineThread() {
 
 bool EngineThread::wait() {
   pollfd fds[] = {{stop_fd_, POLLIN, 0}, {lane_.timer_fd(), POLLIN, 0}, {lane_.readable_fd(), POLLIN, 0}};
-  const Duration period = grace_.period(lane_.since_poll());
+  const Duration period = grace_.next(lane_.since_poll());
   if (period > Duration::zero()) {
     const timespec limit{0, static_cast<long>(period.count())};
     ppoll(fds, 1, &limit, nullptr);

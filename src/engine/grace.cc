@@ -4,15 +4,22 @@
 
 namespace softrnic::engine {
 
+Duration Grace::next(Duration since_poll) {
+  slept_ = period_ > Duration::zero() && since_poll <= kIdle;
+  return slept_ ? period_ : Duration::zero();
+}
+
 void Grace::woke(bool found, Duration since_poll) {
-  if (found && since_poll > kUnpolled) {
-    grace_ = Duration::zero();
-    fruitless_ = 0;
-    return;
+  if (slept_ && found && since_poll > kUnpolled) {
+    wakes_ = std::min(wakes_ * 2, kMostWakes);
+    wakes_left_ = wakes_;
+    period_ = Duration::zero();
+  } else if (slept_) {
+    if (period_ == kLongest) wakes_ = std::max(wakes_ / 2, kFewestWakes);
+    period_ = std::min(period_ * 2, kLongest);
+  } else if (since_poll <= kIdle && period_ == Duration::zero() && --wakes_left_ == 0) {
+    period_ = kShortest;
   }
-  if (since_poll > kIdle) return;
-  if (grace_ == Duration::zero() && ++fruitless_ < kPatience) return;
-  grace_ = std::clamp(grace_ * 2, kShortest, kLongest);
 }
 
 }  // namespace softrnic::engine

@@ -1,10 +1,14 @@
 // How the engine thread shares a lane with a program that polls.
 //
 // A program that spins in ibv_poll_cq drives the lane itself; a thread that waits on the socket would be woken by every
-// packet only to find it taken, and would fight for the lock. So while the program polls, the thread sleeps a grace
-// period without looking at the socket. But some programs poll only now and then and spin on memory in between
-// (ib_write_lat): there the thread must stay on the socket. What tells them apart is whether packets lay waiting while
-// nobody polled.
+// packet, only to find it taken, and would take the processor and the lock from the program. So while the program
+// polls, the thread sleeps for grace periods without looking at the socket. But some programs poll now and then and
+// spin on memory in between (ib_write_lat), or poll once and go to sleep (events): there the thread must stay on the
+// socket.
+//
+// The two are told apart by trial: after a grace period in which a packet lay there and nobody polled, the thread
+// stays on the socket for a number of wake-ups, and for twice as many after each trial that fails again. So a program
+// that needs the thread pays a grace period once in thousands of packets, and one that polls is left alone.
 //
 // Pure: figures in, decision out.
 #pragma once
@@ -16,23 +20,27 @@ namespace softrnic::engine {
 class Grace {
  public:
   static constexpr Duration kShortest = std::chrono::microseconds(50);
-  static constexpr Duration kLongest = std::chrono::microseconds(250);
+  static constexpr Duration kLongest =
+      std::chrono::microseconds(250);  ///< small socket buffers fill in such a time
   /// A program that has not polled for so long left the packet to the thread.
   static constexpr Duration kUnpolled = std::chrono::microseconds(20);
   /// A program that has not polled for so long does not poll.
   static constexpr Duration kIdle = std::chrono::milliseconds(2);
-  /// Wake-ups in a row for nothing before the thread leaves the socket.
-  static constexpr unsigned kPatience = 16;
+  /// Wake-ups on the socket before a trial.
+  static constexpr unsigned kFewestWakes = 16;
+  static constexpr unsigned kMostWakes = 16384;
 
-  /// The thread woke up and looked. `found`: there were packets; `since_poll`: how long ago the program polled last.
+  /// How long the thread may sleep now without looking at the socket; zero: it has to wait on the socket.
+  Duration next(Duration since_poll);
+  /// The thread woke up and looked. `found`: there were packets; `since_poll`: how long ago the program polled last,
+  /// taken before the thread did anything.
   void woke(bool found, Duration since_poll);
 
-  /// How long the thread may sleep without looking at the socket; zero: it has to wait on the socket.
-  Duration period(Duration since_poll) const { return since_poll > kIdle ? Duration::zero() : grace_; }
-
  private:
-  Duration grace_{};
-  unsigned fruitless_ = 0;
+  Duration period_{};              ///< zero: on the socket
+  bool slept_ = false;             ///< what next() said last
+  unsigned wakes_ = kFewestWakes;  ///< how long to stay on the socket after a failed trial
+  unsigned wakes_left_ = kFewestWakes;
 };
 
 }  // namespace softrnic::engine

@@ -174,6 +174,7 @@ void Lane::transmit(rnic::QueuePair& qp) {
   if (in_batch_) return;
   in_batch_ = true;
   now_ = monotonic_now();
+  polled_ns_.store(now_.time_since_epoch().count(), std::memory_order_relaxed);
   for (unsigned round = 0; send(kSendRound) && round < kMaxRounds; ++round) {
     // Much to send: let the ACKs in meanwhile, or what another queue pair of this lane is sent.
     publish();

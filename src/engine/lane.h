@@ -59,7 +59,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
 
   /// Runs batches until nothing is left or a fair share is done. Returns packets read.
   std::size_t service();
-  /// How long ago the program called progress().
+  /// How long ago the program polled or posted.
   Duration since_poll() const;
   /// Readable when service() has packets to read.
   int readable_fd() const { return link_->readable_fd(); }

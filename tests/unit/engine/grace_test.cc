@@ -7,44 +7,59 @@ namespace {
 
 using namespace std::chrono_literals;
 
-void poll_steadily(Grace& grace, unsigned wakes) {
-  for (unsigned i = 0; i < wakes; ++i) grace.woke(i % 5 == 0, 1us);  // sometimes the thread wins the race
+/// Plays `rounds` wake-ups of a program whose last poll is `age` ago when a packet is found; returns the time spent in
+/// grace periods.
+Duration play(Grace& grace, unsigned rounds, Duration age_on_socket, Duration age_after_grace, bool found) {
+  Duration slept{};
+  for (unsigned i = 0; i < rounds; ++i) {
+    const Duration period = grace.next(age_on_socket);
+    slept += period;
+    grace.woke(found, period > 0ns ? age_after_grace : age_on_socket);
+  }
+  return slept;
 }
 
 TEST(Grace, StaysOnTheSocketForAProgramThatDoesNotPoll) {
   Grace grace;
-  for (int i = 0; i < 100; ++i) grace.woke(true, 1s);
-  EXPECT_EQ(grace.period(1s), 0ns);
+  EXPECT_EQ(play(grace, 100'000, 1s, 1s, true), 0ns);
 }
 
 TEST(Grace, LeavesTheSocketToAProgramThatPolls) {
   Grace grace;
-  poll_steadily(grace, Grace::kPatience - 1);
-  EXPECT_EQ(grace.period(1us), 0ns);
-  poll_steadily(grace, 20);
-  EXPECT_EQ(grace.period(1us), Grace::kLongest);
-}
-
-TEST(Grace, ComesBackAtOnceWhenPacketsLayUnpolled) {
-  Grace grace;
-  poll_steadily(grace, 100);
-  grace.woke(true, 200us);
-  EXPECT_EQ(grace.period(1us), 0ns);
+  play(grace, Grace::kFewestWakes + 5, 1us, 1us, true);
+  EXPECT_EQ(grace.next(1us), Grace::kLongest);
 }
 
 TEST(Grace, AProgramThatStoppedPollingIsNotKeptWaiting) {
   Grace grace;
-  poll_steadily(grace, 100);
-  EXPECT_EQ(grace.period(Grace::kIdle + 1ns), 0ns);
+  play(grace, 100, 1us, 1us, true);
+  EXPECT_EQ(grace.next(Grace::kIdle + 1ns), 0ns);
 }
 
-TEST(Grace, ProgramsThatPollAndThenSpinOnMemoryKeepTheThread) {
+TEST(Grace, ProgramsThatPollAndThenSpinOnMemoryHardlyPay) {
   Grace grace;
-  for (int i = 0; i < 1000; ++i) {
-    grace.woke(false, 1us);  // the ACK: the program was quicker
-    grace.woke(true, 40us);  // the data: nobody polled
-    EXPECT_EQ(grace.period(1us), 0ns);
+  const Duration slept = play(grace, 1'000'000, 8us, 45us, true);
+  EXPECT_GT(slept, 0ns);
+  EXPECT_LT(slept, 1'000'000 * 30ns);
+}
+
+TEST(Grace, AProgramThatPollsIsLeftAloneInSpiteOfAPause) {
+  Grace grace;
+  play(grace, 1000, 1us, 1us, true);
+  unsigned on_socket = 0;
+  for (unsigned i = 0; i < 10'000; ++i) {
+    const bool paused = i % 100 == 0;  // something else had the processor
+    if (grace.next(1us) == 0ns) ++on_socket;
+    grace.woke(true, paused ? 500us : 1us);
   }
+  EXPECT_LT(on_socket, 6000U);
+}
+
+TEST(Grace, AfterMemorySpinningComesPollingAgain) {
+  Grace grace;
+  play(grace, 100'000, 8us, 45us, true);
+  play(grace, 2 * Grace::kMostWakes, 1us, 1us, false);
+  EXPECT_EQ(grace.next(1us), Grace::kLongest);
 }
 
 }  // namespace
