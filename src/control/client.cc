@@ -1,5 +1,7 @@
 #include "control/client.h"
 
+#include <poll.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -242,7 +244,13 @@ Expected<std::vector<PageFd>, Error> Client::pages() {
 
 Expected<StatusReply, Error> Client::status() { return ask_for<StatusReply>(make_message<StatusRequest>()); }
 
-Expected<void, Error> Client::shutdown() { return without_value(ask_for<Done>(make_message<Shutdown>())); }
+Expected<void, Error> Client::shutdown() {
+  const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, daemon_pid_, 0)));
+  auto done = without_value(ask_for<Done>(make_message<Shutdown>()));
+  pollfd ended{process.get(), POLLIN, 0};
+  if (done && process) poll(&ended, 1, static_cast<int>(std::chrono::milliseconds(kAnswerTimeout).count()));
+  return done;
+}
 
 Expected<std::optional<Notification>, Error> Client::read_notification() {
   if (getpid() != owner_) return Unexpected{make_error(refuse(EPERM, ReasonId::forked_child))};

@@ -76,7 +76,7 @@ class Client {
   /// The pages of all processes, live ones and those that died lately, in the order of their registration.
   Expected<std::vector<PageFd>, Error> pages();
   Expected<StatusReply, Error> status();
-  /// Ends the daemon.
+  /// Ends the daemon and waits until it is gone.
   Expected<void, Error> shutdown();
 
   /// Readable when read_notification() has something, the daemon's end included. For epoll; owned by this

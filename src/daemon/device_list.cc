@@ -91,7 +91,7 @@ Expected<DeviceChange, Failure> DeviceList::add(const std::string& name, const s
 Expected<DeviceChange, Failure> DeviceList::remove(const std::string& name) {
   const auto it = std::find_if(devices_.begin(), devices_.end(),
                                [&name](const Device& d) { return d.info.name == name; });
-  if (it == devices_.end()) return Unexpected{refuse(ENODEV, ReasonId::no_such_device)};
+  if (it == devices_.end()) return Unexpected{refuse(ENODEV, ReasonId::no_such_link)};
   DeviceChange change{control::Change::device_removed, it->info};
   devices_.erase(it);
   edited_ = true;

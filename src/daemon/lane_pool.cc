@@ -79,7 +79,7 @@ void LanePool::adopt(KeptLane kept) {
   }
 }
 
-Expected<LanePool::Grant, Failure> LanePool::take(int pidfd) {
+Expected<LaneGrant, Failure> LanePool::take(int pidfd) {
   std::uint32_t lane;
   if (!free_.empty()) {
     lane = free_.front();
@@ -100,7 +100,7 @@ Expected<LanePool::Grant, Failure> LanePool::take(int pidfd) {
     keeper_.lane_taken(lane, pidfd);
   }
   ++used_;
-  return Grant{lane, state.socket.get(), random_index(), dual_stack_};
+  return LaneGrant{lane, state.socket.get(), random_index(), dual_stack_};
 }
 
 void LanePool::free(std::uint32_t lane) {
@@ -113,6 +113,8 @@ void LanePool::free(std::uint32_t lane) {
   free_.push_back(lane);
   --used_;
 }
+
+std::uint32_t LanePool::receive_buffer() const { return receive_buffer_of(socket_of(0)); }
 
 void LanePool::free_inherited(std::uint32_t lane) {
   std::erase_if(inherited_, [lane](const Inherited& i) { return i.lane == lane; });

@@ -13,7 +13,33 @@
 
 namespace softrnic::daemon {
 
-class LanePool {
+/// A lane that was given out.
+struct LaneGrant {
+  std::uint32_t lane = 0;
+  int socket = -1;  ///< stays the pool's
+  std::uint32_t first_index = 0;
+  bool dual_stack = true;
+};
+
+/// What the service asks of the lanes; tests and fuzzers have lanes without sockets.
+class Lanes {
+ public:
+  /// A free lane. `pidfd` (or -1) is the process that takes it.
+  virtual Expected<LaneGrant, Failure> take(int pidfd) = 0;
+  /// The lane was taken and is so no longer.
+  virtual void free(std::uint32_t lane) = 0;
+  virtual std::uint32_t made() const = 0;            ///< lane 0 included
+  virtual std::uint32_t used() const = 0;            ///< by processes
+  virtual std::uint32_t receive_buffer() const = 0;  ///< bytes of a socket's buffer
+
+ protected:
+  Lanes() = default;
+  Lanes(Lanes&&) = default;
+  Lanes& operator=(Lanes&&) = default;
+  ~Lanes() = default;
+};
+
+class LanePool final : public Lanes {
  public:
   static constexpr std::uint32_t kMaxLanes =
       255;  ///< 0 … 254; the top byte 255 is that of multicast QPN 0xffffff
@@ -22,16 +48,13 @@ class LanePool {
   /// port cannot be had.
   static Expected<LanePool, Failure> open();
 
-  struct Grant {
-    std::uint32_t lane = 0;
-    int socket = -1;  ///< stays the pool's
-    std::uint32_t first_index = 0;
-    bool dual_stack = true;
-  };
-  /// A free lane, the one that is free for longest, else a new one. `pidfd` (or -1) is the process that takes it.
-  Expected<Grant, Failure> take(int pidfd);
+  /// The one that is free for longest, else a new one.
+  Expected<LaneGrant, Failure> take(int pidfd) override;
   /// Drains the lane and gives it to whoever asks next.
-  void free(std::uint32_t lane);
+  void free(std::uint32_t lane) override;
+  std::uint32_t made() const override { return static_cast<std::uint32_t>(lanes_.size()); }
+  std::uint32_t used() const override { return used_; }
+  std::uint32_t receive_buffer() const override;
 
   /// Lanes that were taken over from a dead daemon and whose processes live.
   struct Inherited {
@@ -43,9 +66,6 @@ class LanePool {
   void free_inherited(std::uint32_t lane);
 
   int socket_of(std::uint32_t lane) const { return lanes_[lane].socket.get(); }
-  bool is_taken(std::uint32_t lane) const { return lane < lanes_.size() && lanes_[lane].taken; }
-  std::uint32_t made() const { return static_cast<std::uint32_t>(lanes_.size()); }
-  std::uint32_t used() const { return used_; }
 
  private:
   struct LaneState {

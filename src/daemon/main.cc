@@ -59,8 +59,8 @@ int serve(const Options& options) {
   if (!lanes) return fail(startup, lanes.error(), foreground);
   auto listener = startup.listen();
   if (!listener) return fail(startup, listener.error(), foreground);
-  Server server(std::move(*listener), std::move(*netlink),
-                Service(std::move(*lanes), DeviceList(host_name())), {std::chrono::seconds(options.idle)});
+  Server server(std::move(*listener), std::move(*netlink), std::move(*lanes), DeviceList(host_name()),
+                {std::chrono::seconds(options.idle)});
   startup.ready();
   if (foreground) fmt::print(stderr, "softrnicd: ready, process {}; end it with Ctrl-C\n", getpid());
   return server.run() == 0 ? 0 : 1;

@@ -28,10 +28,11 @@ std::uint64_t real_time_ns() {
 
 }  // namespace
 
-Server::Server(UniqueFd listener, Netlink netlink, Service service, const Options& options)
+Server::Server(UniqueFd listener, Netlink netlink, LanePool lanes, DeviceList devices, const Options& options)
     : listener_(std::move(listener)),
       netlink_(std::move(netlink)),
-      service_(std::move(service)),
+      lanes_(std::move(lanes)),
+      service_(lanes_, std::move(devices)),
       options_(options),
       idle_since_(Clock::now()) {
   service_.look_at_network = [this] { return look_at_network(); };
@@ -53,8 +54,7 @@ void Server::forget(int fd) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr
 
 bool Server::is_idle() const {
   // links that the user made are not in any file: keep them
-  return clients_.empty() && service_.idle.count() > 0 &&
-         !const_cast<Server*>(this)->service_.device_list().edited();
+  return clients_.empty() && service_.idle.count() > 0 && !service_.device_list().edited();
 }
 
 int Server::timeout() const {
@@ -76,8 +76,8 @@ int Server::run() {
   bool watched = watch(listener_.get(), Source::listener, 0, EPOLLIN) &&
                  watch(netlink_.changes_fd(), Source::network, 0, EPOLLIN) &&
                  watch(signals_.get(), Source::signals, 0, EPOLLIN) &&
-                 watch(service_.lanes().socket_of(0), Source::lane, 0, EPOLLIN);
-  for (const LanePool::Inherited& lane : service_.lanes().inherited())
+                 watch(lanes_.socket_of(0), Source::lane, 0, EPOLLIN);
+  for (const LanePool::Inherited& lane : lanes_.inherited())
     watched = watched && watch(lane.pidfd, Source::process, lane.lane | kInheritedLane, EPOLLIN);
   if (!watched) return errno;
   while (!ending_) {
@@ -101,7 +101,7 @@ void Server::dispatch(std::uint64_t key, std::uint32_t) {
       ending_ = true;
       return;
     case Source::lane:
-      drain(service_.lanes().socket_of(0), kStrayPackets);
+      drain(lanes_.socket_of(0), kStrayPackets);
       return;
     case Source::connection:
       return read_client(id);
@@ -168,10 +168,10 @@ void Server::drop(std::uint32_t id) {
 void Server::process_ended(std::uint32_t id) {
   if ((id & kInheritedLane) == 0) return drop(id);
   const std::uint32_t lane = id & ~kInheritedLane;
-  for (const LanePool::Inherited& inherited : service_.lanes().inherited()) {
+  for (const LanePool::Inherited& inherited : lanes_.inherited()) {
     if (inherited.lane != lane) continue;
     forget(inherited.pidfd);
-    service_.lanes().free_inherited(lane);
+    lanes_.free_inherited(lane);
     return;
   }
 }
@@ -193,7 +193,7 @@ void Server::flush(std::uint32_t id, Connection& client) {
 }
 
 NetSnapshot Server::look_at_network() {
-  auto snapshot = netlink_.snapshot(service_.lanes().used() == 0);
+  auto snapshot = netlink_.snapshot(lanes_.used() == 0);
   if (snapshot) last_snapshot_ = std::move(*snapshot);
   return last_snapshot_;
 }
@@ -201,7 +201,7 @@ NetSnapshot Server::look_at_network() {
 void Server::read_network() {
   netlink_.consume_changes();
   const NetSnapshot snapshot = look_at_network();
-  for (const DeviceChange& change : service_.device_list().update(snapshot, service_.lanes().used() == 0))
+  for (const DeviceChange& change : service_.device_list().update(snapshot, lanes_.used() == 0))
     announce(change);
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/unique_fd.h"
+#include "daemon/lane_pool.h"
 #include "daemon/netlink.h"
 #include "daemon/service.h"
 
@@ -20,7 +21,7 @@ class Server {
   };
 
   /// `listener` is bound and listens.
-  Server(UniqueFd listener, Netlink netlink, Service service, const Options& options);
+  Server(UniqueFd listener, Netlink netlink, LanePool lanes, DeviceList devices, const Options& options);
 
   /// Serves until idle, told to end, or SIGINT or SIGTERM. 0 or a positive errno.
   int run();
@@ -49,6 +50,7 @@ class Server {
   UniqueFd signals_;
   Netlink netlink_;
   NetSnapshot last_snapshot_;
+  LanePool lanes_;
   Service service_;
   Options options_;
   std::map<std::uint32_t, std::unique_ptr<Connection>> clients_;

@@ -8,7 +8,6 @@
 #include <cerrno>
 
 #include "control/client.h"
-#include "daemon/lane_socket.h"
 
 namespace softrnic::daemon {
 
@@ -173,7 +172,7 @@ Answer Service::status(Connection&, const StatusRequest& message, UniqueFd) {
   reply.dead_pages = static_cast<std::uint32_t>(pages_.dead());
   reply.bad_messages = bad_messages_;
   reply.idle_seconds = static_cast<std::uint32_t>(idle.count());
-  reply.receive_buffer = receive_buffer_of(lanes_.socket_of(0));
+  reply.receive_buffer = lanes_.receive_buffer();
   return answer_with(reply);
 }
 

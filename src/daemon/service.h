@@ -25,15 +25,16 @@ struct Answer {
 
 class Service {
  public:
-  Service(LanePool lanes, DeviceList devices) : lanes_(std::move(lanes)), devices_(std::move(devices)) {}
+  /// `lanes` outlives this object.
+  Service(Lanes& lanes, DeviceList devices) : lanes_(lanes), devices_(std::move(devices)) {}
 
   /// Handles one datagram with the descriptor that came along, if any.
   Answer handle(Connection& from, Bytes datagram, UniqueFd fd);
   /// The client has gone: takes back all that it held.
   void release(Connection& gone, std::uint64_t now_ns);
 
-  LanePool& lanes() { return lanes_; }
   DeviceList& device_list() { return devices_; }
+  const DeviceList& device_list() const { return devices_; }
   const PageStore& pages() const { return pages_; }
 
   /// Provided by the server.
@@ -61,7 +62,7 @@ class Service {
   Answer shut_down(Connection& from, const control::Shutdown& message, UniqueFd fd);
   Answer bad_message(Bytes datagram);
 
-  LanePool lanes_;
+  Lanes& lanes_;
   DeviceList devices_;
   PageStore pages_;
   std::uint32_t bad_messages_ = 0;

@@ -1,0 +1,157 @@
+// dev and link: the devices, their ports and netdevs, in the vocabulary of iproute2's rdma.
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+
+namespace softrnic::cli {
+namespace {
+
+using rnic::DeviceInfo;
+
+Json gids_json(const DeviceInfo& device) {
+  Json gids = Json::array();
+  for (std::size_t i = 0; i < device.port.gids.size(); ++i)
+    if (!device.port.gids[i].gid.is_zero())
+      gids.push_back({{"index", i}, {"gid", device.port.gids[i].gid.to_string()}, {"type", "RoCE v2"}});
+  return gids;
+}
+
+Json dev_json(const DeviceInfo& d) {
+  return {{"ifindex", d.index},
+          {"ifname", d.name},
+          {"node_type", "ca"},
+          {"node_guid", guid_text(d.guid)},
+          {"netdev", d.netdev}};
+}
+
+Json link_json(const DeviceInfo& d) {
+  return {{"ifindex", d.index},
+          {"ifname", d.name},
+          {"port", 1},
+          {"state", d.port.up ? "ACTIVE" : "DOWN"},
+          {"physical_state", d.port.up ? "LINK_UP" : "DISABLED"},
+          {"netdev", d.netdev},
+          {"netdev_index", d.interface_index},
+          {"netdev_mtu", d.port.netdev_mtu},
+          {"active_mtu", d.port.active_mtu},
+          {"speed_mbps", d.port.speed_mbps},
+          {"gids", gids_json(d)}};
+}
+
+void print_dev(const DeviceInfo& d) {
+  print_line("{}: {}: node_type ca node_guid {} netdev {}", d.index, strong(d.name), guid_text(d.guid),
+             d.netdev);
+}
+
+void print_link(const DeviceInfo& d) {
+  print_line("link {}/1 state {} physical_state {} netdev {} netdev_mtu {} active_mtu {}", strong(d.name),
+             d.port.up ? "ACTIVE" : "DOWN", d.port.up ? "LINK_UP" : "DISABLED", d.netdev, d.port.netdev_mtu,
+             d.port.active_mtu);
+  for (std::size_t i = 0; i < d.port.gids.size(); ++i)
+    if (!d.port.gids[i].gid.is_zero()) print_line("    gid {} {}", i, d.port.gids[i].gid.to_string());
+}
+
+int show(const std::string& only, bool json, Json (*to_json)(const DeviceInfo&),
+         void (*print)(const DeviceInfo&)) {
+  bool failed = false;
+  const auto client = connect_daemon(true, failed);
+  if (!client) return kFailed;
+  const auto devices = client->devices();
+  if (!devices) return report(devices.error());
+  const std::string name = only.substr(0, only.find('/'));  // "soft0/1" names a port
+  Json rows = Json::array();
+  bool found = false;
+  for (const DeviceInfo& device : *devices) {
+    if (!name.empty() && device.name != name) continue;
+    found = true;
+    if (json) {
+      rows.push_back(to_json(device));
+    } else {
+      print(device);
+    }
+  }
+  if (json) print_json(rows);
+  if (name.empty() || found) return kDone;
+  complain(fmt::format("there is no device {}", name));
+  return kFailed;
+}
+
+struct LinkOptions {
+  std::string name, type = "roce", netdev;
+};
+
+int change_link(const LinkOptions& options, bool add) {
+  bool failed = false;
+  const auto client = connect_daemon(true, failed);
+  if (!client) return kFailed;
+  const auto done = add ? client->add_link(options.name, options.netdev) : client->delete_link(options.name);
+  return done ? kDone : report(done.error());
+}
+
+void add_show(CLI::App& command, Context& context, Json (*to_json)(const DeviceInfo&),
+              void (*print)(const DeviceInfo&)) {
+  auto name = std::make_shared<std::string>();
+  const auto choose = [&context, name, to_json, print] {
+    if (!context.chosen)
+      context.chosen = [&context, name, to_json, print] { return show(*name, context.json, to_json, print); };
+  };
+  CLI::App* word = command.add_subcommand("show", "Show all, or the one named");
+  word->add_option("NAME", *name, "soft0");
+  word->final_callback(choose);
+  command.final_callback(choose);
+  command.require_subcommand(0, 1);
+}
+
+/// The words "type roce netdev DEV" of iproute2, which are not options to CLI11.
+bool parse_words(const std::vector<std::string>& words, LinkOptions& options, std::string& trouble) {
+  options.name = words.empty() ? "" : words[0];
+  for (std::size_t i = 1; i + 1 < words.size(); i += 2) {
+    if (words[i] == "type") {
+      options.type = words[i + 1];
+    } else if (words[i] == "netdev") {
+      options.netdev = words[i + 1];
+    } else {
+      trouble = fmt::format("'{}' is not known here", words[i]);
+      return false;
+    }
+  }
+  if (options.type != "roce") trouble = fmt::format("link type '{}' is not there; use roce", options.type);
+  if (words.size() % 2 == 0 || options.netdev.empty()) trouble = "say: link add NAME type roce netdev DEV";
+  return trouble.empty();
+}
+
+}  // namespace
+
+void add_dev(CLI::App& app, Context& context) {
+  CLI::App* command = app.add_subcommand("dev", "Show the devices");
+  command->footer("Examples:\n  softrnic dev\n  softrnic dev show soft0 --json");
+  add_show(*command, context, dev_json, print_dev);
+}
+
+void add_link(CLI::App& app, Context& context) {
+  CLI::App* command = app.add_subcommand("link", "Show ports and their GIDs; add and delete devices");
+  command->footer(
+      "Examples:\n  softrnic link\n  softrnic link add soft1 type roce netdev eth1\n  softrnic link delete "
+      "soft1");
+  CLI::App* add = command->add_subcommand("add", "Add a device: NAME type roce netdev DEV");
+  auto words = std::make_shared<std::vector<std::string>>();
+  add->add_option("WORDS", *words, "NAME type roce netdev DEV")->required();
+  add->final_callback([&context, words] {
+    context.chosen = [words] {
+      LinkOptions options;
+      std::string trouble;
+      if (parse_words(*words, options, trouble)) return change_link(options, true);
+      complain(trouble);
+      return static_cast<int>(kUsage);
+    };
+  });
+  CLI::App* remove = command->add_subcommand("delete", "Delete a device");
+  auto options = std::make_shared<LinkOptions>();
+  remove->add_option("NAME", options->name, "soft1")->required();
+  remove->final_callback(
+      [&context, options] { context.chosen = [options] { return change_link(*options, false); }; });
+  add_show(*command, context, link_json, print_link);
+}
+
+}  // namespace softrnic::cli

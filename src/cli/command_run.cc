@@ -1,0 +1,103 @@
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+
+namespace softrnic::cli {
+namespace {
+
+struct RunOptions {
+  bool explain = false;
+  std::string faults;
+  std::string capture;
+  unsigned lanes = 0;
+  std::string device;
+  std::vector<std::string> program;
+};
+
+/// The folder of the drop-in libraries that belongs to this command.
+std::string library_folder() {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return {};
+  for (const char* folder : {SOFTRNIC_LIBDIR "/softrnic", "lib/softrnic"}) {
+    const auto path = self.parent_path().parent_path() / folder;
+    if (std::filesystem::exists(path / "libibverbs.so.1", error)) return path.string();
+  }
+  return {};
+}
+
+void prepend_path(const char* variable, const std::string& folder) {
+  const char* old = std::getenv(variable);
+  const std::string value = old != nullptr && *old != 0 ? folder + ":" + old : folder;
+  setenv(variable, value.c_str(), 1);
+}
+
+void set_when_given(const char* variable, const std::string& value) {
+  if (!value.empty()) setenv(variable, value.c_str(), 1);
+}
+
+int run(const RunOptions& options) {
+  if (options.program.empty()) {
+    complain("say which program: softrnic run -- PROGRAM [ARGUMENTS...]");
+    return kUsage;
+  }
+  const std::string folder = library_folder();
+  if (folder.empty()) {
+    complain("libibverbs.so.1 of softrnic is not where it belongs; is softrnic installed completely?");
+    return kCannotRun;
+  }
+  prepend_path("LD_LIBRARY_PATH", folder);
+  if (options.explain) setenv("SOFTRNIC_EXPLAIN", "1", 1);
+  set_when_given("SOFTRNIC_FAULTS", options.faults);
+  set_when_given("SOFTRNIC_CAPTURE", options.capture);
+  set_when_given("SOFTRNIC_DEVICE", options.device);
+  if (options.lanes != 0) setenv("SOFTRNIC_LANES", std::to_string(options.lanes).c_str(), 1);
+  bool failed = false;
+  connect_daemon(true, failed);
+  if (failed) return kCannotRun;
+  std::vector<char*> arguments;
+  for (const std::string& word : options.program) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  const int error = errno;
+  complain(fmt::format("{}: {}", options.program[0], std::strerror(error)));
+  return error == ENOENT ? kNotFound : kNotExecutable;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Context& context) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command =
+      app.add_subcommand("run", "Run a program on softrnic: run [OPTIONS] [--] PROGRAM [ARGUMENTS...]");
+  command->add_flag("--explain", options->explain,
+                    "print the reason of every failure, drop and NAK as it happens");
+  command->add_option("--faults", options->faults,
+                      "inject faults: drop=1%,dup=1%,reorder=1%,corrupt=1%,delay=5ms,seed=7");
+  command->add_option("--capture", options->capture, "write all packets of the program to this pcapng file");
+  command->add_option("--lanes", options->lanes, "sockets and engine threads of the program")
+      ->check(CLI::Range(1, 16));
+  command->add_option("--device", options->device, "show the program only this device");
+  command->footer(
+      "Examples:\n"
+      "  softrnic run -- ibv_devinfo -v\n"
+      "  softrnic run --explain -- ib_send_bw 192.0.2.7\n"
+      "  softrnic run --faults drop=1%,seed=7 --capture /tmp/a.pcapng -- ibv_rc_pingpong -g 0");
+  command->callback([&context, options] {
+    context.chosen = [&context, options] {
+      options->program = context.program;
+      return run(*options);
+    };
+  });
+}
+
+}  // namespace softrnic::cli

@@ -1,0 +1,67 @@
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/processes.h"
+
+namespace softrnic::cli {
+namespace {
+
+using control::CounterValues;
+
+Json counters_json(const CounterValues& values) {
+  Json out = Json::object();
+  for (std::size_t i = 0; i < values.size(); ++i)
+    out[control::counter_name(static_cast<ib::Counter>(i))] = values[i];
+  return out;
+}
+
+void print_counters(const CounterValues& values, bool zeros) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (zeros || values[i] != 0)
+      print_line("    {:<26} {:>16}", control::counter_name(static_cast<ib::Counter>(i)), values[i]);
+}
+
+void add(CounterValues& sum, const CounterValues& values) {
+  for (std::size_t i = 0; i < values.size(); ++i) sum[i] += values[i];
+}
+
+int show(bool json, bool zeros) {
+  Processes all;
+  if (!read_processes(all)) return kFailed;
+  CounterValues total{};
+  Json rows = Json::array();
+  for (const Process& process : all.processes) {
+    Json lanes = Json::array();
+    for (const control::LaneView& lane : process.lanes) {
+      add(total, lane.counters);
+      lanes.push_back({{"lane", lane.lane}, {"counters", counters_json(lane.counters)}});
+      if (json) continue;
+      print_line("pid {} comm {} lane {}{}", process.pid, strong(process.comm), lane.lane,
+                 process.alive() ? "" : " (ended)");
+      print_counters(lane.counters, zeros);
+    }
+    rows.push_back(
+        {{"pid", process.pid}, {"comm", process.comm}, {"alive", process.alive()}, {"lanes", lanes}});
+  }
+  if (json) {
+    print_json({{"processes", rows}, {"total", counters_json(total)}});
+  } else if (!rows.empty()) {
+    print_line("{}", strong("total"));
+    print_counters(total, zeros);
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void add_stat(CLI::App& app, Context& context) {
+  CLI::App* command =
+      app.add_subcommand("stat", "Show counters: packets, bytes, retries, NAKs by kind, drops by cause");
+  command->alias("statistic");
+  auto zeros = std::make_shared<bool>(false);
+  command->add_flag("-a,--all", *zeros, "counters that are zero too");
+  command->footer("Examples:\n  softrnic stat\n  softrnic stat --all --json");
+  command->callback(
+      [&context, zeros] { context.chosen = [&context, zeros] { return show(context.json, *zeros); }; });
+}
+
+}  // namespace softrnic::cli

@@ -1,0 +1,39 @@
+// What the processes that use softrnic show of themselves, those that died lately included.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "control/client.h"
+#include "control/page_reader.h"
+
+namespace softrnic::cli {
+
+struct Process {
+  std::int32_t pid = 0;
+  std::string comm;
+  std::uint64_t ended_ns = 0;  ///< CLOCK_REALTIME, 0: it lives
+  std::vector<control::LaneView> lanes;
+  std::vector<control::QpView> qps;
+  std::vector<Explanation> explanations;  ///< oldest first
+
+  bool alive() const { return ended_ns == 0; }
+};
+
+struct Processes {
+  std::vector<Process> processes;
+  std::map<std::uint32_t, std::string> device_names;  ///< by index
+};
+
+/// Asks the daemon; empty when none runs. False after a complaint.
+bool read_processes(Processes& out);
+
+const char* qp_type_name(unsigned type);    ///< "RC"
+const char* qp_state_name(unsigned state);  ///< "RTS"
+
+/// Of every QP the latest reason, from the rows of live QPs and from the ring, which remembers destroyed ones. In the
+/// order of time.
+std::vector<Explanation> latest_by_qp(const Process& process);
+
+}  // namespace softrnic::cli

@@ -1,0 +1,94 @@
+#include "control/messages.h"
+
+#include <gtest/gtest.h>
+
+#include "control/client.h"
+
+namespace softrnic::control {
+namespace {
+
+rnic::DeviceInfo sample_device() {
+  rnic::DeviceInfo device;
+  device.index = 7;
+  device.name = "soft0";
+  device.netdev = "eth0";
+  device.interface_index = 3;
+  device.guid = 0x0201'02ff'fe03'0405;
+  device.port.up = true;
+  device.port.netdev_mtu = 9000;
+  device.port.active_mtu = 4096;
+  device.port.speed_mbps = 100000;
+  device.port.gids.resize(8);
+  device.port.gids[1] = {wire::Gid::from_ipv4_be(0x0100000a), 3};
+  return device;
+}
+
+TEST(Messages, DeviceSurvivesTheTrip) {
+  const rnic::DeviceInfo device = sample_device();
+  const auto back = from_record(to_record(device));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->name, "soft0");
+  EXPECT_EQ(back->netdev, "eth0");
+  EXPECT_EQ(back->index, 7U);
+  EXPECT_EQ(back->guid, device.guid);
+  EXPECT_EQ(back->port.speed_mbps, 100000U);
+  ASSERT_EQ(back->port.gids.size(), 8U);
+  EXPECT_EQ(back->port.gids[1].gid, device.port.gids[1].gid);
+  EXPECT_EQ(back->port.gids[1].interface_index, 3U);
+}
+
+TEST(Messages, RecordOutOfBoundsIsRefused) {
+  DeviceRecord record = to_record(sample_device());
+  record.gid_count = kMaxGids + 1;
+  EXPECT_FALSE(from_record(record));
+  record = to_record(sample_device());
+  std::memset(record.name, 'x', sizeof record.name);
+  EXPECT_FALSE(from_record(record));
+  record = to_record(sample_device());
+  std::memset(record.netdev, 'x', sizeof record.netdev);
+  EXPECT_FALSE(from_record(record));
+}
+
+TEST(Messages, OnlyTheExactMessageParses) {
+  auto hello = make_message<Hello>(9);
+  hello.pid = 5;
+  const auto parsed = parse_message<Hello>(bytes_of(hello));
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->header.serial, 9U);
+  EXPECT_FALSE(parse_message<TakeLane>(bytes_of(hello)));
+  EXPECT_FALSE(parse_message<Hello>(bytes_of(hello).first(sizeof hello - 1)));
+  EXPECT_FALSE(parse_message<Hello>(Bytes{}));
+  Hello bad = hello;
+  bad.header.magic ^= 1;
+  EXPECT_FALSE(parse_message<Hello>(bytes_of(bad)));
+  bad = hello;
+  bad.header.size += 1;
+  EXPECT_FALSE(parse_message<Hello>(bytes_of(bad)));
+}
+
+TEST(Messages, AnotherVersionIsSeenButNotParsed) {
+  auto hello = make_message<Hello>();
+  hello.header.version = kProtocolVersion + 1;
+  EXPECT_FALSE(parse_message<Hello>(bytes_of(hello)));
+  const auto header = peek_header(bytes_of(hello));
+  ASSERT_TRUE(header);
+  EXPECT_EQ(header->version, kProtocolVersion + 1);
+}
+
+TEST(Messages, TextsEndInsideTheirField) {
+  char field[8];
+  EXPECT_TRUE(put_text(field, "1234567"));
+  EXPECT_EQ(text_in(field), "1234567");
+  EXPECT_FALSE(put_text(field, "12345678"));
+  EXPECT_EQ(text_in(field), "1234567");
+  std::memset(field, 'x', sizeof field);
+  EXPECT_FALSE(text_in(field));
+}
+
+TEST(Messages, EveryErrorHasASentence) {
+  const Error error = make_error(refuse(EACCES, ReasonId::daemon_name_taken, 1, 2));
+  EXPECT_NE(error.text.find("user 2 is held by user 1"), std::string::npos) << error.text;
+}
+
+}  // namespace
+}  // namespace softrnic::control

@@ -1,0 +1,87 @@
+#include "daemon/device_list.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "daemon/connection.h"
+#include "tests/unit/daemon/network.h"
+
+namespace softrnic::daemon {
+namespace {
+
+using control::Change;
+
+Network host() {
+  Network n;
+  n.netdev(1, "lo").netdev(2, "eth0").address(1, "127.0.0.1").address(2, "10.0.0.1").route(2, 0);
+  return n;
+}
+
+TEST(DeviceList, Soft0OnTheDefaultRoute) {
+  DeviceList list("h");
+  const auto changes = list.update(host(), true);
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_EQ(changes[0].change, Change::device_added);
+  EXPECT_EQ(changes[0].device.name, "soft0");
+  EXPECT_EQ(changes[0].device.netdev, "eth0");
+  EXPECT_TRUE(list.update(host(), true).empty());
+}
+
+TEST(DeviceList, FollowsTheChoiceOnlyWhileNobodyHasItOpen) {
+  DeviceList list("h");
+  list.update(Network().netdev(1, "lo").address(1, "127.0.0.1"), true);
+  EXPECT_TRUE(list.update(host(), false).empty());
+  EXPECT_EQ(list.devices()[0].netdev, "lo");
+  const auto changes = list.update(host(), true);
+  ASSERT_EQ(changes.size(), 2U);
+  EXPECT_EQ(changes[0].change, Change::device_removed);
+  EXPECT_EQ(changes[1].change, Change::device_added);
+  EXPECT_NE(changes[0].device.index, changes[1].device.index) << "another device, though of the same name";
+}
+
+TEST(DeviceList, NetdevThatGoesAndComesBack) {
+  DeviceList list("h");
+  list.update(host(), true);
+  auto changes = list.update(Network().netdev(1, "lo"), false);
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_FALSE(changes[0].device.port.up);
+  EXPECT_TRUE(changes[0].device.port.gids[0].gid.is_zero());
+  Network back;
+  back.netdev(9, "eth0").address(9, "10.0.0.1");
+  changes = list.update(back, false);
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_TRUE(changes[0].device.port.up);
+  EXPECT_EQ(changes[0].device.interface_index, 9U);
+  EXPECT_EQ(changes[0].device.port.gids[0].interface_index, 9U);
+}
+
+TEST(DeviceList, AddAndRemove) {
+  DeviceList list("h");
+  list.update(host(), true);
+  EXPECT_FALSE(list.edited());
+  EXPECT_EQ(list.add("soft0", "eth0", host()).error().error, EEXIST);
+  EXPECT_EQ(list.add("soft 1", "eth0", host()).error().error, EINVAL);
+  EXPECT_EQ(list.add("soft1", "eth7", host()).error().error, ENODEV);
+  ASSERT_TRUE(list.add("soft1", "lo", host()));
+  EXPECT_TRUE(list.edited());
+  ASSERT_EQ(list.devices().size(), 2U);
+  EXPECT_EQ(list.devices()[1].port.gids[0].gid, gid("127.0.0.1"));
+  ASSERT_TRUE(list.remove("soft0"));
+  EXPECT_EQ(list.remove("soft0").error().error, ENODEV);
+  EXPECT_TRUE(list.update(host(), true).empty()) << "a deleted soft0 does not come back";
+  for (int i = 2; list.devices().size() < control::kMaxDevices; ++i)
+    ASSERT_TRUE(list.add("soft" + std::to_string(i), "lo", host()));
+  EXPECT_EQ(list.add("more", "lo", host()).error().error, ENOSPC);
+}
+
+TEST(DeviceList, Names) {
+  EXPECT_TRUE(valid_device_name("rocep1s0f0.1-a_b"));
+  for (const char* bad : {"", "0soft", "a/b", "a b", "..", "a\n", "\xc3\xa4"})
+    EXPECT_FALSE(valid_device_name(bad)) << bad;
+  EXPECT_TRUE(valid_device_name(std::string(63, 'a')));
+  EXPECT_FALSE(valid_device_name(std::string(64, 'a')));
+}
+
+}  // namespace
+}  // namespace softrnic::daemon
