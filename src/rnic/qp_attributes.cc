@@ -110,10 +110,21 @@ constexpr CopyRow kCopies[] = {
      }},
 };
 
+// Programs that address peers by LID (see lid.h) take the MTU of an InfiniBand port for granted. They get what the port
+// has, as both ends of their path do.
+ibv_qp_attr fit_mtu(const Context& context, const ibv_qp_attr& wanted, std::uint32_t mask) {
+  constexpr std::uint32_t kBoth = IBV_QP_AV | IBV_QP_PATH_MTU;
+  ibv_qp_attr fitted = wanted;
+  if ((mask & kBoth) == kBoth && wanted.ah_attr.is_global == 0 && wanted.path_mtu <= IBV_MTU_4096)
+    fitted.path_mtu = std::min(wanted.path_mtu, mtu_code(context.info()->port.active_mtu));
+  return fitted;
+}
+
 }  // namespace
 
-Expected<void, Failure> take_attributes(const Context& context, const ibv_qp_attr& wanted, std::uint32_t mask,
+Expected<void, Failure> take_attributes(const Context& context, const ibv_qp_attr& asked, std::uint32_t mask,
                                         QpAttributes& attributes) {
+  const ibv_qp_attr wanted = fit_mtu(context, asked, mask);
   if (auto ok = check_values(context, wanted, mask); !ok) return ok;
   if ((mask & IBV_QP_AV) != 0) {
     auto path = resolve_address(context, wanted.ah_attr);

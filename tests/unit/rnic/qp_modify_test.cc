@@ -71,6 +71,24 @@ TEST_F(QpModify, PathMtuIsBoundedByThePort) {
   EXPECT_TRUE(qp->destroy());
 }
 
+TEST_F(QpModify, PathMtuOfAnAddressByLidIsThatOfThePort) {
+  auto device = make_device();
+  device->port.active_mtu = 1024;
+  context.update(device);
+  auto qp = make_qp(IBV_QPT_UC);
+  bring(*qp, IBV_QPS_INIT);
+  Change change = change_to(IBV_QPS_RTR, IBV_QPT_UC);
+  change.attributes.path_mtu = IBV_MTU_2048;
+  change.attributes.ah_attr.is_global = 0;
+  change.attributes.ah_attr.dlid = 1;
+  EXPECT_TRUE(qp->modify(change.attributes, change.mask));
+  ibv_qp_attr attributes{};
+  QueuePairInit init;
+  qp->query(attributes, init);
+  EXPECT_EQ(attributes.path_mtu, IBV_MTU_1024);
+  EXPECT_TRUE(qp->destroy());
+}
+
 TEST_F(QpModify, ValuesOfRts) {
   auto qp = make_qp(IBV_QPT_RC);
   bring(*qp, IBV_QPS_RTR);

@@ -1,0 +1,183 @@
+// Completion queues and channels.
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <thread>
+
+#include "tests/abi/verbs_fixture.h"
+
+namespace softrnic::abi_test {
+namespace {
+
+class CompletionTest : public VerbsTest {
+ protected:
+  void SetUp() override {
+    VerbsTest::SetUp();
+    channel.reset(ibv_create_comp_channel(context.get()));
+    ASSERT_NE(channel, nullptr);
+    notified.reset(ibv_create_cq(context.get(), 64, this, channel.get(), 0));
+    ASSERT_NE(notified, nullptr);
+    ibv_qp_init_attr init = qp_init(IBV_QPT_RC);
+    sender.reset(ibv_create_qp(pd.get(), &init));
+    init.recv_cq = notified.get();
+    receiver.reset(ibv_create_qp(pd.get(), &init));
+    connect(sender.get(), receiver.get());
+    mr = make_mr(buffer, sizeof buffer, IBV_ACCESS_LOCAL_WRITE);
+  }
+
+  void send_one(unsigned flags = IBV_SEND_SIGNALED) {
+    ASSERT_EQ(post_recv(receiver.get(), 1, sge_of(buffer, 64, mr.get())), 0);
+    ASSERT_EQ(post_send(sender.get(), 2, sge_of(buffer + 64, 8, mr.get()), flags), 0);
+    EXPECT_EQ(collect(cq.get(), 1)[0].status, IBV_WC_SUCCESS);
+  }
+  ibv_cq* next_event() {
+    ibv_cq* from = nullptr;
+    void* cq_context = nullptr;
+    if (ibv_get_cq_event(channel.get(), &from, &cq_context) != 0) return nullptr;
+    EXPECT_EQ(cq_context, this);
+    return from;
+  }
+
+  ChannelPtr channel;
+  CqPtr notified;
+  MrPtr mr;
+  QpPtr sender;
+  QpPtr receiver;
+  alignas(64) char buffer[256] = {};
+};
+
+TEST_F(CompletionTest, NotificationIsOneShot) {
+  send_one();
+  EXPECT_FALSE(readable(channel->fd, 20)) << "not asked for";
+  EXPECT_EQ(collect(notified.get(), 1)[0].wr_id, 1U);
+  ASSERT_EQ(ibv_req_notify_cq(notified.get(), 0), 0);
+  send_one();
+  ASSERT_TRUE(readable(channel->fd, 5000));
+  EXPECT_EQ(next_event(), notified.get());
+  ibv_ack_cq_events(notified.get(), 1);
+  send_one();
+  EXPECT_FALSE(readable(channel->fd, 20));
+}
+
+TEST_F(CompletionTest, SolicitedOnlyWaitsForASolicitedMessage) {
+  ASSERT_EQ(ibv_req_notify_cq(notified.get(), 1), 0);
+  send_one();
+  EXPECT_FALSE(readable(channel->fd, 20));
+  send_one(IBV_SEND_SIGNALED | IBV_SEND_SOLICITED);
+  ASSERT_TRUE(readable(channel->fd, 5000));
+  EXPECT_EQ(next_event(), notified.get());
+  ibv_ack_cq_events(notified.get(), 1);
+}
+
+TEST_F(CompletionTest, NonBlockingChannelSaysAgain) {
+  ASSERT_EQ(fcntl(channel->fd, F_SETFL, fcntl(channel->fd, F_GETFL) | O_NONBLOCK), 0);
+  errno = 0;
+  EXPECT_EQ(next_event(), nullptr);
+  EXPECT_EQ(errno, EAGAIN);
+}
+
+TEST_F(CompletionTest, EdgeTriggeredEpollSeesEveryEvent) {
+  const int poller = epoll_create1(EPOLL_CLOEXEC);
+  epoll_event wanted{};
+  wanted.events = EPOLLIN | EPOLLET;
+  ASSERT_EQ(epoll_ctl(poller, EPOLL_CTL_ADD, channel->fd, &wanted), 0);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(ibv_req_notify_cq(notified.get(), 0), 0);
+    send_one();
+    epoll_event got{};
+    ASSERT_EQ(epoll_wait(poller, &got, 1, 5000), 1) << i;
+    EXPECT_EQ(next_event(), notified.get());
+    ibv_ack_cq_events(notified.get(), 1);
+  }
+  close(poller);
+}
+
+TEST_F(CompletionTest, UnfetchedEventsDoNotBlockDestroy) {
+  ASSERT_EQ(ibv_req_notify_cq(notified.get(), 0), 0);
+  send_one();
+  ASSERT_TRUE(readable(channel->fd, 5000));
+  receiver.reset();
+  notified.reset();
+  EXPECT_FALSE(readable(channel->fd, 0)) << "its events are gone with it";
+}
+
+TEST_F(CompletionTest, DestroyWaitsForAcknowledgement) {
+  ASSERT_EQ(ibv_req_notify_cq(notified.get(), 0), 0);
+  send_one();
+  ASSERT_EQ(next_event(), notified.get());
+  receiver.reset();
+  std::thread acker(
+      [cq = notified.get()] { ibv_ack_cq_events(cq, 5); });  // more than it got: what valkey does
+  notified.reset();
+  acker.join();
+}
+
+TEST_F(CompletionTest, ChannelInUseIsBusy) { EXPECT_EQ(ibv_destroy_comp_channel(channel.get()), EBUSY); }
+
+TEST_F(CompletionTest, BadQueuesAreRefused) {
+  errno = 0;
+  EXPECT_EQ(ibv_create_cq(context.get(), 0, nullptr, nullptr, 0), nullptr);
+  EXPECT_EQ(errno, EINVAL);
+  EXPECT_EQ(ibv_create_cq(context.get(), -1, nullptr, nullptr, 0), nullptr);
+  ibv_device_attr attributes{};
+  ASSERT_EQ(ibv_query_device(context.get(), &attributes), 0);
+  EXPECT_EQ(ibv_create_cq(context.get(), attributes.max_cqe + 1, nullptr, nullptr, 0), nullptr);
+  EXPECT_EQ(ibv_create_cq(context.get(), 16, nullptr, nullptr, -1), nullptr);
+  EXPECT_EQ(ibv_create_cq(context.get(), 16, nullptr, nullptr, context->num_comp_vectors), nullptr);
+  CqPtr largest(
+      ibv_create_cq(context.get(), attributes.max_cqe, nullptr, nullptr, context->num_comp_vectors - 1));
+  EXPECT_NE(largest, nullptr);
+  CqPtr smallest(ibv_create_cq(context.get(), 1, nullptr, nullptr, 0));
+  ASSERT_NE(smallest, nullptr);
+  EXPECT_GE(smallest->cqe, 1);
+}
+
+TEST_F(CompletionTest, ResizeKeepsWhatWaits) {
+  send_one();
+  send_one();
+  ASSERT_TRUE(readable(channel->fd, 0) || true);
+  ASSERT_EQ(ibv_resize_cq(notified.get(), 128), 0);
+  EXPECT_GE(notified->cqe, 128);
+  EXPECT_EQ(ibv_resize_cq(notified.get(), 0), EINVAL);
+  EXPECT_EQ(ibv_resize_cq(notified.get(), 1), EINVAL) << "two completions wait";
+  EXPECT_EQ(collect(notified.get(), 2)[1].status, IBV_WC_SUCCESS);
+  EXPECT_EQ(ibv_resize_cq(notified.get(), 1), 0);
+}
+
+void ignore_signal(int) {}
+
+TEST_F(CompletionTest, BlockedReadEndsWithASignal) {
+  struct sigaction action {};
+  action.sa_handler = ignore_signal;  // without SA_RESTART
+  ASSERT_EQ(sigaction(SIGUSR1, &action, nullptr), 0);
+  std::atomic<bool> done{false};
+  const pthread_t reader = pthread_self();
+  std::thread signaller([&] {
+    while (!done) {
+      pthread_kill(reader, SIGUSR1);
+      std::this_thread::yield();
+    }
+  });
+  errno = 0;
+  EXPECT_EQ(next_event(), nullptr);
+  EXPECT_EQ(errno, EINTR);
+  done = true;
+  signaller.join();
+}
+
+TEST_F(CompletionTest, ExtendedQueuesAreNotThereYet) {
+  ibv_cq_init_attr_ex init{};
+  init.cqe = 16;
+  errno = 0;
+  EXPECT_EQ(ibv_create_cq_ex(context.get(), &init), nullptr);
+  EXPECT_EQ(errno, EOPNOTSUPP);
+  ibv_modify_cq_attr moderation{};
+  EXPECT_EQ(ibv_modify_cq(notified.get(), &moderation), EOPNOTSUPP);
+}
+
+}  // namespace
+}  // namespace softrnic::abi_test
