@@ -16,6 +16,8 @@ void Model::complain(const WorkRequest& wr, const std::string& what) {
 
 void Model::post(WorkRequest&& wr) {
   wr.posted = ground_.now;
+  wr.losses = node_.losses;
+  wr.timeouts = node_.counted(ib::Counter::timeouts);
   prepare(wr);
   ground_.log(What::posted, node_.index, wr.id, static_cast<std::uint64_t>(wr.op), wr.length);
   log_.push_back(std::move(wr));
@@ -64,19 +66,31 @@ void Model::check_flushes(bool broken) {
   unexplained_flush_ = false;
 }
 
+/// Whether the requester has waited as long and as often as it was told to, and had a reason to get no answer: a silent
+/// peer, answers slower than its timeout, or a loss in each of its attempts.
+bool Model::legal_patience(const WorkRequest& wr) const {
+  const PairConfig& pair = *node_.pair;
+  const Node& peer = *node_.peer;
+  const std::uint64_t attempts = pair.retry_count + 1U;
+  const bool silent =
+      peer.gone() || peer.broken || peer.was_late || node_.slow || node_.losses - wr.losses >= attempts;
+  const bool waited = ground_.now - wr.posted >= ib::ack_timeout(pair.timeout) * static_cast<int>(attempts);
+  return silent && waited && pair.timeout != 0 &&
+         node_.counted(ib::Counter::timeouts) - wr.timeouts >= attempts;
+}
+
 bool Model::legal_failure(const WorkRequest& wr, Status status) const {
   if ((wr.legal & bit(status)) != 0) return true;
   const PairConfig& pair = *node_.pair;
   const Node* peer = node_.peer;
   if (peer == nullptr) return false;
   switch (status) {
-    case Status::retry_exceeded: {
-      const bool silent = peer->gone() || peer->broken || node_.may_lose() || node_.slow;
-      const Duration wait = ib::ack_timeout(pair.timeout) * (pair.retry_count + 1);
-      return silent && pair.timeout != 0 && ground_.now - wr.posted >= wait;
+    case Status::retry_exceeded:
+      return legal_patience(wr);
+    case Status::rnr_exceeded: {
+      const std::uint32_t needed = node_.exact_counts ? pair.rnr_retry + 1U : 1U;
+      return pair.rnr_retry < 7 && peer->ever_empty && peer->empty_takes >= needed;
     }
-    case Status::rnr_exceeded:
-      return pair.rnr_retry < 7 && peer->ever_empty;
     case Status::remote_access: {
       Region* region = peer->memory.find(wr.rkey);
       return wr.op != ib::SendOp::send && region != nullptr && !region->usable;

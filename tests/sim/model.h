@@ -49,6 +49,7 @@ class Model {
   /// The work request at `index` has succeeded: its promises must hold now.
   virtual void succeeded(std::size_t index) = 0;
   /// Whether this failure has a cause in this run.
+  bool legal_patience(const WorkRequest& wr) const;
   bool legal_failure(const WorkRequest& wr, ib::Status status) const;
   void failed(WorkRequest& wr, ib::Status status);
   void complain(const WorkRequest& wr, const std::string& what);

@@ -21,6 +21,8 @@ const char* name(Mutation mutation) {
                                       "execute_atomic_twice",
                                       "forget_atomic_result",
                                       "swallow_acks",
+                                      "swallow_naks",
+                                      "impatient",
                                       "lose_timer",
                                       "leak_window",
                                       "ignore_fence",

@@ -32,6 +32,8 @@ enum class Mutation : std::uint8_t {
   execute_atomic_twice,  ///< a duplicate atomic is executed again
   forget_atomic_result,  ///< a duplicate atomic gets another answer than the first time
   swallow_acks,
+  swallow_naks,
+  impatient,  ///< each timer is taken for long over
   lose_timer,
   leak_window,
   ignore_fence,

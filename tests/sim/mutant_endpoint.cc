@@ -32,13 +32,18 @@ class MutantEndpoint final : public ib::Endpoint {
   TimePoint deadline() const override {
     return mutation_ == Mutation::lose_timer ? kNever : inner_->deadline();
   }
-  void expire(TimePoint now) override { inner_->expire(now); }
+  void expire(TimePoint now) override {
+    inner_->expire(mutation_ == Mutation::impatient ? now + std::chrono::seconds(1) : now);
+  }
   std::uint32_t send_psn() const override { return inner_->send_psn(); }
   std::uint32_t receive_psn() const override { return inner_->receive_psn(); }
   bool in_error() const override { return inner_->in_error(); }
   bool drained() const override { return inner_->drained(); }
 
  private:
+  TimePoint early(TimePoint due) const {
+    return mutation_ == Mutation::impatient && due != kNever ? due - std::chrono::milliseconds(1) : due;
+  }
   bool is_duplicate(const ib::RxPacket& packet) const;
   void execute_again(const ib::RxPacket& packet);
 
@@ -126,7 +131,11 @@ void MutantEndpoint::receive(const ib::RxPacket& given, TimePoint now) {
 }
 
 ib::Transmit MutantEndpoint::transmit(ib::TxPacket& out, TimePoint now) {
-  const ib::Transmit answer = inner_->transmit(out, now);
+  ib::Transmit answer = inner_->transmit(out, now);
+  if (mutation_ == Mutation::swallow_naks && answer == ib::Transmit::packet &&
+      out.headers.bth.opcode == wire::Opcode::rc_acknowledge &&
+      out.headers.aeth.syndrome == wire::kNakPsnSequence)
+    answer = inner_->transmit(out, now);
   if (answer != ib::Transmit::packet) return answer;
   if (mutation_ == Mutation::forget_atomic_result &&
       out.headers.bth.opcode == wire::Opcode::rc_atomic_acknowledge &&

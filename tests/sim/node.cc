@@ -133,6 +133,9 @@ void Node::event(ib::QpEvent event) {
 
 void Node::explain(const Reason& reason, const std::uint64_t* wr_id) {
   ground_.trace.add(Record{ground_.now, What::explained, index, wr_id == nullptr ? 0 : *wr_id, 0, 0, reason});
+  if (reason.id == ReasonId::got_nak_rnr)
+    observer.told_to_wait(static_cast<std::uint32_t>(reason.figures[0]),
+                          ground_.now + ib::rnr_delay(peer->attributes.min_rnr_timer));
   if (reason.id == ReasonId::none) ground_.fail(format("node %u explains with no reason", index));
 }
 

@@ -8,6 +8,7 @@
 #include "tests/sim/config.h"
 #include "tests/sim/ground.h"
 #include "tests/sim/memory.h"
+#include "tests/sim/observer.h"
 #include "tests/sim/work_request.h"
 #include "transport/ib/endpoint.h"
 
@@ -62,7 +63,12 @@ class Node final : public ib::Host {
   /// that the endpoint's state is explained by what it reported.
   void check_state();
   bool gone() const { return dead || stopped; }
+  /// Whether the observer's rules hold now.
+  bool observed() const {
+    return pair->type == ib::QpType::rc && started && !gone() && !broken && !endpoint->in_error();
+  }
   bool can_send() const { return !gone() && !broken && started; }
+  std::uint64_t counted(ib::Counter counter) const { return counters[static_cast<std::size_t>(counter)]; }
   bool may_lose() const { return lossy; }
 
   Memory& memory;
@@ -93,10 +99,14 @@ class Node final : public ib::Host {
   bool error_reported = false;
   bool drain_pending = false;
   bool drained_seen = false;
-  bool lossy = false;  ///< packets to or from it may vanish
-  bool slow = false;   ///< answers may take longer than its timeout
+  bool lossy = false;         ///< packets to or from it may vanish
+  bool was_late = false;      ///< it started to receive late
+  bool exact_counts = false;  ///< no packet is seen twice
+  bool slow = false;          ///< answers may take longer than its timeout
   bool took_short = false;
   bool took_bad = false;
+  Observer observer;              ///< RC
+  std::uint64_t losses = 0;       ///< packets from or to it that were lost
   std::uint32_t empty_takes = 0;  ///< since the last receive was there
   bool ever_empty = false;
   bool bad_invalidate_expected = false;

@@ -86,11 +86,18 @@ void World::deliver(std::uint32_t adapter, std::uint32_t flight) {
                 bth.psn | (std::uint64_t{bth.destination.value} << 24) |
                     (std::uint64_t{bth.ack_request} << 48) | (std::uint64_t{bth.solicited} << 49),
                 packet.packet.payload.size() | (std::uint64_t{packet.packet.headers.aeth.syndrome} << 24));
-    node->endpoint->receive(packet, ground_.now);
+    receive(*node, packet);
     network_.release(flight);
     return touched(*node);
   }
   network_.release(flight);
+}
+
+void World::receive(Node& node, const ib::RxPacket& packet) {
+  const std::uint32_t before = node.endpoint->receive_psn();
+  if (node.observed()) node.observer.arriving(packet.packet, before);
+  node.endpoint->receive(packet, ground_.now);
+  if (node.observed()) node.observer.arrived(packet.packet, before, node.endpoint->receive_psn());
 }
 
 void World::expire(Node& node) {
@@ -163,6 +170,7 @@ void World::pump(Node& node) {
       continue;
     }
     node.check_state();
+    if (node.observed()) accuse(node, node.observer.quiet());
     node.blocked = answer == ib::Transmit::blocked;
     want_work(node);
     return arm(node);
@@ -187,6 +195,8 @@ void World::send(Node& node, const ib::TxPacket& packet) {
                         std::string(info.name).c_str()));
   if (packet.path->source != node.address.source)
     ground_.fail(format("node %u sends from a foreign address", node.index));
+  if (node.observed())
+    accuse(node, node.observer.sending(packet, node.endpoint->receive_psn(), node.pair->mtu, ground_.now));
   std::uint32_t to = 0;
   while (to < config_.adapters && adapters_[to].gid != packet.path->destination) ++to;
   if (to == config_.adapters) return ground_.fail(format("node %u sends to nowhere", node.index));
@@ -194,16 +204,25 @@ void World::send(Node& node, const ib::TxPacket& packet) {
   std::uint32_t flight = network_.encode(packet, error);
   if (!error.empty()) ground_.fail(error);
   if (mutation_ != Mutation::none) mutate_bytes(mutation_, network_, flight);
-  dispatch(node.adapter, to, flight);
+  dispatch(node, to, flight);
 }
 
-void World::dispatch(std::uint32_t from, std::uint32_t to, std::uint32_t flight) {
+void World::accuse(const Node& node, const std::string& what) {
+  if (!what.empty()) ground_.fail(format("node %u ", node.index) + what);
+}
+
+void World::dispatch(Node& node, std::uint32_t to, std::uint32_t flight) {
+  const std::uint32_t from = node.adapter;
   const Fate fate = network_.draw_fate(from, to, ground_.now);
   const Bytes bytes = network_.flight(flight).bytes;
   const auto log = [&](What what) {
     ground_.log(what, from, std::to_integer<std::uint64_t>(bytes[0]),
                 load_be24(bytes.data() + 9) | (std::uint64_t{load_be24(bytes.data() + 5)} << 24));
   };
+  if (fate.lost || fate.corrupted) {
+    ++node.losses;
+    if (node.peer != nullptr && node.peer != &node) ++node.peer->losses;
+  }
   if (fate.lost) {
     log(What::lost);
     return network_.release(flight);

@@ -58,7 +58,9 @@ class World {
   void expire(Node& node);
   void pump(Node& node);
   void send(Node& node, const ib::TxPacket& packet);
-  void dispatch(std::uint32_t from, std::uint32_t to, std::uint32_t flight);
+  void accuse(const Node& node, const std::string& what);
+  void receive(Node& node, const ib::RxPacket& packet);
+  void dispatch(Node& node, std::uint32_t to, std::uint32_t flight);
   void touched(Node& node);
   void arm(Node& node);
   void want_work(Node& node);

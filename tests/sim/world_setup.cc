@@ -75,7 +75,10 @@ Node& World::build_node(const PairConfig& pair, int side, std::uint32_t adapter)
   n.address.hop_limit = 64;
   n.lossy = config_.faults.loses() || config_.faults.reorder > 0 || pair.late_start.count() != 0;
   const Faults& f = config_.faults;
-  const Duration answer = 2 * (f.delay + f.jitter + f.pause_length) + std::chrono::milliseconds(1);
+  const Duration answer =
+      2 * (f.delay + f.jitter + f.pause_length + f.reorder_by) + std::chrono::milliseconds(1);
+  n.was_late = side == 1 && pair.late_start.count() != 0;
+  n.exact_counts = f.duplicate == 0 && f.reorder == 0;
   n.slow = pair.timeout != 0 && answer > ib::ack_timeout(pair.timeout);
   constexpr std::uint32_t kRemote = ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic;
   const std::size_t bytes = pair.type == ib::QpType::ud ? 8 : (pair.largest + 8192U) & ~7U;
@@ -179,6 +182,7 @@ void World::reconnect(Node& a, Node& b) {
     for (const auto& receive : n->taken) n->memory.remove(receive->region);
     n->consumed += static_cast<std::uint32_t>(n->taken.size());
     n->taken.clear();
+    n->observer.forget();
     n->broken = n->flush_commanded = n->error_reported = n->drain_pending = n->drained_seen = false;
     n->attributes.send_psn = (n->attributes.send_psn + 0x600000U) & wire::kPsnMask;
     n->attributes.receive_psn = (n->attributes.receive_psn + 0x600000U) & wire::kPsnMask;

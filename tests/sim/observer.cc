@@ -1,0 +1,88 @@
+#include "tests/sim/observer.h"
+
+#include <algorithm>
+
+#include "tests/sim/trace.h"
+
+namespace softrnic::sim {
+
+namespace {
+
+/// Whether `a` is at or after `b`, seen from nearby.
+bool reaches(std::uint32_t a, std::uint32_t b) { return ((a - b) & wire::kPsnMask) < 0x800000; }
+
+bool is_ack(const wire::Headers& headers) {
+  return wire::syndrome_kind(headers.aeth.syndrome) == wire::SyndromeKind::ack;
+}
+
+}  // namespace
+
+void Observer::owe_ack(std::uint32_t psn) {
+  if (!ack_owed_ || reaches(psn, *ack_owed_)) ack_owed_ = psn;
+}
+
+void Observer::arriving(const wire::Packet& packet, std::uint32_t expected) {
+  const std::uint32_t psn = packet.headers.bth.psn;
+  if (!packet.info->request) {
+    const bool positive = packet.info->operation == wire::Operation::read_response || is_ack(packet.headers);
+    // A NAK acknowledges what lies before it.
+    if (reaches(positive ? psn : psn - 1, wait_psn_)) wait_until_ = {};
+    return;
+  }
+  if (psn == expected) {
+    nak_stands_ = nak_owed_ = false;
+  } else if (reaches(psn, expected)) {
+    nak_owed_ |= !nak_stands_;
+  }
+}
+
+void Observer::arrived(const wire::Packet& packet, std::uint32_t before, std::uint32_t expected) {
+  const wire::Bth& bth = packet.headers.bth;
+  const auto operation = packet.info->operation;
+  const bool plain = operation == wire::Operation::send || operation == wire::Operation::write;
+  if (!packet.info->request || !plain || !bth.ack_request) return;
+  const bool executed = bth.psn == before && expected != before;
+  const bool duplicate = bth.psn != before && !reaches(bth.psn, before);
+  if (executed || duplicate) owe_ack(bth.psn);
+}
+
+std::string Observer::sending_request(const ib::TxPacket& packet, std::uint32_t mtu, TimePoint now) {
+  const wire::Headers& h = packet.headers;
+  const std::uint32_t psn = h.bth.psn;
+  if (now < wait_until_) return "sends a request before the RNR delay is over";
+  if (next_request_ && psn != *next_request_ && reaches(psn, *next_request_))
+    return format("skips PSNs: %u follows %u", psn, *next_request_ - 1);
+  std::uint32_t span = 1;
+  if (h.bth.opcode == wire::Opcode::rc_read_request) span = std::max(1U, (h.reth.length + mtu - 1) / mtu);
+  const std::uint32_t next = (psn + span) & wire::kPsnMask;
+  if (!next_request_ || reaches(next, *next_request_)) next_request_ = next;
+  return "";
+}
+
+std::string Observer::sending(const ib::TxPacket& packet, std::uint32_t expected, std::uint32_t mtu,
+                              TimePoint now) {
+  const wire::Headers& h = packet.headers;
+  const wire::OpcodeInfo& info = wire::opcode_info(h.bth.opcode);
+  if (info.request) return sending_request(packet, mtu, now);
+  if (info.operation == wire::Operation::acknowledge && !is_ack(h)) {
+    const bool sequence = h.aeth.syndrome == wire::kNakPsnSequence;
+    if (sequence && h.bth.psn != expected)
+      return format("asks for PSN %u but expects %u", h.bth.psn, expected);
+    if (sequence && nak_stands_) return "asks a second time before the expected PSN came (IBTA C9-110)";
+    nak_stands_ = true;
+    nak_owed_ = false;
+    ack_owed_.reset();  // a NAK acknowledges everything before it
+    return "";
+  }
+  if (reaches(h.bth.psn, expected)) return format("acknowledges PSN %u but expects %u", h.bth.psn, expected);
+  if (ack_owed_ && reaches(h.bth.psn, *ack_owed_)) ack_owed_.reset();
+  return "";
+}
+
+std::string Observer::quiet() const {
+  if (nak_owed_) return "has seen a gap and is silent about it";
+  if (ack_owed_) return format("was asked to acknowledge PSN %u and does not", *ack_owed_);
+  return "";
+}
+
+}  // namespace softrnic::sim

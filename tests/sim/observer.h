@@ -1,0 +1,46 @@
+// Rules of a reliable connection that the outcome alone does not show, as a slow recovery hides their breach: watched
+// packet by packet, with the endpoint's own idea of the PSN it expects.
+//
+//   requests  new ones follow one another without a gap; none is sent while an RNR delay runs
+//   NAKs      a gap is answered by one NAK that names the expected PSN, at once, and by no second one before that came
+//   ACKs      name executed requests only; one that was asked for comes without delay, for duplicates as well
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/time.h"
+#include "transport/ib/types.h"
+
+namespace softrnic::sim {
+
+class Observer {
+ public:
+  /// A packet is about to be handed to the endpoint, which expects PSN `expected`.
+  void arriving(const wire::Packet& packet, std::uint32_t expected);
+  /// The endpoint has handled it and now expects `expected`.
+  void arrived(const wire::Packet& packet, std::uint32_t before, std::uint32_t expected);
+  /// The endpoint sends a packet. "" or the rule that is broken.
+  std::string sending(const ib::TxPacket& packet, std::uint32_t expected, std::uint32_t mtu, TimePoint now);
+  /// The endpoint has nothing more to send. "" or what it owes.
+  std::string quiet() const;
+  /// The endpoint accepted an RNR NAK for `psn`. An acknowledgement of that PSN ends the wait early.
+  void told_to_wait(std::uint32_t psn, TimePoint until) {
+    wait_psn_ = psn;
+    wait_until_ = until;
+  }
+  void forget() { *this = Observer(); }
+
+ private:
+  std::string sending_request(const ib::TxPacket& packet, std::uint32_t mtu, TimePoint now);
+  void owe_ack(std::uint32_t psn);
+
+  std::optional<std::uint32_t> next_request_;  ///< PSN of the next new request
+  std::optional<std::uint32_t> ack_owed_;
+  bool nak_owed_ = false;
+  bool nak_stands_ = false;  ///< one was sent and the expected PSN has not come since
+  TimePoint wait_until_{};
+  std::uint32_t wait_psn_ = 0;
+};
+
+}  // namespace softrnic::sim
