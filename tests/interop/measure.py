@@ -27,7 +27,7 @@ def run(server_host, client_host, server, client, port, timeout=60, env=None, en
 
 def perftest_row(output):
     """The figures of the last row of a perftest table."""
-    rows = re.findall(r"^\s*(\d+)((?:\s+[\d.]+)+)\s*$", output, re.M)
+    rows = re.findall(r"^\s*(\d+)((?:\s+-?(?:[\d.]+|nan))+)\s*$", output, re.M)
     if not rows:
         raise Failed("no figures in the output", output)
     return [float(word) for word in rows[-1][1].split()]
