@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/reason.h"
 #include "base/settings.h"
 #include "cli/commands.h"
 

@@ -10,7 +10,9 @@ namespace {
 UniqueFd page(off_t size, bool sealed = true) {
   UniqueFd fd(memfd_create("page", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   EXPECT_EQ(ftruncate(fd.get(), size), 0);
-  if (sealed) EXPECT_EQ(fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+  if (sealed) {
+    EXPECT_EQ(fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+  }
   return fd;
 }
 

@@ -1,0 +1,120 @@
+#include "tests/cli/daemon_fixture.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+namespace softrnic::tests {
+namespace {
+
+constexpr int kPatience = 10000;  ///< milliseconds; more than any of this takes on a busy machine
+
+void write_file(const char* path, const std::string& text) { std::ofstream(path) << text; }
+
+/// A network namespace, with a user namespace around it where that is needed to be allowed.
+bool enter_namespace() {
+  if (geteuid() == 0) return unshare(CLONE_NEWNET) == 0;
+  const std::string uid = std::to_string(geteuid()), gid = std::to_string(getegid());
+  if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return false;
+  write_file("/proc/self/setgroups", "deny");
+  write_file("/proc/self/uid_map", "0 " + uid + " 1");
+  write_file("/proc/self/gid_map", "0 " + gid + " 1");
+  return geteuid() == 0;
+}
+
+bool readable(int fd) {
+  pollfd waiting{fd, POLLIN, 0};
+  return poll(&waiting, 1, kPatience) == 1;
+}
+
+}  // namespace
+
+bool shell(const std::string& command) { return std::system(command.c_str()) == 0; }
+
+Child::Child(const std::function<int()>& body) {
+  int go[2], back[2];
+  if (pipe2(go, O_CLOEXEC) != 0 || pipe2(back, O_CLOEXEC) != 0) return;
+  pid_ = fork();
+  if (pid_ == 0) {
+    close(go[1]);
+    close(back[0]);
+    const int value = body();
+    char scrap;
+    if (write(back[1], &value, sizeof value) < 0) _exit(1);
+    _exit(read(go[0], &scrap, 1) < 0 ? 1 : 0);
+  }
+  close(go[0]);
+  close(back[1]);
+  go_.reset(go[1]);
+  if (read(back[0], &result_, sizeof result_) != sizeof result_) result_ = -1;
+  close(back[0]);
+}
+
+Child::~Child() {
+  if (!go_) return;
+  go_.reset();
+  waitpid(pid_, nullptr, 0);
+}
+
+void Child::kill() {
+  ::kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+  go_.reset();
+}
+
+void DaemonTest::SetUp() {
+  if (!enter_namespace()) GTEST_SKIP() << "no namespaces here";
+  ASSERT_TRUE(shell("ip link set lo up"));
+}
+
+void DaemonTest::TearDown() {
+  control::ConnectOptions options;
+  options.spawn = false;
+  if (auto client = control::Client::connect(options)) (void)(*client)->shutdown();
+}
+
+std::unique_ptr<control::Client> DaemonTest::connect() {
+  auto client = control::Client::connect();
+  if (client) return std::move(*client);
+  ADD_FAILURE() << client.error().text;
+  return nullptr;
+}
+
+control::Error DaemonTest::connect_error() {
+  auto client = control::Client::connect();
+  if (!client) return client.error();
+  ADD_FAILURE() << "connected";
+  return {};
+}
+
+bool DaemonTest::wait_status(control::Client& client,
+                             const std::function<bool(const control::StatusReply&)>& fits) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatience);
+  while (std::chrono::steady_clock::now() < end) {
+    const auto status = client.status();
+    if (!status) return false;
+    if (fits(*status)) return true;
+    sched_yield();
+  }
+  return false;
+}
+
+std::optional<control::Notification> DaemonTest::next_notification(control::Client& client) {
+  if (!readable(client.notification_fd())) return std::nullopt;
+  auto next = client.read_notification();
+  return next ? *next : std::nullopt;
+}
+
+bool DaemonTest::wait_gone(pid_t pid) {
+  const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  return !process || readable(process.get());
+}
+
+}  // namespace softrnic::tests

@@ -1,0 +1,257 @@
+// Lanes: who gets which, what the kernel steers to them, and what becomes of them when processes die.
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <set>
+
+#include "tests/cli/daemon_fixture.h"
+
+namespace softrnic::tests {
+namespace {
+
+using control::Client;
+using control::Lane;
+
+constexpr int kDeadSource = 40000;  ///< first source port of the test's packets
+
+/// Sends `count` packets to every lane of `lanes`, from eight source ports.
+bool send_packets(const std::vector<Lane>& lanes, int count) {
+  std::vector<UniqueFd> senders;
+  for (int i = 0; i < 8; ++i) {
+    senders.emplace_back(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    sockaddr_in from{};
+    from.sin_family = AF_INET;
+    from.sin_port = htons(static_cast<std::uint16_t>(kDeadSource + i));
+    if (bind(senders.back().get(), reinterpret_cast<const sockaddr*>(&from), sizeof from) != 0) return false;
+  }
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(4791);
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  std::array<unsigned char, 64> packet{};
+  for (int i = 0; i < count; ++i) {
+    for (const Lane& lane : lanes) {
+      packet[5] = lane.number;
+      if (sendto(senders[i % 8].get(), packet.data(), packet.size(), 0,
+                 reinterpret_cast<const sockaddr*>(&to), sizeof to) < 0)
+        return false;
+    }
+  }
+  return true;
+}
+
+/// The packets that wait in the lane and are for it; -1 when one is for another.
+int own_packets(const Lane& lane) {
+  std::array<unsigned char, 65536> data;
+  int count = 0;
+  for (;;) {
+    const ssize_t got = recv(lane.socket.get(), data.data(), data.size(), MSG_DONTWAIT);
+    if (got < 0) return count;
+    for (ssize_t at = 0; at < got; at += 64) {  // UDP_GRO may join packets
+      if (data[static_cast<std::size_t>(at) + 5] != lane.number) return -1;
+      ++count;
+    }
+  }
+}
+
+std::vector<Lane> take_lanes(Client& client, int count) {
+  std::vector<Lane> lanes;
+  for (int i = 0; i < count; ++i) {
+    auto lane = client.take_lane();
+    if (!lane) return {};
+    lanes.push_back(std::move(*lane));
+  }
+  return lanes;
+}
+
+UniqueFd make_page() {
+  UniqueFd page(memfd_create("page", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (ftruncate(page.get(), 4096) != 0 || fcntl(page.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) page.reset();
+  return page;
+}
+
+/// 4,000 packets, each to the lane that its QPN names.
+int steer() {
+  auto client = Client::connect();
+  if (!client) return 1;
+  const std::vector<Lane> lanes = take_lanes(**client, 4);
+  if (lanes.size() != 4) return 2;
+  for (int round = 0; round < 10; ++round) {  // small rounds, as an ordinary user's buffers may be small
+    if (!send_packets(lanes, 100)) return 3;
+    for (const Lane& lane : lanes)
+      if (own_packets(lane) != 100) return 4;
+  }
+  return 0;
+}
+
+TEST_F(DaemonTest, SteersByQpn) { EXPECT_EQ(steer(), 0); }
+
+TEST_F(DaemonTest, SteersByQpnAsNobody) {
+  const Child child([] { return setgid(kNobody) == 0 && setuid(kNobody) == 0 ? steer() : 99; });
+  if (child.result() == 99) GTEST_SKIP() << "needs root";
+  EXPECT_EQ(child.result(), 0);
+  auto client = Child([] {
+    if (setuid(kNobody) != 0) return 1;
+    auto own = Client::connect();
+    return own && (*own)->shutdown() ? 0 : 1;
+  });
+  EXPECT_EQ(client.result(), 0);
+}
+
+TEST_F(DaemonTest, PacketsForNoLaneGoToTheDaemon) {
+  const auto client = connect();
+  std::vector<Lane> lanes = take_lanes(*client, 2);
+  ASSERT_EQ(lanes.size(), 2U);
+  std::vector<Lane> nowhere(1);
+  nowhere[0].number = 77;
+  ASSERT_TRUE(send_packets(nowhere, 100));
+  for (const Lane& lane : lanes) EXPECT_EQ(own_packets(lane), 0);
+}
+
+TEST_F(DaemonTest, GivenBackLanesAreReusedAndEmpty) {
+  const auto client = connect();
+  std::vector<Lane> lanes = take_lanes(*client, 3);
+  ASSERT_EQ(lanes.size(), 3U);
+  ASSERT_TRUE(send_packets(lanes, 10));
+  ASSERT_TRUE(client->give_back_lane(2));
+  EXPECT_EQ(client->give_back_lane(2).error().failure.reason.id, ReasonId::lane_not_yours);
+  EXPECT_EQ(client->give_back_lane(0).error().failure.reason.id, ReasonId::lane_not_yours);
+  const auto again = client->take_lane();
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->number, 2);
+  EXPECT_EQ(own_packets(*again), 0);
+  EXPECT_EQ(own_packets(lanes[0]), 10);
+}
+
+TEST_F(DaemonTest, AHundredProcesses) {
+  std::vector<Child> children;
+  std::set<int> lanes;
+  static std::unique_ptr<Client> held;  // the child's, until it ends
+  for (int i = 0; i < 100; ++i) {
+    children.emplace_back([] {
+      auto client = Client::connect();
+      if (!client) return -1;
+      held = std::move(*client);
+      const auto lane = held->take_lane();
+      return lane ? static_cast<int>(lane->number) : -1;
+    });
+    lanes.insert(children.back().result());
+  }
+  EXPECT_EQ(lanes.size(), 100U);
+  EXPECT_EQ(*lanes.begin(), 1);
+  EXPECT_EQ(*lanes.rbegin(), 100);
+}
+
+TEST_F(DaemonTest, KilledProcessesLeaveOnlyTheirExplanations) {
+  const auto watcher = connect();
+  static std::unique_ptr<Client> held;
+  static UniqueFd page;
+  for (int round = 0; round < 2; ++round) {
+    std::vector<Child> children;
+    for (int i = 0; i < 10; ++i) {
+      children.emplace_back([] {
+        auto client = Client::connect();
+        page = make_page();
+        if (!client || !page) return 1;
+        held = std::move(*client);
+        return held->register_page(page.get()) && held->take_lane() && held->take_lane() ? 0 : 2;
+      });
+      ASSERT_EQ(children.back().result(), 0);
+    }
+    EXPECT_TRUE(wait_status(*watcher, [](const auto& s) { return s.lanes_used == 20 && s.clients == 11; }));
+    for (Child& child : children) child.kill();
+    EXPECT_TRUE(wait_status(*watcher, [](const auto& s) { return s.lanes_used == 0 && s.clients == 1; }));
+  }
+  EXPECT_EQ(watcher->status()->lanes_made, 21U);
+  const auto pages = watcher->pages();
+  ASSERT_TRUE(pages);
+  ASSERT_EQ(pages->size(), 20U);
+  for (const auto& dead : *pages) EXPECT_NE(dead.ended_ns, 0U);
+}
+
+TEST_F(DaemonTest, AForkedChildNeitherSpeaksNorHoldsTheLane) {
+  const auto watcher = connect();
+  static std::unique_ptr<Client> held;
+  static pid_t orphan;
+  std::array<int, 2> verdict;
+  ASSERT_EQ(pipe(verdict.data()), 0);
+  Child child([&verdict] {
+    auto client = Client::connect();
+    if (!client || !(*client)->take_lane()) return 1;
+    held = std::move(*client);
+    orphan = fork();
+    if (orphan == 0) {
+      const bool silent = held->devices().error().failure.reason.id == ReasonId::forked_child;
+      if (write(verdict[1], &silent, 1) != 1) _exit(1);
+      for (;;) pause();
+    }
+    return static_cast<int>(orphan);
+  });
+  ASSERT_GT(child.result(), 1);
+  bool silent = false;
+  EXPECT_EQ(read(verdict[0], &silent, 1), 1);
+  EXPECT_TRUE(silent);
+  EXPECT_EQ(watcher->status()->lanes_used, 1U);
+  child.kill();
+  EXPECT_TRUE(wait_status(*watcher, [](const auto& s) { return s.lanes_used == 0; }));
+  kill(child.result(), SIGKILL);
+  close(verdict[0]);
+  close(verdict[1]);
+}
+
+TEST_F(DaemonTest, LanesOutliveTheDaemon) {
+  auto client = connect();
+  const std::vector<Lane> lanes = take_lanes(*client, 3);
+  ASSERT_EQ(lanes.size(), 3U);
+  const pid_t daemon = client->daemon_pid();
+  ASSERT_EQ(kill(daemon, SIGKILL), 0);
+  ASSERT_TRUE(wait_gone(daemon));
+  ASSERT_TRUE(send_packets(lanes, 50));
+  for (const Lane& lane : lanes) EXPECT_EQ(own_packets(lane), 50) << "lane " << int{lane.number};
+  EXPECT_EQ(client->devices().error().failure.reason.id, ReasonId::daemon_gone);
+  pollfd told{client->notification_fd(), POLLIN, 0};
+  EXPECT_EQ(poll(&told, 1, 10000), 1);
+
+  const auto second = connect();  // a new daemon takes over
+  ASSERT_TRUE(second);
+  EXPECT_NE(second->daemon_pid(), daemon);
+  EXPECT_EQ(second->status()->lanes_used, 3U);
+  auto fourth = second->take_lane();
+  ASSERT_TRUE(fourth);
+  EXPECT_EQ(fourth->number, 4);
+  std::vector<Lane> one;
+  one.push_back(std::move(*fourth));
+  ASSERT_TRUE(send_packets(one, 50));
+  ASSERT_TRUE(send_packets(lanes, 50));
+  EXPECT_EQ(own_packets(one[0]), 50);
+  for (const Lane& lane : lanes) EXPECT_EQ(own_packets(lane), 50);
+}
+
+TEST_F(DaemonTest, InheritedLanesAreFreedWhenTheirProcessEnds) {
+  static std::unique_ptr<Client> held;
+  Child child([] {
+    auto client = Client::connect();
+    if (!client || !(*client)->take_lane()) return -1;
+    held = std::move(*client);
+    return static_cast<int>(held->daemon_pid());
+  });
+  ASSERT_GT(child.result(), 0);
+  kill(child.result(), SIGKILL);
+  ASSERT_TRUE(wait_gone(child.result()));
+  const auto client = connect();
+  ASSERT_TRUE(client);
+  EXPECT_EQ(client->status()->lanes_used, 1U);
+  child.kill();
+  EXPECT_TRUE(wait_status(*client, [](const auto& s) { return s.lanes_used == 0; }));
+  EXPECT_EQ(client->take_lane()->number, 1);
+}
+
+}  // namespace
+}  // namespace softrnic::tests
