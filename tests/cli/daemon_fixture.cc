@@ -59,7 +59,8 @@ Child::Child(const std::function<int()>& body) {
 
 Child::~Child() {
   if (!go_) return;
-  go_.reset();
+  // a word, as closing is not enough: later children have copies of this end
+  if (write(go_.get(), "x", 1) != 1) ::kill(pid_, SIGKILL);
   waitpid(pid_, nullptr, 0);
 }
 
