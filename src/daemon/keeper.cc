@@ -68,15 +68,22 @@ class KeeperProcess {
     }
     if (!held) return false;
     if (poll(waiting.data(), waiting.size(), -1) < 0) return errno == EINTR;
-    if (waiting[0].revents != 0 && !hear_daemon()) {
-      close(daemon_);
-      daemon_ = -1;
-    }
+    if (waiting[0].revents != 0 || waiting[1].revents != 0) hear_all();  // an heir gets the latest
     if (waiting[1].revents != 0 && hand_over()) return false;
     if (daemon_ < 0) forget_dead();
     return true;
   }
 
+  void hear_all() {
+    pollfd word{daemon_, POLLIN, 0};
+    while (daemon_ >= 0 && poll(&word, 1, 0) > 0) {
+      if (hear_daemon()) continue;
+      close(daemon_);
+      daemon_ = -1;
+    }
+  }
+
+  /// One note; false at the end of the daemon.
   bool hear_daemon() {
     Note note;
     UniqueFd fd;
