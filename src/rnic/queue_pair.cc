@@ -25,11 +25,22 @@ constexpr CapRow kCaps[] = {
     {&ibv_qp_cap::max_inline_data, limits::kMaxInlineBytes},
 };
 
-Expected<void, Failure> check_init(const QueuePairInit& init) {
+/// The queues that a QP is to work with.
+Expected<void, Failure> check_queues(const Context& context, const QueuePairInit& init) {
+  if (init.send_cq == nullptr || init.recv_cq == nullptr) return refused(EINVAL, ReasonId::missing_cq);
+  const bool foreign = &init.send_cq->context() != &context || &init.recv_cq->context() != &context ||
+                       (init.srq != nullptr && &init.srq->pd().context() != &context);
+  if (foreign) return refused(EINVAL, ReasonId::foreign_object);
+  // ibv_create_qp(3)
+  if (init.srq != nullptr && init.type == IBV_QPT_UC) return refused(EINVAL, ReasonId::srq_on_uc);
+  return {};
+}
+
+Expected<void, Failure> check_init(const Context& context, const QueuePairInit& init) {
   if (init.type != IBV_QPT_RC && init.type != IBV_QPT_UC && init.type != IBV_QPT_UD) {
     return refused(EOPNOTSUPP, ReasonId::bad_qp_type, init.type);
   }
-  if (init.send_cq == nullptr || init.recv_cq == nullptr) return refused(EINVAL, ReasonId::missing_cq);
+  if (auto ok = check_queues(context, init); !ok) return ok;
   for (const CapRow& row : kCaps) {
     const bool of_receives = row.cap == &ibv_qp_cap::max_recv_wr || row.cap == &ibv_qp_cap::max_recv_sge;
     if (init.srq != nullptr && of_receives) continue;
@@ -58,8 +69,8 @@ QueuePair::QueuePair(ProtectionDomain& pd, LanePort& lane, const QueuePairInit& 
 QueuePair::~QueuePair() = default;
 
 Expected<std::unique_ptr<QueuePair>, Failure> QueuePair::create(ProtectionDomain& pd, QueuePairInit& init) {
-  if (auto ok = check_init(init); !ok) return Unexpected{ok.error()};
   Context& context = pd.context();
+  if (auto ok = check_init(context, init); !ok) return Unexpected{ok.error()};
   if (context.counts.qps.users() >= limits::kMaxQps) {
     return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxQps);
   }

@@ -64,6 +64,32 @@ TEST_F(QpCreate, TypesAndQueues) {
   expect_refused(wanted, EINVAL, ReasonId::missing_cq);
 }
 
+TEST_F(QpCreate, UnreliableConnectionsHaveTheirOwnReceives) {
+  auto srq = make_srq();
+  QueuePairInit wanted = init(IBV_QPT_UC);
+  wanted.srq = srq.get();
+  expect_refused(wanted, EINVAL, ReasonId::srq_on_uc);
+  EXPECT_TRUE(srq->destroy());
+}
+
+TEST_F(QpCreate, QueuesOfAnotherContext) {
+  Context elsewhere{make_device(), lanes};
+  auto foreign_pd = std::move(*ProtectionDomain::create(elsewhere));
+  auto foreign_cq = std::move(*CompletionQueue::create(elsewhere, 10, nullptr, 0));
+  ibv_srq_attr size{4, 1, 0};
+  auto foreign_srq = std::move(*SharedReceiveQueue::create(*foreign_pd, size));
+  for (const int which : {0, 1, 2}) {
+    QueuePairInit wanted = init(IBV_QPT_RC);
+    if (which == 0) wanted.send_cq = foreign_cq.get();
+    if (which == 1) wanted.recv_cq = foreign_cq.get();
+    if (which == 2) wanted.srq = foreign_srq.get();
+    expect_refused(wanted, EINVAL, ReasonId::foreign_object);
+  }
+  EXPECT_TRUE(foreign_srq->destroy());
+  EXPECT_TRUE(foreign_cq->destroy());
+  EXPECT_TRUE(foreign_pd->destroy());
+}
+
 TEST_F(QpCreate, ARefusalOfTheLanesIsPassedOn) {
   lanes.refuse = true;
   QueuePairInit wanted = init(IBV_QPT_RC);
