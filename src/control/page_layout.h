@@ -5,11 +5,9 @@
 // One memfd a process, written by it and mapped read-only by readers. The layout is fixed and versioned; a
 // reader believes nothing it reads: it takes sizes from here, never from the page (see page_reader.h).
 //
-// Memory order: every record has a sequence number. The writer makes it odd (relaxed, then a release fence),
-// writes the record, and makes it even again (release). A reader copies the record between two loads of the
-// sequence (acquire, then an acquire fence) and takes the copy only when both are equal and even. Figures
-// that stand alone (counters) are written and read relaxed. The file is sparse: rows that were never used
-// cost no memory.
+// Memory order: every record has a sequence number, odd while its writer is at it; a reader takes a copy only when the
+// number was even, and the same before and after (page_record.h). Figures that stand alone (counters) are written and
+// read relaxed. The file is sparse: rows that were never used cost no memory.
 #pragma once
 
 #include <atomic>
@@ -68,7 +66,7 @@ struct alignas(64) PageExplanation {
 };
 
 /// The slow part of a QP's row, under `PageQp::sequence`.
-struct PageQpBody {
+struct alignas(8) PageQpBody {
   std::uint32_t qpn = 0;  ///< 0: the row is free
   std::uint32_t peer_qpn = 0;
   std::uint32_t device = 0;  ///< DeviceInfo::index

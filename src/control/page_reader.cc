@@ -10,10 +10,10 @@
 #include <iterator>
 #include <utility>
 
+#include "control/page_record.h"
+
 namespace softrnic::control {
 namespace {
-
-constexpr int kTries = 64;  ///< a writer that died inside a record leaves its sequence odd for ever
 
 constexpr const char* kCounterNames[] = {
     "tx_packets",
@@ -53,19 +53,6 @@ constexpr const char* kCounterNames[] = {
     "send_errors",
 };
 static_assert(std::size(kCounterNames) == static_cast<std::size_t>(ib::Counter::count_));
-
-/// Copies `body` when it holds still. The memory is written by another process, so it is read through memcpy
-/// only.
-template <typename Body>
-bool read_record(const PageSequence& sequence, const Body& body, Body& out) {
-  for (int i = 0; i < kTries; ++i) {
-    const std::uint32_t before = sequence.load(std::memory_order_acquire);
-    std::memcpy(&out, &body, sizeof out);
-    std::atomic_thread_fence(std::memory_order_acquire);
-    if ((before & 1) == 0 && sequence.load(std::memory_order_relaxed) == before) return true;
-  }
-  return false;
-}
 
 CounterValues read_counters(const PageCounter (&counters)[kPageCounters]) {
   CounterValues out{};

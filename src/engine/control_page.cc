@@ -10,6 +10,7 @@
 #include <ctime>
 #include <iterator>
 
+#include "control/page_record.h"
 #include "rnic/context.h"
 #include "rnic/queue_pair.h"
 
@@ -40,16 +41,6 @@ int make_memfd() {
   }
   close(fd);
   return -1;
-}
-
-/// Writes a record so that a reader takes it whole or not at all.
-template <typename Body>
-void write_record(control::PageSequence& sequence, Body& place, const Body& body) {
-  const std::uint32_t before = sequence.load(std::memory_order_relaxed);
-  sequence.store(before | 1, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_release);
-  std::memcpy(&place, &body, sizeof body);
-  sequence.store((before | 1) + 1, std::memory_order_release);
 }
 
 control::PageExplanationBody to_body(const Explanation& explanation) {

@@ -15,37 +15,37 @@ void warn(const char* variable, const std::string& trouble) {
   std::fprintf(stderr, "softrnic: %s is ignored: %s\n", variable, trouble.c_str());
 }
 
-std::unique_ptr<link::Link> with_faults(std::unique_ptr<link::Link> link, std::uint8_t lane) {
+}  // namespace
+
+void LaneSet::read_settings() {
   const auto plan = link::parse_fault_plan(settings().faults);
   if (!plan) {
     warn("SOFTRNIC_FAULTS", plan.error());
-    return link;
+  } else if (plan->any()) {
+    faults_ = *plan;
   }
-  if (!plan->any()) return link;
-  link::FaultPlan own = *plan;
-  own.seed += std::uint64_t{lane} << 32;  // lanes must not throw the same dice
-  return std::make_unique<link::FaultLink>(std::move(link), own);
+  if (settings().capture.empty()) return;
+  auto capture = link::CaptureFile::create(settings().capture);
+  if (capture) {
+    capture_ = std::move(*capture);
+  } else {
+    warn("SOFTRNIC_CAPTURE", settings().capture + ": " + std::strerror(capture.error()));
+  }
 }
-
-}  // namespace
 
 std::unique_ptr<link::Link> LaneSet::make_link(control::Lane& lane) {
   std::unique_ptr<link::Link> link =
       std::make_unique<link::UdpLink>(link::UdpLink::Options{.fd = lane.socket.release()});
-  if (!settings().capture.empty() && capture_ == nullptr) {
-    auto capture = link::CaptureFile::create(settings().capture);
-    if (capture) {
-      capture_ = std::move(*capture);
-    } else {
-      warn("SOFTRNIC_CAPTURE", settings().capture + ": " + std::strerror(capture.error()));
-    }
-  }
   if (capture_ != nullptr) link->set_tap(capture_.get());
-  return settings().faults.empty() ? std::move(link) : with_faults(std::move(link), lane.number);
+  if (!faults_) return link;
+  link::FaultPlan plan = *faults_;
+  plan.seed += std::uint64_t{lane.number} << 32;  // lanes must not throw the same dice
+  return std::make_unique<link::FaultLink>(std::move(link), plan);
 }
 
 Expected<void, control::Error> LaneSet::open(control::Client& daemon,
                                              const std::vector<rnic::GidEntry>& addresses) {
+  read_settings();
   for (unsigned i = 0; i < settings().lanes; ++i) {
     auto taken = daemon.take_lane();
     if (!taken) {

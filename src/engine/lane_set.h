@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "control/client.h"
@@ -10,6 +11,7 @@
 #include "engine/engine_thread.h"
 #include "engine/lane.h"
 #include "link/capture_file.h"
+#include "link/fault_plan.h"
 
 namespace softrnic::engine {
 
@@ -38,12 +40,15 @@ class LaneSet {
     std::unique_ptr<EngineThread> thread;
   };
 
+  /// Makes what SOFTRNIC_FAULTS and SOFTRNIC_CAPTURE ask for; says what cannot be used.
+  void read_settings();
   std::unique_ptr<link::Link> make_link(control::Lane& lane);
 
   ControlPage& page_;
   std::vector<Entry> lanes_;
   std::size_t turn_ = 0;
   std::unique_ptr<link::CaptureFile> capture_;
+  std::optional<link::FaultPlan> faults_;
 };
 
 }  // namespace softrnic::engine
