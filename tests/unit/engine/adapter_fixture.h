@@ -40,7 +40,7 @@ inline bool enter_namespace() {
   if (unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return false;
   const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   ifreq request{};
-  std::strcpy(request.ifr_name, "lo");
+  std::memcpy(request.ifr_name, "lo", 3);
   request.ifr_flags = IFF_UP | IFF_RUNNING;
   const bool up = ioctl(fd, SIOCSIFFLAGS, &request) == 0;
   close(fd);
