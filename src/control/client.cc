@@ -15,7 +15,7 @@
 namespace softrnic::control {
 namespace {
 
-constexpr int kAttempts = 3;  ///< a daemon may end, when idle, between our connect and our hello
+constexpr int kAttempts = 8;  ///< a daemon may end between our connect and our hello, or after its start
 
 Error broken(int error) {
   if (error == 0 || error == EPIPE || error == ECONNRESET || error == ENOTCONN)

@@ -69,7 +69,7 @@ class KeeperProcess {
     if (!held) return false;
     if (poll(waiting.data(), waiting.size(), -1) < 0) return errno == EINTR;
     if (waiting[0].revents != 0 || waiting[1].revents != 0) hear_all();  // an heir gets the latest
-    if (waiting[1].revents != 0 && hand_over()) return false;
+    if (waiting[1].revents != 0) hand_over();
     if (daemon_ < 0) forget_dead();
     return true;
   }
@@ -96,23 +96,29 @@ class KeeperProcess {
     return true;
   }
 
-  /// True when a new daemon has everything.
-  bool hand_over() {
-    const UniqueFd heir(accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC));
-    if (!heir) return false;
+  /// Gives everything to a new daemon, which is this keeper's daemon from then on.
+  void hand_over() {
+    UniqueFd heir(accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC));
+    if (!heir) return;
     const auto peer = control::peer_credentials(heir.get());
     Note note;
     UniqueFd none;
-    if (!peer || peer->uid != geteuid() || !receive_note(heir.get(), note, none)) return false;
+    if (!peer || peer->uid != geteuid() || !receive_note(heir.get(), note, none)) return;
+    if (daemon_ >= 0) close(daemon_);
+    daemon_ = heir.release();
     forget_dead();
+    if (tell_all(daemon_)) return;
+    close(daemon_);
+    daemon_ = -1;
+  }
+
+  bool tell_all(int heir) const {
     for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
-      if (send_note(heir.get(), {Keeper::Op::made, i}, lanes_[i].socket.get()) != 0) return false;
-      if (lanes_[i].holder && send_note(heir.get(), {Keeper::Op::taken, i}, lanes_[i].holder.get()) != 0)
-        return false;
+      const KeptLane& lane = lanes_[i];
+      if (send_note(heir, {Keeper::Op::made, i}, lane.socket.get()) != 0) return false;
+      if (lane.holder && send_note(heir, {Keeper::Op::taken, i}, lane.holder.get()) != 0) return false;
     }
-    if (send_note(heir.get(), {Keeper::Op::end, 0}) != 0) return false;
-    leave();  // before the heir sees the end of this connection
-    return true;
+    return send_note(heir, {Keeper::Op::end, 0}) == 0;
   }
 
   /// The port is free before the name is: who does not find the name may take the port.
@@ -138,7 +144,9 @@ class KeeperProcess {
 [[noreturn]] void become_keeper(int channel, int listener) {
   prctl(PR_SET_NAME, "softrnicd-keep");
   setsid();
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) signal(number, SIG_DFL);
+  // Who ends all programs of a session or a name ends the daemon and the holders of lanes, and then the keeper ends
+  // by itself. Ended before them, it would misdirect their packets.
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) signal(number, SIG_IGN);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -171,30 +179,23 @@ Expected<Keeper, int> Keeper::start() {
   return keeper;
 }
 
-Expected<std::vector<KeptLane>, int> Keeper::inherit() {
+Expected<Keeper, int> Keeper::inherit(std::vector<KeptLane>& lanes) {
   const control::AbstractName name = control::daemon_name(geteuid(), kSuffix);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const UniqueFd old(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-    if (!old) return Unexpected{errno};
-    if (connect(old.get(), name.get(), name.length) != 0) {
-      if (errno == ECONNREFUSED) return std::vector<KeptLane>{};
-      return Unexpected{errno};
-    }
-    const auto peer = control::peer_credentials(old.get());
+    Keeper keeper;
+    keeper.channel_.reset(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    const int channel = keeper.channel_.get();
+    if (channel < 0 || connect(channel, name.get(), name.length) != 0) return Unexpected{errno};
+    const auto peer = control::peer_credentials(channel);
     if (!peer || peer->uid != geteuid()) return Unexpected{EACCES};
-    std::vector<KeptLane> lanes;
+    lanes.clear();
     Note note;
     UniqueFd fd;
-    send_note(old.get(), {Op::take_over, 0});
-    while (receive_note(old.get(), note, fd)) {
+    send_note(channel, {Op::take_over, 0});
+    while (receive_note(channel, note, fd)) {
       if (note.op == Op::made) lanes.push_back({std::move(fd), {}});
       if (note.op == Op::taken && note.lane < lanes.size()) lanes[note.lane].holder = std::move(fd);
-      if (note.op != Op::end) continue;
-      // it closes its name when it ends: wait for that, as ours is the same
-      char scrap;
-      while (recv(old.get(), &scrap, sizeof scrap, 0) > 0) {
-      }
-      return lanes;
+      if (note.op == Op::end) return keeper;
     }
   }
   return Unexpected{EBUSY};

@@ -2,8 +2,8 @@
 //
 // The number of a socket in its SO_REUSEPORT group is its lane, and closing one moves another. Clients alone hold
 // only their own lanes, so the death of the daemon would send their packets astray. The keeper holds them all, does
-// nothing while the daemon lives, and ends once neither daemon nor any process with a lane is left. A new daemon takes
-// everything over from it and goes on where the old one was.
+// nothing while the daemon lives, and ends once neither daemon nor any process with a lane is left. A new daemon gets
+// everything from it and goes on where the old one was.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,12 @@ struct KeptLane {
 /// The daemon's end.
 class Keeper {
  public:
-  /// Forks the keeper; the caller must have one thread. A positive errno. `name_taken` (EADDRINUSE) means that
-  /// an older keeper lives: inherit() first.
+  /// Forks the keeper; the caller must have one thread. A positive errno. EADDRINUSE: an older keeper lives, which
+  /// inherit() reaches.
   static Expected<Keeper, int> start();
-  /// Takes over what the keeper of a dead daemon holds, which ends it; lanes in order. Empty when there is none.
-  static Expected<std::vector<KeptLane>, int> inherit();
+  /// Becomes the daemon of the keeper of a dead daemon, and takes over the lanes that it holds, in order. ECONNREFUSED:
+  /// there is none.
+  static Expected<Keeper, int> inherit(std::vector<KeptLane>& lanes);
 
   void lane_made(std::uint32_t lane, int socket) { tell(Op::made, lane, socket); }
   void lane_taken(std::uint32_t lane, int pidfd) { tell(Op::taken, lane, pidfd); }

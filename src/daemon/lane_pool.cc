@@ -33,20 +33,25 @@ Failure port_failure(int error) {
   return refuse(error, ReasonId::daemon_unreachable, error);
 }
 
+/// SO_REUSEPORT would join a group of sockets that some other program of this user has left behind. 0 or a positive errno.
+int probe_port() {
+  const auto probe = open_lane_socket(false);
+  return probe ? 0 : probe.error();
+}
+
 }  // namespace
 
 Expected<LanePool, Failure> LanePool::open() {
-  auto kept = Keeper::inherit();
-  if (!kept) return Unexpected{port_failure(kept.error())};
-  if (kept->empty()) {
-    // SO_REUSEPORT would join a group of sockets that some other program of this user has left behind
-    const auto probe = open_lane_socket(false);
-    if (!probe) return Unexpected{port_failure(probe.error())};
+  std::vector<KeptLane> kept;
+  auto keeper = Keeper::inherit(kept);
+  if (!keeper && keeper.error() != ECONNREFUSED) return Unexpected{port_failure(keeper.error())};
+  if (!keeper) {
+    if (const int error = probe_port()) return Unexpected{port_failure(error)};
+    keeper = Keeper::start();
+    if (!keeper) return Unexpected{port_failure(keeper.error())};
   }
-  auto keeper = Keeper::start();
-  if (!keeper) return Unexpected{port_failure(keeper.error())};
   LanePool pool(std::move(*keeper));
-  for (KeptLane& lane : *kept) pool.adopt(std::move(lane));
+  for (KeptLane& lane : kept) pool.adopt(std::move(lane));
   if (pool.lanes_.empty()) {
     if (const int error = pool.add_socket()) return Unexpected{port_failure(error)};
     pool.lanes_[0].taken = true;  // the daemon's own
@@ -69,9 +74,7 @@ void LanePool::adopt(KeptLane kept) {
   const bool held = static_cast<bool>(kept.holder);
   lanes_.push_back({std::move(kept.socket), std::move(kept.holder), held || lane == 0});
   dual_stack_ = is_ipv6(socket_of(lane));
-  keeper_.lane_made(lane, socket_of(lane));
   if (held) {
-    keeper_.lane_taken(lane, lanes_[lane].holder.get());
     inherited_.push_back({lane, lanes_[lane].holder.get()});
     ++used_;
   } else if (lane != 0) {

@@ -1,0 +1,59 @@
+// One side of a reliable connection in plain verbs, for programs that are no tests themselves: every call answers true
+// or false, nothing is checked twice.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace softrnic::robust {
+
+/// What one side tells the other before they connect.
+struct Card {
+  std::uint32_t qpn = 0;
+  std::uint32_t rkey = 0;
+  std::uint64_t address = 0;
+  ibv_gid gid{};
+};
+
+class Side {
+ public:
+  static constexpr std::size_t kMessage = 4096;
+  static constexpr unsigned kDepth = 16;
+
+  Side() = default;
+  Side(const Side&) = delete;
+  Side& operator=(const Side&) = delete;
+  ~Side() { close(); }
+
+  bool open();
+  /// Destroys everything; false when a verb refused to.
+  bool close();
+  Card card() const;
+  /// INIT, RTR and RTS; posts kDepth receives. `timeout` is the code of ibv_modify_qp.
+  bool connect(const Card& peer, std::uint8_t timeout = 14);
+  bool post_receive(unsigned slot);
+  /// Sends message number `number`, whose bytes follow from it and `salt`.
+  bool post_send(std::uint32_t number, std::uint32_t salt);
+  /// Whether the receive in `slot` holds message `number` of `salt`.
+  bool holds(unsigned slot, std::uint32_t number, std::uint32_t salt) const;
+  /// The next completion; false after `seconds` without one.
+  bool next(ibv_wc& wc, int seconds = 20);
+
+  ibv_context* context = nullptr;
+  ibv_pd* pd = nullptr;
+  ibv_cq* cq = nullptr;
+  ibv_qp* qp = nullptr;
+  ibv_mr* mr = nullptr;
+  ibv_gid gid{};
+
+ private:
+  std::vector<std::uint32_t> memory_;  ///< kDepth receives, then kDepth sends
+};
+
+/// Both sides send `rounds` messages of kMessage bytes, a few at a time, and check what comes: 0, or 1 + the status of
+/// the completion that failed, or -1 for wrong bytes, silence or a refused post. `salt` is what this side sends.
+int exchange(Side& side, std::uint32_t rounds, std::uint32_t salt, std::uint32_t peer_salt);
+
+}  // namespace softrnic::robust

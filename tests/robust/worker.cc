@@ -1,0 +1,132 @@
+// A program with a part to play in tests of many processes:
+//
+//   worker pair ROUNDS     connects to the worker at the other end of descriptor 3, exchanges ROUNDS messages, ends
+//   worker stream          the same without an end: until the connection fails, or the tester closes descriptor 4
+//   worker churn           opens, creates, destroys and closes until it is killed
+//   worker once            opens, connects two queue pairs of its own, exchanges messages, closes
+//
+// Exit status: 0 done; 1 a verb refused; 2 wrong bytes or silence; 3 no peer; 100 + status of a bad completion.
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "side.h"
+
+namespace softrnic::robust {
+namespace {
+
+constexpr int kPeer = 3;
+constexpr int kTester = 4;
+enum Exit : int { done = 0, refused = 1, wrong = 2, no_peer = 3, bad_completion = 100 };
+
+template <typename T>
+bool tell(const T& value) {
+  return send(kPeer, &value, sizeof value, MSG_NOSIGNAL) == sizeof value;
+}
+template <typename T>
+bool hear(T& value) {
+  return recv(kPeer, &value, sizeof value, 0) == sizeof value;
+}
+bool meet() {
+  char token = 0;
+  return tell(token) && hear(token);
+}
+void report(char step) { send(kTester, &step, 1, MSG_NOSIGNAL | MSG_DONTWAIT); }
+
+int exit_of(int result) {
+  if (result == 0) return done;
+  return result < 0 ? wrong : bad_completion + result - 1;
+}
+
+struct Hello {
+  Card card;
+  std::uint32_t salt;
+};
+
+/// Opens and connects to the worker at the other end.
+int set_up(Side& side, std::uint32_t& peer_salt) {
+  if (!side.open()) return refused;
+  Hello own{side.card(), static_cast<std::uint32_t>(getpid())}, peer{};
+  if (!tell(own) || !hear(peer)) return no_peer;
+  peer_salt = peer.salt;
+  if (!side.connect(peer.card)) return refused;
+  return meet() ? done : no_peer;
+}
+
+int pair(std::uint32_t rounds) {
+  Side side;
+  std::uint32_t peer_salt = 0;
+  if (const int failed = set_up(side, peer_salt)) return failed;
+  const int result = exchange(side, rounds, static_cast<std::uint32_t>(getpid()), peer_salt);
+  if (result != 0) return exit_of(result);
+  if (!meet()) return no_peer;
+  return side.close() ? done : refused;
+}
+
+bool told_to_end() {
+  pollfd waiting{kTester, POLLIN, 0};
+  return poll(&waiting, 1, 0) != 0;
+}
+
+int stream() {
+  Side side;
+  std::uint32_t peer_salt = 0;
+  if (const int failed = set_up(side, peer_salt)) return failed;
+  std::uint32_t posted = 0, sent = 0, received = 0, shown = 0;
+  while (!told_to_end()) {
+    while (posted < sent + Side::kDepth / 2) {
+      if (!side.post_send(posted++, static_cast<std::uint32_t>(getpid()))) return refused;
+    }
+    ibv_wc wc{};
+    if (!side.next(wc)) return wrong;
+    if (wc.status != IBV_WC_SUCCESS) return told_to_end() ? int{done} : exit_of(1 + wc.status);
+    if (wc.opcode == IBV_WC_SEND) {
+      if (++sent - shown >= 64) report('t'), shown = sent;
+      continue;
+    }
+    const auto slot = static_cast<unsigned>(wc.wr_id);
+    if (!side.holds(slot, received++, peer_salt)) return wrong;
+    if (!side.post_receive(slot)) return refused;
+  }
+  return done;
+}
+
+int once() {
+  Side a, b;
+  if (!a.open() || !b.open() || !a.connect(b.card()) || !b.connect(a.card())) return refused;
+  for (std::uint32_t number = 0; number < 4; ++number) {
+    ibv_wc wc{};
+    if (!a.post_send(number, 7)) return refused;
+    if (!a.next(wc)) return wrong;
+    if (wc.status != IBV_WC_SUCCESS) return exit_of(1 + wc.status);
+    if (!b.next(wc) || wc.status != IBV_WC_SUCCESS || !b.holds(static_cast<unsigned>(wc.wr_id), number, 7))
+      return wrong;
+  }
+  return a.close() && b.close() ? done : refused;
+}
+
+int churn() {
+  for (;;) {
+    if (const int failed = once()) return failed;
+    report('c');
+  }
+}
+
+int play(int count, char** words) {
+  const std::string part = count > 1 ? words[1] : "";
+  if (part == "pair" && count > 2)
+    return pair(static_cast<std::uint32_t>(std::strtoul(words[2], nullptr, 10)));
+  if (part == "stream") return stream();
+  if (part == "churn") return churn();
+  if (part == "once") return once();
+  return refused;
+}
+
+}  // namespace
+}  // namespace softrnic::robust
+
+int main(int count, char** words) { return softrnic::robust::play(count, words); }

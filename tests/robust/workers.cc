@@ -1,0 +1,150 @@
+#include "workers.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+
+namespace softrnic::robust {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string worker_path() {
+  std::array<char, 4096> path{};
+  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
+  const std::string own(path.data(), static_cast<std::size_t>(length > 0 ? length : 0));
+  return own.substr(0, own.rfind('/')) + "/robust_worker";
+}
+
+std::pair<UniqueFd, UniqueFd> connected_sockets() {
+  int ends[2] = {-1, -1};
+  EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+  return {UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+bool wait_readable(int fd, int milliseconds) {
+  pollfd waiting{fd, POLLIN, 0};
+  return poll(&waiting, 1, milliseconds) == 1;
+}
+
+std::string read_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+}  // namespace
+
+Worker::Worker(const std::vector<std::string>& words, UniqueFd peer) {
+  auto [own, its] = connected_sockets();
+  std::string path = worker_path();
+  std::vector<char*> arguments{path.data()};
+  std::vector<std::string> copies = words;
+  for (std::string& word : copies) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  // what is already where it shall be would stay close-on-exec
+  const UniqueFd high_peer(fcntl(peer.get(), F_DUPFD_CLOEXEC, 10));
+  const UniqueFd high_tester(fcntl(its.get(), F_DUPFD_CLOEXEC, 10));
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  if (high_peer) posix_spawn_file_actions_adddup2(&actions, high_peer.get(), 3);
+  posix_spawn_file_actions_adddup2(&actions, high_tester.get(), 4);
+  EXPECT_EQ(posix_spawn(&pid_, path.c_str(), &actions, nullptr, arguments.data(), environ), 0) << path;
+  posix_spawn_file_actions_destroy(&actions);
+  tester_ = std::move(own);
+  pidfd_.reset(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+}
+
+Worker::~Worker() {
+  if (!pidfd_) return;
+  kill_now();
+  wait();
+}
+
+void Worker::kill_now() { syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0); }
+
+bool Worker::reports(unsigned count) {
+  for (; count > 0; --count) {
+    char step = 0;
+    if (!wait_readable(tester_.get(), 20000) || recv(tester_.get(), &step, 1, 0) != 1) return false;
+  }
+  return true;
+}
+
+int Worker::wait(int seconds) {
+  if (!wait_readable(pidfd_.get(), seconds * 1000)) return kHung;
+  int status = 0;
+  EXPECT_EQ(waitpid(pid_, &status, 0), pid_);
+  pidfd_.reset();
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+std::pair<Worker, Worker> pair_of(const std::vector<std::string>& words) {
+  auto [left, right] = connected_sockets();
+  Worker first(words, std::move(left));
+  return {std::move(first), Worker(words, std::move(right))};
+}
+
+std::optional<control::StatusReply> daemon_status() {
+  const auto client = control::Client::connect({.daemon_path = {}, .spawn = false});
+  if (!client) return std::nullopt;
+  const auto status = (*client)->status();
+  if (!status) return std::nullopt;
+  return *status;
+}
+
+bool daemon_gets_to(const std::function<bool(const control::StatusReply&)>& condition) {
+  const auto deadline = Clock::now() + std::chrono::seconds(10);
+  while (Clock::now() < deadline) {
+    const auto status = daemon_status();
+    if (status && condition(*status)) return true;
+  }
+  return false;
+}
+
+std::size_t descriptors_of(pid_t process) {
+  DIR* const folder = opendir(("/proc/" + std::to_string(process) + "/fd").c_str());
+  if (folder == nullptr) return 0;
+  std::size_t count = 0;
+  while (const dirent* entry = readdir(folder)) count += entry->d_name[0] != '.' ? 1 : 0;
+  closedir(folder);
+  return count;
+}
+
+pid_t process_named(const std::string& comm) {
+  struct stat own {};
+  stat("/proc/self/ns/net", &own);
+  DIR* const folder = opendir("/proc");
+  pid_t found = 0;
+  while (const dirent* entry = folder != nullptr ? readdir(folder) : nullptr) {
+    const std::string base = std::string("/proc/") + entry->d_name;
+    struct stat its {};
+    if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || read_line(base + "/comm") != comm) continue;
+    if (stat((base + "/ns/net").c_str(), &its) != 0 || its.st_ino != own.st_ino) continue;
+    found = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
+  }
+  if (folder != nullptr) closedir(folder);
+  return found;
+}
+
+void kill_stranger(pid_t process, int signal) {
+  const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
+  ASSERT_TRUE(pidfd);
+  ASSERT_EQ(syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0), 0);
+  ASSERT_TRUE(wait_readable(pidfd.get(), 10000));
+}
+
+}  // namespace softrnic::robust

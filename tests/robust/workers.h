@@ -1,0 +1,59 @@
+// Starts workers (worker.cc), waits for them and looks at the daemon that they share.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/types.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "control/client.h"
+
+namespace softrnic::robust {
+
+constexpr int kHung = -1000;
+
+class Worker {
+ public:
+  /// `peer` becomes descriptor 3.
+  Worker(const std::vector<std::string>& words, UniqueFd peer);
+  Worker(Worker&&) = default;
+  /// Kills it when it still runs.
+  ~Worker();
+
+  pid_t pid() const { return pid_; }
+  void kill_now();
+  void tell_to_end() { tester_.reset(); }
+  /// Waits for `count` reports. False when it ended before, or after 20 s.
+  bool reports(unsigned count);
+  /// Its exit status, minus the signal that killed it, or kHung.
+  int wait(int seconds = 20);
+
+ private:
+  pid_t pid_ = -1;
+  UniqueFd pidfd_, tester_;
+};
+
+/// Two workers that are each other's peer.
+std::pair<Worker, Worker> pair_of(const std::vector<std::string>& words);
+
+/// What the daemon of this namespace says; nothing when none runs.
+std::optional<control::StatusReply> daemon_status();
+/// Asks until `condition` holds or 10 s have passed.
+bool daemon_gets_to(const std::function<bool(const control::StatusReply&)>& condition);
+/// No lane in use, no client but the one who asks.
+inline bool is_quiet(const control::StatusReply& status) {
+  return status.lanes_used == 0 && status.clients == 1;
+}
+
+std::size_t descriptors_of(pid_t process);
+/// Process of this network namespace with that name in /proc; 0: none.
+pid_t process_named(const std::string& comm);
+/// Kills a process that is no child of this one and waits until it is gone.
+void kill_stranger(pid_t process, int signal);
+
+}  // namespace softrnic::robust
