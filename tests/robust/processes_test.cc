@@ -28,8 +28,12 @@ class ProcessesTest : public testing::Test {
   }
   /// Everything that the workers held is the daemon's again.
   void expect_nothing_is_missing() const {
-    EXPECT_TRUE(daemon_gets_to(is_quiet)) << daemon_status()->lanes_used << " lanes are in use";
-    EXPECT_LE(descriptors_in_use(*daemon_status()), at_rest_);
+    const auto all_back = [this](const control::StatusReply& status) {
+      return is_quiet(status) && descriptors_in_use(status) <= at_rest_;
+    };
+    EXPECT_TRUE(daemon_gets_to(all_back))
+        << daemon_status()->lanes_used << " lanes are in use, and " << descriptors_in_use(*daemon_status())
+        << " descriptors, at first " << at_rest_;
   }
 
  private:

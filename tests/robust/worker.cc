@@ -3,6 +3,7 @@
 //   worker pair ROUNDS     connects to the worker at the other end of descriptor 3, exchanges ROUNDS messages, ends
 //   worker stream          the same without an end: until the connection fails, or the tester closes descriptor 4
 //   worker churn           opens, creates, destroys and closes until it is killed
+//   worker hold            opens, makes a queue pair, reports, and keeps it until the tester closes descriptor 4
 //   worker once            opens, connects two queue pairs of its own, exchanges messages, closes
 //
 // Exit status: 0 done; 1 a verb refused; 2 wrong bytes or silence; 3 no peer; 100 + status of a bad completion.
@@ -109,6 +110,15 @@ int once() {
   return a.close() && b.close() ? done : refused;
 }
 
+int hold() {
+  Side side;
+  if (!side.open()) return refused;
+  report('h');
+  pollfd waiting{kTester, POLLIN, 0};
+  poll(&waiting, 1, -1);
+  return side.close() ? done : refused;
+}
+
 int churn() {
   for (;;) {
     if (const int failed = once()) return failed;
@@ -121,6 +131,7 @@ int play(int count, char** words) {
   if (part == "pair" && count > 2)
     return pair(static_cast<std::uint32_t>(std::strtoul(words[2], nullptr, 10)));
   if (part == "stream") return stream();
+  if (part == "hold") return hold();
   if (part == "churn") return churn();
   if (part == "once") return once();
   return refused;

@@ -30,6 +30,8 @@ class Worker {
   void tell_to_end() { tester_.reset(); }
   /// Waits for `count` reports. False when it ended before, or after 20 s.
   bool reports(unsigned count);
+  /// The same, without those that wait already.
+  bool fresh_reports(unsigned count);
   /// Its exit status, minus the signal that killed it, or kHung.
   int wait(int seconds = 20);
 
