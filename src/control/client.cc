@@ -205,6 +205,10 @@ Expected<void, Error> Client::give_back_lane(std::uint8_t lane) {
   return without_value(ask_for<Done>(request));
 }
 
+Expected<void, Error> Client::hold_devices() {
+  return without_value(ask_for<Done>(make_message<HoldDevices>()));
+}
+
 Expected<void, Error> Client::register_page(int memfd) {
   return without_value(ask_for<Done>(make_message<RegisterPage>(), memfd));
 }

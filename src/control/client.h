@@ -66,6 +66,8 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   Expected<std::vector<rnic::DeviceInfo>, Error> devices();
+  /// Keeps soft0 on its netdev as long as this connection lives: for a process that opens a device.
+  Expected<void, Error> hold_devices();
   Expected<Lane, Error> take_lane();
   Expected<void, Error> give_back_lane(std::uint8_t lane);
   /// Shows this process's control page (a memfd sealed against shrinking; stays the caller's). Once a

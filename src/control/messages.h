@@ -43,6 +43,7 @@ enum class MessageType : std::uint16_t {
   next_page,
   shutdown,
   status,
+  hold_devices,
   // replies
   welcome = 0x100,
   done,
@@ -86,6 +87,8 @@ struct Welcome {
 };
 
 using ListDevices = Bare<MessageType::list_devices>;
+/// From now until the connection ends, soft0 stays on its netdev: the client has a device open.
+using HoldDevices = Bare<MessageType::hold_devices>;
 using TakeLane = Bare<MessageType::take_lane>;
 using RegisterPage = Bare<MessageType::register_page>;  ///< with one fd: the memfd
 using Shutdown = Bare<MessageType::shutdown>;

@@ -20,7 +20,8 @@ struct Connection {
   std::string comm;
   bool greeted = false;
   std::set<std::uint32_t> lanes;
-  std::uint64_t page = 0;  ///< number in the PageStore, 0: none
+  bool holds_devices = false;  ///< has a device open
+  std::uint64_t page = 0;      ///< number in the PageStore, 0: none
 
   /// Keeps the latest state of a device for a client that reads slowly.
   void queue(const DeviceChange& change);

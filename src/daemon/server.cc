@@ -193,7 +193,7 @@ void Server::flush(std::uint32_t id, Connection& client) {
 }
 
 NetSnapshot Server::look_at_network() {
-  auto snapshot = netlink_.snapshot(lanes_.used() == 0);
+  auto snapshot = netlink_.snapshot(service_.may_rebind());
   if (snapshot) last_snapshot_ = std::move(*snapshot);
   return last_snapshot_;
 }
@@ -201,7 +201,7 @@ NetSnapshot Server::look_at_network() {
 void Server::read_network() {
   netlink_.consume_changes();
   const NetSnapshot snapshot = look_at_network();
-  for (const DeviceChange& change : service_.device_list().update(snapshot, lanes_.used() == 0))
+  for (const DeviceChange& change : service_.device_list().update(snapshot, service_.may_rebind()))
     announce(change);
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "control/client.h"
 
@@ -58,6 +59,7 @@ Answer Service::handle(Connection& from, Bytes datagram, UniqueFd fd) {
   Answer answer;
   const bool handled = try_handle<Hello>(from, datagram, fd, &Service::hello, answer) ||
                        try_handle<ListDevices>(from, datagram, fd, &Service::list_devices, answer) ||
+                       try_handle<HoldDevices>(from, datagram, fd, &Service::hold_devices, answer) ||
                        try_handle<TakeLane>(from, datagram, fd, &Service::take_lane, answer) ||
                        try_handle<GiveBackLane>(from, datagram, fd, &Service::give_back_lane, answer) ||
                        try_handle<RegisterPage>(from, datagram, fd, &Service::register_page, answer) ||
@@ -100,11 +102,16 @@ Answer Service::hello(Connection& from, const Hello& message, UniqueFd) {
 
 Answer Service::list_devices(Connection&, const ListDevices& message, UniqueFd) {
   // a netdev that came up while nobody had a device open may be the better choice now
-  for (const DeviceChange& change : devices_.update(look_at_network(), lanes_.used() == 0)) announce(change);
+  for (const DeviceChange& change : devices_.update(look_at_network(), may_rebind())) announce(change);
   auto reply = make_message<DevicesReply>(message.header.serial);
   for (const rnic::DeviceInfo& device : devices_.devices())
     if (reply.count < kMaxDevices) reply.devices[reply.count++] = to_record(device);
   return answer_with(reply);
+}
+
+Answer Service::hold_devices(Connection& from, const HoldDevices& message, UniqueFd) {
+  if (!std::exchange(from.holds_devices, true)) ++holders_;
+  return done(message);
 }
 
 Answer Service::take_lane(Connection& from, const TakeLane& message, UniqueFd) {
@@ -137,7 +144,7 @@ Answer Service::add_link(Connection&, const AddLink& message, UniqueFd) {
   const auto netdev = text_in(message.netdev);
   if (!name || !netdev) return bad_message(bytes_of(message));
   const NetSnapshot snapshot = look_at_network();
-  for (const DeviceChange& change : devices_.update(snapshot, lanes_.used() == 0)) announce(change);
+  for (const DeviceChange& change : devices_.update(snapshot, may_rebind())) announce(change);
   const auto change = devices_.add(std::string(*name), std::string(*netdev), snapshot);
   if (!change) return refused(message, change.error());
   announce(*change);
@@ -184,6 +191,7 @@ Answer Service::shut_down(Connection&, const Shutdown& message, UniqueFd) {
 void Service::release(Connection& gone, std::uint64_t now_ns) {
   for (const std::uint32_t lane : gone.lanes) lanes_.free(lane);
   gone.lanes.clear();
+  if (std::exchange(gone.holds_devices, false)) --holders_;
   if (gone.page != 0) pages_.ended(gone.page, now_ns);
   gone.page = 0;
 }

@@ -33,6 +33,9 @@ class Service {
   /// The client has gone: takes back all that it held.
   void release(Connection& gone, std::uint64_t now_ns);
 
+  /// Nobody has a device open: soft0 may move to another netdev.
+  bool may_rebind() const { return holders_ == 0 && lanes_.used() == 0; }
+
   DeviceList& device_list() { return devices_; }
   const DeviceList& device_list() const { return devices_; }
   const PageStore& pages() const { return pages_; }
@@ -52,6 +55,7 @@ class Service {
 
   Answer hello(Connection& from, const control::Hello& message, UniqueFd fd);
   Answer list_devices(Connection& from, const control::ListDevices& message, UniqueFd fd);
+  Answer hold_devices(Connection& from, const control::HoldDevices& message, UniqueFd fd);
   Answer take_lane(Connection& from, const control::TakeLane& message, UniqueFd fd);
   Answer give_back_lane(Connection& from, const control::GiveBackLane& message, UniqueFd fd);
   Answer register_page(Connection& from, const control::RegisterPage& message, UniqueFd fd);
@@ -66,6 +70,7 @@ class Service {
   DeviceList devices_;
   PageStore pages_;
   std::uint32_t bad_messages_ = 0;
+  std::uint32_t holders_ = 0;
 };
 
 }  // namespace softrnic::daemon

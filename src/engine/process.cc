@@ -120,6 +120,7 @@ Expected<std::unique_ptr<rnic::Context>, control::Error> Process::open(std::uint
   Connection old;
   const std::lock_guard lock(mutex_);
   if (auto connected = connect(old); !connected) return Unexpected{connected.error()};
+  if (auto held = connection_.daemon->hold_devices(); !held) return Unexpected{daemon_error(held.error())};
   if (auto refreshed = refresh_devices(); !refreshed) return Unexpected{refreshed.error()};
   const auto device = devices_.find(index);
   if (device == devices_.end()) {
