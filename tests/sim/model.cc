@@ -72,8 +72,10 @@ bool Model::legal_patience(const WorkRequest& wr) const {
   const PairConfig& pair = *node_.pair;
   const Node& peer = *node_.peer;
   const std::uint64_t attempts = pair.retry_count + 1U;
-  const bool silent =
-      peer.gone() || peer.broken || peer.was_late || node_.slow || node_.losses - wr.losses >= attempts;
+  // A repeated READ of a region that was deregistered since is not answered: it may be a copy of one that is done.
+  const bool ignored = wr.op == ib::SendOp::read && !peer.target->usable;
+  const bool lost = node_.losses - wr.losses >= attempts;
+  const bool silent = peer.gone() || peer.broken || peer.was_late || node_.slow || lost || ignored;
   const bool waited = ground_.now - wr.posted >= ib::ack_timeout(pair.timeout) * static_cast<int>(attempts);
   return silent && waited && pair.timeout != 0 &&
          node_.counted(ib::Counter::timeouts) - wr.timeouts >= attempts;
