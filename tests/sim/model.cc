@@ -90,8 +90,9 @@ bool Model::legal_failure(const WorkRequest& wr, Status status) const {
     case Status::retry_exceeded:
       return legal_patience(wr);
     case Status::rnr_exceeded: {
-      const std::uint32_t needed = node_.exact_counts ? pair.rnr_retry + 1U : 1U;
-      return pair.rnr_retry < 7 && peer->ever_empty && peer->empty_takes >= needed;
+      // Where requests are repeated, one may find a receive while the RNR NAK of its twin is under way.
+      const bool often_enough = !node_.exact_counts || peer->empty_takes > pair.rnr_retry;
+      return pair.rnr_retry < 7 && peer->ever_empty && often_enough;
     }
     case Status::remote_access: {
       Region* region = peer->memory.find(wr.rkey);

@@ -101,7 +101,7 @@ class Node final : public ib::Host {
   bool drained_seen = false;
   bool lossy = false;         ///< packets to or from it may vanish
   bool was_late = false;      ///< it started to receive late
-  bool exact_counts = false;  ///< no packet is seen twice
+  bool exact_counts = false;  ///< no request reaches the peer twice
   bool slow = false;          ///< answers may take longer than its timeout
   bool took_short = false;
   bool took_bad = false;

@@ -78,7 +78,7 @@ Node& World::build_node(const PairConfig& pair, int side, std::uint32_t adapter)
   const Duration answer =
       2 * (f.delay + f.jitter + f.pause_length + f.reorder_by) + std::chrono::milliseconds(1);
   n.was_late = side == 1 && pair.late_start.count() != 0;
-  n.exact_counts = f.duplicate == 0 && f.reorder == 0;
+  n.exact_counts = f.duplicate == 0 && f.reorder == 0 && !f.loses() && f.pause_length.count() == 0;
   n.slow = pair.timeout != 0 && answer > ib::ack_timeout(pair.timeout);
   constexpr std::uint32_t kRemote = ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic;
   const std::size_t bytes = pair.type == ib::QpType::ud ? 8 : (pair.largest + 8192U) & ~7U;
