@@ -18,7 +18,7 @@ class PathWindow {
     std::uint32_t initial_bytes = 128 * 1024;
     std::uint32_t minimum_bytes = 16 * 1024;
     std::uint32_t maximum_bytes = 512 * 1024;
-    std::uint64_t unacked_bytes_per_second = 1'000'000'000;  ///< UC and UD
+    std::uint64_t unacked_bytes_per_second = 500'000'000;  ///< UC and UD: 8 MB of buffer last 16 ms
     std::uint32_t unacked_burst_bytes = 96 * 1024;
   };
 
