@@ -57,13 +57,14 @@ def _pingpongs():
     for kind in ("rc", "uc", "srq", "ud"):
         largest = "1024" if kind == "ud" else "16777216"
         many = "20" if kind != "ud" else "1000"
+        depth = "16" if kind == "srq" else "10"  # at least one receive for each of its 16 QPs
         yield _pingpong("pingpong", kind, smoke=True)
         yield _pingpong("pingpong", kind, "-e", smoke=True)
         yield _pingpong("pingpong", kind, "-c", smoke=kind != "srq")
         yield _pingpong("pingpong", kind, "-c", family=6, smoke=kind == "rc")
         yield _pingpong("pingpong", kind, "-s", "1", "-c")
-        yield _pingpong("pingpong", kind, "-s", largest, "-n", many, "-r", "10", smoke=kind == "rc")
-        yield _pingpong("pingpong", kind, "-s", largest, "-n", many, "-r", "10", "-e", "-c")
+        yield _pingpong("pingpong", kind, "-s", largest, "-n", many, "-r", depth, smoke=kind == "rc")
+        yield _pingpong("pingpong", kind, "-s", largest, "-n", many, "-r", depth, "-e", "-c")
         yield _pingpong("pingpong-long", kind, "-n", "100000")
         yield _pingpong("pingpong-long", kind, "-n", "100000", "-e")
     for kind in ("rc", "uc", "srq"):
