@@ -49,7 +49,7 @@ void take_descriptors(const cmsghdr& header, Datagram& out) {
     int fd;
     std::memcpy(&fd, CMSG_DATA(&header) + i * sizeof fd, sizeof fd);
     if (out.fd_count < out.fds.size()) {
-      out.fds[out.fd_count++].reset(fd);
+      out.fds[out.fd_count++].reset(above_stdio(fd));
     } else {
       out.truncated = true;
       ::close(fd);

@@ -52,7 +52,7 @@ std::string own_comm() {
 /// A connected socket whose other end belongs to this user; -1 and `refused` when nobody listens.
 Expected<UniqueFd, Error> reach(bool& refused) {
   refused = false;
-  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  UniqueFd socket(above_stdio(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)));
   if (!socket) return Unexpected{broken(errno)};
   const timeval limit{kAnswerTimeout.count(), 0};
   setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
@@ -158,7 +158,7 @@ Expected<void, Error> Client::greet() {
   UniqueFd notifications;
   const auto welcome = ask_for<Welcome>(hello, -1, &notifications);
   if (!welcome) return Unexpected{welcome.error()};
-  if (!notifications) return Unexpected{bad_reply()};
+  if (!notifications) return Unexpected{make_error(refuse(EMFILE, ReasonId::out_of_fds, EMFILE))};
   notifications_ = std::move(notifications);
   daemon_pid_ = welcome->pid;
   return {};
@@ -181,8 +181,11 @@ Expected<Lane, Error> Client::take_lane() {
   Lane lane;
   const auto reply = ask_for<LaneReply>(make_message<TakeLane>(), -1, &lane.socket);
   if (!reply) return Unexpected{reply.error()};
-  if (!lane.socket || reply->lane == 0 || reply->lane > 0xff || reply->first_index > 0xffff)
-    return Unexpected{bad_reply()};
+  if (reply->lane == 0 || reply->lane > 0xff || reply->first_index > 0xffff) return Unexpected{bad_reply()};
+  if (!lane.socket) {  // this process has no room for it
+    static_cast<void>(give_back_lane(static_cast<std::uint8_t>(reply->lane)));
+    return Unexpected{make_error(refuse(EMFILE, ReasonId::out_of_fds, EMFILE))};
+  }
   lane.number = static_cast<std::uint8_t>(reply->lane);
   lane.first_index = static_cast<std::uint16_t>(reply->first_index);
   lane.dual_stack = reply->dual_stack != 0;

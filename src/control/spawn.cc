@@ -49,7 +49,10 @@ void keep_only_report(int report) {
   const long pipe = syscall(SYS_fcntl, report, F_DUPFD, kReportFd + 1);
   const long opened = syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
   const long null = syscall(SYS_fcntl, opened, F_DUPFD, kReportFd + 1);
-  for (int fd = 0; fd < kReportFd; ++fd) syscall(SYS_dup3, null, fd, 0);
+  for (int fd = 0; fd < kReportFd; ++fd) {
+    // without /dev/null they are closed: a pipe of the program must not stay open for as long as the daemon lives
+    if (syscall(SYS_dup3, null, fd, 0) < 0) syscall(SYS_close, fd);
+  }
   syscall(SYS_dup3, pipe, kReportFd, 0);
   if (syscall(SYS_close_range, kReportFd + 1, ~0U, 0) == 0) return;
   constexpr long kMostDescriptors = 65536;  // kernels before 5.9
@@ -172,7 +175,8 @@ Expected<Started, Error> start_daemon(const std::string& path) {
   if (path.empty()) return Unexpected{start_failed(ENOENT)};
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return Unexpected{start_failed(errno)};
-  UniqueFd reading(ends[0]), writing(ends[1]);
+  UniqueFd reading(above_stdio(ends[0])), writing(above_stdio(ends[1]));
+  if (!reading || !writing) return Unexpected{start_failed(errno)};
   const std::string fd_text = std::to_string(kReportFd);
   std::string words[] = {path, "--report-fd", fd_text};
   char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};

@@ -10,6 +10,7 @@
 #include <ctime>
 #include <iterator>
 
+#include "base/unique_fd.h"
 #include "control/page_record.h"
 #include "rnic/context.h"
 #include "rnic/queue_pair.h"
@@ -33,7 +34,7 @@ control::Page* map_private(void* at) {
 }
 
 int make_memfd() {
-  const int fd = memfd_create("softrnic-page", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  const int fd = above_stdio(memfd_create("softrnic-page", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (fd < 0) return -1;
   if (ftruncate(fd, static_cast<off_t>(kPageBytes)) == 0 &&
       fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0) {

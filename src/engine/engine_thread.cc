@@ -8,6 +8,7 @@
 #include <csignal>
 #include <system_error>
 
+#include "base/unique_fd.h"
 #include "engine/clock.h"
 
 namespace softrnic::engine {
@@ -22,18 +23,21 @@ std::thread start_quiet_thread(const char* name, void (*body)(void*), void* argu
     thread = std::thread(body, argument);
     pthread_setname_np(thread.native_handle(), name);
   } catch (const std::system_error&) {
-    // No thread to be had: the lane moves only while the program polls.
+    // the caller sees that it is not joinable
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return thread;
 }
 
-EngineThread::EngineThread(Lane& lane) : lane_(lane), stop_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+EngineThread::EngineThread(Lane& lane)
+    : lane_(lane), stop_fd_(above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
+  if (stop_fd_ < 0) return;
   thread_ = start_quiet_thread(
       "softrnic", [](void* self) { static_cast<EngineThread*>(self)->run(); }, this);
 }
 
 EngineThread::~EngineThread() {
+  if (stop_fd_ < 0) return;
   eventfd_write(stop_fd_, 1);
   if (thread_.joinable()) thread_.join();
   close(stop_fd_);

@@ -8,17 +8,21 @@
 
 namespace softrnic::engine {
 
-/// Starts a thread with all signals blocked, so that the program's handlers run where the program expects them.
+/// Starts a thread with all signals blocked, so that the program's handlers run where the program expects them. Not
+/// joinable when there is none to be had.
 std::thread start_quiet_thread(const char* name, void (*body)(void*), void* argument);
 
 class EngineThread {
  public:
-  /// Starts at once. `lane` outlives it.
+  /// Starts at once. `lane` outlives it. Check valid() afterwards.
   explicit EngineThread(Lane& lane);
   /// Stops and joins.
   ~EngineThread();
   EngineThread(const EngineThread&) = delete;
   EngineThread& operator=(const EngineThread&) = delete;
+
+  /// False: descriptors or threads ran out.
+  bool valid() const { return thread_.joinable(); }
 
  private:
   void run();

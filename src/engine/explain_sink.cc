@@ -14,11 +14,10 @@ std::atomic<ControlPage*> sink_page{nullptr};
 std::atomic<bool> sink_prints{false};
 
 void print(const Explanation& explanation) {
-  static std::mutex mutex;
   static RepeatLimit limit;
   RepeatLimit::Verdict verdict;
   {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(explain_mutex());
     verdict = limit.admit(explanation, monotonic_now());
   }
   if (!verdict.print) return;
@@ -39,6 +38,11 @@ std::string number(const char* format, std::uint64_t value) {
 }
 
 }  // namespace
+
+std::mutex& explain_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
 
 std::string format_explanation(const Explanation& explanation, std::uint64_t repeats) {
   std::string out = "softrnic: ";

@@ -39,6 +39,9 @@ class RepeatLimit {
   std::array<Entry, kEntries> entries_{};
 };
 
+/// What printing holds. To be held across fork(): the child explains, too.
+std::mutex& explain_mutex();
+
 /// Installs the sink of this process. `page` lives for ever; nullptr: none.
 void install_explain_sink(ControlPage* page, bool to_stderr);
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/unique_fd.h"
 #include "engine/clock.h"
 #include "engine/null_link.h"
 #include "rnic/completion_queue.h"
@@ -29,12 +30,12 @@ Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link:
       link_(std::move(link)),
       page_(page),
       shown_(page.add_lane(number)),
-      timer_fd_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
+      timer_fd_(above_stdio(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK))),
       qps_(number, first_index) {}
 
 Lane::~Lane() {
   page_.remove_lane(shown_);
-  close(timer_fd_);
+  if (timer_fd_ >= 0) close(timer_fd_);
 }
 
 // ---- queue pairs

@@ -38,6 +38,8 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   Lane& operator=(const Lane&) = delete;
 
   std::uint8_t number() const { return number_; }
+  /// False: descriptors ran out, and the lane has no clock.
+  bool valid() const { return timer_fd_ >= 0; }
 
   // ---- rnic::LanePort
   std::mutex& mutex() override { return mutex_; }

@@ -1,5 +1,6 @@
 #include "engine/lane_set.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 
@@ -52,13 +53,26 @@ Expected<void, control::Error> LaneSet::open(control::Client& daemon,
       if (!lanes_.empty()) break;  // fewer than asked for are slower, not wrong
       return Unexpected{taken.error()};
     }
-    Entry entry;
-    entry.lane = std::make_unique<Lane>(taken->number, taken->first_index, make_link(*taken), page_);
-    entry.lane->set_addresses(addresses);
-    entry.thread = std::make_unique<EngineThread>(*entry.lane);
-    lanes_.push_back(std::move(entry));
+    const std::uint8_t number = taken->number;
+    if (start(*taken, addresses)) continue;
+    const int error = errno;
+    static_cast<void>(daemon.give_back_lane(number));
+    if (!lanes_.empty()) break;
+    return Unexpected{control::make_error(refuse(error, ReasonId::out_of_threads, error))};
   }
   return {};
+}
+
+bool LaneSet::start(control::Lane& taken, const std::vector<rnic::GidEntry>& addresses) {
+  Entry entry;
+  errno = EAGAIN;  // of a thread that cannot be started; descriptors set their own
+  entry.lane = std::make_unique<Lane>(taken.number, taken.first_index, make_link(taken), page_);
+  if (!entry.lane->valid()) return false;
+  entry.lane->set_addresses(addresses);
+  entry.thread = std::make_unique<EngineThread>(*entry.lane);
+  if (!entry.thread->valid()) return false;
+  lanes_.push_back(std::move(entry));
+  return true;
 }
 
 bool LaneSet::close(control::Client* daemon) {

@@ -9,6 +9,7 @@
 
 #include "base/settings.h"
 #include "engine/explain_sink.h"
+#include "rnic/key_table.h"
 
 namespace softrnic::engine {
 namespace {
@@ -127,14 +128,21 @@ Expected<std::unique_ptr<rnic::Context>, control::Error> Process::open(std::uint
     return Unexpected{control::make_error(refuse(ENODEV, ReasonId::no_such_device))};
   }
   auto context = std::make_unique<rnic::Context>(device->second, *this);
-  if (!context->events().valid()) return Unexpected{control::make_error(refuse(EMFILE, ReasonId::none))};
+  if (!context->events().valid())
+    return Unexpected{control::make_error(refuse(EMFILE, ReasonId::out_of_fds, EMFILE))};
+  if (auto watching = watch(); !watching) return Unexpected{control::make_error(watching.error())};
   contexts_.push_back(context.get());
-  if (connection_.watcher == nullptr) {
-    connection_.watcher = std::make_unique<Watcher>(
-        *connection_.daemon, [this](const control::Notification& notification) { take(notification); },
-        [this] { daemon_gone_ = true; });
-  }
   return context;
+}
+
+Expected<void, Failure> Process::watch() {
+  if (connection_.watcher != nullptr) return {};
+  auto watcher = std::make_unique<Watcher>(
+      *connection_.daemon, [this](const control::Notification& notification) { take(notification); },
+      [this] { daemon_gone_ = true; });
+  if (!watcher->valid()) return Unexpected{refuse(EAGAIN, ReasonId::out_of_threads, EAGAIN)};
+  connection_.watcher = std::move(watcher);
+  return {};
 }
 
 void Process::close(std::unique_ptr<rnic::Context> context) {
@@ -179,10 +187,14 @@ void Process::before_fork() {
   if (process == nullptr) return;
   process->mutex_.lock();
   process->lanes_.for_each([](Lane& lane) { lane.mutex().lock(); });
+  rnic::KeyTable::process().mutex().lock();
+  explain_mutex().lock();
 }
 
 void Process::after_fork_parent() {
   if (Process* process = the_instance.load(std::memory_order_acquire)) {
+    explain_mutex().unlock();
+    rnic::KeyTable::process().mutex().unlock();
     process->lanes_.for_each([](Lane& lane) { lane.mutex().unlock(); });
     process->mutex_.unlock();
   }
@@ -191,6 +203,8 @@ void Process::after_fork_parent() {
 
 void Process::after_fork_child() {
   if (Process* process = the_instance.load(std::memory_order_acquire)) {
+    explain_mutex().unlock();
+    rnic::KeyTable::process().mutex().unlock();
     process->forked_ = true;
     process->page_.detach_from_parent();
     process->lanes_.for_each([](Lane& lane) {

@@ -58,6 +58,7 @@ class Process final : public rnic::Lanes {
   /// waiting for it.
   Expected<void, control::Error> connect(Connection& old);
   Expected<void, control::Error> refresh_devices();
+  Expected<void, Failure> watch();
   control::Error daemon_error(const control::Error& error);
   Expected<rnic::LanePort*, Failure> refuse_lane(const control::Error& error);
   void daemon_ended();

@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/unique_fd.h"
 #include "engine/engine_thread.h"
 
 namespace softrnic::engine {
@@ -12,12 +13,14 @@ Watcher::Watcher(control::Client& daemon, OnChange on_change, OnEnd on_end)
     : daemon_(daemon),
       on_change_(std::move(on_change)),
       on_end_(std::move(on_end)),
-      stop_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+      stop_fd_(above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
+  if (stop_fd_ < 0) return;
   thread_ = start_quiet_thread(
       "softrnic-watch", [](void* self) { static_cast<Watcher*>(self)->run(); }, this);
 }
 
 Watcher::~Watcher() {
+  if (stop_fd_ < 0) return;
   eventfd_write(stop_fd_, 1);
   if (thread_.joinable()) thread_.join();
   close(stop_fd_);

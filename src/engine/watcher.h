@@ -13,12 +13,15 @@ class Watcher {
   using OnChange = std::function<void(const control::Notification&)>;
   using OnEnd = std::function<void()>;
 
-  /// Starts at once. `daemon` outlives it.
+  /// Starts at once. `daemon` outlives it. Check valid() afterwards.
   Watcher(control::Client& daemon, OnChange on_change, OnEnd on_end);
   /// Stops and joins: not to be called with a lock that the callbacks take.
   ~Watcher();
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;
+
+  /// False: descriptors or threads ran out.
+  bool valid() const { return thread_.joinable(); }
 
  private:
   void run();

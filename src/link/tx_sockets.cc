@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/unique_fd.h"
+
 namespace softrnic::link {
 
 TxSockets::TxSockets(int lane_fd, std::uint16_t lane_port, Family family)
@@ -32,7 +34,7 @@ TxSockets::Choice TxSockets::choose(std::uint16_t port) {
 
 TxSockets::Choice TxSockets::open(std::uint16_t port) const {
   const int domain = family_ == Family::inet ? AF_INET : AF_INET6;
-  const int fd = socket(domain, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_UDP);
+  const int fd = above_stdio(socket(domain, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_UDP));
   if (fd < 0) return lane_;
   constexpr int kOn = 1;
   constexpr int kOff = 0;

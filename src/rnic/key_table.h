@@ -42,6 +42,9 @@ class KeyTable {
   void replace(const KeyEntry& entry);
   void remove(MemoryKey key);
 
+  /// To be held across fork(): the child registers memory of its own.
+  std::mutex& mutex() { return mutex_; }
+
   /// nullptr when the key is not in use.
   const KeyEntry* find(MemoryKey key) const;
 

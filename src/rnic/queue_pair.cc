@@ -94,14 +94,15 @@ Expected<std::unique_ptr<QueuePair>, Failure> QueuePair::create(ProtectionDomain
 }
 
 Expected<void, Failure> QueuePair::attach_to_lane() {
+  const ib::Capacity capacity{init_.cap.max_send_wr, static_cast<std::uint16_t>(init_.cap.max_send_sge),
+                              init_.cap.max_inline_data};
+  // first, as memory may run out here; it learns its number when it starts
+  endpoint_ = ib::make_endpoint(transport_type(type_), Qpn(), capacity, *this);
   const std::lock_guard lock(lane_.mutex());
   const auto qpn = lane_.attach(*this);
   if (!qpn) return Unexpected{qpn.error()};
   qpn_ = *qpn;
   attributes_.transport.local = qpn_;
-  const ib::Capacity capacity{init_.cap.max_send_wr, static_cast<std::uint16_t>(init_.cap.max_send_sge),
-                              init_.cap.max_inline_data};
-  endpoint_ = ib::make_endpoint(transport_type(type_), qpn_, capacity, *this);
   lane_.changed(*this);
   return {};
 }

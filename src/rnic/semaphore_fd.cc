@@ -8,9 +8,11 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "base/unique_fd.h"
+
 namespace softrnic::rnic {
 
-SemaphoreFd::SemaphoreFd() : fd_(eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC)) {}
+SemaphoreFd::SemaphoreFd() : fd_(above_stdio(eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC))) {}
 
 SemaphoreFd::~SemaphoreFd() {
   if (fd_ >= 0) close(fd_);

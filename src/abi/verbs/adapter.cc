@@ -1,5 +1,6 @@
 #include "abi/verbs/adapter.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -36,6 +37,11 @@ Expected<std::shared_ptr<rnic::Context>, Failure> open_adapter(std::uint32_t dev
     engine::Process::instance().close(std::unique_ptr<rnic::Context>(context));
   };
   return std::shared_ptr<rnic::Context>(opened->release(), close);
+}
+
+void hold_across_fork(void (*lock)(), void (*unlock)()) {
+  static_cast<void>(engine::Process::instance());  // handlers that are registered later lock earlier
+  static_cast<void>(pthread_atfork(lock, unlock, unlock));
 }
 
 }  // namespace softrnic::abi

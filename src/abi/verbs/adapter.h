@@ -18,4 +18,7 @@ Expected<std::vector<rnic::DeviceInfo>, Failure> list_devices();
 /// reference is gone.
 Expected<std::shared_ptr<rnic::Context>, Failure> open_adapter(std::uint32_t device_index);
 
+/// Registers handlers that hold a lock of this layer across fork(). They lock before the engine locks its own.
+void hold_across_fork(void (*lock)(), void (*unlock)());
+
 }  // namespace softrnic::abi

@@ -18,6 +18,7 @@
 #include "abi/verbs/open_device.h"
 #include "abi/verbs/queries.h"
 #include "abi/verbs/unsupported.h"
+#include "base/unique_fd.h"
 #include "rnic/limits.h"
 
 namespace softrnic::abi {
@@ -32,7 +33,10 @@ struct Opened {
 };
 
 Opened& opened() {
-  static auto* const all = new Opened;
+  static auto* const all = [] {
+    hold_across_fork([] { opened().mutex.lock(); }, [] { opened().mutex.unlock(); });
+    return new Opened;
+  }();
   return *all;
 }
 
@@ -87,7 +91,7 @@ Expected<ibv_context*, Failure> make_context(std::shared_ptr<OpenDevice> device,
 Expected<ibv_context*, Failure> open(Device& device) {
   auto adapter = open_adapter(device.index);
   if (!adapter) return Unexpected{adapter.error()};
-  const int fd = memfd_create("softrnic-context", MFD_CLOEXEC);
+  const int fd = above_stdio(memfd_create("softrnic-context", MFD_CLOEXEC));
   struct stat status {};
   if (fd < 0 || fstat(fd, &status) != 0) return rnic::refused(errno, ReasonId::no_descriptor, errno);
   auto opened_device = std::make_shared<OpenDevice>(device, std::move(*adapter), status);

@@ -24,7 +24,10 @@ struct DeviceTable {
 
 /// Never destroyed: other threads may be inside at exit.
 DeviceTable& table() {
-  static auto* const devices = new DeviceTable;
+  static auto* const devices = [] {
+    hold_across_fork([] { table().mutex.lock(); }, [] { table().mutex.unlock(); });
+    return new DeviceTable;
+  }();
   return *devices;
 }
 
