@@ -23,6 +23,9 @@ namespace {
 
 constexpr std::size_t kStackBytes = 65536;
 
+/// For what runs in the new process: its frames never return, and a sanitizer would remember them in this one.
+#define SOFTRNIC_NEW_PROCESS __attribute__((no_sanitize("address", "thread", "undefined")))
+
 /// All that the new process needs, made before it exists: it shares our memory and may neither allocate nor
 /// lock. It calls the kernel directly, as a sanitizer's wrappers would change the books of this process.
 struct Plan {
@@ -34,9 +37,9 @@ struct Plan {
   StartupReport failure;
 };
 
-void* top_of(void* stack) { return static_cast<char*>(stack) + kStackBytes; }
+SOFTRNIC_NEW_PROCESS void* top_of(void* stack) { return static_cast<char*>(stack) + kStackBytes; }
 
-void reset_signals() {
+SOFTRNIC_NEW_PROCESS void reset_signals() {
   constexpr int kSignals = 64;
   const unsigned long defaults[8] = {};  // the kernel's struct sigaction: SIG_DFL, no flags, empty mask
   for (int number = 1; number <= kSignals; ++number)
@@ -44,7 +47,7 @@ void reset_signals() {
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, defaults, nullptr, sizeof(unsigned long));
 }
 
-void keep_only_report(int report) {
+SOFTRNIC_NEW_PROCESS void keep_only_report(int report) {
   // both above what they are moved to, so that neither overwrites the other
   const long pipe = syscall(SYS_fcntl, report, F_DUPFD, kReportFd + 1);
   const long opened = syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
@@ -59,7 +62,7 @@ void keep_only_report(int report) {
   for (long fd = kReportFd + 1; fd < kMostDescriptors; ++fd) syscall(SYS_close, fd);
 }
 
-int become_daemon(void* argument) {
+SOFTRNIC_NEW_PROCESS int become_daemon(void* argument) {
   Plan& plan = *static_cast<Plan*>(argument);
   reset_signals();
   keep_only_report(plan.report);
@@ -71,7 +74,7 @@ int become_daemon(void* argument) {
 }
 
 /// A second process, because exec makes a child one whose end raises SIGCHLD; the orphan's parent is init.
-int step_aside(void* argument) {
+SOFTRNIC_NEW_PROCESS int step_aside(void* argument) {
   Plan& plan = *static_cast<Plan*>(argument);
   syscall(SYS_setsid);
   const int child = clone(become_daemon, top_of(plan.second_stack), CLONE_VM | CLONE_VFORK, argument);
