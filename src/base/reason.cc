@@ -1,7 +1,9 @@
 #include "base/reason.h"
 
+#include <algorithm>
 #include <atomic>
-#include <cstdio>
+
+#include "base/reason_words.h"
 
 namespace softrnic {
 namespace {
@@ -14,10 +16,22 @@ constexpr ReasonText kReasons[] = {
 
 std::atomic<ExplainSink> explain_sink{nullptr};
 
-std::string format_figure(std::uint64_t figure, bool hexadecimal) {
-  char text[24];
-  std::snprintf(text, sizeof text, hexadecimal ? "0x%llx" : "%llu", static_cast<unsigned long long>(figure));
-  return text;
+std::string fill_in(std::string_view text, const Reason& reason) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t open = text.find('{');
+    out += text.substr(0, open);
+    if (open == std::string_view::npos) break;
+    text.remove_prefix(open + 1);
+    const std::string_view field = text.substr(0, text.find('}'));
+    text.remove_prefix(std::min(field.size() + 1, text.size()));
+    if (field.empty()) continue;
+    const auto& figures = reason.figures;
+    const auto index = static_cast<std::size_t>(field[0] - '0') % figures.size();
+    const std::string_view form = field.size() > 1 ? field.substr(2) : "";
+    out += figure_text(form, figures[index], figures[(index + 1) % figures.size()]);
+  }
+  return out;
 }
 
 }  // namespace
@@ -29,22 +43,7 @@ const ReasonText& reason_text(ReasonId id) {
   return kReasons[index < std::size(kReasons) ? index : 0];
 }
 
-std::string describe(const Reason& reason) {
-  const std::string_view sentence = reason_text(reason.id).sentence;
-  std::string out;
-  for (std::size_t i = 0; i < sentence.size(); ++i) {
-    const bool plain = sentence[i] == '{' && i + 2 < sentence.size() && sentence[i + 2] == '}';
-    const bool hexadecimal = sentence[i] == '{' && sentence.substr(i + 2, 3) == ":x}";
-    if (!plain && !hexadecimal) {
-      out += sentence[i];
-      continue;
-    }
-    const auto index = static_cast<std::size_t>(sentence[i + 1] - '0') % reason.figures.size();
-    out += format_figure(reason.figures[index], hexadecimal);
-    i += plain ? 2 : 4;
-  }
-  return out;
-}
+std::string describe(const Reason& reason) { return fill_in(reason_text(reason.id).sentence, reason); }
 
 void set_explain_sink(ExplainSink sink) { explain_sink.store(sink, std::memory_order_release); }
 

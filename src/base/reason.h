@@ -20,7 +20,7 @@ enum class ReasonId : std::uint16_t {
 /// What stands in the table for a reason.
 struct ReasonText {
   std::string_view id;
-  std::string_view sentence;  ///< with {0}…{3} or {0:x}…{3:x} for the figures
+  std::string_view sentence;  ///< with {0}…{3} or {0:FORM}…{3:FORM} for the figures, see reason_words.h
   std::string_view cure;
 };
 

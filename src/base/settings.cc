@@ -12,6 +12,7 @@ namespace softrnic {
 namespace {
 
 constexpr unsigned kMaxLanes = 16;
+constexpr std::size_t kTypingErrors = 3;
 constexpr std::string_view kPrefix = "SOFTRNIC_";
 
 using Parser = bool (*)(std::string_view value, Settings& out);
@@ -47,7 +48,9 @@ struct Row {
 constexpr Row kRows[] = {
     {{"SOFTRNIC_EXPLAIN", "0", "1: print the reason of every failure, drop and NAK to stderr as it happens"},
      [](std::string_view v, Settings& out) { return parse_flag(v, out.explain); }},
-    {{"SOFTRNIC_FAULTS", "", "inject faults: drop=1%,dup=1%,reorder=1%,corrupt=1%,delay=5ms,seed=7"},
+    {{"SOFTRNIC_FAULTS", "",
+      "inject faults: drop=1%,dup=1%,reorder=1%,corrupt=1%,delay=5ms,seed=7; when it does not parse, no "
+      "device opens"},
      text<&Settings::faults>},
     {{"SOFTRNIC_CAPTURE", "", "write all packets of the process to this pcapng file (%p: process id)"},
      text<&Settings::capture>},
@@ -89,8 +92,12 @@ std::string unknown_warning(std::string_view name) {
       std::min_element(std::begin(kRows), std::end(kRows), [name](const Row& a, const Row& b) {
         return distance(a.info.name, name) < distance(b.info.name, name);
       });
-  return "unknown environment variable " + std::string(name) + "; did you mean " +
-         std::string(nearest->info.name) + "?";
+  std::string out = "unknown environment variable " + std::string(name);
+  if (distance(nearest->info.name, name) <= kTypingErrors)
+    return out + "; did you mean " + std::string(nearest->info.name) + "?";
+  out += " is ignored; there are";
+  for (const Row& row : kRows) out.append(" ").append(row.info.name);
+  return out;
 }
 
 void parse_one(std::string_view name, std::string_view value, Settings& out,

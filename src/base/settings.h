@@ -1,7 +1,8 @@
 // The environment variables of softrnic: one table with name, default, help and parser.
 //
 // Values are read once, at first use; a set-user-ID program ignores them all. A value that does not
-// parse gets a warning and its default.
+// parse gets a warning and its default. SOFTRNIC_FAULTS is the exception: opening a device fails with EINVAL, as a
+// test that runs without the faults it asked for proves nothing.
 #pragma once
 
 #include <span>

@@ -13,22 +13,23 @@ namespace {
 std::atomic<ControlPage*> sink_page{nullptr};
 std::atomic<bool> sink_prints{false};
 
-void print(const Explanation& explanation) {
-  static RepeatLimit limit;
+/// Constant-initialized, and never destroyed in effect: other threads may explain until the very end.
+constinit std::mutex sink_mutex;
+constinit RepeatLimit repeat_limit;
+
+// Repeats are kept out of the page, too: a program that posts until ENOMEM would wash everything else out of it.
+void sink(const Explanation& explanation) {
   RepeatLimit::Verdict verdict;
   {
-    const std::lock_guard lock(explain_mutex());
-    verdict = limit.admit(explanation, monotonic_now());
+    const std::lock_guard lock(sink_mutex);
+    verdict = repeat_limit.admit(explanation, monotonic_now());
   }
-  if (!verdict.print) return;
+  if (!verdict.pass) return;
+  if (ControlPage* page = sink_page.load(std::memory_order_acquire)) page->record(explanation);
+  if (!sink_prints.load(std::memory_order_relaxed)) return;
   const std::string line = format_explanation(explanation, verdict.repeats);
   // One write a line, so that lines of several threads and processes do not mix.
   if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;
-}
-
-void sink(const Explanation& explanation) {
-  if (ControlPage* page = sink_page.load(std::memory_order_acquire)) page->record(explanation);
-  if (sink_prints.load(std::memory_order_relaxed)) print(explanation);
 }
 
 std::string number(const char* format, std::uint64_t value) {
@@ -38,11 +39,6 @@ std::string number(const char* format, std::uint64_t value) {
 }
 
 }  // namespace
-
-std::mutex& explain_mutex() {
-  static std::mutex mutex;
-  return mutex;
-}
 
 std::string format_explanation(const Explanation& explanation, std::uint64_t repeats) {
   std::string out = "softrnic: ";
@@ -75,17 +71,25 @@ RepeatLimit::Verdict RepeatLimit::admit(const Explanation& explanation, TimePoin
   }
   if (now - entry.window >= std::chrono::seconds(1)) {
     entry.window = now;
-    entry.printed = 0;
+    entry.passed = 0;
   }
-  if (entry.printed >= kPerSecond) {
+  if (now - window_ >= std::chrono::seconds(1)) {
+    window_ = now;
+    passed_ = 0;
+  }
+  if (entry.passed >= kPerSecond || passed_ >= kAllPerSecond) {
     ++entry.swallowed;
     return {};
   }
-  ++entry.printed;
+  ++passed_;
+  ++entry.passed;
   const Verdict verdict{true, entry.swallowed};
   entry.swallowed = 0;
   return verdict;
 }
+
+void lock_explain_sink() { sink_mutex.lock(); }
+void unlock_explain_sink() { sink_mutex.unlock(); }
 
 void install_explain_sink(ControlPage* page, bool to_stderr) {
   sink_page.store(page, std::memory_order_release);

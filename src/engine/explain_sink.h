@@ -15,13 +15,14 @@ namespace softrnic::engine {
 /// "softrnic: QP 0x10002 wr_id 7: sentence. Cure." and a newline.
 std::string format_explanation(const Explanation& explanation, std::uint64_t repeats);
 
-/// Lets through at most kPerSecond of the same reason and QP a second, and counts the rest.
+/// Lets through at most kPerSecond of the same reason and QP a second and kAllPerSecond of all, and counts the rest.
 class RepeatLimit {
  public:
   static constexpr std::uint32_t kPerSecond = 4;
+  static constexpr std::uint32_t kAllPerSecond = 100;
 
   struct Verdict {
-    bool print = false;
+    bool pass = false;
     std::uint64_t repeats = 0;  ///< swallowed since the last one that was let through
   };
   Verdict admit(const Explanation& explanation, TimePoint now);
@@ -31,16 +32,19 @@ class RepeatLimit {
     ReasonId reason = ReasonId::none;
     std::uint32_t qpn = 0;
     TimePoint window{};
-    std::uint32_t printed = 0;
+    std::uint32_t passed = 0;
     std::uint64_t swallowed = 0;
   };
   static constexpr std::size_t kEntries = 128;  ///< a cache: two that share a place may repeat more often
 
   std::array<Entry, kEntries> entries_{};
+  TimePoint window_{};
+  std::uint32_t passed_ = 0;
 };
 
-/// What printing holds. To be held across fork(): the child explains, too.
-std::mutex& explain_mutex();
+/// Around fork(), so that the child does not find the sink locked by a thread it has not.
+void lock_explain_sink();
+void unlock_explain_sink();
 
 /// Installs the sink of this process. `page` lives for ever; nullptr: none.
 void install_explain_sink(ControlPage* page, bool to_stderr);

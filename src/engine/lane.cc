@@ -99,7 +99,9 @@ void Lane::packet(const ib::RxPacket& packet) {
   }
   QpSlot* slot = qps_.find(qpn);
   if (slot == nullptr) {
-    dropped(because(ReasonId::drop_unknown_qpn, qpn.value, opcode), ib::Counter::drop_unknown_qp, qpn, 1);
+    dropped(because(ReasonId::drop_unknown_qpn, qpn.value, opcode, packet.source.high_half(),
+                    packet.source.low_half()),
+            ib::Counter::drop_unknown_qp, qpn, 1);
     return;
   }
   slot->qp->receive(packet, now_);

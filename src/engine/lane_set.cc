@@ -20,11 +20,7 @@ void warn(const char* variable, const std::string& trouble) {
 
 void LaneSet::read_settings() {
   const auto plan = link::parse_fault_plan(settings().faults);
-  if (!plan) {
-    warn("SOFTRNIC_FAULTS", plan.error());
-  } else if (plan->any()) {
-    faults_ = *plan;
-  }
+  if (plan && plan->any()) faults_ = *plan;
   if (settings().capture.empty()) return;
   auto capture = link::CaptureFile::create(settings().capture);
   if (capture) {
@@ -32,6 +28,14 @@ void LaneSet::read_settings() {
   } else {
     warn("SOFTRNIC_CAPTURE", settings().capture + ": " + std::strerror(capture.error()));
   }
+}
+
+Expected<void, control::Error> LaneSet::check_settings() {
+  const auto plan = link::parse_fault_plan(settings().faults);
+  if (plan) return {};
+  control::Error error = control::make_error(refuse(EINVAL, ReasonId::bad_faults));
+  error.text = "SOFTRNIC_FAULTS: " + plan.error() + "; no device is opened";
+  return Unexpected{std::move(error)};
 }
 
 std::unique_ptr<link::Link> LaneSet::make_link(control::Lane& lane) {

@@ -19,6 +19,9 @@ class LaneSet {
  public:
   explicit LaneSet(ControlPage& page) : page_(page) {}
 
+  /// EINVAL: SOFTRNIC_FAULTS cannot be understood.
+  static Expected<void, control::Error> check_settings();
+
   bool empty() const { return lanes_.empty(); }
   /// Takes as many lanes as SOFTRNIC_LANES says from the daemon, at least one, and starts their threads.
   Expected<void, control::Error> open(control::Client& daemon, const std::vector<rnic::GidEntry>& addresses);

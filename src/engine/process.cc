@@ -118,6 +118,7 @@ Expected<std::vector<rnic::DeviceInfo>, control::Error> Process::devices() {
 }
 
 Expected<std::unique_ptr<rnic::Context>, control::Error> Process::open(std::uint32_t index) {
+  if (auto usable = LaneSet::check_settings(); !usable) return Unexpected{usable.error()};
   Connection old;
   const std::lock_guard lock(mutex_);
   if (auto connected = connect(old); !connected) return Unexpected{connected.error()};
@@ -183,17 +184,17 @@ void Process::quiesce_all() {
 
 void Process::before_fork() {
   instance_mutex.lock();
-  Process* process = the_instance.load(std::memory_order_acquire);
-  if (process == nullptr) return;
-  process->mutex_.lock();
-  process->lanes_.for_each([](Lane& lane) { lane.mutex().lock(); });
-  rnic::KeyTable::process().mutex().lock();
-  explain_mutex().lock();
+  if (Process* process = the_instance.load(std::memory_order_acquire)) {
+    process->mutex_.lock();
+    process->lanes_.for_each([](Lane& lane) { lane.mutex().lock(); });
+    rnic::KeyTable::process().mutex().lock();
+  }
+  lock_explain_sink();  // a leaf
 }
 
 void Process::after_fork_parent() {
+  unlock_explain_sink();
   if (Process* process = the_instance.load(std::memory_order_acquire)) {
-    explain_mutex().unlock();
     rnic::KeyTable::process().mutex().unlock();
     process->lanes_.for_each([](Lane& lane) { lane.mutex().unlock(); });
     process->mutex_.unlock();
@@ -202,8 +203,8 @@ void Process::after_fork_parent() {
 }
 
 void Process::after_fork_child() {
+  unlock_explain_sink();
   if (Process* process = the_instance.load(std::memory_order_acquire)) {
-    explain_mutex().unlock();
     rnic::KeyTable::process().mutex().unlock();
     process->forked_ = true;
     process->page_.detach_from_parent();

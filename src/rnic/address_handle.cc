@@ -2,6 +2,7 @@
 
 #include <cerrno>
 
+#include "base/reason_words.h"
 #include "rnic/context.h"
 #include "rnic/lid.h"
 #include "rnic/limits.h"
@@ -21,8 +22,8 @@ wire::Gid to_gid(const ibv_gid& raw) {
   return gid;
 }
 
-Unexpected<Failure> invalid(ReasonId id, std::uint64_t a = 0, std::uint64_t b = 0) {
-  return Unexpected{refuse(EINVAL, id, a, b)};
+Unexpected<Failure> invalid(ReasonId id, std::uint64_t a = 0, std::uint64_t b = 0, std::uint64_t c = 0) {
+  return Unexpected{refuse(EINVAL, id, a, b, c)};
 }
 
 // Programs leave hop_limit 0 or 1, as InfiniBand subnets do not route; the kernel puts the route's in its place.
@@ -59,7 +60,7 @@ Expected<ib::AddressVector, Failure> resolve_address(const Context& context, con
   if (v.destination.is_zero()) return invalid(ReasonId::bad_dgid);
   const bool group = v.destination.is_multicast();
   if (!group && v.source.is_ipv4() != v.destination.is_ipv4()) {
-    return invalid(ReasonId::gid_family, grh.sgid_index);
+    return invalid(ReasonId::gid_family, grh.sgid_index, v.destination.high_half(), v.destination.low_half());
   }
   v.source_gid_index = grh.sgid_index;
   v.traffic_class = grh.traffic_class;
@@ -81,7 +82,7 @@ Expected<std::unique_ptr<AddressHandle>, Failure> AddressHandle::create(Protecti
                                                                         const ibv_ah_attr& attributes) {
   Context& device = domain.context();
   if (device.counts.ahs.users() >= limits::kMaxAhs) {
-    return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxAhs);
+    return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxAhs, ObjectKind::ah);
   }
   auto vector = resolve_address(device, attributes);
   if (!vector) return refused(vector.error());

@@ -1,6 +1,14 @@
 #include "rnic/async_events.h"
 
+#include "base/reason_words.h"
+
 namespace softrnic::rnic {
+namespace {
+
+/// In the order of EventTarget::Kind.
+constexpr ObjectKind kObjects[] = {ObjectKind::qp, ObjectKind::cq, ObjectKind::srq};
+
+}  // namespace
 
 void AsyncEventQueue::push(const AsyncEvent& event) {
   {
@@ -41,7 +49,9 @@ void AsyncEventQueue::retire(EventTarget& target) {
   for (; removed > 0; --removed) ready_.try_take();
   const auto done = [&] { return target.acked_ >= target.fetched_; };
   if (acked_.wait_for(lock, kPatienceWithAcks, done)) return;
-  explain({.reason = because(ReasonId::waiting_for_acks, target.fetched_ - target.acked_)});
+  explain({.qpn = target.number(),
+           .reason = because(ReasonId::waiting_for_acks, target.fetched_ - target.acked_,
+                             kObjects[static_cast<std::size_t>(target.kind())])});
   acked_.wait(lock, done);
 }
 

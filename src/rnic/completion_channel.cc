@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/reason_words.h"
 #include "rnic/completion_queue.h"
 #include "rnic/context.h"
 #include "rnic/refusal.h"
@@ -17,7 +18,7 @@ Expected<std::unique_ptr<CompletionChannel>, Failure> CompletionChannel::create(
 
 Expected<void, Failure> CompletionChannel::destroy() {
   const std::lock_guard lock(mutex_);
-  if (!queues_.empty()) return refused(EBUSY, ReasonId::object_busy, queues_.size());
+  if (!queues_.empty()) return refused(EBUSY, ReasonId::object_busy, queues_.size(), ObjectKind::channel);
   return {};
 }
 
@@ -40,7 +41,7 @@ void CompletionChannel::explain_missed() {
   for (CompletionQueue* cq : queues_) {
     const std::uint32_t waiting = cq->size_.load(std::memory_order_relaxed);
     const std::uint32_t missed = std::min(waiting, cq->missed_.exchange(0, std::memory_order_relaxed));
-    if (missed != 0) explain({.reason = because(ReasonId::cq_not_rearmed, missed)});
+    if (missed != 0) explain({.reason = because(ReasonId::cq_not_rearmed, missed, ready_.fd())});
   }
 }
 
@@ -56,7 +57,8 @@ void CompletionChannel::retire(CompletionQueue& cq) {
   // Some programs acknowledge more events than they fetched.
   const auto done = [&] { return cq.acked_events_ >= cq.fetched_events_; };
   if (acked_.wait_for(lock, kPatienceWithAcks, done)) return;
-  explain({.reason = because(ReasonId::waiting_for_acks, cq.fetched_events_ - cq.acked_events_)});
+  explain(
+      {.reason = because(ReasonId::waiting_for_acks, cq.fetched_events_ - cq.acked_events_, ObjectKind::cq)});
   acked_.wait(lock, done);
 }
 

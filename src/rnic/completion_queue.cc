@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/reason_words.h"
 #include "rnic/completion_channel.h"
 #include "rnic/context.h"
 #include "rnic/lane_port.h"
@@ -43,7 +44,7 @@ Expected<std::unique_ptr<CompletionQueue>, Failure> CompletionQueue::create(Cont
     return refused(EINVAL, ReasonId::bad_comp_vector, vector, limits::kCompletionVectors);
   }
   if (context.counts.cqs.users() >= limits::kMaxCqs) {
-    return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxCqs);
+    return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxCqs, ObjectKind::cq);
   }
   std::unique_ptr<CompletionQueue> cq(new CompletionQueue(context, channel));
   cq->ring_ = allocate(static_cast<std::uint32_t>(entries));
@@ -55,7 +56,7 @@ Expected<std::unique_ptr<CompletionQueue>, Failure> CompletionQueue::create(Cont
 }
 
 Expected<void, Failure> CompletionQueue::destroy() {
-  if (uses_.users() != 0) return refused(EBUSY, ReasonId::object_busy, uses_.users());
+  if (uses_.users() != 0) return refused(EBUSY, ReasonId::object_busy, uses_.users(), ObjectKind::cq);
   if (channel_ != nullptr) channel_->retire(*this);
   context_.events().retire(*this);
   context_.counts.cqs.release();
@@ -103,7 +104,8 @@ void CompletionQueue::drive_lanes() {
 void CompletionQueue::request_notification(bool solicited_only) {
   const std::lock_guard lock(mutex_);
   if (armed_ != Armed::next) armed_ = solicited_only ? Armed::solicited : Armed::next;
-  missed_.store(0, std::memory_order_relaxed);
+  // What lies there already brings no event; who waits only for solicited completions may mean that.
+  missed_.store(solicited_only ? 0 : size_.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
 void CompletionQueue::acknowledge(unsigned events) {

@@ -79,7 +79,7 @@ class CompletionQueue : public EventTarget {
   bool overrun_ = false;
 
   std::atomic<std::uint32_t> missed_{
-      0};  ///< added since the last notification without having been armed again
+      0};  ///< completions that brought and will bring no event, as the queue was not armed when they came
   // guarded by the channel's lock
   std::uint32_t fetched_events_ = 0;
   std::uint32_t acked_events_ = 0;

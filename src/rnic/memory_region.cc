@@ -2,6 +2,7 @@
 
 #include <cerrno>
 
+#include "base/reason_words.h"
 #include "rnic/context.h"
 #include "rnic/limits.h"
 #include "rnic/mapped_memory.h"
@@ -55,7 +56,8 @@ void set_translation(KeyEntry& entry, const Registration& wanted) {
 Expected<std::unique_ptr<MemoryRegion>, Failure> MemoryRegion::create(ProtectionDomain& pd,
                                                                       const Registration& wanted) {
   auto& count = pd.context().counts.mrs;
-  if (count.users() >= limits::kMaxMrs) return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxMrs);
+  if (count.users() >= limits::kMaxMrs)
+    return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxMrs, ObjectKind::mr);
   auto entry = std::make_unique<KeyEntry>();
   entry->pd = &pd;
   entry->access = wanted.access;
@@ -63,7 +65,7 @@ Expected<std::unique_ptr<MemoryRegion>, Failure> MemoryRegion::create(Protection
   if ((wanted.access & IBV_ACCESS_ZERO_BASED) != 0) entry->start = 0;
   if (auto ok = check(*entry); !ok) return Unexpected{ok.error()};
   if (!KeyTable::process().insert(*entry))
-    return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxMrs);
+    return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxMrs, ObjectKind::mr);
   std::unique_ptr<MemoryRegion> region(new MemoryRegion(pd));
   region->entry_ = std::move(entry);
   pd.uses.add();

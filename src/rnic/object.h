@@ -30,13 +30,15 @@ class EventTarget {
   EventTarget& operator=(const EventTarget&) = delete;
 
   Kind kind() const { return kind_; }
+  /// The QPN of a queue pair; 0 for the others.
+  virtual std::uint32_t number() const { return 0; }
 
   /// For the layer above: its own object (struct ibv_qp and the like). Set before the object is used.
   void* owner = nullptr;
 
  protected:
   explicit EventTarget(Kind kind) : kind_(kind) {}
-  ~EventTarget() = default;
+  virtual ~EventTarget() = default;
 
  private:
   friend class AsyncEventQueue;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/reason_words.h"
 #include "rnic/completion_queue.h"
 #include "rnic/context.h"
 #include "rnic/limits.h"
@@ -18,11 +19,14 @@ namespace {
 struct CapRow {
   std::uint32_t ibv_qp_cap::*cap;
   std::uint32_t limit;
+  CapField name;
 };
 constexpr CapRow kCaps[] = {
-    {&ibv_qp_cap::max_send_wr, limits::kMaxQpWrs},           {&ibv_qp_cap::max_recv_wr, limits::kMaxQpWrs},
-    {&ibv_qp_cap::max_send_sge, limits::kMaxSges},           {&ibv_qp_cap::max_recv_sge, limits::kMaxSges},
-    {&ibv_qp_cap::max_inline_data, limits::kMaxInlineBytes},
+    {&ibv_qp_cap::max_send_wr, limits::kMaxQpWrs, CapField::max_send_wr},
+    {&ibv_qp_cap::max_recv_wr, limits::kMaxQpWrs, CapField::max_recv_wr},
+    {&ibv_qp_cap::max_send_sge, limits::kMaxSges, CapField::max_send_sge},
+    {&ibv_qp_cap::max_recv_sge, limits::kMaxSges, CapField::max_recv_sge},
+    {&ibv_qp_cap::max_inline_data, limits::kMaxInlineBytes, CapField::max_inline_data},
 };
 
 /// The queues that a QP is to work with.
@@ -45,7 +49,7 @@ Expected<void, Failure> check_init(const Context& context, const QueuePairInit& 
     const bool of_receives = row.cap == &ibv_qp_cap::max_recv_wr || row.cap == &ibv_qp_cap::max_recv_sge;
     if (init.srq != nullptr && of_receives) continue;
     if (init.cap.*row.cap > row.limit)
-      return refused(EINVAL, ReasonId::bad_cap, init.cap.*row.cap, row.limit);
+      return refused(EINVAL, ReasonId::bad_cap, init.cap.*row.cap, row.limit, row.name);
   }
   return {};
 }
@@ -72,7 +76,7 @@ Expected<std::unique_ptr<QueuePair>, Failure> QueuePair::create(ProtectionDomain
   Context& context = pd.context();
   if (auto ok = check_init(context, init); !ok) return Unexpected{ok.error()};
   if (context.counts.qps.users() >= limits::kMaxQps) {
-    return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxQps);
+    return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxQps, ObjectKind::qp);
   }
   auto lane = context.lanes().choose();
   if (!lane) return Unexpected{lane.error()};
@@ -175,10 +179,10 @@ bool QueuePair::attached_to(const wire::Gid& group) const {
 Expected<void, Failure> QueuePair::attach_multicast(const wire::Gid& group) {
   const std::lock_guard lock(lane_.mutex());
   if (type_ != IBV_QPT_UD || !group.is_multicast())
-    return refused_here(refuse(EINVAL, ReasonId::mcast_bad, type_));
+    return refused_here(refuse(EINVAL, ReasonId::mcast_bad, type_, group.high_half(), group.low_half()));
   if (attached_to(group)) return {};
   if (groups_.size() >= limits::kMaxMulticastGroups) {
-    return refused_here(refuse(ENOMEM, ReasonId::too_many_objects, limits::kMaxMulticastGroups));
+    return refused_here(refuse(ENOMEM, ReasonId::too_many_groups, limits::kMaxMulticastGroups));
   }
   errno = 0;
   if (!lane_.join(*this, group)) return refused_here(refuse(EINVAL, ReasonId::mcast_join_failed, errno));
@@ -188,7 +192,8 @@ Expected<void, Failure> QueuePair::attach_multicast(const wire::Gid& group) {
 
 Expected<void, Failure> QueuePair::detach_multicast(const wire::Gid& group) {
   const std::lock_guard lock(lane_.mutex());
-  if (type_ != IBV_QPT_UD) return refused_here(refuse(EINVAL, ReasonId::mcast_bad, type_));
+  if (type_ != IBV_QPT_UD)
+    return refused_here(refuse(EINVAL, ReasonId::mcast_bad, type_, group.high_half(), group.low_half()));
   if (!attached_to(group)) return refused_here(refuse(EINVAL, ReasonId::mcast_not_attached));
   std::erase(groups_, group);
   lane_.leave(*this, group);

@@ -76,6 +76,7 @@ class QueuePair final : public EventTarget, private ib::Host {
 
   // ---- constant
   Qpn qpn() const { return qpn_; }
+  std::uint32_t number() const override { return qpn_.value; }
   ibv_qp_type type() const { return type_; }
   Context& context() const;
   LanePort& lane() const { return lane_; }
@@ -142,6 +143,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   bool last_wqe_raised_ = false;
   bool receive_failed_ = false;  ///< UD: a bad receive, which is worse than a bad send
   bool receive_taken_ = false;
+  bool broken_ = false;  ///< the endpoint went into its error state, and said why
   ReceiveQueue receives_;
   TakenReceive taken_;
   std::vector<wire::Gid> groups_;

@@ -111,11 +111,16 @@ void QueuePair::event(ib::QpEvent event) {
 }
 
 void QueuePair::explain(const Reason& reason, const std::uint64_t* wr_id) {
+  Reason complete = reason;
+  if (reason.id == ReasonId::drop_qp_not_ready) {
+    if (broken_) return;  // what broke it has been explained; this would only hide it
+    complete.figures[0] = state_;
+  }
   last_explanation_ = {.qpn = qpn_.value,
                        .peer_qpn = attributes_.transport.remote.value,
                        .wr_id = wr_id != nullptr ? *wr_id : 0,
                        .has_wr_id = wr_id != nullptr,
-                       .reason = reason};
+                       .reason = complete};
   softrnic::explain(last_explanation_);
 }
 

@@ -63,7 +63,7 @@ void QueuePair::reset() {
   state_ = IBV_QPS_RESET;
   endpoint_->reset();
   receives_.clear();
-  receive_taken_ = receive_failed_ = last_wqe_raised_ = notify_drained_ = false;
+  receive_taken_ = receive_failed_ = broken_ = last_wqe_raised_ = notify_drained_ = false;
   lane_.discard(*this);
   init_.send_cq->purge(qpn_.value);
   init_.recv_cq->purge(qpn_.value);
@@ -103,6 +103,7 @@ void QueuePair::raise_last_wqe() {
 // Takes over the state that the endpoint has put itself into.
 void QueuePair::settle() {
   if (!endpoint_->in_error() || state_ == IBV_QPS_ERR) return;
+  broken_ = true;
   if (type_ == IBV_QPT_UD && !receive_failed_) {  // IBTA 10.3.1.6
     if (state_ == IBV_QPS_SQE) return;
     state_ = IBV_QPS_SQE;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/reason_words.h"
 #include "rnic/context.h"
 #include "rnic/limits.h"
 #include "rnic/protection_domain.h"
@@ -18,13 +19,13 @@ Expected<std::unique_ptr<SharedReceiveQueue>, Failure> SharedReceiveQueue::creat
                                                                                   ibv_srq_attr& attributes) {
   Context& context = pd.context();
   if (attributes.max_wr > limits::kMaxSrqWrs) {
-    return refused(EINVAL, ReasonId::bad_cap, attributes.max_wr, limits::kMaxSrqWrs);
+    return refused(EINVAL, ReasonId::bad_cap, attributes.max_wr, limits::kMaxSrqWrs, CapField::max_wr);
   }
   if (attributes.max_sge > limits::kMaxSges) {
-    return refused(EINVAL, ReasonId::bad_cap, attributes.max_sge, limits::kMaxSges);
+    return refused(EINVAL, ReasonId::bad_cap, attributes.max_sge, limits::kMaxSges, CapField::max_sge);
   }
   if (context.counts.srqs.users() >= limits::kMaxSrqs) {
-    return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxSrqs);
+    return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxSrqs, ObjectKind::srq);
   }
   attributes.max_wr = std::max(attributes.max_wr, 1U);
   attributes.max_sge = std::max(attributes.max_sge, 1U);
@@ -40,7 +41,7 @@ Expected<std::unique_ptr<SharedReceiveQueue>, Failure> SharedReceiveQueue::creat
 }
 
 Expected<void, Failure> SharedReceiveQueue::destroy() {
-  if (uses.users() != 0) return refused(EBUSY, ReasonId::object_busy, uses.users());
+  if (uses.users() != 0) return refused(EBUSY, ReasonId::object_busy, uses.users(), ObjectKind::srq);
   pd_.context().events().retire(*this);
   pd_.uses.release();
   pd_.context().counts.srqs.release();
@@ -53,7 +54,7 @@ Expected<void, Failure> SharedReceiveQueue::modify(const ibv_srq_attr& attribute
     return refused(EINVAL, ReasonId::bad_srq_mask, mask);
   }
   if (resize && (attributes.max_wr == 0 || attributes.max_wr > limits::kMaxSrqWrs)) {
-    return refused(EINVAL, ReasonId::bad_cap, attributes.max_wr, limits::kMaxSrqWrs);
+    return refused(EINVAL, ReasonId::bad_cap, attributes.max_wr, limits::kMaxSrqWrs, CapField::max_wr);
   }
   const std::lock_guard lock(mutex_);
   const std::uint32_t wrs = resize ? attributes.max_wr : queue_.max_wrs();

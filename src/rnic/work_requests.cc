@@ -75,7 +75,7 @@ Expected<void, Failure> check_send_request(const ibv_send_wr& wr, const SendLimi
   if (rules == nullptr || (rules->types & bit(limits.type)) == 0) {
     return no(EINVAL, ReasonId::bad_send_opcode, wr.opcode, limits.type);
   }
-  if (!rules->supported) return no(EOPNOTSUPP, ReasonId::not_supported);
+  if (!rules->supported) return no(EOPNOTSUPP, ReasonId::send_opcode_later, wr.opcode);
   if ((wr.send_flags & ~kKnownFlags) != 0 || (wr.send_flags & IBV_SEND_IP_CSUM) != 0) {
     return no(EINVAL, ReasonId::bad_send_flags, wr.send_flags, wr.opcode);
   }
@@ -84,7 +84,8 @@ Expected<void, Failure> check_send_request(const ibv_send_wr& wr, const SendLimi
   if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > max_sges) {
     return no(EINVAL, ReasonId::too_many_sge, wr.num_sge, max_sges);
   }
-  if (rules->uses_reads && limits.max_reads == 0) return no(EINVAL, ReasonId::read_needs_resources);
+  if (rules->uses_reads && limits.max_reads == 0)
+    return no(EINVAL, ReasonId::read_needs_resources, wr.opcode);
   if (limits.type == IBV_QPT_UD && wr.wr.ud.ah == nullptr) return no(EINVAL, ReasonId::ud_without_ah);
   return check_payload(wr, *rules, limits);
 }

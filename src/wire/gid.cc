@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/bytes.h"
+
 namespace softrnic::wire {
 namespace {
 
@@ -32,6 +34,9 @@ std::uint32_t Gid::ipv4_be() const {
   std::memcpy(&address, raw.data() + kMapped.size(), sizeof address);
   return address;
 }
+
+std::uint64_t Gid::high_half() const { return load_be64(raw.data()); }
+std::uint64_t Gid::low_half() const { return load_be64(raw.data() + 8); }
 
 Gid Gid::from_ipv4_be(std::uint32_t address) {
   Gid gid;

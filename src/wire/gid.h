@@ -24,6 +24,9 @@ struct Gid {
   bool is_link_local() const;
   /// The IPv4 address in network byte order; 0 when not is_ipv4().
   std::uint32_t ipv4_be() const;
+  /// The first and the last eight bytes as numbers in host order, as figures of a reason.
+  std::uint64_t high_half() const;
+  std::uint64_t low_half() const;
   static Gid from_ipv4_be(std::uint32_t address);
   /// "fe80::1" or "::ffff:10.0.0.1"
   std::string to_string() const;

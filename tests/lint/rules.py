@@ -145,4 +145,27 @@ class Layers:
                 yield line, "include-path", f'"{target}": no such file in src/'
 
 
+class Tables:
+    """What stands in a table of names (X-macros) is used by the product: a reason that nobody gives helps nobody."""
+
+    TABLES = {"src/base/reasons.def": r"^SOFTRNIC_REASON\((\w+),", "src/base/later_verbs.def": r"^SOFTRNIC_LATER_VERB\((\w+)\)"}
+    FREE = {"none"}
+
+    def __init__(self):
+        self.rows = {}  # name → (path, line)
+        self.words = set()
+
+    def see(self, source):
+        if source.path in self.TABLES:
+            for match in re.finditer(self.TABLES[source.path], source.text, re.M):
+                self.rows[match.group(1)] = source.path, line_of(source.text, match.start())
+        elif source.is_cpp and source.path.startswith("src/"):
+            self.words.update(re.findall(r"(?:ReasonId|LaterVerb)::(\w+)", source.code))
+
+    def findings(self):
+        for name, (path, line) in self.rows.items():
+            if name not in self.words and name not in self.FREE:
+                yield path, line, "unused-row", f"{name} is used nowhere in src/: use it or remove it"
+
+
 FILE_RULES = (check_text, check_banned, check_file_length, check_function_length, check_header, check_names)

@@ -93,7 +93,7 @@ Expected<ibv_context*, Failure> open(Device& device) {
   if (!adapter) return Unexpected{adapter.error()};
   const int fd = above_stdio(memfd_create("softrnic-context", MFD_CLOEXEC));
   struct stat status {};
-  if (fd < 0 || fstat(fd, &status) != 0) return rnic::refused(errno, ReasonId::no_descriptor, errno);
+  if (fd < 0 || fstat(fd, &status) != 0) return rnic::refused(errno, ReasonId::out_of_fds, errno);
   auto opened_device = std::make_shared<OpenDevice>(device, std::move(*adapter), status);
   remember(opened_device);
   return make_context(std::move(opened_device), fd);

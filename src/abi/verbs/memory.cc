@@ -8,6 +8,7 @@
 #include "abi/verbs/calls.h"
 #include "abi/verbs/export.h"
 #include "abi/verbs/open_device.h"
+#include "base/reason_words.h"
 
 // Macros that choose between the exported functions.
 #undef ibv_reg_mr
@@ -167,8 +168,9 @@ SOFTRNIC_EXPORT ibv_mr* ibv_reg_mr_iova(ibv_pd* pd, void* address, size_t length
 
 SOFTRNIC_EXPORT ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* /*pd*/, uint64_t /*offset*/, size_t /*length*/,
                                           uint64_t /*iova*/, int /*fd*/, int /*access*/) {
-  return pointer_call(
-      []() -> Expected<ibv_mr*, Failure> { return rnic::refused(EOPNOTSUPP, ReasonId::not_supported); });
+  return pointer_call([]() -> Expected<ibv_mr*, Failure> {
+    return rnic::refused(EOPNOTSUPP, ReasonId::not_supported, LaterVerb::reg_dmabuf_mr);
+  });
 }
 
 SOFTRNIC_EXPORT int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* address, size_t length,
@@ -192,8 +194,9 @@ SOFTRNIC_EXPORT ibv_mr* ibv_import_mr(ibv_pd* pd, uint32_t handle) {
 SOFTRNIC_EXPORT void ibv_unimport_mr(ibv_mr* mr) { delete Mr::of(mr); }
 
 SOFTRNIC_EXPORT ibv_dm* ibv_import_dm(ibv_context* /*context*/, uint32_t /*handle*/) {
-  return pointer_call(
-      []() -> Expected<ibv_dm*, Failure> { return rnic::refused(EOPNOTSUPP, ReasonId::not_supported); });
+  return pointer_call([]() -> Expected<ibv_dm*, Failure> {
+    return rnic::refused(EOPNOTSUPP, ReasonId::not_supported, LaterVerb::import_dm);
+  });
 }
 
 SOFTRNIC_EXPORT void ibv_unimport_dm(ibv_dm* /*dm*/) {}

@@ -116,7 +116,7 @@ Expected<Neighbour, Failure> resolve_neighbour(const wire::Gid& destination, std
     return neighbour;
   }
   RouteNetlink kernel;
-  if (!kernel.valid()) return rnic::refused(errno, ReasonId::no_descriptor, errno);
+  if (!kernel.valid()) return rnic::refused(errno, ReasonId::out_of_fds, errno);
   const auto route = kernel.route(destination, interface_index);
   if (!route) return rnic::refused(EHOSTUNREACH, ReasonId::no_neighbour, interface_index);
   if (route->is_local) {

@@ -9,6 +9,7 @@
 #include "abi/verbs/export.h"
 #include "abi/verbs/open_device.h"
 #include "abi/verbs/queries.h"
+#include "base/reason_words.h"
 
 namespace softrnic::abi {
 namespace {
@@ -144,8 +145,9 @@ SOFTRNIC_EXPORT int ibv_query_qp_data_in_order(ibv_qp* /*qp*/, ibv_wr_opcode /*o
 }
 
 SOFTRNIC_EXPORT int ibv_set_ece(ibv_qp* /*qp*/, ibv_ece* /*ece*/) {
-  return errno_call(
-      []() -> Expected<void, Failure> { return rnic::refused(EOPNOTSUPP, ReasonId::not_supported); });
+  return errno_call([]() -> Expected<void, Failure> {
+    return rnic::refused(EOPNOTSUPP, ReasonId::not_supported, LaterVerb::set_ece);
+  });
 }
 
 // librdmacm asks for every connection: an answer, not a refusal.

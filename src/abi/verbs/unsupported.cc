@@ -4,47 +4,47 @@ namespace softrnic::abi {
 namespace {
 
 void refuse_memory(verbs_context& verbs) {
-  refuse_in(verbs.advise_mr);
-  refuse_in(verbs.alloc_null_mr);
-  refuse_in(verbs.reg_dm_mr);
-  refuse_in(verbs.alloc_dm);
-  refuse_in(verbs.free_dm);
-  refuse_in(verbs.context.ops.alloc_mw);
-  refuse_in(verbs.context.ops.bind_mw);
-  refuse_in(verbs.context.ops.dealloc_mw);
+  refuse_in<LaterVerb::advise_mr>(verbs.advise_mr);
+  refuse_in<LaterVerb::alloc_null_mr>(verbs.alloc_null_mr);
+  refuse_in<LaterVerb::reg_dm_mr>(verbs.reg_dm_mr);
+  refuse_in<LaterVerb::alloc_dm>(verbs.alloc_dm);
+  refuse_in<LaterVerb::free_dm>(verbs.free_dm);
+  refuse_in<LaterVerb::alloc_mw>(verbs.context.ops.alloc_mw);
+  refuse_in<LaterVerb::bind_mw>(verbs.context.ops.bind_mw);
+  refuse_in<LaterVerb::dealloc_mw>(verbs.context.ops.dealloc_mw);
 }
 
 void refuse_queues(verbs_context& verbs) {
-  refuse_in(verbs.create_cq_ex);
-  refuse_in(verbs.modify_cq);
-  refuse_in(verbs.create_srq_ex);
-  refuse_in(verbs.get_srq_num);
-  refuse_in(verbs.post_srq_ops);
-  refuse_in(verbs.open_xrcd);
-  refuse_in(verbs.close_xrcd);
-  refuse_in(verbs.open_qp);
-  refuse_in(verbs.modify_qp_rate_limit);
-  refuse_in(verbs.create_wq);
-  refuse_in(verbs.modify_wq);
-  refuse_in(verbs.destroy_wq);
-  refuse_in(verbs.create_rwq_ind_table);
-  refuse_in(verbs.destroy_rwq_ind_table);
+  refuse_in<LaterVerb::create_cq_ex>(verbs.create_cq_ex);
+  refuse_in<LaterVerb::modify_cq>(verbs.modify_cq);
+  refuse_in<LaterVerb::create_srq_ex>(verbs.create_srq_ex);
+  refuse_in<LaterVerb::get_srq_num>(verbs.get_srq_num);
+  refuse_in<LaterVerb::post_srq_ops>(verbs.post_srq_ops);
+  refuse_in<LaterVerb::open_xrcd>(verbs.open_xrcd);
+  refuse_in<LaterVerb::close_xrcd>(verbs.close_xrcd);
+  refuse_in<LaterVerb::open_qp>(verbs.open_qp);
+  refuse_in<LaterVerb::modify_qp_rate_limit>(verbs.modify_qp_rate_limit);
+  refuse_in<LaterVerb::create_wq>(verbs.create_wq);
+  refuse_in<LaterVerb::modify_wq>(verbs.modify_wq);
+  refuse_in<LaterVerb::destroy_wq>(verbs.destroy_wq);
+  refuse_in<LaterVerb::create_rwq_ind_table>(verbs.create_rwq_ind_table);
+  refuse_in<LaterVerb::destroy_rwq_ind_table>(verbs.destroy_rwq_ind_table);
 }
 
 void refuse_flows_and_domains(verbs_context& verbs) {
-  refuse_in(verbs.ibv_create_flow);
-  refuse_in(verbs.ibv_destroy_flow);
-  refuse_in(verbs.create_flow_action_esp);
-  refuse_in(verbs.modify_flow_action_esp);
-  refuse_in(verbs.destroy_flow_action);
-  refuse_in(verbs.create_counters);
-  refuse_in(verbs.destroy_counters);
-  refuse_in(verbs.attach_counters_point_flow);
-  refuse_in(verbs.read_counters);
-  refuse_in(verbs.alloc_parent_domain);
-  refuse_in(verbs.alloc_td);
-  refuse_in(verbs.dealloc_td);
-  refuse_in(verbs.query_rt_values);
+  refuse_in<LaterVerb::create_flow>(verbs.ibv_create_flow);
+  refuse_in<LaterVerb::destroy_flow>(verbs.ibv_destroy_flow);
+  refuse_in<LaterVerb::create_flow_action_esp>(verbs.create_flow_action_esp);
+  refuse_in<LaterVerb::modify_flow_action_esp>(verbs.modify_flow_action_esp);
+  refuse_in<LaterVerb::destroy_flow_action>(verbs.destroy_flow_action);
+  refuse_in<LaterVerb::create_counters>(verbs.create_counters);
+  refuse_in<LaterVerb::destroy_counters>(verbs.destroy_counters);
+  refuse_in<LaterVerb::attach_counters_point_flow>(verbs.attach_counters_point_flow);
+  refuse_in<LaterVerb::read_counters>(verbs.read_counters);
+  refuse_in<LaterVerb::alloc_parent_domain>(verbs.alloc_parent_domain);
+  refuse_in<LaterVerb::alloc_td>(verbs.alloc_td);
+  refuse_in<LaterVerb::dealloc_td>(verbs.dealloc_td);
+  refuse_in<LaterVerb::query_rt_values_ex>(verbs.query_rt_values);
   // Where programs built with libibverbs 1.1.8 look for the two flow calls.
   verbs.ABI_placeholder1 = reinterpret_cast<void (*)()>(verbs.ibv_create_flow);
   verbs.ABI_placeholder2 = reinterpret_cast<void (*)()>(verbs.ibv_destroy_flow);

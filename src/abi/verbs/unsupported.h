@@ -7,14 +7,15 @@
 #include <type_traits>
 
 #include "base/reason.h"
+#include "base/reason_words.h"
 
 namespace softrnic::abi {
 
 /// Fills `slot` with a function that explains itself, sets errno and returns EOPNOTSUPP, or NULL.
-template <typename Result, typename... Arguments>
+template <LaterVerb verb, typename Result, typename... Arguments>
 void refuse_in(Result (*&slot)(Arguments...)) {
   slot = [](Arguments...) -> Result {
-    explain({.reason = because(ReasonId::not_supported)});
+    explain({.reason = because(ReasonId::not_supported, verb)});
     errno = EOPNOTSUPP;
     if constexpr (std::is_pointer_v<Result>) {
       return nullptr;

@@ -1,12 +1,7 @@
 #include "transport/ib/endpoint_base.h"
 
-#include <array>
-
 namespace softrnic::ib {
 namespace {
-
-// As enum ibv_qp_state counts, in the order of Mode.
-constexpr std::array<std::uint32_t, 6> kStateNumbers = {1, 2, 3, 4, 5, 6};
 
 // IBTA 10.9.1.2: the numbers agree in 15 bits and at least one side is a full member.
 bool pkeys_match(std::uint16_t a, std::uint16_t b) {
@@ -27,15 +22,15 @@ bool EndpointBase::refuse(Counter counter, const Reason& reason) {
   return false;
 }
 
-// A peer may keep on sending to a QP that is not ready or has failed: that is explained once.
+// A peer may keep on sending to a QP that is not ready or has failed: that is explained once. Which of the verbs' states it
+// is in, only the host knows (see Host::explain).
 bool EndpointBase::admit_state(const RxPacket& packet) {
   if (mode_ != Mode::idle && mode_ != Mode::error) return true;
   host_.count(Counter::drop_not_ready);
   if (!told_not_ready_) {
     told_not_ready_ = true;
     const wire::Bth& bth = packet.packet.headers.bth;
-    const std::uint32_t state = kStateNumbers[static_cast<std::size_t>(mode_)];
-    host_.explain(because(ReasonId::drop_qp_not_ready, state, bth.opcode, bth.psn), nullptr);
+    host_.explain(because(ReasonId::drop_qp_not_ready, 0, bth.opcode, bth.psn), nullptr);
   }
   return false;
 }
@@ -55,7 +50,8 @@ bool EndpointBase::admit(const RxPacket& packet) {
   if (!admit_pkey(packet.packet.headers.bth.pkey)) return false;
   if (service_ == wire::Service::ud) return true;
   if (packet.source != attributes_.path.destination) {  // IBTA C9-40 for the GRH, C17-9 for RoCEv2
-    return refuse(Counter::drop_source, because(ReasonId::drop_wrong_source, attributes_.remote.value));
+    return refuse(Counter::drop_source, because(ReasonId::drop_wrong_source, attributes_.remote.value,
+                                                packet.source.high_half(), packet.source.low_half()));
   }
   if (!established_) {
     established_ = true;

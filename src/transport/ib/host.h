@@ -32,6 +32,7 @@ class Host {
 
   /// fatal, request_error and access_error: the endpoint has put itself into the error state already.
   virtual void event(QpEvent event) = 0;
+  /// `wr_id`: of the work request it is about, or nullptr. Figure 0 of drop_qp_not_ready is left to the host.
   virtual void explain(const Reason& reason, const std::uint64_t* wr_id) = 0;
   virtual void count(Counter counter, std::uint64_t by = 1) = 0;
 

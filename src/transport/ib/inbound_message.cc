@@ -43,7 +43,8 @@ Verdict InboundMessage::check_order(const wire::OpcodeInfo& info) const {
 
 Verdict InboundMessage::check_length(const wire::Packet& packet, std::uint32_t mtu) const {
   const std::size_t size = packet.payload.size();
-  if (!length_fits(packet.info->payload, size, mtu)) return invalid(ReasonId::nak_length, size, mtu);
+  if (!length_fits(packet.info->payload, size, mtu))
+    return invalid(ReasonId::nak_length, size, mtu, packet.info->opcode);
   if (!is_write(*packet.info)) {
     if (received_ <= kMaxMessage - size || packet.info->starts()) return {};
     return invalid(ReasonId::nak_message_length, received_ + std::uint64_t{size}, kMaxMessage);

@@ -25,6 +25,8 @@ class InboundMessage {
   void abandon() { active_ = false; }
   /// Completes the receive in use with an error; nothing when there is none.
   void fail_receive(Status status, const Reason& reason, Host& host);
+  /// The wr_id of the receive in use, nullptr when there is none. Valid until the next call.
+  const std::uint64_t* receive_id() const { return receive_ != nullptr ? &receive_->wr_id : nullptr; }
   void forget() { *this = InboundMessage(); }
 
   /// Takes a receive unless one is at hand. nullptr: none is posted.

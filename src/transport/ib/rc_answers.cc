@@ -14,7 +14,8 @@ void RcRequester::receive(const wire::Packet& packet, TimePoint now) {
     return;  // answers to what is long done (IBTA 9.7.5.1.1, ghost and duplicate ACKs)
   if (psn >= top_) {
     seam_.host.count(Counter::drop_sequence);
-    return seam_.host.explain(because(ReasonId::bad_response, packet.info->opcode, psn.wire()), nullptr);
+    return seam_.host.explain(
+        because(ReasonId::bad_response, packet.info->opcode, psn.wire(), packet.payload.size()), nullptr);
   }
   if (packet.info->operation == wire::Operation::acknowledge) {
     receive_acknowledge(packet, psn, now);
@@ -38,7 +39,8 @@ void RcRequester::receive_acknowledge(const wire::Packet& packet, Psn psn, TimeP
       break;
   }
   seam_.host.count(Counter::drop_malformed);
-  seam_.host.explain(because(ReasonId::bad_response, packet.info->opcode, psn.wire()), nullptr);
+  seam_.host.explain(because(ReasonId::bad_response, packet.info->opcode, psn.wire(), packet.payload.size()),
+                     nullptr);
 }
 
 void RcRequester::receive_nak(std::uint8_t syndrome, Psn psn, TimePoint now) {
@@ -50,7 +52,9 @@ void RcRequester::receive_nak(std::uint8_t syndrome, Psn psn, TimePoint now) {
     static constexpr ReasonId kReasons[] = {ReasonId::got_nak_invalid_request, ReasonId::got_nak_access,
                                             ReasonId::got_nak_operational};
     const ReasonId id = kReasons[syndrome - wire::kNakInvalidRequest];
-    return fail_front(fatal->status, because(id, psn.wire(), wqe.rkey.value, wqe.remote_address, wqe.length));
+    const std::uint64_t subject =
+        id == ReasonId::got_nak_access ? wqe.rkey.value : static_cast<std::uint64_t>(wqe.op);
+    return fail_front(fatal->status, because(id, psn.wire(), subject, wqe.remote_address, wqe.length));
   }
   if (syndrome != wire::kNakPsnSequence || recovering_ || next_ == una_) return;
   seam_.host.explain(because(ReasonId::got_nak_sequence, psn.wire()), nullptr);
@@ -90,8 +94,8 @@ void RcRequester::receive_response(const wire::Packet& packet, Psn psn, TimePoin
 }
 
 void RcRequester::bad_response(const wire::Packet& packet) {
-  fail_front(Status::bad_response,
-             because(ReasonId::bad_response, packet.info->opcode, packet.headers.bth.psn));
+  fail_front(Status::bad_response, because(ReasonId::bad_response, packet.info->opcode,
+                                           packet.headers.bth.psn, packet.payload.size()));
 }
 
 // Takes everything before `end` as acknowledged. False: a READ or atomic before it has not been answered, so

@@ -61,7 +61,8 @@ RcRequester::Gate RcRequester::gate(const SendEntry& entry) const {
 // Completes what can never be sent; rnic should have refused it at the post.
 bool RcRequester::valid(const SendWqe& wqe) {
   if (!rc_opcodes(wqe.op).supported) {
-    cannot_send(Status::local_qp_operation, because(ReasonId::bad_send_opcode, wqe.op, QpType::rc));
+    cannot_send(Status::local_qp_operation,
+                because(ReasonId::bad_send_opcode, wqe.op, verbs_number(QpType::rc)));
     return false;
   }
   if (wqe.length > kMaxMessage) {
@@ -71,7 +72,7 @@ bool RcRequester::valid(const SendWqe& wqe) {
   const bool needs_resources =
       wqe.op == SendOp::read || wqe.op == SendOp::compare_swap || wqe.op == SendOp::fetch_add;
   if (needs_resources && seam_.attributes.max_reads_out == 0) {
-    cannot_send(Status::local_qp_operation, because(ReasonId::read_needs_resources));
+    cannot_send(Status::local_qp_operation, because(ReasonId::read_needs_resources, wqe.op));
     return false;
   }
   return true;

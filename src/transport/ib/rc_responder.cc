@@ -34,7 +34,7 @@ void RcResponder::reset() {
   message_.forget();
   resources_.clear();
   msn_ = 0;
-  ack_owed_ = nak_owed_ = nak_sent_ = any_accepted_ = failed_ = false;
+  ack_owed_ = nak_owed_ = nak_sent_ = any_accepted_ = failed_ = told_behind_ = false;
   event_.reset();
 }
 
@@ -64,7 +64,7 @@ void RcResponder::receive_ahead(Psn psn) {
 void RcResponder::receive_expected(const wire::Packet& packet) {
   nak_sent_ = nak_owed_ = false;
   const Verdict verdict = execute(packet);
-  if (!verdict) refuse(verdict);
+  if (!verdict) refuse(verdict, packet);
 }
 
 Verdict RcResponder::execute(const wire::Packet& packet) {
@@ -158,6 +158,10 @@ Verdict RcResponder::execute_atomic(const wire::Packet& packet) {
 // IBTA 9.7.5.1.2 – 9.7.5.1.5: duplicate requests.
 void RcResponder::receive_duplicate(const wire::Packet& packet, Psn psn) {
   seam_.host.count(Counter::duplicates);
+  if (!any_accepted_ && !told_behind_) {
+    told_behind_ = true;
+    seam_.host.explain(because(ReasonId::psn_behind, expected_.wire(), psn.wire(), expected_ - psn), nullptr);
+  }
   switch (packet.info->operation) {
     case Operation::send:
     case Operation::write:
@@ -196,20 +200,21 @@ void RcResponder::queue_nak(std::uint8_t syndrome, Psn psn) {
   nak_psn_ = psn;
 }
 
-void RcResponder::refuse(const Verdict& verdict) {
+void RcResponder::refuse(const Verdict& verdict, const wire::Packet& packet) {
   const FaultRule& rule = fault_rule(verdict.fault);
   const Attributes& attributes = seam_.attributes;
   seam_.host.count(rule.nak_counter);
   if (verdict.fault == Fault::no_receive) {
     const auto delay =
         std::chrono::duration_cast<std::chrono::microseconds>(rnr_delay(attributes.min_rnr_timer));
-    seam_.host.explain(because(ReasonId::nak_rnr, expected_.wire(), delay.count()), nullptr);
+    seam_.host.explain(because(ReasonId::nak_rnr, expected_.wire(), delay.count(), packet.info->opcode),
+                       nullptr);
     return queue_nak(static_cast<std::uint8_t>(rule.syndrome | (attributes.min_rnr_timer & 31)), expected_);
   }
-  seam_.host.explain(verdict.reason, nullptr);
+  const bool blamed = rule.receive_status != Status::flushed;
+  seam_.host.explain(verdict.reason, blamed ? message_.receive_id() : nullptr);
   queue_nak(rule.syndrome, expected_);
   failed_ = true;
-  const bool blamed = rule.receive_status != Status::flushed;
   message_.fail_receive(rule.receive_status, blamed ? verdict.reason : because(ReasonId::flushed),
                         seam_.host);
   if (rule.has_event) event_ = rule.event;

@@ -46,7 +46,7 @@ class RcResponder {
   Verdict execute_atomic(const wire::Packet& packet);
   ReadAtomic* take_resource(std::uint32_t packets);
   void accepted(const wire::Packet& packet, std::uint32_t packets);
-  void refuse(const Verdict& verdict);
+  void refuse(const Verdict& verdict, const wire::Packet& packet);
   void queue_nak(std::uint8_t syndrome, Psn psn);
   void acknowledge(TxPacket& out, std::uint8_t syndrome, Psn psn);
   bool send_read_response(ReadAtomic& read, TxPacket& out);
@@ -66,6 +66,7 @@ class RcResponder {
   bool nak_sent_ = false;  ///< silent about PSNs ahead until the expected one comes
   bool any_accepted_ = false;
   bool failed_ = false;
+  bool told_behind_ = false;  ///< that the first packet's PSN lies before rq_psn
   std::optional<QpEvent> event_;
 };
 

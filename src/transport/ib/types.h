@@ -15,6 +15,8 @@
 namespace softrnic::ib {
 
 enum class QpType : std::uint8_t { rc, uc, ud };
+/// The number of enum ibv_qp_type, for explanations.
+constexpr std::uint32_t verbs_number(QpType type) { return static_cast<std::uint32_t>(type) + 2; }
 
 /// Operations of a send queue. The order is that of enum ibv_wr_opcode, so that translation is a cast.
 enum class SendOp : std::uint8_t {

@@ -65,7 +65,8 @@ void UcEndpoint::expire(TimePoint now) {
 
 bool UcEndpoint::valid(const SendWqe& wqe) {
   if (!uc_allows(wqe.op)) {
-    fail_front(Status::local_qp_operation, because(ReasonId::bad_send_opcode, wqe.op, QpType::uc));
+    fail_front(Status::local_qp_operation,
+               because(ReasonId::bad_send_opcode, wqe.op, verbs_number(QpType::uc)));
     return false;
   }
   if (wqe.length > kMaxMessage) {
@@ -161,13 +162,17 @@ bool UcEndpoint::in_sequence(const wire::Packet& packet) {
 // IBTA 9.8.3: a UC responder tells nobody; it drops the message. Trouble with its own receive ends the QP.
 void UcEndpoint::drop(const Verdict& verdict, const wire::Packet& packet) {
   const FaultRule& rule = fault_rule(verdict.fault);
-  const bool no_receive = verdict.fault == Fault::no_receive;
+  const bool own_fault = verdict.fault == Fault::receive_short || verdict.fault == Fault::receive_memory;
   host_.count(rule.drop_counter);
-  host_.explain(no_receive ? because(ReasonId::drop_uc_no_receive, packet.headers.bth.psn) : verdict.reason,
-                nullptr);
+  if (verdict.fault == Fault::no_receive) {
+    host_.explain(because(ReasonId::drop_uc_no_receive, packet.headers.bth.psn, packet.info->opcode),
+                  nullptr);
+  } else {
+    host_.explain(verdict.reason, own_fault ? message_.receive_id() : nullptr);
+  }
   message_.abandon();
   skipping_ = !packet.info->ends();
-  if (verdict.fault != Fault::receive_short && verdict.fault != Fault::receive_memory) return;
+  if (!own_fault) return;
   set_mode(Mode::error);
   message_.fail_receive(rule.receive_status, verdict.reason, host_);
   flush();

@@ -49,7 +49,8 @@ void UdEndpoint::expire(TimePoint now) {
 
 bool UdEndpoint::valid(const SendWqe& wqe) {
   if (wqe.op != SendOp::send && wqe.op != SendOp::send_with_imm) {
-    fail_front(Status::local_qp_operation, because(ReasonId::bad_send_opcode, wqe.op, QpType::ud));
+    fail_front(Status::local_qp_operation,
+               because(ReasonId::bad_send_opcode, wqe.op, verbs_number(QpType::ud)));
     return false;
   }
   if (wqe.length > attributes_.path_mtu) {
@@ -113,7 +114,9 @@ void UdEndpoint::receive(const RxPacket& rx, TimePoint) {
   const std::size_t size = rx.packet.payload.size() + wire::kGrhBytes;
   if (headers.deth.qkey != attributes_.qkey) {  // IBTA C9-49
     host_.count(Counter::drop_qkey);
-    return host_.explain(because(ReasonId::drop_qkey_mismatch, headers.deth.qkey, attributes_.qkey), nullptr);
+    return host_.explain(
+        because(ReasonId::drop_qkey_mismatch, headers.deth.qkey, attributes_.qkey, headers.deth.source.value),
+        nullptr);
   }
   if (receive_ == nullptr) receive_ = host_.take_receive();
   if (receive_ == nullptr) {
@@ -123,7 +126,7 @@ void UdEndpoint::receive(const RxPacket& rx, TimePoint) {
   }
   if (size > receive_->length) {
     host_.count(Counter::drop_length);
-    return host_.explain(because(ReasonId::drop_ud_too_long, size, receive_->length), nullptr);
+    return host_.explain(because(ReasonId::drop_ud_too_long, size, receive_->length), &receive_->wr_id);
   }
   place(rx);
 }

@@ -24,11 +24,13 @@ TEST(Settings, ReadsTheTable) {
 }
 
 TEST(Settings, WarnsAboutUnknownNamesAndBadValues) {
-  const char* environment[] = {"SOFTRNIC_EXPLIAN=1", "SOFTRNIC_LANES=99", "SOFTRNIC_EXPLAIN=maybe", nullptr};
+  const char* environment[] = {"SOFTRNIC_EXPLIAN=1", "SOFTRNIC_LANES=99", "SOFTRNIC_EXPLAIN=maybe",
+                               "SOFTRNIC_COLOUR_OF_THE_CABLE=blue", nullptr};
   std::vector<std::string> warnings;
   const Settings read = parse_settings(environment, warnings);
   EXPECT_THAT(warnings, ElementsAre(HasSubstr("did you mean SOFTRNIC_EXPLAIN"), HasSubstr("1 to 16"),
-                                    HasSubstr("SOFTRNIC_EXPLAIN=maybe")));
+                                    HasSubstr("SOFTRNIC_EXPLAIN=maybe"),
+                                    HasSubstr("COLOUR_OF_THE_CABLE is ignored; there are SOFTRNIC_EXPLAIN")));
   EXPECT_EQ(read.lanes, 1U);
   EXPECT_FALSE(read.explain);
 }

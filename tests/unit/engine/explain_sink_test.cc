@@ -35,13 +35,13 @@ TEST(RepeatLimit, SwallowsRepeatsAndCountsThem) {
   Explanation explanation;
   explanation.reason = because(ReasonId::nak_sequence, 5, 9);
   unsigned printed = 0;
-  for (int i = 0; i < 100; ++i) printed += limit.admit(explanation, TimePoint{} + 1s).print ? 1 : 0;
+  for (int i = 0; i < 100; ++i) printed += limit.admit(explanation, TimePoint{} + 1s).pass ? 1 : 0;
   EXPECT_EQ(printed, RepeatLimit::kPerSecond);
   explanation.qpn = 5;  // another QP is another matter
-  EXPECT_TRUE(limit.admit(explanation, TimePoint{} + 1s).print);
+  EXPECT_TRUE(limit.admit(explanation, TimePoint{} + 1s).pass);
   explanation.qpn = 0;
   const auto later = limit.admit(explanation, TimePoint{} + 3s);
-  EXPECT_TRUE(later.print);
+  EXPECT_TRUE(later.pass);
   EXPECT_EQ(later.repeats, 100 - RepeatLimit::kPerSecond);
 }
 

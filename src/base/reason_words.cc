@@ -1,0 +1,219 @@
+#include "base/reason_words.h"
+
+#include <arpa/inet.h>
+
+#include <cstdio>
+#include <cstring>
+
+namespace softrnic {
+namespace {
+
+struct Word {
+  std::uint64_t value;
+  std::string_view name;
+};
+
+// enum ibv_qp_state
+constexpr Word kStates[] = {{0, "RESET"}, {1, "INIT"}, {2, "RTR"}, {3, "RTS"},
+                            {4, "SQD"},   {5, "SQE"},  {6, "ERR"}};
+// enum ibv_qp_type
+constexpr Word kTypes[] = {{2, "RC"},       {3, "UC"},        {4, "UD"},       {8, "RAW_PACKET"},
+                           {9, "XRC_SEND"}, {10, "XRC_RECV"}, {0xff, "DRIVER"}};
+// enum ibv_mtu, in bytes
+constexpr Word kMtus[] = {{1, "256"}, {2, "512"}, {3, "1024"}, {4, "2048"}, {5, "4096"}};
+// enum ibv_qp_attr_mask
+constexpr Word kAttributes[] = {
+    {1 << 0, "IBV_QP_STATE"},
+    {1 << 1, "IBV_QP_CUR_STATE"},
+    {1 << 2, "IBV_QP_EN_SQD_ASYNC_NOTIFY"},
+    {1 << 3, "IBV_QP_ACCESS_FLAGS"},
+    {1 << 4, "IBV_QP_PKEY_INDEX"},
+    {1 << 5, "IBV_QP_PORT"},
+    {1 << 6, "IBV_QP_QKEY"},
+    {1 << 7, "IBV_QP_AV"},
+    {1 << 8, "IBV_QP_PATH_MTU"},
+    {1 << 9, "IBV_QP_TIMEOUT"},
+    {1 << 10, "IBV_QP_RETRY_CNT"},
+    {1 << 11, "IBV_QP_RNR_RETRY"},
+    {1 << 12, "IBV_QP_RQ_PSN"},
+    {1 << 13, "IBV_QP_MAX_QP_RD_ATOMIC"},
+    {1 << 14, "IBV_QP_ALT_PATH"},
+    {1 << 15, "IBV_QP_MIN_RNR_TIMER"},
+    {1 << 16, "IBV_QP_SQ_PSN"},
+    {1 << 17, "IBV_QP_MAX_DEST_RD_ATOMIC"},
+    {1 << 18, "IBV_QP_PATH_MIG_STATE"},
+    {1 << 19, "IBV_QP_CAP"},
+    {1 << 20, "IBV_QP_DEST_QPN"},
+    {1 << 25, "IBV_QP_RATE_LIMIT"},
+};
+// enum ibv_access_flags
+constexpr Word kAccess[] = {
+    {1 << 0, "IBV_ACCESS_LOCAL_WRITE"},       {1 << 1, "IBV_ACCESS_REMOTE_WRITE"},
+    {1 << 2, "IBV_ACCESS_REMOTE_READ"},       {1 << 3, "IBV_ACCESS_REMOTE_ATOMIC"},
+    {1 << 4, "IBV_ACCESS_MW_BIND"},           {1 << 5, "IBV_ACCESS_ZERO_BASED"},
+    {1 << 6, "IBV_ACCESS_ON_DEMAND"},         {1 << 7, "IBV_ACCESS_HUGETLB"},
+    {1 << 20, "IBV_ACCESS_RELAXED_ORDERING"},
+};
+// enum ibv_send_flags
+constexpr Word kSendFlags[] = {{1 << 0, "IBV_SEND_FENCE"},
+                               {1 << 1, "IBV_SEND_SIGNALED"},
+                               {1 << 2, "IBV_SEND_SOLICITED"},
+                               {1 << 3, "IBV_SEND_INLINE"},
+                               {1 << 4, "IBV_SEND_IP_CSUM"}};
+// enum ibv_wr_opcode
+constexpr Word kWorkRequests[] = {
+    {0, "IBV_WR_RDMA_WRITE"},
+    {1, "IBV_WR_RDMA_WRITE_WITH_IMM"},
+    {2, "IBV_WR_SEND"},
+    {3, "IBV_WR_SEND_WITH_IMM"},
+    {4, "IBV_WR_RDMA_READ"},
+    {5, "IBV_WR_ATOMIC_CMP_AND_SWP"},
+    {6, "IBV_WR_ATOMIC_FETCH_AND_ADD"},
+    {7, "IBV_WR_LOCAL_INV"},
+    {8, "IBV_WR_BIND_MW"},
+    {9, "IBV_WR_SEND_WITH_INV"},
+    {10, "IBV_WR_TSO"},
+    {11, "IBV_WR_DRIVER1"},
+};
+// enum ibv_rereg_mr_flags
+constexpr Word kRereg[] = {{1 << 0, "IBV_REREG_MR_CHANGE_TRANSLATION"},
+                           {1 << 1, "IBV_REREG_MR_CHANGE_PD"},
+                           {1 << 2, "IBV_REREG_MR_CHANGE_ACCESS"}};
+// enum ibv_srq_attr_mask
+constexpr Word kSrqAttributes[] = {{1 << 0, "IBV_SRQ_MAX_WR"}, {1 << 1, "IBV_SRQ_LIMIT"}};
+constexpr Word kObjects[] = {{0, "PD"}, {1, "MR"},  {2, "CQ"}, {3, "completion channel"},
+                             {4, "QP"}, {5, "SRQ"}, {6, "AH"}};
+constexpr Word kCapFields[] = {{0, "max_send_wr"},  {1, "max_recv_wr"},     {2, "max_send_sge"},
+                               {3, "max_recv_sge"}, {4, "max_inline_data"}, {5, "max_wr"},
+                               {6, "max_sge"}};
+constexpr Word kLaterVerbs[] = {
+#define SOFTRNIC_LATER_VERB(name) {static_cast<std::uint64_t>(LaterVerb::name), "ibv_" #name},
+#include "base/later_verbs.def"
+#undef SOFTRNIC_LATER_VERB
+};
+
+// The opcode of a base transport header: service in the top three bits, operation in the others.
+constexpr Word kServices[] = {{0, "RC"}, {1, "UC"}, {2, "RD"}, {3, "UD"}};
+constexpr Word kOperations[] = {
+    {0x00, "Send First"},
+    {0x01, "Send Middle"},
+    {0x02, "Send Last"},
+    {0x03, "Send Last Immediate"},
+    {0x04, "Send Only"},
+    {0x05, "Send Only Immediate"},
+    {0x06, "RDMA Write First"},
+    {0x07, "RDMA Write Middle"},
+    {0x08, "RDMA Write Last"},
+    {0x09, "RDMA Write Last Immediate"},
+    {0x0a, "RDMA Write Only"},
+    {0x0b, "RDMA Write Only Immediate"},
+    {0x0c, "RDMA Read Request"},
+    {0x0d, "RDMA Read Response First"},
+    {0x0e, "RDMA Read Response Middle"},
+    {0x0f, "RDMA Read Response Last"},
+    {0x10, "RDMA Read Response Only"},
+    {0x11, "Acknowledge"},
+    {0x12, "Atomic Acknowledge"},
+    {0x13, "Compare Swap"},
+    {0x14, "Fetch Add"},
+    {0x16, "Send Last Invalidate"},
+    {0x17, "Send Only Invalidate"},
+    {0x1c, "Flush"},
+    {0x1d, "Atomic Write"},
+};
+constexpr std::uint64_t kCnp = 0x81;
+
+std::string number(const char* format, std::uint64_t value) {
+  char text[24];
+  std::snprintf(text, sizeof text, format, static_cast<unsigned long long>(value));
+  return text;
+}
+
+std::string decimal(std::uint64_t figure, std::span<const Word>) { return number("%llu", figure); }
+std::string hexadecimal(std::uint64_t figure, std::span<const Word>) { return number("0x%llx", figure); }
+
+std::string_view find(std::span<const Word> words, std::uint64_t value) {
+  for (const Word& word : words) {
+    if (word.value == value) return word.name;
+  }
+  return {};
+}
+
+std::string one_of(std::uint64_t figure, std::span<const Word> words) {
+  const std::string_view name = find(words, figure);
+  return name.empty() ? number("%llu", figure) : std::string(name);
+}
+
+std::string bits(std::uint64_t figure, std::span<const Word> words) {
+  if (figure == 0) return "0";
+  std::string out;
+  const auto add = [&out](std::string_view part) { out.append(out.empty() ? "" : "|").append(part); };
+  for (const Word& word : words) {
+    if ((figure & word.value) == 0) continue;
+    add(word.name);
+    figure &= ~word.value;
+  }
+  if (figure != 0) add(number("0x%llx", figure));
+  return out;
+}
+
+std::string packet_opcode(std::uint64_t figure, std::span<const Word>) {
+  if (figure == kCnp) return "CNP";
+  const std::string_view service = find(kServices, figure >> 5);
+  const std::string_view operation = find(kOperations, figure & 0x1f);
+  if (service.empty() || operation.empty()) return number("0x%02llx", figure);
+  return std::string(service) + " " + std::string(operation);
+}
+
+// Not strerror(), which speaks the language of the program's locale.
+std::string error_text(std::uint64_t figure, std::span<const Word>) {
+  const char* text = strerrordesc_np(static_cast<int>(figure));
+  return text != nullptr ? text : number("errno %llu", figure);
+}
+
+struct Form {
+  std::string_view name;
+  std::string (*print)(std::uint64_t figure, std::span<const Word> words);
+  std::span<const Word> words;
+};
+
+constexpr Form kForms[] = {
+    {"", decimal, {}},           {"x", hexadecimal, {}},        {"state", one_of, kStates},
+    {"type", one_of, kTypes},    {"mtu", one_of, kMtus},        {"attrs", bits, kAttributes},
+    {"access", bits, kAccess},   {"flags", bits, kSendFlags},   {"wr", one_of, kWorkRequests},
+    {"rereg", bits, kRereg},     {"srq", bits, kSrqAttributes}, {"object", one_of, kObjects},
+    {"cap", one_of, kCapFields}, {"verb", one_of, kLaterVerbs}, {"opcode", packet_opcode, {}},
+    {"errno", error_text, {}},
+};
+
+const Form* find_form(std::string_view name) {
+  for (const Form& form : kForms) {
+    if (form.name == name) return &form;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string figure_text(std::string_view form, std::uint64_t figure) {
+  const Form* found = find_form(form);
+  if (found == nullptr) found = &kForms[0];
+  return found->print(figure, found->words);
+}
+
+std::string figure_text(std::string_view form, std::uint64_t high, std::uint64_t low) {
+  if (form != "gid") return figure_text(form, high);
+  unsigned char raw[16];
+  for (int i = 0; i < 8; ++i) {
+    raw[i] = static_cast<unsigned char>(high >> (56 - 8 * i));
+    raw[i + 8] = static_cast<unsigned char>(low >> (56 - 8 * i));
+  }
+  const bool ipv4 = high == 0 && low >> 32 == 0xffff;
+  char text[INET6_ADDRSTRLEN] = "?";
+  inet_ntop(ipv4 ? AF_INET : AF_INET6, ipv4 ? raw + 12 : raw, text, sizeof text);
+  return text;
+}
+
+bool is_figure_form(std::string_view form) { return form == "gid" || find_form(form) != nullptr; }
+
+}  // namespace softrnic
