@@ -35,13 +35,14 @@ void TxBatch::clear() {
   messages_.clear();
 }
 
+// The receiving kernel steers a whole message by its first segment: all of them must be for the same lane.
 TxMessage& TxBatch::message_for(const ib::TxPacket& packet, const TxRoute& route, std::size_t bytes,
                                 bool segmentation) {
   if (segmentation && !messages_.empty()) {
     TxMessage& last = messages_.back();
     if (!last.closed && last.segment_count < kMaxSegments && bytes <= last.segment_bytes &&
         last.bytes + bytes <= kMaxMessageBytes && last.iovec_count + kMaxSingleIovecs <= kMessageIovecs &&
-        same_route(last.route, route)) {
+        last.destination.lane() == packet.headers.bth.destination.lane() && same_route(last.route, route)) {
       return last;
     }
   }
