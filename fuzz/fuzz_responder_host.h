@@ -29,7 +29,7 @@ class FuzzHost final : public ib::Host {
                                             std::uint32_t access) override {
     const bool writes = (access & ib::kLocalWrite) != 0;
     FUZZ_CHECK(writes ? lkey != kSource : lkey != kReceive);
-    return find(lkey, address, length, ReasonId::lkey_range);
+    return find(lkey, address, length, ReasonId::lkey_unknown);
   }
   Expected<std::byte*, Reason> remote_memory(MemoryKey rkey, std::uint64_t address, std::uint64_t length,
                                              std::uint32_t access) override {
@@ -38,7 +38,8 @@ class FuzzHost final : public ib::Host {
     return find(rkey, address, length, ReasonId::nak_rkey_range);
   }
   Expected<void, Reason> invalidate(MemoryKey rkey) override {
-    if (rkey != kWindow || !window_valid_) return Unexpected{because(ReasonId::nak_rkey_unknown, rkey.value)};
+    if (rkey != kWindow || !window_valid_)
+      return Unexpected{because(ReasonId::invalidate_region, rkey.value)};
     window_valid_ = false;
     return {};
   }

@@ -54,7 +54,7 @@ std::string format_explanation(const Explanation& explanation, std::uint64_t rep
   out += describe(explanation.reason);
   const std::string_view cure = reason_text(explanation.reason.id).cure;
   if (!cure.empty()) {
-    out += ". ";
+    out += " -> ";
     out += cure;
   }
   if (repeats != 0) out += number(" [and %llu more of these]", repeats);

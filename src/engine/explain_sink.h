@@ -12,7 +12,7 @@
 
 namespace softrnic::engine {
 
-/// "softrnic: QP 0x10002 wr_id 7: sentence. Cure." and a newline.
+/// "softrnic: QP 0x10002 wr_id 7: sentence -> cure" and a newline.
 std::string format_explanation(const Explanation& explanation, std::uint64_t repeats);
 
 /// Lets through at most kPerSecond of the same reason and QP a second and kAllPerSecond of all, and counts the rest.

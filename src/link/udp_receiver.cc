@@ -131,11 +131,12 @@ std::size_t UdpReceiver::split(Receiver& receiver, const Envelope& envelope, Byt
 }
 
 void UdpReceiver::packet(Receiver& receiver, const wire::Flow& flow, Bytes bytes, std::uint16_t position) {
-  const auto malformed = [&](std::uint64_t opcode) {
+  const auto malformed = [&] {
+    const auto opcode = bytes.empty() ? 0 : std::to_integer<std::uint64_t>(bytes[0]);
     receiver.dropped(because(ReasonId::drop_malformed, bytes.size(), opcode), ib::Counter::drop_malformed,
                      Qpn(), 1);
   };
-  if (bytes.size() < wire::kBthBytes + wire::kIcrcBytes) return malformed(0);
+  if (bytes.size() < wire::kBthBytes + wire::kIcrcBytes) return malformed();
   IcrcCheck check;
   const bool intact = check_icrc(flow, bytes, position, check);
   if (tap_ != nullptr) tap_->packet(wire::CaptureDirection::inbound, flow, check.id, {&bytes, 1});
@@ -146,7 +147,7 @@ void UdpReceiver::packet(Receiver& receiver, const wire::Flow& flow, Bytes bytes
     return;
   }
   if (!wire::parse_into(bytes.first(bytes.size() - wire::kIcrcBytes), packet_.packet)) {
-    return malformed(std::to_integer<std::uint64_t>(bytes[0]));
+    return malformed();
   }
   packet_.source = flow.source;
   packet_.destination = flow.destination;

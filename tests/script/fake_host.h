@@ -46,7 +46,7 @@ class FakeHost final : public Host {
                                             std::uint32_t access) override {
     auto* found = find(lkey, address, length);
     if (found == nullptr || (found->access & access) != access) {
-      return Unexpected{because(ReasonId::lkey_range, lkey.value, length, address, access)};
+      return Unexpected{because(ReasonId::lkey_unknown, lkey.value, length, address, access)};
     }
     return found->memory + (address - found->base);
   }
@@ -63,7 +63,7 @@ class FakeHost final : public Host {
     return r.memory + (address - r.base);
   }
   Expected<void, Reason> invalidate(MemoryKey rkey) override {
-    if (regions.erase(rkey.value) == 0) return Unexpected{because(ReasonId::nak_rkey_unknown, rkey.value)};
+    if (regions.erase(rkey.value) == 0) return Unexpected{because(ReasonId::invalidate_region, rkey.value)};
     invalidated.push_back(rkey.value);
     return {};
   }

@@ -174,7 +174,7 @@ TEST_F(RcError, AReceiveOutsideItsRegion) {
   post_receive(64, kBase, 0x99);
   in("RC Send Only psn=5 len=8 ackreq");
   received("100 local_protection");
-  refused("psn=5 nak=operational msn=0", ReasonId::lkey_range);
+  refused("psn=5 nak=operational msn=0", ReasonId::lkey_unknown);
 }
 
 TEST_F(RcError, SendWithInvalidate) {
@@ -187,7 +187,7 @@ TEST_F(RcError, SendWithInvalidate) {
   EXPECT_EQ(host.invalidated, std::vector<std::uint32_t>{0x66});
   in("RC Send Only Invalidate psn=6 len=8 inv=0x66 ackreq");
   received("101 remote_invalid_request");
-  refused("psn=6 nak=access", ReasonId::nak_rkey_unknown);
+  refused("psn=6 nak=access", ReasonId::invalidate_region);
 }
 
 TEST_F(RcError, ARegionThatGoesAwayWhileItIsRead) {
@@ -299,7 +299,7 @@ TEST_F(RcError, ReadingIntoMemoryThatMayNotBeWritten) {
   out("RC RDMA Read Request psn=5 ackreq");
   in("RC RDMA Read Response Only psn=5 len=8");
   sent("1 local_protection");
-  because_of(ReasonId::lkey_range);
+  because_of(ReasonId::lkey_unknown);
 }
 
 // Work requests complete in order: the one that cannot be sent waits for those before it.

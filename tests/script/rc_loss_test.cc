@@ -308,7 +308,7 @@ TEST_F(RcLoss, SendingAgainFromADeregisteredRegionFails) {
   silent();
   sent("1 local_protection");
   sent("2 flushed");
-  because_of(ReasonId::lkey_range);
+  because_of(ReasonId::lkey_unknown);
   EXPECT_TRUE(qp().in_error());
 }
 

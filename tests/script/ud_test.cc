@@ -62,7 +62,7 @@ TEST_F(Ud, AFailedSendStopsTheSendQueueOnly) {
   sent("1 local_protection");
   sent("2 flushed");
   EXPECT_TRUE(qp().in_error());
-  because_of(ReasonId::lkey_range);
+  because_of(ReasonId::lkey_unknown);
   post("send len=8");
   silent();
   sent("3 flushed");

@@ -28,7 +28,7 @@ void ReceiveQueue::post(Rng& rng) {
 
 Expected<std::byte*, Reason> Node::local_memory(MemoryKey lkey, std::uint64_t at, std::uint64_t length,
                                                 std::uint32_t access) {
-  const auto refused = Unexpected{because(ReasonId::lkey_range, lkey.value, length, at, access)};
+  const auto refused = Unexpected{because(ReasonId::lkey_unknown, lkey.value, length, at, access)};
   Region* region = memory.find(lkey);
   if (lkey == kBadKey) return refused;
   if (region == nullptr || !region->contains(at, length) || region->owner != index) {
@@ -66,7 +66,7 @@ Expected<void, Reason> Node::invalidate(MemoryKey rkey) {
   Region* region = memory.find(rkey);
   if (region == nullptr || !region->usable) {
     if (!bad_invalidate_expected) ground_.fail(format("node %u invalidates key %x twice", index, rkey.value));
-    return Unexpected{because(ReasonId::nak_rkey_unknown, rkey.value)};
+    return Unexpected{because(ReasonId::invalidate_region, rkey.value)};
   }
   region->usable = false;
   return {};
