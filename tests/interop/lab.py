@@ -127,7 +127,8 @@ class Host:
         """The GID index of this host's IPv4 or IPv6 address, as ibv_devinfo shows it; None when there is none."""
         if self._gids is None:
             self._gids = {}
-            for index, text in re.findall(r"GID\[\s*(\d+)\]:\s+([0-9a-fA-F:.]+)", self.run(["ibv_devinfo", "-v"])[1]):
+            shown = self.run(["ibv_devinfo", "-v"], self.lab.sanitizer_environment())[1]
+            for index, text in re.findall(r"GID\[\s*(\d+)\]:\s+([0-9a-fA-F:.]+)", shown):
                 self._gids[ipaddress.IPv6Address(text)] = int(index)
         address = ipaddress.ip_address(self.address[family])
         mapped = ipaddress.IPv6Address(f"::ffff:{address}") if family == 4 else address
@@ -180,6 +181,16 @@ class Lab:
                 if k in ("PATH", "LANG", "TERM") or k.startswith("SOFTRNIC_") or k.endswith("SAN_OPTIONS")}
         kept["PATH"] = f"{self.build / 'bin'}:{kept.get('PATH', '/usr/bin:/bin')}:/usr/sbin:/sbin"
         return {**kept, "HOME": "/", "LC_ALL": "C", "LD_LIBRARY_PATH": str(self.build / "lib/softrnic"), **more}
+
+    def sanitizer_environment(self):
+        """What an uninstrumented program needs to load our library from a sanitized build; nothing otherwise."""
+        library = self.build / "lib/softrnic/libibverbs.so.1"
+        dynamic = subprocess.run(["readelf", "-d", library], capture_output=True, text=True, check=False).stdout
+        runtimes = re.findall(r"NEEDED.*\[(lib(?:asan|tsan)\.so\.\d+)\]", dynamic)
+        if not runtimes:
+            return {}
+        leaks = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"  # nsenter and setpriv keep what they allocate
+        return {"LD_PRELOAD": ":".join(runtimes), "ASAN_OPTIONS": leaks}
 
     def places(self, names):
         """Yields (name, server host, client host) of the wanted places: loopback, pair."""
