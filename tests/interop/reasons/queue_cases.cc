@@ -99,8 +99,8 @@ void datagram_too_long() {
 
 void cq_overrun() {
   Side a(IBV_QPT_UC, false, 1);
-  must(a.to_init() == 0 && a.to_rtr(a.qpn()) == 0 && a.to_rts() == 0, "RTS");
-  must(a.receive(1, 64) == 0 && a.receive(2, 64) == 0, "receives");
+  // To nobody: with receives of its own it would be chance whether a send's or a receive's completion is lost.
+  must(a.to_init() == 0 && a.to_rtr(0xfffffe) == 0 && a.to_rts() == 0, "RTS");
   must(a.send(64) == 0 && a.send(64) == 0, "send");
   ibv_async_event event{};
   must(ibv_get_async_event(a.context, &event) == 0 && event.event_type == IBV_EVENT_CQ_ERR, "CQ error");
