@@ -22,7 +22,7 @@
 namespace softrnic::control {
 
 inline constexpr std::uint32_t kMessageMagic = 0x636e'7273;  ///< "srnc"
-inline constexpr std::uint16_t kProtocolVersion = 1;
+inline constexpr std::uint16_t kProtocolVersion = 2;
 inline constexpr std::size_t kMaxMessage = 32768;  ///< bytes; nothing longer is ever read
 inline constexpr std::size_t kMaxDevices = 32;
 inline constexpr std::size_t kMaxGids = 16;
@@ -44,6 +44,28 @@ enum class MessageType : std::uint16_t {
   shutdown,
   status,
   hold_devices,
+  // requests of the connection manager, see cm_messages.h
+  cm_open_channel = 0x40,
+  cm_close_channel,
+  cm_create_id,
+  cm_destroy_id,
+  cm_query_id,
+  cm_bind,
+  cm_resolve_address,
+  cm_resolve_route,
+  cm_connect,
+  cm_listen,
+  cm_accept,
+  cm_reject,
+  cm_disconnect,
+  cm_init_qp_attributes,
+  cm_notify,
+  cm_set_option,
+  cm_join_multicast,
+  cm_leave_multicast,
+  cm_migrate_id,
+  cm_get_event,
+  cm_next_id,
   // replies
   welcome = 0x100,
   done,
@@ -52,6 +74,12 @@ enum class MessageType : std::uint16_t {
   lane,
   page,
   daemon_status,
+  cm_channel = 0x140,
+  cm_id,
+  cm_events,
+  cm_qp_attributes,
+  cm_event,
+  cm_id_listing,
   // from the daemon, on the notification socket
   notification = 0x200,
 };
