@@ -1,7 +1,6 @@
 #include "daemon/netlink.h"
 
 #include <linux/ethtool.h>
-#include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <net/if_arp.h>
@@ -13,31 +12,12 @@
 #include <cstring>
 #include <span>
 
+#include "net/netlink_socket.h"
+
 namespace softrnic::daemon {
 namespace {
 
 constexpr std::size_t kBufferBytes = 65536;  ///< the kernel fills dumps in pieces of at most 32 KiB
-
-UniqueFd open_socket(std::uint32_t groups) {
-  UniqueFd fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
-  sockaddr_nl own{};
-  own.nl_family = AF_NETLINK;
-  own.nl_groups = groups;
-  if (fd && bind(fd.get(), reinterpret_cast<const sockaddr*>(&own), sizeof own) != 0) fd.reset();
-  return fd;
-}
-
-/// Walks the attributes behind the fixed part of a message.
-template <typename Fixed, typename Visit>
-void each_attribute(const nlmsghdr& message, Visit visit) {
-  auto* attribute = reinterpret_cast<const rtattr*>(reinterpret_cast<const char*>(NLMSG_DATA(&message)) +
-                                                    NLMSG_ALIGN(sizeof(Fixed)));
-  long left = static_cast<long>(message.nlmsg_len) - static_cast<long>(NLMSG_SPACE(sizeof(Fixed)));
-  for (; RTA_OK(attribute, left); attribute = RTA_NEXT(attribute, left)) {
-    visit(attribute->rta_type,
-          std::span(static_cast<const std::uint8_t*>(RTA_DATA(attribute)), RTA_PAYLOAD(attribute)));
-  }
-}
 
 template <typename Fixed>
 const Fixed* fixed_part(const nlmsghdr& message) {
@@ -70,7 +50,7 @@ void take_link(const nlmsghdr& message, NetSnapshot& out) {
   netdev.index = static_cast<std::uint32_t>(fixed->ifi_index);
   netdev.up = (fixed->ifi_flags & IFF_UP) != 0 && (fixed->ifi_flags & IFF_RUNNING) != 0;
   netdev.loopback = (fixed->ifi_flags & IFF_LOOPBACK) != 0;
-  each_attribute<ifinfomsg>(message, [&](unsigned type, std::span<const std::uint8_t> value) {
+  net::each_attribute<ifinfomsg>(message, [&](unsigned type, std::span<const std::uint8_t> value) {
     if (type == IFLA_IFNAME)
       netdev.name.assign(reinterpret_cast<const char*>(value.data()),
                          strnlen(reinterpret_cast<const char*>(value.data()), value.size()));
@@ -89,7 +69,7 @@ void take_address(const nlmsghdr& message, NetSnapshot& out) {
   address.interface_index = fixed->ifa_index;
   std::uint32_t flags = fixed->ifa_flags;
   bool local_seen = false;
-  each_attribute<ifaddrmsg>(message, [&](unsigned type, std::span<const std::uint8_t> value) {
+  net::each_attribute<ifaddrmsg>(message, [&](unsigned type, std::span<const std::uint8_t> value) {
     if (type == IFA_FLAGS) flags = number(value);
     // on point-to-point links IFA_ADDRESS is the peer's and IFA_LOCAL ours (rtnetlink(7))
     if (type != IFA_LOCAL && (type != IFA_ADDRESS || local_seen)) return;
@@ -110,7 +90,7 @@ void take_route(const nlmsghdr& message, NetSnapshot& out) {
   if (fixed->rtm_dst_len != 0 || fixed->rtm_table != RT_TABLE_MAIN || fixed->rtm_type != RTN_UNICAST) return;
   DefaultRoute route;
   route.ipv6 = fixed->rtm_family == AF_INET6;
-  each_attribute<rtmsg>(message, [&](unsigned type, std::span<const std::uint8_t> value) {
+  net::each_attribute<rtmsg>(message, [&](unsigned type, std::span<const std::uint8_t> value) {
     if (type == RTA_OIF) route.interface_index = number(value);
     if (type == RTA_PRIORITY) route.metric = number(value);
     if (type == RTA_MULTIPATH && value.size() >= sizeof(rtnexthop) && route.interface_index == 0) {
@@ -164,9 +144,9 @@ int dump(int fd, std::uint32_t sequence, std::uint16_t type, unsigned char famil
 
 Expected<Netlink, int> Netlink::open() {
   Netlink netlink;
-  netlink.changes_ = open_socket(RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR);
+  netlink.changes_ = net::open_netlink(RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR);
   if (!netlink.changes_) return Unexpected{errno};
-  netlink.queries_ = open_socket(0);
+  netlink.queries_ = net::open_netlink(0);
   if (!netlink.queries_) return Unexpected{errno};
   return netlink;
 }

@@ -10,8 +10,8 @@
 
 #include "abi/verbs/calls.h"
 #include "abi/verbs/export.h"
-#include "abi/verbs/neighbour.h"
 #include "abi/verbs/open_device.h"
+#include "net/neighbour.h"
 
 namespace softrnic::abi {
 namespace {
@@ -142,8 +142,8 @@ SOFTRNIC_EXPORT int ibv_resolve_eth_l2_from_gid(ibv_context* context, ibv_ah_att
     const rnic::Context& device = Context::of(context)->opened->context();
     const auto source = device.gid(attributes->port_num, attributes->grh.sgid_index);
     if (!source) return Unexpected{source.error()};
-    const auto found = resolve_neighbour(gid_of(attributes->grh.dgid), source->interface_index);
-    if (!found) return Unexpected{found.error()};
+    const auto found = net::resolve_neighbour(gid_of(attributes->grh.dgid), source->interface_index);
+    if (!found) return rnic::refused(found.error());
     std::memcpy(mac, found->mac.data(), found->mac.size());
     if (vlan != nullptr) *vlan = found->vlan;
     return {};

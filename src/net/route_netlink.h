@@ -12,7 +12,7 @@
 #include "base/unique_fd.h"
 #include "wire/gid.h"
 
-namespace softrnic::abi {
+namespace softrnic::net {
 
 class RouteNetlink {
  public:
@@ -29,6 +29,7 @@ class RouteNetlink {
 
   /// Also listens for changes of neighbours from here on.
   RouteNetlink();
+  /// False, with errno set, when the kernel refused a socket.
   bool valid() const { return questions_ && changes_; }
 
   std::optional<Route> route(const wire::Gid& destination, std::uint32_t interface_index);
@@ -48,4 +49,4 @@ class RouteNetlink {
   alignas(nlmsghdr) std::array<char, 8192> buffer_;
 };
 
-}  // namespace softrnic::abi
+}  // namespace softrnic::net

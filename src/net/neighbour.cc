@@ -1,4 +1,4 @@
-#include "abi/verbs/neighbour.h"
+#include "net/neighbour.h"
 
 #include <ifaddrs.h>
 #include <linux/if_vlan.h>
@@ -13,10 +13,9 @@
 #include <chrono>
 #include <cstring>
 
-#include "abi/verbs/route_netlink.h"
-#include "rnic/refusal.h"
+#include "net/route_netlink.h"
 
-namespace softrnic::abi {
+namespace softrnic::net {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -102,7 +101,7 @@ Expected<Mac, Failure> ask_link(RouteNetlink& kernel, const RouteNetlink::Route&
     const bool failed = !first && entry && entry->failed;
     const auto left = deadline - Clock::now();
     if (failed || left <= Duration::zero() || !kernel.wait_for_change(left))
-      return rnic::refused(EHOSTUNREACH, ReasonId::no_neighbour, route.interface_index);
+      return Unexpected{refuse(EHOSTUNREACH, ReasonId::no_neighbour, route.interface_index)};
   }
 }
 
@@ -116,9 +115,9 @@ Expected<Neighbour, Failure> resolve_neighbour(const wire::Gid& destination, std
     return neighbour;
   }
   RouteNetlink kernel;
-  if (!kernel.valid()) return rnic::refused(errno, ReasonId::out_of_fds, errno);
+  if (!kernel.valid()) return Unexpected{refuse(errno, ReasonId::out_of_fds, errno)};
   const auto route = kernel.route(destination, interface_index);
-  if (!route) return rnic::refused(EHOSTUNREACH, ReasonId::no_neighbour, interface_index);
+  if (!route) return Unexpected{refuse(EHOSTUNREACH, ReasonId::no_neighbour, interface_index)};
   if (route->is_local) {
     neighbour.mac = own_mac(destination);
     return neighbour;
@@ -129,4 +128,4 @@ Expected<Neighbour, Failure> resolve_neighbour(const wire::Gid& destination, std
   return neighbour;
 }
 
-}  // namespace softrnic::abi
+}  // namespace softrnic::net

@@ -1,4 +1,4 @@
-// Every test program of this folder runs in a network namespace of its own, where only the loopback is up: neither
+// A test program that this is linked into runs in a network namespace of its own, where only the loopback is up: neither
 // UDP port 4791 nor the daemon is shared with anybody. Where namespaces are off, it runs where it was started.
 #include <fcntl.h>
 #include <gtest/gtest.h>

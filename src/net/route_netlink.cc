@@ -1,23 +1,16 @@
-#include "abi/verbs/route_netlink.h"
+#include "net/route_netlink.h"
 
-#include <linux/netlink.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <chrono>
 #include <cstring>
+#include <span>
 
-namespace softrnic::abi {
+#include "net/netlink_socket.h"
+
+namespace softrnic::net {
 namespace {
-
-UniqueFd open_netlink(std::uint32_t groups) {
-  UniqueFd fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
-  sockaddr_nl local{};
-  local.nl_family = AF_NETLINK;
-  local.nl_groups = groups;
-  if (fd && bind(fd.get(), reinterpret_cast<const sockaddr*>(&local), sizeof local) != 0) fd.reset();
-  return fd;
-}
 
 /// An address as attributes carry it: 4 or 16 bytes.
 struct RawAddress {
@@ -30,29 +23,15 @@ struct RawAddress {
   std::size_t size;
 };
 
-wire::Gid gid_from(const void* data, std::size_t size) {
+wire::Gid gid_from(std::span<const std::uint8_t> value) {
   wire::Gid gid;
-  if (size == 4) {
+  if (value.size() == 4) {
     std::uint32_t address;
-    std::memcpy(&address, data, sizeof address);
+    std::memcpy(&address, value.data(), sizeof address);
     return wire::Gid::from_ipv4_be(address);
   }
-  if (size == gid.raw.size()) std::memcpy(gid.raw.data(), data, size);
+  if (value.size() == gid.raw.size()) std::memcpy(gid.raw.data(), value.data(), value.size());
   return gid;
-}
-
-/// Calls visit(type, data, size) for the attributes behind a message's fixed part.
-template <typename Fixed, typename Visit>
-void each_attribute(const nlmsghdr& header, Visit&& visit) {
-  const auto* at = reinterpret_cast<const char*>(NLMSG_DATA(&header)) + NLMSG_ALIGN(sizeof(Fixed));
-  const auto* const end = reinterpret_cast<const char*>(&header) + header.nlmsg_len;
-  while (end - at >= static_cast<std::ptrdiff_t>(sizeof(rtattr))) {
-    rtattr attribute;
-    std::memcpy(&attribute, at, sizeof attribute);
-    if (attribute.rta_len < sizeof attribute || attribute.rta_len > end - at) return;
-    visit(attribute.rta_type, at + RTA_LENGTH(0), attribute.rta_len - RTA_LENGTH(0));
-    at += RTA_ALIGN(attribute.rta_len);
-  }
 }
 
 }  // namespace
@@ -107,10 +86,10 @@ std::optional<RouteNetlink::Route> RouteNetlink::route(const wire::Gid& destinat
   Route route;
   route.is_local = fixed.rtm_type == RTN_LOCAL;
   route.next_hop = destination;
-  each_attribute<rtmsg>(*answer, [&](unsigned short type, const char* data, std::size_t size) {
-    if (type == RTA_GATEWAY) route.next_hop = gid_from(data, size);
-    if (type == RTA_OIF && size == sizeof route.interface_index)
-      std::memcpy(&route.interface_index, data, size);
+  each_attribute<rtmsg>(*answer, [&](unsigned type, std::span<const std::uint8_t> value) {
+    if (type == RTA_GATEWAY) route.next_hop = gid_from(value);
+    if (type == RTA_OIF && value.size() == sizeof route.interface_index)
+      std::memcpy(&route.interface_index, value.data(), value.size());
   });
   return route;
 }
@@ -129,9 +108,9 @@ std::optional<RouteNetlink::Entry> RouteNetlink::neighbour(const wire::Gid& gid,
   constexpr unsigned kUsable = NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY;
   Entry entry;
   entry.failed = (fixed.ndm_state & NUD_FAILED) != 0;
-  each_attribute<ndmsg>(*answer, [&](unsigned short type, const char* data, std::size_t size) {
-    if (type != NDA_LLADDR || size != entry.mac.size()) return;
-    std::memcpy(entry.mac.data(), data, size);
+  each_attribute<ndmsg>(*answer, [&](unsigned type, std::span<const std::uint8_t> value) {
+    if (type != NDA_LLADDR || value.size() != entry.mac.size()) return;
+    std::memcpy(entry.mac.data(), value.data(), value.size());
     entry.usable = (fixed.ndm_state & kUsable) != 0;
   });
   return entry;
@@ -144,4 +123,4 @@ bool RouteNetlink::wait_for_change(Duration timeout) {
   return recv(changes_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT) > 0;
 }
 
-}  // namespace softrnic::abi
+}  // namespace softrnic::net
