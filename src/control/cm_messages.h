@@ -212,7 +212,7 @@ struct CmQpAttributesReply {
   std::uint8_t timeout = 0;
   std::uint8_t retry_count = 0;
   std::uint8_t rnr_retry = 0;
-  std::uint8_t reserved[5] = {};
+  std::uint8_t reserved[7] = {};
 };
 /// rdma_notify.
 struct CmNotify {
@@ -277,6 +277,7 @@ struct CmEventReply {
   CmConnectionParameters parameters;  ///< connection events; in UD events: qpn, qkey and private data
   CmAddressVector address;            ///< UD: ESTABLISHED, MULTICAST_JOIN
   CmEce ece;
+  std::uint32_t reserved = 0;
 };
 
 /// For `softrnic resource show cm_id`: the id with the lowest key above `after`, of any process.
