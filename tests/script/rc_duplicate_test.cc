@@ -6,7 +6,7 @@ namespace {
 
 using RcDuplicate = Script;
 
-// C9-110
+// IBTA 9.7.5
 TEST_F(RcDuplicate, AGapIsReportedOnceUntilTheMissingPacketComes) {
   rc();
   for (int i = 0; i < 4; ++i) post_receive(64);

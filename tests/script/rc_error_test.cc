@@ -114,7 +114,7 @@ TEST_F(RcError, ALastPacketWithoutPayload) {
   refused("psn=6 nak=invalid", ReasonId::nak_length);
 }
 
-// C9-90
+// IBTA 9.7.4
 TEST_F(RcError, AWriteShorterThanItsReth) {
   rc();
   in("RC RDMA Write First psn=5 va=0x12000 rkey=0x20 dmalen=2000 len=1024");

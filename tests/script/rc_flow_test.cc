@@ -132,7 +132,7 @@ TEST_F(RcFlow, NoMoreReadsAndAtomicsThanAgreed) {
   silent();
 }
 
-// C9-24
+// IBTA 10.8.3
 TEST_F(RcFlow, AFencedWorkRequestWaitsForReads) {
   window = nullptr;
   rc();

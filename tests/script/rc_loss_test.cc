@@ -206,7 +206,7 @@ TEST_F(RcLoss, ASilentPeersQpLeavesTheWindowAndSendsNothingNew) {
   EXPECT_EQ(path.in_flight(), 0U);
 }
 
-// C9-139: a later answer shows that an earlier READ response was lost.
+// IBTA 9.7.6: a later answer shows that an earlier READ response was lost.
 TEST_F(RcLoss, AnAckBeyondAReadAsksForTheReadAgain) {
   rc();
   post("read len=2048 va=0x7000 rkey=0x55 at=0x20000");
@@ -268,7 +268,7 @@ TEST_F(RcLoss, ALostAtomicIsSentAgainWithTheSamePsn) {
   quiet();
 }
 
-// C9-115
+// IBTA 9.7.5
 TEST_F(RcLoss, AResponseAcknowledgesWhatIsBeforeIt) {
   rc();
   post("write len=8 va=0x7000 rkey=0x55");

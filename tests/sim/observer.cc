@@ -68,7 +68,7 @@ std::string Observer::sending(const ib::TxPacket& packet, std::uint32_t expected
     const bool sequence = h.aeth.syndrome == wire::kNakPsnSequence;
     if (sequence && h.bth.psn != expected)
       return format("asks for PSN %u but expects %u", h.bth.psn, expected);
-    if (sequence && nak_stands_) return "asks a second time before the expected PSN came (IBTA C9-110)";
+    if (sequence && nak_stands_) return "asks a second time before the expected PSN came (IBTA 9.7.5)";
     nak_stands_ = true;
     nak_owed_ = false;
     ack_owed_.reset();  // a NAK acknowledges everything before it

@@ -49,7 +49,7 @@ bool EndpointBase::admit(const RxPacket& packet) {
   }
   if (!admit_pkey(packet.packet.headers.bth.pkey)) return false;
   if (service_ == wire::Service::ud) return true;
-  if (packet.source != attributes_.path.destination) {  // IBTA C9-40 for the GRH, C17-9 for RoCEv2
+  if (packet.source != attributes_.path.destination) {  // IBTA 9.6.1, and annex A17 for RoCEv2
     return refuse(Counter::drop_source, because(ReasonId::drop_wrong_source, attributes_.remote.value,
                                                 packet.source.high_half(), packet.source.low_half()));
   }

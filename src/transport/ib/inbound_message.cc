@@ -49,7 +49,7 @@ Verdict InboundMessage::check_length(const wire::Packet& packet, std::uint32_t m
     if (received_ <= kMaxMessage - size || packet.info->starts()) return {};
     return invalid(ReasonId::nak_message_length, received_ + std::uint64_t{size}, kMaxMessage);
   }
-  // IBTA C9-90: the packets of a WRITE carry exactly what its RETH announced.
+  // IBTA 9.7.4: the packets of a WRITE carry exactly what its RETH announced.
   const std::uint32_t announced = packet.info->starts() ? packet.headers.reth.length : remaining_;
   if (announced > kMaxMessage) return invalid(ReasonId::nak_message_length, kMaxMessage, announced);
   if (packet.info->ends() ? size == announced : size < announced) return {};

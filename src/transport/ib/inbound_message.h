@@ -52,6 +52,6 @@ class InboundMessage {
   bool is_write_ = false;
 };
 
-inline constexpr std::uint32_t kMaxMessage = 1U << 31;  ///< bytes (IBTA C9-2)
+inline constexpr std::uint32_t kMaxMessage = 1U << 31;  ///< bytes (IBTA 9.4)
 
 }  // namespace softrnic::ib

@@ -35,7 +35,7 @@ class Psn {
     return distance < kHalf ? Psn(near.value_ + distance) : Psn(near.value_ + distance - 2 * kHalf);
   }
 
-  /// Half of the number space: no more may be outstanding (IBTA C9-6).
+  /// Half of the number space: no more may be outstanding (IBTA 9.7.1).
   static constexpr std::uint64_t kHalf = 1ULL << 23;
 
  private:

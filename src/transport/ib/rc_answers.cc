@@ -75,7 +75,7 @@ void RcRequester::receive_rnr_nak(std::uint8_t syndrome, Psn psn, TimePoint now)
 }
 
 void RcRequester::receive_response(const wire::Packet& packet, Psn psn, TimePoint now) {
-  // A response acknowledges every SEND and WRITE before it (IBTA C9-115).
+  // A response acknowledges every SEND and WRITE before it (IBTA 9.7.5).
   if (!acknowledge_before(psn, now) || una_ != psn || failed_) return;
   SendEntry& entry = queue_.front();
   std::uint64_t original = packet.headers.atomic_original;
@@ -99,7 +99,7 @@ void RcRequester::bad_response(const wire::Packet& packet) {
 }
 
 // Takes everything before `end` as acknowledged. False: a READ or atomic before it has not been answered, so
-// its response was lost, and the requester has gone back to it (IBTA C9-139, implied NAK).
+// its response was lost, and the requester has gone back to it (IBTA 9.7.6, implied NAK).
 bool RcRequester::acknowledge_before(Psn end, TimePoint now) {
   const Psn before = una_;
   while (una_ < end && !queue_.empty()) {

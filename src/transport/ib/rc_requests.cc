@@ -50,7 +50,7 @@ SendSlot RcRequester::reserve() {
 
 RcRequester::Gate RcRequester::gate(const SendEntry& entry) const {
   const bool fresh = cursor_ == begun_;
-  // IBTA C9-24: a fenced request waits for the READs and atomics before it.
+  // IBTA 10.8.3: a fenced request waits for the READs and atomics before it.
   if (fresh && (draining_ || (entry.wqe.fence && reads_out_ > 0))) return Gate::shut;
   if (is_read_or_atomic(entry) && reads_out_ >= seam_.attributes.max_reads_out) return Gate::shut;
   if ((silent_ && !trickle_) || next_ + kLargestChunk - una_ >= Psn::kHalf) return Gate::shut;
@@ -205,7 +205,7 @@ void RcRequester::sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out
   }
 }
 
-// IBTA C9-28 leaves it to the requester when to ask. Whoever fills the window asks, or everybody would wait
+// IBTA 9.7.3 leaves it to the requester when to ask. Whoever fills the window asks, or everybody would wait
 // for a probe.
 bool RcRequester::asks_for_ack(const SendEntry& entry, Psn stop, std::uint32_t cost) {
   unasked_bytes_ += cost;

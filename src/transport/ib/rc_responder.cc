@@ -51,7 +51,7 @@ void RcResponder::receive(const wire::Packet& packet) {
   }
 }
 
-// IBTA C9-110: one NAK, then silence until the expected PSN comes.
+// IBTA 9.7.5: one NAK, then silence until the expected PSN comes.
 void RcResponder::receive_ahead(Psn psn) {
   seam_.host.count(Counter::out_of_sequence);
   if (nak_sent_) return;
@@ -92,7 +92,7 @@ void RcResponder::accepted(const wire::Packet& packet, std::uint32_t packets) {
   const bool answered =
       packet.info->operation != Operation::send && packet.info->operation != Operation::write;
   if (answered) {
-    ack_owed_ = false;  // the response acknowledges everything before it (IBTA C9-115)
+    ack_owed_ = false;  // the response acknowledges everything before it (IBTA 9.7.5)
     return;
   }
   ack_psn_ = psn;
@@ -172,7 +172,7 @@ void RcResponder::receive_duplicate(const wire::Packet& packet, Psn psn) {
     case Operation::compare_swap:
     case Operation::fetch_add: {
       ReadAtomic* atomic = resources_.find(psn);
-      if (atomic == nullptr || !atomic->is_atomic) return;  // C9-107: forgotten ones are dropped silently
+      if (atomic == nullptr || !atomic->is_atomic) return;  // IBTA 9.7.5: forgotten ones are dropped silently
       atomic->answer(0, 1, 0);
       return resources_.rescan();
     }

@@ -24,7 +24,7 @@ TEST(Timers, RnrDelaysAreThoseOfTable45) {
   for (std::uint8_t code = 2; code < 32; ++code) EXPECT_GT(rnr_delay(code), rnr_delay(code - 1));
 }
 
-// IBTA C9-141
+// IBTA 9.7.6
 TEST(Timers, TheLocalTimeoutLiesBetweenOneAndFourTimesTheAttribute) {
   EXPECT_EQ(local_ack_timeout(0), Duration::max());
   for (std::uint8_t code = 1; code < 32; ++code) {
