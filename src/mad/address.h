@@ -1,0 +1,30 @@
+// Where a management datagram comes from or goes to on RoCEv2: what the GSI needs to know of a path.
+#pragma once
+
+#include <cstdint>
+
+#include "base/strong.h"
+#include "wire/gid.h"
+#include "wire/headers.h"
+
+namespace softrnic::mad {
+
+inline constexpr Qpn kGsiQpn{1};                       ///< general services use QP1
+inline constexpr std::uint32_t kGsiQkey = 0x80010000;  ///< the well-known Q_Key of QP1
+
+/// The address of a MAD as this side sees it, whichever way it travels: `local` is always ours.
+struct Address {
+  wire::Gid local;                    ///< a GID of the adapter
+  wire::Gid remote;                   ///< the peer's
+  std::uint32_t interface_index = 0;  ///< netdev of `local`; matters for link-local GIDs, 0: any that has it
+  Qpn remote_qpn = kGsiQpn;           ///< the peer's queue pair
+  std::uint16_t pkey = wire::kDefaultPkey;
+  std::uint32_t qkey = kGsiQkey;
+  std::uint8_t traffic_class = 0;
+  std::uint8_t hop_limit = 64;
+  std::uint32_t flow_label = 0;  ///< 20 bits; chooses the UDP source port
+
+  bool operator==(const Address&) const = default;
+};
+
+}  // namespace softrnic::mad
