@@ -161,7 +161,15 @@ std::size_t Lane::batch() {
 }
 
 void Lane::publish() {
-  for (const Completion& completion : completions_) completion.cq->push(completion.wc, completion.solicited);
+  for (std::size_t i = 0; i < completions_.size();
+       ++i) {  // a QP that loses one delivers more: all that it flushes
+    const Completion& completion = completions_[i];
+    if (completion.cq->push(completion.wc, completion.solicited)) continue;
+    const QpSlot* slot = qps_.find(Qpn(completion.wc.qp_num));
+    if (slot == nullptr) continue;
+    slot->qp->completion_lost(*completion.cq, completion.wc.wr_id);
+    touch(*slot->qp);
+  }
   completions_.clear();
 }
 
@@ -226,11 +234,7 @@ void Lane::arm() {
 }
 
 void Lane::deliver(rnic::CompletionQueue& cq, const ibv_wc& wc, bool solicited) {
-  if (in_batch_) {
-    completions_.push_back({&cq, wc, solicited});
-  } else {
-    cq.push(wc, solicited);
-  }
+  completions_.push_back({&cq, wc, solicited});
 }
 
 // ---- what the control page shows

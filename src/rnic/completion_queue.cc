@@ -74,14 +74,15 @@ int CompletionQueue::take(int count, ibv_wc* out) {
   std::memcpy(out + unwrapped, ring_.get(), (taken - unwrapped) * sizeof *out);
   head_ = (head_ + taken) % capacity;
   size_.store(size - taken, std::memory_order_relaxed);
-  if (taken != 0) overrun_ = false;
   return static_cast<int>(taken);
 }
 
 int CompletionQueue::poll(int count, ibv_wc* out) {
   if (count < 0) return -EINVAL;
   if (count == 0) return 0;
+  const bool broken = overrun_.load(std::memory_order_acquire);  // first: nothing is added after it
   if (const int taken = take(count, out); taken != 0) return taken;
+  if (broken) return -EIO;
   drive_lanes();
   const int taken = take(count, out);
   if (taken != 0) {
@@ -101,11 +102,17 @@ void CompletionQueue::drive_lanes() {
 }
 
 // IBTA 11.4.2.2: a pending request for any completion is not weakened by one for solicited completions.
-void CompletionQueue::request_notification(bool solicited_only) {
+Expected<void, Failure> CompletionQueue::request_notification(bool solicited_only) {
+  if (overrun_.load(std::memory_order_acquire)) return refused_as_broken();
   const std::lock_guard lock(mutex_);
   if (armed_ != Armed::next) armed_ = solicited_only ? Armed::solicited : Armed::next;
   // What lies there already brings no event; who waits only for solicited completions may mean that.
   missed_.store(solicited_only ? 0 : size_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  return {};
+}
+
+Unexpected<Failure> CompletionQueue::refused_as_broken() const {
+  return refused(EIO, ReasonId::cq_overrun, capacity());
 }
 
 void CompletionQueue::acknowledge(unsigned events) {
@@ -114,6 +121,7 @@ void CompletionQueue::acknowledge(unsigned events) {
 
 Expected<int, Failure> CompletionQueue::resize(int entries) {
   if (!valid_size(entries)) return refused(EINVAL, ReasonId::bad_cqe, entries, limits::kMaxCqes);
+  if (overrun_.load(std::memory_order_acquire)) return refused_as_broken();
   Ring ring = allocate(static_cast<std::uint32_t>(entries));
   if (!ring) return refused(ENOMEM, ReasonId::out_of_memory, std::uint64_t(entries) * sizeof(ibv_wc));
   std::unique_lock lock(mutex_);
@@ -130,23 +138,19 @@ Expected<int, Failure> CompletionQueue::resize(int entries) {
   return entries;
 }
 
-void CompletionQueue::push(const ibv_wc& wc, bool solicited) {
+bool CompletionQueue::push(const ibv_wc& wc, bool solicited) {
   const std::lock_guard lock(mutex_);
   const std::uint32_t capacity = capacity_.load(std::memory_order_relaxed);
   const std::uint32_t size = size_.load(std::memory_order_relaxed);
+  if (overrun_.load(std::memory_order_relaxed)) return false;
   if (size == capacity) {
-    if (overrun_) return;
-    overrun_ = true;
-    explain({.qpn = wc.qp_num,
-             .wr_id = wc.wr_id,
-             .has_wr_id = true,
-             .reason = because(ReasonId::cq_overrun, capacity)});
+    overrun_.store(true, std::memory_order_release);
     context_.events().raise(IBV_EVENT_CQ_ERR, *this);
-    return;
+    return false;
   }
   ring_[(head_ + size) % capacity] = wc;
   size_.store(size + 1, std::memory_order_release);
-  if (channel_ == nullptr) return;
+  if (channel_ == nullptr) return true;
   const bool due =
       armed_ == Armed::next || (armed_ == Armed::solicited && (solicited || wc.status != IBV_WC_SUCCESS));
   if (due) {
@@ -155,6 +159,7 @@ void CompletionQueue::push(const ibv_wc& wc, bool solicited) {
   } else if (armed_ == Armed::no) {
     missed_.fetch_add(1, std::memory_order_relaxed);
   }
+  return true;
 }
 
 void CompletionQueue::purge(std::uint32_t qpn) {

@@ -1,4 +1,8 @@
 // A completion queue: a ring of work completions, with one-shot notification (IBTA 11.4.2).
+//
+// A completion that finds no room breaks the queue for good (ibv_poll_cq(3): "the CQ cannot be used"), because a program
+// that lost one completion cannot account for its work requests any more: IBV_EVENT_CQ_ERR is raised, what lies there can
+// still be taken, nothing is added, and each QP that has a completion to add goes into the error state.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -35,18 +39,20 @@ class CompletionQueue : public EventTarget {
   Context& context() const { return context_; }
 
   /// ibv_poll_cq: takes up to `count` completions (0 when there are none). Drives the lanes that feed this queue when
-  /// there is nothing to take. Negative `count`: -EINVAL.
+  /// there is nothing to take. Negative `count`: -EINVAL. -EIO: an overrun has broken the queue, and what lay there has
+  /// been taken; an adapter would answer 0 for ever, and the program would wait for ever.
   int poll(int count, ibv_wc* out);
   /// ibv_req_notify_cq: one event on the channel for the next completion that is added (or the next that is solicited
-  /// or failed). Completions that are there already do not count.
-  void request_notification(bool solicited_only);
+  /// or failed). Completions that are there already do not count. EIO: broken by an overrun, so none would ever come.
+  Expected<void, Failure> request_notification(bool solicited_only);
   /// ibv_ack_cq_events.
   void acknowledge(unsigned events);
-  /// ibv_resize_cq. EINVAL: bad size, or more completions waiting than fit. Returns the new size.
+  /// ibv_resize_cq. EINVAL: bad size, or more completions waiting than fit; EIO: broken by an overrun. Returns the new size.
   Expected<int, Failure> resize(int entries);
 
-  /// Adds a completion; tells the channel when armed. A full queue loses it and raises IBV_EVENT_CQ_ERR.
-  void push(const ibv_wc& wc, bool solicited);
+  /// Adds a completion; tells the channel when armed. False: it is lost, as the queue is full or has been, and its QP is
+  /// to be told (QueuePair::completion_lost). The first loss raises IBV_EVENT_CQ_ERR.
+  bool push(const ibv_wc& wc, bool solicited);
   /// Removes the completions of a QP that is destroyed or reset.
   void purge(std::uint32_t qpn);
 
@@ -66,6 +72,7 @@ class CompletionQueue : public EventTarget {
   static Ring allocate(std::uint32_t entries);
   int take(int count, ibv_wc* out);
   void drive_lanes();
+  Unexpected<Failure> refused_as_broken() const;
 
   Context& context_;
   CompletionChannel* const channel_;
@@ -76,7 +83,7 @@ class CompletionQueue : public EventTarget {
   std::uint32_t head_ = 0;
   std::atomic<std::uint32_t> size_{0};  ///< written under the lock
   Armed armed_ = Armed::no;
-  bool overrun_ = false;
+  std::atomic<bool> overrun_{false};  ///< written under the lock
 
   std::atomic<std::uint32_t> missed_{
       0};  ///< completions that brought and will bring no event, as the queue was not armed when they came

@@ -87,6 +87,9 @@ class QueuePair final : public EventTarget, private ib::Host {
   void receive(const ib::RxPacket& packet, TimePoint now);
   ib::Transmit transmit(ib::TxPacket& out, TimePoint now);
   void expire(TimePoint now);
+  /// CompletionQueue::push() has lost a completion of this QP: it goes into the error state, with IBV_EVENT_QP_FATAL
+  /// (a Class G error of IBTA 9.9). Not from within a call of the endpoint. More completions may be delivered.
+  void completion_lost(const CompletionQueue& cq, std::uint64_t wr_id);
   TimePoint deadline() const { return endpoint_->deadline(); }
   ib::SchedulerHook& hook() { return endpoint_->hook; }
   ib::Endpoint& endpoint() { return *endpoint_; }
@@ -143,6 +146,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   bool last_wqe_raised_ = false;
   bool receive_failed_ = false;  ///< UD: a bad receive, which is worse than a bad send
   bool receive_taken_ = false;
+  bool completion_lost_ = false;
   bool broken_ = false;  ///< the endpoint went into its error state, and said why
   ReceiveQueue receives_;
   TakenReceive taken_;

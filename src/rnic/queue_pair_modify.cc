@@ -1,5 +1,6 @@
 // A queue pair's way through its states.
 #include <cerrno>
+#include <utility>
 
 #include "rnic/completion_queue.h"
 #include "rnic/context.h"
@@ -63,7 +64,7 @@ void QueuePair::reset() {
   state_ = IBV_QPS_RESET;
   endpoint_->reset();
   receives_.clear();
-  receive_taken_ = receive_failed_ = broken_ = last_wqe_raised_ = notify_drained_ = false;
+  receive_taken_ = receive_failed_ = broken_ = last_wqe_raised_ = notify_drained_ = completion_lost_ = false;
   lane_.discard(*this);
   init_.send_cq->purge(qpn_.value);
   init_.recv_cq->purge(qpn_.value);
@@ -98,6 +99,16 @@ void QueuePair::raise_last_wqe() {
   if (init_.srq == nullptr || last_wqe_raised_) return;
   last_wqe_raised_ = true;
   raise(IBV_EVENT_QP_LAST_WQE_REACHED);
+}
+
+void QueuePair::completion_lost(const CompletionQueue& cq, std::uint64_t wr_id) {
+  if (std::exchange(completion_lost_, true)) return;
+  explain(because(ReasonId::cq_overrun, cq.capacity()), &wr_id);
+  if (state_ == IBV_QPS_ERR) return;
+  broken_ = true;
+  raise(IBV_EVENT_QP_FATAL);
+  enter_error();
+  lane_.changed(*this);
 }
 
 // Takes over the state that the endpoint has put itself into.

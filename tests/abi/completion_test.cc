@@ -179,5 +179,36 @@ TEST_F(CompletionTest, ExtendedQueuesAreNotThereYet) {
   EXPECT_EQ(ibv_modify_cq(notified.get(), &moderation), EOPNOTSUPP);
 }
 
+TEST_F(CompletionTest, OverrunBreaksTheQueueAndItsQueuePair) {
+  CqPtr small(ibv_create_cq(context.get(), 1, nullptr, nullptr, 0));
+  ASSERT_NE(small, nullptr);
+  ibv_qp_init_attr init = qp_init(IBV_QPT_RC);
+  init.recv_cq = small.get();
+  const QpPtr from = make_qp(IBV_QPT_RC);
+  const QpPtr to(ibv_create_qp(pd.get(), &init));
+  connect(from.get(), to.get());
+  for (std::uint64_t id = 1; id <= 2; ++id) {
+    ASSERT_EQ(post_recv(to.get(), id, sge_of(buffer, 64, mr.get())), 0);
+    ASSERT_EQ(post_send(from.get(), id, sge_of(buffer + 64, 8, mr.get()), IBV_SEND_SIGNALED), 0);
+  }
+  ibv_async_event event{};
+  ASSERT_EQ(ibv_get_async_event(context.get(), &event), 0);
+  EXPECT_EQ(event.event_type, IBV_EVENT_CQ_ERR);
+  EXPECT_EQ(event.element.cq, small.get());
+  ibv_ack_async_event(&event);
+  ASSERT_EQ(ibv_get_async_event(context.get(), &event), 0);
+  EXPECT_EQ(event.event_type, IBV_EVENT_QP_FATAL);
+  EXPECT_EQ(event.element.qp, to.get());
+  ibv_ack_async_event(&event);
+  EXPECT_EQ(collect(small.get(), 1)[0].wr_id, 1U);
+  ibv_wc wc{};
+  EXPECT_LT(ibv_poll_cq(small.get(), 1, &wc), 0);
+  EXPECT_EQ(ibv_req_notify_cq(small.get(), 0), EIO);
+  EXPECT_EQ(collect(cq.get(), 2)[1].status, IBV_WC_SUCCESS) << "the message has arrived";
+  ibv_qp_attr attributes{};
+  ASSERT_EQ(ibv_query_qp(to.get(), &attributes, IBV_QP_STATE, &init), 0);
+  EXPECT_EQ(attributes.qp_state, IBV_QPS_ERR);
+}
+
 }  // namespace
 }  // namespace softrnic::abi_test

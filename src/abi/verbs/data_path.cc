@@ -21,8 +21,7 @@ int post(Wr* wr, Wr** bad_wr, Post&& to) {
 int poll_cq(ibv_cq* cq, int count, ibv_wc* completions) { return Cq::of(cq)->impl->poll(count, completions); }
 
 int request_notification(ibv_cq* cq, int solicited_only) {
-  Cq::of(cq)->impl->request_notification(solicited_only != 0);
-  return 0;
+  return errno_call([&] { return Cq::of(cq)->impl->request_notification(solicited_only != 0); });
 }
 
 int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {

@@ -105,7 +105,7 @@ void cq_overrun() {
   ibv_async_event event{};
   must(ibv_get_async_event(a.context, &event) == 0 && event.event_type == IBV_EVENT_CQ_ERR, "CQ error");
   ibv_ack_async_event(&event);
-  expect(a.qpn(), kSendId, "the completion queue of 1 entries overflowed: this completion is lost");
+  expect(a.qpn(), kSendId, "the completion queue of 1 entries overflowed: completions are lost");
 }
 
 /// A completion lies in a's CQ, and a waits for an event that does not come.

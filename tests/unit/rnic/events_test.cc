@@ -25,7 +25,7 @@ class EventsTest : public RnicTest {
   }
   static void set_nonblocking(int fd) { EXPECT_EQ(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK), 0); }
   static void notify(CompletionQueue& queue) {
-    queue.request_notification(false);
+    EXPECT_TRUE(queue.request_notification(false));
     queue.push(ibv_wc{}, false);
   }
   /// Waits until an explanation with `id` is there.
@@ -98,12 +98,12 @@ TEST_F(EventsTest, AWaitingThreadMissesNothing) {
   constexpr std::uint64_t kCompletions = 5000;
   auto queue = make_cq(10, channel.get());
   std::atomic<std::uint64_t> seen{0};
-  queue->request_notification(false);
+  EXPECT_TRUE(queue->request_notification(false));
   std::thread waiter([&] {
     while (seen < kCompletions) {
       const auto got = channel->get();
       ASSERT_TRUE(got);
-      (*got)->request_notification(false);
+      EXPECT_TRUE((*got)->request_notification(false));
       ibv_wc wc;
       while ((*got)->poll(1, &wc) == 1) {
         EXPECT_EQ(wc.wr_id, ++seen);

@@ -85,7 +85,11 @@ class FakeLane final : public LanePort {
       for (auto& [index, qp] : qps_) busy |= send_all(*qp);
       busy |= arrive_all();
     }
-    for (const Completion& c : completions_) c.cq->push(c.wc, c.solicited);
+    for (std::size_t i = 0; i < completions_.size(); ++i) {
+      const Completion c = completions_[i];
+      if (!c.cq->push(c.wc, c.solicited))
+        qps_.at(Qpn(c.wc.qp_num).index())->completion_lost(*c.cq, c.wc.wr_id);
+    }
     completions_.clear();
   }
 

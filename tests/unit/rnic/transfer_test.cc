@@ -316,7 +316,7 @@ TEST_F(TransferTest, SolicitedSendsWakeASolicitedWaiter) {
   bring(*a, IBV_QPS_RTS, b->qpn());
   receive(1, 8);
   receive(2, 8);
-  waiting->request_notification(true);
+  EXPECT_TRUE(waiting->request_notification(true));
   run(request(IBV_WR_SEND, 8));
   EXPECT_FALSE(fd_ready(channel->fd()));
   auto wr = request(IBV_WR_SEND, 8);
