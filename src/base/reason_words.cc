@@ -92,6 +92,24 @@ constexpr Word kLaterVerbs[] = {
 #undef SOFTRNIC_LATER_VERB
 };
 
+// cm::State, the attributes of CM messages, the reasons and subjects of a REJ, the status of a SIDR_REP (IBTA 12.6, 12.11)
+constexpr Word kCmStates[] = {
+    {0, "IDLE"},       {1, "REQ_SENT"},   {2, "REQ_RCVD"},     {3, "MRA_REQ_SENT"},   {4, "MRA_REQ_RCVD"},
+    {5, "REP_SENT"},   {6, "REP_RCVD"},   {7, "MRA_REP_SENT"}, {8, "MRA_REP_RCVD"},   {9, "ESTABLISHED"},
+    {10, "DREQ_SENT"}, {11, "DREQ_RCVD"}, {12, "TIMEWAIT"},    {13, "SIDR_REQ_SENT"}, {14, "SIDR_REQ_RCVD"}};
+constexpr Word kCmMessages[] = {{0x10, "REQ"},      {0x11, "MRA"},  {0x12, "REJ"},  {0x13, "REP"},
+                                {0x14, "RTU"},      {0x15, "DREQ"}, {0x16, "DREP"}, {0x17, "SIDR_REQ"},
+                                {0x18, "SIDR_REP"}, {0x19, "LAP"},  {0x1a, "APR"}};
+constexpr Word kCmRejects[] = {
+#define SOFTRNIC_CM_REJECT(number, name, words) {number, words},
+#include "base/cm_reject_reasons.def"
+#undef SOFTRNIC_CM_REJECT
+};
+constexpr Word kCmAbout[] = {{0, "REQ"}, {1, "REP"}, {2, "connection"}};
+constexpr Word kSidrStatus[] = {{0, "valid"},      {1, "service ID not supported"},
+                                {2, "rejected"},   {3, "no queue pair"},
+                                {4, "redirected"}, {5, "version not supported"}};
+
 // The opcode of a base transport header: service in the top three bits, operation in the others.
 constexpr Word kServices[] = {{0, "RC"}, {1, "UC"}, {2, "RD"}, {3, "UD"}};
 constexpr Word kOperations[] = {
@@ -178,12 +196,27 @@ struct Form {
 };
 
 constexpr Form kForms[] = {
-    {"", decimal, {}},           {"x", hexadecimal, {}},        {"state", one_of, kStates},
-    {"type", one_of, kTypes},    {"mtu", one_of, kMtus},        {"attrs", bits, kAttributes},
-    {"access", bits, kAccess},   {"flags", bits, kSendFlags},   {"wr", one_of, kWorkRequests},
-    {"rereg", bits, kRereg},     {"srq", bits, kSrqAttributes}, {"object", one_of, kObjects},
-    {"cap", one_of, kCapFields}, {"verb", one_of, kLaterVerbs}, {"opcode", packet_opcode, {}},
+    {"", decimal, {}},
+    {"x", hexadecimal, {}},
+    {"state", one_of, kStates},
+    {"type", one_of, kTypes},
+    {"mtu", one_of, kMtus},
+    {"attrs", bits, kAttributes},
+    {"access", bits, kAccess},
+    {"flags", bits, kSendFlags},
+    {"wr", one_of, kWorkRequests},
+    {"rereg", bits, kRereg},
+    {"srq", bits, kSrqAttributes},
+    {"object", one_of, kObjects},
+    {"cap", one_of, kCapFields},
+    {"verb", one_of, kLaterVerbs},
+    {"opcode", packet_opcode, {}},
     {"errno", error_text, {}},
+    {"cm_state", one_of, kCmStates},
+    {"cm_message", one_of, kCmMessages},
+    {"cm_reject", one_of, kCmRejects},
+    {"cm_about", one_of, kCmAbout},
+    {"sidr", one_of, kSidrStatus},
 };
 
 const Form* find_form(std::string_view name) {

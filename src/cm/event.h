@@ -29,12 +29,12 @@ enum class EventKind : std::uint8_t {
 /// Spans are good until Host::event() returns. Fields that a kind does not name keep their defaults.
 struct Event {
   EventKind kind{};
-  Id id;
-  ServiceId service_id;  ///< request, service_id_request
-  Id listener;           ///< request, service_id_request: what listen() returned
-  Service service{};     ///< request
-  Path path;          ///< request, service_id_request: as this side sees it; service_id_reply: of the reply
-  Endpoint endpoint;  ///< request, reply: the peer's
+  Id id{};
+  ServiceId service_id{};  ///< request, service_id_request
+  Id listener{};           ///< request, service_id_request: what listen() returned
+  Service service{};       ///< request
+  Path path{};          ///< request, service_id_request: as this side sees it; service_id_reply: of the reply
+  Endpoint endpoint{};  ///< request, reply: the peer's
   std::uint8_t retry_count = 0;              ///< request: of the queue pairs
   std::uint8_t max_cm_retries = 0;           ///< request
   std::uint8_t local_response_timeout = 0;   ///< request: 5-bit code, what the peer grants this side
@@ -43,10 +43,10 @@ struct Event {
   std::uint8_t service_timeout = 0;          ///< delayed: 5-bit code
   RejectReason rejection{};                  ///< rejected
   About about{};                             ///< rejected, delayed
-  SidrReply sidr;                            ///< service_id_reply
-  Bytes additional_info;                     ///< rejected, service_id_reply; as long as the message says
-  Bytes private_data;  ///< of the message: all bytes that its format has room for, padding included
-  Reason reason;       ///< what went wrong: rejected, the time-outs, service_id_reply with a status
+  SidrReply sidr{};                          ///< service_id_reply
+  Bytes additional_info{};                   ///< rejected, service_id_reply; as long as the message says
+  Bytes private_data{};  ///< of the message: all bytes that its format has room for, padding included
+  Reason reason{};       ///< what went wrong: rejected, the time-outs, service_id_reply with a status
 };
 
 /// "request", "established", …

@@ -13,7 +13,7 @@ struct RejectName {
 };
 constexpr RejectName kRejectNames[] = {
 #define SOFTRNIC_CM_REJECT(number, name, words) {RejectReason::name, words},
-#include "cm/reject_reasons.def"
+#include "base/cm_reject_reasons.def"
 #undef SOFTRNIC_CM_REJECT
 };
 

@@ -50,7 +50,7 @@ enum class Service : std::uint8_t { rc, uc, rd, xrc };
 enum class RejectReason : std::uint16_t {
   none = 0,
 #define SOFTRNIC_CM_REJECT(number, name, words) name = number,
-#include "cm/reject_reasons.def"
+#include "base/cm_reject_reasons.def"
 #undef SOFTRNIC_CM_REJECT
 };
 /// The reason in words; "" for a number without a meaning.
@@ -79,8 +79,8 @@ struct Ece {
 
 /// A path between two adapters; `local` is always this side's.
 struct Path {
-  wire::Gid local;
-  wire::Gid remote;
+  wire::Gid local{};
+  wire::Gid remote{};
   std::uint32_t interface_index = 0;  ///< netdev of `local`, 0: any; not on the wire
   std::uint16_t pkey = wire::kDefaultPkey;
   std::uint8_t mtu = 0;          ///< enum ibv_mtu, 1–5
@@ -95,7 +95,7 @@ struct Path {
 /// What one side says of its queue pair in a REQ or REP. Read by the other side, responder_resources is what it may
 /// have outstanding, and initiator_depth what it has to be ready for.
 struct Endpoint {
-  Qpn qpn;
+  Qpn qpn{};
   std::uint32_t qkey = 0;
   std::uint32_t starting_psn = 0;  ///< 24 bits: of the first packet that it sends
   std::uint8_t responder_resources = 0;
@@ -104,54 +104,54 @@ struct Endpoint {
   bool flow_control = false;         ///< end-to-end
   bool srq = false;
   std::uint64_t ca_guid = 0;  ///< in events; outward the manager puts its own
-  Ece ece;
+  Ece ece{};
 };
 
 /// An active side's wish to connect.
 struct Request {
-  ServiceId service_id;
+  ServiceId service_id{};
   Service service = Service::rc;
-  Path path;
-  Endpoint endpoint;
+  Path path{};
+  Endpoint endpoint{};
   std::uint8_t retry_count = 7;      ///< 3 bits: of the queue pairs
   std::uint8_t max_cm_retries = 15;  ///< 4 bits: how often a CM message is repeated
   std::uint8_t local_response_timeout =
       20;  ///< 5-bit code: how long this side may take to answer a CM message
   std::uint8_t remote_response_timeout = 20;  ///< 5-bit code: the same of the peer
-  Bytes private_data;                         ///< at most kReqPrivateData, else EINVAL; padded with zeros
+  Bytes private_data{};                       ///< at most kReqPrivateData, else EINVAL; padded with zeros
 };
 
 /// A passive side's acceptance.
 struct Reply {
-  Endpoint endpoint;
+  Endpoint endpoint{};
   std::uint8_t target_ack_delay = 15;  ///< 5-bit code
-  Bytes private_data;                  ///< at most kRepPrivateData
+  Bytes private_data{};                ///< at most kRepPrivateData
 };
 
 /// A refusal.
 struct Rejection {
   RejectReason reason = RejectReason::consumer_defined;
-  Bytes additional_info;  ///< at most kAdditionalInfo
-  Bytes private_data;     ///< at most kRejPrivateData
+  Bytes additional_info{};  ///< at most kAdditionalInfo
+  Bytes private_data{};     ///< at most kRejPrivateData
 };
 
 /// A wish to learn the queue pair behind a service ID (SIDR: unreliable datagrams).
 struct SidrRequest {
-  ServiceId service_id;
-  Path path;
+  ServiceId service_id{};
+  Path path{};
   std::uint8_t max_cm_retries = 15;
   std::uint8_t response_timeout = 20;  ///< 5-bit code: between repetitions
-  Bytes private_data;                  ///< at most kSidrReqPrivateData
+  Bytes private_data{};                ///< at most kSidrReqPrivateData
 };
 
 /// The answer to it.
 struct SidrReply {
   SidrStatus status = SidrStatus::valid;
-  Qpn qpn;
+  Qpn qpn{};
   std::uint32_t qkey = 0;
-  Ece ece;
-  Bytes additional_info;  ///< at most kAdditionalInfo
-  Bytes private_data;     ///< at most kSidrRepPrivateData
+  Ece ece{};
+  Bytes additional_info{};  ///< at most kAdditionalInfo
+  Bytes private_data{};     ///< at most kSidrRepPrivateData
 };
 
 }  // namespace softrnic::cm

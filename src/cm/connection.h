@@ -1,0 +1,68 @@
+// One communication ID: what both sides said, where it stands, and the message that a duplicate is answered with.
+#pragma once
+
+#include <cstdint>
+
+#include "base/strong.h"
+#include "base/time.h"
+#include "cm/messages.h"
+#include "cm/state.h"
+#include "cm/types.h"
+#include "mad/address.h"
+#include "mad/mad.h"
+
+namespace softrnic::cm {
+
+/// Where the peer names a queue pair or an ID of its own, its CA GUID says whose.
+struct RemoteKey {
+  std::uint64_t ca_guid = 0;
+  std::uint32_t number = 0;
+  auto operator<=>(const RemoteKey&) const = default;
+};
+
+/// SIDR has no CA GUID; the address stands for the peer.
+struct SidrKey {
+  wire::Gid gid;
+  std::uint32_t request_id = 0;
+  auto operator<=>(const SidrKey&) const = default;
+};
+
+struct Connection {
+  Id id;
+  State state = State::idle;
+  bool active = false;  ///< this side sent the REQ or SIDR_REQ
+  bool sidr = false;
+  bool hidden = false;  ///< the host destroyed it: no events
+  Service service = Service::rc;
+  ServiceId service_id;
+  mad::Address peer;
+  std::uint32_t remote_id = 0;  ///< 0: not known yet
+  std::uint64_t remote_ca_guid = 0;
+  Qpn remote_qpn;
+  Qpn local_qpn;
+  std::uint64_t transaction = 0;
+
+  mad::Mad sent{};          ///< the last message
+  std::uint32_t sends = 0;  ///< how often it was sent
+  std::uint8_t max_retries = 0;
+  TimePoint first_sent{};
+  Duration interval{};       ///< between repetitions, while `due` is set in a state that repeats
+  Duration answer_within{};  ///< what the peer may take to answer
+  Duration peer_interval{};  ///< passive: between repetitions of the peer's REQ
+  Duration life_time{};      ///< a packet's, on the path
+  Duration ack_delay{};      ///< the responder's, see Endpoint
+  TimePoint due = kNever;    ///< the table's, see ConnectionTable::set_due()
+
+  bool in_requests = false;  ///< the table's: which indices it is in
+  bool in_queue_pairs = false;
+  bool in_sidr = false;
+  bool half_open = false;
+
+  /// Milliseconds since the message that is repeated was first sent.
+  std::int64_t waited_ms(TimePoint now) const {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(now - first_sent).count();
+  }
+  Message last_message() const { return static_cast<Message>(load_be16(&sent[16])); }
+};
+
+}  // namespace softrnic::cm

@@ -1,0 +1,94 @@
+#include "cm/connection_table.h"
+
+namespace softrnic::cm {
+namespace {
+
+template <typename Key>
+Connection* find_in(const std::map<Key, Connection*>& map, const Key& key) {
+  const auto found = map.find(key);
+  return found == map.end() ? nullptr : found->second;
+}
+
+}  // namespace
+
+Connection& ConnectionTable::add(Id id) {
+  auto& slot = by_id_[id.value];
+  slot = std::make_unique<Connection>();
+  slot->id = id;
+  return *slot;
+}
+
+void ConnectionTable::erase(Connection& connection) {
+  set_due(connection, kNever);
+  set_half_open(connection, false);
+  forget_queue_pair(connection);
+  if (connection.in_requests) requests_.erase({connection.remote_ca_guid, connection.remote_id});
+  if (connection.in_sidr) sidr_.erase({connection.peer.remote, connection.remote_id});
+  by_id_.erase(connection.id.value);
+}
+
+Connection* ConnectionTable::find(std::uint32_t id) const {
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : found->second.get();
+}
+
+void ConnectionTable::index_request(Connection& connection) {
+  connection.in_requests =
+      requests_.try_emplace({connection.remote_ca_guid, connection.remote_id}, &connection).second;
+}
+
+Connection* ConnectionTable::find_request(std::uint64_t ca_guid, std::uint32_t remote_id) const {
+  return find_in(requests_, {ca_guid, remote_id});
+}
+
+void ConnectionTable::index_queue_pair(Connection& connection) {
+  connection.in_queue_pairs =
+      queue_pairs_.try_emplace({connection.remote_ca_guid, connection.remote_qpn.value}, &connection).second;
+}
+
+void ConnectionTable::forget_queue_pair(Connection& connection) {
+  if (connection.in_queue_pairs) queue_pairs_.erase({connection.remote_ca_guid, connection.remote_qpn.value});
+  connection.in_queue_pairs = false;
+}
+
+Connection* ConnectionTable::find_queue_pair(std::uint64_t ca_guid, Qpn qpn) const {
+  return find_in(queue_pairs_, {ca_guid, qpn.value});
+}
+
+void ConnectionTable::index_sidr(Connection& connection) {
+  connection.in_sidr = sidr_.try_emplace({connection.peer.remote, connection.remote_id}, &connection).second;
+}
+
+Connection* ConnectionTable::find_sidr(const wire::Gid& gid, std::uint32_t request_id) const {
+  return find_in(sidr_, {gid, request_id});
+}
+
+void ConnectionTable::set_half_open(Connection& connection, bool half_open) {
+  if (connection.half_open == half_open) return;
+  connection.half_open = half_open;
+  if (half_open) {
+    ++half_open_;
+    ++half_open_of_[connection.peer.remote];
+    return;
+  }
+  --half_open_;
+  const auto found = half_open_of_.find(connection.peer.remote);
+  if (--found->second == 0) half_open_of_.erase(found);
+}
+
+std::size_t ConnectionTable::half_open(const wire::Gid& peer) const {
+  const auto found = half_open_of_.find(peer);
+  return found == half_open_of_.end() ? 0 : found->second;
+}
+
+void ConnectionTable::set_due(Connection& connection, TimePoint due) {
+  if (connection.due != kNever) deadlines_.erase({connection.due, connection.id.value});
+  connection.due = due;
+  if (due != kNever) deadlines_.emplace(due, connection.id.value);
+}
+
+Connection* ConnectionTable::first_due() const {
+  return deadlines_.empty() ? nullptr : find(deadlines_.begin()->second);
+}
+
+}  // namespace softrnic::cm

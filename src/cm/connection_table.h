@@ -1,0 +1,56 @@
+// All communication IDs of an adapter, and the ways to find one: by its number, by what the peer calls itself, by deadline.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "cm/connection.h"
+
+namespace softrnic::cm {
+
+class ConnectionTable {
+ public:
+  /// A new record; `id` is not in use.
+  Connection& add(Id id);
+  void erase(Connection& connection);
+  /// nullptr: no such id.
+  Connection* find(std::uint32_t id) const;
+  std::size_t size() const { return by_id_.size(); }
+
+  /// Enters the connection under remote_ca_guid and remote_id. The number must be free.
+  void index_request(Connection& connection);
+  Connection* find_request(std::uint64_t ca_guid, std::uint32_t remote_id) const;
+  /// The same under remote_qpn: connections that are alive, for finding stale ones. The first one keeps its place.
+  void index_queue_pair(Connection& connection);
+  void forget_queue_pair(Connection& connection);
+  Connection* find_queue_pair(std::uint64_t ca_guid, Qpn qpn) const;
+  void index_sidr(Connection& connection);
+  Connection* find_sidr(const wire::Gid& gid, std::uint32_t request_id) const;
+
+  /// Counts it among those that wait for the host or for the peer's confirmation, or no longer.
+  void set_half_open(Connection& connection, bool half_open);
+  std::size_t half_open() const { return half_open_; }
+  std::size_t half_open(const wire::Gid& peer) const;
+
+  /// kNever: no deadline.
+  void set_due(Connection& connection, TimePoint due);
+  /// The connection with the earliest deadline; nullptr when none has one.
+  Connection* first_due() const;
+
+ private:
+  std::unordered_map<std::uint32_t, std::unique_ptr<Connection>> by_id_;
+  // Ordered, because strangers choose these keys: a hash table could be made to degenerate.
+  std::map<RemoteKey, Connection*> requests_;
+  std::map<RemoteKey, Connection*> queue_pairs_;
+  std::map<SidrKey, Connection*> sidr_;
+  std::set<std::pair<TimePoint, std::uint32_t>> deadlines_;
+  std::map<wire::Gid, std::size_t> half_open_of_;
+  std::size_t half_open_ = 0;
+};
+
+}  // namespace softrnic::cm

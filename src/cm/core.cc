@@ -1,0 +1,144 @@
+#include "cm/core.h"
+
+namespace softrnic::cm {
+namespace {
+
+bool is_half_open(const Connection& connection) {
+  switch (connection.state) {
+    case State::req_received:
+    case State::mra_req_sent:
+    case State::rep_sent:
+    case State::mra_rep_received:
+    case State::sidr_req_received:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::optional<Id> Manager::Core::free_id() {
+  if (table_.size() >= limits_.connections) return std::nullopt;
+  for (;;) {
+    const std::uint32_t id = host_.random_number();
+    if (id != 0 && table_.find(id) == nullptr && !listeners_.contains(Id(id))) return Id(id);
+  }
+}
+
+Expected<Connection*, Failure> Manager::Core::claim(Id id, std::initializer_list<State> states) {
+  Connection* const found = table_.find(id.value);
+  if (found == nullptr || found->hidden) return Unexpected{refuse(ENOENT, ReasonId::cm_unknown_id, id.value)};
+  if (std::find(states.begin(), states.end(), found->state) == states.end()) {
+    return Unexpected{refuse(EINVAL, ReasonId::cm_wrong_state, id.value, found->state)};
+  }
+  return found;
+}
+
+void Manager::Core::tell(const Connection& connection, Event event) {
+  if (connection.hidden) return;
+  event.id = connection.id;
+  host_.event(event);
+}
+
+void Manager::Core::enter(Connection& connection, State state) {
+  connection.state = state;
+  table_.set_half_open(connection, is_half_open(connection));
+  table_.set_due(connection, kNever);
+}
+
+void Manager::Core::send(Connection& connection, const mad::Mad& mad) {
+  connection.sent = mad;
+  host_.send(connection.peer, connection.sent);
+}
+
+void Manager::Core::send_until_answered(Connection& connection, const mad::Mad& mad, TimePoint now) {
+  connection.sends = 1;
+  connection.first_sent = now;
+  connection.interval = connection.answer_within;
+  table_.set_due(connection, now + connection.interval);
+  send(connection, mad);
+}
+
+void Manager::Core::enter_timewait(Connection& connection, TimePoint now) {
+  enter(connection, State::timewait);
+  table_.forget_queue_pair(connection);
+  Duration hold = 2 * connection.life_time + connection.ack_delay;
+  if (connection.last_message() == Message::rej || connection.sidr) {
+    hold = std::max(hold, connection.peer_interval + connection.peer_interval / 4);
+  }
+  table_.set_due(connection, now + hold);
+}
+
+void Manager::Core::retire(Connection& connection) {
+  enter(connection, State::idle);
+  table_.forget_queue_pair(connection);
+  if (connection.hidden) table_.erase(connection);
+}
+
+void Manager::Core::conclude(Connection& connection, Event event) {
+  const bool tells = !connection.hidden;
+  event.id = connection.id;
+  retire(connection);
+  if (tells) host_.event(event);
+}
+
+void Manager::Core::expire(Connection& connection, TimePoint now) {
+  table_.set_due(connection, kNever);
+  if (connection.state != State::timewait) return repeat_or_give_up(connection, now);
+  if (connection.sidr) return retire(connection);
+  conclude(connection, {.kind = EventKind::timewait_exit});
+}
+
+void Manager::Core::repeat_or_give_up(Connection& connection, TimePoint now) {
+  if (connection.sends <= connection.max_retries) {
+    ++connection.sends;
+    table_.set_due(connection, now + connection.interval);
+    host_.send(connection.peer, connection.sent);
+    return;
+  }
+  switch (connection.state) {
+    case State::req_sent:
+    case State::mra_req_received:
+      return on_req_timeout(connection, now);
+    case State::rep_sent:
+    case State::mra_rep_received:
+      return on_rep_timeout(connection, now);
+    case State::dreq_sent:
+      return on_dreq_timeout(connection, now);
+    case State::sidr_req_sent:
+      return on_sidr_timeout(connection);
+    default:
+      return;
+  }
+}
+
+void Manager::Core::advance(TimePoint now) {
+  for (;;) {
+    Connection* const next = table_.first_due();
+    if (next == nullptr || next->due > now) return;
+    expire(*next, now);
+  }
+}
+
+TimePoint Manager::Core::deadline() const {
+  const Connection* const next = table_.first_due();
+  return next == nullptr ? kNever : next->due;
+}
+
+std::optional<State> Manager::Core::state(Id id) const {
+  const Connection* const found = table_.find(id.value);
+  if (found == nullptr || found->hidden) return std::nullopt;
+  return found->state;
+}
+
+Expected<Id, Failure> Manager::Core::listen(ServiceId service_id, std::uint64_t mask) {
+  const auto id = free_id();
+  if (!id) return Unexpected{refuse(EMFILE, ReasonId::cm_too_many_ids, table_.size())};
+  if (!listeners_.add(*id, service_id, mask)) {
+    return Unexpected{refuse(EADDRINUSE, ReasonId::cm_service_in_use, service_id.value)};
+  }
+  return *id;
+}
+
+}  // namespace softrnic::cm

@@ -1,0 +1,224 @@
+// The passive side: REQ to RTU (IBTA 12.9.7, 12.10).
+#include "cm/core.h"
+
+namespace softrnic::cm {
+namespace {
+
+constexpr std::uint8_t kMaxMtu = 5;  // 4096 bytes
+
+// The peer's words, turned round: what it calls local is remote here.
+Path path_of(const Req& req, const mad::Address& from) {
+  Path path;
+  path.local = req.primary.remote_gid;
+  path.remote = req.primary.local_gid;
+  path.interface_index = from.interface_index;
+  path.pkey = req.pkey;
+  path.mtu = req.mtu;
+  path.rate = req.primary.rate;
+  path.flow_label = req.primary.flow_label;
+  path.traffic_class = req.primary.traffic_class;
+  path.hop_limit = req.primary.hop_limit;
+  path.sl = req.primary.sl;
+  path.ack_timeout = req.primary.ack_timeout;
+  return path;
+}
+
+Event request_event(const Req& req, const Incoming& in) {
+  Event event{.kind = EventKind::request};
+  event.service_id = req.service_id;
+  event.path = path_of(req, in.from);
+  event.endpoint.qpn = req.qpn;
+  event.endpoint.qkey = req.qkey;
+  event.endpoint.starting_psn = req.starting_psn;
+  event.endpoint.responder_resources = req.responder_resources;
+  event.endpoint.initiator_depth = req.initiator_depth;
+  event.endpoint.rnr_retry_count = req.rnr_retry_count;
+  event.endpoint.flow_control = req.flow_control;
+  event.endpoint.srq = req.srq;
+  event.endpoint.ca_guid = req.ca_guid;
+  event.endpoint.ece = {req.vendor, in.header.modifier};
+  event.retry_count = req.retry_count;
+  event.max_cm_retries = req.max_cm_retries;
+  event.local_response_timeout = req.remote_response_timeout;
+  event.remote_response_timeout = req.local_response_timeout;
+  event.private_data = in.mad.subspan(mad::kMadBytes - kReqPrivateData);
+  return event;
+}
+
+Rep rep_of(const Reply& reply, const Connection& connection, std::uint64_t ca_guid) {
+  const Endpoint& endpoint = reply.endpoint;
+  Rep rep;
+  rep.local_id = connection.id.value;
+  rep.remote_id = connection.remote_id;
+  rep.qkey = endpoint.qkey;
+  rep.starting_psn = endpoint.starting_psn;
+  rep.responder_resources = endpoint.responder_resources;
+  rep.target_ack_delay = reply.target_ack_delay;
+  rep.rnr_retry_count = endpoint.rnr_retry_count;
+  rep.ca_guid = ca_guid;
+  rep.vendor_high = static_cast<std::uint8_t>(endpoint.ece.vendor >> 16);
+  rep.vendor_middle = static_cast<std::uint8_t>(endpoint.ece.vendor >> 8);
+  rep.vendor_low = static_cast<std::uint8_t>(endpoint.ece.vendor);
+  if (connection.service == Service::xrc) {
+    rep.srq = true;
+    rep.eecn = endpoint.qpn.value;
+  } else {
+    rep.initiator_depth = endpoint.initiator_depth;
+    rep.flow_control = endpoint.flow_control;
+    rep.srq = endpoint.srq;
+    rep.qpn = endpoint.qpn;
+  }
+  fill(rep.private_data, reply.private_data);
+  return rep;
+}
+
+std::optional<Failure> out_of_range(const Reply& reply) {
+  constexpr std::uint32_t kMax24Bits = 0xffffff;
+  const struct {
+    std::uint32_t value, most;
+  } limits[] = {{reply.endpoint.qpn.value, kMax24Bits},
+                {reply.endpoint.starting_psn, kMax24Bits},
+                {reply.endpoint.ece.vendor, kMax24Bits},
+                {reply.endpoint.rnr_retry_count, 7},
+                {reply.target_ack_delay, 31}};
+  for (const auto& limit : limits) {
+    if (limit.value > limit.most) return refuse(EINVAL, ReasonId::cm_bad_value, limit.value, limit.most);
+  }
+  return too_long(reply.private_data, kRepPrivateData);
+}
+
+}  // namespace
+
+// Too many are dropped without an answer, so that those who mean it succeed when they repeat it.
+bool Manager::Core::has_room(const Incoming& in) {
+  const std::size_t of_peer = table_.half_open(in.from.remote);
+  const bool peer_full = of_peer >= limits_.half_open_peer;
+  if (!peer_full && table_.half_open() < limits_.half_open && table_.size() < limits_.connections)
+    return true;
+  const std::size_t have = peer_full ? of_peer : table_.half_open();
+  host_.explain(because(ReasonId::cm_limit, in.header.attribute, have,
+                        peer_full ? limits_.half_open_peer : limits_.half_open),
+                in.from);
+  return false;
+}
+
+std::optional<RejectReason> Manager::Core::refusal_of(const Req& req, const Incoming& in) {
+  if (!listeners_.find(req.service_id)) {
+    host_.explain(because(ReasonId::cm_no_listener, in.header.attribute, req.service_id.value), in.from);
+    return RejectReason::invalid_service_id;
+  }
+  const auto service = service_of(req);
+  if (!service || *service == Service::rd) {
+    host_.explain(because(ReasonId::cm_bad_service, req.transport_service, req.extended_transport), in.from);
+    return RejectReason::invalid_transport_service;
+  }
+  if (req.mtu == 0 || req.mtu > kMaxMtu) {
+    host_.explain(because(ReasonId::cm_bad_value, req.mtu, kMaxMtu), in.from);
+    return RejectReason::invalid_mtu;
+  }
+  return std::nullopt;
+}
+
+Connection& Manager::Core::add_request(Id id, const Req& req, const Incoming& in) {
+  Connection& connection = table_.add(id);
+  connection.service = *service_of(req);
+  connection.service_id = req.service_id;
+  connection.peer = in.from;
+  connection.peer.traffic_class = req.primary.traffic_class;
+  connection.peer.flow_label = req.primary.flow_label;
+  connection.remote_id = req.local_id;
+  connection.remote_ca_guid = req.ca_guid;
+  connection.remote_qpn = req.qpn;
+  connection.transaction = in.header.transaction;
+  connection.max_retries = req.max_cm_retries;
+  connection.life_time = life_time_of(req.primary.ack_timeout);
+  connection.answer_within =
+      duration_of(std::min(req.local_response_timeout, kMaxPeerTimeout)) + 2 * connection.life_time;
+  connection.peer_interval =
+      duration_of(std::min(req.remote_response_timeout, kMaxPeerTimeout)) + 2 * connection.life_time;
+  table_.index_request(connection);
+  table_.index_queue_pair(connection);
+  enter(connection, State::req_received);
+  return connection;
+}
+
+// A REQ that no connection knows.
+void Manager::Core::on_req(const Incoming& in) {
+  const Req req = decode<Req>(in.mad);
+  if (Connection* const stale = table_.find_queue_pair(req.ca_guid, req.qpn)) {
+    issue_rej(in, RejectReason::stale_connection, About::req);
+    return give_up_stale(*stale, Message::req, in.now);
+  }
+  if (const auto refusal = refusal_of(req, in)) return issue_rej(in, *refusal, About::req);
+  if (!has_room(in)) return;
+  const auto id = free_id();
+  if (!id) return;
+  const Connection& connection = add_request(*id, req, in);
+  Event event = request_event(req, in);
+  event.listener = *listeners_.find(req.service_id);
+  event.service = connection.service;
+  tell(connection, event);
+}
+
+Expected<void, Failure> Manager::Core::reply(Id id, const Reply& reply, TimePoint now) {
+  if (const auto failure = out_of_range(reply)) return Unexpected{*failure};
+  const auto claimed = claim(id, {State::req_received, State::mra_req_sent});
+  if (!claimed) return Unexpected{claimed.error()};
+  Connection& connection = **claimed;
+  connection.local_qpn = reply.endpoint.qpn;
+  connection.ack_delay = duration_of(std::min(reply.target_ack_delay, kMaxPeerTimeout));
+  const Rep rep = rep_of(reply, connection, ca_guid_);
+  enter(connection, State::rep_sent);
+  send_until_answered(connection, encode(rep, connection.transaction, reply.endpoint.ece.options), now);
+  return {};
+}
+
+Expected<void, Failure> Manager::Core::delay(Id id, std::uint8_t service_timeout, Bytes private_data,
+                                             TimePoint) {
+  if (const auto failure = too_long(private_data, kMraPrivateData)) return Unexpected{*failure};
+  constexpr std::uint8_t kMaxCode = 31;
+  if (service_timeout > kMaxCode) {
+    return Unexpected{refuse(EINVAL, ReasonId::cm_bad_value, service_timeout, kMaxCode)};
+  }
+  const auto claimed = claim(id, {State::req_received, State::rep_received});
+  if (!claimed) return Unexpected{claimed.error()};
+  Connection& connection = **claimed;
+  Mra mra;
+  mra.local_id = id.value;
+  mra.remote_id = connection.remote_id;
+  mra.about = connection.active ? About::rep : About::req;
+  mra.service_timeout = service_timeout;
+  fill(mra.private_data, private_data);
+  enter(connection, connection.active ? State::mra_rep_sent : State::mra_req_sent);
+  send(connection, encode(mra, connection.transaction));
+  return {};
+}
+
+Expected<void, Failure> Manager::Core::established(Id id, TimePoint) {
+  const Connection* const found = table_.find(id.value);
+  if (found != nullptr && !found->hidden && found->state == State::established) {
+    return Unexpected{refuse(EISCONN, ReasonId::cm_wrong_state, id.value, found->state)};
+  }
+  const auto claimed = claim(id, {State::rep_sent, State::mra_rep_received});
+  if (!claimed) return Unexpected{claimed.error()};
+  enter(**claimed, State::established);
+  tell(**claimed, {.kind = EventKind::established});
+  return {};
+}
+
+void Manager::Core::on_rtu(Connection& connection, const Incoming& in) {
+  enter(connection, State::established);
+  Event event{.kind = EventKind::established};
+  event.private_data = in.mad.subspan(mad::kMadBytes - kRtuPrivateData);
+  tell(connection, event);
+}
+
+void Manager::Core::on_rep_timeout(Connection& connection, TimePoint now) {
+  Event event{.kind = EventKind::unreachable};
+  event.reason = because(ReasonId::cm_rep_timeout, connection.sends, connection.waited_ms(now));
+  reject_by_timeout(connection);
+  enter_timewait(connection, now);
+  tell(connection, event);
+}
+
+}  // namespace softrnic::cm

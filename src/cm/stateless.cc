@@ -1,0 +1,75 @@
+// Answers to MADs that no connection here is about.
+#include "cm/core.h"
+#include "mad/class_port_info.h"
+
+namespace softrnic::cm {
+namespace {
+
+// ClassPortInfo:CapabilityMask of this class: reliable connections, unreliable connections, unreliable datagrams.
+constexpr std::uint16_t kCapabilities = 1U << 9 | 1U << 12 | 1U << 13;
+constexpr std::uint8_t kResponseTime = 18;  // 1.07 s
+
+}  // namespace
+
+void Manager::Core::on_get(const Incoming& in) {
+  mad::Mad out{};
+  mad::Header header = in.header;
+  header.method = mad::Method::get_response;
+  header.class_version = kClassVersion;
+  mad::Status status = mad::Status::ok;
+  if (in.header.class_version != kClassVersion) {
+    status = mad::Status::bad_version;
+  } else if (in.header.method != mad::Method::get || in.header.attribute != mad::kClassPortInfo) {
+    status = mad::Status::bad_method_attribute;
+  } else {
+    mad::ClassPortInfo info;
+    info.class_version = kClassVersion;
+    info.capability_mask = kCapabilities;
+    info.response_time = kResponseTime;
+    mad::encode_class_port_info(info, MutableBytes(out).subspan(mad::kHeaderBytes));
+  }
+  header.status = static_cast<std::uint16_t>(status);
+  mad::encode_header(header, out);
+  host_.send(in.from, out);
+}
+
+void Manager::Core::on_unknown_target(const Incoming& in, Message message) {
+  if (message == Message::req) return on_req(in);
+  if (message == Message::sidr_req) return on_sidr_req(in);
+  const Rej common = decode<Rej>(in.mad);  // the IDs lie where the other messages have them
+  if (message == Message::dreq) return answer_dreq(in);
+  if (message == Message::rep) issue_rej(in, RejectReason::invalid_communication_id, About::rep);
+  if (message == Message::lap) return answer_lap(in, AprStatus::invalid_id);
+  host_.explain(because(ReasonId::cm_drop_unknown_id, in.header.attribute, common.remote_id,
+                        in.from.remote.high_half(), in.from.remote.low_half()),
+                in.from);
+}
+
+void Manager::Core::issue_rej(const Incoming& in, RejectReason reason, About about) {
+  Rej rej;
+  rej.remote_id = load_be32(&in.mad[mad::kHeaderBytes]);
+  if (about != About::req) rej.local_id = load_be32(&in.mad[mad::kHeaderBytes + 4]);
+  rej.about = about;
+  rej.reason = reason;
+  host_.send(in.from, encode(rej, in.header.transaction));
+}
+
+void Manager::Core::answer_dreq(const Incoming& in) {
+  const Dreq dreq = decode<Dreq>(in.mad);
+  Drep drep;
+  drep.local_id = dreq.remote_id;
+  drep.remote_id = dreq.local_id;
+  host_.send(in.from, encode(drep, in.header.transaction));
+}
+
+void Manager::Core::answer_lap(const Incoming& in, AprStatus status) {
+  const Lap lap = decode<Lap>(in.mad);
+  Apr apr;
+  apr.local_id = lap.remote_id;
+  apr.remote_id = lap.local_id;
+  apr.status = status;
+  host_.explain(because(ReasonId::cm_alternate_path, lap.remote_id), in.from);
+  host_.send(in.from, encode(apr, in.header.transaction));
+}
+
+}  // namespace softrnic::cm
