@@ -73,8 +73,7 @@ Family family_of(int fd) {
 }
 
 void set_send_options(int fd, Family family) {
-  constexpr Option common[] = {{SOL_SOCKET, SO_SNDBUF, kBufferBytes},
-                               {SOL_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO}};
+  constexpr Option common[] = {{SOL_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO}};
   constexpr Option dual[] = {{SOL_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO},
                              {SOL_IPV6, IPV6_FLOWINFO_SEND, 1}};
   set_all(fd, common);
@@ -82,14 +81,11 @@ void set_send_options(int fd, Family family) {
 }
 
 void set_receive_options(int fd, Family family) {
-  constexpr Option common[] = {
-      {SOL_SOCKET, SO_RCVBUF, kBufferBytes},
-      {SOL_SOCKET, SO_RCVBUFFORCE, kBufferBytes},  // beyond rmem_max, when privileged
-      {SOL_SOCKET, SO_RXQ_OVFL, 1},
-      {SOL_UDP, UDP_GRO, 1},
-      {SOL_IP, IP_RECVTOS, 1},
-      {SOL_IP, IP_RECVTTL, 1},
-      {SOL_IP, IP_MULTICAST_ALL, 0}};
+  constexpr Option common[] = {{SOL_SOCKET, SO_RXQ_OVFL, 1},
+                               {SOL_UDP, UDP_GRO, 1},
+                               {SOL_IP, IP_RECVTOS, 1},
+                               {SOL_IP, IP_RECVTTL, 1},
+                               {SOL_IP, IP_MULTICAST_ALL, 0}};
   constexpr Option inet[] = {{SOL_IP, IP_PKTINFO, 1}};
   constexpr Option dual[] = {{SOL_IPV6, IPV6_RECVPKTINFO, 1},
                              {SOL_IPV6, IPV6_RECVTCLASS, 1},
@@ -102,6 +98,20 @@ void set_receive_options(int fd, Family family) {
   } else {
     set_all(fd, dual);
   }
+}
+
+void set_send_buffer(int fd) {
+  constexpr Option options[] = {{SOL_SOCKET, SO_SNDBUF, kBufferBytes}};
+  set_all(fd, options);
+}
+
+void set_buffer_sizes(int fd) {
+  constexpr Option options[] = {
+      {SOL_SOCKET, SO_RCVBUF, kBufferBytes},
+      {SOL_SOCKET, SO_RCVBUFFORCE, kBufferBytes},  // beyond rmem_max, when privileged
+  };
+  set_send_buffer(fd);
+  set_all(fd, options);
 }
 
 }  // namespace softrnic::link

@@ -43,11 +43,14 @@ inline wire::Gid to_gid(const in6_addr& address) {
 /// The family of an open UDP socket.
 Family family_of(int fd);
 
-/// What every softrnic socket needs for sending: DF set and identification 0 (IP_PMTUDISC_DO), flow labels,
-/// a large send buffer.
+/// What every softrnic socket needs for sending: DF set and identification 0 (IP_PMTUDISC_DO), flow labels.
 void set_send_options(int fd, Family family);
 /// What a lane's socket needs for receiving: UDP_GRO, destination address, traffic class, hop limit, overflow
-/// counts, a large receive buffer, multicast only to groups joined here.
+/// counts, multicast only to groups joined here.
 void set_receive_options(int fd, Family family);
+/// A large send buffer.
+void set_send_buffer(int fd);
+/// Large buffers for both ways.
+void set_buffer_sizes(int fd);
 
 }  // namespace softrnic::link

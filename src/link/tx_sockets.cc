@@ -43,6 +43,7 @@ TxSockets::Choice TxSockets::open(std::uint16_t port) const {
   setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &kOff, sizeof kOff);
   if (family_ == Family::dual) setsockopt(fd, SOL_IPV6, IPV6_V6ONLY, &kOff, sizeof kOff);
   set_send_options(fd, family_);
+  set_send_buffer(fd);
   const SocketAddress any = to_socket_address(family_, wire::Gid{}, port, 0, 0);
   if (bind(fd, &any.generic, any.size()) != 0) {
     close(fd);

@@ -7,10 +7,11 @@ namespace softrnic::link {
 UdpLink::UdpLink(const Options& options)
     : fd_(options.fd),
       family_(family_of(options.fd)),
-      sender_(fd_, family_, options.port, options.peer_port),
+      sender_(fd_, family_, options.port, options.peer_port, options.patient),
       receiver_(fd_, family_, options.port) {
   set_send_options(fd_, family_);
   set_receive_options(fd_, family_);
+  if (options.sizes_buffers) set_buffer_sizes(fd_);
 }
 
 UdpLink::~UdpLink() { close(fd_); }

@@ -13,9 +13,11 @@ class UdpLink final : public Link {
     int fd = -1;                                   ///< a bound UDP socket, AF_INET6 (dual-stack) or AF_INET
     std::uint16_t port = wire::kRoceUdpPort;       ///< that it is bound to
     std::uint16_t peer_port = wire::kRoceUdpPort;  ///< that packets are sent to
+    bool patient = true;  ///< waits some milliseconds for a full socket; else what it does not take is lost
+    bool sizes_buffers = true;  ///< false: the socket's buffers keep the sizes that they have
   };
 
-  /// Takes the socket over and closes it in the end. Sets all its options.
+  /// Takes the socket over and closes it in the end. Sets all its options, but for what `options` says.
   explicit UdpLink(const Options& options);
   ~UdpLink() override;
   UdpLink(const UdpLink&) = delete;

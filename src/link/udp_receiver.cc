@@ -97,10 +97,16 @@ UdpReceiver::Envelope UdpReceiver::open(const msghdr& header) const {
       if (c->cmsg_type == IP_TOS) out.flow.traffic_class = load<std::uint8_t>(c);
       if (c->cmsg_type == IP_TTL) out.flow.hop_limit = static_cast<std::uint8_t>(load<int>(c));
       if (c->cmsg_type == IP_PKTINFO && family_ == Family::inet) {
-        out.flow.destination = wire::Gid::from_ipv4_be(load<in_pktinfo>(c).ipi_addr.s_addr);
+        const auto info = load<in_pktinfo>(c);
+        out.flow.destination = wire::Gid::from_ipv4_be(info.ipi_addr.s_addr);
+        out.interface_index = static_cast<std::uint32_t>(info.ipi_ifindex);
       }
     } else if (c->cmsg_level == SOL_IPV6) {
-      if (c->cmsg_type == IPV6_PKTINFO) out.flow.destination = to_gid(load<in6_pktinfo>(c).ipi6_addr);
+      if (c->cmsg_type == IPV6_PKTINFO) {
+        const auto info = load<in6_pktinfo>(c);
+        out.flow.destination = to_gid(info.ipi6_addr);
+        out.interface_index = info.ipi6_ifindex;
+      }
       if (c->cmsg_type == IPV6_TCLASS) out.flow.traffic_class = static_cast<std::uint8_t>(load<int>(c));
       if (c->cmsg_type == IPV6_HOPLIMIT) out.flow.hop_limit = static_cast<std::uint8_t>(load<int>(c));
       if (c->cmsg_type == IPV6_FLOWINFO) out.flow.flow_label = ntohl(load<std::uint32_t>(c)) & 0xfffff;
@@ -119,18 +125,19 @@ void UdpReceiver::count_overflows(Receiver& receiver, const Envelope& envelope) 
 std::size_t UdpReceiver::split(Receiver& receiver, const Envelope& envelope, Bytes datagram) {
   const std::size_t step = envelope.segment_bytes == 0 ? datagram.size() : envelope.segment_bytes;
   if (datagram.empty()) {
-    packet(receiver, envelope.flow, datagram, 0);
+    packet(receiver, envelope, datagram, 0);
     return 1;
   }
   std::size_t position = 0;
   for (std::size_t at = 0; at < datagram.size(); at += step, ++position) {
     const Bytes one = datagram.subspan(at, std::min(step, datagram.size() - at));
-    packet(receiver, envelope.flow, one, static_cast<std::uint16_t>(position));
+    packet(receiver, envelope, one, static_cast<std::uint16_t>(position));
   }
   return position;
 }
 
-void UdpReceiver::packet(Receiver& receiver, const wire::Flow& flow, Bytes bytes, std::uint16_t position) {
+void UdpReceiver::packet(Receiver& receiver, const Envelope& envelope, Bytes bytes, std::uint16_t position) {
+  const wire::Flow& flow = envelope.flow;
   const auto malformed = [&] {
     const auto opcode = bytes.empty() ? 0 : std::to_integer<std::uint64_t>(bytes[0]);
     receiver.dropped(because(ReasonId::drop_malformed, bytes.size(), opcode), ib::Counter::drop_malformed,
@@ -154,6 +161,7 @@ void UdpReceiver::packet(Receiver& receiver, const wire::Flow& flow, Bytes bytes
   packet_.traffic_class = flow.traffic_class;
   packet_.hop_limit = flow.hop_limit;
   packet_.flow_label = flow.flow_label;
+  packet_.interface_index = envelope.interface_index;
   receiver.packet(packet_);
 }
 

@@ -38,6 +38,7 @@ class UdpReceiver {
   /// What the control messages of a datagram say.
   struct Envelope {
     wire::Flow flow;
+    std::uint32_t interface_index = 0;
     std::size_t segment_bytes = 0;  ///< 0: one packet
     std::uint32_t overflows = 0;
     bool has_overflows = false;
@@ -46,7 +47,7 @@ class UdpReceiver {
   void prepare();
   Envelope open(const msghdr& header) const;
   std::size_t split(Receiver& receiver, const Envelope& envelope, Bytes datagram);
-  void packet(Receiver& receiver, const wire::Flow& flow, Bytes bytes, std::uint16_t position);
+  void packet(Receiver& receiver, const Envelope& envelope, Bytes bytes, std::uint16_t position);
   struct IcrcCheck {
     std::uint32_t received = 0;
     std::uint32_t expected = 0;

@@ -86,21 +86,23 @@ void prepare(msghdr& out, Envelope& envelope, const TxMessage& message, iovec* i
   out.msg_iovlen = message.iovec_count;
 }
 
-/// Waits until `fd` takes more. False when it has taken too long.
-bool wait_writable(int fd, int& waits) {
-  if (++waits > kMaxWaits) return false;
-  pollfd entry{fd, POLLOUT, 0};
-  poll(&entry, 1, kWaitMs);
-  return true;
-}
-
 bool is_full(int error) { return error == EAGAIN || error == ENOBUFS || error == ENOMEM; }
 
 }  // namespace
 
-UdpSender::UdpSender(int fd, Family family, std::uint16_t source_port, std::uint16_t peer_port)
-    : family_(family), peer_port_(peer_port), sockets_(fd, source_port, family) {
+UdpSender::UdpSender(int fd, Family family, std::uint16_t source_port, std::uint16_t peer_port, bool patient)
+    : family_(family),
+      peer_port_(peer_port),
+      most_waits_(patient ? kMaxWaits : 0),
+      sockets_(fd, source_port, family) {
   refusals_.reserve(kRefusals);
+}
+
+bool UdpSender::wait_writable(int fd, int& waits) const {
+  if (++waits > most_waits_) return false;
+  pollfd entry{fd, POLLOUT, 0};
+  poll(&entry, 1, kWaitMs);
+  return true;
 }
 
 TxRoute UdpSender::route_of(const ib::TxPacket& packet) {
@@ -115,7 +117,8 @@ TxRoute UdpSender::route_of(const ib::TxPacket& packet) {
   route.flow.traffic_class = path.traffic_class;
   route.flow.hop_limit = path.hop_limit;
   route.flow.flow_label = path.flow_label;
-  if (path.destination.is_link_local() || path.destination.is_multicast()) {
+  route.interface_index = path.interface_index;
+  if (route.interface_index == 0 && (path.destination.is_link_local() || path.destination.is_multicast())) {
     const auto own = std::find_if(addresses_.begin(), addresses_.end(),
                                   [&](const rnic::GidEntry& entry) { return entry.gid == path.source; });
     if (own != addresses_.end()) route.interface_index = own->interface_index;

@@ -13,8 +13,9 @@ namespace softrnic::link {
 
 class UdpSender {
  public:
-  /// `fd` is the lane's socket, bound to `source_port`; packets go to `peer_port` of their destination.
-  UdpSender(int fd, Family family, std::uint16_t source_port, std::uint16_t peer_port);
+  /// `fd` is the lane's socket, bound to `source_port`; packets go to `peer_port` of their destination. What a full
+  /// socket does not take is lost after a while, or at once when not `patient`.
+  UdpSender(int fd, Family family, std::uint16_t source_port, std::uint16_t peer_port, bool patient = true);
 
   /// The addresses of this host, so that packets from a link-local or to a multicast address find their
   /// netdev.
@@ -42,11 +43,14 @@ class UdpSender {
   bool may_segment(const wire::Gid& destination) const;
   void show();
   void send_group(int fd, std::size_t count);
+  /// Waits until `fd` takes more. False when it has taken too long.
+  bool wait_writable(int fd, int& waits) const;
   void send_unsegmented(TxMessage& message);
   void refused(const TxMessage& message, int error, std::uint64_t packets);
 
   Family family_;
   std::uint16_t peer_port_;
+  int most_waits_;
   PacketTap* tap_ = nullptr;
   TxSockets sockets_;
   std::vector<rnic::GidEntry> addresses_;

@@ -67,6 +67,8 @@ struct AddressVector {
   std::uint8_t service_level = 0;
   std::uint32_t flow_label = 0;   ///< 0: the source port comes from the QPNs
   std::uint16_t source_port = 0;  ///< UDP source port, chosen by the adapter when the vector is made
+  std::uint32_t interface_index =
+      0;  ///< netdev to leave by; 0: what holds `source`, or the routing table, decides
 };
 
 /// A send work request as it lies in the send queue. Its SGEs or inline bytes lie behind it in the ring.
@@ -180,6 +182,7 @@ struct RxPacket {
   std::uint8_t traffic_class = 0;
   std::uint8_t hop_limit = 64;
   std::uint32_t flow_label = 0;
+  std::uint32_t interface_index = 0;  ///< netdev that it came in by; 0: unknown
 };
 
 /// Events counted per QP and lane; the names are those of the kernel's hw_counters where it has one.

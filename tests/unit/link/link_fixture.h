@@ -20,6 +20,7 @@ struct Got {
   std::vector<std::byte> payload;
   wire::Gid source, destination;
   std::uint8_t traffic_class, hop_limit;
+  std::uint32_t interface_index;
 };
 
 class Collector final : public Receiver {
@@ -30,7 +31,8 @@ class Collector final : public Receiver {
                        p.source,
                        p.destination,
                        p.traffic_class,
-                       p.hop_limit});
+                       p.hop_limit,
+                       p.interface_index});
   }
   void dropped(const Reason& reason, ib::Counter counter, Qpn, std::uint64_t count) override {
     drops.insert(drops.end(), count, {reason, counter});

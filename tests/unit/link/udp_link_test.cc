@@ -1,7 +1,11 @@
 #include "link/udp_link.h"
 
 #include <gtest/gtest.h>
+#include <net/if.h>
 
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
 #include <optional>
 
 #include "tests/unit/link/link_fixture.h"
@@ -195,6 +199,47 @@ TEST(TxBatch, SingleMakesThePacketThatSegmentationWouldHaveMade) {
     std::memcpy(&stored, flat.data() + flat.size() - 4, 4);
     EXPECT_EQ(stored, icrc.value());
   }
+}
+
+TEST(UdpLink, TellsByWhichNetdevAPacketCame) {
+  for (const char* address : {"127.0.0.1", "::1"}) {
+    Pair pair(address, address);
+    ASSERT_NE(pair.sender, nullptr);
+    pair.sender->send(pair.maker.make(wire::Opcode::ud_send_only, 1, pattern(16, 1)), TimePoint{});
+    pair.sender->flush(TimePoint{});
+    read_until(*pair.b, pair.got, 1);
+    ASSERT_EQ(pair.got.packets.size(), 1U);
+    EXPECT_EQ(pair.got.packets[0].interface_index, if_nametoindex("lo")) << address;
+  }
+}
+
+TEST(UdpLink, WithoutPatienceLosesAtOnceWhatAFullSocketDoesNotTake) {
+  // packets for a host that does not answer wait for its MAC, and fill the socket
+  if (std::system("{ ip link add l0 type veth peer name l1 && ip address add 10.8.0.1/24 dev l0 && "
+                  "ip link set l0 up && ip link set l1 up; } 2>/dev/null") != 0)
+    GTEST_SKIP() << "no veth here";
+  std::uint16_t port = 0;
+  const int fd = bound_socket("10.8.0.1", 0, port);
+  const int smallest = 0;
+  setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &smallest, sizeof smallest);
+  UdpLink link({.fd = fd, .port = port, .peer_port = port, .patient = false, .sizes_buffers = false});
+  PacketMaker maker;
+  Collector got;
+  maker.path.source = gid_of("10.8.0.1");
+  maker.path.destination = gid_of("10.8.0.2");
+  constexpr std::uint32_t kPackets = 100;
+  const auto start = std::chrono::steady_clock::now();
+  for (std::uint32_t i = 0; i < kPackets; ++i) {
+    link.send(maker.make(wire::Opcode::ud_send_only, i, pattern(256, i)), TimePoint{});
+    link.flush(TimePoint{});
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2))
+      << "patience takes 4 s for these";
+  link.receive(got, TimePoint{});
+  ASSERT_GE(got.drops.size(), kPackets / 2);
+  EXPECT_EQ(got.drops[0].first.id, ReasonId::send_failed);
+  EXPECT_EQ(got.drops[0].first.figures[0], std::uint64_t{EAGAIN});
+  EXPECT_EQ(std::system("ip link delete l0"), 0);
 }
 
 }  // namespace
