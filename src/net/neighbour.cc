@@ -73,8 +73,24 @@ std::uint16_t vlan_of(std::uint32_t interface_index) {
   return static_cast<std::uint16_t>(question.u.VID);
 }
 
-/// Makes the kernel ask the link for `address`: sends it an empty datagram.
-void provoke(const wire::Gid& address, std::uint32_t interface_index) {
+Expected<Mac, Failure> ask_link(RouteNetlink& kernel, const RouteNetlink::Route& route) {
+  const auto deadline = Clock::now() + kPatience;
+  auto entry = kernel.neighbour(route.next_hop, route.interface_index);
+  if (!entry || !entry->usable) solicit(route.next_hop, route.interface_index);
+  for (bool first = true;; first = false) {
+    if (!first) entry = kernel.neighbour(route.next_hop, route.interface_index);
+    if (entry && entry->usable) return entry->mac;
+    const bool failed = !first && entry && entry->failed;
+    const auto left = deadline - Clock::now();
+    if (failed || left <= Duration::zero() || !kernel.wait_for_change(left))
+      return Unexpected{refuse(EHOSTUNREACH, ReasonId::no_neighbour, route.interface_index,
+                               route.next_hop.high_half(), route.next_hop.low_half())};
+  }
+}
+
+}  // namespace
+
+void solicit(const wire::Gid& address, std::uint32_t interface_index) {
   sockaddr_in6 to{};
   to.sin6_family = AF_INET6;
   to.sin6_port = htons(kDiscardPort);
@@ -86,26 +102,13 @@ void provoke(const wire::Gid& address, std::uint32_t interface_index) {
   to4.sin_addr.s_addr = address.ipv4_be();
   const bool is_ipv4 = address.is_ipv4();
   const UniqueFd fd(socket(is_ipv4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const std::uint32_t leave_by = htonl(interface_index);
+  setsockopt(fd.get(), is_ipv4 ? SOL_IP : SOL_IPV6, is_ipv4 ? IP_UNICAST_IF : IPV6_UNICAST_IF, &leave_by,
+             sizeof leave_by);
   const auto* const where =
       is_ipv4 ? reinterpret_cast<const sockaddr*>(&to4) : reinterpret_cast<const sockaddr*>(&to);
   static_cast<void>(sendto(fd.get(), "", 0, MSG_DONTWAIT, where, is_ipv4 ? sizeof to4 : sizeof to));
 }
-
-Expected<Mac, Failure> ask_link(RouteNetlink& kernel, const RouteNetlink::Route& route) {
-  const auto deadline = Clock::now() + kPatience;
-  auto entry = kernel.neighbour(route.next_hop, route.interface_index);
-  if (!entry || !entry->usable) provoke(route.next_hop, route.interface_index);
-  for (bool first = true;; first = false) {
-    if (!first) entry = kernel.neighbour(route.next_hop, route.interface_index);
-    if (entry && entry->usable) return entry->mac;
-    const bool failed = !first && entry && entry->failed;
-    const auto left = deadline - Clock::now();
-    if (failed || left <= Duration::zero() || !kernel.wait_for_change(left))
-      return Unexpected{refuse(EHOSTUNREACH, ReasonId::no_neighbour, route.interface_index)};
-  }
-}
-
-}  // namespace
 
 Expected<Neighbour, Failure> resolve_neighbour(const wire::Gid& destination, std::uint32_t interface_index) {
   Neighbour neighbour;
@@ -116,8 +119,13 @@ Expected<Neighbour, Failure> resolve_neighbour(const wire::Gid& destination, std
   }
   RouteNetlink kernel;
   if (!kernel.valid()) return Unexpected{refuse(errno, ReasonId::out_of_fds, errno)};
-  const auto route = kernel.route(destination, interface_index);
-  if (!route) return Unexpected{refuse(EHOSTUNREACH, ReasonId::no_neighbour, interface_index)};
+  RouteNetlink::Query query{.destination = destination};
+  // A link-local address means nothing without its link; any other destination is the routing table's to decide.
+  if (destination.is_link_local()) query.interface_index = interface_index;
+  const auto route = kernel.route(query);
+  if (!route)
+    return Unexpected{refuse(EHOSTUNREACH, ReasonId::no_route, destination.high_half(),
+                             destination.low_half(), route.error())};
   if (route->is_local) {
     neighbour.mac = own_mac(destination);
     return neighbour;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "base/unique_fd.h"
 
@@ -16,13 +17,10 @@ namespace softrnic::net {
 /// Invalid, with errno set, when the kernel refuses.
 UniqueFd open_netlink(std::uint32_t groups);
 
-/// Calls visit(unsigned type, std::span<const std::uint8_t> value) for the attributes behind a message's fixed part.
-/// The message lies in memory up to its nlmsg_len; attributes that point beyond it end the walk.
-template <typename Fixed, typename Visit>
-void each_attribute(const nlmsghdr& message, Visit&& visit) {
-  if (message.nlmsg_len < NLMSG_SPACE(sizeof(Fixed))) return;
-  std::span left(reinterpret_cast<const std::uint8_t*>(&message), message.nlmsg_len);
-  left = left.subspan(NLMSG_SPACE(sizeof(Fixed)));
+/// Calls visit(unsigned type, std::span<const std::uint8_t> value) for each attribute. Attributes that point beyond
+/// `left` end the walk.
+template <typename Visit>
+void each_attribute(std::span<const std::uint8_t> left, Visit&& visit) {
   while (left.size() >= sizeof(rtattr)) {
     rtattr attribute;
     std::memcpy(&attribute, left.data(), sizeof attribute);
@@ -32,6 +30,14 @@ void each_attribute(const nlmsghdr& message, Visit&& visit) {
     if (next >= left.size()) return;
     left = left.subspan(next);
   }
+}
+
+/// The same for the attributes behind a message's fixed part; the message lies in memory up to its nlmsg_len.
+template <typename Fixed, typename Visit>
+void each_attribute(const nlmsghdr& message, Visit&& visit) {
+  if (message.nlmsg_len < NLMSG_SPACE(sizeof(Fixed))) return;
+  std::span left(reinterpret_cast<const std::uint8_t*>(&message), message.nlmsg_len);
+  each_attribute(left.subspan(NLMSG_SPACE(sizeof(Fixed))), std::forward<Visit>(visit));
 }
 
 }  // namespace softrnic::net

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <span>
@@ -32,6 +33,22 @@ wire::Gid gid_from(std::span<const std::uint8_t> value) {
   }
   if (value.size() == gid.raw.size()) std::memcpy(gid.raw.data(), value.data(), value.size());
   return gid;
+}
+
+template <typename T>
+T number(std::span<const std::uint8_t> value) {
+  T out{};
+  if (value.size() >= sizeof out) std::memcpy(&out, value.data(), sizeof out);
+  return out;
+}
+
+/// The hop limit among the metrics of a route (RTA_METRICS: attributes within an attribute), 0: none.
+std::uint32_t hop_limit_in(std::span<const std::uint8_t> metrics) {
+  std::uint32_t found = 0;
+  each_attribute(metrics, [&](unsigned type, std::span<const std::uint8_t> value) {
+    if (type == RTAX_HOPLIMIT) found = number<std::uint32_t>(value);
+  });
+  return found;
 }
 
 }  // namespace
@@ -66,30 +83,47 @@ const nlmsghdr* RouteNetlink::ask(nlmsghdr& question, std::uint16_t answer_type)
   if (send(questions_.get(), &question, question.nlmsg_len, 0) < 0) return nullptr;
   const ssize_t got = recv(questions_.get(), buffer_.data(), buffer_.size(), 0);
   const auto* const answer = reinterpret_cast<const nlmsghdr*>(buffer_.data());
-  if (got < 0 || !NLMSG_OK(answer, static_cast<std::size_t>(got))) return nullptr;
-  return answer->nlmsg_type == answer_type && answer->nlmsg_seq == sequence_ ? answer : nullptr;
+  if (got < 0) return nullptr;
+  errno = EPROTO;
+  if (!NLMSG_OK(answer, static_cast<std::size_t>(got)) || answer->nlmsg_seq != sequence_) return nullptr;
+  if (answer->nlmsg_type == answer_type) return answer;
+  if (answer->nlmsg_type == NLMSG_ERROR && answer->nlmsg_len >= NLMSG_LENGTH(sizeof(nlmsgerr))) {
+    nlmsgerr refusal;
+    std::memcpy(&refusal, NLMSG_DATA(answer), sizeof refusal);
+    if (refusal.error < 0) errno = -refusal.error;
+  }
+  return nullptr;
 }
 
-std::optional<RouteNetlink::Route> RouteNetlink::route(const wire::Gid& destination,
-                                                       std::uint32_t interface_index) {
-  const RawAddress address(destination);
+Expected<RouteNetlink::Route, int> RouteNetlink::route(const Query& query) {
+  const RawAddress address(query.destination);
   Question<rtmsg> question(RTM_GETROUTE);
   question.fixed.rtm_family = address.family;
   question.fixed.rtm_dst_len = static_cast<unsigned char>(address.size * 8);
   question.add(RTA_DST, address.data, address.size);
-  // A link-local address means nothing without its link; any other destination is the routing table's to decide.
-  if (destination.is_link_local()) question.add(RTA_OIF, &interface_index, sizeof interface_index);
+  if (!query.source.is_zero()) {
+    const RawAddress source(query.source);
+    question.fixed.rtm_src_len = static_cast<unsigned char>(source.size * 8);
+    question.add(RTA_SRC, source.data, source.size);
+  }
+  if (query.interface_index != 0) question.add(RTA_OIF, &query.interface_index, sizeof query.interface_index);
   const nlmsghdr* const answer = ask(question.header, RTM_NEWROUTE);
-  if (answer == nullptr) return std::nullopt;
+  if (answer == nullptr) return Unexpected{errno};
   rtmsg fixed;
   std::memcpy(&fixed, NLMSG_DATA(answer), sizeof fixed);
   Route route;
   route.is_local = fixed.rtm_type == RTN_LOCAL;
-  route.next_hop = destination;
+  route.is_broadcast = fixed.rtm_type == RTN_BROADCAST;
+  route.next_hop = query.destination;
+  route.source = query.source;
   each_attribute<rtmsg>(*answer, [&](unsigned type, std::span<const std::uint8_t> value) {
     if (type == RTA_GATEWAY) route.next_hop = gid_from(value);
-    if (type == RTA_OIF && value.size() == sizeof route.interface_index)
-      std::memcpy(&route.interface_index, value.data(), value.size());
+    if (type == RTA_OIF) route.interface_index = number<std::uint32_t>(value);
+    if (type == RTA_PREFSRC && query.source.is_zero()) route.source = gid_from(value);
+    if (type == RTA_METRICS) {
+      const std::uint32_t limit = hop_limit_in(value);
+      if (limit != 0 && limit <= UINT8_MAX) route.hop_limit = static_cast<std::uint8_t>(limit);
+    }
   });
   return route;
 }
@@ -108,12 +142,33 @@ std::optional<RouteNetlink::Entry> RouteNetlink::neighbour(const wire::Gid& gid,
   constexpr unsigned kUsable = NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY;
   Entry entry;
   entry.failed = (fixed.ndm_state & NUD_FAILED) != 0;
+  entry.usable = (fixed.ndm_state & kUsable) != 0;
   each_attribute<ndmsg>(*answer, [&](unsigned type, std::span<const std::uint8_t> value) {
-    if (type != NDA_LLADDR || value.size() != entry.mac.size()) return;
-    std::memcpy(entry.mac.data(), value.data(), value.size());
-    entry.usable = (fixed.ndm_state & kUsable) != 0;
+    if (type == NDA_LLADDR && value.size() == entry.mac.size())
+      std::memcpy(entry.mac.data(), value.data(), value.size());
   });
   return entry;
+}
+
+RouteNetlink::Changes RouteNetlink::take_changes() {
+  Changes out;
+  for (;;) {
+    const ssize_t got = recv(changes_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+    if (got < 0 && errno == ENOBUFS) out.lost = true;
+    if (got < 0 && (errno == ENOBUFS || errno == EINTR)) continue;
+    if (got <= 0) return out;
+    auto left = static_cast<std::size_t>(got);
+    for (auto* message = reinterpret_cast<nlmsghdr*>(buffer_.data()); NLMSG_OK(message, left);
+         message = NLMSG_NEXT(message, left)) {
+      if (message->nlmsg_len < NLMSG_LENGTH(sizeof(ndmsg))) continue;
+      ndmsg fixed;
+      std::memcpy(&fixed, NLMSG_DATA(message), sizeof fixed);
+      each_attribute<ndmsg>(*message, [&](unsigned type, std::span<const std::uint8_t> value) {
+        if (type == NDA_DST)
+          out.hops.push_back({gid_from(value), static_cast<std::uint32_t>(fixed.ndm_ifindex)});
+      });
+    }
+  }
 }
 
 bool RouteNetlink::wait_for_change(Duration timeout) {

@@ -64,7 +64,7 @@ TEST_F(NeighbourOnLink, IsTheNextHop) {
   for (const char* destination : {"10.9.0.2", "10.10.1.1"}) {
     RouteNetlink kernel;
     ASSERT_TRUE(kernel.valid());
-    const auto route = kernel.route(gid(destination), index_);
+    const auto route = kernel.route({.destination = gid(destination)});
     ASSERT_TRUE(route) << destination;
     EXPECT_FALSE(route->is_local);
     EXPECT_EQ(route->interface_index, index_);
@@ -79,8 +79,8 @@ TEST_F(NeighbourOnLink, WithoutRouteIsRefused) {
   const auto nowhere = resolve_neighbour(gid("192.0.2.1"), index_);
   ASSERT_FALSE(nowhere);
   EXPECT_EQ(nowhere.error().error, EHOSTUNREACH);
-  EXPECT_EQ(nowhere.error().reason.id, ReasonId::no_neighbour);
-  EXPECT_EQ(nowhere.error().reason.figures[0], index_);
+  EXPECT_EQ(nowhere.error().reason.id, ReasonId::no_route);
+  EXPECT_EQ(nowhere.error().reason.figures[2], std::uint64_t{ENETUNREACH});
 }
 
 }  // namespace
