@@ -52,6 +52,8 @@ Expected<LanePool, Failure> LanePool::open() {
   }
   LanePool pool(std::move(*keeper));
   for (KeptLane& lane : kept) pool.adopt(std::move(lane));
+  // what waits for a daemon that is dead is not for this one; its senders try again
+  if (!pool.lanes_.empty()) drain(pool.socket_of(0), kMostWaiting);
   if (pool.lanes_.empty()) {
     if (const int error = pool.add_socket()) return Unexpected{port_failure(error)};
     pool.lanes_[0].taken = true;  // the daemon's own

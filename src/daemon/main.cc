@@ -8,8 +8,10 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
+#include <cstring>
 #include <string>
 
+#include "base/settings.h"
 #include "control/client.h"
 #include "daemon/server.h"
 #include "daemon/startup.h"
@@ -41,8 +43,31 @@ int fail(Startup& startup, const Failure& failure, bool foreground) {
   return 1;
 }
 
+/// What the environment asks for. Only in the foreground: else it is the environment of whatever program came first,
+/// and speaks of that program. False after a complaint.
+bool read_settings(Server::Options& out) {
+  out.prints = settings().explain;
+  const auto faults = link::parse_fault_plan(settings().faults);
+  if (!faults) {
+    fmt::print(stderr, "softrnicd: SOFTRNIC_FAULTS: {}\n", faults.error());
+    return false;
+  }
+  out.faults = *faults;
+  if (settings().capture.empty()) return true;
+  auto capture = link::CaptureFile::create(settings().capture);
+  if (capture) {
+    out.capture = std::move(*capture);
+  } else {
+    fmt::print(stderr, "softrnicd: SOFTRNIC_CAPTURE: {}: {}\n", settings().capture,
+               std::strerror(capture.error()));
+  }
+  return capture.has_value();
+}
+
 int serve(const Options& options) {
   const bool foreground = options.report_fd < 0;
+  Server::Options serving{.idle = std::chrono::seconds(options.idle)};
+  if (foreground && !read_settings(serving)) return 1;
   Startup startup(options.report_fd);
   const auto role = startup.begin();
   if (!role) return fail(startup, role.error(), foreground);
@@ -60,7 +85,7 @@ int serve(const Options& options) {
   auto listener = startup.listen();
   if (!listener) return fail(startup, listener.error(), foreground);
   Server server(std::move(*listener), std::move(*netlink), std::move(*lanes), DeviceList(host_name()),
-                {std::chrono::seconds(options.idle)});
+                std::move(serving));
   startup.ready();
   if (foreground) fmt::print(stderr, "softrnicd: ready, process {}; end it with Ctrl-C\n", getpid());
   return server.run() == 0 ? 0 : 1;

@@ -1,5 +1,6 @@
 #include "daemon/server.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -10,15 +11,15 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 
 #include "control/channel.h"
-#include "daemon/lane_socket.h"
+#include "engine/clock.h"
+#include "engine/explain_sink.h"
 
 namespace softrnic::daemon {
 namespace {
 
-constexpr std::size_t kStrayPackets =
-    256;  ///< thrown away in one go, so that clients do not wait behind a flood
 constexpr std::uint32_t kInheritedLane = 1U << 31;  ///< marks the id of a process whose lane was taken over
 
 std::uint64_t real_time_ns() {
@@ -28,19 +29,24 @@ std::uint64_t real_time_ns() {
 
 }  // namespace
 
-Server::Server(UniqueFd listener, Netlink netlink, LanePool lanes, DeviceList devices, const Options& options)
+Server::Server(UniqueFd listener, Netlink netlink, LanePool lanes, DeviceList devices, Options options)
     : listener_(std::move(listener)),
       netlink_(std::move(netlink)),
       lanes_(std::move(lanes)),
       service_(lanes_, std::move(devices)),
-      options_(options),
-      idle_since_(Clock::now()) {
+      options_(std::move(options)),
+      gsi_(make_gsi_link(lanes_.socket_of(0), options_.faults, options_.capture.get()), page_),
+      idle_since_(engine::monotonic_now()) {
+  engine::install_explain_sink(&page_, options_.prints);
+  service_.show_own_page(UniqueFd(fcntl(page_.fd(), F_DUPFD_CLOEXEC, 0)));
   service_.look_at_network = [this] { return look_at_network(); };
   service_.announce = [this](const DeviceChange& change) { announce(change); };
   service_.end = [this] { ending_ = true; };
   service_.clients = [this] { return clients_.size(); };
-  service_.idle = options.idle;
+  service_.idle = options_.idle;
 }
+
+Server::~Server() { engine::install_explain_sink(nullptr, false); }
 
 bool Server::watch(int fd, Source source, std::uint32_t id, std::uint32_t events) {
   epoll_event event{};
@@ -57,11 +63,29 @@ bool Server::is_idle() const {
   return clients_.empty() && service_.idle.count() > 0 && !service_.device_list().edited();
 }
 
+TimePoint Server::next_deadline() const {
+  const TimePoint due = std::min(gsi_.deadline(), resolver_.deadline());
+  return is_idle() ? std::min(due, idle_since_ + options_.idle) : due;
+}
+
 int Server::timeout() const {
-  if (!is_idle()) return -1;
-  const auto left = idle_since_ + options_.idle - Clock::now();
-  return static_cast<int>(
-      std::max<std::int64_t>(0, std::chrono::ceil<std::chrono::milliseconds>(left).count()));
+  const TimePoint due = next_deadline();
+  if (due == kNever) return -1;
+  const TimePoint now = engine::monotonic_now();
+  if (due <= now) return 0;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - now).count();
+  return static_cast<int>(std::min<std::int64_t>(left, INT_MAX));
+}
+
+bool Server::watch_all() {
+  bool watched = watch(listener_.get(), Source::listener, 0, EPOLLIN) &&
+                 watch(netlink_.changes_fd(), Source::network, 0, EPOLLIN) &&
+                 watch(signals_.get(), Source::signals, 0, EPOLLIN) &&
+                 watch(gsi_.readable_fd(), Source::lane, 0, EPOLLIN) &&
+                 watch(resolver_.changes_fd(), Source::neighbours, 0, EPOLLIN);
+  for (const LanePool::Inherited& lane : lanes_.inherited())
+    watched = watched && watch(lane.pidfd, Source::process, lane.lane | kInheritedLane, EPOLLIN);
+  return watched;
 }
 
 int Server::run() {
@@ -73,21 +97,26 @@ int Server::run() {
   signals_.reset(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!epoll_ || !signals_) return errno;
   read_network();
-  bool watched = watch(listener_.get(), Source::listener, 0, EPOLLIN) &&
-                 watch(netlink_.changes_fd(), Source::network, 0, EPOLLIN) &&
-                 watch(signals_.get(), Source::signals, 0, EPOLLIN) &&
-                 watch(lanes_.socket_of(0), Source::lane, 0, EPOLLIN);
-  for (const LanePool::Inherited& lane : lanes_.inherited())
-    watched = watched && watch(lane.pidfd, Source::process, lane.lane | kInheritedLane, EPOLLIN);
-  if (!watched) return errno;
+  if (!watch_all()) return errno;
   while (!ending_) {
     std::array<epoll_event, 64> events;
     const int count = epoll_wait(epoll_.get(), events.data(), events.size(), timeout());
     if (count < 0 && errno != EINTR) return errno;
     for (int i = 0; i < count; ++i) dispatch(events[i].data.u64, events[i].events);
-    if (is_idle() && Clock::now() >= idle_since_ + options_.idle) break;
+    catch_up();
+    if (is_idle() && engine::monotonic_now() >= idle_since_ + options_.idle) break;
   }
   return 0;
+}
+
+void Server::catch_up() {
+  const TimePoint now = engine::monotonic_now();
+  resolver_.advance(now);
+  if (gsi_.deadline() <= now) {
+    gsi_.receive(now);
+  } else {
+    gsi_.flush(now);
+  }
 }
 
 void Server::dispatch(std::uint64_t key, std::uint32_t) {
@@ -101,8 +130,9 @@ void Server::dispatch(std::uint64_t key, std::uint32_t) {
       ending_ = true;
       return;
     case Source::lane:
-      drain(lanes_.socket_of(0), kStrayPackets);
-      return;
+      return gsi_.receive(engine::monotonic_now());
+    case Source::neighbours:
+      return resolver_.take_changes();
     case Source::connection:
       return read_client(id);
     case Source::process:
@@ -162,7 +192,7 @@ void Server::drop(std::uint32_t id) {
     if (*fd) forget(fd->get());
   service_.release(client, real_time_ns());
   clients_.erase(it);
-  if (clients_.empty()) idle_since_ = Clock::now();
+  if (clients_.empty()) idle_since_ = engine::monotonic_now();
 }
 
 void Server::process_ended(std::uint32_t id) {
@@ -177,6 +207,11 @@ void Server::process_ended(std::uint32_t id) {
 }
 
 void Server::announce(const DeviceChange& change) {
+  std::vector<rnic::GidEntry> gids;
+  for (const rnic::DeviceInfo& device : service_.device_list().devices())
+    for (const rnic::GidEntry& entry : device.port.gids)
+      if (!entry.gid.is_zero()) gids.push_back(entry);
+  gsi_.set_addresses(std::move(gids));
   for (auto& [id, client] : clients_) {
     if (!client->greeted) continue;
     client->queue(change);
@@ -195,6 +230,7 @@ void Server::flush(std::uint32_t id, Connection& client) {
 NetSnapshot Server::look_at_network() {
   auto snapshot = netlink_.snapshot(service_.may_rebind());
   if (snapshot) last_snapshot_ = std::move(*snapshot);
+  resolver_.set_addresses(last_snapshot_.addresses);
   return last_snapshot_;
 }
 

@@ -1,14 +1,20 @@
-// The daemon's event loop: clients, changes of the network, stray packets, the clock of idleness.
+// The daemon's event loop: clients, changes of the network, management datagrams, deadlines, the clock of idleness.
 #pragma once
 
 #include <chrono>
 #include <map>
 #include <memory>
 
+#include "base/time.h"
 #include "base/unique_fd.h"
+#include "daemon/address_resolver.h"
+#include "daemon/gsi.h"
 #include "daemon/lane_pool.h"
 #include "daemon/netlink.h"
 #include "daemon/service.h"
+#include "engine/control_page.h"
+#include "link/capture_file.h"
+#include "link/fault_plan.h"
 
 namespace softrnic::daemon {
 
@@ -17,22 +23,40 @@ class Server {
   static constexpr std::size_t kMostConnections = 1000;
 
   struct Options {
-    std::chrono::seconds idle{30};  ///< how long to stay without a client; 0: for ever
+    std::chrono::seconds idle{30};                 ///< how long to stay without a client; 0: for ever
+    bool prints = false;                           ///< explanations on stderr, too
+    link::FaultPlan faults{};                      ///< for the datagrams that the daemon sends
+    std::unique_ptr<link::CaptureFile> capture{};  ///< of the daemon's packets; none: nobody looks
   };
 
   /// `listener` is bound and listens.
-  Server(UniqueFd listener, Netlink netlink, LanePool lanes, DeviceList devices, const Options& options);
+  Server(UniqueFd listener, Netlink netlink, LanePool lanes, DeviceList devices, Options options);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
 
   /// Serves until idle, told to end, or SIGINT or SIGTERM. 0 or a positive errno.
   int run();
 
  private:
-  using Clock = std::chrono::steady_clock;
-  enum class Source : std::uint8_t { listener, network, signals, lane, connection, process, notify };
+  enum class Source : std::uint8_t {
+    listener,
+    network,
+    signals,
+    lane,
+    neighbours,
+    connection,
+    process,
+    notify,
+  };
 
   bool watch(int fd, Source source, std::uint32_t id, std::uint32_t events);
   void forget(int fd);
+  bool watch_all();
   int timeout() const;
+  TimePoint next_deadline() const;
+  /// What is due, and what the events of this turn have left to send.
+  void catch_up();
   bool is_idle() const;
   void dispatch(std::uint64_t key, std::uint32_t events);
   void accept_client();
@@ -45,7 +69,8 @@ class Server {
   void read_network();
   NetSnapshot look_at_network();
 
-  UniqueFd listener_;  ///< first, so that it is closed last: the name is free only when the port is
+  UniqueFd listener_;         ///< first, so that it is closed last: the name is free only when the port is
+  engine::ControlPage page_;  ///< explanations may come from all below
   UniqueFd epoll_;
   UniqueFd signals_;
   Netlink netlink_;
@@ -53,9 +78,11 @@ class Server {
   LanePool lanes_;
   Service service_;
   Options options_;
+  Gsi gsi_;
+  AddressResolver resolver_;
   std::map<std::uint32_t, std::unique_ptr<Connection>> clients_;
   std::uint32_t next_id_ = 1;
-  Clock::time_point idle_since_;
+  TimePoint idle_since_;
   bool ending_ = false;
 };
 

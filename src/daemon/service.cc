@@ -139,6 +139,10 @@ Answer Service::register_page(Connection& from, const RegisterPage& message, Uni
   return done(message);
 }
 
+void Service::show_own_page(UniqueFd memfd) {
+  if (memfd) pages_.add(std::move(memfd), getpid(), "softrnicd");
+}
+
 Answer Service::add_link(Connection&, const AddLink& message, UniqueFd) {
   const auto name = text_in(message.name);
   const auto netdev = text_in(message.netdev);

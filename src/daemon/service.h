@@ -39,6 +39,8 @@ class Service {
   DeviceList& device_list() { return devices_; }
   const DeviceList& device_list() const { return devices_; }
   const PageStore& pages() const { return pages_; }
+  /// The daemon's own page stands among those of the processes.
+  void show_own_page(UniqueFd memfd);
 
   /// Provided by the server.
   std::function<NetSnapshot()> look_at_network = [] { return NetSnapshot{}; };

@@ -1,0 +1,171 @@
+#include "daemon/gsi.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+
+#include "link/fault_link.h"
+#include "link/udp_link.h"
+#include "rnic/address_handle.h"
+
+namespace softrnic::daemon {
+namespace {
+
+constexpr std::size_t kFairShare =
+    256;  ///< packets read in one go, so that clients do not wait behind a flood
+constexpr std::size_t kMostQueued = 64;  ///< MADs that wait for a flush
+constexpr std::uint8_t kUsualHopLimit = 64;
+constexpr std::uint16_t kPkeyNumber = 0x7fff;  ///< the top bit is membership
+
+/// Ours is 0xffff, a full member: partitions match when their numbers do.
+bool pkey_matches(std::uint16_t pkey) { return (pkey & kPkeyNumber) == (wire::kDefaultPkey & kPkeyNumber); }
+
+}  // namespace
+
+std::unique_ptr<link::Link> make_gsi_link(int lane_socket, const link::FaultPlan& faults,
+                                          link::PacketTap* tap) {
+  std::unique_ptr<link::Link> link = std::make_unique<link::UdpLink>(link::UdpLink::Options{
+      .fd = fcntl(lane_socket, F_DUPFD_CLOEXEC, 0), .patient = false, .sizes_buffers = false});
+  link->set_tap(tap);
+  if (!faults.any()) return link;
+  return std::make_unique<link::FaultLink>(std::move(link), faults);
+}
+
+Gsi::Gsi(std::unique_ptr<link::Link> link, engine::ControlPage& page)
+    : link_(std::move(link)), page_(page), shown_(page.add_lane(0)) {}
+
+Gsi::~Gsi() { page_.remove_lane(shown_); }
+
+void Gsi::set_addresses(std::vector<rnic::GidEntry> addresses) {
+  addresses_ = addresses;
+  link_->set_addresses(std::move(addresses));
+}
+
+// ---- out
+
+void Gsi::send(const mad::Address& to, Bytes mad, TimePoint now) {
+  if (mad.size() != mad::kMadBytes) return;
+  if (queued_.size() == kMostQueued) flush(now);
+  std::copy(mad.begin(), mad.end(), queued_.emplace_back().begin());
+  ib::AddressVector path;
+  path.source = to.local;
+  path.destination = to.remote;
+  path.traffic_class = to.traffic_class;
+  path.hop_limit = to.hop_limit != 0 ? to.hop_limit : kUsualHopLimit;
+  path.flow_label = to.flow_label;
+  path.source_port = rnic::source_port(to.flow_label, mad::kGsiQpn, to.remote_qpn);
+  if (to.remote.is_link_local()) path.interface_index = to.interface_index;
+  ib::TxPacket packet;
+  packet.path = &path;
+  wire::Bth& bth = packet.headers.bth;
+  bth.opcode = wire::Opcode::ud_send_only;
+  bth.pkey = to.pkey;
+  bth.destination = to.remote_qpn;
+  bth.ack_request = true;  // as the kernel's drivers do; it asks for nothing
+  bth.psn = psn_;
+  psn_ = (psn_ + 1) & wire::kPsnMask;
+  packet.headers.deth.qkey = to.qkey;
+  packet.headers.deth.source = mad::kGsiQpn;
+  packet.payload_bytes = mad::kMadBytes;
+  packet.fragment_count = 1;
+  packet.fragments[0] = {queued_.back().data(), mad::kMadBytes};
+  link_->send(packet, now);
+  count(ib::Counter::tx_packets);
+  count(ib::Counter::tx_bytes, mad::kMadBytes);
+}
+
+void Gsi::flush(TimePoint now) {
+  link_->flush(now);
+  queued_.clear();
+}
+
+// ---- in
+
+void Gsi::receive(TimePoint now) {
+  std::size_t packets = 0;
+  while (packets < kFairShare) {
+    const std::size_t read = link_->receive(*this, now);
+    if (read == 0) break;
+    packets += read;
+  }
+  flush(now);
+}
+
+void Gsi::packet(const ib::RxPacket& packet) {
+  const Qpn qpn = packet.packet.headers.bth.destination;
+  if (qpn == mad::kGsiQpn) return take(packet);
+  if (qpn.value == Qpn::kMulticast) return;  // the lanes that joined the group have it, too
+  dropped(because(ReasonId::drop_unknown_qpn, qpn.value,
+                  static_cast<std::uint64_t>(packet.packet.headers.bth.opcode), packet.source.high_half(),
+                  packet.source.low_half()),
+          ib::Counter::drop_unknown_qp, qpn, 1);
+}
+
+void Gsi::take(const ib::RxPacket& packet) {
+  const wire::Headers& headers = packet.packet.headers;
+  const std::uint64_t high = packet.source.high_half(), low = packet.source.low_half();
+  count(ib::Counter::rx_packets);
+  count(ib::Counter::rx_bytes, packet.packet.payload.size());
+  if (headers.bth.opcode != wire::Opcode::ud_send_only)
+    return drop(because(ReasonId::mad_wrong_service, headers.bth.opcode, high, low),
+                ib::Counter::drop_service);
+  if (!pkey_matches(headers.bth.pkey))
+    return drop(because(ReasonId::drop_pkey_mismatch, headers.bth.pkey, wire::kDefaultPkey),
+                ib::Counter::drop_pkey);
+  if (headers.deth.qkey != mad::kGsiQkey)
+    return drop(because(ReasonId::mad_wrong_qkey, headers.deth.qkey, headers.deth.source.value, high, low),
+                ib::Counter::drop_qkey);
+  if (packet.packet.payload.size() != mad::kMadBytes)
+    return drop(because(ReasonId::mad_wrong_length, packet.packet.payload.size(), high, low),
+                ib::Counter::drop_length);
+  const rnic::GidEntry* const own = find_own(packet);
+  if (own == nullptr)
+    return drop(because(ReasonId::mad_wrong_gid, packet.destination.high_half(),
+                        packet.destination.low_half(), high, low),
+                ib::Counter::drop_unknown_qp);
+  mad::Address from;
+  from.local = packet.destination;
+  from.remote = packet.source;
+  from.interface_index = own->interface_index;
+  from.remote_qpn = headers.deth.source;
+  from.pkey = headers.bth.pkey;
+  from.traffic_class = packet.traffic_class;
+  from.hop_limit = packet.hop_limit;
+  from.flow_label = packet.flow_label;
+  handler_(from, packet.packet.payload);
+}
+
+const rnic::GidEntry* Gsi::find_own(const ib::RxPacket& packet) const {
+  // The same link-local address may be on several links. What this host sends itself comes by the loopback: then any.
+  const rnic::GidEntry* found = nullptr;
+  for (const rnic::GidEntry& entry : addresses_) {
+    if (entry.gid != packet.destination) continue;
+    if (entry.interface_index == packet.interface_index) return &entry;
+    if (found == nullptr) found = &entry;
+  }
+  return found;
+}
+
+// ---- counters and reasons
+
+void Gsi::drop(const Reason& reason, ib::Counter counter) { dropped(reason, counter, mad::kGsiQpn, 1); }
+
+void Gsi::dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) {
+  count(counter, packets);
+  Explanation explanation;
+  explanation.reason = reason;
+  const bool outgoing = counter == ib::Counter::send_errors || counter == ib::Counter::drop_injected;
+  if (outgoing) {
+    explanation.peer_qpn = qpn.value;
+  } else if (qpn == mad::kGsiQpn) {
+    explanation.qpn = qpn.value;
+  }
+  explain(explanation);
+}
+
+void Gsi::count(ib::Counter counter, std::uint64_t by) {
+  if (shown_ == nullptr) return;
+  shown_->counters[static_cast<std::size_t>(counter)].fetch_add(by, std::memory_order_relaxed);
+}
+
+}  // namespace softrnic::daemon

@@ -1,0 +1,75 @@
+// The general services interface: QP1 of every device, on lane 0's socket. Management datagrams in and out.
+//
+// What else comes to lane 0 is dropped: packets for queue pairs of lanes that do not exist, and QP0, which RoCE has no
+// use for. Never waits: what a full socket does not take is lost, as the network may lose it, and its sender tries
+// again.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/time.h"
+#include "engine/control_page.h"
+#include "link/fault_plan.h"
+#include "link/link.h"
+#include "mad/address.h"
+#include "mad/mad.h"
+
+namespace softrnic::daemon {
+
+/// The link of lane 0, whose socket stays the pool's, with the buffers it has. `faults` wrap it when there are any, and
+/// `tap` (or nullptr), which outlives it, sees its packets.
+std::unique_ptr<link::Link> make_gsi_link(int lane_socket, const link::FaultPlan& faults,
+                                          link::PacketTap* tap);
+
+class Gsi final : private link::Receiver {
+ public:
+  /// Gets a MAD of 256 bytes, good during the call. May send.
+  using Handler = std::function<void(const mad::Address& from, Bytes mad)>;
+
+  /// Counts in `page`, which outlives this object.
+  Gsi(std::unique_ptr<link::Link> link, engine::ControlPage& page);
+  ~Gsi();
+  Gsi(const Gsi&) = delete;
+  Gsi& operator=(const Gsi&) = delete;
+
+  void set_handler(Handler handler) { handler_ = std::move(handler); }
+  /// The GIDs of all devices: a MAD for any other address is dropped.
+  void set_addresses(std::vector<rnic::GidEntry> addresses);
+
+  /// Queues a MAD of 256 bytes; it leaves with the next flush() or receive(). What the kernel refuses is counted and
+  /// explained.
+  void send(const mad::Address& to, Bytes mad, TimePoint now);
+  void flush(TimePoint now);
+
+  /// Readable when receive() has something to read.
+  int readable_fd() const { return link_->readable_fd(); }
+  /// When receive() wants to be called at the latest.
+  TimePoint deadline() const { return link_->deadline(); }
+  /// Reads a fair share of what is there, hands the MADs on, and flushes.
+  void receive(TimePoint now);
+
+ private:
+  // link::Receiver
+  void packet(const ib::RxPacket& packet) override;
+  void dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) override;
+
+  void take(const ib::RxPacket& packet);
+  void drop(const Reason& reason, ib::Counter counter);
+  void count(ib::Counter counter, std::uint64_t by = 1);
+  /// The entry of our table that a packet was sent to; nullptr: there is none.
+  const rnic::GidEntry* find_own(const ib::RxPacket& packet) const;
+
+  std::unique_ptr<link::Link> link_;
+  engine::ControlPage& page_;
+  control::PageLane* shown_;
+  Handler handler_ = [](const mad::Address&, Bytes) {};
+  std::vector<rnic::GidEntry> addresses_;
+  std::deque<mad::Mad> queued_;  ///< what the link may still read
+  std::uint32_t psn_ = 0;        ///< of the next packet
+};
+
+}  // namespace softrnic::daemon
