@@ -96,7 +96,7 @@ class Manager::Core {
   void ignore(Connection&, const Incoming&) {}
   void unexpected(Connection& connection, const Incoming& in);
   void repeat(Connection& connection, const Incoming& in);
-  /// A REQ or REP of an attempt that this side refused: says so again.
+  /// A REQ, REP or RTU of an attempt that this side refused: says so again.
   void refuse_again(Connection& connection, const Incoming& in);
   void on_mra(Connection& connection, const Incoming& in);
 

@@ -40,7 +40,8 @@ struct Manager::Core::Actions {
         row(M::rep, &C::refuse_again, S::timewait, S::idle),
 
         row(M::rtu, &C::on_rtu, S::rep_sent, S::mra_rep_received),
-        row(M::rtu, &C::ignore, S::established, S::dreq_sent, S::dreq_received, S::timewait, S::idle),
+        row(M::rtu, &C::ignore, S::established, S::dreq_sent, S::dreq_received, S::idle),
+        row(M::rtu, &C::refuse_again, S::timewait),
 
         row(M::mra, &C::on_mra, S::req_sent, S::rep_sent),
         row(M::mra, &C::ignore, S::mra_req_received, S::mra_rep_received, S::rep_received, S::mra_rep_sent,
@@ -154,12 +155,18 @@ void Manager::Core::repeat(Connection& connection, const Incoming&) {
   host_.send(connection.peer, connection.sent);
 }
 
+// The record lives on while the peer repeats itself, so that the host is not asked a second time.
 void Manager::Core::refuse_again(Connection& connection, const Incoming& in) {
-  if (connection.last_message() == Message::rej) return host_.send(connection.peer, connection.sent);
-  const bool is_rep = in.header.attribute == static_cast<std::uint16_t>(Message::rep);
-  if (is_rep && connection.remote_id != 0) return;  // late: the connection came about, and is over
-  issue_rej(in, is_rep ? RejectReason::invalid_communication_id : RejectReason::stale_connection,
-            is_rep ? About::rep : About::req);
+  if (connection.last_message() == Message::rej) {
+    host_.send(connection.peer, connection.sent);
+    if (connection.state == State::timewait) enter_timewait(connection, in.now);
+    return;
+  }
+  if (in.header.attribute == static_cast<std::uint16_t>(Message::req)) {
+    issue_rej(in, RejectReason::stale_connection, About::req);
+  } else if (connection.remote_id == 0) {  // else the connection came about and is over: this is late
+    issue_rej(in, RejectReason::invalid_communication_id, About::rep);
+  }
 }
 
 void Manager::Core::on_mra(Connection& connection, const Incoming& in) {

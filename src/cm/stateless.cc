@@ -38,7 +38,9 @@ void Manager::Core::on_unknown_target(const Incoming& in, Message message) {
   if (message == Message::sidr_req) return on_sidr_req(in);
   const Rej common = decode<Rej>(in.mad);  // the IDs lie where the other messages have them
   if (message == Message::dreq) return answer_dreq(in);
+  // Who sends these believes in a connection that this side has given up, and its REJ was lost.
   if (message == Message::rep) issue_rej(in, RejectReason::invalid_communication_id, About::rep);
+  if (message == Message::rtu) issue_rej(in, RejectReason::invalid_communication_id, About::other);
   if (message == Message::lap) return answer_lap(in, AprStatus::invalid_id);
   host_.explain(because(ReasonId::cm_drop_unknown_id, in.header.attribute, common.remote_id,
                         in.from.remote.high_half(), in.from.remote.low_half()),
