@@ -18,8 +18,11 @@ add_custom_target(sanitized_tests_tsan)
 add_custom_target(product)
 
 # softrnic_sanitized(TARGET LABELS …): puts a test program into the sanitizer builds that its labels ask for:
-# ASan+UBSan for unit, golden, sim, fuzz and abi, TSan for threads.
+# ASan+UBSan for unit, golden, sim, fuzz and abi, TSan for threads, none for release-only.
 function(softrnic_sanitized target)
+  if("release-only" IN_LIST ARGN)
+    return()
+  endif()
   foreach(label IN LISTS ARGN)
     if(label MATCHES "^(unit|golden|sim|fuzz|abi)$")
       add_dependencies(sanitized_tests_asan ${target})
@@ -37,7 +40,7 @@ function(softrnic_test name)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
   if(NOT "sim" IN_LIST ARG_LABELS)  # most of the build is GoogleTest; only the simulator runs long enough to repay -O2
     if(SOFTRNIC_SANITIZE)
-      target_compile_options(${name} PRIVATE -O0 -g1)
+      set_target_properties(${name} PROPERTIES SOFTRNIC_SANITIZED_OPTIMISATION -O0)
     else()
       target_compile_options(${name} PRIVATE -O1 -g1)
     endif()

@@ -12,9 +12,11 @@ target_compile_options(softrnic_options INTERFACE
 target_include_directories(softrnic_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_compile_definitions(softrnic_options INTERFACE _GNU_SOURCE)
 if(SOFTRNIC_SANITIZE)
-  # Build type "Sanitized": little optimisation and line numbers only, because these builds are for one run.
+  # Build type "Sanitized": little optimisation and line numbers only, because these builds are for one run. A target
+  # asks for another level by a property: options of its own would stand before these and lose.
+  set(level $<TARGET_PROPERTY:SOFTRNIC_SANITIZED_OPTIMISATION>)
   target_compile_options(softrnic_options INTERFACE -fsanitize=${SOFTRNIC_SANITIZE} -fno-omit-frame-pointer
-    -fno-sanitize-recover=all -O1 -g1)
+    -fno-sanitize-recover=all $<IF:$<BOOL:${level}>,${level},-O1> -g1)
   target_link_options(softrnic_options INTERFACE -fsanitize=${SOFTRNIC_SANITIZE})
 endif()
 

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -23,7 +24,7 @@ class Message {
     const rtattr attribute{static_cast<unsigned short>(claimed), type};
     std::uint8_t* const at = bytes_ + header().nlmsg_len;
     std::memcpy(at, &attribute, sizeof attribute);
-    std::memcpy(at + RTA_LENGTH(0), value.data(), value.size());
+    std::copy(value.begin(), value.end(), at + RTA_LENGTH(0));
     header().nlmsg_len += static_cast<std::uint32_t>(RTA_SPACE(value.size()));
   }
   void add(unsigned short type, const std::vector<std::uint8_t>& value) {
