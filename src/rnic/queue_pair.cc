@@ -117,7 +117,7 @@ Expected<void, Failure> QueuePair::destroy() {
     if (!groups_.empty()) return refused_here(refuse(EBUSY, ReasonId::mcast_attached, groups_.size()));
     lane_.detach(*this);
     lane_.discard(*this);
-    endpoint_->reset();
+    endpoint_.reset();  // here, as it gives back bytes of a window that is the lane's
   }
   init_.send_cq->purge(qpn_.value);
   if (init_.recv_cq != init_.send_cq) init_.recv_cq->purge(qpn_.value);
