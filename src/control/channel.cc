@@ -51,7 +51,7 @@ void take_descriptors(const cmsghdr& header, Datagram& out) {
     if (out.fd_count < out.fds.size()) {
       out.fds[out.fd_count++].reset(above_stdio(fd));
     } else {
-      out.truncated = true;
+      out.lost_descriptors = true;
       ::close(fd);
     }
   }
@@ -73,7 +73,8 @@ int receive_datagram(int socket, MutableBytes buffer, Datagram& out, int flags) 
   } while (got < 0 && errno == EINTR);
   if (got < 0) return errno;
   out.size = static_cast<std::size_t>(got);
-  out.truncated = (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;
+  out.truncated = (message.msg_flags & MSG_TRUNC) != 0;
+  out.lost_descriptors = (message.msg_flags & MSG_CTRUNC) != 0;
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
     if (header->cmsg_level != SOL_SOCKET) continue;
     if (header->cmsg_type == SCM_RIGHTS) take_descriptors(*header, out);

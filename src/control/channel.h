@@ -30,8 +30,9 @@ struct Datagram {
   std::size_t size = 0;  ///< 0: the peer closed
   std::array<UniqueFd, kMaxFds> fds;
   std::size_t fd_count = 0;
-  bool truncated = false;       ///< it was longer than the buffer, or carried too many descriptors
-  std::optional<ucred> sender;  ///< with SO_PASSCRED
+  bool truncated = false;         ///< it was longer than the buffer
+  bool lost_descriptors = false;  ///< it carried too many, or this process has no room for them (EMFILE)
+  std::optional<ucred> sender;    ///< with SO_PASSCRED
 };
 
 /// Sends one datagram and, when `fd` is not negative, a descriptor. 0 or a positive errno (never EINTR); no SIGPIPE.

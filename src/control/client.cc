@@ -21,7 +21,7 @@ Error broken(int error) {
   if (error == 0 || error == EPIPE || error == ECONNRESET || error == ENOTCONN)
     return make_error(refuse(EIO, ReasonId::daemon_gone));
   if (error == EAGAIN) error = ETIMEDOUT;  // SO_RCVTIMEO
-  return make_error(refuse(error, ReasonId::daemon_unreachable, error));
+  return make_error(no_daemon(error));
 }
 
 bool ended(const Error& error) { return error.failure.reason.id == ReasonId::daemon_gone; }
@@ -82,6 +82,20 @@ Error make_error(const Failure& failure) {
   const std::string_view cure = reason_text(failure.reason.id).cure;
   if (!cure.empty()) error.text.append(": ").append(cure);
   return error;
+}
+
+Failure no_daemon(int error) {
+  struct Shortage {
+    int error;
+    ReasonId reason;
+  };
+  static constexpr Shortage kShortages[] = {{EMFILE, ReasonId::out_of_fds},
+                                            {ENFILE, ReasonId::out_of_fds},
+                                            {EAGAIN, ReasonId::out_of_threads},
+                                            {ENOMEM, ReasonId::out_of_threads}};
+  for (const Shortage& shortage : kShortages)
+    if (shortage.error == error) return refuse(error, shortage.reason, error);
+  return refuse(error, ReasonId::daemon_unreachable, error);
 }
 
 struct Client::Answer {

@@ -109,5 +109,8 @@ class Client {
 
 /// The sentence and cure of a failure, for an Error that was made on this side.
 Error make_error(const Failure& failure);
+/// The daemon cannot be reached or started because of `error`. A process that lacks descriptors, threads or memory is told
+/// that, not to look at the daemon.
+Failure no_daemon(int error);
 
 }  // namespace softrnic::control

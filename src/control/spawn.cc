@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,28 +53,36 @@ SOFTRNIC_NEW_PROCESS void reset_signals() {
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, defaults, nullptr, sizeof(unsigned long));
 }
 
-SOFTRNIC_NEW_PROCESS void keep_only_report(int report) {
-  // both above what they are moved to, so that neither overwrites the other
-  const long pipe = syscall(SYS_fcntl, report, F_DUPFD, kReportFd + 1);
-  const long opened = syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
-  const long null = syscall(SYS_fcntl, opened, F_DUPFD, kReportFd + 1);
-  for (int fd = 0; fd < kReportFd; ++fd) {
-    // without /dev/null they are closed: a pipe of the program must not stay open for as long as the daemon lives
-    if (syscall(SYS_dup3, null, fd, 0) < 0) syscall(SYS_close, fd);
-  }
-  syscall(SYS_dup3, pipe, kReportFd, 0);
-  if (syscall(SYS_close_range, kReportFd + 1, ~0U, 0) == 0) return;
-  constexpr long kMostDescriptors = 65536;  // kernels before 5.9
-  for (long fd = kReportFd + 1; fd < kMostDescriptors; ++fd) syscall(SYS_close, fd);
+SOFTRNIC_NEW_PROCESS void close_from(int first) {
+  if (syscall(SYS_close_range, first, ~0U, 0) == 0) return;
+  constexpr int kMostDescriptors = 65536;  // kernels before 5.9
+  for (int fd = first; fd < kMostDescriptors; ++fd) syscall(SYS_close, fd);
+}
+
+/// False: the pipe could not become kReportFd, and nothing was closed. Opens nothing before all is closed, as the program
+/// may have used up its descriptors.
+SOFTRNIC_NEW_PROCESS bool keep_only_report(int report) {
+  const long moved = report == kReportFd ? syscall(SYS_fcntl, report, F_SETFD, 0)  // no FD_CLOEXEC
+                                         : syscall(SYS_dup3, report, kReportFd, 0);
+  if (moved < 0) return false;
+  close_from(kReportFd + 1);
+  // without /dev/null they stay closed: a pipe of the program must not stay open for as long as the daemon lives
+  for (int fd = 0; fd < kReportFd; ++fd) syscall(SYS_close, fd);
+  const long null = syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
+  for (int fd = 1; fd < kReportFd; ++fd) syscall(SYS_dup3, null, fd, 0);
+  return true;
 }
 
 SOFTRNIC_NEW_PROCESS int become_daemon(void* argument) {
   Plan& plan = *static_cast<Plan*>(argument);
   reset_signals();
-  keep_only_report(plan.report);
-  syscall(SYS_execve, plan.path, plan.arguments, plan.environment);
+  int report = plan.report;
+  if (keep_only_report(report)) {
+    report = kReportFd;
+    syscall(SYS_execve, plan.path, plan.arguments, plan.environment);
+  }
   plan.failure.error = errno;
-  syscall(SYS_write, kReportFd, &plan.failure, sizeof plan.failure);
+  syscall(SYS_write, report, &plan.failure, sizeof plan.failure);
   syscall(SYS_exit, 127);
   return 0;
 }
@@ -140,7 +149,15 @@ std::string daemon_near(const std::string& folder) {
   return {};
 }
 
-Error start_failed(int error) { return make_error(refuse(error, ReasonId::daemon_unreachable, error)); }
+Error start_failed(int error) { return make_error(no_daemon(error)); }
+
+/// A daemon with too few descriptors would live, and refuse everybody else's programs.
+bool daemon_has_descriptors() {
+  constexpr rlim_t kFewest = 64;
+  rlimit limit{};
+  return getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+         limit.rlim_max >= kFewest;  // it raises the soft limit itself
+}
 
 Expected<Started, Error> await_report(int pipe, const std::string& path) {
   pollfd waiting{pipe, POLLIN, 0};
@@ -181,6 +198,7 @@ std::string find_daemon() {
 
 Expected<Started, Error> start_daemon(const std::string& path) {
   if (path.empty()) return Unexpected{start_failed(ENOENT)};
+  if (!daemon_has_descriptors()) return Unexpected{start_failed(EMFILE)};
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return Unexpected{start_failed(errno)};
   UniqueFd reading(above_stdio(ends[0])), writing(above_stdio(ends[1]));

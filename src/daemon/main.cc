@@ -30,11 +30,14 @@ std::string host_name() {
   return name.data();
 }
 
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
+/// It serves all programs of the user: what one of them has set for itself does not count.
+void raise_limits() {
+  for (const auto resource : {RLIMIT_NOFILE, RLIMIT_AS, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_CPU}) {
+    rlimit limit{};
+    if (getrlimit(resource, &limit) != 0) continue;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(resource, &limit);
+  }
 }
 
 int fail(Startup& startup, const Failure& failure, bool foreground) {
@@ -106,6 +109,6 @@ int main(int argc, char** argv) {
     fcntl(options.report_fd, F_SETFD, FD_CLOEXEC);
     if (chdir("/") != 0) return 1;
   }
-  softrnic::daemon::raise_descriptor_limit();
+  softrnic::daemon::raise_limits();
   return softrnic::daemon::serve(options);
 }

@@ -172,7 +172,7 @@ void Server::read_client(std::uint32_t id) {
   const int error = control::receive_datagram(it->second->socket.get(), buffer, datagram, MSG_DONTWAIT);
   if (error == EAGAIN) return;
   if (error != 0 || datagram.size == 0) return drop(id);
-  const std::size_t size = datagram.truncated ? 0 : datagram.size;
+  const std::size_t size = datagram.truncated || datagram.lost_descriptors ? 0 : datagram.size;
   answer(id, service_.handle(*it->second, std::span(buffer).first(size), std::move(datagram.fds[0])));
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,7 +34,14 @@ control::Page* map_private(void* at) {
   return mapped == MAP_FAILED ? nullptr : static_cast<control::Page*>(mapped);
 }
 
+/// Beyond RLIMIT_FSIZE the kernel does not only refuse: SIGXFSZ ends the program.
+bool file_may_grow_to(std::size_t bytes) {
+  rlimit limit{};
+  return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= bytes;
+}
+
 int make_memfd() {
+  if (!file_may_grow_to(kPageBytes)) return -1;
   const int fd = above_stdio(memfd_create("softrnic-page", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (fd < 0) return -1;
   if (ftruncate(fd, static_cast<off_t>(kPageBytes)) == 0 &&

@@ -5,7 +5,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
+#include <new>
 #include <system_error>
 
 #include "base/unique_fd.h"
@@ -19,21 +21,26 @@ std::thread start_quiet_thread(const char* name, void (*body)(void*), void* argu
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   std::thread thread;
+  int error = 0;
   try {
     thread = std::thread(body, argument);
     pthread_setname_np(thread.native_handle(), name);
-  } catch (const std::system_error&) {
-    // the caller sees that it is not joinable
+  } catch (const std::system_error& failed) {
+    error = failed.code().value();
+  } catch (const std::bad_alloc&) {
+    error = ENOMEM;
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (error != 0) errno = error;
   return thread;
 }
 
 EngineThread::EngineThread(Lane& lane)
     : lane_(lane), stop_fd_(above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
-  if (stop_fd_ < 0) return;
-  thread_ = start_quiet_thread(
-      "softrnic", [](void* self) { static_cast<EngineThread*>(self)->run(); }, this);
+  if (stop_fd_ >= 0)
+    thread_ = start_quiet_thread(
+        "softrnic", [](void* self) { static_cast<EngineThread*>(self)->run(); }, this);
+  if (!thread_.joinable()) error_ = errno;
 }
 
 EngineThread::~EngineThread() {

@@ -8,21 +8,21 @@
 
 namespace softrnic::engine {
 
-/// Starts a thread with all signals blocked, so that the program's handlers run where the program expects them. Not
-/// joinable when there is none to be had.
+/// Starts a thread with all signals blocked, so that the program's handlers run where the program expects them. When there
+/// is none to be had it is not joinable, and errno says why.
 std::thread start_quiet_thread(const char* name, void (*body)(void*), void* argument);
 
 class EngineThread {
  public:
-  /// Starts at once. `lane` outlives it. Check valid() afterwards.
+  /// Starts at once. `lane` outlives it. Check error() afterwards.
   explicit EngineThread(Lane& lane);
   /// Stops and joins.
   ~EngineThread();
   EngineThread(const EngineThread&) = delete;
   EngineThread& operator=(const EngineThread&) = delete;
 
-  /// False: descriptors or threads ran out.
-  bool valid() const { return thread_.joinable(); }
+  /// 0, or the errno of what ran out: descriptors, threads or memory.
+  int error() const { return error_; }
 
  private:
   void run();
@@ -32,6 +32,7 @@ class EngineThread {
   Lane& lane_;
   Grace grace_;
   int stop_fd_;
+  int error_ = 0;
   std::thread thread_;
 };
 

@@ -58,8 +58,8 @@ Expected<void, control::Error> LaneSet::open(control::Client& daemon,
       return Unexpected{taken.error()};
     }
     const std::uint8_t number = taken->number;
-    if (start(*taken, addresses)) continue;
-    const int error = errno;
+    const int error = start(*taken, addresses);
+    if (error == 0) continue;
     static_cast<void>(daemon.give_back_lane(number));
     if (!lanes_.empty()) break;
     return Unexpected{control::make_error(refuse(error, ReasonId::out_of_threads, error))};
@@ -67,16 +67,15 @@ Expected<void, control::Error> LaneSet::open(control::Client& daemon,
   return {};
 }
 
-bool LaneSet::start(control::Lane& taken, const std::vector<rnic::GidEntry>& addresses) {
+int LaneSet::start(control::Lane& taken, const std::vector<rnic::GidEntry>& addresses) {
   Entry entry;
-  errno = EAGAIN;  // of a thread that cannot be started; descriptors set their own
   entry.lane = std::make_unique<Lane>(taken.number, taken.first_index, make_link(taken), page_);
-  if (!entry.lane->valid()) return false;
+  if (!entry.lane->valid()) return errno;
   entry.lane->set_addresses(addresses);
   entry.thread = std::make_unique<EngineThread>(*entry.lane);
-  if (!entry.thread->valid()) return false;
+  if (const int error = entry.thread->error()) return error;
   lanes_.push_back(std::move(entry));
-  return true;
+  return 0;
 }
 
 bool LaneSet::close(control::Client* daemon) {

@@ -46,8 +46,8 @@ class LaneSet {
   /// Makes what SOFTRNIC_FAULTS and SOFTRNIC_CAPTURE ask for; says what cannot be used.
   void read_settings();
   std::unique_ptr<link::Link> make_link(control::Lane& lane);
-  /// False and errno when descriptors or threads ran out.
-  bool start(control::Lane& taken, const std::vector<rnic::GidEntry>& addresses);
+  /// 0, or the errno of what ran out: descriptors, threads or memory.
+  int start(control::Lane& taken, const std::vector<rnic::GidEntry>& addresses);
 
   ControlPage& page_;
   std::vector<Entry> lanes_;

@@ -141,7 +141,7 @@ Expected<void, Failure> Process::watch() {
   auto watcher = std::make_unique<Watcher>(
       *connection_.daemon, [this](const control::Notification& notification) { take(notification); },
       [this] { daemon_gone_ = true; });
-  if (!watcher->valid()) return Unexpected{refuse(EAGAIN, ReasonId::out_of_threads, EAGAIN)};
+  if (const int error = watcher->error()) return Unexpected{refuse(error, ReasonId::out_of_threads, error)};
   connection_.watcher = std::move(watcher);
   return {};
 }

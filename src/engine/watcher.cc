@@ -4,6 +4,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "base/unique_fd.h"
 #include "engine/engine_thread.h"
 
@@ -14,9 +16,10 @@ Watcher::Watcher(control::Client& daemon, OnChange on_change, OnEnd on_end)
       on_change_(std::move(on_change)),
       on_end_(std::move(on_end)),
       stop_fd_(above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
-  if (stop_fd_ < 0) return;
-  thread_ = start_quiet_thread(
-      "softrnic-watch", [](void* self) { static_cast<Watcher*>(self)->run(); }, this);
+  if (stop_fd_ >= 0)
+    thread_ = start_quiet_thread(
+        "softrnic-watch", [](void* self) { static_cast<Watcher*>(self)->run(); }, this);
+  if (!thread_.joinable()) error_ = errno;
 }
 
 Watcher::~Watcher() {

@@ -13,15 +13,15 @@ class Watcher {
   using OnChange = std::function<void(const control::Notification&)>;
   using OnEnd = std::function<void()>;
 
-  /// Starts at once. `daemon` outlives it. Check valid() afterwards.
+  /// Starts at once. `daemon` outlives it. Check error() afterwards.
   Watcher(control::Client& daemon, OnChange on_change, OnEnd on_end);
   /// Stops and joins: not to be called with a lock that the callbacks take.
   ~Watcher();
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;
 
-  /// False: descriptors or threads ran out.
-  bool valid() const { return thread_.joinable(); }
+  /// 0, or the errno of what ran out: descriptors, threads or memory.
+  int error() const { return error_; }
 
  private:
   void run();
@@ -31,6 +31,7 @@ class Watcher {
   OnChange on_change_;
   OnEnd on_end_;
   int stop_fd_;
+  int error_ = 0;
   std::thread thread_;
 };
 

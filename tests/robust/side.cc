@@ -70,12 +70,13 @@ bool release(T*& object, Destroy destroy) {
 
 bool Side::open() {
   context = open_first();
-  pd = context != nullptr ? ibv_alloc_pd(context) : nullptr;
-  cq = context != nullptr ? ibv_create_cq(context, 4 * kDepth, nullptr, nullptr, 0) : nullptr;
-  if (pd == nullptr || cq == nullptr || ibv_query_gid(context, 1, 0, &gid) != 0) return false;
-  memory_.resize(2 * kDepth * kWords);
+  if (context == nullptr || ibv_query_gid(context, 1, 0, &gid) != 0) return false;
+  pd = ibv_alloc_pd(context);
+  cq = pd != nullptr ? ibv_create_cq(context, 4 * kDepth, nullptr, nullptr, 0) : nullptr;
+  if (cq == nullptr) return false;
   mr = ibv_reg_mr(pd, memory_.data(), memory_.size() * sizeof memory_[0],
                   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+  if (mr == nullptr) return false;
   ibv_qp_init_attr init{};
   init.send_cq = init.recv_cq = cq;
   init.cap = {.max_send_wr = kDepth,
@@ -85,7 +86,7 @@ bool Side::open() {
               .max_inline_data = 0};
   init.qp_type = IBV_QPT_RC;
   qp = ibv_create_qp(pd, &init);
-  return mr != nullptr && qp != nullptr;
+  return qp != nullptr;
 }
 
 bool Side::close() {
@@ -165,6 +166,22 @@ int exchange(Side& side, std::uint32_t rounds, std::uint32_t salt, std::uint32_t
     const auto slot = static_cast<unsigned>(wc.wr_id);
     if (wc.byte_len != Side::kMessage || !side.holds(slot, received++, peer_salt)) return -1;
     if (!side.post_receive(slot)) return -1;
+  }
+  return 0;
+}
+
+bool Couple::open() { return a.open() && b.open() && a.connect(b.card()) && b.connect(a.card()); }
+
+int Couple::talk(std::uint32_t number) {
+  constexpr std::uint32_t kSalt = 7;
+  if (!a.post_send(number, kSalt)) return -1;
+  for (Side* side : {&a, &b}) {
+    ibv_wc wc{};
+    if (!side->next(wc)) return -1;
+    if (wc.status != IBV_WC_SUCCESS) return 1 + wc.status;
+    if (side == &a) continue;
+    const auto slot = static_cast<unsigned>(wc.wr_id);
+    if (wc.byte_len != Side::kMessage || !b.holds(slot, number, kSalt) || !b.post_receive(slot)) return -1;
   }
   return 0;
 }

@@ -1,11 +1,12 @@
 // One side of a reliable connection in plain verbs, for programs that are no tests themselves: every call answers true
-// or false, nothing is checked twice.
+// or false, nothing is checked twice. After a false errno is that of the verb.
 #pragma once
 
 #include <infiniband/verbs.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace softrnic::robust {
 
@@ -49,11 +50,23 @@ class Side {
   ibv_gid gid{};
 
  private:
-  std::vector<std::uint32_t> memory_;  ///< kDepth receives, then kDepth sends
+  std::array<std::uint32_t, 2 * kDepth * kMessage / sizeof(std::uint32_t)>
+      memory_{};  ///< kDepth receives, then kDepth sends
 };
 
 /// Both sides send `rounds` messages of kMessage bytes, a few at a time, and check what comes: 0, or 1 + the status of
 /// the completion that failed, or -1 for wrong bytes, silence or a refused post. `salt` is what this side sends.
 int exchange(Side& side, std::uint32_t rounds, std::uint32_t salt, std::uint32_t peer_salt);
+
+/// Two sides of this process, opened and connected to each other.
+struct Couple {
+  Side a, b;
+
+  /// errno is that of the verb that refused.
+  bool open();
+  bool close() { return a.close() & b.close(); }
+  /// Message number `number` from a to b, for numbers from 0 on: the same answers as exchange().
+  int talk(std::uint32_t number);
+};
 
 }  // namespace softrnic::robust

@@ -5,16 +5,23 @@
 //   worker churn           opens, creates, destroys and closes until it is killed
 //   worker hold            opens, makes a queue pair, reports, and keeps it until the tester closes descriptor 4
 //   worker once            opens, connects two queue pairs of its own, exchanges messages, closes
+//   worker leave HOW       ends by exit, _exit, quick_exit or return, with everything open and threads in verbs
 //
-// Exit status: 0 done; 1 a verb refused; 2 wrong bytes or silence; 3 no peer; 100 + status of a bad completion.
+// Words of hardship.h may come first: `worker as-nobody limit nproc 1 once`. A refusal is told on stderr by its errno.
+// Exit status: 0 done; 1 a verb refused; 2 wrong bytes or silence; 3 no peer; 4 no such hardship here; 100 + status of a bad completion.
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 
+#include "hardship.h"
 #include "side.h"
 
 namespace softrnic::robust {
@@ -22,7 +29,7 @@ namespace {
 
 constexpr int kPeer = 3;
 constexpr int kTester = 4;
-enum Exit : int { done = 0, refused = 1, wrong = 2, no_peer = 3, bad_completion = 100 };
+enum Exit : int { done = 0, refused = 1, wrong = 2, no_peer = 3, cannot_undergo = 4, bad_completion = 100 };
 
 template <typename T>
 bool tell(const T& value) {
@@ -37,6 +44,11 @@ bool meet() {
   return tell(token) && hear(token);
 }
 void report(char step) { send(kTester, &step, 1, MSG_NOSIGNAL | MSG_DONTWAIT); }
+
+int refusal() {
+  std::fprintf(stderr, "worker: %s\n", strerrorname_np(errno));
+  return refused;
+}
 
 int exit_of(int result) {
   if (result == 0) return done;
@@ -97,22 +109,17 @@ int stream() {
 }
 
 int once() {
-  Side a, b;
-  if (!a.open() || !b.open() || !a.connect(b.card()) || !b.connect(a.card())) return refused;
-  for (std::uint32_t number = 0; number < 4; ++number) {
-    ibv_wc wc{};
-    if (!a.post_send(number, 7)) return refused;
-    if (!a.next(wc)) return wrong;
-    if (wc.status != IBV_WC_SUCCESS) return exit_of(1 + wc.status);
-    if (!b.next(wc) || wc.status != IBV_WC_SUCCESS || !b.holds(static_cast<unsigned>(wc.wr_id), number, 7))
-      return wrong;
-  }
-  return a.close() && b.close() ? done : refused;
+  static Couple couple;  // too big for a stack that may not grow
+  if (!couple.open()) return refusal();
+  for (std::uint32_t number = 0; number < 4; ++number)
+    if (const int failed = exit_of(couple.talk(number))) return failed;
+  if (!standard_descriptors_are_free()) return wrong;
+  return couple.close() ? done : refusal();
 }
 
 int hold() {
   Side side;
-  if (!side.open()) return refused;
+  if (!side.open()) return refusal();
   report('h');
   pollfd waiting{kTester, POLLIN, 0};
   poll(&waiting, 1, -1);
@@ -126,8 +133,43 @@ int churn() {
   }
 }
 
+/// Closed by exit(), when the library may have begun to go.
+struct ClosedAtExit {
+  Couple couple;
+  bool opened = false;
+  ~ClosedAtExit() {
+    if (opened && !(couple.talk(0) == 0 && couple.close())) _exit(wrong);
+  }
+};
+
+int leave(const std::string& how) {
+  static ClosedAtExit last;
+  last.opened = last.couple.open();
+  if (!last.opened) return refusal();
+  static Couple& used = *new Couple;  // by threads that never end
+  if (!used.open()) return refusal();
+  static std::atomic<std::uint32_t> messages{0};
+  std::thread([] {
+    while (used.talk(messages) == 0) ++messages, messages.notify_one();
+    _exit(wrong);
+  }).detach();
+  std::thread([] {
+    ibv_async_event event{};
+    static_cast<void>(ibv_get_async_event(used.a.context, &event));
+  }).detach();
+  while (messages < 100) messages.wait(messages);
+  if (how == "exit") std::exit(done);
+  if (how == "_exit") _exit(done);
+  if (how == "quick_exit") std::quick_exit(done);
+  return done;
+}
+
 int play(int count, char** words) {
+  const int used = undergo(count, words);
+  if (used < 0) return cannot_undergo;
+  count -= used, words += used;
   const std::string part = count > 1 ? words[1] : "";
+  if (part == "leave" && count > 2) return leave(words[2]);
   if (part == "pair" && count > 2)
     return pair(static_cast<std::uint32_t>(std::strtoul(words[2], nullptr, 10)));
   if (part == "stream") return stream();

@@ -39,6 +39,15 @@ bool wait_readable(int fd, int milliseconds) {
   return poll(&waiting, 1, milliseconds) == 1;
 }
 
+std::size_t entries_of(const std::string& path) {
+  DIR* const folder = opendir(path.c_str());
+  if (folder == nullptr) return 0;
+  std::size_t count = 0;
+  while (const dirent* entry = readdir(folder)) count += entry->d_name[0] != '.' ? 1 : 0;
+  closedir(folder);
+  return count;
+}
+
 std::string read_line(const std::string& path) {
   std::ifstream file(path);
   std::string line;
@@ -99,6 +108,23 @@ int Worker::wait(int seconds) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
+pid_t start_child(const std::function<int()>& body) {
+  const pid_t child = fork();
+  if (child == 0) _exit(body());
+  EXPECT_GT(child, 0);
+  return child;
+}
+
+int end_of(pid_t child, int seconds) {
+  const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
+  const bool ended = wait_readable(pidfd.get(), seconds * 1000);
+  if (!ended) kill(child, SIGKILL);
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  if (!ended) return kHung;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
 std::pair<Worker, Worker> pair_of(const std::vector<std::string>& words) {
   auto [left, right] = connected_sockets();
   Worker first(words, std::move(left));
@@ -122,14 +148,17 @@ bool daemon_gets_to(const std::function<bool(const control::StatusReply&)>& cond
   return false;
 }
 
-std::size_t descriptors_of(pid_t process) {
-  DIR* const folder = opendir(("/proc/" + std::to_string(process) + "/fd").c_str());
-  if (folder == nullptr) return 0;
-  std::size_t count = 0;
-  while (const dirent* entry = readdir(folder)) count += entry->d_name[0] != '.' ? 1 : 0;
-  closedir(folder);
-  return count;
+void end_daemon() {
+  const pid_t daemon = process_named("softrnicd"), keeper = process_named("softrnicd-keep");
+  const UniqueFd kept(keeper > 0 ? static_cast<int>(syscall(SYS_pidfd_open, keeper, 0)) : -1);
+  if (daemon > 0) kill_stranger(daemon, SIGTERM);
+  if (kept) {
+    EXPECT_TRUE(wait_readable(kept.get(), 10000)) << "the keeper lives on";
+  }
 }
+
+std::size_t descriptors_of(pid_t process) { return entries_of("/proc/" + std::to_string(process) + "/fd"); }
+std::size_t threads_of(pid_t process) { return entries_of("/proc/" + std::to_string(process) + "/task"); }
 
 pid_t process_named(const std::string& comm) {
   struct stat own {};

@@ -40,6 +40,12 @@ class Worker {
   UniqueFd pidfd_, tester_;
 };
 
+/// A fork of this process, which runs `body` and ends with what it returns.
+pid_t start_child(const std::function<int()>& body);
+/// How a child ends, as Worker::wait() says it; one that does not within `seconds` is killed.
+int end_of(pid_t child, int seconds = 20);
+inline int in_child(const std::function<int()>& body) { return end_of(start_child(body)); }
+
 /// Two workers that are each other's peer.
 std::pair<Worker, Worker> pair_of(const std::vector<std::string>& words);
 
@@ -53,8 +59,11 @@ inline bool is_quiet(const control::StatusReply& status) {
 }
 
 std::size_t descriptors_of(pid_t process);
+std::size_t threads_of(pid_t process);
 /// Process of this network namespace with that name in /proc; 0: none.
 pid_t process_named(const std::string& comm);
+/// Ends the daemon of this namespace, whose-ever it is, and waits until its keeper is gone too; nothing when none runs.
+void end_daemon();
 /// Kills a process that is no child of this one and waits until it is gone.
 void kill_stranger(pid_t process, int signal);
 

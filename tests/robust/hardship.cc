@@ -1,0 +1,101 @@
+#include "hardship.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <string_view>
+
+namespace softrnic::robust {
+namespace {
+
+bool stdio_was_closed = false;
+
+rlim_t address_space_in_use() {
+  unsigned long pages = 0;
+  std::FILE* const file = std::fopen("/proc/self/statm", "re");
+  if (file == nullptr) return 0;
+  if (std::fscanf(file, "%lu", &pages) != 1) pages = 0;
+  std::fclose(file);
+  return pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
+}
+
+struct Resource {
+  std::string_view name;
+  decltype(RLIMIT_NOFILE) number;
+};
+constexpr Resource kResources[] = {{"nofile", RLIMIT_NOFILE},
+                                   {"nproc", RLIMIT_NPROC},
+                                   {"address-space", RLIMIT_AS},
+                                   {"file-size", RLIMIT_FSIZE}};
+
+bool limit(char** words) {
+  for (const Resource& resource : kResources) {
+    if (resource.name != words[0]) continue;
+    rlim_t most = std::strtoull(words[1], nullptr, 10);
+    if (resource.number == RLIMIT_AS) most += address_space_in_use();
+    const rlimit both{most, most};
+    return setrlimit(resource.number, &both) == 0;
+  }
+  return false;
+}
+
+bool as_nobody(char** /*words*/) {
+  constexpr unsigned kNobody = 65534;
+  if (setresgid(kNobody, kNobody, kNobody) == 0 && setresuid(kNobody, kNobody, kNobody) == 0) return true;
+  return geteuid() != 0 || errno == EINVAL;  // EINVAL: root of a user namespace only, whom limits do bind
+}
+
+bool without_stdio(char** /*words*/) {
+  stdio_was_closed = true;
+  return close(STDIN_FILENO) == 0 && close(STDOUT_FILENO) == 0 && close(STDERR_FILENO) == 0;
+}
+
+bool without_proc(char** /*words*/) {
+  return unshare(CLONE_NEWNS) == 0 && mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         mount("none", "/proc", "tmpfs", MS_RDONLY, nullptr) == 0;
+}
+
+struct Hardship {
+  std::string_view name;
+  int arguments;
+  bool (*begin)(char** words);
+};
+constexpr Hardship kHardships[] = {{"limit", 2, limit},
+                                   {"as-nobody", 0, as_nobody},
+                                   {"without-stdio", 0, without_stdio},
+                                   {"without-proc", 0, without_proc}};
+
+const Hardship* hardship_of(std::string_view word) {
+  for (const Hardship& hardship : kHardships)
+    if (hardship.name == word) return &hardship;
+  return nullptr;
+}
+
+}  // namespace
+
+int undergo(int count, char** words) {
+  int used = 0;
+  while (used + 1 < count) {
+    const Hardship* const next = hardship_of(words[used + 1]);
+    if (next == nullptr) return used;
+    if (used + 1 + next->arguments >= count || !next->begin(words + used + 2)) return -1;
+    used += 1 + next->arguments;
+  }
+  return used;
+}
+
+bool standard_descriptors_are_free() {
+  if (!stdio_was_closed) return true;
+  for (int fd = 0; fd <= STDERR_FILENO; ++fd)
+    if (fcntl(fd, F_GETFD) != -1) return false;
+  return true;
+}
+
+}  // namespace softrnic::robust
