@@ -6,6 +6,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import cpp_text  # noqa: E402
+import labels  # noqa: E402
 import lint  # noqa: E402
 import rules  # noqa: E402
 
@@ -111,6 +112,13 @@ class LintTest(unittest.TestCase):
     def test_functions_are_found_where_they_begin_and_end(self):
         code = "struct A {\n  A() : x_{1},\n        y_{2} {}\n  int f()\n      const {\n    if (x) { y(); }\n    return 1;\n  }\n};\n"
         self.assertEqual([(2, 3), (4, 8)], [(a, b) for a, b, _ in cpp_text.functions(code)])
+
+    def test_a_test_that_nobody_runs_is_found(self):
+        def test(name, *own):
+            return {"name": name, "properties": [{"name": "LABELS", "value": list(own)}]}
+        run = labels.parts("a=(x)\ntested_in_release=(unit sim)\n")
+        tests = [test("a", "unit", "threads"), test("b", "threads"), test("c", "interop", "long"), {"name": "d"}]
+        self.assertEqual(["b", "d"], labels.strays(tests, run))
 
     def test_layers_are_read_from_the_build(self):
         self.assertEqual(["base", "wire", "engine", "cli"], rules.Layers(LAYERS).order)
