@@ -175,9 +175,9 @@ def _verify(group, *options, smoke=False, family=4, **more):
                 expect=(r"bytes verified, 0 wrong",), **more)
 
 
-def _classic(*options, **more):
+def _classic(*options, group="verify", **more):
     program = ["{build}/tests/interop/classic", "--gid-index", "{gid4}", "--port", str(VERIFY), *options]
-    return Case("verify", " ".join(["classic", *options]), [*program, "{server}"], program, port=VERIFY,
+    return Case(group, " ".join(["classic", *options]), [*program, "{server}"], program, port=VERIFY,
                 expect=(r"after the WRITE: ",), **more)
 
 
@@ -190,8 +190,16 @@ def _verifies():
         yield _verify("verify", "--mtu", mtu, mtu=9000, smoke=mtu == "4096")
 
 
+def _for_tsan():
+    """Few messages and none of a megabyte: of those TSan looks at every byte of sixteen slots for a minute."""
+    small = ("--messages", "100", "--max-size", "70000")
+    yield _classic(group="tsan")
+    yield _verify("tsan", *small)
+    yield _verify("tsan", *small, "--type", "rc", env={"SOFTRNIC_FAULTS": FAULTS["everything"]})
+
+
 def all_cases():
-    cases = [*_devices(), *_pingpongs(), *_perftests(), *_verifies(), *_qperf(), *_faults()]
+    cases = [*_devices(), *_pingpongs(), *_perftests(), *_verifies(), *_qperf(), *_faults(), *_for_tsan()]
     return cases
 
 
