@@ -36,8 +36,6 @@ Error refusal(const ErrorReply& reply) {
   return error;
 }
 
-Error bad_reply() { return make_error(refuse(EPROTO, ReasonId::daemon_unreachable, EPROTO)); }
-
 std::string own_comm() {
   std::array<char, kCommSize + 1> text{};
   if (std::FILE* file = std::fopen("/proc/self/comm", "re")) {
@@ -98,10 +96,7 @@ Failure no_daemon(int error) {
   return refuse(error, ReasonId::daemon_unreachable, error);
 }
 
-struct Client::Answer {
-  std::vector<std::byte> bytes;
-  UniqueFd fd;
-};
+Error Client::bad_reply() { return make_error(refuse(EPROTO, ReasonId::daemon_unreachable, EPROTO)); }
 
 Expected<std::unique_ptr<Client>, Error> Client::connect(const ConnectOptions& options) {
   Error last = broken(ECONNREFUSED);
@@ -124,13 +119,12 @@ Expected<std::unique_ptr<Client>, Error> Client::connect(const ConnectOptions& o
   return Unexpected{std::move(last)};
 }
 
-template <typename Request>
-Expected<Client::Answer, Error> Client::ask(Request request, int fd) {
+Expected<Client::Answer, Error> Client::ask(Header& header, Bytes request, int fd) {
   if (getpid() != owner_) return Unexpected{make_error(refuse(EPERM, ReasonId::forked_child))};
   const std::lock_guard guard(mutex_);
   if (!socket_) return Unexpected{broken(0)};
-  request.header.serial = ++serial_;
-  int error = send_datagram(socket_.get(), bytes_of(request), fd);
+  header.serial = ++serial_;
+  int error = send_datagram(socket_.get(), request, fd);
   Answer answer;
   answer.bytes.resize(kMaxMessage);
   Datagram datagram;
@@ -141,28 +135,17 @@ Expected<Client::Answer, Error> Client::ask(Request request, int fd) {
   }
   answer.bytes.resize(datagram.size);
   answer.fd = std::move(datagram.fds[0]);
-  const auto header = peek_header(answer.bytes);
-  if (!header || datagram.truncated || header->serial != request.header.serial) {
+  const auto head = peek_header(answer.bytes);
+  if (!head || datagram.truncated || head->serial != header.serial) {
     socket_.reset();
     return Unexpected{bad_reply()};
   }
-  if (header->version != kProtocolVersion) {
+  if (head->version != kProtocolVersion) {
     socket_.reset();
-    return Unexpected{
-        make_error(refuse(EPROTO, ReasonId::daemon_version, header->version, kProtocolVersion))};
+    return Unexpected{make_error(refuse(EPROTO, ReasonId::daemon_version, head->version, kProtocolVersion))};
   }
   if (const auto refused = parse_message<ErrorReply>(answer.bytes)) return Unexpected{refusal(*refused)};
   return answer;
-}
-
-template <typename Reply, typename Request>
-Expected<Reply, Error> Client::ask_for(Request request, int fd, UniqueFd* reply_fd) {
-  auto answer = ask(request, fd);
-  if (!answer) return Unexpected{answer.error()};
-  const auto reply = parse_message<Reply>(answer->bytes);
-  if (!reply) return Unexpected{bad_reply()};
-  if (reply_fd != nullptr) *reply_fd = std::move(answer->fd);
-  return *reply;
 }
 
 Expected<void, Error> Client::greet() {

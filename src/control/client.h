@@ -90,14 +90,28 @@ class Client {
 
   pid_t daemon_pid() const { return daemon_pid_; }
 
+  /// One request and its answer, for the messages that have a file of their own (cm_client.h): `request` comes from
+  /// make_message(), and anything but a Reply is an error. `fd` travels along unless it is -1, and stays the caller's.
+  template <typename Reply, typename Request>
+  Expected<Reply, Error> ask_for(Request request, int fd = -1, UniqueFd* reply_fd = nullptr) {
+    auto answer = ask(request.header, bytes_of(request), fd);
+    if (!answer) return Unexpected{answer.error()};
+    const auto reply = parse_message<Reply>(answer->bytes);
+    if (!reply) return Unexpected{bad_reply()};
+    if (reply_fd != nullptr) *reply_fd = std::move(answer->fd);
+    return *reply;
+  }
+
  private:
-  struct Answer;
+  struct Answer {
+    std::vector<std::byte> bytes;
+    UniqueFd fd;
+  };
   Client(UniqueFd socket, pid_t owner) : socket_(std::move(socket)), owner_(owner) {}
   Expected<void, Error> greet();
-  template <typename Request>
-  Expected<Answer, Error> ask(Request request, int fd = -1);
-  template <typename Reply, typename Request>
-  Expected<Reply, Error> ask_for(Request request, int fd = -1, UniqueFd* reply_fd = nullptr);
+  /// `header` is the head of `request`, and gets its serial.
+  Expected<Answer, Error> ask(Header& header, Bytes request, int fd);
+  static Error bad_reply();
 
   std::mutex mutex_;
   UniqueFd socket_;  ///< reset after a broken exchange

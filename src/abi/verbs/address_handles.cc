@@ -8,8 +8,8 @@
 #include <cstring>
 #include <memory>
 
-#include "abi/verbs/calls.h"
-#include "abi/verbs/export.h"
+#include "abi/calls.h"
+#include "abi/export.h"
 #include "abi/verbs/open_device.h"
 #include "net/neighbour.h"
 

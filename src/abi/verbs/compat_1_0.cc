@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "abi/verbs/export.h"
+#include "abi/export.h"
 #include "base/reason.h"
 
 namespace {

@@ -4,8 +4,8 @@
 #include <cerrno>
 #include <memory>
 
-#include "abi/verbs/calls.h"
-#include "abi/verbs/export.h"
+#include "abi/calls.h"
+#include "abi/export.h"
 #include "abi/verbs/open_device.h"
 
 namespace softrnic::abi {

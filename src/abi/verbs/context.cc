@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "abi/verbs/adapter.h"
-#include "abi/verbs/calls.h"
+#include "abi/calls.h"
 #include "abi/verbs/data_path.h"
-#include "abi/verbs/export.h"
+#include "abi/export.h"
 #include "abi/verbs/open_device.h"
 #include "abi/verbs/queries.h"
 #include "abi/verbs/unsupported.h"

@@ -2,7 +2,7 @@
 
 #include <cerrno>
 
-#include "abi/verbs/calls.h"
+#include "abi/calls.h"
 #include "abi/verbs/objects.h"
 
 namespace softrnic::abi {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "abi/verbs/adapter.h"
-#include "abi/verbs/calls.h"
-#include "abi/verbs/export.h"
+#include "abi/calls.h"
+#include "abi/export.h"
 #include "base/bytes.h"
 
 namespace softrnic::abi {

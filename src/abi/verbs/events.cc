@@ -3,8 +3,8 @@
 
 #include <cerrno>
 
-#include "abi/verbs/calls.h"
-#include "abi/verbs/export.h"
+#include "abi/calls.h"
+#include "abi/export.h"
 #include "abi/verbs/open_device.h"
 
 namespace softrnic::abi {

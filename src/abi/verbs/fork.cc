@@ -2,7 +2,7 @@
 // copy-on-write after a fork does no harm and no page needs to be kept from the child.
 #include <infiniband/verbs.h>
 
-#include "abi/verbs/export.h"
+#include "abi/export.h"
 
 SOFTRNIC_EXPORT int ibv_dontfork_range(void* base, size_t size);
 SOFTRNIC_EXPORT int ibv_dofork_range(void* base, size_t size);

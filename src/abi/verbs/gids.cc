@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstring>
 
-#include "abi/verbs/calls.h"
-#include "abi/verbs/export.h"
+#include "abi/calls.h"
+#include "abi/export.h"
 #include "abi/verbs/open_device.h"
 
 /// The GID type in the words of sysfs: 0 InfiniBand or RoCEv1, 1 RoCEv2.

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "abi/verbs/export.h"
+#include "abi/export.h"
 
 SOFTRNIC_EXPORT void ibv_copy_ah_attr_from_kern(ibv_ah_attr* to, ib_uverbs_ah_attr* from);
 SOFTRNIC_EXPORT void ibv_copy_qp_attr_from_kern(ibv_qp_attr* to, ib_uverbs_qp_attr* from);

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "abi/verbs/calls.h"
-#include "abi/verbs/export.h"
+#include "abi/calls.h"
+#include "abi/export.h"
 #include "abi/verbs/open_device.h"
 #include "base/reason_words.h"
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 
-#include "abi/verbs/export.h"
+#include "abi/export.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // The provider interface, refused: every row of private_stubs.def becomes an exported function.
 #include <cerrno>
 
-#include "abi/verbs/export.h"
+#include "abi/export.h"
 #include "base/reason.h"
 
 namespace {

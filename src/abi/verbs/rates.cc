@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "abi/verbs/export.h"
+#include "abi/export.h"
 
 namespace {
 

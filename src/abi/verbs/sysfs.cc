@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "abi/verbs/export.h"
+#include "abi/export.h"
 
 namespace {
 
