@@ -81,8 +81,15 @@ constexpr Word kRereg[] = {{1 << 0, "IBV_REREG_MR_CHANGE_TRANSLATION"},
                            {1 << 2, "IBV_REREG_MR_CHANGE_ACCESS"}};
 // enum ibv_srq_attr_mask
 constexpr Word kSrqAttributes[] = {{1 << 0, "IBV_SRQ_MAX_WR"}, {1 << 1, "IBV_SRQ_LIMIT"}};
-constexpr Word kObjects[] = {{0, "PD"}, {1, "MR"},  {2, "CQ"}, {3, "completion channel"},
-                             {4, "QP"}, {5, "SRQ"}, {6, "AH"}};
+constexpr Word kObjects[] = {{0, "PD"},  {1, "MR"}, {2, "CQ"},         {3, "completion channel"},  {4, "QP"},
+                             {5, "SRQ"}, {6, "AH"}, {7, "rdma_cm_id"}, {8, "multicast membership"}};
+// enum rdma_cm_event_type
+constexpr Word kCmEvents[] = {
+    {0, "ADDR_RESOLVED"},   {1, "ADDR_ERROR"},       {2, "ROUTE_RESOLVED"}, {3, "ROUTE_ERROR"},
+    {4, "CONNECT_REQUEST"}, {5, "CONNECT_RESPONSE"}, {6, "CONNECT_ERROR"},  {7, "UNREACHABLE"},
+    {8, "REJECTED"},        {9, "ESTABLISHED"},      {10, "DISCONNECTED"},  {11, "DEVICE_REMOVAL"},
+    {12, "MULTICAST_JOIN"}, {13, "MULTICAST_ERROR"}, {14, "ADDR_CHANGE"},   {15, "TIMEWAIT_EXIT"},
+};
 constexpr Word kCapFields[] = {{0, "max_send_wr"},  {1, "max_recv_wr"},     {2, "max_send_sge"},
                                {3, "max_recv_sge"}, {4, "max_inline_data"}, {5, "max_wr"},
                                {6, "max_sge"}};
@@ -217,6 +224,7 @@ constexpr Form kForms[] = {
     {"cm_reject", one_of, kCmRejects},
     {"cm_about", one_of, kCmAbout},
     {"sidr", one_of, kSidrStatus},
+    {"cm_event", one_of, kCmEvents},
 };
 
 const Form* find_form(std::string_view name) {

@@ -2,13 +2,15 @@
 """Compares the dynamic symbols of a library with a golden list: usage exports.py LIBRARY GOLDEN SONAME.
 
 Name, version, default or hidden, and kind (function, data, version node) must all agree. The library may need nothing
-but the C library and ISA-L, must stay loaded after dlclose, and must not be marked for immediate binding.
+but the C library, ISA-L and our other libraries, which it must find beside itself, must stay loaded after dlclose, and
+must not be marked for immediate binding.
 """
 import re
 import subprocess
 import sys
 
 ALLOWED_NEEDS = re.compile(r"^(libc\.so\.6|ld-linux-.*|libisal\.so\.2|libm\.so\.6|lib[atu]+san\.so.*)$")
+SIBLING = "libibverbs.so.1"
 ALLOWED_UNDER_SANITIZER = re.compile(r"^(libstdc\+\+\.so\.6|libgcc_s\.so\.1)$")
 
 
@@ -30,7 +32,11 @@ def dynamic_faults(library, soname):
     text = run("readelf", "--wide", "-d", library)
     needs = re.findall(r"\(NEEDED\).*\[(.*)\]", text)
     sanitized = any("san.so" in need for need in needs)
-    for need in needs:
+    if (SIBLING in needs) != (soname != SIBLING):
+        yield f"needs {needs}: every library but {SIBLING} leans on that"
+    if SIBLING in needs and not re.search(r"\(RUNPATH\).*\[\$ORIGIN\]", text):
+        yield f"its RUNPATH is not $ORIGIN, so that {SIBLING} may be another's"
+    for need in set(needs) - {SIBLING}:
         if not (ALLOWED_NEEDS.match(need) or sanitized and ALLOWED_UNDER_SANITIZER.match(need)):
             yield f"needs {need}"
     if f"soname: [{soname}]" not in text:

@@ -1,6 +1,7 @@
 // The public headers that this library is built against lay structures out as programs of Debian 12 know them.
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
 
 #include <cstddef>
 
@@ -19,7 +20,8 @@ struct Row {
   Row{#type "." #field, offsetof(struct type, field), at, sizeof(static_cast<struct type*>(nullptr)->field), \
       bytes},
 constexpr Row kRows[] = {
-#include "layout_rows.inc"
+#include "layout_ibverbs.inc"
+#include "layout_rdmacm.inc"
 };
 
 TEST(Layout, IsThatOfDebian12) {

@@ -1,24 +1,29 @@
 #!/usr/bin/env python3
-"""Loads Debian's RDMA programs and modules on our library, all symbols bound at once: usage loads.py FOLDER LIST.
+"""Loads Debian's RDMA programs and modules on our libraries, all symbols bound at once: usage loads.py FOLDER LIST.
 
-FOLDER holds our libibverbs.so.1 and goes first on the library path. Programs are bound by the dynamic linker without
-being run (ldd -r); modules are also opened with RTLD_NOW by a Python of its own, which then looks into its memory map
-that the library is ours.
+FOLDER holds our libraries and goes first on the library path. Programs are bound by the dynamic linker without being
+run (ldd -r); modules are also opened with RTLD_NOW by a Python of its own, which then looks into its memory map that
+the libraries are ours.
 """
 import glob
 import os
+import re
 import subprocess
 import sys
+
+OURS = ("libibverbs.so.1", "librdmacm.so.1")
 
 OPEN_MODULE = """
 import ctypes, os, sys
 ctypes.CDLL(sys.argv[1], mode=os.RTLD_NOW)
-maps = {line.split()[-1] for line in open("/proc/self/maps") if "libibverbs.so" in line}
-sys.exit(0 if maps == {os.path.realpath(sys.argv[2])} else f"libibverbs is {maps}")
+module, folder = os.path.realpath(sys.argv[1]), sys.argv[2]
+maps = {line.split()[-1] for line in open("/proc/self/maps") if "/libibverbs.so" in line or "/librdmacm.so" in line}
+foreign = {path for path in maps if os.path.dirname(path) != folder} - {module}
+sys.exit(f"foreign libraries: {foreign}" if foreign or not maps - {module} else 0)
 """
 
 
-NO_USER = "does not link libibverbs"
+NO_USER = "links none of our libraries"
 
 
 def files_of(listing):
@@ -29,40 +34,43 @@ def files_of(listing):
                 yield package, pattern, sorted(glob.glob(pattern))
 
 
-def trouble_binding(path, environment, ours):
-    """What the dynamic linker says of binding every symbol of `path`; None when all is well, NO_USER when `path` does
-    not link libibverbs at all."""
+def trouble_binding(path, environment, folder):
+    """What the dynamic linker says of binding every symbol of `path`; None when all is well, NO_USER when `path` links
+    none of our libraries."""
     ran = subprocess.run(["ldd", "-r", path], env=environment, capture_output=True, text=True, check=False)
     text = ran.stdout + ran.stderr
-    if ours not in text:
-        return NO_USER if "libibverbs.so.1" not in text else f"does not find our library:\n{text}"
+    found = dict(re.findall(r"^\s*(\S+) => (\S+)", text, re.M))
+    used = [name for name in OURS if name in found]
+    if not used:
+        return NO_USER
+    if any(os.path.dirname(found[name]) != folder for name in used):
+        return f"does not find our libraries:\n{text}"
     bad = [line for line in text.splitlines()
            if ("undefined symbol" in line or "not found" in line or "not defined" in line)
-           and ("ibv" in line or "verbs" in line.lower())]
+           and re.search("ibv|verbs|rdma|rsocket", line, re.I)]
     return "\n".join(bad) or None
 
 
-def trouble_opening(path, environment, ours):
-    ran = subprocess.run([sys.executable, "-c", OPEN_MODULE, path, ours], env=environment, capture_output=True,
+def trouble_opening(path, environment, folder):
+    ran = subprocess.run([sys.executable, "-c", OPEN_MODULE, path, folder], env=environment, capture_output=True,
                          text=True, check=False)
     return None if ran.returncode == 0 else ran.stderr.strip()
 
 
 def main():
     folder, listing = os.path.realpath(sys.argv[1]), sys.argv[2]
-    ours = os.path.join(folder, "libibverbs.so.1")
     environment = dict(os.environ, LD_LIBRARY_PATH=folder, LD_BIND_NOW="1", PYTHONDONTWRITEBYTECODE="1")
     tried, faults = 0, []
     for package, pattern, paths in files_of(listing):
         if not paths:
             faults.append(f"{pattern}: nothing there; install {package}")
         for path in paths:
-            trouble = trouble_binding(path, environment, ours)
+            trouble = trouble_binding(path, environment, folder)
             if trouble == NO_USER:
                 continue
             tried += 1
             if trouble is None and ".so" in path:
-                trouble = trouble_opening(path, environment, ours)
+                trouble = trouble_opening(path, environment, folder)
             if trouble:
                 faults.append(f"{path}: {trouble}")
     for fault in faults:

@@ -11,10 +11,10 @@
 #include <mutex>
 #include <vector>
 
-#include "abi/verbs/adapter.h"
 #include "abi/calls.h"
-#include "abi/verbs/data_path.h"
 #include "abi/export.h"
+#include "abi/verbs/adapter.h"
+#include "abi/verbs/data_path.h"
 #include "abi/verbs/open_device.h"
 #include "abi/verbs/queries.h"
 #include "abi/verbs/unsupported.h"

@@ -7,15 +7,20 @@
 #include <mutex>
 #include <vector>
 
-#include "abi/verbs/adapter.h"
 #include "abi/calls.h"
 #include "abi/export.h"
+#include "abi/sibling.h"
+#include "abi/verbs/adapter.h"
 #include "base/bytes.h"
 
 namespace softrnic::abi {
 namespace {
 
-constexpr char kForeign = 0;  ///< its address is nobody's provider
+/// No provider's operations, which is all that a provider wants to know of it.
+const Sibling& own_sibling() {
+  static const Sibling sibling{.reasons = static_cast<std::uint32_t>(reason_count()), .explain = explain};
+  return sibling;
+}
 
 struct DeviceTable {
   std::mutex mutex;
@@ -41,7 +46,7 @@ std::unique_ptr<Device> make_device(const rnic::DeviceInfo& info) {
   auto device = std::make_unique<Device>();
   device->node_type = IBV_NODE_CA;
   device->transport_type = IBV_TRANSPORT_IB;
-  device->foreign_ops = &kForeign;
+  device->foreign_ops = &own_sibling();
   device->index = info.index;
   print(device->name, "%s", info.name.c_str(), 0);
   print(device->dev_name, "%suverbs%u", "", info.index);

@@ -25,7 +25,7 @@ namespace softrnic::abi {
 class OpenDevice;
 
 /// A struct ibv_device as provider libraries see it: the private struct verbs_device has 712 bytes and begins with
-/// the public structure and a pointer that a provider compares with its own.
+/// the public structure and a pointer that a provider compares with its own; here it is a Sibling's.
 struct Device : ibv_device {
   const void* foreign_ops = nullptr;
   std::byte provider_fields[64]{};

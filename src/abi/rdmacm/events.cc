@@ -1,0 +1,101 @@
+#include "abi/rdmacm/events.h"
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "abi/calls.h"
+#include "abi/export.h"
+
+namespace softrnic::rdmacm {
+namespace {
+
+void explain_failure(const Id& id, const control::CmEventReply& message) {
+  if (message.reason == 0 || message.reason >= reason_count()) return;
+  Reason reason{static_cast<ReasonId>(message.reason), {}};
+  for (std::size_t i = 0; i < reason.figures.size(); ++i) reason.figures[i] = message.figures[i];
+  explain({.qpn = id.qpn(), .reason = reason});
+}
+
+/// Whom an event is about. The daemon may not know the cookie of an id that was not accepted yet.
+bool address(Event& event, Session& session, const control::CmEventReply& message) {
+  const bool multicast =
+      message.event == RDMA_CM_EVENT_MULTICAST_JOIN || message.event == RDMA_CM_EVENT_MULTICAST_ERROR;
+  if (multicast) {
+    event.membership = session.memberships.find(message.cookie);
+    if (event.membership != nullptr) event.credited = event.membership->id;
+  } else {
+    event.credited =
+        message.cookie != 0 ? session.ids.find(message.cookie) : session.numbered_ids.find(message.id);
+  }
+  event.id = event.credited;
+  return event.credited != nullptr;
+}
+
+/// Of who waits for the acknowledgement of this event, the membership is left first.
+void credit(const Event& event) {
+  if (event.membership != nullptr) event.membership->account.acknowledge();
+  event.credited->account.acknowledge();
+}
+
+}  // namespace
+
+Expected<std::unique_ptr<Event>, Failure> next_event(Channel& channel) {
+  for (;;) {
+    auto event = std::make_unique<Event>();  // before anything is fetched, as memory may run out
+    const auto message = channel.next();
+    if (!message) return Unexpected{message.error()};
+    if (!address(*event, channel.session(), *message)) continue;
+    event->credited->account.hand_out();
+    if (event->membership != nullptr) event->membership->account.hand_out();
+    event->event = static_cast<rdma_cm_event_type>(message->event);
+    event->status = message->status;
+    explain_failure(*event->credited, *message);
+    if (handle(*event, *message)) return event;
+    credit(*event);
+  }
+}
+
+void acknowledge(rdma_cm_event* event) {
+  const std::unique_ptr<Event> owned(Event::of(event));
+  credit(*owned);
+}
+
+void drop_event(Id& id) {
+  if (id.event == nullptr) return;
+  acknowledge(id.event);
+  id.event = nullptr;
+}
+
+Expected<void, Failure> complete(Id& id) {
+  if (!id.synchronous()) return {};
+  drop_event(id);
+  auto event = next_event(*id.own_channel);
+  if (!event) return Unexpected{event.error()};
+  id.event = event->release();
+  if (id.event->status == 0) return {};
+  if (id.event->event == RDMA_CM_EVENT_REJECTED) return Unexpected{Failure{ECONNREFUSED, {}}};
+  return Unexpected{Failure{std::abs(id.event->status), {}}};
+}
+
+}  // namespace softrnic::rdmacm
+
+using namespace softrnic;
+using namespace softrnic::rdmacm;
+
+SOFTRNIC_EXPORT int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
+  return abi::minus_one_call([&]() -> Expected<void, Failure> {
+    if (channel == nullptr || event == nullptr) return abi::null_argument();
+    auto next = next_event(*Channel::of(channel));
+    if (!next) return Unexpected{next.error()};
+    *event = next->release();
+    return {};
+  });
+}
+
+SOFTRNIC_EXPORT int rdma_ack_cm_event(rdma_cm_event* event) {
+  return abi::minus_one_call([&]() -> Expected<void, Failure> {
+    if (event == nullptr) return abi::null_argument();
+    acknowledge(event);
+    return {};
+  });
+}

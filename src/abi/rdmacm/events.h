@@ -1,0 +1,41 @@
+// Events as the program gets them, and the waiting of synchronous ids.
+#pragma once
+
+#include <rdma/rdma_cma.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "abi/rdmacm/id.h"
+#include "control/cm_messages.h"
+
+namespace softrnic::rdmacm {
+
+/// Lives until it is acknowledged.
+struct Event : rdma_cm_event {
+  Event() : rdma_cm_event{} {}
+  static Event* of(rdma_cm_event* event) { return static_cast<Event*>(event); }
+
+  Id* credited = nullptr;  ///< whose destruction waits for the acknowledgement
+  Membership* membership = nullptr;
+  std::array<std::uint8_t, control::kCmPrivateData> private_data{};
+};
+
+/// What the library does about an event before the program sees it: moves QPs, makes the id of a request, and so on.
+/// May change type and status. False: the event is not for the program.
+bool handle(Event& event, const control::CmEventReply& message);
+
+/// The next event of the channel for the program; see Channel::next().
+Expected<std::unique_ptr<Event>, Failure> next_event(Channel& channel);
+
+void acknowledge(rdma_cm_event* event);
+
+/// Acknowledges the event that a synchronous id shows.
+void drop_event(Id& id);
+
+/// Of a synchronous id: waits for the event that ends the operation under way, shows it as id.event and returns its
+/// status (ECONNREFUSED when the peer rejected). Nothing for other ids.
+Expected<void, Failure> complete(Id& id);
+
+}  // namespace softrnic::rdmacm

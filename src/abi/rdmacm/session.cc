@@ -1,0 +1,59 @@
+#include "abi/rdmacm/session.h"
+
+#include <unistd.h>
+
+#include "abi/sibling.h"
+
+namespace softrnic::rdmacm {
+namespace {
+
+/// Never destroyed: programs call us in their own exit handlers. A forked child makes its own and leaves its parent's
+/// alone, whose locks may be held by threads that the child does not have.
+struct Process {
+  const pid_t pid = getpid();
+  std::mutex mutex;
+  std::shared_ptr<Session> session;
+};
+
+Process& this_process() {
+  static std::atomic<Process*> current{nullptr};
+  Process* process = current.load(std::memory_order_acquire);
+  while (process == nullptr || process->pid != getpid()) {
+    auto made = std::make_unique<Process>();
+    if (current.compare_exchange_strong(process, made.get(), std::memory_order_acq_rel))
+      process = made.release();
+  }
+  return *process;
+}
+
+}  // namespace
+
+Session::Session(std::unique_ptr<control::Client> client) : daemon(std::move(client)) {}
+
+bool Session::severed(const control::Error& error) {
+  const ReasonId reason = error.failure.reason.id;
+  if (reason == ReasonId::daemon_gone) lost_.store(true, std::memory_order_relaxed);
+  return reason == ReasonId::daemon_gone || reason == ReasonId::forked_child;
+}
+
+Unexpected<Failure> Session::failed(const control::Error& error) {
+  static_cast<void>(severed(error));
+  return rnic::refused(error.failure);
+}
+
+Expected<std::shared_ptr<Session>, Failure> current_session() {
+  Process& process = this_process();
+  const std::lock_guard lock(process.mutex);
+  if (process.session != nullptr && !process.session->lost()) return process.session;
+  process.session.reset();
+  // The list comes first: with it libibverbs starts the daemon, says on stderr why it cannot, and installs the sink.
+  auto list = list_devices();
+  if (!list) return Unexpected{list.error()};
+  if (const abi::Sibling* sibling = abi::sibling_of(*list->get())) set_explain_sink(sibling->explain);
+  auto client = control::Client::connect();
+  if (!client) return rnic::refused(client.error().failure);
+  process.session = std::make_shared<Session>(std::move(*client));
+  return process.session;
+}
+
+}  // namespace softrnic::rdmacm

@@ -1,0 +1,84 @@
+// One connection to the connection manager, with what lives on it: the devices it has opened, and what the cookies of
+// its events stand for.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "abi/rdmacm/devices.h"
+#include "base/expected.h"
+#include "base/reason.h"
+#include "control/cm_client.h"
+#include "rnic/refusal.h"
+
+namespace softrnic::rdmacm {
+
+struct Id;
+struct Membership;
+
+/// Objects by number. What the daemon sends is looked up here, and never taken for a pointer. Thread-safe.
+template <typename Number, typename T>
+class NumberTable {
+ public:
+  void put(Number number, T& object) {
+    const std::lock_guard lock(mutex_);
+    objects_[number] = &object;
+  }
+  T* find(Number number) {
+    const std::lock_guard lock(mutex_);
+    const auto found = objects_.find(number);
+    return found == objects_.end() ? nullptr : found->second;
+  }
+  void remove(Number number) {
+    const std::lock_guard lock(mutex_);
+    objects_.erase(number);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<Number, T*> objects_;
+};
+
+/// Channels, ids and lists of devices share it; the last of them closes it. Thread-safe.
+class Session {
+ public:
+  explicit Session(std::unique_ptr<control::Client> client);
+
+  /// Explains what the daemon refused.
+  template <typename T>
+  Expected<T, Failure> heard(Expected<T, control::Error> answer) {
+    if (!answer) return failed(answer.error());
+    if constexpr (std::is_void_v<T>) {
+      return {};
+    } else {
+      return std::move(*answer);
+    }
+  }
+  Unexpected<Failure> failed(const control::Error& error);
+  /// Whether `error` says that there is no daemon behind this session any more: it ended, or this is a forked child.
+  bool severed(const control::Error& error);
+  bool lost() const { return lost_.load(std::memory_order_relaxed); }
+
+  std::uint64_t next_cookie() { return last_cookie_.fetch_add(1, std::memory_order_relaxed) + 1; }
+
+  control::CmClient daemon;
+  DeviceTable devices;
+  NumberTable<std::uint64_t, Id> ids;                  ///< by cookie
+  NumberTable<control::CmNumber, Id> numbered_ids;     ///< by number
+  NumberTable<std::uint64_t, Membership> memberships;  ///< by cookie
+
+ private:
+  std::atomic<bool> lost_{false};
+  std::atomic<std::uint64_t> last_cookie_{0};
+};
+
+/// The session of this process, made when there is none, when the last one lost its daemon, and anew in a forked
+/// child. Starts the daemon. ENODEV when there is no device.
+Expected<std::shared_ptr<Session>, Failure> current_session();
+
+}  // namespace softrnic::rdmacm

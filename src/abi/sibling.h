@@ -1,0 +1,36 @@
+// What libibverbs.so.1 lends to the drop-in libraries beside it, which have a copy of the lower layers of their own:
+// its explanations must end in the one page and the one stderr of the process.
+//
+// It is reached through an ibv_device, without an exported symbol: where a provider's device has the pointer that
+// the provider compares with its own (see Device in abi/verbs/objects.h), ours points to a Sibling.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "base/reason.h"
+
+namespace softrnic::abi {
+
+struct Sibling {
+  static constexpr std::uint64_t kMagic = 0x676e'696c'6269'7300;  ///< "\0sibling"
+  static constexpr std::uint32_t kVersion = 1;
+
+  std::uint64_t magic = kMagic;
+  std::uint32_t version = kVersion;
+  std::uint32_t reasons = 0;  ///< reason_count(): tables of different builds do not match
+  ExplainSink explain = nullptr;
+};
+
+/// The sibling behind a device of ibv_get_device_list; nullptr when the device is another library's or another build's.
+inline const Sibling* sibling_of(const ibv_device* device) {
+  const Sibling* sibling = nullptr;
+  std::memcpy(&sibling, reinterpret_cast<const char*>(device) + sizeof(ibv_device), sizeof sibling);
+  const bool ours = sibling != nullptr && sibling->magic == Sibling::kMagic &&
+                    sibling->version == Sibling::kVersion && sibling->reasons == reason_count();
+  return ours ? sibling : nullptr;
+}
+
+}  // namespace softrnic::abi

@@ -1,0 +1,71 @@
+// A process's requests to the connection manager in softrnicd: cm_messages.h with types, over a Client.
+//
+// Thread-safe, and never waits for the network: what takes time ends in an event. Errors are the daemon's, with the
+// errno of librdmacm's man pages.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <memory>
+#include <span>
+
+#include "control/client.h"
+#include "control/cm_messages.h"
+
+namespace softrnic::control {
+
+class CmClient {
+ public:
+  explicit CmClient(std::unique_ptr<Client> client) : client_(std::move(client)) {}
+
+  /// The daemon duplicates `events`, an eventfd in semaphore mode, and posts it once for each event.
+  Expected<std::uint32_t, Error> open_channel(int events);
+  Expected<void, Error> close_channel(std::uint32_t channel);
+  /// The next event of a channel; `present` 0: there is none.
+  Expected<CmEventReply, Error> next_event(std::uint32_t channel);
+
+  /// `port_space`: enum rdma_port_space; `qp_type`: enum ibv_qp_type. `cookie` comes back in events.
+  Expected<CmIdReply, Error> create_id(std::uint32_t channel, std::uint16_t port_space, std::uint8_t qp_type,
+                                       std::uint64_t cookie);
+  /// How many events of the id were handed out.
+  Expected<std::uint32_t, Error> destroy_id(CmNumber id);
+  Expected<CmIdRecord, Error> query_id(CmNumber id);
+  /// How many events of the id were handed out until it moved.
+  Expected<std::uint32_t, Error> migrate_id(CmNumber id, std::uint32_t channel);
+
+  Expected<CmIdRecord, Error> bind(CmNumber id, const sockaddr_storage& address);
+  /// `source` of family 0: the route decides.
+  Expected<void, Error> resolve_address(CmNumber id, const sockaddr_storage& source,
+                                        const sockaddr_storage& destination, std::uint32_t timeout_ms);
+  Expected<void, Error> resolve_route(CmNumber id, std::uint32_t timeout_ms);
+  Expected<void, Error> listen(CmNumber id, std::int32_t backlog);
+  Expected<void, Error> connect(CmNumber id, const CmConnectionParameters& parameters, const CmEce& ece);
+  /// `cookie` is the id's from now on.
+  Expected<void, Error> accept(CmNumber id, std::uint64_t cookie, const CmConnectionParameters& parameters,
+                               const CmEce& ece);
+  /// `private_data`: at most 255 bytes.
+  Expected<void, Error> reject(CmNumber id, std::uint8_t reason, std::span<const std::uint8_t> private_data);
+  Expected<void, Error> disconnect(CmNumber id);
+  /// `state`: enum ibv_qp_state.
+  Expected<CmQpAttributesReply, Error> qp_attributes(CmNumber id, std::uint32_t state);
+  /// `event`: enum ibv_event_type.
+  Expected<void, Error> notify(CmNumber id, std::uint32_t event);
+  /// `value`: at most kCmOptionSize bytes.
+  Expected<void, Error> set_option(CmNumber id, std::uint32_t level, std::uint32_t option,
+                                   std::span<const std::uint8_t> value);
+  /// The membership's number. `flags`: enum rdma_cm_mc_join_flags.
+  Expected<CmNumber, Error> join_multicast(CmNumber id, const sockaddr_storage& group, std::uint32_t flags,
+                                           std::uint64_t cookie);
+  /// How many events of the membership were handed out.
+  Expected<std::uint32_t, Error> leave_multicast(CmNumber membership);
+
+ private:
+  template <typename Request>
+  Expected<void, Error> done(const Request& request);
+  template <typename Request>
+  Expected<std::uint32_t, Error> fetched_after(const Request& request);
+
+  const std::unique_ptr<Client> client_;
+};
+
+}  // namespace softrnic::control
