@@ -140,7 +140,10 @@ Expected<void, Failure> Process::watch() {
   if (connection_.watcher != nullptr) return {};
   auto watcher = std::make_unique<Watcher>(
       *connection_.daemon, [this](const control::Notification& notification) { take(notification); },
-      [this] { daemon_gone_ = true; });
+      [this] {
+        daemon_gone_ = true;
+        if (const auto callback = daemon_end_.load(std::memory_order_acquire)) callback();
+      });
   if (const int error = watcher->error()) return Unexpected{refuse(error, ReasonId::out_of_threads, error)};
   connection_.watcher = std::move(watcher);
   return {};

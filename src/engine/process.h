@@ -33,6 +33,9 @@ class Process final : public rnic::Lanes {
   Expected<std::vector<rnic::DeviceInfo>, control::Error> devices();
   /// Opens the device with this index.
   Expected<std::unique_ptr<rnic::Context>, control::Error> open(std::uint32_t index);
+  /// Calls `callback` from a thread of the engine when the daemon has ended while a device is open. It must neither wait
+  /// for locks that are held during calls of this class nor make such calls. One for the process.
+  void on_daemon_end(void (*callback)()) { daemon_end_.store(callback, std::memory_order_release); }
   /// Closes a context; with the last one go the lanes and the connection to the daemon, unless queue pairs are left.
   void close(std::unique_ptr<rnic::Context> context);
 
@@ -69,6 +72,7 @@ class Process final : public rnic::Lanes {
   std::mutex mutex_;
   bool forked_ = false;  ///< this is the parent's adapter, seen from a child
   std::atomic<bool> daemon_gone_{false};
+  std::atomic<void (*)()> daemon_end_{nullptr};
   ControlPage page_;
   Connection connection_;
   Devices devices_;

@@ -15,16 +15,19 @@ Expected<std::unique_ptr<Channel>, Failure> Channel::open(std::shared_ptr<Sessio
   if (!number) return Unexpected{number.error()};
   channel->number_ = *number;
   channel->open_ = true;
+  channel_counts().add(channel->events_);
   return channel;
 }
 
 Channel::~Channel() {
+  channel_counts().remove(events_);
   // Nobody can be told of a failure, and none does harm: the daemon forgets channels with their process.
   if (open_) static_cast<void>(session_->daemon.close_channel(number_));
 }
 
 Expected<control::CmEventReply, Failure> Channel::next() {
   for (;;) {
+    if (const auto usable = session_->check(); !usable) return Unexpected{usable.error()};
     if (const int error = events_.wait()) return Unexpected{Failure{error, {}}};
     auto event = session_->heard(session_->daemon.next_event(number_));
     // A count without an event: the id was destroyed or has moved to another channel in between.

@@ -31,7 +31,8 @@ Expected<void, Failure> check(const Id& id, const rdma_conn_param* parameters) {
       responder == RDMA_MAX_RESP_RES || responder <= id.device->max_responder_resources;
   const bool initiator_fits = initiator == RDMA_MAX_INIT_DEPTH || initiator <= id.device->max_initiator_depth;
   if (responder_fits && initiator_fits) return {};
-  return rnic::refused(EINVAL, ReasonId::rdma_depth, responder, initiator, id.device->max_responder_resources);
+  return rnic::refused(EINVAL, ReasonId::rdma_depth, responder, initiator,
+                       id.device->max_responder_resources);
 }
 
 Expected<void, Failure> add_private_data(control::CmConnectionParameters& out,

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "abi/sibling.h"
 
 namespace softrnic::rdmacm {
@@ -13,6 +15,7 @@ struct Process {
   const pid_t pid = getpid();
   std::mutex mutex;
   std::shared_ptr<Session> session;
+  ChannelCounts counts;
 };
 
 Process& this_process() {
@@ -28,12 +31,35 @@ Process& this_process() {
 
 }  // namespace
 
+ChannelCounts& channel_counts() { return this_process().counts; }
+
+void ChannelCounts::add(rnic::SemaphoreFd& count) {
+  const std::lock_guard lock(mutex_);
+  counts_.insert(&count);
+}
+
+void ChannelCounts::remove(rnic::SemaphoreFd& count) {
+  const std::lock_guard lock(mutex_);
+  counts_.erase(&count);
+}
+
+void ChannelCounts::post_all() {
+  const std::lock_guard lock(mutex_);
+  for (rnic::SemaphoreFd* count : counts_) count->post();
+}
+
 Session::Session(std::unique_ptr<control::Client> client) : daemon(std::move(client)) {}
 
 bool Session::severed(const control::Error& error) {
   const ReasonId reason = error.failure.reason.id;
   if (reason == ReasonId::daemon_gone) lost_.store(true, std::memory_order_relaxed);
   return reason == ReasonId::daemon_gone || reason == ReasonId::forked_child;
+}
+
+Expected<void, Failure> Session::check() const {
+  if (getpid() != owner_) return rnic::refused(EPERM, ReasonId::forked_child);
+  if (lost()) return rnic::refused(EIO, ReasonId::daemon_gone);
+  return {};
 }
 
 Unexpected<Failure> Session::failed(const control::Error& error) {
@@ -49,11 +75,16 @@ Expected<std::shared_ptr<Session>, Failure> current_session() {
   // The list comes first: with it libibverbs starts the daemon, says on stderr why it cannot, and installs the sink.
   auto list = list_devices();
   if (!list) return Unexpected{list.error()};
-  if (const abi::Sibling* sibling = abi::sibling_of(*list->get())) set_explain_sink(sibling->explain);
+  if (const abi::Sibling* sibling = abi::sibling_of(*list->get())) {
+    set_explain_sink(sibling->explain);
+    sibling->on_daemon_end([] { channel_counts().post_all(); });
+  }
   auto client = control::Client::connect();
   if (!client) return rnic::refused(client.error().failure);
-  process.session = std::make_shared<Session>(std::move(*client));
-  return process.session;
+  auto session = std::make_shared<Session>(std::move(*client));
+  if (const auto opened = session->devices.all(); !opened) return Unexpected{opened.error()};
+  process.session = session;
+  return session;
 }
 
 }  // namespace softrnic::rdmacm

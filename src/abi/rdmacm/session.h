@@ -3,18 +3,21 @@
 #pragma once
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "abi/rdmacm/devices.h"
 #include "base/expected.h"
 #include "base/reason.h"
 #include "control/cm_client.h"
 #include "rnic/refusal.h"
+#include "rnic/semaphore_fd.h"
 
 namespace softrnic::rdmacm {
 
@@ -62,6 +65,8 @@ class Session {
   Unexpected<Failure> failed(const control::Error& error);
   /// Whether `error` says that there is no daemon behind this session any more: it ended, or this is a forked child.
   bool severed(const control::Error& error);
+  /// Whether it makes sense to wait for the daemon: EIO when it has ended, EPERM in a forked child.
+  Expected<void, Failure> check() const;
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
 
   std::uint64_t next_cookie() { return last_cookie_.fetch_add(1, std::memory_order_relaxed) + 1; }
@@ -73,12 +78,26 @@ class Session {
   NumberTable<std::uint64_t, Membership> memberships;  ///< by cookie
 
  private:
+  const pid_t owner_ = getpid();
   std::atomic<bool> lost_{false};
   std::atomic<std::uint64_t> last_cookie_{0};
 };
 
+/// The counts of all event channels, so that the daemon's end wakes who waits for an event. Thread-safe.
+class ChannelCounts {
+ public:
+  void add(rnic::SemaphoreFd& count);
+  void remove(rnic::SemaphoreFd& count);
+  void post_all();
+
+ private:
+  std::mutex mutex_;  ///< held around nothing that waits
+  std::unordered_set<rnic::SemaphoreFd*> counts_;
+};
+ChannelCounts& channel_counts();
+
 /// The session of this process, made when there is none, when the last one lost its daemon, and anew in a forked
-/// child. Starts the daemon. ENODEV when there is no device.
+/// child. Starts the daemon and opens the devices, whose thread also hears of the daemon's end. ENODEV when there is none.
 Expected<std::shared_ptr<Session>, Failure> current_session();
 
 }  // namespace softrnic::rdmacm

@@ -39,6 +39,8 @@ Expected<std::shared_ptr<rnic::Context>, Failure> open_adapter(std::uint32_t dev
   return std::shared_ptr<rnic::Context>(opened->release(), close);
 }
 
+void on_daemon_end(void (*callback)()) { engine::Process::instance().on_daemon_end(callback); }
+
 void hold_across_fork(void (*lock)(), void (*unlock)()) {
   static_cast<void>(engine::Process::instance());  // handlers that are registered later lock earlier
   static_cast<void>(pthread_atfork(lock, unlock, unlock));

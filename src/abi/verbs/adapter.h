@@ -18,6 +18,9 @@ Expected<std::vector<rnic::DeviceInfo>, Failure> list_devices();
 /// reference is gone.
 Expected<std::shared_ptr<rnic::Context>, Failure> open_adapter(std::uint32_t device_index);
 
+/// `callback` learns of the daemon's end, see engine::Process.
+void on_daemon_end(void (*callback)());
+
 /// Registers handlers that hold a lock of this layer across fork(). They lock before the engine locks its own.
 void hold_across_fork(void (*lock)(), void (*unlock)());
 

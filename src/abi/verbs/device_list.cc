@@ -18,7 +18,9 @@ namespace {
 
 /// No provider's operations, which is all that a provider wants to know of it.
 const Sibling& own_sibling() {
-  static const Sibling sibling{.reasons = static_cast<std::uint32_t>(reason_count()), .explain = explain};
+  static const Sibling sibling{.reasons = static_cast<std::uint32_t>(reason_count()),
+                               .explain = explain,
+                               .on_daemon_end = on_daemon_end};
   return sibling;
 }
 

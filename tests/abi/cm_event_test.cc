@@ -1,0 +1,207 @@
+// librdmacm: event channels as descriptors, acknowledgements, synchronous ids, migration, threads and forks.
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <future>
+#include <thread>
+#include <vector>
+
+#include "tests/abi/cm_fixture.h"
+
+namespace softrnic::abi_test {
+namespace {
+
+using CmEvents = CmTest;
+
+void resolve_loopback(rdma_cm_id* id) {
+  sockaddr_storage address = address_of("127.0.0.1", htons(7));
+  ASSERT_EQ(rdma_resolve_addr(id, nullptr, generic(address), 2000), 0) << std::strerror(errno);
+}
+
+// Rule 7.
+TEST_F(CmEvents, WithoutWaitingThereIsEagain) {
+  ASSERT_EQ(fcntl(client_channel->fd, F_SETFL, fcntl(client_channel->fd, F_GETFL) | O_NONBLOCK), 0);
+  rdma_cm_event* event = nullptr;
+  EXPECT_EQ(rdma_get_cm_event(client_channel.get(), &event), -1);
+  EXPECT_EQ(errno, EAGAIN);
+  client = make_id(client_channel.get());
+  resolve_loopback(client.get());
+  ASSERT_NE(expect_event(client_channel.get(), RDMA_CM_EVENT_ADDR_RESOLVED), nullptr);
+  EXPECT_EQ(rdma_get_cm_event(client_channel.get(), &event), -1);
+  EXPECT_EQ(errno, EAGAIN);
+}
+
+TEST_F(CmEvents, EachIsAnEdgeForEpoll) {
+  const int watcher = epoll_create1(EPOLL_CLOEXEC);
+  epoll_event wanted{};
+  wanted.events = EPOLLIN | EPOLLET;
+  ASSERT_EQ(epoll_ctl(watcher, EPOLL_CTL_ADD, client_channel->fd, &wanted), 0);
+  std::vector<CmIdPtr> ids;
+  for (int i = 0; i < 3; ++i) {
+    ids.push_back(make_id(client_channel.get()));
+    resolve_loopback(ids.back().get());
+    epoll_event got{};
+    ASSERT_EQ(epoll_wait(watcher, &got, 1, kPatienceMs), 1)
+        << "event " << i << ", the earlier ones not fetched";
+  }
+  for (int i = 0; i < 3; ++i)
+    ASSERT_NE(expect_event(client_channel.get(), RDMA_CM_EVENT_ADDR_RESOLVED), nullptr);
+  EXPECT_FALSE(readable(client_channel->fd, 0));
+  close(watcher);
+}
+
+TEST_F(CmEvents, ASignalEndsTheWaiting) {
+  struct sigaction action {};
+  action.sa_handler = [](int) {};
+  struct sigaction old {};
+  ASSERT_EQ(sigaction(SIGUSR1, &action, &old), 0);  // without SA_RESTART
+  std::atomic<bool> done{false};
+  const pthread_t waiting = pthread_self();
+  std::thread nudge([&] {
+    // Again until it is heard: the first may come before the wait.
+    while (!done) {
+      pthread_kill(waiting, SIGUSR1);
+      std::this_thread::yield();
+    }
+  });
+  rdma_cm_event* event = nullptr;
+  EXPECT_EQ(rdma_get_cm_event(client_channel.get(), &event), -1);
+  EXPECT_EQ(errno, EINTR);
+  done = true;
+  nudge.join();
+  sigaction(SIGUSR1, &old, nullptr);
+}
+
+TEST_F(CmEvents, DestroyingAnIdWaitsForAcknowledgements) {
+  client = make_id(client_channel.get());
+  resolve_loopback(client.get());
+  CmEventPtr event = expect_event(client_channel.get(), RDMA_CM_EVENT_ADDR_RESOLVED);
+  ASSERT_NE(event, nullptr);
+  auto destroyed = std::async(std::launch::async, [id = client.release()] { return rdma_destroy_id(id); });
+  EXPECT_EQ(destroyed.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  event.reset();
+  EXPECT_EQ(destroyed.get(), 0);
+}
+
+TEST_F(CmEvents, ThoseOfADestroyedIdAreNotDelivered) {
+  client = make_id(client_channel.get());
+  resolve_loopback(client.get());
+  ASSERT_TRUE(readable(client_channel->fd, kPatienceMs));
+  client.reset();
+  ASSERT_EQ(fcntl(client_channel->fd, F_SETFL, O_NONBLOCK), 0);
+  rdma_cm_event* event = nullptr;
+  EXPECT_EQ(rdma_get_cm_event(client_channel.get(), &event), -1);
+  EXPECT_EQ(errno, EAGAIN);
+}
+
+TEST_F(CmEvents, MoveWithTheirId) {
+  client = make_id(client_channel.get());
+  resolve_loopback(client.get());
+  ASSERT_TRUE(readable(client_channel->fd, kPatienceMs));
+  ASSERT_EQ(rdma_migrate_id(client.get(), server_channel.get()), 0) << std::strerror(errno);
+  EXPECT_EQ(client->channel, server_channel.get());
+  const CmEventPtr event = expect_event(server_channel.get(), RDMA_CM_EVENT_ADDR_RESOLVED);
+  ASSERT_NE(event, nullptr);
+  EXPECT_EQ(event->id, client.get());
+}
+
+TEST_F(CmEvents, ASynchronousIdWaitsInItsCalls) {
+  client = make_id(nullptr);
+  resolve_loopback(client.get());
+  ASSERT_NE(client->event, nullptr);
+  EXPECT_EQ(client->event->event, RDMA_CM_EVENT_ADDR_RESOLVED);
+  EXPECT_NE(client->verbs, nullptr);
+  EXPECT_EQ(rdma_migrate_id(client.get(), nullptr), -1);
+  EXPECT_EQ(errno, EINVAL);
+  ASSERT_EQ(rdma_migrate_id(client.get(), client_channel.get()), 0);
+  EXPECT_EQ(client->event, nullptr);
+  ASSERT_EQ(rdma_resolve_route(client.get(), 2000), 0);
+  ASSERT_NE(expect_event(client_channel.get(), RDMA_CM_EVENT_ROUTE_RESOLVED), nullptr);
+  ASSERT_EQ(rdma_migrate_id(client.get(), nullptr), 0);
+  make_qp(client.get());
+  EXPECT_EQ(rdma_connect(client.get(), nullptr), -1) << "nobody listens";
+  EXPECT_EQ(errno, ECONNREFUSED);
+}
+
+TEST_F(CmEvents, EndpointsTalk) {
+  rdma_addrinfo hints{}, *info = nullptr;
+  hints.ai_flags = RAI_PASSIVE;
+  hints.ai_port_space = RDMA_PS_TCP;
+  ASSERT_EQ(rdma_getaddrinfo("127.0.0.1", "7471", &hints, &info), 0);
+  ibv_qp_init_attr init = qp_init(IBV_QPT_RC);
+  rdma_cm_id *listening = nullptr, *accepted = nullptr, *connected = nullptr;
+  ASSERT_EQ(rdma_create_ep(&listening, info, nullptr, &init), 0) << std::strerror(errno);
+  rdma_freeaddrinfo(info);
+  ASSERT_EQ(rdma_listen(listening, 1), 0);
+  std::thread serving([&] {
+    ASSERT_EQ(rdma_get_request(listening, &accepted), 0) << std::strerror(errno);
+    ASSERT_EQ(rdma_accept(accepted, nullptr), 0) << std::strerror(errno);
+  });
+  hints.ai_flags = 0;
+  ASSERT_EQ(rdma_getaddrinfo("127.0.0.1", "7471", &hints, &info), 0);
+  init = qp_init(IBV_QPT_RC);
+  ASSERT_EQ(rdma_create_ep(&connected, info, nullptr, &init), 0) << std::strerror(errno);
+  rdma_freeaddrinfo(info);
+  EXPECT_EQ(rdma_connect(connected, nullptr), 0) << std::strerror(errno);
+  serving.join();
+  ASSERT_NE(accepted, nullptr);
+  send(connected, accepted, 'e');
+  EXPECT_EQ(rdma_disconnect(connected), 0);
+  rdma_destroy_ep(connected);
+  rdma_destroy_ep(accepted);
+  rdma_destroy_ep(listening);
+}
+
+// Rule 24: several threads wait on one channel, and others destroy what they did not make.
+TEST_F(CmEvents, ThreadsShareAChannel) {
+  constexpr int kThreads = 3;
+  constexpr int kRounds = 20;
+  std::atomic<int> resolved{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < kRounds; ++i) {
+        CmIdPtr made = make_id(client_channel.get());
+        resolve_loopback(made.release());
+        rdma_cm_event* event = nullptr;
+        ASSERT_EQ(rdma_get_cm_event(client_channel.get(), &event), 0);
+        rdma_cm_id* const id = event->id;  // perhaps another thread's
+        if (event->event == RDMA_CM_EVENT_ADDR_RESOLVED && event->status == 0) ++resolved;
+        EXPECT_EQ(rdma_ack_cm_event(event), 0);
+        EXPECT_EQ(rdma_destroy_id(id), 0);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(resolved, kThreads * kRounds);
+}
+
+// Rule 18.
+TEST_F(CmEvents, AForkedChildMakesItsOwn) {
+  client = make_id(client_channel.get());
+  const pid_t child = fork();
+  if (child == 0) {
+    sockaddr_storage address = address_of("127.0.0.1");
+    if (rdma_bind_addr(client.get(), generic(address)) == 0 || errno != EPERM) _exit(1);
+    if (rdma_destroy_id(client.release()) != 0) _exit(2);
+    const CmChannelPtr channel(rdma_create_event_channel());
+    if (channel == nullptr) _exit(3);
+    const CmIdPtr id = make_id(channel.get());
+    _exit(rdma_bind_addr(id.get(), generic(address)) == 0 ? 0 : 4);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0) << "1: the parent's id was used; 2: not destroyed; 3, 4: no own";
+  resolve_loopback(client.get());
+  EXPECT_NE(expect_event(client_channel.get(), RDMA_CM_EVENT_ADDR_RESOLVED), nullptr)
+      << "the parent's goes on";
+}
+
+}  // namespace
+}  // namespace softrnic::abi_test
