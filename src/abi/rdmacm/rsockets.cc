@@ -3,7 +3,9 @@
 
 #include <cerrno>
 
+#include "abi/calls.h"
 #include "abi/export.h"
+#include "abi/rdmacm/session.h"
 #include "base/reason.h"
 #include "rnic/refusal.h"
 
@@ -19,7 +21,12 @@ int refuse() {
 #define RSOCKET_CALL(type, name, parameters) \
   SOFTRNIC_EXPORT type name parameters { return static_cast<type>(refuse()); }
 
-RSOCKET_CALL(int, rsocket, (int, int, int))
+/// Asks for the session, as an rsocket will: with it comes who hears the explanation.
+SOFTRNIC_EXPORT int rsocket(int, int, int) {
+  static_cast<void>(softrnic::abi::guarded(softrnic::rdmacm::current_session));
+  return refuse();
+}
+
 RSOCKET_CALL(int, rbind, (int, const sockaddr*, socklen_t))
 RSOCKET_CALL(int, rlisten, (int, int))
 RSOCKET_CALL(int, raccept, (int, sockaddr*, socklen_t*))
