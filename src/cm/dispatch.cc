@@ -87,7 +87,7 @@ struct Manager::Core::Actions {
 };
 
 // Every message but REQ and SIDR_REQ names the ID that this side gave it. What the peer calls itself has to agree, except
-// where the peer's ID cannot be known yet: a REP, and an MRA or REJ of the REQ. A REJ for a time-out may come from a peer
+// where the peer's ID cannot be known yet: a REP, an MRA, and a REJ, which may follow a REP that was lost. A REJ for a time-out may come from a peer
 // that never learned our ID; it gives its CA GUID instead (12.6.7.2).
 Connection* Manager::Core::target_of(const Incoming& in, Message message) {
   switch (message) {
@@ -111,8 +111,8 @@ Connection* Manager::Core::target_of(const Incoming& in, Message message) {
   }
   Connection* const found = table_.find(common.remote_id);
   if (found == nullptr || found->sidr || (message == Message::rep && !found->active)) return nullptr;
-  const bool about_req = (message == Message::rej || message == Message::mra) && common.about == About::req;
-  const bool early = found->active && found->remote_id == 0 && (message == Message::rep || about_req);
+  const bool may_be_first = message == Message::rep || message == Message::rej || message == Message::mra;
+  const bool early = found->active && found->remote_id == 0 && may_be_first;
   return early || found->remote_id == common.local_id ? found : nullptr;
 }
 
@@ -157,12 +157,16 @@ void Manager::Core::repeat(Connection& connection, const Incoming&) {
 
 // The record lives on while the peer repeats itself, so that the host is not asked a second time.
 void Manager::Core::refuse_again(Connection& connection, const Incoming& in) {
+  const bool is_req = in.header.attribute == static_cast<std::uint16_t>(Message::req);
   if (connection.last_message() == Message::rej) {
-    host_.send(connection.peer, connection.sent);
+    // Who still repeats the REQ never got the REP, and takes no REJ of anything else.
+    Rej rej = decode<Rej>(connection.sent);
+    if (is_req) rej.about = About::req;
+    send(connection, encode(rej, connection.transaction));
     if (connection.state == State::timewait) enter_timewait(connection, in.now);
     return;
   }
-  if (in.header.attribute == static_cast<std::uint16_t>(Message::req)) {
+  if (is_req) {
     issue_rej(in, RejectReason::stale_connection, About::req);
   } else if (connection.remote_id == 0) {  // else the connection came about and is over: this is late
     issue_rej(in, RejectReason::invalid_communication_id, About::rep);
