@@ -42,12 +42,13 @@ class Host {
   ~Host() = default;
 };
 
-/// Bounds on what peers can make this side remember; each refusal is explained (cm_limit).
+/// Bounds on what peers can make this side remember; each refusal is explained. An ID takes some 700 bytes.
 struct Limits {
-  std::size_t half_open =
-      16384;  ///< passive connections and SIDR requests that are not answered or not confirmed
+  /// Passive connections and SIDR requests that the host has not answered or the peer not confirmed; further requests are
+  /// dropped, so that those who mean it succeed when they repeat theirs.
+  std::size_t half_open = 16384;
   std::size_t half_open_peer = 4096;  ///< of them, from one remote GID
-  std::size_t connections = 262144;   ///< all ids, timewait included
+  std::size_t connections = 65536;    ///< all ids: destroyed ones that still wait, and timewait, included
 };
 
 class Manager {

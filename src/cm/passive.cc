@@ -91,14 +91,16 @@ std::optional<Failure> out_of_range(const Reply& reply) {
 
 // Too many are dropped without an answer, so that those who mean it succeed when they repeat it.
 bool Manager::Core::has_room(const Incoming& in) {
+  if (table_.size() >= limits_.connections) {
+    host_.explain(because(ReasonId::cm_too_many_ids, table_.size()), in.from);
+    return false;
+  }
   const std::size_t of_peer = table_.half_open(in.from.remote);
   const bool peer_full = of_peer >= limits_.half_open_peer;
-  if (!peer_full && table_.half_open() < limits_.half_open && table_.size() < limits_.connections)
-    return true;
+  if (!peer_full && table_.half_open() < limits_.half_open) return true;
   const std::size_t have = peer_full ? of_peer : table_.half_open();
-  host_.explain(because(ReasonId::cm_limit, in.header.attribute, have,
-                        peer_full ? limits_.half_open_peer : limits_.half_open),
-                in.from);
+  const std::size_t most = peer_full ? limits_.half_open_peer : limits_.half_open;
+  host_.explain(because(ReasonId::cm_limit, in.header.attribute, have, most), in.from);
   return false;
 }
 

@@ -107,7 +107,19 @@ TEST_F(ManagerOf, AllIdsTogetherAreBounded) {
   ASSERT_TRUE(small.manager.connect(request(1), now));
   ASSERT_TRUE(small.manager.connect(request(2), now));
   EXPECT_EQ(small.manager.connect(request(3), now).error().error, EMFILE);
-  ASSERT_EQ(small.manager.request_service_id({}, now).error().reason.id, ReasonId::cm_too_many_ids);
+  EXPECT_EQ(small.manager.request_service_id({}, now).error().reason.id, ReasonId::cm_too_many_ids);
+  ASSERT_FALSE(small.manager.listen(kService).has_value());
+}
+
+TEST_F(ManagerOf, AFullTableDropsRequests) {
+  End small(0xb, {.half_open = 5, .half_open_peer = 5, .connections = 1});
+  ASSERT_TRUE(small.manager.listen(kService));
+  ASSERT_TRUE(small.manager.connect(request(1), now));
+  small.host.take_sent();
+  small.manager.receive(somewhere(), encode(req_number(1), 1), now);
+  EXPECT_EQ(small.host.reasons.back().id, ReasonId::cm_too_many_ids);
+  EXPECT_TRUE(small.host.sent.empty());
+  EXPECT_TRUE(small.host.events.empty());
 }
 
 TEST_F(ManagerOf, AHostMayDestroyFromItsEvent) {
