@@ -147,6 +147,28 @@ constexpr Word kOperations[] = {
     {0x1d, "Atomic Write"},
 };
 constexpr std::uint64_t kCnp = 0x81;
+// cma::Call, by the functions of rdma_cma.h
+constexpr Word kCmaCalls[] = {
+    {0, "rdma_bind_addr"},
+    {1, "rdma_resolve_addr"},
+    {2, "rdma_resolve_route"},
+    {3, "rdma_connect"},
+    {4, "rdma_listen"},
+    {5, "rdma_accept"},
+    {6, "rdma_reject"},
+    {7, "rdma_disconnect"},
+    {8, "rdma_notify"},
+    {9, "rdma_init_qp_attr"},
+    {10, "rdma_join_multicast"},
+    {11, "RDMA_OPTION_ID_REUSEADDR"},
+    {12, "RDMA_OPTION_ID_AFONLY"},
+};
+// cma::State, as rdma(8) names them
+constexpr Word kCmaStates[] = {
+    {0, "IDLE"},           {1, "ADDR_QUERY"},     {2, "ADDR_RESOLVED"}, {3, "ROUTE_QUERY"},
+    {4, "ROUTE_RESOLVED"}, {5, "CONNECT"},        {6, "DISCONNECT"},    {7, "ADDR_BOUND"},
+    {8, "LISTEN"},         {9, "DEVICE_REMOVAL"}, {10, "DESTROYING"},
+};
 
 std::string number(const char* format, std::uint64_t value) {
   char text[24];
@@ -225,6 +247,8 @@ constexpr Form kForms[] = {
     {"cm_about", one_of, kCmAbout},
     {"sidr", one_of, kSidrStatus},
     {"cm_event", one_of, kCmEvents},
+    {"cma_call", one_of, kCmaCalls},
+    {"cma_state", one_of, kCmaStates},
 };
 
 const Form* find_form(std::string_view name) {

@@ -1,0 +1,43 @@
+// Devices that come, change and go while ids are bound to them.
+#include "cma/manager.h"
+
+namespace softrnic::cma {
+namespace {
+
+const rnic::DeviceInfo* find_in(std::span<const rnic::DeviceInfo> devices, std::uint32_t index) {
+  for (const rnic::DeviceInfo& device : devices)
+    if (device.index == index) return &device;
+  return nullptr;
+}
+
+}  // namespace
+
+void Manager::devices_changed(std::vector<rnic::DeviceInfo> devices) {
+  devices_ = std::move(devices);
+  for (const auto& [number, id] : ids_) {
+    if (!id->binding || id->state == State::device_removal) continue;
+    const rnic::DeviceInfo* now = find_in(devices_, id->binding.device);
+    if (now == nullptr) {
+      device_removed(*id);
+    } else if (now->guid != id->binding.guid) {
+      // The GUID comes from the Ethernet address: a bond has failed over, or somebody changed it. Peers may hold the
+      // old one in their neighbour tables.
+      id->binding.guid = now->guid;
+      Event event;
+      event.kind = RDMA_CM_EVENT_ADDR_CHANGE;
+      queue(*id, std::move(event));
+    }
+  }
+}
+
+void Manager::device_removed(Id& id) {
+  if (id.state == State::address_query) host_.cancel_resolve(id.number);
+  if (id.state == State::listen) stop_listening(id);
+  program_answered(id);
+  id.state = State::device_removal;
+  Event event;
+  event.kind = RDMA_CM_EVENT_DEVICE_REMOVAL;
+  queue(id, std::move(event));
+}
+
+}  // namespace softrnic::cma

@@ -1,0 +1,85 @@
+// A communication id as its manager keeps it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "base/time.h"
+#include "cm/types.h"
+#include "cma/types.h"
+
+namespace softrnic::cma {
+
+/// What the two sides have agreed on, as this side's queue pair needs it.
+struct Agreement {
+  std::uint32_t remote_qpn = 0;
+  std::uint32_t remote_starting_psn = 0;  ///< what this side's first packet has to bear
+  std::uint8_t responder_resources = 0;
+  std::uint8_t initiator_depth = 0;
+  std::uint8_t retry_count = 0;
+  std::uint8_t rnr_retry_count = 0;
+  std::uint8_t ack_timeout = 0;  ///< 5-bit code
+};
+
+struct Membership {
+  SocketAddress group;
+  wire::Gid mgid;
+  std::uint64_t cookie = 0;
+  std::uint32_t fetched = 0;
+};
+
+struct Id {
+  IdNumber number = 0;
+  ChannelNumber channel = 0;
+  std::uint64_t cookie = 0;
+  bool accepted =
+      true;  ///< false: came with a request, has no cookie yet, and nobody wants to hear its events
+  State state = State::idle;
+  PortSpace space{};
+  ibv_qp_type qp_type{};
+
+  SocketAddress source;
+  SocketAddress destination;
+  std::optional<Service> port;  ///< taken in the port table
+  Binding binding;
+  wire::Gid destination_gid;
+  std::uint8_t hop_limit = 64;
+  bool has_path = false;
+  cm::Path path;
+  std::uint8_t packet_life_time = 0;
+
+  // options
+  std::uint8_t tos = 0;
+  bool reuse_address = false;
+  std::optional<bool> family_only;         ///< what the program asked for
+  std::optional<std::uint8_t> qp_timeout;  ///< RDMA_OPTION_ID_ACK_TIMEOUT
+
+  // connection
+  cm::Id connection;  ///< 0: none
+  bool active = false;
+  bool agreed = false;             ///< both sides' parameters are known
+  bool waits_for_program = false;  ///< the peer waits for accept or reject
+  std::uint32_t starting_psn = 0;  ///< what the peer's first packet has to bear
+  std::uint32_t qpn = 0;
+  bool srq = false;
+  std::uint32_t qkey = 0;  ///< 0: not settled yet
+  Agreement agreement;
+
+  // listener
+  std::uint32_t backlog = 0;
+  std::uint32_t unfetched_requests = 0;
+
+  std::uint32_t queued_events = 0;  ///< in the channel
+  std::uint32_t fetched_events = 0;
+  std::map<MembershipNumber, Membership> memberships;
+  TimePoint timer = kNever;
+
+  /// The address family binds only itself.
+  bool binds_family_only() const { return family_only.value_or(source.family != Family::ipv6); }
+  bool is_datagram() const { return qp_type == IBV_QPT_UD; }
+  /// Addressed by GID and service ID: no IP addresses lead the private data.
+  bool is_ib_addressed() const { return source.family == Family::ib; }
+};
+
+}  // namespace softrnic::cma

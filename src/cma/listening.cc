@@ -1,0 +1,210 @@
+// The passive side until the program hears of a request: listeners, and which of them a request is for.
+#include <algorithm>
+#include <cerrno>
+
+#include "cma/ip_header.h"
+#include "cma/manager.h"
+#include "cma/path.h"
+
+namespace softrnic::cma {
+namespace {
+
+/// Linux bounds backlogs by this (net.rdma_ucm.max_backlog). Here it is the least: the daemon takes a burst of requests
+/// in one go, and a program that asked for a backlog of 3 would lose clients that it could well serve.
+constexpr std::uint32_t kLeastBacklog = 1024;
+
+std::optional<IpHeader> header_of(const cm::Event& event) { return IpHeader::read(event.private_data); }
+
+bool is_datagram(const cm::Event& event) { return event.kind == cm::EventKind::service_id_request; }
+
+bool offers(const Id& listener, const cm::Event& event) {
+  if (is_datagram(event)) return listener.is_datagram();
+  if (event.service == cm::Service::rc) return listener.qp_type == IBV_QPT_RC;
+  return event.service == cm::Service::uc && listener.qp_type == IBV_QPT_UC;
+}
+
+/// Addresses of an AF_IB connection: GIDs, and the service ID.
+SocketAddress gid_address(const wire::Gid& gid, const cm::Path& path, std::uint64_t service_id) {
+  SocketAddress address;
+  address.family = Family::ib;
+  address.host = gid;
+  address.pkey = path.pkey;
+  address.service_id = service_id;
+  address.service_mask = ~std::uint64_t{0};
+  address.port = static_cast<std::uint16_t>(service_id);
+  return address;
+}
+
+void take_addresses(Id& id, const Id& listener, const cm::Event& event) {
+  const auto header = header_of(event);
+  if (listener.is_ib_addressed() || !header) {
+    id.source = gid_address(event.path.local, event.path, event.service_id.value);
+    id.destination = gid_address(event.path.remote, event.path, event.service_id.value);
+    return;
+  }
+  id.source = header->destination.with_port(listener.source.port);
+  id.destination = header->source;
+  for (SocketAddress* address : {&id.source, &id.destination})
+    if (address->is_link_local()) address->scope = id.binding.interface_index;
+}
+
+Agreement agreement_of(const cm::Event& event) {
+  Agreement agreement;
+  agreement.remote_qpn = event.endpoint.qpn.value;
+  agreement.remote_starting_psn = event.endpoint.starting_psn;
+  agreement.responder_resources =
+      event.endpoint.initiator_depth;  // what the peer starts, this side responds to
+  agreement.initiator_depth = event.endpoint.responder_resources;
+  agreement.retry_count = event.retry_count;
+  agreement.rnr_retry_count = event.endpoint.rnr_retry_count;
+  agreement.ack_timeout = event.path.ack_timeout;
+  return agreement;
+}
+
+Event told(const Id& id, const Id& listener, const cm::Event& event) {
+  Event out;
+  out.kind = RDMA_CM_EVENT_CONNECT_REQUEST;
+  out.id = id.number;
+  out.listener = listener.number;
+  out.ece = event.endpoint.ece;
+  const Bytes data = event.private_data.subspan(
+      std::min(event.private_data.size(), id.is_ib_addressed() ? 0 : IpHeader::kSize));
+  out.parameters.private_data.assign(data.begin(), data.end());
+  if (is_datagram(event)) return out;
+  out.parameters.qpn = id.agreement.remote_qpn;
+  out.parameters.responder_resources = id.agreement.responder_resources;
+  out.parameters.initiator_depth = id.agreement.initiator_depth;
+  out.parameters.retry_count = id.agreement.retry_count;
+  out.parameters.rnr_retry_count = id.agreement.rnr_retry_count;
+  out.parameters.flow_control = event.endpoint.flow_control;
+  out.parameters.srq = event.endpoint.srq;
+  return out;
+}
+
+}  // namespace
+
+Expected<void, Failure> Manager::listen(IdNumber number, int backlog) {
+  const auto found = find_for(number, Call::listen);
+  if (!found) return Unexpected{found.error()};
+  Id& id = **found;
+  if (id.state == State::idle) {
+    const auto bound = bind(id, SocketAddress::any(Family::ipv4));
+    if (!bound) return bound;
+  }
+  const auto started = start_listening(id);
+  if (!started) return started;
+  id.backlog = std::max(backlog > 0 ? static_cast<std::uint32_t>(backlog) : 0, kLeastBacklog);
+  id.state = State::listen;
+  return {};
+}
+
+Expected<void, Failure> Manager::start_listening(Id& id) {
+  const auto alone = ports_.listen(id.port->space, id.port->port, id.number);
+  if (!alone) return alone;
+  const std::uint64_t service = service_id_of(id.port->space, id.port->port);
+  auto it = listening_.find(service);
+  if (it == listening_.end()) {
+    const auto listener = cm_.listen(cm::ServiceId(service));
+    if (!listener) return Unexpected{listener.error()};
+    it = listening_.emplace(service, Listening{*listener, 0}).first;
+  }
+  ++it->second.ids;
+  return {};
+}
+
+void Manager::stop_listening(Id& id) {
+  const auto it = listening_.find(service_id_of(id.port->space, id.port->port));
+  if (it == listening_.end() || --it->second.ids != 0) return;
+  cm_.unlisten(it->second.listener);
+  listening_.erase(it);
+}
+
+bool Manager::hears(const Id& listener, const cm::Event& event) const {
+  const SocketAddress& address = listener.source;
+  if (listener.is_ib_addressed()) return address.is_any() || address.host == event.path.local;
+  const auto header = header_of(event);
+  if (!header) return false;
+  const SocketAddress& wanted = header->destination;
+  // nobody on the network has business with 127.0.0.1
+  if (wanted.is_loopback() && !find_device(event.path.remote, 0)) return false;
+  if (address.is_any()) return !listener.binds_family_only() || address.family == wanted.family;
+  if (address.family != wanted.family || address.host != wanted.host) return false;
+  return !address.is_link_local() || event.path.interface_index == 0 ||
+         address.scope == event.path.interface_index;
+}
+
+Id* Manager::match_listener(const cm::Event& event) {
+  const auto service = service_of(event.service_id.value);
+  if (!service) return nullptr;
+  Id* match = nullptr;
+  for (const PortTable::Owner& owner : ports_.owners(service->space, service->port)) {
+    Id* id = owner.listening ? find(owner.id) : nullptr;
+    if (id == nullptr || id->state != State::listen || !hears(*id, event)) continue;
+    // a specific address before the wildcard
+    if (match == nullptr || match->source.is_any()) match = id;
+  }
+  return match;
+}
+
+void Manager::turn_away(const cm::Event& event, cm::RejectReason reason, cm::SidrStatus status) {
+  const TimePoint now = host_.now();
+  if (is_datagram(event)) {
+    cm::SidrReply reply;
+    reply.status = status;
+    (void)cm_.answer(event.id, reply, now);
+  } else {
+    cm::Rejection rejection;
+    rejection.reason = reason;
+    (void)cm_.reject(event.id, rejection, now);
+  }
+  cm_.destroy(event.id, now);
+}
+
+std::uint8_t Manager::device_mtu(const wire::Gid& gid) const {
+  const auto binding = find_device(gid, 0);
+  const rnic::DeviceInfo* on = binding ? device(binding->device) : nullptr;
+  return on != nullptr ? mtu_code(on->port.active_mtu) : 0;
+}
+
+void Manager::request_came(const cm::Event& event) {
+  Id* listener = match_listener(event);
+  if (listener == nullptr)
+    return turn_away(event, cm::RejectReason::invalid_service_id, cm::SidrStatus::unsupported);
+  if (!offers(*listener, event))
+    return turn_away(event, cm::RejectReason::invalid_transport_service, cm::SidrStatus::unsupported);
+  const auto binding = find_device(event.path.local, event.path.interface_index);
+  if (!binding) return turn_away(event, cm::RejectReason::primary_remote_gid, cm::SidrStatus::rejected);
+  if (!is_datagram(event) && event.path.mtu > device_mtu(event.path.local))
+    return turn_away(event, cm::RejectReason::invalid_mtu, cm::SidrStatus::rejected);
+  if (listener->unfetched_requests >= listener->backlog || ids_.size() >= kMostIds) {
+    host_.explain(because(ReasonId::cma_backlog_full, listener->source.port, listener->unfetched_requests),
+                  {});
+    return turn_away(event, cm::RejectReason::no_resources, cm::SidrStatus::no_queue_pair);
+  }
+  take_request(*listener, event, *binding);
+}
+
+void Manager::take_request(Id& listener, const cm::Event& event, const Binding& binding) {
+  Id& id = make_id(listener.channel, listener.space, listener.qp_type);
+  id.accepted = false;
+  id.state = State::connect;
+  id.tos = listener.tos;
+  id.qp_timeout = listener.qp_timeout;
+  id.binding = binding;
+  id.destination_gid = event.path.remote;
+  id.path = event.path;
+  id.has_path = true;
+  id.connection = event.id;
+  by_connection_.emplace(event.id.value, id.number);
+  take_addresses(id, listener, event);
+  if (!id.is_datagram()) {
+    id.agreement = agreement_of(event);
+    id.agreed = true;
+    id.packet_life_time = static_cast<std::uint8_t>(std::max<int>(event.path.ack_timeout, 1) - 1);
+    wait_for_program(id, event.local_response_timeout);
+  }
+  ++listener.unfetched_requests;
+  queue(listener, told(id, listener, event));
+}
+
+}  // namespace softrnic::cma

@@ -1,0 +1,189 @@
+// The RDMA communication manager: connections by IP address (IBTA annex A11), on top of cm. Pure: calls, MADs, answers to
+// route queries and the time come in; MADs, queries and events go out.
+//
+// Calls come from one thread. They follow rdma_cm(7) and what Linux does where that is silent; a refused one returns the
+// errno of its man page and a reason, and nothing has changed then. Which call is possible when: states.h.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/expected.h"
+#include "cm/manager.h"
+#include "cma/host.h"
+#include "cma/id.h"
+#include "cma/port_table.h"
+#include "cma/types.h"
+#include "rnic/device.h"
+
+namespace softrnic::cma {
+
+class Manager final : private cm::Host {
+ public:
+  static constexpr std::size_t kMostIds = 65536;
+
+  /// `host` outlives the manager. `guid` names this host in CM messages.
+  Manager(cma::Host& host, std::uint64_t guid);
+  Manager(const Manager&) = delete;
+  Manager& operator=(const Manager&) = delete;
+
+  // ---- channels (events.cc)
+  ChannelNumber open_channel();
+  /// EBUSY: ids are left.
+  Expected<void, Failure> close_channel(ChannelNumber channel);
+  /// The next event, which counts as fetched from then on. Nothing when there is none.
+  std::optional<Event> next_event(ChannelNumber channel);
+
+  // ---- ids (manager.cc)
+  struct Creation {
+    std::uint64_t cookie = 0;
+    ChannelNumber channel = 0;
+    std::uint16_t port_space = 0;  ///< enum rdma_port_space
+    std::uint8_t qp_type = 0;      ///< enum ibv_qp_type
+  };
+  Expected<IdNumber, Failure> create(const Creation& creation);
+  /// Tells the peer what it has to know, drops events that nobody fetched, leaves groups. The number of events fetched.
+  Expected<std::uint32_t, Failure> destroy(IdNumber id);
+  /// Events that nobody fetched move along. The number of those fetched.
+  Expected<std::uint32_t, Failure> migrate(IdNumber id, ChannelNumber channel);
+  std::optional<IdView> view(IdNumber id) const;
+  /// The id with the lowest number above `after`; 0: none.
+  IdNumber next_id(IdNumber after) const;
+  std::size_t ids() const { return ids_.size(); }
+
+  // ---- addresses (binding.cc, resolving.cc)
+  Expected<void, Failure> bind(IdNumber id, const SocketAddress& address);
+  Expected<void, Failure> resolve_address(IdNumber id, const SocketAddress& source,
+                                          const SocketAddress& destination, Duration timeout);
+  /// The answer to Host::resolve().
+  void resolved(IdNumber id, const RouteAnswer& answer);
+  Expected<void, Failure> resolve_route(IdNumber id);
+
+  // ---- connections (listening.cc, connecting.cc, accepting.cc)
+  Expected<void, Failure> listen(IdNumber id, int backlog);
+  Expected<void, Failure> connect(IdNumber id, const ConnectionParameters& parameters, const cm::Ece& ece);
+  /// Passive: accepts; from then on events carry `cookie`. Active, after CONNECT_RESPONSE: `parameters` are not looked at.
+  Expected<void, Failure> accept(IdNumber id, std::uint64_t cookie,
+                                 const std::optional<ConnectionParameters>& parameters, const cm::Ece& ece);
+  Expected<void, Failure> reject(IdNumber id, cm::RejectReason reason, Bytes private_data);
+  Expected<void, Failure> disconnect(IdNumber id);
+  Expected<void, Failure> notify(IdNumber id, std::uint32_t ibv_event);
+
+  // ---- what belongs to ids (options.cc, qp_attributes.cc, multicast.cc)
+  Expected<void, Failure> set_option(IdNumber id, std::uint32_t level, std::uint32_t option, Bytes value);
+  Expected<QpAttributes, Failure> init_qp_attributes(IdNumber id, std::uint32_t state) const;
+  Expected<MembershipNumber, Failure> join_multicast(IdNumber id, std::uint64_t cookie, std::uint32_t flags,
+                                                     const SocketAddress& group);
+  /// The number of events of the membership that were fetched.
+  Expected<std::uint32_t, Failure> leave_multicast(MembershipNumber membership);
+  /// The id that joined; 0: no such membership.
+  IdNumber id_of(MembershipNumber membership) const;
+
+  // ---- the world (devices.cc, cm_events.cc, manager.cc)
+  /// The devices as they are now. Ids of a device that has gone get DEVICE_REMOVAL, those of one whose Ethernet address
+  /// changed ADDR_CHANGE.
+  void devices_changed(std::vector<rnic::DeviceInfo> devices);
+  /// A MAD of class `communication` for QP1.
+  void receive(const mad::Address& from, Bytes mad) { cm_.receive(from, mad, host_.now()); }
+  /// Does what is due.
+  void advance();
+  /// When advance() has something to do next; kNever when nothing.
+  TimePoint deadline() const;
+
+ private:
+  struct Channel {
+    std::deque<Event> events;
+    std::size_t ids = 0;
+  };
+  struct Listening {
+    cm::Id listener;
+    std::size_t ids = 0;
+  };
+
+  Id* find(IdNumber id);
+  const Id* find(IdNumber id) const;
+  Expected<Id*, Failure> find_for(IdNumber id, Call call);
+  Id* find(cm::Id connection);
+  Id& make_id(ChannelNumber channel, PortSpace space, ibv_qp_type type);
+  void release(Id& id);
+  void forget(IdNumber id);
+
+  void queue(Id& id, Event event);
+  void queue_failure(Id& id, rdma_cm_event_type kind, int status, const Reason& reason);
+  void drop_events(Id& id);
+  void drop_events(Id& id, MembershipNumber membership);
+  void count_fetched(const Event& event);
+
+  std::optional<Binding> find_device(const wire::Gid& gid, std::uint32_t interface_index) const;
+  std::optional<Binding> loopback_device(Family family) const;
+  std::optional<Binding> own_address(const SocketAddress& address) const;
+  const rnic::DeviceInfo* device(std::uint32_t index) const;
+  Expected<void, Failure> bind(Id& id, const SocketAddress& address);
+  PortTable::Owner owner_of(const Id& id) const;
+  void release_port(Id& id);
+
+  void resolve_destination(Id& id, Duration timeout);
+  void resolve_loopback(Id& id);
+  void address_known(Id& id);
+  void address_failed(Id& id, const Failure& failure);
+
+  Expected<void, Failure> start_listening(Id& id);
+  void stop_listening(Id& id);
+  Id* match_listener(const cm::Event& event);
+  bool hears(const Id& listener, const cm::Event& event) const;
+  std::uint8_t device_mtu(const wire::Gid& gid) const;
+  void turn_away(const cm::Event& event, cm::RejectReason reason, cm::SidrStatus status);
+  void take_request(Id& listener, const cm::Event& event, const Binding& binding);
+
+  Expected<void, Failure> connect_datagram(Id& id, const ConnectionParameters& parameters);
+  Expected<std::vector<std::byte>, Failure> request_data(const Id& id, Bytes user, std::size_t room) const;
+  Expected<void, Failure> confirm(Id& id);
+  Expected<void, Failure> accept_passive(Id& id, const ConnectionParameters& parameters, const cm::Ece& ece);
+  Expected<void, Failure> accept_datagram(Id& id, const std::optional<ConnectionParameters>& parameters,
+                                          const cm::Ece& ece);
+  bool set_qkey(Id& id, std::uint32_t qkey);
+
+  // cm::Host
+  void send(const mad::Address& to, Bytes mad) override { host_.send(to, mad); }
+  void event(const cm::Event& event) override;
+  std::uint32_t random_number() override { return host_.random_number(); }
+  void explain(const Reason& reason, const mad::Address& peer) override { host_.explain(reason, peer); }
+
+  void request_came(const cm::Event& event);
+  void reply_came(Id& id, const cm::Event& event);
+  void connection_event(Id& id, const cm::Event& event);
+  void rejected(Id& id, const cm::Event& event);
+  void service_replied(Id& id, const cm::Event& event);
+  void disconnected(Id& id, int status, const Reason& reason);
+
+  void device_removed(Id& id);
+
+  void set_timer(Id& id, TimePoint at);
+  void timer_fired(Id& id);
+  void wait_for_program(Id& id, std::uint8_t granted);
+  void program_answered(Id& id);
+
+  cma::Host& host_;
+  cm::Manager cm_;
+  PortTable ports_;
+  std::vector<rnic::DeviceInfo> devices_;
+  std::map<IdNumber, std::unique_ptr<Id>> ids_;
+  std::unordered_map<std::uint32_t, IdNumber> by_connection_;  ///< by cm::Id
+  std::map<std::uint64_t, Listening> listening_;               ///< by service ID
+  std::map<ChannelNumber, Channel> channels_;
+  std::map<MembershipNumber, IdNumber> memberships_;
+  std::set<std::pair<TimePoint, IdNumber>> timers_;
+  std::uint32_t next_id_ = 1;
+  std::uint32_t next_channel_ = 1;
+  std::uint32_t next_membership_ = 1;
+};
+
+}  // namespace softrnic::cma

@@ -1,0 +1,29 @@
+// The path of a RoCE connection, which nobody has to be asked for: it follows from the port, the addresses and the options.
+#pragma once
+
+#include <cstdint>
+
+#include "cm/types.h"
+#include "cma/id.h"
+#include "rnic/device.h"
+
+namespace softrnic::cma {
+
+/// The codes of enum ibv_mtu and enum ibv_rate (0: unknown) for bytes and Mbit/s.
+std::uint8_t mtu_code(std::uint32_t bytes);
+std::uint8_t rate_code(std::uint64_t mbps);
+
+/// The 5-bit code of an ACK time-out that allows for `packet_life_time` both ways and `ack_delay` at the peer (IBTA
+/// 12.7.34). At most 31.
+std::uint8_t ack_timeout_code(std::uint8_t ack_delay, std::uint8_t packet_life_time);
+
+/// Half of what RDMA_OPTION_ID_ACK_TIMEOUT asks for, else 1.1 s.
+std::uint8_t packet_life_time_of(const Id& id);
+
+/// From the binding of `id` to its destination_gid.
+cm::Path make_path(const Id& id, const rnic::PortInfo& port);
+
+/// How datagrams and packets of the connection are addressed.
+AddressVector address_vector(const cm::Path& path, std::uint8_t gid_index);
+
+}  // namespace softrnic::cma

@@ -1,0 +1,124 @@
+// From a destination address to a device, a GID and a path.
+#include <cerrno>
+
+#include "cma/manager.h"
+#include "cma/path.h"
+
+namespace softrnic::cma {
+namespace {
+
+/// What leaves a program no way to say where it wants to go from: the wildcard of the destination's family and link.
+SocketAddress unspecified_source(const SocketAddress& destination) {
+  SocketAddress source = SocketAddress::any(destination.family);
+  source.scope = destination.scope;
+  source.pkey = destination.pkey;
+  return source;
+}
+
+Unexpected<Failure> unclear(const SocketAddress& destination) {
+  return Unexpected{
+      refuse(EINVAL, ReasonId::cma_scope_missing, destination.host.high_half(), destination.host.low_half())};
+}
+
+}  // namespace
+
+Expected<void, Failure> Manager::resolve_address(IdNumber number, const SocketAddress& source,
+                                                 const SocketAddress& destination, Duration timeout) {
+  const auto found = find_for(number, Call::resolve_address);
+  if (!found) return Unexpected{found.error()};
+  Id& id = **found;
+  if (destination.empty()) return Unexpected{refuse(EAFNOSUPPORT, ReasonId::cma_family)};
+  const bool bound = id.state == State::address_bound;
+  SocketAddress from = bound ? id.source : source;
+  if (from.empty()) from = unspecified_source(destination);
+  if (from.family != destination.family) return Unexpected{refuse(EINVAL, ReasonId::cma_families_differ)};
+  SocketAddress to = destination;
+  if (to.is_any()) to.host = SocketAddress::loopback(to.family).host;
+  if (to.is_link_local() && to.scope == 0) to.scope = from.scope;
+  if (to.is_link_local() && to.scope == 0) return unclear(to);
+  if (!bound) {
+    const auto done = bind(id, from);
+    if (!done) return done;
+  }
+  id.destination = to;
+  id.state = State::address_query;
+  resolve_destination(id, timeout);
+  return {};
+}
+
+void Manager::resolve_destination(Id& id, Duration timeout) {
+  if (id.destination.is_loopback()) return resolve_loopback(id);
+  if (id.destination.is_multicast() && id.binding) {
+    id.destination_gid = id.destination.host;
+    return address_known(id);
+  }
+  RouteQuery query;
+  query.source = id.binding.gid;
+  query.destination = id.destination.host;
+  query.interface_index = id.destination.is_link_local() ? id.destination.scope : id.binding.interface_index;
+  query.deadline = host_.now() + timeout;
+  host_.resolve(id.number, query);
+}
+
+void Manager::resolve_loopback(Id& id) {
+  if (!id.binding) {
+    const auto binding = loopback_device(id.destination.family);
+    if (!binding) return address_failed(id, refuse(ENODEV, ReasonId::cma_no_device));
+    id.binding = *binding;
+  }
+  SocketAddress own = id.source;
+  own.host = id.binding.gid;
+  // a device of the loopback netdev reaches all of 127.0.0.0/8; another one reaches itself, whatever the program calls it
+  id.destination_gid = own.is_loopback() ? id.destination.host : id.binding.gid;
+  if (id.source.is_any()) id.source.host = SocketAddress::loopback(id.source.family).host;
+  address_known(id);
+}
+
+void Manager::resolved(IdNumber number, const RouteAnswer& answer) {
+  Id* id = find(number);
+  if (id == nullptr || id->state != State::address_query) return;
+  if (!answer) return address_failed(*id, answer.error());
+  if (!id->binding) {
+    const auto binding = find_device(answer->source, answer->interface_index);
+    if (!binding)
+      return address_failed(*id, refuse(ENODEV, ReasonId::cma_no_device_there, answer->source.high_half(),
+                                        answer->source.low_half(), answer->interface_index));
+    id->binding = *binding;
+  }
+  id->hop_limit = answer->hop_limit;
+  id->destination_gid = id->destination.host;
+  if (id->source.is_any()) id->source.host = id->binding.gid;
+  if (id->source.is_link_local() && id->source.scope == 0) id->source.scope = id->binding.interface_index;
+  address_known(*id);
+}
+
+void Manager::address_known(Id& id) {
+  id.state = State::address_resolved;
+  if (id.port) ports_.update(id.port->space, id.port->port, owner_of(id));
+  Event event;
+  event.kind = RDMA_CM_EVENT_ADDR_RESOLVED;
+  queue(id, std::move(event));
+}
+
+void Manager::address_failed(Id& id, const Failure& failure) {
+  id.state = State::address_bound;
+  queue_failure(id, RDMA_CM_EVENT_ADDR_ERROR, -failure.error, failure.reason);
+}
+
+Expected<void, Failure> Manager::resolve_route(IdNumber number) {
+  const auto found = find_for(number, Call::resolve_route);
+  if (!found) return Unexpected{found.error()};
+  Id& id = **found;
+  const rnic::DeviceInfo* on = device(id.binding.device);
+  if (on == nullptr) return Unexpected{refuse(ENODEV, ReasonId::no_such_device)};
+  id.packet_life_time = packet_life_time_of(id);
+  id.path = make_path(id, on->port);
+  id.has_path = true;
+  id.state = State::route_resolved;
+  Event event;
+  event.kind = RDMA_CM_EVENT_ROUTE_RESOLVED;
+  queue(id, std::move(event));
+  return {};
+}
+
+}  // namespace softrnic::cma

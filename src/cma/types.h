@@ -1,0 +1,110 @@
+// The values of rdma_cm: what calls take, what events tell. The names are those of rdma_cma.h.
+#pragma once
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "base/reason.h"
+#include "cm/types.h"
+#include "cma/address.h"
+#include "cma/port_space.h"
+#include "cma/port_table.h"
+#include "cma/states.h"
+#include "wire/gid.h"
+
+namespace softrnic::cma {
+
+/// An event channel, and a multicast membership: unique in their manager, never 0.
+using ChannelNumber = std::uint32_t;
+using MembershipNumber = std::uint32_t;
+
+/// struct rdma_conn_param. In events: what the peer offers, as this side has to use it.
+struct ConnectionParameters {
+  std::vector<std::byte> private_data;
+  std::uint32_t qpn = 0;
+  std::uint32_t qkey = 0;
+  std::uint8_t responder_resources = 0;
+  std::uint8_t initiator_depth = 0;
+  std::uint8_t retry_count = 0;      ///< more than 7 counts as 7
+  std::uint8_t rnr_retry_count = 0;  ///< more than 7 counts as 7
+  bool flow_control = false;
+  bool srq = false;
+};
+
+/// The port of a device an id is bound to.
+struct Binding {
+  std::uint32_t device = 0;  ///< DeviceInfo::index, 0: none yet
+  std::uint64_t guid = 0;
+  std::uint32_t interface_index = 0;
+  std::uint8_t gid_index = 0;
+  wire::Gid gid;
+
+  explicit operator bool() const { return device != 0; }
+};
+
+/// struct ibv_ah_attr of port 1.
+struct AddressVector {
+  wire::Gid gid;
+  std::uint32_t flow_label = 0;
+  std::uint8_t sgid_index = 0;
+  std::uint8_t hop_limit = 0;
+  std::uint8_t traffic_class = 0;
+  std::uint8_t sl = 0;
+};
+
+/// What the library may know of an id.
+struct IdView {
+  IdNumber id = 0;
+  State state{};
+  PortSpace space{};
+  ibv_qp_type qp_type{};
+  SocketAddress source;
+  SocketAddress destination;
+  Binding binding;
+  wire::Gid destination_gid;
+  bool has_path = false;
+  cm::Path path;                      ///< means something with has_path
+  std::uint8_t packet_life_time = 0;  ///< 5-bit code
+  std::uint32_t local_qpn = 0;
+  std::uint32_t remote_qpn = 0;
+};
+
+struct Event {
+  rdma_cm_event_type kind{};
+  int status = 0;         ///< 0, a negative errno, the reason of a REJ, or the status of a SIDR_REP
+  IdNumber id = 0;        ///< CONNECT_REQUEST: the new one
+  IdNumber listener = 0;  ///< CONNECT_REQUEST
+  /// Of the id, of the listener (CONNECT_REQUEST) or of the membership (MULTICAST_…).
+  std::uint64_t cookie = 0;
+  MembershipNumber membership = 0;
+  Reason reason;  ///< of a failure
+  ConnectionParameters parameters;
+  AddressVector address;  ///< UD: ESTABLISHED, MULTICAST_JOIN
+  cm::Ece ece;
+};
+
+/// The answer to rdma_init_qp_attr. Fields count when `mask` names them.
+struct QpAttributes {
+  std::uint32_t mask = 0;  ///< enum ibv_qp_attr_mask
+  ibv_qp_state state{};
+  std::uint8_t path_mtu = 0;  ///< enum ibv_mtu
+  std::uint32_t qkey = 0;
+  std::uint32_t rq_psn = 0;
+  std::uint32_t sq_psn = 0;
+  std::uint32_t dest_qpn = 0;
+  std::uint32_t access_flags = 0;
+  AddressVector address;
+  std::uint16_t pkey_index = 0;
+  std::uint8_t max_rd_atomic = 0;
+  std::uint8_t max_dest_rd_atomic = 0;
+  std::uint8_t min_rnr_timer = 0;
+  std::uint8_t port = 1;
+  std::uint8_t timeout = 0;
+  std::uint8_t retry_count = 0;
+  std::uint8_t rnr_retry = 0;
+};
+
+}  // namespace softrnic::cma
