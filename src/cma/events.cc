@@ -28,6 +28,14 @@ Expected<void, Failure> Manager::close_channel(ChannelNumber number) {
   return {};
 }
 
+void Manager::abandon(const std::set<ChannelNumber>& channels) {
+  std::vector<IdNumber> ids;
+  for (const auto& [number, id] : ids_)
+    if (channels.contains(id->channel)) ids.push_back(number);
+  for (const IdNumber id : ids) forget(id);
+  for (const ChannelNumber channel : channels) channels_.erase(channel);
+}
+
 void Manager::queue(Id& id, Event event) {
   const auto channel = channels_.find(id.channel);
   if (channel == channels_.end() || !id.accepted) return;

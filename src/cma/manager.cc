@@ -121,6 +121,11 @@ std::optional<IdView> Manager::view(IdNumber number) const {
   return view;
 }
 
+ChannelNumber Manager::channel_of(IdNumber number) const {
+  const Id* id = find(number);
+  return id == nullptr ? 0 : id->channel;
+}
+
 IdNumber Manager::next_id(IdNumber after) const {
   const auto it = ids_.upper_bound(after);
   return it == ids_.end() ? 0 : it->first;

@@ -39,6 +39,8 @@ class Manager final : private cm::Host {
   ChannelNumber open_channel();
   /// EBUSY: ids are left.
   Expected<void, Failure> close_channel(ChannelNumber channel);
+  /// The owner of these channels has gone: destroys their ids, and closes them.
+  void abandon(const std::set<ChannelNumber>& channels);
   /// The next event, which counts as fetched from then on. Nothing when there is none.
   std::optional<Event> next_event(ChannelNumber channel);
 
@@ -55,6 +57,8 @@ class Manager final : private cm::Host {
   /// Events that nobody fetched move along. The number of those fetched.
   Expected<std::uint32_t, Failure> migrate(IdNumber id, ChannelNumber channel);
   std::optional<IdView> view(IdNumber id) const;
+  /// 0: no such id.
+  ChannelNumber channel_of(IdNumber id) const;
   /// The id with the lowest number above `after`; 0: none.
   IdNumber next_id(IdNumber after) const;
   std::size_t ids() const { return ids_.size(); }

@@ -44,6 +44,35 @@ Server::Server(UniqueFd listener, Netlink netlink, LanePool lanes, DeviceList de
   service_.end = [this] { ending_ = true; };
   service_.clients = [this] { return clients_.size(); };
   service_.idle = options_.idle;
+  serve_connection_manager();
+}
+
+void Server::serve_connection_manager() {
+  CmService& cm = service_.cm();
+  cm.send_mad = [this](const mad::Address& to, Bytes mad) { gsi_.send(to, mad, engine::monotonic_now()); };
+  gsi_.set_handler([&cm](const mad::Address& from, Bytes mad) { cm.receive(from, mad); });
+  cm.find_route = [this](cma::IdNumber id, const cma::RouteQuery& query) { find_route(id, query); };
+  cm.forget_route = [this](cma::IdNumber id) { forget_route(id); };
+}
+
+void Server::find_route(cma::IdNumber id, const cma::RouteQuery& query) {
+  forget_route(id);
+  const ResolveRequest request{query.destination, query.source, query.interface_index, query.deadline};
+  routes_[id] = resolver_.start(request, [this, id](const ResolveResult& result) {
+    routes_.erase(id);
+    if (result) {
+      service_.cm().route_found(id, cma::Route{result->source, result->interface_index, result->hop_limit});
+    } else {
+      service_.cm().route_found(id, Unexpected{result.error()});
+    }
+  });
+}
+
+void Server::forget_route(cma::IdNumber id) {
+  const auto it = routes_.find(id);
+  if (it == routes_.end()) return;
+  resolver_.cancel(it->second);
+  routes_.erase(it);
 }
 
 Server::~Server() { engine::install_explain_sink(nullptr, false); }
@@ -64,7 +93,7 @@ bool Server::is_idle() const {
 }
 
 TimePoint Server::next_deadline() const {
-  const TimePoint due = std::min(gsi_.deadline(), resolver_.deadline());
+  const TimePoint due = std::min({gsi_.deadline(), resolver_.deadline(), service_.cm().deadline()});
   return is_idle() ? std::min(due, idle_since_ + options_.idle) : due;
 }
 
@@ -112,6 +141,7 @@ int Server::run() {
 void Server::catch_up() {
   const TimePoint now = engine::monotonic_now();
   resolver_.advance(now);
+  if (service_.cm().deadline() <= now) service_.cm().advance();
   if (gsi_.deadline() <= now) {
     gsi_.receive(now);
   } else {
@@ -212,6 +242,7 @@ void Server::announce(const DeviceChange& change) {
     for (const rnic::GidEntry& entry : device.port.gids)
       if (!entry.gid.is_zero()) gids.push_back(entry);
   gsi_.set_addresses(std::move(gids));
+  service_.cm().devices_changed(service_.device_list().devices());
   for (auto& [id, client] : clients_) {
     if (!client->greeted) continue;
     client->queue(change);

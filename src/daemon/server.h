@@ -65,6 +65,9 @@ class Server {
   void drop(std::uint32_t id);
   void process_ended(std::uint32_t id);
   void announce(const DeviceChange& change);
+  void serve_connection_manager();
+  void find_route(cma::IdNumber id, const cma::RouteQuery& query);
+  void forget_route(cma::IdNumber id);
   void flush(std::uint32_t id, Connection& client);
   void read_network();
   NetSnapshot look_at_network();
@@ -80,6 +83,7 @@ class Server {
   Options options_;
   Gsi gsi_;
   AddressResolver resolver_;
+  std::map<cma::IdNumber, ResolveToken> routes_;  ///< being looked for
   std::map<std::uint32_t, std::unique_ptr<Connection>> clients_;
   std::uint32_t next_id_ = 1;
   TimePoint idle_since_;

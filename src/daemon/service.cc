@@ -14,38 +14,6 @@ namespace softrnic::daemon {
 
 using namespace control;
 
-namespace {
-
-template <typename Reply>
-Answer answer_with(const Reply& reply, int fd = -1) {
-  const Bytes bytes = bytes_of(reply);
-  Answer answer;
-  answer.bytes.assign(bytes.begin(), bytes.end());
-  answer.fd = fd;
-  return answer;
-}
-
-Answer refused(std::uint32_t serial, const Failure& failure) {
-  auto reply = make_message<ErrorReply>(serial);
-  reply.error = failure.error;
-  reply.reason = static_cast<std::uint32_t>(failure.reason.id);
-  std::copy(failure.reason.figures.begin(), failure.reason.figures.end(), reply.figures);
-  put_text(reply.text, make_error(failure).text);
-  return answer_with(reply);
-}
-
-template <typename Request>
-Answer done(const Request& request) {
-  return answer_with(make_message<Done>(request.header.serial));
-}
-
-template <typename Request>
-Answer refused(const Request& request, const Failure& failure) {
-  return refused(request.header.serial, failure);
-}
-
-}  // namespace
-
 template <typename T>
 bool Service::try_handle(Connection& from, Bytes datagram, UniqueFd& fd, Handler<T> handler, Answer& answer) {
   const std::optional<T> message = parse_message<T>(datagram);
@@ -56,6 +24,7 @@ bool Service::try_handle(Connection& from, Bytes datagram, UniqueFd& fd, Handler
 }
 
 Answer Service::handle(Connection& from, Bytes datagram, UniqueFd fd) {
+  if (auto of_cm = cm_.handle(from, datagram, fd)) return std::move(*of_cm);
   Answer answer;
   const bool handled = try_handle<Hello>(from, datagram, fd, &Service::hello, answer) ||
                        try_handle<ListDevices>(from, datagram, fd, &Service::list_devices, answer) ||
@@ -193,6 +162,7 @@ Answer Service::shut_down(Connection&, const Shutdown& message, UniqueFd) {
 }
 
 void Service::release(Connection& gone, std::uint64_t now_ns) {
+  cm_.release(gone);
   for (const std::uint32_t lane : gone.lanes) lanes_.free(lane);
   gone.lanes.clear();
   if (std::exchange(gone.holds_devices, false)) --holders_;

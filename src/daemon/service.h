@@ -8,20 +8,14 @@
 
 #include "base/bytes.h"
 #include "base/unique_fd.h"
+#include "daemon/answer.h"
+#include "daemon/cm_service.h"
 #include "daemon/connection.h"
 #include "daemon/device_list.h"
 #include "daemon/lane_pool.h"
 #include "daemon/page_store.h"
 
 namespace softrnic::daemon {
-
-/// The answer to a message.
-struct Answer {
-  std::vector<std::byte> bytes;
-  int fd = -1;        ///< to pass along; stays its owner's
-  UniqueFd own_fd;    ///< to pass along and close
-  bool drop = false;  ///< close the connection after the answer
-};
 
 class Service {
  public:
@@ -33,14 +27,16 @@ class Service {
   /// The client has gone: takes back all that it held.
   void release(Connection& gone, std::uint64_t now_ns);
 
-  /// Nobody has a device open: soft0 may move to another netdev.
-  bool may_rebind() const { return holders_ == 0 && lanes_.used() == 0; }
+  /// Nobody has a device open or a communication id: soft0 may move to another netdev.
+  bool may_rebind() const { return holders_ == 0 && lanes_.used() == 0 && cm_.idle(); }
 
   DeviceList& device_list() { return devices_; }
   const DeviceList& device_list() const { return devices_; }
   const PageStore& pages() const { return pages_; }
   /// The daemon's own page stands among those of the processes.
   void show_own_page(UniqueFd memfd);
+  CmService& cm() { return cm_; }
+  const CmService& cm() const { return cm_; }
 
   /// Provided by the server.
   std::function<NetSnapshot()> look_at_network = [] { return NetSnapshot{}; };
@@ -71,6 +67,7 @@ class Service {
   Lanes& lanes_;
   DeviceList devices_;
   PageStore pages_;
+  CmService cm_;
   std::uint32_t bad_messages_ = 0;
   std::uint32_t holders_ = 0;
 };

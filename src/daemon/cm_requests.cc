@@ -1,0 +1,242 @@
+// The requests of librdmacm, one function each.
+#include <cerrno>
+#include <cstring>
+
+#include "daemon/cm_records.h"
+#include "daemon/cm_service.h"
+
+namespace softrnic::daemon {
+
+using namespace control;
+
+struct CmService::Row {
+  MessageType type;
+  std::optional<Answer> (*call)(CmService& service, Connection& from, Bytes datagram, UniqueFd& fd);
+};
+
+template <typename T, CmService::Handler<T> handler>
+std::optional<Answer> CmService::call(CmService& service, Connection& from, Bytes datagram, UniqueFd& fd) {
+  const auto message = parse_message<T>(datagram);
+  if (!message) return std::nullopt;
+  return (service.*handler)(from, *message, std::move(fd));
+}
+
+const CmService::Row CmService::kRows[] = {
+    {CmOpenChannel::kType, call<CmOpenChannel, &CmService::open_channel>},
+    {CmCloseChannel::kType, call<CmCloseChannel, &CmService::close_channel>},
+    {CmCreateId::kType, call<CmCreateId, &CmService::create_id>},
+    {CmDestroyId::kType, call<CmDestroyId, &CmService::destroy_id>},
+    {CmQueryId::kType, call<CmQueryId, &CmService::query_id>},
+    {CmBind::kType, call<CmBind, &CmService::bind>},
+    {CmResolveAddress::kType, call<CmResolveAddress, &CmService::resolve_address>},
+    {CmResolveRoute::kType, call<CmResolveRoute, &CmService::resolve_route>},
+    {CmConnect::kType, call<CmConnect, &CmService::connect>},
+    {CmListen::kType, call<CmListen, &CmService::listen>},
+    {CmAccept::kType, call<CmAccept, &CmService::accept>},
+    {CmReject::kType, call<CmReject, &CmService::reject>},
+    {CmDisconnect::kType, call<CmDisconnect, &CmService::disconnect>},
+    {CmInitQpAttributes::kType, call<CmInitQpAttributes, &CmService::init_qp_attributes>},
+    {CmNotify::kType, call<CmNotify, &CmService::notify>},
+    {CmSetOption::kType, call<CmSetOption, &CmService::set_option>},
+    {CmJoinMulticast::kType, call<CmJoinMulticast, &CmService::join_multicast>},
+    {CmLeaveMulticast::kType, call<CmLeaveMulticast, &CmService::leave_multicast>},
+    {CmMigrateId::kType, call<CmMigrateId, &CmService::migrate_id>},
+    {CmGetEvent::kType, call<CmGetEvent, &CmService::get_event>},
+    {CmNextId::kType, call<CmNextId, &CmService::next_id>},
+};
+
+std::optional<Answer> CmService::handle(Connection& from, Bytes datagram, UniqueFd& fd) {
+  const auto header = peek_header(datagram);
+  if (!header || !from.greeted) return std::nullopt;
+  for (const Row& row : kRows)
+    if (row.type == header->type) return row.call(*this, from, datagram, fd);
+  return std::nullopt;
+}
+
+namespace {
+
+Failure no_such_id(cma::IdNumber id) { return refuse(ENOENT, ReasonId::cma_no_such_id, id); }
+
+Failure bad_family() { return refuse(EAFNOSUPPORT, ReasonId::cma_family); }
+
+Answer count_reply(std::uint32_t serial, std::uint32_t fetched) {
+  auto reply = make_message<CmEventsReply>(serial);
+  reply.fetched = fetched;
+  return answer_with(reply);
+}
+
+template <typename Message>
+Answer count_or_refused(const Message& message, const Expected<std::uint32_t, Failure>& result) {
+  return result ? count_reply(message.header.serial, *result) : refused(message, result.error());
+}
+
+}  // namespace
+
+template <typename Message, typename Call>
+Answer CmService::about(const Connection& from, const Message& message, Call call) {
+  if (!owns(from, message.id)) return refused(message, no_such_id(message.id));
+  return call(manager());
+}
+
+Answer CmService::id_reply(std::uint32_t serial, cma::IdNumber id) {
+  auto reply = make_message<CmIdReply>(serial);
+  reply.id = id;
+  if (const auto view = manager().view(id)) reply.record = to_record(*view);
+  return answer_with(reply);
+}
+
+Answer CmService::create_id(Connection& from, const CmCreateId& message, UniqueFd) {
+  if (!owns_channel(from, message.channel))
+    return refused(message, refuse(EINVAL, ReasonId::cma_no_such_channel, message.channel));
+  const auto id = manager().create({message.cookie, message.channel, message.port_space, message.qp_type});
+  return id ? id_reply(message.header.serial, *id) : refused(message, id.error());
+}
+
+Answer CmService::destroy_id(Connection& from, const CmDestroyId& message, UniqueFd) {
+  return about(from, message,
+               [&](cma::Manager& m) { return count_or_refused(message, m.destroy(message.id)); });
+}
+
+Answer CmService::query_id(Connection& from, const CmQueryId& message, UniqueFd) {
+  return about(from, message, [&](cma::Manager&) { return id_reply(message.header.serial, message.id); });
+}
+
+Answer CmService::bind(Connection& from, const CmBind& message, UniqueFd) {
+  const auto address = cma::from_sockaddr(message.address);
+  if (!address) return refused(message, bad_family());
+  return about(from, message, [&](cma::Manager& m) {
+    const auto bound = m.bind(message.id, *address);
+    return bound ? id_reply(message.header.serial, message.id) : refused(message, bound.error());
+  });
+}
+
+Answer CmService::resolve_address(Connection& from, const CmResolveAddress& message, UniqueFd) {
+  const auto source = cma::from_sockaddr(message.source);
+  const auto destination = cma::from_sockaddr(message.destination);
+  if (!source || !destination) return refused(message, bad_family());
+  return about(from, message, [&](cma::Manager& m) {
+    const auto timeout = std::chrono::milliseconds(message.timeout_ms);
+    return done_or_refused(message, m.resolve_address(message.id, *source, *destination, timeout));
+  });
+}
+
+Answer CmService::resolve_route(Connection& from, const CmResolveRoute& message, UniqueFd) {
+  return about(from, message,
+               [&](cma::Manager& m) { return done_or_refused(message, m.resolve_route(message.id)); });
+}
+
+Answer CmService::connect(Connection& from, const CmConnect& message, UniqueFd) {
+  return about(from, message, [&](cma::Manager& m) {
+    const auto parameters = from_record(message.parameters).value_or(cma::ConnectionParameters{});
+    return done_or_refused(message, m.connect(message.id, parameters, from_record(message.ece)));
+  });
+}
+
+Answer CmService::listen(Connection& from, const CmListen& message, UniqueFd) {
+  return about(from, message, [&](cma::Manager& m) {
+    return done_or_refused(message, m.listen(message.id, message.backlog));
+  });
+}
+
+Answer CmService::accept(Connection& from, const CmAccept& message, UniqueFd) {
+  return about(from, message, [&](cma::Manager& m) {
+    return done_or_refused(message, m.accept(message.id, message.cookie, from_record(message.parameters),
+                                             from_record(message.ece)));
+  });
+}
+
+Answer CmService::reject(Connection& from, const CmReject& message, UniqueFd) {
+  return about(from, message, [&](cma::Manager& m) {
+    const Bytes data = std::as_bytes(std::span(message.private_data)).first(message.private_data_length);
+    return done_or_refused(message,
+                           m.reject(message.id, static_cast<cm::RejectReason>(message.reason), data));
+  });
+}
+
+Answer CmService::disconnect(Connection& from, const CmDisconnect& message, UniqueFd) {
+  return about(from, message,
+               [&](cma::Manager& m) { return done_or_refused(message, m.disconnect(message.id)); });
+}
+
+Answer CmService::init_qp_attributes(Connection& from, const CmInitQpAttributes& message, UniqueFd) {
+  return about(from, message, [&](cma::Manager& m) {
+    const auto attributes = m.init_qp_attributes(message.id, message.state);
+    return attributes ? answer_with(to_reply(*attributes, message.header.serial))
+                      : refused(message, attributes.error());
+  });
+}
+
+Answer CmService::notify(Connection& from, const CmNotify& message, UniqueFd) {
+  return about(from, message, [&](cma::Manager& m) {
+    return done_or_refused(message, m.notify(message.id, message.event));
+  });
+}
+
+Answer CmService::set_option(Connection& from, const CmSetOption& message, UniqueFd) {
+  if (message.length > kCmOptionSize)
+    return refused(message, refuse(EINVAL, ReasonId::cma_option_value, message.option, message.length));
+  return about(from, message, [&](cma::Manager& m) {
+    const Bytes value = std::as_bytes(std::span(message.value)).first(message.length);
+    return done_or_refused(message, m.set_option(message.id, message.level, message.option, value));
+  });
+}
+
+Answer CmService::join_multicast(Connection& from, const CmJoinMulticast& message, UniqueFd) {
+  const auto group = cma::from_sockaddr(message.address);
+  if (!group) return refused(message, bad_family());
+  return about(from, message, [&](cma::Manager& m) {
+    const auto membership = m.join_multicast(message.id, message.cookie, message.flags, *group);
+    if (!membership) return refused(message, membership.error());
+    auto reply = make_message<CmIdReply>(message.header.serial);
+    reply.id = *membership;
+    return answer_with(reply);
+  });
+}
+
+Answer CmService::leave_multicast(Connection& from, const CmLeaveMulticast& message, UniqueFd) {
+  if (!owns(from, manager().id_of(message.membership)))
+    return refused(message, refuse(EADDRNOTAVAIL, ReasonId::cma_no_membership, message.membership));
+  return count_or_refused(message, manager().leave_multicast(message.membership));
+}
+
+Answer CmService::migrate_id(Connection& from, const CmMigrateId& message, UniqueFd) {
+  if (!owns_channel(from, message.channel))
+    return refused(message, refuse(EINVAL, ReasonId::cma_no_such_channel, message.channel));
+  return about(from, message, [&](cma::Manager& m) {
+    return count_or_refused(message, m.migrate(message.id, message.channel));
+  });
+}
+
+Answer CmService::get_event(Connection& from, const CmGetEvent& message, UniqueFd) {
+  if (!owns_channel(from, message.channel))
+    return refused(message, refuse(EINVAL, ReasonId::cma_no_such_channel, message.channel));
+  const auto event = manager().next_event(message.channel);
+  if (!event) return answer_with(make_message<CmEventReply>(message.header.serial));
+  CmEventReply reply = to_reply(*event, message.header.serial);
+  if (const auto view = manager().view(event->id)) reply.record = to_record(*view);
+  return answer_with(reply);
+}
+
+Answer CmService::next_id(Connection&, const CmNextId& message, UniqueFd) {
+  auto reply = make_message<CmIdListing>(message.header.serial);
+  const cma::IdNumber id =
+      message.after < UINT32_MAX ? manager().next_id(static_cast<cma::IdNumber>(message.after)) : 0;
+  const auto view = manager().view(id);
+  if (!view) return answer_with(reply);
+  reply.key = id;
+  reply.local_qpn = view->local_qpn;
+  reply.remote_qpn = view->remote_qpn;
+  reply.port_space = static_cast<std::uint16_t>(view->space);
+  reply.qp_type = static_cast<std::uint8_t>(view->qp_type);
+  put_text(reply.state, cma::name_of(view->state));
+  if (const auto channel = channels_.find(manager().channel_of(id)); channel != channels_.end()) {
+    reply.pid = channel->second.owner->pid;
+    put_text(reply.comm, channel->second.owner->comm);
+  }
+  for (const rnic::DeviceInfo& device : devices_)
+    if (view->binding && device.index == view->binding.device) put_text(reply.device, device.name);
+  reply.record = to_record(*view);
+  return answer_with(reply);
+}
+
+}  // namespace softrnic::daemon

@@ -1,0 +1,106 @@
+// The connection manager as the daemon's clients reach it: their messages (control/cm_messages.h) become calls, its events
+// go to their channels. What a client made ends with its connection.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/unique_fd.h"
+#include "cma/manager.h"
+#include "control/cm_messages.h"
+#include "daemon/answer.h"
+#include "daemon/connection.h"
+#include "rnic/device.h"
+
+namespace softrnic::daemon {
+
+class CmService final : private cma::Host {
+ public:
+  CmService() = default;
+  CmService(const CmService&) = delete;
+  CmService& operator=(const CmService&) = delete;
+
+  /// Provided by the server: QP1, and the host's routes. See cma::Host.
+  std::function<void(const mad::Address&, Bytes)> send_mad = [](const mad::Address&, Bytes) {};
+  std::function<void(cma::IdNumber, const cma::RouteQuery&)> find_route = [](cma::IdNumber,
+                                                                             const cma::RouteQuery&) {};
+  std::function<void(cma::IdNumber)> forget_route = [](cma::IdNumber) {};
+
+  /// Nothing when the message is not one of the connection manager's.
+  std::optional<Answer> handle(Connection& from, Bytes datagram, UniqueFd& fd);
+  /// The client has gone: its ids end, peers are told.
+  void release(Connection& gone);
+
+  void devices_changed(std::vector<rnic::DeviceInfo> devices);
+  void route_found(cma::IdNumber id, const cma::RouteAnswer& answer) { manager().resolved(id, answer); }
+  void receive(const mad::Address& from, Bytes mad) { manager().receive(from, mad); }
+  void advance() { manager().advance(); }
+  TimePoint deadline() const { return manager_ ? manager_->deadline() : kNever; }
+  /// No id is there that could be bound to a device.
+  bool idle() const { return !manager_ || manager_->ids() == 0; }
+
+ private:
+  template <typename T>
+  using Handler = Answer (CmService::*)(Connection&, const T&, UniqueFd);
+  struct Row;
+  static const Row kRows[];
+  template <typename T, Handler<T> handler>
+  static std::optional<Answer> call(CmService& service, Connection& from, Bytes datagram, UniqueFd& fd);
+  struct Channel {
+    UniqueFd eventfd;
+    const Connection* owner = nullptr;
+  };
+
+  Answer open_channel(Connection& from, const control::CmOpenChannel& message, UniqueFd fd);
+  Answer close_channel(Connection& from, const control::CmCloseChannel& message, UniqueFd fd);
+  Answer create_id(Connection& from, const control::CmCreateId& message, UniqueFd fd);
+  Answer destroy_id(Connection& from, const control::CmDestroyId& message, UniqueFd fd);
+  Answer query_id(Connection& from, const control::CmQueryId& message, UniqueFd fd);
+  Answer bind(Connection& from, const control::CmBind& message, UniqueFd fd);
+  Answer resolve_address(Connection& from, const control::CmResolveAddress& message, UniqueFd fd);
+  Answer resolve_route(Connection& from, const control::CmResolveRoute& message, UniqueFd fd);
+  Answer connect(Connection& from, const control::CmConnect& message, UniqueFd fd);
+  Answer listen(Connection& from, const control::CmListen& message, UniqueFd fd);
+  Answer accept(Connection& from, const control::CmAccept& message, UniqueFd fd);
+  Answer reject(Connection& from, const control::CmReject& message, UniqueFd fd);
+  Answer disconnect(Connection& from, const control::CmDisconnect& message, UniqueFd fd);
+  Answer init_qp_attributes(Connection& from, const control::CmInitQpAttributes& message, UniqueFd fd);
+  Answer notify(Connection& from, const control::CmNotify& message, UniqueFd fd);
+  Answer set_option(Connection& from, const control::CmSetOption& message, UniqueFd fd);
+  Answer join_multicast(Connection& from, const control::CmJoinMulticast& message, UniqueFd fd);
+  Answer leave_multicast(Connection& from, const control::CmLeaveMulticast& message, UniqueFd fd);
+  Answer migrate_id(Connection& from, const control::CmMigrateId& message, UniqueFd fd);
+  Answer get_event(Connection& from, const control::CmGetEvent& message, UniqueFd fd);
+  Answer next_id(Connection& from, const control::CmNextId& message, UniqueFd fd);
+
+  // cma::Host
+  TimePoint now() override;
+  std::uint32_t random_number() override;
+  void send(const mad::Address& to, Bytes mad) override { send_mad(to, mad); }
+  void resolve(cma::IdNumber id, const cma::RouteQuery& query) override { find_route(id, query); }
+  void cancel_resolve(cma::IdNumber id) override { forget_route(id); }
+  void event_queued(cma::ChannelNumber channel) override;
+  void explain(const Reason& reason, const mad::Address& peer) override;
+
+  /// Made when it is first needed: it takes its name from a device.
+  cma::Manager& manager();
+  bool owns_channel(const Connection& from, cma::ChannelNumber channel) const;
+  bool owns(const Connection& from, cma::IdNumber id);
+  /// `call` when the id is the client's, else ENOENT.
+  template <typename Message, typename Call>
+  Answer about(const Connection& from, const Message& message, Call call);
+  Answer id_reply(std::uint32_t serial, cma::IdNumber id);
+
+  std::unique_ptr<cma::Manager> manager_;
+  std::vector<rnic::DeviceInfo> devices_;
+  std::unordered_map<cma::ChannelNumber, Channel> channels_;
+  std::unordered_map<const Connection*, std::set<cma::ChannelNumber>> by_owner_;
+};
+
+}  // namespace softrnic::daemon

@@ -1,0 +1,96 @@
+// Hosts with a connection manager each, on a network that tests control: its time, its losses, its addresses.
+#pragma once
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cma/manager.h"
+
+namespace softrnic::cma {
+
+inline SocketAddress address(const std::string& text, std::uint16_t port = 0, std::uint32_t scope = 0) {
+  sockaddr_storage storage{};
+  auto* in4 = reinterpret_cast<sockaddr_in*>(&storage);
+  auto* in6 = reinterpret_cast<sockaddr_in6*>(&storage);
+  if (inet_pton(AF_INET, text.c_str(), &in4->sin_addr) == 1) {
+    in4->sin_family = AF_INET;
+    in4->sin_port = htons(port);
+  } else {
+    EXPECT_EQ(inet_pton(AF_INET6, text.c_str(), &in6->sin6_addr), 1) << text;
+    in6->sin6_family = AF_INET6;
+    in6->sin6_port = htons(port);
+    in6->sin6_scope_id = scope;
+  }
+  return *from_sockaddr(storage);
+}
+
+class Network;
+
+/// A host with one device, which has the addresses given.
+class Node final : public Host {
+ public:
+  Node(Network& network, std::uint64_t guid, const std::vector<std::string>& addresses);
+
+  TimePoint now() override;
+  std::uint32_t random_number() override { return random_ = random_ * 1664525 + 1013904223; }
+  void send(const mad::Address& to, Bytes mad) override;
+  void resolve(IdNumber id, const RouteQuery& query) override;
+  void cancel_resolve(IdNumber id) override { cancelled.push_back(id); }
+  void event_queued(ChannelNumber channel) override { ++posts[channel]; }
+  void explain(const Reason& reason, const mad::Address&) override { explained.push_back(reason.id); }
+
+  IdNumber make_id(PortSpace space = PortSpace::tcp, std::uint64_t cookie = 0,
+                   std::uint8_t qp_type = IBV_QPT_RC);
+  /// An id that listens.
+  IdNumber listener(const SocketAddress& at, PortSpace space = PortSpace::tcp);
+  /// An id with a route to `to`.
+  IdNumber routed(const SocketAddress& to, PortSpace space = PortSpace::tcp);
+  /// The next event, of this kind, or the test fails.
+  Event expect(rdma_cm_event_type kind);
+
+  Network& network;
+  rnic::DeviceInfo device;
+  Manager manager;
+  ChannelNumber channel = 0;
+  std::map<ChannelNumber, int> posts;
+  std::vector<IdNumber> cancelled;
+  std::vector<ReasonId> explained;
+
+ private:
+  std::uint32_t random_;
+};
+
+class Network {
+ public:
+  /// Delivers what is under way.
+  void deliver();
+  /// Goes on, also in time, until `done` or a minute has gone by.
+  bool run(const std::function<bool()>& done);
+
+  struct Packet {
+    mad::Address to;
+    std::vector<std::byte> mad;
+  };
+  std::function<bool()> lose = [] { return false; };
+  TimePoint now{std::chrono::seconds(1)};
+  std::map<wire::Gid, Node*> nodes;
+  std::deque<Packet> packets;
+};
+
+/// Two hosts, 10.0.0.1 and 10.0.0.2.
+class TwoNodes : public testing::Test {
+ protected:
+  Network network;
+  Node server{network, 0x11, {"10.0.0.1", "fd00::1"}};
+  Node client{network, 0x22, {"10.0.0.2", "fd00::2"}};
+};
+
+}  // namespace softrnic::cma
