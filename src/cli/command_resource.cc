@@ -1,6 +1,13 @@
+#include <arpa/inet.h>
+#include <infiniband/ib.h>
+#include <netinet/in.h>
+
+#include <cstring>
+
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/processes.h"
+#include "control/cm_messages.h"
 
 namespace softrnic::cli {
 namespace {
@@ -37,18 +44,104 @@ int show_qps(bool json) {
   return kDone;
 }
 
+/// "10.0.0.1:7174", as rdma(8) prints addresses; of AF_IB the port is the end of the service ID. "-": none.
+std::string address_text(const sockaddr_storage& address) {
+  char text[INET6_ADDRSTRLEN] = "?";
+  const auto print = [&text](int family, const void* host, std::uint64_t port) {
+    inet_ntop(family, host, text, sizeof text);
+    return fmt::format("{}:{}", text, port & 0xffff);
+  };
+  sockaddr_in in4;
+  sockaddr_in6 in6;
+  sockaddr_ib ib;
+  switch (address.ss_family) {
+    case AF_INET:
+      std::memcpy(&in4, &address, sizeof in4);
+      return print(AF_INET, &in4.sin_addr, ntohs(in4.sin_port));
+    case AF_INET6:
+      std::memcpy(&in6, &address, sizeof in6);
+      return print(AF_INET6, &in6.sin6_addr, ntohs(in6.sin6_port));
+    case AF_IB:
+      std::memcpy(&ib, &address, sizeof ib);
+      return print(AF_INET6, &ib.sib_addr, __builtin_bswap64(ib.sib_sid));
+    default:
+      return "-";
+  }
+}
+
+const char* port_space_name(unsigned space) {
+  switch (space) {  // enum rdma_port_space
+    case 0x0106:
+      return "TCP";
+    case 0x0111:
+      return "UDP";
+    case 0x013f:
+      return "IB";
+    default:
+      return "?";
+  }
+}
+
+Json cm_id_row(const control::CmIdListing& id) {
+  Json row;
+  const std::string device(control::text_in(id.device).value_or("?"));
+  if (!device.empty()) row.update({{"ifname", device}, {"port", id.record.port}});
+  row.update({{"cm-idn", id.key},
+              {"lqpn", id.local_qpn},
+              {"rqpn", id.remote_qpn},
+              {"qp-type", qp_type_name(id.qp_type)},
+              {"state", control::text_in(id.state).value_or("?")},
+              {"ps", port_space_name(id.port_space)},
+              {"pid", id.pid},
+              {"comm", control::text_in(id.comm).value_or("?")},
+              {"src-addr", address_text(id.record.source)},
+              {"dst-addr", address_text(id.record.destination)}});
+  return row;
+}
+
+int show_cm_ids(bool json) {
+  bool failed = false;
+  const auto client = connect_daemon(false, failed);
+  if (failed) return kFailed;
+  Json rows = Json::array();
+  if (client) {
+    const auto ids = client->cm_ids();
+    if (!ids) return report(ids.error());
+    for (const control::CmIdListing& id : *ids) rows.push_back(cm_id_row(id));
+  }
+  if (json) {
+    print_json(rows);
+    return kDone;
+  }
+  for (const Json& row : rows) {
+    const bool bound = row.contains("ifname");
+    std::string line =
+        bound ? fmt::format("link {}/{}", strong(row["ifname"].get<std::string>()), row["port"].dump())
+              : std::string("link -/-");
+    for (const auto& [key, value] : row.items())
+      if (key != "ifname" && key != "port")
+        line += fmt::format(" {} {}", key, value.is_string() ? value.get<std::string>() : value.dump());
+    print_line("{}", line);
+  }
+  return kDone;
+}
+
 }  // namespace
 
 void add_resource(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("resource", "Show what processes hold");
   command->alias("res");
   command->require_subcommand(1);
-  command->footer("Examples:\n  softrnic resource show qp\n  softrnic resource show qp --json");
+  command->footer(
+      "Examples:\n  softrnic resource show qp\n  softrnic resource show qp --json\n  softrnic resource show "
+      "cm_id");
   CLI::App* show = command->add_subcommand("show", "Show objects of a kind");
   show->require_subcommand(1);
   show->add_subcommand("qp", "Queue pairs")->callback([&context] {
     context.chosen = [&context] { return show_qps(context.json); };
   });
+  show->add_subcommand("cm_id", "Communication ids: listeners and connections of rdma_cm")
+      ->callback([&context] { context.chosen = [&context] { return show_cm_ids(context.json); }; });
 }
 
 }  // namespace softrnic::cli

@@ -23,7 +23,7 @@ using MembershipNumber = std::uint32_t;
 
 /// struct rdma_conn_param. In events: what the peer offers, as this side has to use it.
 struct ConnectionParameters {
-  std::vector<std::byte> private_data;
+  std::vector<std::byte> private_data{};
   std::uint32_t qpn = 0;
   std::uint32_t qkey = 0;
   std::uint8_t responder_resources = 0;

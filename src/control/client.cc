@@ -10,6 +10,7 @@
 #include <cstdio>
 
 #include "control/channel.h"
+#include "control/cm_messages.h"
 #include "control/spawn.h"
 
 namespace softrnic::control {
@@ -243,6 +244,18 @@ Expected<std::vector<PageFd>, Error> Client::pages() {
     page.ended_ns = reply->ended_ns;
     request.after = reply->number;
     pages.push_back(std::move(page));
+  }
+}
+
+Expected<std::vector<CmIdListing>, Error> Client::cm_ids() {
+  std::vector<CmIdListing> ids;
+  auto request = make_message<CmNextId>();
+  for (;;) {
+    const auto reply = ask_for<CmIdListing>(request);
+    if (!reply) return Unexpected{reply.error()};
+    if (reply->key == 0) return ids;
+    request.after = reply->key;
+    ids.push_back(*reply);
   }
 }
 

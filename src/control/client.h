@@ -52,6 +52,8 @@ struct Notification {
   rnic::DeviceInfo device;  ///< device_removed: as it last was
 };
 
+struct CmIdListing;
+
 struct ConnectOptions {
   std::string daemon_path;  ///< empty: SOFTRNIC_DAEMON, else found beside the library or program
   bool spawn = true;        ///< start a daemon when none listens
@@ -77,6 +79,8 @@ class Client {
   Expected<void, Error> delete_link(const std::string& name);
   /// The pages of all processes, live ones and those that died lately, in the order of their registration.
   Expected<std::vector<PageFd>, Error> pages();
+  /// The communication ids of all processes, in the order of their making.
+  Expected<std::vector<CmIdListing>, Error> cm_ids();
   Expected<StatusReply, Error> status();
   /// Ends the daemon and waits until it is gone.
   Expected<void, Error> shutdown();

@@ -1,0 +1,222 @@
+// Two clients of one daemon, who connect to each other through its connection manager, and what they may not do.
+#include "daemon/cm_service.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <deque>
+
+namespace softrnic::daemon {
+namespace {
+
+using namespace control;
+
+sockaddr_storage ipv4(const char* text, std::uint16_t port) {
+  sockaddr_in in{};
+  in.sin_family = AF_INET;
+  in.sin_port = htons(port);
+  inet_pton(AF_INET, text, &in.sin_addr);
+  sockaddr_storage storage{};
+  std::memcpy(&storage, &in, sizeof in);
+  return storage;
+}
+
+class CmServiceTest : public testing::Test {
+ protected:
+  struct Program {
+    Connection connection;
+    UniqueFd events{eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC)};
+    std::uint32_t channel = 0;
+  };
+
+  void SetUp() override {
+    service.send_mad = [this](const mad::Address& to, Bytes mad) {
+      under_way.push_back({to, {mad.begin(), mad.end()}});
+    };
+    service.find_route = [this](cma::IdNumber id, const cma::RouteQuery& query) {
+      service.route_found(id, cma::Route{query.destination, 2, 64});
+    };
+    rnic::DeviceInfo device;
+    device.index = 1;
+    device.name = "soft0";
+    device.guid = 5;
+    device.port.up = true;
+    device.port.gids.push_back({own, 2});
+    service.devices_changed({device});
+    for (Program* program : {&server, &client}) {
+      program->connection.greeted = true;
+      program->connection.pid = program == &server ? 100 : 200;
+      program->connection.comm = program == &server ? "server" : "client";
+      program->channel =
+          ask<CmChannelReply>(*program, make_message<CmOpenChannel>(), dup(program->events.get())).channel;
+    }
+  }
+
+  /// What `program` is answered; the test fails when it is not a Reply.
+  template <typename Reply, typename Request>
+  Reply ask(Program& program, const Request& request, int fd = -1) {
+    UniqueFd along(fd);
+    const auto answer = service.handle(program.connection, bytes_of(request), along);
+    EXPECT_TRUE(answer);
+    const auto reply = parse_message<Reply>(answer->bytes);
+    EXPECT_TRUE(reply) << "answered with type " << static_cast<int>(peek_header(answer->bytes)->type);
+    return reply.value_or(Reply{});
+  }
+  CmNumber make_id(Program& program, std::uint64_t cookie) {
+    auto create = make_message<CmCreateId>();
+    create.channel = program.channel;
+    create.cookie = cookie;
+    create.port_space = RDMA_PS_TCP;
+    return ask<CmIdReply>(program, create).id;
+  }
+  template <typename T>
+  T about(CmNumber id) {
+    auto message = make_message<T>();
+    message.id = id;
+    return message;
+  }
+  void deliver() {
+    while (!under_way.empty()) {
+      auto [address, mad] = std::move(under_way.front());
+      under_way.pop_front();
+      std::swap(address.local, address.remote);
+      service.receive(address, mad);
+    }
+  }
+  /// The next event, which the channel's counter must have announced.
+  CmEventReply event(Program& program) {
+    deliver();
+    std::uint64_t count = 0;
+    EXPECT_EQ(read(program.events.get(), &count, sizeof count), static_cast<ssize_t>(sizeof count));
+    auto next = make_message<CmGetEvent>();
+    next.channel = program.channel;
+    return ask<CmEventReply>(program, next);
+  }
+  void expect(Program& program, rdma_cm_event_type kind) {
+    const CmEventReply got = event(program);
+    EXPECT_EQ(got.present, 1U);
+    EXPECT_EQ(got.event, unsigned{kind});
+    EXPECT_EQ(got.status, 0);
+  }
+  void connect() {
+    listener = make_id(server, 11);
+    auto bind = about<CmBind>(listener);
+    bind.address = ipv4("0.0.0.0", 7174);
+    EXPECT_EQ(
+        ntohs(reinterpret_cast<const sockaddr_in&>(ask<CmIdReply>(server, bind).record.source).sin_port),
+        7174);
+    ask<Done>(server, about<CmListen>(listener));
+    active = make_id(client, 22);
+    auto resolve = about<CmResolveAddress>(active);
+    resolve.destination = ipv4("10.0.0.1", 7174);
+    ask<Done>(client, resolve);
+    expect(client, RDMA_CM_EVENT_ADDR_RESOLVED);
+    ask<Done>(client, about<CmResolveRoute>(active));
+    expect(client, RDMA_CM_EVENT_ROUTE_RESOLVED);
+    auto request = about<CmConnect>(active);
+    request.parameters.valid = 1;
+    request.parameters.qpn = 0x222;
+    request.parameters.private_data_length = 3;
+    std::memcpy(request.parameters.private_data, "abc", 3);
+    ask<Done>(client, request);
+    const CmEventReply asked = event(server);
+    EXPECT_EQ(asked.event, unsigned{RDMA_CM_EVENT_CONNECT_REQUEST});
+    EXPECT_EQ(asked.cookie, 11U);
+    EXPECT_EQ(asked.parameters.private_data_length, 56);
+    EXPECT_EQ(std::memcmp(asked.parameters.private_data, "abc", 4), 0);
+    EXPECT_EQ(asked.record.device_index, 1U);
+    passive = asked.id;
+    auto accept = about<CmAccept>(passive);
+    accept.cookie = 33;
+    accept.parameters.valid = 1;
+    accept.parameters.qpn = 0x111;
+    ask<Done>(server, accept);
+    expect(client, RDMA_CM_EVENT_CONNECT_RESPONSE);
+    ask<Done>(client, about<CmAccept>(active));
+    expect(server, RDMA_CM_EVENT_ESTABLISHED);
+  }
+
+  const wire::Gid own = wire::Gid::from_ipv4_be(htonl(0x0a000001));
+  CmService service;
+  std::deque<std::pair<mad::Address, std::vector<std::byte>>> under_way;
+  Program server, client;
+  CmNumber listener = 0, active = 0, passive = 0;
+};
+
+TEST_F(CmServiceTest, TwoProgramsConnectAndPart) {
+  connect();
+  ask<Done>(client, about<CmDisconnect>(active));
+  expect(client, RDMA_CM_EVENT_DISCONNECTED);
+  expect(server, RDMA_CM_EVENT_DISCONNECTED);
+  EXPECT_EQ(ask<CmEventsReply>(client, about<CmDestroyId>(active)).fetched, 4U);
+}
+
+TEST_F(CmServiceTest, WhatAProgramLeavesBehindEnds) {
+  connect();
+  EXPECT_FALSE(service.idle());
+  service.release(client.connection);
+  expect(server, RDMA_CM_EVENT_DISCONNECTED);
+  service.release(server.connection);
+  EXPECT_TRUE(service.idle());
+}
+
+TEST_F(CmServiceTest, IdsOfOthersDoNotExist) {
+  connect();
+  EXPECT_EQ(ask<ErrorReply>(client, about<CmDestroyId>(listener)).error, ENOENT);
+  EXPECT_EQ(ask<ErrorReply>(client, about<CmQueryId>(passive)).error, ENOENT);
+  auto next = make_message<CmGetEvent>();
+  next.channel = server.channel;
+  EXPECT_EQ(ask<ErrorReply>(client, next).error, EINVAL);
+  auto migrate = about<CmMigrateId>(active);
+  migrate.channel = server.channel;
+  EXPECT_EQ(ask<ErrorReply>(client, migrate).error, EINVAL);
+}
+
+TEST_F(CmServiceTest, AChannelIsAnEventfd) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const UniqueFd other(ends[0]);
+  EXPECT_EQ(ask<ErrorReply>(client, make_message<CmOpenChannel>(), ends[1]).error, EINVAL);
+  EXPECT_EQ(ask<ErrorReply>(client, make_message<CmOpenChannel>()).error, EINVAL);
+}
+
+TEST_F(CmServiceTest, AFullCounterDoesNotStopTheDaemon) {
+  const UniqueFd full(eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC));  // blocks
+  const std::uint64_t most = UINT64_MAX - 1;
+  ASSERT_EQ(write(full.get(), &most, sizeof most), static_cast<ssize_t>(sizeof most));
+  client.channel = ask<CmChannelReply>(client, make_message<CmOpenChannel>(), dup(full.get())).channel;
+  auto resolve = about<CmResolveAddress>(make_id(client, 1));
+  resolve.destination = ipv4("10.0.0.1", 1);
+  ask<Done>(client, resolve);
+  auto next = make_message<CmGetEvent>();
+  next.channel = client.channel;
+  EXPECT_EQ(ask<CmEventReply>(client, next).present, 1U);
+}
+
+TEST_F(CmServiceTest, TheListShowsIdsOfAllPrograms) {
+  connect();
+  std::vector<CmIdListing> ids;
+  auto next = make_message<CmNextId>();
+  for (;;) {
+    const auto id = ask<CmIdListing>(client, next);
+    if (id.key == 0) break;
+    next.after = id.key;
+    ids.push_back(id);
+  }
+  ASSERT_EQ(ids.size(), 3U);
+  EXPECT_STREQ(ids[0].state, "LISTEN");
+  EXPECT_EQ(ids[0].pid, 100);
+  EXPECT_STREQ(ids[0].device, "");
+  EXPECT_STREQ(ids[1].state, "CONNECT");
+  EXPECT_STREQ(ids[1].comm, "client");
+  EXPECT_STREQ(ids[1].device, "soft0");
+  EXPECT_EQ(ids[1].local_qpn, 0x222U);
+  EXPECT_EQ(ids[1].remote_qpn, 0x111U);
+  EXPECT_EQ(ids[2].local_qpn, 0x111U);
+}
+
+}  // namespace
+}  // namespace softrnic::daemon
