@@ -44,7 +44,7 @@ class Node final : public Host {
   void send(const mad::Address& to, Bytes mad) override;
   void resolve(IdNumber id, const RouteQuery& query) override;
   void cancel_resolve(IdNumber id) override { cancelled.push_back(id); }
-  void event_queued(ChannelNumber channel) override { ++posts[channel]; }
+  void event_queued(ChannelNumber on) override { ++posts[on]; }
   void explain(const Reason& reason, const mad::Address&) override { explained.push_back(reason.id); }
 
   IdNumber make_id(PortSpace space = PortSpace::tcp, std::uint64_t cookie = 0,

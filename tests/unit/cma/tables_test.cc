@@ -69,7 +69,7 @@ TEST(Ports, EphemeralOnesRunOut) {
   std::set<std::uint16_t> ports;
   const unsigned all = kLastEphemeralPort - kFirstEphemeralPort + 1;
   for (unsigned i = 0; i < all; ++i) {
-    const auto port = table.bind(PortSpace::tcp, owner(i + 1, "0.0.0.0", 0), 12345);
+    const auto port = table.bind(PortSpace::tcp, owner(i + 1, "0.0.0.0", 0), i * 2654435761U);
     ASSERT_TRUE(port);
     EXPECT_GE(*port, kFirstEphemeralPort);
     EXPECT_LE(*port, kLastEphemeralPort);
