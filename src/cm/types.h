@@ -97,7 +97,7 @@ struct Path {
 struct Endpoint {
   Qpn qpn{};
   std::uint32_t qkey = 0;
-  std::uint32_t starting_psn = 0;  ///< 24 bits: of the first packet that it sends
+  std::uint32_t starting_psn = 0;  ///< 24 bits: of the first packet that the other side sends to it
   std::uint8_t responder_resources = 0;
   std::uint8_t initiator_depth = 0;
   std::uint8_t rnr_retry_count = 0;  ///< 3 bits
