@@ -69,19 +69,17 @@ Expected<void, Failure> resolve_address(Id& id, const sockaddr* source, const so
     if (!checked) return Unexpected{checked.error()};
     from = *checked;
   }
-  const auto started = id.session->heard(
-      id.session->daemon.resolve_address(id.number, from, *to, static_cast<std::uint32_t>(timeout_ms)));
-  if (!started) return started;
   id.route.addr.dst_storage = *to;
-  return complete(id);
+  return start(id, [&](control::CmClient& daemon) {
+    return daemon.resolve_address(id.number, from, *to, static_cast<std::uint32_t>(timeout_ms));
+  });
 }
 
 Expected<void, Failure> resolve_route(Id& id, int timeout_ms) {
   if (auto bound = id.require_device(); !bound) return bound;
-  const auto started =
-      id.session->heard(id.session->daemon.resolve_route(id.number, static_cast<std::uint32_t>(timeout_ms)));
-  if (!started) return started;
-  return complete(id);
+  return start(id, [&](control::CmClient& daemon) {
+    return daemon.resolve_route(id.number, static_cast<std::uint32_t>(timeout_ms));
+  });
 }
 
 Expected<void, Failure> set_option(Id& id, int level, int option, const void* value, std::size_t length) {

@@ -81,10 +81,11 @@ Expected<void, Failure> connect(Id& id, const rdma_conn_param* given) {
                                : id.device->max_responder_resources;
   const auto parameters = parameters_of(id, given);
   if (!parameters) return Unexpected{parameters.error()};
-  const auto started = id.session->heard(id.session->daemon.connect(id.number, *parameters, id.local_ece));
-  if (!started) return started;
-  id.connect_data.clear();
-  return complete(id);
+  return start(id, [&](control::CmClient& daemon) {
+    // The first request carries them, and no other: as librdmacm does.
+    id.connect_data.clear();
+    return daemon.connect(id.number, *parameters, id.local_ece);
+  });
 }
 
 /// Without parameters, or with RDMA_MAX_…, what the peer asked for holds, as far as the device goes.
@@ -105,20 +106,26 @@ Expected<void, Failure> accept(Id& id, const rdma_conn_param* given) {
   agree_on_depths(id, given);
   const auto parameters = parameters_of(id, given);
   if (!parameters) return Unexpected{parameters.error()};
-  if (!id.datagrams()) {
-    ready = modify_to_rtr(id, id.responder_resources);
-    if (ready) ready = modify_to_rts(id, id.initiator_depth);
-    if (!ready) return ready;
-  }
   const control::CmEce ece{id.remote_ece.vendor, id.local_ece.options};
-  const auto accepted = id.session->heard(id.session->daemon.accept(id.number, id.cookie, *parameters, ece));
-  if (!accepted) {
-    static_cast<void>(modify_to_error(id));
+  const auto request = [&](control::CmClient& daemon) {
+    return daemon.accept(id.number, id.cookie, *parameters, ece);
+  };
+  if (id.datagrams()) {  // no event follows
+    auto accepted = id.session->heard(request(id.session->daemon));
+    if (accepted && id.synchronous()) drop_event(id);
     return accepted;
   }
-  if (!id.datagrams()) return complete(id);
-  if (id.synchronous()) drop_event(id);  // no event follows
-  return {};
+  ready = modify_to_rtr(id, id.responder_resources);
+  if (ready) ready = modify_to_rts(id, id.initiator_depth);
+  if (!ready) return ready;
+  bool taken = false;
+  const auto accepted = start(id, [&](control::CmClient& daemon) {
+    auto answer = request(daemon);
+    taken = answer.has_value();
+    return answer;
+  });
+  if (!taken) static_cast<void>(modify_to_error(id));
+  return accepted;
 }
 
 Expected<void, Failure> reject(Id& id, const void* data, std::uint8_t length, std::uint8_t reason) {
@@ -132,9 +139,8 @@ Expected<void, Failure> reject(Id& id, const void* data, std::uint8_t length, st
 Expected<void, Failure> disconnect(Id& id) {
   auto done = id.require_device();
   if (done) done = modify_to_error(id);
-  if (done) done = id.session->heard(id.session->daemon.disconnect(id.number));
   if (!done) return done;
-  return complete(id);
+  return start(id, [&](control::CmClient& daemon) { return daemon.disconnect(id.number); });
 }
 
 }  // namespace

@@ -133,6 +133,7 @@ bool disconnected(Event& event, const Message& message) {
 
 bool multicast_join(Event& event, const Message& message) {
   Membership& membership = *event.membership;
+  membership.number = message.membership;  // join may not have come so far
   copy_datagrams(event, message);
   event.param.ud.private_data = membership.context;
   std::memcpy(membership.group.raw, message.address.gid, sizeof membership.group.raw);

@@ -38,4 +38,14 @@ void drop_event(Id& id);
 /// status (ECONNREFUSED when the peer rejected). Nothing for other ids.
 Expected<void, Failure> complete(Id& id);
 
+/// Makes a request whose outcome is an event, for which a synchronous id waits. Another id is not touched after a request
+/// that was taken: its event may have come already, and another thread may have destroyed it.
+template <typename Request>
+Expected<void, Failure> start(Id& id, Request request) {
+  const std::shared_ptr<Session> session = id.session;
+  const bool synchronous = id.synchronous();
+  auto started = session->heard(request(session->daemon));
+  return started && synchronous ? complete(id) : started;
+}
+
 }  // namespace softrnic::rdmacm
