@@ -82,9 +82,8 @@ TEST_F(CmCalls, BindingToAnAddressOfADeviceFillsTheId) {
   ASSERT_NE(id->verbs, nullptr);
   ASSERT_NE(id->pd, nullptr);
   EXPECT_EQ(id->port_num, 1);
-  ibv_gid gid{};
-  ASSERT_EQ(ibv_query_gid(id->verbs, 1, 0, &gid), 0);
-  EXPECT_EQ(std::memcmp(&id->route.addr.addr.ibaddr.sgid, &gid, sizeof gid), 0);
+  constexpr std::uint8_t kOwn[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
+  EXPECT_EQ(std::memcmp(id->route.addr.addr.ibaddr.sgid.raw, kOwn, sizeof kOwn), 0);
 }
 
 TEST_F(CmCalls, QueuesThatTheProgramLeavesOutAreMade) {
