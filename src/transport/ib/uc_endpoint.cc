@@ -37,28 +37,17 @@ void UcEndpoint::check_drained() {
 
 void UcEndpoint::flush() {
   set_mode(Mode::error);
-  send_at_ = kNever;
-  flush_all(host_, queue_);
+  flush_sends();
   message_.fail_receive(Status::flushed, because(ReasonId::flushed), host_);
 }
 
 void UcEndpoint::reset() {
   set_mode(Mode::idle);
-  send_at_ = kNever;
-  queue_.clear();
+  forget_sends();
   message_.forget();
   message_start_ = next_;
   gather_cursor_ = {};
   skipping_ = drained_ = false;
-}
-
-SendSlot UcEndpoint::reserve() {
-  if (queue_.empty()) queue_.clear();
-  return queue_.reserve();
-}
-
-void UcEndpoint::expire(TimePoint now) {
-  if (now >= send_at_) send_at_ = kNever;
 }
 
 // ---- sending
@@ -77,7 +66,7 @@ bool UcEndpoint::valid(const SendWqe& wqe) {
 }
 
 Transmit UcEndpoint::transmit(TxPacket& packet, TimePoint now) {
-  if (mode_ == Mode::error) flush_all(host_, queue_);
+  if (mode_ == Mode::error) flush_sends();
   if (queue_.empty() || !may_send() || (mode_ == Mode::draining && !in_message())) return Transmit::idle;
   const SendEntry& entry = queue_.front();
   if (!in_message() && !valid(entry.wqe)) return Transmit::idle;
@@ -87,14 +76,7 @@ Transmit UcEndpoint::transmit(TxPacket& packet, TimePoint now) {
     fail_front(Status::local_protection, built.error());
     return Transmit::idle;
   }
-  if (window_ != nullptr) {
-    const TimePoint when = window_->take_tokens(packet.payload_bytes + kPacketOverhead, now);
-    if (when > now) {
-      send_at_ = when;
-      return Transmit::idle;
-    }
-  }
-  send_at_ = kNever;
+  if (!may_leave(packet, window_, now)) return Transmit::idle;
   ++next_;
   if (last) {
     message_start_ = next_;

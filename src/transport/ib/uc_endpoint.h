@@ -2,32 +2,24 @@
 // is dropped as a whole (IBTA 9.8.2).
 #pragma once
 
-#include "transport/ib/endpoint_base.h"
 #include "transport/ib/inbound_message.h"
-#include "transport/ib/outbound.h"
+#include "transport/ib/unacknowledged_endpoint.h"
 
 namespace softrnic::ib {
 
-class UcEndpoint final : public EndpointBase {
+class UcEndpoint final : public UnacknowledgedEndpoint {
  public:
   UcEndpoint(Qpn local, const Capacity& capacity, Host& host)
-      : EndpointBase(local, host, wire::Service::uc), queue_(capacity) {}
+      : UnacknowledgedEndpoint(local, capacity, host, wire::Service::uc) {}
 
   void start_responder(const Attributes& attributes) override;
   void start_requester(const Attributes& attributes) override;
   void drain() override;
-  void resume() override { set_mode(Mode::sending); }
   void flush() override;
   void reset() override;
 
-  SendSlot reserve() override;
-  void commit() override { queue_.commit(); }
-  std::uint32_t outstanding_sends() const override { return queue_.size(); }
-
   void receive(const RxPacket& packet, TimePoint now) override;
   Transmit transmit(TxPacket& packet, TimePoint now) override;
-  TimePoint deadline() const override { return send_at_; }
-  void expire(TimePoint now) override;
 
   std::uint32_t send_psn() const override { return next_.wire(); }
   std::uint32_t receive_psn() const override { return expected_.wire(); }
@@ -42,7 +34,6 @@ class UcEndpoint final : public EndpointBase {
   void fail_front(Status status, const Reason& reason);
   void check_drained();
 
-  SendQueue queue_;
   SgeCursor gather_cursor_;
   Psn next_ = Psn::first(0);           ///< PSN of the next packet out
   Psn message_start_ = Psn::first(0);  ///< PSN at which the front work request began
@@ -51,7 +42,6 @@ class UcEndpoint final : public EndpointBase {
   bool begun_ = false;     ///< a packet was accepted, so `expected_` is the peer's and not only agreed
   bool skipping_ = false;  ///< the rest of a broken message is being dropped
   bool drained_ = false;
-  TimePoint send_at_ = kNever;  ///< when the window has tokens again
 };
 
 }  // namespace softrnic::ib

@@ -24,25 +24,14 @@ void UdEndpoint::drain() {
 
 void UdEndpoint::flush() {
   set_mode(Mode::error);
-  send_at_ = kNever;
-  flush_all(host_, queue_);
+  flush_sends();
   if (receive_ != nullptr) fail_receive(Status::flushed, because(ReasonId::flushed));
 }
 
 void UdEndpoint::reset() {
   set_mode(Mode::idle);
-  send_at_ = kNever;
-  queue_.clear();
+  forget_sends();
   receive_ = nullptr;
-}
-
-SendSlot UdEndpoint::reserve() {
-  if (queue_.empty()) queue_.clear();
-  return queue_.reserve();
-}
-
-void UdEndpoint::expire(TimePoint now) {
-  if (now >= send_at_) send_at_ = kNever;
 }
 
 // ---- sending
@@ -61,7 +50,7 @@ bool UdEndpoint::valid(const SendWqe& wqe) {
 }
 
 Transmit UdEndpoint::transmit(TxPacket& packet, TimePoint now) {
-  if (in_error()) flush_all(host_, queue_);
+  if (in_error()) flush_sends();
   if (queue_.empty() || mode_ != Mode::sending) return Transmit::idle;
   const SendEntry& entry = queue_.front();
   if (!valid(entry.wqe)) return Transmit::idle;
@@ -70,14 +59,7 @@ Transmit UdEndpoint::transmit(TxPacket& packet, TimePoint now) {
     fail_front(Status::local_protection, built.error());
     return Transmit::idle;
   }
-  if (window_ != nullptr) {
-    const TimePoint when = window_->take_tokens(packet.payload_bytes + kPacketOverhead, now);
-    if (when > now) {
-      send_at_ = when;
-      return Transmit::idle;
-    }
-  }
-  send_at_ = kNever;
+  if (!may_leave(packet, window_, now)) return Transmit::idle;
   ++psn_;
   complete_front(host_, queue_, Status::success);
   return out(packet);
@@ -101,9 +83,8 @@ Expected<void, Reason> UdEndpoint::build(const SendEntry& entry, TxPacket& packe
 // IBTA 10.3.1.6: a failed datagram stops the send queue only.
 void UdEndpoint::fail_front(Status status, const Reason& reason) {
   set_mode(Mode::send_error);
-  send_at_ = kNever;
   complete_front(host_, queue_, status, reason);
-  flush_all(host_, queue_);
+  flush_sends();
 }
 
 // ---- receiving

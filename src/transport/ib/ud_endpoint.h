@@ -3,31 +3,23 @@
 
 #include <array>
 
-#include "transport/ib/endpoint_base.h"
-#include "transport/ib/outbound.h"
+#include "transport/ib/unacknowledged_endpoint.h"
 
 namespace softrnic::ib {
 
-class UdEndpoint final : public EndpointBase {
+class UdEndpoint final : public UnacknowledgedEndpoint {
  public:
   UdEndpoint(Qpn local, const Capacity& capacity, Host& host)
-      : EndpointBase(local, host, wire::Service::ud), queue_(capacity) {}
+      : UnacknowledgedEndpoint(local, capacity, host, wire::Service::ud) {}
 
   void start_responder(const Attributes& attributes) override;
   void start_requester(const Attributes& attributes) override;
   void drain() override;
-  void resume() override { set_mode(Mode::sending); }
   void flush() override;
   void reset() override;
 
-  SendSlot reserve() override;
-  void commit() override { queue_.commit(); }
-  std::uint32_t outstanding_sends() const override { return queue_.size(); }
-
   void receive(const RxPacket& packet, TimePoint now) override;
   Transmit transmit(TxPacket& packet, TimePoint now) override;
-  TimePoint deadline() const override { return send_at_; }
-  void expire(TimePoint now) override;
 
   std::uint32_t send_psn() const override { return psn_.wire(); }
   std::uint32_t receive_psn() const override { return 0; }
@@ -40,10 +32,8 @@ class UdEndpoint final : public EndpointBase {
   void place(const RxPacket& rx);
   void fail_receive(Status status, const Reason& reason);
 
-  SendQueue queue_;
   Psn psn_ = Psn::first(0);
   const RecvWqe* receive_ = nullptr;  ///< taken for a datagram that did not fit; the next one gets it
-  TimePoint send_at_ = kNever;
 };
 
 /// The 40 bytes that precede a datagram in its receive: the IPv6 header, or 20 zero bytes and the IPv4 header
