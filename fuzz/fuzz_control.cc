@@ -23,6 +23,7 @@ class CountingLanes final : public daemon::Lanes {
   void free(std::uint32_t lane) override { FUZZ_CHECK(taken.erase(lane) == 1); }
   std::uint32_t made() const override { return 5; }
   std::uint32_t used() const override { return static_cast<std::uint32_t>(taken.size()); }
+  int socket_of(std::uint32_t) const override { return -1; }
   std::uint32_t receive_buffer() const override { return 0; }
 
   std::set<std::uint32_t> taken;

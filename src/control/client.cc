@@ -206,6 +206,16 @@ Expected<void, Error> Client::give_back_lane(std::uint8_t lane) {
   return without_value(ask_for<Done>(request));
 }
 
+Expected<UniqueFd, Error> Client::show_lane(std::uint8_t lane) {
+  auto request = make_message<ShowLane>();
+  request.lane = lane;
+  UniqueFd socket;
+  const auto reply = ask_for<LaneReply>(request, -1, &socket);
+  if (!reply) return Unexpected{reply.error()};
+  if (!socket) return Unexpected{make_error(refuse(EMFILE, ReasonId::out_of_fds, EMFILE))};
+  return socket;
+}
+
 Expected<void, Error> Client::hold_devices() {
   return without_value(ask_for<Done>(make_message<HoldDevices>()));
 }

@@ -72,6 +72,8 @@ class Client {
   Expected<void, Error> hold_devices();
   Expected<Lane, Error> take_lane();
   Expected<void, Error> give_back_lane(std::uint8_t lane);
+  /// The socket of a lane of this host, whoever holds it: only to be looked at.
+  Expected<UniqueFd, Error> show_lane(std::uint8_t lane);
   /// Shows this process's control page (a memfd sealed against shrinking; stays the caller's). Once a
   /// connection.
   Expected<void, Error> register_page(int memfd);

@@ -44,6 +44,7 @@ enum class MessageType : std::uint16_t {
   shutdown,
   status,
   hold_devices,
+  show_lane,
   // requests of the connection manager, see cm_messages.h
   cm_open_channel = 0x40,
   cm_close_channel,
@@ -125,6 +126,13 @@ using Done = Bare<MessageType::done>;
 
 struct GiveBackLane {
   static constexpr MessageType kType = MessageType::give_back_lane;
+  Header header;
+  std::uint32_t lane = 0;
+  std::uint32_t reserved = 0;
+};
+/// Asks for the socket of anybody's lane, to see how full it is.
+struct ShowLane {
+  static constexpr MessageType kType = MessageType::show_lane;
   Header header;
   std::uint32_t lane = 0;
   std::uint32_t reserved = 0;

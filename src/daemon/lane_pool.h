@@ -28,9 +28,10 @@ class Lanes {
   virtual Expected<LaneGrant, Failure> take(int pidfd) = 0;
   /// The lane was taken and is so no longer.
   virtual void free(std::uint32_t lane) = 0;
-  virtual std::uint32_t made() const = 0;            ///< lane 0 included
-  virtual std::uint32_t used() const = 0;            ///< by processes
-  virtual std::uint32_t receive_buffer() const = 0;  ///< bytes of a socket's buffer
+  virtual std::uint32_t made() const = 0;               ///< lane 0 included
+  virtual std::uint32_t used() const = 0;               ///< by processes
+  virtual int socket_of(std::uint32_t lane) const = 0;  ///< of a lane below made(); stays the pool's
+  virtual std::uint32_t receive_buffer() const = 0;     ///< bytes of a socket's buffer
 
  protected:
   Lanes() = default;
@@ -65,7 +66,7 @@ class LanePool final : public Lanes {
   /// Forgets an inherited lane whose process has ended.
   void free_inherited(std::uint32_t lane);
 
-  int socket_of(std::uint32_t lane) const { return lanes_[lane].socket.get(); }
+  int socket_of(std::uint32_t lane) const override { return lanes_[lane].socket.get(); }
 
  private:
   struct LaneState {

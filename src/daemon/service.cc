@@ -31,6 +31,7 @@ Answer Service::handle(Connection& from, Bytes datagram, UniqueFd fd) {
                        try_handle<HoldDevices>(from, datagram, fd, &Service::hold_devices, answer) ||
                        try_handle<TakeLane>(from, datagram, fd, &Service::take_lane, answer) ||
                        try_handle<GiveBackLane>(from, datagram, fd, &Service::give_back_lane, answer) ||
+                       try_handle<ShowLane>(from, datagram, fd, &Service::show_lane, answer) ||
                        try_handle<RegisterPage>(from, datagram, fd, &Service::register_page, answer) ||
                        try_handle<AddLink>(from, datagram, fd, &Service::add_link, answer) ||
                        try_handle<DeleteLink>(from, datagram, fd, &Service::delete_link, answer) ||
@@ -99,6 +100,14 @@ Answer Service::give_back_lane(Connection& from, const GiveBackLane& message, Un
     return refused(message, refuse(EINVAL, ReasonId::lane_not_yours, message.lane));
   lanes_.free(message.lane);
   return done(message);
+}
+
+Answer Service::show_lane(Connection&, const ShowLane& message, UniqueFd) {
+  if (message.lane >= lanes_.made())
+    return refused(message, refuse(EINVAL, ReasonId::lane_not_yours, message.lane));
+  auto reply = make_message<LaneReply>(message.header.serial);
+  reply.lane = message.lane;
+  return answer_with(reply, lanes_.socket_of(message.lane));
 }
 
 Answer Service::register_page(Connection& from, const RegisterPage& message, UniqueFd fd) {

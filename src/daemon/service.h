@@ -56,6 +56,7 @@ class Service {
   Answer hold_devices(Connection& from, const control::HoldDevices& message, UniqueFd fd);
   Answer take_lane(Connection& from, const control::TakeLane& message, UniqueFd fd);
   Answer give_back_lane(Connection& from, const control::GiveBackLane& message, UniqueFd fd);
+  Answer show_lane(Connection& from, const control::ShowLane& message, UniqueFd fd);
   Answer register_page(Connection& from, const control::RegisterPage& message, UniqueFd fd);
   Answer add_link(Connection& from, const control::AddLink& message, UniqueFd fd);
   Answer delete_link(Connection& from, const control::DeleteLink& message, UniqueFd fd);

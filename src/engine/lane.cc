@@ -21,17 +21,22 @@ constexpr unsigned kMaxRounds = 16;         ///< rounds a call may stay before t
 constexpr Duration kRowInterval = 100ms;    ///< how stale the control page may be
 constexpr Duration kRecheckWindows = 10ms;  ///< a window may open without a packet (another QP was reset)
 constexpr std::size_t kMaxQps = 65536;
+/// How long a lane keeps a UC or UD packet for a queue pair that has no receive posted: as long as a program may be off
+/// the processor on a busy machine.
+constexpr Duration kPatience = 100ms;
+constexpr Duration kTryAgain = 100us;
 
 }  // namespace
 
 Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link::Link> link,
-           ControlPage& page)
+           ControlPage& page, ShowLane show_lane)
     : number_(number),
       link_(std::move(link)),
       page_(page),
       shown_(page.add_lane(number)),
       timer_fd_(above_stdio(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK))),
-      qps_(number, first_index) {}
+      qps_(number, first_index),
+      show_lane_(std::move(show_lane)) {}
 
 Lane::~Lane() {
   page_.remove_lane(shown_);
@@ -70,7 +75,16 @@ void Lane::discard(rnic::QueuePair& qp) {
 }
 
 ib::PathWindow& Lane::window(const ib::AddressVector& path, Qpn remote) {
-  return paths_.path(path.destination, remote.lane());
+  Path& found = paths_.path(path.destination, remote.lane());
+  if (!found.watched && peers_.has(path.destination)) {
+    found.watched = true;
+    peers_.watch(remote.lane(), found);
+  }
+  return found;
+}
+
+ib::PathWindow* Lane::datagram_window(const ib::AddressVector& path, Qpn remote) {
+  return peers_.has(path.destination) ? &window(path, remote) : nullptr;
 }
 
 bool Lane::join(rnic::QueuePair& qp, const wire::Gid& group) {
@@ -81,7 +95,18 @@ bool Lane::leave(rnic::QueuePair& qp, const wire::Gid& group) { return groups_.l
 
 // ---- packets
 
-void Lane::packet(const ib::RxPacket& packet) {
+// The packets behind the one that waits stay in the socket, where their senders see them. Only the first packet that finds
+// no receive may hold up the lane: a queue pair that got none in all the time drops what comes until it gets one.
+bool Lane::must_wait(QpSlot& slot, const ib::RxPacket& packet) {
+  if (!slot.qp->lacks_receive(packet)) {
+    slot.starved_since = kNever;
+    return false;
+  }
+  if (slot.starved_since == kNever) slot.starved_since = now_;
+  return now_ - slot.starved_since < kPatience;
+}
+
+bool Lane::packet(const ib::RxPacket& packet) {
   const Qpn qpn = packet.packet.headers.bth.destination;
   const auto opcode = static_cast<std::uint64_t>(packet.packet.headers.bth.opcode);
   if (qpn.value == Qpn::kMulticast) {
@@ -91,21 +116,26 @@ void Lane::packet(const ib::RxPacket& packet) {
     });
     if (members == 0)
       dropped(because(ReasonId::drop_no_multicast_member), ib::Counter::drop_unknown_qp, qpn, 1);
-    return;
+    return true;
   }
   if (qpn.lane() != number_) {
     dropped(because(ReasonId::drop_wrong_lane, qpn.value, number_), ib::Counter::drop_unknown_qp, qpn, 1);
-    return;
+    return true;
   }
   QpSlot* slot = qps_.find(qpn);
   if (slot == nullptr) {
     dropped(because(ReasonId::drop_unknown_qpn, qpn.value, opcode, packet.source.high_half(),
                     packet.source.low_half()),
             ib::Counter::drop_unknown_qp, qpn, 1);
-    return;
+    return true;
+  }
+  if (must_wait(*slot, packet)) {
+    holds_packet_.store(true, std::memory_order_relaxed);
+    return false;
   }
   slot->qp->receive(packet, now_);
   touch(*slot->qp);
+  return true;
 }
 
 void Lane::dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) {
@@ -153,6 +183,7 @@ void Lane::expire() {
 
 std::size_t Lane::batch() {
   now_ = monotonic_now();
+  holds_packet_.store(false, std::memory_order_relaxed);
   const std::size_t packets = link_->receive(*this, now_);
   expire();
   send(kSendRound);
@@ -198,7 +229,7 @@ void Lane::progress() {
   const std::int64_t now_ns = monotonic_now().time_since_epoch().count();
   polled_ns_.store(now_ns, std::memory_order_relaxed);
   // Polling for nothing must not keep others (posts of other threads, the engine thread) from the lock.
-  if (now_ns < due_ns_.load(std::memory_order_relaxed) && !link_->has_packet()) return;
+  if (now_ns < due_ns_.load(std::memory_order_relaxed) && (holds_packet() || !link_->has_packet())) return;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
   in_batch_ = true;
@@ -207,6 +238,21 @@ void Lane::progress() {
 }
 
 std::size_t Lane::service() {
+  const std::size_t packets = serve();
+  meet_peers();
+  return packets;
+}
+
+void Lane::meet_peers() {
+  for (const std::uint8_t lane : strangers_) {
+    UniqueFd socket = show_lane_(lane);
+    const std::lock_guard lock(mutex_);
+    peers_.meet(lane, std::move(socket));
+  }
+  strangers_.clear();
+}
+
+std::size_t Lane::serve() {
   const std::lock_guard lock(mutex_);
   std::uint64_t expirations = 0;
   if (read(timer_fd_, &expirations, sizeof expirations) > 0) armed_ = kNever;
@@ -218,12 +264,14 @@ std::size_t Lane::service() {
     if (n == 0 && !scheduler_.has_work()) break;
   }
   finish();
+  strangers_ = peers_.take_strangers();
   return packets;
 }
 
 void Lane::arm() {
   TimePoint when = std::min({deadlines_.earliest(), link_->deadline(), rows_due_});
-  if (scheduler_.has_work()) when = now_;
+  if (scheduler_.has_work() || peers_.any_strangers()) when = now_;
+  if (holds_packet()) when = std::min(when, now_ + kTryAgain);
   if (scheduler_.has_waiting()) when = std::min(when, now_ + kRecheckWindows);
   due_ns_.store(when.time_since_epoch().count(), std::memory_order_relaxed);
   if (when >= armed_) return;
@@ -272,6 +320,7 @@ void Lane::quiesce() { const std::lock_guard lock(mutex_); }
 
 void Lane::set_addresses(std::vector<rnic::GidEntry> addresses) {
   const std::lock_guard lock(mutex_);
+  peers_.set_addresses(addresses);
   link_->set_addresses(std::move(addresses));
 }
 

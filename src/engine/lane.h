@@ -13,12 +13,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "engine/control_page.h"
 #include "engine/deadlines.h"
+#include "engine/local_peers.h"
 #include "engine/multicast_groups.h"
 #include "engine/path_table.h"
 #include "engine/qp_table.h"
@@ -31,8 +33,12 @@ namespace softrnic::engine {
 
 class Lane final : public rnic::LanePort, private link::Receiver {
  public:
+  /// The socket of a lane of this host, or none. May wait; called by service(), without the lock.
+  using ShowLane = std::function<UniqueFd(std::uint8_t lane)>;
+
   /// `page` outlives the lane.
-  Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link::Link> link, ControlPage& page);
+  Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link::Link> link, ControlPage& page,
+       ShowLane show_lane);
   ~Lane();
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
@@ -49,6 +55,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   void deliver(rnic::CompletionQueue& cq, const ibv_wc& wc, bool solicited) override;
   void discard(rnic::QueuePair& qp) override;
   ib::PathWindow& window(const ib::AddressVector& path, Qpn remote) override;
+  ib::PathWindow* datagram_window(const ib::AddressVector& path, Qpn remote) override;
   bool join(rnic::QueuePair& qp, const wire::Gid& group) override;
   bool leave(rnic::QueuePair& qp, const wire::Gid& group) override;
   void count(ib::Counter counter, std::uint64_t by) override;
@@ -65,6 +72,8 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   Duration since_poll() const;
   /// Readable when service() has packets to read.
   int readable_fd() const { return link_->readable_fd(); }
+  /// A packet waits for a receive to be posted: readable_fd() says nothing now, timer_fd() when to try again.
+  bool holds_packet() const { return holds_packet_.load(std::memory_order_relaxed); }
   /// Readable when service() has something to do for reasons of time, or because somebody left work undone.
   int timer_fd() const { return timer_fd_; }
   void set_addresses(std::vector<rnic::GidEntry> addresses);
@@ -80,10 +89,13 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   };
 
   // link::Receiver
-  void packet(const ib::RxPacket& packet) override;
+  bool packet(const ib::RxPacket& packet) override;
   void dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) override;
 
+  bool must_wait(QpSlot& slot, const ib::RxPacket& packet);
   std::size_t batch();
+  std::size_t serve();
+  void meet_peers();
   bool send(std::size_t packets);
   void expire();
   void publish();
@@ -102,11 +114,15 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   TimePoint now_{};
   bool in_batch_ = false;
   bool abandoned_ = false;
+  std::atomic<bool> holds_packet_{false};
   std::atomic<std::int64_t> polled_ns_{0};
   std::atomic<std::int64_t> due_ns_{0};  ///< when a batch is due even if no packet comes
 
   QpTable qps_;
   PathTable paths_;
+  LocalPeers peers_;
+  ShowLane show_lane_;
+  std::vector<std::uint8_t> strangers_;  ///< lanes that service() is to ask for
   Scheduler<rnic::QueuePair> scheduler_;
   Deadlines<rnic::QueuePair> deadlines_;
   MulticastGroups groups_;

@@ -48,28 +48,33 @@ std::unique_ptr<link::Link> LaneSet::make_link(control::Lane& lane) {
   return std::make_unique<link::FaultLink>(std::move(link), plan);
 }
 
-Expected<void, control::Error> LaneSet::open(control::Client& daemon,
+Expected<void, control::Error> LaneSet::open(const std::shared_ptr<control::Client>& daemon,
                                              const std::vector<rnic::GidEntry>& addresses) {
   read_settings();
   for (unsigned i = 0; i < settings().lanes; ++i) {
-    auto taken = daemon.take_lane();
+    auto taken = daemon->take_lane();
     if (!taken) {
       if (!lanes_.empty()) break;  // fewer than asked for are slower, not wrong
       return Unexpected{taken.error()};
     }
     const std::uint8_t number = taken->number;
-    const int error = start(*taken, addresses);
+    const int error = start(*taken, daemon, addresses);
     if (error == 0) continue;
-    static_cast<void>(daemon.give_back_lane(number));
+    static_cast<void>(daemon->give_back_lane(number));
     if (!lanes_.empty()) break;
     return Unexpected{control::make_error(refuse(error, ReasonId::out_of_threads, error))};
   }
   return {};
 }
 
-int LaneSet::start(control::Lane& taken, const std::vector<rnic::GidEntry>& addresses) {
+int LaneSet::start(control::Lane& taken, const std::shared_ptr<control::Client>& daemon,
+                   const std::vector<rnic::GidEntry>& addresses) {
   Entry entry;
-  entry.lane = std::make_unique<Lane>(taken.number, taken.first_index, make_link(taken), page_);
+  entry.lane = std::make_unique<Lane>(taken.number, taken.first_index, make_link(taken), page_,
+                                      [daemon](std::uint8_t lane) {
+                                        auto socket = daemon->show_lane(lane);
+                                        return socket ? std::move(*socket) : UniqueFd();
+                                      });
   if (!entry.lane->valid()) return errno;
   entry.lane->set_addresses(addresses);
   entry.thread = std::make_unique<EngineThread>(*entry.lane);

@@ -24,7 +24,8 @@ class LaneSet {
 
   bool empty() const { return lanes_.empty(); }
   /// Takes as many lanes as SOFTRNIC_LANES says from the daemon, at least one, and starts their threads.
-  Expected<void, control::Error> open(control::Client& daemon, const std::vector<rnic::GidEntry>& addresses);
+  Expected<void, control::Error> open(const std::shared_ptr<control::Client>& daemon,
+                                      const std::vector<rnic::GidEntry>& addresses);
   /// Stops the threads, closes the sockets and gives the lanes back. False, and nothing is done, while queue pairs live
   /// on them.
   bool close(control::Client* daemon);
@@ -47,7 +48,8 @@ class LaneSet {
   void read_settings();
   std::unique_ptr<link::Link> make_link(control::Lane& lane);
   /// 0, or the errno of what ran out: descriptors, threads or memory.
-  int start(control::Lane& taken, const std::vector<rnic::GidEntry>& addresses);
+  int start(control::Lane& taken, const std::shared_ptr<control::Client>& daemon,
+            const std::vector<rnic::GidEntry>& addresses);
 
   ControlPage& page_;
   std::vector<Entry> lanes_;

@@ -14,6 +14,7 @@ namespace softrnic::engine {
 struct Path final : ib::PathWindow {
   void* first = nullptr;
   void* last = nullptr;
+  bool watched = false;  ///< LocalPeers knows of it
 };
 
 class PathTable {

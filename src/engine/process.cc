@@ -172,7 +172,7 @@ Expected<rnic::LanePort*, Failure> Process::choose() {
   const std::lock_guard lock(mutex_);
   if (auto connected = connect(old); !connected) return refuse_lane(connected.error());
   if (lanes_.empty()) {
-    if (auto opened = lanes_.open(*connection_.daemon, addresses()); !opened)
+    if (auto opened = lanes_.open(connection_.daemon, addresses()); !opened)
       return refuse_lane(daemon_error(opened.error()));
   }
   return &lanes_.next();

@@ -46,7 +46,7 @@ class Process final : public rnic::Lanes {
  private:
   /// The watcher goes first.
   struct Connection {
-    std::unique_ptr<control::Client> daemon;
+    std::shared_ptr<control::Client> daemon;  ///< shared with the lanes, which ask for each other
     std::unique_ptr<Watcher> watcher;
   };
   using Devices = std::map<std::uint32_t, std::shared_ptr<const rnic::DeviceInfo>>;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/strong.h"
+#include "base/time.h"
 
 namespace softrnic::rnic {
 class QueuePair;
@@ -17,8 +18,9 @@ namespace softrnic::engine {
 /// A place for one queue pair.
 struct QpSlot {
   rnic::QueuePair* qp = nullptr;
-  std::uint32_t row = 0;  ///< of the control page plus one; 0: none
-  bool dirty = false;     ///< its row is out of date
+  std::uint32_t row = 0;             ///< of the control page plus one; 0: none
+  bool dirty = false;                ///< its row is out of date
+  TimePoint starved_since = kNever;  ///< when a packet of UC or UD first found no receive posted
 };
 
 /// 65,536 places, made in groups as they are needed. Numbers are handed out in turn, so that one that was given up stays

@@ -64,17 +64,23 @@ void UdpReceiver::prepare() {
   }
 }
 
-std::size_t UdpReceiver::receive(Receiver& receiver) {
-  if (pool_ == nullptr) return 0;
+void UdpReceiver::fill() {
+  if (slot_ < filled_) return;
   prepare();
   const int count = recvmmsg(fd_, headers_.data(), kSlots, MSG_DONTWAIT, nullptr);
-  std::size_t packets = 0;
-  for (int i = 0; i < count; ++i) {
-    const mmsghdr& header = headers_[static_cast<std::size_t>(i)];
-    const Envelope envelope = open(header.msg_hdr);
-    if (envelope.has_overflows) count_overflows(receiver, envelope);
-    const Bytes datagram(static_cast<const std::byte*>(header.msg_hdr.msg_iov->iov_base), header.msg_len);
-    packets += split(receiver, envelope, datagram);
+  filled_ = static_cast<std::size_t>(std::max(count, 0));
+  slot_ = cut_ = 0;
+}
+
+std::size_t UdpReceiver::receive(Receiver& receiver) {
+  if (pool_ == nullptr) return 0;
+  if (refused_ && !receiver.packet(packet_)) return 0;
+  std::size_t packets = refused_ ? 1 : 0;
+  refused_ = false;
+  fill();
+  while (slot_ < filled_ && split(receiver, packets)) {
+    ++slot_;
+    cut_ = 0;
   }
   if (tap_ != nullptr && packets != 0) tap_->flush();
   return packets;
@@ -122,26 +128,31 @@ void UdpReceiver::count_overflows(Receiver& receiver, const Envelope& envelope) 
   receiver.dropped(because(ReasonId::drop_lane_overflow, fresh), ib::Counter::drop_overflow, Qpn(), fresh);
 }
 
-std::size_t UdpReceiver::split(Receiver& receiver, const Envelope& envelope, Bytes datagram) {
+bool UdpReceiver::split(Receiver& receiver, std::size_t& packets) {
+  const mmsghdr& header = headers_[slot_];
+  const Envelope envelope = open(header.msg_hdr);
+  if (envelope.has_overflows) count_overflows(receiver, envelope);
+  const Bytes datagram(static_cast<const std::byte*>(header.msg_hdr.msg_iov->iov_base), header.msg_len);
   const std::size_t step = envelope.segment_bytes == 0 ? datagram.size() : envelope.segment_bytes;
-  if (datagram.empty()) {
-    packet(receiver, envelope, datagram, 0);
-    return 1;
+  if (datagram.empty()) packets += decode(receiver, envelope, datagram, 0) ? 0 : 1;
+  while (cut_ < datagram.size()) {
+    const Bytes one = datagram.subspan(cut_, std::min(step, datagram.size() - cut_));
+    const auto position = static_cast<std::uint16_t>(cut_ / step);
+    cut_ += one.size();
+    refused_ = decode(receiver, envelope, one, position) && !receiver.packet(packet_);
+    if (refused_) return false;
+    ++packets;
   }
-  std::size_t position = 0;
-  for (std::size_t at = 0; at < datagram.size(); at += step, ++position) {
-    const Bytes one = datagram.subspan(at, std::min(step, datagram.size() - at));
-    packet(receiver, envelope, one, static_cast<std::uint16_t>(position));
-  }
-  return position;
+  return true;
 }
 
-void UdpReceiver::packet(Receiver& receiver, const Envelope& envelope, Bytes bytes, std::uint16_t position) {
+bool UdpReceiver::decode(Receiver& receiver, const Envelope& envelope, Bytes bytes, std::uint16_t position) {
   const wire::Flow& flow = envelope.flow;
   const auto malformed = [&] {
     const auto opcode = bytes.empty() ? 0 : std::to_integer<std::uint64_t>(bytes[0]);
     receiver.dropped(because(ReasonId::drop_malformed, bytes.size(), opcode), ib::Counter::drop_malformed,
                      Qpn(), 1);
+    return false;
   };
   if (bytes.size() < wire::kBthBytes + wire::kIcrcBytes) return malformed();
   IcrcCheck check;
@@ -151,18 +162,16 @@ void UdpReceiver::packet(Receiver& receiver, const Envelope& envelope, Bytes byt
     const Qpn qpn = destination_of(bytes);
     receiver.dropped(because(ReasonId::drop_bad_icrc, qpn.value, check.received, check.expected),
                      ib::Counter::drop_icrc, qpn, 1);
-    return;
+    return false;
   }
-  if (!wire::parse_into(bytes.first(bytes.size() - wire::kIcrcBytes), packet_.packet)) {
-    return malformed();
-  }
+  if (!wire::parse_into(bytes.first(bytes.size() - wire::kIcrcBytes), packet_.packet)) return malformed();
   packet_.source = flow.source;
   packet_.destination = flow.destination;
   packet_.traffic_class = flow.traffic_class;
   packet_.hop_limit = flow.hop_limit;
   packet_.flow_label = flow.flow_label;
   packet_.interface_index = envelope.interface_index;
-  receiver.packet(packet_);
+  return true;
 }
 
 bool UdpReceiver::check_icrc(const wire::Flow& flow, Bytes bytes, std::uint16_t position, IcrcCheck& check) {

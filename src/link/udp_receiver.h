@@ -23,6 +23,7 @@ class UdpReceiver {
 
   void set_tap(PacketTap* tap) { tap_ = tap; }
 
+  /// Packets that were handed over or dropped; 0 when there are none, or the first one was refused.
   std::size_t receive(Receiver& receiver);
 
  private:
@@ -46,8 +47,12 @@ class UdpReceiver {
 
   void prepare();
   Envelope open(const msghdr& header) const;
-  std::size_t split(Receiver& receiver, const Envelope& envelope, Bytes datagram);
-  void packet(Receiver& receiver, const Envelope& envelope, Bytes bytes, std::uint16_t position);
+  /// Reads datagrams when none is left to cut.
+  void fill();
+  /// Hands over what is left of the present datagram; false: a packet was refused.
+  bool split(Receiver& receiver, std::size_t& packets);
+  /// Whether the packet in `bytes` is well-formed and intact and stands in packet_.
+  bool decode(Receiver& receiver, const Envelope& envelope, Bytes bytes, std::uint16_t position);
   struct IcrcCheck {
     std::uint32_t received = 0;
     std::uint32_t expected = 0;
@@ -68,6 +73,10 @@ class UdpReceiver {
   std::array<mmsghdr, kSlots> headers_;
   IdPolicy ids_;
   ib::RxPacket packet_;
+  bool refused_ = false;    ///< packet_ is to be handed over again
+  std::size_t filled_ = 0;  ///< slots that hold datagrams
+  std::size_t slot_ = 0;    ///< the one that is being cut
+  std::size_t cut_ = 0;     ///< how far, in bytes
 };
 
 }  // namespace softrnic::link

@@ -37,6 +37,12 @@ class LanePort {
   /// Completions of `qp` that wait in the present batch are dropped (destroy, RESET).
   virtual void discard(QueuePair& qp) = 0;
   virtual ib::PathWindow& window(const ib::AddressVector& path, Qpn remote) = 0;
+  /// The window to a datagram's destination, when that has one of its own; else nullptr.
+  virtual ib::PathWindow* datagram_window(const ib::AddressVector& path, Qpn remote) {
+    static_cast<void>(path);
+    static_cast<void>(remote);
+    return nullptr;
+  }
   virtual bool join(QueuePair& qp, const wire::Gid& group) = 0;
   virtual bool leave(QueuePair& qp, const wire::Gid& group) = 0;
   virtual void count(ib::Counter counter, std::uint64_t by) = 0;

@@ -84,6 +84,8 @@ class QueuePair final : public EventTarget, private ib::Host {
   // ---- for the lane, with its lock held
   ibv_qp_state state() const { return state_; }
   /// A packet for this QP. Counts and explains those that its state does not let through.
+  /// Whether receive() would drop the packet for want of a posted receive, untold (UC, UD).
+  bool lacks_receive(const ib::RxPacket& packet);
   void receive(const ib::RxPacket& packet, TimePoint now);
   ib::Transmit transmit(ib::TxPacket& out, TimePoint now);
   void expire(TimePoint now);
@@ -109,6 +111,7 @@ class QueuePair final : public EventTarget, private ib::Host {
                                              std::uint32_t access) override;
   Expected<void, Reason> invalidate(MemoryKey rkey) override;
   const ib::RecvWqe* take_receive() override;
+  ib::PathWindow* window_to(const ib::AddressVector& path, Qpn remote) override;
   void complete(const ib::SendDone& done) override;
   void complete(const ib::RecvDone& done) override;
   void event(ib::QpEvent event) override;

@@ -32,6 +32,8 @@ ibv_wc completion(std::uint64_t wr_id, ib::Status status, const Reason& reason, 
 
 // ---- for the lane
 
+bool QueuePair::lacks_receive(const ib::RxPacket& packet) { return endpoint_->lacks_receive(packet); }
+
 void QueuePair::receive(const ib::RxPacket& packet, TimePoint now) {
   endpoint_->receive(packet, now);
   settle();
@@ -75,6 +77,10 @@ const ib::RecvWqe* QueuePair::take_receive() {
   }
   receive_taken_ = true;
   return &taken_.wqe;
+}
+
+ib::PathWindow* QueuePair::window_to(const ib::AddressVector& path, Qpn remote) {
+  return lane_.datagram_window(path, remote);
 }
 
 void QueuePair::complete(const ib::SendDone& done) {

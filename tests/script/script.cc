@@ -133,6 +133,18 @@ void Script::in(const std::string& line, Where where) {
 }
 
 void Script::in_from(const wire::Gid& source, const std::string& line) {
+  arrive(source, line, [this](const RxPacket& rx) { endpoint_->receive(rx, now); });
+}
+
+bool Script::lacks_receive(const std::string& line) {
+  bool lacks = false;
+  arrive(attributes.path.destination, line,
+         [&](const RxPacket& rx) { lacks = endpoint_->lacks_receive(rx); });
+  return lacks;
+}
+
+void Script::arrive(const wire::Gid& source, const std::string& line,
+                    const std::function<void(const RxPacket&)>& handle) {
   const PacketText text = parse_packet_text(line);
   RxPacket rx;
   rx.packet.headers = headers_of(text);
@@ -143,7 +155,7 @@ void Script::in_from(const wire::Gid& source, const std::string& line) {
   rx.packet.payload = payload;
   rx.source = source;
   rx.destination = attributes.path.source;
-  endpoint_->receive(rx, now);
+  handle(rx);
 }
 
 void Script::pass(Duration time) {

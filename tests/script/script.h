@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -59,6 +60,8 @@ class Script : public ::testing::Test {
   /// Posts a receive of `length` bytes at `address`; numbered from 100.
   void post_receive(std::uint32_t length, std::uint64_t address = kBase, std::uint32_t lkey = kKey);
   void in(const std::string& line, Where where = Where::current());
+  /// Asks the QP instead of giving it the packet.
+  bool lacks_receive(const std::string& line);
   void in_from(const wire::Gid& source, const std::string& line);
   /// Lets time pass, calling expire() at every deadline on the way.
   void pass(Duration time);
@@ -89,6 +92,8 @@ class Script : public ::testing::Test {
 
  private:
   void make(QpType type, bool to_rts);
+  void arrive(const wire::Gid& source, const std::string& line,
+              const std::function<void(const RxPacket&)>& handle);
   void check_payload(Where where);
 
   std::vector<std::byte> memory_;

@@ -74,6 +74,32 @@ TEST_F(Uc, AMessageWithoutAReceiveIsLost) {
   quiet();
 }
 
+TEST_F(Uc, TellsWhichPacketsLackAReceive) {
+  uc();
+  EXPECT_TRUE(lacks_receive("UC Send First psn=5 len=1024"));
+  EXPECT_FALSE(lacks_receive("UC RDMA Write Only psn=5 va=0x13000 rkey=0x20 len=8"));
+  in("UC RDMA Write First psn=5 va=0x13000 rkey=0x20 dmalen=1032 len=1024");
+  EXPECT_TRUE(lacks_receive("UC RDMA Write Last Immediate psn=6 len=8 imm=1"));
+  post_receive(2000);
+  EXPECT_FALSE(lacks_receive("UC RDMA Write Last Immediate psn=6 len=8 imm=1"));
+  in("UC RDMA Write Last Immediate psn=6 len=8 imm=1");
+  received("100 success len=1032 imm=1 write");
+  EXPECT_TRUE(lacks_receive("UC Send Only psn=7 len=8"));
+  EXPECT_EQ(counted(Counter::drop_no_receive), 0U);
+  quiet();
+}
+
+// A packet that would be dropped anyway does not wait.
+TEST_F(Uc, APacketOfAnotherServiceOrOfALostMessageLacksNoReceive) {
+  uc();
+  EXPECT_FALSE(lacks_receive("RC Send Only psn=5 len=8"));
+  in("UC Send Middle psn=6 len=1024");
+  because_of(ReasonId::drop_uc_sequence);
+  EXPECT_FALSE(lacks_receive("UC RDMA Write Last Immediate psn=7 len=8 imm=1"));
+  qp().flush();
+  EXPECT_FALSE(lacks_receive("UC Send Only psn=8 len=8"));
+}
+
 // 9.8.3: an R_Key violation is the peer's loss only.
 TEST_F(Uc, AWriteThatIsNotAllowedIsDropped) {
   uc();

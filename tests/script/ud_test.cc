@@ -41,6 +41,18 @@ TEST_F(Ud, DropsADatagramWithAnotherQkey) {
   quiet();
 }
 
+TEST_F(Ud, TellsWhichDatagramsLackAReceive) {
+  ud();
+  EXPECT_TRUE(lacks_receive("UD Send Only psn=1 qkey=0x1234 src=0x33 len=8"));
+  EXPECT_FALSE(lacks_receive("UD Send Only psn=1 qkey=0x4321 src=0x33 len=8"));
+  post_receive(48);
+  EXPECT_FALSE(lacks_receive("UD Send Only psn=1 qkey=0x1234 src=0x33 len=8"));
+  in("UD Send Only psn=1 qkey=0x1234 src=0x33 len=8");
+  received("100 success len=48");
+  EXPECT_TRUE(lacks_receive("UD Send Only psn=2 qkey=0x1234 src=0x33 len=8"));
+  quiet();
+}
+
 TEST_F(Ud, DropsADatagramWithoutAReceiveOrThatDoesNotFit) {
   ud();
   in("UD Send Only psn=1 qkey=0x1234 src=0x33 len=8");

@@ -83,6 +83,12 @@ class Endpoint {
 
   // ---- packets and time
 
+  /// UC and UD: whether receive() would drop this packet for want of a posted receive and nothing else. Their peers are
+  /// not told, so a caller that can lets the packet wait for a while: to the peer that is a slow network.
+  virtual bool lacks_receive(const RxPacket& packet) {
+    static_cast<void>(packet);
+    return false;
+  }
   virtual void receive(const RxPacket& packet, TimePoint now) = 0;
   virtual Transmit transmit(TxPacket& out, TimePoint now) = 0;
   virtual TimePoint deadline() const = 0;  ///< kNever: none

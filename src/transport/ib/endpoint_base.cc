@@ -40,6 +40,12 @@ bool EndpointBase::admit_pkey(std::uint16_t pkey) {
   return refuse(Counter::drop_pkey, because(ReasonId::drop_pkey_mismatch, pkey, attributes_.pkey));
 }
 
+bool EndpointBase::is_for_us(const RxPacket& rx) const {
+  return mode_ != Mode::idle && mode_ != Mode::error && rx.packet.info->service == service_ &&
+         pkeys_match(rx.packet.headers.bth.pkey, attributes_.pkey) &&
+         (service_ == wire::Service::ud || rx.source == attributes_.path.destination);
+}
+
 bool EndpointBase::admit(const RxPacket& packet) {
   host_.count(Counter::rx_packets);
   host_.count(Counter::rx_bytes, packet.packet.payload.size());

@@ -19,6 +19,8 @@ class EndpointBase : public Endpoint {
     attributes_.local = local;
   }
 
+  /// What admit() would say, without a trace.
+  bool is_for_us(const RxPacket& packet) const;
   /// Whether the packet is for this QP in its present state; otherwise it has been counted and explained.
   bool admit(const RxPacket& packet);
   void set_mode(Mode mode);

@@ -10,6 +10,8 @@
 
 namespace softrnic::ib {
 
+class PathWindow;
+
 class Host {
  public:
   /// Memory of the endpoint's own SGEs. `access` is 0 to read or kLocalWrite to write.
@@ -26,6 +28,13 @@ class Host {
   /// Takes the next receive off the RQ or SRQ; nullptr when none is posted. It belongs to the endpoint until
   /// the matching complete(RecvDone).
   virtual const RecvWqe* take_receive() = 0;
+
+  /// The window of a datagram's path; nullptr: that of Endpoint::set_window(), which serves all destinations.
+  virtual PathWindow* window_to(const AddressVector& path, Qpn remote) {
+    static_cast<void>(path);
+    static_cast<void>(remote);
+    return nullptr;
+  }
 
   virtual void complete(const SendDone& done) = 0;
   virtual void complete(const RecvDone& done) = 0;

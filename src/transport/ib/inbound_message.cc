@@ -76,6 +76,10 @@ Verdict InboundMessage::check(const wire::Packet& packet, const Attributes& attr
   return {};
 }
 
+bool InboundMessage::needs_receive(const wire::OpcodeInfo& info) {
+  return is_write(info) ? info.has(wire::kImmDt) : info.starts();
+}
+
 const RecvWqe* InboundMessage::take_receive(Host& host) {
   if (receive_ == nullptr) receive_ = host.take_receive();
   return receive_;
@@ -85,10 +89,7 @@ Verdict InboundMessage::place(const wire::Packet& packet, const Attributes& attr
   const wire::OpcodeInfo& info = *packet.info;
   if (auto verdict = check(packet, attributes, host); !verdict) return verdict;
   const bool write = is_write(info);
-  // A SEND takes its receive at the first packet, a WRITE with immediate at the last (IBTA 9.7.4.1.4).
-  if (write ? info.has(wire::kImmDt) : info.starts()) {
-    if (take_receive(host) == nullptr) return {Fault::no_receive, {}};
-  }
+  if (needs_receive(info) && take_receive(host) == nullptr) return {Fault::no_receive, {}};
   if (info.starts()) {
     cursor_ = {};
     received_ = 0;

@@ -29,6 +29,8 @@ class InboundMessage {
   const std::uint64_t* receive_id() const { return receive_ != nullptr ? &receive_->wr_id : nullptr; }
   void forget() { *this = InboundMessage(); }
 
+  /// A SEND needs a receive at its first packet, a WRITE with immediate at its last (IBTA 9.7.4.1.4).
+  static bool needs_receive(const wire::OpcodeInfo& info);
   /// Takes a receive unless one is at hand. nullptr: none is posted.
   const RecvWqe* take_receive(Host& host);
 

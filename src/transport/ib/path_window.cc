@@ -31,6 +31,23 @@ void PathWindow::lost(TimePoint now) {
   window_ = std::max(window_ / 2, limits_.minimum_bytes);
 }
 
+TimePoint PathWindow::admit(std::uint32_t bytes, TimePoint now) {
+  if (gauge_ == nullptr) return take_tokens(bytes, now);
+  if (take_room(datagram_cost(bytes))) {
+    full_since_ = kNever;
+    return now;
+  }
+  if (full_since_ == kNever) full_since_ = now;
+  return now - full_since_ < kPatience ? now + kLookAgain : take_tokens(bytes, now);
+}
+
+bool PathWindow::take_room(std::uint32_t bytes) {
+  if (room_ < bytes) room_ = gauge_->room();
+  if (room_ < bytes) return false;
+  room_ -= bytes;
+  return true;
+}
+
 TimePoint PathWindow::take_tokens(std::uint32_t bytes, TimePoint now) {
   const auto rate = static_cast<std::int64_t>(limits_.unacked_bytes_per_second);
   const std::int64_t burst = std::max<std::int64_t>(limits_.unacked_burst_bytes, bytes);

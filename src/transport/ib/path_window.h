@@ -2,8 +2,9 @@
 //
 // UDP has no back-pressure: what the receiver's socket buffer cannot hold is lost. All QPs of a lane that send to the
 // same peer lane (destination GID, top byte of the QPN) therefore share one window. For acknowledged services (RC,
-// reads included) it counts bytes in flight: additive increase, halved on loss. For UC and UD it is a token bucket.
-// Pure: time is given.
+// reads included) it counts bytes in flight: additive increase, halved on loss. UC and UD hear nothing from their peer:
+// where the receiver's buffer can be looked at (a Gauge: it is on the same host), they take only what is free there, else
+// they take tokens from a bucket. Pure: time is given.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,19 @@
 #include "base/time.h"
 
 namespace softrnic::ib {
+
+/// Looks at the buffer that the packets of a path arrive in.
+class Gauge {
+ public:
+  /// Bytes of the buffer that this sender may fill now. A datagram costs datagram_cost().
+  virtual std::uint32_t room() = 0;
+
+ protected:
+  ~Gauge() = default;
+};
+
+/// The most that a datagram of `bytes` takes of a socket's receive buffer: the kernel counts the memory, not the bytes.
+constexpr std::uint32_t datagram_cost(std::uint32_t bytes) { return 2 * bytes + 1024; }
 
 class PathWindow {
  public:
@@ -39,13 +53,23 @@ class PathWindow {
   /// A loss was seen at `now`; halves the window at most once a round.
   void lost(TimePoint now);
 
-  /// UC and UD: takes tokens for `bytes` and returns `now`, or says when to try again (a time point after `now`).
-  TimePoint take_tokens(std::uint32_t bytes, TimePoint now);
+  /// How soon a full receiver is looked at again.
+  static constexpr Duration kLookAgain = std::chrono::microseconds(50);
+  /// A receiver that takes nothing for so long is stopped or dead: what is sent to it may be lost.
+  static constexpr Duration kPatience = std::chrono::seconds(1);
+
+  /// From now on UC and UD go by this gauge, which outlives the window.
+  void observe(Gauge& gauge) { gauge_ = &gauge; }
+  /// UC and UD: returns `now` when a packet of `bytes` may go, or when to try again (a time point after `now`).
+  TimePoint admit(std::uint32_t bytes, TimePoint now);
 
   std::uint32_t in_flight() const { return in_flight_; }
   std::uint32_t window() const { return window_; }
 
  private:
+  TimePoint take_tokens(std::uint32_t bytes, TimePoint now);
+  bool take_room(std::uint32_t bytes);
+
   Limits limits_;
   std::uint32_t window_;
   std::uint32_t in_flight_ = 0;
@@ -54,6 +78,9 @@ class PathWindow {
   TimePoint last_cut_{};
   std::int64_t tokens_ = 0;
   TimePoint refilled_{};
+  Gauge* gauge_ = nullptr;
+  std::uint32_t room_ = 0;         ///< left of what the gauge said
+  TimePoint full_since_ = kNever;  ///< when the gauge first refused; kNever: it did not
 };
 
 }  // namespace softrnic::ib

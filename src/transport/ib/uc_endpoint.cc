@@ -106,6 +106,13 @@ void UcEndpoint::fail_front(Status status, const Reason& reason) {
 
 // ---- receiving
 
+bool UcEndpoint::lacks_receive(const RxPacket& rx) {
+  const wire::OpcodeInfo& info = *rx.packet.info;
+  const bool lost_already = skipping_ && !info.starts();
+  return InboundMessage::needs_receive(info) && !lost_already && is_for_us(rx) &&
+         message_.take_receive(host_) == nullptr;
+}
+
 void UcEndpoint::receive(const RxPacket& rx, TimePoint) {
   if (!admit(rx) || !in_sequence(rx.packet)) return;
   const Verdict verdict = message_.place(rx.packet, attributes_, host_);

@@ -18,6 +18,7 @@ class UcEndpoint final : public UnacknowledgedEndpoint {
   void flush() override;
   void reset() override;
 
+  bool lacks_receive(const RxPacket& packet) override;
   void receive(const RxPacket& packet, TimePoint now) override;
   Transmit transmit(TxPacket& packet, TimePoint now) override;
 

@@ -59,10 +59,15 @@ Transmit UdEndpoint::transmit(TxPacket& packet, TimePoint now) {
     fail_front(Status::local_protection, built.error());
     return Transmit::idle;
   }
-  if (!may_leave(packet, window_, now)) return Transmit::idle;
+  if (!may_leave(packet, window_to(entry.wqe), now)) return Transmit::idle;
   ++psn_;
   complete_front(host_, queue_, Status::success);
   return out(packet);
+}
+
+PathWindow* UdEndpoint::window_to(const SendWqe& wqe) const {
+  PathWindow* own = host_.window_to(wqe.address, wqe.remote_qpn);
+  return own != nullptr ? own : window_;
 }
 
 Expected<void, Reason> UdEndpoint::build(const SendEntry& entry, TxPacket& packet) {
@@ -88,6 +93,12 @@ void UdEndpoint::fail_front(Status status, const Reason& reason) {
 }
 
 // ---- receiving
+
+bool UdEndpoint::lacks_receive(const RxPacket& rx) {
+  if (receive_ != nullptr || !is_for_us(rx) || rx.packet.headers.deth.qkey != attributes_.qkey) return false;
+  receive_ = host_.take_receive();
+  return receive_ == nullptr;
+}
 
 void UdEndpoint::receive(const RxPacket& rx, TimePoint) {
   if (!admit(rx)) return;

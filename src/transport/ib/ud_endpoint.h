@@ -18,6 +18,7 @@ class UdEndpoint final : public UnacknowledgedEndpoint {
   void flush() override;
   void reset() override;
 
+  bool lacks_receive(const RxPacket& packet) override;
   void receive(const RxPacket& packet, TimePoint now) override;
   Transmit transmit(TxPacket& packet, TimePoint now) override;
 
@@ -28,12 +29,13 @@ class UdEndpoint final : public UnacknowledgedEndpoint {
  private:
   Expected<void, Reason> build(const SendEntry& entry, TxPacket& packet);
   bool valid(const SendWqe& wqe);
+  PathWindow* window_to(const SendWqe& wqe) const;
   void fail_front(Status status, const Reason& reason);
   void place(const RxPacket& rx);
   void fail_receive(Status status, const Reason& reason);
 
   Psn psn_ = Psn::first(0);
-  const RecvWqe* receive_ = nullptr;  ///< taken for a datagram that did not fit; the next one gets it
+  const RecvWqe* receive_ = nullptr;  ///< taken for a datagram that is to come, or did not fit
 };
 
 /// The 40 bytes that precede a datagram in its receive: the IPv6 header, or 20 zero bytes and the IPv4 header

@@ -14,8 +14,7 @@ void UnacknowledgedEndpoint::expire(TimePoint now) {
 }
 
 bool UnacknowledgedEndpoint::may_leave(const TxPacket& packet, PathWindow* path, TimePoint now) {
-  const TimePoint when =
-      path != nullptr ? path->take_tokens(packet.payload_bytes + kPacketOverhead, now) : now;
+  const TimePoint when = path != nullptr ? path->admit(packet.payload_bytes + kPacketOverhead, now) : now;
   send_at_ = when > now ? when : kNever;
   return when <= now;
 }

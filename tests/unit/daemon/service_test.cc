@@ -15,6 +15,7 @@ class NoLanes final : public Lanes {
   void free(std::uint32_t) override {}
   std::uint32_t made() const override { return 1; }
   std::uint32_t used() const override { return 0; }
+  int socket_of(std::uint32_t) const override { return -1; }
   std::uint32_t receive_buffer() const override { return 0; }
 };
 

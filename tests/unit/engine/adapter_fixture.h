@@ -155,15 +155,17 @@ class Node {
     std::memcpy(attr.ah_attr.grh.dgid.raw, peer.gid.raw.data(), 16);
     attr.ah_attr.grh.sgid_index = gid_index();
     attr.ah_attr.grh.hop_limit = 64;
+    const bool rc = qp->type() == IBV_QPT_RC;
     modify(attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-                     IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+                     (rc ? IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER : 0));
     attr.qp_state = IBV_QPS_RTS;
     attr.timeout = 14;
     attr.retry_cnt = 7;
     attr.rnr_retry = 7;
     attr.max_rd_atomic = 4;
-    modify(attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-                     IBV_QP_MAX_QP_RD_ATOMIC);
+    modify(attr,
+           IBV_QP_STATE | IBV_QP_SQ_PSN |
+               (rc ? IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC : 0));
   }
 
   void receive(std::size_t at, std::uint32_t bytes) {

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <mutex>
 #include <numeric>
 
 #include "engine/clock.h"
@@ -38,6 +39,55 @@ TEST(Adapter, TwoQueuePairsOfOneLaneTalk) {
     a.post(IBV_WR_RDMA_READ, 0, Node::kBuffer, b.address());
     a.complete();
     EXPECT_EQ(a.memory, b.memory);
+    a.destroy();
+    b.destroy();
+  });
+}
+
+TEST(Adapter, AUcMessageWaitsForItsReceive) {
+  in_namespace([] {
+    Node a(IBV_QPT_UC);
+    Node b(IBV_QPT_UC);
+    if (!a.ready() || !b.ready()) return;
+    a.connect(b.address());
+    b.connect(a.address());
+    fill(a, 1);
+    a.post(IBV_WR_SEND, 0, 70'000, b.address());
+    a.complete();
+    ibv_wc none;
+    EXPECT_EQ(b.cq->poll(1, &none), 0);  // reads what has come
+    b.receive(0, 70'000);
+    EXPECT_EQ(b.complete().byte_len, 70'000U);
+    EXPECT_TRUE(std::equal(a.memory.begin(), a.memory.begin() + 70'000, b.memory.begin()));
+    a.destroy();
+    b.destroy();
+  });
+}
+
+// The lane is not held up for ever: after its patience the first message is lost, and those that follow at once.
+TEST(Adapter, AUcMessageThatGetsNoReceiveIsDroppedInTheEnd) {
+  in_namespace([] {
+    Node a(IBV_QPT_UC);
+    Node b(IBV_QPT_UC);
+    if (!a.ready() || !b.ready()) return;
+    a.connect(b.address());
+    b.connect(a.address());
+    const auto drops = [&b] {
+      const std::lock_guard lock(b.qp->lane().mutex());
+      return b.qp->counters()[static_cast<std::size_t>(ib::Counter::drop_no_receive)];
+    };
+    a.post(IBV_WR_SEND, 0, 100, b.address());
+    a.post(IBV_WR_SEND, 0, 200, b.address());
+    a.complete();
+    a.complete();
+    const TimePoint limit = monotonic_now() + std::chrono::seconds(20);
+    ibv_wc none;
+    while (drops() < 2 && monotonic_now() < limit) EXPECT_EQ(b.cq->poll(1, &none), 0);
+    EXPECT_EQ(drops(), 2U);
+    b.receive(0, 1000);
+    a.post(IBV_WR_SEND, 0, 300, b.address());
+    a.complete();
+    EXPECT_EQ(b.complete().byte_len, 300U);
     a.destroy();
     b.destroy();
   });

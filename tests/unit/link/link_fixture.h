@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,8 @@ struct Got {
 
 class Collector final : public Receiver {
  public:
-  void packet(const ib::RxPacket& p) override {
+  bool packet(const ib::RxPacket& p) override {
+    if (refuse_psn == p.packet.headers.bth.psn) return false;
     packets.push_back({p.packet.headers,
                        {p.packet.payload.begin(), p.packet.payload.end()},
                        p.source,
@@ -33,10 +35,12 @@ class Collector final : public Receiver {
                        p.traffic_class,
                        p.hop_limit,
                        p.interface_index});
+    return true;
   }
   void dropped(const Reason& reason, ib::Counter counter, Qpn, std::uint64_t count) override {
     drops.insert(drops.end(), count, {reason, counter});
   }
+  std::optional<std::uint32_t> refuse_psn;  ///< the packet that is told to come again
   std::vector<Got> packets;
   std::vector<std::pair<Reason, ib::Counter>> drops;
 };

@@ -68,11 +68,11 @@ TEST(PathWindow, WhatIsForgottenLeavesWithoutGrowth) {
 TEST(TokenBucket, LetsABurstGoAndThenTheRate) {
   PathWindow window(limits());
   TimePoint now{milliseconds(5)};
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(window.take_tokens(1000, now), now);
-  const TimePoint when = window.take_tokens(1000, now);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(window.admit(1000, now), now);
+  const TimePoint when = window.admit(1000, now);
   EXPECT_GT(when, now);
   EXPECT_LE(when - now, microseconds(1) + Duration(1));
-  EXPECT_EQ(window.take_tokens(1000, when), when);
+  EXPECT_EQ(window.admit(1000, when), when);
 }
 
 TEST(TokenBucket, KeepsTheRateWhenAskedOften) {
@@ -80,7 +80,7 @@ TEST(TokenBucket, KeepsTheRateWhenAskedOften) {
   TimePoint now{milliseconds(5)};
   std::uint64_t bytes = 0;
   for (const TimePoint end = now + milliseconds(10); now < end; now += Duration(37)) {
-    if (window.take_tokens(1000, now) == now) bytes += 1000;
+    if (window.admit(1000, now) == now) bytes += 1000;
   }
   EXPECT_GE(bytes, 9'990'000U);
   EXPECT_LE(bytes, 10'020'000U);
@@ -89,10 +89,60 @@ TEST(TokenBucket, KeepsTheRateWhenAskedOften) {
 TEST(TokenBucket, APacketLargerThanTheBurstGoesInTheEnd) {
   PathWindow window(limits());
   const TimePoint now{milliseconds(5)};
-  EXPECT_EQ(window.take_tokens(10'000, now), now);
-  EXPECT_GT(window.take_tokens(20'000, now), now);
+  EXPECT_EQ(window.admit(10'000, now), now);
+  EXPECT_GT(window.admit(20'000, now), now);
   const TimePoint later = now + milliseconds(1);
-  EXPECT_EQ(window.take_tokens(20'000, later), later);
+  EXPECT_EQ(window.admit(20'000, later), later);
+}
+
+struct FakeGauge final : Gauge {
+  std::uint32_t room() override {
+    ++looks;
+    return free;
+  }
+  std::uint32_t free = 0;
+  int looks = 0;
+};
+
+TEST(Gauge, ItsRoomIsUsedUpBeforeItIsLookedAtAgain) {
+  PathWindow window(limits());
+  FakeGauge gauge;
+  window.observe(gauge);
+  gauge.free = 3 * datagram_cost(1000);
+  const TimePoint now{milliseconds(5)};
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(window.admit(1000, now), now);
+  EXPECT_EQ(gauge.looks, 1);
+  gauge.free = datagram_cost(1000) - 1;
+  EXPECT_EQ(window.admit(1000, now), now + PathWindow::kLookAgain);
+  gauge.free = datagram_cost(1000);
+  EXPECT_EQ(window.admit(1000, now + PathWindow::kLookAgain), now + PathWindow::kLookAgain);
+  EXPECT_EQ(gauge.looks, 3);
+}
+
+TEST(Gauge, ThatHasRoomSetsNoRate) {
+  PathWindow window(limits());
+  FakeGauge gauge;
+  window.observe(gauge);
+  gauge.free = 100'000;
+  const TimePoint now{milliseconds(5)};
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(window.admit(1000, now), now);
+}
+
+TEST(Gauge, AReceiverThatTakesNothingIsWaitedForForASecond) {
+  PathWindow window(limits());
+  FakeGauge gauge;
+  window.observe(gauge);
+  TimePoint now{milliseconds(5)};
+  EXPECT_GT(window.admit(1000, now), now);
+  now += PathWindow::kPatience - Duration(1);
+  EXPECT_GT(window.admit(1000, now), now);
+  now += Duration(1);
+  EXPECT_EQ(window.admit(1000, now), now);
+  gauge.free = 100'000;  // it is back, and is waited for as long when it stops again
+  EXPECT_EQ(window.admit(1000, now), now);
+  gauge.free = 0;
+  for (int i = 0; i < 100; ++i) static_cast<void>(window.admit(1000, now));
+  EXPECT_EQ(window.admit(1000, now), now + PathWindow::kLookAgain);
 }
 
 }  // namespace
