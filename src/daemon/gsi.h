@@ -54,7 +54,7 @@ class Gsi final : private link::Receiver {
 
  private:
   // link::Receiver
-  void packet(const ib::RxPacket& packet) override;
+  bool packet(const ib::RxPacket& packet) override;
   void dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) override;
 
   void take(const ib::RxPacket& packet);
