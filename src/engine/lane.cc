@@ -98,10 +98,7 @@ bool Lane::leave(rnic::QueuePair& qp, const wire::Gid& group) { return groups_.l
 // The packets behind the one that waits stay in the socket, where their senders see them. Only the first packet that finds
 // no receive may hold up the lane: a queue pair that got none in all the time drops what comes until it gets one.
 bool Lane::must_wait(QpSlot& slot, const ib::RxPacket& packet) {
-  if (!slot.qp->lacks_receive(packet)) {
-    slot.starved_since = kNever;
-    return false;
-  }
+  if (!slot.qp->lacks_receive(packet)) return false;
   if (slot.starved_since == kNever) slot.starved_since = now_;
   return now_ - slot.starved_since < kPatience;
 }
@@ -282,6 +279,9 @@ void Lane::arm() {
 }
 
 void Lane::deliver(rnic::CompletionQueue& cq, const ibv_wc& wc, bool solicited) {
+  if ((wc.opcode & IBV_WC_RECV) != 0) {
+    if (QpSlot* slot = qps_.find(Qpn(wc.qp_num))) slot->starved_since = kNever;
+  }
   completions_.push_back({&cq, wc, solicited});
 }
 

@@ -76,8 +76,8 @@ TEST(Adapter, AUcMessageThatGetsNoReceiveIsDroppedInTheEnd) {
       const std::lock_guard lock(b.qp->lane().mutex());
       return b.qp->counters()[static_cast<std::size_t>(ib::Counter::drop_no_receive)];
     };
-    a.post(IBV_WR_SEND, 0, 100, b.address());
-    a.post(IBV_WR_SEND, 0, 200, b.address());
+    a.post(IBV_WR_SEND, 0, 5000, b.address());
+    a.post(IBV_WR_SEND, 0, 5000, b.address());
     a.complete();
     a.complete();
     const TimePoint limit = monotonic_now() + std::chrono::seconds(20);
