@@ -24,7 +24,9 @@ class Case:
     name: str
     client: list
     server: list = None
-    port: int = PERFTEST
+    port: int = PERFTEST      # TCP port that tells when the server is ready
+    cm_port: int = 0          # or the port on which it listens for connections of rdma_cm
+    ready: str = ""           # or what it prints then
     timeout: float = 60
     env: dict = dataclasses.field(default_factory=dict)
     expect: tuple = ()        # regular expressions that the client's output must match

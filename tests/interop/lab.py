@@ -9,6 +9,7 @@ Every program is ended by its process id, and so is what it leaves behind (daemo
 """
 import ctypes
 import ipaddress
+import json
 import os
 import pathlib
 import re
@@ -79,9 +80,20 @@ class Program:
 
     def wait_for_listener(self, port, timeout=10):
         """Waits until something on the program's host listens on TCP `port`; False when it does not come to that."""
+        return self._wait_until(lambda: self.host.listens(self.process.pid, port), timeout)
+
+    def wait_for_cm_listener(self, port, timeout=10):
+        """The same for a port of rdma_cm."""
+        return self._wait_until(lambda: self.host.listens_for_connections(port), timeout)
+
+    def wait_for_output(self, pattern, timeout=10):
+        """Waits until what it has printed matches `pattern`."""
+        return self._wait_until(lambda: re.search(pattern, self.output()), timeout)
+
+    def _wait_until(self, ready, timeout):
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline and self.running:
-            if self.host.listens(self.process.pid, port):
+            if ready():
                 return True
             time.sleep(0.01)
         return False
@@ -122,6 +134,13 @@ class Host:
             except (OSError, IndexError):
                 pass
         return False
+
+    def listens_for_connections(self, port):
+        status, output = self.run(["softrnic", "--json", "resource", "show", "cm_id"])
+        if status != 0:
+            return False
+        return any(entry.get("state") == "LISTEN" and entry.get("src-addr", "").endswith(f":{port}")
+                   for entry in json.loads(output))
 
     def gid_index(self, family):
         """The GID index of this host's IPv4 or IPv6 address, as ibv_devinfo shows it; None when there is none."""

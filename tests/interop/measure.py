@@ -2,7 +2,7 @@
 import json
 import re
 
-from session import Session
+from session import Call, Session
 
 PERFTEST, QPERF, IPERF = 18515, 19765, 5201
 MIB = 1048576
@@ -18,7 +18,7 @@ class Failed(Exception):
 
 def run(server_host, client_host, server, client, port, timeout=60, env=None, ends_alone=True):
     """The client's output."""
-    session = Session(server_host, client_host, server, client, port, timeout, env, ends_alone)
+    session = Session(server_host, client_host, Call(server, client, port=port, timeout=timeout, env=env or {}, ends_alone=ends_alone))
     failure = session.run()
     if failure:
         raise Failed(f"{client[0]}: {failure}", session.report())

@@ -1,18 +1,31 @@
 """One server, one client: starts both, collects what they print, ends them, and tells the whole story of a failure."""
+import dataclasses
+
+
+@dataclasses.dataclass
+class Call:
+    """The two programs and when the server is ready: at the first of these that is given (no server: at once)."""
+    server: list
+    client: list
+    ready: str = ""           # what it prints then
+    cm_port: int = 0          # the port on which it listens for connections of rdma_cm
+    port: int = 0             # the TCP port on which it listens
+    timeout: float = 60       # seconds the client may take
+    env: dict = dataclasses.field(default_factory=dict)
+    ends_alone: bool = True   # the server ends by itself with status 0 when the client is done
 
 
 class Session:
-    """`ends_alone`: the server ends by itself with status 0 when the client is done."""
+    """`call`: a Call, or a case that has its fields."""
 
-    def __init__(self, server_host, client_host, server, client, port, timeout, env=None, ends_alone=True):
-        self.server_host, self.client_host = server_host, client_host
-        self._argv = (server, client)
-        self._port, self._timeout, self._env, self._ends_alone = port, timeout, env or {}, ends_alone
+    def __init__(self, server_host, client_host, call):
+        self.server_host, self.client_host, self._call = server_host, client_host, call
         self.server = self.client = None
         self._explained = ""
 
     def _fill(self, argv, host):
         values = {"{server}": lambda: self.server_host.address[4], "{server6}": lambda: self.server_host.address[6],
+                  "{self}": lambda: host.address[4], "{self6}": lambda: host.address[6],
                   "{gid4}": lambda: self._gid(host, 4), "{gid6}": lambda: self._gid(host, 6),
                   "{build}": lambda: str(host.lab.build)}
         filled = []
@@ -44,28 +57,42 @@ class Session:
 
     def _run(self):
         try:
-            server_argv = self._fill(self._argv[0], self.server_host)
-            client_argv = self._fill(self._argv[1], self.client_host)
+            server_argv = self._fill(self._call.server, self.server_host)
+            client_argv = self._fill(self._call.client, self.client_host)
         except LookupError as error:
             return str(error)
         if server_argv:
-            self.server = self.server_host.start(server_argv, self._env)
-            if self._port and not self.server.wait_for_listener(self._port):
-                ended = "" if self.server.running else f" and ended with status {self.server.wait(0)}"
-                return f"the server did not listen on TCP port {self._port}{ended}"
-        self.client = self.client_host.start(client_argv, self._env)
-        status = self.client.wait(self._timeout)
+            self.server = self.server_host.start(server_argv, self._call.env)
+            failure = self._wait_for_server()
+            if failure:
+                return failure
+        self.client = self.client_host.start(client_argv, self._call.env)
+        status = self.client.wait(self._call.timeout)
         if status is None:
-            return f"the client did not end within {self._timeout} s"
+            return f"the client did not end within {self._call.timeout} s"
         if status != 0:
             return f"the client ended with status {status}"
-        if self.server and self._ends_alone:
+        if self.server and self._call.ends_alone:
             status = self.server.wait(10)
             if status is None:
                 return "the client ended well, the server did not end"
             if status != 0:
                 return f"the server ended with status {status}"
         return None
+
+    def _wait_for_server(self):
+        """None when the server is ready for its client, else what is missing."""
+        call = self._call
+        if call.ready:
+            waited, what = self.server.wait_for_output(call.ready), f"print {call.ready!r}"
+        elif call.cm_port:
+            waited, what = self.server.wait_for_cm_listener(call.cm_port), f"listen on rdma_cm port {call.cm_port}"
+        else:
+            waited, what = self.server.wait_for_listener(call.port), f"listen on TCP port {call.port}"
+        if waited:
+            return None
+        ended = "" if self.server.running else f" and ended with status {self.server.wait(0)}"
+        return f"the server did not {what}{ended}"
 
     def _explain(self):
         texts = []
