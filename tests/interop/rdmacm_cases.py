@@ -1,8 +1,8 @@
 """Programs that connect through rdma_cm: rdmacm-utils, perftest -R, qperf -cm1. One table, as in cases.py."""
 from cases import PERFTEST, QPERF, Case
 
-RPING, UCMATOSE, UDADDY, RDMA_SERVER, CMTIME = 7174, 7471, 7174, 7471, 7471
-GROUPS4 = {4: "239.77.0.7", 6: "ff15::7707"}
+RPING, UCMATOSE, UDADDY, RDMA_SERVER, CMTIME, TUTORIAL = 7174, 7471, 7174, 7471, 7471, 7200
+GROUPS = {4: "239.77.0.7", 6: "ff15::7707"}
 
 
 def _rping(*options, server=(), family=4, many=0, name="", **more):
@@ -43,8 +43,8 @@ def _utilities():
         yield Case("rdmacm-utilities", "cmtime -c 1000" + tail, ["cmtime", "-s", to, "-c", "1000"], ["cmtime", "-c", "1000"],
                    cm_port=CMTIME, timeout=120, expect=(r"connect\s*:?\s+\d",), smoke=family == 4)
         mine = "{self}" if family == 4 else "{self6}"
-        yield Case("rdmacm-utilities", "mckey" + tail, ["mckey", "-m", GROUPS4[family], "-b", mine, "-s"],
-                   ["stdbuf", "-oL", "mckey", "-m", GROUPS4[family], "-b", mine], ready=r"receiving data transfers",
+        yield Case("rdmacm-utilities", "mckey" + tail, ["mckey", "-m", GROUPS[family], "-b", mine, "-s"],
+                   ["stdbuf", "-oL", "mckey", "-m", GROUPS[family], "-b", mine], ready=r"receiving data transfers",
                    expect=(r"test complete\s+return status 0",), smoke=family == 4)
 
 
@@ -72,5 +72,17 @@ def _qperfs():
                    timeout=30, mtu=9000, expect=(rf"{test}:\n\s+\w+\s+=\s+[1-9]",), ends_alone=False, smoke=test == "rc_bw")
 
 
+def _tutorials():
+    port = str(TUTORIAL)
+    for family, to in ((4, "{server}"), (6, "{server6}")):
+        tail = " (IPv6)" if family == 6 else ""
+        program = ["{build}/tests/interop/descriptors", port]
+        yield Case("rdmacm-tutorials", "descriptors" + tail, [*program, to], program, cm_port=TUTORIAL, smoke=True,
+                   expect=(r"300000 bytes are equal",))
+        program = ["{build}/tests/interop/chunks", port, "4", "5"]
+        yield Case("rdmacm-tutorials", "chunks, 4 clients" + tail, [*program, to], program, cm_port=TUTORIAL, smoke=family == 4,
+                   timeout=120, expect=(r"4 clients done",))
+
+
 def all_cases():
-    return [*_rpings(), *_utilities(), *_perftests(), *_qperfs()]
+    return [*_rpings(), *_utilities(), *_tutorials(), *_perftests(), *_qperfs()]
