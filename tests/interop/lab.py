@@ -84,7 +84,7 @@ class Program:
 
     def wait_for_cm_listener(self, port, timeout=10):
         """The same for a port of rdma_cm."""
-        return self._wait_until(lambda: self.host.listens_for_connections(port), timeout)
+        return self._wait_until(lambda: self.host.listens_for_connections(self.process.pid, port), timeout)
 
     def wait_for_output(self, pattern, timeout=10):
         """Waits until what it has printed matches `pattern`."""
@@ -135,11 +135,11 @@ class Host:
                 pass
         return False
 
-    def listens_for_connections(self, port):
+    def listens_for_connections(self, pid, port):
         status, output = self.run(["softrnic", "--json", "resource", "show", "cm_id"])
         if status != 0:
             return False
-        return any(entry.get("state") == "LISTEN" and entry.get("src-addr", "").endswith(f":{port}")
+        return any(entry["state"] == "LISTEN" and entry["pid"] == pid and entry["src-addr"].endswith(f":{port}")
                    for entry in json.loads(output))
 
     def gid_index(self, family):
