@@ -44,25 +44,23 @@ def _utilities():
         mine = "{self}" if family == 4 else "{self6}"
         yield Case("rdmacm-utilities", "mckey" + tail, ["mckey", "-m", GROUPS[family], "-b", mine, "-s"],
                    ["stdbuf", "-oL", "mckey", "-m", GROUPS[family], "-b", mine], ready=r"receiving data transfers",
-                   expect=(r"test complete\s+return status 0",), smoke=family == 4)
+                   expect=(r"test complete\s+return status 0",), smoke=family == 4,
+                   only_on="" if family == 4 else "pair")  # a loopback device has no route to an IPv6 group
 
 
-# perftest's own TCP exchange comes first: it listens on the same number in both name spaces
+# Debian's perftest connects to IPv4 addresses only
 def _perftests():
     for program in ("ib_send_bw", "ib_send_lat", "ib_write_bw", "ib_write_lat", "ib_read_bw", "ib_read_lat",
                     "ib_atomic_bw", "ib_atomic_lat"):
         yield _perftest(program, smoke=program in ("ib_send_bw", "ib_write_lat"))
-        yield _perftest(program, family=6)
     for program in ("ib_send_bw", "ib_send_lat"):
         yield _perftest(program, "-c", "UD", "-s", "1024", smoke=program == "ib_send_lat")
     yield _perftest("ib_write_bw", "-q", "8")
 
 
-def _perftest(program, *options, smoke=False, family=4):
-    argv = [program, "-R", "-F", "-n", "500", *options, *(["--ipv6-addr"] if family == 6 else [])]
-    to = "{server}" if family == 4 else "{server6}"
-    return Case("rdmacm-perftest", " ".join([program, "-R", *options]) + (" (IPv6)" if family == 6 else ""), [*argv, to], argv,
-                cm_port=PERFTEST, smoke=smoke, expect=(r"#bytes.*\n\s*\d+\s+\d+",))
+def _perftest(program, *options, smoke=False):
+    argv = [program, "-R", "-F", "-n", "500", *options]
+    return Case("rdmacm-perftest", " ".join([program, "-R", *options]), [*argv, "{server}"], argv, cm_port=PERFTEST, smoke=smoke, expect=(r"#bytes.*\n\s*\d+\s+\d+",))
 
 
 def _qperfs():
