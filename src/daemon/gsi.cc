@@ -1,6 +1,8 @@
 #include "daemon/gsi.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 
@@ -20,12 +22,20 @@ constexpr std::uint16_t kPkeyNumber = 0x7fff;  ///< the top bit is membership
 /// Ours is 0xffff, a full member: partitions match when their numbers do.
 bool pkey_matches(std::uint16_t pkey) { return (pkey & kPkeyNumber) == (wire::kDefaultPkey & kPkeyNumber); }
 
+// Linux 6 gives a multicast packet that one socket alone wants to whomever the SO_REUSEPORT group chooses, which is any
+// lane (udp_v4_early_demux, then inet_steal_sock). Lane 0 wants every group, so that no other is ever alone.
+void hear_all_groups(int lane_socket) {
+  const int on = 1;
+  setsockopt(lane_socket, SOL_IP, IP_MULTICAST_ALL, &on, sizeof on);
+}
+
 }  // namespace
 
 std::unique_ptr<link::Link> make_gsi_link(int lane_socket, const link::FaultPlan& faults,
                                           link::PacketTap* tap) {
   std::unique_ptr<link::Link> link = std::make_unique<link::UdpLink>(link::UdpLink::Options{
       .fd = fcntl(lane_socket, F_DUPFD_CLOEXEC, 0), .patient = false, .sizes_buffers = false});
+  hear_all_groups(lane_socket);
   link->set_tap(tap);
   if (!faults.any()) return link;
   return std::make_unique<link::FaultLink>(std::move(link), faults);

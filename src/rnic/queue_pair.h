@@ -83,9 +83,9 @@ class QueuePair final : public EventTarget, private ib::Host {
 
   // ---- for the lane, with its lock held
   ibv_qp_state state() const { return state_; }
-  /// A packet for this QP. Counts and explains those that its state does not let through.
   /// Whether receive() would drop the packet for want of a posted receive, untold (UC, UD).
   bool lacks_receive(const ib::RxPacket& packet);
+  /// A packet for this QP. Counts and explains those that its state does not let through.
   void receive(const ib::RxPacket& packet, TimePoint now);
   ib::Transmit transmit(ib::TxPacket& out, TimePoint now);
   void expire(TimePoint now);
