@@ -184,7 +184,7 @@ ibv_wc Side::completion() const {
 }
 
 void Side::settle() const {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
   ibv_wc wc{};
   while (std::chrono::steady_clock::now() < deadline) ibv_poll_cq(cq, 1, &wc);
 }

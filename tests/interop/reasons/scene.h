@@ -67,7 +67,8 @@ struct Side {
   int send_from(ibv_sge sge, ibv_send_wr request = {}) const;
   /// The next completion, which has to come; whoever waits drives the adapter.
   ibv_wc completion() const;
-  /// Drives the adapter for a moment, for what brings no completion.
+  /// Drives the adapter for a moment, for what brings no completion: longer than a lane keeps a packet of UC or UD that
+  /// waits for its receive.
   void settle() const;
 
   std::uint32_t qpn() const { return qp->qp_num; }
