@@ -1,5 +1,9 @@
 // Work requests that are refused or fail, and completions and events that nobody looks at.
+#include <unistd.h>
+
 #include <cerrno>
+#include <fstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -109,6 +113,17 @@ void cq_overrun() {
 }
 
 /// A completion lies in a's CQ, and a waits for an event that does not come.
+/// Until a thread of this process sleeps in the kernel.
+void until_asleep(pid_t thread) {
+  for (char state = 'R'; state != 'S'; std::this_thread::yield()) {
+    std::ifstream stat("/proc/self/task/" + std::to_string(thread) + "/stat");
+    std::string text;
+    std::getline(stat, text);
+    const std::size_t end = text.rfind(')');  // of the name; the state is the next word
+    if (end != std::string::npos && end + 2 < text.size()) state = text[end + 2];
+  }
+}
+
 void not_rearmed(bool armed_too_late) {
   Side a(IBV_QPT_UC, true);
   must(a.to_init() == 0 && a.to_rtr(0xfffffe) == 0 && a.to_rts() == 0, "RTS");
@@ -121,8 +136,8 @@ void not_rearmed(bool armed_too_late) {
                 number(static_cast<unsigned>(a.channel->fd)) +
                 ") while 1 completions lie in a CQ that will not notify it");
   std::fflush(stdout);
-  std::thread helper([&a] {  // ends the wait below
-    a.settle();
+  std::thread helper([&a, waiter = gettid()] {  // ends the wait below
+    until_asleep(waiter);
     if (ibv_req_notify_cq(a.cq, 0) != 0 || a.send(64) != 0) give_up("second send");
   });
   ibv_cq* cq = nullptr;
