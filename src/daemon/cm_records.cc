@@ -22,7 +22,7 @@ control::CmConnectionParameters to_record(const cma::ConnectionParameters& param
   // private data of CM messages has at most 224 bytes
   const std::size_t length = std::min<std::size_t>(parameters.private_data.size(), UINT8_MAX);
   record.private_data_length = static_cast<std::uint8_t>(length);
-  std::memcpy(record.private_data, parameters.private_data.data(), length);
+  if (length != 0) std::memcpy(record.private_data, parameters.private_data.data(), length);
   return record;
 }
 
