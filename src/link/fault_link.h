@@ -20,6 +20,10 @@ class FaultLink final : public Link {
   static constexpr Duration kReorderTime = std::chrono::microseconds(500);
 
   FaultLink(std::unique_ptr<Link> inner, const FaultPlan& plan);
+  /// Packets that are held back leave now: a network delivers what was sent, even when the sender has gone.
+  ~FaultLink() override { flush(TimePoint::max()); }
+  FaultLink(const FaultLink&) = delete;
+  FaultLink& operator=(const FaultLink&) = delete;
 
   void set_tap(PacketTap* tap) override { inner_->set_tap(tap); }
   void set_addresses(std::vector<rnic::GidEntry> addresses) override {

@@ -48,19 +48,21 @@ def _utilities():
                    only_on="" if family == 4 else "pair")  # a loopback device has no route to an IPv6 group
 
 
-# Debian's perftest connects to IPv4 addresses only
+# Debian's perftest connects to IPv4 addresses only. Its two sides agree on the second connection before the server listens for
+# it, so that a server that is off the processor refuses its client: these cases run on a quiet machine, not in scripts/test.
 def _perftests():
     for program in ("ib_send_bw", "ib_send_lat", "ib_write_bw", "ib_write_lat", "ib_read_bw", "ib_read_lat",
                     "ib_atomic_bw", "ib_atomic_lat"):
-        yield _perftest(program, smoke=program in ("ib_send_bw", "ib_write_lat"))
+        yield _perftest(program)
     for program in ("ib_send_bw", "ib_send_lat"):
-        yield _perftest(program, "-c", "UD", "-s", "1024", smoke=program == "ib_send_lat")
+        yield _perftest(program, "-c", "UD", "-s", "1024")
     yield _perftest("ib_write_bw", "-q", "8")
 
 
-def _perftest(program, *options, smoke=False):
+def _perftest(program, *options):
     argv = [program, "-R", "-F", "-n", "500", *options]
-    return Case("rdmacm-perftest", " ".join([program, "-R", *options]), [*argv, "{server}"], argv, cm_port=PERFTEST, smoke=smoke, expect=(r"#bytes.*\n\s*\d+\s+\d+",))
+    return Case("rdmacm-perftest", " ".join([program, "-R", *options]), [*argv, "{server}"], argv,
+                cm_port=PERFTEST, expect=(r"#bytes.*\n\s*\d+\s+\d+",))
 
 
 def _qperfs():

@@ -34,6 +34,7 @@ class RecordingLink final : public Link {
                        packet.fragments[i].data + packet.fragments[i].size);
       }
       sent.push_back({packet.headers.bth.psn, damaged, payload});
+      if (log != nullptr) log->push_back(packet.headers.bth.psn);
     }
     queued.clear();
   }
@@ -46,6 +47,7 @@ class RecordingLink final : public Link {
 
   std::vector<std::pair<ib::TxPacket, bool>> queued;
   std::vector<Sent> sent;
+  std::vector<std::uint32_t>* log = nullptr;  ///< PSNs, for when the link is gone
 };
 
 struct Outcome {
@@ -168,6 +170,22 @@ TEST(FaultLink, DelayedPacketsLeaveWhenTheirTimeComesAndKeepTheirBytes) {
   link.flush(TimePoint{} + 5ms);
   ASSERT_EQ(recorder.sent.size(), 1U);
   EXPECT_EQ(recorder.sent[0].payload, pattern(700, 3));
+}
+
+TEST(FaultLink, WhatIsHeldBackLeavesWithTheLink) {
+  FaultPlan plan;
+  plan.delay = 5ms;
+  std::vector<std::uint32_t> sent;
+  {
+    auto inner = std::make_unique<RecordingLink>();
+    inner->log = &sent;
+    FaultLink link(std::move(inner), plan);
+    PacketMaker maker;
+    link.send(maker.make(wire::Opcode::rc_send_only, 1, pattern(64, 1)), TimePoint{});
+    link.flush(TimePoint{});
+    EXPECT_TRUE(sent.empty());
+  }
+  EXPECT_EQ(sent, std::vector<std::uint32_t>{1});
 }
 
 TEST(FaultLink, ThePeerRejectsEveryCorruptPacket) {
