@@ -59,8 +59,8 @@ class Program:
         return self.process.poll() is None
 
     def output(self):
-        self._output.seek(0)
-        return self._output.read().decode(errors="replace")
+        fd = self._output.fileno()  # the program writes where this descriptor stands: it must not be moved
+        return os.pread(fd, os.fstat(fd).st_size, 0).decode(errors="replace")
 
     def wait(self, timeout):
         """Its exit status, or None when it has not ended in `timeout` seconds."""
