@@ -176,7 +176,7 @@ void Manager::Core::on_rep(Connection& connection, const Incoming& in) {
       static_cast<std::uint32_t>(rep.vendor_high << 16 | rep.vendor_middle << 8 | rep.vendor_low);
   event.endpoint.ece.options = in.header.modifier;
   event.target_ack_delay = rep.target_ack_delay;
-  event.private_data = in.mad.subspan(mad::kMadBytes - kRepPrivateData);
+  event.private_data = in.private_data(kRepPrivateData);
   tell(connection, event);
 }
 

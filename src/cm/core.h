@@ -39,6 +39,9 @@ struct Incoming {
   const mad::Header& header;
   Bytes mad;
   TimePoint now;
+
+  /// The private data: every CM message ends with it.
+  Bytes private_data(std::size_t bytes) const { return mad.subspan(mad.size() - bytes); }
 };
 
 class Manager::Core {

@@ -184,7 +184,7 @@ void Manager::Core::on_mra(Connection& connection, const Incoming& in) {
   Event event{.kind = EventKind::delayed};
   event.about = mra.about;
   event.service_timeout = mra.service_timeout;
-  event.private_data = in.mad.subspan(mad::kMadBytes - kMraPrivateData);
+  event.private_data = in.private_data(kMraPrivateData);
   tell(connection, event);
 }
 

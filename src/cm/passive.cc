@@ -41,7 +41,7 @@ Event request_event(const Req& req, const Incoming& in) {
   event.max_cm_retries = req.max_cm_retries;
   event.local_response_timeout = req.remote_response_timeout;
   event.remote_response_timeout = req.local_response_timeout;
-  event.private_data = in.mad.subspan(mad::kMadBytes - kReqPrivateData);
+  event.private_data = in.private_data(kReqPrivateData);
   return event;
 }
 
@@ -211,7 +211,7 @@ Expected<void, Failure> Manager::Core::established(Id id, TimePoint) {
 void Manager::Core::on_rtu(Connection& connection, const Incoming& in) {
   enter(connection, State::established);
   Event event{.kind = EventKind::established};
-  event.private_data = in.mad.subspan(mad::kMadBytes - kRtuPrivateData);
+  event.private_data = in.private_data(kRtuPrivateData);
   tell(connection, event);
 }
 

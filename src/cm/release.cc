@@ -171,7 +171,7 @@ void Manager::Core::on_rej(Connection& connection, const Incoming& in) {
   event.additional_info = Bytes(in.mad).subspan(mad::kHeaderBytes + 12, kAdditionalInfo);
   event.additional_info =
       event.additional_info.first(std::min<std::size_t>(rej.info_length, kAdditionalInfo));
-  event.private_data = in.mad.subspan(mad::kMadBytes - kRejPrivateData);
+  event.private_data = in.private_data(kRejPrivateData);
   event.reason = reason_of(rej, connection);
   // Before the REP there is nothing to wait for, unless the queue pair is in question.
   const bool early = connection.active && connection.remote_id == 0;
@@ -196,7 +196,7 @@ void Manager::Core::on_dreq(Connection& connection, const Incoming& in) {
   enter(connection, State::dreq_received);
   connection.transaction = in.header.transaction;
   Event event{.kind = EventKind::disconnect_request};
-  event.private_data = in.mad.subspan(mad::kMadBytes - kDreqPrivateData);
+  event.private_data = in.private_data(kDreqPrivateData);
   tell(connection, event);
 }
 
@@ -204,7 +204,7 @@ void Manager::Core::on_crossing_dreq(Connection& connection, const Incoming& in)
   if (!names_our_queue_pair(connection, decode<Dreq>(in.mad).remote_qpn)) return on_dreq(connection, in);
   send_drep(connection, in.header.transaction, {}, in.now);
   Event event{.kind = EventKind::disconnect_reply};
-  event.private_data = in.mad.subspan(mad::kMadBytes - kDreqPrivateData);
+  event.private_data = in.private_data(kDreqPrivateData);
   tell(connection, event);
 }
 
@@ -216,7 +216,7 @@ void Manager::Core::on_late_dreq(Connection& connection, const Incoming& in) {
 void Manager::Core::on_drep(Connection& connection, const Incoming& in) {
   enter_timewait(connection, in.now);
   Event event{.kind = EventKind::disconnect_reply};
-  event.private_data = in.mad.subspan(mad::kMadBytes - kDrepPrivateData);
+  event.private_data = in.private_data(kDrepPrivateData);
   tell(connection, event);
 }
 

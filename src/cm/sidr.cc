@@ -83,7 +83,7 @@ void Manager::Core::on_sidr_req(const Incoming& in) {
   event.listener = *listener;
   event.path = path_of(in.from);
   event.path.pkey = req.pkey;
-  event.private_data = in.mad.subspan(mad::kMadBytes - kSidrReqPrivateData);
+  event.private_data = in.private_data(kSidrReqPrivateData);
   tell(connection, event);
 }
 
@@ -114,7 +114,7 @@ void Manager::Core::on_sidr_rep(Connection& connection, const Incoming& in) {
   event.additional_info = in.mad.subspan(mad::kHeaderBytes + 24, kAdditionalInfo);
   event.additional_info =
       event.additional_info.first(std::min<std::size_t>(rep.info_length, kAdditionalInfo));
-  event.private_data = in.mad.subspan(mad::kMadBytes - kSidrRepPrivateData);
+  event.private_data = in.private_data(kSidrRepPrivateData);
   if (rep.status != SidrStatus::valid) {
     event.reason = because(ReasonId::cm_sidr_refused, connection.service_id.value, rep.status);
   }

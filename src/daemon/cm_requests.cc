@@ -9,48 +9,22 @@ namespace softrnic::daemon {
 
 using namespace control;
 
-struct CmService::Row {
-  MessageType type;
-  std::optional<Answer> (*call)(CmService& service, Connection& from, Bytes datagram, UniqueFd& fd);
-};
-
-template <typename T, CmService::Handler<T> handler>
-std::optional<Answer> CmService::call(CmService& service, Connection& from, Bytes datagram, UniqueFd& fd) {
-  const auto message = parse_message<T>(datagram);
-  if (!message) return std::nullopt;
-  return (service.*handler)(from, *message, std::move(fd));
-}
-
-const CmService::Row CmService::kRows[] = {
-    {CmOpenChannel::kType, call<CmOpenChannel, &CmService::open_channel>},
-    {CmCloseChannel::kType, call<CmCloseChannel, &CmService::close_channel>},
-    {CmCreateId::kType, call<CmCreateId, &CmService::create_id>},
-    {CmDestroyId::kType, call<CmDestroyId, &CmService::destroy_id>},
-    {CmQueryId::kType, call<CmQueryId, &CmService::query_id>},
-    {CmBind::kType, call<CmBind, &CmService::bind>},
-    {CmResolveAddress::kType, call<CmResolveAddress, &CmService::resolve_address>},
-    {CmResolveRoute::kType, call<CmResolveRoute, &CmService::resolve_route>},
-    {CmConnect::kType, call<CmConnect, &CmService::connect>},
-    {CmListen::kType, call<CmListen, &CmService::listen>},
-    {CmAccept::kType, call<CmAccept, &CmService::accept>},
-    {CmReject::kType, call<CmReject, &CmService::reject>},
-    {CmDisconnect::kType, call<CmDisconnect, &CmService::disconnect>},
-    {CmInitQpAttributes::kType, call<CmInitQpAttributes, &CmService::init_qp_attributes>},
-    {CmNotify::kType, call<CmNotify, &CmService::notify>},
-    {CmSetOption::kType, call<CmSetOption, &CmService::set_option>},
-    {CmJoinMulticast::kType, call<CmJoinMulticast, &CmService::join_multicast>},
-    {CmLeaveMulticast::kType, call<CmLeaveMulticast, &CmService::leave_multicast>},
-    {CmMigrateId::kType, call<CmMigrateId, &CmService::migrate_id>},
-    {CmGetEvent::kType, call<CmGetEvent, &CmService::get_event>},
-    {CmNextId::kType, call<CmNextId, &CmService::next_id>},
+const DispatchRow<CmService> CmService::kRows[] = {
+    dispatch_row<&CmService::open_channel>(),    dispatch_row<&CmService::close_channel>(),
+    dispatch_row<&CmService::create_id>(),       dispatch_row<&CmService::destroy_id>(),
+    dispatch_row<&CmService::query_id>(),        dispatch_row<&CmService::bind>(),
+    dispatch_row<&CmService::resolve_address>(), dispatch_row<&CmService::resolve_route>(),
+    dispatch_row<&CmService::connect>(),         dispatch_row<&CmService::listen>(),
+    dispatch_row<&CmService::accept>(),          dispatch_row<&CmService::reject>(),
+    dispatch_row<&CmService::disconnect>(),      dispatch_row<&CmService::init_qp_attributes>(),
+    dispatch_row<&CmService::notify>(),          dispatch_row<&CmService::set_option>(),
+    dispatch_row<&CmService::join_multicast>(),  dispatch_row<&CmService::leave_multicast>(),
+    dispatch_row<&CmService::migrate_id>(),      dispatch_row<&CmService::get_event>(),
+    dispatch_row<&CmService::next_id>(),
 };
 
 std::optional<Answer> CmService::handle(Connection& from, Bytes datagram, UniqueFd& fd) {
-  const auto header = peek_header(datagram);
-  if (!header || !from.greeted) return std::nullopt;
-  for (const Row& row : kRows)
-    if (row.type == header->type) return row.call(*this, from, datagram, fd);
-  return std::nullopt;
+  return dispatch<CmService>(kRows, *this, from, datagram, fd);
 }
 
 namespace {

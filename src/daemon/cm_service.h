@@ -16,6 +16,7 @@
 #include "control/cm_messages.h"
 #include "daemon/answer.h"
 #include "daemon/connection.h"
+#include "daemon/dispatch.h"
 #include "rnic/device.h"
 
 namespace softrnic::daemon {
@@ -46,12 +47,7 @@ class CmService final : private cma::Host {
   bool idle() const { return !manager_ || manager_->ids() == 0; }
 
  private:
-  template <typename T>
-  using Handler = Answer (CmService::*)(Connection&, const T&, UniqueFd);
-  struct Row;
-  static const Row kRows[];
-  template <typename T, Handler<T> handler>
-  static std::optional<Answer> call(CmService& service, Connection& from, Bytes datagram, UniqueFd& fd);
+  static const DispatchRow<CmService> kRows[];
   struct Channel {
     UniqueFd eventfd;
     const Connection* owner = nullptr;

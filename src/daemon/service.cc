@@ -14,31 +14,19 @@ namespace softrnic::daemon {
 
 using namespace control;
 
-template <typename T>
-bool Service::try_handle(Connection& from, Bytes datagram, UniqueFd& fd, Handler<T> handler, Answer& answer) {
-  const std::optional<T> message = parse_message<T>(datagram);
-  // everything but hello needs one before, and there is only one
-  if (!message || from.greeted == std::is_same_v<T, Hello>) return false;
-  answer = (this->*handler)(from, *message, std::move(fd));
-  return true;
-}
+const DispatchRow<Service> Service::kRows[] = {
+    dispatch_row<&Service::hello>(),          dispatch_row<&Service::list_devices>(),
+    dispatch_row<&Service::hold_devices>(),   dispatch_row<&Service::take_lane>(),
+    dispatch_row<&Service::give_back_lane>(), dispatch_row<&Service::show_lane>(),
+    dispatch_row<&Service::register_page>(),  dispatch_row<&Service::add_link>(),
+    dispatch_row<&Service::delete_link>(),    dispatch_row<&Service::next_page>(),
+    dispatch_row<&Service::status>(),         dispatch_row<&Service::shut_down>(),
+};
 
 Answer Service::handle(Connection& from, Bytes datagram, UniqueFd fd) {
   if (auto of_cm = cm_.handle(from, datagram, fd)) return std::move(*of_cm);
-  Answer answer;
-  const bool handled = try_handle<Hello>(from, datagram, fd, &Service::hello, answer) ||
-                       try_handle<ListDevices>(from, datagram, fd, &Service::list_devices, answer) ||
-                       try_handle<HoldDevices>(from, datagram, fd, &Service::hold_devices, answer) ||
-                       try_handle<TakeLane>(from, datagram, fd, &Service::take_lane, answer) ||
-                       try_handle<GiveBackLane>(from, datagram, fd, &Service::give_back_lane, answer) ||
-                       try_handle<ShowLane>(from, datagram, fd, &Service::show_lane, answer) ||
-                       try_handle<RegisterPage>(from, datagram, fd, &Service::register_page, answer) ||
-                       try_handle<AddLink>(from, datagram, fd, &Service::add_link, answer) ||
-                       try_handle<DeleteLink>(from, datagram, fd, &Service::delete_link, answer) ||
-                       try_handle<NextPage>(from, datagram, fd, &Service::next_page, answer) ||
-                       try_handle<StatusRequest>(from, datagram, fd, &Service::status, answer) ||
-                       try_handle<Shutdown>(from, datagram, fd, &Service::shut_down, answer);
-  return handled ? std::move(answer) : bad_message(datagram);
+  auto answer = dispatch<Service>(kRows, *this, from, datagram, fd);
+  return answer ? std::move(*answer) : bad_message(datagram);
 }
 
 Answer Service::bad_message(Bytes datagram) {

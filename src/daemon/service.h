@@ -12,6 +12,7 @@
 #include "daemon/cm_service.h"
 #include "daemon/connection.h"
 #include "daemon/device_list.h"
+#include "daemon/dispatch.h"
 #include "daemon/lane_pool.h"
 #include "daemon/page_store.h"
 
@@ -46,10 +47,7 @@ class Service {
   std::chrono::seconds idle{0};
 
  private:
-  template <typename T>
-  using Handler = Answer (Service::*)(Connection&, const T&, UniqueFd);
-  template <typename T>
-  bool try_handle(Connection& from, Bytes datagram, UniqueFd& fd, Handler<T> handler, Answer& answer);
+  static const DispatchRow<Service> kRows[];
 
   Answer hello(Connection& from, const control::Hello& message, UniqueFd fd);
   Answer list_devices(Connection& from, const control::ListDevices& message, UniqueFd fd);

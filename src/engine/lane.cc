@@ -75,16 +75,14 @@ void Lane::discard(rnic::QueuePair& qp) {
 }
 
 ib::PathWindow& Lane::window(const ib::AddressVector& path, Qpn remote) {
-  Path& found = paths_.path(path.destination, remote.lane());
-  if (!found.watched && peers_.has(path.destination)) {
-    found.watched = true;
-    peers_.watch(remote.lane(), found);
-  }
-  return found;
+  return paths_.path(path.destination, remote.lane());
 }
 
-ib::PathWindow* Lane::datagram_window(const ib::AddressVector& path, Qpn remote) {
-  return peers_.has(path.destination) ? &window(path, remote) : nullptr;
+ib::PathWindow* Lane::gauged_window(const ib::AddressVector& path, Qpn remote) {
+  if (!peers_.has(path.destination)) return nullptr;
+  Path& found = paths_.path(path.destination, remote.lane());
+  if (!std::exchange(found.watched, true)) peers_.watch(remote.lane(), found);
+  return &found;
 }
 
 bool Lane::join(rnic::QueuePair& qp, const wire::Gid& group) {

@@ -55,7 +55,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   void deliver(rnic::CompletionQueue& cq, const ibv_wc& wc, bool solicited) override;
   void discard(rnic::QueuePair& qp) override;
   ib::PathWindow& window(const ib::AddressVector& path, Qpn remote) override;
-  ib::PathWindow* datagram_window(const ib::AddressVector& path, Qpn remote) override;
+  ib::PathWindow* gauged_window(const ib::AddressVector& path, Qpn remote) override;
   bool join(rnic::QueuePair& qp, const wire::Gid& group) override;
   bool leave(rnic::QueuePair& qp, const wire::Gid& group) override;
   void count(ib::Counter counter, std::uint64_t by) override;

@@ -37,8 +37,8 @@ class LanePort {
   /// Completions of `qp` that wait in the present batch are dropped (destroy, RESET).
   virtual void discard(QueuePair& qp) = 0;
   virtual ib::PathWindow& window(const ib::AddressVector& path, Qpn remote) = 0;
-  /// The window to a datagram's destination, when that has one of its own; else nullptr.
-  virtual ib::PathWindow* datagram_window(const ib::AddressVector& path, Qpn remote) {
+  /// For services without acknowledgement: the window to a receiver whose buffer can be looked at; else nullptr.
+  virtual ib::PathWindow* gauged_window(const ib::AddressVector& path, Qpn remote) {
     static_cast<void>(path);
     static_cast<void>(remote);
     return nullptr;

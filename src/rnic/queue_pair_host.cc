@@ -80,7 +80,7 @@ const ib::RecvWqe* QueuePair::take_receive() {
 }
 
 ib::PathWindow* QueuePair::window_to(const ib::AddressVector& path, Qpn remote) {
-  return lane_.datagram_window(path, remote);
+  return lane_.gauged_window(path, remote);
 }
 
 void QueuePair::complete(const ib::SendDone& done) {

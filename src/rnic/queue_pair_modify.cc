@@ -54,7 +54,8 @@ void QueuePair::enter(ibv_qp_state to) {
 void QueuePair::start_responder() {
   ib::Attributes& t = attributes_.transport;
   if (type_ == IBV_QPT_UD) t.path_mtu = context().info()->port.active_mtu;
-  endpoint_->set_window(&lane_.window(t.path, t.remote));
+  ib::PathWindow* window = type_ == IBV_QPT_RC ? nullptr : lane_.gauged_window(t.path, t.remote);
+  endpoint_->set_window(window != nullptr ? window : &lane_.window(t.path, t.remote));
   endpoint_->start_responder(t);
 }
 

@@ -69,16 +69,20 @@ Expected<control::CmConnectionParameters, Failure> parameters_of(const Id& id, c
   return out;
 }
 
+/// What the program gives, and for what it leaves open (no parameters, or RDMA_MAX_…) the two defaults.
+void set_depths(Id& id, const rdma_conn_param* given, std::uint8_t initiator_depth,
+                std::uint8_t responder_resources) {
+  const bool initiator = given != nullptr && given->initiator_depth != RDMA_MAX_INIT_DEPTH;
+  const bool responder = given != nullptr && given->responder_resources != RDMA_MAX_RESP_RES;
+  id.initiator_depth = initiator ? given->initiator_depth : initiator_depth;
+  id.responder_resources = responder ? given->responder_resources : responder_resources;
+}
+
 Expected<void, Failure> connect(Id& id, const rdma_conn_param* given) {
   auto usable = id.require_device();
   if (usable) usable = check(id, given);
   if (!usable) return usable;
-  id.initiator_depth = given != nullptr && given->initiator_depth != RDMA_MAX_INIT_DEPTH
-                           ? given->initiator_depth
-                           : id.device->max_initiator_depth;
-  id.responder_resources = given != nullptr && given->responder_resources != RDMA_MAX_RESP_RES
-                               ? given->responder_resources
-                               : id.device->max_responder_resources;
+  set_depths(id, given, id.device->max_initiator_depth, id.device->max_responder_resources);
   const auto parameters = parameters_of(id, given);
   if (!parameters) return Unexpected{parameters.error()};
   return start(id, [&](control::CmClient& daemon) {
@@ -88,22 +92,14 @@ Expected<void, Failure> connect(Id& id, const rdma_conn_param* given) {
   });
 }
 
-/// Without parameters, or with RDMA_MAX_…, what the peer asked for holds, as far as the device goes.
-void agree_on_depths(Id& id, const rdma_conn_param* given) {
-  id.initiator_depth = given != nullptr && given->initiator_depth != RDMA_MAX_INIT_DEPTH
-                           ? given->initiator_depth
-                           : std::min(id.initiator_depth, id.device->max_initiator_depth);
-  id.responder_resources = given != nullptr && given->responder_resources != RDMA_MAX_RESP_RES
-                               ? given->responder_resources
-                               : std::min(id.responder_resources, id.device->max_responder_resources);
-}
-
 Expected<void, Failure> accept(Id& id, const rdma_conn_param* given) {
   auto ready = id.require_device();
   if (ready) ready = check(id, given);
   if (!ready) return ready;
   if (id.qp == nullptr && given == nullptr) return rnic::refused(EINVAL, ReasonId::rdma_without_qp);
-  agree_on_depths(id, given);
+  // Without parameters, or with RDMA_MAX_…, what the peer asked for holds, as far as the device goes.
+  set_depths(id, given, std::min(id.initiator_depth, id.device->max_initiator_depth),
+             std::min(id.responder_resources, id.device->max_responder_resources));
   const auto parameters = parameters_of(id, given);
   if (!parameters) return Unexpected{parameters.error()};
   const control::CmEce ece{id.remote_ece.vendor, id.local_ece.options};

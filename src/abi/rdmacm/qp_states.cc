@@ -16,12 +16,19 @@ Expected<void, Failure> modify(ibv_qp& qp, ibv_qp_attr& attributes, int mask) {
   return {};
 }
 
-Expected<void, Failure> modify_as_agreed(Id& id, ibv_qp& qp, ibv_qp_state state) {
+/// With what the connection manager knows for `state`, after adjust(attributes).
+template <typename Adjust>
+Expected<void, Failure> modify_as_agreed(Id& id, ibv_qp& qp, ibv_qp_state state, Adjust adjust) {
   ibv_qp_attr attributes{};
   attributes.qp_state = state;
   const auto mask = init_qp_attributes(id, attributes);
   if (!mask) return Unexpected{mask.error()};
+  adjust(attributes);
   return modify(qp, attributes, *mask);
+}
+
+Expected<void, Failure> modify_as_agreed(Id& id, ibv_qp& qp, ibv_qp_state state) {
+  return modify_as_agreed(id, qp, state, [](ibv_qp_attr&) {});
 }
 
 void copy(ibv_qp_attr& to, const control::CmQpAttributesReply& from) {
@@ -83,22 +90,16 @@ Expected<void, Failure> modify_to_rtr(Id& id, std::uint8_t responder_resources) 
   if (id.qp == nullptr) return {};
   // INIT again: what was assumed when the QP was created may not be what was agreed on since.
   if (auto done = modify_as_agreed(id, *id.qp, IBV_QPS_INIT); !done) return done;
-  ibv_qp_attr attributes{};
-  attributes.qp_state = IBV_QPS_RTR;
-  const auto mask = init_qp_attributes(id, attributes);
-  if (!mask) return Unexpected{mask.error()};
-  if (responder_resources != RDMA_MAX_RESP_RES) attributes.max_dest_rd_atomic = responder_resources;
-  return modify(*id.qp, attributes, *mask);
+  return modify_as_agreed(id, *id.qp, IBV_QPS_RTR, [&](ibv_qp_attr& attributes) {
+    if (responder_resources != RDMA_MAX_RESP_RES) attributes.max_dest_rd_atomic = responder_resources;
+  });
 }
 
 Expected<void, Failure> modify_to_rts(Id& id, std::uint8_t initiator_depth) {
   if (id.qp == nullptr) return {};
-  ibv_qp_attr attributes{};
-  attributes.qp_state = IBV_QPS_RTS;
-  const auto mask = init_qp_attributes(id, attributes);
-  if (!mask) return Unexpected{mask.error()};
-  if (initiator_depth != RDMA_MAX_INIT_DEPTH) attributes.max_rd_atomic = initiator_depth;
-  return modify(*id.qp, attributes, *mask);
+  return modify_as_agreed(id, *id.qp, IBV_QPS_RTS, [&](ibv_qp_attr& attributes) {
+    if (initiator_depth != RDMA_MAX_INIT_DEPTH) attributes.max_rd_atomic = initiator_depth;
+  });
 }
 
 Expected<void, Failure> modify_to_error(Id& id) {
