@@ -28,6 +28,11 @@ enum class Mutant : std::uint8_t {
 };
 inline constexpr Mutant kMutants[] = {Mutant::answers_rep_once, Mutant::answers_dreq_once,
                                       Mutant::tells_twice, Mutant::leaks, Mutant::forgets_requests};
+constexpr const char* name_of(Mutant mutant) {
+  constexpr const char* kNames[] = {"none",  "answers_rep_once", "answers_dreq_once", "tells_twice",
+                                    "leaks", "forgets_requests"};
+  return kNames[static_cast<std::size_t>(mutant)];
+}
 
 /// How much happened, so that a test can tell that something did.
 struct Tally {
