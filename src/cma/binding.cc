@@ -67,7 +67,11 @@ PortTable::Owner Manager::owner_of(const Id& id) const {
 Expected<void, Failure> Manager::bind(IdNumber number, const SocketAddress& address) {
   const auto id = find_for(number, Call::bind);
   if (!id) return Unexpected{id.error()};
-  return bind(**id, address);
+  const auto bound = bind(**id, address);
+  if (!bound) return bound;
+  // an id that is bound on its way to a peer will not listen
+  (void)attend(**id, (*id)->port->port);  // listen() tries again
+  return {};
 }
 
 Expected<void, Failure> Manager::bind(Id& id, const SocketAddress& address) {

@@ -34,8 +34,9 @@ void Manager::event(const cm::Event& event) {
   if (event.kind == cm::EventKind::request || event.kind == cm::EventKind::service_id_request)
     return request_came(event);
   Id* id = find(event.id);
+  if (id == nullptr) return forget_early(event.id);
   // after a removal nothing counts but the removal
-  if (id != nullptr && id->state != State::device_removal) connection_event(*id, event);
+  if (id->state != State::device_removal) connection_event(*id, event);
 }
 
 void Manager::connection_event(Id& id, const cm::Event& event) {

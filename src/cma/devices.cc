@@ -32,9 +32,9 @@ void Manager::devices_changed(std::vector<rnic::DeviceInfo> devices) {
 
 void Manager::device_removed(Id& id) {
   if (id.state == State::address_query) host_.cancel_resolve(id.number);
-  if (id.state == State::listen) stop_listening(id);
   program_answered(id);
   id.state = State::device_removal;
+  unattend(id);
   Event event;
   event.kind = RDMA_CM_EVENT_DEVICE_REMOVAL;
   queue(id, std::move(event));

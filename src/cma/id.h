@@ -42,6 +42,8 @@ struct Id {
   SocketAddress source;
   SocketAddress destination;
   std::optional<Service> port;  ///< taken in the port table
+  std::optional<std::uint16_t>
+      attends;  ///< bound, listens, or came through a listener: see early_requests.cc
   Binding binding;
   wire::Gid destination_gid;
   std::uint8_t hop_limit = 64;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "cm/messages.h"
 #include "cma/ip_header.h"
 #include "cma/manager.h"
 #include "cma/path.h"
@@ -95,28 +96,14 @@ Expected<void, Failure> Manager::listen(IdNumber number, int backlog) {
   if (!started) return started;
   id.backlog = std::max(backlog > 0 ? static_cast<std::uint32_t>(backlog) : 0, kLeastBacklog);
   id.state = State::listen;
+  hear_early();
   return {};
 }
 
 Expected<void, Failure> Manager::start_listening(Id& id) {
-  const auto alone = ports_.listen(id.port->space, id.port->port, id.number);
-  if (!alone) return alone;
-  const std::uint64_t service = service_id_of(id.port->space, id.port->port);
-  auto it = listening_.find(service);
-  if (it == listening_.end()) {
-    const auto listener = cm_.listen(cm::ServiceId(service));
-    if (!listener) return Unexpected{listener.error()};
-    it = listening_.emplace(service, Listening{*listener, 0}).first;
-  }
-  ++it->second.ids;
-  return {};
-}
-
-void Manager::stop_listening(Id& id) {
-  const auto it = listening_.find(service_id_of(id.port->space, id.port->port));
-  if (it == listening_.end() || --it->second.ids != 0) return;
-  cm_.unlisten(it->second.listener);
-  listening_.erase(it);
+  const auto attended = attend(id, id.port->port);
+  if (!attended) return attended;
+  return ports_.listen(id.port->space, id.port->port, id.number);
 }
 
 bool Manager::hears(const Id& listener, const cm::Event& event) const {
@@ -167,21 +154,28 @@ std::uint8_t Manager::device_mtu(const wire::Gid& gid) const {
 }
 
 void Manager::request_came(const cm::Event& event) {
-  Id* listener = match_listener(event);
-  if (listener == nullptr)
-    return turn_away(event, cm::RejectReason::invalid_service_id, cm::SidrStatus::unsupported);
-  if (!offers(*listener, event))
+  if (Id* listener = match_listener(event)) return admit(*listener, event);
+  if (!keep_early(event)) refuse_unheard(event);
+}
+
+void Manager::refuse_unheard(const cm::Event& event) {
+  const auto message = is_datagram(event) ? cm::Message::sidr_req : cm::Message::req;
+  host_.explain(because(ReasonId::cm_no_listener, message, event.service_id.value), {});
+  turn_away(event, cm::RejectReason::invalid_service_id, cm::SidrStatus::unsupported);
+}
+
+void Manager::admit(Id& listener, const cm::Event& event) {
+  if (!offers(listener, event))
     return turn_away(event, cm::RejectReason::invalid_transport_service, cm::SidrStatus::unsupported);
   const auto binding = find_device(event.path.local, event.path.interface_index);
   if (!binding) return turn_away(event, cm::RejectReason::primary_remote_gid, cm::SidrStatus::rejected);
   if (!is_datagram(event) && event.path.mtu > device_mtu(event.path.local))
     return turn_away(event, cm::RejectReason::invalid_mtu, cm::SidrStatus::rejected);
-  if (listener->unfetched_requests >= listener->backlog || ids_.size() >= kMostIds) {
-    host_.explain(because(ReasonId::cma_backlog_full, listener->source.port, listener->unfetched_requests),
-                  {});
+  if (listener.unfetched_requests >= listener.backlog || ids_.size() >= kMostIds) {
+    host_.explain(because(ReasonId::cma_backlog_full, listener.source.port, listener.unfetched_requests), {});
     return turn_away(event, cm::RejectReason::no_resources, cm::SidrStatus::no_queue_pair);
   }
-  take_request(*listener, event, *binding);
+  take_request(listener, event, *binding);
 }
 
 void Manager::take_request(Id& listener, const cm::Event& event, const Binding& binding) {
@@ -196,6 +190,7 @@ void Manager::take_request(Id& listener, const cm::Event& event, const Binding& 
   id.has_path = true;
   id.connection = event.id;
   by_connection_.emplace(event.id.value, id.number);
+  (void)attend(id, listener.port->port);  // cannot fail: the listener does
   take_addresses(id, listener, event);
   if (!id.is_datagram()) {
     id.agreement = agreement_of(event);

@@ -89,7 +89,7 @@ void Manager::forget(IdNumber number) {
 
 void Manager::release(Id& id) {
   if (id.state == State::address_query) host_.cancel_resolve(id.number);
-  if (id.state == State::listen) stop_listening(id);
+  unattend(id);
   if (id.connection.value != 0) {
     by_connection_.erase(id.connection.value);
     cm_.destroy(id.connection, host_.now());
@@ -158,6 +158,7 @@ void Manager::program_answered(Id& id) {
 void Manager::advance() {
   const TimePoint now = host_.now();
   cm_.advance(now);
+  refuse_early([now](const EarlyRequest& early) { return early.until <= now; });
   while (!timers_.empty() && timers_.begin()->first <= now) {
     Id* id = find(timers_.begin()->second);
     if (id == nullptr) {
@@ -171,7 +172,7 @@ void Manager::advance() {
 
 TimePoint Manager::deadline() const {
   const TimePoint own = timers_.empty() ? kNever : timers_.begin()->first;
-  return std::min(own, cm_.deadline());
+  return std::min({own, early_.empty() ? kNever : early_.front().until, cm_.deadline()});
 }
 
 }  // namespace softrnic::cma

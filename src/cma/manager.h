@@ -5,8 +5,10 @@
 // errno of its man page and a reason, and nothing has changed then. Which call is possible when: states.h.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -107,9 +109,15 @@ class Manager final : private cm::Host {
     std::deque<Event> events;
     std::size_t ids = 0;
   };
-  struct Listening {
-    cm::Id listener;
-    std::size_t ids = 0;
+  /// A port that ids are bound to, listen on or came through: requests for it, in any port space, reach request_came().
+  struct Attended {
+    std::array<cm::Id, kPortSpaces.size()> listeners{};
+    std::set<IdNumber> ids;
+  };
+  struct EarlyRequest {
+    cm::Event event;
+    std::vector<std::byte> data;  ///< the event's private data
+    TimePoint until;
   };
 
   Id* find(IdNumber id);
@@ -140,12 +148,28 @@ class Manager final : private cm::Host {
   void address_failed(Id& id, const Failure& failure);
 
   Expected<void, Failure> start_listening(Id& id);
-  void stop_listening(Id& id);
   Id* match_listener(const cm::Event& event);
   bool hears(const Id& listener, const cm::Event& event) const;
   std::uint8_t device_mtu(const wire::Gid& gid) const;
   void turn_away(const cm::Event& event, cm::RejectReason reason, cm::SidrStatus status);
+  void refuse_unheard(const cm::Event& event);
+  void admit(Id& listener, const cm::Event& event);
   void take_request(Id& listener, const cm::Event& event, const Binding& binding);
+
+  // early_requests.cc
+  Expected<void, Failure> attend(Id& id, std::uint16_t port);
+  void unattend(Id& id);
+  void withdraw(std::uint16_t port);
+  /// Nobody may listen for it now, but a program that lives may do so in a moment.
+  bool may_be_heard(std::uint16_t port) const;
+  /// False: it is not to wait.
+  bool keep_early(const cm::Event& event);
+  std::deque<EarlyRequest> take_early(const std::function<bool(const EarlyRequest&)>& chosen);
+  void refuse_early(const std::function<bool(const EarlyRequest&)>& chosen);
+  /// A new listener has come.
+  void hear_early();
+  /// The peer gave up.
+  void forget_early(cm::Id connection);
 
   Expected<void, Failure> connect_datagram(Id& id, const ConnectionParameters& parameters);
   Expected<std::vector<std::byte>, Failure> request_data(const Id& id, Bytes user, std::size_t room) const;
@@ -181,7 +205,8 @@ class Manager final : private cm::Host {
   std::vector<rnic::DeviceInfo> devices_;
   std::map<IdNumber, std::unique_ptr<Id>> ids_;
   std::unordered_map<std::uint32_t, IdNumber> by_connection_;  ///< by cm::Id
-  std::map<std::uint64_t, Listening> listening_;               ///< by service ID
+  std::unordered_map<std::uint16_t, Attended> attended_;       ///< by port
+  std::deque<EarlyRequest> early_;                             ///< in the order of `until`
   std::map<ChannelNumber, Channel> channels_;
   std::map<MembershipNumber, IdNumber> memberships_;
   std::set<std::pair<TimePoint, IdNumber>> timers_;

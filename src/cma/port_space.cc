@@ -3,7 +3,6 @@
 namespace softrnic::cma {
 namespace {
 
-constexpr PortSpace kSpaces[] = {PortSpace::tcp, PortSpace::udp, PortSpace::ib};
 constexpr std::uint64_t kPortBits = 0xffff;
 
 constexpr std::uint64_t prefix_of(PortSpace space) { return static_cast<std::uint64_t>(space) << 16; }
@@ -11,7 +10,7 @@ constexpr std::uint64_t prefix_of(PortSpace space) { return static_cast<std::uin
 }  // namespace
 
 std::optional<PortSpace> port_space_of(std::uint16_t number) {
-  for (const PortSpace space : kSpaces)
+  for (const PortSpace space : kPortSpaces)
     if (static_cast<std::uint16_t>(space) == number) return space;
   return std::nullopt;
 }
@@ -22,7 +21,7 @@ std::optional<PortSpace> binding_space(PortSpace of_id, const SocketAddress& add
   // the id's own space first: with an empty mask every space fits
   if ((address.service_id & mask) == (prefix_of(of_id) & mask)) return of_id;
   if (of_id != PortSpace::ib) return std::nullopt;
-  for (const PortSpace space : kSpaces)
+  for (const PortSpace space : kPortSpaces)
     if ((address.service_id & mask) == (prefix_of(space) & mask)) return space;
   return std::nullopt;
 }
@@ -34,7 +33,7 @@ std::uint64_t service_id_of(PortSpace space, const SocketAddress& address) {
 }
 
 std::optional<Service> service_of(std::uint64_t service_id) {
-  for (const PortSpace space : kSpaces)
+  for (const PortSpace space : kPortSpaces)
     if ((service_id & ~kPortBits) == prefix_of(space))
       return Service{space, static_cast<std::uint16_t>(service_id & kPortBits)};
   return std::nullopt;

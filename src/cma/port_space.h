@@ -1,6 +1,7 @@
 // Port spaces: how ports and service IDs belong together (IBTA annex A11).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -10,6 +11,7 @@ namespace softrnic::cma {
 
 /// enum rdma_port_space; also the bits 31:16 of a service ID.
 enum class PortSpace : std::uint16_t { tcp = 0x0106, udp = 0x0111, ib = 0x013f };
+inline constexpr std::array kPortSpaces = {PortSpace::tcp, PortSpace::udp, PortSpace::ib};
 
 /// Nothing for a port space that is not supported (RDMA_PS_IPOIB needs an InfiniBand fabric).
 std::optional<PortSpace> port_space_of(std::uint16_t number);
