@@ -92,9 +92,12 @@ class Program:
 
     def _wait_until(self, ready, timeout):
         deadline = time.monotonic() + timeout
-        while time.monotonic() < deadline and self.running:
+        while time.monotonic() < deadline:
+            running = self.running  # before: what an ended program has done is done
             if ready():
                 return True
+            if not running:
+                return False
             time.sleep(0.01)
         return False
 

@@ -55,6 +55,13 @@ class Session:
                 if program:
                     program.end()
 
+    def run_until(self, words):
+        """The same, for a client that is not to end but to print `words`; it is ended then."""
+        client = self.client = self.client_host.start(self._fill(self._call.client, self.client_host), self._call.env)
+        said = client.wait_for_output(words, self._call.timeout)
+        client.end()
+        return None if said else f"the client did not print {words!r}"
+
     def _run(self):
         try:
             server_argv = self._fill(self._call.server, self.server_host)
