@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 
 #include <cstring>
+#include <map>
 
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -126,17 +127,48 @@ int show_cm_ids(bool json) {
   return kDone;
 }
 
+int show_summary(bool json) {
+  Processes all;
+  if (!read_processes(all)) return kFailed;
+  bool failed = false;
+  const auto client = connect_daemon(false, failed);
+  if (failed) return kFailed;
+  std::map<std::string, std::size_t> qps, cm_ids;
+  for (const Process& process : all.processes)
+    if (process.alive())
+      for (const control::QpView& qp : process.qps)
+        if (const auto name = all.device_names.find(qp.body.device); name != all.device_names.end())
+          ++qps[name->second];
+  if (client) {
+    const auto ids = client->cm_ids();
+    if (!ids) return report(ids.error());
+    for (const control::CmIdListing& id : *ids)
+      ++cm_ids[std::string(control::text_in(id.device).value_or(""))];
+  }
+  Json rows = Json::array();
+  for (const auto& [index, name] : all.device_names) {
+    rows.push_back({{"ifindex", index}, {"ifname", name}, {"qp", qps[name]}, {"cm_id", cm_ids[name]}});
+    if (!json) print_line("{}: {}: qp {} cm_id {}", index, strong(name), qps[name], cm_ids[name]);
+  }
+  if (json) print_json(rows);
+  return kDone;
+}
+
 }  // namespace
 
 void add_resource(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("resource", "Show what processes hold");
   command->alias("res");
-  command->require_subcommand(1);
+  command->require_subcommand(0, 1);
   command->footer(
-      "Examples:\n  softrnic resource show qp\n  softrnic resource show qp --json\n  softrnic resource show "
-      "cm_id");
-  CLI::App* show = command->add_subcommand("show", "Show objects of a kind");
-  show->require_subcommand(1);
+      "Examples:\n  softrnic resource\n  softrnic resource show qp\n  softrnic resource show qp --json\n  "
+      "softrnic resource show cm_id");
+  // of the callbacks of a command and its subcommands the innermost comes last, and what it chooses counts
+  const auto summary = [&context] { context.chosen = [&context] { return show_summary(context.json); }; };
+  command->parse_complete_callback(summary);
+  CLI::App* show =
+      command->add_subcommand("show", "Show the objects of a kind, or how many there are of each");
+  show->require_subcommand(0, 1);
   show->add_subcommand("qp", "Queue pairs")->callback([&context] {
     context.chosen = [&context] { return show_qps(context.json); };
   });

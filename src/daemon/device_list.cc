@@ -35,7 +35,10 @@ void DeviceList::refresh(Device& device, const NetSnapshot& snapshot) const {
   info.port.gids = device.gids.entries();
   if (netdev == nullptr) return;
   info.interface_index = netdev->index;
-  info.guid = guid_for(*netdev, host_);
+  const bool first = std::none_of(devices_.begin(), devices_.end(), [&info](const Device& other) {
+    return other.info.netdev == info.netdev && other.info.index < info.index;
+  });
+  info.guid = first ? guid_for(*netdev, host_) : guid_of_name(host_ + "/" + info.netdev + "/" + info.name);
   info.port.netdev_mtu = netdev->mtu;
   info.port.active_mtu = active_mtu_for(netdev->mtu);
   info.port.speed_mbps = netdev->speed_mbps;

@@ -68,8 +68,12 @@ std::uint64_t guid_for(const Netdev& netdev, const std::string& host) {
       guid = (guid << 8) | byte;
     return guid;
   }
+  return guid_of_name(host + "/" + netdev.name);
+}
+
+std::uint64_t guid_of_name(const std::string& name) {
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, 64 bits
-  for (const char c : host + "/" + netdev.name) hash = (hash ^ static_cast<std::uint8_t>(c)) * 0x100000001b3;
+  for (const char c : name) hash = (hash ^ static_cast<std::uint8_t>(c)) * 0x100000001b3;
   constexpr std::uint64_t kUniversal = std::uint64_t{2} << 56;  // cleared: locally administered
   constexpr std::uint64_t kGroup = std::uint64_t{1} << 56;
   return hash & ~(kUniversal | kGroup);

@@ -16,5 +16,7 @@ std::uint32_t active_mtu_for(std::uint32_t netdev_mtu);
 
 /// EUI-64 of the MAC (RFC 4291 appendix A), else a number of the same shape made from `host` and the netdev's name.
 std::uint64_t guid_for(const Netdev& netdev, const std::string& host);
+/// A locally administered EUI-64 made from a name: the same name, the same number.
+std::uint64_t guid_of_name(const std::string& name);
 
 }  // namespace softrnic::daemon

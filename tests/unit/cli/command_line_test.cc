@@ -35,7 +35,7 @@ TEST(CommandLine, TypoGetsASuggestionAndCodeTwo) {
 TEST(CommandLine, NothingSaidIsAUsageError) {
   EXPECT_EQ(run({}).code, kUsage);
   EXPECT_EQ(run({"run"}).code, kUsage);
-  EXPECT_EQ(run({"resource"}).code, kUsage);
+  EXPECT_EQ(run({"resource", "show", "everything"}).code, kUsage);
   EXPECT_EQ(run({"daemon", "--stop", "--status"}).code, kUsage);
   EXPECT_EQ(run({"link", "add", "x", "type", "iwarp", "netdev", "lo"}).code, kUsage);
 }

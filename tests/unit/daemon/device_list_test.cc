@@ -75,6 +75,20 @@ TEST(DeviceList, AddAndRemove) {
   EXPECT_EQ(list.add("more", "lo", host()).error().error, ENOSPC);
 }
 
+TEST(DeviceList, DevicesOfOneNetdevHaveGuidsOfTheirOwn) {
+  DeviceList list("host");
+  list.update(host(), true);
+  ASSERT_TRUE(list.add("soft1", "eth0", host()));
+  ASSERT_TRUE(list.add("soft2", "eth0", host()));
+  const auto before = list.devices();
+  EXPECT_EQ(before[0].guid, 0x0011'22ff'fe33'4402U);  // the MAC's
+  EXPECT_NE(before[0].guid, before[1].guid);
+  EXPECT_NE(before[1].guid, before[2].guid);
+  list.update(host(), false);
+  EXPECT_EQ(list.devices()[1].guid, before[1].guid);
+  EXPECT_EQ(list.devices()[2].guid, before[2].guid);
+}
+
 TEST(DeviceList, Names) {
   EXPECT_TRUE(valid_device_name("rocep1s0f0.1-a_b"));
   for (const char* bad : {"", "0soft", "a/b", "a b", "..", "a\n", "\xc3\xa4"})
