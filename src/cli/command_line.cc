@@ -73,8 +73,8 @@ int run_command_line(int argc, const char* const* argv) {
   app.footer(kExamples);
   app.fallthrough();
   app.require_subcommand(0, 1);
-  for (const auto add :
-       {add_run, add_dev, add_link, add_resource, add_stat, add_explain, add_daemon, add_env, add_version})
+  for (const auto add : {add_run, add_dev, add_link, add_resource, add_stat, add_explain, add_serve, add_ping,
+                         add_daemon, add_env, add_version})
     add(app, context);
   std::vector<std::string> words(argv + 1, argv + argc);
   context.program = cut_program(words, *app.get_subcommand("run"));

@@ -41,7 +41,8 @@ TEST(CommandLine, NothingSaidIsAUsageError) {
 }
 
 TEST(CommandLine, HelpHasExamples) {
-  for (const char* command : {"run", "dev", "link", "resource", "stat", "explain", "daemon", "env"}) {
+  for (const char* command :
+       {"run", "dev", "link", "resource", "stat", "explain", "serve", "ping", "daemon", "env"}) {
     const Result r = run({command, "--help"});
     EXPECT_EQ(r.code, kDone) << command;
     EXPECT_NE(r.out.find("Examples:"), std::string::npos) << command;

@@ -1,0 +1,66 @@
+#include <mutex>
+
+#include "cli/commands.h"
+#include "cli/copy_options.h"
+#include "cli/output.h"
+#include "cli/stop_signal.h"
+#include "copy/server.h"
+#include "copy/token.h"
+
+namespace softrnic::cli {
+namespace {
+
+struct Options {
+  copy::ServerOptions server;
+  std::string token_file;
+  bool quiet = false;
+};
+
+/// The token of the file, of the usual file, or a new one, which is told.
+copy::Result<std::string> token_for(const Options& options) {
+  auto token = find_token(options.token_file);
+  if (token || !options.token_file.empty()) return token;
+  auto fresh = copy::fresh_token();
+  if (fresh) print_line("token: {}", *fresh);
+  return fresh;
+}
+
+int run(Options options) {
+  const auto token = token_for(options);
+  if (!token) return report(token.error());
+  options.server.token = *token;
+  options.server.stop_fd = catch_stop_signals();
+  auto lock = std::make_shared<std::mutex>();
+  options.server.log = [quiet = options.quiet, lock](const std::string& line) {
+    const std::lock_guard guard(*lock);
+    if (!quiet) fmt::print(stderr, "{}\n", line);
+  };
+  const auto server = copy::Server::open(options.server);
+  if (!server) return report(server.error());
+  print_line("listening on port {}; what is copied is not encrypted", (*server)->port());
+  std::fflush(stdout);
+  const auto ran = (*server)->run();
+  return ran ? kDone : report(ran.error());
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app, Context& context) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("serve", "Answer `softrnic ping` of other hosts");
+  command->add_option("-a,--address", options->server.address, "listen on this address alone");
+  command->add_option("-p,--port", options->server.port, "port of rdma_cm (18873); 0: any, which is told");
+  command->add_option("--token-file", options->token_file,
+                      "file with the token in its first line; without it one is made and told");
+  command->add_flag("--once", options->server.once, "end after one client, with its outcome as exit code");
+  command->add_option("--max-clients", options->server.max_clients, "clients at a time (16)")
+      ->check(CLI::Range(1, 1000));
+  command->add_flag("-q,--quiet", options->quiet, "no lines about clients");
+  command->footer(
+      "Examples:\n"
+      "  softrnic serve                            tells the token that clients need\n"
+      "  softrnic serve --once --token-file secret for one client, in a script");
+  command->callback([&context, options] { context.chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace softrnic::cli

@@ -1,0 +1,123 @@
+// One reliable connection: a queue pair of rdma_cm with its completion queue, receives and small messages.
+//
+// Used by one thread. Nothing waits longer than its deadline, and everything that waits ends with Trouble::interrupted
+// when the caller's stop descriptor becomes readable.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "copy/greeting.h"
+#include "copy/verbs.h"
+
+namespace softrnic::copy {
+
+using Clock = std::chrono::steady_clock;
+using Deadline = Clock::time_point;
+
+/// Most frames that a side keeps in flight: what a ring may have at most.
+inline constexpr std::uint32_t kMaxSlots = 32;
+
+/// Something that the peer sent: a message, or a frame that now lies in the ring.
+struct Arrival {
+  bool is_frame = false;
+  std::uint32_t slot = 0;    ///< of a frame: immediate data
+  std::uint32_t length = 0;  ///< of a frame
+  Message message;
+};
+
+class Connection {
+ public:
+  /// Connects to `port` at `host` (a name or an address). `stop_fd` may be -1.
+  static Result<std::unique_ptr<Connection>> dial(const std::string& host, std::uint16_t port, int stop_fd,
+                                                  Deadline deadline);
+  /// Accepts the connection that a listener got as `id`, whose events come to `events` from now on.
+  static Result<std::unique_ptr<Connection>> accept(EventChannelPtr events, IdPtr id, int stop_fd,
+                                                    Deadline deadline);
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  ibv_pd* domain() const { return domain_.get(); }
+
+  /// Number of the operation, for `is_done`.
+  using Serial = std::uint64_t;
+  Result<Serial> send(const Message& message, std::size_t padding = 0);
+  /// RDMA WRITE with immediate data `slot`.
+  Result<Serial> write_frame(Bytes from, std::uint32_t lkey, std::uint64_t to, std::uint32_t rkey,
+                             std::uint32_t slot);
+  Result<Serial> read(MutableBytes into, std::uint32_t lkey, std::uint64_t from, std::uint32_t rkey);
+  /// Operations complete in their order.
+  bool is_done(Serial serial) const { return done_ >= serial; }
+  bool all_done() const { return done_ == posted_; }
+
+  /// Makes progress: returns when something arrived or completed, or at the deadline.
+  Result<void> step(Deadline deadline);
+  /// What arrived first and was not taken yet.
+  std::optional<Arrival> take();
+
+  /// How long `step` looks at the completion queue before it sleeps.
+  void spin_for(Clock::duration time) { spin_ = time; }
+  /// Waits until what was posted is done, for the peer to leave first.
+  void linger(Deadline deadline);
+  void disconnect() { rdma_disconnect(id_.get()); }
+  /// "192.0.2.7:18873"
+  std::string peer_name() const;
+
+ private:
+  explicit Connection(int stop_fd) : stop_fd_(stop_fd) {}
+
+  Result<void> resolve(const std::string& host, std::uint16_t port, Deadline deadline);
+  Result<void> prepare();
+  Result<void> post_receive(std::uint32_t index);
+  Result<Serial> post(ibv_send_wr& wr);
+  Result<EventPtr> next_event(Deadline deadline);
+  Result<void> expect(rdma_cm_event_type type, Deadline deadline, const std::string& what);
+  bool drain();
+  void complete(const ibv_wc& wc);
+  void received(const ibv_wc& wc);
+  Result<bool> doze(Deadline deadline);
+  void look_at_events();
+  void broke(std::string text);
+
+  int stop_fd_;
+  EventChannelPtr events_;
+  DomainPtr domain_;
+  CompletionChannelPtr completions_;
+  CompletionQueuePtr queue_;
+  Buffer receives_, messages_;
+  IdPtr id_;  // after what its queue pair uses
+  Serial posted_ = 0, done_ = 0;
+  std::vector<Serial> message_serials_;
+  std::uint32_t next_message_ = 0;
+  std::deque<Arrival> arrivals_;
+  std::optional<Error> failure_;
+  bool peer_left_ = false;
+  Clock::duration spin_{};
+};
+
+using ConnectionPtr = std::unique_ptr<Connection>;
+
+/// Waits for clients.
+class Listener {
+ public:
+  /// `address` empty: every address of the host. `port` 0: any, see port().
+  static Result<Listener> open(const std::string& address, std::uint16_t port);
+  std::uint16_t port() const;
+  /// For poll(2): readable when `next` has something.
+  int fd() const { return events_->fd; }
+  /// A connection request. nullptr when the event was another.
+  struct Request {
+    EventChannelPtr events;
+    IdPtr id;
+  };
+  Result<std::optional<Request>> next();
+
+ private:
+  EventChannelPtr events_;
+  IdPtr id_;
+};
+
+}  // namespace softrnic::copy

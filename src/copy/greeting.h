@@ -1,0 +1,165 @@
+// The messages of a connection's first moments, and those that go on beside the data: SEND, at most kMaxMessage bytes.
+// docs/copy-protocol.md describes them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "copy/archive.h"
+
+namespace softrnic::copy {
+
+inline constexpr std::uint32_t kMagic = 0x70637273;  ///< "srcp"
+inline constexpr std::uint16_t kVersion = 1;
+inline constexpr std::size_t kMaxMessage = 512;
+inline constexpr std::uint16_t kDefaultPort = 18873;
+
+using Nonce = std::array<std::byte, 32>;
+using Mac = std::array<std::byte, 32>;
+
+enum class MessageType : std::uint8_t {
+  hello = 1,      ///< client: who I am
+  challenge = 2,  ///< server: prove that you know the token
+  proof = 3,      ///< client: here it is, and this is what I want
+  welcome = 4,    ///< server: here is my proof
+  refusal = 5,    ///< server: no, for this reason
+  credit = 6,     ///< either: so many frames have been taken out of the ring
+  ping = 7,
+  pong = 8,
+};
+
+/// What the client is going to do.
+enum class Role : std::uint8_t { upload = 1, download = 2, ping = 3 };
+
+/// Where a side takes frames: `slots` buffers of `slot_size` bytes, one behind the other.
+struct Ring {
+  std::uint64_t address = 0;
+  std::uint32_t rkey = 0;
+  std::uint32_t slot_size = 0;
+  std::uint32_t slots = 0;
+
+  template <class Self, class Archive>
+  static void fields(Self& self, Archive& archive) {
+    archive(self.address);
+    archive(self.rkey);
+    archive(self.slot_size);
+    archive(self.slots);
+  }
+};
+
+struct Hello {
+  static constexpr MessageType kType = MessageType::hello;
+  std::uint32_t magic = kMagic;
+  std::uint16_t version = kVersion;      ///< the highest that the client speaks
+  std::uint16_t min_version = kVersion;  ///< the lowest
+  std::uint64_t capabilities = 0;        ///< none is defined in version 1
+  Nonce nonce{};
+
+  template <class Self, class Archive>
+  static void fields(Self& self, Archive& archive) {
+    archive(self.magic);
+    archive(self.version);
+    archive(self.min_version);
+    archive(self.capabilities);
+    archive(self.nonce);
+  }
+};
+
+struct Challenge {
+  static constexpr MessageType kType = MessageType::challenge;
+  std::uint16_t version = kVersion;  ///< the one that both will speak
+  std::uint64_t capabilities = 0;    ///< those of the client's that the server has too
+  Nonce nonce{};
+
+  template <class Self, class Archive>
+  static void fields(Self& self, Archive& archive) {
+    archive(self.version);
+    archive(self.capabilities);
+    archive(self.nonce);
+  }
+};
+
+struct Proof {
+  static constexpr MessageType kType = MessageType::proof;
+  Mac mac{};
+  std::uint8_t role = 0;
+  Ring ring;  ///< where the client takes frames
+
+  template <class Self, class Archive>
+  static void fields(Self& self, Archive& archive) {
+    archive(self.mac);
+    archive(self.role);
+    Ring::fields(self.ring, archive);
+  }
+};
+
+struct Welcome {
+  static constexpr MessageType kType = MessageType::welcome;
+  Mac mac{};
+  Ring ring;  ///< where the server takes frames; for a ping: what may be read
+
+  template <class Self, class Archive>
+  static void fields(Self& self, Archive& archive) {
+    archive(self.mac);
+    Ring::fields(self.ring, archive);
+  }
+};
+
+struct Refusal {
+  static constexpr MessageType kType = MessageType::refusal;
+  std::string text;
+
+  template <class Self, class Archive>
+  static void fields(Self& self, Archive& archive) {
+    archive(self.text);
+  }
+};
+
+struct Credit {
+  static constexpr MessageType kType = MessageType::credit;
+  std::uint64_t taken = 0;  ///< frames since the beginning
+
+  template <class Self, class Archive>
+  static void fields(Self& self, Archive& archive) {
+    archive(self.taken);
+  }
+};
+
+/// A ping or its answer; followed by as many bytes of padding as the user asked for.
+struct Echo {
+  std::uint64_t serial = 0;
+
+  template <class Self, class Archive>
+  static void fields(Self& self, Archive& archive) {
+    archive(self.serial);
+  }
+};
+
+/// A message on the wire: its type, then its fields.
+struct Message {
+  std::array<std::byte, kMaxMessage> bytes{};
+  std::size_t size = 0;
+
+  Bytes view() const { return Bytes(bytes).first(size); }
+};
+
+template <typename Structure>
+Message make_message(const Structure& structure, MessageType type = Structure::kType) {
+  Message message;
+  message.bytes[0] = static_cast<std::byte>(type);
+  message.size = 1 + encode(structure, MutableBytes(message.bytes).subspan(1));
+  return message;
+}
+
+inline MessageType type_of(Bytes message) {
+  return message.empty() ? MessageType{} : static_cast<MessageType>(message[0]);
+}
+
+/// False when it is of another type, or too short.
+template <typename Structure>
+bool read_message(Structure& structure, Bytes message, MessageType type = Structure::kType) {
+  return type_of(message) == type && decode(structure, message.subspan(1));
+}
+
+}  // namespace softrnic::copy

@@ -1,0 +1,101 @@
+#include "copy/handshake.h"
+
+#include "copy/token.h"
+
+namespace softrnic::copy {
+namespace {
+
+Result<Message> next_message(Connection& connection, Deadline deadline, const std::string& peer) {
+  for (;;) {
+    if (const auto arrival = connection.take()) {
+      if (arrival->is_frame) return fail(Trouble::protocol, peer + " sent data before its greeting");
+      return arrival->message;
+    }
+    if (Clock::now() >= deadline)
+      return fail(Trouble::unreachable, peer + " said nothing in time", ETIMEDOUT);
+    if (const auto stepped = connection.step(deadline); !stepped) return Unexpected{stepped.error()};
+  }
+}
+
+template <typename Structure>
+Result<Structure> expect(Connection& connection, Deadline deadline, const std::string& peer) {
+  const auto message = next_message(connection, deadline, peer);
+  if (!message) return Unexpected{message.error()};
+  Structure structure;
+  if (read_message(structure, message->view())) return structure;
+  Refusal refusal;
+  if (read_message(refusal, message->view()))
+    return fail(Trouble::refused, peer + " refuses: " + refusal.text);
+  return fail(Trouble::protocol, peer + " does not speak this protocol");
+}
+
+bool is_sane(const Ring& ring) {
+  return ring.slots >= 2 && ring.slots <= 4096 && ring.slot_size >= kMinSlotSize &&
+         ring.slot_size <= kMaxSlotSize;
+}
+
+}  // namespace
+
+Result<Ring> greet_server(Connection& connection, const std::string& token, Role role, const Ring& own,
+                          Deadline deadline) {
+  static const std::string kPeer = "the server";
+  const auto nonce = fresh_nonce();
+  if (!nonce) return Unexpected{nonce.error()};
+  Hello hello;
+  hello.nonce = *nonce;
+  if (const auto sent = connection.send(make_message(hello)); !sent) return Unexpected{sent.error()};
+  const auto challenge = expect<Challenge>(connection, deadline, kPeer);
+  if (!challenge) return Unexpected{challenge.error()};
+  if (challenge->version < hello.min_version || challenge->version > hello.version)
+    return fail(Trouble::protocol, "the server chose a version that was not offered");
+  Proof proof;
+  proof.role = static_cast<std::uint8_t>(role);
+  proof.ring = own;
+  proof.mac = prove(token, 'c', hello, *challenge, proof.role, own);
+  if (const auto sent = connection.send(make_message(proof)); !sent) return Unexpected{sent.error()};
+  const auto welcome = expect<Welcome>(connection, deadline, kPeer);
+  if (!welcome) return Unexpected{welcome.error()};
+  if (!same_mac(welcome->mac, prove(token, 's', hello, *challenge, proof.role, welcome->ring)))
+    return fail(Trouble::refused, "the server does not know the token itself: it may be an impostor");
+  if (!is_sane(welcome->ring)) return fail(Trouble::protocol, "the server's ring is out of bounds");
+  return welcome->ring;
+}
+
+Result<Greeted> greet_client(Connection& connection, const std::string& token, Deadline deadline,
+                             const std::function<Result<Ring>(Role)>& admit) {
+  static const std::string kPeer = "the client";
+  const auto hello = expect<Hello>(connection, deadline, kPeer);
+  if (!hello) return Unexpected{hello.error()};
+  if (hello->magic != kMagic) return fail(Trouble::protocol, "the client speaks another protocol");
+  if (hello->min_version > kVersion || hello->version < kVersion)
+    return fail(Trouble::protocol, "this server speaks version " + std::to_string(kVersion) +
+                                       ", the client " + std::to_string(hello->min_version) + " to " +
+                                       std::to_string(hello->version));
+  Challenge challenge;
+  const auto nonce = fresh_nonce();
+  if (!nonce) return Unexpected{nonce.error()};
+  challenge.nonce = *nonce;
+  if (const auto sent = connection.send(make_message(challenge)); !sent) return Unexpected{sent.error()};
+  const auto proof = expect<Proof>(connection, deadline, kPeer);
+  if (!proof) return Unexpected{proof.error()};
+  if (!same_mac(proof->mac, prove(token, 'c', *hello, challenge, proof->role, proof->ring)))
+    return fail(Trouble::refused, "wrong token");
+  if (proof->role < 1 || proof->role > 3 || !is_sane(proof->ring))
+    return fail(Trouble::protocol, "role or ring out of bounds");
+  const auto ring = admit(static_cast<Role>(proof->role));
+  if (!ring) return Unexpected{ring.error()};
+  Welcome welcome;
+  welcome.ring = *ring;
+  welcome.mac = prove(token, 's', *hello, challenge, proof->role, *ring);
+  if (const auto sent = connection.send(make_message(welcome)); !sent) return Unexpected{sent.error()};
+  return Greeted{static_cast<Role>(proof->role), proof->ring};
+}
+
+void turn_away(Connection& connection, const std::string& why, Deadline deadline) {
+  Refusal refusal;
+  refusal.text = why.substr(0, kMaxMessage - 8);
+  if (connection.send(make_message(refusal))) connection.linger(deadline);
+  connection.disconnect();
+}
+
+}  // namespace softrnic::copy

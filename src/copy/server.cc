@@ -1,0 +1,169 @@
+#include "copy/server.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include <atomic>
+#include <list>
+#include <thread>
+
+#include "base/unique_fd.h"
+#include "copy/handshake.h"
+#include "copy/ping.h"
+#include "copy/stream.h"
+
+namespace softrnic::copy {
+namespace {
+
+constexpr auto kFarewell = std::chrono::seconds(2);
+
+/// What a client got: nothing when it never proved that it knows the token.
+struct Outcome {
+  bool let_in = false;
+  Result<void> result = {};
+};
+
+class Session {
+ public:
+  Session(const ServerOptions& options, Listener::Request request)
+      : options_(options), request_(std::move(request)) {}
+
+  Outcome run() {
+    const Deadline deadline = Clock::now() + options_.greeting_time;
+    auto connection =
+        Connection::accept(std::move(request_.events), std::move(request_.id), options_.stop_fd, deadline);
+    if (!connection) return {false, Unexpected{connection.error()}};
+    connection_ = std::move(*connection);
+    name_ = connection_->peer_name();
+    const auto greeted =
+        greet_client(*connection_, options_.token, deadline, [this](Role role) { return admit(role); });
+    if (!greeted) {
+      options_.log(name_ + ": turned away: " + greeted.error().text);
+      turn_away(*connection_, greeted.error().text, Clock::now() + kFarewell);
+      return {false, Unexpected{greeted.error()}};
+    }
+    return {true, serve(*greeted)};
+  }
+
+ private:
+  Result<Ring> admit(Role role) {
+    if (role != Role::ping) return fail(Trouble::refused, "this server answers pings alone");
+    auto ring = make_ring(*connection_, 2, kMinSlotSize, IBV_ACCESS_REMOTE_READ);
+    if (!ring) return Unexpected{ring.error()};
+    ring_ = std::move(*ring);
+    return ring_.ring;
+  }
+
+  Result<void> serve(const Greeted&) {
+    const auto answered = answer_pings(*connection_);
+    // a ping ends when its client leaves
+    return answered || answered.error().trouble == Trouble::broken ? Result<void>{} : answered;
+  }
+
+  const ServerOptions& options_;
+  Listener::Request request_;
+  ConnectionPtr connection_;
+  OwnRing ring_;
+  std::string name_;
+};
+
+}  // namespace
+
+struct Server::State {
+  explicit State(ServerOptions wanted) : options(std::move(wanted)) {}
+
+  struct Client {
+    std::thread thread;
+    std::atomic<bool> ended = false;
+    Outcome outcome;
+  };
+
+  void start(Listener::Request request);
+  void refuse(Listener::Request request) const;
+  Result<bool> reap();
+
+  ServerOptions options;
+  Listener listener;
+  UniqueFd ended;  // a session has ended
+  std::list<Client> clients;
+};
+
+void Server::State::start(Listener::Request request) {
+  Client& client = clients.emplace_back();
+  client.thread =
+      std::thread([this, &client, taken = std::make_shared<Listener::Request>(std::move(request))] {
+        client.outcome = Session(options, std::move(*taken)).run();
+        client.ended = true;
+        eventfd_write(ended.get(), 1);
+      });
+}
+
+void Server::State::refuse(Listener::Request request) const {
+  options.log("a client was turned away: " + std::to_string(options.max_clients) + " are there already");
+  rdma_reject(request.id.get(), nullptr, 0);
+}
+
+/// True when the server has done its work.
+Result<bool> Server::State::reap() {
+  for (auto client = clients.begin(); client != clients.end();) {
+    if (!client->ended) {
+      ++client;
+      continue;
+    }
+    client->thread.join();
+    const Outcome outcome = client->outcome;
+    client = clients.erase(client);
+    if (!options.once || !outcome.let_in) continue;
+    return outcome.result ? Result<bool>(true) : Unexpected{outcome.result.error()};
+  }
+  return false;
+}
+
+Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Server::~Server() {
+  for (State::Client& client : state_->clients) client.thread.join();
+}
+
+Result<std::unique_ptr<Server>> Server::open(ServerOptions options) {
+  auto state = std::make_unique<State>(std::move(options));
+  auto listener = Listener::open(state->options.address, state->options.port);
+  if (!listener) return Unexpected{listener.error()};
+  state->listener = std::move(*listener);
+  state->ended = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!state->ended) return fail_errno("eventfd");
+  return std::unique_ptr<Server>(new Server(std::move(state)));
+}
+
+std::uint16_t Server::port() const { return state_->listener.port(); }
+
+Result<void> Server::run() {
+  State& state = *state_;
+  for (;;) {
+    std::array<pollfd, 3> waiting{{{state.listener.fd(), POLLIN, 0},
+                                   {state.ended.get(), POLLIN, 0},
+                                   {state.options.stop_fd, POLLIN, 0}}};
+    if (poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return fail_errno("poll");
+    if (waiting[2].revents != 0) return {};
+    if (waiting[1].revents != 0) {
+      eventfd_t count = 0;
+      eventfd_read(state.ended.get(), &count);
+      const auto over = state.reap();
+      if (!over) return Unexpected{over.error()};
+      if (*over) return {};
+    }
+    if (waiting[0].revents == 0) continue;
+    auto request = state.listener.next();
+    if (!request) {
+      if (request.error().trouble == Trouble::broken) return Unexpected{request.error()};
+      state.options.log(request.error().text);
+    } else if (*request) {
+      if (state.clients.size() < state.options.max_clients)
+        state.start(std::move(**request));
+      else
+        state.refuse(std::move(**request));
+    }
+  }
+}
+
+}  // namespace softrnic::copy

@@ -1,0 +1,169 @@
+#include "copy/stream.h"
+
+#include <algorithm>
+
+namespace softrnic::copy {
+
+Result<OwnRing> make_ring(Connection& connection, std::uint32_t slots, std::uint32_t slot_size,
+                          unsigned access) {
+  auto buffer = Buffer::make(connection.domain(), std::size_t{slots} * slot_size, access);
+  if (!buffer) return Unexpected{buffer.error()};
+  const Ring ring{buffer->address(), buffer->rkey(), slot_size, slots};
+  return OwnRing{std::move(*buffer), ring};
+}
+
+Result<StreamPtr> Stream::make(ConnectionPtr connection, OwnRing own, const Ring& peer,
+                               std::uint32_t out_slot) {
+  StreamPtr made(new Stream(std::move(connection), std::move(own), peer));
+  made->out_slots_ = std::min(peer.slots, kMaxSlots);
+  made->out_slot_size_ = std::min(peer.slot_size, out_slot);
+  auto out = Buffer::make(made->connection_->domain(), std::size_t{made->out_slots_} * made->out_slot_size_);
+  if (!out) return Unexpected{out.error()};
+  made->out_ = std::move(*out);
+  made->out_serials_.assign(made->out_slots_, 0);
+  return made;
+}
+
+void Stream::write_header(MutableBytes at, RecordType type, std::size_t length) {
+  encode(RecordHeader{static_cast<std::uint16_t>(type), 0, static_cast<std::uint32_t>(length)}, at);
+}
+
+Result<void> Stream::acquire() {
+  if (acquired_) return {};
+  while (sent_ - credited_ >= out_slots_ || !connection_->is_done(out_serials_[sent_ % out_slots_]))
+    if (const auto waited = wait(Clock::now() + kHeartbeat); !waited) return waited;
+  acquired_ = true;
+  fill_ = 0;
+  return {};
+}
+
+Result<MutableBytes> Stream::need(std::size_t size) {
+  if (size > out_slot_size_) return fail(Trouble::usage, "a name is too long for the peer");
+  if (acquired_ && out_slot_size_ - fill_ < size)
+    if (const auto flushed = flush(); !flushed) return Unexpected{flushed.error()};
+  if (const auto acquired = acquire(); !acquired) return Unexpected{acquired.error()};
+  const std::size_t at = sent_ % out_slots_ * out_slot_size_ + fill_;
+  return out_.bytes().subspan(at, out_slot_size_ - fill_);
+}
+
+Result<MutableBytes> Stream::chunk_room(std::size_t wanted) {
+  const std::size_t most = std::min<std::size_t>(kChunk, (out_slot_size_ - kChunkHead) & ~std::size_t{4095});
+  const std::size_t data = std::min(wanted, most);
+  if (data == most && acquired_ && fill_ > 0)  // a full chunk begins its frame, so that its data is aligned
+    if (const auto flushed = flush(); !flushed) return Unexpected{flushed.error()};
+  const auto room = need(kChunkHead + data);
+  if (!room) return room;
+  return room->subspan(kChunkHead, data);
+}
+
+Result<void> Stream::put_chunk(const Chunk& chunk) {
+  const auto room = need(kChunkHead + chunk.length);
+  if (!room) return Unexpected{room.error()};
+  write_header(*room, RecordType::chunk, kChunkHead - kRecordHeader + chunk.length);
+  encode(chunk, room->subspan(kRecordHeader));
+  fill_ += kChunkHead + chunk.length;
+  return out_slot_size_ - fill_ < kChunkHead ? flush() : Result<void>{};
+}
+
+Result<void> Stream::flush() {
+  if (!acquired_ || fill_ == 0) return {};
+  const std::uint64_t slot = sent_ % out_slots_;
+  const Bytes frame = out_.bytes().subspan(slot * out_slot_size_, fill_);
+  const auto posted =
+      connection_->write_frame(frame, out_.lkey(), peer_.address + sent_ % peer_.slots * peer_.slot_size,
+                               peer_.rkey, static_cast<std::uint32_t>(sent_ % peer_.slots));
+  if (!posted) return Unexpected{posted.error()};
+  out_serials_[slot] = *posted;
+  ++sent_;
+  bytes_out_ += fill_;
+  acquired_ = false;
+  fill_ = 0;
+  spoke_ = Clock::now();
+  return {};
+}
+
+Bytes Stream::frame_at(std::uint64_t number, std::uint32_t length) const {
+  return Bytes(own_.buffer.bytes()).subspan(number % own_.ring.slots * own_.ring.slot_size, length);
+}
+
+Result<void> Stream::took_message(const Message& message) {
+  Credit credit;
+  if (!read_message(credit, message.view()))
+    return fail(Trouble::protocol, "the peer sent an unknown message");
+  if (credit.taken < credited_ || credit.taken > sent_)
+    return fail(Trouble::protocol, "the peer gave credit for frames that were not sent");
+  credited_ = credit.taken;
+  return {};
+}
+
+Result<void> Stream::took_frame(const Arrival& arrival) {
+  if (arrival.slot != received_ % own_.ring.slots || arrival.length > own_.ring.slot_size ||
+      received_ - taken_ >= own_.ring.slots)
+    return fail(Trouble::protocol, "the peer sent a frame out of its turn");
+  const Bytes frame = frame_at(received_++, arrival.length);
+  if (!consumer_) {
+    frames_.push_back(frame);
+    return {};
+  }
+  const auto consumed = consumer_(frame);
+  ++taken_;
+  return consumed ? give_credit() : consumed;
+}
+
+Result<void> Stream::take_arrivals() {
+  while (const auto arrival = connection_->take()) {
+    heard_ = Clock::now();
+    const auto took = arrival->is_frame ? took_frame(*arrival) : took_message(arrival->message);
+    if (!took) return took;
+  }
+  return {};
+}
+
+Result<void> Stream::give_credit() {
+  if (taken_ - returned_ < std::max(1U, own_.ring.slots / 4)) return {};
+  returned_ = taken_;
+  const auto sent = connection_->send(make_message(Credit{taken_}));
+  if (!sent) return Unexpected{sent.error()};
+  spoke_ = Clock::now();
+  return {};
+}
+
+Result<void> Stream::wait(Deadline deadline) {
+  const auto stepped = connection_->step(std::min({deadline, spoke_ + kHeartbeat, heard_ + kSilence}));
+  if (!stepped) return stepped;
+  if (const auto took = take_arrivals(); !took) return took;
+  const auto now = Clock::now();
+  if (now - heard_ >= kSilence) return fail(Trouble::broken, "the peer is silent", ETIMEDOUT);
+  if (now - spoke_ < kHeartbeat) return {};
+  spoke_ = now;
+  const auto sent = connection_->send(make_message(Credit{returned_ = taken_}));
+  return sent ? Result<void>{} : Unexpected{sent.error()};
+}
+
+Result<void> Stream::tick() {
+  const auto now = Clock::now();
+  if (now - ticked_ < std::chrono::milliseconds(200)) return {};
+  ticked_ = now;
+  return wait(now);
+}
+
+Result<void> Stream::settle() {
+  if (const auto flushed = flush(); !flushed) return flushed;
+  while (!connection_->all_done())
+    if (const auto waited = wait(Clock::now() + kHeartbeat); !waited) return waited;
+  return {};
+}
+
+Result<Bytes> Stream::next() {
+  while (frames_.empty())
+    if (const auto waited = wait(Clock::now() + kHeartbeat); !waited) return Unexpected{waited.error()};
+  return frames_.front();
+}
+
+void Stream::release() {
+  frames_.pop_front();
+  ++taken_;
+  static_cast<void>(give_credit());  // a broken connection shows at the next step
+}
+
+}  // namespace softrnic::copy

@@ -1,0 +1,107 @@
+// Frames in both directions over one connection: RDMA WRITE with immediate data into the ring of the peer, no more than
+// the peer has given credit for. A frame is a sequence of records (copy/records.h).
+#pragma once
+
+#include <deque>
+#include <functional>
+
+#include "copy/connection.h"
+#include "copy/records.h"
+
+namespace softrnic::copy {
+
+inline constexpr std::uint32_t kChunk = 256U << 10;  ///< bytes of a file in one frame at most
+inline constexpr std::uint32_t kDataSlot = kChunk + 4096;
+inline constexpr std::uint32_t kReplySlot = 32U << 10;
+inline constexpr std::uint32_t kReplySlots = 8;
+
+/// A side that hears nothing for so long gives the other up.
+inline constexpr std::chrono::seconds kSilence{60};
+/// A side that has nothing to say says so after this time.
+inline constexpr std::chrono::seconds kHeartbeat{10};
+
+/// The ring of a side, registered for the peer's writes.
+struct OwnRing {
+  Buffer buffer;
+  Ring ring;
+};
+Result<OwnRing> make_ring(Connection& connection, std::uint32_t slots, std::uint32_t slot_size,
+                          unsigned access = IBV_ACCESS_REMOTE_WRITE);
+
+class Stream {
+ public:
+  /// `out_slot`: bytes of a frame at most; the peer's slots may allow less.
+  static Result<std::unique_ptr<Stream>> make(ConnectionPtr connection, OwnRing own, const Ring& peer,
+                                              std::uint32_t out_slot);
+
+  /// Frames that come while `put` waits go to `consumer`, which must not put. Without one they wait for `next`.
+  using Consumer = std::function<Result<void>(Bytes)>;
+  void consume_with(Consumer consumer) { consumer_ = std::move(consumer); }
+
+  /// Adds a record to the frame that is being filled; sends it when it is full.
+  template <typename Record>
+  Result<void> put(const Record& record) {
+    const std::size_t size = kRecordHeader + size_of(record);
+    auto room = need(size);
+    if (!room) return Unexpected{room.error()};
+    write_header(*room, Record::kType, size - kRecordHeader);
+    encode(record, room->subspan(kRecordHeader));
+    fill_ += size;
+    return {};
+  }
+
+  /// Room for the data of a chunk of `wanted` bytes: at least min(wanted, a frame's worth).
+  Result<MutableBytes> chunk_room(std::size_t wanted);
+  /// What was put at the beginning of the room goes off behind `chunk`.
+  Result<void> put_chunk(const Chunk& chunk);
+  /// Sends the frame that is being filled.
+  Result<void> flush();
+
+  /// The next frame; its bytes stay until `release`. Waits for it.
+  Result<Bytes> next();
+  void release();
+  /// Whether `next` returns at once.
+  bool has_next() const { return !frames_.empty(); }
+
+  /// Waits until something comes, at most until `deadline`.
+  Result<void> wait(Deadline deadline);
+  /// Within long work: keeps the connection alive.
+  Result<void> tick();
+  /// Waits until all frames have reached the peer.
+  Result<void> settle();
+
+  Connection& connection() { return *connection_; }
+  std::uint64_t bytes_out() const { return bytes_out_; }
+
+ private:
+  Stream(ConnectionPtr connection, OwnRing own, const Ring& peer)
+      : connection_(std::move(connection)), own_(std::move(own)), peer_(peer) {}
+
+  Result<MutableBytes> need(std::size_t size);
+  Result<void> acquire();
+  Result<void> take_arrivals();
+  Result<void> took_message(const Message& message);
+  Result<void> took_frame(const Arrival& arrival);
+  Result<void> give_credit();
+  Bytes frame_at(std::uint64_t number, std::uint32_t length) const;
+  static void write_header(MutableBytes at, RecordType type, std::size_t length);
+
+  ConnectionPtr connection_;
+  OwnRing own_;
+  Ring peer_;
+  Consumer consumer_;
+  Buffer out_;
+  std::uint32_t out_slots_ = 0, out_slot_size_ = 0;
+  std::vector<Connection::Serial> out_serials_;
+  bool acquired_ = false;
+  std::size_t fill_ = 0;
+  std::uint64_t sent_ = 0, credited_ = 0;                  // frames out
+  std::uint64_t received_ = 0, taken_ = 0, returned_ = 0;  // frames in
+  std::deque<Bytes> frames_;
+  Clock::time_point heard_ = Clock::now(), spoke_ = Clock::now(), ticked_ = Clock::now();
+  std::uint64_t bytes_out_ = 0;
+};
+
+using StreamPtr = std::unique_ptr<Stream>;
+
+}  // namespace softrnic::copy
