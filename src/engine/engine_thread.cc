@@ -78,23 +78,28 @@ EngineThread::~EngineThread() {
   close(stop_fd_);
 }
 
-bool EngineThread::wait() {
+EngineThread::Woke EngineThread::wait() {
   pollfd fds[] = {{stop_fd_, POLLIN, 0}, {lane_.timer_fd(), POLLIN, 0}, {lane_.readable_fd(), POLLIN, 0}};
   const Duration period = grace_.next(lane_.since_poll());
+  int ready = 0;
   if (period > Duration::zero()) {
     const timespec limit{0, static_cast<long>(period.count())};
-    ppoll(fds, 1, &limit, nullptr);
+    ready = ppoll(fds, 1, &limit, nullptr);
   } else {
-    ppoll(fds, lane_.holds_packet() ? 2 : 3, nullptr, nullptr);
+    ready = ppoll(fds, lane_.holds_packet() ? 2 : 3, nullptr, nullptr);
   }
-  return (fds[0].revents & POLLIN) == 0;
+  if ((fds[0].revents & POLLIN) != 0) return Woke::to_stop;
+  return ready == 0 ? Woke::after_grace : Woke::to_work;
 }
 
 void EngineThread::run() {
   ask_for_short_slices();
-  while (wait()) {
+  for (Woke woke = wait(); woke != Woke::to_stop; woke = wait()) {
     const Duration since_poll = lane_.since_poll();
-    grace_.woke(lane_.service() != 0, since_poll);
+    const bool insist = woke == Woke::to_work || lane_.needs_service();
+    // A program that polls right now needs the processor and the lock more than a second reader.
+    const bool attended = !insist && since_poll <= Grace::kUnpolled;
+    grace_.woke(!attended && lane_.service(insist) != 0, since_poll);
   }
 }
 

@@ -26,8 +26,9 @@ class EngineThread {
 
  private:
   void run();
-  /// Waits for work or for the end of the grace period; false: the thread is to stop.
-  bool wait();
+  enum class Woke { to_stop, to_work, after_grace };
+  /// Waits for work or for the end of the grace period.
+  Woke wait();
 
   Lane& lane_;
   Grace grace_;

@@ -16,9 +16,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kSendRound = 256;     ///< packets sent before the lane reads again
-constexpr unsigned kMaxRounds = 16;         ///< rounds a call may stay before the engine thread takes over
-constexpr Duration kRowInterval = 100ms;    ///< how stale the control page may be
+constexpr std::size_t kSendRound = 256;   ///< packets sent before the lane reads again
+constexpr unsigned kMaxRounds = 16;       ///< rounds a call may stay before the engine thread takes over
+constexpr unsigned kPollRounds = 4;       ///< the same for a poll: a whole window of small packets
+constexpr Duration kHandOver = 50us;      ///< a program that polls goes on before the engine thread is woken
+constexpr Duration kRowInterval = 100ms;  ///< how stale the control page may be
 constexpr Duration kRecheckWindows = 10ms;  ///< a window may open without a packet (another QP was reset)
 constexpr std::size_t kMaxQps = 65536;
 /// How long a lane keeps a UC or UD packet for a queue pair that has no receive posted: as long as a program may be off
@@ -199,11 +201,11 @@ void Lane::publish() {
   completions_.clear();
 }
 
-void Lane::finish() {
+void Lane::finish(Duration hand_over) {
   publish();
   if (rows_due_ <= now_) write_rows();
   in_batch_ = false;
-  arm();
+  arm(hand_over);
 }
 
 void Lane::transmit(rnic::QueuePair& qp) {
@@ -217,7 +219,7 @@ void Lane::transmit(rnic::QueuePair& qp) {
     publish();
     batch();
   }
-  finish();
+  finish(kHandOver);
 }
 
 void Lane::progress() {
@@ -228,12 +230,15 @@ void Lane::progress() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
   in_batch_ = true;
-  batch();
-  finish();
+  for (unsigned round = 0; round < kPollRounds; ++round) {
+    batch();
+    if (!scheduler_.has_work()) break;
+  }
+  finish(kHandOver);
 }
 
-std::size_t Lane::service() {
-  const std::size_t packets = serve();
+std::size_t Lane::service(bool insist) {
+  const std::size_t packets = serve(insist);
   meet_peers();
   return packets;
 }
@@ -247,8 +252,13 @@ void Lane::meet_peers() {
   strangers_.clear();
 }
 
-std::size_t Lane::serve() {
-  const std::lock_guard lock(mutex_);
+std::size_t Lane::serve(bool insist) {
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (insist) {
+    lock.lock();
+  } else if (!lock.try_lock()) {
+    return 0;
+  }
   std::uint64_t expirations = 0;
   if (read(timer_fd_, &expirations, sizeof expirations) > 0) armed_ = kNever;
   in_batch_ = true;
@@ -257,18 +267,28 @@ std::size_t Lane::serve() {
     const std::size_t n = batch();
     packets += n;
     if (n == 0 && !scheduler_.has_work()) break;
+    if (program_polls()) break;  // and would wait for the lock
   }
-  finish();
   strangers_ = peers_.take_strangers();
+  finish(program_polls() ? kHandOver : Duration::zero());
   return packets;
 }
 
-void Lane::arm() {
+// Whether the program polled or posted since the present batch began.
+bool Lane::program_polls() const {
+  return polled_ns_.load(std::memory_order_relaxed) > now_.time_since_epoch().count();
+}
+
+void Lane::arm(Duration hand_over) {
   TimePoint when = std::min({deadlines_.earliest(), link_->deadline(), rows_due_});
-  if (scheduler_.has_work() || peers_.any_strangers()) when = now_;
   if (holds_packet()) when = std::min(when, now_ + kTryAgain);
   if (scheduler_.has_waiting()) when = std::min(when, now_ + kRecheckWindows);
-  due_ns_.store(when.time_since_epoch().count(), std::memory_order_relaxed);
+  const bool undone = scheduler_.has_work();
+  due_ns_.store((undone ? now_ : when).time_since_epoch().count(), std::memory_order_relaxed);
+  if (undone) when = std::min(when, now_ + hand_over);
+  const bool strangers = peers_.any_strangers();
+  if (strangers) when = now_;
+  needs_service_.store(strangers, std::memory_order_relaxed);
   if (when >= armed_) return;
   armed_ = when;
   itimerspec timer{};
@@ -292,7 +312,7 @@ void Lane::changed(rnic::QueuePair& qp) {
   dirty_.push_back(qp.qpn());
   if (rows_due_ != kNever) return;
   rows_due_ = (in_batch_ ? now_ : monotonic_now()) + kRowInterval;
-  if (!in_batch_) arm();
+  if (!in_batch_) arm(Duration::zero());
 }
 
 void Lane::write_rows() {

@@ -66,8 +66,11 @@ class Lane final : public rnic::LanePort, private link::Receiver {
 
   // ---- for the engine thread and the process, without the lock
 
-  /// Runs batches until nothing is left or a fair share is done. Returns packets read.
-  std::size_t service();
+  /// Runs batches until nothing is left, a fair share is done or the program polls. Returns packets read. `insist` false:
+  /// does nothing while somebody else is at work here.
+  std::size_t service(bool insist);
+  /// Something is to be done that a program's polling does not do.
+  bool needs_service() const { return needs_service_.load(std::memory_order_relaxed); }
   /// How long ago the program polled or posted.
   Duration since_poll() const;
   /// Readable when service() has packets to read.
@@ -94,13 +97,15 @@ class Lane final : public rnic::LanePort, private link::Receiver {
 
   bool must_wait(QpSlot& slot, const ib::RxPacket& packet);
   std::size_t batch();
-  std::size_t serve();
+  std::size_t serve(bool insist);
   void meet_peers();
   bool send(std::size_t packets);
   void expire();
   void publish();
-  void finish();
-  void arm();
+  /// `hand_over`: how long what is left undone waits before the engine thread goes on with it.
+  void finish(Duration hand_over);
+  void arm(Duration hand_over);
+  bool program_polls() const;
   void touch(rnic::QueuePair& qp);
   void write_rows();
 
@@ -115,6 +120,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   bool in_batch_ = false;
   bool abandoned_ = false;
   std::atomic<bool> holds_packet_{false};
+  std::atomic<bool> needs_service_{false};
   std::atomic<std::int64_t> polled_ns_{0};
   std::atomic<std::int64_t> due_ns_{0};  ///< when a batch is due even if no packet comes
 
