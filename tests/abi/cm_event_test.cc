@@ -1,6 +1,7 @@
 // librdmacm: event channels as descriptors, acknowledgements, synchronous ids, migration, threads and forks.
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,26 +57,61 @@ TEST_F(CmEvents, EachIsAnEdgeForEpoll) {
   close(watcher);
 }
 
-TEST_F(CmEvents, ASignalEndsTheWaiting) {
-  struct sigaction action {};
-  action.sa_handler = [](int) {};
-  struct sigaction old {};
-  ASSERT_EQ(sigaction(SIGUSR1, &action, &old), 0);  // without SA_RESTART
-  std::atomic<bool> done{false};
-  const pthread_t waiting = pthread_self();
-  std::thread nudge([&] {
-    // Again until it is heard: the first may come before the wait.
+/// SIGUSR1 does nothing but interrupt.
+class Interrupts {
+ public:
+  Interrupts() {
+    struct sigaction action {};
+    action.sa_handler = [](int) {};
+    sigaction(SIGUSR1, &action, &old_);  // without SA_RESTART
+  }
+  ~Interrupts() { sigaction(SIGUSR1, &old_, nullptr); }
+  /// Again until `done`: the first may come before the wait.
+  static void until(const std::atomic<bool>& done, pthread_t thread) {
     while (!done) {
-      pthread_kill(waiting, SIGUSR1);
+      pthread_kill(thread, SIGUSR1);
       std::this_thread::yield();
     }
-  });
+  }
+
+ private:
+  struct sigaction old_ {};
+};
+
+TEST_F(CmEvents, ASignalEndsTheWaiting) {
+  const Interrupts interrupts;
+  std::atomic<bool> done{false};
+  std::thread nudge([&done, waiting = pthread_self()] { Interrupts::until(done, waiting); });
   rdma_cm_event* event = nullptr;
   EXPECT_EQ(rdma_get_cm_event(client_channel.get(), &event), -1);
   EXPECT_EQ(errno, EINTR);
   done = true;
   nudge.join();
-  sigaction(SIGUSR1, &old, nullptr);
+}
+
+// rping does so, and ends. The kernel leaves the thread waiting.
+TEST_F(CmEvents, WhoWaitsOnADestroyedChannelGoesOnWaiting) {
+  const Interrupts interrupts;
+  std::atomic<bool> done{false};
+  int error = 0;
+  const int count = dup(client_channel->fd);
+  std::thread waiting([&, channel = client_channel.get()] {
+    rdma_cm_event* event = nullptr;
+    error = rdma_get_cm_event(channel, &event) == 0 ? 0 : errno;
+    done = true;
+  });
+  // A count without an event wakes the thread, and does not end its call.
+  const auto wake = [count] {
+    ASSERT_EQ(eventfd_write(count, 1), 0);
+    while (readable(count, 0)) std::this_thread::yield();
+  };
+  wake();
+  client_channel.reset();
+  wake();
+  Interrupts::until(done, waiting.native_handle());
+  waiting.join();
+  EXPECT_EQ(error, EINTR);
+  close(count);
 }
 
 TEST_F(CmEvents, DestroyingAnIdWaitsForAcknowledgements) {

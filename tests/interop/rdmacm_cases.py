@@ -20,7 +20,7 @@ def _rpings():
         yield _rping("-v", "-V", "-C", "1000", "-S", "65535", family=family, expect=(r"ping data: rdma-ping-999",))
         yield _rping("-v", "-V", "-C", "10", "-S", "100", family=family, smoke=True, expect=(r"ping data: rdma-ping-9",))
         yield _rping("-q", "-V", "-C", "100", server=("-q",), family=family, smoke=family == 4)
-        yield _rping("-V", "-C", "20", server=("-P",), family=family, many=8, ends_alone=False,
+        yield _rping("-V", "-C", "20", server=("-P",), family=family, many=8, ends_alone=False, smoke=family == 4,
                      name=f"rping, a persistent server and 8 clients (IPv{family})")
 
 

@@ -7,33 +7,45 @@
 
 namespace softrnic::rdmacm {
 
-Expected<std::unique_ptr<Channel>, Failure> Channel::open(std::shared_ptr<Session> session) {
-  std::unique_ptr<Channel> channel(new Channel(std::move(session)));
-  if (!channel->events_.valid()) return rnic::refused(errno, ReasonId::out_of_fds, errno);
-  channel->fd = channel->events_.fd();
-  const auto number = channel->session_->heard(channel->session_->daemon.open_channel(channel->fd));
+Expected<std::shared_ptr<EventSource>, Failure> EventSource::open(std::shared_ptr<Session> session) {
+  auto source = std::make_shared<EventSource>(std::move(session));
+  if (!source->count_.valid()) return rnic::refused(errno, ReasonId::out_of_fds, errno);
+  const auto number = source->session_->heard(source->session_->daemon.open_channel(source->fd()));
   if (!number) return Unexpected{number.error()};
-  channel->number_ = *number;
-  channel->open_ = true;
-  channel_counts().add(channel->events_);
-  return channel;
+  source->number_ = *number;
+  channel_counts().add(source->count_);
+  return source;
 }
 
-Channel::~Channel() {
-  channel_counts().remove(events_);
+void EventSource::close() {
+  channel_counts().remove(count_);
+  closed_ = true;
   // Nobody can be told of a failure, and none does harm: the daemon forgets channels with their process.
-  if (open_) static_cast<void>(session_->daemon.close_channel(number_));
+  static_cast<void>(session_->daemon.close_channel(number_));
 }
 
-Expected<control::CmEventReply, Failure> Channel::next() {
+Expected<control::CmEventReply, Failure> EventSource::next() {
   for (;;) {
     if (const auto usable = session_->check(); !usable) return Unexpected{usable.error()};
-    if (const int error = events_.wait()) return Unexpected{Failure{error, {}}};
-    auto event = session_->heard(session_->daemon.next_event(number_));
+    if (const int error = count_.wait()) return Unexpected{Failure{error, {}}};
+    if (closed_) continue;
+    auto event = session_->daemon.next_event(number_);
+    if (!event && closed_) continue;
     // A count without an event: the id was destroyed or has moved to another channel in between.
-    if (!event || event->present != 0) return event;
+    if (!event || event->present != 0) return session_->heard(std::move(event));
   }
 }
+
+Channel::Channel(std::shared_ptr<EventSource> events)
+    : rdma_event_channel{events->fd()}, events_(std::move(events)) {}
+
+Expected<std::unique_ptr<Channel>, Failure> Channel::open(std::shared_ptr<Session> session) {
+  auto events = EventSource::open(std::move(session));
+  if (!events) return Unexpected{events.error()};
+  return std::unique_ptr<Channel>(new Channel(std::move(*events)));
+}
+
+Channel::~Channel() { events_->close(); }
 
 }  // namespace softrnic::rdmacm
 

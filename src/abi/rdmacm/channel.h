@@ -1,8 +1,12 @@
 // An event channel: a count of events that programs poll, and its number at the daemon.
+//
+// Programs destroy a channel while another thread of theirs waits for its next event, and then end the process (rping). The
+// kernel leaves such a thread waiting, on a file that nobody else has. So what a waiting thread needs outlives the channel.
 #pragma once
 
 #include <rdma/rdma_cma.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -13,6 +17,30 @@
 
 namespace softrnic::rdmacm {
 
+/// The events of a channel. Thread-safe.
+class EventSource {
+ public:
+  static Expected<std::shared_ptr<EventSource>, Failure> open(std::shared_ptr<Session> session);
+  explicit EventSource(std::shared_ptr<Session> session) : session_(std::move(session)) {}
+  EventSource(const EventSource&) = delete;
+  EventSource& operator=(const EventSource&) = delete;
+
+  /// No event comes any more; who waits for one goes on to.
+  void close();
+  /// Waits for the next event, unless the program has set O_NONBLOCK. EAGAIN, or EINTR.
+  Expected<control::CmEventReply, Failure> next();
+
+  const std::shared_ptr<Session>& session() const { return session_; }
+  std::uint32_t number() const { return number_; }
+  int fd() const { return count_.fd(); }
+
+ private:
+  const std::shared_ptr<Session> session_;
+  rnic::SemaphoreFd count_;
+  std::uint32_t number_ = 0;
+  std::atomic<bool> closed_{false};
+};
+
 class Channel : public rdma_event_channel {
  public:
   static Expected<std::unique_ptr<Channel>, Failure> open(std::shared_ptr<Session> session);
@@ -22,20 +50,15 @@ class Channel : public rdma_event_channel {
 
   static Channel* of(rdma_event_channel* channel) { return static_cast<Channel*>(channel); }
 
-  Session& session() { return *session_; }
-  std::uint32_t number() const { return number_; }
-  const std::shared_ptr<Session>& shared_session() const { return session_; }
-
-  /// Waits for the next event, unless the program has set O_NONBLOCK. EAGAIN, or EINTR.
-  Expected<control::CmEventReply, Failure> next();
+  std::uint32_t number() const { return events_->number(); }
+  const std::shared_ptr<Session>& shared_session() const { return events_->session(); }
+  /// To wait, keep a copy.
+  const std::shared_ptr<EventSource>& events() const { return events_; }
 
  private:
-  explicit Channel(std::shared_ptr<Session> session) : session_(std::move(session)) {}
+  explicit Channel(std::shared_ptr<EventSource> events);
 
-  const std::shared_ptr<Session> session_;
-  rnic::SemaphoreFd events_;
-  std::uint32_t number_ = 0;
-  bool open_ = false;
+  const std::shared_ptr<EventSource> events_;
 };
 
 }  // namespace softrnic::rdmacm

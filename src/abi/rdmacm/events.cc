@@ -40,11 +40,12 @@ void credit(const Event& event) {
 }  // namespace
 
 Expected<std::unique_ptr<Event>, Failure> next_event(Channel& channel) {
+  const auto source = channel.events();
   for (;;) {
     auto event = std::make_unique<Event>();  // before anything is fetched, as memory may run out
-    const auto message = channel.next();
+    const auto message = source->next();
     if (!message) return Unexpected{message.error()};
-    if (!address(*event, channel.session(), *message)) continue;
+    if (!address(*event, *source->session(), *message)) continue;
     event->credited->account.hand_out();
     if (event->membership != nullptr) event->membership->account.hand_out();
     event->event = static_cast<rdma_cm_event_type>(message->event);
