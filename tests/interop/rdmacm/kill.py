@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""Kill -9 of either end of a connection at every stage of it: nobody hangs, nothing is left, the port is usable at once.
+
+    kill.py --build FOLDER [--rounds N] [--on loopback,pair] [--match REGEX]
+
+A round stops both ends at a stage, kills one, and lets the other go on: a client has to come to its end; a server has to serve
+the next client. A killed server is started again on the same port at once. Then the daemons have no id left. In the end they have
+no more descriptors and no more memory than after the first rounds. Exit status 77: no network namespaces.
+"""
+import argparse
+import collections
+import json
+import os
+import pathlib
+import re
+import signal
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+sys.path.insert(0, str(HERE.parent))
+import lab as lab_module  # noqa: E402
+
+SKIPPED = 77
+PORT = "7311"
+PATIENCE = 15  # seconds
+MOST_MEMORY = 2048  # KiB that a daemon may grow by
+
+# Whom the round kills, and where both ends stand then; "-": as far as they come by themselves, None: not started yet.
+Round = collections.namedtuple("Round", "victim space server client")
+ROUNDS = [Round(*words) for words in (
+    ("server", "tcp", "created", "routed"),
+    ("server", "tcp", "bound", "routed"),
+    ("server", "tcp", "bound", "connecting"),
+    ("server", "tcp", "listening", "routed"),
+    ("server", "tcp", "requested", "connecting"),
+    ("server", "tcp", "accepted", "responded"),
+    ("server", "tcp", "accepted", "established"),
+    ("server", "tcp", "established", "established"),
+    ("server", "tcp", "disconnecting", "established"),
+    ("server", "tcp", "disconnected", "disconnected"),
+    ("server", "udp", "bound", "connecting"),
+    ("server", "udp", "requested", "connecting"),
+    ("server", "udp", "accepted", "established"),
+    ("client", "tcp", "listening", "created"),
+    ("client", "tcp", "listening", "resolving"),
+    ("client", "tcp", "listening", "resolved"),
+    ("client", "tcp", "listening", "routed"),
+    ("client", "tcp", "bound", "connecting"),
+    ("client", "tcp", "requested", "connecting"),
+    ("client", "tcp", "accepted", "responded"),
+    ("client", "tcp", "established", "established"),
+    ("client", "tcp", "disconnected", "disconnecting"),
+    ("client", "tcp", "disconnected", "disconnected"),
+    ("client", "udp", "bound", "connecting"),
+    ("client", "udp", "requested", "connecting"),
+    ("client", "udp", "accepted", "established"),
+)]
+
+
+class Failed(Exception):
+    pass
+
+
+class Place:
+    """Two hosts, or one, with their daemons."""
+
+    def __init__(self, name, server, client):
+        self.name, self.server, self.client = name, server, client
+        self.hosts = [server] if server is client else [server, client]
+        self.daemons = [host.start(["softrnic", "daemon"]) for host in self.hosts]
+        for daemon in self.daemons:
+            if not daemon.wait_for_output("ready"):
+                raise Failed(f"no daemon:\n{daemon.output()}")
+        self.program = str(server.lab.build / "tests/interop/stages")
+
+    def start(self, role, space, stage):
+        host, to = (self.server, []) if role == "server" else (self.client, [self.server.address[4]])
+        return host.start([self.program, role, space, PORT, stage, *to])
+
+    def end(self):
+        for daemon in self.daemons:
+            daemon.end()
+
+    def left(self):
+        """The ids that the daemons still know of."""
+        texts = [host.run(["softrnic", "--json", "resource", "show", "cm_id"])[1] for host in self.hosts]
+        return [entry for text in texts for entry in json.loads(text)]
+
+    def sizes(self):
+        """[(descriptors, KiB of memory)] of the daemons."""
+        return [(len(os.listdir(f"/proc/{d.process.pid}/fd")), memory_of(d.process.pid)) for d in self.daemons]
+
+
+def memory_of(pid):
+    with open(f"/proc/{pid}/status") as status:
+        return int(re.search(r"RssAnon:\s+(\d+)", status.read())[1])
+
+
+def arrived(program, role, stage):
+    if not program.wait_for_output(rf"at {stage}\n", PATIENCE):
+        raise Failed(f"the {role} did not come to stage {stage}")
+
+
+def ended(program, role):
+    status = program.wait(PATIENCE)
+    if status != 0:
+        raise Failed(f"the {role} {'hangs' if status is None else f'ended with status {status}'}")
+
+
+def whole(place, space, server, started):
+    """A client that has to succeed, and is the server's last."""
+    client = place.start("whole", space, "-")
+    started.append(client)
+    ended(client, "next client")
+    ended(server, "server of the next client")
+
+
+def go_on(plan, other):
+    os.kill(other.process.pid, signal.SIGUSR1)
+    if plan.victim == "server":
+        ended(other, "client")
+
+
+def play(place, plan, started):
+    server = place.start("server", plan.space, plan.server)
+    started.append(server)
+    early = plan.server in ("created", "bound", "listening")
+    arrived(server, "server", plan.server if early else "listening")
+    client = place.start("client", plan.space, plan.client)
+    started.append(client)
+    arrived(client, "client", plan.client)
+    arrived(server, "server", plan.server)
+    victim, other = (server, client) if plan.victim == "server" else (client, server)
+    os.kill(victim.process.pid, signal.SIGKILL)
+    victim.process.wait()
+    if plan.client == "routed":  # it would connect to the next server
+        go_on(plan, other)
+    if plan.victim == "server":
+        server = place.start("server", plan.space, "-")
+        started.append(server)
+        arrived(server, "next server", "listening")
+    if plan.client != "routed":
+        go_on(plan, other)
+    whole(place, plan.space, server, started)
+    if place.left():
+        raise Failed(f"left: {place.left()}")
+
+
+def run_round(place, plan):
+    started = []
+    begun = time.monotonic()
+    try:
+        play(place, plan, started)
+        return None
+    except Failed as failure:
+        outputs = "\n".join(f"---- {' '.join(p.shown)}\n{p.output()}" for p in started)
+        return (f"{place.name}: killed the {plan.victim}, {plan.space}, server {plan.server}, client {plan.client}, "
+                f"{time.monotonic() - begun:.1f} s: {failure}\n{outputs}")
+    finally:
+        for program in started:
+            program.end()
+
+
+def grown(place, before):
+    return [f"{place.name}: a daemon had {old[0]} descriptors and {old[1]} KiB, and has {new[0]} and {new[1]}"
+            for old, new in zip(before, place.sizes()) if new[0] > old[0] or new[1] > old[1] + MOST_MEMORY]
+
+
+def run(place, plans, rounds):
+    """Failures."""
+    failures, before = [], None
+    for number in range(rounds):
+        failure = run_round(place, plans[number % len(plans)])
+        if failure:
+            print(failure, flush=True)
+            failures.append(failure)
+        if number + 1 == len(plans):
+            before = place.sizes()
+    if before and rounds > len(plans):
+        failures += grown(place, before)
+    print(f"{place.name}: {rounds} rounds, {len(failures)} failed; daemons (descriptors, KiB): first {before}, last {place.sizes()}",
+          flush=True)
+    return failures
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=ROOT / "build/release")
+    parser.add_argument("--rounds", type=int, default=0, help="at each place; every stage once unless given")
+    parser.add_argument("--on", default="loopback,pair")
+    parser.add_argument("--match", default="", help="only stages whose line matches")
+    options = parser.parse_args()
+    mode = lab_module.enter()
+    plans = [plan for plan in ROUNDS if re.search(options.match, " ".join(plan))]
+    failures = []
+    with lab_module.Lab(mode, options.build) as lab:
+        places = list(lab.places(options.on.split(",")))
+        for name, server, client in places:
+            place = Place(name, server, client)
+            try:
+                failures += run(place, plans, options.rounds or len(plans))
+            finally:
+                place.end()
+    print("\n".join(failures))
+    return 1 if failures else 0 if places else SKIPPED
+
+
+if __name__ == "__main__":
+    sys.exit(main())
