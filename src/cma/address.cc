@@ -62,7 +62,11 @@ sockaddr_storage store(const Sockaddr& address) {
 
 }  // namespace
 
-bool SocketAddress::is_any() const { return !empty() && host == wildcard_of(family); }
+bool SocketAddress::is_any() const {
+  // A GID may be made of the wildcard of IPv4: rdma_getaddrinfo with RAI_FAMILY and AF_IB does so.
+  if (family == Family::ib && host == wildcard_of(Family::ipv4)) return true;
+  return !empty() && host == wildcard_of(family);
+}
 
 bool SocketAddress::is_loopback() const {
   if (family == Family::ipv4 || (family == Family::ipv6 && host.is_ipv4()))

@@ -146,6 +146,8 @@ class Manager final : private cm::Host {
   void resolve_loopback(Id& id);
   void address_known(Id& id);
   void address_failed(Id& id, const Failure& failure);
+  void route_known(Id& id, const cm::Path& path);
+  Expected<void, Failure> set_path(Id& id, Bytes value);
 
   Expected<void, Failure> start_listening(Id& id);
   Id* match_listener(const cm::Event& event);

@@ -71,6 +71,7 @@ Expected<void, Failure> Manager::set_option(IdNumber number, std::uint32_t level
                                             Bytes value) {
   Id* id = find(number);
   if (id == nullptr) return Unexpected{refuse(ENOENT, ReasonId::cma_no_such_id, number)};
+  if (level == RDMA_OPTION_IB && option == RDMA_OPTION_IB_PATH) return set_path(*id, value);
   for (const Option& known : kOptions) {
     if (level != RDMA_OPTION_ID || known.number != option) continue;
     const auto set = known.set(*id, value);

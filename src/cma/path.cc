@@ -56,7 +56,7 @@ std::uint8_t packet_life_time_of(const Id& id) {
   return static_cast<std::uint8_t>(std::max(*id.qp_timeout, std::uint8_t{1}) - 1);
 }
 
-cm::Path make_path(const Id& id, const rnic::PortInfo& port) {
+cm::Path make_path(const Id& id, const rnic::PortInfo& port, std::uint8_t packet_life_time) {
   cm::Path path;
   path.local = id.binding.gid;
   path.remote = id.destination_gid;
@@ -66,7 +66,7 @@ cm::Path make_path(const Id& id, const rnic::PortInfo& port) {
   path.flow_label = flow_label_of(id);
   path.traffic_class = id.tos;
   path.hop_limit = id.hop_limit;
-  path.ack_timeout = id.qp_timeout.value_or(ack_timeout_code(kOwnAckDelay, packet_life_time_of(id)));
+  path.ack_timeout = id.qp_timeout.value_or(ack_timeout_code(kOwnAckDelay, packet_life_time));
   return path;
 }
 

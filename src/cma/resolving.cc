@@ -112,13 +112,17 @@ Expected<void, Failure> Manager::resolve_route(IdNumber number) {
   const rnic::DeviceInfo* on = device(id.binding.device);
   if (on == nullptr) return Unexpected{refuse(ENODEV, ReasonId::no_such_device)};
   id.packet_life_time = packet_life_time_of(id);
-  id.path = make_path(id, on->port);
+  route_known(id, make_path(id, on->port, id.packet_life_time));
+  return {};
+}
+
+void Manager::route_known(Id& id, const cm::Path& path) {
+  id.path = path;
   id.has_path = true;
   id.state = State::route_resolved;
   Event event;
   event.kind = RDMA_CM_EVENT_ROUTE_RESOLVED;
   queue(id, std::move(event));
-  return {};
 }
 
 }  // namespace softrnic::cma

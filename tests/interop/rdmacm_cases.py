@@ -41,6 +41,11 @@ def _utilities():
                    cm_port=RDMA_SERVER, expect=(r"rdma_client: end 0",), smoke=family == 4)
         yield Case("rdmacm-utilities", "cmtime -c 1000" + tail, ["cmtime", "-s", to, "-c", "1000"], ["cmtime", *six, "-c", "1000"],
                    cm_port=CMTIME, ends_alone=False, timeout=120, expect=(r"connect\s*:?\s+\d",), smoke=family == 4)
+        gid = "::ffff:{server}" if family == 4 else "{server6}"
+        for options in (["-f", "gid"], ["-f", "gid", "-P", "ib"]):
+            yield Case("rdmacm-utilities", " ".join(["ucmatose", *options]) + tail, ["ucmatose", "-s", gid, *options],
+                       ["ucmatose", *six, *options], cm_port=UCMATOSE, expect=(r"test complete\s+return status 0",),
+                       smoke="-P" in options and family == 6)
         mine = "{self}" if family == 4 else "{self6}"
         yield Case("rdmacm-utilities", "mckey" + tail, ["mckey", "-m", GROUPS[family], "-b", mine, "-s"],
                    ["stdbuf", "-oL", "mckey", "-m", GROUPS[family], "-b", mine], ready=r"receiving data transfers",

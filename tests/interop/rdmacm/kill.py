@@ -5,7 +5,7 @@
 
 A round stops both ends at a stage, kills one, and lets the other go on: a client has to come to its end; a server has to serve
 the next client. A killed server is started again on the same port at once. Then the daemons have no id left. In the end they have
-no more descriptors and no more memory than after the first rounds. Exit status 77: no network namespaces.
+no more descriptors and no more memory than when they had served for a while. Exit status 77: no network namespaces.
 """
 import argparse
 import collections
@@ -25,7 +25,8 @@ import lab as lab_module  # noqa: E402
 SKIPPED = 77
 PORT = "7311"
 PATIENCE = 15  # seconds
-MOST_MEMORY = 2048  # KiB that a daemon may grow by
+MOST_MEMORY = 512  # KiB that a daemon may grow by
+WARM = 150  # rounds until the daemons have the pages of as many dead processes as they keep
 
 # Whom the round kills, and where both ends stand then; "-": as far as they come by themselves, None: not started yet.
 Round = collections.namedtuple("Round", "victim space server client")
@@ -89,8 +90,13 @@ class Place:
         return [entry for text in texts for entry in json.loads(text)]
 
     def sizes(self):
-        """[(descriptors, KiB of memory)] of the daemons."""
-        return [(len(os.listdir(f"/proc/{d.process.pid}/fd")), memory_of(d.process.pid)) for d in self.daemons]
+        """[({kind: descriptors}, KiB of memory)] of the daemons."""
+        return [(descriptors_of(d.process.pid), memory_of(d.process.pid)) for d in self.daemons]
+
+
+def descriptors_of(pid):
+    folder = pathlib.Path(f"/proc/{pid}/fd")
+    return dict(collections.Counter(re.sub(r"[\d\[(].*", "", str(fd.readlink()).split(":[")[0]) for fd in folder.iterdir()))
 
 
 def memory_of(pid):
@@ -165,7 +171,8 @@ def run_round(place, plan):
 
 def grown(place, before):
     return [f"{place.name}: a daemon had {old[0]} descriptors and {old[1]} KiB, and has {new[0]} and {new[1]}"
-            for old, new in zip(before, place.sizes()) if new[0] > old[0] or new[1] > old[1] + MOST_MEMORY]
+            for old, new in zip(before, place.sizes())
+            if any(count > old[0].get(kind, 0) for kind, count in new[0].items()) or new[1] > old[1] + MOST_MEMORY]
 
 
 def run(place, plans, rounds):
@@ -176,11 +183,11 @@ def run(place, plans, rounds):
         if failure:
             print(failure, flush=True)
             failures.append(failure)
-        if number + 1 == len(plans):
+        if number + 1 == WARM:
             before = place.sizes()
-    if before and rounds > len(plans):
+    if before:
         failures += grown(place, before)
-    print(f"{place.name}: {rounds} rounds, {len(failures)} failed; daemons (descriptors, KiB): first {before}, last {place.sizes()}",
+    print(f"{place.name}: {rounds} rounds, {len(failures)} failed; daemons after {WARM}: {before}, in the end: {place.sizes()}",
           flush=True)
     return failures
 

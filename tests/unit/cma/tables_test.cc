@@ -108,6 +108,15 @@ TEST(Addresses, SurviveTheSockaddr) {
   EXPECT_FALSE(from_sockaddr(storage));
 }
 
+TEST(Addresses, OfGidsHaveTwoWildcards) {
+  SocketAddress gid = SocketAddress::any(Family::ib);
+  EXPECT_TRUE(gid.is_any());
+  gid.host = SocketAddress::any(Family::ipv4).host;  // what rdma_getaddrinfo makes of 0.0.0.0
+  EXPECT_TRUE(gid.is_any());
+  gid.host = address("10.0.0.1").host;
+  EXPECT_FALSE(gid.is_any());
+}
+
 // The private data of a REQ of Linux' rping, 10.77.0.11:45678 to 10.77.0.12, but for the port.
 TEST(IpHeaders, AreAsLinuxWritesThem) {
   const unsigned char expected[IpHeader::kSize] = {0, 0x40, 0xb2, 0x6e, 0,  0,  0, 0,  0,  0,  0, 0,
