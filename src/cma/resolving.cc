@@ -55,7 +55,9 @@ void Manager::resolve_destination(Id& id, Duration timeout) {
   RouteQuery query;
   query.source = id.binding.gid;
   query.destination = id.destination.host;
-  query.interface_index = id.destination.is_link_local() ? id.destination.scope : id.binding.interface_index;
+  // a GID comes with a scope when the program knows it
+  const bool scoped = id.destination.is_link_local() || (id.is_ib_addressed() && id.destination.scope != 0);
+  query.interface_index = scoped ? id.destination.scope : id.binding.interface_index;
   query.deadline = host_.now() + timeout;
   host_.resolve(id.number, query);
 }

@@ -120,16 +120,28 @@ Expected<std::unique_ptr<Client>, Error> Client::connect(const ConnectOptions& o
   return Unexpected{std::move(last)};
 }
 
+namespace {
+
+/// A daemon that has no room answers before it is asked, and closes: its last word is there all the same. 0 or an errno.
+int exchange(int socket, Bytes request, int fd, MutableBytes answer, Datagram& out) {
+  const int error = send_datagram(socket, request, fd);
+  if (error != 0 && error != EPIPE && error != ECONNRESET) return error;
+  const int received = receive_datagram(socket, answer, out);
+  // of a request that was not read the kernel tells first, and once
+  return received == ECONNRESET ? receive_datagram(socket, answer, out) : received;
+}
+
+}  // namespace
+
 Expected<Client::Answer, Error> Client::ask(Header& header, Bytes request, int fd) {
   if (getpid() != owner_) return Unexpected{make_error(refuse(EPERM, ReasonId::forked_child))};
   const std::lock_guard guard(mutex_);
   if (!socket_) return Unexpected{broken(0)};
   header.serial = ++serial_;
-  int error = send_datagram(socket_.get(), request, fd);
   Answer answer;
   answer.bytes.resize(kMaxMessage);
   Datagram datagram;
-  if (error == 0) error = receive_datagram(socket_.get(), answer.bytes, datagram);
+  const int error = exchange(socket_.get(), request, fd, answer.bytes, datagram);
   if (error != 0 || datagram.size == 0) {
     socket_.reset();  // an answer that comes late would be taken for that of the next request
     return Unexpected{broken(error)};

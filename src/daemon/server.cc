@@ -22,6 +22,11 @@ namespace {
 
 constexpr std::uint32_t kInheritedLane = 1U << 31;  ///< marks the id of a process whose lane was taken over
 
+constexpr Duration kPause = std::chrono::milliseconds(100);  ///< before a client is accepted after a failure
+
+/// To be given up when a client is to be told that there is no descriptor for it.
+UniqueFd spare_descriptor() { return UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
+
 std::uint64_t real_time_ns() {
   return static_cast<std::uint64_t>(
       std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
@@ -31,6 +36,7 @@ std::uint64_t real_time_ns() {
 
 Server::Server(UniqueFd listener, Netlink netlink, LanePool lanes, DeviceList devices, Options options)
     : listener_(std::move(listener)),
+      spare_(spare_descriptor()),
       netlink_(std::move(netlink)),
       lanes_(std::move(lanes)),
       service_(lanes_, std::move(devices)),
@@ -93,7 +99,8 @@ bool Server::is_idle() const {
 }
 
 TimePoint Server::next_deadline() const {
-  const TimePoint due = std::min({gsi_.deadline(), resolver_.deadline(), service_.cm().deadline()});
+  const TimePoint due =
+      std::min({gsi_.deadline(), resolver_.deadline(), service_.cm().deadline(), listens_again_});
   return is_idle() ? std::min(due, idle_since_ + options_.idle) : due;
 }
 
@@ -140,6 +147,7 @@ int Server::run() {
 
 void Server::catch_up() {
   const TimePoint now = engine::monotonic_now();
+  if (listens_again_ <= now) listen_again();
   resolver_.advance(now);
   if (service_.cm().deadline() <= now) service_.cm().advance();
   if (gsi_.deadline() <= now) {
@@ -176,22 +184,42 @@ void Server::dispatch(std::uint64_t key, std::uint32_t) {
 void Server::accept_client() {
   auto client = std::make_unique<Connection>();
   client->socket.reset(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!client->socket) return;
+  if (!client->socket) return accept_failed(errno);
   const auto peer = control::peer_credentials(client->socket.get());
   if (!peer || peer->uid != geteuid()) return;  // the client finds out by itself whose daemon this is
   client->pid = peer->pid;
   if (peer->pid > 0) client->pidfd.reset(static_cast<int>(syscall(SYS_pidfd_open, peer->pid, 0)));
   const std::uint32_t id = next_id_++ & ~kInheritedLane;
-  if (clients_.size() >= kMostConnections || !watch(client->socket.get(), Source::connection, id, EPOLLIN)) {
-    auto full = control::make_message<control::ErrorReply>(1);
-    full.error = EMFILE;
-    full.reason = static_cast<std::uint32_t>(ReasonId::daemon_busy);
-    full.figures[0] = kMostConnections;
-    control::send_datagram(client->socket.get(), control::bytes_of(full), -1, MSG_DONTWAIT);
-    return;
-  }
+  if (clients_.size() >= kMostConnections || !watch(client->socket.get(), Source::connection, id, EPOLLIN))
+    return turn_away(client->socket);
   if (client->pidfd) watch(client->pidfd.get(), Source::process, id, EPOLLIN);
   clients_.emplace(id, std::move(client));
+}
+
+void Server::turn_away(const UniqueFd& socket) {
+  auto full = control::make_message<control::ErrorReply>(1);
+  full.error = EMFILE;
+  full.reason = static_cast<std::uint32_t>(ReasonId::daemon_busy);
+  full.figures[0] = clients_.size();
+  control::send_datagram(socket.get(), control::bytes_of(full), -1, MSG_DONTWAIT);
+}
+
+// Who was not accepted stays in the queue, and the listener readable: without an answer this would go round and round.
+void Server::accept_failed(int error) {
+  if (error == EAGAIN || error == EINTR || error == ECONNABORTED) return;
+  if (error == EMFILE && spare_) {
+    spare_.reset();
+    const UniqueFd socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (socket) turn_away(socket);
+  } else {
+    forget(listener_.get());
+    listens_again_ = engine::monotonic_now() + kPause;
+  }
+  if (!spare_) spare_ = spare_descriptor();
+}
+
+void Server::listen_again() {
+  if (watch(listener_.get(), Source::listener, 0, EPOLLIN)) listens_again_ = kNever;
 }
 
 void Server::read_client(std::uint32_t id) {

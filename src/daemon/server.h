@@ -60,6 +60,10 @@ class Server {
   bool is_idle() const;
   void dispatch(std::uint64_t key, std::uint32_t events);
   void accept_client();
+  void accept_failed(int error);
+  /// Tells a client that there is no room for it.
+  void turn_away(const UniqueFd& socket);
+  void listen_again();
   void read_client(std::uint32_t id);
   void answer(std::uint32_t id, Answer reply);
   void drop(std::uint32_t id);
@@ -72,7 +76,9 @@ class Server {
   void read_network();
   NetSnapshot look_at_network();
 
-  UniqueFd listener_;         ///< first, so that it is closed last: the name is free only when the port is
+  UniqueFd listener_;  ///< first, so that it is closed last: the name is free only when the port is
+  UniqueFd spare_;     ///< makes room for the last word to a client that cannot be served
+  TimePoint listens_again_ = kNever;
   engine::ControlPage page_;  ///< explanations may come from all below
   UniqueFd epoll_;
   UniqueFd signals_;

@@ -2,11 +2,13 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -130,6 +132,26 @@ TEST_F(DaemonTest, ADaemonThatDiesAtOnceIsSaid) {
   const auto client = Client::connect(options);
   ASSERT_FALSE(client);
   EXPECT_EQ(client.error().failure.reason.id, ReasonId::daemon_unreachable);
+}
+
+// Not kept waiting, with a daemon that goes round and round.
+TEST_F(DaemonTest, WithoutDescriptorsClientsAreTold) {
+  const auto first = connect();
+  ASSERT_NE(first, nullptr);
+  const auto status = first->status();
+  ASSERT_TRUE(status);
+  const std::string folder = "/proc/" + std::to_string(status->pid) + "/fd";
+  const auto used = static_cast<rlim_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
+  rlimit old{};
+  ASSERT_EQ(prlimit(status->pid, RLIMIT_NOFILE, nullptr, &old), 0);
+  // A client takes three of them; each of them may be the one that is missing.
+  for (rlim_t more = 0; more < 3; ++more) {
+    const rlimit tight{used + more, old.rlim_max};
+    ASSERT_EQ(prlimit(status->pid, RLIMIT_NOFILE, &tight, nullptr), 0);
+    for (int again = 0; again < 3; ++again) EXPECT_EQ(connect_error().failure.error, EMFILE) << more;
+  }
+  ASSERT_EQ(prlimit(status->pid, RLIMIT_NOFILE, &old, nullptr), 0);
+  EXPECT_NE(connect(), nullptr);
 }
 
 TEST_F(DaemonTest, EndsWhenIdle) {

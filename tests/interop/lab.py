@@ -105,7 +105,7 @@ class Program:
 class Host:
     def __init__(self, lab, name, holder, addresses):
         self.lab, self.name, self._holder = lab, name, holder
-        self.address = addresses  # {4: IPv4, 6: IPv6}
+        self.address = addresses  # {4: IPv4, 6: IPv6, "link": IPv6 with its netdev; not on the lone host}
         self._gids = None
 
     def _enter(self):
@@ -257,14 +257,15 @@ class Lab:
         return host
 
     def _join(self):
-        a = self._host("a", {4: "10.77.0.1", 6: "fd77::1"})
-        b = self._host("b", {4: "10.77.0.2", 6: "fd77::2"})
+        a = self._host("a", {4: "10.77.0.1", 6: "fd77::1", "link": "fe80::77:1%eth0"})
+        b = self._host("b", {4: "10.77.0.2", 6: "fd77::2", "link": "fe80::77:2%eth0"})
         a.configure("ip", "link", "add", "eth0", "type", "veth", "peer", "name", "eth0", "netns", b._holder.pid)
         for host in (a, b):
             host.mtu = 1500
             host.configure("ip", "link", "set", "eth0", "up")
             host.configure("ip", "address", "add", f"{host.address[4]}/24", "dev", "eth0")
-            host.configure("ip", "address", "add", f"{host.address[6]}/64", "dev", "eth0", "nodad")
+            for own in (host.address[6], host.address["link"].partition("%")[0]):
+                host.configure("ip", "address", "add", f"{own}/64", "dev", "eth0", "nodad")
         self.pair = [a, b]
 
     def _stage(self):

@@ -76,6 +76,18 @@ def _qperfs():
                    smoke=test in ("rc_bw", "ud_bw"))
 
 
+def _link_local():
+    to = "{serverlink}"
+    for program in ("ucmatose", "udaddy"):
+        for tail in ((), ("-f", "gid")):
+            yield Case("rdmacm-utilities", f"{program}, link-local {' '.join(tail)}", [program, "-s", to, *tail],
+                       [program, "-b", "::", *tail], cm_port=UCMATOSE if program == "ucmatose" else UDADDY, only_on="pair",
+                       expect=(r"test complete\s+return status 0",), smoke=not tail)
+    for at in ("::", to):
+        yield Case("rdmacm-rping", f"rping, link-local, server at {at}", ["rping", "-c", "-a", to, "-V", "-C", "10"],
+                   ["rping", "-s", "-a", at, "-C", "10"], cm_port=RPING, only_on="pair", smoke=at == to)
+
+
 def _tutorials():
     port = str(TUTORIAL)
     for family, to in ((4, "{server}"), (6, "{server6}")):
@@ -89,4 +101,4 @@ def _tutorials():
 
 
 def all_cases():
-    return [*_rpings(), *_utilities(), *_tutorials(), *_perftests(), *_qperfs()]
+    return [*_rpings(), *_utilities(), *_link_local(), *_tutorials(), *_perftests(), *_qperfs()]

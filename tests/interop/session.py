@@ -25,6 +25,7 @@ class Session:
 
     def _fill(self, argv, host):
         values = {"{server}": lambda: self.server_host.address[4], "{server6}": lambda: self.server_host.address[6],
+                  "{serverlink}": lambda: self.server_host.address["link"],
                   "{self}": lambda: host.address[4], "{self6}": lambda: host.address[6],
                   "{gid4}": lambda: self._gid(host, 4), "{gid6}": lambda: self._gid(host, 6),
                   "{build}": lambda: str(host.lab.build)}
