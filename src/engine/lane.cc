@@ -1,5 +1,6 @@
 #include "engine/lane.h"
 
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -28,6 +29,13 @@ constexpr std::size_t kMaxQps = 65536;
 constexpr Duration kPatience = 100ms;
 constexpr Duration kTryAgain = 100us;
 
+std::uint32_t receive_buffer_of(int socket) {
+  std::uint32_t bytes = 0;
+  socklen_t length = sizeof bytes;
+  getsockopt(socket, SOL_SOCKET, SO_RCVBUF, &bytes, &length);
+  return bytes;
+}
+
 }  // namespace
 
 Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link::Link> link,
@@ -38,6 +46,7 @@ Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link:
       shown_(page.add_lane(number)),
       timer_fd_(above_stdio(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK))),
       qps_(number, first_index),
+      letters_(number, receive_buffer_of(link_->readable_fd())),
       show_lane_(std::move(show_lane)) {}
 
 Lane::~Lane() {
@@ -81,9 +90,16 @@ ib::PathWindow& Lane::window(const ib::AddressVector& path, Qpn remote) {
 }
 
 ib::PathWindow* Lane::gauged_window(const ib::AddressVector& path, Qpn remote) {
-  if (!peers_.has(path.destination)) return nullptr;
+  const bool asks = remote.lane() != 0 && !path.destination.is_multicast();  // lane 0 is the daemon's
+  const bool local = peers_.has(path.destination);
+  if (!local && !asks) return nullptr;
   Path& found = paths_.path(path.destination, remote.lane());
-  if (!std::exchange(found.watched, true)) peers_.watch(remote.lane(), found);
+  if (std::exchange(found.watched, true)) return &found;
+  if (local) {
+    peers_.watch(remote.lane(), found);
+  } else {
+    letters_.observe(found, path, remote.lane());
+  }
   return &found;
 }
 
@@ -119,6 +135,7 @@ bool Lane::packet(const ib::RxPacket& packet) {
     dropped(because(ReasonId::drop_wrong_lane, qpn.value, number_), ib::Counter::drop_unknown_qp, qpn, 1);
     return true;
   }
+  if (qpn.index() == QpTable::kLaneItself && letters_.receive(packet, paths_)) return true;
   QpSlot* slot = qps_.find(qpn);
   if (slot == nullptr) {
     dropped(because(ReasonId::drop_unknown_qpn, qpn.value, opcode, packet.source.high_half(),
@@ -167,6 +184,7 @@ bool Lane::send(std::size_t packets) {
         deadlines_.update(qp);
         changed(qp);
       });
+  letters_.send([this](const ib::TxPacket& packet) { link_->send(packet, now_); });
   link_->flush(now_);
   return sent >= packets;
 }

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "engine/control_page.h"
+#include "engine/credit_letters.h"
 #include "engine/deadlines.h"
 #include "engine/local_peers.h"
 #include "engine/multicast_groups.h"
@@ -127,6 +128,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   QpTable qps_;
   PathTable paths_;
   LocalPeers peers_;
+  CreditLetters letters_;
   ShowLane show_lane_;
   std::vector<std::uint8_t> strangers_;  ///< lanes that service() is to ask for
   Scheduler<rnic::QueuePair> scheduler_;

@@ -30,7 +30,7 @@ std::optional<Fill> fill_of(int socket) {
 
 bool SocketGauge::works() const { return fill_of(socket_.get()).has_value(); }
 
-std::uint32_t SocketGauge::room() {
+std::uint32_t SocketGauge::room(TimePoint) {
   const auto fill = fill_of(socket_.get());
   if (!fill) return 0;
   if (fill->used == 0) return kMostRoom;  // however small the buffer is, the kernel takes one packet

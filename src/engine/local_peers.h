@@ -21,7 +21,7 @@ class SocketGauge final : public ib::Gauge {
   explicit SocketGauge(UniqueFd socket) : socket_(std::move(socket)) {}
   /// False: the kernel does not tell (SO_MEMINFO, Linux 4.12).
   bool works() const;
-  std::uint32_t room() override;
+  std::uint32_t room(TimePoint now) override;
 
  private:
   UniqueFd socket_;

@@ -16,4 +16,9 @@ Path& PathTable::path(const wire::Gid& destination, std::uint8_t peer_lane) {
   return *path;
 }
 
+Path* PathTable::find(const wire::Gid& destination, std::uint8_t peer_lane) {
+  const auto found = paths_.find(Key{destination, peer_lane});
+  return found == paths_.end() ? nullptr : found->second.get();
+}
+
 }  // namespace softrnic::engine

@@ -5,6 +5,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "engine/peer_credit.h"
 #include "transport/ib/path_window.h"
 #include "wire/gid.h"
 
@@ -14,13 +15,16 @@ namespace softrnic::engine {
 struct Path final : ib::PathWindow {
   void* first = nullptr;
   void* last = nullptr;
-  bool watched = false;  ///< LocalPeers knows of it
+  bool watched = false;  ///< LocalPeers or CreditLetters know of it
+  std::unique_ptr<PeerCredit> credit;
 };
 
 class PathTable {
  public:
   /// The path to `destination`'s lane; made at first use, lives as long as the table.
   Path& path(const wire::Gid& destination, std::uint8_t peer_lane);
+  /// The same if there is one, else nullptr.
+  Path* find(const wire::Gid& destination, std::uint8_t peer_lane);
 
  private:
   struct Key {

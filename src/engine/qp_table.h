@@ -27,6 +27,9 @@ struct QpSlot {
 /// unused for as long as possible: packets that are still under way must not hit its successor.
 class QpTable {
  public:
+  /// The index of no queue pair: packets between lanes (engine/credit_letters.h) go there.
+  static constexpr std::uint16_t kLaneItself = 0;
+
   QpTable(std::uint8_t lane, std::uint16_t first_index) : lane_(lane), next_(first_index) {}
 
   /// A free number, now taken by `qp`; nothing when all are in use.

@@ -32,8 +32,8 @@ void PathWindow::lost(TimePoint now) {
 }
 
 TimePoint PathWindow::admit(std::uint32_t bytes, TimePoint now) {
-  if (gauge_ == nullptr) return take_tokens(bytes, now);
-  if (take_room(datagram_cost(bytes))) {
+  if (gauge_ == nullptr || !gauge_->knows(now)) return take_tokens(bytes, now);
+  if (take_room(datagram_cost(bytes), now)) {
     full_since_ = kNever;
     return now;
   }
@@ -41,8 +41,8 @@ TimePoint PathWindow::admit(std::uint32_t bytes, TimePoint now) {
   return now - full_since_ < kPatience ? now + kLookAgain : take_tokens(bytes, now);
 }
 
-bool PathWindow::take_room(std::uint32_t bytes) {
-  if (room_ < bytes) room_ = gauge_->room();
+bool PathWindow::take_room(std::uint32_t bytes, TimePoint now) {
+  if (room_ < bytes) room_ = gauge_->room(now);
   if (room_ < bytes) return false;
   room_ -= bytes;
   return true;

@@ -3,7 +3,7 @@
 // UDP has no back-pressure: what the receiver's socket buffer cannot hold is lost. All QPs of a lane that send to the
 // same peer lane (destination GID, top byte of the QPN) therefore share one window. For acknowledged services (RC,
 // reads included) it counts bytes in flight: additive increase, halved on loss. UC and UD hear nothing from their peer:
-// where the receiver's buffer can be looked at (a Gauge: it is on the same host), they take only what is free there, else
+// where something is known of the receiver's buffer (a Gauge), they take only what is free there, else
 // they take tokens from a bucket. Pure: time is given.
 #pragma once
 
@@ -17,7 +17,12 @@ namespace softrnic::ib {
 class Gauge {
  public:
   /// Bytes of the buffer that this sender may fill now. A datagram costs datagram_cost().
-  virtual std::uint32_t room() = 0;
+  virtual std::uint32_t room(TimePoint now) = 0;
+  /// False: nothing is known of that buffer, and senders keep to a rate.
+  virtual bool knows(TimePoint now) {
+    static_cast<void>(now);
+    return true;
+  }
 
  protected:
   ~Gauge() = default;
@@ -68,7 +73,7 @@ class PathWindow {
 
  private:
   TimePoint take_tokens(std::uint32_t bytes, TimePoint now);
-  bool take_room(std::uint32_t bytes);
+  bool take_room(std::uint32_t bytes, TimePoint now);
 
   Limits limits_;
   std::uint32_t window_;

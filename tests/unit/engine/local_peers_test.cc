@@ -54,7 +54,7 @@ TEST(SocketGauge, ASenderThatKeepsToItLosesNothing) {
       SocketGauge gauge(loop.duplicate());
       ASSERT_TRUE(gauge.works());
       for (int round = 0; round < 200; ++round) {
-        std::uint32_t room = gauge.room();
+        std::uint32_t room = gauge.room(TimePoint{});
         if (room < ib::datagram_cost(bytes)) break;
         for (; room >= ib::datagram_cost(bytes); room -= ib::datagram_cost(bytes)) loop.send_bytes(bytes);
       }
@@ -66,11 +66,11 @@ TEST(SocketGauge, ASenderThatKeepsToItLosesNothing) {
 TEST(SocketGauge, RefusesBeforeTheSocketIsFullAndGivesRoomWhenItIsRead) {
   Loop loop(212'992);
   SocketGauge gauge(loop.duplicate());
-  EXPECT_GE(gauge.room(), ib::datagram_cost(4160));
-  for (int i = 0; i < 200 && gauge.room() != 0; ++i) loop.send_bytes(4160);
-  EXPECT_EQ(gauge.room(), 0U);
+  EXPECT_GE(gauge.room(TimePoint{}), ib::datagram_cost(4160));
+  for (int i = 0; i < 200 && gauge.room(TimePoint{}) != 0; ++i) loop.send_bytes(4160);
+  EXPECT_EQ(gauge.room(TimePoint{}), 0U);
   EXPECT_EQ(loop.lost(), 0U);
-  EXPECT_GE(gauge.room(), ib::datagram_cost(4160));
+  EXPECT_GE(gauge.room(TimePoint{}), ib::datagram_cost(4160));
 }
 
 struct Peers : testing::Test {

@@ -96,7 +96,7 @@ TEST(TokenBucket, APacketLargerThanTheBurstGoesInTheEnd) {
 }
 
 struct FakeGauge final : Gauge {
-  std::uint32_t room() override {
+  std::uint32_t room(TimePoint) override {
     ++looks;
     return free;
   }

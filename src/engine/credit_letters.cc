@@ -1,0 +1,87 @@
+#include "engine/credit_letters.h"
+
+#include <memory>
+#include <utility>
+
+#include "engine/qp_table.h"
+
+namespace softrnic::engine {
+namespace {
+
+constexpr auto kVendorClass = static_cast<mad::ManagementClass>(0x09);  // 0x09 to 0x0f are the vendors'
+constexpr std::uint16_t kTaken = 0x0010;  // attribute: what has been taken, and the buffer in the modifier
+constexpr std::uint32_t kQkey = 0x53524e43;
+
+}  // namespace
+
+void CreditLetters::observe(Path& window, const ib::AddressVector& path, std::uint8_t peer) {
+  auto credit = std::make_unique<PeerCredit>(questions_);
+  askers_.push_back({credit.get(), path, peer});
+  window.observe(*credit);
+  window.credit = std::move(credit);
+}
+
+bool CreditLetters::receive(const ib::RxPacket& rx, PathTable& paths) {
+  const wire::Packet& packet = rx.packet;
+  if (packet.headers.bth.opcode != wire::Opcode::ud_send_only || packet.headers.deth.qkey != kQkey)
+    return false;
+  const auto header = mad::parse_header(packet.payload);
+  if (!header || header->management_class != kVendorClass || header->attribute != kTaken) return false;
+  const std::uint8_t peer = packet.headers.deth.source.lane();
+  if (header->method == mad::Method::get_response) {
+    Path* const path = paths.find(rx.source, peer);
+    if (path != nullptr && path->credit != nullptr)
+      path->credit->answered(header->transaction, header->modifier);
+    return true;
+  }
+  if (header->method != mad::Method::get) return false;
+  ib::AddressVector back;
+  back.source = rx.destination;
+  back.destination = rx.source;
+  if (rx.source.is_link_local()) back.interface_index = rx.interface_index;
+  write(back, peer, mad::Method::get_response, header->transaction);
+  return true;
+}
+
+void CreditLetters::write(const ib::AddressVector& path, std::uint8_t peer, mad::Method method,
+                          std::uint64_t place) {
+  if (letters_.size() >= kMostLetters) return;  // one that is lost is asked for again
+  Letter& letter = letters_.emplace_back();
+  letter.path = path;
+  letter.to = Qpn::of(peer, QpTable::kLaneItself);
+  letter.mad = {};
+  mad::Header header;
+  header.management_class = kVendorClass;
+  header.class_version = 1;
+  header.method = method;
+  header.transaction = place;
+  header.attribute = kTaken;
+  header.modifier = buffer_;
+  mad::encode_header(header, letter.mad);
+}
+
+void CreditLetters::send(const std::function<void(const ib::TxPacket&)>& send) {
+  letters_.erase(letters_.begin(), letters_.begin() + static_cast<std::ptrdiff_t>(sent_));
+  sent_ = 0;
+  for (const Asker& asker : askers_) {
+    if (questions_ == 0) break;
+    std::uint64_t place = 0;
+    if (asker.credit->take_question(place)) write(asker.path, asker.peer, mad::Method::get, place);
+  }
+  ib::TxPacket packet;
+  for (const Letter& letter : letters_) {
+    packet.path = &letter.path;
+    packet.headers = {};
+    packet.headers.bth.opcode = wire::Opcode::ud_send_only;
+    packet.headers.bth.destination = letter.to;
+    packet.headers.deth.qkey = kQkey;
+    packet.headers.deth.source = Qpn::of(lane_, QpTable::kLaneItself);
+    packet.fragments[0] = {letter.mad.data(), letter.mad.size()};
+    packet.fragment_count = 1;
+    packet.payload_bytes = static_cast<std::uint32_t>(letter.mad.size());
+    send(packet);
+  }
+  sent_ = letters_.size();
+}
+
+}  // namespace softrnic::engine

@@ -1,0 +1,52 @@
+// The questions and answers between lanes about what has been taken (engine/peer_credit.h), as packets.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "engine/path_table.h"
+#include "engine/peer_credit.h"
+#include "mad/mad.h"
+#include "transport/ib/types.h"
+
+namespace softrnic::engine {
+
+/// The questions and answers of one lane. Not thread-safe: the lane's lock guards it.
+class CreditLetters {
+ public:
+  /// `buffer`: bytes of the lane's receive buffer, for the answers.
+  CreditLetters(std::uint8_t lane, std::uint32_t buffer) : lane_(lane), buffer_(buffer) {}
+
+  /// From now on `window`, the one to the lane `peer` at the end of `path`, goes by what that lane answers.
+  void observe(Path& window, const ib::AddressVector& path, std::uint8_t peer);
+  /// A packet for the lane itself. False: it is neither question nor answer.
+  bool receive(const ib::RxPacket& packet, PathTable& paths);
+  /// Hands questions and answers to `send`. The packets' bytes stay until the next call.
+  void send(const std::function<void(const ib::TxPacket&)>& send);
+
+ private:
+  static constexpr std::size_t kMostLetters = 256;
+
+  struct Asker {
+    PeerCredit* credit;  ///< belongs to its Path, which lives as long as the lane
+    ib::AddressVector path;
+    std::uint8_t peer;
+  };
+  struct Letter {
+    ib::AddressVector path;
+    Qpn to;
+    mad::Mad mad;
+  };
+
+  void write(const ib::AddressVector& path, std::uint8_t peer, mad::Method method, std::uint64_t place);
+
+  std::uint8_t lane_;
+  std::uint32_t buffer_;
+  std::uint32_t questions_ = 0;
+  std::vector<Asker> askers_;
+  std::vector<Letter> letters_;
+  std::size_t sent_ = 0;  ///< letters that the link may still hold
+};
+
+}  // namespace softrnic::engine

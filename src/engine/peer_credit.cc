@@ -1,0 +1,50 @@
+#include "engine/peer_credit.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace softrnic::engine {
+
+bool PeerCredit::knows(TimePoint now) {
+  if (answers_) return true;
+  if (first_asked_ == kNever || now - first_asked_ < kMeeting) return true;
+  if (now - last_asked_ >= kMeeting) ask(now);
+  return false;
+}
+
+std::uint32_t PeerCredit::room(TimePoint now) {
+  const std::uint32_t part = window_ / kParts;
+  if (granted_ - taken_ + part > window_) {
+    if (now - last_asked_ >= kAskAgain) ask(now);
+    return 0;
+  }
+  ask(now);
+  granted_ += part;
+  return part;
+}
+
+// All that was granted so far has been sent: whoever asks for room has used it up.
+void PeerCredit::ask(TimePoint now) {
+  if (first_asked_ == kNever) first_asked_ = now;
+  last_asked_ = now;
+  asked_ = granted_;
+  if (!std::exchange(asks_, true)) ++questions_;
+}
+
+bool PeerCredit::take_question(std::uint64_t& place) {
+  place = asked_;
+  if (!asks_) return false;
+  asks_ = false;
+  --questions_;
+  return true;
+}
+
+void PeerCredit::answered(std::uint64_t place, std::uint32_t buffer) {
+  if (place > granted_) return;
+  answers_ = true;
+  taken_ = std::max(taken_, place);
+  // The other half is for RC, and for what others send meanwhile.
+  window_ = std::max(buffer / 2, kLeastWindow);
+}
+
+}  // namespace softrnic::engine

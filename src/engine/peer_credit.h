@@ -1,0 +1,58 @@
+// How much the lanes of other hosts can take: a lane asks the peer's lane itself.
+//
+// UC and UD hear nothing from their peer, and a socket that is full loses what comes; a rate that the sender chooses cannot
+// know when the receiver gets the processor. So a lane that sends such packets asks, behind every quarter of what it may
+// have under way, by a management datagram of a vendor's class (IBTA 13.4.4) to the first number of the peer's lane, which no
+// queue pair has. The peer's lane answers when it comes upon the question in its socket: what was sent before it has left
+// the buffer. The answer also tells how large that buffer is.
+//
+// An adapter that is not softrnic does not answer (a packet for an unknown QPN is dropped silently, IBTA 9.6.1.1): then the
+// rate of ib::PathWindow is all there is.
+#pragma once
+
+#include <cstdint>
+
+#include "base/time.h"
+#include "transport/ib/path_window.h"
+
+namespace softrnic::engine {
+
+/// What one lane knows of another. Costs are those of ib::datagram_cost().
+class PeerCredit final : public ib::Gauge {
+ public:
+  /// `questions` counts the credits that have a question to send; it outlives them.
+  explicit PeerCredit(std::uint32_t& questions) : questions_(questions) {}
+
+  /// Before the peer has said how large its buffer is.
+  static constexpr std::uint32_t kFirstWindow = 256 * 1024;
+  static constexpr std::uint32_t kLeastWindow = 64 * 1024;
+  /// A question comes behind every window_/kParts.
+  static constexpr std::uint32_t kParts = 4;
+  /// How long a peer is waited for that has never answered.
+  static constexpr Duration kMeeting = std::chrono::milliseconds(1000);
+  /// When a question, or its answer, may be taken for lost.
+  static constexpr Duration kAskAgain = std::chrono::milliseconds(2);
+
+  bool knows(TimePoint now) override;
+  std::uint32_t room(TimePoint now) override;
+
+  /// Whether there is a question to be sent. What it asks is then taken for asked.
+  bool take_question(std::uint64_t& place);
+  /// The peer has taken what was sent up to `place`, and has a receive buffer of `buffer` bytes (SO_RCVBUF).
+  void answered(std::uint64_t place, std::uint32_t buffer);
+
+ private:
+  void ask(TimePoint now);
+
+  std::uint32_t& questions_;
+  std::uint32_t window_ = kFirstWindow;
+  std::uint64_t granted_ = 0;  ///< the cost of all that the sender was allowed to send
+  std::uint64_t taken_ = 0;    ///< how much of it the peer has taken for certain
+  std::uint64_t asked_ = 0;    ///< what the question to be sent asks for
+  TimePoint first_asked_ = kNever;
+  TimePoint last_asked_ = kNever;
+  bool asks_ = false;
+  bool answers_ = false;
+};
+
+}  // namespace softrnic::engine
