@@ -12,6 +12,7 @@ namespace {
 constexpr const char* kExamples = R"(Examples:
   softrnic run -- ib_write_bw -d soft0 10.0.0.2     run any RDMA program on softrnic
   softrnic run --explain --faults drop=1% -- ./app  the same, with packet loss, and every failure explained
+  softrnic cp -r src host:backup                    copy files to a host that runs `softrnic serve`
   softrnic dev                                      which devices there are
   softrnic explain                                  why the last thing failed, queue pair by queue pair
   softrnic stat --json                              counters of every process, for scripts
@@ -73,8 +74,8 @@ int run_command_line(int argc, const char* const* argv) {
   app.footer(kExamples);
   app.fallthrough();
   app.require_subcommand(0, 1);
-  for (const auto add : {add_run, add_dev, add_link, add_resource, add_stat, add_explain, add_serve, add_ping,
-                         add_daemon, add_env, add_version})
+  for (const auto add : {add_run, add_dev, add_link, add_resource, add_stat, add_explain, add_cp, add_serve,
+                         add_ping, add_daemon, add_env, add_version})
     add(app, context);
   std::vector<std::string> words(argv + 1, argv + argc);
   context.program = cut_program(words, *app.get_subcommand("run"));

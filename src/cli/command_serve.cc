@@ -13,6 +13,7 @@ namespace {
 struct Options {
   copy::ServerOptions server;
   std::string token_file;
+  double greeting_time = 10;
   bool quiet = false;
 };
 
@@ -29,6 +30,8 @@ int run(Options options) {
   const auto token = token_for(options);
   if (!token) return report(token.error());
   options.server.token = *token;
+  options.server.greeting_time =
+      std::chrono::milliseconds(static_cast<std::int64_t>(options.greeting_time * 1e3));
   options.server.stop_fd = catch_stop_signals();
   auto lock = std::make_shared<std::mutex>();
   options.server.log = [quiet = options.quiet, lock](const std::string& line) {
@@ -47,7 +50,13 @@ int run(Options options) {
 
 void add_serve(CLI::App& app, Context& context) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("serve", "Answer `softrnic ping` of other hosts");
+  CLI::App* command =
+      app.add_subcommand("serve", "Let other hosts copy files to and from a directory, and ping");
+  command->add_option("root,--root", options->server.root,
+                      "the directory that clients see; without it pings alone");
+  command->add_flag("--read-only", options->server.read_only, "clients may not write");
+  command->add_flag("--write-only", options->server.write_only, "clients may not read")
+      ->excludes("--read-only");
   command->add_option("-a,--address", options->server.address, "listen on this address alone");
   command->add_option("-p,--port", options->server.port, "port of rdma_cm (18873); 0: any, which is told");
   command->add_option("--token-file", options->token_file,
@@ -55,11 +64,17 @@ void add_serve(CLI::App& app, Context& context) {
   command->add_flag("--once", options->server.once, "end after one client, with its outcome as exit code");
   command->add_option("--max-clients", options->server.max_clients, "clients at a time (16)")
       ->check(CLI::Range(1, 1000));
+  command
+      ->add_option("--greeting-time", options->greeting_time,
+                   "seconds that a client has to prove itself (10)")
+      ->check(CLI::Range(0.1, 600.0));
   command->add_flag("-q,--quiet", options->quiet, "no lines about clients");
   command->footer(
       "Examples:\n"
-      "  softrnic serve                            tells the token that clients need\n"
-      "  softrnic serve --once --token-file secret for one client, in a script");
+      "  softrnic serve /srv/files                            tells the token that clients need\n"
+      "  softrnic serve --root . --write-only --once          takes one upload, for a script\n"
+      "  softrnic serve --read-only --token-file secret /srv  the first line of the file is the token\n"
+      "Nothing that is copied is encrypted: use a network that you trust.");
   command->callback([&context, options] { context.chosen = [options] { return run(*options); }; });
 }
 

@@ -31,6 +31,7 @@ void add_link(CLI::App& app, Context& context);
 void add_resource(CLI::App& app, Context& context);
 void add_stat(CLI::App& app, Context& context);
 void add_explain(CLI::App& app, Context& context);
+void add_cp(CLI::App& app, Context& context);
 void add_serve(CLI::App& app, Context& context);
 void add_ping(CLI::App& app, Context& context);
 void add_daemon(CLI::App& app, Context& context);

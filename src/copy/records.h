@@ -21,6 +21,7 @@ enum class RecordType : std::uint16_t {
   answer = 11,    ///< to an offer
   done = 12,      ///< all up to this number are finished
   failed = 13,    ///< this one failed
+  notice = 16,    ///< what --dry-run would do, what --delete did
   finished = 14,  ///< all is written; the last record
   aborted = 15,   ///< nothing more will be done; the last record, of either side
   // sender of the files → receiver
@@ -319,6 +320,17 @@ struct Failed {
     archive(self.again);
     archive(self.path);
     archive(self.text);
+  }
+};
+
+struct Notice {
+  static constexpr RecordType kType = RecordType::notice;
+  std::string what, path;
+
+  template <class Self, class Archive>
+  static void fields(Self& self, Archive& archive) {
+    archive(self.what);
+    archive(self.path);
   }
 };
 

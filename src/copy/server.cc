@@ -10,6 +10,7 @@
 #include "base/unique_fd.h"
 #include "copy/handshake.h"
 #include "copy/ping.h"
+#include "copy/serve_files.h"
 #include "copy/stream.h"
 
 namespace softrnic::copy {
@@ -25,8 +26,8 @@ struct Outcome {
 
 class Session {
  public:
-  Session(const ServerOptions& options, Listener::Request request)
-      : options_(options), request_(std::move(request)) {}
+  Session(const ServerOptions& options, const Tree& root, Listener::Request request)
+      : options_(options), root_(root), request_(std::move(request)) {}
 
   Outcome run() {
     const Deadline deadline = Clock::now() + options_.greeting_time;
@@ -46,21 +47,53 @@ class Session {
   }
 
  private:
+  /// Why this server does not do that; empty when it does.
+  std::string objection(Role role) const {
+    if (role == Role::ping) return {};
+    if (options_.root.empty()) return "this server answers pings alone";
+    if (role == Role::upload && options_.read_only) return "this server is read-only";
+    if (role == Role::download && options_.write_only) return "this server is write-only";
+    return {};
+  }
+
   Result<Ring> admit(Role role) {
-    if (role != Role::ping) return fail(Trouble::refused, "this server answers pings alone");
-    auto ring = make_ring(*connection_, 2, kMinSlotSize, IBV_ACCESS_REMOTE_READ);
+    if (const std::string why = objection(role); !why.empty()) return fail(Trouble::refused, why);
+    auto ring = role == Role::ping     ? make_ring(*connection_, 2, kMinSlotSize, IBV_ACCESS_REMOTE_READ)
+                : role == Role::upload ? make_ring(*connection_, kMaxSlots, kDataSlot)
+                                       : make_ring(*connection_, kReplySlots, kReplySlot);
     if (!ring) return Unexpected{ring.error()};
     ring_ = std::move(*ring);
     return ring_.ring;
   }
 
-  Result<void> serve(const Greeted&) {
+  Result<void> serve(const Greeted& client) {
+    if (client.role != Role::ping) return serve_copy(client);
     const auto answered = answer_pings(*connection_);
     // a ping ends when its client leaves
     return answered || answered.error().trouble == Trouble::broken ? Result<void>{} : answered;
   }
 
+  Result<void> serve_copy(const Greeted& client) {
+    const bool upload = client.role == Role::upload;
+    auto stream =
+        Stream::make(std::move(connection_), std::move(ring_), client.ring, upload ? kReplySlot : kDataSlot);
+    if (!stream) return Unexpected{stream.error()};
+    Observer nobody;
+    const auto done = serve_files(**stream, client.role, root_, nobody);
+    const char* what = upload ? "upload" : "download";
+    if (!done) {
+      options_.log(name_ + ": " + what + " ended: " + done.error().text);
+      return Unexpected{done.error()};
+    }
+    options_.log(name_ + ": " + what + " of " + std::to_string(done->files) + " files, " +
+                 std::to_string(done->bytes) + " bytes, " + std::to_string(done->failures) + " failures");
+    (*stream)->connection().linger(Clock::now() + kFarewell);
+    if (done->failures != 0) return fail(Trouble::system, "some files were not copied");
+    return {};
+  }
+
   const ServerOptions& options_;
+  const Tree& root_;
   Listener::Request request_;
   ConnectionPtr connection_;
   OwnRing ring_;
@@ -84,6 +117,7 @@ struct Server::State {
 
   ServerOptions options;
   Listener listener;
+  Tree root;
   UniqueFd ended;  // a session has ended
   std::list<Client> clients;
 };
@@ -92,7 +126,7 @@ void Server::State::start(Listener::Request request) {
   Client& client = clients.emplace_back();
   client.thread =
       std::thread([this, &client, taken = std::make_shared<Listener::Request>(std::move(request))] {
-        client.outcome = Session(options, std::move(*taken)).run();
+        client.outcome = Session(options, root, std::move(*taken)).run();
         client.ended = true;
         eventfd_write(ended.get(), 1);
       });
@@ -127,6 +161,11 @@ Server::~Server() {
 
 Result<std::unique_ptr<Server>> Server::open(ServerOptions options) {
   auto state = std::make_unique<State>(std::move(options));
+  if (!state->options.root.empty()) {
+    auto root = Tree::open(state->options.root);
+    if (!root) return Unexpected{root.error()};
+    state->root = std::move(*root);
+  }
   auto listener = Listener::open(state->options.address, state->options.port);
   if (!listener) return Unexpected{listener.error()};
   state->listener = std::move(*listener);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "copy/connection.h"
+#include "copy/tree.h"
 
 namespace softrnic::copy {
 
@@ -16,6 +17,8 @@ struct ServerOptions {
   std::string address;  ///< empty: all of the host
   std::uint16_t port = kDefaultPort;
   std::string token;
+  std::string root;  ///< the directory that clients see; empty: pings alone
+  bool read_only = false, write_only = false;
   bool once = false;                                         ///< end after one client that knew the token
   unsigned max_clients = 16;                                 ///< at a time; each has up to 17 MiB of buffers
   Clock::duration greeting_time = std::chrono::seconds(10);  ///< for a client to prove itself

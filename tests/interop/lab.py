@@ -275,7 +275,7 @@ class Lab:
             return
         self._scratch = tempfile.mkdtemp(prefix="softrnic-lab-")
         os.chmod(self._scratch, stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH)
-        for part in ("bin", "lib/softrnic", "tests/interop"):
+        for part in ("bin", "lib/softrnic", "tests/interop", "tests/copy"):
             if (self.build / part).exists():
                 shutil.copytree(self.build / part, pathlib.Path(self._scratch, part), symlinks=True,
                                 ignore=shutil.ignore_patterns("CMakeFiles", "*.a", "*.cmake", "CTestTestfile*"))

@@ -1,0 +1,28 @@
+// softrnic cp: one copy, to or from a server.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "copy/filter_list.h"
+#include "copy/observer.h"
+#include "copy/stream.h"
+
+namespace softrnic::copy {
+
+struct CopyOptions {
+  std::string host;
+  std::uint16_t port = kDefaultPort;
+  std::string token;
+  bool upload = true;
+  std::vector<std::string> sources;  ///< here for an upload (or "-"), on the server for a download
+  std::string destination;           ///< the other way round
+  Job job;                           ///< flags and limit; the destination is filled in
+  FilterList filters;
+  int stop_fd = -1;
+};
+
+/// What the receiver has counted.
+Result<Finished> copy_files(const CopyOptions& options, Observer& observer);
+
+}  // namespace softrnic::copy
