@@ -46,9 +46,9 @@ class Host {
 struct Limits {
   /// Passive connections and SIDR requests that the host has not answered or the peer not confirmed; further requests are
   /// dropped, so that those who mean it succeed when they repeat theirs.
-  std::size_t half_open = 16384;
-  std::size_t half_open_peer = 4096;  ///< of them, from one remote GID
-  std::size_t connections = 65536;    ///< all ids: destroyed ones that still wait, and timewait, included
+  std::size_t half_open = 32768;
+  std::size_t half_open_peer = 16384;  ///< of them, from one remote GID
+  std::size_t connections = 65536;     ///< all ids: destroyed ones that still wait, and timewait, included
 };
 
 class Manager {

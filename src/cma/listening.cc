@@ -10,9 +10,10 @@
 namespace softrnic::cma {
 namespace {
 
-/// Linux bounds backlogs by this (net.rdma_ucm.max_backlog). Here it is the least: the daemon takes a burst of requests
-/// in one go, and a program that asked for a backlog of 3 would lose clients that it could well serve.
-constexpr std::uint32_t kLeastBacklog = 1024;
+/// Linux bounds backlogs by 1024 (net.rdma_ucm.max_backlog). Here that would be the least, and is too little: the daemon takes
+/// a burst of requests in one go, and a program that asked for a backlog of 3 would lose clients that it could well serve.
+/// What strangers can do is bounded by cm, which drops requests, so that they are repeated, where this refuses them.
+constexpr std::uint32_t kLeastBacklog = 16384;
 
 std::optional<IpHeader> header_of(const cm::Event& event) { return IpHeader::read(event.private_data); }
 

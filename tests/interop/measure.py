@@ -4,7 +4,7 @@ import re
 
 from session import Call, Session
 
-PERFTEST, QPERF, IPERF = 18515, 19765, 5201
+PERFTEST, QPERF, IPERF, CMTIME = 18515, 19765, 5201, 7471
 MIB = 1048576
 
 
@@ -61,6 +61,18 @@ def iperf3(server, client, seconds):
     output = run(server, client, ["iperf3", "-s", "-1"], ["iperf3", "-J", "-t", str(seconds), "-c", "{server}"], IPERF,
                  seconds + 20)
     return json.loads(output)["end"]["sum_received"]["bits_per_second"] / 8e9
+
+
+def cmtime(server, client, count, timeout=120):
+    """Connections a second that are established, and that come and go through all steps; `count` at once."""
+    call = Call(["cmtime", "-c", str(count)], ["cmtime", "-s", "{server}", "-c", str(count)], cm_port=CMTIME, timeout=timeout,
+                ends_alone=False)
+    session = Session(server, client, call)
+    failure = session.run()
+    steps = {} if failure else dict(re.findall(r"^(\w[\w ]*?)\s*:\s+([\d.]+)", session.client.output(), re.M))
+    if "connect" not in steps or re.search(r"^event: ", session.client.output(), re.M):
+        raise Failed(f"cmtime: {failure or 'not all were connected'}", session.report())
+    return count / float(steps["connect"]) * 1000, count / sum(map(float, steps.values())) * 1000
 
 
 def qperf_latency(server, client, test, seconds, size=None):

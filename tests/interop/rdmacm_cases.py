@@ -39,8 +39,10 @@ def _utilities():
         yield Case("rdmacm-utilities", "rdma_server, rdma_client" + tail, ["rdma_client", "-s", to],
                    ["rdma_server", *(["-s", "::"] if family == 6 else [])],
                    cm_port=RDMA_SERVER, expect=(r"rdma_client: end 0",), smoke=family == 4)
-        yield Case("rdmacm-utilities", "cmtime -c 1000" + tail, ["cmtime", "-s", to, "-c", "1000"], ["cmtime", *six, "-c", "1000"],
-                   cm_port=CMTIME, ends_alone=False, timeout=120, expect=(r"connect\s*:?\s+\d",), smoke=family == 4)
+        for count in ("1000", "10000"):
+            yield Case("rdmacm-utilities", f"cmtime -c {count}" + tail, ["cmtime", "-s", to, "-c", count],
+                       ["cmtime", *six, "-c", count], cm_port=CMTIME, ends_alone=False, timeout=120,
+                       expect=(r"connecting\ndisconnecting\n", r"\nconnect\s*:\s+\d"), smoke=count == "1000" and family == 4)
         gid = "::ffff:{server}" if family == 4 else "{server6}"
         for options in (["-f", "gid"], ["-f", "gid", "-P", "ib"]):
             yield Case("rdmacm-utilities", " ".join(["ucmatose", *options]) + tail, ["ucmatose", "-s", gid, *options],
