@@ -39,7 +39,7 @@ class Manager final : private cm::Host {
 
   // ---- channels (events.cc)
   ChannelNumber open_channel();
-  /// EBUSY: ids are left.
+  /// Ends the ids that are left on it, as Linux does when the file of a channel is closed; that is explained.
   Expected<void, Failure> close_channel(ChannelNumber channel);
   /// The owner of these channels has gone: destroys their ids, and closes them.
   void abandon(const std::set<ChannelNumber>& channels);

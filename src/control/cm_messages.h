@@ -93,7 +93,7 @@ struct CmChannelReply {
   std::uint32_t channel = 0;
   std::uint32_t reserved = 0;
 };
-/// Its ids must be gone; events of it that were not fetched are dropped.
+/// Its ids end, as if destroyed; events of it that were not fetched are dropped.
 struct CmCloseChannel {
   static constexpr MessageType kType = MessageType::cm_close_channel;
   Header header;

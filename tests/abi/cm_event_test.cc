@@ -125,6 +125,15 @@ TEST_F(CmEvents, DestroyingAnIdWaitsForAcknowledgements) {
   EXPECT_EQ(destroyed.get(), 0);
 }
 
+TEST_F(CmEvents, WithTheirChannelIdsEnd) {
+  connect();
+  server_channel.reset();
+  EXPECT_NE(expect_event(client_channel.get(), RDMA_CM_EVENT_DISCONNECTED), nullptr);
+  // What is left of them can be destroyed; the fixture does.
+  EXPECT_EQ(rdma_disconnect(server.get()), -1);
+  EXPECT_EQ(errno, ENOENT);
+}
+
 TEST_F(CmEvents, ThoseOfADestroyedIdAreNotDelivered) {
   client = make_id(client_channel.get());
   resolve_loopback(client.get());

@@ -132,11 +132,14 @@ Expected<void, Failure> Id::require_device() const {
 
 Expected<void, Failure> destroy(Id* id) {
   const auto fetched = id->session->daemon.destroy_id(id->number);
-  if (!fetched && !id->session->severed(fetched.error())) return id->session->failed(fetched.error());
+  // The daemon does not know it any more when its channel was destroyed before it.
+  const bool ended = !fetched && fetched.error().failure.error == ENOENT;
+  if (!fetched && !ended && !id->session->severed(fetched.error()))
+    return id->session->failed(fetched.error());
   if (id->event != nullptr) acknowledge(id->event);
   if (fetched) {
     id->account.wait(*fetched, ObjectKind::cm_id);
-  } else if (fetched.error().failure.reason.id == ReasonId::daemon_gone) {
+  } else if (ended || fetched.error().failure.reason.id == ReasonId::daemon_gone) {
     id->account.wait(id->account.handed_out(), ObjectKind::cm_id);
   }  // else a forked child, where nobody acknowledges what the parent was given
   delete id;

@@ -106,11 +106,25 @@ TEST_F(Ids, EventsAreCountedAndMoveWithTheId) {
   EXPECT_EQ(*fetched, 2U);
   EXPECT_EQ(client.posts[other], 1);
   EXPECT_FALSE(client.manager.next_event(client.channel));
-  EXPECT_EQ(error_of(client.manager.close_channel(other)), EBUSY);
   EXPECT_TRUE(client.manager.close_channel(client.channel));
   ASSERT_TRUE(client.manager.next_event(other));
   EXPECT_EQ(*client.manager.destroy(id), 3U);
   EXPECT_TRUE(client.manager.close_channel(other));
+}
+
+TEST_F(Ids, EndWithTheirChannel) {
+  const ChannelNumber other = server.manager.open_channel();
+  const IdNumber listening = server.listener(address("0.0.0.0", 7174));
+  ASSERT_TRUE(server.manager.migrate(listening, other));
+  const IdNumber id = client.routed(address("10.0.0.1", 7174));
+  ASSERT_TRUE(client.manager.connect(id, {.qpn = 1}, {}));
+  network.deliver();
+  EXPECT_TRUE(server.manager.close_channel(other));
+  EXPECT_EQ(server.explained.back(), ReasonId::cma_channel_busy);
+  network.deliver();
+  EXPECT_EQ(client.expect(RDMA_CM_EVENT_REJECTED).id, id);
+  EXPECT_EQ(server.manager.ids(), 0U);
+  server.listener(address("0.0.0.0", 7174));  // the port is free
 }
 
 TEST_F(Ids, GroupsAreTheirOwnGids) {
