@@ -15,6 +15,10 @@ namespace softrnic::engine {
 template <typename Qp>
 class Deadlines {
  public:
+  /// Makes room for so many queue pairs: update() then needs no memory.
+  void reserve(std::size_t qps) {
+    if (heap_.capacity() < qps) heap_.reserve(2 * qps);
+  }
   /// Takes note of qp.deadline(). To be called whenever it may have moved to an earlier time.
   void update(Qp& qp);
   void remove(Qp& qp);

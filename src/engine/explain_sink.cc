@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <new>
 
 #include "engine/clock.h"
 
@@ -27,9 +28,12 @@ void sink(const Explanation& explanation) {
   if (!verdict.pass) return;
   if (ControlPage* page = sink_page.load(std::memory_order_acquire)) page->record(explanation);
   if (!sink_prints.load(std::memory_order_relaxed)) return;
-  const std::string line = format_explanation(explanation, verdict.repeats);
-  // One write a line, so that lines of several threads and processes do not mix.
-  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;
+  try {
+    const std::string line = format_explanation(explanation, verdict.repeats);
+    // One write a line, so that lines of several threads and processes do not mix.
+    if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;
+  } catch (const std::bad_alloc&) {  // the page has it
+  }
 }
 
 std::string number(const char* format, std::uint64_t value) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <new>
 
 #include "base/unique_fd.h"
 #include "engine/clock.h"
@@ -17,11 +18,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kSendRound = 256;   ///< packets sent before the lane reads again
-constexpr unsigned kMaxRounds = 16;       ///< rounds a call may stay before the engine thread takes over
-constexpr unsigned kPollRounds = 4;       ///< the same for a poll: a whole window of small packets
-constexpr Duration kHandOver = 50us;      ///< a program that polls goes on before the engine thread is woken
-constexpr Duration kRowInterval = 100ms;  ///< how stale the control page may be
+constexpr std::size_t kSendRound = 256;  ///< packets sent before the lane reads again
+constexpr unsigned kMaxRounds = 16;      ///< rounds a call may stay before the engine thread takes over
+constexpr unsigned kPollRounds = 4;      ///< the same for a poll: a whole window of small packets
+constexpr Duration kHandOver = 50us;     ///< a program that polls goes on before the engine thread is woken
 constexpr Duration kRecheckWindows = 10ms;  ///< a window may open without a packet (another QP was reset)
 constexpr std::size_t kMaxQps = 65536;
 /// How long a lane keeps a UC or UD packet for a queue pair that has no receive posted: as long as a program may be off
@@ -61,6 +61,7 @@ Expected<Qpn, Failure> Lane::attach(rnic::QueuePair& qp) {
   if (abandoned_) {
     failure = refuse(EIO, ReasonId::forked_child);
   } else if (const auto qpn = qps_.insert(qp)) {
+    reserve();
     qps_.find(*qpn)->row = page_.take_row();
     return *qpn;
   } else {
@@ -68,6 +69,13 @@ Expected<Qpn, Failure> Lane::attach(rnic::QueuePair& qp) {
   }
   explain({.reason = failure.reason});
   return Unexpected{failure};
+}
+
+// What a batch needs is there before: on the engine thread nobody could be told that memory ran out.
+void Lane::reserve() {
+  scheduler_.reserve(qps_.size(), paths_.size());
+  deadlines_.reserve(qps_.size());
+  if (dirty_.capacity() < dirty_.size() + qps_.size()) dirty_.reserve(2 * (dirty_.size() + qps_.size()));
 }
 
 void Lane::detach(rnic::QueuePair& qp) {
@@ -86,21 +94,36 @@ void Lane::discard(rnic::QueuePair& qp) {
 }
 
 ib::PathWindow& Lane::window(const ib::AddressVector& path, Qpn remote) {
-  return paths_.path(path.destination, remote.lane());
+  ib::PathWindow& window = paths_.path(path.destination, remote.lane());
+  reserve();
+  return window;
+}
+
+template <typename Step>
+void Lane::attempt(Step&& step) {
+  try {
+    step();
+  } catch (const std::bad_alloc&) {
+    explain({.reason = because(ReasonId::out_of_memory, 0)});
+  }
 }
 
 ib::PathWindow* Lane::gauged_window(const ib::AddressVector& path, Qpn remote) {
   const bool asks = remote.lane() != 0 && !path.destination.is_multicast();  // lane 0 is the daemon's
   const bool local = peers_.has(path.destination);
   if (!local && !asks) return nullptr;
-  Path& found = paths_.path(path.destination, remote.lane());
-  if (std::exchange(found.watched, true)) return &found;
-  if (local) {
-    peers_.watch(remote.lane(), found);
-  } else {
-    letters_.observe(found, path, remote.lane());
-  }
-  return &found;
+  Path* found = nullptr;
+  attempt([&] { found = &paths_.path(path.destination, remote.lane()); });
+  if (found == nullptr) return nullptr;
+  if (std::exchange(found->watched, true)) return found;
+  attempt([&] {
+    if (local) {
+      peers_.watch(remote.lane(), *found);
+    } else {
+      letters_.observe(*found, path, remote.lane());
+    }
+  });
+  return found;
 }
 
 bool Lane::join(rnic::QueuePair& qp, const wire::Gid& group) {
@@ -168,24 +191,16 @@ void Lane::dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint
 
 void Lane::touch(rnic::QueuePair& qp) { scheduler_.touch(qp); }
 
-void Lane::count(ib::Counter counter, std::uint64_t by) {
-  if (shown_ == nullptr) return;
-  control::PageCounter& place = shown_->counters[static_cast<std::size_t>(counter)];
-  place.store(place.load(std::memory_order_relaxed) + by,
-              std::memory_order_relaxed);  // one writer: the lock's holder
-}
-
 // ---- batches
 
 bool Lane::send(std::size_t packets) {
-  const std::size_t sent = scheduler_.run(
-      now_, packets, [this](const ib::TxPacket& packet) { link_->send(packet, now_); },
-      [this](rnic::QueuePair& qp) {
-        deadlines_.update(qp);
-        changed(qp);
-      });
-  letters_.send([this](const ib::TxPacket& packet) { link_->send(packet, now_); });
-  link_->flush(now_);
+  const auto out = [this](const ib::TxPacket& packet) { attempt([&] { link_->send(packet, now_); }); };
+  const std::size_t sent = scheduler_.run(now_, packets, out, [this](rnic::QueuePair& qp) {
+    deadlines_.update(qp);
+    changed(qp);
+  });
+  attempt([&] { letters_.send(out); });
+  attempt([&] { link_->flush(now_); });
   return sent >= packets;
 }
 
@@ -199,24 +214,30 @@ void Lane::expire() {
 std::size_t Lane::batch() {
   now_ = monotonic_now();
   holds_packet_.store(false, std::memory_order_relaxed);
-  const std::size_t packets = link_->receive(*this, now_);
+  std::size_t packets = 0;
+  attempt([&] { packets = link_->receive(*this, now_); });
   expire();
   send(kSendRound);
   publish();
   return packets;
 }
 
+// A QP that loses one delivers more: all that it flushes. deliver() may come back here for want of memory.
 void Lane::publish() {
-  for (std::size_t i = 0; i < completions_.size();
-       ++i) {  // a QP that loses one delivers more: all that it flushes
-    const Completion& completion = completions_[i];
-    if (completion.cq->push(completion.wc, completion.solicited)) continue;
-    const QpSlot* slot = qps_.find(Qpn(completion.wc.qp_num));
-    if (slot == nullptr) continue;
-    slot->qp->completion_lost(*completion.cq, completion.wc.wr_id);
-    touch(*slot->qp);
+  while (published_ < completions_.size()) {
+    const Completion next = completions_[published_++];
+    publish(next);
   }
   completions_.clear();
+  published_ = 0;
+}
+
+void Lane::publish(const Completion& completion) {
+  if (completion.cq->push(completion.wc, completion.solicited)) return;
+  const QpSlot* slot = qps_.find(Qpn(completion.wc.qp_num));
+  if (slot == nullptr) return;
+  slot->qp->completion_lost(*completion.cq, completion.wc.wr_id);
+  touch(*slot->qp);
 }
 
 void Lane::finish(Duration hand_over) {
@@ -318,30 +339,13 @@ void Lane::deliver(rnic::CompletionQueue& cq, const ibv_wc& wc, bool solicited) 
   if ((wc.opcode & IBV_WC_RECV) != 0) {
     if (QpSlot* slot = qps_.find(Qpn(wc.qp_num))) slot->starved_since = kNever;
   }
-  completions_.push_back({&cq, wc, solicited});
-}
-
-// ---- what the control page shows
-
-void Lane::changed(rnic::QueuePair& qp) {
-  QpSlot* slot = qps_.find(qp.qpn());
-  if (slot == nullptr || slot->dirty || slot->row == 0) return;
-  slot->dirty = true;
-  dirty_.push_back(qp.qpn());
-  if (rows_due_ != kNever) return;
-  rows_due_ = (in_batch_ ? now_ : monotonic_now()) + kRowInterval;
-  if (!in_batch_) arm(Duration::zero());
-}
-
-void Lane::write_rows() {
-  for (const Qpn qpn : dirty_) {
-    QpSlot* slot = qps_.find(qpn);
-    if (slot == nullptr || !slot->dirty) continue;
-    slot->dirty = false;
-    page_.write_row(slot->row, *slot->qp);
+  const Completion completion{&cq, wc, solicited};
+  try {
+    completions_.push_back(completion);
+  } catch (const std::bad_alloc&) {  // better too early than not at all
+    publish();
+    publish(completion);
   }
-  dirty_.clear();
-  rows_due_ = kNever;
 }
 
 // ---- time, threads, life

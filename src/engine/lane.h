@@ -96,6 +96,9 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   bool packet(const ib::RxPacket& packet) override;
   void dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) override;
 
+  /// Runs a step of a batch. When memory runs out in it, what it was at is lost, as on a network that loses.
+  template <typename Step>
+  void attempt(Step&& step);
   bool must_wait(QpSlot& slot, const ib::RxPacket& packet);
   std::size_t batch();
   std::size_t serve(bool insist);
@@ -103,6 +106,8 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   bool send(std::size_t packets);
   void expire();
   void publish();
+  void publish(const Completion& completion);
+  void reserve();
   /// `hand_over`: how long what is left undone waits before the engine thread goes on with it.
   void finish(Duration hand_over);
   void arm(Duration hand_over);
@@ -135,7 +140,8 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   Deadlines<rnic::QueuePair> deadlines_;
   MulticastGroups groups_;
   std::vector<Completion> completions_;
-  std::vector<Qpn> dirty_;  ///< QPs whose rows are out of date
+  std::size_t published_ = 0;  ///< how many of them are, while publish() runs
+  std::vector<Qpn> dirty_;     ///< QPs whose rows are out of date
   TimePoint rows_due_ = kNever;
 };
 

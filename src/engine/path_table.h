@@ -25,6 +25,7 @@ class PathTable {
   Path& path(const wire::Gid& destination, std::uint8_t peer_lane);
   /// The same if there is one, else nullptr.
   Path* find(const wire::Gid& destination, std::uint8_t peer_lane);
+  std::size_t size() const { return paths_.size(); }
 
  private:
   struct Key {

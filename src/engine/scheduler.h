@@ -23,6 +23,8 @@ class Scheduler {
  public:
   static constexpr std::size_t kBurstBytes = 64 * 1024;
 
+  /// Makes room for so many queue pairs and paths, so that nothing else here needs memory.
+  void reserve(std::size_t qps, std::size_t paths);
   /// Something happened to the queue pair: it is to be asked for packets.
   void touch(Qp& qp);
   /// Forgets the queue pair. To be called before its window changes, too.
@@ -74,15 +76,23 @@ class Scheduler {
 
   std::vector<Path*> lines_;  ///< the paths with somebody in line
   std::size_t next_line_ = 0;
-  std::vector<Qp*> touched_;  ///< from first_touched_ on; nullptr: was removed
+  std::vector<Qp*> touched_;  ///< from first_touched_ on
   std::size_t first_touched_ = 0;
   std::size_t touched_count_ = 0;
   ib::TxPacket packet_;
 };
 
 template <typename Qp>
+void Scheduler<Qp>::reserve(std::size_t qps, std::size_t paths) {
+  // Twice: what was served stands there until the run is over or the room is needed.
+  if (touched_.capacity() < 2 * qps) touched_.reserve(4 * qps);
+  if (lines_.capacity() < paths) lines_.reserve(2 * paths);
+}
+
+template <typename Qp>
 void Scheduler<Qp>::touch(Qp& qp) {
   if ((qp.hook().flags & kTouched) != 0) return;
+  if (touched_.size() == touched_.capacity()) forget_served();
   qp.hook().flags |= kTouched;
   touched_.push_back(&qp);
   ++touched_count_;
@@ -91,7 +101,8 @@ void Scheduler<Qp>::touch(Qp& qp) {
 template <typename Qp>
 void Scheduler<Qp>::remove(Qp& qp) {
   if ((qp.hook().flags & kTouched) != 0) {
-    std::replace(touched_.begin(), touched_.end(), &qp, static_cast<Qp*>(nullptr));
+    const auto first = touched_.begin() + static_cast<std::ptrdiff_t>(first_touched_);
+    touched_.erase(std::find(first, touched_.end(), &qp));
     qp.hook().flags &= ~std::uint32_t{kTouched};
     --touched_count_;
   }
@@ -133,15 +144,13 @@ void Scheduler<Qp>::dequeue(Qp& qp) {
 
 template <typename Qp>
 Qp* Scheduler<Qp>::next(bool& turn) {
-  while (first_touched_ < touched_.size()) {
-    Qp* qp = touched_[first_touched_++];
-    if (qp == nullptr) continue;
+  turn = first_touched_ == touched_.size();
+  if (!turn) {
+    Qp* const qp = touched_[first_touched_++];
     qp->hook().flags &= ~std::uint32_t{kTouched};
     --touched_count_;
-    turn = false;
     return qp;
   }
-  turn = true;
   return next_in_line();
 }
 

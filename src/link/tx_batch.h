@@ -61,6 +61,8 @@ class TxBatch {
   static constexpr std::size_t kMaxSegments = 64;         ///< UDP_MAX_SEGMENTS of older kernels
   static constexpr std::size_t kMaxCopy = 512;            ///< payload bytes that are rather copied
 
+  static constexpr std::size_t kMessages = 128;  ///< a batch holds at most
+
   TxBatch();
 
   bool empty() const { return messages_.empty(); }
@@ -86,7 +88,6 @@ class TxBatch {
 
  private:
   static constexpr std::size_t kPackets = 256;
-  static constexpr std::size_t kMessages = 128;
   static constexpr std::size_t kIovecs = 1536;
   static constexpr std::size_t kMessageIovecs = 1000;  ///< below UIO_MAXIOV
   static constexpr std::size_t kTailBytes = 3 + wire::kIcrcBytes;

@@ -96,6 +96,8 @@ UdpSender::UdpSender(int fd, Family family, std::uint16_t source_port, std::uint
       most_waits_(patient ? kMaxWaits : 0),
       sockets_(fd, source_port, family) {
   refusals_.reserve(kRefusals);
+  unsegmentable_.reserve(kMaxUnsegmentable);
+  group_.reserve(TxBatch::kMessages);
 }
 
 bool UdpSender::wait_writable(int fd, int& waits) const {

@@ -1,5 +1,7 @@
 #include "rnic/async_events.h"
 
+#include <new>
+
 #include "base/reason_words.h"
 
 namespace softrnic::rnic {
@@ -11,9 +13,11 @@ constexpr ObjectKind kObjects[] = {ObjectKind::qp, ObjectKind::cq, ObjectKind::s
 }  // namespace
 
 void AsyncEventQueue::push(const AsyncEvent& event) {
-  {
+  try {
     const std::lock_guard lock(mutex_);
     events_.push_back(event);
+  } catch (const std::bad_alloc&) {  // lost; what befell the object shows in its state
+    return explain({.reason = because(ReasonId::out_of_memory, sizeof event)});
   }
   ready_.post();
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 
 #include "base/reason_words.h"
 #include "rnic/completion_queue.h"
@@ -62,12 +63,15 @@ void CompletionChannel::retire(CompletionQueue& cq) {
   acked_.wait(lock, done);
 }
 
-void CompletionChannel::notify(CompletionQueue& cq) {
-  {
+bool CompletionChannel::notify(CompletionQueue& cq) {
+  try {
     const std::lock_guard lock(mutex_);
     events_.push_back(&cq);
+  } catch (const std::bad_alloc&) {
+    return false;
   }
   ready_.post();
+  return true;
 }
 
 void CompletionChannel::acknowledge(CompletionQueue& cq, unsigned events) {

@@ -36,7 +36,8 @@ class CompletionChannel {
   void add(CompletionQueue& cq);
   /// Takes the queue's unfetched events out and waits until the fetched ones are acknowledged.
   void retire(CompletionQueue& cq);
-  void notify(CompletionQueue& cq);
+  /// False: memory ran out, and there is no event.
+  bool notify(CompletionQueue& cq);
   void acknowledge(CompletionQueue& cq, unsigned events);
   void explain_missed();
 

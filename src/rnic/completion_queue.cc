@@ -154,8 +154,7 @@ bool CompletionQueue::push(const ibv_wc& wc, bool solicited) {
   const bool due =
       armed_ == Armed::next || (armed_ == Armed::solicited && (solicited || wc.status != IBV_WC_SUCCESS));
   if (due) {
-    armed_ = Armed::no;
-    channel_->notify(*this);
+    if (channel_->notify(*this)) armed_ = Armed::no;  // else the next completion brings the event
   } else if (armed_ == Armed::no) {
     missed_.fetch_add(1, std::memory_order_relaxed);
   }

@@ -1,0 +1,40 @@
+// What the control page shows of a lane.
+#include "engine/clock.h"
+#include "engine/lane.h"
+
+namespace softrnic::engine {
+namespace {
+
+constexpr Duration kRowInterval = std::chrono::milliseconds(100);  ///< how stale the control page may be
+
+}  // namespace
+
+void Lane::count(ib::Counter counter, std::uint64_t by) {
+  if (shown_ == nullptr) return;
+  control::PageCounter& place = shown_->counters[static_cast<std::size_t>(counter)];
+  place.store(place.load(std::memory_order_relaxed) + by,
+              std::memory_order_relaxed);  // one writer: the lock's holder
+}
+
+void Lane::changed(rnic::QueuePair& qp) {
+  QpSlot* slot = qps_.find(qp.qpn());
+  if (slot == nullptr || slot->dirty || slot->row == 0) return;
+  slot->dirty = true;
+  dirty_.push_back(qp.qpn());
+  if (rows_due_ != kNever) return;
+  rows_due_ = (in_batch_ ? now_ : monotonic_now()) + kRowInterval;
+  if (!in_batch_) arm(Duration::zero());
+}
+
+void Lane::write_rows() {
+  for (const Qpn qpn : dirty_) {
+    QpSlot* slot = qps_.find(qpn);
+    if (slot == nullptr || !slot->dirty) continue;
+    slot->dirty = false;
+    page_.write_row(slot->row, *slot->qp);
+  }
+  dirty_.clear();
+  rows_due_ = kNever;
+}
+
+}  // namespace softrnic::engine

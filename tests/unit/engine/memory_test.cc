@@ -1,0 +1,106 @@
+// Memory runs out while packets come and go.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "tests/unit/engine/adapter_fixture.h"
+
+namespace {
+
+std::atomic<bool> memory_is_out{false};
+std::atomic<int> refusals{0};
+
+}  // namespace
+
+// The whole test program allocates through these.
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  if (memory_is_out.load(std::memory_order_relaxed)) {
+    refusals.fetch_add(1, std::memory_order_relaxed);
+    throw std::bad_alloc();
+  }
+  void* const memory = std::malloc(size == 0 ? 1 : size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace softrnic::engine::test {
+namespace {
+
+/// While one lives, nothing is to be had.
+struct NoMemory {
+  NoMemory() { memory_is_out = true; }
+  ~NoMemory() { memory_is_out = false; }
+  NoMemory(const NoMemory&) = delete;
+  NoMemory& operator=(const NoMemory&) = delete;
+};
+
+TEST(OutOfMemory, TheEngineThreadLivesAndNoCompletionIsLost) {
+  in_namespace([] {
+    Node a;
+    Node b;
+    if (!a.ready() || !b.ready()) return;
+    a.connect(b.address());
+    b.connect(a.address());
+    constexpr std::size_t kBytes = 70'000;
+    std::fill_n(a.memory.begin(), kBytes, std::uint8_t{5});
+    b.receive(0, kBytes);
+    const Address to = b.address();
+    bool arrived = false;
+    {
+      const NoMemory none;
+      a.post(IBV_WR_SEND, 0, kBytes, to);
+      // Nobody polls: all that is left to do is the engine thread's.
+      const TimePoint limit = monotonic_now() + std::chrono::seconds(20);
+      while ((!arrived || refusals.load() == 0) && monotonic_now() < limit) {
+        arrived = __atomic_load_n(&b.memory[kBytes - 1], __ATOMIC_ACQUIRE) == 5;
+      }
+    }
+    EXPECT_TRUE(arrived);
+    EXPECT_GT(refusals.load(), 0);
+    a.complete();
+    EXPECT_EQ(b.complete().byte_len, kBytes);
+    a.post(IBV_WR_RDMA_READ, 0, Node::kBuffer, to);
+    a.complete();
+    a.destroy();
+    b.destroy();
+  });
+}
+
+TEST(OutOfMemory, AllReceivesAreFlushedInOrder) {
+  in_namespace([] {
+    Node a;
+    Node b;
+    if (!a.ready() || !b.ready()) return;
+    a.connect(b.address());
+    constexpr int kReceives = 64;
+    for (std::uint64_t i = 0; i < kReceives; ++i) {
+      ibv_recv_wr wr{};
+      ibv_recv_wr* bad = nullptr;
+      wr.wr_id = i;
+      EXPECT_TRUE(a.qp->post_recv(&wr, &bad));
+    }
+    bool modified = false;
+    {
+      const NoMemory none;
+      ibv_qp_attr attr{};
+      attr.qp_state = IBV_QPS_ERR;
+      modified = a.qp->modify(attr, IBV_QP_STATE).has_value();
+    }
+    EXPECT_TRUE(modified);
+    ibv_wc wc[kReceives + 1]{};
+    EXPECT_EQ(a.cq->poll(kReceives + 1, wc), kReceives);
+    for (int i = 0; i < kReceives; ++i) {
+      EXPECT_EQ(wc[i].status, IBV_WC_WR_FLUSH_ERR);
+      EXPECT_EQ(wc[i].wr_id, static_cast<std::uint64_t>(i));
+    }
+    a.destroy();
+    b.destroy();
+  });
+}
+
+}  // namespace
+}  // namespace softrnic::engine::test
