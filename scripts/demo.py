@@ -1,11 +1,17 @@
 """The talking part of scripts/demo: demo.py BUILD-FOLDER [--quick]."""
+import os
 import pathlib
 import re
+import shutil
+import stat
 import sys
+import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests/interop"))
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "tests/interop"), str(ROOT / "tests/copy")]
 import lab as lab_module  # noqa: E402
 import measure  # noqa: E402
+import scene as scene_module  # noqa: E402
 
 MODES = {
     "root": "You are root, so the hosts are real network namespaces; the programs run as user nobody.",
@@ -59,6 +65,62 @@ def measurements(seconds):
     )
 
 
+def largest_file(folder):
+    """The largest file below `folder` that anybody may read."""
+    best, size = None, -1
+    for base, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(base, name)
+            info = os.lstat(path)
+            if stat.S_ISREG(info.st_mode) and info.st_mode & stat.S_IROTH and info.st_size > size:
+                best, size = path, info.st_size
+    return best, size
+
+
+def timed(host, argv):
+    """(seconds, output) of a program that has to end well."""
+    begin = time.monotonic()
+    status, output = host.run(argv, timeout=120)
+    if status != 0:
+        raise measure.Failed(f"{argv[0]} ended with status {status}", output)
+    return time.monotonic() - begin, output
+
+
+def rsync_beside(scene, path):
+    """Seconds that rsync takes with a daemon at the other end; None when it is not installed."""
+    if not shutil.which("rsync"):
+        return None
+    conf = scene.folder / "rsyncd.conf"
+    conf.write_text(f"port = 8873\nuse chroot = no\nlog file = /dev/null\n[root]\npath = {scene.root}\nread only = no\n")
+    scene.give(conf)
+    daemon = scene.server_host.start(["rsync", "--daemon", "--no-detach", "--config", conf])
+    try:
+        if not daemon.wait_for_listener(8873):
+            raise measure.Failed("rsync --daemon does not listen", daemon.output())
+        return timed(scene.client_host, ["rsync", "-W", path, f"rsync://{scene.server_host.address[4]}:8873/root/by-rsync"])[0]
+    finally:
+        daemon.end()
+
+
+def copy_a_file(lab, server, client):
+    title("6. A file from host to host: softrnic cp")
+    path, size = largest_file("/usr/lib")
+    with scene_module.Scene(lab, server, client) as scene:
+        scene.serve("-q", scene.root)
+        where = f"{server.address[4]}:"
+        seconds, output = timed(client, ["softrnic", "cp", "--progress", "--verify", "--port", scene.port, "--token-file",
+                                         scene.token_file, path, where])
+        print(f"$ softrnic cp --verify {path} {where}\n    {re.split(chr(13) + chr(27) + '.K', output)[-1].strip()}")
+        copy = scene.root / os.path.basename(path)
+        same = copy.read_bytes() == pathlib.Path(path).read_bytes()
+        print(f"    every chunk checked by XXH3-128 and read back; compared with the source here: {'the same' if same else 'DIFFERENT'}")
+        rows = [("softrnic cp, checksums and read back", seconds), ("rsync, daemon at the other end", rsync_beside(scene, path))]
+        for name, taken in rows:
+            print(f"    {name:<40} " + (f"{size / taken / 1e9:6.2f} GB/s" if taken else "not installed"))
+        if not same:
+            raise measure.Failed("the copy differs from its source", "")
+
+
 def demonstrate(lab, seconds):
     place, server, client = next(lab.places(["pair"] if lab.pair else ["loopback"]))
     title("3. Two hosts" if place == "pair" else "3. Two processes on one host")
@@ -74,6 +136,7 @@ def demonstrate(lab, seconds):
     title(f"Results ({'between two hosts, ' if place == 'pair' else ''}ordinary user, no adapter, no kernel module)")
     for what, program, result in rows:
         print(f"{what:<44} {program:<24} {result}")
+    copy_a_file(lab, server, client)
     print("\nYour own program: build/product/bin/softrnic run -- PROGRAM ARGUMENTS")
 
 
@@ -87,6 +150,8 @@ def main():
 if __name__ == "__main__":
     try:
         main()
+    except scene_module.Failed as failure:
+        sys.exit(f"FAILED: {failure}")
     except measure.Failed as failure:
         print(failure.report)
         sys.exit(f"FAILED: {failure}")

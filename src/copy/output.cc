@@ -1,8 +1,10 @@
 #include "copy/output.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include <algorithm>
 
@@ -30,6 +32,19 @@ bool hash_at(int fd, std::uint64_t offset, std::uint32_t length, Hash& hash) {
   if (!read_all(fd, offset, bytes)) return false;
   hash = hash_of(bytes);
   return true;
+}
+
+/// Finds out now that there is no room, and lets the file system choose a place for all of it. In memory there are no
+/// places to choose: pages would be made twice. 0 or an errno.
+int make_room(int fd, std::uint64_t size) {
+  struct statfs system {};
+  if (fstatfs(fd, &system) == 0 && system.f_type == TMPFS_MAGIC) {
+    const auto free =
+        static_cast<std::uint64_t>(system.f_bavail) * static_cast<std::uint64_t>(system.f_bsize);
+    return system.f_blocks != 0 && free < size ? ENOSPC : 0;
+  }
+  if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(size)) == 0) return 0;
+  return errno == ENOSPC || errno == EFBIG || errno == EDQUOT ? errno : 0;
 }
 
 }  // namespace
@@ -84,11 +99,8 @@ int FileOutput::open() {
     return errno;
   if (continued && options_.keep_part && !journal_.open(directory_, name_, before)) return errno;
   keep_ = options_.keep_part;
-  const bool allocate = (info_.flags & (kSparse | kUnknownSize)) == 0 && info_.size >= kAllocateFrom;
-  if (allocate && fallocate(file_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(info_.size)) != 0 &&
-      (errno == ENOSPC || errno == EFBIG || errno == EDQUOT))
-    return errno;
-  return 0;
+  if ((info_.flags & (kSparse | kUnknownSize)) != 0 || info_.size < kAllocateFrom) return 0;
+  return make_room(file_.get(), info_.size);
 }
 
 /// The file of an earlier run is compared where it is; nothing is written to it.

@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace softrnic::copy {
+namespace {
+
+// To sleep and be woken costs about as much: frames follow each other faster than that while data flows.
+constexpr auto kSpin = std::chrono::microseconds(50);
+
+}  // namespace
 
 Result<OwnRing> make_ring(Connection& connection, std::uint32_t slots, std::uint32_t slot_size,
                           unsigned access) {
@@ -15,6 +21,7 @@ Result<OwnRing> make_ring(Connection& connection, std::uint32_t slots, std::uint
 Result<StreamPtr> Stream::make(ConnectionPtr connection, OwnRing own, const Ring& peer,
                                std::uint32_t out_slot) {
   StreamPtr made(new Stream(std::move(connection), std::move(own), peer));
+  made->connection_->spin_for(kSpin);
   made->out_slots_ = std::min(peer.slots, kMaxSlots);
   made->out_slot_size_ = std::min(peer.slot_size, out_slot);
   auto out = Buffer::make(made->connection_->domain(), std::size_t{made->out_slots_} * made->out_slot_size_);
