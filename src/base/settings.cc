@@ -34,6 +34,11 @@ bool parse_count(std::string_view value, unsigned low, unsigned high, unsigned& 
   return true;
 }
 
+bool parse_path(std::string_view value, Settings& out) {
+  out.wire_only = value == "wire";
+  return value.empty() || value == "auto" || value == "wire";
+}
+
 template <std::string Settings::*member>
 bool text(std::string_view value, Settings& out) {
   out.*member = value;
@@ -58,6 +63,7 @@ constexpr Row kRows[] = {
      [](std::string_view v, Settings& out) { return parse_count(v, 1, kMaxLanes, out.lanes); }},
     {{"SOFTRNIC_DAEMON", "", "path of softrnicd (default: found relative to the library)"},
      text<&Settings::daemon>},
+    {{"SOFTRNIC_PATH", "auto", "wire: packets even between queue pairs of one host"}, parse_path},
     {{"SOFTRNIC_DEVICE", "", "show only this device (default: all)"}, text<&Settings::device>},
 };
 

@@ -13,6 +13,21 @@
 namespace softrnic::cli {
 namespace {
 
+const char* path_name(std::uint8_t path) {
+  switch (static_cast<control::PathChoice>(path)) {
+    case control::PathChoice::direct:
+      return "direct";
+    case control::PathChoice::wire_only:
+      return "wire-by-setting";
+    case control::PathChoice::not_shared:
+      return "wire-by-peer";
+    case control::PathChoice::forbidden:
+      return "wire-by-kernel";
+    default:
+      return "wire";
+  }
+}
+
 int show_qps(bool json) {
   Processes all;
   if (!read_processes(all)) return kFailed;
@@ -32,12 +47,14 @@ int show_qps(bool json) {
                         {"sq-psn", qp.send_psn},
                         {"rq-psn", qp.receive_psn},
                         {"path-mtu", qp.body.path_mtu},
+                        {"path", path_name(qp.body.path)},
                         {"pid", process.pid},
                         {"comm", process.comm}});
       } else {
-        print_line("link {}/1 lqpn {} rqpn {} type {} state {} sq-psn {} rq-psn {} pid {} comm {}",
+        print_line("link {}/1 lqpn {} rqpn {} type {} state {} sq-psn {} rq-psn {} path {} pid {} comm {}",
                    strong(device), qp.body.qpn, qp.body.peer_qpn, qp_type_name(qp.body.type),
-                   qp_state_name(qp.body.state), qp.send_psn, qp.receive_psn, process.pid, process.comm);
+                   qp_state_name(qp.body.state), qp.send_psn, qp.receive_psn, path_name(qp.body.path),
+                   process.pid, process.comm);
       }
     }
   }

@@ -228,6 +228,22 @@ Expected<UniqueFd, Error> Client::show_lane(std::uint8_t lane) {
   return socket;
 }
 
+Expected<UniqueFd, Error> Client::share_memory(int memfd) {
+  UniqueFd locks;
+  const auto reply = ask_for<MemoryReply>(make_message<ShareMemory>(), memfd, &locks);
+  if (!reply) return Unexpected{reply.error()};
+  return locks;
+}
+
+Expected<UniqueFd, Error> Client::show_memory(std::uint8_t lane) {
+  auto request = make_message<ShowMemory>();
+  request.lane = lane;
+  UniqueFd memory;
+  const auto reply = ask_for<MemoryReply>(request, -1, &memory);
+  if (!reply) return Unexpected{reply.error()};
+  return memory;
+}
+
 Expected<void, Error> Client::hold_devices() {
   return without_value(ask_for<Done>(make_message<HoldDevices>()));
 }

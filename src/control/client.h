@@ -74,6 +74,11 @@ class Client {
   Expected<void, Error> give_back_lane(std::uint8_t lane);
   /// The socket of a lane of this host, whoever holds it: only to be looked at.
   Expected<UniqueFd, Error> show_lane(std::uint8_t lane);
+  /// Lets the other processes of this daemon map `memfd` (sealed against shrinking; stays the caller's), in place of what
+  /// was shared before. Returns the locks for atomic operations, see direct_locks.h.
+  Expected<UniqueFd, Error> share_memory(int memfd);
+  /// What the holder of a lane shares; no fd: nothing.
+  Expected<UniqueFd, Error> show_memory(std::uint8_t lane);
   /// Shows this process's control page (a memfd sealed against shrinking; stays the caller's). Once a
   /// connection.
   Expected<void, Error> register_page(int memfd);

@@ -46,6 +46,8 @@ enum class MessageType : std::uint16_t {
   status,
   hold_devices,
   show_lane,
+  share_memory,
+  show_memory,
   // requests of the connection manager, see cm_messages.h
   cm_open_channel = 0x40,
   cm_close_channel,
@@ -76,6 +78,7 @@ enum class MessageType : std::uint16_t {
   lane,
   page,
   daemon_status,
+  memory,
   cm_channel = 0x140,
   cm_id,
   cm_events,
@@ -138,6 +141,19 @@ struct ShowLane {
   std::uint32_t lane = 0;
   std::uint32_t reserved = 0;
 };
+/// With one fd: the memory that neighbours of the same user may map (engine/direct_layout.h), a memfd sealed against
+/// shrinking. It stands for all lanes of the client, in place of the one before.
+using ShareMemory = Bare<MessageType::share_memory>;
+/// Asks for what the holder of a lane shares.
+struct ShowMemory {
+  static constexpr MessageType kType = MessageType::show_memory;
+  Header header;
+  std::uint32_t lane = 0;
+  std::uint32_t reserved = 0;
+};
+/// To ShareMemory, with the locks of atomic operations (direct_locks.h); to ShowMemory, with the memory. No fd: there is
+/// none.
+using MemoryReply = Bare<MessageType::memory>;
 struct AddLink {
   static constexpr MessageType kType = MessageType::add_link;
   Header header;

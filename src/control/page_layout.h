@@ -65,6 +65,15 @@ struct alignas(64) PageExplanation {
   PageExplanationBody body;
 };
 
+/// Which way the messages of a QP take, and why.
+enum class PathChoice : std::uint8_t {
+  other_host,  ///< packets: the peer is not known to be on this host
+  direct,
+  wire_only,  ///< packets: SOFTRNIC_PATH=wire, SOFTRNIC_FAULTS or SOFTRNIC_CAPTURE on this side
+  not_shared,  ///< packets: the peer shares nothing: the same on its side, another version, or no memory for it
+  forbidden,  ///< packets: the kernel lets this process not at the other's memory (Yama, seccomp, PID namespaces)
+};
+
 /// The slow part of a QP's row, under `PageQp::sequence`.
 struct alignas(8) PageQpBody {
   std::uint32_t qpn = 0;  ///< 0: the row is free
@@ -73,7 +82,8 @@ struct alignas(8) PageQpBody {
   std::uint32_t path_mtu = 0;
   std::uint8_t type = 0;   ///< enum ibv_qp_type
   std::uint8_t state = 0;  ///< enum ibv_qp_state
-  std::uint8_t reserved[6] = {};
+  std::uint8_t path = 0;   ///< control::PathChoice
+  std::uint8_t reserved[5] = {};
   std::uint8_t peer_gid[16] = {};
 };
 

@@ -51,6 +51,8 @@ constexpr const char* kCounterNames[] = {
     "drop_overflow",
     "drop_injected",
     "send_errors",
+    "direct_messages",
+    "direct_bytes",
 };
 static_assert(std::size(kCounterNames) == static_cast<std::size_t>(ib::Counter::count_));
 

@@ -18,6 +18,7 @@ struct Connection {
   UniqueFd pidfd;   ///< a forked child may keep the socket open after its process has died
   std::int32_t pid = 0;
   std::string comm;
+  UniqueFd memory;  ///< what it shares with its neighbours; none: nothing
   bool greeted = false;
   std::set<std::uint32_t> lanes;
   bool holds_devices = false;  ///< has a device open

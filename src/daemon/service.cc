@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "control/client.h"
+#include "control/direct_locks.h"
+#include "control/shared_memory.h"
 
 namespace softrnic::daemon {
 
@@ -21,6 +23,7 @@ const DispatchRow<Service> Service::kRows[] = {
     dispatch_row<&Service::register_page>(),  dispatch_row<&Service::add_link>(),
     dispatch_row<&Service::delete_link>(),    dispatch_row<&Service::next_page>(),
     dispatch_row<&Service::status>(),         dispatch_row<&Service::shut_down>(),
+    dispatch_row<&Service::share_memory>(),   dispatch_row<&Service::show_memory>(),
 };
 
 Answer Service::handle(Connection& from, Bytes datagram, UniqueFd fd) {
@@ -76,6 +79,7 @@ Answer Service::take_lane(Connection& from, const TakeLane& message, UniqueFd) {
   const auto grant = lanes_.take(from.pidfd.get());
   if (!grant) return refused(message, grant.error());
   from.lanes.insert(grant->lane);
+  holders_of_lanes_[grant->lane] = &from;
   auto reply = make_message<LaneReply>(message.header.serial);
   reply.lane = grant->lane;
   reply.first_index = grant->first_index;
@@ -86,6 +90,8 @@ Answer Service::take_lane(Connection& from, const TakeLane& message, UniqueFd) {
 Answer Service::give_back_lane(Connection& from, const GiveBackLane& message, UniqueFd) {
   if (from.lanes.erase(message.lane) == 0)
     return refused(message, refuse(EINVAL, ReasonId::lane_not_yours, message.lane));
+  holders_of_lanes_.erase(message.lane);
+  if (from.lanes.empty()) from.memory.reset();
   lanes_.free(message.lane);
   return done(message);
 }
@@ -96,6 +102,19 @@ Answer Service::show_lane(Connection&, const ShowLane& message, UniqueFd) {
   auto reply = make_message<LaneReply>(message.header.serial);
   reply.lane = message.lane;
   return answer_with(reply, lanes_.socket_of(message.lane));
+}
+
+Answer Service::share_memory(Connection& from, const ShareMemory& message, UniqueFd fd) {
+  if (!fd || !is_shared_memory(fd.get(), 1)) return refused(message, refuse(EINVAL, ReasonId::page_bad, 0));
+  if (!direct_locks_) direct_locks_ = DirectLocks::make();
+  if (direct_locks_) from.memory = std::move(fd);
+  return answer_with(make_message<MemoryReply>(message.header.serial), direct_locks_.get());
+}
+
+Answer Service::show_memory(Connection&, const ShowMemory& message, UniqueFd) {
+  const auto holder = holders_of_lanes_.find(message.lane);
+  const int fd = holder == holders_of_lanes_.end() ? -1 : holder->second->memory.get();
+  return answer_with(make_message<MemoryReply>(message.header.serial), fd);
 }
 
 Answer Service::register_page(Connection& from, const RegisterPage& message, UniqueFd fd) {
@@ -160,7 +179,10 @@ Answer Service::shut_down(Connection&, const Shutdown& message, UniqueFd) {
 
 void Service::release(Connection& gone, std::uint64_t now_ns) {
   cm_.release(gone);
-  for (const std::uint32_t lane : gone.lanes) lanes_.free(lane);
+  for (const std::uint32_t lane : gone.lanes) {
+    holders_of_lanes_.erase(lane);
+    lanes_.free(lane);
+  }
   gone.lanes.clear();
   if (std::exchange(gone.holds_devices, false)) --holders_;
   if (gone.page != 0) pages_.ended(gone.page, now_ns);

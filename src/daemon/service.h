@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "base/bytes.h"
@@ -55,6 +56,8 @@ class Service {
   Answer take_lane(Connection& from, const control::TakeLane& message, UniqueFd fd);
   Answer give_back_lane(Connection& from, const control::GiveBackLane& message, UniqueFd fd);
   Answer show_lane(Connection& from, const control::ShowLane& message, UniqueFd fd);
+  Answer share_memory(Connection& from, const control::ShareMemory& message, UniqueFd fd);
+  Answer show_memory(Connection& from, const control::ShowMemory& message, UniqueFd fd);
   Answer register_page(Connection& from, const control::RegisterPage& message, UniqueFd fd);
   Answer add_link(Connection& from, const control::AddLink& message, UniqueFd fd);
   Answer delete_link(Connection& from, const control::DeleteLink& message, UniqueFd fd);
@@ -67,6 +70,8 @@ class Service {
   DeviceList devices_;
   PageStore pages_;
   CmService cm_;
+  UniqueFd direct_locks_;  ///< made at first use
+  std::map<std::uint32_t, const Connection*> holders_of_lanes_;
   std::uint32_t bad_messages_ = 0;
   std::uint32_t holders_ = 0;
 };

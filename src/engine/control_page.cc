@@ -1,9 +1,7 @@
 #include "engine/control_page.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,8 +9,8 @@
 #include <ctime>
 #include <iterator>
 
-#include "base/unique_fd.h"
 #include "control/page_record.h"
+#include "control/shared_memory.h"
 #include "rnic/context.h"
 #include "rnic/queue_pair.h"
 
@@ -34,24 +32,6 @@ control::Page* map_private(void* at) {
   return mapped == MAP_FAILED ? nullptr : static_cast<control::Page*>(mapped);
 }
 
-/// Beyond RLIMIT_FSIZE the kernel does not only refuse: SIGXFSZ ends the program.
-bool file_may_grow_to(std::size_t bytes) {
-  rlimit limit{};
-  return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= bytes;
-}
-
-int make_memfd() {
-  if (!file_may_grow_to(kPageBytes)) return -1;
-  const int fd = above_stdio(memfd_create("softrnic-page", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (fd < 0) return -1;
-  if (ftruncate(fd, static_cast<off_t>(kPageBytes)) == 0 &&
-      fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0) {
-    return fd;
-  }
-  close(fd);
-  return -1;
-}
-
 control::PageExplanationBody to_body(const Explanation& explanation) {
   control::PageExplanationBody body;
   body.time_ns = explanation.time_ns != 0 ? explanation.time_ns : wall_clock_ns();
@@ -71,7 +51,7 @@ bool same_but_time(control::PageExplanationBody a, const control::PageExplanatio
 
 }  // namespace
 
-ControlPage::ControlPage() : fd_(make_memfd()) {
+ControlPage::ControlPage() : fd_(control::make_shared_memory("softrnic-page", kPageBytes).release()) {
   if (fd_ >= 0) {
     void* mapped = mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
     if (mapped != MAP_FAILED) page_ = static_cast<control::Page*>(mapped);
@@ -137,7 +117,7 @@ void ControlPage::give_back_row(std::uint32_t row) {
   free_rows_.push_back(row);
 }
 
-void ControlPage::write_row(std::uint32_t row, const rnic::QueuePair& qp) {
+void ControlPage::write_row(std::uint32_t row, const rnic::QueuePair& qp, std::uint8_t path) {
   if (row == 0) return;
   control::PageQp& place = page_->qps[row - 1];
   const rnic::QueuePairSummary summary = qp.summary();
@@ -148,6 +128,7 @@ void ControlPage::write_row(std::uint32_t row, const rnic::QueuePair& qp) {
   body.path_mtu = summary.path_mtu;
   body.type = static_cast<std::uint8_t>(summary.type);
   body.state = static_cast<std::uint8_t>(summary.state);
+  body.path = path;
   std::memcpy(body.peer_gid, summary.peer_gid.raw.data(), sizeof body.peer_gid);
   if (std::memcmp(&place.body, &body, sizeof body) != 0) write_record(place.sequence, place.body, body);
   place.send_psn.store(summary.send_psn, std::memory_order_relaxed);

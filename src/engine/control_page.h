@@ -36,8 +36,8 @@ class ControlPage {
   /// A row for a queue pair: its number plus one, 0 when all are taken. Thread-safe.
   std::uint32_t take_row();
   void give_back_row(std::uint32_t row);
-  /// Writes everything the queue pair shows of itself.
-  void write_row(std::uint32_t row, const rnic::QueuePair& qp);
+  /// Writes everything the queue pair shows of itself; `path` is a DirectState.
+  void write_row(std::uint32_t row, const rnic::QueuePair& qp, std::uint8_t path);
 
   /// Adds to the ring. Thread-safe, does not allocate.
   void record(const Explanation& explanation);

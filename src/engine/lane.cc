@@ -39,7 +39,7 @@ std::uint32_t receive_buffer_of(int socket) {
 }  // namespace
 
 Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link::Link> link,
-           ControlPage& page, ShowLane show_lane)
+           ControlPage& page, DirectShare* share, Show show)
     : number_(number),
       link_(std::move(link)),
       page_(page),
@@ -47,7 +47,8 @@ Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link:
       timer_fd_(above_stdio(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK))),
       qps_(number, first_index),
       letters_(number, receive_buffer_of(link_->readable_fd())),
-      show_lane_(std::move(show_lane)) {}
+      direct_(number, share),
+      show_(std::move(show)) {}
 
 Lane::~Lane() {
   page_.remove_lane(shown_);
@@ -82,6 +83,7 @@ void Lane::detach(rnic::QueuePair& qp) {
   discard(qp);
   groups_.leave_all(*link_, qp);
   deadlines_.remove(qp);
+  direct_.hide(qp.qpn());
   if (QpSlot* slot = qps_.find(qp.qpn())) page_.give_back_row(slot->row);
   qps_.erase(qp.qpn());
 }
@@ -171,6 +173,7 @@ bool Lane::packet(const ib::RxPacket& packet) {
     return false;
   }
   slot->qp->receive(packet, now_);
+  direct_.received(*slot->qp);
   touch(*slot->qp);
   return true;
 }
@@ -197,7 +200,7 @@ bool Lane::send(std::size_t packets) {
   const auto out = [this](const ib::TxPacket& packet) { attempt([&] { link_->send(packet, now_); }); };
   const std::size_t sent = scheduler_.run(now_, packets, out, [this](rnic::QueuePair& qp) {
     deadlines_.update(qp);
-    changed(qp);
+    row_is_old(qp);
   });
   attempt([&] { letters_.send(out); });
   attempt([&] { link_->flush(now_); });
@@ -282,15 +285,6 @@ std::size_t Lane::service(bool insist) {
   return packets;
 }
 
-void Lane::meet_peers() {
-  for (const std::uint8_t lane : strangers_) {
-    UniqueFd socket = show_lane_(lane);
-    const std::lock_guard lock(mutex_);
-    peers_.meet(lane, std::move(socket));
-  }
-  strangers_.clear();
-}
-
 std::size_t Lane::serve(bool insist) {
   std::unique_lock lock(mutex_, std::defer_lock);
   if (insist) {
@@ -309,6 +303,7 @@ std::size_t Lane::serve(bool insist) {
     if (program_polls()) break;  // and would wait for the lock
   }
   strangers_ = peers_.take_strangers();
+  neighbours_ = direct_.take_strangers();
   finish(program_polls() ? kHandOver : Duration::zero());
   return packets;
 }
@@ -325,7 +320,7 @@ void Lane::arm(Duration hand_over) {
   const bool undone = scheduler_.has_work();
   due_ns_.store((undone ? now_ : when).time_since_epoch().count(), std::memory_order_relaxed);
   if (undone) when = std::min(when, now_ + hand_over);
-  const bool strangers = peers_.any_strangers();
+  const bool strangers = peers_.any_strangers() || direct_.any_strangers();
   if (strangers) when = now_;
   needs_service_.store(strangers, std::memory_order_relaxed);
   if (when >= armed_) return;
@@ -371,6 +366,7 @@ std::size_t Lane::queue_pairs() {
 
 void Lane::abandon() {
   abandoned_ = true;
+  direct_.abandon();
   link_ = std::make_unique<NullLink>();
   close(timer_fd_);
   timer_fd_ = -1;

@@ -21,6 +21,7 @@
 #include "engine/control_page.h"
 #include "engine/credit_letters.h"
 #include "engine/deadlines.h"
+#include "engine/direct_path.h"
 #include "engine/local_peers.h"
 #include "engine/multicast_groups.h"
 #include "engine/path_table.h"
@@ -34,12 +35,16 @@ namespace softrnic::engine {
 
 class Lane final : public rnic::LanePort, private link::Receiver {
  public:
-  /// The socket of a lane of this host, or none. May wait; called by service(), without the lock.
-  using ShowLane = std::function<UniqueFd(std::uint8_t lane)>;
+  /// What there is to see of a lane of this host: its socket, and the memory that its holder shares (direct_layout.h). No
+  /// fd: nothing. May wait; called by service(), without the lock.
+  struct Show {
+    std::function<UniqueFd(std::uint8_t lane)> socket;
+    std::function<UniqueFd(std::uint8_t lane)> memory;
+  };
 
-  /// `page` outlives the lane.
+  /// `page` and `share` (nullptr: no direct path) outlive the lane.
   Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link::Link> link, ControlPage& page,
-       ShowLane show_lane);
+       DirectShare* share, Show show);
   ~Lane();
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
@@ -57,6 +62,11 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   void discard(rnic::QueuePair& qp) override;
   ib::PathWindow& window(const ib::AddressVector& path, Qpn remote) override;
   ib::PathWindow* gauged_window(const ib::AddressVector& path, Qpn remote) override;
+  bool may_go_direct(const rnic::QueuePair& qp) override;
+  bool direct(const rnic::DirectStep& step) override { return direct_.perform(step); }
+  std::uint64_t execute_atomic(std::uint64_t* word, const ib::AtomicOperation& operation) override {
+    return direct_.execute_atomic(word, operation);
+  }
   bool join(rnic::QueuePair& qp, const wire::Gid& group) override;
   bool leave(rnic::QueuePair& qp, const wire::Gid& group) override;
   void count(ib::Counter counter, std::uint64_t by) override;
@@ -113,6 +123,9 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   void arm(Duration hand_over);
   bool program_polls() const;
   void touch(rnic::QueuePair& qp);
+  void meet_neighbour(const rnic::QueuePair& qp);
+  DirectState direct_state(const rnic::QueuePair& qp) const;
+  void row_is_old(rnic::QueuePair& qp);
   void write_rows();
 
   const std::uint8_t number_;
@@ -134,8 +147,10 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   PathTable paths_;
   LocalPeers peers_;
   CreditLetters letters_;
-  ShowLane show_lane_;
-  std::vector<std::uint8_t> strangers_;  ///< lanes that service() is to ask for
+  DirectPath direct_;
+  Show show_;
+  std::vector<std::uint8_t> strangers_;  ///< lanes whose sockets service() is to ask for
+  DirectPath::Lanes neighbours_;         ///< and whose memory
   Scheduler<rnic::QueuePair> scheduler_;
   Deadlines<rnic::QueuePair> deadlines_;
   MulticastGroups groups_;

@@ -17,6 +17,12 @@ void Lane::count(ib::Counter counter, std::uint64_t by) {
 }
 
 void Lane::changed(rnic::QueuePair& qp) {
+  direct_.show(qp);
+  if (qp.state() == IBV_QPS_RTR && qp.type() != IBV_QPT_UD) meet_neighbour(qp);
+  row_is_old(qp);
+}
+
+void Lane::row_is_old(rnic::QueuePair& qp) {
   QpSlot* slot = qps_.find(qp.qpn());
   if (slot == nullptr || slot->dirty || slot->row == 0) return;
   slot->dirty = true;
@@ -31,7 +37,7 @@ void Lane::write_rows() {
     QpSlot* slot = qps_.find(qpn);
     if (slot == nullptr || !slot->dirty) continue;
     slot->dirty = false;
-    page_.write_row(slot->row, *slot->qp);
+    page_.write_row(slot->row, *slot->qp, static_cast<std::uint8_t>(direct_state(*slot->qp)));
   }
   dirty_.clear();
   rows_due_ = kNever;

@@ -16,6 +16,13 @@ void warn(const char* variable, const std::string& trouble) {
   std::fprintf(stderr, "softrnic: %s is ignored: %s\n", variable, trouble.c_str());
 }
 
+UniqueFd or_none(Expected<UniqueFd, control::Error> fd) { return fd ? std::move(*fd) : UniqueFd(); }
+
+Lane::Show shown_by(const std::shared_ptr<control::Client>& daemon) {
+  return {[daemon](std::uint8_t lane) { return or_none(daemon->show_lane(lane)); },
+          [daemon](std::uint8_t lane) { return or_none(daemon->show_memory(lane)); }};
+}
+
 }  // namespace
 
 void LaneSet::read_settings() {
@@ -51,6 +58,7 @@ std::unique_ptr<link::Link> LaneSet::make_link(control::Lane& lane) {
 Expected<void, control::Error> LaneSet::open(const std::shared_ptr<control::Client>& daemon,
                                              const std::vector<rnic::GidEntry>& addresses) {
   read_settings();
+  make_share();
   for (unsigned i = 0; i < settings().lanes; ++i) {
     auto taken = daemon->take_lane();
     if (!taken) {
@@ -64,17 +72,36 @@ Expected<void, control::Error> LaneSet::open(const std::shared_ptr<control::Clie
     if (!lanes_.empty()) break;
     return Unexpected{control::make_error(refuse(error, ReasonId::out_of_threads, error))};
   }
+  show_share(*daemon);
   return {};
+}
+
+// Faults and captures are about packets.
+void LaneSet::make_share() {
+  share_.reset();
+  if (!settings().wire_only && !faults_ && capture_ == nullptr) share_ = DirectShare::make(settings().lanes);
+}
+
+void LaneSet::show_share(control::Client& daemon) {
+  if (share_ == nullptr) return;
+  const auto locks = daemon.share_memory(share_->fd());
+  if (locks) share_->begin(control::DirectLocks(*locks));
+}
+
+void LaneSet::quiesce() {
+  for (Entry& entry : lanes_) entry.lane->quiesce();
+  if (share_ != nullptr) share_->wait_for_visitors();
+}
+
+void LaneSet::forget_share() {
+  if (share_ != nullptr) share_->forget();
 }
 
 int LaneSet::start(control::Lane& taken, const std::shared_ptr<control::Client>& daemon,
                    const std::vector<rnic::GidEntry>& addresses) {
   Entry entry;
-  entry.lane = std::make_unique<Lane>(taken.number, taken.first_index, make_link(taken), page_,
-                                      [daemon](std::uint8_t lane) {
-                                        auto socket = daemon->show_lane(lane);
-                                        return socket ? std::move(*socket) : UniqueFd();
-                                      });
+  entry.lane = std::make_unique<Lane>(taken.number, taken.first_index, make_link(taken), page_, share_.get(),
+                                      shown_by(daemon));
   if (!entry.lane->valid()) return errno;
   entry.lane->set_addresses(addresses);
   entry.thread = std::make_unique<EngineThread>(*entry.lane);
@@ -94,6 +121,7 @@ bool LaneSet::close(control::Client* daemon) {
     if (daemon != nullptr) static_cast<void>(daemon->give_back_lane(number));
   }
   lanes_.clear();
+  share_.reset();
   capture_.reset();
   return true;
 }

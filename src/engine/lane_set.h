@@ -8,6 +8,7 @@
 
 #include "control/client.h"
 #include "engine/control_page.h"
+#include "engine/direct_share.h"
 #include "engine/engine_thread.h"
 #include "engine/lane.h"
 #include "link/capture_file.h"
@@ -33,6 +34,11 @@ class LaneSet {
   Lane& next() { return *lanes_[turn_++ % lanes_.size()].lane; }
   void set_addresses(const std::vector<rnic::GidEntry>& addresses);
 
+  /// Returns when no thread of any process is at the memory of a region that has lost its key.
+  void quiesce();
+  /// In a forked child.
+  void forget_share();
+
   template <typename F>
   void for_each(F&& f) {
     for (Entry& entry : lanes_) f(*entry.lane);
@@ -51,7 +57,12 @@ class LaneSet {
   int start(control::Lane& taken, const std::shared_ptr<control::Client>& daemon,
             const std::vector<rnic::GidEntry>& addresses);
 
+  /// Makes what neighbours may see, and hands it to the daemon.
+  void make_share();
+  void show_share(control::Client& daemon);
+
   ControlPage& page_;
+  std::unique_ptr<DirectShare> share_;  ///< nullptr: everything goes by packets
   std::vector<Entry> lanes_;
   std::size_t turn_ = 0;
   std::unique_ptr<link::CaptureFile> capture_;

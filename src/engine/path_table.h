@@ -17,6 +17,7 @@ struct Path final : ib::PathWindow {
   void* last = nullptr;
   bool watched = false;  ///< LocalPeers or CreditLetters know of it
   std::unique_ptr<PeerCredit> credit;
+  bool local = false;  ///< to this host
 };
 
 class PathTable {

@@ -180,7 +180,7 @@ Expected<rnic::LanePort*, Failure> Process::choose() {
 
 void Process::quiesce_all() {
   // Lanes only go with the last context, so the set holds still while a region is deregistered.
-  lanes_.for_each([](Lane& lane) { lane.quiesce(); });
+  lanes_.quiesce();
 }
 
 // ---- fork
@@ -215,6 +215,7 @@ void Process::after_fork_child() {
       lane.abandon();
       lane.mutex().unlock();
     });
+    process->lanes_.forget_share();
     process->mutex_.unlock();
     the_instance.store(nullptr, std::memory_order_release);
   }

@@ -176,8 +176,13 @@ std::size_t Scheduler<Qp>::serve(Qp& qp, bool turn, TimePoint now, Send& send) {
   std::size_t packets = 0;
   std::size_t bytes = 0;
   ib::Transmit answer = ib::Transmit::packet;
-  while (bytes < kBurstBytes && (answer = qp.transmit(packet_, now)) == ib::Transmit::packet) {
-    send(packet_);
+  while (bytes < kBurstBytes) {
+    answer = qp.transmit(packet_, now);
+    if (answer == ib::Transmit::packet) {
+      send(packet_);
+    } else if (answer != ib::Transmit::direct) {
+      break;
+    }
     bytes += packet_.payload_bytes + wire::kBthBytes;
     ++packets;
   }
@@ -185,7 +190,7 @@ std::size_t Scheduler<Qp>::serve(Qp& qp, bool turn, TimePoint now, Send& send) {
   const bool waiting = (qp.hook().flags & kWaiting) != 0;
   if (answer == ib::Transmit::idle) {
     if (waiting) dequeue(qp);
-  } else if (answer == ib::Transmit::packet) {
+  } else if (answer != ib::Transmit::blocked) {
     touch(qp);
   } else if (path != nullptr && !waiting && (hold || !path->has_room() || qp.deadline() == kNever)) {
     enqueue(*path, qp);  // else it waits for tokens: its deadline brings it back

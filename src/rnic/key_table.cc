@@ -5,7 +5,7 @@
 namespace softrnic::rnic {
 namespace {
 
-constexpr std::uint32_t kTagBits = 8;
+constexpr std::uint32_t kTagBits = KeyTable::kTagBits;
 constexpr std::uint32_t kTagMask = (1U << kTagBits) - 1;
 constexpr std::uint32_t kIndices = 1U << 24;
 // So many freed indices wait before one is used again: a stale key then meets nothing rather than another tag.
@@ -51,15 +51,31 @@ bool KeyTable::insert(KeyEntry& entry) {
     return false;
   }
   slot(entry.key)->store(&entry, std::memory_order_release);
+  if (mirror_ != nullptr) mirror_->show(entry);
   return true;
 }
 
-void KeyTable::replace(const KeyEntry& entry) { slot(entry.key)->store(&entry, std::memory_order_release); }
+void KeyTable::replace(const KeyEntry& entry) {
+  const std::lock_guard lock(mutex_);
+  slot(entry.key)->store(&entry, std::memory_order_release);
+  if (mirror_ != nullptr) mirror_->show(entry);
+}
 
 void KeyTable::remove(MemoryKey key) {
   const std::lock_guard lock(mutex_);
   slot(key)->store(nullptr, std::memory_order_release);
+  if (mirror_ != nullptr) mirror_->hide(key);
   free_keys_.push_back((key.value & ~kTagMask) | ((key.value + 1) & kTagMask));
+}
+
+void KeyTable::set_mirror(KeyMirror* mirror) {
+  const std::lock_guard lock(mutex_);
+  mirror_ = mirror;
+  if (mirror == nullptr) return;
+  for (std::uint32_t index = 1; index < next_index_; ++index) {
+    const KeyEntry* entry = slot(MemoryKey(index << kTagBits))->load(std::memory_order_relaxed);
+    if (entry != nullptr) mirror->show(*entry);
+  }
 }
 
 const KeyEntry* KeyTable::find(MemoryKey key) const {

@@ -30,8 +30,22 @@ struct KeyEntry {
   std::uint32_t access = 0;   ///< enum ibv_access_flags
 };
 
+/// Is told of every change of the table, so that others can read along. Called with the table's lock held.
+class KeyMirror {
+ public:
+  /// The entry of `entry.key` is new or another one.
+  virtual void show(const KeyEntry& entry) = 0;
+  /// The key is no longer in use.
+  virtual void hide(MemoryKey key) = 0;
+
+ protected:
+  ~KeyMirror() = default;
+};
+
 class KeyTable {
  public:
+  static constexpr std::uint32_t kTagBits = 8;  ///< below the index
+
   /// The table of this process.
   static KeyTable& process();
 
@@ -41,6 +55,11 @@ class KeyTable {
   /// Replaces the entry of `entry.key`; the old one is in use until all lanes were quiesced.
   void replace(const KeyEntry& entry);
   void remove(MemoryKey key);
+
+  /// From now on `mirror` is told of changes; at once of all that is there. nullptr: nobody is.
+  void set_mirror(KeyMirror* mirror);
+  /// In a forked child, with the lock held.
+  void forget_mirror() { mirror_ = nullptr; }
 
   /// To be held across fork(): the child registers memory of its own.
   std::mutex& mutex() { return mutex_; }
@@ -67,6 +86,7 @@ class KeyTable {
 
   std::array<std::atomic<Chunk*>, kChunks> chunks_{};
   std::mutex mutex_;
+  KeyMirror* mirror_ = nullptr;
   std::uint32_t next_index_ = 1;
   std::deque<std::uint32_t> free_keys_;  ///< next key to hand out, per freed index
 };

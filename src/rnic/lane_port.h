@@ -5,8 +5,10 @@
 #pragma once
 
 #include <infiniband/verbs.h>
+#include <sys/uio.h>
 
 #include <mutex>
+#include <span>
 
 #include "base/expected.h"
 #include "base/reason.h"
@@ -17,8 +19,21 @@ namespace softrnic::rnic {
 class CompletionQueue;
 class QueuePair;
 
+/// A piece of a message that is to go without packets.
+struct DirectStep {
+  const QueuePair& qp;
+  const ib::SendWqe& wqe;
+  std::uint32_t psn = 0;     ///< that the peer has to expect
+  std::uint32_t offset = 0;  ///< of the piece in the message
+  std::uint32_t bytes = 0;
+  std::span<const iovec> local;  ///< that many bytes of this side's memory, checked
+};
+
 class LanePort {
  public:
+  static constexpr std::uint32_t kDirectPiece =
+      4U << 20;  ///< bytes; others of the lane wait as long as that takes
+
   virtual std::mutex& mutex() = 0;
 
   // ---- with the lock held
@@ -26,7 +41,7 @@ class LanePort {
   /// Gives the QP a number on this lane and lets packets reach it. The QP knows neither its number nor its endpoint
   /// yet; changed() follows when it does, still with the lock held.
   virtual Expected<Qpn, Failure> attach(QueuePair& qp) = 0;
-  /// The QP is going away: no packet, timer or scheduling reaches it afterwards.
+  /// The QP is going away: no packet, timer, scheduling or neighbour reaches it afterwards.
   virtual void detach(QueuePair& qp) = 0;
   /// The QP's endpoint has something to send: sends it from this thread, as far as windows allow.
   /// Also the end of every verb that may have delivered completions.
@@ -43,11 +58,26 @@ class LanePort {
     static_cast<void>(remote);
     return nullptr;
   }
+  /// Whether the QP's peer is on this host and lets others at its memory.
+  virtual bool may_go_direct(const QueuePair& qp) {
+    static_cast<void>(qp);
+    return false;
+  }
+  /// See ib::Host::direct(). False: nothing was done, or not all of it.
+  virtual bool direct(const DirectStep& step) {
+    static_cast<void>(step);
+    return false;
+  }
+  /// See ib::Host::execute_atomic().
+  virtual std::uint64_t execute_atomic(std::uint64_t* word, const ib::AtomicOperation& operation) {
+    return ib::execute(word, operation);
+  }
   virtual bool join(QueuePair& qp, const wire::Gid& group) = 0;
   virtual bool leave(QueuePair& qp, const wire::Gid& group) = 0;
   virtual void count(ib::Counter counter, std::uint64_t by) = 0;
   virtual TimePoint now() = 0;
-  /// The state or the attributes of an attached QP have changed (for its row in the control page).
+  /// The state or the attributes of an attached QP have changed (for its rows in the pages that others read). Waits until
+  /// nobody acts on the old ones.
   virtual void changed(QueuePair& qp) { static_cast<void>(qp); }
 
   // ---- without the lock

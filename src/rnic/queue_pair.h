@@ -8,6 +8,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/expected.h"
@@ -100,6 +101,14 @@ class QueuePair final : public EventTarget, private ib::Host {
   /// The latest thing that was explained about this QP; time_ns is 0.
   const Explanation& last_explanation() const { return last_explanation_; }
   bool attached_to(const wire::Gid& group) const;
+  /// Whether the next request needs no look at the state: it neither changes it nor raises an event.
+  bool takes_requests() const {
+    return state_ == IBV_QPS_RTS || state_ == IBV_QPS_SQD || (state_ == IBV_QPS_RTR && established_);
+  }
+  const ib::Attributes& transport_attributes() const { return attributes_.transport; }
+  const ProtectionDomain& pd() const { return pd_; }
+  ib::PathWindow* window() const { return endpoint_->window(); }
+  std::uint32_t receive_psn() const { return endpoint_->receive_psn(); }
 
  private:
   QueuePair(ProtectionDomain& pd, LanePort& lane, const QueuePairInit& init);
@@ -112,6 +121,11 @@ class QueuePair final : public EventTarget, private ib::Host {
   Expected<void, Reason> invalidate(MemoryKey rkey) override;
   const ib::RecvWqe* take_receive() override;
   ib::PathWindow* window_to(const ib::AddressVector& path, Qpn remote) override;
+  bool may_go_direct() override { return lane_.may_go_direct(*this); }
+  std::optional<std::uint32_t> direct(const ib::DirectMessage& message) override;
+  std::uint64_t execute_atomic(std::uint64_t* word, const ib::AtomicOperation& operation) override {
+    return lane_.execute_atomic(word, operation);
+  }
   void complete(const ib::SendDone& done) override;
   void complete(const ib::RecvDone& done) override;
   void event(ib::QpEvent event) override;
@@ -145,6 +159,7 @@ class QueuePair final : public EventTarget, private ib::Host {
 
   ibv_qp_state state_ = IBV_QPS_RESET;
   QpAttributes attributes_;
+  bool established_ = false;  ///< IBV_EVENT_COMM_EST was raised
   bool notify_drained_ = false;
   bool last_wqe_raised_ = false;
   bool receive_failed_ = false;  ///< UD: a bad receive, which is worse than a bad send

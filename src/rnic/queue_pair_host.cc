@@ -114,6 +114,9 @@ void QueuePair::event(ib::QpEvent event) {
   if (event == ib::QpEvent::last_wqe_reached) return raise_last_wqe();
   if (event == ib::QpEvent::send_queue_drained && !std::exchange(notify_drained_, false)) return;
   raise(kEvents[static_cast<std::size_t>(event)]);
+  if (event != ib::QpEvent::communication_established) return;
+  established_ = true;
+  lane_.changed(*this);
 }
 
 void QueuePair::explain(const Reason& reason, const std::uint64_t* wr_id) {

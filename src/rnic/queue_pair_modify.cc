@@ -65,7 +65,8 @@ void QueuePair::reset() {
   state_ = IBV_QPS_RESET;
   endpoint_->reset();
   receives_.clear();
-  receive_taken_ = receive_failed_ = broken_ = last_wqe_raised_ = notify_drained_ = completion_lost_ = false;
+  established_ = receive_taken_ = receive_failed_ = broken_ = last_wqe_raised_ = notify_drained_ =
+      completion_lost_ = false;
   lane_.discard(*this);
   init_.send_cq->purge(qpn_.value);
   init_.recv_cq->purge(qpn_.value);

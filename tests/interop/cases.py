@@ -156,6 +156,15 @@ def _faults():
     yield _pingpong("faults-delay", "rc", "-c", env={"SOFTRNIC_FAULTS": "delay=100us,seed=7"})
 
 
+def _wire():
+    """Between programs of one host, by packets all the same."""
+    more = {"env": {"SOFTRNIC_PATH": "wire"}, "only_on": "loopback"}
+    for program, options in (("ib_write_bw", ("-a", "-n", "20")), ("ib_write_bw", ("-c", "UC", "-n", "1000")),
+                             ("ib_write_lat", ("-n", "1000")), ("ib_read_bw", ("-n", "500")), ("ib_atomic_bw", ("-n", "500"))):
+        yield _perftest("wire", program, *options, timeout=120, smoke=True, **more)
+    yield _verify("wire", smoke=True, **more)
+
+
 def _qperf():
     for number, test in enumerate(("rc_bw", "rc_lat", "uc_bw", "uc_lat", "ud_bw", "ud_lat", "rc_rdma_read_bw",
                                    "rc_rdma_read_lat", "rc_rdma_write_bw", "rc_rdma_write_lat", "rc_rdma_write_poll_lat",
@@ -203,7 +212,7 @@ def _for_tsan():
 
 
 def all_cases():
-    cases = [*_devices(), *_pingpongs(), *_perftests(), *_verifies(), *_qperf(), *_faults(), *_for_tsan()]
+    cases = [*_devices(), *_pingpongs(), *_perftests(), *_verifies(), *_qperf(), *_wire(), *_faults(), *_for_tsan()]
     return cases
 
 

@@ -34,6 +34,16 @@ class FakeHost final : public Host {
   std::map<Counter, std::uint64_t> counters;
   std::vector<std::uint32_t> invalidated;
 
+  /// What direct() was asked to move, and how many more pieces it will move before it refuses.
+  struct Direct {
+    std::uint32_t offset;
+    std::uint32_t psn;
+    bool operator==(const Direct&) const = default;
+  };
+  std::vector<Direct> directs;
+  unsigned direct_budget = 0;
+  std::uint32_t direct_piece = 1000;
+
   void post_receive(std::uint64_t wr_id, std::vector<Sge> sges) {
     receives.push_back({std::move(sges), {}});
     Receive& r = receives.back();
@@ -69,6 +79,13 @@ class FakeHost final : public Host {
   }
   const RecvWqe* take_receive() override {
     return taken == receives.size() ? nullptr : &receives[taken++].wqe;
+  }
+  bool may_go_direct() override { return direct_budget > 0; }
+  std::optional<std::uint32_t> direct(const DirectMessage& message) override {
+    if (direct_budget == 0 || message.wqe.op == SendOp::send) return std::nullopt;
+    --direct_budget;
+    directs.push_back({message.offset, message.psn});
+    return std::min(direct_piece, message.wqe.length - message.offset);
   }
   void complete(const SendDone& done) override { sends.push_back(done); }
   void complete(const RecvDone& done) override { recvs.push_back(done); }

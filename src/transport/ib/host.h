@@ -5,12 +5,40 @@
 // endpoint. An implementation must not call back into the same endpoint.
 #pragma once
 
+#include <optional>
+#include <span>
+
 #include "base/expected.h"
 #include "transport/ib/types.h"
 
 namespace softrnic::ib {
 
 class PathWindow;
+
+/// What is left of a message that may take a shorter way than packets.
+struct DirectMessage {
+  const SendWqe& wqe;
+  std::span<const Sge> sges;               ///< empty when inline
+  const std::byte* inline_data = nullptr;  ///< of an inline message
+  std::uint32_t offset = 0;                ///< bytes that were moved already
+  std::uint32_t psn = 0;  ///< what the peer expects next, if all that went before has arrived; 24 bits
+};
+
+/// An atomic operation on a word of this host (IBTA 9.4.5).
+struct AtomicOperation {
+  bool compares = false;  ///< compare and swap, else fetch and add
+  std::uint64_t swap_or_add = 0;
+  std::uint64_t compare = 0;
+};
+
+/// Executes it with an atomic instruction; returns the value before.
+inline std::uint64_t execute(std::uint64_t* word, const AtomicOperation& operation) {
+  if (!operation.compares) return __atomic_fetch_add(word, operation.swap_or_add, __ATOMIC_SEQ_CST);
+  std::uint64_t original = operation.compare;
+  __atomic_compare_exchange_n(word, &original, operation.swap_or_add, false, __ATOMIC_SEQ_CST,
+                              __ATOMIC_SEQ_CST);
+  return original;
+}
 
 class Host {
  public:
@@ -34,6 +62,20 @@ class Host {
     static_cast<void>(path);
     static_cast<void>(remote);
     return nullptr;
+  }
+
+  /// Whether direct() has a chance with messages to the peer of this endpoint at present.
+  virtual bool may_go_direct() { return false; }
+  /// Moves the next bytes of a message between this side's memory and the peer's, without packets: only what the peer would
+  /// do for the packets of this message, as it stands now, without any fault. Returns how many (for atomics: the length of
+  /// the work request). Nothing: the message goes by packets from its beginning, and they find out what is wrong.
+  virtual std::optional<std::uint32_t> direct(const DirectMessage& message) {
+    static_cast<void>(message);
+    return std::nullopt;
+  }
+  /// An atomic operation of the peer on memory that remote_memory() has given out.
+  virtual std::uint64_t execute_atomic(std::uint64_t* word, const AtomicOperation& operation) {
+    return execute(word, operation);
   }
 
   virtual void complete(const SendDone& done) = 0;

@@ -12,13 +12,13 @@ namespace softrnic::ib {
 
 template <typename Word>
 void copy_end_last(std::byte* to, const std::byte* from, std::size_t size) {
-  std::memcpy(to, from, size - sizeof(Word));
   Word end;
   std::memcpy(&end, from + size - sizeof(Word), sizeof(Word));
+  std::memmove(to, from, size - sizeof(Word));
   __atomic_store_n(reinterpret_cast<Word*>(to + size - sizeof(Word)), end, __ATOMIC_RELEASE);
 }
 
-/// Copies `size` bytes; the last byte becomes visible last.
+/// Copies `size` bytes, which may overlap; the last byte becomes visible last.
 inline void ordered_copy(std::byte* to, const std::byte* from, std::size_t size) {
   if (size == 0) return;
   const auto end = reinterpret_cast<std::uintptr_t>(to) + size;

@@ -16,6 +16,7 @@ void RcRequester::reset() {
   una_ = next_ = assigned_ = top_;
   gather_cursor_ = scatter_cursor_ = {};
   unasked_bytes_ = unasked_packets_ = 0;
+  direct_bytes_ = direct_doubts_ = 0;
   timer_ = {};
   silent_ = trickle_ = probing_ = probe_due_ = timing_ = recovering_ = draining_ = drained_ = failed_ = false;
 }
@@ -24,6 +25,7 @@ void RcRequester::flush() {
   uncharge();
   timer_.stop();
   probe_due_ = false;
+  direct_bytes_ = 0;
   flush_all(seam_.host, queue_);
   cursor_ = begun_ = queue_.head();
   una_ = next_ = assigned_ = top_;
@@ -112,7 +114,7 @@ void RcRequester::drain() {
 }
 
 void RcRequester::check_drained() {
-  if (!draining_ || drained_ || failed_ || queue_.head() != begun_) return;
+  if (!draining_ || drained_ || failed_ || queue_.head() != begun_ || direct_bytes_ > 0) return;
   drained_ = true;
   seam_.host.event(QpEvent::send_queue_drained);
 }

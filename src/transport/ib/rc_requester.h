@@ -63,6 +63,12 @@ class RcRequester {
   void cannot_send(Status status, const Reason& reason);
   bool valid(const SendWqe& wqe);
 
+  // ---- without packets: rc_direct.cc
+  bool one_sided(const SendEntry& entry) const;
+  bool nothing_under_way() const;
+  bool waits_for_direct(const SendEntry& entry) const;
+  Transmit go_direct(const SendEntry& entry, TxPacket& out);
+
   // ---- answers: rc_answers.cc
   void receive_acknowledge(const wire::Packet& packet, Psn psn, TimePoint now);
   void receive_nak(std::uint8_t syndrome, Psn psn, TimePoint now);
@@ -99,7 +105,11 @@ class RcRequester {
   std::uint32_t charged_ = 0;        ///< bytes in the window for [una_, next_), or less after a silence
   std::uint32_t unasked_bytes_ = 0;  ///< sent since an ACK was last asked for
   std::uint16_t unasked_packets_ = 0;
-  std::uint16_t reads_out_ = 0;  ///< READ requests and atomics in [una_, next_)
+  std::uint32_t direct_bytes_ =
+      0;  ///< of the front work request that went without packets; it has no PSNs then
+  std::uint32_t direct_doubts_ = 0;  ///< work requests to begin before one waits for the direct path again
+  bool begun_one_sided_ = false;     ///< the last work request that began was a WRITE, READ or atomic
+  std::uint16_t reads_out_ = 0;      ///< READ requests and atomics in [una_, next_)
   RetryTimer timer_;
   Psn timed_psn_;  ///< the packet whose answer will be an RTT sample, if timing_
   Psn probe_psn_;

@@ -51,7 +51,8 @@ SendSlot RcRequester::reserve() {
 RcRequester::Gate RcRequester::gate(const SendEntry& entry) const {
   const bool fresh = cursor_ == begun_;
   // IBTA 10.8.3: a fenced request waits for the READs and atomics before it.
-  if (fresh && (draining_ || (entry.wqe.fence && reads_out_ > 0))) return Gate::shut;
+  if (fresh && (draining_ || (entry.wqe.fence && reads_out_ > 0) || waits_for_direct(entry)))
+    return Gate::shut;
   if (is_read_or_atomic(entry) && reads_out_ >= seam_.attributes.max_reads_out) return Gate::shut;
   if ((silent_ && !trickle_) || next_ + kLargestChunk - una_ >= Psn::kHalf) return Gate::shut;
   if (seam_.window != nullptr && !seam_.window->has_room()) return Gate::window;
@@ -90,6 +91,8 @@ void RcRequester::begin(SendEntry& entry) {
   }
   assigned_ = entry.end;
   ++begun_;
+  begun_one_sided_ = one_sided(entry);
+  if (direct_doubts_ > 0) --direct_doubts_;
 }
 
 Transmit RcRequester::transmit(TxPacket& out, TimePoint now) {
@@ -102,6 +105,9 @@ Transmit RcRequester::transmit(TxPacket& out, TimePoint now) {
   if (timer_.waiting_rnr() || cursor_ == queue_.tail()) return Transmit::idle;
   SendEntry& entry = queue_.at(cursor_);
   if (cursor_ == begun_ && !draining_ && !valid(entry.wqe)) return Transmit::idle;
+  if (nothing_under_way() && (!draining_ || direct_bytes_ > 0)) {
+    if (const Transmit went = go_direct(entry, out); went == Transmit::direct) return went;
+  }
   switch (gate(entry)) {
     case Gate::shut:
       return Transmit::idle;

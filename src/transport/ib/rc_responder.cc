@@ -14,13 +14,6 @@ Verdict invalid(ReasonId id, Figures... figures) {
   return {Fault::invalid_request, because(id, figures...)};
 }
 
-std::uint64_t execute_on(std::uint64_t* word, Operation operation, const wire::AtomicEth& eth) {
-  if (operation == Operation::fetch_add) return __atomic_fetch_add(word, eth.swap_or_add, __ATOMIC_SEQ_CST);
-  std::uint64_t original = eth.compare;
-  __atomic_compare_exchange_n(word, &original, eth.swap_or_add, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-  return original;
-}
-
 }  // namespace
 
 void RcResponder::start() {
@@ -149,7 +142,9 @@ Verdict RcResponder::execute_atomic(const wire::Packet& packet) {
   ReadAtomic* atomic = take_resource(1);
   if (atomic == nullptr) return invalid(ReasonId::nak_read_resources, resources_.places());
   atomic->is_atomic = true;
-  atomic->original = execute_on(reinterpret_cast<std::uint64_t*>(*memory), packet.info->operation, eth);
+  atomic->original = seam_.host.execute_atomic(
+      reinterpret_cast<std::uint64_t*>(*memory),
+      {packet.info->operation == Operation::compare_swap, eth.swap_or_add, eth.compare});
   atomic->answer(0, 1, 0);
   accepted(packet, 1);
   return {};

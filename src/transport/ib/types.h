@@ -222,6 +222,8 @@ enum class Counter : std::uint8_t {
   drop_overflow,
   drop_injected,
   send_errors,
+  direct_messages,
+  direct_bytes,
   count_,
 };
 

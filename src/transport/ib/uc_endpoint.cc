@@ -37,6 +37,7 @@ void UcEndpoint::check_drained() {
 
 void UcEndpoint::flush() {
   set_mode(Mode::error);
+  direct_bytes_ = 0;
   flush_sends();
   message_.fail_receive(Status::flushed, because(ReasonId::flushed), host_);
 }
@@ -46,6 +47,7 @@ void UcEndpoint::reset() {
   forget_sends();
   message_.forget();
   message_start_ = next_;
+  direct_bytes_ = 0;
   gather_cursor_ = {};
   skipping_ = drained_ = false;
 }
@@ -70,6 +72,7 @@ Transmit UcEndpoint::transmit(TxPacket& packet, TimePoint now) {
   if (queue_.empty() || !may_send() || (mode_ == Mode::draining && !in_message())) return Transmit::idle;
   const SendEntry& entry = queue_.front();
   if (!in_message() && !valid(entry.wqe)) return Transmit::idle;
+  if (next_ == message_start_ && go_direct(entry, packet)) return Transmit::direct;
   const bool last = next_ + 1 == message_start_ + packets_of(entry.wqe.length, attributes_.path_mtu);
   auto built = build(entry, last, packet);
   if (!built) {
@@ -96,6 +99,20 @@ Expected<void, Reason> UcEndpoint::build(const SendEntry& entry, bool last, TxPa
   const std::uint64_t offset = (next_ - message_start_) * attributes_.path_mtu;
   return add_payload(host_, queue_, entry, static_cast<std::uint32_t>(offset), attributes_.path_mtu,
                      gather_cursor_, packet);
+}
+
+// Without packets (see Host::direct): the peer must have seen all packets that were sent before, and PSNs stay as they are.
+bool UcEndpoint::go_direct(const SendEntry& entry, TxPacket& packet) {
+  const auto moved =
+      host_.direct({entry.wqe, queue_.sges(entry), queue_.inline_data(entry), direct_bytes_, next_.wire()});
+  direct_bytes_ = moved ? direct_bytes_ + *moved : 0;
+  if (!moved) return false;
+  packet.payload_bytes = *moved;
+  if (direct_bytes_ < entry.wqe.length) return true;
+  direct_bytes_ = 0;
+  complete_front(host_, queue_, Status::success);
+  check_drained();
+  return true;
 }
 
 void UcEndpoint::fail_front(Status status, const Reason& reason) {

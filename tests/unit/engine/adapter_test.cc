@@ -44,6 +44,77 @@ TEST(Adapter, TwoQueuePairsOfOneLaneTalk) {
   });
 }
 
+std::uint64_t counted(Node& node, ib::Counter counter) {
+  const std::lock_guard lock(node.qp->lane().mutex());
+  return node.qp->counters()[static_cast<std::size_t>(counter)];
+}
+
+/// WRITEs until one goes without packets, which takes a moment: the lane asks for its neighbours when they connect.
+void write_until_direct(Node& node, const Address& peer) {
+  const TimePoint limit = monotonic_now() + std::chrono::seconds(20);
+  while (counted(node, ib::Counter::direct_messages) == 0 && monotonic_now() < limit) {
+    node.post(IBV_WR_RDMA_WRITE, 0, 8, peer);
+    node.complete();
+  }
+}
+
+TEST(Adapter, OneSidedOperationsOnThisHostNeedNoPackets) {
+  for (const ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UC}) {
+    in_namespace([type] {
+      Node a(type);
+      Node b(type);
+      if (!a.ready() || !b.ready()) return;
+      a.connect(b.address());
+      b.connect(a.address());
+      write_until_direct(a, b.address());
+      const std::uint64_t packets = counted(a, ib::Counter::tx_packets);
+      fill(a, 1);
+      a.post(IBV_WR_RDMA_WRITE, 0, Node::kBuffer, b.address());
+      a.complete();
+      EXPECT_EQ(a.memory, b.memory);
+      if (type == IBV_QPT_RC) {
+        fill(b, 9);
+        a.post(IBV_WR_RDMA_READ, 0, Node::kBuffer, b.address());
+        a.complete();
+        EXPECT_EQ(a.memory, b.memory);
+      }
+      EXPECT_EQ(counted(a, ib::Counter::tx_packets), packets);
+      EXPECT_EQ(counted(b, ib::Counter::rx_packets), packets);
+      // in turn with packets
+      b.receive(0, 100);
+      a.post(IBV_WR_SEND, 0, 100, b.address());
+      a.complete();
+      b.complete();
+      a.post(IBV_WR_RDMA_WRITE, 0, 100, b.address());
+      a.complete();
+      a.destroy();
+      b.destroy();
+    });
+  }
+}
+
+TEST(Adapter, WhatTheDirectPathRefusesFailsAsOnTheWire) {
+  in_namespace([] {
+    Node a;
+    Node b;
+    if (!a.ready() || !b.ready()) return;
+    a.connect(b.address());
+    b.connect(a.address());
+    write_until_direct(a, b.address());
+    EXPECT_TRUE(b.mr->destroy());
+    a.post(IBV_WR_RDMA_WRITE, 0, 100, b.address());
+    ibv_wc wc{};
+    const TimePoint limit = monotonic_now() + std::chrono::seconds(20);
+    while (a.cq->poll(1, &wc) == 0 && monotonic_now() < limit) continue;
+    EXPECT_EQ(wc.status, IBV_WC_REM_ACCESS_ERR);
+    EXPECT_EQ(static_cast<ReasonId>(wc.vendor_err), ReasonId::got_nak_access);
+    EXPECT_EQ(b.qp->last_explanation().reason.id, ReasonId::nak_rkey_unknown);
+    b.mr = std::move(*rnic::MemoryRegion::create(*b.pd, {b.memory.data(), 8, 0, 0}));
+    a.destroy();
+    b.destroy();
+  });
+}
+
 TEST(Adapter, AUcMessageWaitsForItsReceive) {
   in_namespace([] {
     Node a(IBV_QPT_UC);

@@ -1,0 +1,39 @@
+// A mutex in memory that processes share, which a process that dies does not take with it.
+//
+// The kernel marks the mutexes that a thread holds when it ends, is killed or executes another program; the next one to
+// lock it gets it. What it guards must be good at any moment.
+#pragma once
+
+#include <pthread.h>
+
+#include <cerrno>
+
+namespace softrnic {
+
+/// Lives in shared memory; init() is called once, by whoever makes the memory.
+class RobustMutex {
+ public:
+  void init() {
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(&mutex_, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+  }
+
+  /// Waits for living holders. (With std::lock_guard; false cannot be told there and needs a damaged mutex.)
+  bool lock() { return taken(pthread_mutex_lock(&mutex_)); }
+  bool try_lock() { return taken(pthread_mutex_trylock(&mutex_)); }
+  void unlock() { pthread_mutex_unlock(&mutex_); }
+
+ private:
+  bool taken(int error) {
+    if (error == EOWNERDEAD) error = pthread_mutex_consistent(&mutex_);
+    return error == 0;
+  }
+
+  pthread_mutex_t mutex_;
+};
+
+}  // namespace softrnic

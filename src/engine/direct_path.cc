@@ -1,0 +1,170 @@
+#include "engine/direct_path.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <utility>
+
+namespace softrnic::engine {
+namespace {
+
+using ib::SendOp;
+
+/// What an operation needs at the other end.
+struct Needs {
+  std::uint32_t access;
+  bool resources;  ///< of max_dest_rd_atomic
+};
+
+constexpr Needs needs_of(SendOp op) {
+  switch (op) {
+    case SendOp::write:
+      return {ib::kRemoteWrite, false};
+    case SendOp::read:
+      return {ib::kRemoteRead, true};
+    default:
+      return {ib::kRemoteAtomic, true};
+  }
+}
+
+/// Whether the responder would take the packets of this message.
+bool accepts(const DirectQp& row, const rnic::DirectStep& step) {
+  if (row.open.load(std::memory_order_acquire) == 0) return false;
+  const ib::Attributes& ours = step.qp.transport_attributes();
+  const DirectQpBody& theirs = row.body;
+  const Needs needs = needs_of(step.wqe.op);
+  return row.expected_psn.load(std::memory_order_acquire) == step.psn &&
+         theirs.type == static_cast<std::uint8_t>(step.qp.type()) && theirs.peer_qpn == ours.local.value &&
+         std::memcmp(theirs.peer_gid, ours.path.source.raw.data(), sizeof theirs.peer_gid) == 0 &&
+         theirs.path_mtu == ours.path_mtu && theirs.pkey == ours.pkey &&
+         (needs.access & ~theirs.access) == 0 && (!needs.resources || theirs.max_reads_in > 0);
+}
+
+void scatter_word(std::span<const iovec> places, std::uint64_t word) {
+  const auto* from = reinterpret_cast<const std::byte*>(&word);
+  for (const iovec& place : places) {
+    std::memcpy(place.iov_base, from, place.iov_len);
+    from += place.iov_len;
+  }
+}
+
+ib::AtomicOperation atomic_of(const ib::SendWqe& wqe) {
+  return {wqe.op == SendOp::compare_swap, wqe.swap_or_add, wqe.compare};
+}
+
+}  // namespace
+
+DirectPath::DirectPath(std::uint8_t lane, DirectShare* share)
+    : lane_(lane), share_(share), rows_(share != nullptr ? share->add_lane(lane) : nullptr) {}
+
+// ---- the responder's side
+
+void DirectPath::show(const rnic::QueuePair& qp) {
+  if (rows_ != nullptr) share_->show(rows_[qp.qpn().index()], qp);
+}
+
+void DirectPath::hide(Qpn qpn) {
+  if (rows_ != nullptr) share_->hide(rows_[qpn.index()]);
+}
+
+void DirectPath::received(const rnic::QueuePair& qp) {
+  if (rows_ == nullptr) return;
+  DirectQp& row = rows_[qp.qpn().index()];
+  if (row.open.load(std::memory_order_relaxed) != 0)
+    row.expected_psn.store(qp.receive_psn(), std::memory_order_release);
+}
+
+std::uint64_t DirectPath::execute_atomic(std::uint64_t* word, const ib::AtomicOperation& operation) {
+  if (share_ == nullptr || !share_->locks()) return ib::execute(word, operation);
+  const std::lock_guard lock(share_->locks().of(reinterpret_cast<std::uint64_t>(word)));
+  return ib::execute(word, operation);
+}
+
+// ---- neighbours
+
+void DirectPath::expect(std::uint8_t lane) {
+  if (rows_ == nullptr || std::exchange(peers_[lane].asked, true)) return;
+  strangers_.set(lane);
+}
+
+DirectPath::Met DirectPath::look_at(std::uint8_t lane, const UniqueFd& memory) const {
+  if (share_ == nullptr || !share_->locks()) return Unexpected{DirectState::not_shared};
+  try {
+    return DirectPeer::meet(memory, lane, lane_, *share_);
+  } catch (const std::bad_alloc&) {
+    return Unexpected{DirectState::not_shared};
+  }
+}
+
+void DirectPath::meet(std::uint8_t lane, Met met) {
+  Neighbour& place = peers_[lane];
+  place.asked = false;  // the next queue pair asks again: the lane may be another process's by then
+  place.state = met ? DirectState::direct : met.error();
+  if (met && place.peer != nullptr && (*met)->secret() == place.peer->secret()) return;
+  place.peer = met ? std::move(*met) : nullptr;
+}
+
+DirectState DirectPath::state(std::uint8_t lane) const {
+  return rows_ == nullptr ? DirectState::wire_only : peers_[lane].state;
+}
+
+void DirectPath::abandon() {
+  rows_ = nullptr;
+  share_ = nullptr;
+  for (Neighbour& neighbour : peers_) {
+    if (neighbour.peer == nullptr) continue;
+    neighbour.peer->forget();
+    neighbour.peer.reset();
+  }
+}
+
+// ---- the requester's side
+
+bool DirectPath::perform(const rnic::DirectStep& step) {
+  const Qpn remote = step.qp.transport_attributes().remote;
+  DirectPeer* const peer = peers_[remote.lane()].peer.get();
+  if (peer == nullptr) return false;
+  const DirectPeer::Visit visit(*peer);
+  if (!visit) return false;
+  const DirectQp& row = peer->row(remote);
+  return accepts(row, step) && carry_out(*peer, row, step);
+}
+
+bool DirectPath::carry_out(DirectPeer& peer, const DirectQp& row, const rnic::DirectStep& step) const {
+  const ib::SendWqe& wqe = step.wqe;
+  const bool atomic = wqe.op != SendOp::write && wqe.op != SendOp::read;
+  const Needs needs = needs_of(wqe.op);
+  // the whole message is checked at its first packet (IBTA 9.7.4.1.5), and what is left of it at every step
+  const std::uint64_t left = atomic ? 8 : wqe.length - step.offset;
+  const auto place = peer.find(wqe.rkey, row.body.pd, wqe.remote_address + step.offset, left, needs.access);
+  if (!place) return false;
+  if (wqe.op == SendOp::write) return peer.remote().write(step.local, *place, step.bytes);
+  if (wqe.op == SendOp::read) return peer.remote().read(step.local, *place, step.bytes);
+  if (*place % 8 != 0 || wqe.remote_address % 8 != 0) return false;
+  return execute_remote(peer, *place, step);
+}
+
+// Other than the processor's, this is atomic only for those who take the lock: what IBV_ATOMIC_HCA promises.
+bool DirectPath::execute_remote(const DirectPeer& peer, std::uint64_t word,
+                                const rnic::DirectStep& step) const {
+  const ib::AtomicOperation operation = atomic_of(step.wqe);
+  std::uint64_t original = 0;
+  {
+    const std::lock_guard lock(share_->locks().of(word));
+    if (peer.remote().is_own()) {
+      original = ib::execute(reinterpret_cast<std::uint64_t*>(word), operation);
+    } else {
+      const iovec here{&original, sizeof original};
+      if (!peer.remote().read({&here, 1}, word, sizeof original)) return false;
+      std::uint64_t changed = original + operation.swap_or_add;
+      if (operation.compares) changed = original == operation.compare ? operation.swap_or_add : original;
+      const iovec there{&changed, sizeof changed};
+      if (changed != original && !peer.remote().write({&there, 1}, word, sizeof changed)) return false;
+    }
+  }
+  scatter_word(step.local, original);
+  return true;
+}
+
+}  // namespace softrnic::engine

@@ -1,0 +1,69 @@
+// The direct path of a lane: messages to queue pairs of this host that this side carries out itself, in the thread that
+// posts, without a packet and without the peer.
+//
+// It does only what the peer's responder would do without any fault. Everything else (a key that is wrong, a peer that is
+// not ready, PSNs that were not agreed) goes by packets, so that errors, timers, retries, events and explanations have one
+// implementation, on the wire.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <memory>
+#include <utility>
+
+#include "engine/direct_peer.h"
+#include "engine/direct_share.h"
+#include "rnic/lane_port.h"
+
+namespace softrnic::engine {
+
+/// Guarded by the lane's lock, except where it says otherwise.
+class DirectPath {
+ public:
+  using Lanes = std::bitset<256>;
+
+  /// `share` (nullptr: everything takes the wire) outlives this object.
+  DirectPath(std::uint8_t lane, DirectShare* share);
+
+  // ---- this side as a responder
+  void show(const rnic::QueuePair& qp);
+  void hide(Qpn qpn);
+  /// A packet has come for the queue pair.
+  void received(const rnic::QueuePair& qp);
+  std::uint64_t execute_atomic(std::uint64_t* word, const ib::AtomicOperation& operation);
+
+  // ---- this side as a requester
+  /// A queue pair is to talk to a lane of this host: strangers() names the lane until it is met.
+  void expect(std::uint8_t lane);
+  /// One step; false: nothing, or not all of it, was done.
+  bool perform(const rnic::DirectStep& step);
+
+  bool any_strangers() const { return strangers_.any(); }
+  Lanes take_strangers() { return std::exchange(strangers_, {}); }
+  /// Without the lane's lock: what meet() installs.
+  using Met = Expected<std::unique_ptr<DirectPeer>, DirectState>;
+  Met look_at(std::uint8_t lane, const UniqueFd& memory) const;
+  void meet(std::uint8_t lane, Met met);
+
+  DirectState state(std::uint8_t lane) const;
+  /// In a forked child: the lane does nothing from now on.
+  void abandon();
+
+ private:
+  struct Neighbour {
+    std::unique_ptr<DirectPeer> peer;
+    DirectState state = DirectState::not_shared;
+    bool asked = false;
+  };
+
+  bool carry_out(DirectPeer& peer, const DirectQp& row, const rnic::DirectStep& step) const;
+  bool execute_remote(const DirectPeer& peer, std::uint64_t word, const rnic::DirectStep& step) const;
+
+  const std::uint8_t lane_;
+  DirectShare* share_;
+  DirectQp* rows_ = nullptr;
+  std::array<Neighbour, 256> peers_;
+  Lanes strangers_;
+};
+
+}  // namespace softrnic::engine

@@ -1,0 +1,138 @@
+#include "engine/direct_share.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <mutex>
+#include <new>
+
+#include "control/page_record.h"
+#include "control/shared_memory.h"
+
+namespace softrnic::engine {
+namespace {
+
+bool is_connected(const rnic::QueuePair& qp) { return qp.type() == IBV_QPT_RC || qp.type() == IBV_QPT_UC; }
+
+DirectQpBody body_of(const rnic::QueuePair& qp) {
+  const ib::Attributes& attributes = qp.transport_attributes();
+  DirectQpBody body;
+  body.pd = reinterpret_cast<std::uint64_t>(&qp.pd());
+  std::memcpy(body.peer_gid, attributes.path.destination.raw.data(), sizeof body.peer_gid);
+  body.peer_qpn = attributes.remote.value;
+  body.access = attributes.access;
+  body.path_mtu = attributes.path_mtu;
+  body.pkey = attributes.pkey;
+  body.type = static_cast<std::uint8_t>(qp.type());
+  body.max_reads_in = attributes.max_reads_in;
+  return body;
+}
+
+}  // namespace
+
+std::unique_ptr<DirectShare> DirectShare::make(std::uint32_t lanes) {
+  const std::size_t bytes = DirectMemory::size(lanes);
+  auto gate = link::Gate::open();
+  UniqueFd fd = control::make_shared_memory("softrnic-direct", bytes);
+  if (!gate || !fd) return nullptr;
+  const DirectMemory memory(control::map_shared_memory(fd.get(), bytes));
+  if (!memory) return nullptr;
+  auto* header = new (memory.place()) DirectHeader{};
+  header->magic = kDirectMagic;
+  header->gate = gate->address().address;
+  header->secret = gate->address().secret;
+  header->pid = getpid();
+  header->lane_count = lanes;
+  for (std::size_t i = 0; i < kDirectVisitors; ++i) memory.visitors()[i].inside.init();
+  return std::unique_ptr<DirectShare>(new DirectShare(std::move(fd), std::move(*gate), memory, bytes));
+}
+
+DirectShare::DirectShare(UniqueFd fd, link::Gate gate, DirectMemory memory, std::size_t bytes)
+    : fd_(std::move(fd)), gate_(std::move(gate)), memory_(memory), bytes_(bytes) {}
+
+DirectShare::~DirectShare() {
+  if (!memory_) return;
+  rnic::KeyTable::process().set_mirror(nullptr);
+  munmap(memory_.place(), bytes_);
+}
+
+void DirectShare::begin(control::DirectLocks locks) {
+  locks_ = std::move(locks);
+  rnic::KeyTable::process().set_mirror(this);
+}
+
+DirectQp* DirectShare::add_lane(std::uint8_t number) {
+  DirectHeader& header = memory_.header();
+  for (std::uint32_t i = 0; i < header.lane_count; ++i) {
+    if (header.lanes[i].load(std::memory_order_relaxed) != 0) continue;
+    header.lanes[i].store(number, std::memory_order_release);
+    return memory_.rows(i);
+  }
+  return nullptr;
+}
+
+void DirectShare::wait_for_visitors() {
+  if (!memory_) return;
+  for (std::size_t i = 0; i < kDirectVisitors; ++i) {
+    DirectVisitor& visitor = memory_.visitors()[i];
+    // not only a load: who becomes known later is to see what has been taken away
+    if (visitor.known.fetch_or(0, std::memory_order_acq_rel) == 0) continue;
+    if (visitor.inside.lock()) visitor.inside.unlock();
+  }
+}
+
+// ---- queue pairs
+
+void DirectShare::hide(DirectQp& row) {
+  if (!memory_ || row.open.load(std::memory_order_relaxed) == 0) return;
+  row.open.store(0, std::memory_order_release);
+  wait_for_visitors();
+}
+
+void DirectShare::show(DirectQp& row, const rnic::QueuePair& qp) {
+  if (!memory_) return;
+  const DirectQpBody body = body_of(qp);
+  const bool open = locks_ && is_connected(qp) && qp.takes_requests();
+  const bool was_open = row.open.load(std::memory_order_relaxed) != 0;
+  if (open && was_open && std::memcmp(&row.body, &body, sizeof body) == 0) return;
+  hide(row);
+  if (!open) return;
+  row.body = body;
+  row.expected_psn.store(qp.receive_psn(), std::memory_order_relaxed);
+  row.open.store(1, std::memory_order_release);
+}
+
+// ---- keys
+
+DirectKey* DirectShare::place_of(MemoryKey key) const {
+  const std::uint32_t index = key.value >> rnic::KeyTable::kTagBits;
+  return memory_ && index < kDirectKeys ? memory_.keys() + index : nullptr;
+}
+
+void DirectShare::show(const rnic::KeyEntry& entry) {
+  DirectKey* const place = place_of(entry.key);
+  if (place == nullptr) return;
+  DirectKeyBody body;
+  body.key = entry.key.value;
+  body.access = entry.access;
+  body.pd = reinterpret_cast<std::uint64_t>(entry.pd);
+  body.start = entry.start;
+  body.length = entry.length;
+  body.base = reinterpret_cast<std::uint64_t>(entry.base);
+  control::write_record(place->sequence, place->body, body);
+}
+
+void DirectShare::hide(MemoryKey key) {
+  if (DirectKey* const place = place_of(key))
+    control::write_record(place->sequence, place->body, DirectKeyBody{});
+}
+
+void DirectShare::forget() {
+  rnic::KeyTable::process().forget_mirror();
+  memory_ = DirectMemory();
+  locks_.forget();
+  gate_.forget();
+}
+
+}  // namespace softrnic::engine

@@ -1,0 +1,59 @@
+// What this process lets its neighbours see and do: its side of direct_layout.h.
+#pragma once
+
+#include <memory>
+
+#include "base/unique_fd.h"
+#include "control/direct_locks.h"
+#include "engine/direct_layout.h"
+#include "link/remote_memory.h"
+#include "rnic/key_table.h"
+#include "rnic/queue_pair.h"
+
+namespace softrnic::engine {
+
+class DirectShare final : public rnic::KeyMirror {
+ public:
+  /// For up to `lanes` lanes. nullptr: there is no memory for it.
+  static std::unique_ptr<DirectShare> make(std::uint32_t lanes);
+  /// After all lanes are gone.
+  ~DirectShare();
+  DirectShare(const DirectShare&) = delete;
+  DirectShare& operator=(const DirectShare&) = delete;
+
+  /// The memfd for the daemon.
+  int fd() const { return fd_.get(); }
+  /// With the locks that the daemon gave for it, neighbours may come: keys are shown from now on.
+  void begin(control::DirectLocks locks);
+  /// Whether begin() has been called. Queue pairs are shown only then.
+  const control::DirectLocks& locks() const { return locks_; }
+  std::uint64_t secret() const { return memory_.header().secret; }
+  const DirectMemory& memory() const { return memory_; }
+
+  /// The rows of a new lane; nullptr: there are no more.
+  DirectQp* add_lane(std::uint8_t number);
+  /// With the lock of the lane: shows a queue pair as it is now, after the last visit to what was shown before.
+  void show(DirectQp& row, const rnic::QueuePair& qp);
+  void hide(DirectQp& row);
+  /// Returns when everybody who is inside now has left. Not from within a visit.
+  void wait_for_visitors();
+
+  // ---- rnic::KeyMirror
+  void show(const rnic::KeyEntry& entry) override;
+  void hide(MemoryKey key) override;
+
+  /// In a forked child, which has none of this memory: nothing is shown any more.
+  void forget();
+
+ private:
+  DirectShare(UniqueFd fd, link::Gate gate, DirectMemory memory, std::size_t bytes);
+  DirectKey* place_of(MemoryKey key) const;
+
+  UniqueFd fd_;
+  link::Gate gate_;
+  DirectMemory memory_;
+  std::size_t bytes_;
+  control::DirectLocks locks_;
+};
+
+}  // namespace softrnic::engine

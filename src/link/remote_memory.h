@@ -1,0 +1,76 @@
+// The memory of another process of this host, read and written by cross-memory attach.
+//
+// The kernel's calls name a process by its number, and a number is given to another process when the first is gone; no
+// look at the process beforehand can rule that out. Two things can:
+//
+//   /proc/PID/mem, opened once, belongs to the address space and not to the number. It costs less than
+//   process_vm_readv(2) for small pieces, and twice as much for large ones.
+//
+//   A gate: a page of the process at an address that it chose at random (2^34 places) and that no child inherits. Every
+//   process_vm_readv/writev begins with it, and the kernel looks the process up once for all places of a call: in an
+//   address space that has no gate there it fails before anything was touched.
+#pragma once
+
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/expected.h"
+#include "base/unique_fd.h"
+
+namespace softrnic::link {
+
+/// What a process publishes so that others may reach its memory.
+struct GateAddress {
+  std::uint64_t address = 0;
+  std::uint64_t secret = 0;  ///< stands there
+};
+
+/// The gate of this process; closed, for everybody at once, with this object.
+class Gate {
+ public:
+  /// A positive errno: no memory.
+  static Expected<Gate, int> open();
+  ~Gate();
+  Gate(Gate&& other) noexcept : place_(other.place_) { other.place_ = nullptr; }
+  Gate& operator=(Gate&&) = delete;
+
+  GateAddress address() const;
+  /// In a forked child, which has no gate.
+  void forget() { place_ = nullptr; }
+
+ private:
+  explicit Gate(void* place) : place_(place) {}
+  void* place_;
+};
+
+class RemoteMemory {
+ public:
+  /// A positive errno: the kernel does not let this process at the memory of that one (EPERM, EACCES: ptrace rules;
+  /// ENOSYS: seccomp), or no process of that number has this gate (ESRCH).
+  static Expected<RemoteMemory, int> open(pid_t pid, const GateAddress& gate);
+  /// The memory of this process.
+  static RemoteMemory own() { return RemoteMemory(); }
+
+  static constexpr std::size_t kMaxPieces = 32;
+
+  /// Copies all of `local`, at most kMaxPieces, from or to `remote`. False: not everything was. The last bytes of a write
+  /// become visible last.
+  bool read(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const;
+  bool write(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const;
+  bool is_own() const { return pid_ == 0; }
+
+ private:
+  RemoteMemory() = default;
+  bool attach_read(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const;
+  bool attach_write(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const;
+
+  pid_t pid_ = 0;  ///< 0: this process
+  GateAddress gate_;
+  UniqueFd memory_;  ///< /proc/PID/mem; may be missing
+};
+
+}  // namespace softrnic::link

@@ -1,0 +1,56 @@
+// How the RC requester sends without packets (see Host::direct).
+//
+// PSNs count packets, and a message without packets has none: both sides stay where they are, and the two ways may take
+// turns at message boundaries. A message may go direct when everything before it was acknowledged. Then the responder has
+// nothing to do for this connection but to answer stale duplicates, which never changes memory.
+#include "transport/ib/outbound.h"
+#include "transport/ib/rc_requester.h"
+
+namespace softrnic::ib {
+namespace {
+
+constexpr std::uint32_t kWorthWaiting =
+    16 * 1024;  // bytes whose copies through a socket take longer than an ACK
+constexpr std::uint32_t kDoubts = 64;
+
+}  // namespace
+
+bool RcRequester::one_sided(const SendEntry& entry) const {
+  return entry.wqe.op == SendOp::write || is_read_or_atomic(entry);
+}
+
+bool RcRequester::nothing_under_way() const {
+  return cursor_ == begun_ && begun_ == queue_.head() && una_ == top_;
+}
+
+// With a queue that never runs empty nothing would ever go direct. So a work request waits for the ACKs of those before it
+// when it is long, or one of many that could all go direct; else the wait would cost more than it brings. Where waiting was
+// in vain, the next ones do not wait.
+bool RcRequester::waits_for_direct(const SendEntry& entry) const {
+  if (una_ == top_ || direct_doubts_ > 0 || !one_sided(entry)) return false;
+  return (begun_one_sided_ || entry.wqe.length >= kWorthWaiting) && seam_.host.may_go_direct();
+}
+
+Transmit RcRequester::go_direct(const SendEntry& entry, TxPacket& out) {
+  const DirectMessage message{entry.wqe, queue_.sges(entry), queue_.inline_data(entry), direct_bytes_,
+                              next_.wire()};
+  const auto moved = seam_.host.direct(message);
+  if (!moved) {
+    if (direct_bytes_ > 0) begin(queue_.front());  // although the queue may be draining by now
+    direct_bytes_ = 0;
+    if (one_sided(entry)) direct_doubts_ = kDoubts;
+    return Transmit::idle;
+  }
+  out.payload_bytes = *moved;
+  direct_bytes_ += *moved;
+  if (direct_bytes_ < entry.wqe.length) return Transmit::direct;
+  direct_bytes_ = direct_doubts_ = 0;
+  ++cursor_;
+  ++begun_;
+  gather_cursor_ = {};
+  complete_front(seam_.host, queue_, Status::success);
+  check_drained();
+  return Transmit::direct;
+}
+
+}  // namespace softrnic::ib

@@ -1,0 +1,317 @@
+// The direct path between two processes: the target is not woken, and nobody reaches memory after its deregistration, how
+// ever the visitors end. DIRECT_ROUNDS is how often the random tests repeat.
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "control/page_reader.h"
+#include "side.h"
+#include "workers.h"
+
+namespace softrnic::robust {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+enum Exit : int { done = 0, refused = 1, wrong_bytes = 2, no_peer = 3, not_as_expected = 4 };
+
+constexpr std::size_t kBytes = 128 * 1024, kEnd = 4096;
+constexpr std::uint8_t kWritten = 0xaa, kOwn = 0x55;
+
+unsigned rounds(unsigned smoke) {
+  const char* wanted = std::getenv("DIRECT_ROUNDS");
+  return wanted != nullptr ? static_cast<unsigned>(std::strtoul(wanted, nullptr, 10)) : smoke;
+}
+
+/// What two children tell each other.
+class Line {
+ public:
+  explicit Line(int fd) : fd_(fd) {}
+  template <typename T>
+  bool tell(const T& value) const {
+    return send(fd_, &value, sizeof value, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof value);
+  }
+  template <typename T>
+  bool hear(T& value) const {
+    return recv(fd_, &value, sizeof value, 0) == static_cast<ssize_t>(sizeof value);
+  }
+  bool tell() const { return tell('.'); }
+  bool hear() const {
+    char token = 0;
+    return hear(token);
+  }
+
+ private:
+  int fd_;
+};
+
+struct Lines {
+  Lines() {
+    int ends[2] = {-1, -1};
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    a.reset(ends[0]);
+    b.reset(ends[1]);
+  }
+  UniqueFd a, b;
+};
+
+bool meet(Side& side, const Line& line, Card& peer, std::uint8_t timeout = 14) {
+  return side.open() && line.tell(side.card()) && line.hear(peer) && side.connect(peer, timeout) &&
+         line.tell() && line.hear();
+}
+
+bool post_write(Side& side, const Card& peer, std::uint32_t bytes) {
+  ibv_sge sge{side.card().address, bytes, side.mr->lkey};
+  ibv_send_wr wr{}, *bad = nullptr;
+  wr.sg_list = &sge;
+  wr.num_sge = 1;
+  wr.opcode = IBV_WR_RDMA_WRITE;
+  wr.send_flags = IBV_SEND_SIGNALED;
+  wr.wr.rdma.remote_addr = peer.address;
+  wr.wr.rdma.rkey = peer.rkey;
+  return ibv_post_send(side.qp, &wr, &bad) == 0;
+}
+
+std::uint8_t* memory_of(const Side& side) { return reinterpret_cast<std::uint8_t*>(side.card().address); }
+
+/// Spins: the tests want to meet every moment of a copy.
+void pass(std::chrono::nanoseconds time) {
+  for (const auto end = Clock::now() + time; Clock::now() < end;) continue;
+}
+
+/// Of a process, dead or alive.
+std::uint64_t counter_of(pid_t pid, ib::Counter counter) {
+  auto client = control::Client::connect({.daemon_path = {}, .spawn = false});
+  auto pages = client ? (*client)->pages() : Unexpected{client.error()};
+  std::uint64_t sum = 0;
+  if (!pages) return sum;
+  for (const control::PageFd& page : *pages) {
+    const auto reader = control::PageReader::open(page.fd.get());
+    if (page.pid != pid || !reader) continue;
+    for (const control::LaneView& lane : reader->lanes())
+      sum += lane.counters[static_cast<std::size_t>(counter)];
+  }
+  return sum;
+}
+
+// ---- the target sleeps
+
+std::chrono::nanoseconds processor_time(pid_t pid) {
+  clockid_t clock{};
+  timespec time{};
+  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0) return {};
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+std::uint64_t switches(pid_t pid) {
+  std::uint64_t sum = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
+    std::ifstream status(task.path() / "status");
+    for (std::string word; status >> word;) {
+      std::uint64_t count = 0;
+      if (word == "voluntary_ctxt_switches:" && status >> count) sum += count;
+    }
+  }
+  return sum;
+}
+
+int sleeping_target(const Line& line) {
+  Side side;
+  Card peer;
+  if (!meet(side, line, peer)) return refused;
+  if (!line.hear()) return no_peer;  // sleeps in recv() while it is written
+  return memory_of(side)[0] == kWritten ? done : wrong_bytes;
+}
+
+struct Load {
+  std::uint64_t switches = 0;
+  std::chrono::nanoseconds time{};
+  bool all_direct = false;
+};
+
+/// Writes until no packet is needed any more and `target` has gone to sleep, then 20,000 times. Its own process's counters
+/// stand in its page.
+int write_to_sleeper(const Line& line, pid_t target, Load& load) {
+  Side side;
+  Card peer;
+  if (!meet(side, line, peer)) return refused;
+  memory_of(side)[0] = kWritten;
+  const auto write_many = [&](unsigned count) {
+    for (unsigned i = 0; i < count; ++i) {
+      ibv_wc wc{};
+      if (!post_write(side, peer, 4096) || !side.next(wc) || wc.status != IBV_WC_SUCCESS) return false;
+    }
+    return true;
+  };
+  const auto packets = [] { return counter_of(getpid(), ib::Counter::tx_packets); };
+  std::uint64_t before = 0;
+  const auto limit = Clock::now() + std::chrono::seconds(10);
+  do {
+    before = packets();
+    if (!write_many(1000)) return not_as_expected;
+  } while (packets() != before && Clock::now() < limit);
+  const std::uint64_t switches_before = switches(target);
+  const auto time_before = processor_time(target);
+  if (!write_many(20'000)) return not_as_expected;
+  load.switches = switches(target) - switches_before;
+  load.time = processor_time(target) - time_before;
+  load.all_direct = packets() == before;
+  return line.tell() ? done : no_peer;
+}
+
+TEST(DirectTest, TheTargetSleepsWhileItIsWritten) {
+  Lines lines;
+  auto* const load =
+      new (mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Load;
+  const pid_t target = start_child([&] { return sleeping_target(Line(lines.a.get())); });
+  const pid_t writer = start_child([&] { return write_to_sleeper(Line(lines.b.get()), target, *load); });
+  EXPECT_EQ(end_of(writer, 60), done);
+  EXPECT_EQ(end_of(target), done);
+  EXPECT_TRUE(load->all_direct);
+  // its rows in the control page are brought up to date once, 100 ms after the last change
+  EXPECT_LE(load->switches, 3U);
+  EXPECT_LT(load->time, std::chrono::milliseconds(2));
+}
+
+// ---- deregistration
+
+/// One round: lets the peer write, takes the region away, and looks whether it changes afterwards.
+int take_region_away(const Line& line, std::mt19937& dice) {
+  Side side;
+  Card peer;
+  if (!meet(side, line, peer)) return refused;
+  std::uint8_t* const memory = memory_of(side);
+  pass(std::chrono::nanoseconds(dice() % 200'000));
+  if (ibv_dereg_mr(side.mr) != 0) return refused;
+  side.mr = nullptr;
+  std::memset(memory, kOwn, kBytes);
+  for (int look = 0; look < 4; ++look) {
+    pass(std::chrono::microseconds(5));
+    if (std::any_of(memory, memory + kBytes, [](std::uint8_t byte) { return byte != kOwn; }))
+      return wrong_bytes;
+  }
+  if (!line.hear()) return no_peer;
+  return side.close() ? done : refused;
+}
+
+int write_until_refused(const Line& line, std::mt19937& dice) {
+  Side side;
+  Card peer;
+  if (!meet(side, line, peer)) return refused;
+  std::memset(memory_of(side), kWritten, kBytes);
+  for (ibv_wc wc{}; wc.status == IBV_WC_SUCCESS;) {
+    const bool whole = dice() % 4 != 0;
+    if (!post_write(side, peer, whole ? kBytes : 1 + static_cast<std::uint32_t>(dice() % kBytes)))
+      return refused;
+    if (!side.next(wc)) return not_as_expected;
+    if (wc.status != IBV_WC_SUCCESS && wc.status != IBV_WC_REM_ACCESS_ERR) return not_as_expected;
+  }
+  if (!line.tell()) return no_peer;
+  return side.close() ? done : refused;
+}
+
+/// `round` again and again, with a lane that stays. At least `direct` messages must have gone without packets.
+template <typename Round>
+int repeat(const Line& line, unsigned count, unsigned seed, unsigned direct, Round round) {
+  Side keeper;
+  if (!keeper.open()) return refused;
+  std::mt19937 dice(seed);
+  for (unsigned i = 0; i < count; ++i)
+    if (const int failed = round(line, dice)) return failed;
+  if (counter_of(getpid(), ib::Counter::direct_messages) < direct) return not_as_expected;
+  return keeper.close() ? done : refused;
+}
+
+TEST(DirectTest, NothingIsWrittenAfterDeregistration) {
+  const unsigned count = rounds(500);
+  const int seconds = 60 + static_cast<int>(count / 50);
+  Lines lines;
+  const pid_t target =
+      start_child([&] { return repeat(Line(lines.a.get()), count, 1, 0, take_region_away); });
+  const pid_t writer =
+      start_child([&] { return repeat(Line(lines.b.get()), count, 2, count, write_until_refused); });
+  EXPECT_EQ(end_of(writer, seconds), done);
+  EXPECT_EQ(end_of(target, seconds), done);
+}
+
+// ---- death
+
+/// Writes until that fails; tells `tester` when it is at it.
+int write_until_it_fails(const Line& line, const Line& tester) {
+  Side side;
+  Card peer;
+  if (!meet(side, line, peer, 8)) return refused;  // 1 ms to the first retry
+  std::memset(memory_of(side), kWritten, kBytes);
+  for (unsigned i = 0;; ++i) {
+    if (i == 100 && !tester.tell()) return no_peer;
+    ibv_wc wc{};
+    if (!post_write(side, peer, kBytes) || !side.next(wc)) return not_as_expected;
+    if (wc.status == IBV_WC_RETRY_EXC_ERR) return done;
+    if (wc.status != IBV_WC_SUCCESS) return not_as_expected;
+  }
+}
+
+/// Is written until `tester` says that the writer is dead, and takes its memory back.
+int outlive_the_writer(const Line& line, const Line& tester) {
+  Side side;
+  Card peer;
+  if (!meet(side, line, peer)) return refused;
+  if (!tester.hear()) return no_peer;
+  std::uint8_t* const memory = memory_of(side);
+  if (ibv_dereg_mr(side.mr) != 0) return refused;
+  side.mr = nullptr;
+  std::memset(memory, kOwn, kBytes);
+  if (std::any_of(memory, memory + kBytes, [](std::uint8_t byte) { return byte != kOwn; }))
+    return wrong_bytes;
+  return side.close() ? done : refused;
+}
+
+class DirectDeathTest : public testing::Test {
+ protected:
+  /// Starts both; when one writes to the other, kills one of them at a random moment.
+  struct Round {
+    Lines lines, to_target, to_writer;
+    pid_t target =
+        start_child([this] { return outlive_the_writer(Line(lines.a.get()), Line(to_target.b.get())); });
+    pid_t writer =
+        start_child([this] { return write_until_it_fails(Line(lines.b.get()), Line(to_writer.b.get())); });
+  };
+  void kill_at_random(const Round& round, pid_t victim) {
+    ASSERT_TRUE(Line(round.to_writer.a.get()).hear());
+    pass(std::chrono::nanoseconds(dice_() % 100'000));
+    kill(victim, SIGKILL);
+    EXPECT_EQ(end_of(victim), -SIGKILL);
+  }
+
+ private:
+  std::mt19937 dice_{3};
+};
+
+TEST_F(DirectDeathTest, AWriterThatDiesInsideHoldsNobodyUp) {
+  for (unsigned i = 0; i < rounds(20); ++i) {
+    const Round round;
+    kill_at_random(round, round.writer);
+    ASSERT_TRUE(Line(round.to_target.a.get()).tell());
+    ASSERT_EQ(end_of(round.target), done) << "round " << i;
+  }
+}
+
+TEST_F(DirectDeathTest, WhoWritesToTheDeadSeesRetriesExceeded) {
+  for (unsigned i = 0; i < rounds(20); ++i) {
+    const Round round;
+    kill_at_random(round, round.target);
+    ASSERT_EQ(end_of(round.writer), done) << "round " << i;
+  }
+}
+
+}  // namespace
+}  // namespace softrnic::robust

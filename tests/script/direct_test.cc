@@ -1,0 +1,180 @@
+// Messages without packets, in turn with those that have some: they take no PSN.
+#include "tests/script/script.h"
+
+namespace softrnic::ib::test {
+namespace {
+
+class Direct : public Script {
+ protected:
+  static constexpr unsigned kPlenty = 1000;
+  /// The endpoint's next step must be one without a packet.
+  void direct(Where where = Where::current()) {
+    SCOPED_TRACE(where.line);
+    EXPECT_EQ(qp().transmit(packet, now), Transmit::direct);
+  }
+  using Moves = std::vector<FakeHost::Direct>;
+};
+
+TEST_F(Direct, AWriteTakesNoPsn) {
+  rc();
+  host.direct_budget = kPlenty;
+  post("write len=8 va=0x7000 rkey=0x55");
+  direct();
+  sent("1 success");
+  EXPECT_EQ(host.directs, (Moves{{0, 5}}));
+  post("send len=8");
+  out("RC Send Only psn=5 len=8 ackreq");
+  in("RC Acknowledge psn=5 msn=1");
+  sent("2 success");
+  quiet();
+}
+
+TEST_F(Direct, ALongMessageGoesInPieces) {
+  rc();
+  host.direct_budget = kPlenty;
+  post("read len=2500 at=0x20000 va=0x7000 rkey=0x55");
+  direct();
+  direct();
+  EXPECT_TRUE(host.sends.empty());
+  direct();
+  sent("1 success");
+  EXPECT_EQ(host.directs, (Moves{{0, 5}, {1000, 5}, {2000, 5}}));
+  quiet();
+}
+
+TEST_F(Direct, AMessageThatIsRefusedHalfWayGoesByPacketsFromItsBeginning) {
+  rc();
+  host.direct_budget = 2;
+  post("write len=2500 va=0x7000 rkey=0x55");
+  direct();
+  direct();
+  out("RC RDMA Write First psn=5 va=0x7000 rkey=0x55 dmalen=2500 len=1024");
+  out("RC RDMA Write Middle psn=6 len=1024");
+  out("RC RDMA Write Last psn=7 len=452 ackreq");
+  in("RC Acknowledge psn=7 msn=1");
+  sent("1 success");
+  quiet();
+}
+
+TEST_F(Direct, WaitsForAllPacketsToBeAcknowledged) {
+  capacity.send_wqes = 128;
+  rc();
+  post("write len=8 va=0x7000 rkey=0x55");
+  out("RC RDMA Write Only psn=5 len=8 ackreq");
+  for (int i = 0; i < 63; ++i) {  // after a refusal it trusts packets for a while
+    post("write len=8 va=0x7000 rkey=0x55");
+    out("RC RDMA Write Only len=8 ackreq");
+  }
+  host.direct_budget = kPlenty;
+  post("write len=8 va=0x7000 rkey=0x55");
+  silent();
+  in("RC Acknowledge psn=67 msn=63");
+  silent();
+  in("RC Acknowledge psn=68 msn=64");
+  direct();
+  EXPECT_EQ(host.directs, (Moves{{0, 69}}));
+  for (int i = 1; i <= 65; ++i) sent(std::to_string(i) + " success");
+  quiet();
+}
+
+TEST_F(Direct, AShortWriteBehindASendDoesNotWait) {
+  rc();
+  host.direct_budget = kPlenty;
+  post("send len=8");
+  post("write len=8 va=0x7000 rkey=0x55");
+  post("write len=20000 va=0x7000 rkey=0x55");
+  out("RC Send Only psn=5 len=8 ackreq");
+  out("RC RDMA Write Only psn=6 len=8 ackreq");
+  silent();  // the long one waits
+  in("RC Acknowledge psn=6 msn=2");
+  for (int i = 0; i < 20; ++i) direct();
+  sent("1 success");
+  sent("2 success");
+  sent("3 success");
+  quiet();
+}
+
+TEST_F(Direct, AFailureOfPacketsIsOneOfPackets) {
+  rc();
+  host.direct_budget = 0;
+  post("write len=8 va=0x7000 rkey=0x55");
+  out("RC RDMA Write Only psn=5 len=8 ackreq");
+  in("RC Acknowledge psn=5 nak=access");
+  sent("1 remote_access");
+}
+
+TEST_F(Direct, DrainingFinishesAMessageThatHasBegun) {
+  rc();
+  host.direct_budget = 1;
+  post("write len=2500 va=0x7000 rkey=0x55");
+  post("write len=8 va=0x7000 rkey=0x55");
+  direct();
+  qp().drain();
+  EXPECT_FALSE(qp().drained());
+  out("RC RDMA Write First psn=5 va=0x7000 rkey=0x55 dmalen=2500 len=1024");
+  out("RC RDMA Write Middle psn=6 len=1024");
+  out("RC RDMA Write Last psn=7 len=452 ackreq");
+  silent();
+  in("RC Acknowledge psn=7 msn=1");
+  sent("1 success");
+  event(QpEvent::send_queue_drained);
+  host.direct_budget = kPlenty;
+  silent();
+  qp().resume();
+  direct();
+  sent("2 success");
+  quiet();
+}
+
+TEST_F(Direct, DrainingWhileAMessageGoesDirect) {
+  rc();
+  host.direct_budget = kPlenty;
+  post("write len=1500 va=0x7000 rkey=0x55");
+  direct();
+  qp().drain();
+  EXPECT_FALSE(qp().drained());
+  direct();
+  EXPECT_TRUE(qp().drained());
+  sent("1 success");
+  event(QpEvent::send_queue_drained);
+  quiet();
+}
+
+TEST_F(Direct, FlushForgetsWhatWasMoved) {
+  rc();
+  host.direct_budget = kPlenty;
+  post("write len=2500 va=0x7000 rkey=0x55");
+  direct();
+  qp().flush();
+  sent("1 flushed");
+  qp().reset();
+  qp().start_responder(attributes);
+  qp().start_requester(attributes);
+  post("write len=8 va=0x7000 rkey=0x55");
+  direct();
+  EXPECT_EQ(host.directs.back(), (FakeHost::Direct{0, 5}));
+  sent("2 success");
+  quiet();
+}
+
+TEST_F(Direct, UcTakesNoPsnEither) {
+  uc();
+  host.direct_budget = 3;
+  post("write len=1500 va=0x7000 rkey=0x55");
+  post("send len=8");
+  post("write len=1500 va=0x7000 rkey=0x55");
+  direct();
+  direct();
+  sent("1 success");
+  out("UC Send Only psn=5 len=8");
+  sent("2 success");
+  direct();
+  out("UC RDMA Write First psn=6 va=0x7000 rkey=0x55 dmalen=1500 len=1024");
+  out("UC RDMA Write Last psn=7 len=476");
+  sent("3 success");
+  EXPECT_EQ(host.directs, (Moves{{0, 5}, {1000, 5}, {0, 6}}));
+  quiet();
+}
+
+}  // namespace
+}  // namespace softrnic::ib::test
