@@ -60,8 +60,8 @@ int set_attributes(int fd, const Metadata& metadata) {
 
 FileOutput::~FileOutput() {
   if (renamed_ || !file_ || is_final_ || keep_) return;
+  unlinkat(directory_, journal_name(name_).c_str(), 0);  // never a journal without its part
   unlinkat(directory_, part_name(name_).c_str(), 0);
-  unlinkat(directory_, journal_name(name_).c_str(), 0);
 }
 
 /// The part, locked, so that two copies of one file do not write the same part.
@@ -197,6 +197,14 @@ std::uint64_t bytes_left_there(int directory, const std::string& name, const Fil
   }
   if (fstatat(directory, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(there.st_mode)) return 0;
   return static_cast<std::uint64_t>(there.st_size) == info.size ? info.size : 0;
+}
+
+void remove_leftovers(int directory, const std::string& name) {
+  const UniqueFd part(
+      openat(directory, part_name(name).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!part || flock(part.get(), LOCK_EX | LOCK_NB) != 0) return;
+  unlinkat(directory, journal_name(name).c_str(), 0);
+  unlinkat(directory, part_name(name).c_str(), 0);
 }
 
 int PipeOutput::put(Bytes bytes) {

@@ -74,6 +74,9 @@ class FileOutput final : public Output {
 /// How many bytes from the beginning an earlier run has left, in a part or under the final name; 0 when none.
 std::uint64_t bytes_left_there(int directory, const std::string& name, const FileInfo& info);
 
+/// Removes what a killed run has left of `name`, unless another copy is writing it.
+void remove_leftovers(int directory, const std::string& name);
+
 /// A descriptor that takes bytes in their order: standard output.
 class PipeOutput final : public Output {
  public:

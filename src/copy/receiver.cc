@@ -242,10 +242,12 @@ Result<void> Receiver::take_offer(const Offer& offer) {
   if (place_of(offer.path, directory, name, error)) {
     const bool skip = (has(kUpdate) && is_newer_here(directory, name, offer)) ||
                       (has(kResume) && has(kPreserve) && is_same_here(directory, name, offer));
-    if (skip)
+    if (skip) {
       answer.verdict = static_cast<std::uint8_t>(Verdict::skip);
-    else if (has(kResume))
+      if (!has(kDryRun)) remove_leftovers(directory, name);
+    } else if (has(kResume)) {
       answer.have = bytes_left_there(directory, name, offer);
+    }
   }
   if (answer.verdict == static_cast<std::uint8_t>(Verdict::skip))
     ++finished_.skipped;

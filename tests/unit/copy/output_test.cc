@@ -113,6 +113,19 @@ TEST_F(OutputTest, TwoCopiesOfOneFileDoNotMix) {
   EXPECT_EQ(content("file"), "abc");
 }
 
+TEST_F(OutputTest, LeftoversGoUnlessSomebodyWritesThem) {
+  {
+    FileOutput output(directory_.get(), "file", info(3), {});
+    ASSERT_EQ(output.open(), 0);
+    remove_leftovers(directory_.get(), "file");
+    EXPECT_TRUE(exists(part_name("file"))) << "another copy goes on";
+  }
+  std::ofstream(folder_ + "/" + part_name("file")) << "of a run that was killed";
+  std::ofstream(folder_ + "/" + journal_name("file")) << "too";
+  remove_leftovers(directory_.get(), "file");
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
 TEST_F(OutputTest, VerifyReadsBack) {
   FileOutput output(directory_.get(), "file", info(6), {.verify = true});
   ASSERT_EQ(output.open(), 0);
