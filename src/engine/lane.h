@@ -113,6 +113,8 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   std::size_t batch();
   std::size_t serve(bool insist);
   void meet_peers();
+  void meet_socket(std::uint8_t lane);
+  void meet_memory(std::uint8_t lane);
   bool send(std::size_t packets);
   void expire();
   void publish();

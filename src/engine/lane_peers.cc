@@ -1,4 +1,7 @@
 // The other lanes of this host, as far as they let this one see and do.
+#include <new>
+#include <utility>
+
 #include "engine/lane.h"
 
 namespace softrnic::engine {
@@ -17,20 +20,34 @@ DirectState Lane::direct_state(const rnic::QueuePair& qp) const {
   return direct_.state(qp.transport_attributes().remote.lane());
 }
 
-void Lane::meet_peers() {
-  for (const std::uint8_t lane : strangers_) {
+// A lane that cannot be met for want of memory is one that shows nothing: packets reach it all the same.
+void Lane::meet_socket(std::uint8_t lane) {
+  try {
     UniqueFd socket = show_.socket(lane);
     const std::lock_guard lock(mutex_);
     peers_.meet(lane, std::move(socket));
+  } catch (const std::bad_alloc&) {
+    const std::lock_guard lock(mutex_);
+    peers_.meet(lane, UniqueFd());
   }
-  strangers_.clear();
-  for (std::size_t number = 0; neighbours_.any() && number < neighbours_.size(); ++number) {
-    if (!neighbours_[number]) continue;
-    const auto lane = static_cast<std::uint8_t>(number);
+}
+
+void Lane::meet_memory(std::uint8_t lane) {
+  try {
     DirectPath::Met met = direct_.look_at(lane, show_.memory(lane));
     const std::lock_guard lock(mutex_);
     direct_.meet(lane, std::move(met));
+  } catch (const std::bad_alloc&) {
+    const std::lock_guard lock(mutex_);
+    direct_.meet(lane, Unexpected{DirectState::not_shared});
   }
+}
+
+void Lane::meet_peers() {
+  for (const std::uint8_t lane : strangers_) meet_socket(lane);
+  strangers_.clear();
+  for (std::size_t lane = 0; neighbours_.any() && lane < neighbours_.size(); ++lane)
+    if (neighbours_[lane]) meet_memory(static_cast<std::uint8_t>(lane));
   neighbours_.reset();
 }
 

@@ -9,7 +9,7 @@
 namespace softrnic::link {
 
 TxSockets::TxSockets(int lane_fd, std::uint16_t lane_port, Family family)
-    : lane_{lane_fd, lane_port}, family_(family) {
+    : lane_{lane_fd, lane_port}, family_(family), latest_(lane_) {
   entries_.reserve(kMaxSockets);
 }
 
@@ -19,7 +19,7 @@ TxSockets::~TxSockets() {
   }
 }
 
-TxSockets::Choice TxSockets::choose(std::uint16_t port) {
+TxSockets::Choice TxSockets::find(std::uint16_t port) {
   if (port == 0 || port == lane_.port) return lane_;
   const auto found = std::find_if(entries_.begin(), entries_.end(),
                                   [port](const Entry& entry) { return entry.wanted == port; });

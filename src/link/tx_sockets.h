@@ -25,11 +25,18 @@ class TxSockets {
   TxSockets& operator=(const TxSockets&) = delete;
 
   /// The socket for `port`; 0 means the lane's own.
-  Choice choose(std::uint16_t port);
+  Choice choose(std::uint16_t port) {
+    if (port != latest_port_) {  // the packets of a message follow one another
+      latest_ = find(port);
+      latest_port_ = port;
+    }
+    return latest_;
+  }
 
  private:
   static constexpr std::size_t kMaxSockets = 64;
 
+  Choice find(std::uint16_t port);
   Choice open(std::uint16_t port) const;
 
   Choice lane_;
@@ -39,6 +46,8 @@ class TxSockets {
     Choice choice;
   };
   std::vector<Entry> entries_;
+  std::uint16_t latest_port_ = 0;
+  Choice latest_;
 };
 
 }  // namespace softrnic::link

@@ -32,7 +32,8 @@ class HardshipTest : public testing::Test {
   void SetUp() override { end_daemon(); }
   void TearDown() override {
     end_daemon();  // it may be user nobody's
-    EXPECT_EQ(outcome_of({"once"}).status, 0) << "nobody else suffers";
+    const Outcome outcome = outcome_of({"once"});
+    EXPECT_EQ(outcome.status, 0) << "nobody else suffers: " << outcome.said;
     EXPECT_TRUE(daemon_gets_to(is_quiet));
   }
 
