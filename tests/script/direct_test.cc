@@ -176,5 +176,30 @@ TEST_F(Direct, UcTakesNoPsnEither) {
   quiet();
 }
 
+TEST_F(Direct, UcDrainsAMessageThatHasBegunAlsoWhenItsPacketsMustWait) {
+  struct Buffer final : Gauge {
+    std::uint32_t bytes = 0;
+    std::uint32_t room(TimePoint) override { return bytes; }
+  } buffer;
+  PathWindow gauged;
+  gauged.observe(buffer);
+  window = &gauged;
+  uc();
+  host.direct_budget = 1;
+  post("write len=1500 va=0x7000 rkey=0x55");
+  direct();
+  qp().drain();
+  EXPECT_FALSE(qp().drained());
+  silent();
+  buffer.bytes = 64 * 1024;
+  pass(std::chrono::milliseconds(2));
+  out("UC RDMA Write First psn=5 va=0x7000 rkey=0x55 dmalen=1500 len=1024");
+  out("UC RDMA Write Last psn=6 len=476");
+  sent("1 success");
+  event(QpEvent::send_queue_drained);
+  EXPECT_TRUE(qp().drained());
+  quiet();
+}
+
 }  // namespace
 }  // namespace softrnic::ib::test

@@ -37,7 +37,7 @@ void UcEndpoint::check_drained() {
 
 void UcEndpoint::flush() {
   set_mode(Mode::error);
-  direct_bytes_ = 0;
+  forget_direct();
   flush_sends();
   message_.fail_receive(Status::flushed, because(ReasonId::flushed), host_);
 }
@@ -47,7 +47,7 @@ void UcEndpoint::reset() {
   forget_sends();
   message_.forget();
   message_start_ = next_;
-  direct_bytes_ = 0;
+  forget_direct();
   gather_cursor_ = {};
   skipping_ = drained_ = false;
 }
@@ -84,6 +84,7 @@ Transmit UcEndpoint::transmit(TxPacket& packet, TimePoint now) {
   if (last) {
     message_start_ = next_;
     gather_cursor_ = {};
+    forget_direct();
     complete_front(host_, queue_, Status::success);
     check_drained();
   }
@@ -92,7 +93,7 @@ Transmit UcEndpoint::transmit(TxPacket& packet, TimePoint now) {
 
 Expected<void, Reason> UcEndpoint::build(const SendEntry& entry, bool last, TxPacket& packet) {
   const SendWqe& wqe = entry.wqe;
-  begin_packet(packet, attributes_, to_uc(rc_opcodes(wqe.op).at(!in_message(), last)), next_);
+  begin_packet(packet, attributes_, to_uc(rc_opcodes(wqe.op).at(next_ == message_start_, last)), next_);
   packet.headers.reth = {wqe.remote_address, wqe.rkey, wqe.length};
   packet.headers.bth.solicited = last && wqe.solicited && wqe.op != SendOp::write;
   packet.headers.immediate = wqe.immediate;
@@ -105,14 +106,23 @@ Expected<void, Reason> UcEndpoint::build(const SendEntry& entry, bool last, TxPa
 bool UcEndpoint::go_direct(const SendEntry& entry, TxPacket& packet) {
   const auto moved =
       host_.direct({entry.wqe, queue_.sges(entry), queue_.inline_data(entry), direct_bytes_, next_.wire()});
-  direct_bytes_ = moved ? direct_bytes_ + *moved : 0;
-  if (!moved) return false;
+  if (!moved) {
+    direct_bytes_ = 0;
+    return false;
+  }
+  direct_begun_ = true;
+  direct_bytes_ += *moved;
   packet.payload_bytes = *moved;
   if (direct_bytes_ < entry.wqe.length) return true;
-  direct_bytes_ = 0;
+  forget_direct();
   complete_front(host_, queue_, Status::success);
   check_drained();
   return true;
+}
+
+void UcEndpoint::forget_direct() {
+  direct_begun_ = false;
+  direct_bytes_ = 0;
 }
 
 void UcEndpoint::fail_front(Status status, const Reason& reason) {

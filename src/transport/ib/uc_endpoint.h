@@ -27,18 +27,20 @@ class UcEndpoint final : public UnacknowledgedEndpoint {
   bool drained() const override { return mode_ == Mode::draining && drained_; }
 
  private:
-  bool in_message() const { return next_ != message_start_ || direct_bytes_ > 0; }
+  bool in_message() const { return next_ != message_start_ || direct_begun_; }
   bool in_sequence(const wire::Packet& packet);
   void drop(const Verdict& verdict, const wire::Packet& packet);
   Expected<void, Reason> build(const SendEntry& entry, bool last, TxPacket& packet);
   bool valid(const SendWqe& wqe);
   bool go_direct(const SendEntry& entry, TxPacket& packet);
+  void forget_direct();
   void fail_front(Status status, const Reason& reason);
   void check_drained();
 
   SgeCursor gather_cursor_;
-  std::uint32_t direct_bytes_ = 0;     ///< of the front work request that went without packets
-  Psn next_ = Psn::first(0);           ///< PSN of the next packet out
+  std::uint32_t direct_bytes_ = 0;  ///< of the front work request that went without packets
+  bool direct_begun_ = false;       ///< the front work request has begun so, even if packets are to repeat it
+  Psn next_ = Psn::first(0);        ///< PSN of the next packet out
   Psn message_start_ = Psn::first(0);  ///< PSN at which the front work request began
   InboundMessage message_;
   Psn expected_ = Psn::first(0);
