@@ -61,11 +61,12 @@ Expected<Qpn, Failure> Lane::attach(rnic::QueuePair& qp) {
   Failure failure;
   if (abandoned_) {
     failure = refuse(EIO, ReasonId::forked_child);
-  } else if (const auto qpn = qps_.insert(qp)) {
-    reserve();
-    qps_.find(*qpn)->row = page_.take_row();
-    return *qpn;
   } else {
+    reserve(qps_.size() + 1);  // first: a queue pair that an exception destroys must not have a number
+    if (const auto qpn = qps_.insert(qp)) {
+      qps_.find(*qpn)->row = page_.take_row();
+      return *qpn;
+    }
     failure = refuse(ENOMEM, ReasonId::out_of_qpns, kMaxQps);
   }
   explain({.reason = failure.reason});
@@ -73,10 +74,10 @@ Expected<Qpn, Failure> Lane::attach(rnic::QueuePair& qp) {
 }
 
 // What a batch needs is there before: on the engine thread nobody could be told that memory ran out.
-void Lane::reserve() {
-  scheduler_.reserve(qps_.size(), paths_.size());
-  deadlines_.reserve(qps_.size());
-  if (dirty_.capacity() < dirty_.size() + qps_.size()) dirty_.reserve(2 * (dirty_.size() + qps_.size()));
+void Lane::reserve(std::size_t qps) {
+  scheduler_.reserve(qps, paths_.size());
+  deadlines_.reserve(qps);
+  if (dirty_.capacity() < dirty_.size() + qps) dirty_.reserve(2 * (dirty_.size() + qps));
 }
 
 void Lane::detach(rnic::QueuePair& qp) {
@@ -97,16 +98,18 @@ void Lane::discard(rnic::QueuePair& qp) {
 
 ib::PathWindow& Lane::window(const ib::AddressVector& path, Qpn remote) {
   ib::PathWindow& window = paths_.path(path.destination, remote.lane());
-  reserve();
+  reserve(qps_.size());
   return window;
 }
 
 template <typename Step>
-void Lane::attempt(Step&& step) {
+bool Lane::attempt(Step&& step) {
   try {
     step();
+    return true;
   } catch (const std::bad_alloc&) {
     explain({.reason = because(ReasonId::out_of_memory, 0)});
+    return false;
   }
 }
 
@@ -114,10 +117,14 @@ ib::PathWindow* Lane::gauged_window(const ib::AddressVector& path, Qpn remote) {
   const bool asks = remote.lane() != 0 && !path.destination.is_multicast();  // lane 0 is the daemon's
   const bool local = peers_.has(path.destination);
   if (!local && !asks) return nullptr;
-  Path* found = nullptr;
-  attempt([&] { found = &paths_.path(path.destination, remote.lane()); });
+  Path* found = paths_.find(path.destination, remote.lane());
+  if (found != nullptr && found->watched) return found;
+  attempt([&] {
+    found = &paths_.path(path.destination, remote.lane());
+    reserve(qps_.size());
+  });
   if (found == nullptr) return nullptr;
-  if (std::exchange(found->watched, true)) return found;
+  found->watched = true;
   attempt([&] {
     if (local) {
       peers_.watch(remote.lane(), *found);
@@ -218,7 +225,9 @@ std::size_t Lane::batch() {
   now_ = monotonic_now();
   holds_packet_.store(false, std::memory_order_relaxed);
   std::size_t packets = 0;
-  attempt([&] { packets = link_->receive(*this, now_); });
+  // What the link has read already is behind the packet that was lost, and neither has_packet() nor the socket tells.
+  unread_ = !attempt([&] { packets = link_->receive(*this, now_); });
+  if (unread_) packets = 1;
   expire();
   send(kSendRound);
   publish();
@@ -317,7 +326,7 @@ void Lane::arm(Duration hand_over) {
   TimePoint when = std::min({deadlines_.earliest(), link_->deadline(), rows_due_});
   if (holds_packet()) when = std::min(when, now_ + kTryAgain);
   if (scheduler_.has_waiting()) when = std::min(when, now_ + kRecheckWindows);
-  const bool undone = scheduler_.has_work();
+  const bool undone = scheduler_.has_work() || unread_;
   due_ns_.store((undone ? now_ : when).time_since_epoch().count(), std::memory_order_relaxed);
   if (undone) when = std::min(when, now_ + hand_over);
   const bool strangers = peers_.any_strangers() || direct_.any_strangers();

@@ -106,9 +106,9 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   bool packet(const ib::RxPacket& packet) override;
   void dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) override;
 
-  /// Runs a step of a batch. When memory runs out in it, what it was at is lost, as on a network that loses.
+  /// Runs a step of a batch. False: memory ran out in it, and what it was at is lost, as on a network that loses.
   template <typename Step>
-  void attempt(Step&& step);
+  bool attempt(Step&& step);
   bool must_wait(QpSlot& slot, const ib::RxPacket& packet);
   std::size_t batch();
   std::size_t serve(bool insist);
@@ -119,7 +119,8 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   void expire();
   void publish();
   void publish(const Completion& completion);
-  void reserve();
+  /// Room for so many queue pairs and for all paths.
+  void reserve(std::size_t qps);
   /// `hand_over`: how long what is left undone waits before the engine thread goes on with it.
   void finish(Duration hand_over);
   void arm(Duration hand_over);
@@ -140,6 +141,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   TimePoint now_{};
   bool in_batch_ = false;
   bool abandoned_ = false;
+  bool unread_ = false;  ///< the link may hold packets that it has read already
   std::atomic<bool> holds_packet_{false};
   std::atomic<bool> needs_service_{false};
   std::atomic<std::int64_t> polled_ns_{0};

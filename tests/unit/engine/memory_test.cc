@@ -3,20 +3,26 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <memory>
 #include <new>
+#include <vector>
 
+#include "engine/lane.h"
 #include "tests/unit/engine/adapter_fixture.h"
 
 namespace {
 
 std::atomic<bool> memory_is_out{false};
 std::atomic<int> refusals{0};
+std::atomic<int> left{-1};  ///< allocations until memory is out; negative: no end
 
 }  // namespace
 
 // The whole test program allocates through these.
 [[gnu::noinline]] void* operator new(std::size_t size) {
-  if (memory_is_out.load(std::memory_order_relaxed)) {
+  const bool used_up = left.load(std::memory_order_relaxed) >= 0 && left.fetch_sub(1) <= 0;
+  if (used_up) left = 0;
+  if (used_up || memory_is_out.load(std::memory_order_relaxed)) {
     refusals.fetch_add(1, std::memory_order_relaxed);
     throw std::bad_alloc();
   }
@@ -99,6 +105,47 @@ TEST(OutOfMemory, AllReceivesAreFlushedInOrder) {
     }
     a.destroy();
     b.destroy();
+  });
+}
+
+/// Creates a queue pair, with memory for `allocations` only.
+std::unique_ptr<rnic::QueuePair> create_with(int allocations, Node& node, rnic::QueuePairInit& init) {
+  try {
+    left = allocations;
+    auto made = rnic::QueuePair::create(*node.pd, init);
+    left = -1;
+    return made ? std::move(*made) : nullptr;
+  } catch (const std::bad_alloc&) {
+    left = -1;
+    return nullptr;
+  }
+}
+
+TEST(OutOfMemory, AQueuePairThatCannotBeCreatedIsUnknownToItsLane) {
+  in_namespace([] {
+    Node a;
+    if (!a.ready()) return;
+    auto chosen = a.context->lanes().choose();
+    ASSERT_TRUE(chosen);
+    auto& lane = dynamic_cast<Lane&>(**chosen);
+    rnic::QueuePairInit init;
+    init.type = IBV_QPT_RC;
+    init.send_cq = init.recv_cq = a.cq.get();
+    init.cap.max_send_wr = init.cap.max_recv_wr = 1;
+    // Enough of them for everything that grows with their number to grow.
+    std::vector<std::unique_ptr<rnic::QueuePair>> made;
+    while (made.size() < 40) {
+      std::unique_ptr<rnic::QueuePair> qp;
+      for (int allocations = 0; qp == nullptr; ++allocations) {
+        const std::size_t before = lane.queue_pairs();
+        qp = create_with(allocations, a, init);
+        EXPECT_EQ(lane.queue_pairs(), before + (qp != nullptr ? 1 : 0)) << allocations;
+      }
+      made.push_back(std::move(qp));
+    }
+    for (auto& qp : made) EXPECT_TRUE(qp->destroy());
+    made.clear();
+    a.destroy();
   });
 }
 

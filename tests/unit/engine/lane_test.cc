@@ -1,0 +1,94 @@
+// A lane and its link: what is read, and in which order things leave.
+#include "engine/lane.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "engine/control_page.h"
+#include "engine/null_link.h"
+#include "engine/qp_table.h"
+#include "mad/mad.h"
+#include "wire/opcode.h"
+
+namespace softrnic::engine {
+namespace {
+
+constexpr std::uint8_t kLane = 3;
+
+/// What has been read from a socket at once, and what was done.
+class BatchLink final : public link::Link {
+ public:
+  struct Log {
+    std::vector<ib::RxPacket> packets;  ///< read already, not handed on yet
+    std::size_t handed = 0;
+    std::size_t fails_at = SIZE_MAX;  ///< at this packet memory runs out
+    std::string steps;
+  };
+  explicit BatchLink(Log& log) : log_(log) {}
+
+  std::size_t receive(link::Receiver& receiver, TimePoint) override {
+    std::size_t n = 0;
+    while (log_.handed < log_.packets.size()) {
+      const std::size_t which = log_.handed++;
+      if (which == log_.fails_at) throw std::bad_alloc();
+      receiver.packet(log_.packets[which]);
+      ++n;
+    }
+    return n;
+  }
+  bool has_packet() const override { return false; }  // nothing is left in the socket
+  void send(const ib::TxPacket&, TimePoint) override { log_.steps += "send "; }
+  void flush(TimePoint) override { log_.steps += "flush "; }
+
+  void set_tap(link::PacketTap*) override {}
+  void set_addresses(std::vector<rnic::GidEntry>) override {}
+  void send_damaged(const ib::TxPacket&, std::uint32_t, TimePoint) override {}
+  int readable_fd() const override { return -1; }
+  bool join(const wire::Gid&, std::uint32_t) override { return false; }
+  bool leave(const wire::Gid&, std::uint32_t) override { return false; }
+
+ private:
+  Log& log_;
+};
+
+struct LaneAndLink : testing::Test {
+  static ib::RxPacket datagram(Qpn to, std::uint32_t qkey, Bytes payload) {
+    ib::RxPacket rx;
+    rx.packet.headers.bth.opcode = wire::Opcode::ud_send_only;
+    rx.packet.headers.bth.destination = to;
+    rx.packet.headers.deth.qkey = qkey;
+    rx.packet.headers.deth.source = Qpn::of(9, QpTable::kLaneItself);
+    rx.packet.info = &wire::opcode_info(wire::Opcode::ud_send_only);
+    rx.packet.payload = payload;
+    rx.source = wire::Gid::from_ipv4_be(0x0100000a);
+    rx.destination = wire::Gid::from_ipv4_be(0x0200000a);
+    return rx;
+  }
+
+  BatchLink::Log log;
+  ControlPage page;
+  Lane lane{kLane, 1, std::make_unique<BatchLink>(log), page, nullptr, {}};
+};
+
+TEST_F(LaneAndLink, WhatTheLinkHasReadIsHandledAlsoAfterMemoryRanOut) {
+  log.packets.assign(8, datagram(Qpn::of(kLane, 77), 0, {}));
+  log.fails_at = 2;
+  lane.service(true);
+  EXPECT_EQ(log.handed, 8U);
+}
+
+TEST_F(LaneAndLink, APollThatRanOutOfMemoryIsFollowedByOneThatReads) {
+  log.packets.assign(8, datagram(Qpn::of(kLane, 77), 0, {}));
+  log.fails_at = 2;
+  lane.progress();
+  EXPECT_EQ(log.handed, 3U);
+  lane.progress();
+  EXPECT_EQ(log.handed, 8U);
+}
+
+}  // namespace
+}  // namespace softrnic::engine
