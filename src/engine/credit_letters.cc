@@ -15,13 +15,14 @@ constexpr std::uint32_t kQkey = 0x53524e43;
 }  // namespace
 
 void CreditLetters::observe(Path& window, const ib::AddressVector& path, std::uint8_t peer) {
-  auto credit = std::make_unique<PeerCredit>(questions_);
+  if (questions_.capacity() <= askers_.size()) questions_.reserve(2 * askers_.size() + 1);
+  auto credit = std::make_unique<PeerCredit>(static_cast<std::uint32_t>(askers_.size()), questions_);
   askers_.push_back({credit.get(), path, peer});
   window.observe(*credit);
   window.credit = std::move(credit);
 }
 
-bool CreditLetters::receive(const ib::RxPacket& rx, PathTable& paths) {
+bool CreditLetters::receive(const ib::RxPacket& rx, PathTable& paths, TimePoint now) {
   const wire::Packet& packet = rx.packet;
   if (packet.headers.bth.opcode != wire::Opcode::ud_send_only || packet.headers.deth.qkey != kQkey)
     return false;
@@ -39,13 +40,14 @@ bool CreditLetters::receive(const ib::RxPacket& rx, PathTable& paths) {
   back.source = rx.destination;
   back.destination = rx.source;
   if (rx.source.is_link_local()) back.interface_index = rx.interface_index;
-  write(back, peer, mad::Method::get_response, header->transaction);
+  const std::uint32_t share = buffer_ / sharers_.count({rx.source, peer}, now);
+  write(back, peer, mad::Method::get_response, header->transaction, share);
   return true;
 }
 
 void CreditLetters::write(const ib::AddressVector& path, std::uint8_t peer, mad::Method method,
-                          std::uint64_t place) {
-  if (letters_.size() >= kMostLetters) return;  // one that is lost is asked for again
+                          std::uint64_t place, std::uint32_t share) {
+  if (letters_.size() - sent_ >= kMostLetters) return;  // one that is lost is asked for again
   Letter& letter = letters_.emplace_back();
   letter.path = path;
   letter.to = Qpn::of(peer, QpTable::kLaneItself);
@@ -56,17 +58,17 @@ void CreditLetters::write(const ib::AddressVector& path, std::uint8_t peer, mad:
   header.method = method;
   header.transaction = place;
   header.attribute = kTaken;
-  header.modifier = buffer_;
+  header.modifier = share;
   mad::encode_header(header, letter.mad);
 }
 
 void CreditLetters::send(const std::function<void(const ib::TxPacket&)>& send) {
   letters_.erase(letters_.begin(), letters_.begin() + static_cast<std::ptrdiff_t>(sent_));
   sent_ = 0;
-  for (const Asker& asker : askers_) {
-    if (questions_ == 0) break;
-    std::uint64_t place = 0;
-    if (asker.credit->take_question(place)) write(asker.path, asker.peer, mad::Method::get, place);
+  while (!questions_.empty()) {
+    const Asker& asker = askers_[questions_.back()];
+    questions_.pop_back();
+    write(asker.path, asker.peer, mad::Method::get, asker.credit->take_question(), 0);
   }
   ib::TxPacket packet;
   for (const Letter& letter : letters_) {

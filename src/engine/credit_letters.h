@@ -7,6 +7,7 @@
 
 #include "engine/path_table.h"
 #include "engine/peer_credit.h"
+#include "engine/sharers.h"
 #include "mad/mad.h"
 #include "transport/ib/types.h"
 
@@ -18,10 +19,17 @@ class CreditLetters {
   /// `buffer`: bytes of the lane's receive buffer, for the answers.
   CreditLetters(std::uint8_t lane, std::uint32_t buffer) : lane_(lane), buffer_(buffer) {}
 
+  /// Peers choose the addresses and numbers that a program answers to. What that costs has a bound: senders to lanes
+  /// beyond it keep to their rate.
+  static constexpr std::size_t kMostPeers = 4096;
+  bool full() const { return askers_.size() >= kMostPeers; }
+
   /// From now on `window`, the one to the lane `peer` at the end of `path`, goes by what that lane answers.
   void observe(Path& window, const ib::AddressVector& path, std::uint8_t peer);
   /// A packet for the lane itself. False: it is neither question nor answer.
-  bool receive(const ib::RxPacket& packet, PathTable& paths);
+  bool receive(const ib::RxPacket& packet, PathTable& paths, TimePoint now);
+  /// Whether send() has something to send.
+  bool any() const { return !questions_.empty() || letters_.size() > sent_; }
   /// Hands questions and answers to `send`. The packets' bytes stay until the next call.
   void send(const std::function<void(const ib::TxPacket&)>& send);
 
@@ -39,11 +47,13 @@ class CreditLetters {
     mad::Mad mad;
   };
 
-  void write(const ib::AddressVector& path, std::uint8_t peer, mad::Method method, std::uint64_t place);
+  void write(const ib::AddressVector& path, std::uint8_t peer, mad::Method method, std::uint64_t place,
+             std::uint32_t share);
 
   std::uint8_t lane_;
   std::uint32_t buffer_;
-  std::uint32_t questions_ = 0;
+  Sharers sharers_;
+  PeerCredit::Questions questions_;
   std::vector<Asker> askers_;
   std::vector<Letter> letters_;
   std::size_t sent_ = 0;  ///< letters that the link may still hold

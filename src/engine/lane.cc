@@ -119,6 +119,7 @@ ib::PathWindow* Lane::gauged_window(const ib::AddressVector& path, Qpn remote) {
   if (!local && !asks) return nullptr;
   Path* found = paths_.find(path.destination, remote.lane());
   if (found != nullptr && found->watched) return found;
+  if (!local && letters_.full()) return nullptr;
   attempt([&] {
     found = &paths_.path(path.destination, remote.lane());
     reserve(qps_.size());
@@ -167,7 +168,7 @@ bool Lane::packet(const ib::RxPacket& packet) {
     dropped(because(ReasonId::drop_wrong_lane, qpn.value, number_), ib::Counter::drop_unknown_qp, qpn, 1);
     return true;
   }
-  if (qpn.index() == QpTable::kLaneItself && letters_.receive(packet, paths_)) return true;
+  if (qpn.index() == QpTable::kLaneItself && letters_.receive(packet, paths_, now_)) return true;
   QpSlot* slot = qps_.find(qpn);
   if (slot == nullptr) {
     dropped(because(ReasonId::drop_unknown_qpn, qpn.value, opcode, packet.source.high_half(),
@@ -209,7 +210,11 @@ bool Lane::send(std::size_t packets) {
     deadlines_.update(qp);
     row_is_old(qp);
   });
-  attempt([&] { letters_.send(out); });
+  if (letters_.any()) {
+    // A question vouches for all that was sent before it, which may leave by other sockets.
+    attempt([&] { link_->flush(now_); });
+    attempt([&] { letters_.send(out); });
+  }
   attempt([&] { link_->flush(now_); });
   return sent >= packets;
 }

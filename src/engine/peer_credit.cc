@@ -8,7 +8,10 @@ namespace softrnic::engine {
 bool PeerCredit::knows(TimePoint now) {
   if (answers_) return true;
   if (first_asked_ == kNever || now - first_asked_ < kMeeting) return true;
-  if (now - last_asked_ >= kMeeting) ask(now);
+  if (now - last_asked_ >= patience_) {
+    ask(now);
+    patience_ = std::min(2 * patience_, kSeldom);
+  }
   return false;
 }
 
@@ -28,15 +31,12 @@ void PeerCredit::ask(TimePoint now) {
   if (first_asked_ == kNever) first_asked_ = now;
   last_asked_ = now;
   asked_ = granted_;
-  if (!std::exchange(asks_, true)) ++questions_;
+  if (!std::exchange(asks_, true)) questions_.push_back(number_);
 }
 
-bool PeerCredit::take_question(std::uint64_t& place) {
-  place = asked_;
-  if (!asks_) return false;
+std::uint64_t PeerCredit::take_question() {
   asks_ = false;
-  --questions_;
-  return true;
+  return asked_;
 }
 
 void PeerCredit::answered(std::uint64_t place, std::uint32_t buffer) {

@@ -90,5 +90,31 @@ TEST_F(LaneAndLink, APollThatRanOutOfMemoryIsFollowedByOneThatReads) {
   EXPECT_EQ(log.handed, 8U);
 }
 
+TEST_F(LaneAndLink, AnAnswerOvertakesNothing) {
+  mad::Mad question{};
+  mad::Header header;
+  header.management_class = static_cast<mad::ManagementClass>(0x09);
+  header.class_version = 1;
+  header.method = mad::Method::get;
+  header.attribute = 0x0010;
+  mad::encode_header(header, question);
+  log.packets.push_back(datagram(Qpn::of(kLane, QpTable::kLaneItself), 0x53524e43, question));
+  lane.service(true);
+  EXPECT_EQ(log.steps.substr(0, 17), "flush send flush ");
+}
+
+TEST_F(LaneAndLink, PeersChooseHowManyWindowsThereAreOnlyUpToABound) {
+  const auto window_to = [&](std::uint32_t host) {
+    ib::AddressVector path;
+    path.destination = wire::Gid::from_ipv4_be(host << 8 | 10);
+    return lane.gauged_window(path, Qpn::of(9, 5));
+  };
+  ib::PathWindow* const first = window_to(1);
+  ASSERT_NE(first, nullptr);
+  for (std::uint32_t host = 2; host <= CreditLetters::kMostPeers; ++host) ASSERT_NE(window_to(host), nullptr);
+  EXPECT_EQ(window_to(CreditLetters::kMostPeers + 1), nullptr);
+  EXPECT_EQ(window_to(1), first);
+}
+
 }  // namespace
 }  // namespace softrnic::engine

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
+#include <vector>
+
 #include "engine/credit_letters.h"
 #include "engine/qp_table.h"
 #include "wire/opcode.h"
@@ -14,8 +18,8 @@ using namespace std::chrono_literals;
 constexpr std::uint32_t kBuffer = 8 << 20;
 
 struct Credit : testing::Test {
-  std::uint32_t questions = 0;
-  PeerCredit credit{questions};
+  PeerCredit::Questions questions;
+  PeerCredit credit{7, questions};
   TimePoint now{5s};
 
   std::uint64_t granted() {
@@ -24,18 +28,16 @@ struct Credit : testing::Test {
     return sum;
   }
   std::uint64_t question() {
-    std::uint64_t place = 0;
-    EXPECT_TRUE(credit.take_question(place));
-    return place;
+    EXPECT_EQ(questions, PeerCredit::Questions{7});
+    questions.clear();
+    return credit.take_question();
   }
 };
 
 TEST_F(Credit, NoMoreIsUnderWayThanTheFirstWindowUntilThePeerAnswers) {
   EXPECT_EQ(granted(), PeerCredit::kFirstWindow);
-  EXPECT_EQ(questions, 1U);
   const std::uint64_t place = question();
   EXPECT_LT(place, PeerCredit::kFirstWindow);
-  EXPECT_EQ(questions, 0U);
   credit.answered(place, kBuffer);
   const std::uint64_t under_way = PeerCredit::kFirstWindow - place + granted();
   EXPECT_LE(under_way, kBuffer / 2);
@@ -56,10 +58,10 @@ TEST_F(Credit, ALostQuestionIsAskedAgain) {
   granted();
   question();
   EXPECT_EQ(credit.room(now), 0U);
-  EXPECT_EQ(questions, 0U);
+  EXPECT_TRUE(questions.empty());
   now += PeerCredit::kAskAgain;
   EXPECT_EQ(credit.room(now), 0U);
-  EXPECT_EQ(questions, 1U);
+  question();
 }
 
 TEST_F(Credit, AnswersToWhatWasNeverAskedAndOldOnesChangeNothing) {
@@ -83,9 +85,54 @@ TEST_F(Credit, APeerThatNeverAnswersIsNotKnownAfterAWhileButAskedNowAndThen) {
   EXPECT_FALSE(credit.knows(now));
   const std::uint64_t place = question();
   EXPECT_FALSE(credit.knows(now));
-  EXPECT_EQ(questions, 0U);
+  EXPECT_TRUE(questions.empty());
   credit.answered(place, kBuffer);
   EXPECT_TRUE(credit.knows(now));
+}
+
+// A ping-pong with an adapter must not stand still for long.
+TEST_F(Credit, APeerThatNeverAnswersHoldsUpItsSenderOnceAndBriefly) {
+  ib::PathWindow window;
+  window.observe(credit);
+  const TimePoint begin = now;
+  TimePoint last = now;
+  Duration longest{};
+  while (now - begin < 5s) {
+    if (window.admit(1088, now) > now) {
+      now += ib::PathWindow::kLookAgain;
+      continue;
+    }
+    longest = std::max(longest, now - last);
+    last = now;
+    now += 5us;
+  }
+  EXPECT_GE(longest, 10ms);
+  EXPECT_LE(longest, 100ms);
+}
+
+TEST_F(Credit, APeerThatNeverAnswersIsAskedMoreAndMoreSeldom) {
+  granted();
+  question();
+  std::vector<Duration> times;
+  for (const TimePoint end = now + 3600s; now < end; now += 10ms) {
+    static_cast<void>(credit.knows(now));
+    if (questions.empty()) continue;
+    question();
+    times.push_back(now.time_since_epoch());
+  }
+  ASSERT_GT(times.size(), 20U);
+  EXPECT_LT(times.size(), 100U);
+  for (std::size_t i = 2; i < times.size(); ++i) {
+    EXPECT_GE(times[i] - times[i - 1], times[i - 1] - times[i - 2]);
+    EXPECT_LE(times[i] - times[i - 1], PeerCredit::kSeldom + 10ms);
+  }
+}
+
+/// Fills `path` as far as it goes: how many packets that takes.
+std::uint32_t fill(Path& path, TimePoint now) {
+  std::uint32_t packets = 0;
+  while (path.admit(1088, now) == now) ++packets;
+  return packets;
 }
 
 /// Two lanes whose letters reach each other.
@@ -94,7 +141,7 @@ struct Letters : testing::Test {
   const wire::Gid gid_a = wire::Gid::from_ipv4_be(0x0100000a), gid_b = wire::Gid::from_ipv4_be(0x0200000a);
   CreditLetters a{kA, kBuffer}, b{kB, kBuffer};
   PathTable paths_a, paths_b;
-  const TimePoint now{5s};
+  TimePoint now{5s};
 
   static ib::RxPacket arrived(const ib::TxPacket& sent) {
     ib::RxPacket rx;
@@ -106,12 +153,12 @@ struct Letters : testing::Test {
     return rx;
   }
   /// Hands what `from` has to send to `to`; how many letters there were.
-  static int deliver(CreditLetters& from, CreditLetters& to, PathTable& paths, std::uint8_t lane) {
+  int deliver(CreditLetters& from, CreditLetters& to, PathTable& paths, std::uint8_t lane) const {
     int letters = 0;
     from.send([&](const ib::TxPacket& packet) {
       ++letters;
       EXPECT_EQ(packet.headers.bth.destination, Qpn::of(lane, QpTable::kLaneItself));
-      EXPECT_TRUE(to.receive(arrived(packet), paths));
+      EXPECT_TRUE(to.receive(arrived(packet), paths, now));
     });
     return letters;
   }
@@ -123,18 +170,79 @@ TEST_F(Letters, AWindowOpensWhenThePeersLaneHasTakenWhatWasSent) {
   way.source = gid_a;
   way.destination = gid_b;
   a.observe(path, way, kB);
-  const auto fill = [&] {
-    std::uint32_t packets = 0;
-    while (path.admit(1088, now) == now) ++packets;
-    return packets;
-  };
-  const std::uint32_t first = fill();
+  const std::uint32_t first = fill(path, now);
   EXPECT_GE(first, PeerCredit::kFirstWindow / ib::datagram_cost(1088) - PeerCredit::kParts);
   EXPECT_EQ(deliver(a, b, paths_b, kB), 1);
-  EXPECT_EQ(fill(), 0U);
+  EXPECT_EQ(fill(path, now), 0U);
   EXPECT_EQ(deliver(b, a, paths_a, kA), 1);
-  EXPECT_GT(fill(), first);
+  EXPECT_GT(fill(path, now), first);
   EXPECT_EQ(deliver(b, a, paths_a, kA), 0);
+}
+
+/// A lane of another host that sends to lane b.
+struct Sender {
+  Sender(std::uint8_t host, const wire::Gid& to) {
+    way.source = wire::Gid::from_ipv4_be(0x0000000aU | std::uint32_t{host} << 24);
+    way.destination = to;
+    path = &paths.path(to, Letters::kB);
+    letters.observe(*path, way, Letters::kB);
+  }
+  CreditLetters letters{Letters::kA, kBuffer};
+  PathTable paths;
+  ib::AddressVector way;
+  Path* path = nullptr;
+};
+
+TEST_F(Letters, AllSendersTogetherDoNotFillTheBuffer) {
+  std::vector<std::unique_ptr<Sender>> senders;
+  for (std::uint8_t host = 10; host < 15; ++host) senders.push_back(std::make_unique<Sender>(host, gid_b));
+  // The lane is off the processor after it has answered everybody: what each may send then stays in its buffer.
+  const auto answer = [&](Sender& sender) {
+    deliver(sender.letters, b, paths_b, kB);
+    EXPECT_EQ(deliver(b, sender.letters, sender.paths, kA), 1);
+  };
+  for (int round = 0; round < 3; ++round) {
+    now += PeerCredit::kAskAgain;
+    for (const auto& sender : senders) {
+      fill(*sender->path, now);
+      answer(*sender);
+    }
+  }
+  std::uint64_t cost = 0;
+  for (const auto& sender : senders) {
+    now += PeerCredit::kAskAgain;
+    fill(*sender->path, now);
+    answer(*sender);
+    cost += std::uint64_t{fill(*sender->path, now)} * ib::datagram_cost(1088);
+  }
+  EXPECT_LE(cost, kBuffer / 2);
+  EXPECT_GT(cost, kBuffer / 4);
+  // When the others have ended, there is room again.
+  now += 2 * Sharers::kLately;
+  answer(*senders[0]);
+  EXPECT_GT(fill(*senders[0]->path, now) * ib::datagram_cost(1088), kBuffer / 4);
+}
+
+TEST_F(Letters, WhatWasAnsweredMakesRoomForTheNextAnswers) {
+  Sender sender(10, gid_b);
+  fill(*sender.path, now);
+  ib::RxPacket question;
+  std::vector<std::byte> bytes;
+  sender.letters.send([&](const ib::TxPacket& packet) {
+    question = arrived(packet);
+    bytes.assign(question.packet.payload.begin(), question.packet.payload.end());
+  });
+  question.packet.payload = bytes;
+  const auto answers = [&] {
+    for (int i = 0; i < 300; ++i) EXPECT_TRUE(b.receive(question, paths_b, now));
+    int sent = 0;
+    b.send([&](const ib::TxPacket&) { ++sent; });
+    return sent;
+  };
+  const int first = answers();
+  EXPECT_LT(first, 300);  // a bound there is
+  EXPECT_EQ(answers(), first);
+  EXPECT_FALSE(b.any());
 }
 
 TEST_F(Letters, OtherDatagramsAreNone) {
@@ -144,7 +252,7 @@ TEST_F(Letters, OtherDatagramsAreNone) {
   way.destination = gid_b;
   packet.path = &way;
   packet.headers.bth.opcode = wire::Opcode::ud_send_only;
-  EXPECT_FALSE(b.receive(arrived(packet), paths_b));
+  EXPECT_FALSE(b.receive(arrived(packet), paths_b, now));
   EXPECT_EQ(deliver(b, a, paths_a, kA), 0);
 }
 
