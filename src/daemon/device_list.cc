@@ -35,10 +35,8 @@ void DeviceList::refresh(Device& device, const NetSnapshot& snapshot) const {
   info.port.gids = device.gids.entries();
   if (netdev == nullptr) return;
   info.interface_index = netdev->index;
-  const bool first = std::none_of(devices_.begin(), devices_.end(), [&info](const Device& other) {
-    return other.info.netdev == info.netdev && other.info.index < info.index;
-  });
-  info.guid = first ? guid_for(*netdev, host_) : guid_of_name(host_ + "/" + info.netdev + "/" + info.name);
+  info.guid = device.first_of_netdev ? guid_for(*netdev, host_)
+                                     : guid_of_name(host_ + "/" + info.netdev + "/" + info.name);
   info.port.netdev_mtu = netdev->mtu;
   info.port.active_mtu = active_mtu_for(netdev->mtu);
   info.port.speed_mbps = netdev->speed_mbps;
@@ -50,6 +48,9 @@ DeviceList::Device DeviceList::make(const std::string& name, const Netdev& netde
   device.info.index = next_index_++;
   device.info.name = name;
   device.info.netdev = netdev.name;
+  device.first_of_netdev = std::none_of(devices_.begin(), devices_.end(), [&netdev](const Device& other) {
+    return other.first_of_netdev && other.info.netdev == netdev.name;
+  });
   refresh(device, snapshot);
   return device;
 }

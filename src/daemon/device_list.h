@@ -40,6 +40,8 @@ class DeviceList {
     rnic::DeviceInfo info;
     GidTable gids;
     bool automatic = false;  ///< soft0, as long as the user did not make it
+    /// Has the GUID that comes from the netdev's MAC. For life: programs know a device by its GUID.
+    bool first_of_netdev = false;
   };
   void refresh(Device& device, const NetSnapshot& snapshot) const;
   Device make(const std::string& name, const Netdev& netdev, const NetSnapshot& snapshot);

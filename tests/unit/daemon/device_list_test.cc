@@ -89,6 +89,18 @@ TEST(DeviceList, DevicesOfOneNetdevHaveGuidsOfTheirOwn) {
   EXPECT_EQ(list.devices()[2].guid, before[2].guid);
 }
 
+TEST(DeviceList, ADeviceKeepsItsGuidWhenTheFirstOfItsNetdevGoes) {
+  DeviceList list("host");
+  list.update(host(), true);
+  ASSERT_TRUE(list.add("soft1", "eth0", host()));
+  const auto before = list.devices();
+  ASSERT_TRUE(list.remove("soft0"));
+  EXPECT_TRUE(list.update(host(), false).empty());
+  EXPECT_EQ(list.devices()[0].guid, before[1].guid);
+  ASSERT_TRUE(list.add("soft0", "eth0", host()));
+  EXPECT_EQ(list.devices()[1].guid, before[0].guid) << "the MAC's is free again";
+}
+
 TEST(DeviceList, Names) {
   EXPECT_TRUE(valid_device_name("rocep1s0f0.1-a_b"));
   for (const char* bad : {"", "0soft", "a/b", "a b", "..", "a\n", "\xc3\xa4"})
