@@ -23,7 +23,11 @@ ChannelNumber Manager::open_channel() {
 Expected<void, Failure> Manager::close_channel(ChannelNumber number) {
   const auto it = channels_.find(number);
   if (it == channels_.end()) return Unexpected{refuse(EINVAL, ReasonId::cma_no_such_channel, number)};
-  if (it->second.ids != 0) host_.explain(because(ReasonId::cma_channel_busy, it->second.ids), {});
+  if (it->second.ids == 0) {
+    channels_.erase(it);
+    return {};
+  }
+  host_.explain(because(ReasonId::cma_channel_busy, it->second.ids), {});
   abandon({number});
   return {};
 }

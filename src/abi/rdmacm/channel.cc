@@ -8,7 +8,7 @@
 namespace softrnic::rdmacm {
 
 Expected<std::shared_ptr<EventSource>, Failure> EventSource::open(std::shared_ptr<Session> session) {
-  auto source = std::make_shared<EventSource>(std::move(session));
+  auto source = std::make_shared<EventSource>(std::move(session));  // which undoes by itself what was done
   if (!source->count_.valid()) return rnic::refused(errno, ReasonId::out_of_fds, errno);
   const auto number = source->session_->heard(source->session_->daemon.open_channel(source->fd()));
   if (!number) return Unexpected{number.error()};
@@ -17,9 +17,11 @@ Expected<std::shared_ptr<EventSource>, Failure> EventSource::open(std::shared_pt
   return source;
 }
 
+EventSource::~EventSource() { close(); }
+
 void EventSource::close() {
+  if (closed_.exchange(true) || number_ == 0) return;
   channel_counts().remove(count_);
-  closed_ = true;
   // Nobody can be told of a failure, and none does harm: the daemon forgets channels with their process.
   static_cast<void>(session_->daemon.close_channel(number_));
 }

@@ -22,10 +22,11 @@ class EventSource {
  public:
   static Expected<std::shared_ptr<EventSource>, Failure> open(std::shared_ptr<Session> session);
   explicit EventSource(std::shared_ptr<Session> session) : session_(std::move(session)) {}
+  ~EventSource();
   EventSource(const EventSource&) = delete;
   EventSource& operator=(const EventSource&) = delete;
 
-  /// No event comes any more; who waits for one goes on to.
+  /// No event comes any more; who waits for one goes on to. The destructor does it too.
   void close();
   /// Waits for the next event, unless the program has set O_NONBLOCK. EAGAIN, or EINTR.
   Expected<control::CmEventReply, Failure> next();
