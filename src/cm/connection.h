@@ -1,6 +1,7 @@
 // One communication ID: what both sides said, where it stands, and the message that a duplicate is answered with.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/strong.h"
@@ -27,12 +28,21 @@ struct SidrKey {
   auto operator<=>(const SidrKey&) const = default;
 };
 
+/// What a stranger makes this side remember, and what is therefore bounded.
+enum class Burden : std::uint8_t {
+  none,
+  half_open,  ///< waits for the host, or for the peer's confirmation
+  refused,    ///< waits for repetitions of a request that this side refused
+};
+inline constexpr std::size_t kBurdens = 3;
+
 struct Connection {
   Id id;
   State state = State::idle;
   bool active = false;  ///< this side sent the REQ or SIDR_REQ
   bool sidr = false;
-  bool hidden = false;  ///< the host destroyed it: no events
+  bool hidden = false;   ///< the host destroyed it: no events
+  bool refused = false;  ///< by this side
   Service service = Service::rc;
   ServiceId service_id;
   mad::Address peer;
@@ -56,7 +66,7 @@ struct Connection {
   bool in_requests = false;  ///< the table's: which indices it is in
   bool in_queue_pairs = false;
   bool in_sidr = false;
-  bool half_open = false;
+  Burden burden = Burden::none;
 
   /// Milliseconds since the message that is repeated was first sent.
   std::int64_t waited_ms(TimePoint now) const {

@@ -20,7 +20,7 @@ Connection& ConnectionTable::add(Id id) {
 
 void ConnectionTable::erase(Connection& connection) {
   set_due(connection, kNever);
-  set_half_open(connection, false);
+  set_burden(connection, Burden::none);
   forget_queue_pair(connection);
   if (connection.in_requests) requests_.erase({connection.remote_ca_guid, connection.remote_id});
   if (connection.in_sidr) sidr_.erase({connection.peer.remote, connection.remote_id});
@@ -63,22 +63,26 @@ Connection* ConnectionTable::find_sidr(const wire::Gid& gid, std::uint32_t reque
   return find_in(sidr_, {gid, request_id});
 }
 
-void ConnectionTable::set_half_open(Connection& connection, bool half_open) {
-  if (connection.half_open == half_open) return;
-  connection.half_open = half_open;
-  if (half_open) {
-    ++half_open_;
-    ++half_open_of_[connection.peer.remote];
-    return;
+void ConnectionTable::set_burden(Connection& connection, Burden burden) {
+  if (connection.burden == burden) return;
+  const wire::Gid& peer = connection.peer.remote;
+  if (connection.burden != Burden::none) {
+    Counts& before = burdens_[static_cast<std::size_t>(connection.burden)];
+    --before.all;
+    const auto found = before.of_peer.find(peer);
+    if (--found->second == 0) before.of_peer.erase(found);
   }
-  --half_open_;
-  const auto found = half_open_of_.find(connection.peer.remote);
-  if (--found->second == 0) half_open_of_.erase(found);
+  connection.burden = burden;
+  if (burden == Burden::none) return;
+  Counts& now = burdens_[static_cast<std::size_t>(burden)];
+  ++now.all;
+  ++now.of_peer[peer];
 }
 
-std::size_t ConnectionTable::half_open(const wire::Gid& peer) const {
-  const auto found = half_open_of_.find(peer);
-  return found == half_open_of_.end() ? 0 : found->second;
+std::size_t ConnectionTable::burden(Burden burden, const wire::Gid& peer) const {
+  const Counts& counts = counts_of(burden);
+  const auto found = counts.of_peer.find(peer);
+  return found == counts.of_peer.end() ? 0 : found->second;
 }
 
 void ConnectionTable::set_due(Connection& connection, TimePoint due) {

@@ -1,6 +1,7 @@
 // All communication IDs of an adapter, and the ways to find one: by its number, by what the peer calls itself, by deadline.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -32,10 +33,10 @@ class ConnectionTable {
   void index_sidr(Connection& connection);
   Connection* find_sidr(const wire::Gid& gid, std::uint32_t request_id) const;
 
-  /// Counts it among those that wait for the host or for the peer's confirmation, or no longer.
-  void set_half_open(Connection& connection, bool half_open);
-  std::size_t half_open() const { return half_open_; }
-  std::size_t half_open(const wire::Gid& peer) const;
+  void set_burden(Connection& connection, Burden burden);
+  std::size_t burden(Burden burden) const { return counts_of(burden).all; }
+  /// Of them, those of one peer.
+  std::size_t burden(Burden burden, const wire::Gid& peer) const;
 
   /// kNever: no deadline.
   void set_due(Connection& connection, TimePoint due);
@@ -49,8 +50,12 @@ class ConnectionTable {
   std::map<RemoteKey, Connection*> queue_pairs_;
   std::map<SidrKey, Connection*> sidr_;
   std::set<std::pair<TimePoint, std::uint32_t>> deadlines_;
-  std::map<wire::Gid, std::size_t> half_open_of_;
-  std::size_t half_open_ = 0;
+  struct Counts {
+    std::size_t all = 0;
+    std::map<wire::Gid, std::size_t> of_peer;
+  };
+  const Counts& counts_of(Burden burden) const { return burdens_[static_cast<std::size_t>(burden)]; }
+  std::array<Counts, kBurdens> burdens_;  ///< that of Burden::none stays empty
 };
 
 }  // namespace softrnic::cm

@@ -3,16 +3,18 @@
 namespace softrnic::cm {
 namespace {
 
-bool is_half_open(const Connection& connection) {
+Burden burden_of(const Connection& connection) {
   switch (connection.state) {
     case State::req_received:
     case State::mra_req_sent:
     case State::rep_sent:
     case State::mra_rep_received:
     case State::sidr_req_received:
-      return true;
+      return Burden::half_open;
+    case State::timewait:
+      return connection.refused && !connection.active ? Burden::refused : Burden::none;
     default:
-      return false;
+      return Burden::none;
   }
 }
 
@@ -43,7 +45,7 @@ void Manager::Core::tell(const Connection& connection, Event event) {
 
 void Manager::Core::enter(Connection& connection, State state) {
   connection.state = state;
-  table_.set_half_open(connection, is_half_open(connection));
+  table_.set_burden(connection, burden_of(connection));
   table_.set_due(connection, kNever);
 }
 

@@ -125,6 +125,10 @@ class Manager::Core {
   // ---- release.cc
   void send_dreq(Connection& connection, Bytes private_data, TimePoint now);
   void send_drep(Connection& connection, std::uint64_t transaction, Bytes private_data, TimePoint now);
+  /// What destroy() owes the peer. May erase the connection.
+  void part_from(Connection& connection, TimePoint now);
+  /// Whether there is room for what it remembers of a request that was refused.
+  bool is_worth_keeping(const Connection& connection) const;
   void send_rej(Connection& connection, const Rejection& rejection);
   void reject_by_timeout(Connection& connection);
   void on_rej(Connection& connection, const Incoming& in);

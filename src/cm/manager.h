@@ -48,7 +48,11 @@ struct Limits {
   /// dropped, so that those who mean it succeed when they repeat theirs.
   std::size_t half_open = 32768;
   std::size_t half_open_peer = 16384;  ///< of them, from one remote GID
-  std::size_t connections = 65536;     ///< all ids: destroyed ones that still wait, and timewait, included
+  /// Refused requests that are remembered so that their repetitions are answered alike, without asking the host. Those
+  /// beyond it are forgotten: the host hears of a repetition as of a new request.
+  std::size_t refused = 16384;
+  std::size_t refused_peer = 4096;
+  std::size_t connections = 65536;  ///< all ids: destroyed ones that still wait, and timewait, included
 };
 
 class Manager {

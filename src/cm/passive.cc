@@ -95,10 +95,11 @@ bool Manager::Core::has_room(const Incoming& in) {
     host_.explain(because(ReasonId::cm_too_many_ids, table_.size()), in.from);
     return false;
   }
-  const std::size_t of_peer = table_.half_open(in.from.remote);
+  const std::size_t all = table_.burden(Burden::half_open);
+  const std::size_t of_peer = table_.burden(Burden::half_open, in.from.remote);
   const bool peer_full = of_peer >= limits_.half_open_peer;
-  if (!peer_full && table_.half_open() < limits_.half_open) return true;
-  const std::size_t have = peer_full ? of_peer : table_.half_open();
+  if (!peer_full && all < limits_.half_open) return true;
+  const std::size_t have = peer_full ? of_peer : all;
   const std::size_t most = peer_full ? limits_.half_open_peer : limits_.half_open;
   host_.explain(because(ReasonId::cm_limit, in.header.attribute, have, most), in.from);
   return false;

@@ -81,6 +81,7 @@ void Manager::Core::send_rej(Connection& connection, const Rejection& rejection)
   rej.info_length = static_cast<std::uint8_t>(rejection.additional_info.size());
   fill(rej.additional_info, rejection.additional_info);
   fill(rej.private_data, rejection.private_data);
+  connection.refused = true;
   send(connection, encode(rej, connection.transaction));
 }
 
@@ -141,8 +142,13 @@ Expected<void, Failure> Manager::Core::disconnect_reply(Id id, Bytes private_dat
 void Manager::Core::destroy(Id id, TimePoint now) {
   Connection* const found = table_.find(id.value);
   if (found == nullptr || found->hidden) return;
-  Connection& connection = *found;
-  connection.hidden = true;
+  found->hidden = true;
+  part_from(*found, now);
+  Connection* const left = table_.find(id.value);
+  if (left != nullptr && !is_worth_keeping(*left)) retire(*left);
+}
+
+void Manager::Core::part_from(Connection& connection, TimePoint now) {
   switch (kFarewells[static_cast<std::size_t>(connection.state)]) {
     case Farewell::none:
       return;
@@ -161,6 +167,12 @@ void Manager::Core::destroy(Id id, TimePoint now) {
     case Farewell::sidr_rejected:
       return send_sidr_rep(connection, {.status = SidrStatus::rejected}, now);
   }
+}
+
+bool Manager::Core::is_worth_keeping(const Connection& connection) const {
+  return connection.burden != Burden::refused ||
+         (table_.burden(Burden::refused) <= limits_.refused &&
+          table_.burden(Burden::refused, connection.peer.remote) <= limits_.refused_peer);
 }
 
 void Manager::Core::on_rej(Connection& connection, const Incoming& in) {

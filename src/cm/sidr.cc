@@ -89,6 +89,7 @@ void Manager::Core::on_sidr_req(const Incoming& in) {
 
 void Manager::Core::send_sidr_rep(Connection& connection, const SidrReply& reply, TimePoint now) {
   const SidrRep rep = rep_of(reply, connection.remote_id, connection.service_id);
+  connection.refused = reply.status != SidrStatus::valid;
   send(connection, encode(rep, connection.transaction, reply.ece.options));
   enter_timewait(connection, now);
 }

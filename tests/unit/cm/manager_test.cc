@@ -102,6 +102,36 @@ TEST_F(ManagerOf, HalfOpenRequestsAreBounded) {
   EXPECT_EQ(small.host.events.size(), 7U);
 }
 
+TEST_F(ManagerOf, RefusedRequestsAreBounded) {
+  End small(0xb, {.refused = 5, .refused_peer = 3, .connections = 100});
+  ASSERT_TRUE(small.manager.listen(kService));
+  small.host.on_event = [&](const testing::CmEvent& event) {
+    if (event.kind == EventKind::request) {
+      EXPECT_TRUE(small.manager.reject(event.id, {.reason = RejectReason::no_resources}, now));
+    }
+    small.manager.destroy(event.id, now);
+  };
+  const auto ask = [&](std::uint32_t peer, const mad::Mad& mad) {
+    small.manager.receive(somewhere(peer), mad, now);
+    EXPECT_EQ(lose(small).size(), 1U) << "each is answered";
+    return small.manager.size();
+  };
+  for (std::uint32_t i = 1; i <= 3; ++i) EXPECT_EQ(ask(1, encode(req_number(i), i)), i);
+  EXPECT_EQ(ask(1, encode(req_number(4), 4)), 3U);
+  SidrReq question;
+  question.service_id = kService;
+  for (question.request_id = 1; question.request_id <= 2; ++question.request_id)
+    EXPECT_EQ(ask(3, encode(question, 1)), 3U + question.request_id);
+  EXPECT_EQ(ask(3, encode(question, 1)), 5U);
+  EXPECT_EQ(small.host.take_events().size(), 7U);
+  EXPECT_EQ(ask(1, encode(req_number(1), 1)), 5U);
+  EXPECT_TRUE(small.host.events.empty()) << "the first one is remembered";
+  ask(1, encode(req_number(4), 4));
+  EXPECT_EQ(small.event().kind, EventKind::request);
+  while (small.manager.deadline() != kNever) wait(small);
+  EXPECT_EQ(small.manager.size(), 0U);
+}
+
 TEST_F(ManagerOf, AllIdsTogetherAreBounded) {
   End small(0xb, {.half_open = 5, .half_open_peer = 5, .connections = 2});
   ASSERT_TRUE(small.manager.connect(request(1), now));
