@@ -26,15 +26,40 @@ void EventSource::close() {
   static_cast<void>(session_->daemon.close_channel(number_));
 }
 
-Expected<control::CmEventReply, Failure> EventSource::next() {
+class EventSource::Fetch {
+ public:
+  explicit Fetch(EventSource& source) : source_(source) {
+    const std::lock_guard lock(source_.mutex_);
+    ++source_.fetching_;
+  }
+  ~Fetch() {
+    const std::lock_guard lock(source_.mutex_);
+    if (--source_.fetching_ == 0) source_.settled_.notify_all();
+  }
+  Fetch(const Fetch&) = delete;
+  Fetch& operator=(const Fetch&) = delete;
+
+ private:
+  EventSource& source_;
+};
+
+void EventSource::settle() {
+  std::unique_lock lock(mutex_);
+  settled_.wait(lock, [this] { return fetching_ == 0; });
+}
+
+Expected<control::CmEventReply, Failure> EventSource::next(const Credit& credit) {
   for (;;) {
     if (const auto usable = session_->check(); !usable) return Unexpected{usable.error()};
     if (const int error = count_.wait()) return Unexpected{Failure{error, {}}};
     if (closed_) continue;
+    const Fetch fetch(*this);
     auto event = session_->daemon.next_event(number_);
     if (!event && closed_) continue;
     // A count without an event: the id was destroyed or has moved to another channel in between.
-    if (!event || event->present != 0) return session_->heard(std::move(event));
+    if (event && event->present == 0) continue;
+    if (event) credit(*event);
+    return session_->heard(std::move(event));
   }
 }
 

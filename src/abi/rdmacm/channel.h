@@ -7,8 +7,11 @@
 #include <rdma/rdma_cma.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 
 #include "abi/rdmacm/session.h"
 #include "base/expected.h"
@@ -28,18 +31,27 @@ class EventSource {
 
   /// No event comes any more; who waits for one goes on to. The destructor does it too.
   void close();
-  /// Waits for the next event, unless the program has set O_NONBLOCK. EAGAIN, or EINTR.
-  Expected<control::CmEventReply, Failure> next();
+  /// Waits for the next event, unless the program has set O_NONBLOCK. EAGAIN, or EINTR. `credit` is called with the event
+  /// before settle() returns in any thread that destroys the event's id.
+  using Credit = std::function<void(const control::CmEventReply&)>;
+  Expected<control::CmEventReply, Failure> next(const Credit& credit);
+  /// Waits until every event that the daemon has handed over was credited. Of a channel that was closed, or lost its daemon.
+  void settle();
 
   const std::shared_ptr<Session>& session() const { return session_; }
   std::uint32_t number() const { return number_; }
   int fd() const { return count_.fd(); }
 
  private:
+  class Fetch;
+
   const std::shared_ptr<Session> session_;
   rnic::SemaphoreFd count_;
   std::uint32_t number_ = 0;
   std::atomic<bool> closed_{false};
+  std::mutex mutex_;
+  std::condition_variable settled_;
+  std::uint32_t fetching_ = 0;  ///< threads that may have an event which is not credited yet
 };
 
 class Channel : public rdma_event_channel {

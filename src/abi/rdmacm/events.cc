@@ -43,11 +43,13 @@ Expected<std::unique_ptr<Event>, Failure> next_event(Channel& channel) {
   const auto source = channel.events();
   for (;;) {
     auto event = std::make_unique<Event>();  // before anything is fetched, as memory may run out
-    const auto message = source->next();
+    const auto message = source->next([&](const control::CmEventReply& fetched) {
+      if (!address(*event, *source->session(), fetched)) return;
+      event->credited->account.hand_out();
+      if (event->membership != nullptr) event->membership->account.hand_out();
+    });
     if (!message) return Unexpected{message.error()};
-    if (!address(*event, *source->session(), *message)) continue;
-    event->credited->account.hand_out();
-    if (event->membership != nullptr) event->membership->account.hand_out();
+    if (event->credited == nullptr) continue;
     event->event = static_cast<rdma_cm_event_type>(message->event);
     event->status = message->status;
     explain_failure(*event->credited, *message);

@@ -63,6 +63,7 @@ Expected<std::unique_ptr<Id>, Failure> Id::create(std::shared_ptr<Session> sessi
     channel = id->own_channel.get();
   }
   id->channel = channel;
+  id->events = Channel::of(channel)->events();
   id->context = context;
   id->ps = ps;
   id->qp_type = qp_type;
@@ -140,6 +141,7 @@ Expected<void, Failure> destroy(Id* id) {
   if (fetched) {
     id->account.wait(*fetched, ObjectKind::cm_id);
   } else if (ended || fetched.error().failure.reason.id == ReasonId::daemon_gone) {
+    id->events->settle();
     id->account.wait(id->account.handed_out(), ObjectKind::cm_id);
   }  // else a forked child, where nobody acknowledges what the parent was given
   delete id;
@@ -161,6 +163,7 @@ Expected<void, Failure> migrate(Id& id, rdma_event_channel* channel) {
   if (id.synchronous()) drop_event(id);
   id.own_channel = std::move(own);
   id.channel = channel;
+  id.events = Channel::of(channel)->events();
   id.account.wait(*fetched, ObjectKind::cm_id);
   return {};
 }

@@ -75,6 +75,7 @@ struct Id : rdma_cm_id {
   const std::uint64_t cookie;
   control::CmNumber number = 0;
   std::unique_ptr<Channel> own_channel;
+  std::shared_ptr<EventSource> events;  ///< of `channel`, which may be destroyed before the id
   Device* device = nullptr;
   ibv_sa_path_rec path{};
   EventAccount account;
