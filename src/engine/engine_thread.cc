@@ -80,7 +80,7 @@ EngineThread::~EngineThread() {
 
 EngineThread::Woke EngineThread::wait() {
   pollfd fds[] = {{stop_fd_, POLLIN, 0}, {lane_.timer_fd(), POLLIN, 0}, {lane_.readable_fd(), POLLIN, 0}};
-  const Duration period = grace_.next(lane_.since_poll());
+  const Duration period = grace_.next(lane_.attention().since_call);
   int ready = 0;
   if (period > Duration::zero()) {
     const timespec limit{0, static_cast<long>(period.count())};
@@ -95,11 +95,13 @@ EngineThread::Woke EngineThread::wait() {
 void EngineThread::run() {
   ask_for_short_slices();
   for (Woke woke = wait(); woke != Woke::to_stop; woke = wait()) {
-    const Duration since_poll = lane_.since_poll();
-    const bool insist = woke == Woke::to_work || lane_.needs_service();
+    const Attention::Age program = lane_.attention();
+    // One that only posts, as its sends complete at once, does nothing for the lane's other queue pairs.
+    const bool neglected = program.since_look > Grace::kNeglected;
+    const bool insist = woke == Woke::to_work || neglected || lane_.needs_service();
     // A program that polls right now needs the processor and the lock more than a second reader.
-    const bool attended = !insist && since_poll <= Grace::kUnpolled;
-    grace_.woke(!attended && lane_.service(insist) != 0, since_poll);
+    const bool attended = !insist && program.since_call <= Grace::kUnpolled;
+    grace_.woke(!attended && lane_.service(insist) != 0, program.since_call);
   }
 }
 

@@ -24,6 +24,8 @@ class Grace {
       std::chrono::microseconds(250);  ///< small socket buffers fill in such a time
   /// A program that has not polled for so long left the packet to the thread.
   static constexpr Duration kUnpolled = std::chrono::microseconds(20);
+  /// A program that polls or posts, but has not looked at what came for so long, leaves that to the thread.
+  static constexpr Duration kNeglected = std::chrono::microseconds(500);
   /// A program that has not polled for so long does not poll.
   static constexpr Duration kIdle = std::chrono::milliseconds(2);
   /// Wake-ups on the socket before a trial.

@@ -29,6 +29,8 @@ constexpr std::size_t kMaxQps = 65536;
 constexpr Duration kPatience = 100ms;
 constexpr Duration kTryAgain = 100us;
 
+std::int64_t ns_of(TimePoint time) { return time.time_since_epoch().count(); }
+
 std::uint32_t receive_buffer_of(int socket) {
   std::uint32_t bytes = 0;
   socklen_t length = sizeof bytes;
@@ -269,20 +271,26 @@ void Lane::transmit(rnic::QueuePair& qp) {
   if (in_batch_) return;
   in_batch_ = true;
   now_ = monotonic_now();
-  polled_ns_.store(now_.time_since_epoch().count(), std::memory_order_relaxed);
+  attention_.called(now_);
+  bool read = false;
   for (unsigned round = 0; send(kSendRound) && round < kMaxRounds; ++round) {
     // Much to send: let the ACKs in meanwhile, or what another queue pair of this lane is sent.
     publish();
     batch();
+    read = true;
   }
   finish(kHandOver);
+  if (read) attention_.looked(monotonic_now());
 }
 
 void Lane::progress() {
-  const std::int64_t now_ns = monotonic_now().time_since_epoch().count();
-  polled_ns_.store(now_ns, std::memory_order_relaxed);
+  const TimePoint now = monotonic_now();
+  attention_.called(now);
   // Polling for nothing must not keep others (posts of other threads, the engine thread) from the lock.
-  if (now_ns < due_ns_.load(std::memory_order_relaxed) && (holds_packet() || !link_->has_packet())) return;
+  if (ns_of(now) < due_ns_.load(std::memory_order_relaxed) && (holds_packet() || !link_->has_packet())) {
+    attention_.looked(now);
+    return;
+  }
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
   in_batch_ = true;
@@ -291,6 +299,7 @@ void Lane::progress() {
     if (!scheduler_.has_work()) break;
   }
   finish(kHandOver);
+  attention_.looked(monotonic_now());  // a batch may take long; the program was there until its end
 }
 
 std::size_t Lane::service(bool insist) {
@@ -323,16 +332,14 @@ std::size_t Lane::serve(bool insist) {
 }
 
 // Whether the program polled or posted since the present batch began.
-bool Lane::program_polls() const {
-  return polled_ns_.load(std::memory_order_relaxed) > now_.time_since_epoch().count();
-}
+bool Lane::program_polls() const { return attention_.called_after(now_); }
 
 void Lane::arm(Duration hand_over) {
   TimePoint when = std::min({deadlines_.earliest(), link_->deadline(), rows_due_});
   if (holds_packet()) when = std::min(when, now_ + kTryAgain);
   if (scheduler_.has_waiting()) when = std::min(when, now_ + kRecheckWindows);
   const bool undone = scheduler_.has_work() || unread_;
-  due_ns_.store((undone ? now_ : when).time_since_epoch().count(), std::memory_order_relaxed);
+  due_ns_.store(ns_of(undone ? now_ : when), std::memory_order_relaxed);
   if (undone) when = std::min(when, now_ + hand_over);
   const bool strangers = peers_.any_strangers() || direct_.any_strangers();
   if (strangers) when = now_;
@@ -360,10 +367,6 @@ void Lane::deliver(rnic::CompletionQueue& cq, const ibv_wc& wc, bool solicited) 
 // ---- time, threads, life
 
 TimePoint Lane::now() { return monotonic_now(); }
-
-Duration Lane::since_poll() const {
-  return monotonic_now().time_since_epoch() - Duration(polled_ns_.load(std::memory_order_relaxed));
-}
 
 void Lane::quiesce() { const std::lock_guard lock(mutex_); }
 

@@ -18,6 +18,8 @@
 #include <mutex>
 #include <vector>
 
+#include "engine/attention.h"
+#include "engine/clock.h"
 #include "engine/control_page.h"
 #include "engine/credit_letters.h"
 #include "engine/deadlines.h"
@@ -82,8 +84,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   std::size_t service(bool insist);
   /// Something is to be done that a program's polling does not do.
   bool needs_service() const { return needs_service_.load(std::memory_order_relaxed); }
-  /// How long ago the program polled or posted.
-  Duration since_poll() const;
+  Attention::Age attention() const { return attention_.age(monotonic_now()); }
   /// Readable when service() has packets to read.
   int readable_fd() const { return link_->readable_fd(); }
   /// A packet waits for a receive to be posted: readable_fd() says nothing now, timer_fd() when to try again.
@@ -144,7 +145,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   bool unread_ = false;  ///< the link may hold packets that it has read already
   std::atomic<bool> holds_packet_{false};
   std::atomic<bool> needs_service_{false};
-  std::atomic<std::int64_t> polled_ns_{0};
+  Attention attention_;
   std::atomic<std::int64_t> due_ns_{0};  ///< when a batch is due even if no packet comes
 
   QpTable qps_;

@@ -4,7 +4,7 @@ import re
 
 from session import Call, Session
 
-PERFTEST, QPERF, IPERF, CMTIME = 18515, 19765, 5201, 7471
+PERFTEST, QPERF, IPERF, CMTIME, WRITE_RATE = 18515, 19765, 5201, 7471, 18530
 MIB = 1048576
 
 
@@ -37,6 +37,12 @@ def perftest_bandwidth(server, client, program, *options, timeout=60, env=None):
     argv = [program, "-F", *options]
     output = run(server, client, argv, [*argv, "{server}"], PERFTEST, timeout, env)
     return perftest_row(output)[2] * MIB / 1e9  # iterations, peak, average
+
+
+def write_rate(server, client, program, *options):
+    """bench/write_rate.cc; `program` is its path."""
+    argv = [program, "--port", str(WRITE_RATE), "--gid-index", "{gid4}", *options]
+    return float(run(server, client, argv, [*argv, "{server}"], WRITE_RATE).split()[0])
 
 
 def perftest_latency(server, client, program, *options, timeout=60, env=None):

@@ -248,6 +248,36 @@ TEST(Adapter, ATargetThatSleepsIsWrittenToAndReadFrom) {
   });
 }
 
+// Its sends complete at once, so ibv_poll_cq never drives the lane; others on it must be served all the same.
+TEST(Adapter, AProgramThatOnlyPostsDoesNotStarveOtherQueuePairs) {
+  in_namespace([] {
+    Node poster, its_peer, sender, receiver;
+    if (!poster.ready() || !its_peer.ready() || !sender.ready() || !receiver.ready()) return;
+    poster.connect(its_peer.address());
+    its_peer.connect(poster.address());
+    sender.connect(receiver.address());
+    receiver.connect(sender.address());
+    const Address to = its_peer.address();
+    const auto post_one = [&] {
+      poster.post(IBV_WR_RDMA_WRITE, 0, 8, to);
+      poster.complete();
+    };
+    for (int i = 0; i < 20'000; ++i) post_one();  // by now they go direct, and the engine thread has seen us
+    for (std::uint8_t round = 1; round <= 20; ++round) {
+      sender.memory[0] = round;
+      receiver.receive(0, 1);
+      sender.post(IBV_WR_SEND, 0, 1, receiver.address());
+      const TimePoint limit = monotonic_now() + std::chrono::seconds(5);
+      while (__atomic_load_n(&receiver.memory[0], __ATOMIC_ACQUIRE) != round && monotonic_now() < limit)
+        post_one();
+      ASSERT_EQ(receiver.memory[0], round) << "nobody reads the lane's socket";
+      sender.complete();
+      receiver.complete();
+    }
+    for (Node* node : {&poster, &its_peer, &sender, &receiver}) node->destroy();
+  });
+}
+
 TEST(Adapter, AForkedChildForgetsItsParentsAdapter) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "a thread sanitizer does not allow threads in the child of a process with threads";
