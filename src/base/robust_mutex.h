@@ -5,8 +5,11 @@
 #pragma once
 
 #include <pthread.h>
+#include <time.h>
 
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 
 namespace softrnic {
 
@@ -25,6 +28,16 @@ class RobustMutex {
   /// Waits for living holders. (With std::lock_guard; false cannot be told there and needs a damaged mutex.)
   bool lock() { return taken(pthread_mutex_lock(&mutex_)); }
   bool try_lock() { return taken(pthread_mutex_trylock(&mutex_)); }
+  /// Waits for a living holder for so long. (With std::unique_lock.)
+  bool try_lock_for(std::chrono::nanoseconds time) {
+    if (try_lock()) return true;
+    timespec end{};
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    const std::int64_t nanoseconds = end.tv_nsec + time.count();
+    end.tv_sec += nanoseconds / 1'000'000'000;
+    end.tv_nsec = nanoseconds % 1'000'000'000;
+    return taken(pthread_mutex_clocklock(&mutex_, CLOCK_MONOTONIC, &end));
+  }
   void unlock() { pthread_mutex_unlock(&mutex_); }
 
  private:

@@ -1,6 +1,7 @@
 #include "engine/direct_path.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <mutex>
 #include <new>
@@ -10,6 +11,10 @@ namespace softrnic::engine {
 namespace {
 
 using ib::SendOp;
+
+/// How long a word is waited for. Who has it is gone in microseconds, or is off the processor, or is stopped: then all lanes
+/// of its neighbours would stand still with it.
+constexpr Duration kWordPatience = std::chrono::milliseconds(1);
 
 /// What an operation needs at the other end.
 struct Needs {
@@ -75,9 +80,11 @@ void DirectPath::received(const rnic::QueuePair& qp) {
     row.expected_psn.store(qp.receive_psn(), std::memory_order_release);
 }
 
-std::uint64_t DirectPath::execute_atomic(std::uint64_t* word, const ib::AtomicOperation& operation) {
+std::optional<std::uint64_t> DirectPath::execute_atomic(std::uint64_t* word,
+                                                        const ib::AtomicOperation& operation) {
   if (share_ == nullptr || !share_->locks()) return ib::execute(word, operation);
-  const std::lock_guard lock(share_->locks().of(reinterpret_cast<std::uint64_t>(word)));
+  const std::unique_lock lock(share_->locks().of(reinterpret_cast<std::uint64_t>(word)), kWordPatience);
+  if (!lock) return std::nullopt;
   return ib::execute(word, operation);
 }
 
@@ -151,7 +158,8 @@ bool DirectPath::execute_remote(const DirectPeer& peer, std::uint64_t word,
   const ib::AtomicOperation operation = atomic_of(step.wqe);
   std::uint64_t original = 0;
   {
-    const std::lock_guard lock(share_->locks().of(word));
+    const std::unique_lock lock(share_->locks().of(word), kWordPatience);
+    if (!lock) return false;
     if (peer.remote().is_own()) {
       original = ib::execute(reinterpret_cast<std::uint64_t*>(word), operation);
     } else {

@@ -9,6 +9,7 @@
 #include <array>
 #include <bitset>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "engine/direct_peer.h"
@@ -30,7 +31,7 @@ class DirectPath {
   void hide(Qpn qpn);
   /// A packet has come for the queue pair.
   void received(const rnic::QueuePair& qp);
-  std::uint64_t execute_atomic(std::uint64_t* word, const ib::AtomicOperation& operation);
+  std::optional<std::uint64_t> execute_atomic(std::uint64_t* word, const ib::AtomicOperation& operation);
 
   // ---- this side as a requester
   /// A queue pair is to talk to a lane of this host: strangers() names the lane until it is met.

@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "engine/attention.h"
@@ -66,7 +67,8 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   ib::PathWindow* gauged_window(const ib::AddressVector& path, Qpn remote) override;
   bool may_go_direct(const rnic::QueuePair& qp) override;
   bool direct(const rnic::DirectStep& step) override { return direct_.perform(step); }
-  std::uint64_t execute_atomic(std::uint64_t* word, const ib::AtomicOperation& operation) override {
+  std::optional<std::uint64_t> execute_atomic(std::uint64_t* word,
+                                              const ib::AtomicOperation& operation) override {
     return direct_.execute_atomic(word, operation);
   }
   bool join(rnic::QueuePair& qp, const wire::Gid& group) override;

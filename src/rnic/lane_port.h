@@ -8,6 +8,7 @@
 #include <sys/uio.h>
 
 #include <mutex>
+#include <optional>
 #include <span>
 
 #include "base/expected.h"
@@ -52,7 +53,8 @@ class LanePort {
   /// Completions of `qp` that wait in the present batch are dropped (destroy, RESET).
   virtual void discard(QueuePair& qp) = 0;
   virtual ib::PathWindow& window(const ib::AddressVector& path, Qpn remote) = 0;
-  /// For services without acknowledgement: the window to a receiver whose buffer can be looked at; else nullptr.
+  /// For services without acknowledgement: the window to a receiver whose buffer can be looked at, or
+  /// that can be asked; else nullptr.
   virtual ib::PathWindow* gauged_window(const ib::AddressVector& path, Qpn remote) {
     static_cast<void>(path);
     static_cast<void>(remote);
@@ -69,7 +71,8 @@ class LanePort {
     return false;
   }
   /// See ib::Host::execute_atomic().
-  virtual std::uint64_t execute_atomic(std::uint64_t* word, const ib::AtomicOperation& operation) {
+  virtual std::optional<std::uint64_t> execute_atomic(std::uint64_t* word,
+                                                      const ib::AtomicOperation& operation) {
     return ib::execute(word, operation);
   }
   virtual bool join(QueuePair& qp, const wire::Gid& group) = 0;

@@ -80,6 +80,14 @@ class FakeHost final : public Host {
   const RecvWqe* take_receive() override {
     return taken == receives.size() ? nullptr : &receives[taken++].wqe;
   }
+  /// Somebody else is at every word.
+  bool words_taken = false;
+  std::optional<std::uint64_t> execute_atomic(std::uint64_t* word,
+                                              const AtomicOperation& operation) override {
+    if (words_taken) return std::nullopt;
+    return Host::execute_atomic(word, operation);
+  }
+
   bool may_go_direct() override { return direct_budget > 0; }
   std::optional<std::uint32_t> direct(const DirectMessage& message) override {
     if (direct_budget == 0 || message.wqe.op == SendOp::send) return std::nullopt;

@@ -72,5 +72,22 @@ TEST_F(RcResponder, ExecutesAtomics) {
   quiet();
 }
 
+TEST_F(RcResponder, AnAtomicOnAWordThatSomebodyHoldsIsAsIfItWereLost) {
+  attributes.max_reads_in = 1;
+  rc();
+  const std::uint64_t forty = 40;
+  std::memcpy(at(0x12000), &forty, 8);
+  host.words_taken = true;
+  in("RC Fetch Add psn=5 va=0x12000 rkey=0x20 add=2");
+  silent();
+  in("RC Send Only psn=6 len=8");
+  out("RC Acknowledge psn=5 msn=0 nak=sequence");
+  because_of(ReasonId::nak_wrong_psn);
+  host.words_taken = false;
+  in("RC Fetch Add psn=5 va=0x12000 rkey=0x20 add=2");
+  out("RC Atomic Acknowledge psn=5 msn=1 orig=40");
+  quiet();
+}
+
 }  // namespace
 }  // namespace softrnic::ib::test

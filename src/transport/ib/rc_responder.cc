@@ -139,12 +139,14 @@ Verdict RcResponder::execute_atomic(const wire::Packet& packet) {
   // With iova registration an aligned address need not be aligned in this process.
   if (reinterpret_cast<std::uintptr_t>(*memory) % 8 != 0)
     return invalid(ReasonId::nak_atomic_alignment, eth.address);
-  ReadAtomic* atomic = take_resource(1);
-  if (atomic == nullptr) return invalid(ReasonId::nak_read_resources, resources_.places());
-  atomic->is_atomic = true;
-  atomic->original = seam_.host.execute_atomic(
+  if (!resources_.has_place()) return invalid(ReasonId::nak_read_resources, resources_.places());
+  const auto original = seam_.host.execute_atomic(
       reinterpret_cast<std::uint64_t*>(*memory),
       {packet.info->operation == Operation::compare_swap, eth.swap_or_add, eth.compare});
+  if (!original) return {};  // as if it had been lost: the peer sends it again
+  ReadAtomic* const atomic = take_resource(1);
+  atomic->is_atomic = true;
+  atomic->original = *original;
   atomic->answer(0, 1, 0);
   accepted(packet, 1);
   return {};

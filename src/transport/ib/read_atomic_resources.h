@@ -50,10 +50,13 @@ class ReadAtomicResources {
   }
   void clear() { count_ = pending_from_ = 0; }
 
+  /// Whether take() will give one.
+  bool has_place() { return places_ != 0 && (count_ - oldest() != places_ || at(oldest()).answered); }
+
   /// A fresh place, or nullptr when the oldest was not answered yet: more are outstanding than was agreed. One that is
   /// merely being answered again may be overwritten, as the peer would not ask for more if it still needed that.
   ReadAtomic* take() {
-    if (places_ == 0 || (count_ - oldest() == places_ && !at(oldest()).answered)) return nullptr;
+    if (!has_place()) return nullptr;
     ReadAtomic& place = at(count_++);
     place = ReadAtomic();
     return &place;

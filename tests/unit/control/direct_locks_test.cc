@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
+
 #include "control/shared_memory.h"
 
 namespace softrnic::control {
@@ -31,6 +33,27 @@ TEST(DirectLocks, TheLockOfTheDeadIsFree) {
   EXPECT_FALSE(ours.of(0x1008).try_lock());
   ours.of(0x1008).unlock();
   EXPECT_TRUE(ours.of(0x1008).try_lock());
+  ours.of(0x1008).unlock();
+}
+
+TEST(DirectLocks, ALockOfAStoppedProcessIsWaitedForBriefly) {
+  const UniqueFd fd = DirectLocks::make();
+  const DirectLocks ours(fd);
+  ASSERT_TRUE(ours);
+  const pid_t child = fork();
+  if (child == 0) {
+    const DirectLocks theirs(fd);
+    theirs.of(0x1008).lock();
+    raise(SIGSTOP);
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, WUNTRACED), child);
+  ASSERT_TRUE(WIFSTOPPED(status));
+  EXPECT_FALSE(ours.of(0x1008).try_lock_for(std::chrono::milliseconds(1)));
+  kill(child, SIGKILL);
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(ours.of(0x1008).try_lock_for(std::chrono::milliseconds(1)));
   ours.of(0x1008).unlock();
 }
 
