@@ -1,5 +1,5 @@
 // The active side: REQ to RTU (IBTA 12.9.7, 12.10).
-#include "cm/core.h"
+#include "cm/incoming.h"
 
 namespace softrnic::cm {
 namespace {
@@ -83,18 +83,6 @@ Req req_of(const Request& request, Id id, std::uint64_t ca_guid) {
 
 }  // namespace
 
-mad::Address address_of(const Path& path) {
-  mad::Address address;
-  address.local = path.local;
-  address.remote = path.remote;
-  address.interface_index = path.interface_index;
-  address.pkey = path.pkey;
-  address.traffic_class = path.traffic_class;
-  address.hop_limit = path.hop_limit;
-  address.flow_label = path.flow_label;
-  return address;
-}
-
 std::optional<Service> service_of(const Req& req) {
   for (const ServiceCode& code : kServices) {
     if (code.transport == req.transport_service &&
@@ -105,7 +93,7 @@ std::optional<Service> service_of(const Req& req) {
   return std::nullopt;
 }
 
-Expected<Id, Failure> Manager::Core::connect(const Request& request, TimePoint now) {
+Expected<Id, Failure> Manager::connect(const Request& request, TimePoint now) {
   if (const auto failure = out_of_range(request)) return Unexpected{*failure};
   const auto id = free_id();
   if (!id) return Unexpected{refuse(EMFILE, ReasonId::cm_too_many_ids, table_.size())};
@@ -125,7 +113,7 @@ Expected<Id, Failure> Manager::Core::connect(const Request& request, TimePoint n
   return *id;
 }
 
-Expected<void, Failure> Manager::Core::confirm(Id id, Bytes private_data, TimePoint) {
+Expected<void, Failure> Manager::confirm(Id id, Bytes private_data, TimePoint) {
   if (const auto failure = too_long(private_data, kRtuPrivateData)) return Unexpected{*failure};
   const auto claimed = claim(id, {State::rep_received, State::mra_rep_sent});
   if (!claimed) return Unexpected{claimed.error()};
@@ -139,7 +127,7 @@ Expected<void, Failure> Manager::Core::confirm(Id id, Bytes private_data, TimePo
   return {};
 }
 
-void Manager::Core::on_rep(Connection& connection, const Incoming& in) {
+void Manager::on_rep(Connection& connection, const Incoming& in) {
   const Rep rep = decode<Rep>(in.mad);
   const bool xrc = connection.service == Service::xrc;
   const Qpn qpn = xrc ? Qpn(rep.eecn) : rep.qpn;
@@ -180,7 +168,7 @@ void Manager::Core::on_rep(Connection& connection, const Incoming& in) {
   tell(connection, event);
 }
 
-void Manager::Core::on_req_timeout(Connection& connection, TimePoint now) {
+void Manager::on_req_timeout(Connection& connection, TimePoint now) {
   Event event{.kind = EventKind::unreachable};
   event.reason = because(ReasonId::cm_req_timeout, connection.service_id.value, connection.sends,
                          connection.waited_ms(now));

@@ -1,5 +1,5 @@
 // What a message does to the connection that it is about: one table, state × message.
-#include "cm/core.h"
+#include "cm/incoming.h"
 
 namespace softrnic::cm {
 namespace {
@@ -9,7 +9,7 @@ constexpr std::size_t index_of(Message message) { return static_cast<std::size_t
 
 }  // namespace
 
-struct Manager::Core::Actions {
+struct Manager::Actions {
   struct Row {
     Message message;
     Action action;
@@ -24,7 +24,7 @@ struct Manager::Core::Actions {
   // IBTA 12.9.7. `ignore` stands for repetitions and messages that were overtaken; what has no row should not happen.
   // A message that finds no connection goes to on_unknown_target().
   static constexpr auto rows() {
-    using C = Core;
+    using C = Manager;
     using S = State;
     using M = Message;
     return std::array{
@@ -76,7 +76,7 @@ struct Manager::Core::Actions {
   using Table = std::array<std::array<Action, kMessages>, kStates>;
   static constexpr Table make() {
     Table table{};
-    for (auto& state : table) state.fill(&Core::unexpected);
+    for (auto& state : table) state.fill(&Manager::unexpected);
     for (const Row& entry : rows()) {
       for (std::size_t i = 0; i < entry.count; ++i) {
         table[static_cast<std::size_t>(entry.states[i])][index_of(entry.message)] = entry.action;
@@ -89,7 +89,7 @@ struct Manager::Core::Actions {
 // Every message but REQ and SIDR_REQ names the ID that this side gave it. What the peer calls itself has to agree, except
 // where the peer's ID cannot be known yet: a REP, an MRA, and a REJ, which may follow a REP that was lost. A REJ for a time-out may come from a peer
 // that never learned our ID; it gives its CA GUID instead (12.6.7.2).
-Connection* Manager::Core::target_of(const Incoming& in, Message message) {
+Connection* Manager::target_of(const Incoming& in, Message message) {
   switch (message) {
     case Message::req: {
       const Req req = decode<Req>(in.mad);
@@ -116,14 +116,14 @@ Connection* Manager::Core::target_of(const Incoming& in, Message message) {
   return early || found->remote_id == common.local_id ? found : nullptr;
 }
 
-void Manager::Core::dispatch(const Incoming& in, Message message) {
+void Manager::dispatch(const Incoming& in, Message message) {
   static constexpr Actions::Table kTable = Actions::make();
   Connection* const target = target_of(in, message);
   if (target == nullptr) return on_unknown_target(in, message);
   (this->*kTable[static_cast<std::size_t>(target->state)][index_of(message)])(*target, in);
 }
 
-void Manager::Core::receive(const mad::Address& from, Bytes mad, TimePoint now) {
+void Manager::receive(const mad::Address& from, Bytes mad, TimePoint now) {
   const auto header = mad::parse_header(mad);
   if (!header || header->management_class != mad::ManagementClass::communication) {
     const auto byte = [mad](std::size_t at) {
@@ -145,18 +145,18 @@ void Manager::Core::receive(const mad::Address& from, Bytes mad, TimePoint now) 
   dispatch(in, format->message);
 }
 
-void Manager::Core::unexpected(Connection& connection, const Incoming& in) {
+void Manager::unexpected(Connection& connection, const Incoming& in) {
   host_.explain(
       because(ReasonId::cm_drop_unexpected, in.header.attribute, connection.id.value, connection.state),
       in.from);
 }
 
-void Manager::Core::repeat(Connection& connection, const Incoming&) {
+void Manager::repeat(Connection& connection, const Incoming&) {
   host_.send(connection.peer, connection.sent);
 }
 
 // The record lives on while the peer repeats itself, so that the host is not asked a second time.
-void Manager::Core::refuse_again(Connection& connection, const Incoming& in) {
+void Manager::refuse_again(Connection& connection, const Incoming& in) {
   const bool is_req = in.header.attribute == static_cast<std::uint16_t>(Message::req);
   if (connection.last_message() == Message::rej) {
     // Who still repeats the REQ never got the REP, and takes no REJ of anything else.
@@ -173,7 +173,7 @@ void Manager::Core::refuse_again(Connection& connection, const Incoming& in) {
   }
 }
 
-void Manager::Core::on_mra(Connection& connection, const Incoming& in) {
+void Manager::on_mra(Connection& connection, const Incoming& in) {
   const Mra mra = decode<Mra>(in.mad);
   const About awaited = connection.active ? About::req : About::rep;
   if (mra.about != awaited) return unexpected(connection, in);

@@ -1,51 +1,158 @@
-#include "cm/manager.h"
-
-#include "cm/core.h"
+#include "cm/incoming.h"
 
 namespace softrnic::cm {
+namespace {
 
-Manager::Manager(Host& host, std::uint64_t ca_guid, const Limits& limits)
-    : core_(std::make_unique<Core>(host, ca_guid, limits)) {}
-Manager::~Manager() = default;
+Burden burden_of(const Connection& connection) {
+  switch (connection.state) {
+    case State::req_received:
+    case State::mra_req_sent:
+    case State::rep_sent:
+    case State::mra_rep_received:
+    case State::sidr_req_received:
+      return Burden::half_open;
+    case State::timewait:
+      return connection.refused && !connection.active ? Burden::refused : Burden::none;
+    default:
+      return Burden::none;
+  }
+}
+
+}  // namespace
+
+mad::Address address_of(const Path& path) {
+  mad::Address address;
+  address.local = path.local;
+  address.remote = path.remote;
+  address.interface_index = path.interface_index;
+  address.pkey = path.pkey;
+  address.traffic_class = path.traffic_class;
+  address.hop_limit = path.hop_limit;
+  address.flow_label = path.flow_label;
+  return address;
+}
+
+std::optional<Id> Manager::free_id() {
+  if (table_.size() >= limits_.connections) return std::nullopt;
+  for (;;) {
+    const std::uint32_t id = host_.random_number();
+    if (id != 0 && table_.find(id) == nullptr && !listeners_.contains(Id(id))) return Id(id);
+  }
+}
+
+Expected<Connection*, Failure> Manager::claim(Id id, std::initializer_list<State> states) {
+  Connection* const found = table_.find(id.value);
+  if (found == nullptr || found->hidden) return Unexpected{refuse(ENOENT, ReasonId::cm_unknown_id, id.value)};
+  if (std::find(states.begin(), states.end(), found->state) == states.end()) {
+    return Unexpected{refuse(EINVAL, ReasonId::cm_wrong_state, id.value, found->state)};
+  }
+  return found;
+}
+
+void Manager::tell(const Connection& connection, Event event) {
+  if (connection.hidden) return;
+  event.id = connection.id;
+  host_.event(event);
+}
+
+void Manager::enter(Connection& connection, State state) {
+  connection.state = state;
+  table_.set_burden(connection, burden_of(connection));
+  table_.set_due(connection, kNever);
+}
+
+void Manager::send(Connection& connection, const mad::Mad& mad) {
+  connection.sent = mad;
+  host_.send(connection.peer, connection.sent);
+}
+
+void Manager::send_until_answered(Connection& connection, const mad::Mad& mad, TimePoint now) {
+  connection.sends = 1;
+  connection.first_sent = now;
+  connection.interval = connection.answer_within;
+  table_.set_due(connection, now + connection.interval);
+  send(connection, mad);
+}
+
+void Manager::enter_timewait(Connection& connection, TimePoint now) {
+  enter(connection, State::timewait);
+  table_.forget_queue_pair(connection);
+  Duration hold = 2 * connection.life_time + connection.ack_delay;
+  if (connection.last_message() == Message::rej || connection.sidr) {
+    hold = std::max(hold, connection.peer_interval + connection.peer_interval / 4);
+  }
+  table_.set_due(connection, now + hold);
+}
+
+void Manager::retire(Connection& connection) {
+  enter(connection, State::idle);
+  table_.forget_queue_pair(connection);
+  if (connection.hidden) table_.erase(connection);
+}
+
+void Manager::conclude(Connection& connection, Event event) {
+  const bool tells = !connection.hidden;
+  event.id = connection.id;
+  retire(connection);
+  if (tells) host_.event(event);
+}
+
+void Manager::expire(Connection& connection, TimePoint now) {
+  table_.set_due(connection, kNever);
+  if (connection.state != State::timewait) return repeat_or_give_up(connection, now);
+  if (connection.sidr) return retire(connection);
+  conclude(connection, {.kind = EventKind::timewait_exit});
+}
+
+void Manager::repeat_or_give_up(Connection& connection, TimePoint now) {
+  if (connection.sends <= connection.max_retries) {
+    ++connection.sends;
+    table_.set_due(connection, now + connection.interval);
+    host_.send(connection.peer, connection.sent);
+    return;
+  }
+  switch (connection.state) {
+    case State::req_sent:
+    case State::mra_req_received:
+      return on_req_timeout(connection, now);
+    case State::rep_sent:
+    case State::mra_rep_received:
+      return on_rep_timeout(connection, now);
+    case State::dreq_sent:
+      return on_dreq_timeout(connection, now);
+    case State::sidr_req_sent:
+      return on_sidr_timeout(connection);
+    default:
+      return;
+  }
+}
+
+void Manager::advance(TimePoint now) {
+  for (;;) {
+    Connection* const next = table_.first_due();
+    if (next == nullptr || next->due > now) return;
+    expire(*next, now);
+  }
+}
+
+TimePoint Manager::deadline() const {
+  const Connection* const next = table_.first_due();
+  return next == nullptr ? kNever : next->due;
+}
+
+std::optional<State> Manager::state(Id id) const {
+  const Connection* const found = table_.find(id.value);
+  if (found == nullptr || found->hidden) return std::nullopt;
+  return found->state;
+}
 
 Expected<Id, Failure> Manager::listen(ServiceId service_id, std::uint64_t mask) {
-  return core_->listen(service_id, mask);
+  const auto id = free_id();
+  if (!id) return Unexpected{refuse(EMFILE, ReasonId::cm_too_many_ids, table_.size())};
+  if (!listeners_.add(*id, service_id, mask)) {
+    return Unexpected{refuse(EADDRINUSE, ReasonId::cm_service_in_use, service_id.value)};
+  }
+  return *id;
 }
-void Manager::unlisten(Id listener) { core_->unlisten(listener); }
-Expected<void, Failure> Manager::reply(Id id, const Reply& reply, TimePoint now) {
-  return core_->reply(id, reply, now);
-}
-Expected<void, Failure> Manager::delay(Id id, std::uint8_t service_timeout, Bytes private_data,
-                                       TimePoint now) {
-  return core_->delay(id, service_timeout, private_data, now);
-}
-Expected<void, Failure> Manager::established(Id id, TimePoint now) { return core_->established(id, now); }
-Expected<Id, Failure> Manager::connect(const Request& request, TimePoint now) {
-  return core_->connect(request, now);
-}
-Expected<void, Failure> Manager::confirm(Id id, Bytes private_data, TimePoint now) {
-  return core_->confirm(id, private_data, now);
-}
-Expected<void, Failure> Manager::reject(Id id, const Rejection& rejection, TimePoint now) {
-  return core_->reject(id, rejection, now);
-}
-Expected<void, Failure> Manager::disconnect(Id id, Bytes private_data, TimePoint now) {
-  return core_->disconnect(id, private_data, now);
-}
-Expected<void, Failure> Manager::disconnect_reply(Id id, Bytes private_data, TimePoint now) {
-  return core_->disconnect_reply(id, private_data, now);
-}
-void Manager::destroy(Id id, TimePoint now) { core_->destroy(id, now); }
-Expected<Id, Failure> Manager::request_service_id(const SidrRequest& request, TimePoint now) {
-  return core_->request_service_id(request, now);
-}
-Expected<void, Failure> Manager::answer(Id id, const SidrReply& reply, TimePoint now) {
-  return core_->answer(id, reply, now);
-}
-void Manager::receive(const mad::Address& from, Bytes mad, TimePoint now) { core_->receive(from, mad, now); }
-void Manager::advance(TimePoint now) { core_->advance(now); }
-TimePoint Manager::deadline() const { return core_->deadline(); }
-std::optional<State> Manager::state(Id id) const { return core_->state(id); }
-std::size_t Manager::size() const { return core_->size(); }
 
 }  // namespace softrnic::cm

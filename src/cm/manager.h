@@ -5,26 +5,33 @@
 // and established(), each as the last act on its connection: the host may call any method from there, destroy() of the
 // same id included.
 //
+// Its parts: manager.cc what all states share, dispatch.cc the table state × message, active.cc, passive.cc, release.cc and
+// sidr.cc the actions, stateless.cc answers that need no connection.
+//
 // A method that is refused returns the errno that ib_cm would (EINVAL: not in this state, or a value out of range;
 // ENOENT: no such id; EADDRINUSE, EMFILE) and a reason; nothing has changed then.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <initializer_list>
 #include <optional>
-#include <span>
 
 #include "base/bytes.h"
 #include "base/expected.h"
 #include "base/reason.h"
 #include "base/time.h"
+#include "cm/connection_table.h"
 #include "cm/event.h"
+#include "cm/listeners.h"
+#include "cm/messages.h"
 #include "cm/state.h"
 #include "cm/types.h"
 #include "mad/address.h"
 
 namespace softrnic::cm {
+
+struct Incoming;
 
 /// What the manager asks of the adapter it lives in.
 class Host {
@@ -58,8 +65,8 @@ struct Limits {
 class Manager {
  public:
   /// `host` outlives the manager. `ca_guid` is the adapter's node GUID.
-  Manager(Host& host, std::uint64_t ca_guid, const Limits& limits = {});
-  ~Manager();
+  Manager(Host& host, std::uint64_t ca_guid, const Limits& limits = {})
+      : host_(host), ca_guid_(ca_guid), limits_(limits) {}
   Manager(const Manager&) = delete;
   Manager& operator=(const Manager&) = delete;
 
@@ -68,7 +75,7 @@ class Manager {
   /// as the event's listener. EADDRINUSE when another listener's range overlaps.
   Expected<Id, Failure> listen(ServiceId service_id, std::uint64_t mask = ~std::uint64_t{0});
   /// Requests that were told already are not affected.
-  void unlisten(Id listener);
+  void unlisten(Id listener) { listeners_.remove(listener); }
   /// Sends the REP; again until the RTU comes.
   Expected<void, Failure> reply(Id id, const Reply& reply, TimePoint now);
   /// Sends an MRA: the host needs up to duration_of(service_timeout) more. On a request, or (active) on a reply.
@@ -111,11 +118,91 @@ class Manager {
   /// The state of a live id, nothing for one that does not exist or was destroyed.
   std::optional<State> state(Id id) const;
   /// All ids, destroyed ones that still wait included; listeners not.
-  std::size_t size() const;
+  std::size_t size() const { return table_.size(); }
 
  private:
-  class Core;
-  std::unique_ptr<Core> core_;
+  /// What the table of dispatch.cc names.
+  using Action = void (Manager::*)(Connection& connection, const Incoming& in);
+  struct Actions;
+
+  // ---- manager.cc
+  std::optional<Id> free_id();
+  /// The connection, when the host knows it and it is in one of `states`.
+  Expected<Connection*, Failure> claim(Id id, std::initializer_list<State> states);
+  void tell(const Connection& connection, Event event);
+  /// retire() with a last event.
+  void conclude(Connection& connection, Event event);
+  void enter(Connection& connection, State state);
+  /// Sends `mad` and keeps it for duplicates.
+  void send(Connection& connection, const mad::Mad& mad);
+  /// The same, again every `answer_within` until the state changes, max_retries times.
+  void send_until_answered(Connection& connection, const mad::Mad& mad, TimePoint now);
+  /// Until no packet of it can be under way, and for a refused request until the peer will hardly repeat it.
+  void enter_timewait(Connection& connection, TimePoint now);
+  /// The end: idle, or forgotten when nobody holds the id.
+  void retire(Connection& connection);
+  void expire(Connection& connection, TimePoint now);
+  void repeat_or_give_up(Connection& connection, TimePoint now);
+
+  // ---- dispatch.cc
+  Connection* target_of(const Incoming& in, Message message);
+  void dispatch(const Incoming& in, Message message);
+  void ignore(Connection&, const Incoming&) {}
+  void unexpected(Connection& connection, const Incoming& in);
+  void repeat(Connection& connection, const Incoming& in);
+  /// A REQ, REP or RTU of an attempt that this side refused: says so again.
+  void refuse_again(Connection& connection, const Incoming& in);
+  void on_mra(Connection& connection, const Incoming& in);
+
+  // ---- stateless.cc
+  void on_get(const Incoming& in);
+  void on_unknown_target(const Incoming& in, Message message);
+  void issue_rej(const Incoming& in, RejectReason reason, About about);
+  void answer_dreq(const Incoming& in);
+  void answer_lap(const Incoming& in, AprStatus status);
+
+  // ---- active.cc
+  void on_rep(Connection& connection, const Incoming& in);
+  void on_req_timeout(Connection& connection, TimePoint now);
+
+  // ---- passive.cc
+  void on_req(const Incoming& in);
+  bool has_room(const Incoming& in);
+  std::optional<RejectReason> refusal_of(const Req& req, const Incoming& in);
+  Connection& add_request(Id id, const Req& req, const Incoming& in);
+  void on_rtu(Connection& connection, const Incoming& in);
+  void on_rep_timeout(Connection& connection, TimePoint now);
+
+  // ---- release.cc
+  void send_dreq(Connection& connection, Bytes private_data, TimePoint now);
+  void send_drep(Connection& connection, std::uint64_t transaction, Bytes private_data, TimePoint now);
+  /// What destroy() owes the peer. May erase the connection.
+  void part_from(Connection& connection, TimePoint now);
+  /// Whether there is room for what it remembers of a request that was refused.
+  bool is_worth_keeping(const Connection& connection) const;
+  void send_rej(Connection& connection, const Rejection& rejection);
+  void reject_by_timeout(Connection& connection);
+  void on_rej(Connection& connection, const Incoming& in);
+  void on_dreq(Connection& connection, const Incoming& in);
+  void on_crossing_dreq(Connection& connection, const Incoming& in);
+  void on_late_dreq(Connection& connection, const Incoming& in);
+  void on_drep(Connection& connection, const Incoming& in);
+  void on_dreq_timeout(Connection& connection, TimePoint now);
+  void on_lap(Connection& connection, const Incoming& in);
+  /// The peer has begun anew with the same queue pair.
+  void give_up_stale(Connection& connection, Message because_of, TimePoint now);
+
+  // ---- sidr.cc
+  void on_sidr_req(const Incoming& in);
+  void on_sidr_rep(Connection& connection, const Incoming& in);
+  void on_sidr_timeout(Connection& connection);
+  void send_sidr_rep(Connection& connection, const SidrReply& reply, TimePoint now);
+
+  Host& host_;
+  std::uint64_t ca_guid_;
+  Limits limits_;
+  ConnectionTable table_;
+  Listeners listeners_;
 };
 
 }  // namespace softrnic::cm

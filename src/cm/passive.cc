@@ -1,5 +1,5 @@
 // The passive side: REQ to RTU (IBTA 12.9.7, 12.10).
-#include "cm/core.h"
+#include "cm/incoming.h"
 
 namespace softrnic::cm {
 namespace {
@@ -90,7 +90,7 @@ std::optional<Failure> out_of_range(const Reply& reply) {
 }  // namespace
 
 // Too many are dropped without an answer, so that those who mean it succeed when they repeat it.
-bool Manager::Core::has_room(const Incoming& in) {
+bool Manager::has_room(const Incoming& in) {
   if (table_.size() >= limits_.connections) {
     host_.explain(because(ReasonId::cm_too_many_ids, table_.size()), in.from);
     return false;
@@ -105,7 +105,7 @@ bool Manager::Core::has_room(const Incoming& in) {
   return false;
 }
 
-std::optional<RejectReason> Manager::Core::refusal_of(const Req& req, const Incoming& in) {
+std::optional<RejectReason> Manager::refusal_of(const Req& req, const Incoming& in) {
   if (!listeners_.find(req.service_id)) {
     host_.explain(because(ReasonId::cm_no_listener, in.header.attribute, req.service_id.value), in.from);
     return RejectReason::invalid_service_id;
@@ -122,7 +122,7 @@ std::optional<RejectReason> Manager::Core::refusal_of(const Req& req, const Inco
   return std::nullopt;
 }
 
-Connection& Manager::Core::add_request(Id id, const Req& req, const Incoming& in) {
+Connection& Manager::add_request(Id id, const Req& req, const Incoming& in) {
   Connection& connection = table_.add(id);
   connection.service = *service_of(req);
   connection.service_id = req.service_id;
@@ -146,7 +146,7 @@ Connection& Manager::Core::add_request(Id id, const Req& req, const Incoming& in
 }
 
 // A REQ that no connection knows.
-void Manager::Core::on_req(const Incoming& in) {
+void Manager::on_req(const Incoming& in) {
   const Req req = decode<Req>(in.mad);
   if (Connection* const stale = table_.find_queue_pair(req.ca_guid, req.qpn)) {
     issue_rej(in, RejectReason::stale_connection, About::req);
@@ -163,7 +163,7 @@ void Manager::Core::on_req(const Incoming& in) {
   tell(connection, event);
 }
 
-Expected<void, Failure> Manager::Core::reply(Id id, const Reply& reply, TimePoint now) {
+Expected<void, Failure> Manager::reply(Id id, const Reply& reply, TimePoint now) {
   if (const auto failure = out_of_range(reply)) return Unexpected{*failure};
   const auto claimed = claim(id, {State::req_received, State::mra_req_sent});
   if (!claimed) return Unexpected{claimed.error()};
@@ -176,8 +176,7 @@ Expected<void, Failure> Manager::Core::reply(Id id, const Reply& reply, TimePoin
   return {};
 }
 
-Expected<void, Failure> Manager::Core::delay(Id id, std::uint8_t service_timeout, Bytes private_data,
-                                             TimePoint) {
+Expected<void, Failure> Manager::delay(Id id, std::uint8_t service_timeout, Bytes private_data, TimePoint) {
   if (const auto failure = too_long(private_data, kMraPrivateData)) return Unexpected{*failure};
   constexpr std::uint8_t kMaxCode = 31;
   if (service_timeout > kMaxCode) {
@@ -197,7 +196,7 @@ Expected<void, Failure> Manager::Core::delay(Id id, std::uint8_t service_timeout
   return {};
 }
 
-Expected<void, Failure> Manager::Core::established(Id id, TimePoint) {
+Expected<void, Failure> Manager::established(Id id, TimePoint) {
   const Connection* const found = table_.find(id.value);
   if (found != nullptr && !found->hidden && found->state == State::established) {
     return Unexpected{refuse(EISCONN, ReasonId::cm_wrong_state, id.value, found->state)};
@@ -209,14 +208,14 @@ Expected<void, Failure> Manager::Core::established(Id id, TimePoint) {
   return {};
 }
 
-void Manager::Core::on_rtu(Connection& connection, const Incoming& in) {
+void Manager::on_rtu(Connection& connection, const Incoming& in) {
   enter(connection, State::established);
   Event event{.kind = EventKind::established};
   event.private_data = in.private_data(kRtuPrivateData);
   tell(connection, event);
 }
 
-void Manager::Core::on_rep_timeout(Connection& connection, TimePoint now) {
+void Manager::on_rep_timeout(Connection& connection, TimePoint now) {
   Event event{.kind = EventKind::unreachable};
   event.reason = because(ReasonId::cm_rep_timeout, connection.sends, connection.waited_ms(now));
   reject_by_timeout(connection);

@@ -1,5 +1,5 @@
 // The end of a connection or of an attempt: REJ, DREQ, DREP, and what destroying an ID means in each state.
-#include "cm/core.h"
+#include "cm/incoming.h"
 
 namespace softrnic::cm {
 namespace {
@@ -71,7 +71,7 @@ constexpr std::array<Farewell, kStates> kFarewells = [] {
 
 }  // namespace
 
-void Manager::Core::send_rej(Connection& connection, const Rejection& rejection) {
+void Manager::send_rej(Connection& connection, const Rejection& rejection) {
   const RejectedMessage rejected = rejected_message(connection);
   Rej rej;
   if (rejected.names_id) rej.local_id = connection.id.value;
@@ -86,12 +86,12 @@ void Manager::Core::send_rej(Connection& connection, const Rejection& rejection)
 }
 
 // The CA GUID lets a peer find the connection that never learned this side's ID for it (12.6.7.2).
-void Manager::Core::reject_by_timeout(Connection& connection) {
+void Manager::reject_by_timeout(Connection& connection) {
   const auto guid = bytes_of(ca_guid_);
   send_rej(connection, {.reason = RejectReason::timeout, .additional_info = guid});
 }
 
-Expected<void, Failure> Manager::Core::reject(Id id, const Rejection& rejection, TimePoint now) {
+Expected<void, Failure> Manager::reject(Id id, const Rejection& rejection, TimePoint now) {
   if (const auto failure = too_long(rejection.additional_info, kAdditionalInfo)) return Unexpected{*failure};
   if (const auto failure = too_long(rejection.private_data, kRejPrivateData)) return Unexpected{*failure};
   const auto claimed = claim(id, {State::req_received, State::mra_req_sent, State::rep_sent,
@@ -102,7 +102,7 @@ Expected<void, Failure> Manager::Core::reject(Id id, const Rejection& rejection,
   return {};
 }
 
-void Manager::Core::send_dreq(Connection& connection, Bytes private_data, TimePoint now) {
+void Manager::send_dreq(Connection& connection, Bytes private_data, TimePoint now) {
   Dreq dreq;
   dreq.local_id = connection.id.value;
   dreq.remote_id = connection.remote_id;
@@ -113,8 +113,8 @@ void Manager::Core::send_dreq(Connection& connection, Bytes private_data, TimePo
   send_until_answered(connection, encode(dreq, connection.transaction), now);
 }
 
-void Manager::Core::send_drep(Connection& connection, std::uint64_t transaction, Bytes private_data,
-                              TimePoint now) {
+void Manager::send_drep(Connection& connection, std::uint64_t transaction, Bytes private_data,
+                        TimePoint now) {
   Drep drep;
   drep.local_id = connection.id.value;
   drep.remote_id = connection.remote_id;
@@ -123,7 +123,7 @@ void Manager::Core::send_drep(Connection& connection, std::uint64_t transaction,
   enter_timewait(connection, now);
 }
 
-Expected<void, Failure> Manager::Core::disconnect(Id id, Bytes private_data, TimePoint now) {
+Expected<void, Failure> Manager::disconnect(Id id, Bytes private_data, TimePoint now) {
   if (const auto failure = too_long(private_data, kDreqPrivateData)) return Unexpected{*failure};
   const auto claimed = claim(id, {State::established});
   if (!claimed) return Unexpected{claimed.error()};
@@ -131,7 +131,7 @@ Expected<void, Failure> Manager::Core::disconnect(Id id, Bytes private_data, Tim
   return {};
 }
 
-Expected<void, Failure> Manager::Core::disconnect_reply(Id id, Bytes private_data, TimePoint now) {
+Expected<void, Failure> Manager::disconnect_reply(Id id, Bytes private_data, TimePoint now) {
   if (const auto failure = too_long(private_data, kDrepPrivateData)) return Unexpected{*failure};
   const auto claimed = claim(id, {State::dreq_received});
   if (!claimed) return Unexpected{claimed.error()};
@@ -139,7 +139,7 @@ Expected<void, Failure> Manager::Core::disconnect_reply(Id id, Bytes private_dat
   return {};
 }
 
-void Manager::Core::destroy(Id id, TimePoint now) {
+void Manager::destroy(Id id, TimePoint now) {
   Connection* const found = table_.find(id.value);
   if (found == nullptr || found->hidden) return;
   found->hidden = true;
@@ -148,7 +148,7 @@ void Manager::Core::destroy(Id id, TimePoint now) {
   if (left != nullptr && !is_worth_keeping(*left)) retire(*left);
 }
 
-void Manager::Core::part_from(Connection& connection, TimePoint now) {
+void Manager::part_from(Connection& connection, TimePoint now) {
   switch (kFarewells[static_cast<std::size_t>(connection.state)]) {
     case Farewell::none:
       return;
@@ -169,13 +169,13 @@ void Manager::Core::part_from(Connection& connection, TimePoint now) {
   }
 }
 
-bool Manager::Core::is_worth_keeping(const Connection& connection) const {
+bool Manager::is_worth_keeping(const Connection& connection) const {
   return connection.burden != Burden::refused ||
          (table_.burden(Burden::refused) <= limits_.refused &&
           table_.burden(Burden::refused, connection.peer.remote) <= limits_.refused_peer);
 }
 
-void Manager::Core::on_rej(Connection& connection, const Incoming& in) {
+void Manager::on_rej(Connection& connection, const Incoming& in) {
   const Rej rej = decode<Rej>(in.mad);
   Event event{.kind = EventKind::rejected};
   event.rejection = rej.reason;
@@ -198,7 +198,7 @@ bool names_our_queue_pair(const Connection& connection, Qpn named) { return name
 
 }  // namespace
 
-void Manager::Core::on_dreq(Connection& connection, const Incoming& in) {
+void Manager::on_dreq(Connection& connection, const Incoming& in) {
   const Qpn named = decode<Dreq>(in.mad).remote_qpn;
   if (!names_our_queue_pair(connection, named)) {
     return host_.explain(because(ReasonId::cm_drop_wrong_qpn, in.header.attribute, connection.id.value,
@@ -212,7 +212,7 @@ void Manager::Core::on_dreq(Connection& connection, const Incoming& in) {
   tell(connection, event);
 }
 
-void Manager::Core::on_crossing_dreq(Connection& connection, const Incoming& in) {
+void Manager::on_crossing_dreq(Connection& connection, const Incoming& in) {
   if (!names_our_queue_pair(connection, decode<Dreq>(in.mad).remote_qpn)) return on_dreq(connection, in);
   send_drep(connection, in.header.transaction, {}, in.now);
   Event event{.kind = EventKind::disconnect_reply};
@@ -220,31 +220,31 @@ void Manager::Core::on_crossing_dreq(Connection& connection, const Incoming& in)
   tell(connection, event);
 }
 
-void Manager::Core::on_late_dreq(Connection& connection, const Incoming& in) {
+void Manager::on_late_dreq(Connection& connection, const Incoming& in) {
   if (connection.last_message() == Message::drep) return repeat(connection, in);
   answer_dreq(in);
 }
 
-void Manager::Core::on_drep(Connection& connection, const Incoming& in) {
+void Manager::on_drep(Connection& connection, const Incoming& in) {
   enter_timewait(connection, in.now);
   Event event{.kind = EventKind::disconnect_reply};
   event.private_data = in.private_data(kDrepPrivateData);
   tell(connection, event);
 }
 
-void Manager::Core::on_dreq_timeout(Connection& connection, TimePoint now) {
+void Manager::on_dreq_timeout(Connection& connection, TimePoint now) {
   Event event{.kind = EventKind::disconnect_timeout};
   event.reason = because(ReasonId::cm_dreq_timeout, connection.sends, connection.waited_ms(now));
   enter_timewait(connection, now);
   tell(connection, event);
 }
 
-void Manager::Core::on_lap(Connection& connection, const Incoming& in) {
+void Manager::on_lap(Connection& connection, const Incoming& in) {
   const bool ours = names_our_queue_pair(connection, decode<Lap>(in.mad).remote_qpn);
   answer_lap(in, ours ? AprStatus::not_supported : AprStatus::wrong_qpn);
 }
 
-void Manager::Core::give_up_stale(Connection& connection, Message because_of, TimePoint now) {
+void Manager::give_up_stale(Connection& connection, Message because_of, TimePoint now) {
   const Reason reason = because(ReasonId::cm_stale_here, because_of, connection.remote_qpn.value,
                                 connection.peer.remote.high_half(), connection.peer.remote.low_half());
   host_.explain(reason, connection.peer);

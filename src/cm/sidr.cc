@@ -1,5 +1,5 @@
 // Service ID resolution: which queue pair of unreliable datagrams is behind a service ID (IBTA 12.11).
-#include "cm/core.h"
+#include "cm/incoming.h"
 
 namespace softrnic::cm {
 namespace {
@@ -36,7 +36,7 @@ SidrRep rep_of(const SidrReply& reply, std::uint32_t request_id, ServiceId servi
 
 }  // namespace
 
-Expected<Id, Failure> Manager::Core::request_service_id(const SidrRequest& request, TimePoint now) {
+Expected<Id, Failure> Manager::request_service_id(const SidrRequest& request, TimePoint now) {
   if (const auto failure = too_long(request.private_data, kSidrReqPrivateData)) return Unexpected{*failure};
   const auto id = free_id();
   if (!id) return Unexpected{refuse(EMFILE, ReasonId::cm_too_many_ids, table_.size())};
@@ -58,7 +58,7 @@ Expected<Id, Failure> Manager::Core::request_service_id(const SidrRequest& reque
 }
 
 // A SIDR_REQ that is not known.
-void Manager::Core::on_sidr_req(const Incoming& in) {
+void Manager::on_sidr_req(const Incoming& in) {
   const SidrReq req = decode<SidrReq>(in.mad);
   const auto listener = listeners_.find(req.service_id);
   if (!listener) {
@@ -87,14 +87,14 @@ void Manager::Core::on_sidr_req(const Incoming& in) {
   tell(connection, event);
 }
 
-void Manager::Core::send_sidr_rep(Connection& connection, const SidrReply& reply, TimePoint now) {
+void Manager::send_sidr_rep(Connection& connection, const SidrReply& reply, TimePoint now) {
   const SidrRep rep = rep_of(reply, connection.remote_id, connection.service_id);
   connection.refused = reply.status != SidrStatus::valid;
   send(connection, encode(rep, connection.transaction, reply.ece.options));
   enter_timewait(connection, now);
 }
 
-Expected<void, Failure> Manager::Core::answer(Id id, const SidrReply& reply, TimePoint now) {
+Expected<void, Failure> Manager::answer(Id id, const SidrReply& reply, TimePoint now) {
   if (const auto failure = too_long(reply.additional_info, kAdditionalInfo)) return Unexpected{*failure};
   if (const auto failure = too_long(reply.private_data, kSidrRepPrivateData)) return Unexpected{*failure};
   const auto claimed = claim(id, {State::sidr_req_received});
@@ -103,7 +103,7 @@ Expected<void, Failure> Manager::Core::answer(Id id, const SidrReply& reply, Tim
   return {};
 }
 
-void Manager::Core::on_sidr_rep(Connection& connection, const Incoming& in) {
+void Manager::on_sidr_rep(Connection& connection, const Incoming& in) {
   const SidrRep rep = decode<SidrRep>(in.mad);
   Event event{.kind = EventKind::service_id_reply};
   event.service_id = connection.service_id;
@@ -122,7 +122,7 @@ void Manager::Core::on_sidr_rep(Connection& connection, const Incoming& in) {
   conclude(connection, event);
 }
 
-void Manager::Core::on_sidr_timeout(Connection& connection) {
+void Manager::on_sidr_timeout(Connection& connection) {
   Event event{.kind = EventKind::service_id_timeout};
   event.service_id = connection.service_id;
   event.reason = because(ReasonId::cm_sidr_timeout, connection.service_id.value, connection.sends,

@@ -1,5 +1,5 @@
 // Answers to MADs that no connection here is about.
-#include "cm/core.h"
+#include "cm/incoming.h"
 #include "mad/class_port_info.h"
 
 namespace softrnic::cm {
@@ -11,7 +11,7 @@ constexpr std::uint8_t kResponseTime = 18;  // 1.07 s
 
 }  // namespace
 
-void Manager::Core::on_get(const Incoming& in) {
+void Manager::on_get(const Incoming& in) {
   mad::Mad out{};
   mad::Header header = in.header;
   header.method = mad::Method::get_response;
@@ -33,7 +33,7 @@ void Manager::Core::on_get(const Incoming& in) {
   host_.send(in.from, out);
 }
 
-void Manager::Core::on_unknown_target(const Incoming& in, Message message) {
+void Manager::on_unknown_target(const Incoming& in, Message message) {
   if (message == Message::req) return on_req(in);
   if (message == Message::sidr_req) return on_sidr_req(in);
   const Rej common = decode<Rej>(in.mad);  // the IDs lie where the other messages have them
@@ -47,7 +47,7 @@ void Manager::Core::on_unknown_target(const Incoming& in, Message message) {
                 in.from);
 }
 
-void Manager::Core::issue_rej(const Incoming& in, RejectReason reason, About about) {
+void Manager::issue_rej(const Incoming& in, RejectReason reason, About about) {
   Rej rej;
   rej.remote_id = load_be32(&in.mad[mad::kHeaderBytes]);
   if (about != About::req) rej.local_id = load_be32(&in.mad[mad::kHeaderBytes + 4]);
@@ -56,7 +56,7 @@ void Manager::Core::issue_rej(const Incoming& in, RejectReason reason, About abo
   host_.send(in.from, encode(rej, in.header.transaction));
 }
 
-void Manager::Core::answer_dreq(const Incoming& in) {
+void Manager::answer_dreq(const Incoming& in) {
   const Dreq dreq = decode<Dreq>(in.mad);
   Drep drep;
   drep.local_id = dreq.remote_id;
@@ -64,7 +64,7 @@ void Manager::Core::answer_dreq(const Incoming& in) {
   host_.send(in.from, encode(drep, in.header.transaction));
 }
 
-void Manager::Core::answer_lap(const Incoming& in, AprStatus status) {
+void Manager::answer_lap(const Incoming& in, AprStatus status) {
   const Lap lap = decode<Lap>(in.mad);
   Apr apr;
   apr.local_id = lap.remote_id;

@@ -92,6 +92,9 @@ struct Path {
   std::uint8_t ack_timeout = 0;  ///< 5-bit code: what the queue pairs wait for an ACK
 };
 
+/// Where MADs for the other end of `path` go.
+mad::Address address_of(const Path& path);
+
 /// What one side says of its queue pair in a REQ or REP. Read by the other side, responder_resources is what it may
 /// have outstanding, and initiator_depth what it has to be ready for.
 struct Endpoint {

@@ -1,0 +1,52 @@
+// What the parts of the manager share: a MAD on its way through, and the bounds of what is believed of it.
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+#include "cm/manager.h"
+
+namespace softrnic::cm {
+
+/// The most that is believed of a peer's 5-bit time-outs, so that no stranger makes this side remember him for hours: 8.6 s
+/// for an answer, 69 s when it asks for more time (MRA).
+inline constexpr std::uint8_t kMaxPeerTimeout = 21;
+inline constexpr std::uint8_t kMaxServiceTimeout = 24;
+
+/// What the ACK time-out of a path says of a packet's life time on it: half. 0 (no time-out) says nothing; Linux counts with
+/// code 16 on RoCE.
+constexpr Duration life_time_of(std::uint8_t ack_timeout) {
+  constexpr std::uint8_t kUnknown = 16;
+  return duration_of(
+      ack_timeout == 0 ? kUnknown : static_cast<std::uint8_t>(std::min(ack_timeout, kMaxPeerTimeout) - 1));
+}
+
+/// Nothing for a service that does not exist.
+std::optional<Service> service_of(const Req& req);
+
+/// A MAD on its way through the manager.
+struct Incoming {
+  const mad::Address& from;
+  const mad::Header& header;
+  Bytes mad;
+  TimePoint now;
+
+  /// The private data: every CM message ends with it.
+  Bytes private_data(std::size_t bytes) const { return mad.subspan(mad.size() - bytes); }
+};
+
+/// Copies `from` to the start of `to`; it fits, see fits().
+template <std::size_t n>
+void fill(Data<n>& to, Bytes from) {
+  if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
+}
+
+/// Nothing, or why `data` does not fit into `room` bytes.
+inline std::optional<Failure> too_long(Bytes data, std::size_t room) {
+  if (data.size() <= room) return std::nullopt;
+  return refuse(EINVAL, ReasonId::cm_data_too_long, data.size(), room);
+}
+
+}  // namespace softrnic::cm
