@@ -27,7 +27,7 @@ Expected<void, Failure> Manager::close_channel(ChannelNumber number) {
     channels_.erase(it);
     return {};
   }
-  host_.explain(because(ReasonId::cma_channel_busy, it->second.ids), {});
+  host_.explain(because(ReasonId::cma_ids_ended, it->second.ids), {});
   abandon({number});
   return {};
 }

@@ -161,7 +161,8 @@ void Manager::request_came(const cm::Event& event) {
 
 void Manager::refuse_unheard(const cm::Event& event) {
   const auto message = is_datagram(event) ? cm::Message::sidr_req : cm::Message::req;
-  host_.explain(because(ReasonId::cm_no_listener, message, event.service_id.value), {});
+  host_.explain(because(ReasonId::cm_no_listener, message, event.service_id.value),
+                cm::address_of(event.path));
   turn_away(event, cm::RejectReason::invalid_service_id, cm::SidrStatus::unsupported);
 }
 
@@ -173,7 +174,8 @@ void Manager::admit(Id& listener, const cm::Event& event) {
   if (!is_datagram(event) && event.path.mtu > device_mtu(event.path.local))
     return turn_away(event, cm::RejectReason::invalid_mtu, cm::SidrStatus::rejected);
   if (listener.unfetched_requests >= listener.backlog || ids_.size() >= kMostIds) {
-    host_.explain(because(ReasonId::cma_backlog_full, listener.source.port, listener.unfetched_requests), {});
+    host_.explain(because(ReasonId::cma_backlog_full, listener.source.port, listener.unfetched_requests),
+                  cm::address_of(event.path));
     return turn_away(event, cm::RejectReason::no_resources, cm::SidrStatus::no_queue_pair);
   }
   take_request(listener, event, *binding);

@@ -58,7 +58,7 @@ class KeyTable {
 
   /// From now on `mirror` is told of changes; at once of all that is there. nullptr: nobody is.
   void set_mirror(KeyMirror* mirror);
-  /// In a forked child, with the lock held.
+  /// In a forked child, which has one thread; without the lock.
   void forget_mirror() { mirror_ = nullptr; }
 
   /// To be held across fork(): the child registers memory of its own.

@@ -26,6 +26,7 @@ class EarlyRequests : public TwoNodes {
     const Event event = client.expect(RDMA_CM_EVENT_REJECTED);
     EXPECT_EQ(event.status, static_cast<int>(cm::RejectReason::invalid_service_id));
     EXPECT_EQ(server.explained.back(), ReasonId::cm_no_listener);
+    EXPECT_EQ(server.explained_peer.remote, address("10.0.0.2").host);
   }
   /// Milliseconds until the client hears something.
   std::int64_t wait_for_client() {

@@ -120,7 +120,7 @@ TEST_F(Ids, EndWithTheirChannel) {
   ASSERT_TRUE(client.manager.connect(id, {.qpn = 1}, {}));
   network.deliver();
   EXPECT_TRUE(server.manager.close_channel(other));
-  EXPECT_EQ(server.explained.back(), ReasonId::cma_channel_busy);
+  EXPECT_EQ(server.explained.back(), ReasonId::cma_ids_ended);
   network.deliver();
   EXPECT_EQ(client.expect(RDMA_CM_EVENT_REJECTED).id, id);
   EXPECT_EQ(server.manager.ids(), 0U);

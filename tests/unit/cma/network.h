@@ -45,7 +45,10 @@ class Node final : public Host {
   void resolve(IdNumber id, const RouteQuery& query) override;
   void cancel_resolve(IdNumber id) override { cancelled.push_back(id); }
   void event_queued(ChannelNumber on) override { ++posts[on]; }
-  void explain(const Reason& reason, const mad::Address&) override { explained.push_back(reason.id); }
+  void explain(const Reason& reason, const mad::Address& peer) override {
+    explained.push_back(reason.id);
+    explained_peer = peer;
+  }
 
   IdNumber make_id(PortSpace space = PortSpace::tcp, std::uint64_t cookie = 0,
                    std::uint8_t qp_type = IBV_QPT_RC);
@@ -63,6 +66,7 @@ class Node final : public Host {
   std::map<ChannelNumber, int> posts;
   std::vector<IdNumber> cancelled;
   std::vector<ReasonId> explained;
+  mad::Address explained_peer;  ///< of the last one
 
  private:
   std::uint32_t random_;
