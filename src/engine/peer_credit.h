@@ -32,8 +32,8 @@ class PeerCredit final : public ib::Gauge {
   /// A question comes behind every window_/kParts.
   static constexpr std::uint32_t kParts = 4;
   /// How long a peer is waited for that has never answered. A lane that was off the processor for longer may lose its first
-  /// packets; an adapter must not be made to wait much.
-  static constexpr Duration kMeeting = std::chrono::milliseconds(50);
+  /// packets (on a busy machine 50 ms were too few); an adapter must not be made to wait much.
+  static constexpr Duration kMeeting = std::chrono::milliseconds(250);
   /// A peer that does not answer is asked after kMeeting, then after twice the time, and so on up to this.
   static constexpr Duration kSeldom = std::chrono::seconds(60);
   /// When a question, or its answer, may be taken for lost.
