@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstring>
 #include <mutex>
-#include <new>
 #include <utility>
 
 namespace softrnic::engine {
@@ -97,11 +96,7 @@ void DirectPath::expect(std::uint8_t lane) {
 
 DirectPath::Met DirectPath::look_at(std::uint8_t lane, const UniqueFd& memory) const {
   if (share_ == nullptr || !share_->locks()) return Unexpected{DirectState::not_shared};
-  try {
-    return DirectPeer::meet(memory, lane, lane_, *share_);
-  } catch (const std::bad_alloc&) {
-    return Unexpected{DirectState::not_shared};
-  }
+  return DirectPeer::meet(memory, lane, lane_, *share_);
 }
 
 void DirectPath::meet(std::uint8_t lane, Met met) {
@@ -165,8 +160,8 @@ bool DirectPath::execute_remote(const DirectPeer& peer, std::uint64_t word,
     } else {
       const iovec here{&original, sizeof original};
       if (!peer.remote().read({&here, 1}, word, sizeof original)) return false;
-      std::uint64_t changed = original + operation.swap_or_add;
-      if (operation.compares) changed = original == operation.compare ? operation.swap_or_add : original;
+      std::uint64_t changed = original;
+      ib::execute(&changed, operation);
       const iovec there{&changed, sizeof changed};
       if (changed != original && !peer.remote().write({&there, 1}, word, sizeof changed)) return false;
     }
