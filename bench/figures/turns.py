@@ -1,0 +1,106 @@
+"""Taking turns: every figure of every question in every round, so that a change of the machine's mood meets all of them."""
+import dataclasses
+import statistics
+import sys
+
+import measure
+
+from figures.contenders import NotInstalled
+
+
+@dataclasses.dataclass
+class Cell:
+    """One point of a plot and one place in a table; `x` None: the only one of its series."""
+    series: str
+    x: object
+    site: object
+    take: object  # function () → figure in the question's unit
+    values: list = dataclasses.field(default_factory=list)
+    absent: str = ""  # the package it would need
+
+    @property
+    def median(self):
+        good = [v for v in self.values if v is not None]
+        return statistics.median(good) if good else None
+
+
+@dataclasses.dataclass
+class Question:
+    """A table and a picture. Cells that stand together are measured together."""
+    key: str
+    title: str
+    x: str
+    unit: str
+    cells: list
+    reference: str = ""      # the series beside which the others are shown
+    log: bool = False        # the scale of the figures
+    floor: float = 0.0       # of a logarithmic scale: less is drawn there
+    repeats: int = 1         # turns in every round
+    rounds: int = 0          # at most so many; 0: all
+    note: str = ""
+
+    def cell(self, series, x):
+        return next((c for c in self.cells if c.series == series and c.x == x), None)
+
+    def series(self):
+        return list(dict.fromkeys(c.series for c in self.cells))
+
+    def xs(self):
+        """In the order of the table."""
+        return sorted({c.x for c in self.cells if c.x is not None}) or [None]
+
+
+def ratio_of(cell, reference):
+    """(median, lower quartile, upper quartile) of the ratios of turns; None when there are none."""
+    ratios = sorted(v / r for v, r in zip(cell.values, reference.values) if v is not None and r)
+    if not ratios:
+        return None
+    low, high = (ratios[0], ratios[-1]) if len(ratios) < 4 else statistics.quantiles(ratios, n=4)[::2]
+    return statistics.median(ratios), low, high
+
+
+class Turns:
+    def __init__(self, lab, questions, rounds):
+        self._lab, self._questions, self._rounds = lab, questions, rounds
+        self.failures = 0
+
+    def run(self, after_round=lambda number: None):
+        sites = {id(c.site): c.site for q in self._questions for c in q.cells}
+        for number in range(self._rounds):
+            for site in sites.values():
+                self._round(number, site)
+            after_round(number + 1)
+
+    def absent(self):
+        """{package: the series that need it}"""
+        found = {}
+        for cell in (c for q in self._questions for c in q.cells if c.absent):
+            found.setdefault(cell.absent, {})[cell.series] = None
+        return {package: list(series) for package, series in found.items()}
+
+    def _round(self, number, site):
+        if site.mtu:
+            self._lab.set_mtu(site.mtu)
+        site.prepare()
+        for question in self._questions:
+            cells = [c for c in question.cells if c.site is site]
+            if not question.rounds or number < question.rounds:
+                for _ in range(question.repeats):
+                    for cell in cells:
+                        self._take(number, question, cell)
+
+    def _take(self, number, question, cell):
+        if cell.absent:
+            return
+        value = None
+        try:
+            value = cell.take()
+        except NotInstalled as absent:
+            cell.absent = absent.package
+        except measure.Failed as failure:
+            self.failures += 1
+            print(f"FAILED: {question.key}: {cell.series}, {cell.x}: {failure}\n{failure.report}", file=sys.stderr)
+        cell.values.append(value)
+        said = f"needs {cell.absent}" if cell.absent else "failed" if value is None else f"{value:.3f} {question.unit}"
+        x = "" if cell.x is None else cell.x
+        print(f"round {number + 1} | {question.key:<14} | {cell.series:<40} | {x:>8} | {said}", flush=True)

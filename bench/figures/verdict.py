@@ -1,0 +1,154 @@
+"""The figures that have to be reached on one machine: which two are compared, what is asked, and what was seen."""
+import dataclasses
+import functools
+
+from figures import taking
+from figures.contenders import Iperf3, Libfabric, Machine, Own, Perftest, Qperf, Ucx
+from figures.plot import x_text
+from figures.questions import POSIX, listed, many_queue_pairs
+from figures.turns import Cell, Question, ratio_of
+
+SMALL, LARGE, HUGE = 8, 65536, 1 << 20
+
+
+@dataclasses.dataclass
+class Line:
+    """`ours` / `theirs` is asked to be at least or at most `bound`. `about`: the number of the demand."""
+    about: int
+    what: str
+    ours: tuple
+    theirs: tuple
+    at_least: bool
+    bound: float
+
+    @property
+    def asked(self):
+        return f"{'≥' if self.at_least else '≤'} {self.bound:.1f}"
+
+    def judge(self, ratio):
+        return ratio >= self.bound if self.at_least else ratio <= self.bound
+
+
+class Verdict:
+    """The question's cells are the figures, its x the group that is measured together."""
+
+    def __init__(self, places, quick):
+        self.places, self.lines, self._cells, self._group = places, [], {}, 0
+        if places.host:
+            self._direct()
+            self._shared()
+            self._two_sided()
+            self._wire(places.host, "loopback wire", wire=True)
+            self._many(places.host, "direct", wire=False)
+            self._many(places.host, "loopback wire", wire=True)
+            self._neighbour()
+        for site in places.veths:
+            self._wire(site, site.name, wire=False)
+            self._many(site, site.name, wire=False)
+        self.question = Question("verdict", "Figures to reach", "", "", list(self._cells.values()), repeats=2 if quick else 4)
+
+    def _figure(self, site, place, contender, size, take=taking.one):
+        """The name of a figure, which is taken once a turn whoever compares with it."""
+        beside = ", idle neighbour" if take is not taking.one else ""
+        key = (f"{contender.name}, {x_text(size)}, {place}{beside} [{contender.quantity}]", self._group)
+        self._cells.setdefault(key, Cell(key[0], self._group, site, functools.partial(take, site, contender, size)))
+        return key
+
+    def _compare(self, about, what, ours, theirs, asked):
+        sign, bound = asked.split()
+        self.lines.append(Line(about, what, ours, theirs, sign == ">=", float(bound)))
+
+    def _direct(self):
+        """One-sided operations beside the system call that does the same."""
+        host = self.places.host
+        for size, name in ((LARGE, "64 KiB"), (HUGE, "1 MiB")):
+            self._group += 1
+            call = self._figure(host, "one host", Machine("process_vm_writev"), size)
+            write = self._figure(host, "direct", Perftest("ib_write_bw"), size)
+            self._compare(1, f"ib_write_bw {name} direct / process_vm_writev", write, call, ">= 0.9")
+        self._group += 1
+        call = self._figure(host, "one host", Machine("process_vm_writev", "us"), SMALL)
+        latency = self._figure(host, "direct", Perftest("ib_write_lat"), SMALL)
+        self._compare(3, "ib_write_lat 8 B direct / one process_vm_writev", latency, call, "<= 1.5")
+
+    def _shared(self):
+        host = self.places.host
+        self._group += 1
+        put = self._figure(host, "one host", Ucx("ucp_put_lat", POSIX), SMALL)
+        ours = self._figure(host, "shared memory", Own("write_latency", ["--shared"]), SMALL)
+        self._figure(host, "one host", Machine("cache_line", "us"), SMALL)
+        self._compare(3, "write latency 8 B on shared memory / UCX put_lat", ours, put, "<= 1.2")
+        self._group += 1
+        copy = self._figure(host, "one host", Machine("memcpy"), LARGE)
+        rate = self._figure(host, "shared memory", Own("write_rate", ["--shared"]), LARGE)
+        self._compare(3, "writes of 64 KiB on shared memory / memcpy", rate, copy, ">= 0.8")
+
+    def _two_sided(self):
+        host = self.places.host
+        self._group += 1
+        tag = self._figure(host, "one host", Ucx("tag_lat", POSIX), SMALL)
+        send = self._figure(host, "direct", Perftest("ib_send_lat"), SMALL)
+        tcp = self._figure(host, "loopback", Qperf("tcp_lat"), SMALL)
+        self._compare(2, "ib_send_lat 8 B direct / UCX posix tag_lat", send, tag, "<= 1.0")
+        polling = self._figure(host, "loopback", Libfabric("tcp"), SMALL)
+        self._compare(2, "ib_send_lat 8 B direct / qperf tcp_lat", send, tcp, "<= 0.1")
+        self._compare(2, "ib_send_lat 8 B direct / fi_pingpong tcp, which polls", send, polling, "<= 0.1")
+        self._group += 1
+        bandwidth = self._figure(host, "direct", Perftest("ib_send_bw"), LARGE)
+        theirs = self._figure(host, "one host", Ucx("tag_bw", POSIX), LARGE)
+        self._compare(4, "ib_send_bw 64 KiB direct / UCX posix/cma tag_bw", bandwidth, theirs, ">= 1.0")
+        self._group += 1
+        rate = self._figure(host, "direct, lists of 64", listed("ib_send_bw", 64), SMALL)
+        theirs = self._figure(host, "one host", Ucx("tag_bw", POSIX, "M/s"), SMALL)
+        self._compare(4, "messages a second of 8 B, ib_send_bw -l 64 direct / UCX posix tag_bw", rate, theirs, ">= 1.0")
+
+    def _wire(self, site, name, wire):
+        self._group += 1
+        stream = self._figure(site, self.places.tcp(site), Iperf3(), Iperf3.USUAL_BLOCK)
+        write = self._figure(site, name, Perftest("ib_write_bw", wire), LARGE)
+        self._compare(5, f"ib_write_bw 64 KiB, {name} / iperf3", write, stream, ">= 1.0")
+        if wire:
+            return
+        self._group += 1
+        tcp = self._figure(site, name, Qperf("tcp_lat"), SMALL)
+        polling = self._figure(site, name, Libfabric("tcp"), SMALL)
+        for program in ("ib_send_lat", "ib_write_lat"):
+            ours = self._figure(site, name, Perftest(program), SMALL)
+            self._compare(5, f"{program} 8 B, {name} / qperf tcp_lat", ours, tcp, "<= 1.0")
+            self._compare(5, f"{program} 8 B, {name} / fi_pingpong tcp, which polls", ours, polling, "<= 1.0")
+
+    def _many(self, site, name, wire):
+        self._group += 1
+        for one, thousand in zip(many_queue_pairs(1, wire), many_queue_pairs(1000, wire)):
+            label = f"1000 QPs / 1 QP, {one.name}, {name}"
+            one.name, thousand.name = f"{one.name}, 1 QP", f"{thousand.name}, 1000 QPs"
+            self._compare(6, label, self._figure(site, name, thousand, LARGE), self._figure(site, name, one, LARGE), ">= 0.9")
+
+    def _neighbour(self):
+        host = self.places.host
+        for program, size, asked in (("ib_write_bw", LARGE, ">= 1.0"), ("ib_write_lat", SMALL, "<= 1.0"),
+                                     ("ib_send_lat", SMALL, "<= 1.0")):
+            self._group += 1
+            alone = self._figure(host, "direct", Perftest(program), size)
+            beside = self._figure(host, "direct", Perftest(program), size, taking.beside_neighbour)
+            self._compare(6, f"{program} {x_text(size)} direct beside an idle process / alone", beside, alone, asked)
+
+    def rows(self):
+        """One dict for each line, in the order of the demands."""
+        rows = []
+        for line in sorted(self.lines, key=lambda line: line.about):
+            ours, theirs = self._cells[line.ours], self._cells[line.theirs]
+            seen = ratio_of(ours, theirs)
+            rows.append({"about": line.about, "what": line.what, "asked": line.asked, "ours": ours.median, "theirs": theirs.median,
+                         "ratio": seen[0] if seen else None, "quartiles": list(seen[1:]) if seen else None,
+                         "met": self._met(line, seen), "needs": ours.absent or theirs.absent})
+        return rows
+
+    @staticmethod
+    def _met(line, seen):
+        if not seen:
+            return "not measured"
+        if line.judge(seen[0]):
+            return "yes"
+        # What differs by less than the turns do is no difference.
+        return "within the spread" if line.bound == 1.0 and line.about == 6 and seen[1] <= line.bound <= seen[2] else "no"
