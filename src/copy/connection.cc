@@ -89,29 +89,30 @@ Result<Connection::Serial> Connection::send(const Message& message, std::size_t 
   return serial;
 }
 
-Result<Connection::Serial> Connection::write_frame(Bytes from, std::uint32_t lkey, std::uint64_t to,
-                                                   std::uint32_t rkey, std::uint32_t slot) {
-  ibv_sge sge{reinterpret_cast<std::uintptr_t>(from.data()), static_cast<std::uint32_t>(from.size()), lkey};
+Result<Connection::Serial> Connection::post_one_sided(ibv_wr_opcode opcode, Bytes local, std::uint32_t lkey,
+                                                      const RemotePlace& remote, std::uint32_t immediate) {
+  ibv_sge sge{reinterpret_cast<std::uintptr_t>(local.data()), static_cast<std::uint32_t>(local.size()), lkey};
   ibv_send_wr wr{};
   wr.sg_list = &sge;
   wr.num_sge = 1;
-  wr.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
-  wr.imm_data = htobe32(slot);
-  wr.wr.rdma.remote_addr = to;
-  wr.wr.rdma.rkey = rkey;
+  wr.opcode = opcode;
+  wr.imm_data = htobe32(immediate);
+  wr.wr.rdma.remote_addr = remote.address;
+  wr.wr.rdma.rkey = remote.rkey;
   return post(wr);
 }
 
-Result<Connection::Serial> Connection::read(MutableBytes into, std::uint32_t lkey, std::uint64_t from,
-                                            std::uint32_t rkey) {
-  ibv_sge sge{reinterpret_cast<std::uintptr_t>(into.data()), static_cast<std::uint32_t>(into.size()), lkey};
-  ibv_send_wr wr{};
-  wr.sg_list = &sge;
-  wr.num_sge = 1;
-  wr.opcode = IBV_WR_RDMA_READ;
-  wr.wr.rdma.remote_addr = from;
-  wr.wr.rdma.rkey = rkey;
-  return post(wr);
+Result<Connection::Serial> Connection::write(Bytes from, std::uint32_t lkey, const RemotePlace& to) {
+  return post_one_sided(IBV_WR_RDMA_WRITE, from, lkey, to, 0);
+}
+
+Result<Connection::Serial> Connection::write_frame(Bytes from, std::uint32_t lkey, const RemotePlace& to,
+                                                   std::uint32_t slot) {
+  return post_one_sided(IBV_WR_RDMA_WRITE_WITH_IMM, from, lkey, to, slot);
+}
+
+Result<Connection::Serial> Connection::read(MutableBytes into, std::uint32_t lkey, const RemotePlace& from) {
+  return post_one_sided(IBV_WR_RDMA_READ, into, lkey, from, 0);
 }
 
 void Connection::broke(std::string text) {
@@ -184,6 +185,11 @@ Result<bool> Connection::doze(Deadline deadline) {
   }
   if (waiting[1].revents != 0) look_at_events();
   return true;
+}
+
+Result<void> Connection::look_around() {
+  const auto woken = doze(Clock::now());
+  return woken ? Result<void>{} : Unexpected{woken.error()};
 }
 
 void Connection::look_at_events() {

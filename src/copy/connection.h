@@ -29,6 +29,12 @@ struct Arrival {
   Message message;
 };
 
+/// Memory of the peer.
+struct RemotePlace {
+  std::uint64_t address = 0;
+  std::uint32_t rkey = 0;
+};
+
 class Connection {
  public:
   /// Connects to `port` at `host` (a name or an address). `stop_fd` may be -1.
@@ -45,16 +51,20 @@ class Connection {
   /// Number of the operation, for `is_done`.
   using Serial = std::uint64_t;
   Result<Serial> send(const Message& message, std::size_t padding = 0);
+  Result<Serial> write(Bytes from, std::uint32_t lkey, const RemotePlace& to);
   /// RDMA WRITE with immediate data `slot`.
-  Result<Serial> write_frame(Bytes from, std::uint32_t lkey, std::uint64_t to, std::uint32_t rkey,
-                             std::uint32_t slot);
-  Result<Serial> read(MutableBytes into, std::uint32_t lkey, std::uint64_t from, std::uint32_t rkey);
+  Result<Serial> write_frame(Bytes from, std::uint32_t lkey, const RemotePlace& to, std::uint32_t slot);
+  Result<Serial> read(MutableBytes into, std::uint32_t lkey, const RemotePlace& from);
   /// Operations complete in their order.
   bool is_done(Serial serial) const { return done_ >= serial; }
   bool all_done() const { return done_ == posted_; }
 
   /// Makes progress: returns when something arrived or completed, or at the deadline.
   Result<void> step(Deadline deadline);
+  /// Takes completions without waiting: false when there is none.
+  bool poll() { return drain(); }
+  /// Without waiting: whether the caller was asked to stop. For who never waits.
+  Result<void> look_around();
   /// What arrived first and was not taken yet.
   std::optional<Arrival> take();
 
@@ -65,6 +75,8 @@ class Connection {
   void disconnect() { rdma_disconnect(id_.get()); }
   /// "192.0.2.7:18873"
   std::string peer_name() const;
+  /// Whether the peer has the address of this end.
+  bool is_within_host() const;
 
  private:
   explicit Connection(int stop_fd) : stop_fd_(stop_fd) {}
@@ -73,6 +85,8 @@ class Connection {
   Result<void> prepare();
   Result<void> post_receive(std::uint32_t index);
   Result<Serial> post(ibv_send_wr& wr);
+  Result<Serial> post_one_sided(ibv_wr_opcode opcode, Bytes local, std::uint32_t lkey,
+                                const RemotePlace& remote, std::uint32_t immediate);
   Result<EventPtr> next_event(Deadline deadline);
   Result<void> expect(rdma_cm_event_type type, Deadline deadline, const std::string& what);
   bool drain();

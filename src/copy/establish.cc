@@ -135,6 +135,17 @@ std::string Connection::peer_name() const {
   return host.data();
 }
 
+bool Connection::is_within_host() const {
+  const sockaddr* here = rdma_get_local_addr(id_.get());
+  const sockaddr* there = rdma_get_peer_addr(id_.get());
+  if (here->sa_family != there->sa_family) return false;
+  if (here->sa_family == AF_INET6)
+    return std::memcmp(&reinterpret_cast<const sockaddr_in6*>(here)->sin6_addr,
+                       &reinterpret_cast<const sockaddr_in6*>(there)->sin6_addr, sizeof(in6_addr)) == 0;
+  return reinterpret_cast<const sockaddr_in*>(here)->sin_addr.s_addr ==
+         reinterpret_cast<const sockaddr_in*>(there)->sin_addr.s_addr;
+}
+
 Result<Listener> Listener::open(const std::string& address, std::uint16_t port) {
   const auto found = look_up(address, port, AI_PASSIVE);
   if (!found) return Unexpected{found.error()};

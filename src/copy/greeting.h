@@ -27,6 +27,7 @@ enum class MessageType : std::uint8_t {
   credit = 6,     ///< either: so many frames have been taken out of the ring
   ping = 7,
   pong = 8,
+  wake = 9,  ///< either: look at your board; or no more than a sign of life
 };
 
 /// What the client is going to do.
@@ -39,6 +40,10 @@ struct Ring {
   std::uint32_t slot_size = 0;
   std::uint32_t slots = 0;
 
+  std::uint64_t bytes() const { return std::uint64_t{slots} * slot_size; }
+  /// Where slot `slot` begins; for `slots` that is the end of the last, where the board is.
+  std::uint64_t slot_address(std::uint32_t slot) const { return address + std::uint64_t{slot} * slot_size; }
+
   template <class Self, class Archive>
   static void fields(Self& self, Archive& archive) {
     archive(self.address);
@@ -48,12 +53,17 @@ struct Ring {
   }
 };
 
+/// What a side can do beyond what its version says; bits.
+enum Capability : std::uint64_t {
+  kBoards = 1U << 0,  ///< frames are told of by boards; offered and taken when both ends are on one host
+};
+
 struct Hello {
   static constexpr MessageType kType = MessageType::hello;
   std::uint32_t magic = kMagic;
   std::uint16_t version = kVersion;      ///< the highest that the client speaks
   std::uint16_t min_version = kVersion;  ///< the lowest
-  std::uint64_t capabilities = 0;        ///< none is defined in version 1
+  std::uint64_t capabilities = 0;
   Nonce nonce{};
 
   template <class Self, class Archive>
@@ -124,6 +134,13 @@ struct Credit {
   static void fields(Self& self, Archive& archive) {
     archive(self.taken);
   }
+};
+
+struct Wake {
+  static constexpr MessageType kType = MessageType::wake;
+
+  template <class Self, class Archive>
+  static void fields(Self&, Archive&) {}
 };
 
 /// A ping or its answer; followed by as many bytes of padding as the user asked for.

@@ -34,20 +34,28 @@ bool is_sane(const Ring& ring) {
          ring.slot_size <= kMaxSlotSize;
 }
 
+/// What this side offers, or takes.
+std::uint64_t capabilities_over(const Connection& connection) {
+  return connection.is_within_host() ? std::uint64_t{kBoards} : 0;
+}
+
 }  // namespace
 
-Result<Ring> greet_server(Connection& connection, const std::string& token, Role role, const Ring& own,
-                          Deadline deadline) {
+Result<Greeted> greet_server(Connection& connection, const std::string& token, Role role, const Ring& own,
+                             Deadline deadline) {
   static const std::string kPeer = "the server";
   const auto nonce = fresh_nonce();
   if (!nonce) return Unexpected{nonce.error()};
   Hello hello;
   hello.nonce = *nonce;
+  hello.capabilities = capabilities_over(connection);
   if (const auto sent = connection.send(make_message(hello)); !sent) return Unexpected{sent.error()};
   const auto challenge = expect<Challenge>(connection, deadline, kPeer);
   if (!challenge) return Unexpected{challenge.error()};
   if (challenge->version < hello.min_version || challenge->version > hello.version)
     return fail(Trouble::protocol, "the server chose a version that was not offered");
+  if ((challenge->capabilities & ~hello.capabilities) != 0)
+    return fail(Trouble::protocol, "the server wants what was not offered");
   Proof proof;
   proof.role = static_cast<std::uint8_t>(role);
   proof.ring = own;
@@ -58,7 +66,7 @@ Result<Ring> greet_server(Connection& connection, const std::string& token, Role
   if (!same_mac(welcome->mac, prove(token, 's', hello, *challenge, proof.role, welcome->ring)))
     return fail(Trouble::refused, "the server does not know the token itself: it may be an impostor");
   if (!is_sane(welcome->ring)) return fail(Trouble::protocol, "the server's ring is out of bounds");
-  return welcome->ring;
+  return Greeted{role, challenge->capabilities, welcome->ring};
 }
 
 Result<Greeted> greet_client(Connection& connection, const std::string& token, Deadline deadline,
@@ -75,6 +83,7 @@ Result<Greeted> greet_client(Connection& connection, const std::string& token, D
   const auto nonce = fresh_nonce();
   if (!nonce) return Unexpected{nonce.error()};
   challenge.nonce = *nonce;
+  challenge.capabilities = hello->capabilities & capabilities_over(connection);
   if (const auto sent = connection.send(make_message(challenge)); !sent) return Unexpected{sent.error()};
   const auto proof = expect<Proof>(connection, deadline, kPeer);
   if (!proof) return Unexpected{proof.error()};
@@ -88,7 +97,7 @@ Result<Greeted> greet_client(Connection& connection, const std::string& token, D
   welcome.ring = *ring;
   welcome.mac = prove(token, 's', *hello, challenge, proof->role, *ring);
   if (const auto sent = connection.send(make_message(welcome)); !sent) return Unexpected{sent.error()};
-  return Greeted{static_cast<Role>(proof->role), proof->ring};
+  return Greeted{static_cast<Role>(proof->role), challenge.capabilities, proof->ring};
 }
 
 void turn_away(Connection& connection, const std::string& why, Deadline deadline) {

@@ -13,14 +13,16 @@ namespace softrnic::copy {
 inline constexpr std::uint32_t kMinSlotSize = 4096;
 inline constexpr std::uint32_t kMaxSlotSize = 1U << 20;
 
-/// The client's side. Returns the server's ring.
-Result<Ring> greet_server(Connection& connection, const std::string& token, Role role, const Ring& own,
-                          Deadline deadline);
-
+/// What the greeting has settled.
 struct Greeted {
   Role role = Role::ping;
-  Ring ring;  ///< the client's
+  std::uint64_t capabilities = 0;  ///< that both sides have
+  Ring ring;                       ///< the peer's
 };
+
+/// The client's side.
+Result<Greeted> greet_server(Connection& connection, const std::string& token, Role role, const Ring& own,
+                             Deadline deadline);
 
 /// The server's side. `admit` is asked once the client has proved that it knows the token: it returns the server's ring
 /// for the role, or why the client is refused.

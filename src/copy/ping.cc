@@ -24,7 +24,7 @@ class Pinger {
       return Unexpected{answered.error()};
     const auto middle = Clock::now();
     const MutableBytes into = own_.buffer.bytes().first(std::min<std::size_t>(size_, peer_.slot_size));
-    const auto read = connection_->read(into, own_.buffer.lkey(), peer_.address, peer_.rkey);
+    const auto read = connection_->read(into, own_.buffer.lkey(), {peer_.address, peer_.rkey});
     if (!read) return Unexpected{read.error()};
     while (!connection_->is_done(*read))
       if (const auto stepped = step(middle + kPatience); !stepped) return Unexpected{stepped.error()};
@@ -79,7 +79,7 @@ Result<Pinger> connect(const PingOptions& options) {
   const auto peer = greet_server(**connection, options.token, Role::ping, own->ring, deadline);
   if (!peer) return Unexpected{peer.error()};
   if (options.spin) (*connection)->spin_for(kPatience);
-  return Pinger(std::move(*connection), std::move(*own), *peer, std::min(options.size, kMaxPing));
+  return Pinger(std::move(*connection), std::move(*own), peer->ring, std::min(options.size, kMaxPing));
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ void tell(Stream& stream, const Error& error) {
   Aborted aborted;
   aborted.error = static_cast<std::uint32_t>(error.code);
   aborted.text = error.text;
-  if (!stream.put(aborted) || !stream.flush()) return;
+  if (!stream.put(aborted) || !stream.settle()) return;
   stream.connection().linger(Clock::now() + kFarewell);
 }
 

@@ -76,7 +76,7 @@ class Session {
   Result<void> serve_copy(const Greeted& client) {
     const bool upload = client.role == Role::upload;
     auto stream =
-        Stream::make(std::move(connection_), std::move(ring_), client.ring, upload ? kReplySlot : kDataSlot);
+        Stream::make(std::move(connection_), std::move(ring_), client, upload ? kReplySlot : kDataSlot);
     if (!stream) return Unexpected{stream.error()};
     Observer nobody;
     const auto done = serve_files(**stream, client.role, root_, nobody);

@@ -5,26 +5,24 @@
 namespace softrnic::copy {
 namespace {
 
-// To sleep and be woken costs about as much: frames follow each other faster than that while data flows.
-constexpr auto kSpin = std::chrono::microseconds(50);
+// Where a WRITE is done when it has been posted, frames are made in the same few places, which stay in the cache.
+constexpr std::uint32_t kHotSlots = 2;
 
 }  // namespace
 
-Result<OwnRing> make_ring(Connection& connection, std::uint32_t slots, std::uint32_t slot_size,
-                          unsigned access) {
-  auto buffer = Buffer::make(connection.domain(), std::size_t{slots} * slot_size, access);
-  if (!buffer) return Unexpected{buffer.error()};
-  const Ring ring{buffer->address(), buffer->rkey(), slot_size, slots};
-  return OwnRing{std::move(*buffer), ring};
-}
-
-Result<StreamPtr> Stream::make(ConnectionPtr connection, OwnRing own, const Ring& peer,
+Result<StreamPtr> Stream::make(ConnectionPtr connection, OwnRing own, const Greeted& peer,
                                std::uint32_t out_slot) {
-  StreamPtr made(new Stream(std::move(connection), std::move(own), peer));
-  made->connection_->spin_for(kSpin);
-  made->out_slots_ = std::min(peer.slots, kMaxSlots);
-  made->out_slot_size_ = std::min(peer.slot_size, out_slot);
-  auto out = Buffer::make(made->connection_->domain(), std::size_t{made->out_slots_} * made->out_slot_size_);
+  StreamPtr made(new Stream(std::move(connection), std::move(own), peer.ring));
+  Connection& over = *made->connection_;
+  const bool boards = (peer.capabilities & kBoards) != 0;
+  auto exchange =
+      boards ? exchange_by_boards(over, made->own_, peer.ring) : exchange_by_messages(over, peer.ring);
+  if (!exchange) return Unexpected{exchange.error()};
+  made->exchange_ = std::move(*exchange);
+  made->most_in_flight_ = std::min(peer.ring.slots, kMaxSlots);
+  made->out_slots_ = boards ? kHotSlots : made->most_in_flight_;
+  made->out_slot_size_ = std::min(peer.ring.slot_size, out_slot);
+  auto out = Buffer::make(over.domain(), std::size_t{made->out_slots_} * made->out_slot_size_);
   if (!out) return Unexpected{out.error()};
   made->out_ = std::move(*out);
   made->out_serials_.assign(made->out_slots_, 0);
@@ -37,7 +35,7 @@ void Stream::write_header(MutableBytes at, RecordType type, std::size_t length) 
 
 Result<void> Stream::acquire() {
   if (acquired_) return {};
-  while (sent_ - credited_ >= out_slots_ || !connection_->is_done(out_serials_[sent_ % out_slots_]))
+  while (sent_ - credited_ >= most_in_flight_ || !connection_->is_done(out_serials_[sent_ % out_slots_]))
     if (const auto waited = wait(Clock::now() + kHeartbeat); !waited) return waited;
   acquired_ = true;
   fill_ = 0;
@@ -77,8 +75,7 @@ Result<void> Stream::flush() {
   const std::uint64_t slot = sent_ % out_slots_;
   const Bytes frame = out_.bytes().subspan(slot * out_slot_size_, fill_);
   const auto posted =
-      connection_->write_frame(frame, out_.lkey(), peer_.address + sent_ % peer_.slots * peer_.slot_size,
-                               peer_.rkey, static_cast<std::uint32_t>(sent_ % peer_.slots));
+      exchange_->put_frame(frame, out_.lkey(), static_cast<std::uint32_t>(sent_ % peer_.slots));
   if (!posted) return Unexpected{posted.error()};
   out_serials_[slot] = *posted;
   ++sent_;
@@ -86,28 +83,25 @@ Result<void> Stream::flush() {
   acquired_ = false;
   fill_ = 0;
   spoke_ = Clock::now();
-  return {};
+  return tick();
 }
 
 Bytes Stream::frame_at(std::uint64_t number, std::uint32_t length) const {
   return Bytes(own_.buffer.bytes()).subspan(number % own_.ring.slots * own_.ring.slot_size, length);
 }
 
-Result<void> Stream::took_message(const Message& message) {
-  Credit credit;
-  if (!read_message(credit, message.view()))
-    return fail(Trouble::protocol, "the peer sent an unknown message");
-  if (credit.taken < credited_ || credit.taken > sent_)
+Result<void> Stream::took_credit(std::uint64_t taken) {
+  if (taken < credited_ || taken > sent_)
     return fail(Trouble::protocol, "the peer gave credit for frames that were not sent");
-  credited_ = credit.taken;
+  credited_ = taken;
   return {};
 }
 
-Result<void> Stream::took_frame(const Arrival& arrival) {
-  if (arrival.slot != received_ % own_.ring.slots || arrival.length > own_.ring.slot_size ||
+Result<void> Stream::took_frame(const News& news) {
+  if (news.slot != received_ % own_.ring.slots || news.length > own_.ring.slot_size ||
       received_ - taken_ >= own_.ring.slots)
     return fail(Trouble::protocol, "the peer sent a frame out of its turn");
-  const Bytes frame = frame_at(received_++, arrival.length);
+  const Bytes frame = frame_at(received_++, news.length);
   if (!consumer_) {
     frames_.push_back(frame);
     return {};
@@ -117,40 +111,42 @@ Result<void> Stream::took_frame(const Arrival& arrival) {
   return consumed ? give_credit() : consumed;
 }
 
-Result<void> Stream::take_arrivals() {
-  while (const auto arrival = connection_->take()) {
+Result<void> Stream::take_news() {
+  for (;;) {
+    const auto news = exchange_->take();
+    if (!news) return Unexpected{news.error()};
+    if (!*news) return {};
     heard_ = Clock::now();
-    const auto took = arrival->is_frame ? took_frame(*arrival) : took_message(arrival->message);
+    Result<void> took = {};
+    if ((*news)->kind == News::Kind::frame) took = took_frame(**news);
+    if ((*news)->kind == News::Kind::credit) took = took_credit((*news)->taken);
     if (!took) return took;
   }
-  return {};
 }
 
 Result<void> Stream::give_credit() {
   if (taken_ - returned_ < std::max(1U, own_.ring.slots / 4)) return {};
   returned_ = taken_;
-  const auto sent = connection_->send(make_message(Credit{taken_}));
-  if (!sent) return Unexpected{sent.error()};
   spoke_ = Clock::now();
-  return {};
+  return exchange_->give_credit(taken_);
 }
 
 Result<void> Stream::wait(Deadline deadline) {
-  const auto stepped = connection_->step(std::min({deadline, spoke_ + kHeartbeat, heard_ + kSilence}));
-  if (!stepped) return stepped;
-  if (const auto took = take_arrivals(); !took) return took;
+  const auto waited = exchange_->wait(std::min({deadline, spoke_ + kHeartbeat, heard_ + kSilence}));
+  if (!waited) return waited;
+  if (const auto took = take_news(); !took) return took;
   const auto now = Clock::now();
   if (now - heard_ >= kSilence) return fail(Trouble::broken, "the peer is silent", ETIMEDOUT);
   if (now - spoke_ < kHeartbeat) return {};
   spoke_ = now;
-  const auto sent = connection_->send(make_message(Credit{returned_ = taken_}));
-  return sent ? Result<void>{} : Unexpected{sent.error()};
+  return exchange_->greet(returned_ = taken_);
 }
 
 Result<void> Stream::tick() {
   const auto now = Clock::now();
   if (now - ticked_ < std::chrono::milliseconds(200)) return {};
   ticked_ = now;
+  if (const auto looked = connection_->look_around(); !looked) return looked;
   return wait(now);
 }
 
@@ -162,6 +158,9 @@ Result<void> Stream::settle() {
 }
 
 Result<Bytes> Stream::next() {
+  if (const auto ticked = tick(); !ticked) return Unexpected{ticked.error()};
+  if (frames_.empty())
+    if (const auto took = take_news(); !took) return Unexpected{took.error()};
   while (frames_.empty())
     if (const auto waited = wait(Clock::now() + kHeartbeat); !waited) return Unexpected{waited.error()};
   return frames_.front();

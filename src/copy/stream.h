@@ -1,11 +1,12 @@
-// Frames in both directions over one connection: RDMA WRITE with immediate data into the ring of the peer, no more than
-// the peer has given credit for. A frame is a sequence of records (copy/records.h).
+// Frames in both directions over one connection: written into the ring of the peer, no more than the peer has given credit
+// for. A frame is a sequence of records (copy/records.h).
 #pragma once
 
 #include <deque>
 #include <functional>
 
-#include "copy/connection.h"
+#include "copy/exchange.h"
+#include "copy/handshake.h"
 #include "copy/records.h"
 
 namespace softrnic::copy {
@@ -20,18 +21,10 @@ inline constexpr std::chrono::seconds kSilence{60};
 /// A side that has nothing to say says so after this time.
 inline constexpr std::chrono::seconds kHeartbeat{10};
 
-/// The ring of a side, registered for the peer's writes.
-struct OwnRing {
-  Buffer buffer;
-  Ring ring;
-};
-Result<OwnRing> make_ring(Connection& connection, std::uint32_t slots, std::uint32_t slot_size,
-                          unsigned access = IBV_ACCESS_REMOTE_WRITE);
-
 class Stream {
  public:
   /// `out_slot`: bytes of a frame at most; the peer's slots may allow less.
-  static Result<std::unique_ptr<Stream>> make(ConnectionPtr connection, OwnRing own, const Ring& peer,
+  static Result<std::unique_ptr<Stream>> make(ConnectionPtr connection, OwnRing own, const Greeted& peer,
                                               std::uint32_t out_slot);
 
   /// Frames that come while `put` waits go to `consumer`, which must not put. Without one they wait for `next`.
@@ -79,19 +72,20 @@ class Stream {
 
   Result<MutableBytes> need(std::size_t size);
   Result<void> acquire();
-  Result<void> take_arrivals();
-  Result<void> took_message(const Message& message);
-  Result<void> took_frame(const Arrival& arrival);
+  Result<void> take_news();
+  Result<void> took_credit(std::uint64_t taken);
+  Result<void> took_frame(const News& news);
   Result<void> give_credit();
   Bytes frame_at(std::uint64_t number, std::uint32_t length) const;
   static void write_header(MutableBytes at, RecordType type, std::size_t length);
 
   ConnectionPtr connection_;
+  ExchangePtr exchange_;
   OwnRing own_;
   Ring peer_;
   Consumer consumer_;
   Buffer out_;
-  std::uint32_t out_slots_ = 0, out_slot_size_ = 0;
+  std::uint32_t out_slots_ = 0, out_slot_size_ = 0, most_in_flight_ = 0;
   std::vector<Connection::Serial> out_serials_;
   bool acquired_ = false;
   std::size_t fill_ = 0;

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "copy/board.h"
 #include "copy/handshake.h"
 #include "copy/stream.h"
 
@@ -28,20 +29,24 @@ class Attack {
     const bool upload = pick(4) != 0;
     auto own = upload ? make_ring(**connection, kReplySlots, kReplySlot)
                       : make_ring(**connection, kMaxSlots, kDataSlot);
-    const auto ring =
+    const auto greeted =
         greet_server(**connection, plan.token, upload ? Role::upload : Role::download, own->ring, deadline);
-    if (!ring) return complain(ring.error());
+    if (!greeted) return complain(greeted.error());
+    const Ring* const ring = &greeted->ring;
     auto out = Buffer::make((*connection)->domain(), kDataSlot);
     if (!out) return complain(out.error());
+    const bool boards = (greeted->capabilities & kBoards) != 0;
+    auto exchange = boards ? exchange_by_boards(**connection, *own, *ring)
+                           : Result<ExchangePtr>(exchange_by_messages(**connection, *ring));
+    if (!exchange) return complain(exchange.error());
     for (std::uint32_t slot = 0; slot < 12; ++slot) {
       const std::size_t size = slot == 0 && pick(8) != 0 ? job(out->bytes()) : frame(out->bytes());
       if (pick(4) == 0) damage(out->bytes().first(size));
-      const std::uint32_t wrong = pick(40) == 0 ? pick(100) : 0;
-      const auto at = ring->address + std::uint64_t{slot % ring->slots} * ring->slot_size;
+      const std::uint32_t wrong = pick(40) == 0 ? pick(ring->slots) : 0;
       const auto length = std::min<std::size_t>(size, ring->slot_size);
-      const auto sent = (*connection)
-                            ->write_frame(out->bytes().first(length), out->lkey(), at, ring->rkey,
-                                          slot % ring->slots + wrong);
+      const Bytes bytes = out->bytes().first(length);
+      auto sent = (*exchange)->put_frame(bytes, out->lkey(), (slot + wrong) % ring->slots);
+      if (sent && boards && pick(10) == 0) sent = scribble(**connection, *ring, bytes, out->lkey());
       if (!sent) return true;  // the server has had enough
       while (!(*connection)->is_done(*sent)) {
         if (!(*connection)->step(deadline)) return true;
@@ -55,6 +60,14 @@ class Attack {
   static bool complain(const Error& error) {
     std::fprintf(stderr, "%s\n", error.text.c_str());
     return false;
+  }
+  /// Anything at all, somewhere on the board.
+  Result<Connection::Serial> scribble(Connection& connection, const Ring& ring, Bytes from,
+                                      std::uint32_t lkey) {
+    const std::uint64_t size = Board::size(ring.slots);
+    const std::uint64_t at = pick(static_cast<std::uint32_t>(size));
+    const std::size_t length = std::min<std::size_t>({from.size(), size - at, 1 + pick(40)});
+    return connection.write(from.first(length), lkey, {ring.slot_address(ring.slots) + at, ring.rkey});
   }
   std::uint32_t pick(std::uint32_t below) { return static_cast<std::uint32_t>(dice_() % below); }
   std::string name() {

@@ -1,0 +1,60 @@
+// The board of a ring: words behind its slots that the peer writes, so that its owner need not be told by a message.
+//
+//   entry × slots | credit | naps          64 bits each, little-endian
+//
+// An entry says which frame lies in the slot: the number of frames that were sent with it (low 32 bits of it), then its length.
+#pragma once
+
+#include <endian.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/bytes.h"
+
+namespace softrnic::copy {
+
+class Board {
+ public:
+  static constexpr std::size_t size(std::uint32_t slots) { return (std::size_t{slots} + 2) * kWord; }
+  static constexpr std::size_t kWord = sizeof(std::uint64_t);
+
+  Board() = default;
+  /// `place`: size(slots) bytes, aligned to words.
+  Board(MutableBytes place, std::uint32_t slots)
+      : words_(reinterpret_cast<std::uint64_t*>(place.data())), slots_(slots) {}
+
+  // Indexes of words.
+  static constexpr std::uint32_t entry(std::uint32_t slot) { return slot; }
+  std::uint32_t credit() const { return slots_; }
+  std::uint32_t naps() const { return slots_ + 1; }
+
+  std::uint64_t read(std::uint32_t index) const {
+    return le64toh(std::atomic_ref<std::uint64_t>(words_[index]).load(std::memory_order_acquire));
+  }
+  void write(std::uint32_t index, std::uint64_t value) const {
+    std::atomic_ref<std::uint64_t>(words_[index]).store(htole64(value), std::memory_order_relaxed);
+  }
+  /// The memory of a word.
+  Bytes bytes(std::uint32_t index) const { return std::as_bytes(std::span(words_ + index, 1)); }
+
+ private:
+  std::uint64_t* words_ = nullptr;
+  std::uint32_t slots_ = 0;
+};
+
+/// An entry, for frame `number`, counted from 0.
+struct BoardEntry {
+  std::uint32_t count = 0, length = 0;
+
+  static BoardEntry of(std::uint64_t number, std::uint32_t length) {
+    return {static_cast<std::uint32_t>(number + 1), length};
+  }
+  static BoardEntry from(std::uint64_t word) {
+    return {static_cast<std::uint32_t>(word >> 32), static_cast<std::uint32_t>(word)};
+  }
+  std::uint64_t word() const { return std::uint64_t{count} << 32 | length; }
+  bool tells_of(std::uint64_t number) const { return count == static_cast<std::uint32_t>(number + 1); }
+};
+
+}  // namespace softrnic::copy
