@@ -52,7 +52,7 @@ void check_filter(Bytes body) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const Bytes input(reinterpret_cast<const std::byte*>(data), size);
-  if (!input.empty()) check_message<Hello, Challenge, Proof, Welcome, Refusal, Credit>(input);
+  if (!input.empty()) check_message<Hello, Challenge, Proof, Welcome, Refusal, Credit, Wake>(input);
   Records records(input);
   RecordView record;
   std::size_t taken = 0;
