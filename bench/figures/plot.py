@@ -42,10 +42,10 @@ class _Frame:
 
     def __init__(self, xs, ys, log_y, floor):
         self.xs, self.log_y = xs, log_y
-        self._floor = floor or min([y for y in ys if y > 0] or [1])
         low, high = math.log(xs[0]), math.log(xs[-1])
         self._x0, self._x_span = (low, high - low) if high > low else (low - 1, 2)
-        self.ticks = _log_ticks(max(min(ys), self._floor), max(*ys, self._floor)) if log_y else _linear_ticks(max(ys))
+        seen = [max(y, floor) for y in ys if max(y, floor) > 0] or [1]
+        self.ticks = _log_ticks(min(seen), max(seen)) if log_y else _linear_ticks(max(ys))
         ends = [math.log(t) for t in (self.ticks[0], self.ticks[-1])] if log_y else [0, self.ticks[-1]]
         self._y0, self._y_span = ends[0], (ends[1] - ends[0]) or 1
 
@@ -53,7 +53,7 @@ class _Frame:
         return LEFT + (math.log(value) - self._x0) / self._x_span * (WIDTH - LEFT - RIGHT)
 
     def y(self, value):
-        place = (math.log(max(value, self._floor)) if self.log_y else value) - self._y0
+        place = (math.log(max(value, self.ticks[0])) if self.log_y else value) - self._y0
         return HEIGHT - BOTTOM - place / self._y_span * (HEIGHT - TOP - BOTTOM)
 
     def axes(self, x_label, y_label):

@@ -5,6 +5,7 @@ import pathlib
 from figures.plot import Series, number_text, svg, x_text
 from figures.turns import ratio_of
 
+UNITS = {"us": "µs", "M/s": "10⁶ messages a second", "calls": "system calls a message", "s/GiB": "CPU seconds a GiB"}
 OURS = ("ib_", "write_rate", "write_latency")
 
 
@@ -51,7 +52,7 @@ def picture(question):
     for name in question.series():
         points = sorted((c.x, c.median) for c in question.cells if c.series == name and c.median is not None)
         series.append(Series(name, points, strong=name.startswith(OURS)))
-    return svg(question.title, question.x, question.unit, series, question.log, question.floor, question.note)
+    return svg(question.title, question.x, UNITS.get(question.unit, question.unit), series, question.log, question.floor, question.note)
 
 
 def as_data(question):

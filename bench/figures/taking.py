@@ -108,11 +108,11 @@ def beside_neighbour(site, contender, size):
         return one(site, contender, size)
 
 
-def _slope(site, contender, size, amount):
+def _slope(site, contender, size, amount, most):
     """What one more message costs: (amount of a long run - of a short one) / messages; starting and connecting cancel out."""
     contender.require()
-    few = max(200, contender.count(size) // 5)
-    many = 5 * few
+    many = max(1000, min(most, contender.count(size)))
+    few = many // 5
     return (amount(site, contender, size, many) - amount(site, contender, size, few)) / (many - few)
 
 
@@ -123,7 +123,7 @@ def cpu(site, contender, size):
         _output(site, contender.call(size, count), 60)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return _slope(site, contender, size, spent) * GIB / size
+    return _slope(site, contender, size, spent, most=1_000_000) * GIB / size
 
 
 class Counter:
@@ -164,7 +164,7 @@ class Counter:
             if failure or None in counts:
                 raise measure.Failed(f"{call.client[0]}: {failure or 'no count of system calls'}", session.report())
             return sum(counts)
-        return _slope(site, contender, size, made)
+        return _slope(site, contender, size, made, most=100_000 if self.tool == "perf" else 5_000)
 
     @contextlib.contextmanager
     def _watching(self):
