@@ -104,6 +104,11 @@ def x_text(value):
     return str(value)
 
 
+def size_text(value):
+    text = x_text(value)
+    return text + ("B" if text.endswith("i") else " B")
+
+
 def _head(title):
     rules = [".back{fill:#fff}.title{font-size:18px;font-weight:600}.label{font-size:14px}.tick,.small{font-size:12px}",
              ".legend{font-size:13px}text{fill:#1f2328;font-family:sans-serif}.grid{stroke:#d8dee4}.fine{stroke-opacity:.5}",

@@ -12,7 +12,7 @@ OURS = ("ib_", "write_rate", "write_latency")
 def line(row):
     """A line of the table of verdicts."""
     if row["ratio"] is None:
-        seen = f"needs {row['needs']}" if row["needs"] else "failed"
+        seen = f"needs {row['needs']}" if row["needs"] else "failed" if row["tried"] else ""
         return f"| {row['about']} | {row['what']} | {row['asked']} | {seen} | | | not measured |"
     low, high = (number_text(q) for q in row["quartiles"])
     return (f"| {row['about']} | {row['what']} | {row['asked']} | {number_text(row['ratio'])} | {low} – {high} | "

@@ -73,7 +73,7 @@ def together(site, contender, size, pairs):
     """The sum over pairs of programs that run at the same time."""
     contender.require()
     # perftest counts the middle half of its time: that of all pairs has to overlap though they begin one after the other.
-    seconds = 2 + pairs // 2
+    seconds = 2 + pairs // 4
     sessions = []
     try:
         for pair in range(pairs):
@@ -135,7 +135,7 @@ class Counter:
     def __init__(self, lab):
         self._lab = lab
         self.tool = next((name for name, argv in (("perf", self.PERF), ("strace", self.STRACE)) if shutil.which(name) and
-                          self._count(self._wrapped(argv, ["true"])) is not None), None)
+                          self.count(self._wrapped(argv, ["true"])) is not None), None)
 
     def _wrapped(self, tool, argv):
         # perf needs the lab's privileges, strace none
@@ -148,7 +148,7 @@ class Counter:
             self._lab.unprivileged = ordinary
 
     @staticmethod
-    def _count(output):
+    def count(output):
         """The number in what the tool has added to a program's output; None when there is none."""
         found = re.findall(r"^(\d+),[^,\n]*,raw_syscalls:sys_enter|^total\s+(\d+)", output, re.M)
         return int("".join(found[-1])) if found else None
@@ -160,7 +160,7 @@ class Counter:
             session = Session(site.server, site.client, dataclasses.replace(call, timeout=60))
             with self._watching():
                 failure = session.run()
-            counts = [self._count(p.output()) for p in (session.server, session.client) if p]
+            counts = [self.count(p.output()) for p in (session.server, session.client) if p]
             if failure or None in counts:
                 raise measure.Failed(f"{call.client[0]}: {failure or 'no count of system calls'}", session.report())
             return sum(counts)

@@ -4,7 +4,7 @@ import functools
 
 from figures import taking
 from figures.contenders import Iperf3, Libfabric, Machine, Own, Perftest, Qperf, Ucx
-from figures.plot import x_text
+from figures.plot import size_text
 from figures.questions import POSIX, listed, many_queue_pairs
 from figures.turns import Cell, Question, ratio_of
 
@@ -50,7 +50,7 @@ class Verdict:
     def _figure(self, site, place, contender, size, take=taking.one):
         """The name of a figure, which is taken once a turn whoever compares with it."""
         beside = ", idle neighbour" if take is not taking.one else ""
-        key = (f"{contender.name}, {x_text(size)}, {place}{beside} [{contender.quantity}]", self._group)
+        key = (f"{contender.name}, {size_text(size)}, {place}{beside} [{contender.quantity}]", self._group)
         self._cells.setdefault(key, Cell(key[0], self._group, site, functools.partial(take, site, contender, size)))
         return key
 
@@ -61,11 +61,11 @@ class Verdict:
     def _direct(self):
         """One-sided operations beside the system call that does the same."""
         host = self.places.host
-        for size, name in ((LARGE, "64 KiB"), (HUGE, "1 MiB")):
+        for size in (LARGE, HUGE):
             self._group += 1
             call = self._figure(host, "one host", Machine("process_vm_writev"), size)
             write = self._figure(host, "direct", Perftest("ib_write_bw"), size)
-            self._compare(1, f"ib_write_bw {name} direct / process_vm_writev", write, call, ">= 0.9")
+            self._compare(1, f"ib_write_bw {size_text(size)} direct / process_vm_writev", write, call, ">= 0.9")
         self._group += 1
         call = self._figure(host, "one host", Machine("process_vm_writev", "us"), SMALL)
         latency = self._figure(host, "direct", Perftest("ib_write_lat"), SMALL)
@@ -131,7 +131,7 @@ class Verdict:
             self._group += 1
             alone = self._figure(host, "direct", Perftest(program), size)
             beside = self._figure(host, "direct", Perftest(program), size, taking.beside_neighbour)
-            self._compare(6, f"{program} {x_text(size)} direct beside an idle process / alone", beside, alone, asked)
+            self._compare(6, f"{program} {size_text(size)} direct beside an idle process / alone", beside, alone, asked)
 
     def rows(self):
         """One dict for each line, in the order of the demands."""
@@ -141,11 +141,12 @@ class Verdict:
             seen = ratio_of(ours, theirs)
             rows.append({"about": line.about, "what": line.what, "asked": line.asked, "ours": ours.median, "theirs": theirs.median,
                          "ratio": seen[0] if seen else None, "quartiles": list(seen[1:]) if seen else None,
-                         "met": self._met(line, seen), "needs": ours.absent or theirs.absent})
+                         "met": self.met(line, seen), "needs": ours.absent or theirs.absent,
+                         "tried": bool(ours.values and theirs.values)})
         return rows
 
     @staticmethod
-    def _met(line, seen):
+    def met(line, seen):
         if not seen:
             return "not measured"
         if line.judge(seen[0]):
