@@ -4,6 +4,7 @@
 // lock it gets it. What it guards must be good at any moment.
 #pragma once
 
+#include <linux/futex.h>
 #include <pthread.h>
 #include <time.h>
 
@@ -39,6 +40,13 @@ class RobustMutex {
     return taken(pthread_mutex_clocklock(&mutex_, CLOCK_MONOTONIC, &end));
   }
   void unlock() { pthread_mutex_unlock(&mutex_); }
+
+  /// Whether a living thread has it, without touching it: the kernel takes the thread's number out when the thread ends
+  /// (robust-futex-ABI in the kernel's documentation), even before a process that was killed is gone.
+  bool is_held() const {
+    const auto word = static_cast<std::uint32_t>(__atomic_load_n(&mutex_.__data.__lock, __ATOMIC_ACQUIRE));
+    return (word & FUTEX_TID_MASK) != 0 && (word & FUTEX_OWNER_DIED) == 0;
+  }
 
  private:
   bool taken(int error) {

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdio>
 #include <iterator>
+#include <utility>
 
 namespace softrnic {
 namespace {
@@ -39,6 +40,18 @@ bool parse_path(std::string_view value, Settings& out) {
   return value.empty() || value == "auto" || value == "wire";
 }
 
+bool parse_share(std::string_view value, Settings& out) {
+  constexpr std::pair<std::string_view, ShareFiles> words[] = {{"", ShareFiles::fixed},
+                                                               {"fixed", ShareFiles::fixed},
+                                                               {"all", ShareFiles::all},
+                                                               {"none", ShareFiles::none}};
+  const auto* const found = std::find_if(std::begin(words), std::end(words),
+                                         [value](const auto& word) { return word.first == value; });
+  if (found == std::end(words)) return false;
+  out.share = found->second;
+  return true;
+}
+
 template <std::string Settings::*member>
 bool text(std::string_view value, Settings& out) {
   out.*member = value;
@@ -64,6 +77,11 @@ constexpr Row kRows[] = {
     {{"SOFTRNIC_DAEMON", "", "path of softrnicd (default: found relative to the library)"},
      text<&Settings::daemon>},
     {{"SOFTRNIC_PATH", "auto", "wire: packets even between queue pairs of one host"}, parse_path},
+    {{"SOFTRNIC_SHARE", "fixed",
+      "which shared memory that is registered peers on this host map: fixed: what cannot shrink, all: every "
+      "file, which "
+      "nobody may truncate then, none"},
+     parse_share},
     {{"SOFTRNIC_DEVICE", "", "show only this device (default: all)"}, text<&Settings::device>},
 };
 

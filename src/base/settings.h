@@ -19,6 +19,9 @@ struct SettingInfo {
   std::string_view help;           ///< one line
 };
 
+/// Which files that a program has mapped and registered neighbours map too.
+enum class ShareFiles { none, fixed, all };
+
 struct Settings {
   bool explain = false;
   std::string faults;      ///< see link/fault_plan.h for the grammar
@@ -27,6 +30,7 @@ struct Settings {
   std::string daemon;      ///< path of softrnicd, empty: beside the library
   std::string device;      ///< show only this device, empty: all
   bool wire_only = false;  ///< packets even to the same host
+  ShareFiles share = ShareFiles::fixed;
 };
 
 /// All rows.

@@ -53,6 +53,7 @@ constexpr const char* kCounterNames[] = {
     "send_errors",
     "direct_messages",
     "direct_bytes",
+    "direct_mapped_bytes",
 };
 static_assert(std::size(kCounterNames) == static_cast<std::size_t>(ib::Counter::count_));
 

@@ -1,6 +1,7 @@
 // The memory that a process lets its neighbours map, so that they can do for themselves what its responders would do.
 //
-//   DirectHeader | DirectVisitor × kDirectVisitors | DirectKey × kDirectKeys | DirectQp × 65536 for each lane
+//   DirectHeader | DirectVisitor × kDirectVisitors | DirectKey × kDirectKeys | DirectSegment × kDirectSegments
+//   | DirectQp × 65536 for each lane
 //
 // A memfd of fixed size, handed out by the daemon, which serves one user only. The neighbours write to nothing but their
 // own DirectVisitor. The file is sparse: what was never used costs no memory.
@@ -16,12 +17,14 @@
 
 #include "base/robust_mutex.h"
 #include "control/page_layout.h"
+#include "link/shared_range.h"
 
 namespace softrnic::engine {
 
-inline constexpr std::uint64_t kDirectMagic = 0x31'74'63'65'72'69'64'72;  ///< "rdirect1"
+inline constexpr std::uint64_t kDirectMagic = 0x32'74'63'65'72'69'64'72;  ///< "rdirect2"
 inline constexpr std::size_t kDirectVisitors = 256;                       ///< by the lane of the visitor
 inline constexpr std::size_t kDirectKeys = 65536;  ///< by index of the key; what is beyond is not shared
+inline constexpr std::size_t kDirectSegments = 512;
 inline constexpr std::size_t kDirectLanes = 16;
 inline constexpr std::size_t kDirectQps = 65536;
 
@@ -32,11 +35,18 @@ struct alignas(64) DirectHeader {
   std::int32_t pid;      ///< as the process sees itself; another PID namespace finds somebody else
   std::uint32_t lane_count;
   std::atomic<std::uint32_t> lanes[kDirectLanes];  ///< number of the lane whose rows stand there; 0: none yet
+  RobustMutex lives[kDirectLanes];                 ///< held by the thread of that lane as long as it runs
 };
 
 struct alignas(64) DirectVisitor {
   RobustMutex inside;
   std::atomic<std::uint32_t> known;  ///< 0: nobody has ever been here
+};
+
+/// Names a part of the memory that neighbours can map.
+struct SegmentRef {
+  std::uint64_t id = 0;  ///< never another segment's; 0: none
+  std::uint64_t index = 0;
 };
 
 /// A KeyEntry.
@@ -47,10 +57,20 @@ struct DirectKeyBody {
   std::uint64_t start = 0;
   std::uint64_t length = 0;
   std::uint64_t base = 0;
+  SegmentRef segment;  ///< where all of it, or its beginning, lies
 };
 struct alignas(64) DirectKey {
   control::PageSequence sequence;
   DirectKeyBody body;
+};
+
+struct DirectSegmentBody {
+  std::uint64_t id = 0;  ///< 0: not in use
+  link::SharedRange range;
+};
+struct alignas(64) DirectSegment {
+  control::PageSequence sequence;
+  DirectSegmentBody body;
 };
 
 /// What a neighbour has to know of a responder. Written while it is shut and nobody visits.
@@ -85,6 +105,7 @@ class DirectMemory {
   DirectHeader& header() const { return *reinterpret_cast<DirectHeader*>(place_); }
   DirectVisitor* visitors() const { return reinterpret_cast<DirectVisitor*>(place_ + kVisitors); }
   DirectKey* keys() const { return reinterpret_cast<DirectKey*>(place_ + kKeys); }
+  DirectSegment* segments() const { return reinterpret_cast<DirectSegment*>(place_ + kSegments); }
   /// The rows of the lane that stands at `index` of the header's list.
   DirectQp* rows(std::uint32_t index) const {
     return reinterpret_cast<DirectQp*>(place_ + kRows) + std::size_t{index} * kDirectQps;
@@ -93,9 +114,18 @@ class DirectMemory {
  private:
   static constexpr std::size_t kVisitors = sizeof(DirectHeader);
   static constexpr std::size_t kKeys = kVisitors + kDirectVisitors * sizeof(DirectVisitor);
-  static constexpr std::size_t kRows = kKeys + kDirectKeys * sizeof(DirectKey);
+  static constexpr std::size_t kSegments = kKeys + kDirectKeys * sizeof(DirectKey);
+  static constexpr std::size_t kRows = kSegments + kDirectSegments * sizeof(DirectSegment);
 
   std::byte* place_;
 };
+
+/// The life of a lane among the first `count` of the list; nullptr: it has none there.
+inline RobustMutex* direct_life_of(const DirectMemory& memory, std::uint32_t count, std::uint8_t lane) {
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (memory.header().lanes[i].load(std::memory_order_acquire) == lane) return &memory.header().lives[i];
+  }
+  return nullptr;
+}
 
 }  // namespace softrnic::engine

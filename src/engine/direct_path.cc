@@ -6,10 +6,16 @@
 #include <mutex>
 #include <utility>
 
+#include "base/settings.h"
+
 namespace softrnic::engine {
 namespace {
 
 using ib::SendOp;
+using rnic::DirectWay;
+
+/// How long what a neighbour has withdrawn may stay mapped here, unused.
+constexpr Duration kSweepPeriod = std::chrono::seconds(1);
 
 /// How long a word is waited for. Who has it is gone in microseconds, or is off the processor, or is stopped: then all lanes
 /// of its neighbours would stand still with it.
@@ -60,7 +66,18 @@ ib::AtomicOperation atomic_of(const ib::SendWqe& wqe) {
 }  // namespace
 
 DirectPath::DirectPath(std::uint8_t lane, DirectShare* share)
-    : lane_(lane), share_(share), rows_(share != nullptr ? share->add_lane(lane) : nullptr) {}
+    : lane_(lane),
+      share_(share),
+      rows_(share != nullptr ? share->add_lane(lane) : nullptr),
+      life_(rows_ != nullptr ? share->life_of(lane) : nullptr) {}
+
+void DirectPath::begin_life() {
+  if (life_ != nullptr) life_->lock();
+}
+
+void DirectPath::end_life() {
+  if (life_ != nullptr) life_->unlock();
+}
 
 // ---- the responder's side
 
@@ -90,7 +107,9 @@ std::optional<std::uint64_t> DirectPath::execute_atomic(std::uint64_t* word,
 // ---- neighbours
 
 void DirectPath::expect(std::uint8_t lane) {
-  if (rows_ == nullptr || std::exchange(peers_[lane].asked, true)) return;
+  Neighbour& place = peers_[lane];
+  const bool known = place.peer != nullptr && place.peer->lives();
+  if (rows_ == nullptr || known || std::exchange(place.asked, true)) return;
   strangers_.set(lane);
 }
 
@@ -101,7 +120,7 @@ DirectPath::Met DirectPath::look_at(std::uint8_t lane, const UniqueFd& memory) c
 
 void DirectPath::meet(std::uint8_t lane, Met met) {
   Neighbour& place = peers_[lane];
-  place.asked = false;  // the next queue pair asks again: the lane may be another process's by then
+  place.asked = false;
   place.state = met ? DirectState::direct : met.error();
   if (met && place.peer != nullptr && (*met)->secret() == place.peer->secret()) return;
   place.peer = met ? std::move(*met) : nullptr;
@@ -121,49 +140,92 @@ void DirectPath::abandon() {
   }
 }
 
-// ---- the requester's side
+// ---- what is mapped of them
 
-bool DirectPath::perform(const rnic::DirectStep& step) {
-  const Qpn remote = step.qp.transport_attributes().remote;
-  DirectPeer* const peer = peers_[remote.lane()].peer.get();
-  if (peer == nullptr) return false;
-  const DirectPeer::Visit visit(*peer);
-  if (!visit) return false;
-  const DirectQp& row = peer->row(remote);
-  return accepts(row, step) && carry_out(*peer, row, step);
+void DirectPath::Wishes::add(const Wish& wish) {
+  const auto all = this->all();
+  const bool known = std::any_of(all.begin(), all.end(), [&](const Wish& other) {
+    return other.lane == wish.lane && other.segment.id == wish.segment.id;
+  });
+  if (!known && count_ < wishes_.size()) wishes_[count_++] = wish;
 }
 
-bool DirectPath::carry_out(DirectPeer& peer, const DirectQp& row, const rnic::DirectStep& step) const {
+link::MappedRange DirectPath::map(const Wish& wish) const {
+  const DirectPeer* const peer = peers_[wish.lane].peer.get();
+  if (peer == nullptr || peer->secret() != wish.secret) return {};
+  return peer->map(wish.segment, settings().share);
+}
+
+void DirectPath::install(const Wish& wish, link::MappedRange mapped, TimePoint now,
+                         SegmentCache::Mappings& old) {
+  DirectPeer* const peer = peers_[wish.lane].peer.get();
+  if (peer == nullptr || peer->secret() != wish.secret) return;
+  peer->segments().install(wish.segment, std::move(mapped), old);
+  sweep_due_ = std::min(sweep_due_, now + kSweepPeriod);
+}
+
+void DirectPath::sweep(TimePoint now, SegmentCache::Mappings& old) {
+  if (now < sweep_due_) return;
+  sweep_due_ = kNever;
+  for (Neighbour& neighbour : peers_) {
+    if (neighbour.peer == nullptr || neighbour.peer->segments().empty()) continue;
+    neighbour.peer->sweep(old);
+    sweep_due_ = now + kSweepPeriod;
+  }
+}
+
+// ---- the requester's side
+
+DirectWay DirectPath::perform(const rnic::DirectStep& step) {
+  const Qpn remote = step.qp.transport_attributes().remote;
+  DirectPeer* const peer = peers_[remote.lane()].peer.get();
+  if (peer == nullptr) return DirectWay::none;
+  const DirectPeer::Visit visit(*peer);
+  if (!visit) return DirectWay::none;
+  const DirectQp& row = peer->row(remote);
+  return accepts(row, step) ? carry_out(*peer, row, step) : DirectWay::none;
+}
+
+DirectWay DirectPath::carry_out(DirectPeer& peer, const DirectQp& row, const rnic::DirectStep& step) {
   const ib::SendWqe& wqe = step.wqe;
   const bool atomic = wqe.op != SendOp::write && wqe.op != SendOp::read;
   const Needs needs = needs_of(wqe.op);
   // the whole message is checked at its first packet (IBTA 9.7.4.1.5), and what is left of it at every step
   const std::uint64_t left = atomic ? 8 : wqe.length - step.offset;
   const auto place = peer.find(wqe.rkey, row.body.pd, wqe.remote_address + step.offset, left, needs.access);
-  if (!place) return false;
-  if (wqe.op == SendOp::write) return peer.remote().write(step.local, *place, step.bytes);
-  if (wqe.op == SendOp::read) return peer.remote().read(step.local, *place, step.bytes);
-  if (*place % 8 != 0 || wqe.remote_address % 8 != 0) return false;
-  return execute_remote(peer, *place, step);
+  if (!place) return DirectWay::none;
+  const auto way = peer.way_to(*place, step.bytes);
+  if (!way || !move(*way, step)) return DirectWay::none;
+  if (way->mapped) return DirectWay::mapped;
+  if (peer.segments().lacks(place->segment))
+    wishes_.add({step.qp.transport_attributes().remote.lane(), peer.secret(), place->segment});
+  return DirectWay::attach;
 }
 
-// Other than the processor's, this is atomic only for those who take the lock: what IBV_ATOMIC_HCA promises.
-bool DirectPath::execute_remote(const DirectPeer& peer, std::uint64_t word,
-                                const rnic::DirectStep& step) const {
+bool DirectPath::move(const DirectPeer::Way& way, const rnic::DirectStep& step) const {
+  const ib::SendWqe& wqe = step.wqe;
+  if (wqe.op == SendOp::write) return way.memory.write(step.local, way.address, step.bytes);
+  if (wqe.op == SendOp::read) return way.memory.read(step.local, way.address, step.bytes);
+  if (way.address % 8 != 0 || wqe.remote_address % 8 != 0) return false;
+  return execute_remote(way, step);
+}
+
+// By attach it is atomic only for those who take the lock, other than the processor's: what IBV_ATOMIC_HCA promises.
+bool DirectPath::execute_remote(const DirectPeer::Way& way, const rnic::DirectStep& step) const {
   const ib::AtomicOperation operation = atomic_of(step.wqe);
   std::uint64_t original = 0;
   {
-    const std::unique_lock lock(share_->locks().of(word), kWordPatience);
+    const std::unique_lock lock(share_->locks().of(way.address), kWordPatience);
     if (!lock) return false;
-    if (peer.remote().is_own()) {
-      original = ib::execute(reinterpret_cast<std::uint64_t*>(word), operation);
+    if (way.memory.is_own()) {
+      original = ib::execute(reinterpret_cast<std::uint64_t*>(way.address), operation);
     } else {
       const iovec here{&original, sizeof original};
-      if (!peer.remote().read({&here, 1}, word, sizeof original)) return false;
+      if (!way.memory.read({&here, 1}, way.address, sizeof original)) return false;
       std::uint64_t changed = original;
       ib::execute(&changed, operation);
       const iovec there{&changed, sizeof changed};
-      if (changed != original && !peer.remote().write({&there, 1}, word, sizeof changed)) return false;
+      if (changed != original && !way.memory.write({&there, 1}, way.address, sizeof changed)) return false;
     }
   }
   scatter_word(step.local, original);

@@ -10,8 +10,10 @@
 #include <bitset>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
+#include "base/time.h"
 #include "engine/direct_peer.h"
 #include "engine/direct_share.h"
 #include "rnic/lane_port.h"
@@ -34,10 +36,10 @@ class DirectPath {
   std::optional<std::uint64_t> execute_atomic(std::uint64_t* word, const ib::AtomicOperation& operation);
 
   // ---- this side as a requester
-  /// A queue pair is to talk to a lane of this host: strangers() names the lane until it is met.
+  /// A queue pair is to talk to a lane of this host: strangers() names it until it is met, and again when the process that
+  /// held it has let it go since.
   void expect(std::uint8_t lane);
-  /// One step; false: nothing, or not all of it, was done.
-  bool perform(const rnic::DirectStep& step);
+  rnic::DirectWay perform(const rnic::DirectStep& step);
 
   bool any_strangers() const { return strangers_.any(); }
   Lanes take_strangers() { return std::exchange(strangers_, {}); }
@@ -45,6 +47,36 @@ class DirectPath {
   using Met = Expected<std::unique_ptr<DirectPeer>, DirectState>;
   Met look_at(std::uint8_t lane, const UniqueFd& memory) const;
   void meet(std::uint8_t lane, Met met);
+
+  // ---- memory of neighbours that could be mapped, but is not yet
+  struct Wish {
+    std::uint8_t lane = 0;
+    std::uint64_t secret = 0;  ///< of the neighbour
+    SegmentRef segment;
+  };
+  /// A few at a time; others will come again with their next message.
+  class Wishes {
+   public:
+    void add(const Wish& wish);
+    std::span<const Wish> all() const { return {wishes_.data(), count_}; }
+
+   private:
+    std::array<Wish, 8> wishes_;
+    std::size_t count_ = 0;
+  };
+  bool any_wishes() const { return !wishes_.all().empty(); }
+  Wishes take_wishes() { return std::exchange(wishes_, {}); }
+  /// Without the lane's lock, by the thread that calls meet(): what install() takes.
+  link::MappedRange map(const Wish& wish) const;
+  void install(const Wish& wish, link::MappedRange mapped, TimePoint now, SegmentCache::Mappings& old);
+  /// When it is due: lets go of what neighbours share no longer.
+  void sweep(TimePoint now, SegmentCache::Mappings& old);
+  TimePoint sweep_due() const { return sweep_due_; }
+
+  // ---- of the lane's thread
+  /// As long as that thread runs, neighbours may use what they have mapped of this process.
+  void begin_life();
+  void end_life();
 
   DirectState state(std::uint8_t lane) const;
   /// In a forked child: the lane does nothing from now on.
@@ -57,14 +89,18 @@ class DirectPath {
     bool asked = false;
   };
 
-  bool carry_out(DirectPeer& peer, const DirectQp& row, const rnic::DirectStep& step) const;
-  bool execute_remote(const DirectPeer& peer, std::uint64_t word, const rnic::DirectStep& step) const;
+  rnic::DirectWay carry_out(DirectPeer& peer, const DirectQp& row, const rnic::DirectStep& step);
+  bool move(const DirectPeer::Way& way, const rnic::DirectStep& step) const;
+  bool execute_remote(const DirectPeer::Way& way, const rnic::DirectStep& step) const;
 
   const std::uint8_t lane_;
   DirectShare* share_;
   DirectQp* rows_ = nullptr;
   std::array<Neighbour, 256> peers_;
   Lanes strangers_;
+  Wishes wishes_;
+  TimePoint sweep_due_ = kNever;
+  RobustMutex* life_ = nullptr;
 };
 
 }  // namespace softrnic::engine

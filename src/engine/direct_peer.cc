@@ -57,20 +57,23 @@ Expected<std::unique_ptr<DirectPeer>, DirectState> DirectPeer::meet(const Unique
   if (rows == nullptr) return Unexpected{DirectState::not_shared};
   if (header.secret == own.secret()) {  // through one mapping, so that sanitizers see one lock
     const DirectMemory& memory = own.memory();
-    return std::unique_ptr<DirectPeer>(
-        new DirectPeer(memory, 0, *rows_of(memory, lanes, number), visitor, link::RemoteMemory::own()));
+    return std::unique_ptr<DirectPeer>(new DirectPeer(memory, 0, *rows_of(memory, lanes, number),
+                                                      *direct_life_of(memory, lanes, number), visitor,
+                                                      link::RemoteMemory::own()));
   }
   auto remote = link::RemoteMemory::open(header.pid, {header.gate, header.secret});
   if (!remote) return Unexpected{DirectState::forbidden};
+  const RobustMutex& life = *direct_life_of(mapping.get(), lanes, number);
   return std::unique_ptr<DirectPeer>(
-      new DirectPeer(mapping.release(), bytes, *rows, visitor, std::move(*remote)));
+      new DirectPeer(mapping.release(), bytes, *rows, life, visitor, std::move(*remote)));
 }
 
-DirectPeer::DirectPeer(DirectMemory memory, std::size_t bytes, DirectQp& rows, std::uint8_t visitor,
-                       link::RemoteMemory remote)
+DirectPeer::DirectPeer(DirectMemory memory, std::size_t bytes, DirectQp& rows, const RobustMutex& life,
+                       std::uint8_t visitor, link::RemoteMemory remote)
     : memory_(memory),
       bytes_(bytes),
       rows_(&rows),
+      life_(&life),
       place_(memory.visitors()[visitor]),
       remote_(std::move(remote)) {
   // Pairs with DirectShare::wait_for_visitors(): that sees this, or this side sees what was taken away before.
@@ -81,8 +84,8 @@ DirectPeer::~DirectPeer() {
   if (bytes_ != 0) munmap(memory_.place(), bytes_);
 }
 
-std::optional<std::uint64_t> DirectPeer::find(MemoryKey key, std::uint64_t pd, std::uint64_t address,
-                                              std::uint64_t bytes, std::uint32_t access) const {
+std::optional<DirectPeer::Place> DirectPeer::find(MemoryKey key, std::uint64_t pd, std::uint64_t address,
+                                                  std::uint64_t bytes, std::uint32_t access) const {
   const std::uint32_t index = key.value >> rnic::KeyTable::kTagBits;
   DirectKeyBody entry;
   if (index >= kDirectKeys) return std::nullopt;
@@ -92,7 +95,23 @@ std::optional<std::uint64_t> DirectPeer::find(MemoryKey key, std::uint64_t pd, s
   const std::uint64_t offset = address - entry.start;  // huge when address < start
   if (offset >= entry.length || bytes > entry.length - offset || (access & ~entry.access) != 0)
     return std::nullopt;
-  return entry.base + offset;
+  return Place{entry.base + offset, entry.segment};
+}
+
+// Cross-memory attach finds out by itself that the process is gone; a file that was mapped outlives it.
+std::optional<DirectPeer::Way> DirectPeer::way_to(const Place& place, std::uint64_t bytes) {
+  static const link::RemoteMemory here = link::RemoteMemory::own();
+  const auto mapped = segments_.find(place.segment, place.address, bytes);
+  if (!mapped) return Way{remote_, place.address, false};
+  if (!lives()) return std::nullopt;
+  return Way{here, *mapped, true};
+}
+
+link::MappedRange DirectPeer::map(SegmentRef segment, ShareFiles files) const {
+  const DirectSegment& place = memory_.segments()[segment.index];
+  DirectSegmentBody body;
+  if (!control::read_record(place.sequence, place.body, body) || body.id != segment.id) return {};
+  return link::MappedRange::map(memory_.header().pid, body.range, files);
 }
 
 }  // namespace softrnic::engine

@@ -8,6 +8,7 @@
 #include "base/unique_fd.h"
 #include "engine/direct_layout.h"
 #include "engine/direct_share.h"
+#include "engine/segment_cache.h"
 #include "link/remote_memory.h"
 
 namespace softrnic::engine {
@@ -26,8 +27,13 @@ class DirectPeer {
   DirectPeer& operator=(const DirectPeer&) = delete;
 
   /// In a forked child, where it is not mapped.
-  void forget() { bytes_ = 0; }
+  void forget() {
+    bytes_ = 0;
+    segments_.forget();
+  }
 
+  /// Whether the neighbour's lane is served: if not, the neighbour is dead or has given the lane back.
+  bool lives() const { return life_->is_held(); }
   /// Names the memory: another number is another process.
   std::uint64_t secret() const { return memory_.header().secret; }
 
@@ -50,20 +56,40 @@ class DirectPeer {
 
   // ---- during a visit
   DirectQp& row(Qpn qpn) const { return rows_[qpn.index()]; }
-  /// Where `bytes` bytes at `address` lie in the neighbour's process, if the key allows it.
-  std::optional<std::uint64_t> find(MemoryKey key, std::uint64_t pd, std::uint64_t address,
-                                    std::uint64_t bytes, std::uint32_t access) const;
-  const link::RemoteMemory& remote() const { return remote_; }
+  struct Place {
+    std::uint64_t address;  ///< in the neighbour's process
+    SegmentRef segment;
+  };
+  /// Where `bytes` bytes at `address` lie, if the key allows it.
+  std::optional<Place> find(MemoryKey key, std::uint64_t pd, std::uint64_t address, std::uint64_t bytes,
+                            std::uint32_t access) const;
+  /// How this process gets at them.
+  struct Way {
+    const link::RemoteMemory& memory;
+    std::uint64_t address;
+    bool mapped;
+  };
+  /// Nothing: the neighbour is dead.
+  std::optional<Way> way_to(const Place& place, std::uint64_t bytes);
+
+  // ---- at any time
+  /// An attempt to map a segment, for segments().install(). Takes a while.
+  link::MappedRange map(SegmentRef segment, ShareFiles files) const;
+  SegmentCache& segments() { return segments_; }
+  /// See SegmentCache::sweep().
+  void sweep(SegmentCache::Mappings& old) { segments_.sweep(memory_.segments(), lives(), old); }
 
  private:
-  DirectPeer(DirectMemory memory, std::size_t bytes, DirectQp& rows, std::uint8_t visitor,
-             link::RemoteMemory remote);
+  DirectPeer(DirectMemory memory, std::size_t bytes, DirectQp& rows, const RobustMutex& life,
+             std::uint8_t visitor, link::RemoteMemory remote);
 
   DirectMemory memory_;
   std::size_t bytes_;  ///< mapped by this object; 0: not by it
   DirectQp* rows_;
+  const RobustMutex* life_;
   DirectVisitor& place_;
   link::RemoteMemory remote_;
+  SegmentCache segments_;
 };
 
 }  // namespace softrnic::engine

@@ -13,6 +13,10 @@
 namespace softrnic::engine {
 namespace {
 
+/// Regions without these are not reached by others.
+constexpr std::uint32_t kForNeighbours =
+    IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+
 bool is_connected(const rnic::QueuePair& qp) { return qp.type() == IBV_QPT_RC || qp.type() == IBV_QPT_UC; }
 
 DirectQpBody body_of(const rnic::QueuePair& qp) {
@@ -31,7 +35,7 @@ DirectQpBody body_of(const rnic::QueuePair& qp) {
 
 }  // namespace
 
-std::unique_ptr<DirectShare> DirectShare::make(std::uint32_t lanes) {
+std::unique_ptr<DirectShare> DirectShare::make(std::uint32_t lanes, ShareFiles files) {
   const std::size_t bytes = DirectMemory::size(lanes);
   auto gate = link::Gate::open();
   UniqueFd fd = control::make_shared_memory("softrnic-direct", bytes);
@@ -45,11 +49,17 @@ std::unique_ptr<DirectShare> DirectShare::make(std::uint32_t lanes) {
   header->pid = getpid();
   header->lane_count = lanes;
   for (std::size_t i = 0; i < kDirectVisitors; ++i) memory.visitors()[i].inside.init();
-  return std::unique_ptr<DirectShare>(new DirectShare(std::move(fd), std::move(*gate), memory, bytes));
+  for (RobustMutex& life : header->lives) life.init();
+  return std::unique_ptr<DirectShare>(new DirectShare(std::move(fd), std::move(*gate), memory, bytes, files));
 }
 
-DirectShare::DirectShare(UniqueFd fd, link::Gate gate, DirectMemory memory, std::size_t bytes)
-    : fd_(std::move(fd)), gate_(std::move(gate)), memory_(memory), bytes_(bytes) {}
+DirectShare::DirectShare(UniqueFd fd, link::Gate gate, DirectMemory memory, std::size_t bytes,
+                         ShareFiles files)
+    : fd_(std::move(fd)),
+      gate_(std::move(gate)),
+      memory_(memory),
+      bytes_(bytes),
+      segments_(DirectSegments::make(memory.segments(), files)) {}
 
 DirectShare::~DirectShare() {
   if (!memory_) return;
@@ -120,16 +130,24 @@ void DirectShare::show(const rnic::KeyEntry& entry) {
   body.start = entry.start;
   body.length = entry.length;
   body.base = reinterpret_cast<std::uint64_t>(entry.base);
-  control::write_record(place->sequence, place->body, body);
+  if (segments_ != nullptr && (entry.access & kForNeighbours) != 0)
+    body.segment = segments_->acquire(body.base, body.length);
+  replace(*place, body);
+}
+
+void DirectShare::replace(DirectKey& place, const DirectKeyBody& body) {
+  const SegmentRef before = place.body.segment;
+  control::write_record(place.sequence, place.body, body);
+  if (segments_ != nullptr) segments_->release(before);
 }
 
 void DirectShare::hide(MemoryKey key) {
-  if (DirectKey* const place = place_of(key))
-    control::write_record(place->sequence, place->body, DirectKeyBody{});
+  if (DirectKey* const place = place_of(key)) replace(*place, DirectKeyBody{});
 }
 
 void DirectShare::forget() {
   rnic::KeyTable::process().forget_mirror();
+  if (segments_ != nullptr) segments_->forget();
   memory_ = DirectMemory();
   locks_.forget();
   gate_.forget();

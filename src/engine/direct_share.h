@@ -6,6 +6,7 @@
 #include "base/unique_fd.h"
 #include "control/direct_locks.h"
 #include "engine/direct_layout.h"
+#include "engine/direct_segments.h"
 #include "link/remote_memory.h"
 #include "rnic/key_table.h"
 #include "rnic/queue_pair.h"
@@ -14,8 +15,8 @@ namespace softrnic::engine {
 
 class DirectShare final : public rnic::KeyMirror {
  public:
-  /// For up to `lanes` lanes. nullptr: there is no memory for it.
-  static std::unique_ptr<DirectShare> make(std::uint32_t lanes);
+  /// For up to `lanes` lanes. nullptr: there is no memory for it. `files`: what of registered memory neighbours may map.
+  static std::unique_ptr<DirectShare> make(std::uint32_t lanes, ShareFiles files = ShareFiles::fixed);
   /// After all lanes are gone.
   ~DirectShare();
   DirectShare(const DirectShare&) = delete;
@@ -32,6 +33,8 @@ class DirectShare final : public rnic::KeyMirror {
 
   /// The rows of a new lane; nullptr: there are no more.
   DirectQp* add_lane(std::uint8_t number);
+  /// To be held by the thread of the lane while it runs; nullptr: add_lane() had no rows for it.
+  RobustMutex* life_of(std::uint8_t lane) const { return direct_life_of(memory_, kDirectLanes, lane); }
   /// With the lock of the lane: shows a queue pair as it is now, after the last visit to what was shown before.
   void show(DirectQp& row, const rnic::QueuePair& qp);
   void hide(DirectQp& row);
@@ -46,14 +49,16 @@ class DirectShare final : public rnic::KeyMirror {
   void forget();
 
  private:
-  DirectShare(UniqueFd fd, link::Gate gate, DirectMemory memory, std::size_t bytes);
+  DirectShare(UniqueFd fd, link::Gate gate, DirectMemory memory, std::size_t bytes, ShareFiles files);
   DirectKey* place_of(MemoryKey key) const;
+  void replace(DirectKey& place, const DirectKeyBody& body);
 
   UniqueFd fd_;
   link::Gate gate_;
   DirectMemory memory_;
   std::size_t bytes_;
   control::DirectLocks locks_;
+  std::unique_ptr<DirectSegments> segments_;
 };
 
 }  // namespace softrnic::engine

@@ -94,6 +94,7 @@ EngineThread::Woke EngineThread::wait() {
 
 void EngineThread::run() {
   ask_for_short_slices();
+  lane_.begin_life();
   for (Woke woke = wait(); woke != Woke::to_stop; woke = wait()) {
     const Attention::Age program = lane_.attention();
     // One that only posts, as its sends complete at once, does nothing for the lane's other queue pairs.
@@ -103,6 +104,7 @@ void EngineThread::run() {
     const bool attended = !insist && program.since_call <= Grace::kUnpolled;
     grace_.woke(!attended && lane_.service(insist) != 0, program.since_call);
   }
+  lane_.end_life();
 }
 
 }  // namespace softrnic::engine

@@ -327,6 +327,7 @@ std::size_t Lane::serve(bool insist) {
   }
   strangers_ = peers_.take_strangers();
   neighbours_ = direct_.take_strangers();
+  wishes_ = direct_.take_wishes();
   finish(program_polls() ? kHandOver : Duration::zero());
   return packets;
 }
@@ -341,9 +342,9 @@ void Lane::arm(Duration hand_over) {
   const bool undone = scheduler_.has_work() || unread_;
   due_ns_.store(ns_of(undone ? now_ : when), std::memory_order_relaxed);
   if (undone) when = std::min(when, now_ + hand_over);
-  const bool strangers = peers_.any_strangers() || direct_.any_strangers();
-  if (strangers) when = now_;
-  needs_service_.store(strangers, std::memory_order_relaxed);
+  const bool strangers = peers_.any_strangers() || direct_.any_strangers() || direct_.any_wishes();
+  when = strangers ? now_ : std::min(when, direct_.sweep_due());
+  needs_service_.store(strangers || direct_.sweep_due() <= now_, std::memory_order_relaxed);
   if (when >= armed_) return;
   armed_ = when;
   itimerspec timer{};

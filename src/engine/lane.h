@@ -66,7 +66,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   ib::PathWindow& window(const ib::AddressVector& path, Qpn remote) override;
   ib::PathWindow* gauged_window(const ib::AddressVector& path, Qpn remote) override;
   bool may_go_direct(const rnic::QueuePair& qp) override;
-  bool direct(const rnic::DirectStep& step) override { return direct_.perform(step); }
+  rnic::DirectWay direct(const rnic::DirectStep& step) override { return direct_.perform(step); }
   std::optional<std::uint64_t> execute_atomic(std::uint64_t* word,
                                               const ib::AtomicOperation& operation) override {
     return direct_.execute_atomic(word, operation);
@@ -87,6 +87,9 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   /// Something is to be done that a program's polling does not do.
   bool needs_service() const { return needs_service_.load(std::memory_order_relaxed); }
   Attention::Age attention() const { return attention_.age(monotonic_now()); }
+  /// The engine thread is there; to be called by it, as the last thing too.
+  void begin_life() { direct_.begin_life(); }
+  void end_life() { direct_.end_life(); }
   /// Readable when service() has packets to read.
   int readable_fd() const { return link_->readable_fd(); }
   /// A packet waits for a receive to be posted: readable_fd() says nothing now, timer_fd() when to try again.
@@ -118,6 +121,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   void meet_peers();
   void meet_socket(std::uint8_t lane);
   void meet_memory(std::uint8_t lane);
+  void map_segments();
   bool send(std::size_t packets);
   void expire();
   void publish();
@@ -158,6 +162,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   Show show_;
   std::vector<std::uint8_t> strangers_;  ///< lanes whose sockets service() is to ask for
   DirectPath::Lanes neighbours_;         ///< and whose memory
+  DirectPath::Wishes wishes_;            ///< and what of it is to be mapped
   Scheduler<rnic::QueuePair> scheduler_;
   Deadlines<rnic::QueuePair> deadlines_;
   MulticastGroups groups_;

@@ -49,6 +49,24 @@ void Lane::meet_peers() {
   for (std::size_t lane = 0; neighbours_.any() && lane < neighbours_.size(); ++lane)
     if (neighbours_[lane]) meet_memory(static_cast<std::uint8_t>(lane));
   neighbours_.reset();
+  map_segments();
+}
+
+// Mapping and unmapping take a while, and so are done without the lock.
+void Lane::map_segments() {
+  SegmentCache::Mappings old;
+  try {
+    for (const DirectPath::Wish& wish : wishes_.all()) {
+      link::MappedRange mapped = direct_.map(wish);
+      const std::lock_guard lock(mutex_);
+      direct_.install(wish, std::move(mapped), monotonic_now(), old);
+    }
+    const std::lock_guard lock(mutex_);
+    direct_.sweep(monotonic_now(), old);
+  } catch (const std::bad_alloc&) {
+    // what could not be mapped is reached without
+  }
+  wishes_ = {};
 }
 
 }  // namespace softrnic::engine

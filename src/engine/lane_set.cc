@@ -79,7 +79,8 @@ Expected<void, control::Error> LaneSet::open(const std::shared_ptr<control::Clie
 // Faults and captures are about packets.
 void LaneSet::make_share() {
   share_.reset();
-  if (!settings().wire_only && !faults_ && capture_ == nullptr) share_ = DirectShare::make(settings().lanes);
+  if (!settings().wire_only && !faults_ && capture_ == nullptr)
+    share_ = DirectShare::make(settings().lanes, settings().share);
 }
 
 void LaneSet::show_share(control::Client& daemon) {

@@ -30,6 +30,13 @@ struct DirectStep {
   std::span<const iovec> local;  ///< that many bytes of this side's memory, checked
 };
 
+/// How it went.
+enum class DirectWay : std::uint8_t {
+  none,    ///< nothing was done, or not all of it
+  attach,  ///< by cross-memory attach, or within this process
+  mapped,  ///< through memory of the peer that is mapped here
+};
+
 class LanePort {
  public:
   static constexpr std::uint32_t kDirectPiece =
@@ -65,10 +72,10 @@ class LanePort {
     static_cast<void>(qp);
     return false;
   }
-  /// See ib::Host::direct(). False: nothing was done, or not all of it.
-  virtual bool direct(const DirectStep& step) {
+  /// See ib::Host::direct().
+  virtual DirectWay direct(const DirectStep& step) {
     static_cast<void>(step);
-    return false;
+    return DirectWay::none;
   }
   /// See ib::Host::execute_atomic().
   virtual std::optional<std::uint64_t> execute_atomic(std::uint64_t* word,

@@ -61,8 +61,10 @@ std::optional<std::uint32_t> QueuePair::direct(const ib::DirectMessage& message)
   const DirectStep step{
       *this,          wqe,   message.psn,
       message.offset, bytes, wqe.is_inline ? std::span<const iovec>(&inline_place, 1) : local.places()};
-  if (!lane_.direct(step)) return std::nullopt;
+  const DirectWay way = lane_.direct(step);
+  if (way == DirectWay::none) return std::nullopt;
   count(ib::Counter::direct_bytes, bytes);
+  if (way == DirectWay::mapped) count(ib::Counter::direct_mapped_bytes, bytes);
   if (message.offset + bytes == length) count(ib::Counter::direct_messages, 1);
   return is_atomic(wqe.op) ? wqe.length : bytes;
 }

@@ -1,5 +1,6 @@
-// The direct path between two processes: the target is not woken, and nobody reaches memory after its deregistration, how
-// ever the visitors end. DIRECT_ROUNDS is how often the random tests repeat.
+// The direct path between two processes, by cross-memory attach and through memory that is mapped: the target is not woken,
+// and nobody reaches memory after its deregistration, how ever the visitors end. DIRECT_ROUNDS is how often the random tests
+// repeat.
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -24,7 +25,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 enum Exit : int { done = 0, refused = 1, wrong_bytes = 2, no_peer = 3, not_as_expected = 4 };
 
-constexpr std::size_t kBytes = 128 * 1024, kEnd = 4096;
+constexpr std::size_t kBytes = Side::kBytes;
 constexpr std::uint8_t kWritten = 0xaa, kOwn = 0x55;
 
 unsigned rounds(unsigned smoke) {
@@ -58,6 +59,9 @@ struct Lines {
   Lines() {
     int ends[2] = {-1, -1};
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    // who waits for a process that has failed hears nothing more: all have all ends
+    const timeval limit{30, 0};
+    for (const int end : ends) setsockopt(end, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     a.reset(ends[0]);
     b.reset(ends[1]);
   }
@@ -103,6 +107,31 @@ std::uint64_t counter_of(pid_t pid, ib::Counter counter) {
   return sum;
 }
 
+/// Both ways, by the memory of both sides.
+struct Way {
+  const char* name;
+  Side::Memory (*memory)();
+  bool mapped;
+};
+constexpr Way kWays[] = {{"attach", Side::own_memory, false}, {"mapped", Side::shared_memory, true}};
+class DirectTest : public testing::TestWithParam<Way> {};
+class DirectDeathTest : public testing::TestWithParam<Way> {};
+std::string name_of(const testing::TestParamInfo<Way>& info) { return info.param.name; }
+
+std::uint64_t mapped_bytes() { return counter_of(getpid(), ib::Counter::direct_mapped_bytes); }
+
+/// Writes until that goes the way that it should, which takes a moment.
+bool write_until_it_goes(const Way& way, Side& side, const Card& peer) {
+  const auto limit = Clock::now() + std::chrono::seconds(10);
+  do {
+    ibv_wc wc{};
+    if (!post_write(side, peer, 4096) || !side.next(wc) || wc.status != IBV_WC_SUCCESS) return false;
+    if (counter_of(getpid(), ib::Counter::direct_messages) != 0 && (mapped_bytes() != 0) == way.mapped)
+      return true;
+  } while (Clock::now() < limit);
+  return false;
+}
+
 // ---- the target sleeps
 
 std::chrono::nanoseconds processor_time(pid_t pid) {
@@ -124,8 +153,8 @@ std::uint64_t switches(pid_t pid) {
   return sum;
 }
 
-int sleeping_target(const Line& line) {
-  Side side;
+int sleeping_target(const Way& way, const Line& line) {
+  Side side(way.memory());
   Card peer;
   if (!meet(side, line, peer)) return refused;
   if (!line.hear()) return no_peer;  // sleeps in recv() while it is written
@@ -140,10 +169,11 @@ struct Load {
 
 /// Writes until no packet is needed any more and `target` has gone to sleep, then 20,000 times. Its own process's counters
 /// stand in its page.
-int write_to_sleeper(const Line& line, pid_t target, Load& load) {
-  Side side;
+int write_to_sleeper(const Way& way, const Line& line, pid_t target, Load& load) {
+  Side side(way.memory());
   Card peer;
   if (!meet(side, line, peer)) return refused;
+  if (!write_until_it_goes(way, side, peer)) return not_as_expected;
   memory_of(side)[0] = kWritten;
   const auto write_many = [&](unsigned count) {
     for (unsigned i = 0; i < count; ++i) {
@@ -168,12 +198,13 @@ int write_to_sleeper(const Line& line, pid_t target, Load& load) {
   return line.tell() ? done : no_peer;
 }
 
-TEST(DirectTest, TheTargetSleepsWhileItIsWritten) {
+TEST_P(DirectTest, TheTargetSleepsWhileItIsWritten) {
   Lines lines;
   auto* const load =
       new (mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Load;
-  const pid_t target = start_child([&] { return sleeping_target(Line(lines.a.get())); });
-  const pid_t writer = start_child([&] { return write_to_sleeper(Line(lines.b.get()), target, *load); });
+  const pid_t target = start_child([&] { return sleeping_target(GetParam(), Line(lines.a.get())); });
+  const pid_t writer =
+      start_child([&] { return write_to_sleeper(GetParam(), Line(lines.b.get()), target, *load); });
   EXPECT_EQ(end_of(writer, 60), done);
   EXPECT_EQ(end_of(target), done);
   EXPECT_TRUE(load->all_direct);
@@ -185,8 +216,8 @@ TEST(DirectTest, TheTargetSleepsWhileItIsWritten) {
 // ---- deregistration
 
 /// One round: lets the peer write, takes the region away, and looks whether it changes afterwards.
-int take_region_away(const Line& line, std::mt19937& dice) {
-  Side side;
+int take_region_away(const Side::Memory& buffers, const Line& line, std::mt19937& dice) {
+  Side side(buffers);
   Card peer;
   if (!meet(side, line, peer)) return refused;
   std::uint8_t* const memory = memory_of(side);
@@ -203,8 +234,8 @@ int take_region_away(const Line& line, std::mt19937& dice) {
   return side.close() ? done : refused;
 }
 
-int write_until_refused(const Line& line, std::mt19937& dice) {
-  Side side;
+int write_until_refused(const Side::Memory& buffers, const Line& line, std::mt19937& dice) {
+  Side side(buffers);
   Card peer;
   if (!meet(side, line, peer)) return refused;
   std::memset(memory_of(side), kWritten, kBytes);
@@ -219,26 +250,30 @@ int write_until_refused(const Line& line, std::mt19937& dice) {
   return side.close() ? done : refused;
 }
 
-/// `round` again and again, with a lane that stays. At least `direct` messages must have gone without packets.
+/// `round` again and again, with a lane and buffers that stay. So many messages must have gone without packets, and as the
+/// way says.
 template <typename Round>
-int repeat(const Line& line, unsigned count, unsigned seed, unsigned direct, Round round) {
-  Side keeper;
+int repeat(const Way& way, const Line& line, unsigned count, unsigned seed, unsigned direct, Round round) {
+  const Side::Memory buffers = way.memory();
+  Side keeper(buffers);
   if (!keeper.open()) return refused;
   std::mt19937 dice(seed);
   for (unsigned i = 0; i < count; ++i)
-    if (const int failed = round(line, dice)) return failed;
+    if (const int failed = round(buffers, line, dice)) return failed;
   if (counter_of(getpid(), ib::Counter::direct_messages) < direct) return not_as_expected;
+  const std::uint64_t least = way.mapped && direct != 0 ? std::uint64_t{direct} * kBytes / 2 : 0;
+  if (mapped_bytes() < least || (!way.mapped && mapped_bytes() != 0)) return not_as_expected;
   return keeper.close() ? done : refused;
 }
 
-TEST(DirectTest, NothingIsWrittenAfterDeregistration) {
+TEST_P(DirectTest, NothingIsWrittenAfterDeregistration) {
   const unsigned count = rounds(500);
   const int seconds = 60 + static_cast<int>(count / 50);
   Lines lines;
   const pid_t target =
-      start_child([&] { return repeat(Line(lines.a.get()), count, 1, 0, take_region_away); });
-  const pid_t writer =
-      start_child([&] { return repeat(Line(lines.b.get()), count, 2, count, write_until_refused); });
+      start_child([&] { return repeat(GetParam(), Line(lines.a.get()), count, 1, 0, take_region_away); });
+  const pid_t writer = start_child(
+      [&] { return repeat(GetParam(), Line(lines.b.get()), count, 2, count, write_until_refused); });
   EXPECT_EQ(end_of(writer, seconds), done);
   EXPECT_EQ(end_of(target, seconds), done);
 }
@@ -246,13 +281,14 @@ TEST(DirectTest, NothingIsWrittenAfterDeregistration) {
 // ---- death
 
 /// Writes until that fails; tells `tester` when it is at it.
-int write_until_it_fails(const Line& line, const Line& tester) {
-  Side side;
+int write_until_it_fails(const Way& way, std::uint8_t timeout, const Line& line, const Line& tester) {
+  Side side(way.memory());
   Card peer;
-  if (!meet(side, line, peer, 8)) return refused;  // 1 ms to the first retry
+  if (!meet(side, line, peer, timeout)) return refused;
   std::memset(memory_of(side), kWritten, kBytes);
-  for (unsigned i = 0;; ++i) {
-    if (i == 100 && !tester.tell()) return no_peer;
+  if (!write_until_it_goes(way, side, peer)) return not_as_expected;
+  if (!tester.tell()) return no_peer;
+  for (;;) {
     ibv_wc wc{};
     if (!post_write(side, peer, kBytes) || !side.next(wc)) return not_as_expected;
     if (wc.status == IBV_WC_RETRY_EXC_ERR) return done;
@@ -261,8 +297,8 @@ int write_until_it_fails(const Line& line, const Line& tester) {
 }
 
 /// Is written until `tester` says that the writer is dead, and takes its memory back.
-int outlive_the_writer(const Line& line, const Line& tester) {
-  Side side;
+int outlive_the_writer(const Way& way, const Line& line, const Line& tester) {
+  Side side(way.memory());
   Card peer;
   if (!meet(side, line, peer)) return refused;
   if (!tester.hear()) return no_peer;
@@ -275,43 +311,48 @@ int outlive_the_writer(const Line& line, const Line& tester) {
   return side.close() ? done : refused;
 }
 
-class DirectDeathTest : public testing::Test {
- protected:
-  /// Starts both; when one writes to the other, kills one of them at a random moment.
-  struct Round {
-    Lines lines, to_target, to_writer;
-    pid_t target =
-        start_child([this] { return outlive_the_writer(Line(lines.a.get()), Line(to_target.b.get())); });
-    pid_t writer =
-        start_child([this] { return write_until_it_fails(Line(lines.b.get()), Line(to_writer.b.get())); });
-  };
-  void kill_at_random(const Round& round, pid_t victim) {
-    ASSERT_TRUE(Line(round.to_writer.a.get()).hear());
-    pass(std::chrono::nanoseconds(dice_() % 100'000));
-    kill(victim, SIGKILL);
-    EXPECT_EQ(end_of(victim), -SIGKILL);
-  }
+/// Two processes, of which one writes to the other.
+struct Round {
+  Round(const Way& chosen, std::uint8_t code) : way(chosen), timeout(code) {}
 
- private:
-  std::mt19937 dice_{3};
+  const Way& way;
+  const std::uint8_t timeout;  ///< of the writer
+  Lines lines, to_target, to_writer;
+  pid_t target =
+      start_child([this] { return outlive_the_writer(way, Line(lines.a.get()), Line(to_target.b.get())); });
+  pid_t writer = start_child(
+      [this] { return write_until_it_fails(way, timeout, Line(lines.b.get()), Line(to_writer.b.get())); });
 };
 
-TEST_F(DirectDeathTest, AWriterThatDiesInsideHoldsNobodyUp) {
+/// Kills one of them at a random moment.
+void kill_at_random(const Round& round, pid_t victim, std::mt19937& dice) {
+  ASSERT_TRUE(Line(round.to_writer.a.get()).hear());
+  pass(std::chrono::nanoseconds(dice() % 100'000));
+  kill(victim, SIGKILL);
+  EXPECT_EQ(end_of(victim), -SIGKILL);
+}
+
+TEST_P(DirectDeathTest, AWriterThatDiesInsideHoldsNobodyUp) {
+  std::mt19937 dice(3);
   for (unsigned i = 0; i < rounds(20); ++i) {
-    const Round round;
-    kill_at_random(round, round.writer);
+    const Round round(GetParam(), 14);
+    kill_at_random(round, round.writer, dice);
     ASSERT_TRUE(Line(round.to_target.a.get()).tell());
     ASSERT_EQ(end_of(round.target), done) << "round " << i;
   }
 }
 
-TEST_F(DirectDeathTest, WhoWritesToTheDeadSeesRetriesExceeded) {
+TEST_P(DirectDeathTest, WhoWritesToTheDeadSeesRetriesExceeded) {
+  std::mt19937 dice(4);
   for (unsigned i = 0; i < rounds(20); ++i) {
-    const Round round;
-    kill_at_random(round, round.target);
+    const Round round(GetParam(), 10);  // 4 ms to the first retry
+    kill_at_random(round, round.target, dice);
     ASSERT_EQ(end_of(round.writer), done) << "round " << i;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Ways, DirectTest, testing::ValuesIn(kWays), name_of);
+INSTANTIATE_TEST_SUITE_P(Ways, DirectDeathTest, testing::ValuesIn(kWays), name_of);
 
 }  // namespace
 }  // namespace softrnic::robust

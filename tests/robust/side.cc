@@ -1,11 +1,26 @@
 #include "side.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <chrono>
 
 namespace softrnic::robust {
 namespace {
 
 constexpr std::size_t kWords = Side::kMessage / sizeof(std::uint32_t);
+/// `fd` (-1: none) is open as long as the memory is there.
+Side::Memory map(int flags, int fd) {
+  void* const place = mmap(nullptr, Side::kBytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+  const auto unmap = [fd](std::uint32_t* words) {
+    munmap(words, Side::kBytes);
+    if (fd >= 0) ::close(fd);
+  };
+  if (place != MAP_FAILED) return {static_cast<std::uint32_t*>(place), unmap};
+  if (fd >= 0) ::close(fd);
+  return nullptr;
+}
 
 std::uint32_t word(std::uint32_t number, std::uint32_t salt, std::size_t at) {
   return (number * 2654435761U) ^ (salt * 40503U) ^ static_cast<std::uint32_t>(at * 2246822519U);
@@ -68,13 +83,24 @@ bool release(T*& object, Destroy destroy) {
 
 }  // namespace
 
+Side::Memory Side::own_memory() { return map(MAP_PRIVATE | MAP_ANONYMOUS, -1); }
+
+Side::Memory Side::shared_memory() {
+  const int fd = memfd_create("side", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (fd < 0) return nullptr;
+  if (ftruncate(fd, kBytes) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0) return map(MAP_SHARED, fd);
+  ::close(fd);
+  return nullptr;
+}
+
 bool Side::open() {
+  if (memory_ == nullptr) return false;
   context = open_first();
   if (context == nullptr || ibv_query_gid(context, 1, 0, &gid) != 0) return false;
   pd = ibv_alloc_pd(context);
   cq = pd != nullptr ? ibv_create_cq(context, 4 * kDepth, nullptr, nullptr, 0) : nullptr;
   if (cq == nullptr) return false;
-  mr = ibv_reg_mr(pd, memory_.data(), memory_.size() * sizeof memory_[0],
+  mr = ibv_reg_mr(pd, memory_, kBytes,
                   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
   if (mr == nullptr) return false;
   ibv_qp_init_attr init{};
@@ -97,9 +123,7 @@ bool Side::close() {
   return release(context, ibv_close_device) && done;
 }
 
-Card Side::card() const {
-  return {qp->qp_num, mr->rkey, reinterpret_cast<std::uintptr_t>(memory_.data()), gid};
-}
+Card Side::card() const { return {qp->qp_num, mr->rkey, reinterpret_cast<std::uintptr_t>(memory_), gid}; }
 
 bool Side::connect(const Card& peer, std::uint8_t timeout) {
   bool done = to_init(qp);
@@ -108,7 +132,7 @@ bool Side::connect(const Card& peer, std::uint8_t timeout) {
 }
 
 bool Side::post_receive(unsigned slot) {
-  ibv_sge sge = sge_at(memory_.data() + slot * kWords, mr);
+  ibv_sge sge = sge_at(memory_ + slot * kWords, mr);
   ibv_recv_wr wr{}, *bad = nullptr;
   wr.wr_id = slot;
   wr.sg_list = &sge;
@@ -117,7 +141,7 @@ bool Side::post_receive(unsigned slot) {
 }
 
 bool Side::post_send(std::uint32_t number, std::uint32_t salt) {
-  std::uint32_t* const out = memory_.data() + (kDepth + number % kDepth) * kWords;
+  std::uint32_t* const out = memory_ + (kDepth + number % kDepth) * kWords;
   for (std::size_t i = 0; i < kWords; ++i) out[i] = word(number, salt, i);
   ibv_sge sge = sge_at(out, mr);
   ibv_send_wr wr{}, *bad = nullptr;
@@ -130,7 +154,7 @@ bool Side::post_send(std::uint32_t number, std::uint32_t salt) {
 }
 
 bool Side::holds(unsigned slot, std::uint32_t number, std::uint32_t salt) const {
-  const std::uint32_t* const in = memory_.data() + slot * kWords;
+  const std::uint32_t* const in = memory_ + slot * kWords;
   for (std::size_t i = 0; i < kWords; ++i)
     if (in[i] != word(number, salt, i)) return false;
   return true;

@@ -7,6 +7,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 namespace softrnic::robust {
 
@@ -22,8 +24,18 @@ class Side {
  public:
   static constexpr std::size_t kMessage = 4096;
   static constexpr unsigned kDepth = 16;
+  static constexpr std::size_t kBytes = 2 * kDepth * kMessage;
 
-  Side() = default;
+  /// Buffers that outlive a side: kBytes.
+  using Memory = std::shared_ptr<std::uint32_t>;
+  /// Of the process alone, which peers reach by cross-memory attach, or of a sealed memfd, which they map. nullptr: there is
+  /// none to be had, and open() fails.
+  static Memory own_memory();
+  static Memory shared_memory();
+
+  /// With buffers inside of it.
+  Side() : memory_(own_.data()) {}
+  explicit Side(Memory memory) : outside_(std::move(memory)), memory_(outside_.get()) {}
   Side(const Side&) = delete;
   Side& operator=(const Side&) = delete;
   ~Side() { close(); }
@@ -50,8 +62,9 @@ class Side {
   ibv_gid gid{};
 
  private:
-  std::array<std::uint32_t, 2 * kDepth * kMessage / sizeof(std::uint32_t)>
-      memory_{};  ///< kDepth receives, then kDepth sends
+  std::array<std::uint32_t, kBytes / sizeof(std::uint32_t)> own_{};
+  Memory outside_;
+  std::uint32_t* const memory_;  ///< kDepth receives, then kDepth sends
 };
 
 /// Both sides send `rounds` messages of kMessage bytes, a few at a time, and check what comes: 0, or 1 + the status of

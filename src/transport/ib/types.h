@@ -224,6 +224,7 @@ enum class Counter : std::uint8_t {
   send_errors,
   direct_messages,
   direct_bytes,
+  direct_mapped_bytes,
   count_,
 };
 

@@ -11,19 +11,16 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 TEST(Settings, ReadsTheTable) {
-  const char* environment[] = {"HOME=/root",
-                               "SOFTRNIC_EXPLAIN=1",
-                               "SOFTRNIC_LANES=4",
-                               "SOFTRNIC_PATH=wire",
-                               "SOFTRNIC_FAULTS=drop=1%",
-                               "SOFTRNIC_CAPTURE=",
-                               nullptr};
+  const char* environment[] = {
+      "HOME=/root",         "SOFTRNIC_EXPLAIN=1",      "SOFTRNIC_LANES=4",  "SOFTRNIC_PATH=wire",
+      "SOFTRNIC_SHARE=all", "SOFTRNIC_FAULTS=drop=1%", "SOFTRNIC_CAPTURE=", nullptr};
   std::vector<std::string> warnings;
   const Settings read = parse_settings(environment, warnings);
   EXPECT_THAT(warnings, IsEmpty());
   EXPECT_TRUE(read.explain);
   EXPECT_EQ(read.lanes, 4U);
   EXPECT_TRUE(read.wire_only);
+  EXPECT_EQ(read.share, ShareFiles::all);
   EXPECT_EQ(read.faults, "drop=1%");
   EXPECT_EQ(read.capture, "");
 }

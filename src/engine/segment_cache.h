@@ -1,0 +1,62 @@
+// What of a neighbour's memory is mapped here: its segments (direct_segments.h) by their index.
+//
+// A bounded number of them and of bytes; what was not used for longest makes room. Mapping takes a while and is done
+// without the lane's lock: until then messages go by cross-memory attach.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/direct_layout.h"
+
+namespace softrnic::engine {
+
+/// Guarded by the lane's lock.
+class SegmentCache {
+ public:
+  static constexpr std::size_t kMost = 64;                             ///< of one neighbour
+  static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 37;  ///< together
+
+  /// Where [address, address + bytes) of the neighbour lies here, if its segment is mapped and holds it all.
+  std::optional<std::uint64_t> find(SegmentRef segment, std::uint64_t address, std::uint64_t bytes) {
+    if (segment.index >= entries_.size()) return std::nullopt;
+    Entry& entry = entries_[segment.index];
+    if (entry.id != segment.id || !entry.mapped || !entry.mapped.range().holds(address, bytes))
+      return std::nullopt;
+    entry.used = age_;
+    return entry.mapped.at(address);
+  }
+  /// Whether an attempt to map the segment may be worth while: none was made yet, or none lately.
+  bool lacks(SegmentRef segment) const {
+    return segment.id != 0 && segment.index < kDirectSegments &&
+           (segment.index >= entries_.size() || entries_[segment.index].id != segment.id);
+  }
+
+  using Mappings = std::vector<link::MappedRange>;
+  /// The outcome of an attempt; no mapping: it failed. What had to make room goes to `old`, to be unmapped without the lock.
+  void install(SegmentRef segment, link::MappedRange mapped, Mappings& old);
+  /// Once in a while: drops what the neighbour shares no longer (all of it, when `lives` is false).
+  void sweep(const DirectSegment* table, bool lives, Mappings& old);
+  bool empty() const { return count_ == 0; }
+  /// In a forked child, where nothing is mapped.
+  void forget();
+
+ private:
+  struct Entry {
+    std::uint64_t id = 0;  ///< of the last attempt
+    std::uint64_t used = 0;
+    link::MappedRange mapped;
+  };
+
+  bool make_room(std::uint64_t bytes, Mappings& old);
+  void drop(Entry& entry, Mappings& old);
+
+  std::vector<Entry> entries_;
+  std::size_t count_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t age_ = 1;  ///< sweeps
+};
+
+}  // namespace softrnic::engine
