@@ -22,7 +22,7 @@ const char* path_name(std::uint8_t path) {
     case control::PathChoice::not_shared:
       return "wire-by-peer";
     case control::PathChoice::forbidden:
-      return "wire-by-kernel";
+      return "ring-by-kernel";
     default:
       return "wire";
   }

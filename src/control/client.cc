@@ -218,13 +218,19 @@ Expected<void, Error> Client::give_back_lane(std::uint8_t lane) {
   return without_value(ask_for<Done>(request));
 }
 
-Expected<UniqueFd, Error> Client::show_lane(std::uint8_t lane) {
-  auto request = make_message<ShowLane>();
+template <typename Reply, typename Request>
+Expected<UniqueFd, Error> Client::ask_for_fd_of(std::uint8_t lane) {
+  auto request = make_message<Request>();
   request.lane = lane;
-  UniqueFd socket;
-  const auto reply = ask_for<LaneReply>(request, -1, &socket);
+  UniqueFd fd;
+  const auto reply = ask_for<Reply>(request, -1, &fd);
   if (!reply) return Unexpected{reply.error()};
-  if (!socket) return Unexpected{make_error(refuse(EMFILE, ReasonId::out_of_fds, EMFILE))};
+  return fd;
+}
+
+Expected<UniqueFd, Error> Client::show_lane(std::uint8_t lane) {
+  auto socket = ask_for_fd_of<LaneReply, ShowLane>(lane);
+  if (socket && !*socket) return Unexpected{make_error(refuse(EMFILE, ReasonId::out_of_fds, EMFILE))};
   return socket;
 }
 
@@ -236,12 +242,11 @@ Expected<UniqueFd, Error> Client::share_memory(int memfd) {
 }
 
 Expected<UniqueFd, Error> Client::show_memory(std::uint8_t lane) {
-  auto request = make_message<ShowMemory>();
-  request.lane = lane;
-  UniqueFd memory;
-  const auto reply = ask_for<MemoryReply>(request, -1, &memory);
-  if (!reply) return Unexpected{reply.error()};
-  return memory;
+  return ask_for_fd_of<MemoryReply, ShowMemory>(lane);
+}
+
+Expected<UniqueFd, Error> Client::show_bell(std::uint8_t lane) {
+  return ask_for_fd_of<BellReply, ShowBell>(lane);
 }
 
 Expected<void, Error> Client::hold_devices() {

@@ -79,6 +79,8 @@ class Client {
   Expected<UniqueFd, Error> share_memory(int memfd);
   /// What the holder of a lane shares; no fd: nothing.
   Expected<UniqueFd, Error> show_memory(std::uint8_t lane);
+  /// The eventfd that wakes the holder of a lane; no fd: there is none.
+  Expected<UniqueFd, Error> show_bell(std::uint8_t lane);
   /// Shows this process's control page (a memfd sealed against shrinking; stays the caller's). Once a
   /// connection.
   Expected<void, Error> register_page(int memfd);
@@ -122,6 +124,8 @@ class Client {
   Expected<void, Error> greet();
   /// `header` is the head of `request`, and gets its serial.
   Expected<Answer, Error> ask(Header& header, Bytes request, int fd);
+  template <typename Reply, typename Request>
+  Expected<UniqueFd, Error> ask_for_fd_of(std::uint8_t lane);
   static Error bad_reply();
 
   std::mutex mutex_;

@@ -23,7 +23,7 @@ namespace softrnic::control {
 
 inline constexpr std::uint32_t kMessageMagic = 0x636e'7273;  ///< "srnc"
 /// Of the messages between a daemon and its clients, which may be of different installations.
-inline constexpr std::uint16_t kProtocolVersion = 2;
+inline constexpr std::uint16_t kProtocolVersion = 3;
 inline constexpr std::size_t kMaxMessage = 32768;  ///< bytes; nothing longer is ever read
 inline constexpr std::size_t kMaxDevices = 32;
 inline constexpr std::size_t kMaxGids = 16;
@@ -48,6 +48,7 @@ enum class MessageType : std::uint16_t {
   show_lane,
   share_memory,
   show_memory,
+  show_bell,
   // requests of the connection manager, see cm_messages.h
   cm_open_channel = 0x40,
   cm_close_channel,
@@ -79,6 +80,7 @@ enum class MessageType : std::uint16_t {
   page,
   daemon_status,
   memory,
+  bell,
   cm_channel = 0x140,
   cm_id,
   cm_events,
@@ -128,32 +130,29 @@ using Shutdown = Bare<MessageType::shutdown>;
 using StatusRequest = Bare<MessageType::status>;
 using Done = Bare<MessageType::done>;
 
-struct GiveBackLane {
-  static constexpr MessageType kType = MessageType::give_back_lane;
+/// A message about one lane.
+template <MessageType type>
+struct AboutLane {
+  static constexpr MessageType kType = type;
   Header header;
   std::uint32_t lane = 0;
   std::uint32_t reserved = 0;
 };
+using GiveBackLane = AboutLane<MessageType::give_back_lane>;
 /// Asks for the socket of anybody's lane, to see how full it is.
-struct ShowLane {
-  static constexpr MessageType kType = MessageType::show_lane;
-  Header header;
-  std::uint32_t lane = 0;
-  std::uint32_t reserved = 0;
-};
+using ShowLane = AboutLane<MessageType::show_lane>;
 /// With one fd: the memory that neighbours of the same user may map (engine/direct_layout.h), a memfd sealed against
 /// shrinking. It stands for all lanes of the client, in place of the one before.
 using ShareMemory = Bare<MessageType::share_memory>;
 /// Asks for what the holder of a lane shares.
-struct ShowMemory {
-  static constexpr MessageType kType = MessageType::show_memory;
-  Header header;
-  std::uint32_t lane = 0;
-  std::uint32_t reserved = 0;
-};
+using ShowMemory = AboutLane<MessageType::show_memory>;
+/// Asks for the eventfd that wakes the holder of a lane: for the holder itself, and for who writes to its shared memory.
+using ShowBell = AboutLane<MessageType::show_bell>;
 /// To ShareMemory, with the locks of atomic operations (direct_locks.h); to ShowMemory, with the memory. No fd: there is
 /// none.
 using MemoryReply = Bare<MessageType::memory>;
+/// Fd: the eventfd, non-blocking; no fd: nobody holds the lane.
+using BellReply = Bare<MessageType::bell>;
 struct AddLink {
   static constexpr MessageType kType = MessageType::add_link;
   Header header;

@@ -71,7 +71,8 @@ enum class PathChoice : std::uint8_t {
   direct,
   wire_only,  ///< packets: SOFTRNIC_PATH=wire, SOFTRNIC_FAULTS or SOFTRNIC_CAPTURE on this side
   not_shared,  ///< packets: the peer shares nothing: the same on its side, another version, or no memory for it
-  forbidden,  ///< packets: the kernel lets this process not at the other's memory (Yama, seccomp, PID namespaces)
+  /// Packets through shared memory: the kernel lets this process not at the other's (Yama, seccomp, PID namespaces).
+  forbidden,
 };
 
 /// The slow part of a QP's row, under `PageQp::sequence`.

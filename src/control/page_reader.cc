@@ -49,6 +49,7 @@ constexpr const char* kCounterNames[] = {
     "drop_sequence",
     "drop_access",
     "drop_overflow",
+    "drop_payload",
     "drop_injected",
     "send_errors",
     "direct_messages",

@@ -38,9 +38,10 @@ bool is_shared_memory(int fd, std::size_t bytes) {
          static_cast<std::size_t>(status.st_size) >= bytes;
 }
 
-void* map_shared_memory(int fd, std::size_t bytes) {
-  if (!is_shared_memory(fd, bytes)) return nullptr;
-  void* const place = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+void* map_shared_memory(int fd, std::size_t bytes, std::size_t offset) {
+  if (!is_shared_memory(fd, offset + bytes)) return nullptr;
+  void* const place = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
+                           static_cast<off_t>(offset));
   if (place == MAP_FAILED) return nullptr;
   madvise(place, bytes, MADV_DONTFORK);
   madvise(place, bytes, MADV_DONTDUMP);

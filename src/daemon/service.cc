@@ -1,6 +1,7 @@
 #include "daemon/service.h"
 
 #include <fcntl.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -24,6 +25,7 @@ const DispatchRow<Service> Service::kRows[] = {
     dispatch_row<&Service::delete_link>(),    dispatch_row<&Service::next_page>(),
     dispatch_row<&Service::status>(),         dispatch_row<&Service::shut_down>(),
     dispatch_row<&Service::share_memory>(),   dispatch_row<&Service::show_memory>(),
+    dispatch_row<&Service::show_bell>(),
 };
 
 Answer Service::handle(Connection& from, Bytes datagram, UniqueFd fd) {
@@ -90,10 +92,15 @@ Answer Service::take_lane(Connection& from, const TakeLane& message, UniqueFd) {
 Answer Service::give_back_lane(Connection& from, const GiveBackLane& message, UniqueFd) {
   if (from.lanes.erase(message.lane) == 0)
     return refused(message, refuse(EINVAL, ReasonId::lane_not_yours, message.lane));
-  holders_of_lanes_.erase(message.lane);
   if (from.lanes.empty()) from.memory.reset();
-  lanes_.free(message.lane);
+  free_lane(message.lane);
   return done(message);
+}
+
+void Service::free_lane(std::uint32_t lane) {
+  holders_of_lanes_.erase(lane);
+  bells_.erase(lane);
+  lanes_.free(lane);
 }
 
 Answer Service::show_lane(Connection&, const ShowLane& message, UniqueFd) {
@@ -115,6 +122,14 @@ Answer Service::show_memory(Connection&, const ShowMemory& message, UniqueFd) {
   const auto holder = holders_of_lanes_.find(message.lane);
   const int fd = holder == holders_of_lanes_.end() ? -1 : holder->second->memory.get();
   return answer_with(make_message<MemoryReply>(message.header.serial), fd);
+}
+
+Answer Service::show_bell(Connection&, const ShowBell& message, UniqueFd) {
+  const auto reply = make_message<BellReply>(message.header.serial);
+  if (!holders_of_lanes_.contains(message.lane)) return answer_with(reply);
+  UniqueFd& bell = bells_[message.lane];
+  if (!bell) bell.reset(above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)));
+  return answer_with(reply, bell.get());
 }
 
 Answer Service::register_page(Connection& from, const RegisterPage& message, UniqueFd fd) {
@@ -180,8 +195,7 @@ Answer Service::shut_down(Connection&, const Shutdown& message, UniqueFd) {
 void Service::release(Connection& gone, std::uint64_t now_ns) {
   cm_.release(gone);
   for (const std::uint32_t lane : gone.lanes) {
-    holders_of_lanes_.erase(lane);
-    lanes_.free(lane);
+    free_lane(lane);
   }
   gone.lanes.clear();
   if (std::exchange(gone.holds_devices, false)) --holders_;

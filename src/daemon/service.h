@@ -58,6 +58,8 @@ class Service {
   Answer show_lane(Connection& from, const control::ShowLane& message, UniqueFd fd);
   Answer share_memory(Connection& from, const control::ShareMemory& message, UniqueFd fd);
   Answer show_memory(Connection& from, const control::ShowMemory& message, UniqueFd fd);
+  Answer show_bell(Connection& from, const control::ShowBell& message, UniqueFd fd);
+  void free_lane(std::uint32_t lane);
   Answer register_page(Connection& from, const control::RegisterPage& message, UniqueFd fd);
   Answer add_link(Connection& from, const control::AddLink& message, UniqueFd fd);
   Answer delete_link(Connection& from, const control::DeleteLink& message, UniqueFd fd);
@@ -72,6 +74,7 @@ class Service {
   CmService cm_;
   UniqueFd direct_locks_;  ///< made at first use
   std::map<std::uint32_t, const Connection*> holders_of_lanes_;
+  std::map<std::uint32_t, UniqueFd> bells_;  ///< of held lanes, as far as anybody asked
   std::uint32_t bad_messages_ = 0;
   std::uint32_t holders_ = 0;
 };

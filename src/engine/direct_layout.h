@@ -1,10 +1,11 @@
 // The memory that a process lets its neighbours map, so that they can do for themselves what its responders would do.
 //
 //   DirectHeader | DirectVisitor × kDirectVisitors | DirectKey × kDirectKeys | DirectSegment × kDirectSegments
-//   | DirectQp × 65536 for each lane
+//   | DirectQp × 65536 and DirectInbox for each lane | PacketRing × kDirectVisitors for each lane
 //
 // A memfd of fixed size, handed out by the daemon, which serves one user only. The neighbours write to nothing but their
-// own DirectVisitor. The file is sparse: what was never used costs no memory.
+// own DirectVisitor, their own ring and what DirectInbox names. The file is sparse: what was never used costs no memory.
+// The rings are mapped one by one.
 //
 // Visits: whoever acts on a row or a key holds the lock of its visitor's place from before it looks until its last access
 // to the memory behind it. Whoever takes a row or a key away does so first and passes through all those locks then; it
@@ -17,11 +18,12 @@
 
 #include "base/robust_mutex.h"
 #include "control/page_layout.h"
+#include "link/packet_ring.h"
 #include "link/shared_range.h"
 
 namespace softrnic::engine {
 
-inline constexpr std::uint64_t kDirectMagic = 0x32'74'63'65'72'69'64'72;  ///< "rdirect2"
+inline constexpr std::uint64_t kDirectMagic = 0x33'74'63'65'72'69'64'72;  ///< "rdirect3"
 inline constexpr std::size_t kDirectVisitors = 256;                       ///< by the lane of the visitor
 inline constexpr std::size_t kDirectKeys = 65536;  ///< by index of the key; what is beyond is not shared
 inline constexpr std::size_t kDirectSegments = 512;
@@ -89,13 +91,29 @@ struct alignas(64) DirectQp {
   std::atomic<std::uint32_t> expected_psn;  ///< of the next packet
   DirectQpBody body;
 };
+/// Where packets for a lane come in, one ring for each lane that sends them.
+struct alignas(4096) DirectInbox {
+  /// Set by the holder before it sleeps and looks at the rings once more. Whoever clears it rings the lane's bell.
+  alignas(64) std::atomic<std::uint32_t> asleep;
+  /// Counted up by a visitor that has made itself known in `writers`.
+  alignas(64) std::atomic<std::uint32_t> arrivals;
+  alignas(64) std::atomic<std::uint8_t> writers[kDirectVisitors];  ///< 1: that lane has a ring here
+  /// 1: the holder can fetch payloads from the memory of that lane's process.
+  alignas(64) std::atomic<std::uint8_t> fetches[kDirectVisitors];
+};
+
+static_assert(sizeof(DirectInbox) == 4096 && sizeof(link::PacketRing) % 4096 == 0);
 static_assert(sizeof(DirectKey) == 64 && sizeof(DirectQp) == 64 && sizeof(DirectVisitor) == 64);
 
 /// The parts of such memory by their address.
 class DirectMemory {
  public:
-  static constexpr std::size_t size(std::uint32_t lanes) {
-    return kRows + lanes * kDirectQps * sizeof(DirectQp);
+  /// Of all but the rings.
+  static constexpr std::size_t size(std::uint32_t lanes) { return kLanes + lanes * kLaneBytes; }
+  static constexpr std::size_t size_with_rings(std::uint32_t lanes) { return ring_offset(lanes, lanes, 0); }
+  /// Where the ring of a visitor lies; `index` is the lane's place in the header's list.
+  static constexpr std::size_t ring_offset(std::uint32_t lanes, std::uint32_t index, std::size_t visitor) {
+    return size(lanes) + (index * kDirectVisitors + visitor) * sizeof(link::PacketRing);
   }
 
   explicit DirectMemory(void* place = nullptr) : place_(static_cast<std::byte*>(place)) {}
@@ -108,24 +126,22 @@ class DirectMemory {
   DirectSegment* segments() const { return reinterpret_cast<DirectSegment*>(place_ + kSegments); }
   /// The rows of the lane that stands at `index` of the header's list.
   DirectQp* rows(std::uint32_t index) const {
-    return reinterpret_cast<DirectQp*>(place_ + kRows) + std::size_t{index} * kDirectQps;
+    return reinterpret_cast<DirectQp*>(place_ + kLanes + index * kLaneBytes);
+  }
+  DirectInbox& inbox(std::uint32_t index) const {
+    return *reinterpret_cast<DirectInbox*>(place_ + kLanes + index * kLaneBytes + kRowBytes);
   }
 
  private:
   static constexpr std::size_t kVisitors = sizeof(DirectHeader);
   static constexpr std::size_t kKeys = kVisitors + kDirectVisitors * sizeof(DirectVisitor);
   static constexpr std::size_t kSegments = kKeys + kDirectKeys * sizeof(DirectKey);
-  static constexpr std::size_t kRows = kSegments + kDirectSegments * sizeof(DirectSegment);
+  static constexpr std::size_t kLanes =
+      (kSegments + kDirectSegments * sizeof(DirectSegment) + 4095) / 4096 * 4096;
+  static constexpr std::size_t kRowBytes = kDirectQps * sizeof(DirectQp);
+  static constexpr std::size_t kLaneBytes = kRowBytes + sizeof(DirectInbox);
 
   std::byte* place_;
 };
-
-/// The life of a lane among the first `count` of the list; nullptr: it has none there.
-inline RobustMutex* direct_life_of(const DirectMemory& memory, std::uint32_t count, std::uint8_t lane) {
-  for (std::uint32_t i = 0; i < count; ++i) {
-    if (memory.header().lanes[i].load(std::memory_order_acquire) == lane) return &memory.header().lives[i];
-  }
-  return nullptr;
-}
 
 }  // namespace softrnic::engine

@@ -65,33 +65,31 @@ ib::AtomicOperation atomic_of(const ib::SendWqe& wqe) {
 
 }  // namespace
 
-DirectPath::DirectPath(std::uint8_t lane, DirectShare* share)
-    : lane_(lane),
-      share_(share),
-      rows_(share != nullptr ? share->add_lane(lane) : nullptr),
-      life_(rows_ != nullptr ? share->life_of(lane) : nullptr) {}
+DirectPath::DirectPath(std::uint8_t lane, DirectShare* share) : lane_(lane), share_(share) {
+  if (share != nullptr) place_ = share->add_lane(lane);
+}
 
 void DirectPath::begin_life() {
-  if (life_ != nullptr) life_->lock();
+  if (place_) place_->life->lock();
 }
 
 void DirectPath::end_life() {
-  if (life_ != nullptr) life_->unlock();
+  if (place_) place_->life->unlock();
 }
 
 // ---- the responder's side
 
 void DirectPath::show(const rnic::QueuePair& qp) {
-  if (rows_ != nullptr) share_->show(rows_[qp.qpn().index()], qp);
+  if (place_) share_->show(place_->rows[qp.qpn().index()], qp);
 }
 
 void DirectPath::hide(Qpn qpn) {
-  if (rows_ != nullptr) share_->hide(rows_[qpn.index()]);
+  if (place_) share_->hide(place_->rows[qpn.index()]);
 }
 
 void DirectPath::received(const rnic::QueuePair& qp) {
-  if (rows_ == nullptr) return;
-  DirectQp& row = rows_[qp.qpn().index()];
+  if (!place_) return;
+  DirectQp& row = place_->rows[qp.qpn().index()];
   if (row.open.load(std::memory_order_relaxed) != 0)
     row.expected_psn.store(qp.receive_psn(), std::memory_order_release);
 }
@@ -106,32 +104,40 @@ std::optional<std::uint64_t> DirectPath::execute_atomic(std::uint64_t* word,
 
 // ---- neighbours
 
-void DirectPath::expect(std::uint8_t lane) {
+bool DirectPath::expect(std::uint8_t lane) {
+  if (!place_) return false;
   Neighbour& place = peers_[lane];
   const bool known = place.peer != nullptr && place.peer->lives();
-  if (rows_ == nullptr || known || std::exchange(place.asked, true)) return;
-  strangers_.set(lane);
+  if (!known && !std::exchange(place.asked, true)) strangers_.set(lane);
+  return true;
 }
 
-DirectPath::Met DirectPath::look_at(std::uint8_t lane, const UniqueFd& memory) const {
-  if (share_ == nullptr || !share_->locks()) return Unexpected{DirectState::not_shared};
+std::unique_ptr<DirectPeer> DirectPath::look_at(std::uint8_t lane, const UniqueFd& memory) const {
+  if (share_ == nullptr || !share_->locks()) return nullptr;
   return DirectPeer::meet(memory, lane, lane_, *share_);
 }
 
-void DirectPath::meet(std::uint8_t lane, Met met) {
+bool DirectPath::knows(std::uint8_t lane, const DirectPeer* met) const {
+  const DirectPeer* const known = peers_[lane].peer.get();
+  return met != nullptr && known != nullptr && met->secret() == known->secret();
+}
+
+void DirectPath::meet(std::uint8_t lane, std::unique_ptr<DirectPeer> met) {
   Neighbour& place = peers_[lane];
   place.asked = false;
-  place.state = met ? DirectState::direct : met.error();
-  if (met && place.peer != nullptr && (*met)->secret() == place.peer->secret()) return;
-  place.peer = met ? std::move(*met) : nullptr;
+  if (knows(lane, met.get())) return;
+  place.peer = std::move(met);
+  place.state = DirectState::not_shared;
+  if (place.peer != nullptr)
+    place.state = place.peer->attached() ? DirectState::direct : DirectState::forbidden;
 }
 
 DirectState DirectPath::state(std::uint8_t lane) const {
-  return rows_ == nullptr ? DirectState::wire_only : peers_[lane].state;
+  return place_ ? peers_[lane].state : DirectState::wire_only;
 }
 
 void DirectPath::abandon() {
-  rows_ = nullptr;
+  place_.reset();
   share_ = nullptr;
   for (Neighbour& neighbour : peers_) {
     if (neighbour.peer == nullptr) continue;
@@ -179,7 +185,7 @@ void DirectPath::sweep(TimePoint now, SegmentCache::Mappings& old) {
 DirectWay DirectPath::perform(const rnic::DirectStep& step) {
   const Qpn remote = step.qp.transport_attributes().remote;
   DirectPeer* const peer = peers_[remote.lane()].peer.get();
-  if (peer == nullptr) return DirectWay::none;
+  if (peer == nullptr || !peer->attached()) return DirectWay::none;
   const DirectPeer::Visit visit(*peer);
   if (!visit) return DirectWay::none;
   const DirectQp& row = peer->row(remote);

@@ -36,17 +36,21 @@ class DirectPath {
   std::optional<std::uint64_t> execute_atomic(std::uint64_t* word, const ib::AtomicOperation& operation);
 
   // ---- this side as a requester
-  /// A queue pair is to talk to a lane of this host: strangers() names it until it is met, and again when the process that
-  /// held it has let it go since.
-  void expect(std::uint8_t lane);
+  /// A queue pair is to talk to a lane of this host: take_strangers() names it until it is met, and again when the process
+  /// that held it has let it go since. False: there is no direct path at all.
+  bool expect(std::uint8_t lane);
+  /// What has been met there, if it was shared; until the next meet().
+  DirectPeer* peer(std::uint8_t lane) const { return peers_[lane].peer.get(); }
+  const std::optional<DirectShare::LanePlace>& place() const { return place_; }
   rnic::DirectWay perform(const rnic::DirectStep& step);
 
   bool any_strangers() const { return strangers_.any(); }
   Lanes take_strangers() { return std::exchange(strangers_, {}); }
   /// Without the lane's lock: what meet() installs.
-  using Met = Expected<std::unique_ptr<DirectPeer>, DirectState>;
-  Met look_at(std::uint8_t lane, const UniqueFd& memory) const;
-  void meet(std::uint8_t lane, Met met);
+  std::unique_ptr<DirectPeer> look_at(std::uint8_t lane, const UniqueFd& memory) const;
+  /// Whether the one there before is still there.
+  bool knows(std::uint8_t lane, const DirectPeer* met) const;
+  void meet(std::uint8_t lane, std::unique_ptr<DirectPeer> met);
 
   // ---- memory of neighbours that could be mapped, but is not yet
   struct Wish {
@@ -95,12 +99,11 @@ class DirectPath {
 
   const std::uint8_t lane_;
   DirectShare* share_;
-  DirectQp* rows_ = nullptr;
+  std::optional<DirectShare::LanePlace> place_;
   std::array<Neighbour, 256> peers_;
   Lanes strangers_;
   Wishes wishes_;
   TimePoint sweep_due_ = kNever;
-  RobustMutex* life_ = nullptr;
 };
 
 }  // namespace softrnic::engine

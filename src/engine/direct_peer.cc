@@ -36,62 +36,70 @@ std::uint32_t count_lanes(const UniqueFd& fd) {
   return count <= kDirectLanes ? count : 0;
 }
 
-DirectQp* rows_of(const DirectMemory& memory, std::uint32_t lanes, std::uint8_t number) {
+std::optional<std::uint32_t> index_of(const DirectMemory& memory, std::uint32_t lanes, std::uint8_t number) {
   for (std::uint32_t i = 0; i < lanes; ++i) {
-    if (memory.header().lanes[i].load(std::memory_order_acquire) == number) return memory.rows(i);
+    if (memory.header().lanes[i].load(std::memory_order_acquire) == number) return i;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 }  // namespace
 
-Expected<std::unique_ptr<DirectPeer>, DirectState> DirectPeer::meet(const UniqueFd& fd, std::uint8_t number,
-                                                                    std::uint8_t visitor,
-                                                                    const DirectShare& own) {
+std::unique_ptr<DirectPeer> DirectPeer::meet(const UniqueFd& fd, std::uint8_t number, std::uint8_t visitor,
+                                             DirectShare& own) {
   const std::uint32_t lanes = count_lanes(fd);
   const std::size_t bytes = DirectMemory::size(lanes);
   Mapping mapping(fd, bytes);
-  if (lanes == 0 || !mapping.get()) return Unexpected{DirectState::not_shared};
+  if (lanes == 0 || !mapping.get()) return nullptr;
   const DirectHeader& header = mapping.get().header();
-  DirectQp* const rows = rows_of(mapping.get(), lanes, number);
-  if (rows == nullptr) return Unexpected{DirectState::not_shared};
+  const auto index = index_of(mapping.get(), lanes, number);
+  if (!index) return nullptr;
   if (header.secret == own.secret()) {  // through one mapping, so that sanitizers see one lock
-    const DirectMemory& memory = own.memory();
-    return std::unique_ptr<DirectPeer>(new DirectPeer(memory, 0, *rows_of(memory, lanes, number),
-                                                      *direct_life_of(memory, lanes, number), visitor,
-                                                      link::RemoteMemory::own()));
+    link::PacketRing* const ring = own.ring(*index, visitor);
+    if (ring == nullptr) return nullptr;
+    const Parts parts{.memory = own.memory(), .index = *index, .ring = ring};
+    return std::unique_ptr<DirectPeer>(new DirectPeer(parts, visitor, link::RemoteMemory::own()));
   }
   auto remote = link::RemoteMemory::open(header.pid, {header.gate, header.secret});
-  if (!remote) return Unexpected{DirectState::forbidden};
-  const RobustMutex& life = *direct_life_of(mapping.get(), lanes, number);
+  auto* const ring = static_cast<link::PacketRing*>(control::map_shared_memory(
+      fd.get(), sizeof(link::PacketRing), DirectMemory::ring_offset(lanes, *index, visitor)));
+  if (ring == nullptr) return nullptr;
+  const Parts parts{
+      .memory = mapping.release(), .bytes = bytes, .index = *index, .ring = ring, .owns_ring = true};
   return std::unique_ptr<DirectPeer>(
-      new DirectPeer(mapping.release(), bytes, *rows, life, visitor, std::move(*remote)));
+      new DirectPeer(parts, visitor, remote ? std::optional(std::move(*remote)) : std::nullopt));
 }
 
-DirectPeer::DirectPeer(DirectMemory memory, std::size_t bytes, DirectQp& rows, const RobustMutex& life,
-                       std::uint8_t visitor, link::RemoteMemory remote)
-    : memory_(memory),
-      bytes_(bytes),
-      rows_(&rows),
-      life_(&life),
-      place_(memory.visitors()[visitor]),
+DirectPeer::DirectPeer(const Parts& parts, std::uint8_t visitor, std::optional<link::RemoteMemory> remote)
+    : memory_(parts.memory),
+      bytes_(parts.bytes),
+      rows_(memory_.rows(parts.index)),
+      life_(&memory_.header().lives[parts.index]),
+      place_(memory_.visitors()[visitor]),
+      inbox_(memory_.inbox(parts.index)),
+      ring_(parts.ring),
+      owns_ring_(parts.owns_ring),
       remote_(std::move(remote)) {
   // Pairs with DirectShare::wait_for_visitors(): that sees this, or this side sees what was taken away before.
   place_.known.exchange(1, std::memory_order_acq_rel);
 }
 
 DirectPeer::~DirectPeer() {
+  if (owns_ring_) munmap(ring_, sizeof *ring_);
   if (bytes_ != 0) munmap(memory_.place(), bytes_);
+}
+
+bool DirectPeer::read_key(MemoryKey key, DirectKeyBody& out) const {
+  const std::uint32_t index = key.value >> rnic::KeyTable::kTagBits;
+  if (index >= kDirectKeys) return false;
+  const DirectKey& place = memory_.keys()[index];
+  return control::read_record(place.sequence, place.body, out) && out.key == key.value;
 }
 
 std::optional<DirectPeer::Place> DirectPeer::find(MemoryKey key, std::uint64_t pd, std::uint64_t address,
                                                   std::uint64_t bytes, std::uint32_t access) const {
-  const std::uint32_t index = key.value >> rnic::KeyTable::kTagBits;
   DirectKeyBody entry;
-  if (index >= kDirectKeys) return std::nullopt;
-  const DirectKey& place = memory_.keys()[index];
-  if (!control::read_record(place.sequence, place.body, entry) || entry.key != key.value || entry.pd != pd)
-    return std::nullopt;
+  if (!read_key(key, entry) || entry.pd != pd) return std::nullopt;
   const std::uint64_t offset = address - entry.start;  // huge when address < start
   if (offset >= entry.length || bytes > entry.length - offset || (access & ~entry.access) != 0)
     return std::nullopt;
@@ -102,7 +110,7 @@ std::optional<DirectPeer::Place> DirectPeer::find(MemoryKey key, std::uint64_t p
 std::optional<DirectPeer::Way> DirectPeer::way_to(const Place& place, std::uint64_t bytes) {
   static const link::RemoteMemory here = link::RemoteMemory::own();
   const auto mapped = segments_.find(place.segment, place.address, bytes);
-  if (!mapped) return Way{remote_, place.address, false};
+  if (!mapped) return Way{*remote_, place.address, false};
   if (!lives()) return std::nullopt;
   return Way{here, *mapped, true};
 }
@@ -112,6 +120,13 @@ link::MappedRange DirectPeer::map(SegmentRef segment, ShareFiles files) const {
   DirectSegmentBody body;
   if (!control::read_record(place.sequence, place.body, body) || body.id != segment.id) return {};
   return link::MappedRange::map(memory_.header().pid, body.range, files);
+}
+
+bool DirectPeer::holds(MemoryKey key, std::uint64_t address, std::uint64_t bytes) const {
+  DirectKeyBody entry;
+  if (!read_key(key, entry)) return false;
+  const std::uint64_t offset = address - entry.base;
+  return offset < entry.length && bytes <= entry.length - offset;
 }
 
 }  // namespace softrnic::engine

@@ -18,10 +18,9 @@ using DirectState = control::PathChoice;
 class DirectPeer {
  public:
   /// The neighbour that shares `memory` and holds lane `number`, for visits from lane `visitor` of the process of `own`.
-  /// The error is why there is none.
-  static Expected<std::unique_ptr<DirectPeer>, DirectState> meet(const UniqueFd& memory, std::uint8_t number,
-                                                                 std::uint8_t visitor,
-                                                                 const DirectShare& own);
+  /// nullptr: there is none.
+  static std::unique_ptr<DirectPeer> meet(const UniqueFd& memory, std::uint8_t number, std::uint8_t visitor,
+                                          DirectShare& own);
   ~DirectPeer();
   DirectPeer(const DirectPeer&) = delete;
   DirectPeer& operator=(const DirectPeer&) = delete;
@@ -30,6 +29,7 @@ class DirectPeer {
   void forget() {
     bytes_ = 0;
     segments_.forget();
+    owns_ring_ = false;
   }
 
   /// Whether the neighbour's lane is served: if not, the neighbour is dead or has given the lane back.
@@ -37,10 +37,23 @@ class DirectPeer {
   /// Names the memory: another number is another process.
   std::uint64_t secret() const { return memory_.header().secret; }
 
+  // ---- messages: packets through a ring
+
+  DirectInbox& inbox() const { return inbox_; }
+  link::PacketRing& ring() const { return *ring_; }
+
+  // ---- access to its memory
+
+  /// False: the kernel lets this process not at the memory of that one. Then no visits.
+  bool attached() const { return remote_.has_value(); }
+
   /// As long as it lives, rows and keys that were found good stay so, and so does the memory behind them.
   class Visit {
    public:
     explicit Visit(DirectPeer& peer) : place_(peer.place_), inside_(place_.inside.try_lock()) {}
+    /// Waits for so long.
+    Visit(DirectPeer& peer, Duration patience)
+        : place_(peer.place_), inside_(place_.inside.try_lock_for(patience)) {}
     ~Visit() {
       if (inside_) place_.inside.unlock();
     }
@@ -71,6 +84,9 @@ class DirectPeer {
   };
   /// Nothing: the neighbour is dead.
   std::optional<Way> way_to(const Place& place, std::uint64_t bytes);
+  /// Whether these bytes of the neighbour's process lie in the region of that key.
+  bool holds(MemoryKey key, std::uint64_t address, std::uint64_t bytes) const;
+  const link::RemoteMemory& remote() const { return *remote_; }
 
   // ---- at any time
   /// An attempt to map a segment, for segments().install(). Takes a while.
@@ -80,15 +96,25 @@ class DirectPeer {
   void sweep(SegmentCache::Mappings& old) { segments_.sweep(memory_.segments(), lives(), old); }
 
  private:
-  DirectPeer(DirectMemory memory, std::size_t bytes, DirectQp& rows, const RobustMutex& life,
-             std::uint8_t visitor, link::RemoteMemory remote);
+  struct Parts {
+    DirectMemory memory;
+    std::size_t bytes = 0;    ///< mapped for this object; 0: not for it
+    std::uint32_t index = 0;  ///< of the lane in the header's list
+    link::PacketRing* ring = nullptr;
+    bool owns_ring = false;
+  };
+  DirectPeer(const Parts& parts, std::uint8_t visitor, std::optional<link::RemoteMemory> remote);
+  bool read_key(MemoryKey key, DirectKeyBody& out) const;
 
   DirectMemory memory_;
-  std::size_t bytes_;  ///< mapped by this object; 0: not by it
+  std::size_t bytes_;
   DirectQp* rows_;
   const RobustMutex* life_;
   DirectVisitor& place_;
-  link::RemoteMemory remote_;
+  DirectInbox& inbox_;
+  link::PacketRing* ring_;
+  bool owns_ring_;
+  std::optional<link::RemoteMemory> remote_;
   SegmentCache segments_;
 };
 

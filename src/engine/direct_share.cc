@@ -38,7 +38,7 @@ DirectQpBody body_of(const rnic::QueuePair& qp) {
 std::unique_ptr<DirectShare> DirectShare::make(std::uint32_t lanes, ShareFiles files) {
   const std::size_t bytes = DirectMemory::size(lanes);
   auto gate = link::Gate::open();
-  UniqueFd fd = control::make_shared_memory("softrnic-direct", bytes);
+  UniqueFd fd = control::make_shared_memory("softrnic-direct", DirectMemory::size_with_rings(lanes));
   if (!gate || !fd) return nullptr;
   const DirectMemory memory(control::map_shared_memory(fd.get(), bytes));
   if (!memory) return nullptr;
@@ -64,6 +64,7 @@ DirectShare::DirectShare(UniqueFd fd, link::Gate gate, DirectMemory memory, std:
 DirectShare::~DirectShare() {
   if (!memory_) return;
   rnic::KeyTable::process().set_mirror(nullptr);
+  for (const auto& [offset, ring] : rings_) munmap(ring, sizeof *ring);
   munmap(memory_.place(), bytes_);
 }
 
@@ -72,14 +73,31 @@ void DirectShare::begin(control::DirectLocks locks) {
   rnic::KeyTable::process().set_mirror(this);
 }
 
-DirectQp* DirectShare::add_lane(std::uint8_t number) {
-  DirectHeader& header = memory_.header();
-  for (std::uint32_t i = 0; i < header.lane_count; ++i) {
-    if (header.lanes[i].load(std::memory_order_relaxed) != 0) continue;
-    header.lanes[i].store(number, std::memory_order_release);
-    return memory_.rows(i);
-  }
-  return nullptr;
+DirectShare::LanePlace DirectShare::place_at(std::uint32_t index) const {
+  return {index, memory_.rows(index), &memory_.inbox(index), &memory_.header().lives[index]};
+}
+
+std::optional<DirectShare::LanePlace> DirectShare::find_lane(std::uint8_t number) const {
+  const DirectHeader& header = memory_.header();
+  for (std::uint32_t i = 0; i < header.lane_count; ++i)
+    if (header.lanes[i].load(std::memory_order_acquire) == number) return place_at(i);
+  return std::nullopt;
+}
+
+std::optional<DirectShare::LanePlace> DirectShare::add_lane(std::uint8_t number) {
+  const auto place = find_lane(0);
+  if (place) memory_.header().lanes[place->index].store(number, std::memory_order_release);
+  return place;
+}
+
+link::PacketRing* DirectShare::ring(std::uint32_t index, std::uint8_t visitor) {
+  const std::size_t offset = DirectMemory::ring_offset(memory_.header().lane_count, index, visitor);
+  const std::lock_guard lock(rings_mutex_);
+  link::PacketRing*& ring = rings_[offset];
+  if (ring == nullptr)
+    ring = static_cast<link::PacketRing*>(
+        control::map_shared_memory(fd_.get(), sizeof(link::PacketRing), offset));
+  return ring;
 }
 
 void DirectShare::wait_for_visitors() {

@@ -1,7 +1,10 @@
 // What this process lets its neighbours see and do: its side of direct_layout.h.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 
 #include "base/unique_fd.h"
 #include "control/direct_locks.h"
@@ -31,10 +34,18 @@ class DirectShare final : public rnic::KeyMirror {
   std::uint64_t secret() const { return memory_.header().secret; }
   const DirectMemory& memory() const { return memory_; }
 
-  /// The rows of a new lane; nullptr: there are no more.
-  DirectQp* add_lane(std::uint8_t number);
-  /// To be held by the thread of the lane while it runs; nullptr: add_lane() had no rows for it.
-  RobustMutex* life_of(std::uint8_t lane) const { return direct_life_of(memory_, kDirectLanes, lane); }
+  /// What a lane has here.
+  struct LanePlace {
+    std::uint32_t index = 0;  ///< in the header's list
+    DirectQp* rows = nullptr;
+    DirectInbox* inbox = nullptr;
+    RobustMutex* life = nullptr;  ///< to be held by the thread of the lane while it runs
+  };
+  /// Room for a new lane; nothing: there is no more.
+  std::optional<LanePlace> add_lane(std::uint8_t number);
+  std::optional<LanePlace> find_lane(std::uint8_t number) const;
+  /// The ring from lane `visitor` to the lane at `index`, mapped once for the whole process; nullptr: there is no room.
+  link::PacketRing* ring(std::uint32_t index, std::uint8_t visitor);
   /// With the lock of the lane: shows a queue pair as it is now, after the last visit to what was shown before.
   void show(DirectQp& row, const rnic::QueuePair& qp);
   void hide(DirectQp& row);
@@ -52,6 +63,7 @@ class DirectShare final : public rnic::KeyMirror {
   DirectShare(UniqueFd fd, link::Gate gate, DirectMemory memory, std::size_t bytes, ShareFiles files);
   DirectKey* place_of(MemoryKey key) const;
   void replace(DirectKey& place, const DirectKeyBody& body);
+  LanePlace place_at(std::uint32_t index) const;
 
   UniqueFd fd_;
   link::Gate gate_;
@@ -59,6 +71,8 @@ class DirectShare final : public rnic::KeyMirror {
   std::size_t bytes_;
   control::DirectLocks locks_;
   std::unique_ptr<DirectSegments> segments_;
+  std::mutex rings_mutex_;
+  std::map<std::size_t, link::PacketRing*> rings_;  ///< by offset
 };
 
 }  // namespace softrnic::engine

@@ -31,6 +31,7 @@ struct SchedulingAttributes {
   std::uint64_t period_ns = 0;
 };
 constexpr std::uint64_t kSliceNs = 100'000;
+constexpr timespec kNoTime{};
 
 /// A task that asks for short slices is run soon after it wakes up, at the same share of the processor (EEVDF, Linux
 /// 6.12; older kernels take no notice). So the socket is read although a program spins on every processor.
@@ -79,14 +80,22 @@ EngineThread::~EngineThread() {
 }
 
 EngineThread::Woke EngineThread::wait() {
-  pollfd fds[] = {{stop_fd_, POLLIN, 0}, {lane_.timer_fd(), POLLIN, 0}, {lane_.readable_fd(), POLLIN, 0}};
+  pollfd fds[] = {{stop_fd_, POLLIN, 0},
+                  {lane_.timer_fd(), POLLIN, 0},
+                  {lane_.readable_fd(), POLLIN, 0},
+                  {lane_.bell_fd(), POLLIN, 0}};
   const Duration period = grace_.next(lane_.attention().since_call);
   int ready = 0;
   if (period > Duration::zero()) {
     const timespec limit{0, static_cast<long>(period.count())};
     ready = ppoll(fds, 1, &limit, nullptr);
+  } else if (lane_.holds_packet()) {
+    ready = ppoll(fds, 2, nullptr, nullptr);
+  } else if (lane_.doze()) {
+    ready = ppoll(fds, 4, nullptr, nullptr);
+    lane_.wake();
   } else {
-    ready = ppoll(fds, lane_.holds_packet() ? 2 : 3, nullptr, nullptr);
+    ready = ppoll(fds, 1, &kNoTime, nullptr) + 1;
   }
   if ((fds[0].revents & POLLIN) != 0) return Woke::to_stop;
   return ready == 0 ? Woke::after_grace : Woke::to_work;

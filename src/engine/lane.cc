@@ -50,7 +50,13 @@ Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link:
       qps_(number, first_index),
       letters_(number, receive_buffer_of(link_->readable_fd())),
       direct_(number, share),
-      show_(std::move(show)) {}
+      show_(std::move(show)) {
+  if (!direct_.place()) return;
+  auto inbox =
+      std::make_unique<InboxLink>(std::move(link_), number, *share, *direct_.place(), show_.bell(number));
+  inbox_ = inbox.get();
+  link_ = std::move(inbox);
+}
 
 Lane::~Lane() {
   page_.remove_lane(shown_);
@@ -99,20 +105,10 @@ void Lane::discard(rnic::QueuePair& qp) {
 }
 
 ib::PathWindow& Lane::window(const ib::AddressVector& path, Qpn remote) {
-  ib::PathWindow& window = paths_.path(path.destination, remote.lane());
+  Path& window = paths_.path(path.destination, remote.lane());
   reserve(qps_.size());
+  look_for(window, peers_.has(path.destination));
   return window;
-}
-
-template <typename Step>
-bool Lane::attempt(Step&& step) {
-  try {
-    step();
-    return true;
-  } catch (const std::bad_alloc&) {
-    explain({.reason = because(ReasonId::out_of_memory, 0)});
-    return false;
-  }
 }
 
 ib::PathWindow* Lane::gauged_window(const ib::AddressVector& path, Qpn remote) {
@@ -128,9 +124,10 @@ ib::PathWindow* Lane::gauged_window(const ib::AddressVector& path, Qpn remote) {
   });
   if (found == nullptr) return nullptr;
   found->watched = true;
+  look_for(*found, local);
   attempt([&] {
     if (local) {
-      peers_.watch(remote.lane(), *found);
+      if (inbox_ == nullptr) peers_.watch(remote.lane(), *found);
     } else {
       letters_.observe(*found, path, remote.lane());
     }
@@ -218,6 +215,7 @@ bool Lane::send(std::size_t packets) {
     attempt([&] { letters_.send(out); });
   }
   attempt([&] { link_->flush(now_); });
+  look_after_stuck();
   return sent >= packets;
 }
 
@@ -287,7 +285,7 @@ void Lane::progress() {
   const TimePoint now = monotonic_now();
   attention_.called(now);
   // Polling for nothing must not keep others (posts of other threads, the engine thread) from the lock.
-  if (ns_of(now) < due_ns_.load(std::memory_order_relaxed) && (holds_packet() || !link_->has_packet())) {
+  if (ns_of(now) < due_ns_.load(std::memory_order_relaxed) && (holds_packet() || !link_->has_packet(now))) {
     attention_.looked(now);
     return;
   }
@@ -303,8 +301,8 @@ void Lane::progress() {
 }
 
 std::size_t Lane::service(bool insist) {
-  const std::size_t packets = serve(insist);
-  meet_peers();
+  std::size_t packets = serve(insist);
+  while (meet_peers()) packets += serve(true);
   return packets;
 }
 
@@ -385,6 +383,7 @@ std::size_t Lane::queue_pairs() {
 void Lane::abandon() {
   abandoned_ = true;
   direct_.abandon();
+  inbox_ = nullptr;
   link_ = std::make_unique<NullLink>();
   close(timer_fd_);
   timer_fd_ = -1;

@@ -25,6 +25,7 @@
 #include "engine/credit_letters.h"
 #include "engine/deadlines.h"
 #include "engine/direct_path.h"
+#include "engine/inbox_link.h"
 #include "engine/local_peers.h"
 #include "engine/multicast_groups.h"
 #include "engine/path_table.h"
@@ -43,9 +44,10 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   struct Show {
     std::function<UniqueFd(std::uint8_t lane)> socket;
     std::function<UniqueFd(std::uint8_t lane)> memory;
+    std::function<UniqueFd(std::uint8_t lane)> bell;  ///< an eventfd that wakes its holder
   };
 
-  /// `page` and `share` (nullptr: no direct path) outlive the lane.
+  /// `page` and `share` (nullptr: no direct path) outlive the lane. Asks `show` for its own bell.
   Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link::Link> link, ControlPage& page,
        DirectShare* share, Show show);
   ~Lane();
@@ -94,6 +96,13 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   int readable_fd() const { return link_->readable_fd(); }
   /// A packet waits for a receive to be posted: readable_fd() says nothing now, timer_fd() when to try again.
   bool holds_packet() const { return holds_packet_.load(std::memory_order_relaxed); }
+  /// Readable when a lane of this host wants to be read after doze(); -1: never.
+  int bell_fd() const { return inbox_ != nullptr ? inbox_->bell_fd() : -1; }
+  /// Before a wait for these descriptors. False: do not wait. After true comes wake().
+  bool doze() { return inbox_ == nullptr || inbox_->doze(); }
+  void wake() {
+    if (inbox_ != nullptr) inbox_->wake();
+  }
   /// Readable when service() has something to do for reasons of time, or because somebody left work undone.
   int timer_fd() const { return timer_fd_; }
   void set_addresses(std::vector<rnic::GidEntry> addresses);
@@ -118,10 +127,17 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   bool must_wait(QpSlot& slot, const ib::RxPacket& packet);
   std::size_t batch();
   std::size_t serve(bool insist);
-  void meet_peers();
+  bool meet_peers();
   void meet_socket(std::uint8_t lane);
   void meet_memory(std::uint8_t lane);
   void map_segments();
+  void settle(std::uint8_t lane, std::unique_ptr<DirectPeer> met, UniqueFd bell);
+  void settle(Path& path);
+  void forget(std::uint8_t lane);
+  template <typename Use>
+  void for_each_path_to(std::uint8_t lane, Use use);
+  void look_for(Path& path, bool local);
+  void look_after_stuck();
   bool send(std::size_t packets);
   void expire();
   void publish();
@@ -133,7 +149,6 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   void arm(Duration hand_over);
   bool program_polls() const;
   void touch(rnic::QueuePair& qp);
-  void meet_neighbour(const rnic::QueuePair& qp);
   DirectState direct_state(const rnic::QueuePair& qp) const;
   void row_is_old(rnic::QueuePair& qp);
   void write_rows();
@@ -141,6 +156,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   const std::uint8_t number_;
   std::mutex mutex_;
   std::unique_ptr<link::Link> link_;
+  InboxLink* inbox_ = nullptr;  ///< in front of link_, if there is a direct path
   ControlPage& page_;
   control::PageLane* shown_;
   int timer_fd_;
@@ -171,5 +187,16 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   std::vector<Qpn> dirty_;     ///< QPs whose rows are out of date
   TimePoint rows_due_ = kNever;
 };
+
+template <typename Step>
+bool Lane::attempt(Step&& step) {
+  try {
+    step();
+    return true;
+  } catch (const std::bad_alloc&) {
+    explain({.reason = because(ReasonId::out_of_memory, 0)});
+    return false;
+  }
+}
 
 }  // namespace softrnic::engine

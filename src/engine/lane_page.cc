@@ -18,7 +18,6 @@ void Lane::count(ib::Counter counter, std::uint64_t by) {
 
 void Lane::changed(rnic::QueuePair& qp) {
   direct_.show(qp);
-  if (qp.state() == IBV_QPS_RTR && qp.type() != IBV_QPT_UD) meet_neighbour(qp);
   row_is_old(qp);
 }
 

@@ -6,10 +6,64 @@
 
 namespace softrnic::engine {
 
-void Lane::meet_neighbour(const rnic::QueuePair& qp) {
-  auto* path = static_cast<Path*>(qp.window());
-  path->local = peers_.has(qp.transport_attributes().path.destination);
-  if (path->local) direct_.expect(qp.transport_attributes().remote.lane());
+template <typename Use>
+void Lane::for_each_path_to(std::uint8_t lane, Use use) {
+  paths_.for_each([&](Path& path) {
+    if (path.local && path.lane == lane) use(path);
+  });
+}
+
+// A path to a lane of this host carries nothing until it is known which way: packets that took the socket might come after
+// those that took the ring. One that was met before is asked for again, as it may be another process's by now; whether
+// somebody reads the ring tells whether that can wait.
+void Lane::look_for(Path& path, bool local) {
+  path.local = local;
+  if (!local || path.lane == 0 || !direct_.expect(path.lane)) return;
+  if (inbox_->connected(path.lane) && direct_.peer(path.lane)->lives()) {
+    if (!path.settled) settle(path);
+    return;
+  }
+  forget(path.lane);
+}
+
+void Lane::forget(std::uint8_t lane) {
+  inbox_->disconnect(lane);
+  for_each_path_to(lane, [](Path& path) {
+    path.set_undecided(true);
+    path.settled = false;
+  });
+  if (!in_batch_) arm(Duration::zero());
+}
+
+void Lane::look_after_stuck() {
+  const int lane = inbox_ != nullptr ? inbox_->take_stuck() : -1;
+  if (lane < 0 || direct_.peer(static_cast<std::uint8_t>(lane))->lives()) return;
+  direct_.expect(static_cast<std::uint8_t>(lane));
+  forget(static_cast<std::uint8_t>(lane));
+}
+
+// With the ring of the peer, or without; for UC and UD then by a look at its socket.
+void Lane::settle(Path& path) {
+  const bool ring = inbox_->connected(path.lane);
+  path.set_memory(ring ? InboxLink::kLongestPacket : 0, InboxLink::kWindow);
+  path.set_undecided(false);
+  path.settled = true;
+  if (ring) {
+    path.observe(inbox_->gauge(path.lane));
+  } else if (path.watched) {
+    attempt([&] { peers_.watch(path.lane, path); });
+  }
+}
+
+void Lane::settle(std::uint8_t lane, std::unique_ptr<DirectPeer> met, UniqueFd bell) {
+  if (!direct_.knows(lane, met.get())) inbox_->disconnect(lane);
+  direct_.meet(lane, std::move(met));
+  DirectPeer* const peer = direct_.peer(lane);
+  if (peer != nullptr && !inbox_->connected(lane))
+    attempt([&] { inbox_->connect(lane, *peer, std::move(bell)); });
+  for_each_path_to(lane, [this](Path& path) {
+    if (!path.settled) settle(path);
+  });
 }
 
 bool Lane::may_go_direct(const rnic::QueuePair& qp) { return direct_state(qp) == DirectState::direct; }
@@ -33,23 +87,27 @@ void Lane::meet_socket(std::uint8_t lane) {
 }
 
 void Lane::meet_memory(std::uint8_t lane) {
+  std::unique_ptr<DirectPeer> met;
+  UniqueFd bell;
   try {
-    DirectPath::Met met = direct_.look_at(lane, show_.memory(lane));
-    const std::lock_guard lock(mutex_);
-    direct_.meet(lane, std::move(met));
+    met = direct_.look_at(lane, show_.memory(lane));
+    if (met != nullptr) bell = show_.bell(lane);
   } catch (const std::bad_alloc&) {
-    const std::lock_guard lock(mutex_);
-    direct_.meet(lane, Unexpected{DirectState::not_shared});
+    met = nullptr;
   }
+  const std::lock_guard lock(mutex_);
+  settle(lane, std::move(met), std::move(bell));
 }
 
-void Lane::meet_peers() {
+bool Lane::meet_peers() {
+  const bool any = !strangers_.empty() || neighbours_.any();
   for (const std::uint8_t lane : strangers_) meet_socket(lane);
   strangers_.clear();
   for (std::size_t lane = 0; neighbours_.any() && lane < neighbours_.size(); ++lane)
     if (neighbours_[lane]) meet_memory(static_cast<std::uint8_t>(lane));
   neighbours_.reset();
   map_segments();
+  return any;
 }
 
 // Mapping and unmapping take a while, and so are done without the lock.

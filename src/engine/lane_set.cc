@@ -20,7 +20,8 @@ UniqueFd or_none(Expected<UniqueFd, control::Error> fd) { return fd ? std::move(
 
 Lane::Show shown_by(const std::shared_ptr<control::Client>& daemon) {
   return {[daemon](std::uint8_t lane) { return or_none(daemon->show_lane(lane)); },
-          [daemon](std::uint8_t lane) { return or_none(daemon->show_memory(lane)); }};
+          [daemon](std::uint8_t lane) { return or_none(daemon->show_memory(lane)); },
+          [daemon](std::uint8_t lane) { return or_none(daemon->show_bell(lane)); }};
 }
 
 }  // namespace

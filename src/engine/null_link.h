@@ -13,7 +13,7 @@ class NullLink final : public link::Link {
   void send_damaged(const ib::TxPacket&, std::uint32_t, TimePoint) override {}
   void flush(TimePoint) override {}
   std::size_t receive(link::Receiver&, TimePoint) override { return 0; }
-  bool has_packet() const override { return false; }
+  bool has_packet(TimePoint) const override { return false; }
   int readable_fd() const override { return -1; }
   bool join(const wire::Gid&, std::uint32_t) override { return false; }
   bool leave(const wire::Gid&, std::uint32_t) override { return false; }

@@ -12,7 +12,10 @@ std::size_t PathTable::KeyHash::operator()(const Key& key) const {
 
 Path& PathTable::path(const wire::Gid& destination, std::uint8_t peer_lane) {
   std::unique_ptr<Path>& path = paths_[Key{destination, peer_lane}];
-  if (path == nullptr) path = std::make_unique<Path>();
+  if (path == nullptr) {
+    path = std::make_unique<Path>();
+    path->lane = peer_lane;
+  }
   return *path;
 }
 

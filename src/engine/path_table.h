@@ -17,7 +17,9 @@ struct Path final : ib::PathWindow {
   void* last = nullptr;
   bool watched = false;  ///< LocalPeers or CreditLetters know of it
   std::unique_ptr<PeerCredit> credit;
-  bool local = false;  ///< to this host
+  bool local = false;     ///< to this host
+  bool settled = false;   ///< local: which way it goes is known
+  std::uint8_t lane = 0;  ///< of the peer
 };
 
 class PathTable {
@@ -27,6 +29,10 @@ class PathTable {
   /// The same if there is one, else nullptr.
   Path* find(const wire::Gid& destination, std::uint8_t peer_lane);
   std::size_t size() const { return paths_.size(); }
+  template <typename F>
+  void for_each(F&& f) {
+    for (auto& [key, path] : paths_) f(*path);
+  }
 
  private:
   struct Key {

@@ -33,7 +33,7 @@ class FaultLink final : public Link {
   void send_damaged(const ib::TxPacket& packet, std::uint32_t bit, TimePoint now) override;
   void flush(TimePoint now) override;
   std::size_t receive(Receiver& receiver, TimePoint now) override;
-  bool has_packet() const override { return inner_->has_packet(); }
+  bool has_packet(TimePoint now) const override { return inner_->has_packet(now); }
   int readable_fd() const override { return inner_->readable_fd(); }
   TimePoint deadline() const override;
   bool join(const wire::Gid& group, std::uint32_t index) override { return inner_->join(group, index); }

@@ -65,7 +65,7 @@ class Link {
   virtual std::size_t receive(Receiver& receiver, TimePoint now) = 0;
 
   /// Whether receive() would find a packet right now. May be called without the lock, and is cheaper than receive().
-  virtual bool has_packet() const = 0;
+  virtual bool has_packet(TimePoint now) const = 0;
   /// Becomes readable when receive() has work; -1 when there is no such fd.
   virtual int readable_fd() const = 0;
   /// When the link itself wants receive() or flush() to be called (delayed packets), or kNever.

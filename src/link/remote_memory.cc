@@ -133,6 +133,17 @@ bool RemoteMemory::write(std::span<const iovec> local, std::uint64_t remote, std
   return attach_write(local, remote, bytes);
 }
 
+// As in attach_write(), the last word is a piece of its own.
+bool RemoteMemory::fetch(std::byte* local, std::uint64_t remote, std::size_t bytes) const {
+  const std::size_t word = word_at_end(reinterpret_cast<std::uint64_t>(local) + bytes);
+  if (is_own() || bytes <= word) {
+    const iovec place{local, bytes};
+    return read({&place, 1}, remote, bytes);
+  }
+  const iovec places[] = {{local, bytes - word}, {local + bytes - word, word}};
+  return attach_read(places, remote, bytes);
+}
+
 bool RemoteMemory::attach_read(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const {
   std::array<iovec, kMaxPieces + 1> here;
   if (local.size() > kMaxPieces) return false;

@@ -61,6 +61,8 @@ class RemoteMemory {
   /// become visible last.
   bool read(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const;
   bool write(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const;
+  /// read() to memory that a program may be polling: the last bytes become visible last.
+  bool fetch(std::byte* local, std::uint64_t remote, std::size_t bytes) const;
   bool is_own() const { return pid_ == 0; }
 
  private:

@@ -33,7 +33,7 @@ void UdpLink::set_tap(PacketTap* tap) {
 
 void UdpLink::flush(TimePoint) { sender_.flush(); }
 
-bool UdpLink::has_packet() const { return recv(fd_, nullptr, 0, MSG_PEEK | MSG_DONTWAIT) >= 0; }
+bool UdpLink::has_packet(TimePoint) const { return recv(fd_, nullptr, 0, MSG_PEEK | MSG_DONTWAIT) >= 0; }
 
 std::size_t UdpLink::receive(Receiver& receiver, TimePoint) {
   sender_.report(receiver);

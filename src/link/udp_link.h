@@ -32,7 +32,7 @@ class UdpLink final : public Link {
   void send_damaged(const ib::TxPacket& packet, std::uint32_t bit, TimePoint now) override;
   void flush(TimePoint now) override;
   std::size_t receive(Receiver& receiver, TimePoint now) override;
-  bool has_packet() const override;
+  bool has_packet(TimePoint) const override;
   /// At once while there are refused packets to report.
   TimePoint deadline() const override { return sender_.has_report() ? TimePoint::min() : kNever; }
   int readable_fd() const override { return fd_; }

@@ -48,7 +48,7 @@ bool EndpointBase::is_for_us(const RxPacket& rx) const {
 
 bool EndpointBase::admit(const RxPacket& packet) {
   host_.count(Counter::rx_packets);
-  host_.count(Counter::rx_bytes, packet.packet.payload.size());
+  host_.count(Counter::rx_bytes, packet.payload_bytes());
   if (!admit_state(packet)) return false;
   if (packet.packet.info->service != service_) {
     return refuse(Counter::drop_service, because(ReasonId::drop_wrong_service, packet.packet.info->opcode));

@@ -12,18 +12,24 @@ Verdict invalid(ReasonId id, Figures... figures) {
   return {Fault::invalid_request, because(id, figures...)};
 }
 
-// IBTA 9.7.4.1.6: the payload a packet may carry by its place in the message.
-bool length_fits(wire::PayloadRule rule, std::size_t size, std::uint32_t mtu) {
-  switch (rule) {
+// IBTA 9.7.4.1.6: the payload that a packet, or the last of several in one, may carry by its place in the message.
+bool length_fits(const RxPacket& rx, std::uint32_t mtu) {
+  const std::uint64_t size = rx.payload_bytes();
+  const std::uint64_t before = std::uint64_t{rx.packets - 1} * mtu;  // the others are full
+  switch (rx.packet.info->payload) {
     case wire::PayloadRule::exactly_mtu:
-      return size == mtu;
+      return size == before + mtu;
     case wire::PayloadRule::one_to_mtu:
-      return size >= 1 && size <= mtu;
+      return size > before && size <= before + mtu;
     case wire::PayloadRule::zero_to_mtu:
-      return size <= mtu;
+      return (size > before || rx.packets == 1) && size <= before + mtu;
     default:
       return true;
   }
+}
+
+Verdict not_placed(Fault fault, const Reason& reason) {
+  return {reason.id == ReasonId::payload_gone ? Fault::payload_gone : fault, reason};
 }
 
 }  // namespace
@@ -41,10 +47,10 @@ Verdict InboundMessage::check_order(const wire::OpcodeInfo& info) const {
   return invalid(ReasonId::nak_opcode_sequence, info.opcode, last_opcode_);
 }
 
-Verdict InboundMessage::check_length(const wire::Packet& packet, std::uint32_t mtu) const {
-  const std::size_t size = packet.payload.size();
-  if (!length_fits(packet.info->payload, size, mtu))
-    return invalid(ReasonId::nak_length, size, mtu, packet.info->opcode);
+Verdict InboundMessage::check_length(const RxPacket& rx, std::uint32_t mtu) const {
+  const wire::Packet& packet = rx.packet;
+  const std::size_t size = rx.payload_bytes();
+  if (!length_fits(rx, mtu)) return invalid(ReasonId::nak_length, size, mtu, packet.info->opcode);
   if (!is_write(*packet.info)) {
     if (received_ <= kMaxMessage - size || packet.info->starts()) return {};
     return invalid(ReasonId::nak_message_length, received_ + std::uint64_t{size}, kMaxMessage);
@@ -57,8 +63,8 @@ Verdict InboundMessage::check_length(const wire::Packet& packet, std::uint32_t m
   return invalid(ReasonId::nak_message_length, before + size, before + announced);
 }
 
-Verdict InboundMessage::check_write(const wire::Packet& packet, const Attributes& attributes,
-                                    Host& host) const {
+Verdict InboundMessage::check_write(const RxPacket& rx, const Attributes& attributes, Host& host) const {
+  const wire::Packet& packet = rx.packet;
   if ((attributes.access & kRemoteWrite) == 0) {
     return invalid(ReasonId::nak_qp_access, attributes.access, kRemoteWrite, packet.info->opcode);
   }
@@ -69,10 +75,11 @@ Verdict InboundMessage::check_write(const wire::Packet& packet, const Attributes
   return {};
 }
 
-Verdict InboundMessage::check(const wire::Packet& packet, const Attributes& attributes, Host& host) const {
-  if (auto verdict = check_order(*packet.info); !verdict) return verdict;
-  if (auto verdict = check_length(packet, attributes.path_mtu); !verdict) return verdict;
-  if (is_write(*packet.info) && packet.info->starts()) return check_write(packet, attributes, host);
+Verdict InboundMessage::check(const RxPacket& rx, const Attributes& attributes, Host& host) const {
+  const wire::OpcodeInfo& info = *rx.packet.info;
+  if (auto verdict = check_order(info); !verdict) return verdict;
+  if (auto verdict = check_length(rx, attributes.path_mtu); !verdict) return verdict;
+  if (is_write(info) && info.starts()) return check_write(rx, attributes, host);
   return {};
 }
 
@@ -85,9 +92,10 @@ const RecvWqe* InboundMessage::take_receive(Host& host) {
   return receive_;
 }
 
-Verdict InboundMessage::place(const wire::Packet& packet, const Attributes& attributes, Host& host) {
+Verdict InboundMessage::place(const RxPacket& rx, const Attributes& attributes, Host& host) {
+  const wire::Packet& packet = rx.packet;
   const wire::OpcodeInfo& info = *packet.info;
-  if (auto verdict = check(packet, attributes, host); !verdict) return verdict;
+  if (auto verdict = check(rx, attributes, host); !verdict) return verdict;
   const bool write = is_write(info);
   if (needs_receive(info) && take_receive(host) == nullptr) return {Fault::no_receive, {}};
   if (info.starts()) {
@@ -100,35 +108,37 @@ Verdict InboundMessage::place(const wire::Packet& packet, const Attributes& attr
       remaining_ = packet.headers.reth.length;
     }
   }
-  auto verdict = write ? place_write(packet.payload, host) : place_send(packet.payload, host);
+  auto verdict = write ? place_write(rx.payload(), host) : place_send(rx.payload(), host);
   if (!verdict) return verdict;
-  received_ += static_cast<std::uint32_t>(packet.payload.size());
+  received_ += static_cast<std::uint32_t>(rx.payload_bytes());
   last_opcode_ = info.opcode;
   active_ = !info.ends();
-  return active_ ? Verdict{} : finish(packet, host);
+  return active_ ? Verdict{} : finish(rx, host);
 }
 
-Verdict InboundMessage::place_send(Bytes payload, Host& host) {
-  if (received_ + payload.size() > receive_->length) {
+Verdict InboundMessage::place_send(const Payload& payload, Host& host) {
+  if (received_ + payload.size > receive_->length) {
     return {Fault::receive_short,
-            because(ReasonId::nak_receive_too_short, received_ + payload.size(), receive_->length)};
+            because(ReasonId::nak_receive_too_short, received_ + payload.size, receive_->length)};
   }
   auto done = scatter(host, receive_->sges, cursor_, received_, payload);
-  if (!done) return {Fault::receive_memory, done.error()};
+  if (!done) return not_placed(Fault::receive_memory, done.error());
   return {};
 }
 
-Verdict InboundMessage::place_write(Bytes payload, Host& host) {
-  if (payload.empty()) return {};
-  auto memory = host.remote_memory(rkey_, address_, payload.size(), kRemoteWrite);
+Verdict InboundMessage::place_write(const Payload& payload, Host& host) {
+  if (payload.size == 0) return {};
+  auto memory = host.remote_memory(rkey_, address_, payload.size, kRemoteWrite);
   if (!memory) return {Fault::remote_access, memory.error()};
-  ordered_copy(*memory, payload.data(), payload.size());
-  address_ += payload.size();
-  remaining_ -= static_cast<std::uint32_t>(payload.size());
+  if (!copy(payload, 0, *memory, payload.size))
+    return {Fault::payload_gone, because(ReasonId::payload_gone, payload.size)};
+  address_ += payload.size;
+  remaining_ -= static_cast<std::uint32_t>(payload.size);
   return {};
 }
 
-Verdict InboundMessage::finish(const wire::Packet& packet, Host& host) {
+Verdict InboundMessage::finish(const RxPacket& rx, Host& host) {
+  const wire::Packet& packet = rx.packet;
   const wire::OpcodeInfo& info = *packet.info;
   if (info.has(wire::kIeth)) {
     auto done = host.invalidate(packet.headers.invalidate);

@@ -14,7 +14,7 @@ class InboundMessage {
  public:
   /// Takes in a SEND or WRITE packet whose PSN is the expected one. On a fault nothing has changed, except
   /// that a message may have been placed in part.
-  Verdict place(const wire::Packet& packet, const Attributes& attributes, Host& host);
+  Verdict place(const RxPacket& rx, const Attributes& attributes, Host& host);
 
   /// Whether a message has begun and not ended; only its next packet may come then.
   bool active() const { return active_; }
@@ -35,13 +35,13 @@ class InboundMessage {
   const RecvWqe* take_receive(Host& host);
 
  private:
-  Verdict check(const wire::Packet& packet, const Attributes& attributes, Host& host) const;
+  Verdict check(const RxPacket& rx, const Attributes& attributes, Host& host) const;
   Verdict check_order(const wire::OpcodeInfo& info) const;
-  Verdict check_length(const wire::Packet& packet, std::uint32_t mtu) const;
-  Verdict check_write(const wire::Packet& packet, const Attributes& attributes, Host& host) const;
-  Verdict place_send(Bytes payload, Host& host);
-  Verdict place_write(Bytes payload, Host& host);
-  Verdict finish(const wire::Packet& packet, Host& host);
+  Verdict check_length(const RxPacket& rx, std::uint32_t mtu) const;
+  Verdict check_write(const RxPacket& rx, const Attributes& attributes, Host& host) const;
+  Verdict place_send(const Payload& payload, Host& host);
+  Verdict place_write(const Payload& payload, Host& host);
+  Verdict finish(const RxPacket& rx, Host& host);
 
   const RecvWqe* receive_ = nullptr;
   SgeCursor cursor_;

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "transport/ib/types.h"
+
 namespace softrnic::ib {
 
 template <typename Word>
@@ -25,6 +27,13 @@ inline void ordered_copy(std::byte* to, const std::byte* from, std::size_t size)
   if (size >= 8 && end % 8 == 0) return copy_end_last<std::uint64_t>(to, from, size);
   if (size >= 4 && end % 4 == 0) return copy_end_last<std::uint32_t>(to, from, size);
   copy_end_last<std::uint8_t>(to, from, size);
+}
+
+/// The same with bytes [offset, offset + size) of a payload. False: they are not to be had.
+inline bool copy(const Payload& payload, std::size_t offset, std::byte* to, std::size_t size) {
+  if (payload.source != nullptr) return payload.source->copy(offset, to, size);
+  ordered_copy(to, payload.bytes.data() + offset, size);
+  return true;
 }
 
 }  // namespace softrnic::ib

@@ -5,13 +5,13 @@
 namespace softrnic::ib {
 
 Expected<void, Reason> add_payload(Host& host, const SendQueue& queue, const SendEntry& entry,
-                                   std::uint32_t offset, std::uint32_t mtu, SgeCursor& cursor,
+                                   std::uint32_t offset, std::uint32_t most, SgeCursor& cursor,
                                    TxPacket& out) {
-  const std::uint32_t size = std::min(mtu, entry.wqe.length - offset);
+  const std::uint32_t size = std::min(most, entry.wqe.length - offset);
   out.headers.bth.pad = wire::pad_for(size);
   if (!entry.wqe.is_inline) return gather(host, queue.sges(entry), cursor, offset, size, out);
   if (size > 0) {
-    out.fragments[out.fragment_count++] = {queue.inline_data(entry) + offset, size};
+    out.fragments[out.fragment_count++] = {queue.inline_data(entry) + offset, size, MemoryKey()};
     out.payload_bytes = size;
   }
   return {};

@@ -7,10 +7,11 @@
 
 namespace softrnic::ib {
 
-/// Adds the payload of the packet that begins at `offset` of the message, with its pad. Error: why an lkey
-/// does not allow it.
+/// Adds the payload of the packet that begins at `offset` of the message, at most `most` bytes, with its pad. Error: why
+/// an lkey does not allow it.
 Expected<void, Reason> add_payload(Host& host, const SendQueue& queue, const SendEntry& entry,
-                                   std::uint32_t offset, std::uint32_t mtu, SgeCursor& cursor, TxPacket& out);
+                                   std::uint32_t offset, std::uint32_t most, SgeCursor& cursor,
+                                   TxPacket& out);
 
 /// Takes the front work request off the queue and reports it, if it is signaled or not a success.
 void complete_front(Host& host, SendQueue& queue, Status status, const Reason& reason = {});

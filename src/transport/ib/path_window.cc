@@ -12,7 +12,14 @@ constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 }  // namespace
 
 PathWindow::PathWindow(const Limits& limits)
-    : limits_(limits), window_(limits.initial_bytes), tokens_(limits.unacked_burst_bytes) {}
+    : network_(limits), limits_(limits), window_(limits.initial_bytes), tokens_(limits.unacked_burst_bytes) {}
+
+void PathWindow::set_memory(std::uint32_t longest_packet, std::uint32_t window) {
+  longest_packet_ = longest_packet;
+  limits_ = network_;
+  if (longest_packet != 0) limits_.minimum_bytes = limits_.initial_bytes = limits_.maximum_bytes = window;
+  window_ = limits_.initial_bytes;
+}
 
 void PathWindow::acknowledged(std::uint32_t bytes) {
   forgotten(bytes);
@@ -32,6 +39,7 @@ void PathWindow::lost(TimePoint now) {
 }
 
 TimePoint PathWindow::admit(std::uint32_t bytes, TimePoint now) {
+  if (undecided_) return now + kLookAgain;
   if (gauge_ == nullptr || !gauge_->knows(now)) return take_tokens(bytes, now);
   if (take_room(datagram_cost(bytes), now)) {
     full_since_ = kNever;

@@ -45,10 +45,23 @@ class PathWindow {
   explicit PathWindow(const Limits& limits);
 
   /// Whether a packet of an acknowledged service may go now. One packet may always go when nothing is in flight.
-  bool has_room() const { return !held_ && (in_flight_ == 0 || in_flight_ < window_); }
-  std::uint32_t room() const { return held_ || in_flight_ >= window_ ? 0 : window_ - in_flight_; }
+  bool has_room() const { return !held_ && !undecided_ && (in_flight_ == 0 || in_flight_ < window_); }
+  std::uint32_t room() const {
+    return held_ || undecided_ || in_flight_ >= window_ ? 0 : window_ - in_flight_;
+  }
   /// Keeps requests back (no room) while it is others' turn: the scheduler lets an endpoint answer its peer only.
   void hold(bool held) { held_ = held; }
+
+  /// The path has no MTU: a packet may carry so many bytes (see TxPacket), and `window` bytes, which never are too many, may
+  /// be in flight. 0 and 0: it is a network.
+  void set_memory(std::uint32_t longest_packet, std::uint32_t window);
+  /// How many packets of the path MTU one may stand for.
+  std::uint32_t packets_at_once(std::uint32_t path_mtu) const {
+    return longest_packet_ > path_mtu ? longest_packet_ / path_mtu : 1;
+  }
+  /// Which way packets take is not known yet: none may go.
+  void set_undecided(bool undecided) { undecided_ = undecided; }
+  bool undecided() const { return undecided_; }
 
   void sent(std::uint32_t bytes) { in_flight_ += bytes; }
   /// `bytes` were acknowledged: they leave the window, and it may grow.
@@ -75,10 +88,13 @@ class PathWindow {
   TimePoint take_tokens(std::uint32_t bytes, TimePoint now);
   bool take_room(std::uint32_t bytes, TimePoint now);
 
+  Limits network_;
   Limits limits_;
   std::uint32_t window_;
   std::uint32_t in_flight_ = 0;
   bool held_ = false;
+  bool undecided_ = false;
+  std::uint32_t longest_packet_ = 0;
   std::uint32_t grown_ = 0;  ///< bytes acknowledged since the last increase
   TimePoint last_cut_{};
   std::int64_t tokens_ = 0;

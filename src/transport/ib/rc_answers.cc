@@ -8,7 +8,8 @@
 
 namespace softrnic::ib {
 
-void RcRequester::receive(const wire::Packet& packet, TimePoint now) {
+void RcRequester::receive(const RxPacket& rx, TimePoint now) {
+  const wire::Packet& packet = rx.packet;
   const Psn psn = Psn::unwrap(packet.headers.bth.psn, una_);
   if (failed_ || psn < una_)
     return;  // answers to what is long done (IBTA 9.7.5.1.1, ghost and duplicate ACKs)
@@ -20,7 +21,7 @@ void RcRequester::receive(const wire::Packet& packet, TimePoint now) {
   if (packet.info->operation == wire::Operation::acknowledge) {
     receive_acknowledge(packet, psn, now);
   } else {
-    receive_response(packet, psn, now);
+    receive_response(rx, psn, now);
   }
 }
 
@@ -74,28 +75,29 @@ void RcRequester::receive_rnr_nak(std::uint8_t syndrome, Psn psn, TimePoint now)
   go_back();
 }
 
-void RcRequester::receive_response(const wire::Packet& packet, Psn psn, TimePoint now) {
+void RcRequester::receive_response(const RxPacket& rx, Psn psn, TimePoint now) {
   // A response acknowledges every SEND and WRITE before it (IBTA 9.7.5).
   if (!acknowledge_before(psn, now) || una_ != psn || failed_) return;
   SendEntry& entry = queue_.front();
-  std::uint64_t original = packet.headers.atomic_original;
-  Bytes data = packet.payload;
-  if (packet.info->operation == wire::Operation::atomic_acknowledge) {
-    if (!is_read_or_atomic(entry) || entry.wqe.op == SendOp::read) return bad_response(packet);
-    data = std::as_bytes(std::span(&original, 1));
-  } else {
-    const std::uint32_t due = cost_of(entry, psn, psn + 1) - kPacketOverhead;
-    if (entry.wqe.op != SendOp::read || data.size() != due) return bad_response(packet);
+  const std::uint64_t original = rx.packet.headers.atomic_original;
+  Payload data = rx.payload();
+  if (rx.packet.info->operation == wire::Operation::atomic_acknowledge) {
+    if (!is_read_or_atomic(entry) || entry.wqe.op == SendOp::read) return bad_response(rx);
+    data = {std::as_bytes(std::span(&original, 1)), nullptr, sizeof original};
+  } else if (entry.wqe.op != SendOp::read || psn + rx.packets > entry.end ||
+             data.size != offset_of(entry, psn + rx.packets) - offset_of(entry, psn)) {
+    return bad_response(rx);
   }
   auto done = scatter(seam_.host, queue_.sges(entry), scatter_cursor_, offset_of(entry, psn), data);
+  if (!done && done.error().id == ReasonId::payload_gone) return seam_.host.count(Counter::drop_payload);
   if (!done) return fail_front(Status::local_protection, done.error());
-  answered(entry, psn + 1);
-  progress(packet.info->position == wire::Position::only, now);
+  answered(entry, psn + rx.packets);
+  progress(rx.packet.info->position == wire::Position::only, now);
 }
 
-void RcRequester::bad_response(const wire::Packet& packet) {
-  fail_front(Status::bad_response, because(ReasonId::bad_response, packet.info->opcode,
-                                           packet.headers.bth.psn, packet.payload.size()));
+void RcRequester::bad_response(const RxPacket& rx) {
+  fail_front(Status::bad_response, because(ReasonId::bad_response, rx.packet.info->opcode,
+                                           rx.packet.headers.bth.psn, rx.payload_bytes()));
 }
 
 // Takes everything before `end` as acknowledged. False: a READ or atomic before it has not been answered, so

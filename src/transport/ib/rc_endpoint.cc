@@ -45,9 +45,9 @@ void RcEndpoint::reset() {
 void RcEndpoint::receive(const RxPacket& packet, TimePoint now) {
   if (!admit(packet)) return;
   if (packet.packet.info->request) {
-    responder_.receive(packet.packet);
+    responder_.receive(packet);
   } else {
-    requester_.receive(packet.packet, now);
+    requester_.receive(packet, now);
   }
   check_failure();
 }

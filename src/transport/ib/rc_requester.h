@@ -39,7 +39,7 @@ class RcRequester {
   const SendQueue& queue() const { return queue_; }
   SendSlot reserve();
 
-  void receive(const wire::Packet& packet, TimePoint now);
+  void receive(const RxPacket& rx, TimePoint now);
   Transmit transmit(TxPacket& out, TimePoint now);
   TimePoint deadline() const;
   void expire(TimePoint now);
@@ -57,7 +57,8 @@ class RcRequester {
   Transmit send_next(SendEntry& entry, TxPacket& out, TimePoint now);
   bool send_probe(TxPacket& out);
   Expected<void, Reason> build(const SendEntry& entry, Psn psn, Psn stop, SgeCursor& cursor, TxPacket& out);
-  Expected<void, Reason> build_message(const SendEntry& entry, Psn psn, SgeCursor& cursor, TxPacket& out);
+  Expected<void, Reason> build_message(const SendEntry& entry, Psn psn, Psn stop, SgeCursor& cursor,
+                                       TxPacket& out);
   void sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out, TimePoint now);
   bool asks_for_ack(const SendEntry& entry, Psn stop, std::uint32_t cost);
   void cannot_send(Status status, const Reason& reason);
@@ -73,11 +74,11 @@ class RcRequester {
   void receive_acknowledge(const wire::Packet& packet, Psn psn, TimePoint now);
   void receive_nak(std::uint8_t syndrome, Psn psn, TimePoint now);
   void receive_rnr_nak(std::uint8_t syndrome, Psn psn, TimePoint now);
-  void receive_response(const wire::Packet& packet, Psn psn, TimePoint now);
+  void receive_response(const RxPacket& rx, Psn psn, TimePoint now);
   bool acknowledge_before(Psn end, TimePoint now);
   void answered(SendEntry& entry, Psn end);
   void progress(bool may_answer_probe, TimePoint now);
-  void bad_response(const wire::Packet& packet);
+  void bad_response(const RxPacket& rx);
 
   // ---- recovery: rc_recovery.cc
   void lost(TimePoint now);
@@ -93,6 +94,7 @@ class RcRequester {
   std::uint32_t offset_of(const SendEntry& entry, Psn psn) const;
   std::uint32_t cost_of(const SendEntry& entry, Psn from, Psn stop) const;
   Psn chunk_end(const SendEntry& entry, Psn psn) const;
+  Psn packet_end(const SendEntry& entry, Psn psn) const;
 
   const Seam& seam_;
   SendQueue queue_;

@@ -39,6 +39,13 @@ Psn RcRequester::chunk_end(const SendEntry& entry, Psn psn) const {
   return std::min(entry.end, entry.first + (packet / entry.chunk + 1) * entry.chunk);
 }
 
+// Where the packet that begins at `psn` ends: one further, or as far as the path lets it go.
+Psn RcRequester::packet_end(const SendEntry& entry, Psn psn) const {
+  if (entry.wqe.op == SendOp::read) return chunk_end(entry, psn);
+  if (seam_.window == nullptr || is_read_or_atomic(entry)) return psn + 1;
+  return std::min(entry.end, psn + seam_.window->packets_at_once(seam_.attributes.path_mtu));
+}
+
 SendSlot RcRequester::reserve() {
   if (queue_.empty()) {
     queue_.clear();
@@ -122,7 +129,7 @@ Transmit RcRequester::transmit(TxPacket& out, TimePoint now) {
 
 Transmit RcRequester::send_next(SendEntry& entry, TxPacket& out, TimePoint now) {
   const Psn from = next_;
-  const Psn stop = entry.wqe.op == SendOp::read ? chunk_end(entry, from) : from + 1;
+  const Psn stop = packet_end(entry, from);
   auto built = build(entry, from, stop, gather_cursor_, out);
   if (!built) {
     cannot_send(Status::local_protection, built.error());
@@ -168,14 +175,14 @@ Expected<void, Reason> RcRequester::build(const SendEntry& entry, Psn psn, Psn s
     out.headers.atomic = {wqe.remote_address, wqe.rkey, wqe.swap_or_add, wqe.compare};
     return {};
   }
-  return build_message(entry, psn, cursor, out);
+  return build_message(entry, psn, stop, cursor, out);
 }
 
-Expected<void, Reason> RcRequester::build_message(const SendEntry& entry, Psn psn, SgeCursor& cursor,
-                                                  TxPacket& out) {
+Expected<void, Reason> RcRequester::build_message(const SendEntry& entry, Psn psn, Psn stop,
+                                                  SgeCursor& cursor, TxPacket& out) {
   const SendWqe& wqe = entry.wqe;
   const MessageOpcodes& opcodes = rc_opcodes(wqe.op);
-  const bool last = psn + 1 == entry.end;
+  const bool last = stop == entry.end;
   begin_packet(out, seam_.attributes, opcodes.at(psn == entry.first, last), psn);
   out.headers.reth = {wqe.remote_address, wqe.rkey, wqe.length};
   if (last) {
@@ -183,8 +190,9 @@ Expected<void, Reason> RcRequester::build_message(const SendEntry& entry, Psn ps
     out.headers.immediate = wqe.immediate;
     out.headers.invalidate = MemoryKey(wqe.immediate);
   }
-  return add_payload(seam_.host, queue_, entry, offset_of(entry, psn), seam_.attributes.path_mtu, cursor,
-                     out);
+  out.packets = static_cast<std::uint32_t>(stop - psn);
+  return add_payload(seam_.host, queue_, entry, offset_of(entry, psn),
+                     out.packets * seam_.attributes.path_mtu, cursor, out);
 }
 
 void RcRequester::sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out, TimePoint now) {

@@ -33,14 +33,14 @@ void RcResponder::reset() {
 
 void RcResponder::flush() { message_.fail_receive(Status::flushed, because(ReasonId::flushed), seam_.host); }
 
-void RcResponder::receive(const wire::Packet& packet) {
-  const Psn psn = Psn::unwrap(packet.headers.bth.psn, expected_);
+void RcResponder::receive(const RxPacket& rx) {
+  const Psn psn = Psn::unwrap(rx.packet.headers.bth.psn, expected_);
   if (psn == expected_) {
-    receive_expected(packet);
+    receive_expected(rx);
   } else if (psn > expected_) {
     receive_ahead(psn);
   } else {
-    receive_duplicate(packet, psn);
+    receive_duplicate(rx.packet, psn);
   }
 }
 
@@ -54,18 +54,20 @@ void RcResponder::receive_ahead(Psn psn) {
   queue_nak(wire::kNakPsnSequence, expected_);
 }
 
-void RcResponder::receive_expected(const wire::Packet& packet) {
+void RcResponder::receive_expected(const RxPacket& rx) {
   nak_sent_ = nak_owed_ = false;
-  const Verdict verdict = execute(packet);
-  if (!verdict) refuse(verdict, packet);
+  const Verdict verdict = execute(rx);
+  if (verdict.fault == Fault::payload_gone) return seam_.host.count(Counter::drop_payload);  // it comes again
+  if (!verdict) refuse(verdict, rx.packet);
 }
 
-Verdict RcResponder::execute(const wire::Packet& packet) {
+Verdict RcResponder::execute(const RxPacket& rx) {
+  const wire::Packet& packet = rx.packet;
   switch (packet.info->operation) {
     case Operation::send:
     case Operation::write: {
-      Verdict verdict = message_.place(packet, seam_.attributes, seam_.host);
-      if (verdict) accepted(packet, 1);
+      Verdict verdict = message_.place(rx, seam_.attributes, seam_.host);
+      if (verdict) accepted(packet, rx.packets);
       return verdict;
     }
     case Operation::read_request:
@@ -79,7 +81,6 @@ Verdict RcResponder::execute(const wire::Packet& packet) {
 }
 
 void RcResponder::accepted(const wire::Packet& packet, std::uint32_t packets) {
-  const Psn psn = expected_;
   expected_ = expected_ + packets;
   any_accepted_ = true;
   const bool answered =
@@ -88,7 +89,7 @@ void RcResponder::accepted(const wire::Packet& packet, std::uint32_t packets) {
     ack_owed_ = false;  // the response acknowledges everything before it (IBTA 9.7.5)
     return;
   }
-  ack_psn_ = psn;
+  ack_psn_ = expected_.previous();
   if (packet.info->ends()) msn_ = (msn_ + 1) & wire::kPsnMask;
   if (packet.headers.bth.ack_request) ack_owed_ = true;
 }

@@ -19,7 +19,7 @@ class RcResponder {
 
   /// Allocates the read and atomic resources.
   void start();
-  void receive(const wire::Packet& packet);
+  void receive(const RxPacket& rx);
   /// Whether READ or atomic responses are due.
   bool streaming() { return resources_.pending() != nullptr; }
   /// The next answer owed. False: none is.
@@ -37,11 +37,11 @@ class RcResponder {
   std::size_t heap_bytes() const { return resources_.heap_bytes(); }
 
  private:
-  void receive_expected(const wire::Packet& packet);
+  void receive_expected(const RxPacket& rx);
   void receive_ahead(Psn psn);
   void receive_duplicate(const wire::Packet& packet, Psn psn);
   void replay_read(const wire::Reth& reth, Psn psn);
-  Verdict execute(const wire::Packet& packet);
+  Verdict execute(const RxPacket& rx);
   Verdict execute_read(const wire::Packet& packet);
   Verdict execute_atomic(const wire::Packet& packet);
   ReadAtomic* take_resource(std::uint32_t packets);

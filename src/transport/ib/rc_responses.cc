@@ -53,7 +53,9 @@ void RcResponder::send_atomic_response(ReadAtomic& atomic, TxPacket& out) {
 bool RcResponder::send_read_response(ReadAtomic& read, TxPacket& out) {
   const std::uint32_t mtu = seam_.attributes.path_mtu;
   const std::uint64_t offset = std::uint64_t{read.next} * mtu;
-  const std::uint32_t size = std::min(mtu, static_cast<std::uint32_t>(read.stop_offset - offset));
+  const std::uint32_t most = seam_.window == nullptr ? 1 : seam_.window->packets_at_once(mtu);
+  const std::uint32_t count = std::min(most, read.stop - read.next);
+  const std::uint32_t size = std::min(count * mtu, static_cast<std::uint32_t>(read.stop_offset - offset));
   const std::byte* data = nullptr;
   if (size > 0) {
     auto memory = seam_.host.remote_memory(read.rkey, read.address + offset, size, kRemoteRead);
@@ -63,16 +65,17 @@ bool RcResponder::send_read_response(ReadAtomic& read, TxPacket& out) {
     }
     data = *memory;
   }
-  const bool last = read.next + 1 == read.stop;
+  const bool last = read.next + count == read.stop;
   begin_packet(out, seam_.attributes, kReadResponses.at(read.next == read.begin, last),
                read.first + read.next);
   out.headers.aeth = {wire::kAckUnlimitedCredits, read.msn};
   if (size > 0) {
-    out.fragments[out.fragment_count++] = {data, size};
+    out.fragments[out.fragment_count++] = {data, size, read.rkey};
     out.payload_bytes = size;
     out.headers.bth.pad = wire::pad_for(size);
   }
-  read.sent();
+  out.packets = count;
+  read.sent(count);
   return true;
 }
 

@@ -28,8 +28,8 @@ struct ReadAtomic {
 
   bool pending() const { return next != stop; }
   bool covers(Psn psn) const { return psn >= first && psn - first < packets; }
-  void sent() {
-    ++next;
+  void sent(std::uint32_t count = 1) {
+    next += count;
     if (next == packets) answered = true;
   }
   void answer(std::uint32_t from, std::uint32_t to, std::uint32_t end_offset) {

@@ -7,8 +7,8 @@
 namespace softrnic::ib {
 namespace {
 
-// Calls use(pointer, bytes) for every piece of [offset, offset + size). The whole SGE is checked, not just
-// the piece: a message that leaves its region fails at its first packet.
+// Calls use(pointer, bytes, sge) for every piece of [offset, offset + size) until one of them returns a reason to stop. The
+// whole SGE is checked, not just the piece: a message that leaves its region fails at its first packet.
 template <typename Use>
 Expected<void, Reason> walk(Host& host, std::span<const Sge> sges, SgeCursor& cursor, std::uint64_t offset,
                             std::uint64_t size, std::uint32_t access, Use use) {
@@ -27,9 +27,7 @@ Expected<void, Reason> walk(Host& host, std::span<const Sge> sges, SgeCursor& cu
     const std::uint64_t piece = std::min<std::uint64_t>(size, sge.length - skip);
     auto memory = host.local_memory(sge.lkey, sge.address, sge.length, access);
     if (!memory) return Unexpected{memory.error()};
-    if (!use(*memory + skip, static_cast<std::size_t>(piece))) {
-      return Unexpected{because(ReasonId::too_many_sge, sges.size(), TxPacket::kMaxFragments)};
-    }
+    if (auto used = use(*memory + skip, static_cast<std::size_t>(piece), sge); !used) return used;
     offset += piece;
     size -= piece;
   }
@@ -40,23 +38,25 @@ Expected<void, Reason> walk(Host& host, std::span<const Sge> sges, SgeCursor& cu
 
 Expected<void, Reason> gather(Host& host, std::span<const Sge> sges, SgeCursor& cursor, std::uint64_t offset,
                               std::uint32_t size, TxPacket& out) {
-  return walk(host, sges, cursor, offset, size, 0, [&out](const std::byte* data, std::size_t piece) {
-    if (out.fragment_count == TxPacket::kMaxFragments) return false;
-    out.fragments[out.fragment_count++] = {data, piece};
+  const auto add = [&](const std::byte* data, std::size_t piece, const Sge& sge) -> Expected<void, Reason> {
+    if (out.fragment_count == TxPacket::kMaxFragments)
+      return Unexpected{because(ReasonId::too_many_sge, sges.size(), TxPacket::kMaxFragments)};
+    out.fragments[out.fragment_count++] = {data, piece, sge.lkey};
     out.payload_bytes += static_cast<std::uint32_t>(piece);
-    return true;
-  });
+    return {};
+  };
+  return walk(host, sges, cursor, offset, size, 0, add);
 }
 
 Expected<void, Reason> scatter(Host& host, std::span<const Sge> sges, SgeCursor& cursor, std::uint64_t offset,
-                               Bytes payload) {
-  const std::byte* from = payload.data();
-  return walk(host, sges, cursor, offset, payload.size(), kLocalWrite,
-              [&from](std::byte* to, std::size_t piece) {
-                ordered_copy(to, from, piece);
-                from += piece;
-                return true;
-              });
+                               const Payload& payload) {
+  std::size_t done = 0;
+  const auto fill = [&](std::byte* to, std::size_t piece, const Sge&) -> Expected<void, Reason> {
+    if (!copy(payload, done, to, piece)) return Unexpected{because(ReasonId::payload_gone, payload.size)};
+    done += piece;
+    return {};
+  };
+  return walk(host, sges, cursor, offset, payload.size, kLocalWrite, fill);
 }
 
 }  // namespace softrnic::ib

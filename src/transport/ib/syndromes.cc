@@ -8,7 +8,7 @@ namespace {
 using enum Counter;
 
 // IBTA 9.9.3, responder error behaviour. Class C faults without a receive to blame raise an affiliated event.
-constexpr std::array<FaultRule, 7> kFaults = {{
+constexpr std::array<FaultRule, 8> kFaults = {{
     {wire::kAckUnlimitedCredits, acks_sent, drop_malformed, false, QpEvent::fatal, Status::success},
     {wire::kRnrNak, rnr_nak_sent, drop_no_receive, false, QpEvent::fatal, Status::success},
     {wire::kNakInvalidRequest, nak_invalid_sent, drop_length, true, QpEvent::request_error, Status::flushed},
@@ -16,6 +16,7 @@ constexpr std::array<FaultRule, 7> kFaults = {{
     {wire::kNakInvalidRequest, nak_invalid_sent, drop_length, false, QpEvent::fatal, Status::local_length},
     {wire::kNakRemoteOperational, nak_operational_sent, drop_access, false, QpEvent::fatal,
      Status::local_protection},
+    {wire::kAckUnlimitedCredits, acks_sent, drop_payload, false, QpEvent::fatal, Status::success},
     {wire::kNakRemoteAccess, nak_access_sent, drop_access, false, QpEvent::fatal,
      Status::remote_invalid_request},
 }};

@@ -161,17 +161,39 @@ struct Attributes {
 struct Fragment {
   const std::byte* data = nullptr;
   std::size_t size = 0;
+  MemoryKey key{};  ///< of the region that it lies in, 0: of none
 };
 
 /// A packet on its way out. Fragments point into application memory, inline data or the endpoint; they are
 /// valid until the next call into the endpoint. The link adds pad, ICRC and everything below the BTH.
+///
+/// On a path without MTU (PathWindow::longest_packet) one may stand for several packets of the path MTU in a row: its
+/// opcode is that of all of them taken together, its PSN that of the first.
 struct TxPacket {
   static constexpr std::size_t kMaxFragments = 34;
   const AddressVector* path = nullptr;
   wire::Headers headers;
+  std::uint32_t packets = 1;
   std::uint32_t payload_bytes = 0;
   std::uint16_t fragment_count = 0;
   Fragment fragments[kMaxFragments];
+};
+
+/// Memory that the payload of a packet is still to be fetched from.
+class PayloadSource {
+ public:
+  /// Copies bytes [offset, offset + size) of the payload. False: they are not to be had, or not any more.
+  virtual bool copy(std::size_t offset, std::byte* to, std::size_t size) = 0;
+
+ protected:
+  ~PayloadSource() = default;
+};
+
+/// A payload on its way in.
+struct Payload {
+  Bytes bytes;                      ///< without a source
+  PayloadSource* source = nullptr;  ///< of `size` bytes
+  std::size_t size = 0;
 };
 
 /// A packet on its way in, ICRC verified.
@@ -183,6 +205,13 @@ struct RxPacket {
   std::uint8_t hop_limit = 64;
   std::uint32_t flow_label = 0;
   std::uint32_t interface_index = 0;  ///< netdev that it came in by; 0: unknown
+
+  std::uint32_t packets = 1;           ///< of the path MTU, see TxPacket
+  PayloadSource* elsewhere = nullptr;  ///< has the payload, when it is not in `packet`
+  std::size_t elsewhere_bytes = 0;
+
+  std::size_t payload_bytes() const { return elsewhere != nullptr ? elsewhere_bytes : packet.payload.size(); }
+  Payload payload() const { return {packet.payload, elsewhere, payload_bytes()}; }
 };
 
 /// Events counted per QP and lane; the names are those of the kernel's hw_counters where it has one.
@@ -220,6 +249,7 @@ enum class Counter : std::uint8_t {
   drop_sequence,
   drop_access,
   drop_overflow,
+  drop_payload,
   drop_injected,
   send_errors,
   direct_messages,

@@ -73,14 +73,16 @@ Transmit UcEndpoint::transmit(TxPacket& packet, TimePoint now) {
   const SendEntry& entry = queue_.front();
   if (!in_message() && !valid(entry.wqe)) return Transmit::idle;
   if (next_ == message_start_ && go_direct(entry, packet)) return Transmit::direct;
-  const bool last = next_ + 1 == message_start_ + packets_of(entry.wqe.length, attributes_.path_mtu);
-  auto built = build(entry, last, packet);
+  const Psn end = message_start_ + packets_of(entry.wqe.length, attributes_.path_mtu);
+  const Psn stop = std::min(end, next_ + packets_at_once());
+  const bool last = stop == end;
+  auto built = build(entry, stop, last, packet);
   if (!built) {
     fail_front(Status::local_protection, built.error());
     return Transmit::idle;
   }
   if (!may_leave(packet, window_, now)) return Transmit::idle;
-  ++next_;
+  next_ = stop;
   if (last) {
     message_start_ = next_;
     gather_cursor_ = {};
@@ -91,15 +93,20 @@ Transmit UcEndpoint::transmit(TxPacket& packet, TimePoint now) {
   return out(packet);
 }
 
-Expected<void, Reason> UcEndpoint::build(const SendEntry& entry, bool last, TxPacket& packet) {
+std::uint32_t UcEndpoint::packets_at_once() const {
+  return window_ != nullptr ? window_->packets_at_once(attributes_.path_mtu) : 1;
+}
+
+Expected<void, Reason> UcEndpoint::build(const SendEntry& entry, Psn stop, bool last, TxPacket& packet) {
   const SendWqe& wqe = entry.wqe;
   begin_packet(packet, attributes_, to_uc(rc_opcodes(wqe.op).at(next_ == message_start_, last)), next_);
   packet.headers.reth = {wqe.remote_address, wqe.rkey, wqe.length};
   packet.headers.bth.solicited = last && wqe.solicited && wqe.op != SendOp::write;
   packet.headers.immediate = wqe.immediate;
+  packet.packets = static_cast<std::uint32_t>(stop - next_);
   const std::uint64_t offset = (next_ - message_start_) * attributes_.path_mtu;
-  return add_payload(host_, queue_, entry, static_cast<std::uint32_t>(offset), attributes_.path_mtu,
-                     gather_cursor_, packet);
+  return add_payload(host_, queue_, entry, static_cast<std::uint32_t>(offset),
+                     packet.packets * attributes_.path_mtu, gather_cursor_, packet);
 }
 
 // Without packets (see Host::direct): the peer must have seen all packets that were sent before, and PSNs stay as they are.
@@ -141,15 +148,16 @@ bool UcEndpoint::lacks_receive(const RxPacket& rx) {
 }
 
 void UcEndpoint::receive(const RxPacket& rx, TimePoint) {
-  if (!admit(rx) || !in_sequence(rx.packet)) return;
-  const Verdict verdict = message_.place(rx.packet, attributes_, host_);
+  if (!admit(rx) || !in_sequence(rx)) return;
+  const Verdict verdict = message_.place(rx, attributes_, host_);
   if (!verdict) drop(verdict, rx.packet);
 }
 
 // IBTA 9.8.2.2.1: whatever PSN comes is the new base; a gap spoils the message up to the next FIRST or ONLY.
 // Unlike an InfiniBand subnet, IP networks copy and reorder packets: one that lies a little behind is a copy or
 // a straggler, and UC delivers no message twice and none after a later one.
-bool UcEndpoint::in_sequence(const wire::Packet& packet) {
+bool UcEndpoint::in_sequence(const RxPacket& rx) {
+  const wire::Packet& packet = rx.packet;
   const Psn psn = Psn::unwrap(packet.headers.bth.psn, expected_);
   if (begun_ && psn < expected_ && expected_ - psn <= kStragglers) {
     host_.count(Counter::duplicates);
@@ -158,7 +166,7 @@ bool UcEndpoint::in_sequence(const wire::Packet& packet) {
   begun_ = true;
   const bool gap = psn != expected_;
   const Psn due = expected_;
-  expected_ = psn + 1;
+  expected_ = psn + rx.packets;
   if (gap) {
     host_.count(Counter::out_of_sequence);
     if (message_.active() || !packet.info->starts()) {

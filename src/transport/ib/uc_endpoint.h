@@ -28,9 +28,10 @@ class UcEndpoint final : public UnacknowledgedEndpoint {
 
  private:
   bool in_message() const { return next_ != message_start_ || direct_begun_; }
-  bool in_sequence(const wire::Packet& packet);
+  bool in_sequence(const RxPacket& rx);
   void drop(const Verdict& verdict, const wire::Packet& packet);
-  Expected<void, Reason> build(const SendEntry& entry, bool last, TxPacket& packet);
+  std::uint32_t packets_at_once() const;
+  Expected<void, Reason> build(const SendEntry& entry, Psn stop, bool last, TxPacket& packet);
   bool valid(const SendWqe& wqe);
   bool go_direct(const SendEntry& entry, TxPacket& packet);
   void forget_direct();

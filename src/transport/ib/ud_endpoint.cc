@@ -103,7 +103,7 @@ bool UdEndpoint::lacks_receive(const RxPacket& rx) {
 void UdEndpoint::receive(const RxPacket& rx, TimePoint) {
   if (!admit(rx)) return;
   const wire::Headers& headers = rx.packet.headers;
-  const std::size_t size = rx.packet.payload.size() + wire::kGrhBytes;
+  const std::size_t size = rx.payload_bytes() + wire::kGrhBytes;
   if (headers.deth.qkey != attributes_.qkey) {  // IBTA C9-49
     host_.count(Counter::drop_qkey);
     return host_.explain(
@@ -126,8 +126,8 @@ void UdEndpoint::receive(const RxPacket& rx, TimePoint) {
 void UdEndpoint::place(const RxPacket& rx) {
   const auto grh = datagram_header(rx);
   SgeCursor cursor;
-  auto done = scatter(host_, receive_->sges, cursor, 0, grh);
-  if (done) done = scatter(host_, receive_->sges, cursor, wire::kGrhBytes, rx.packet.payload);
+  auto done = scatter(host_, receive_->sges, cursor, 0, {grh, nullptr, grh.size()});
+  if (done) done = scatter(host_, receive_->sges, cursor, wire::kGrhBytes, rx.payload());
   if (!done) {
     host_.explain(done.error(), &receive_->wr_id);
     set_mode(Mode::error);
@@ -141,7 +141,7 @@ void UdEndpoint::place(const RxPacket& rx) {
   recv.has_grh = true;
   recv.solicited = headers.bth.solicited;
   recv.immediate = headers.immediate;
-  recv.length = static_cast<std::uint32_t>(rx.packet.payload.size() + wire::kGrhBytes);
+  recv.length = static_cast<std::uint32_t>(rx.payload_bytes() + wire::kGrhBytes);
   recv.source = headers.deth.source;
   receive_ = nullptr;
   host_.complete(recv);

@@ -91,7 +91,7 @@ class FakeLink final : public link::Link {
     }
     return arrivals.size();
   }
-  bool has_packet() const override { return !arrivals_.empty(); }
+  bool has_packet(TimePoint) const override { return !arrivals_.empty(); }
   int readable_fd() const override { return -1; }
   void set_addresses(std::vector<rnic::GidEntry>) override {}
   bool join(const wire::Gid&, std::uint32_t) override { return false; }

@@ -40,7 +40,7 @@ class BatchLink final : public link::Link {
     }
     return n;
   }
-  bool has_packet() const override { return false; }  // nothing is left in the socket
+  bool has_packet(TimePoint) const override { return false; }  // nothing is left in the socket
   void send(const ib::TxPacket&, TimePoint) override { log_.steps += "send "; }
   void flush(TimePoint) override { log_.steps += "flush "; }
 

@@ -39,7 +39,7 @@ class RecordingLink final : public Link {
     queued.clear();
   }
   std::size_t receive(Receiver&, TimePoint) override { return 0; }
-  bool has_packet() const override { return false; }
+  bool has_packet(TimePoint) const override { return false; }
   int readable_fd() const override { return -1; }
   bool join(const wire::Gid&, std::uint32_t) override { return true; }
   bool leave(const wire::Gid&, std::uint32_t) override { return true; }

@@ -74,14 +74,14 @@ TEST_F(SgeList, ALongerMessageThanTheListFails) {
 TEST_F(SgeList, ScattersAndNeedsTheRightToWrite) {
   std::array<std::byte, 7> payload;
   payload.fill(std::byte{0xaa});
-  ASSERT_TRUE(scatter(host, sges, cursor, 8, payload));
+  ASSERT_TRUE(scatter(host, sges, cursor, 8, {payload, nullptr, payload.size()}));
   EXPECT_EQ(memory[7], std::byte{7});
   EXPECT_EQ(memory[8], std::byte{0xaa});
   EXPECT_EQ(memory[9], std::byte{0xaa});
   EXPECT_EQ(memory[10], std::byte{10});
   EXPECT_EQ(memory[0x24], std::byte{0xaa});
   EXPECT_EQ(memory[0x25], std::byte{0x25});
-  EXPECT_FALSE(scatter(host, sges, cursor, 15, payload));
+  EXPECT_FALSE(scatter(host, sges, cursor, 15, {payload, nullptr, payload.size()}));
 }
 
 TEST_F(SgeList, FragmentsAreLimited) {

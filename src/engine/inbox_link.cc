@@ -1,0 +1,276 @@
+#include "engine/inbox_link.h"
+
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "rnic/key_table.h"
+#include "transport/ib/ordered_copy.h"
+
+namespace softrnic::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Payloads from here on are fetched: then one copy and a system call cost less than two copies.
+constexpr std::uint32_t kWorthFetching = 8 * 1024;
+constexpr std::size_t kMostAtOnce = 64;  ///< packets of a ring before the next one has its turn
+/// How often the socket is looked at while rings have packets, which costs as much as a message.
+constexpr Duration kLookBelow = 10us;
+constexpr Duration kActive = 1ms;
+/// A lane that has not read its ring for so long may be gone.
+constexpr Duration kStuck = 10ms;
+constexpr Duration kFetchPatience = 1ms;
+
+std::int64_t ns_of(TimePoint time) { return time.time_since_epoch().count(); }
+
+}  // namespace
+
+/// The payload of a packet that stayed with its sender.
+class InboxLink::Fetch final : public ib::PayloadSource {
+ public:
+  Fetch(DirectPeer* from, std::span<const link::RingPiece> pieces) : from_(from), pieces_(pieces) {}
+
+  bool copy(std::size_t offset, std::byte* to, std::size_t size) override {
+    if (from_ == nullptr || !from_->attached()) return false;
+    const DirectPeer::Visit visit(*from_, kFetchPatience);
+    if (!visit) return false;
+    for (std::size_t i = 0; i < pieces_.size() && size > 0; ++i) {
+      const link::RingPiece piece = pieces_[i];  // the sender may change it meanwhile
+      if (offset >= piece.bytes) {
+        offset -= piece.bytes;
+        continue;
+      }
+      const std::size_t part = std::min(size, piece.bytes - offset);
+      const std::uint64_t address = piece.address + offset;
+      if (!from_->holds(piece.key, address, part) || !from_->remote().fetch(to, address, part)) return false;
+      to += part;
+      size -= part;
+      offset = 0;
+    }
+    return size == 0;
+  }
+
+ private:
+  DirectPeer* from_;
+  std::span<const link::RingPiece> pieces_;
+};
+
+class InboxLink::RingGauge final : public ib::Gauge {
+ public:
+  explicit RingGauge(const std::unique_ptr<Way>& way) : way_(way) {}
+  bool knows(TimePoint) override { return way_ != nullptr; }
+  std::uint32_t room(TimePoint) override {
+    return way_ == nullptr ? 0 : static_cast<std::uint32_t>(way_->ring.room());
+  }
+
+ private:
+  const std::unique_ptr<Way>& way_;
+};
+
+InboxLink::InboxLink(std::unique_ptr<link::Link> below, std::uint8_t lane, DirectShare& share,
+                     const DirectShare::LanePlace& place, UniqueFd bell)
+    : below_(std::move(below)), lane_(lane), share_(share), place_(place), bell_(std::move(bell)) {
+  to_wake_.reserve(kDirectVisitors);
+}
+
+InboxLink::~InboxLink() = default;
+
+// ---- neighbours
+
+void InboxLink::connect(std::uint8_t lane, DirectPeer& peer, UniqueFd bell) {
+  if (gauges_[lane] == nullptr) gauges_[lane] = std::make_unique<RingGauge>(ways_[lane]);
+  ways_[lane] = std::make_unique<Way>(peer, std::move(bell));
+  place_.inbox->fetches[lane].store(peer.attached() ? 1 : 0, std::memory_order_release);
+  peer.inbox().writers[lane_].store(1, std::memory_order_relaxed);
+  peer.inbox().arrivals.fetch_add(1, std::memory_order_acq_rel);
+}
+
+void InboxLink::disconnect(std::uint8_t lane) {
+  ways_[lane].reset();
+  std::erase(to_wake_, lane);
+  place_.inbox->fetches[lane].store(0, std::memory_order_release);
+}
+
+int InboxLink::take_stuck() { return std::exchange(stuck_, -1); }
+
+ib::Gauge& InboxLink::gauge(std::uint8_t lane) { return *gauges_[lane]; }
+
+void InboxLink::set_addresses(std::vector<rnic::GidEntry> addresses) {
+  addresses_.clear();
+  for (const rnic::GidEntry& entry : addresses) addresses_.push_back(entry.gid);
+  below_->set_addresses(std::move(addresses));
+}
+
+// ---- sending
+
+InboxLink::Way* InboxLink::way_to(const ib::TxPacket& packet) {
+  Way* const way = ways_[packet.headers.bth.destination.lane()].get();
+  if (way == nullptr) return nullptr;
+  const wire::Gid& to = packet.path->destination;
+  return std::find(addresses_.begin(), addresses_.end(), to) != addresses_.end() ? way : nullptr;
+}
+
+bool InboxLink::goes_by_place(const Way& way, const ib::TxPacket& packet) const {
+  if (packet.payload_bytes < kWorthFetching ||
+      wire::opcode_info(packet.headers.bth.opcode).service != wire::Service::rc ||
+      way.peer.inbox().fetches[lane_].load(std::memory_order_acquire) == 0)
+    return false;
+  return std::all_of(
+      packet.fragments, packet.fragments + packet.fragment_count, [](const ib::Fragment& piece) {
+        return piece.key.value != 0 && piece.key.value >> rnic::KeyTable::kTagBits < kDirectKeys;
+      });
+}
+
+void InboxLink::send(const ib::TxPacket& packet, TimePoint now) {
+  Way* const way = way_to(packet);
+  if (way == nullptr) return below_->send(packet, now);
+  const std::uint8_t lane = packet.headers.bth.destination.lane();
+  if (way->ring.write(packet, goes_by_place(*way, packet))) {
+    if (!std::exchange(way->to_wake, true)) to_wake_.push_back(lane);
+  } else {
+    ++way->dropped;
+    way->dropped_to = packet.headers.bth.destination;
+    any_dropped_ = true;
+  }
+  watch(lane, *way, now);
+}
+
+// A process that is killed takes nothing out of its ring, and its lane is given to another one.
+void InboxLink::watch(std::uint8_t lane, Way& way, TimePoint now) {
+  if (now < way.watch_at) return;  // a look costs the transfer of a cache line
+  way.watch_at = now + kStuck;
+  const std::uint64_t read = way.ring.position_read();
+  if (read == way.read) stuck_ = lane;
+  way.read = read;
+}
+
+void InboxLink::flush(TimePoint now) {
+  for (const std::uint8_t lane : to_wake_) {
+    Way& way = *ways_[lane];
+    way.to_wake = false;
+    if (way.peer.inbox().asleep.exchange(0, std::memory_order_acq_rel) != 0 && way.bell)
+      eventfd_write(way.bell.get(), 1);
+  }
+  to_wake_.clear();
+  below_->flush(now);
+}
+
+void InboxLink::report(link::Receiver& receiver) {
+  if (!std::exchange(any_dropped_, false)) return;
+  for (const auto& way : ways_) {
+    if (way == nullptr || way->dropped == 0) continue;
+    receiver.dropped(because(ReasonId::drop_ring_full, way->dropped_to.value), ib::Counter::send_errors,
+                     way->dropped_to, std::exchange(way->dropped, 0));
+  }
+}
+
+// ---- receiving
+
+void InboxLink::find_writers() {
+  const std::uint32_t arrivals = place_.inbox->arrivals.load(std::memory_order_acquire);
+  if (arrivals == arrivals_.load(std::memory_order_relaxed)) return;
+  for (std::size_t lane = 0; lane < kDirectVisitors; ++lane) {
+    if (readers_[lane] != nullptr || place_.inbox->writers[lane].load(std::memory_order_relaxed) == 0)
+      continue;
+    link::PacketRing* const ring = share_.ring(place_.index, static_cast<std::uint8_t>(lane));
+    if (ring == nullptr) return;  // looked at again; until then it is as if packets were lost
+    readers_[lane] = std::make_unique<link::RingReader>(*ring);
+    const std::uint32_t count = reader_count_.load(std::memory_order_relaxed);
+    order_lanes_[count] = static_cast<std::uint8_t>(lane);
+    order_[count].store(readers_[lane].get(), std::memory_order_relaxed);
+    reader_count_.store(count + 1, std::memory_order_release);
+  }
+  arrivals_.store(arrivals, std::memory_order_relaxed);
+}
+
+bool InboxLink::rings_have_packet() const {
+  const std::uint32_t count = reader_count_.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < count; ++i)
+    if (order_[i].load(std::memory_order_relaxed)->any()) return true;
+  return place_.inbox->arrivals.load(std::memory_order_relaxed) != arrivals_.load(std::memory_order_relaxed);
+}
+
+bool InboxLink::has_packet(TimePoint now) const {
+  if (rings_have_packet()) return true;
+  const std::int64_t ns = ns_of(now);
+  if (ns - active_ns_.load(std::memory_order_relaxed) < kActive.count()) {
+    if (ns < look_below_ns_.load(std::memory_order_relaxed)) return false;
+    look_below_ns_.store(ns + kLookBelow.count(), std::memory_order_relaxed);
+  }
+  return below_->has_packet(now);
+}
+
+std::size_t InboxLink::receive(link::Receiver& receiver, TimePoint now) {
+  report(receiver);
+  find_writers();
+  std::size_t packets = 0;
+  bool held = false;
+  const std::uint32_t count = reader_count_.load(std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < count && !held; ++i)
+    packets += read(order_lanes_[i], *order_[i].load(std::memory_order_relaxed), receiver, held);
+  if (held) return packets;
+  const std::int64_t ns = ns_of(now);
+  if (packets != 0) {
+    active_ns_.store(ns, std::memory_order_relaxed);
+    if (ns < look_below_ns_.load(std::memory_order_relaxed)) return packets;
+  }
+  look_below_ns_.store(ns + kLookBelow.count(), std::memory_order_relaxed);
+  return packets + below_->receive(receiver, now);
+}
+
+// A packet is taken off before it is handed on: should memory run out in that, it is lost, and does not come for ever.
+std::size_t InboxLink::read(std::uint8_t lane, link::RingReader& ring, link::Receiver& receiver, bool& held) {
+  std::size_t packets = 0;
+  while (packets < kMostAtOnce) {
+    const auto packet = ring.front();
+    if (!packet) break;
+    Fetch fetch(ways_[lane] != nullptr ? &ways_[lane]->peer : nullptr, packet->pieces);
+    ring.pop();
+    if (!decode(*packet, fetch)) {
+      receiver.dropped(because(ReasonId::drop_malformed, packet->headers.size(), 0),
+                       ib::Counter::drop_malformed, Qpn(), 1);
+    } else if (!receiver.packet(rx_)) {
+      ring.put_back();
+      held = true;
+      break;
+    }
+    ++packets;
+  }
+  if (packets != 0) ring.give_back();
+  return packets;
+}
+
+bool InboxLink::decode(const link::RingPacket& from, Fetch& fetch) {
+  if (!wire::parse_into(from.headers, rx_.packet)) return false;
+  const link::RingRoute& route = *from.route;
+  const bool by_place = from.record.kind == link::RingKind::by_place;
+  rx_.source = route.source;
+  rx_.destination = route.destination;
+  rx_.traffic_class = route.traffic_class;
+  rx_.hop_limit = route.hop_limit;
+  rx_.flow_label = route.flow_label;
+  rx_.interface_index = route.interface_index;
+  rx_.packets = from.record.packets;
+  rx_.elsewhere = by_place ? &fetch : nullptr;
+  rx_.elsewhere_bytes = by_place ? from.record.payload_bytes : 0;
+  return true;
+}
+
+// ---- sleep
+
+bool InboxLink::doze() {
+  place_.inbox->asleep.exchange(1, std::memory_order_acq_rel);
+  if (!rings_have_packet()) return true;
+  wake();
+  return false;
+}
+
+void InboxLink::wake() {
+  eventfd_t rings = 0;
+  if (place_.inbox->asleep.exchange(0, std::memory_order_acq_rel) == 0 && bell_)
+    eventfd_read(bell_.get(), &rings);
+}
+
+}  // namespace softrnic::engine

@@ -1,0 +1,123 @@
+// Packets to and from the other lanes of this host, through the rings of direct_layout.h; all others take the link below.
+//
+// What comes from a lane of this host needs no system call, no checksum and no fragments of an MTU: a packet carries up to
+// kLongestPacket bytes. A long payload of RC stays where it is, and the receiver fetches it: one copy, by the side that
+// waits for it. (UC and UD may use their buffers again when the packet has left, so theirs go along.)
+//
+// A lane that sleeps says so in its inbox; whoever writes then rings its bell.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "engine/direct_peer.h"
+#include "link/link.h"
+#include "link/packet_ring.h"
+
+namespace softrnic::engine {
+
+class InboxLink final : public link::Link {
+ public:
+  static constexpr std::uint32_t kLongestPacket = 64 * 1024;
+  /// In flight to one lane. A ring takes that and the answers to as much.
+  static constexpr std::uint32_t kWindow = 256 * 1024;
+
+  /// For the lane of this number, which has `place` in `share`. `bell` (may be none) is its own. `share` outlives the link.
+  InboxLink(std::unique_ptr<link::Link> below, std::uint8_t lane, DirectShare& share,
+            const DirectShare::LanePlace& place, UniqueFd bell);
+  ~InboxLink() override;
+  InboxLink(const InboxLink&) = delete;
+  InboxLink& operator=(const InboxLink&) = delete;
+
+  // ---- neighbours
+
+  /// Packets to `peer`'s lane go through its ring from now on. `peer` stays until disconnect().
+  void connect(std::uint8_t lane, DirectPeer& peer, UniqueFd bell);
+  void disconnect(std::uint8_t lane);
+  bool connected(std::uint8_t lane) const { return ways_[lane] != nullptr; }
+  /// A lane that has read nothing between two looks, perhaps as its process is gone; -1: there is none.
+  int take_stuck();
+  /// What UC and UD go by; lives as long as the link.
+  ib::Gauge& gauge(std::uint8_t lane);
+
+  // ---- sleep, without the lock
+
+  /// Senders are to ring from now on. False: packets are there, do not sleep.
+  bool doze();
+  /// After doze() was true.
+  void wake();
+  int bell_fd() const { return bell_.get(); }
+
+  // ---- link::Link
+  void set_tap(link::PacketTap* tap) override { below_->set_tap(tap); }
+  void send(const ib::TxPacket& packet, TimePoint now) override;
+  void send_damaged(const ib::TxPacket& packet, std::uint32_t bit, TimePoint now) override {
+    below_->send_damaged(packet, bit, now);
+  }
+  void flush(TimePoint now) override;
+  std::size_t receive(link::Receiver& receiver, TimePoint now) override;
+  bool has_packet(TimePoint now) const override;
+  int readable_fd() const override { return below_->readable_fd(); }
+  TimePoint deadline() const override { return below_->deadline(); }
+  void set_addresses(std::vector<rnic::GidEntry> addresses) override;
+  bool join(const wire::Gid& group, std::uint32_t interface_index) override {
+    return below_->join(group, interface_index);
+  }
+  bool leave(const wire::Gid& group, std::uint32_t interface_index) override {
+    return below_->leave(group, interface_index);
+  }
+
+ private:
+  /// To a lane.
+  struct Way {
+    Way(DirectPeer& to, UniqueFd its_bell) : peer(to), ring(to.ring()), bell(std::move(its_bell)) {}
+    DirectPeer& peer;
+    link::RingWriter ring;
+    UniqueFd bell;
+    bool to_wake = false;                    ///< written to since the last flush()
+    std::uint64_t read = ~std::uint64_t{0};  ///< how far the reader was at the last look
+    TimePoint watch_at{};
+    std::uint64_t dropped = 0;  ///< for want of room, not reported yet
+    Qpn dropped_to;
+  };
+  class RingGauge;
+  class Fetch;
+
+  Way* way_to(const ib::TxPacket& packet);
+  bool goes_by_place(const Way& way, const ib::TxPacket& packet) const;
+  void watch(std::uint8_t lane, Way& way, TimePoint now);
+  void report(link::Receiver& receiver);
+  void find_writers();
+  std::size_t read(std::uint8_t lane, link::RingReader& ring, link::Receiver& receiver, bool& held);
+  bool decode(const link::RingPacket& from, Fetch& fetch);
+  bool rings_have_packet() const;
+
+  std::unique_ptr<link::Link> below_;
+  const std::uint8_t lane_;
+  DirectShare& share_;
+  const DirectShare::LanePlace place_;
+  UniqueFd bell_;
+  std::vector<wire::Gid> addresses_;
+
+  std::array<std::unique_ptr<Way>, kDirectVisitors> ways_;
+  std::array<std::unique_ptr<RingGauge>, kDirectVisitors> gauges_;
+  std::vector<std::uint8_t> to_wake_;
+  int stuck_ = -1;
+  bool any_dropped_ = false;
+
+  std::array<std::unique_ptr<link::RingReader>, kDirectVisitors> readers_;  ///< by lane
+  /// Those that are there, for everybody to look at; only added to.
+  std::array<std::atomic<link::RingReader*>, kDirectVisitors> order_{};
+  std::array<std::uint8_t, kDirectVisitors> order_lanes_{};
+  std::atomic<std::uint32_t> reader_count_{0};
+  std::atomic<std::uint32_t> arrivals_{0};  ///< as many as were looked at
+  std::atomic<std::int64_t> active_ns_{0};  ///< when a ring last had packets
+  mutable std::atomic<std::int64_t> look_below_ns_{0};
+  ib::RxPacket rx_;
+};
+
+}  // namespace softrnic::engine

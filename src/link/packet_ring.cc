@@ -1,0 +1,162 @@
+#include "link/packet_ring.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "wire/headers.h"
+
+namespace softrnic::link {
+namespace {
+
+constexpr std::uint32_t kMostPackets = 1U << 16;
+
+constexpr std::size_t lines(std::size_t bytes) { return (bytes + kRingLine - 1) / kRingLine * kRingLine; }
+
+std::atomic_ref<std::uint32_t> size_at(std::byte* place) {
+  return std::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(place));
+}
+
+/// Whether a record of this size can begin at that position.
+bool fits(std::uint64_t position, std::uint32_t size) {
+  return size % kRingLine == 0 && size <= kRingBytes - position % kRingBytes;
+}
+
+RingRoute route_of(const ib::AddressVector& path) {
+  RingRoute route;
+  route.source = path.source;
+  route.destination = path.destination;
+  if (!path.destination.is_ipv4()) route.flow_label = path.flow_label;
+  route.interface_index = path.interface_index;
+  route.traffic_class = path.traffic_class;
+  route.hop_limit = path.hop_limit;
+  return route;
+}
+
+std::byte* put_pieces(std::byte* to, const ib::TxPacket& packet) {
+  for (std::size_t i = 0; i < packet.fragment_count; ++i) {
+    const ib::Fragment& fragment = packet.fragments[i];
+    const RingPiece piece{reinterpret_cast<std::uint64_t>(fragment.data),
+                          static_cast<std::uint32_t>(fragment.size), fragment.key};
+    std::memcpy(to, &piece, sizeof piece);
+    to += sizeof piece;
+  }
+  return to;
+}
+
+void put_payload(std::byte* to, const ib::TxPacket& packet) {
+  for (std::size_t i = 0; i < packet.fragment_count; ++i) {
+    const ib::Fragment& fragment = packet.fragments[i];
+    std::memcpy(to, fragment.data, fragment.size);
+    to += fragment.size;
+  }
+}
+
+}  // namespace
+
+// ---- the writer
+
+RingWriter::RingWriter(PacketRing& ring) : ring_(&ring), end_(position_read()), read_(end_) {
+  const std::uint64_t stop = end_ + kRingBytes;
+  for (;;) {
+    const std::uint32_t size = size_at(at(end_)).load(std::memory_order_relaxed);
+    if (size == 0 || !fits(end_, size) || end_ + size >= stop) return;
+    end_ += size;
+  }
+}
+
+std::size_t RingWriter::unread() {
+  read_ = position_read();
+  return end_ - read_;
+}
+
+// A record may be twice as long, if it does not fit before the end of the memory; behind it is the mark of its end.
+std::size_t RingWriter::room() {
+  const std::size_t free = kRingBytes - unread();
+  return free < 2 * kRingLine ? 0 : (free - 2 * kRingLine) / 2;
+}
+
+bool RingWriter::make_room(std::size_t size) {
+  const std::size_t to_end = kRingBytes - end_ % kRingBytes;
+  const std::size_t skipped = size > to_end ? to_end : 0;
+  const std::size_t need = skipped + size + kRingLine;
+  if (need > kRingBytes - (end_ - read_) && need > kRingBytes - unread()) return false;
+  if (skipped != 0) publish(skipped, {.kind = RingKind::skip});
+  return true;
+}
+
+void RingWriter::publish(std::size_t size, RingRecord record) {
+  std::byte* const place = at(end_);
+  std::memcpy(place + sizeof record.size, &record.kind, sizeof record - sizeof record.size);
+  end_ += size;
+  size_at(at(end_)).store(0, std::memory_order_relaxed);
+  size_at(place).store(static_cast<std::uint32_t>(size), std::memory_order_release);
+}
+
+bool RingWriter::write_route(const ib::AddressVector& path) {
+  const RingRoute route = route_of(path);
+  if (route_ && *route_ == route) return true;
+  const std::size_t size = lines(sizeof(RingRecord) + sizeof route);
+  if (!make_room(size)) return false;
+  std::memcpy(at(end_) + sizeof(RingRecord), &route, sizeof route);
+  publish(size, {.kind = RingKind::route});
+  route_ = route;
+  return true;
+}
+
+bool RingWriter::write(const ib::TxPacket& packet, bool by_place) {
+  wire::Headers headers = packet.headers;
+  if (by_place) headers.bth.pad = 0;
+  std::byte encoded[wire::kMaxHeaderBytes];
+  const std::size_t header_bytes = wire::encode(headers, encoded);
+  const std::size_t payload =
+      by_place ? packet.fragment_count * sizeof(RingPiece) : packet.payload_bytes + headers.bth.pad;
+  const std::size_t size = lines(sizeof(RingRecord) + header_bytes + payload);
+  if (!write_route(*packet.path) || !make_room(size)) return false;
+  std::byte* to = at(end_) + sizeof(RingRecord);
+  if (by_place) to = put_pieces(to, packet);
+  std::memcpy(to, encoded, header_bytes);
+  if (!by_place) put_payload(to + header_bytes, packet);
+  publish(size, {.kind = by_place ? RingKind::by_place : RingKind::packet,
+                 .header_bytes = static_cast<std::uint8_t>(header_bytes),
+                 .pieces = by_place ? packet.fragment_count : std::uint16_t{0},
+                 .payload_bytes = packet.payload_bytes,
+                 .packets = packet.packets});
+  return true;
+}
+
+// ---- the reader
+
+bool RingReader::any() const { return !broken_ && size_at(next()).load(std::memory_order_acquire) != 0; }
+
+std::optional<RingPacket> RingReader::front() {
+  while (any()) {
+    RingRecord record;
+    std::memcpy(&record, next(), sizeof record);
+    broken_ = record.size < sizeof record || !fits(position(), record.size);
+    if (broken_) return std::nullopt;
+    front_size_ = record.size;
+    if (record.kind == RingKind::packet || record.kind == RingKind::by_place) return open(record);
+    if (record.kind == RingKind::route) std::memcpy(&route_, next() + sizeof record, sizeof route_);
+    pop();
+  }
+  return std::nullopt;
+}
+
+std::optional<RingPacket> RingReader::open(const RingRecord& record) {
+  const std::byte* from = next() + sizeof record;
+  const std::size_t size = record.size - sizeof record;
+  const std::size_t pieces = record.kind == RingKind::by_place ? record.pieces : 0;
+  const std::size_t before = pieces * sizeof(RingPiece);
+  const std::size_t inside = record.kind == RingKind::packet
+                                 ? record.payload_bytes + std::size_t{wire::pad_for(record.payload_bytes)}
+                                 : 0;
+  broken_ = before + record.header_bytes + inside > size || record.packets == 0 ||
+            record.packets > kMostPackets || pieces > ib::TxPacket::kMaxFragments;
+  if (broken_) return std::nullopt;
+  return RingPacket{record,
+                    &route_,
+                    {from + before, record.header_bytes + inside},
+                    {reinterpret_cast<const RingPiece*>(from), pieces}};
+}
+
+}  // namespace softrnic::link
