@@ -28,7 +28,7 @@ class Contender:
     program = package = ""
     quantity = "GB/s"
     most_bytes = 1 << 31     # that a measurement may move,
-    most_messages = 300_000  # and of how many messages it may consist
+    most_messages = 100_000  # and of how many messages it may consist
 
     def __init__(self, name):
         self.name = name
@@ -81,9 +81,9 @@ class Perftest(Contender):
         self._env = WIRE if wire else {}
         self._options = list(options)
         if self.quantity == "us":
-            self.most_bytes, self.most_messages = 1 << 28, 20_000
+            self.most_bytes, self.most_messages = 1 << 28, 10_000
         if wire:
-            self.most_bytes, self.most_messages = self.most_bytes // 2, self.most_messages // 3
+            self.most_bytes //= 2
 
     def call(self, size, count=None, pair=0, seconds=None):
         amount = ["-n", str(count or self.count(size))] if seconds is None else ["-D", str(int(seconds))]

@@ -16,6 +16,7 @@ class Cell:
     site: object
     take: object  # function () → figure in the question's unit
     values: list = dataclasses.field(default_factory=list)
+    turns: int = 0    # at most so many in a round; 0: all that the question has
     absent: str = ""  # the package it would need
 
     @property
@@ -85,9 +86,10 @@ class Turns:
         for question in self._questions:
             cells = [c for c in question.cells if c.site is site]
             if not question.rounds or number < question.rounds:
-                for _ in range(question.repeats):
+                for turn in range(question.repeats):
                     for cell in cells:
-                        self._take(number, question, cell)
+                        if not cell.turns or turn < cell.turns:
+                            self._take(number, question, cell)
 
     def _take(self, number, question, cell):
         if cell.absent:
