@@ -56,12 +56,14 @@ class Reading(unittest.TestCase):
 
 class Judging(unittest.TestCase):
     def cells(self, ours, theirs):
-        return Cell("ours", 8, None, None, ours), Cell("theirs", 8, None, None, theirs)
+        return Cell("ours", 8, None, None, dict(enumerate(ours))), Cell("theirs", 8, None, None, dict(enumerate(theirs)))
 
     def test_ratios_are_those_of_turns(self):
         median, low, high = ratio_of(*self.cells([2, 30, None], [1, 10, 5]))
         self.assertEqual((median, low, high), (2.5, 2, 3))
         self.assertIsNone(ratio_of(*self.cells([None], [1])))
+        rare = Cell("rare", 8, None, None, {1: 10})
+        self.assertEqual(ratio_of(rare, self.cells([], [1, 5])[1]), (2, 2, 2))
 
     def test_bounds(self):
         at_least = Line(1, "", ("a",), ("b",), True, 0.9)
@@ -94,7 +96,7 @@ class Judging(unittest.TestCase):
         finally:
             sys.stderr.close()
             sys.stderr = stderr
-        self.assertEqual(([4.0, 4.0], [None, None]), (question.cells[0].values, question.cells[1].values))
+        self.assertEqual(([4.0, 4.0], [None, None]), tuple(list(c.values.values()) for c in question.cells))
         self.assertEqual((turns.failures, lab.mtu), (2, 9000))
         self.assertIn("| b | failed |", report.table(question))
 

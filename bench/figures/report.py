@@ -3,7 +3,7 @@ import json
 import pathlib
 
 from figures.plot import Series, number_text, svg, x_text
-from figures.turns import ratio_of
+from figures.turns import quartiles, ratio_of
 
 UNITS = {"us": "µs", "M/s": "10⁶ messages a second", "calls": "system calls a message", "s/GiB": "CPU seconds a GiB"}
 OURS = ("ib_", "write_rate", "write_latency")
@@ -21,6 +21,16 @@ def line(row):
 
 def verdict_table(rows):
     return ["| | what | asked | seen | quartiles | figures | met |", "|---|---|---|---|---|---|---|", *map(line, rows)]
+
+
+def figures_table(question):
+    """All figures that the verdict rests on, and how far they went."""
+    rows = ["| figure | median | quartiles | turns |", "|---|---|---|---|"]
+    for cell in question.cells:
+        if cell.good:
+            low, high = (number_text(q) for q in quartiles(cell.good))
+            rows.append(f"| {cell.series} | {number_text(cell.median)} | {low} – {high} | {len(cell.good)} |")
+    return rows
 
 
 def table(question):
@@ -52,7 +62,8 @@ def picture(question):
     for name in question.series():
         points = sorted((c.x, c.median) for c in question.cells if c.series == name and c.median is not None)
         series.append(Series(name, points, strong=name.startswith(OURS)))
-    return svg(question.title, question.x, UNITS.get(question.unit, question.unit), series, question.log, question.floor, question.note)
+    unit = UNITS.get(question.unit, question.unit)
+    return svg(question.title, question.x, unit, series, question.log, question.floor, question.note)
 
 
 def as_data(question):
@@ -61,9 +72,8 @@ def as_data(question):
 
 
 def _data(cell):
-    good = sorted(v for v in cell.values if v is not None)
-    return {"series": cell.series, "x": cell.x, "median": cell.median, "lowest": good[0] if good else None,
-            "highest": good[-1] if good else None, "all": cell.values, "needs": cell.absent or None}
+    return {"series": cell.series, "x": cell.x, "median": cell.median, "quartiles": quartiles(cell.good) if cell.good else None,
+            "turns": cell.values, "needs": cell.absent or None}
 
 
 class Report:
@@ -79,7 +89,7 @@ class Report:
         text = ["# Bench", "", "; ".join(f"{k}: {v}" for k, v in self._facts.items()), "", self._about, ""]
         if rows:
             text += ["## Figures to reach", "", "Seen are medians of the turns' ratios; the figures are medians by themselves.", "",
-                     *verdict_table(rows), ""]
+                     *verdict_table(rows), "", *figures_table(self._verdict.question), ""]
         for question in self._questions:
             text += [f"## {question.title}", "", *([question.note, ""] if question.note else [])]
             if question.reference:

@@ -15,14 +15,17 @@ class Cell:
     x: object
     site: object
     take: object  # function () → figure in the question's unit
-    values: list = dataclasses.field(default_factory=list)
+    values: dict = dataclasses.field(default_factory=dict)  # {turn: figure, or None when it failed}
     turns: int = 0    # at most so many in a round; 0: all that the question has
     absent: str = ""  # the package it would need
 
     @property
     def median(self):
-        good = [v for v in self.values if v is not None]
-        return statistics.median(good) if good else None
+        return statistics.median(self.good) if self.values and self.good else None
+
+    @property
+    def good(self):
+        return sorted(v for v in self.values.values() if v is not None)
 
 
 @dataclasses.dataclass
@@ -53,11 +56,13 @@ class Question:
 
 def ratio_of(cell, reference):
     """(median, lower quartile, upper quartile) of the ratios of turns; None when there are none."""
-    ratios = sorted(v / r for v, r in zip(cell.values, reference.values) if v is not None and r)
-    if not ratios:
-        return None
-    low, high = (ratios[0], ratios[-1]) if len(ratios) < 4 else statistics.quantiles(ratios, n=4)[::2]
-    return statistics.median(ratios), low, high
+    ratios = [v / reference.values[turn] for turn, v in cell.values.items() if v is not None and reference.values.get(turn)]
+    return (statistics.median(ratios), *quartiles(ratios)) if ratios else None
+
+
+def quartiles(values):
+    """The lower and the upper one; of few values the lowest and the highest."""
+    return (min(values), max(values)) if len(values) < 4 else tuple(statistics.quantiles(values, n=4)[::2])
 
 
 class Turns:
@@ -89,9 +94,9 @@ class Turns:
                 for turn in range(question.repeats):
                     for cell in cells:
                         if not cell.turns or turn < cell.turns:
-                            self._take(number, question, cell)
+                            self._take(number, number * question.repeats + turn, question, cell)
 
-    def _take(self, number, question, cell):
+    def _take(self, number, turn, question, cell):
         if cell.absent:
             return
         value = None
@@ -102,7 +107,7 @@ class Turns:
         except measure.Failed as failure:
             self.failures += 1
             print(f"FAILED: {question.key}: {cell.series}, {cell.x}: {failure}\n{failure.report}", file=sys.stderr)
-        cell.values.append(value)
+        cell.values[turn] = value
         said = f"needs {cell.absent}" if cell.absent else "failed" if value is None else f"{value:.3f} {question.unit}"
         x = "" if cell.x is None else cell.x
         print(f"round {number + 1} | {question.key:<14} | {cell.series:<40} | {x:>8} | {said}", flush=True)
