@@ -1,5 +1,6 @@
 #include "bench/writer.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -33,9 +34,11 @@ bool set(Options& o, const std::string& word, const char* value) {
   return true;
 }
 
+/// Sealed: what might shrink under them, peers do not map.
 int memory_file(std::size_t size) {
-  const int fd = memfd_create("bench", MFD_CLOEXEC);
+  const int fd = memfd_create("bench", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   require(fd >= 0 && ftruncate(fd, static_cast<off_t>(size)) == 0, "memfd_create");
+  require(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0, "F_ADD_SEALS");
   return fd;
 }
 
@@ -63,17 +66,18 @@ Options parse(int argc, char** argv) {
   return o;
 }
 
-Memory::Memory(std::size_t size, bool shared) : size_(size) {
-  const int fd = shared ? memory_file(size) : -1;
+Memory::Memory(std::size_t size, bool shared) : size_(size), fd_(shared ? memory_file(size) : -1) {
   void* place =
-      mmap(nullptr, size, PROT_READ | PROT_WRITE, shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, fd, 0);
-  if (fd >= 0) (void)close(fd);
+      mmap(nullptr, size, PROT_READ | PROT_WRITE, shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, fd_, 0);
   require(place != MAP_FAILED, "mmap");
   data_ = static_cast<std::byte*>(place);
   std::memset(data_, 0, size);
 }
 
-Memory::~Memory() { (void)munmap(data_, size_); }
+Memory::~Memory() {
+  (void)munmap(data_, size_);
+  if (fd_ >= 0) (void)close(fd_);
+}
 
 Side::Side(const Options& o) : gid_index_(o.gid_index), memory_(o.memory, o.shared) {
   int count = 0;

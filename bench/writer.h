@@ -48,6 +48,7 @@ class Memory {
  private:
   std::byte* data_;
   std::size_t size_;
+  int fd_;  ///< -1: of no file
 };
 
 /// The device, one region, one CQ and the queue pairs of one side, which start() connects to those of the other.
