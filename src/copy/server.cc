@@ -3,7 +3,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 
-#include <atomic>
+#include <future>
 #include <list>
 #include <thread>
 
@@ -17,6 +17,8 @@ namespace softrnic::copy {
 namespace {
 
 constexpr auto kFarewell = std::chrono::seconds(2);
+/// How long a client waits for sessions that clients before it have left.
+constexpr auto kTidying = std::chrono::seconds(2);
 
 /// What a client got: nothing when it never proved that it knows the token.
 struct Outcome {
@@ -107,11 +109,18 @@ struct Server::State {
 
   struct Client {
     std::thread thread;
-    std::atomic<bool> ended = false;
-    Outcome outcome;
+    std::shared_future<Outcome> outcome;
+    UniqueFd events;  ///< of its connection, to look at
+
+    bool has_ended() const { return outcome.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
+    bool was_left() const {
+      pollfd one{events.get(), POLLIN, 0};
+      return ::poll(&one, 1, 0) > 0;
+    }
   };
 
   void start(Listener::Request request);
+  std::vector<std::shared_future<Outcome>> left_sessions() const;
   void refuse(Listener::Request request) const;
   Result<bool> reap();
 
@@ -122,12 +131,26 @@ struct Server::State {
   std::list<Client> clients;
 };
 
+/// Those whose clients are gone, and which do not know it yet or are tidying up.
+std::vector<std::shared_future<Outcome>> Server::State::left_sessions() const {
+  std::vector<std::shared_future<Outcome>> out;
+  for (const Client& client : clients)
+    if (!client.has_ended() && client.was_left()) out.push_back(client.outcome);
+  return out;
+}
+
+// Who kills a copy and starts it again finds the parts that the first has left, not a session that still has them.
 void Server::State::start(Listener::Request request) {
+  auto left = left_sessions();
+  std::promise<Outcome> outcome;
   Client& client = clients.emplace_back();
-  client.thread =
-      std::thread([this, &client, taken = std::make_shared<Listener::Request>(std::move(request))] {
-        client.outcome = Session(options, root, std::move(*taken)).run();
-        client.ended = true;
+  client.outcome = outcome.get_future();
+  client.events = UniqueFd(fcntl(request.events->fd, F_DUPFD_CLOEXEC, 3));
+  client.thread = std::thread(
+      [this, taken = std::move(request), tidying = std::move(left), done = std::move(outcome)]() mutable {
+        const Deadline deadline = Clock::now() + kTidying;
+        for (const auto& session : tidying) session.wait_until(deadline);
+        done.set_value(Session(options, root, std::move(taken)).run());
         eventfd_write(ended.get(), 1);
       });
 }
@@ -140,12 +163,12 @@ void Server::State::refuse(Listener::Request request) const {
 /// True when the server has done its work.
 Result<bool> Server::State::reap() {
   for (auto client = clients.begin(); client != clients.end();) {
-    if (!client->ended) {
+    if (!client->has_ended()) {
       ++client;
       continue;
     }
     client->thread.join();
-    const Outcome outcome = client->outcome;
+    const Outcome outcome = client->outcome.get();
     client = clients.erase(client);
     if (!options.once || !outcome.let_in) continue;
     return outcome.result ? Result<bool>(true) : Unexpected{outcome.result.error()};
