@@ -108,13 +108,14 @@ class Host:
         self.address = addresses  # {4: IPv4, 6: IPv6, "link": IPv6 with its netdev; not on the lone host}
         self._gids = None
 
-    def _enter(self):
+    def enter(self):
+        """The beginning of a command that runs on this host."""
         return ["nsenter", f"--net=/proc/{self._holder.pid}/ns/net"] if self._holder else []
 
     def start(self, argv, env=None):
         """Starts a program as an ordinary user with our libraries first on its path."""
         argv = [str(a) for a in argv]
-        return Program(self, self._enter() + self.lab.unprivileged + argv, argv, self.lab.environment(env or {}))
+        return Program(self, self.enter() + self.lab.unprivileged + argv, argv, self.lab.environment(env or {}))
 
     def run(self, argv, env=None, timeout=30):
         """(exit status or None, output) of a program."""
@@ -125,7 +126,7 @@ class Host:
 
     def configure(self, *argv):
         """Runs a command with the lab's own privileges."""
-        subprocess.run(self._enter() + [str(a) for a in argv], check=True, stdin=subprocess.DEVNULL)
+        subprocess.run(self.enter() + [str(a) for a in argv], check=True, stdin=subprocess.DEVNULL)
 
     def listens(self, pid, port):
         for table in ("tcp", "tcp6"):
