@@ -49,8 +49,10 @@ Result<Greeted> greet_server(Connection& connection, const std::string& token, R
   Hello hello;
   hello.nonce = *nonce;
   hello.capabilities = capabilities_over(connection);
+  const auto asked = Clock::now();
   if (const auto sent = connection.send(make_message(hello)); !sent) return Unexpected{sent.error()};
   const auto challenge = expect<Challenge>(connection, deadline, kPeer);
+  const auto round_trip = Clock::now() - asked;
   if (!challenge) return Unexpected{challenge.error()};
   if (challenge->version < hello.min_version || challenge->version > hello.version)
     return fail(Trouble::protocol, "the server chose a version that was not offered");
@@ -66,7 +68,7 @@ Result<Greeted> greet_server(Connection& connection, const std::string& token, R
   if (!same_mac(welcome->mac, prove(token, 's', hello, *challenge, proof.role, welcome->ring)))
     return fail(Trouble::refused, "the server does not know the token itself: it may be an impostor");
   if (!is_sane(welcome->ring)) return fail(Trouble::protocol, "the server's ring is out of bounds");
-  return Greeted{role, challenge->capabilities, welcome->ring};
+  return Greeted{role, challenge->capabilities, welcome->ring, round_trip};
 }
 
 Result<Greeted> greet_client(Connection& connection, const std::string& token, Deadline deadline,
@@ -84,8 +86,10 @@ Result<Greeted> greet_client(Connection& connection, const std::string& token, D
   if (!nonce) return Unexpected{nonce.error()};
   challenge.nonce = *nonce;
   challenge.capabilities = hello->capabilities & capabilities_over(connection);
+  const auto asked = Clock::now();
   if (const auto sent = connection.send(make_message(challenge)); !sent) return Unexpected{sent.error()};
   const auto proof = expect<Proof>(connection, deadline, kPeer);
+  const auto round_trip = Clock::now() - asked;
   if (!proof) return Unexpected{proof.error()};
   if (!same_mac(proof->mac, prove(token, 'c', *hello, challenge, proof->role, proof->ring)))
     return fail(Trouble::refused, "wrong token");
@@ -97,7 +101,7 @@ Result<Greeted> greet_client(Connection& connection, const std::string& token, D
   welcome.ring = *ring;
   welcome.mac = prove(token, 's', *hello, challenge, proof->role, *ring);
   if (const auto sent = connection.send(make_message(welcome)); !sent) return Unexpected{sent.error()};
-  return Greeted{static_cast<Role>(proof->role), challenge.capabilities, proof->ring};
+  return Greeted{static_cast<Role>(proof->role), challenge.capabilities, proof->ring, round_trip};
 }
 
 void turn_away(Connection& connection, const std::string& why, Deadline deadline) {

@@ -18,6 +18,7 @@ struct Greeted {
   Role role = Role::ping;
   std::uint64_t capabilities = 0;  ///< that both sides have
   Ring ring;                       ///< the peer's
+  Clock::duration round_trip{};    ///< of a message and its answer
 };
 
 /// The client's side.
