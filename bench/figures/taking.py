@@ -113,7 +113,7 @@ def _slope(site, contender, size, amount, most):
     contender.require()
     many = max(1000, min(most, contender.count(size)))
     few = many // 5
-    return (amount(site, contender, size, many) - amount(site, contender, size, few)) / (many - few)
+    return max(0.0, amount(site, contender, size, many) - amount(site, contender, size, few)) / (many - few)
 
 
 def cpu(site, contender, size):
