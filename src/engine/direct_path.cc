@@ -174,7 +174,7 @@ void DirectPath::sweep(TimePoint now, SegmentCache::Mappings& old) {
   if (now < sweep_due_) return;
   sweep_due_ = kNever;
   for (Neighbour& neighbour : peers_) {
-    if (neighbour.peer == nullptr || neighbour.peer->segments().empty()) continue;
+    if (neighbour.peer == nullptr || neighbour.peer->segments().idle()) continue;
     neighbour.peer->sweep(old);
     sweep_due_ = now + kSweepPeriod;
   }

@@ -36,6 +36,7 @@ void SegmentCache::install(SegmentRef segment, link::MappedRange mapped, Mapping
   entry.id = segment.id;
   entry.used = age_;
   if (!mapped || !make_room(mapped.range().length, old)) {
+    ++failed_;
     if (mapped) old.push_back(std::move(mapped));
     return;
   }
@@ -44,9 +45,9 @@ void SegmentCache::install(SegmentRef segment, link::MappedRange mapped, Mapping
   entry.mapped = std::move(mapped);
 }
 
-// Those that could not be mapped may be tried again.
 void SegmentCache::sweep(const DirectSegment* table, bool lives, Mappings& old) {
   ++age_;
+  failed_ = 0;
   for (std::size_t index = 0; index < entries_.size(); ++index) {
     Entry& entry = entries_[index];
     DirectSegmentBody body;

@@ -37,9 +37,12 @@ class SegmentCache {
   using Mappings = std::vector<link::MappedRange>;
   /// The outcome of an attempt; no mapping: it failed. What had to make room goes to `old`, to be unmapped without the lock.
   void install(SegmentRef segment, link::MappedRange mapped, Mappings& old);
-  /// Once in a while: drops what the neighbour shares no longer (all of it, when `lives` is false).
+  /// Once in a while: drops what the neighbour shares no longer (all of it, when `lives` is false), and forgets which
+  /// attempts have failed.
   void sweep(const DirectSegment* table, bool lives, Mappings& old);
   bool empty() const { return count_ == 0; }
+  /// Whether sweep() has nothing to do: nothing is mapped, and no attempt is remembered.
+  bool idle() const { return count_ == 0 && failed_ == 0; }
   /// In a forked child, where nothing is mapped.
   void forget();
 
@@ -55,6 +58,7 @@ class SegmentCache {
 
   std::vector<Entry> entries_;
   std::size_t count_ = 0;
+  std::size_t failed_ = 0;  ///< attempts since the last sweep
   std::uint64_t bytes_ = 0;
   std::uint64_t age_ = 1;  ///< sweeps
 };

@@ -112,6 +112,21 @@ TEST_F(DirectSegmentsTest, NeighboursLetGoOfWhatWasWithdrawn) {
   EXPECT_TRUE(cache.empty());
 }
 
+TEST_F(DirectSegmentsTest, WhatCouldNotBeMappedIsTriedAgainLater) {
+  const Arena arena;
+  const SegmentRef segment = segments_->acquire(arena.address(), kBytes);
+  SegmentCache cache;
+  SegmentCache::Mappings old;
+  cache.install(segment, link::MappedRange(), old);
+  EXPECT_FALSE(cache.lacks(segment));
+  EXPECT_FALSE(cache.idle());
+  cache.sweep(table_.data(), true, old);
+  EXPECT_TRUE(cache.lacks(segment));
+  EXPECT_TRUE(cache.idle());
+  cache.install(segment, map(segment), old);
+  EXPECT_TRUE(cache.find(segment, arena.address(), 8));
+}
+
 TEST_F(DirectSegmentsTest, NeighboursLetGoOfTheDead) {
   const Arena arena;
   const SegmentRef segment = segments_->acquire(arena.address(), kBytes);
