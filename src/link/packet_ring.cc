@@ -55,7 +55,8 @@ void put_payload(std::byte* to, const ib::TxPacket& packet) {
 
 // ---- the writer
 
-RingWriter::RingWriter(PacketRing& ring) : ring_(&ring), end_(position_read()), read_(end_) {
+RingWriter::RingWriter(PacketRing& ring)
+    : ring_(&ring), end_(position_read() / kRingLine * kRingLine), read_(end_) {
   const std::uint64_t stop = end_ + kRingBytes;
   for (;;) {
     const std::uint32_t size = size_at(at(end_)).load(std::memory_order_relaxed);
@@ -126,14 +127,25 @@ bool RingWriter::write(const ib::TxPacket& packet, bool by_place) {
 
 // ---- the reader
 
-bool RingReader::any() const { return !broken_ && size_at(next()).load(std::memory_order_acquire) != 0; }
+bool RingReader::any() const { return !broken() && size_at(next()).load(std::memory_order_acquire) != 0; }
+
+// A writer never has more unread than the memory holds, so records that run in a circle do not keep the reader for ever.
+bool RingReader::credible(const RingRecord& record) const {
+  return record.size >= sizeof record && fits(position(), record.size) &&
+         position() + record.size - given_back_ <= kRingBytes - kRingLine &&
+         record.kind <= RingKind::by_place;
+}
+
+std::optional<RingPacket> RingReader::give_up() {
+  broken_.store(true, std::memory_order_relaxed);
+  return std::nullopt;
+}
 
 std::optional<RingPacket> RingReader::front() {
   while (any()) {
     RingRecord record;
     std::memcpy(&record, next(), sizeof record);
-    broken_ = record.size < sizeof record || !fits(position(), record.size);
-    if (broken_) return std::nullopt;
+    if (!credible(record)) return give_up();
     front_size_ = record.size;
     if (record.kind == RingKind::packet || record.kind == RingKind::by_place) return open(record);
     if (record.kind == RingKind::route) std::memcpy(&route_, next() + sizeof record, sizeof route_);
@@ -150,9 +162,9 @@ std::optional<RingPacket> RingReader::open(const RingRecord& record) {
   const std::size_t inside = record.kind == RingKind::packet
                                  ? record.payload_bytes + std::size_t{wire::pad_for(record.payload_bytes)}
                                  : 0;
-  broken_ = before + record.header_bytes + inside > size || record.packets == 0 ||
-            record.packets > kMostPackets || pieces > ib::TxPacket::kMaxFragments;
-  if (broken_) return std::nullopt;
+  if (before + record.header_bytes + inside > size || record.packets == 0 || record.packets > kMostPackets ||
+      pieces > ib::TxPacket::kMaxFragments)
+    return give_up();
   return RingPacket{record,
                     &route_,
                     {from + before, record.header_bytes + inside},

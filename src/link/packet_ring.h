@@ -117,21 +117,27 @@ class RingReader {
   /// Undoes the last pop(), before give_back().
   void put_back() { advance(-front_size_); }
   /// Gives the memory of what was taken back to the writer.
-  void give_back() { ring_->read.store(position(), std::memory_order_release); }
+  void give_back() {
+    given_back_ = position();
+    ring_->read.store(given_back_, std::memory_order_release);
+  }
   /// The writer has written what no writer of ours writes. Nothing is read any more.
-  bool broken() const { return broken_; }
+  bool broken() const { return broken_.load(std::memory_order_relaxed); }
 
  private:
   std::uint64_t position() const { return next_.load(std::memory_order_relaxed); }
   std::byte* next() const { return ring_->records + position() % kRingBytes; }
   void advance(std::size_t bytes) { next_.store(position() + bytes, std::memory_order_relaxed); }
+  bool credible(const RingRecord& record) const;
   std::optional<RingPacket> open(const RingRecord& record);
+  std::optional<RingPacket> give_up();
 
   PacketRing* ring_;
   std::atomic<std::uint64_t> next_{0};
+  std::uint64_t given_back_ = 0;  ///< what `read` was set to; that may have been changed since
   std::size_t front_size_ = 0;
   RingRoute route_;
-  bool broken_ = false;
+  std::atomic<bool> broken_{false};
 };
 
 }  // namespace softrnic::link
