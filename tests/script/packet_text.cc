@@ -23,7 +23,7 @@ const wire::OpcodeInfo* find_by_name(const std::string& name) {
 void parse_word(const std::string& word, PacketText& text) {
   const auto equals = word.find('=');
   if (equals == std::string::npos) {
-    if (word == "ackreq" || word == "se") {
+    if (word == "ackreq" || word == "se" || word == "elsewhere") {
       text.fields[word] = 1;
     } else {
       text.name += (text.name.empty() ? "" : " ") + word;

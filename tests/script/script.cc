@@ -76,6 +76,24 @@ std::string text_of(const RecvDone& done) {
   return out.str();
 }
 
+/// A payload that is still with its sender.
+class Script::Elsewhere final : public PayloadSource {
+ public:
+  Elsewhere(Script& script, Bytes payload) : script_(script), payload_(payload) {}
+  bool copy(std::size_t offset, std::byte* to, std::size_t size) override {
+    if (script_.fetches == 0) return false;
+    --script_.fetches;
+    ++script_.fetched;
+    EXPECT_LE(offset + size, payload_.size());
+    std::copy_n(payload_.data() + offset, size, to);
+    return true;
+  }
+
+ private:
+  Script& script_;
+  Bytes payload_;
+};
+
 Script::Script() : memory_(kMemory) {
   for (std::size_t i = 0; i < memory_.size(); ++i) memory_[i] = static_cast<std::byte>(i * 31 + (i >> 8));
   attributes.local = kLocal;
@@ -152,7 +170,15 @@ void Script::arrive(const wire::Gid& source, const std::string& line,
   auto length = text.fields.find("len");
   std::vector<std::byte> payload(length == text.fields.end() ? 0 : length->second);
   for (std::size_t i = 0; i < payload.size(); ++i) payload[i] = payload_byte(rx.packet.headers.bth.psn, i);
-  rx.packet.payload = payload;
+  Elsewhere elsewhere(*this, payload);
+  if (text.fields.contains("elsewhere")) {
+    rx.elsewhere = &elsewhere;
+    rx.elsewhere_bytes = payload.size();
+  } else {
+    rx.packet.payload = payload;
+  }
+  const auto packets = text.fields.find("packets");
+  if (packets != text.fields.end()) rx.packets = static_cast<std::uint32_t>(packets->second);
   rx.source = source;
   rx.destination = attributes.path.source;
   handle(rx);
@@ -172,7 +198,8 @@ void Script::out(const std::string& line, Where where) {
   SCOPED_TRACE(place(where));
   ASSERT_EQ(endpoint_->transmit(packet, now), Transmit::packet) << "nothing came out; expected " << line;
   const PacketText expected = parse_packet_text(line);
-  const PacketText actual = describe_packet(packet.headers, packet.payload_bytes);
+  PacketText actual = describe_packet(packet.headers, packet.payload_bytes);
+  actual.fields["packets"] = packet.packets;
   EXPECT_EQ(expected.name, actual.name) << to_string(actual);
   for (const auto& [key, value] : expected.fields) {
     auto it = actual.fields.find(key);

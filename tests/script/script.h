@@ -53,6 +53,9 @@ class Script : public ::testing::Test {
   void uc() { make(QpType::uc, true); }
   void ud() { make(QpType::ud, true); }
 
+  /// How many pieces of payloads that are elsewhere may still be fetched, and how many were.
+  unsigned fetches = ~0U, fetched = 0;
+
   // ---- doing
   /// "OP [len=N] [at=ADDRESS] [lkey=K] [va=A] [rkey=K] [imm=N] [inv=K] [add=N] [swap=N] [cmp=N] [sges=N] and flags
   /// unsignaled, fence, se, inline". OP as in ibv_wr_opcode: send, send_imm, write, write_imm, read, cas, faa, send_inv.
@@ -91,6 +94,8 @@ class Script : public ::testing::Test {
   TimePoint now{std::chrono::seconds(1)};
 
  private:
+  class Elsewhere;
+
   void make(QpType type, bool to_rts);
   void arrive(const wire::Gid& source, const std::string& line,
               const std::function<void(const RxPacket&)>& handle);

@@ -1,8 +1,8 @@
 // The ring of packets in shared memory: what comes out is what went in, whoever writes or dies.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstring>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -118,7 +118,7 @@ TEST_F(PacketRingTest, SizesOfAllKindsGoRoundManyTimes) {
   EXPECT_FALSE(reader.broken());
 }
 
-// Room for four lines and less is too little for the long record, and just enough with five.
+// The long record takes four lines.
 TEST_F(PacketRingTest, SkipsWhateverIsLeftAtTheEnd) {
   constexpr std::size_t kLong = 3 * kRingLine;
   for (std::size_t left = 1; left <= 5; ++left) {
@@ -252,19 +252,19 @@ TEST_F(PacketRingTest, AWriterThatDiedBehindASkipIsFollowed) {
 
 TEST_F(PacketRingTest, OneThreadWritesWhileAnotherReads) {
   constexpr std::uint32_t kPackets = 20'000;
-  std::thread sender([&] {
+  const std::jthread sender([&](const std::stop_token& stop) {
     Dice dice(5);
     RingWriter writer(*ring);
     for (std::uint32_t psn = 0; psn < kPackets; ++psn) {
       const Packet packet(psn, dice.below(2000), path_to(psn / 64));
-      while (!writer.write(packet.tx, psn % 5 == 0)) std::this_thread::yield();
+      while (!writer.write(packet.tx, psn % 5 == 0) && !stop.stop_requested()) std::this_thread::yield();
     }
   });
   RingReader reader(*ring);
   Dice dice(5);
   for (std::uint32_t psn = 0; psn < kPackets; ++psn) {
-    while (!reader.any()) std::this_thread::yield();
-    const auto got = take(reader);
+    auto got = take(reader);
+    for (; !got && !reader.broken(); got = take(reader)) std::this_thread::yield();
     const std::size_t bytes = dice.below(2000);
     ASSERT_TRUE(got);
     ASSERT_EQ(got->headers.bth.psn, psn);
@@ -273,7 +273,6 @@ TEST_F(PacketRingTest, OneThreadWritesWhileAnotherReads) {
     ASSERT_TRUE(psn % 5 == 0 || got->payload == pattern(bytes, psn));
     if (psn % 16 == 0) reader.give_back();
   }
-  sender.join();
   EXPECT_FALSE(reader.any());
 }
 
@@ -281,17 +280,14 @@ TEST_F(PacketRingTest, OneThreadWritesWhileAnotherReads) {
 TEST_F(PacketRingTest, AThirdThreadAsksWhetherAnythingIsThere) {
   constexpr std::uint32_t kPackets = 4000;  // once round at most
   RingReader reader(*ring);
-  std::atomic<bool> done{false};
-  std::thread asker([&] {
-    while (!done) static_cast<void>(reader.any());
+  const std::jthread asker([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) static_cast<void>(reader.any());
   });
   RingWriter writer(*ring);
   for (std::uint32_t psn = 0; psn < kPackets; ++psn) {
     ASSERT_TRUE(put(writer, psn, 40));
     ASSERT_NO_FATAL_FAILURE(expect_packet(reader, psn, 40));
   }
-  done = true;
-  asker.join();
 }
 
 }  // namespace

@@ -145,5 +145,44 @@ TEST(Gauge, AReceiverThatTakesNothingIsWaitedForForASecond) {
   EXPECT_EQ(window.admit(1000, now), now + PathWindow::kLookAgain);
 }
 
+TEST(PathWindow, MemoryTakesLongPacketsAndAWindowThatStaysAsItIs) {
+  PathWindow window(limits());
+  EXPECT_EQ(window.packets_at_once(1024), 1U);
+  window.set_memory(64 * 1024, 200'000);
+  EXPECT_EQ(window.packets_at_once(1024), 64U);
+  EXPECT_EQ(window.packets_at_once(4096), 16U);
+  EXPECT_EQ(window.packets_at_once(100'000), 1U);
+  EXPECT_EQ(window.window(), 200'000U);
+  window.lost(TimePoint(milliseconds(10)));
+  EXPECT_EQ(window.window(), 200'000U);
+  window.acknowledged(1'000'000);
+  EXPECT_EQ(window.window(), 200'000U);
+}
+
+TEST(PathWindow, ANetworkAgainHasTheLimitsOfOne) {
+  PathWindow window(limits());
+  window.sent(1000);
+  window.set_memory(64 * 1024, 200'000);
+  window.set_memory(0, 0);
+  EXPECT_EQ(window.packets_at_once(256), 1U);
+  EXPECT_EQ(window.window(), 64 * 1024U);
+  EXPECT_EQ(window.in_flight(), 1000U);
+  window.lost(TimePoint(milliseconds(10)));
+  EXPECT_EQ(window.window(), 32 * 1024U);
+}
+
+TEST(PathWindow, NothingMayGoWhileItIsUndecided) {
+  PathWindow window(limits());
+  window.set_undecided(true);
+  EXPECT_TRUE(window.undecided());
+  EXPECT_FALSE(window.has_room()) << "not even one packet";
+  EXPECT_EQ(window.room(), 0U);
+  const TimePoint now(milliseconds(10));
+  EXPECT_EQ(window.admit(100, now), now + PathWindow::kLookAgain);
+  window.set_undecided(false);
+  EXPECT_TRUE(window.has_room());
+  EXPECT_EQ(window.admit(100, now), now);
+}
+
 }  // namespace
 }  // namespace softrnic::ib
