@@ -40,6 +40,22 @@ Faults draw_faults(Rng& rng) {
   return f;
 }
 
+/// Two seeds of three are of networks. Even memory may lose, copy and reorder packets here: the transport bears it.
+MemoryPaths draw_memory(Rng& rng, Faults& f) {
+  MemoryPaths m;
+  if (rng.chance(0.65)) return m;
+  m.longest_packet = static_cast<std::uint32_t>(rng.chance(0.3) ? 64 * 1024 : rng.range(300, 64 * 1024));
+  m.window = static_cast<std::uint32_t>(rng.chance(0.3) ? 256 * 1024 : rng.range(4096, 256 * 1024));
+  if (rng.chance(0.7))
+    m.by_place_from = static_cast<std::uint32_t>(rng.range(1, rng.chance(0.5) ? 500 : 9000));
+  if (m.by_place_from != 0 && rng.chance(0.5)) f.gone = 0.001 + 0.1 * rng.unit() * rng.unit();
+  if (rng.chance(0.2)) {
+    m.changes = static_cast<std::uint32_t>(rng.range(1, 10));
+    m.changes_every = Duration(rng.range(1000, 2'000'000));
+  }
+  return m;
+}
+
 void draw_operations(PairConfig& p, Rng& rng) {
   for (auto& w : p.op_weights) w = 0;
   const auto weigh = [&](ib::SendOp op) {
@@ -132,6 +148,8 @@ Config Config::from_seed(std::uint64_t seed) {
   c.window_bytes = static_cast<std::uint32_t>(rng.chance(0.3) ? rng.range(4096, 32'768) : 128 * 1024);
   c.quantum = static_cast<std::uint32_t>(rng.range(1, 64));
   c.faults = draw_faults(rng);
+  Rng of_memory(seed ^ 0x6d65'6d6f);
+  c.memory = draw_memory(of_memory, c.faults);
   const std::uint64_t pairs = rng.chance(0.6) ? 1 : rng.range(2, 4);
   for (std::uint64_t i = 0; i < pairs; ++i) {
     PairConfig p;
@@ -142,6 +160,9 @@ Config Config::from_seed(std::uint64_t seed) {
     draw_queues(p, rng);
     draw_timers(p, rng, c.faults);
     draw_trouble(p, rng);
+    // What stayed with a sender that deregisters it is lost, and only time tells.
+    if (p.misdeed == Misdeed::deregister_source && c.memory.by_place_from != 0)
+      p.timeout = std::max<std::uint8_t>(p.timeout, 8);
     c.pairs.push_back(p);
   }
   return c;
@@ -172,6 +193,10 @@ std::string Config::describe() const {
   s += format(" blackout %lld/%lld pause %lld/%lld us\n", LL{faults.blackout_length.count() / 1000},
               LL{faults.blackout_every.count() / 1000}, LL{faults.pause_length.count() / 1000},
               LL{faults.pause_every.count() / 1000});
+  if (memory.longest_packet != 0)
+    s += format("  memory: packets of %u, window %u, by place from %u, gone %.4f, %u changes every %lld ns\n",
+                memory.longest_packet, memory.window, memory.by_place_from, faults.gone, memory.changes,
+                LL{memory.changes_every.count()});
   for (const PairConfig& p : pairs) {
     s += format(
         "  %s mtu %u psn %06x/%06x timeout %u retry %u rnr %u timer %u reads %u sq %u sge %u inline %u",

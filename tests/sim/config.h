@@ -24,7 +24,17 @@ struct Faults {
   Duration blackout_length{0};
   Duration pause_every{0};  ///< a receiving adapter stands still; 0: never
   Duration pause_length{0};
-  bool loses() const { return loss > 0 || corrupt > 0 || blackout_every.count() > 0; }
+  double gone = 0;  ///< chance that a piece of a payload that stayed with its sender cannot be fetched
+  bool loses() const { return loss > 0 || corrupt > 0 || gone > 0 || blackout_every.count() > 0; }
+};
+
+/// Paths without MTU, as between lanes of one host.
+struct MemoryPaths {
+  std::uint32_t longest_packet = 0;  ///< 0: all paths are networks
+  std::uint32_t window = 0;
+  std::uint32_t by_place_from = 0;  ///< RC payloads of so many bytes stay with their sender; 0: none does
+  std::uint32_t changes = 0;        ///< how often the paths become a network, or memory again
+  Duration changes_every{0};        ///< at most
 };
 
 /// One thing done wrong on purpose, to a pair of RC or UC queue pairs.
@@ -87,6 +97,7 @@ struct Config {
   std::uint32_t window_bytes = 128 * 1024;
   std::uint32_t quantum = 16;  ///< packets a queue pair sends before others may
   Faults faults;
+  MemoryPaths memory;
   std::vector<PairConfig> pairs;
 
   static Config from_seed(std::uint64_t seed);

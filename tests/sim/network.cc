@@ -49,31 +49,76 @@ void Network::release(std::uint32_t index) {
   --under_way_;
 }
 
-std::uint32_t Network::encode(const ib::TxPacket& packet, std::string& error) {
+void Network::put_payload(const ib::TxPacket& packet, Flight& f, std::size_t at, std::string& error) const {
+  const std::size_t end = at + packet.payload_bytes;
+  for (std::uint16_t i = 0; i < packet.fragment_count; ++i) {
+    const ib::Fragment& piece = packet.fragments[i];
+    if (at + piece.size > end) break;
+    if (piece.size != 0) std::memcpy(f.bytes.data() + at, piece.data, piece.size);
+    at += piece.size;
+  }
+  if (at != end) error = "the fragments of a packet do not add up to its payload";
+}
+
+void Network::leave_payload(const ib::TxPacket& packet, Flight& f, std::string& error) const {
+  std::size_t bytes = 0;
+  for (std::uint16_t i = 0; i < packet.fragment_count; ++i) {
+    const ib::Fragment& piece = packet.fragments[i];
+    Region* const region = f.at->find(piece.key);
+    const auto* begin = region == nullptr ? nullptr : region->bytes().data();
+    if (region == nullptr || piece.data < begin || piece.data + piece.size > begin + region->size())
+      error = format("a fragment of a packet does not lie in the region of key %x", piece.key.value);
+    else
+      f.pieces.push_back({piece.key, static_cast<std::size_t>(piece.data - begin), piece.size});
+    bytes += piece.size;
+  }
+  if (bytes != packet.payload_bytes) error = "the fragments of a packet do not add up to its payload";
+}
+
+std::uint32_t Network::encode(const ib::TxPacket& packet, Memory* stays_in, std::string& error) {
   ++packets_;
   const std::uint32_t index = take_place();
   Flight& f = flights_[index];
   f.used = true;
   f.flow = flow_of(*packet.path);
+  f.packets = packet.packets;
+  f.at = stays_in;
+  f.pieces.clear();
+  const std::uint32_t payload = stays_in == nullptr ? packet.payload_bytes : 0;
   wire::Headers headers = packet.headers;
-  headers.bth.pad = wire::pad_for(packet.payload_bytes);
-  f.bytes.resize(wire::kMaxHeaderBytes + packet.payload_bytes + 3 + wire::kIcrcBytes);
+  headers.bth.pad = wire::pad_for(payload);
+  f.bytes.resize(wire::kMaxHeaderBytes + payload + 3 + wire::kIcrcBytes);
   const std::size_t header_bytes = wire::encode(headers, f.bytes);
-  std::size_t at = header_bytes;
-  for (std::uint16_t i = 0; i < packet.fragment_count; ++i) {
-    const ib::Fragment& piece = packet.fragments[i];
-    if (at + piece.size > header_bytes + packet.payload_bytes) break;
-    if (piece.size != 0) std::memcpy(f.bytes.data() + at, piece.data, piece.size);
-    at += piece.size;
-  }
-  if (at != header_bytes + packet.payload_bytes)
-    error = "the fragments of a packet do not add up to its payload";
-  at = header_bytes + packet.payload_bytes;
+  if (stays_in == nullptr)
+    put_payload(packet, f, header_bytes, error);
+  else
+    leave_payload(packet, f, error);
+  std::size_t at = header_bytes + payload;
   for (int i = 0; i < headers.bth.pad; ++i) f.bytes[at++] = std::byte{0};
   const std::uint32_t icrc = icrc_of(f.flow, Bytes(f.bytes).first(at), header_bytes);
   f.bytes.resize(at + wire::kIcrcBytes);
   std::memcpy(f.bytes.data() + at, &icrc, sizeof icrc);
   return index;
+}
+
+bool Network::fetch(std::uint32_t index, std::size_t offset, std::byte* to, std::size_t size) {
+  const Flight& f = flights_[index];
+  if (!healed_ && rng_.chance(faults_.gone)) return false;
+  for (const Piece& piece : f.pieces) {
+    if (size == 0) break;
+    if (offset >= piece.size) {
+      offset -= piece.size;
+      continue;
+    }
+    Region* const region = f.at->find(piece.key);
+    if (region == nullptr || !region->usable) return false;
+    const std::size_t part = std::min(size, piece.size - offset);
+    std::memcpy(to, region->bytes().data() + piece.offset + offset, part);
+    to += part;
+    size -= part;
+    offset = 0;
+  }
+  return size == 0;
 }
 
 bool Network::dark(TimePoint now) const {
@@ -156,6 +201,7 @@ bool Network::decode(std::uint32_t index, ib::RxPacket& packet, std::string& err
   packet.traffic_class = f.flow.traffic_class;
   packet.hop_limit = f.flow.hop_limit;
   packet.flow_label = f.flow.flow_label;
+  packet.packets = f.packets;
   return true;
 }
 

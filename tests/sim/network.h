@@ -7,16 +7,27 @@
 #include <vector>
 
 #include "tests/sim/config.h"
+#include "tests/sim/memory.h"
 #include "tests/sim/rng.h"
 #include "transport/ib/types.h"
 #include "wire/icrc.h"
 
 namespace softrnic::sim {
 
+/// A part of a payload that stayed with its sender.
+struct Piece {
+  MemoryKey key;
+  std::size_t offset = 0;  ///< in the region
+  std::size_t size = 0;
+};
+
 /// A packet under way.
 struct Flight {
   wire::Flow flow;
   std::vector<std::byte> bytes;  ///< BTH to ICRC
+  std::uint32_t packets = 1;     ///< of the path MTU
+  Memory* at = nullptr;          ///< the payload is still there, in `pieces`
+  std::vector<Piece> pieces;
   bool used = false;
 };
 
@@ -33,8 +44,9 @@ class Network {
  public:
   Network(const Faults& faults, std::uint32_t adapters, std::uint64_t seed);
 
-  /// Encodes `packet` into a free place and returns its number; an empty `error` means it is well-formed.
-  std::uint32_t encode(const ib::TxPacket& packet, std::string& error);
+  /// Encodes `packet` into a free place and returns its number; an empty `error` means it is well-formed. `stays_in`: where
+  /// the payload is left; nullptr: it goes along.
+  std::uint32_t encode(const ib::TxPacket& packet, Memory* stays_in, std::string& error);
   Fate draw_fate(std::uint32_t from, std::uint32_t to, TimePoint now);
   void corrupt(std::uint32_t flight);
   std::uint32_t copy(std::uint32_t flight);
@@ -43,6 +55,8 @@ class Network {
 
   /// Verifies the ICRC and parses; false: dropped.
   bool decode(std::uint32_t flight, ib::RxPacket& packet, std::string& error) const;
+  /// Bytes of a payload that stayed with its sender. False: they are not to be had.
+  bool fetch(std::uint32_t flight, std::size_t offset, std::byte* to, std::size_t size);
   void release(std::uint32_t flight);
 
   /// When an adapter that stands still at `now` goes on; `now` when it does not.
@@ -59,6 +73,8 @@ class Network {
  private:
   bool dark(TimePoint now) const;
   std::uint32_t take_place();
+  void put_payload(const ib::TxPacket& packet, Flight& flight, std::size_t at, std::string& error) const;
+  void leave_payload(const ib::TxPacket& packet, Flight& flight, std::string& error) const;
 
   Faults faults_;
   Rng rng_;

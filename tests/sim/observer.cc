@@ -21,12 +21,13 @@ void Observer::owe_ack(std::uint32_t psn) {
   if (!ack_owed_ || reaches(psn, *ack_owed_)) ack_owed_ = psn;
 }
 
-void Observer::arriving(const wire::Packet& packet, std::uint32_t expected) {
+void Observer::arriving(const ib::RxPacket& rx, std::uint32_t expected) {
+  const wire::Packet& packet = rx.packet;
   const std::uint32_t psn = packet.headers.bth.psn;
   if (!packet.info->request) {
     const bool positive = packet.info->operation == wire::Operation::read_response || is_ack(packet.headers);
     // A NAK acknowledges what lies before it.
-    if (reaches(positive ? psn : psn - 1, wait_psn_)) wait_until_ = {};
+    if (reaches(positive ? psn + rx.packets - 1 : psn - 1, wait_psn_)) wait_until_ = {};
     return;
   }
   if (psn == expected) {
@@ -36,14 +37,16 @@ void Observer::arriving(const wire::Packet& packet, std::uint32_t expected) {
   }
 }
 
-void Observer::arrived(const wire::Packet& packet, std::uint32_t before, std::uint32_t expected) {
+void Observer::arrived(const ib::RxPacket& rx, std::uint32_t before, std::uint32_t expected) {
+  const wire::Packet& packet = rx.packet;
   const wire::Bth& bth = packet.headers.bth;
   const auto operation = packet.info->operation;
   const bool plain = operation == wire::Operation::send || operation == wire::Operation::write;
   if (!packet.info->request || !plain || !bth.ack_request) return;
   const bool executed = bth.psn == before && expected != before;
   const bool duplicate = bth.psn != before && !reaches(bth.psn, before);
-  if (executed || duplicate) owe_ack(bth.psn);
+  if (executed) owe_ack((bth.psn + rx.packets - 1) & wire::kPsnMask);
+  if (duplicate) owe_ack(bth.psn);
 }
 
 std::string Observer::sending_request(const ib::TxPacket& packet, std::uint32_t mtu, TimePoint now) {
@@ -52,7 +55,7 @@ std::string Observer::sending_request(const ib::TxPacket& packet, std::uint32_t 
   if (now < wait_until_) return "sends a request before the RNR delay is over";
   if (next_request_ && psn != *next_request_ && reaches(psn, *next_request_))
     return format("skips PSNs: %u follows %u", psn, *next_request_ - 1);
-  std::uint32_t span = 1;
+  std::uint32_t span = packet.packets;
   if (h.bth.opcode == wire::Opcode::rc_read_request) span = std::max(1U, (h.reth.length + mtu - 1) / mtu);
   const std::uint32_t next = (psn + span) & wire::kPsnMask;
   if (!next_request_ || reaches(next, *next_request_)) next_request_ = next;
@@ -74,7 +77,8 @@ std::string Observer::sending(const ib::TxPacket& packet, std::uint32_t expected
     ack_owed_.reset();  // a NAK acknowledges everything before it
     return "";
   }
-  if (reaches(h.bth.psn, expected)) return format("acknowledges PSN %u but expects %u", h.bth.psn, expected);
+  if (reaches(h.bth.psn + packet.packets - 1, expected))
+    return format("acknowledges PSN %u but expects %u", h.bth.psn, expected);
   if (ack_owed_ && reaches(h.bth.psn, *ack_owed_)) ack_owed_.reset();
   return "";
 }

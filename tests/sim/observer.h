@@ -17,9 +17,9 @@ namespace softrnic::sim {
 class Observer {
  public:
   /// A packet is about to be handed to the endpoint, which expects PSN `expected`.
-  void arriving(const wire::Packet& packet, std::uint32_t expected);
+  void arriving(const ib::RxPacket& rx, std::uint32_t expected);
   /// The endpoint has handled it and now expects `expected`.
-  void arrived(const wire::Packet& packet, std::uint32_t before, std::uint32_t expected);
+  void arrived(const ib::RxPacket& rx, std::uint32_t before, std::uint32_t expected);
   /// The endpoint sends a packet. "" or the rule that is broken.
   std::string sending(const ib::TxPacket& packet, std::uint32_t expected, std::uint32_t mtu, TimePoint now);
   /// The endpoint has nothing more to send. "" or what it owes.

@@ -21,7 +21,7 @@ std::string packet_text(const Record& r) {
   return format("%s psn %llu -> qp %llx%s%s len %llu syn %02llx",
                 info ? std::string(info->name).c_str() : "?", U{r.b & 0xffffff}, U{(r.b >> 24) & 0xffffff},
                 (r.b >> 48) & 1 ? " A" : "", (r.b >> 49) & 1 ? " SE" : "", U{r.c & 0xffffff},
-                U{(r.c >> 24) & 0xff});
+                U{(r.c >> 32) & 0xff});
 }
 
 std::string line(const Record& r) {

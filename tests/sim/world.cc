@@ -8,6 +8,29 @@ namespace {
 constexpr std::uint64_t kMaxEvents = 4'000'000;
 constexpr Duration kMaxTime = std::chrono::seconds(2000);
 constexpr Duration kPacketTime{120};
+
+/// The payload of a flight, when it stayed with the sender.
+class Elsewhere final : public ib::PayloadSource {
+ public:
+  Elsewhere(Network& network, std::uint32_t flight) : network_(network), flight_(flight) {}
+  bool copy(std::size_t offset, std::byte* to, std::size_t size) override {
+    const bool there = network_.fetch(flight_, offset, to, size);
+    failed_ |= !there;
+    return there;
+  }
+  std::size_t bytes() const {
+    std::size_t sum = 0;
+    for (const Piece& piece : network_.flight(flight_).pieces) sum += piece.size;
+    return sum;
+  }
+  bool failed() const { return failed_; }
+
+ private:
+  Network& network_;
+  std::uint32_t flight_;
+  bool failed_ = false;
+};
+
 }  // namespace
 
 void World::schedule(TimePoint at, Kind kind, std::uint32_t subject, std::uint64_t argument) {
@@ -46,6 +69,7 @@ bool World::at_rest() const {
 
 void World::handle(const Event& event) {
   if (event.kind == Kind::packet) return deliver(event.subject, static_cast<std::uint32_t>(event.argument));
+  if (event.kind == Kind::paths) return change_paths(event.argument != 0);
   Node& node = *nodes_[event.subject];
   switch (event.kind) {
     case Kind::timer:
@@ -65,6 +89,7 @@ void World::handle(const Event& event) {
     case Kind::start:
       return start(node);
     case Kind::packet:
+    case Kind::paths:
       return;
   }
 }
@@ -78,6 +103,11 @@ void World::deliver(std::uint32_t adapter, std::uint32_t flight) {
     if (!error.empty()) ground_.fail(error);
     return network_.release(flight);
   }
+  Elsewhere elsewhere(network_, flight);
+  if (network_.flight(flight).at != nullptr) {
+    packet.elsewhere = &elsewhere;
+    packet.elsewhere_bytes = elsewhere.bytes();
+  }
   const wire::Bth& bth = packet.packet.headers.bth;
   for (const auto& node : nodes_) {
     if (node->qpn != bth.destination || node->adapter != adapter) continue;
@@ -85,8 +115,9 @@ void World::deliver(std::uint32_t adapter, std::uint32_t flight) {
     ground_.log(What::arrived, node->index, static_cast<std::uint64_t>(bth.opcode),
                 bth.psn | (std::uint64_t{bth.destination.value} << 24) |
                     (std::uint64_t{bth.ack_request} << 48) | (std::uint64_t{bth.solicited} << 49),
-                packet.packet.payload.size() | (std::uint64_t{packet.packet.headers.aeth.syndrome} << 24));
+                packet.payload_bytes() | (std::uint64_t{packet.packet.headers.aeth.syndrome} << 32));
     receive(*node, packet);
+    if (elsewhere.failed()) lose(*node);
     network_.release(flight);
     return touched(*node);
   }
@@ -95,9 +126,9 @@ void World::deliver(std::uint32_t adapter, std::uint32_t flight) {
 
 void World::receive(Node& node, const ib::RxPacket& packet) {
   const std::uint32_t before = node.endpoint->receive_psn();
-  if (node.observed()) node.observer.arriving(packet.packet, before);
+  if (node.observed()) node.observer.arriving(packet, before);
   node.endpoint->receive(packet, ground_.now);
-  if (node.observed()) node.observer.arrived(packet.packet, before, node.endpoint->receive_psn());
+  if (node.observed()) node.observer.arrived(packet, before, node.endpoint->receive_psn());
 }
 
 void World::expire(Node& node) {
@@ -187,9 +218,8 @@ void World::send(Node& node, const ib::TxPacket& packet) {
   ground_.log(What::sent, node.index, static_cast<std::uint64_t>(bth.opcode),
               bth.psn | (std::uint64_t{bth.destination.value} << 24) |
                   (std::uint64_t{bth.ack_request} << 48) | (std::uint64_t{bth.solicited} << 49),
-              packet.payload_bytes | (std::uint64_t{packet.headers.aeth.syndrome} << 24));
-  if (packet.payload_bytes > node.pair->mtu)
-    ground_.fail(format("node %u sends %u bytes in a packet", node.index, packet.payload_bytes));
+              packet.payload_bytes | (std::uint64_t{packet.headers.aeth.syndrome} << 32));
+  check_size(node, packet);
   if (info.request && !node.may_request)
     ground_.fail(format("node %u sends a request (%s) in a state that forbids it", node.index,
                         std::string(info.name).c_str()));
@@ -201,10 +231,38 @@ void World::send(Node& node, const ib::TxPacket& packet) {
   while (to < config_.adapters && adapters_[to].gid != packet.path->destination) ++to;
   if (to == config_.adapters) return ground_.fail(format("node %u sends to nowhere", node.index));
   std::string error;
-  std::uint32_t flight = network_.encode(packet, error);
+  std::uint32_t flight = network_.encode(packet, stays_in(node, packet), error);
   if (!error.empty()) ground_.fail(error);
   if (mutation_ != Mutation::none) mutate_bytes(mutation_, network_, flight);
   dispatch(node, to, flight);
+}
+
+/// A packet may stand for as many as the path allows, all but the last of them full.
+void World::check_size(const Node& node, const ib::TxPacket& packet) {
+  const std::uint32_t mtu = node.pair->mtu;
+  const std::uint32_t most = memory_paths_ ? std::max(config_.memory.longest_packet / mtu, 1U) : 1;
+  const std::uint64_t full = std::uint64_t{packet.packets} * mtu;
+  const bool good = packet.packets >= 1 && packet.packets <= most && packet.payload_bytes <= full &&
+                    (packet.packets == 1 || packet.payload_bytes > full - mtu);
+  if (!good)
+    ground_.fail(format("node %u sends %u bytes in a packet that stands for %u", node.index,
+                        packet.payload_bytes, packet.packets));
+}
+
+/// As engine/inbox_link.h does it: of RC, and where all of it lies in regions.
+Memory* World::stays_in(const Node& node, const ib::TxPacket& packet) {
+  const std::uint32_t from = config_.memory.by_place_from;
+  if (!memory_paths_ || from == 0 || packet.payload_bytes < from || node.pair->type != ib::QpType::rc)
+    return nullptr;
+  for (std::uint16_t i = 0; i < packet.fragment_count; ++i)
+    if (packet.fragments[i].key.value == 0) return nullptr;
+  return &node.memory;
+}
+
+/// A packet from or to a node was lost.
+void World::lose(Node& node) {
+  ++node.losses;
+  if (node.peer != nullptr && node.peer != &node) ++node.peer->losses;
 }
 
 void World::accuse(const Node& node, const std::string& what) {
@@ -219,10 +277,7 @@ void World::dispatch(Node& node, std::uint32_t to, std::uint32_t flight) {
     ground_.log(what, from, std::to_integer<std::uint64_t>(bytes[0]),
                 load_be24(bytes.data() + 9) | (std::uint64_t{load_be24(bytes.data() + 5)} << 24));
   };
-  if (fate.lost || fate.corrupted) {
-    ++node.losses;
-    if (node.peer != nullptr && node.peer != &node) ++node.peer->losses;
-  }
+  if (fate.lost || fate.corrupted) lose(node);
   if (fate.lost) {
     log(What::lost);
     return network_.release(flight);
@@ -245,6 +300,29 @@ void World::work(Node& node) {
     if (!node.can_send()) break;
   }
   touched(node);
+}
+
+void World::set_paths(bool memory) {
+  memory_paths_ = memory;
+  const MemoryPaths& paths = config_.memory;
+  for (Adapter& adapter : adapters_)
+    for (const auto& window : adapter.windows)
+      memory ? window->set_memory(paths.longest_packet, paths.window) : window->set_memory(0, 0);
+}
+
+/// First it is unknown which way packets take, then they take the other one.
+void World::change_paths(bool decided) {
+  if (decided) set_paths(!memory_paths_);
+  for (Adapter& adapter : adapters_)
+    for (const auto& window : adapter.windows) window->set_undecided(!decided);
+  ground_.log(What::action, 0, decided ? 301 : 300, memory_paths_ ? 1 : 0);
+  if (!decided) return schedule(ground_.now + Duration(rng_.below(300'000)), Kind::paths, 0, 1);
+  for (const auto& node : nodes_)
+    if (node->blocked && !node->dead) pump(*node);
+  if (++path_changes_ < config_.memory.changes)
+    schedule(
+        ground_.now + Duration(rng_.below(static_cast<std::uint64_t>(config_.memory.changes_every.count()))),
+        Kind::paths, 0, 0);
 }
 
 void World::repost(Node& node) {

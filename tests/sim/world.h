@@ -25,7 +25,7 @@ class World {
   Result run();
 
  private:
-  enum class Kind : std::uint8_t { packet, timer, pump, work, repost, incident, resume, start };
+  enum class Kind : std::uint8_t { packet, timer, pump, work, repost, incident, resume, start, paths };
   struct Event {
     TimePoint at;
     std::uint64_t order;
@@ -60,12 +60,17 @@ class World {
   void send(Node& node, const ib::TxPacket& packet);
   void accuse(const Node& node, const std::string& what);
   void receive(Node& node, const ib::RxPacket& packet);
+  void check_size(const Node& node, const ib::TxPacket& packet);
+  Memory* stays_in(const Node& node, const ib::TxPacket& packet);
+  void lose(Node& node);
   void dispatch(Node& node, std::uint32_t to, std::uint32_t flight);
   void touched(Node& node);
   void arm(Node& node);
   void want_work(Node& node);
   void work(Node& node);
   void repost(Node& node);
+  void set_paths(bool memory);
+  void change_paths(bool decided);
   void befall(Node& node);
   void resume(Node& node);
   bool at_rest() const;
@@ -91,6 +96,8 @@ class World {
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t order_ = 0;
   std::uint64_t handled_ = 0;
+  bool memory_paths_ = false;
+  std::uint32_t path_changes_ = 0;
   ib::TxPacket out_;
 };
 

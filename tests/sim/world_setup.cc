@@ -37,6 +37,11 @@ void World::build_adapter(std::uint32_t index) {
 
 void World::build() {
   for (std::uint32_t i = 0; i < config_.adapters; ++i) build_adapter(i);
+  set_paths(config_.memory.longest_packet != 0);
+  if (config_.memory.changes != 0)
+    schedule(
+        TimePoint{} + Duration(rng_.below(static_cast<std::uint64_t>(config_.memory.changes_every.count()))),
+        Kind::paths, 0, 0);
   datagrams_.resize(2 * config_.pairs.size());
   for (const PairConfig& pair : config_.pairs) {
     const auto a = static_cast<std::uint32_t>(rng_.below(config_.adapters));
