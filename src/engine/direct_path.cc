@@ -117,6 +117,11 @@ std::unique_ptr<DirectPeer> DirectPath::look_at(std::uint8_t lane, const UniqueF
   return DirectPeer::meet(memory, lane, lane_, *share_);
 }
 
+std::unique_ptr<DirectPeer> DirectPath::look_at_itself() const {
+  if (!place_ || share_ == nullptr || !share_->locks()) return nullptr;
+  return DirectPeer::meet_own(lane_, lane_, *share_);
+}
+
 bool DirectPath::knows(std::uint8_t lane, const DirectPeer* met) const {
   const DirectPeer* const known = peers_[lane].peer.get();
   return met != nullptr && known != nullptr && met->secret() == known->secret();

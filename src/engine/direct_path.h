@@ -48,6 +48,8 @@ class DirectPath {
   Lanes take_strangers() { return std::exchange(strangers_, {}); }
   /// Without the lane's lock: what meet() installs.
   std::unique_ptr<DirectPeer> look_at(std::uint8_t lane, const UniqueFd& memory) const;
+  /// The same for this lane itself.
+  std::unique_ptr<DirectPeer> look_at_itself() const;
   /// Whether the one there before is still there.
   bool knows(std::uint8_t lane, const DirectPeer* met) const;
   void meet(std::uint8_t lane, std::unique_ptr<DirectPeer> met);

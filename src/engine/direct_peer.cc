@@ -54,12 +54,7 @@ std::unique_ptr<DirectPeer> DirectPeer::meet(const UniqueFd& fd, std::uint8_t nu
   const DirectHeader& header = mapping.get().header();
   const auto index = index_of(mapping.get(), lanes, number);
   if (!index) return nullptr;
-  if (header.secret == own.secret()) {  // through one mapping, so that sanitizers see one lock
-    link::PacketRing* const ring = own.ring(*index, visitor);
-    if (ring == nullptr) return nullptr;
-    const Parts parts{.memory = own.memory(), .index = *index, .ring = ring};
-    return std::unique_ptr<DirectPeer>(new DirectPeer(parts, visitor, link::RemoteMemory::own()));
-  }
+  if (header.secret == own.secret()) return meet_own(number, visitor, own);
   auto remote = link::RemoteMemory::open(header.pid, {header.gate, header.secret});
   auto* const ring = static_cast<link::PacketRing*>(control::map_shared_memory(
       fd.get(), sizeof(link::PacketRing), DirectMemory::ring_offset(lanes, *index, visitor)));
@@ -68,6 +63,16 @@ std::unique_ptr<DirectPeer> DirectPeer::meet(const UniqueFd& fd, std::uint8_t nu
       .memory = mapping.release(), .bytes = bytes, .index = *index, .ring = ring, .owns_ring = true};
   return std::unique_ptr<DirectPeer>(
       new DirectPeer(parts, visitor, remote ? std::optional(std::move(*remote)) : std::nullopt));
+}
+
+// Through the one mapping that there is, so that sanitizers see one lock.
+std::unique_ptr<DirectPeer> DirectPeer::meet_own(std::uint8_t number, std::uint8_t visitor,
+                                                 DirectShare& own) {
+  const auto lane = own.find_lane(number);
+  link::PacketRing* const ring = lane ? own.ring(lane->index, visitor) : nullptr;
+  if (ring == nullptr) return nullptr;
+  const Parts parts{.memory = own.memory(), .index = lane->index, .ring = ring};
+  return std::unique_ptr<DirectPeer>(new DirectPeer(parts, visitor, link::RemoteMemory::own()));
 }
 
 DirectPeer::DirectPeer(const Parts& parts, std::uint8_t visitor, std::optional<link::RemoteMemory> remote)

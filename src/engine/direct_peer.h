@@ -21,6 +21,8 @@ class DirectPeer {
   /// nullptr: there is none.
   static std::unique_ptr<DirectPeer> meet(const UniqueFd& memory, std::uint8_t number, std::uint8_t visitor,
                                           DirectShare& own);
+  /// The same for a lane of this very process.
+  static std::unique_ptr<DirectPeer> meet_own(std::uint8_t number, std::uint8_t visitor, DirectShare& own);
   ~DirectPeer();
   DirectPeer(const DirectPeer&) = delete;
   DirectPeer& operator=(const DirectPeer&) = delete;

@@ -26,7 +26,7 @@ class InboxLink final : public link::Link {
   /// In flight to one lane. A ring takes that and the answers to as much.
   static constexpr std::uint32_t kWindow = 256 * 1024;
 
-  /// For the lane of this number, which has `place` in `share`. `bell` (may be none) is its own. `share` outlives the link.
+  /// For the lane of this number, which has `place` in `share`. `bell` is its own. `share` outlives the link.
   InboxLink(std::unique_ptr<link::Link> below, std::uint8_t lane, DirectShare& share,
             const DirectShare::LanePlace& place, UniqueFd bell);
   ~InboxLink() override;

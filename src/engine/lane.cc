@@ -41,7 +41,7 @@ std::uint32_t receive_buffer_of(int socket) {
 }  // namespace
 
 Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link::Link> link,
-           ControlPage& page, DirectShare* share, Show show)
+           ControlPage& page, DirectShare* share, UniqueFd bell, Show show)
     : number_(number),
       link_(std::move(link)),
       page_(page),
@@ -49,11 +49,11 @@ Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link:
       timer_fd_(above_stdio(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK))),
       qps_(number, first_index),
       letters_(number, receive_buffer_of(link_->readable_fd())),
-      direct_(number, share),
+      direct_(number, bell ? share : nullptr),
       show_(std::move(show)) {
   if (!direct_.place()) return;
   auto inbox =
-      std::make_unique<InboxLink>(std::move(link_), number, *share, *direct_.place(), show_.bell(number));
+      std::make_unique<InboxLink>(std::move(link_), number, *share, *direct_.place(), std::move(bell));
   inbox_ = inbox.get();
   link_ = std::move(inbox);
 }

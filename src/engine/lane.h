@@ -47,9 +47,9 @@ class Lane final : public rnic::LanePort, private link::Receiver {
     std::function<UniqueFd(std::uint8_t lane)> bell;  ///< an eventfd that wakes its holder
   };
 
-  /// `page` and `share` (nullptr: no direct path) outlive the lane. Asks `show` for its own bell.
+  /// `page` and `share` outlive the lane. `share` or `bell`, which others ring, may be none: then there is no direct path.
   Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link::Link> link, ControlPage& page,
-       DirectShare* share, Show show);
+       DirectShare* share, UniqueFd bell, Show show);
   ~Lane();
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
@@ -137,6 +137,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   template <typename Use>
   void for_each_path_to(std::uint8_t lane, Use use);
   void look_for(Path& path, bool local);
+  void meet_itself();
   void look_after_stuck();
   bool send(std::size_t packets);
   void expire();

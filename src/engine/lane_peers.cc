@@ -1,4 +1,7 @@
 // The other lanes of this host, as far as they let this one see and do.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <new>
 #include <utility>
 
@@ -18,12 +21,23 @@ void Lane::for_each_path_to(std::uint8_t lane, Use use) {
 // somebody reads the ring tells whether that can wait.
 void Lane::look_for(Path& path, bool local) {
   path.local = local;
+  if (local && path.lane == number_) meet_itself();
   if (!local || path.lane == 0 || !direct_.expect(path.lane)) return;
   if (inbox_->connected(path.lane) && direct_.peer(path.lane)->lives()) {
     if (!path.settled) settle(path);
     return;
   }
   forget(path.lane);
+}
+
+// Needs no help from the daemon: then a program that sends datagrams to itself finds them sent when ibv_post_send returns.
+void Lane::meet_itself() {
+  if (direct_.peer(number_) != nullptr) return;
+  attempt([&] {
+    UniqueFd bell(inbox_ != nullptr ? fcntl(inbox_->bell_fd(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1);
+    auto met = bell ? direct_.look_at_itself() : nullptr;
+    if (met != nullptr) settle(number_, std::move(met), std::move(bell));
+  });
 }
 
 void Lane::forget(std::uint8_t lane) {
@@ -92,6 +106,7 @@ void Lane::meet_memory(std::uint8_t lane) {
   try {
     met = direct_.look_at(lane, show_.memory(lane));
     if (met != nullptr) bell = show_.bell(lane);
+    if (!bell) met = nullptr;  // nobody could wake it
   } catch (const std::bad_alloc&) {
     met = nullptr;
   }

@@ -102,8 +102,9 @@ void LaneSet::forget_share() {
 int LaneSet::start(control::Lane& taken, const std::shared_ptr<control::Client>& daemon,
                    const std::vector<rnic::GidEntry>& addresses) {
   Entry entry;
+  UniqueFd bell = share_ != nullptr ? or_none(daemon->show_bell(taken.number)) : UniqueFd();
   entry.lane = std::make_unique<Lane>(taken.number, taken.first_index, make_link(taken), page_, share_.get(),
-                                      shown_by(daemon));
+                                      std::move(bell), shown_by(daemon));
   if (!entry.lane->valid()) return errno;
   entry.lane->set_addresses(addresses);
   entry.thread = std::make_unique<EngineThread>(*entry.lane);

@@ -71,7 +71,7 @@ struct LaneAndLink : testing::Test {
 
   BatchLink::Log log;
   ControlPage page;
-  Lane lane{kLane, 1, std::make_unique<BatchLink>(log), page, nullptr, {}};
+  Lane lane{kLane, 1, std::make_unique<BatchLink>(log), page, nullptr, {}, {}};
 };
 
 TEST_F(LaneAndLink, WhatTheLinkHasReadIsHandledAlsoAfterMemoryRanOut) {
