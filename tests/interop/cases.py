@@ -1,6 +1,7 @@
 """The programs of the acceptance list and how they are called: one table.
 
-Every case runs a program of Debian 12 as it is. `smoke` cases run in scripts/test, all of them in scripts/interop.
+Every case runs a program of Debian 12 as it is. `smoke` cases run in scripts/test, all of them in scripts/interop; between
+programs of one host that is by the direct path, for the `wire` ones by packets, too.
 {server}, {gid4} and {gid6} are filled in by session.py.
 """
 import dataclasses
@@ -9,6 +10,7 @@ import re
 PERFTEST = 18515  # TCP port on which perftest and the pingpongs exchange their addresses
 QPERF = 19765
 VERIFY = 18600
+ALIKE_ON_WIRE = ("devices", "tsan")  # what does no I/O, and what takes too long; with faults all goes by packets anyway
 FAULTS = {
     "loss": "drop=1%,seed=7",
     "duplicates": "dup=1%,seed=7",
@@ -31,9 +33,15 @@ class Case:
     env: dict = dataclasses.field(default_factory=dict)
     expect: tuple = ()        # regular expressions that the client's output must match
     smoke: bool = False
+    wire: bool = False        # of the smoke cases: also by packets within one host
     mtu: int = 1500           # of the netdev, where there is a veth pair
     ends_alone: bool = True
-    only_on: str = ""         # loopback or pair: the other has no such thing
+    only_on: str = ""         # loopback, wire or pair: the others have no such thing
+
+    def belongs_on(self, place, smoke):
+        if place == "wire" and (self.group in ALIKE_ON_WIRE or smoke and not self.wire):
+            return False
+        return self.only_on in ("", place)
 
 
 def _devices():
@@ -61,8 +69,8 @@ def _pingpongs():
         many = "20" if kind != "ud" else "1000"
         depth = "16" if kind == "srq" else "10"  # at least one receive for each of its 16 QPs
         yield _pingpong("pingpong", kind, smoke=True)
-        yield _pingpong("pingpong", kind, "-e", smoke=True)
-        yield _pingpong("pingpong", kind, "-c", smoke=kind != "srq")
+        yield _pingpong("pingpong", kind, "-e", smoke=True, wire=True)
+        yield _pingpong("pingpong", kind, "-c", smoke=kind != "srq", wire=True)
         yield _pingpong("pingpong", kind, "-c", family=6, smoke=kind == "rc")
         yield _pingpong("pingpong", kind, "-s", "1", "-c")
         yield _pingpong("pingpong", kind, "-s", largest, "-n", many, "-r", depth, smoke=kind == "rc")
@@ -115,19 +123,20 @@ def _perftests():
         for service in types:
             chosen = () if service == "RC" else ("-c", service)
             plain = ("-s", "1024") if service == "UD" else ()
-            yield _perftest(f"perftest-{kind}", program, *chosen, *plain, "-n", "1000", smoke=True)
+            yield _perftest(f"perftest-{kind}", program, *chosen, *plain, "-n", "1000", smoke=True, wire=True)
             yield _perftest(f"perftest-{kind}", program, *chosen, *plain, "-n", "500", "--ipv6", "-x", "{gid6}")
             for letter in known:
                 if not (service == "UD" and letter in "a"):
                     size = plain if letter not in "aID" or service == "UD" and letter == "D" else ()
                     options = ("-D", "2") if letter == "D" and (service == "UD" or kind == "atomic") else OPTIONS[letter]
                     yield _perftest(f"perftest-{kind}", program, *chosen, *size, *options, timeout=180,
-                                    smoke=service == "RC" and letter in "Ae" and program.endswith("bw"))
+                                    smoke=service == "RC" and letter in "Ae" and program.endswith("bw"),
+                                    wire=program in ("ib_send_bw", "ib_atomic_bw"))
             for mtu in ("256", "512", "1024", "2048", "4096") if service != "UD" and kind != "atomic" else ():
                 yield _perftest("perftest-mtu", program, *chosen, "-m", mtu, "-n", "300", "-s", "65536", mtu=9000)
     yield _perftest("perftest-send", "ib_send_bw", "-c", "UD", "-a", "-n", "100")
     yield _perftest("perftest-write", "ib_write_bw", "-q", "16", "-b", "-l", "8", "-n", "200", timeout=120)
-    yield _perftest("perftest-write", "ib_write_bw", "-a", "-n", "20", timeout=120, smoke=True)
+    yield _perftest("perftest-write", "ib_write_bw", "-a", "-n", "20", timeout=120, smoke=True, wire=True)
     yield _perftest("perftest-send", "ib_send_bw", "-b", "-e", "-q", "4", "-n", "200", timeout=120, smoke=True)
     yield _perftest("perftest-read", "ib_read_bw", "-o", "1", "-n", "500")
     yield _perftest("perftest-write", "ib_write_bw", "-s", "1", "-n", "2000", "-Q", "1")
@@ -156,15 +165,6 @@ def _faults():
     yield _pingpong("faults-delay", "rc", "-c", env={"SOFTRNIC_FAULTS": "delay=100us,seed=7"})
 
 
-def _wire():
-    """Between programs of one host, by packets all the same."""
-    more = {"env": {"SOFTRNIC_PATH": "wire"}, "only_on": "loopback"}
-    for program, options in (("ib_write_bw", ("-a", "-n", "20")), ("ib_write_bw", ("-c", "UC", "-n", "1000")),
-                             ("ib_write_lat", ("-n", "1000")), ("ib_read_bw", ("-n", "500")), ("ib_atomic_bw", ("-n", "500"))):
-        yield _perftest("wire", program, *options, timeout=120, smoke=True, **more)
-    yield _verify("wire", smoke=True, **more)
-
-
 def _qperf():
     for number, test in enumerate(("rc_bw", "rc_lat", "uc_bw", "uc_lat", "ud_bw", "ud_lat", "rc_rdma_read_bw",
                                    "rc_rdma_read_lat", "rc_rdma_write_bw", "rc_rdma_write_lat", "rc_rdma_write_poll_lat",
@@ -172,8 +172,7 @@ def _qperf():
                                    "rc_bi_bw", "uc_rdma_write_bw")):
         yield Case("qperf", f"qperf {test}", ["qperf", "{server}", "-t", "1", test], ["qperf"], port=QPERF, timeout=30, mtu=9000,
                    expect=(rf"{test}:\n\s+\w+\s+=\s+[1-9]",) if not test.startswith("ver_") else (rf"{test}:",),
-                   ends_alone=False, smoke=number in (0, 5, 6, 11, 13))
-
+                   ends_alone=False, smoke=number in (0, 5, 6, 11, 13), wire=number in (5, 13))
 
     # qperf's own choice is path MTU 2048, more than a netdev of MTU 1500 carries.
     yield Case("qperf", "qperf -mt 1024 rc_bw", ["qperf", "{server}", "-t", "1", "-mt", "1024", "rc_bw"], ["qperf"],
@@ -196,7 +195,7 @@ def _classic(*options, group="verify", **more):
 
 def _verifies():
     yield _classic(smoke=True)
-    yield _verify("verify", smoke=True)
+    yield _verify("verify", smoke=True, wire=True)
     yield _verify("verify", family=6)
     yield _verify("verify", "--messages", "2000", timeout=300)
     for mtu in ("256", "1024", "4096"):
@@ -212,7 +211,7 @@ def _for_tsan():
 
 
 def all_cases():
-    cases = [*_devices(), *_pingpongs(), *_perftests(), *_verifies(), *_qperf(), *_wire(), *_faults(), *_for_tsan()]
+    cases = [*_devices(), *_pingpongs(), *_perftests(), *_verifies(), *_qperf(), *_faults(), *_for_tsan()]
     return cases
 
 

@@ -1,6 +1,7 @@
 """Emulated hosts for tests, benches and the demo: network namespaces joined by a veth pair, as root or as anybody.
 
-A Lab has three hosts: `a` and `b`, joined by a veth pair, and `lone`, which has a loopback device and nothing else.
+A Lab has three hosts: `a` and `b`, joined by a veth pair, and `lone`, which has a loopback device and nothing else. `wire` is
+`lone` once more, for programs that are to reach each other by packets although they share a host.
 Namespaces have no names and vanish with the last process in them. Programs run without any privilege: as user nobody
 when we are root, without capabilities inside a user namespace otherwise. Where the system allows no namespaces there
 is only `lone`, which then is this very host.
@@ -103,8 +104,8 @@ class Program:
 
 
 class Host:
-    def __init__(self, lab, name, holder, addresses):
-        self.lab, self.name, self._holder = lab, name, holder
+    def __init__(self, lab, name, holder, addresses, env=None):
+        self.lab, self.name, self._holder, self._env = lab, name, holder, env or {}
         self.address = addresses  # {4: IPv4, 6: IPv6, "link": IPv6 with its netdev; not on the lone host}
         self._gids = None
 
@@ -115,7 +116,8 @@ class Host:
     def start(self, argv, env=None):
         """Starts a program as an ordinary user with our libraries first on its path."""
         argv = [str(a) for a in argv]
-        return Program(self, self.enter() + self.lab.unprivileged + argv, argv, self.lab.environment(env or {}))
+        return Program(self, self.enter() + self.lab.unprivileged + argv, argv,
+                       self.lab.environment({**self._env, **(env or {})}))
 
     def run(self, argv, env=None, timeout=30):
         """(exit status or None, output) of a program."""
@@ -123,6 +125,10 @@ class Host:
         status = program.wait(timeout)
         program.end()
         return status, program.output()
+
+    def by_packets(self):
+        """The same host, whose programs do not take the direct path."""
+        return Host(self.lab, self.name, self._holder, self.address, {**self._env, "SOFTRNIC_PATH": "wire"})
 
     def configure(self, *argv):
         """Runs a command with the lab's own privileges."""
@@ -183,6 +189,7 @@ class Lab:
         try:
             self._stage()
             self.lone = self._host("lone", {4: "127.0.0.1", 6: "::1"})
+            self.wire = self.lone.by_packets()
             self.pair = []
             if self.mode != "plain":
                 self._join()
@@ -216,9 +223,11 @@ class Lab:
         return {"LD_PRELOAD": ":".join(runtimes), "ASAN_OPTIONS": leaks}
 
     def places(self, names):
-        """Yields (name, server host, client host) of the wanted places: loopback, pair."""
+        """Yields (name, server host, client host) of the wanted places: loopback, wire, pair."""
         if "loopback" in names:
             yield "loopback", self.lone, self.lone
+        if "wire" in names:
+            yield "wire", self.wire, self.wire
         if "pair" in names and self.pair:
             yield "pair", self.pair[0], self.pair[1]
 

@@ -19,7 +19,7 @@ def _rpings():
     for family in (4, 6):
         yield _rping("-v", "-V", "-C", "1000", "-S", "65535", family=family, expect=(r"ping data: rdma-ping-999",))
         yield _rping("-v", "-V", "-C", "10", "-S", "100", family=family, smoke=True, expect=(r"ping data: rdma-ping-9",))
-        yield _rping("-q", "-V", "-C", "100", server=("-q",), family=family, smoke=family == 4)
+        yield _rping("-q", "-V", "-C", "100", server=("-q",), family=family, smoke=family == 4, wire=True)
         yield _rping("-V", "-C", "20", server=("-P",), family=family, many=8, ends_alone=False, smoke=family == 4,
                      name=f"rping, a persistent server and 8 clients (IPv{family})")
 
@@ -31,11 +31,11 @@ def _utilities():
         for options in ([], ["-c", "100"], ["-m"], ["-C", "0"]):
             yield Case("rdmacm-utilities", " ".join(["ucmatose", *options]) + tail, ["ucmatose", "-s", to, *options],
                        ["ucmatose", *six, *options], cm_port=UCMATOSE, expect=(r"test complete\s+return status 0",),
-                       smoke=options == ["-c", "100"] and family == 4)
+                       smoke=options == ["-c", "100"] and family == 4, wire=True)
         for options in ([], ["-c", "20"]):
             yield Case("rdmacm-utilities", " ".join(["udaddy", *options]) + tail, ["udaddy", "-s", to, *options],
                        ["udaddy", *six, *options], cm_port=UDADDY,
-                       expect=(r"test complete\s+return status 0",), smoke=not options and family == 4)
+                       expect=(r"test complete\s+return status 0",), smoke=not options and family == 4, wire=True)
         yield Case("rdmacm-utilities", "rdma_server, rdma_client" + tail, ["rdma_client", "-s", to],
                    ["rdma_server", *(["-s", "::"] if family == 6 else [])],
                    cm_port=RDMA_SERVER, expect=(r"rdma_client: end 0",), smoke=family == 4)
@@ -51,7 +51,7 @@ def _utilities():
         mine = "{self}" if family == 4 else "{self6}"
         yield Case("rdmacm-utilities", "mckey" + tail, ["mckey", "-m", GROUPS[family], "-b", mine, "-s"],
                    ["stdbuf", "-oL", "mckey", "-m", GROUPS[family], "-b", mine], ready=r"receiving data transfers",
-                   expect=(r"test complete\s+return status 0",), smoke=family == 4,
+                   expect=(r"test complete\s+return status 0",), smoke=family == 4, wire=True,
                    only_on="" if family == 4 else "pair")  # a loopback device has no route to an IPv6 group
 
 
@@ -68,14 +68,14 @@ def _perftests():
 def _perftest(program, *options, smoke=False):
     argv = [program, "-R", "-F", "-n", "500", *options]
     return Case("rdmacm-perftest", " ".join([program, "-R", *options]), [*argv, "{server}"], argv,
-                cm_port=PERFTEST, expect=(r"#bytes.*\n\s*\d+\s+\d+",), smoke=smoke)
+                cm_port=PERFTEST, expect=(r"#bytes.*\n\s*\d+\s+\d+",), smoke=smoke, wire=program == "ib_send_bw")
 
 
 def _qperfs():
     for test in ("rc_bw", "rc_lat", "ud_bw", "rc_rdma_read_bw"):
         yield Case("rdmacm-qperf", f"qperf -cm1 {test}", ["qperf", "{server}", "-cm1", "-t", "1", test], ["qperf"], port=QPERF,
                    timeout=30, mtu=9000, expect=(rf"{test}:\n(.*\n)?\s+\w+\s+=\s+[1-9]",), ends_alone=False,
-                   smoke=test in ("rc_bw", "ud_bw"))
+                   smoke=test in ("rc_bw", "ud_bw"), wire=test == "ud_bw")
 
 
 def _link_local():
@@ -95,7 +95,7 @@ def _tutorials():
     for family, to in ((4, "{server}"), (6, "{server6}")):
         tail = " (IPv6)" if family == 6 else ""
         program = ["{build}/tests/interop/descriptors", port]
-        yield Case("rdmacm-tutorials", "descriptors" + tail, [*program, to], program, cm_port=TUTORIAL, smoke=True,
+        yield Case("rdmacm-tutorials", "descriptors" + tail, [*program, to], program, cm_port=TUTORIAL, smoke=True, wire=family == 4,
                    expect=(r"300000 bytes are equal",))
         program = ["{build}/tests/interop/chunks", port, "4", "5"]
         yield Case("rdmacm-tutorials", "chunks, 4 clients" + tail, [*program, to], program, cm_port=TUTORIAL, smoke=family == 4,
