@@ -93,11 +93,15 @@ std::optional<DirectShare::LanePlace> DirectShare::add_lane(std::uint8_t number)
 link::PacketRing* DirectShare::ring(std::uint32_t index, std::uint8_t visitor) {
   const std::size_t offset = DirectMemory::ring_offset(memory_.header().lane_count, index, visitor);
   const std::lock_guard lock(rings_mutex_);
-  link::PacketRing*& ring = rings_[offset];
-  if (ring == nullptr)
-    ring = static_cast<link::PacketRing*>(
-        control::map_shared_memory(fd_.get(), sizeof(link::PacketRing), offset));
-  return ring;
+  try {
+    link::PacketRing*& ring = rings_[offset];
+    if (ring == nullptr)
+      ring = static_cast<link::PacketRing*>(
+          control::map_shared_memory(fd_.get(), sizeof(link::PacketRing), offset));
+    return ring;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 
 void DirectShare::wait_for_visitors() {

@@ -172,14 +172,13 @@ void InboxLink::find_writers() {
   const std::uint32_t arrivals = place_.inbox->arrivals.load(std::memory_order_acquire);
   if (arrivals == arrivals_.load(std::memory_order_relaxed)) return;
   for (std::size_t lane = 0; lane < kDirectVisitors; ++lane) {
-    if (readers_[lane] != nullptr || place_.inbox->writers[lane].load(std::memory_order_relaxed) == 0)
-      continue;
+    if (readers_[lane] || place_.inbox->writers[lane].load(std::memory_order_relaxed) == 0) continue;
     link::PacketRing* const ring = share_.ring(place_.index, static_cast<std::uint8_t>(lane));
     if (ring == nullptr) return;  // looked at again; until then it is as if packets were lost
-    readers_[lane] = std::make_unique<link::RingReader>(*ring);
+    readers_[lane].emplace(*ring);
     const std::uint32_t count = reader_count_.load(std::memory_order_relaxed);
     order_lanes_[count] = static_cast<std::uint8_t>(lane);
-    order_[count].store(readers_[lane].get(), std::memory_order_relaxed);
+    order_[count].store(&*readers_[lane], std::memory_order_relaxed);
     reader_count_.store(count + 1, std::memory_order_release);
   }
   arrivals_.store(arrivals, std::memory_order_relaxed);

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/unique_fd.h"
@@ -109,7 +110,7 @@ class InboxLink final : public link::Link {
   int stuck_ = -1;
   bool any_dropped_ = false;
 
-  std::array<std::unique_ptr<link::RingReader>, kDirectVisitors> readers_;  ///< by lane
+  std::array<std::optional<link::RingReader>, kDirectVisitors> readers_;  ///< by lane; without allocation
   /// Those that are there, for everybody to look at; only added to.
   std::array<std::atomic<link::RingReader*>, kDirectVisitors> order_{};
   std::array<std::uint8_t, kDirectVisitors> order_lanes_{};
