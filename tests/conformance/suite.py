@@ -11,9 +11,14 @@ Result = collections.namedtuple("Result", "outcome detail")
 
 
 def records(output):
+    """Yields the records, each with the lines before it, which the suite and its children have written."""
+    said = []
     for line in output.split("\n"):
         if line.startswith(MARK):
-            yield json.loads(line[len(MARK):])
+            yield json.loads(line[len(MARK):]), said
+            said = []
+        elif line:
+            said.append(line)
 
 
 def story(status, output):
@@ -31,11 +36,12 @@ def run(host, driver, gid, match):
         argv = [*driver, str(len(results)), match, "--dev", "soft0", "--port", 1, "--gid", gid]
         status, output = host.run(argv, timeout=LONGEST_RUN)
         running, done = None, False
-        for entry in records(output):
+        for entry, said in records(output):
             if entry["event"] == "start":
                 running = entry["case"]
             elif entry["event"] == "end":
-                results[entry["case"]] = Result(entry["outcome"], entry["detail"])
+                detail = "\n".join([entry["detail"].rstrip(), *said]) if entry["outcome"] == "fail" else entry["detail"]
+                results[entry["case"]] = Result(entry["outcome"], detail)
                 running = None
             else:
                 done = True
