@@ -16,62 +16,14 @@
 #include <random>
 
 #include "control/page_reader.h"
-#include "side.h"
-#include "workers.h"
+#include "two_children.h"
 
 namespace softrnic::robust {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-enum Exit : int { done = 0, refused = 1, wrong_bytes = 2, no_peer = 3, not_as_expected = 4 };
-
 constexpr std::size_t kBytes = Side::kBytes;
 constexpr std::uint8_t kWritten = 0xaa, kOwn = 0x55;
-
-unsigned rounds(unsigned smoke) {
-  const char* wanted = std::getenv("DIRECT_ROUNDS");
-  return wanted != nullptr ? static_cast<unsigned>(std::strtoul(wanted, nullptr, 10)) : smoke;
-}
-
-/// What two children tell each other.
-class Line {
- public:
-  explicit Line(int fd) : fd_(fd) {}
-  template <typename T>
-  bool tell(const T& value) const {
-    return send(fd_, &value, sizeof value, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof value);
-  }
-  template <typename T>
-  bool hear(T& value) const {
-    return recv(fd_, &value, sizeof value, 0) == static_cast<ssize_t>(sizeof value);
-  }
-  bool tell() const { return tell('.'); }
-  bool hear() const {
-    char token = 0;
-    return hear(token);
-  }
-
- private:
-  int fd_;
-};
-
-struct Lines {
-  Lines() {
-    int ends[2] = {-1, -1};
-    EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-    // who waits for a process that has failed hears nothing more: all have all ends
-    const timeval limit{30, 0};
-    for (const int end : ends) setsockopt(end, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    a.reset(ends[0]);
-    b.reset(ends[1]);
-  }
-  UniqueFd a, b;
-};
-
-bool meet(Side& side, const Line& line, Card& peer, std::uint8_t timeout = 14) {
-  return side.open() && line.tell(side.card()) && line.hear(peer) && side.connect(peer, timeout) &&
-         line.tell() && line.hear();
-}
 
 bool post_write(Side& side, const Card& peer, std::uint32_t bytes) {
   ibv_sge sge{side.card().address, bytes, side.mr->lkey};
@@ -83,13 +35,6 @@ bool post_write(Side& side, const Card& peer, std::uint32_t bytes) {
   wr.wr.rdma.remote_addr = peer.address;
   wr.wr.rdma.rkey = peer.rkey;
   return ibv_post_send(side.qp, &wr, &bad) == 0;
-}
-
-std::uint8_t* memory_of(const Side& side) { return reinterpret_cast<std::uint8_t*>(side.card().address); }
-
-/// Spins: the tests want to meet every moment of a copy.
-void pass(std::chrono::nanoseconds time) {
-  for (const auto end = Clock::now() + time; Clock::now() < end;) continue;
 }
 
 /// Of a process, dead or alive.

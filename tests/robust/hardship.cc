@@ -1,12 +1,19 @@
 #include "hardship.h"
 
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
@@ -62,6 +69,28 @@ bool without_proc(char** /*words*/) {
          mount("none", "/proc", "tmpfs", MS_RDONLY, nullptr) == 0;
 }
 
+// As a container's filter does it.
+bool without_attach(char** /*words*/) {
+  constexpr auto kNumber = static_cast<std::uint32_t>(offsetof(seccomp_data, nr));
+  sock_filter filter[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kNumber),
+                          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 2, 0),
+                          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 1, 0),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)};
+  const sock_fprog program{std::size(filter), filter};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+bool in_pid_namespace(char** /*words*/) {
+  if (unshare(CLONE_NEWPID) != 0) return false;
+  const pid_t child = fork();
+  if (child == 0) return true;
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) != child) return false;
+  _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+}
+
 struct Hardship {
   std::string_view name;
   int arguments;
@@ -70,7 +99,9 @@ struct Hardship {
 constexpr Hardship kHardships[] = {{"limit", 2, limit},
                                    {"as-nobody", 0, as_nobody},
                                    {"without-stdio", 0, without_stdio},
-                                   {"without-proc", 0, without_proc}};
+                                   {"without-proc", 0, without_proc},
+                                   {"without-attach", 0, without_attach},
+                                   {"in-pid-namespace", 0, in_pid_namespace}};
 
 const Hardship* hardship_of(std::string_view word) {
   for (const Hardship& hardship : kHardships)

@@ -4,6 +4,8 @@
 //   as-nobody          without privileges, as user nobody; remains who it is when it is nobody privileged
 //   without-stdio      stdin, stdout and stderr are closed
 //   without-proc       nothing at /proc
+//   without-attach     the kernel refuses process_vm_readv and process_vm_writev
+//   in-pid-namespace   process 1 of a PID namespace; who began waits for it
 #pragma once
 
 namespace softrnic::robust {

@@ -125,9 +125,9 @@ bool Side::close() {
 
 Card Side::card() const { return {qp->qp_num, mr->rkey, reinterpret_cast<std::uintptr_t>(memory_), gid}; }
 
-bool Side::connect(const Card& peer, std::uint8_t timeout) {
+bool Side::connect(const Card& peer, std::uint8_t timeout, unsigned receives) {
   bool done = to_init(qp);
-  for (unsigned slot = 0; slot < kDepth; ++slot) done = done && post_receive(slot);
+  for (unsigned slot = 0; slot < receives; ++slot) done = done && post_receive(slot);
   return done && to_rtr(qp, peer) && to_rts(qp, timeout);
 }
 

@@ -44,8 +44,8 @@ class Side {
   /// Destroys everything; false when a verb refused to.
   bool close();
   Card card() const;
-  /// INIT, RTR and RTS; posts kDepth receives. `timeout` is the code of ibv_modify_qp.
-  bool connect(const Card& peer, std::uint8_t timeout = 14);
+  /// INIT, RTR and RTS; posts so many receives. `timeout` is the code of ibv_modify_qp.
+  bool connect(const Card& peer, std::uint8_t timeout = 14, unsigned receives = kDepth);
   bool post_receive(unsigned slot);
   /// Sends message number `number`, whose bytes follow from it and `salt`.
   bool post_send(std::uint32_t number, std::uint32_t salt);
