@@ -30,7 +30,7 @@ class Grace {
   static constexpr Duration kIdle = std::chrono::milliseconds(2);
   /// Wake-ups on the socket before a trial.
   static constexpr unsigned kFewestWakes = 16;
-  static constexpr unsigned kMostWakes = 16384;
+  static constexpr unsigned kMostWakes = 2048;
 
   /// How long the thread may sleep now without looking at the socket; zero: it has to wait on the socket.
   Duration next(Duration since_poll);

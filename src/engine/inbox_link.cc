@@ -16,8 +16,10 @@ using namespace std::chrono_literals;
 /// Payloads from here on are fetched: then one copy and a system call cost less than two copies.
 constexpr std::uint32_t kWorthFetching = 8 * 1024;
 constexpr std::size_t kMostAtOnce = 64;  ///< packets of a ring before the next one has its turn
+/// Nor more bytes than this: the program is to see what has come, and its peer the ACKs, while more is on its way.
+constexpr std::size_t kMostBytesAtOnce = 128 * 1024;
 /// How often the socket is looked at while rings have packets, which costs as much as a message.
-constexpr Duration kLookBelow = 10us;
+constexpr Duration kLookBelow = 25us;
 constexpr Duration kActive = 1ms;
 /// A lane that has not read its ring for so long may be gone.
 constexpr Duration kStuck = 10ms;
@@ -193,11 +195,12 @@ bool InboxLink::rings_have_packet() const {
 
 bool InboxLink::has_packet(TimePoint now) const {
   if (rings_have_packet()) return true;
+  if (!active()) return below_->has_packet(now);
   const std::int64_t ns = ns_of(now);
-  if (ns - active_ns_.load(std::memory_order_relaxed) < kActive.count()) {
-    if (ns < look_below_ns_.load(std::memory_order_relaxed)) return false;
-    look_below_ns_.store(ns + kLookBelow.count(), std::memory_order_relaxed);
-  }
+  if (ns - active_ns_.load(std::memory_order_relaxed) >= kActive.count())
+    active_.store(false, std::memory_order_relaxed);
+  if (ns < look_below_ns_.load(std::memory_order_relaxed)) return false;
+  look_below_ns_.store(ns + kLookBelow.count(), std::memory_order_relaxed);
   return below_->has_packet(now);
 }
 
@@ -213,6 +216,7 @@ std::size_t InboxLink::receive(link::Receiver& receiver, TimePoint now) {
   const std::int64_t ns = ns_of(now);
   if (packets != 0) {
     active_ns_.store(ns, std::memory_order_relaxed);
+    active_.store(true, std::memory_order_relaxed);
     if (ns < look_below_ns_.load(std::memory_order_relaxed)) return packets;
   }
   look_below_ns_.store(ns + kLookBelow.count(), std::memory_order_relaxed);
@@ -222,7 +226,7 @@ std::size_t InboxLink::receive(link::Receiver& receiver, TimePoint now) {
 // A packet is taken off before it is handed on: should memory run out in that, it is lost, and does not come for ever.
 std::size_t InboxLink::read(std::uint8_t lane, link::RingReader& ring, link::Receiver& receiver, bool& held) {
   std::size_t packets = 0;
-  while (packets < kMostAtOnce) {
+  for (std::size_t bytes = 0; packets < kMostAtOnce && bytes < kMostBytesAtOnce; ++packets) {
     const auto packet = ring.front();
     if (!packet) break;
     Fetch fetch(ways_[lane] != nullptr ? &ways_[lane]->peer : nullptr, packet->pieces);
@@ -235,7 +239,7 @@ std::size_t InboxLink::read(std::uint8_t lane, link::RingReader& ring, link::Rec
       held = true;
       break;
     }
-    ++packets;
+    bytes += packet->record.payload_bytes;
   }
   if (packets != 0) ring.give_back();
   return packets;

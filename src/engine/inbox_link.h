@@ -53,6 +53,12 @@ class InboxLink final : public link::Link {
   void wake();
   int bell_fd() const { return bell_.get(); }
 
+  // ---- a quick look, without the lock
+
+  /// Whether packets have come by a ring lately.
+  bool active() const { return active_.load(std::memory_order_relaxed); }
+  bool rings_have_packet() const;
+
   // ---- link::Link
   void set_tap(link::PacketTap* tap) override { below_->set_tap(tap); }
   void send(const ib::TxPacket& packet, TimePoint now) override;
@@ -95,7 +101,6 @@ class InboxLink final : public link::Link {
   void find_writers();
   std::size_t read(std::uint8_t lane, link::RingReader& ring, link::Receiver& receiver, bool& held);
   bool decode(const link::RingPacket& from, Fetch& fetch);
-  bool rings_have_packet() const;
 
   std::unique_ptr<link::Link> below_;
   const std::uint8_t lane_;
@@ -115,8 +120,9 @@ class InboxLink final : public link::Link {
   std::array<std::atomic<link::RingReader*>, kDirectVisitors> order_{};
   std::array<std::uint8_t, kDirectVisitors> order_lanes_{};
   std::atomic<std::uint32_t> reader_count_{0};
-  std::atomic<std::uint32_t> arrivals_{0};  ///< as many as were looked at
-  std::atomic<std::int64_t> active_ns_{0};  ///< when a ring last had packets
+  std::atomic<std::uint32_t> arrivals_{0};   ///< as many as were looked at
+  mutable std::atomic<bool> active_{false};  ///< a ring had packets lately
+  std::atomic<std::int64_t> active_ns_{0};   ///< when
   mutable std::atomic<std::int64_t> look_below_ns_{0};
   ib::RxPacket rx_;
 };

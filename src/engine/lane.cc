@@ -21,6 +21,8 @@ using namespace std::chrono_literals;
 constexpr std::size_t kSendRound = 256;  ///< packets sent before the lane reads again
 constexpr unsigned kMaxRounds = 16;      ///< rounds a call may stay before the engine thread takes over
 constexpr unsigned kPollRounds = 4;      ///< the same for a poll: a whole window of small packets
+constexpr std::uint32_t kGlances = 16;   ///< polls that look at nothing but rings, and then one that does
+constexpr std::size_t kFewPackets = 8;   ///< take about a microsecond
 constexpr Duration kHandOver = 50us;     ///< a program that polls goes on before the engine thread is woken
 constexpr Duration kRecheckWindows = 10ms;  ///< a window may open without a packet (another QP was reset)
 constexpr std::size_t kMaxQps = 65536;
@@ -226,8 +228,8 @@ void Lane::expire() {
   }
 }
 
-std::size_t Lane::batch() {
-  now_ = monotonic_now();
+std::size_t Lane::batch(TimePoint now) {
+  now_ = now;
   holds_packet_.store(false, std::memory_order_relaxed);
   std::size_t packets = 0;
   // What the link has read already is behind the packet that was lost, and neither has_packet() nor the socket tells.
@@ -274,30 +276,40 @@ void Lane::transmit(rnic::QueuePair& qp) {
   for (unsigned round = 0; send(kSendRound) && round < kMaxRounds; ++round) {
     // Much to send: let the ACKs in meanwhile, or what another queue pair of this lane is sent.
     publish();
-    batch();
+    batch(monotonic_now());
     read = true;
   }
   finish(kHandOver);
   if (read) attention_.looked(monotonic_now());
 }
 
-void Lane::progress() {
+// A look at the clock takes longer than one at the rings: while those are in use, most polls do without.
+bool Lane::glance() {
+  if (inbox_ == nullptr || holds_packet() || !inbox_->active() || inbox_->rings_have_packet()) return true;
+  const std::uint32_t polls = polls_.load(std::memory_order_relaxed) + 1;
+  polls_.store(polls, std::memory_order_relaxed);
+  return polls % kGlances == 0;
+}
+
+rnic::Effort Lane::progress() {
+  if (!glance()) return rnic::Effort::glance;
   const TimePoint now = monotonic_now();
   attention_.called(now);
   // Polling for nothing must not keep others (posts of other threads, the engine thread) from the lock.
   if (ns_of(now) < due_ns_.load(std::memory_order_relaxed) && (holds_packet() || !link_->has_packet(now))) {
     attention_.looked(now);
-    return;
+    return rnic::Effort::look;
   }
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock()) return;
+  if (!lock.owns_lock()) return rnic::Effort::look;
   in_batch_ = true;
-  for (unsigned round = 0; round < kPollRounds; ++round) {
-    batch();
-    if (!scheduler_.has_work()) break;
-  }
+  std::size_t packets = batch(now);
+  for (unsigned round = 1; round < kPollRounds && scheduler_.has_work(); ++round)
+    packets += batch(monotonic_now());
   finish(kHandOver);
-  attention_.looked(monotonic_now());  // a batch may take long; the program was there until its end
+  // a batch may take long; the program was there until its end
+  attention_.looked(packets < kFewPackets ? now : monotonic_now());
+  return rnic::Effort::look;
 }
 
 std::size_t Lane::service(bool insist) {
@@ -318,7 +330,7 @@ std::size_t Lane::serve(bool insist) {
   in_batch_ = true;
   std::size_t packets = 0;
   for (unsigned round = 0; round < kMaxRounds; ++round) {
-    const std::size_t n = batch();
+    const std::size_t n = batch(monotonic_now());
     packets += n;
     if (n == 0 && !scheduler_.has_work()) break;
     if (program_polls()) break;  // and would wait for the lock

@@ -78,7 +78,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   void count(ib::Counter counter, std::uint64_t by) override;
   TimePoint now() override;
   void changed(rnic::QueuePair& qp) override;
-  void progress() override;
+  rnic::Effort progress() override;
   void quiesce() override;
 
   // ---- for the engine thread and the process, without the lock
@@ -125,7 +125,8 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   template <typename Step>
   bool attempt(Step&& step);
   bool must_wait(QpSlot& slot, const ib::RxPacket& packet);
-  std::size_t batch();
+  bool glance();
+  std::size_t batch(TimePoint now);
   std::size_t serve(bool insist);
   bool meet_peers();
   void meet_socket(std::uint8_t lane);
@@ -168,6 +169,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   bool unread_ = false;  ///< the link may hold packets that it has read already
   std::atomic<bool> holds_packet_{false};
   std::atomic<bool> needs_service_{false};
+  std::atomic<std::uint32_t> polls_{0};
   Attention attention_;
   std::atomic<std::int64_t> due_ns_{0};  ///< when a batch is due even if no packet comes
 

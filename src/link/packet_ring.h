@@ -58,7 +58,8 @@ struct RingRoute {
   std::uint32_t interface_index = 0;
   std::uint8_t traffic_class = 0;
   std::uint8_t hop_limit = 0;
-  std::uint8_t reserved[6] = {};
+  std::uint16_t reserved16 = 0;
+  std::uint32_t reserved32 = 0;
   bool operator==(const RingRoute&) const = default;
 };
 

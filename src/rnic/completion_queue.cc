@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/cpu_relax.h"
 #include "base/reason_words.h"
 #include "rnic/completion_channel.h"
 #include "rnic/context.h"
@@ -18,7 +19,9 @@
 namespace softrnic::rnic {
 namespace {
 
-constexpr std::uint32_t kPollsBeforeYield = 16;
+/// A program that polls in vain lets others have the processor after so much effort: some microseconds.
+constexpr std::uint32_t kEffortBeforeYield = 256;
+constexpr std::uint32_t kEfforts[] = {1, 16};  ///< by Effort
 
 bool valid_size(int entries) { return entries >= 1 && static_cast<unsigned>(entries) <= limits::kMaxCqes; }
 
@@ -83,22 +86,27 @@ int CompletionQueue::poll(int count, ibv_wc* out) {
   const bool broken = overrun_.load(std::memory_order_acquire);  // first: nothing is added after it
   if (const int taken = take(count, out); taken != 0) return taken;
   if (broken) return -EIO;
-  drive_lanes();
+  const std::uint32_t effort = drive_lanes();
   const int taken = take(count, out);
-  if (taken != 0) {
-    fruitless_polls_.store(0, std::memory_order_relaxed);
-  } else if ((fruitless_polls_.fetch_add(1, std::memory_order_relaxed) + 1) % kPollsBeforeYield == 0) {
+  const std::uint32_t vain = taken != 0 ? 0 : vain_effort_.load(std::memory_order_relaxed) + effort;
+  const bool yields = vain >= kEffortBeforeYield;
+  vain_effort_.store(yields ? 0 : vain, std::memory_order_relaxed);
+  if (yields) {
     sched_yield();
+  } else if (taken == 0) {
+    cpu_relax();
   }
   return taken;
 }
 
-void CompletionQueue::drive_lanes() {
+std::uint32_t CompletionQueue::drive_lanes() {
+  std::uint32_t effort = 0;
   for (const auto& lane : lanes_) {
     LanePort* const port = lane.load(std::memory_order_acquire);
-    if (port == nullptr) return;
-    port->progress();
+    if (port == nullptr) break;
+    effort += kEfforts[static_cast<std::size_t>(port->progress())];
   }
+  return std::max(effort, kEfforts[0]);
 }
 
 // IBTA 11.4.2.2: a pending request for any completion is not weakened by one for solicited completions.

@@ -71,7 +71,7 @@ class CompletionQueue : public EventTarget {
   CompletionQueue(Context& context, CompletionChannel* channel);
   static Ring allocate(std::uint32_t entries);
   int take(int count, ibv_wc* out);
-  void drive_lanes();
+  std::uint32_t drive_lanes();
   Unexpected<Failure> refused_as_broken() const;
 
   Context& context_;
@@ -93,7 +93,7 @@ class CompletionQueue : public EventTarget {
 
   static constexpr std::size_t kMaxLanes = 16;
   std::array<std::atomic<LanePort*>, kMaxLanes> lanes_{};
-  std::atomic<std::uint32_t> fruitless_polls_{0};
+  std::atomic<std::uint32_t> vain_effort_{0};
 };
 
 }  // namespace softrnic::rnic

@@ -37,6 +37,12 @@ enum class DirectWay : std::uint8_t {
   mapped,  ///< through memory of the peer that is mapped here
 };
 
+/// What a call of progress() has cost.
+enum class Effort : std::uint8_t {
+  glance,  ///< some nanoseconds
+  look,    ///< about as much as a system call, or more
+};
+
 class LanePort {
  public:
   static constexpr std::uint32_t kDirectPiece =
@@ -94,7 +100,7 @@ class LanePort {
 
   /// Reads and handles what has come in, sends what is due, publishes completions. Returns at once when another
   /// thread is at it. For poll_cq.
-  virtual void progress() = 0;
+  virtual Effort progress() = 0;
   /// Takes and releases the lock, so that whoever was inside the lane before is out (dereg_mr).
   virtual void quiesce() = 0;
 

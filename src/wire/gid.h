@@ -6,6 +6,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 namespace softrnic::wire {
@@ -14,6 +15,10 @@ struct Gid {
   std::array<std::byte, 16> raw{};
 
   auto operator<=>(const Gid&) const = default;
+  /// Asked of every packet: as two words, not byte by byte.
+  bool operator==(const Gid& other) const {
+    return std::memcmp(raw.data(), other.raw.data(), sizeof raw) == 0;
+  }
 
   /// ::ffff:a.b.c.d
   bool is_ipv4() const;

@@ -61,7 +61,10 @@ class FakeLane final : public LanePort {
   void count(ib::Counter, std::uint64_t) override {}
   TimePoint now() override { return now_; }
   void changed(QueuePair& qp) override { changes.push_back(qp.state()); }
-  void progress() override { ++progress_calls; }
+  Effort progress() override {
+    ++progress_calls;
+    return Effort::look;
+  }
   void quiesce() override {
     ++quiesce_calls;
     const std::lock_guard lock(mutex_);
