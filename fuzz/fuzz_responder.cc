@@ -1,6 +1,6 @@
 // Input: QP type, path MTU and a state to be driven into; then steps: packets (made from fields, raw, or answers to what
-// the endpoint sent), posts, time, state changes and deregistration. The endpoint must never touch memory it was not
-// given, complete anything twice or out of order, send a malformed packet, or run in circles.
+// the endpoint sent, each for itself or standing for several, its payload with it or elsewhere), posts, time, state changes
+// and deregistration. The endpoint must never touch memory it was not given, complete anything twice or out of order, send a malformed packet, or run in circles.
 #include <algorithm>
 
 #include "fuzz/fuzz_responder_host.h"
@@ -25,6 +25,19 @@ enum class Start : std::uint8_t {
   drained,
   error,
   count_
+};
+
+/// Has a payload, or not any more.
+class Elsewhere final : public ib::PayloadSource {
+ public:
+  explicit Elsewhere(bool gone) : gone_(gone) {}
+  bool copy(std::size_t, std::byte* to, std::size_t size) override {
+    if (!gone_) std::fill_n(to, size, std::byte{0x5a});
+    return !gone_;
+  }
+
+ private:
+  bool gone_;
 };
 
 class Driver {
@@ -119,6 +132,7 @@ class Driver {
         host_.toggle(MemoryKey(0x11U * (1 + in_.take<std::uint8_t>() % 4)));
         break;
       default:
+        change_path();
         break;
     }
     if ((what & 128) == 0) send_all();
@@ -202,9 +216,27 @@ class Driver {
     if (auto packet = wire::parse(bytes)) receive(*packet);
   }
 
+  /// What packets stand for from here on, both ways, and whether payloads come with them.
+  void change_path() {
+    const auto wish = in_.take<std::uint8_t>();
+    window_.set_memory((wish & 1) != 0 ? 5 * attributes_.path_mtu - 1 : 0, 128 * 1024);
+    stands_for_ = (wish & 2) == 0 ? 1 : 1 + in_.take<std::uint16_t>() % ((wish & 4) == 0 ? 5 : 65'536);
+    elsewhere_ = (wish & 8) != 0;
+    gone_ = (wish & 16) != 0;
+    window_.set_undecided((wish & 0xe0) == 0xe0);
+  }
+
   void receive(const wire::Packet& packet) {
     ib::RxPacket rx;
+    Elsewhere source(gone_);
     rx.packet = packet;
+    rx.packets = stands_for_;
+    if (elsewhere_) {
+      rx.packet.payload = {};
+      rx.elsewhere = &source;
+      rx.elsewhere_bytes = in_.take<std::uint32_t>();
+      if (rx.elsewhere_bytes % 4 != 0) rx.elsewhere_bytes = std::size_t{stands_for_} * attributes_.path_mtu;
+    }
     rx.source = attributes_.path.destination;
     rx.destination = attributes_.path.source;
     endpoint_->receive(rx, now_);
@@ -301,7 +333,8 @@ class Driver {
         for (std::size_t k = 0; k < out_.fragments[i].size; ++k)
           touched_ = touched_ ^ std::to_integer<int>(out_.fragments[i].data[k]);
       }
-      FUZZ_CHECK(size == out_.payload_bytes && size <= attributes_.path_mtu);
+      FUZZ_CHECK(out_.packets >= 1 && size == out_.payload_bytes);
+      FUZZ_CHECK(size <= std::size_t{out_.packets} * attributes_.path_mtu);
       const wire::OpcodeInfo* info = wire::find_opcode(static_cast<std::uint8_t>(out_.headers.bth.opcode));
       FUZZ_CHECK(info != nullptr && out_.path != nullptr);
       FUZZ_CHECK((out_.headers.bth.psn & ~wire::kPsnMask) == 0);
@@ -318,6 +351,9 @@ class Driver {
   ib::TxPacket out_;
   TimePoint now_{std::chrono::seconds(1)};
   std::uint32_t oldest_unanswered_ = kPsn;
+  std::uint32_t stands_for_ = 1;
+  bool elsewhere_ = false;
+  bool gone_ = false;
   bool started_ = false;
   bool flushed_ = false;
   volatile int touched_ = 0;
