@@ -270,10 +270,13 @@ bool InboxLink::doze() {
   return false;
 }
 
+// Who has cleared `asleep` rings a moment later, and this side may be awake by then: a ring that nobody takes would end every
+// sleep to come.
 void InboxLink::wake() {
+  if (place_.inbox->asleep.exchange(0, std::memory_order_acq_rel) == 0) ++rings_due_;
   eventfd_t rings = 0;
-  if (place_.inbox->asleep.exchange(0, std::memory_order_acq_rel) == 0 && bell_)
-    eventfd_read(bell_.get(), &rings);
+  if (rings_due_ != 0 && bell_ && eventfd_read(bell_.get(), &rings) == 0)
+    rings_due_ -= std::min<std::uint64_t>(rings, rings_due_);
 }
 
 }  // namespace softrnic::engine

@@ -45,7 +45,7 @@ class InboxLink final : public link::Link {
   /// What UC and UD go by; lives as long as the link.
   ib::Gauge& gauge(std::uint8_t lane);
 
-  // ---- sleep, without the lock
+  // ---- sleep, without the lock, by one thread
 
   /// Senders are to ring from now on. False: packets are there, do not sleep.
   bool doze();
@@ -124,6 +124,7 @@ class InboxLink final : public link::Link {
   mutable std::atomic<bool> active_{false};  ///< a ring had packets lately
   std::atomic<std::int64_t> active_ns_{0};   ///< when
   mutable std::atomic<std::int64_t> look_below_ns_{0};
+  std::uint64_t rings_due_ = 0;  ///< of the bell, and not taken from it yet
   ib::RxPacket rx_;
 };
 
