@@ -99,13 +99,6 @@ void Lane::detach(rnic::QueuePair& qp) {
   qps_.erase(qp.qpn());
 }
 
-void Lane::discard(rnic::QueuePair& qp) {
-  scheduler_.remove(qp);
-  const std::uint32_t number = qp.qpn().value;
-  std::erase_if(completions_,
-                [number](const Completion& completion) { return completion.wc.qp_num == number; });
-}
-
 ib::PathWindow& Lane::window(const ib::AddressVector& path, Qpn remote) {
   Path& window = paths_.path(path.destination, remote.lane());
   reserve(qps_.size());
@@ -241,24 +234,6 @@ std::size_t Lane::batch(TimePoint now) {
   return packets;
 }
 
-// A QP that loses one delivers more: all that it flushes. deliver() may come back here for want of memory.
-void Lane::publish() {
-  while (published_ < completions_.size()) {
-    const Completion next = completions_[published_++];
-    publish(next);
-  }
-  completions_.clear();
-  published_ = 0;
-}
-
-void Lane::publish(const Completion& completion) {
-  if (completion.cq->push(completion.wc, completion.solicited)) return;
-  const QpSlot* slot = qps_.find(Qpn(completion.wc.qp_num));
-  if (slot == nullptr) return;
-  slot->qp->completion_lost(*completion.cq, completion.wc.wr_id);
-  touch(*slot->qp);
-}
-
 void Lane::finish(Duration hand_over) {
   publish();
   if (rows_due_ <= now_) write_rows();
@@ -360,19 +335,6 @@ void Lane::arm(Duration hand_over) {
   itimerspec timer{};
   timer.it_value = to_timespec(when);
   timerfd_settime(timer_fd_, TFD_TIMER_ABSTIME, &timer, nullptr);
-}
-
-void Lane::deliver(rnic::CompletionQueue& cq, const ibv_wc& wc, bool solicited) {
-  if ((wc.opcode & IBV_WC_RECV) != 0) {
-    if (QpSlot* slot = qps_.find(Qpn(wc.qp_num))) slot->starved_since = kNever;
-  }
-  const Completion completion{&cq, wc, solicited};
-  try {
-    completions_.push_back(completion);
-  } catch (const std::bad_alloc&) {  // better too early than not at all
-    publish();
-    publish(completion);
-  }
 }
 
 // ---- time, threads, life

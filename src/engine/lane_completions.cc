@@ -1,0 +1,47 @@
+// The completions of a batch, which programs see when its packets have left.
+#include <new>
+
+#include "engine/lane.h"
+#include "rnic/completion_queue.h"
+
+namespace softrnic::engine {
+
+void Lane::deliver(rnic::CompletionQueue& cq, const ibv_wc& wc, bool solicited) {
+  if ((wc.opcode & IBV_WC_RECV) != 0) {
+    if (QpSlot* slot = qps_.find(Qpn(wc.qp_num))) slot->starved_since = kNever;
+  }
+  const Completion completion{&cq, wc, solicited};
+  try {
+    completions_.push_back(completion);
+  } catch (const std::bad_alloc&) {  // better too early than not at all
+    publish();
+    publish(completion);
+  }
+}
+
+void Lane::discard(rnic::QueuePair& qp) {
+  scheduler_.remove(qp);
+  const std::uint32_t number = qp.qpn().value;
+  std::erase_if(completions_,
+                [number](const Completion& completion) { return completion.wc.qp_num == number; });
+}
+
+// A QP that loses one delivers more: all that it flushes. deliver() may come back here for want of memory.
+void Lane::publish() {
+  while (published_ < completions_.size()) {
+    const Completion next = completions_[published_++];
+    publish(next);
+  }
+  completions_.clear();
+  published_ = 0;
+}
+
+void Lane::publish(const Completion& completion) {
+  if (completion.cq->push(completion.wc, completion.solicited)) return;
+  const QpSlot* slot = qps_.find(Qpn(completion.wc.qp_num));
+  if (slot == nullptr) return;
+  slot->qp->completion_lost(*completion.cq, completion.wc.wr_id);
+  touch(*slot->qp);
+}
+
+}  // namespace softrnic::engine
