@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/settings.h"
+#include "base/short_slices.h"
 #include "control/client.h"
 #include "daemon/server.h"
 #include "daemon/startup.h"
@@ -110,5 +111,6 @@ int main(int argc, char** argv) {
     if (chdir("/") != 0) return 1;
   }
   softrnic::daemon::raise_limits();
+  softrnic::ask_for_short_slices();
   return softrnic::daemon::serve(options);
 }

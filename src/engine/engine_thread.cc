@@ -3,8 +3,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,34 +11,14 @@
 #include <new>
 #include <system_error>
 
+#include "base/short_slices.h"
 #include "base/unique_fd.h"
 #include "engine/clock.h"
 
 namespace softrnic::engine {
 namespace {
 
-/// linux/sched/types.h, which does not go together with sched.h of older C libraries.
-struct SchedulingAttributes {
-  std::uint32_t size = sizeof(SchedulingAttributes);
-  std::uint32_t policy = 0;
-  std::uint64_t flags = 0x08;  ///< SCHED_FLAG_KEEP_POLICY
-  std::int32_t nice = 0;
-  std::uint32_t priority = 0;
-  std::uint64_t slice_ns = 0;
-  std::uint64_t deadline_ns = 0;
-  std::uint64_t period_ns = 0;
-};
-constexpr std::uint64_t kSliceNs = 100'000;
 constexpr timespec kNoTime{};
-
-/// A task that asks for short slices is run soon after it wakes up, at the same share of the processor (EEVDF, Linux
-/// 6.12; older kernels take no notice). So the socket is read although a program spins on every processor.
-void ask_for_short_slices() {
-  SchedulingAttributes attributes;
-  attributes.nice = getpriority(PRIO_PROCESS, 0);
-  attributes.slice_ns = kSliceNs;
-  syscall(SYS_sched_setattr, 0, &attributes, 0);
-}
 
 }  // namespace
 

@@ -273,7 +273,7 @@ rnic::Effort Lane::progress() {
   // Polling for nothing must not keep others (posts of other threads, the engine thread) from the lock.
   if (ns_of(now) < due_ns_.load(std::memory_order_relaxed) && (holds_packet() || !link_->has_packet(now))) {
     attention_.looked(now);
-    return rnic::Effort::look;
+    return inbox_ != nullptr && inbox_->active() ? rnic::Effort::glance : rnic::Effort::look;
   }
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return rnic::Effort::look;

@@ -1,5 +1,6 @@
 #include "rnic/completion_queue.h"
 
+#include <poll.h>
 #include <sched.h>
 #include <sys/mman.h>
 
@@ -19,9 +20,24 @@
 namespace softrnic::rnic {
 namespace {
 
-/// A program that polls in vain lets others have the processor after so much effort: some microseconds.
-constexpr std::uint32_t kEffortBeforeYield = 256;
-constexpr std::uint32_t kEfforts[] = {1, 16};  ///< by Effort
+/// A program that polls in vain lets others have the processor after so much effort.
+constexpr std::uint32_t kEffortBeforeRest = 4096;
+constexpr std::uint32_t kEfforts[] = {1, 256};  ///< by Effort
+
+// While messages come through memory this is called after a tenth of a millisecond without any: the peer is off the
+// processor. Not sched_yield(), which has Linux 6.18 let others wait for seconds where programs call it in quick succession.
+void nap() {
+  constexpr timespec kShort{0, 1};
+  ppoll(nullptr, 0, &kShort, nullptr);
+}
+
+void rest(std::uint32_t effort) {
+  if (effort >= kEfforts[static_cast<std::size_t>(Effort::look)]) {
+    sched_yield();
+  } else {
+    nap();
+  }
+}
 
 bool valid_size(int entries) { return entries >= 1 && static_cast<unsigned>(entries) <= limits::kMaxCqes; }
 
@@ -89,10 +105,10 @@ int CompletionQueue::poll(int count, ibv_wc* out) {
   const std::uint32_t effort = drive_lanes();
   const int taken = take(count, out);
   const std::uint32_t vain = taken != 0 ? 0 : vain_effort_.load(std::memory_order_relaxed) + effort;
-  const bool yields = vain >= kEffortBeforeYield;
-  vain_effort_.store(yields ? 0 : vain, std::memory_order_relaxed);
-  if (yields) {
-    sched_yield();
+  const bool rests = vain >= kEffortBeforeRest;
+  vain_effort_.store(rests ? 0 : vain, std::memory_order_relaxed);
+  if (rests) {
+    rest(effort);
   } else if (taken == 0) {
     cpu_relax();
   }
