@@ -18,6 +18,8 @@ namespace {
 constexpr std::size_t kGateBytes = 4096;
 constexpr std::uint64_t kLowestGate = 0x1000'0000'0000;
 constexpr std::uint64_t kGates = 0x6000'0000'0000 / kGateBytes;
+constexpr int kWishes =
+    16;  ///< something may lie there already: a sanitizer's heap is a twentieth of all places
 /// Up to here one copy through a page of the kernel's is faster than the search for two places.
 constexpr std::size_t kSmallRead = 4096;
 /// Processors may reorder the stores of a longer string instruction, and programs wait for the last byte.
@@ -57,19 +59,22 @@ std::byte* at(const iovec& piece) { return static_cast<std::byte*>(piece.iov_bas
 
 Expected<Gate, int> Gate::open() {
   std::array<std::uint64_t, 2> dice{};
-  if (!random_numbers(dice)) return Unexpected{EAGAIN};
-  void* const wish = reinterpret_cast<void*>(kLowestGate + dice[0] % kGates * kGateBytes);
-  // not MAP_FIXED, which would map over what lies there
-  void* const page = mmap(wish, kGateBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) return Unexpected{errno};
-  const bool random = page == wish || kAddressesAreGiven;
-  if (!random || madvise(page, kGateBytes, MADV_DONTFORK) != 0) {
-    const int error = random ? errno : EADDRNOTAVAIL;
+  for (int left = kWishes; left > 0; --left) {
+    if (!random_numbers(dice)) return Unexpected{EAGAIN};
+    void* const wish = reinterpret_cast<void*>(kLowestGate + dice[0] % kGates * kGateBytes);
+    // not MAP_FIXED, which would map over what lies there
+    void* const page = mmap(wish, kGateBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return Unexpected{errno};
+    const bool random = page == wish || kAddressesAreGiven;
+    if (random && madvise(page, kGateBytes, MADV_DONTFORK) == 0) {
+      static_cast<GatePage*>(page)->secret = dice[1];
+      return Gate(page);
+    }
+    const int error = errno;
     munmap(page, kGateBytes);
-    return Unexpected{error};
+    if (random) return Unexpected{error};
   }
-  static_cast<GatePage*>(page)->secret = dice[1];
-  return Gate(page);
+  return Unexpected{EADDRNOTAVAIL};
 }
 
 Gate::~Gate() {
