@@ -15,6 +15,9 @@ inline TimePoint monotonic_now() {
   return TimePoint(Duration(std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec));
 }
 
+/// Nanoseconds of a time point, for atomics.
+inline std::int64_t ns_of(TimePoint time) { return time.time_since_epoch().count(); }
+
 /// `when` for timerfd_settime(TFD_TIMER_ABSTIME); never zero, which would disarm.
 inline timespec to_timespec(TimePoint when) {
   const auto ns = std::max<std::int64_t>(when.time_since_epoch().count(), 1);

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/clock.h"
 #include "rnic/key_table.h"
-#include "transport/ib/ordered_copy.h"
 
 namespace softrnic::engine {
 namespace {
@@ -24,8 +24,6 @@ constexpr Duration kActive = 1ms;
 /// A lane that has not read its ring for so long may be gone.
 constexpr Duration kStuck = 10ms;
 constexpr Duration kFetchPatience = 1ms;
-
-std::int64_t ns_of(TimePoint time) { return time.time_since_epoch().count(); }
 
 }  // namespace
 

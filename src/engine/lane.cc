@@ -31,8 +31,6 @@ constexpr std::size_t kMaxQps = 65536;
 constexpr Duration kPatience = 100ms;
 constexpr Duration kTryAgain = 100us;
 
-std::int64_t ns_of(TimePoint time) { return time.time_since_epoch().count(); }
-
 std::uint32_t receive_buffer_of(int socket) {
   std::uint32_t bytes = 0;
   socklen_t length = sizeof bytes;

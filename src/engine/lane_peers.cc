@@ -17,8 +17,7 @@ void Lane::for_each_path_to(std::uint8_t lane, Use use) {
 }
 
 // A path to a lane of this host carries nothing until it is known which way: packets that took the socket might come after
-// those that took the ring. One that was met before is asked for again, as it may be another process's by now; whether
-// somebody reads the ring tells whether that can wait.
+// those that took the ring. One that was met before and lives no longer is asked for again: it may be another process's by now.
 void Lane::look_for(Path& path, bool local) {
   path.local = local;
   if (local && path.lane == number_) meet_itself();
