@@ -28,8 +28,8 @@ struct Subject {
     headers.bth.opcode = wire::Opcode::rc_write_only;
     header_size = wire::encode(headers, header);
   }
-  std::uint32_t icrc() const {
-    wire::Icrc crc(flow, header_size + payload.size() + wire::kIcrcBytes, 0);
+  std::uint32_t icrc() {
+    wire::Icrc crc(start.of(flow, header_size + payload.size() + wire::kIcrcBytes), 0);
     crc.add_headers(Bytes(header, header_size));
     crc.add(payload);
     return crc.value();
@@ -40,6 +40,7 @@ struct Subject {
   std::vector<std::byte> payload;
   std::vector<std::byte> copy;
   wire::Flow flow;
+  wire::LastIcrcStart start;
 };
 
 // Both are timed in the same loop, a batch of each in turn, so that a change of clock speed hits both alike.

@@ -96,7 +96,7 @@ void TxBatch::add_copying(const ib::TxPacket& packet, const TxRoute& route, bool
   take_scratch(message, header_bytes);
 
   // Identifications count up from 0 over the segments of a message.
-  wire::Icrc icrc(message.route.flow, bytes, static_cast<std::uint16_t>(message.segment_count));
+  wire::Icrc icrc(start_.of(message.route.flow, bytes), static_cast<std::uint16_t>(message.segment_count));
   icrc.add_headers({head, header_bytes});
   const bool copied = packet.payload_bytes <= longest_copied;
   segment.first_iovec = static_cast<std::uint32_t>(iovecs_.size());

@@ -105,6 +105,7 @@ class TxBatch {
   std::byte* cursor() { return scratch_.get() + used_; }
 
   std::unique_ptr<std::byte[]> scratch_;
+  wire::LastIcrcStart start_;
   std::size_t used_ = 0;
   std::vector<iovec> iovecs_;
   std::vector<TxSegment> segments_;

@@ -25,12 +25,9 @@ T load(const cmsghdr* header) {
   return value;
 }
 
-std::uint32_t icrc_for(const wire::Flow& flow, Bytes bytes, std::uint16_t id) {
-  const std::size_t body = bytes.size() - wire::kIcrcBytes;
-  const std::size_t headers = wire::kBthBytes;
-  wire::Icrc icrc(flow, bytes.size(), id);
-  icrc.add_headers(bytes.first(headers));
-  icrc.add(bytes.subspan(headers, body - headers));
+std::uint32_t icrc_of(const wire::IcrcStart& start, Bytes bytes, std::uint16_t id) {
+  wire::Icrc icrc(start, id);
+  icrc.add_headers(bytes.first(bytes.size() - wire::kIcrcBytes));
   return icrc.value();
 }
 
@@ -176,9 +173,10 @@ bool UdpReceiver::decode(Receiver& receiver, const Envelope& envelope, Bytes byt
 
 bool UdpReceiver::check_icrc(const wire::Flow& flow, Bytes bytes, std::uint16_t position, IcrcCheck& check) {
   std::memcpy(&check.received, bytes.data() + bytes.size() - wire::kIcrcBytes, wire::kIcrcBytes);
+  const wire::IcrcStart& start = start_.of(flow, bytes.size());
   const auto matches = [&](std::uint16_t id) {
     check.id = id;
-    check.expected = icrc_for(flow, bytes, id);
+    check.expected = icrc_of(start, bytes, id);
     return check.expected == check.received;
   };
   if (!flow.destination.is_ipv4()) return matches(0);

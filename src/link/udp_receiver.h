@@ -72,6 +72,7 @@ class UdpReceiver {
   std::array<Slot, kSlots> slots_;
   std::array<mmsghdr, kSlots> headers_;
   IdPolicy ids_;
+  wire::LastIcrcStart start_;
   ib::RxPacket packet_;
   bool refused_ = false;    ///< packet_ is to be handed over again
   std::size_t filled_ = 0;  ///< slots that hold datagrams

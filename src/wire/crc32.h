@@ -16,6 +16,13 @@ inline constexpr std::uint32_t kCrc32Polynomial = 0xedb88320;
 /// The register after `bytes`, having been `state` before.
 std::uint32_t crc32_update(std::uint32_t state, Bytes bytes);
 
+/// The same for `count` bytes of zeros, for tables that are made by the compiler.
+constexpr std::uint32_t crc32_zeros(std::uint32_t state, std::size_t count) {
+  for (std::size_t bit = 0; bit < 8 * count; ++bit)
+    state = (state >> 1) ^ ((state & 1) != 0 ? kCrc32Polynomial : 0);
+  return state;
+}
+
 /// Runs the register backwards over `count` zero bytes: the inverse of crc32_update with zeros. `count` <
 /// 2^17.
 std::uint32_t crc32_rewind(std::uint32_t state, std::size_t count);

@@ -20,12 +20,23 @@ constexpr std::size_t from_ip_id(std::size_t udp_payload) {
   return kIpv4Bytes - 4 + kUdpBytes + udp_payload - kIcrcBytes;
 }
 
-// IPv4 with type of service, time to live and checksum masked.
-std::size_t masked_ipv4(const Flow& flow, std::size_t udp_payload, std::uint16_t ip_id, std::byte* p) {
+// The CRC is linear: what each byte of the identification adds to the register after the UDP header.
+constexpr std::size_t kAfterIpId = kIpv4Bytes - 6 + kUdpBytes;
+
+constexpr std::array<std::uint32_t, 256> contributions(std::size_t bytes_behind) {
+  std::array<std::uint32_t, 256> out{};
+  for (std::uint32_t b = 0; b < out.size(); ++b) out[b] = crc32_zeros(b, 1 + bytes_behind);
+  return out;
+}
+constexpr auto kIpIdHigh = contributions(kAfterIpId + 1);
+constexpr auto kIpIdLow = contributions(kAfterIpId);
+
+// IPv4 with identification 0; type of service, time to live and checksum masked.
+std::size_t masked_ipv4(const Flow& flow, std::size_t udp_payload, std::byte* p) {
   p[0] = std::byte{0x45};
   p[1] = kMasked;
   store_be16(p + 2, static_cast<std::uint16_t>(kIpv4Bytes + kUdpBytes + udp_payload));
-  store_be16(p + 4, ip_id);
+  store_be16(p + 4, 0);       // see kIpIdHigh
   store_be16(p + 6, 0x4000);  // DF
   p[8] = kMasked;
   p[9] = std::byte{17};
@@ -48,42 +59,44 @@ std::size_t masked_ipv6(const Flow& flow, std::size_t udp_payload, std::byte* p)
 
 }  // namespace
 
-Icrc::Icrc(const Flow& flow, std::size_t udp_payload, std::uint16_t ip_id) : state_(kAfterLrh) {
-  const std::size_t ip = flow.destination.is_ipv4() ? masked_ipv4(flow, udp_payload, ip_id, buffer_.data())
-                                                    : masked_ipv6(flow, udp_payload, buffer_.data());
-  std::byte* udp = buffer_.data() + ip;
+IcrcStart::IcrcStart(const Flow& flow, std::size_t udp_payload) : has_ip_id_(flow.destination.is_ipv4()) {
+  std::array<std::byte, kIpv6Bytes + kUdpBytes> masked;
+  const std::size_t ip = has_ip_id_ ? masked_ipv4(flow, udp_payload, masked.data())
+                                    : masked_ipv6(flow, udp_payload, masked.data());
+  std::byte* udp = masked.data() + ip;
   store_be16(udp, flow.source_port);
   store_be16(udp + 2, flow.destination_port);
   store_be16(udp + 4, static_cast<std::uint16_t>(kUdpBytes + udp_payload));
   store_be16(udp + 6, 0xffff);
-  pending_ = static_cast<std::uint32_t>(ip + kUdpBytes);
+  state_ = crc32_update(kAfterLrh, Bytes(masked).first(ip + kUdpBytes));
+}
+
+std::uint32_t IcrcStart::state(std::uint16_t ip_id) const {
+  return has_ip_id_ ? state_ ^ kIpIdHigh[ip_id >> 8] ^ kIpIdLow[ip_id & 0xff] : state_;
+}
+
+const IcrcStart& LastIcrcStart::of(const Flow& flow, std::size_t udp_payload) {
+  const bool same = udp_payload == udp_payload_ && flow.source_port == flow_.source_port &&
+                    flow.destination_port == flow_.destination_port && flow.source == flow_.source &&
+                    flow.destination == flow_.destination;
+  if (!same) {
+    flow_ = flow;
+    udp_payload_ = udp_payload;
+    start_ = IcrcStart(flow, udp_payload);
+  }
+  return start_;
 }
 
 void Icrc::add_headers(Bytes headers) {
-  std::array<std::byte, 8> start;
-  if (headers.size() < start.size()) return add(headers);
-  std::copy_n(headers.data(), start.size(), start.data());
-  start[4] = kMasked;
-  add(start);
-  add(headers.subspan(start.size()));
+  std::array<std::byte, kBthBytes> bth;
+  if (headers.size() < bth.size()) return add(headers);
+  std::copy_n(headers.data(), bth.size(), bth.data());
+  bth[4] = kMasked;
+  add(bth);
+  add(headers.subspan(bth.size()));
 }
 
-void Icrc::add(Bytes bytes) {
-  if (bytes.size() <= buffer_.size() - pending_) {
-    std::copy(bytes.begin(), bytes.end(), buffer_.begin() + pending_);
-    pending_ += static_cast<std::uint32_t>(bytes.size());
-    return;
-  }
-  flush();
-  state_ = crc32_update(state_, bytes);
-}
-
-void Icrc::flush() {
-  state_ = crc32_update(state_, Bytes(buffer_).first(pending_));
-  pending_ = 0;
-}
-
-std::uint32_t Icrc::value() const { return ~crc32_update(state_, Bytes(buffer_).first(pending_)); }
+void Icrc::add(Bytes bytes) { state_ = crc32_update(state_, bytes); }
 
 int solve_ip_id(std::uint32_t computed_with_zero, std::uint32_t received, std::size_t udp_payload) {
   if (udp_payload < kIcrcBytes) return -1;

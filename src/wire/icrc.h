@@ -5,7 +5,6 @@
 // gathered.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "base/bytes.h"
@@ -26,27 +25,50 @@ struct Flow {
   static constexpr std::uint16_t kDefaultSourcePort = 0xc000;
 };
 
+/// The register after the masked headers below the BTH: all packets of a flow that have one length begin with the same, but
+/// for the IPv4 identification.
+class IcrcStart {
+ public:
+  IcrcStart() = default;
+  /// For a UDP payload of `udp_payload` bytes (BTH to ICRC inclusive).
+  IcrcStart(const Flow& flow, std::size_t udp_payload);
+
+  /// `ip_id` is the IPv4 identification (DF set); ignored for IPv6.
+  std::uint32_t state(std::uint16_t ip_id) const;
+
+ private:
+  std::uint32_t state_ = 0;  ///< with identification 0
+  bool has_ip_id_ = false;
+};
+
+/// The start of the packets that came last: most are followed by one of their flow and length.
+class LastIcrcStart {
+ public:
+  const IcrcStart& of(const Flow& flow, std::size_t udp_payload);
+
+ private:
+  Flow flow_;
+  std::size_t udp_payload_ = 0;
+  IcrcStart start_;
+};
+
 /// A running ICRC.
 class Icrc {
  public:
-  /// Starts with the masked LRH, IP and UDP headers for a UDP payload of `udp_payload` bytes (BTH to ICRC
-  /// inclusive). `ip_id` is the IPv4 identification (DF set); ignored for IPv6.
-  Icrc(const Flow& flow, std::size_t udp_payload, std::uint16_t ip_id);
+  Icrc(const Flow& flow, std::size_t udp_payload, std::uint16_t ip_id)
+      : Icrc(IcrcStart(flow, udp_payload), ip_id) {}
+  Icrc(const IcrcStart& start, std::uint16_t ip_id) : state_(start.state(ip_id)) {}
 
-  /// Adds the transport headers: `headers` begins with the BTH, whose reserved byte 4 is masked.
+  /// Adds the transport headers: `headers` begins with the BTH, whose reserved byte 4 is masked. What follows the BTH may
+  /// come along with it.
   void add_headers(Bytes headers);
   /// Adds payload or pad.
   void add(Bytes bytes);
   /// The value as it is stored little-endian after the pad.
-  std::uint32_t value() const;
+  std::uint32_t value() const { return ~state_; }
 
  private:
-  void flush();
-
-  // The CRC costs about as much for 16 bytes as for 256, so short pieces are collected first.
   std::uint32_t state_;
-  std::uint32_t pending_ = 0;
-  std::array<std::byte, 256> buffer_;
 };
 
 /// The IPv4 identification that turns the ICRC computed with identification 0 into the one received, if there
