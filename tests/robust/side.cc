@@ -131,6 +131,16 @@ bool Side::connect(const Card& peer, std::uint8_t timeout, unsigned receives) {
   return done && to_rtr(qp, peer) && to_rts(qp, timeout);
 }
 
+bool Side::change_timeout(std::uint8_t timeout) {
+  ibv_qp_attr attributes{};
+  attributes.timeout = timeout;
+  attributes.qp_state = IBV_QPS_SQD;
+  if (ibv_modify_qp(qp, &attributes, IBV_QP_STATE) != 0) return false;
+  if (ibv_modify_qp(qp, &attributes, IBV_QP_STATE | IBV_QP_TIMEOUT) != 0) return false;
+  attributes.qp_state = IBV_QPS_RTS;
+  return ibv_modify_qp(qp, &attributes, IBV_QP_STATE) == 0;
+}
+
 bool Side::post_receive(unsigned slot) {
   ibv_sge sge = sge_at(memory_ + slot * kWords, mr);
   ibv_recv_wr wr{}, *bad = nullptr;

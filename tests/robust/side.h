@@ -46,6 +46,8 @@ class Side {
   Card card() const;
   /// INIT, RTR and RTS; posts so many receives. `timeout` is the code of ibv_modify_qp.
   bool connect(const Card& peer, std::uint8_t timeout = 14, unsigned receives = kDepth);
+  /// Another code for the timeout, in SQD, which everything posted has to have left.
+  bool change_timeout(std::uint8_t timeout);
   bool post_receive(unsigned slot);
   /// Sends message number `number`, whose bytes follow from it and `salt`.
   bool post_send(std::uint32_t number, std::uint32_t salt);

@@ -9,12 +9,10 @@
 #include <cstdint>
 
 #include "side.h"
+#include "witness.h"
 #include "workers.h"
 
 namespace softrnic::robust {
-
-/// How a child ends.
-enum Exit : int { done = 0, refused = 1, wrong_bytes = 2, no_peer = 3, not_as_expected = 4 };
 
 /// How often a random test repeats: DIRECT_ROUNDS, or `smoke`.
 unsigned rounds(unsigned smoke);

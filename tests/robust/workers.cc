@@ -16,6 +16,8 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "witness.h"
+
 namespace softrnic::robust {
 namespace {
 
@@ -118,7 +120,10 @@ pid_t start_child(const std::function<int()>& body) {
 int end_of(pid_t child, int seconds) {
   const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
   const bool ended = wait_readable(pidfd.get(), seconds * 1000);
-  if (!ended) kill(child, SIGKILL);
+  if (!ended) {
+    show_threads(child);
+    kill(child, SIGKILL);
+  }
   int status = 0;
   EXPECT_EQ(waitpid(child, &status, 0), child);
   if (!ended) return kHung;

@@ -42,8 +42,8 @@ class Worker {
 
 /// A fork of this process, which runs `body` and ends with what it returns.
 pid_t start_child(const std::function<int()>& body);
-/// How a child ends, as Worker::wait() says it; one that does not within `seconds` is killed.
-int end_of(pid_t child, int seconds = 20);
+/// How a child ends, as Worker::wait() says it; one that does not within `seconds` is looked at and killed.
+int end_of(pid_t child, int seconds = 30);
 inline int in_child(const std::function<int()>& body) { return end_of(start_child(body)); }
 
 /// Two workers that are each other's peer.

@@ -1,0 +1,90 @@
+// What happens to one side of the direct path when the other one is killed in the middle of an access. DIRECT_ROUNDS is how
+// often.
+#include <signal.h>
+
+#include <chrono>
+#include <cstring>
+#include <random>
+
+#include "direct_ways.h"
+
+namespace softrnic::robust {
+namespace {
+
+constexpr std::size_t kBytes = Side::kBytes;
+constexpr std::uint8_t kShortTimeout = 8;  ///< 1 ms to the first retry
+
+/// Writes until that fails; tells `tester` when it is at it.
+int write_until_it_fails(const Way& way, const Line& line, const Line& tester) {
+  Side side(way.memory());
+  Card peer;
+  if (!meet(side, line, peer)) return fail(refused, "a connection");
+  std::memset(memory_of(side), kWritten, kBytes);
+  if (!write_until_it_goes(way, side, peer)) return not_as_expected;
+  if (!side.change_timeout(kShortTimeout)) return fail(refused, "another timeout in SQD");
+  if (!tester.tell()) return fail(no_peer, "a tester");
+  ibv_wc wc{};
+  do {
+    if (!post_write(side, peer, kBytes)) return fail(refused, "a post");
+    if (!side.next(wc)) return fail(not_as_expected, "a completion within 20 s");
+  } while (wc.status == IBV_WC_SUCCESS);
+  return wc.status == IBV_WC_RETRY_EXC_ERR ? done : fail(not_as_expected, "retries exceeded", wc);
+}
+
+/// Is written until `tester` says that the writer is dead, and takes its memory back.
+int outlive_the_writer(const Way& way, const Line& line, const Line& tester) {
+  Side side(way.memory());
+  Card peer;
+  if (!meet(side, line, peer)) return fail(refused, "a connection");
+  if (!tester.hear()) return fail(no_peer, "a tester");
+  std::uint8_t* const memory = memory_of(side);
+  if (ibv_dereg_mr(side.mr) != 0) return fail(refused, "a deregistration");
+  side.mr = nullptr;
+  std::memset(memory, kOwn, kBytes);
+  if (!holds_only(memory, kOwn)) return fail(wrong_bytes, "memory that is its owner's");
+  return side.close() ? done : fail(refused, "an end");
+}
+
+/// Two processes, of which one writes to the other.
+struct Round {
+  explicit Round(const Way& chosen) : way(chosen) {}
+
+  const Way& way;
+  Lines lines, to_target, to_writer;
+  pid_t target =
+      start_child([this] { return outlive_the_writer(way, Line(lines.a.get()), Line(to_target.b.get())); });
+  pid_t writer =
+      start_child([this] { return write_until_it_fails(way, Line(lines.b.get()), Line(to_writer.b.get())); });
+};
+
+/// Kills one of them at a random moment.
+void kill_at_random(const Round& round, pid_t victim, std::mt19937& dice) {
+  ASSERT_TRUE(Line(round.to_writer.a.get()).hear());
+  pass(std::chrono::nanoseconds(dice() % 100'000));
+  kill(victim, SIGKILL);
+  EXPECT_EQ(end_of(victim), -SIGKILL);
+}
+
+TEST_P(DirectDeathTest, AWriterThatDiesInsideHoldsNobodyUp) {
+  std::mt19937 dice(3);
+  for (unsigned i = 0; i < rounds(20); ++i) {
+    const Round round(GetParam());
+    kill_at_random(round, round.writer, dice);
+    ASSERT_TRUE(Line(round.to_target.a.get()).tell());
+    ASSERT_EQ(end_of(round.target), done) << "round " << i;
+  }
+}
+
+TEST_P(DirectDeathTest, WhoWritesToTheDeadSeesRetriesExceeded) {
+  std::mt19937 dice(4);
+  for (unsigned i = 0; i < rounds(20); ++i) {
+    const Round round(GetParam());
+    kill_at_random(round, round.target, dice);
+    ASSERT_EQ(end_of(round.writer), done) << "round " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, DirectDeathTest, testing::ValuesIn(kWays), name_of);
+
+}  // namespace
+}  // namespace softrnic::robust
