@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Which way payloads go: between hosts over the network, although both share a machine; within a host through memory, unless that
+was forbidden.
+
+    paths.py --build FOLDER [--on loopback,wire,pair]
+
+The judge is the kernel: how many bytes have passed the network device. Exit status 77: no network namespaces.
+"""
+import argparse
+import collections
+import json
+import pathlib
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE))
+import lab as lab_module  # noqa: E402
+
+SKIPPED = 77
+PATIENCE = 30  # seconds
+PORT = 18515
+
+# A program, and the bytes of payload that it moves.
+Load = collections.namedtuple("Load", "argv bytes")
+LOADS = [Load(argv.split(), count) for argv, count in (
+    ("ib_write_bw -s 65536 -n 500", 500 * 65536),
+    ("ib_read_bw -s 65536 -n 500", 500 * 65536),
+    ("ib_send_bw -s 65536 -n 500", 500 * 65536),
+    ("ib_send_bw -s 64 -n 10000", 10000 * 64),
+    ("ib_write_bw -c UC -s 4096 -n 500", 500 * 4096),
+    ("ib_send_bw -c UD -s 1024 -n 2000", 2000 * 1024),
+    ("ib_atomic_bw -n 10000", 10000 * 8),
+)]
+
+
+def passed(host):
+    """Bytes that the network device of a host has seen."""
+    device = "lo" if host.name == "lone" else "eth0"
+    shown = subprocess.run([*host.enter(), "ip", "-j", "-s", "link", "show", device], check=True, capture_output=True)
+    counters = json.loads(shown.stdout)[0]["stats64"]
+    return counters["rx"]["bytes"] + counters["tx"]["bytes"]
+
+
+def run(load, server_host, client_host):
+    """What went wrong, or None; and how many bytes passed."""
+    before = passed(server_host)
+    server = server_host.start([*load.argv, "-p", PORT])
+    client = None
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while not server_host.listens(server.process.pid, PORT):
+            if not server.running or time.monotonic() > deadline:
+                return f"the server does not listen\n{server.output()}", 0
+        client = client_host.start([*load.argv, "-p", PORT, server_host.address[4]])
+        statuses = client.wait(PATIENCE), server.wait(PATIENCE)
+        if statuses != (0, 0):
+            return f"client and server ended with {statuses}\n{client.output()}\n{server.output()}", 0
+        return None, passed(server_host) - before
+    finally:
+        for program in (client, server):
+            if program:
+                program.end()
+
+
+def judge(place, load, count):
+    """What is wrong with so many bytes on the network."""
+    if place == "loopback":
+        return None if count < load.bytes / 4 else "payload went by packets"
+    return None if count >= load.bytes else "payload did not pass the network"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=ROOT / "build/release")
+    parser.add_argument("--on", default="loopback,wire,pair")
+    options = parser.parse_args()
+    mode = lab_module.enter()
+    if mode == "plain":
+        return SKIPPED
+    failures = 0
+    with lab_module.Lab(mode, options.build) as lab:
+        for place, server, client in lab.places(options.on.split(",")):
+            for load in LOADS:
+                failure, count = run(load, server, client)
+                failure = failure or judge(place, load, count)
+                failures += failure is not None
+                print(f"{place:10}{' '.join(load.argv):36}{load.bytes:>10} bytes of payload,{count:>10} on the network: "
+                      f"{failure or 'ok'}", flush=True)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
