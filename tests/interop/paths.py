@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Which way payloads go: between hosts over the network, although both share a machine; within a host through memory, unless that
-was forbidden.
+was forbidden, and also where the kernel lets no process at the memory of another.
 
     paths.py --build FOLDER [--on loopback,wire,pair]
 
-The judge is the kernel: how many bytes have passed the network device. Exit status 77: no network namespaces.
+The judge is the kernel: how many bytes have passed the network device. `verify` compares every byte. Exit status 77: no network
+namespaces.
 """
 import argparse
 import collections
@@ -23,7 +24,7 @@ SKIPPED = 77
 PATIENCE = 30  # seconds
 PORT = 18515
 
-# A program, and the bytes of payload that it moves.
+# A program, and the bytes of payload that it moves at least.
 Load = collections.namedtuple("Load", "argv bytes")
 LOADS = [Load(argv.split(), count) for argv, count in (
     ("ib_write_bw -s 65536 -n 500", 500 * 65536),
@@ -33,7 +34,18 @@ LOADS = [Load(argv.split(), count) for argv, count in (
     ("ib_write_bw -c UC -s 4096 -n 500", 500 * 4096),
     ("ib_send_bw -c UD -s 1024 -n 2000", 2000 * 1024),
     ("ib_atomic_bw -n 10000", 10000 * 8),
+    ("{build}/tests/interop/verify --gid-index {gid} --port 18515", 16 << 20),
 )]
+# Who may not use cross-memory attach, on the host that both ends share.
+NOBODY_RESTRICTED = frozenset()
+RESTRICTIONS = [NOBODY_RESTRICTED, frozenset({"server"}), frozenset({"client"}), frozenset({"server", "client"})]
+
+
+def argv_of(load, role, restricted, host):
+    argv = [word.replace("{build}", str(host.lab.build)).replace("{gid}", str(host.gid_index(4))) for word in load.argv]
+    if "verify" not in load.argv[0]:
+        argv += ["-p", str(PORT)]
+    return [str(host.lab.build / "tests/interop/undergo"), "without-attach", *argv] if role in restricted else argv
 
 
 def passed(host):
@@ -44,17 +56,17 @@ def passed(host):
     return counters["rx"]["bytes"] + counters["tx"]["bytes"]
 
 
-def run(load, server_host, client_host):
+def run(load, restricted, server_host, client_host):
     """What went wrong, or None; and how many bytes passed."""
     before = passed(server_host)
-    server = server_host.start([*load.argv, "-p", PORT])
+    server = server_host.start(argv_of(load, "server", restricted, server_host))
     client = None
     try:
         deadline = time.monotonic() + PATIENCE
         while not server_host.listens(server.process.pid, PORT):
             if not server.running or time.monotonic() > deadline:
                 return f"the server does not listen\n{server.output()}", 0
-        client = client_host.start([*load.argv, "-p", PORT, server_host.address[4]])
+        client = client_host.start([*argv_of(load, "client", restricted, client_host), server_host.address[4]])
         statuses = client.wait(PATIENCE), server.wait(PATIENCE)
         if statuses != (0, 0):
             return f"client and server ended with {statuses}\n{client.output()}\n{server.output()}", 0
@@ -83,12 +95,14 @@ def main():
     failures = 0
     with lab_module.Lab(mode, options.build) as lab:
         for place, server, client in lab.places(options.on.split(",")):
-            for load in LOADS:
-                failure, count = run(load, server, client)
-                failure = failure or judge(place, load, count)
-                failures += failure is not None
-                print(f"{place:10}{' '.join(load.argv):36}{load.bytes:>10} bytes of payload,{count:>10} on the network: "
-                      f"{failure or 'ok'}", flush=True)
+            for restricted in RESTRICTIONS if place == "loopback" else [NOBODY_RESTRICTED]:
+                for load in LOADS:
+                    failure, count = run(load, restricted, server, client)
+                    failure = failure or judge(place, load, count)
+                    failures += failure is not None
+                    without = f"{' and '.join(sorted(restricted))} without attach: " if restricted else ""
+                    print(f"{place} {without}{' '.join(load.argv)}: {load.bytes} bytes of payload, {count} on the network: "
+                          f"{failure or 'ok'}", flush=True)
     return 1 if failures else 0
 
 

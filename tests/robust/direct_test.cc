@@ -99,8 +99,26 @@ TEST_P(DirectTest, TheTargetSleepsWhileItIsWritten) {
 
 // ---- deregistration
 
-/// One round: lets the peer write, takes the region away, and looks whether it changes afterwards.
-int take_region_away(const Side::Memory& buffers, const Line& line, std::mt19937& dice) {
+/// Whether the memory stays its owner's for a while.
+bool stays_own(std::uint8_t* memory) {
+  std::memset(memory, kOwn, kBytes);
+  for (int look = 0; look < 4; ++look) {
+    pass(std::chrono::microseconds(5));
+    if (!holds_only(memory, kOwn)) return false;
+  }
+  return true;
+}
+
+/// Puts other memory to the place of what was there.
+bool map_anew(std::uint8_t* memory) {
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+  return munmap(memory, kBytes) == 0 &&
+         mmap(memory, kBytes, PROT_READ | PROT_WRITE, kFlags, -1, 0) == static_cast<void*>(memory);
+}
+
+/// One round: lets the peer write, takes the region away, with `unmapping` its memory too, and looks whether what is there
+/// changes afterwards.
+int take_region_away(const Side::Memory& buffers, const Line& line, std::mt19937& dice, bool unmapping) {
   Side side(buffers);
   Card peer;
   if (!meet(side, line, peer)) return fail(refused, "a connection");
@@ -108,11 +126,8 @@ int take_region_away(const Side::Memory& buffers, const Line& line, std::mt19937
   pass(std::chrono::nanoseconds(dice() % 200'000));
   if (ibv_dereg_mr(side.mr) != 0) return fail(refused, "a deregistration");
   side.mr = nullptr;
-  std::memset(memory, kOwn, kBytes);
-  for (int look = 0; look < 4; ++look) {
-    pass(std::chrono::microseconds(5));
-    if (!holds_only(memory, kOwn)) return fail(wrong_bytes, "memory that is its owner's");
-  }
+  if (unmapping && !map_anew(memory)) return fail(refused, "other memory");
+  if (!stays_own(memory)) return fail(wrong_bytes, "memory that is its owner's");
   if (!line.hear()) return fail(no_peer, "a word");
   return side.close() ? done : fail(refused, "an end");
 }
@@ -151,17 +166,24 @@ int repeat(const Way& way, const Line& line, unsigned count, unsigned seed, unsi
   return keeper.close() ? done : fail(refused, "an end");
 }
 
-TEST_P(DirectTest, NothingIsWrittenAfterDeregistration) {
-  const unsigned count = rounds(500);
+/// Rounds of take_region_away() and write_until_refused().
+void play_rounds(const Way& way, unsigned count, bool unmapping) {
   const int seconds = 60 + static_cast<int>(count / 50);
   Lines lines;
-  const pid_t target =
-      start_child([&] { return repeat(GetParam(), Line(lines.a.get()), count, 1, 0, take_region_away); });
-  const pid_t writer = start_child(
-      [&] { return repeat(GetParam(), Line(lines.b.get()), count, 2, count, write_until_refused); });
+  const pid_t target = start_child([&] {
+    return repeat(way, Line(lines.a.get()), count, 1, 0, [&](const Side::Memory& kept, auto&... more) {
+      return take_region_away(unmapping ? way.memory() : kept, more..., unmapping);
+    });
+  });
+  const pid_t writer =
+      start_child([&] { return repeat(way, Line(lines.b.get()), count, 2, count, write_until_refused); });
   EXPECT_EQ(end_of(writer, seconds), done);
   EXPECT_EQ(end_of(target, seconds), done);
 }
+
+TEST_P(DirectTest, NothingIsWrittenAfterDeregistration) { play_rounds(GetParam(), rounds(500), false); }
+
+TEST_P(DirectTest, NothingIsWrittenToWhatIsMappedThereNext) { play_rounds(GetParam(), rounds(200), true); }
 
 INSTANTIATE_TEST_SUITE_P(Ways, DirectTest, testing::ValuesIn(kWays), name_of);
 

@@ -45,22 +45,16 @@ std::string text_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-Exit say(Exit how, std::string_view expected, const std::string& instead) {
-  std::fprintf(stderr, "---- process %d: expected: %.*s; instead: %s\n", static_cast<int>(getpid()),
-               static_cast<int>(expected.size()), expected.data(), instead.c_str());
+}  // namespace
+
+Exit fail(Exit how, std::string_view expected, std::string_view instead) {
+  std::fprintf(stderr, "---- process %d: expected: %s; instead: %s\n", static_cast<int>(getpid()),
+               std::string(expected).c_str(), std::string(instead).c_str());
   show_adapters();
   return how;
 }
 
-}  // namespace
-
-Exit fail(Exit how, std::string_view expected) {
-  return say(how, expected, std::string("errno ") + std::strerror(errno));
-}
-
-Exit fail(Exit how, std::string_view expected, const ibv_wc& wc) {
-  return say(how, expected, std::string("completion: ") + ibv_wc_status_str(wc.status));
-}
+Exit fail(Exit how, std::string_view expected) { return fail(how, expected, std::strerror(errno)); }
 
 void show_threads(pid_t process) {
   std::error_code error;

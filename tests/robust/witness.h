@@ -11,11 +11,14 @@ namespace softrnic::robust {
 /// How a child ends.
 enum Exit : int { done = 0, refused = 1, wrong_bytes = 2, no_peer = 3, not_as_expected = 4 };
 
-/// Says what was expected, errno, and all that the adapters of this network namespace tell of their queue pairs, counters
-/// and refusals. Returns `how`.
+/// Says what was expected and what was there instead, and all that the adapters of this network namespace tell of their queue
+/// pairs, counters and refusals. Returns `how`.
+Exit fail(Exit how, std::string_view expected, std::string_view instead);
+/// Instead: errno.
 Exit fail(Exit how, std::string_view expected);
-/// The same with a completion that was not as expected.
-Exit fail(Exit how, std::string_view expected, const ibv_wc& wc);
+inline Exit fail(Exit how, std::string_view expected, const ibv_wc& instead) {
+  return fail(how, expected, ibv_wc_status_str(instead.status));
+}
 
 /// Where the threads of a process are.
 void show_threads(pid_t process);
