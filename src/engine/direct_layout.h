@@ -1,10 +1,10 @@
 // The memory that a process lets its neighbours map, so that they can do for themselves what its responders would do.
 //
 //   DirectHeader | DirectVisitor × kDirectVisitors | DirectKey × kDirectKeys | DirectSegment × kDirectSegments
-//   | DirectQp × 65536 and DirectInbox for each lane | PacketRing × kDirectVisitors for each lane
+//   | DirectQp × 65536, DirectAck × 65536 and DirectInbox for each lane | PacketRing × kDirectVisitors for each lane
 //
 // A memfd of fixed size, handed out by the daemon, which serves one user only. The neighbours write to nothing but their
-// own DirectVisitor, their own ring and what DirectInbox names. The file is sparse: what was never used costs no memory.
+// own DirectVisitor, their own ring, the DirectAcks of their queue pairs' peers and what DirectInbox names. The file is sparse: what was never used costs no memory.
 // The rings are mapped one by one.
 //
 // Visits: whoever acts on a row or a key holds the lock of its visitor's place from before it looks until its last access
@@ -23,7 +23,7 @@
 
 namespace softrnic::engine {
 
-inline constexpr std::uint64_t kDirectMagic = 0x33'74'63'65'72'69'64'72;  ///< "rdirect3"
+inline constexpr std::uint64_t kDirectMagic = 0x34'74'63'65'72'69'64'72;  ///< "rdirect4"
 inline constexpr std::size_t kDirectVisitors = 256;                       ///< by the lane of the visitor
 inline constexpr std::size_t kDirectKeys = 65536;  ///< by index of the key; what is beyond is not shared
 inline constexpr std::size_t kDirectSegments = 512;
@@ -91,6 +91,19 @@ struct alignas(64) DirectQp {
   std::atomic<std::uint32_t> expected_psn;  ///< of the next packet
   DirectQpBody body;
 };
+/// How far the peer of a queue pair is with its briefs (ib::Brief), written by that peer instead of ACKs. The token came with
+/// the briefs, and tells one connection of the queue pair from the next.
+struct alignas(64) DirectAck {
+  static constexpr std::uint64_t word_of(std::uint32_t token, std::uint32_t psn) {
+    return std::uint64_t{token} << 24 | psn;
+  }
+  static constexpr std::uint32_t token_of(std::uint64_t word) {
+    return static_cast<std::uint32_t>(word >> 24);
+  }
+  static constexpr std::uint32_t psn_of(std::uint64_t word) { return word & 0xffffff; }
+
+  std::atomic<std::uint64_t> word;  ///< token | PSN that is expected next
+};
 /// Where packets for a lane come in, one ring for each lane that sends them.
 struct alignas(4096) DirectInbox {
   /// Set by the holder before it sleeps and looks at the rings once more. Whoever clears it rings the lane's bell.
@@ -103,7 +116,8 @@ struct alignas(4096) DirectInbox {
 };
 
 static_assert(sizeof(DirectInbox) == 4096 && sizeof(link::PacketRing) % 4096 == 0);
-static_assert(sizeof(DirectKey) == 64 && sizeof(DirectQp) == 64 && sizeof(DirectVisitor) == 64);
+static_assert(sizeof(DirectKey) == 64 && sizeof(DirectQp) == 64 && sizeof(DirectVisitor) == 64 &&
+              sizeof(DirectAck) == 64);
 
 /// The parts of such memory by their address.
 class DirectMemory {
@@ -129,7 +143,10 @@ class DirectMemory {
     return reinterpret_cast<DirectQp*>(place_ + kLanes + index * kLaneBytes);
   }
   DirectInbox& inbox(std::uint32_t index) const {
-    return *reinterpret_cast<DirectInbox*>(place_ + kLanes + index * kLaneBytes + kRowBytes);
+    return *reinterpret_cast<DirectInbox*>(place_ + kLanes + index * kLaneBytes + kRowBytes + kAckBytes);
+  }
+  DirectAck* acks(std::uint32_t index) const {
+    return reinterpret_cast<DirectAck*>(place_ + kLanes + index * kLaneBytes + kRowBytes);
   }
 
  private:
@@ -139,7 +156,8 @@ class DirectMemory {
   static constexpr std::size_t kLanes =
       (kSegments + kDirectSegments * sizeof(DirectSegment) + 4095) / 4096 * 4096;
   static constexpr std::size_t kRowBytes = kDirectQps * sizeof(DirectQp);
-  static constexpr std::size_t kLaneBytes = kRowBytes + sizeof(DirectInbox);
+  static constexpr std::size_t kAckBytes = kDirectQps * sizeof(DirectAck);
+  static constexpr std::size_t kLaneBytes = kRowBytes + kAckBytes + sizeof(DirectInbox);
 
   std::byte* place_;
 };

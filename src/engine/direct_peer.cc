@@ -79,6 +79,7 @@ DirectPeer::DirectPeer(const Parts& parts, std::uint8_t visitor, std::optional<l
     : memory_(parts.memory),
       bytes_(parts.bytes),
       rows_(memory_.rows(parts.index)),
+      acks_(memory_.acks(parts.index)),
       life_(&memory_.header().lives[parts.index]),
       place_(memory_.visitors()[visitor]),
       inbox_(memory_.inbox(parts.index)),

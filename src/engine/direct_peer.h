@@ -43,6 +43,7 @@ class DirectPeer {
 
   DirectInbox& inbox() const { return inbox_; }
   link::PacketRing& ring() const { return *ring_; }
+  DirectAck& ack(Qpn qpn) const { return acks_[qpn.index()]; }
 
   // ---- access to its memory
 
@@ -111,6 +112,7 @@ class DirectPeer {
   DirectMemory memory_;
   std::size_t bytes_;
   DirectQp* rows_;
+  DirectAck* acks_;
   const RobustMutex* life_;
   DirectVisitor& place_;
   DirectInbox& inbox_;

@@ -74,7 +74,8 @@ void DirectShare::begin(control::DirectLocks locks) {
 }
 
 DirectShare::LanePlace DirectShare::place_at(std::uint32_t index) const {
-  return {index, memory_.rows(index), &memory_.inbox(index), &memory_.header().lives[index]};
+  return {index, memory_.rows(index), memory_.acks(index), &memory_.inbox(index),
+          &memory_.header().lives[index]};
 }
 
 std::optional<DirectShare::LanePlace> DirectShare::find_lane(std::uint8_t number) const {

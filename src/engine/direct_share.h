@@ -38,6 +38,7 @@ class DirectShare final : public rnic::KeyMirror {
   struct LanePlace {
     std::uint32_t index = 0;  ///< in the header's list
     DirectQp* rows = nullptr;
+    DirectAck* acks = nullptr;
     DirectInbox* inbox = nullptr;
     RobustMutex* life = nullptr;  ///< to be held by the thread of the lane while it runs
   };

@@ -127,14 +127,37 @@ void InboxLink::send(const ib::TxPacket& packet, TimePoint now) {
   Way* const way = way_to(packet);
   if (way == nullptr) return below_->send(packet, now);
   const std::uint8_t lane = packet.headers.bth.destination.lane();
-  if (way->ring.write(packet, goes_by_place(*way, packet))) {
-    if (!std::exchange(way->to_wake, true)) to_wake_.push_back(lane);
-  } else {
-    ++way->dropped;
-    way->dropped_to = packet.headers.bth.destination;
-    any_dropped_ = true;
-  }
-  watch(lane, *way, now);
+  if (way->ring.write(packet, goes_by_place(*way, packet))) return written_to(lane, *way, now);
+  not_written_to(*way, packet.headers.bth.destination);
+}
+
+void InboxLink::send(const ib::Brief& brief, const ib::AddressVector& path, std::uint32_t token,
+                     TimePoint now) {
+  const std::uint8_t lane = brief.destination.lane();
+  Way& way = *ways_[lane];
+  if (way.ring.write(brief, path, token)) return written_to(lane, way, now);
+  not_written_to(way, brief.destination);
+}
+
+void InboxLink::written_to(std::uint8_t lane, Way& way, TimePoint now) {
+  wake_later(lane, way);
+  watch(lane, way, now);
+}
+
+void InboxLink::not_written_to(Way& way, Qpn qpn) {
+  ++way.dropped;
+  way.dropped_to = qpn;
+  any_dropped_ = true;
+}
+
+void InboxLink::wake_later(std::uint8_t lane, Way& way) {
+  if (!std::exchange(way.to_wake, true)) to_wake_.push_back(lane);
+}
+
+void InboxLink::acknowledge(Qpn peer, std::uint32_t token, std::uint32_t psn) {
+  Way& way = *ways_[peer.lane()];
+  way.peer.ack(peer).word.store(DirectAck::word_of(token, psn), std::memory_order_release);
+  wake_later(peer.lane(), way);
 }
 
 // A process that is killed takes nothing out of its ring, and its lane is given to another one.
@@ -147,6 +170,11 @@ void InboxLink::watch(std::uint8_t lane, Way& way, TimePoint now) {
 }
 
 void InboxLink::flush(TimePoint now) {
+  ring_bells();
+  below_->flush(now);
+}
+
+void InboxLink::ring_bells() {
   for (const std::uint8_t lane : to_wake_) {
     Way& way = *ways_[lane];
     way.to_wake = false;
@@ -154,7 +182,6 @@ void InboxLink::flush(TimePoint now) {
       eventfd_write(way.bell.get(), 1);
   }
   to_wake_.clear();
-  below_->flush(now);
 }
 
 void InboxLink::report(link::Receiver& receiver) {
@@ -195,6 +222,7 @@ bool InboxLink::has_packet(TimePoint now) const {
   if (rings_have_packet()) return true;
   if (!active()) return below_->has_packet(now);
   const std::int64_t ns = ns_of(now);
+  if (fresh_.exchange(false, std::memory_order_relaxed)) active_ns_.store(ns, std::memory_order_relaxed);
   if (ns - active_ns_.load(std::memory_order_relaxed) >= kActive.count())
     active_.store(false, std::memory_order_relaxed);
   if (ns < look_below_ns_.load(std::memory_order_relaxed)) return false;
@@ -221,42 +249,103 @@ std::size_t InboxLink::receive(link::Receiver& receiver, TimePoint now) {
   return packets + below_->receive(receiver, now);
 }
 
-// A packet is taken off before it is handed on: should memory run out in that, it is lost, and does not come for ever.
+std::size_t InboxLink::receive_briefs(link::Receiver& receiver) {
+  std::size_t briefs = 0;
+  const std::uint32_t count = reader_count_.load(std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    link::RingReader& ring = *order_[i].load(std::memory_order_relaxed);
+    const std::size_t n = read_briefs(order_lanes_[i], ring, receiver);
+    if (n != 0) ring.give_back();
+    briefs += n;
+  }
+  if (briefs != 0 && !fresh_.load(std::memory_order_relaxed)) fresh_.store(true, std::memory_order_relaxed);
+  return briefs;
+}
+
 std::size_t InboxLink::read(std::uint8_t lane, link::RingReader& ring, link::Receiver& receiver, bool& held) {
   std::size_t packets = 0;
-  for (std::size_t bytes = 0; packets < kMostAtOnce && bytes < kMostBytesAtOnce; ++packets) {
-    const auto packet = ring.front();
-    if (!packet) break;
-    Fetch fetch(ways_[lane] != nullptr ? &ways_[lane]->peer : nullptr, packet->pieces);
-    ring.pop();
-    if (!decode(*packet, fetch)) {
-      receiver.dropped(because(ReasonId::drop_malformed, packet->headers.size(), 0),
-                       ib::Counter::drop_malformed, Qpn(), 1);
-    } else if (!receiver.packet(rx_)) {
-      ring.put_back();
-      held = true;
-      break;
-    }
-    bytes += packet->record.payload_bytes;
+  for (std::size_t bytes = 0; packets < kMostAtOnce && bytes < kMostBytesAtOnce;) {
+    packets += read_briefs(lane, ring, receiver);
+    const Taken taken = read_packet(lane, ring, receiver);
+    held = taken == Taken::held;
+    if (taken != Taken::packet) break;
+    bytes += rx_.payload_bytes();
+    ++packets;
   }
   if (packets != 0) ring.give_back();
   return packets;
 }
 
+std::size_t InboxLink::read_briefs(std::uint8_t lane, link::RingReader& ring, link::Receiver& receiver) {
+  std::size_t briefs = 0;
+  link::RingMessage message;
+  for (; briefs < kMostAtOnce && ring.front(message) && receiver.brief(message, lane); ++briefs) ring.pop();
+  return briefs;
+}
+
+// The oldest packet, or the brief that stands there and was not taken as one.
+InboxLink::Taken InboxLink::read_packet(std::uint8_t lane, link::RingReader& ring, link::Receiver& receiver) {
+  link::RingMessage message;
+  if (ring.front(message)) {
+    decode(message);
+    return hand_over(ring, receiver);
+  }
+  const auto packet = ring.front();
+  if (!packet) return Taken::nothing;
+  Fetch fetch(ways_[lane] != nullptr ? &ways_[lane]->peer : nullptr, packet->pieces);
+  if (decode(*packet, fetch)) return hand_over(ring, receiver);
+  ring.pop();
+  receiver.dropped(because(ReasonId::drop_malformed, packet->headers.size(), 0), ib::Counter::drop_malformed,
+                   Qpn(), 1);
+  return Taken::packet;
+}
+
+// A packet is taken off before it is handed on: should memory run out in that, it is lost, and does not come for ever.
+InboxLink::Taken InboxLink::hand_over(link::RingReader& ring, link::Receiver& receiver) {
+  ring.pop();
+  if (receiver.packet(rx_)) return Taken::packet;
+  ring.put_back();
+  return Taken::held;
+}
+
 bool InboxLink::decode(const link::RingPacket& from, Fetch& fetch) {
   if (!wire::parse_into(from.headers, rx_.packet)) return false;
-  const link::RingRoute& route = *from.route;
   const bool by_place = from.record.kind == link::RingKind::by_place;
+  take_route(*from.route);
+  rx_.packets = from.record.packets;
+  rx_.elsewhere = by_place ? &fetch : nullptr;
+  rx_.elsewhere_bytes = by_place ? from.record.payload_bytes : 0;
+  return true;
+}
+
+void InboxLink::take_route(const link::RingRoute& route) {
   rx_.source = route.source;
   rx_.destination = route.destination;
   rx_.traffic_class = route.traffic_class;
   rx_.hop_limit = route.hop_limit;
   rx_.flow_label = route.flow_label;
   rx_.interface_index = route.interface_index;
-  rx_.packets = from.record.packets;
-  rx_.elsewhere = by_place ? &fetch : nullptr;
-  rx_.elsewhere_bytes = by_place ? from.record.payload_bytes : 0;
-  return true;
+}
+
+// The packet that a brief stands for.
+void InboxLink::decode(const link::RingMessage& from) {
+  const ib::Brief& brief = from.brief;
+  take_route(*from.route);
+  wire::Bth& bth = rx_.packet.headers.bth;
+  bth = {};
+  bth.opcode = brief.has_immediate ? wire::Opcode::rc_send_only_imm : wire::Opcode::rc_send_only;
+  bth.solicited = brief.solicited;
+  bth.pad = wire::pad_for(brief.payload.size());
+  bth.pkey = brief.pkey;
+  bth.destination = brief.destination;
+  bth.ack_request = true;
+  bth.psn = brief.psn;
+  rx_.packet.headers.immediate = brief.immediate;
+  rx_.packet.info = &wire::opcode_info(bth.opcode);
+  rx_.packet.payload = brief.payload;
+  rx_.packets = 1;
+  rx_.elsewhere = nullptr;
+  rx_.elsewhere_bytes = 0;
 }
 
 // ---- sleep

@@ -45,6 +45,17 @@ class InboxLink final : public link::Link {
   /// What UC and UD go by; lives as long as the link.
   ib::Gauge& gauge(std::uint8_t lane);
 
+  // ---- short messages
+
+  /// To a lane that is connected().
+  void send(const ib::Brief& brief, const ib::AddressVector& path, std::uint32_t token, TimePoint now);
+  /// Tells the peer of a queue pair how far that is with its briefs; its lane is connected().
+  void acknowledge(Qpn peer, std::uint32_t token, std::uint32_t psn);
+  /// Wakes whoever sleeps and was sent something.
+  void ring_bells();
+  /// Hands over the briefs that stand before any packet. Returns their number.
+  std::size_t receive_briefs(link::Receiver& receiver);
+
   // ---- sleep, without the lock, by one thread
 
   /// Senders are to ring from now on. False: packets are there, do not sleep.
@@ -99,8 +110,17 @@ class InboxLink final : public link::Link {
   void watch(std::uint8_t lane, Way& way, TimePoint now);
   void report(link::Receiver& receiver);
   void find_writers();
+  enum class Taken : std::uint8_t { nothing, packet, held };
   std::size_t read(std::uint8_t lane, link::RingReader& ring, link::Receiver& receiver, bool& held);
+  std::size_t read_briefs(std::uint8_t lane, link::RingReader& ring, link::Receiver& receiver);
+  Taken read_packet(std::uint8_t lane, link::RingReader& ring, link::Receiver& receiver);
+  Taken hand_over(link::RingReader& ring, link::Receiver& receiver);
   bool decode(const link::RingPacket& from, Fetch& fetch);
+  void decode(const link::RingMessage& from);
+  void take_route(const link::RingRoute& route);
+  void written_to(std::uint8_t lane, Way& way, TimePoint now);
+  void not_written_to(Way& way, Qpn qpn);
+  void wake_later(std::uint8_t lane, Way& way);
 
   std::unique_ptr<link::Link> below_;
   const std::uint8_t lane_;
@@ -120,9 +140,10 @@ class InboxLink final : public link::Link {
   std::array<std::atomic<link::RingReader*>, kDirectVisitors> order_{};
   std::array<std::uint8_t, kDirectVisitors> order_lanes_{};
   std::atomic<std::uint32_t> reader_count_{0};
-  std::atomic<std::uint32_t> arrivals_{0};   ///< as many as were looked at
-  mutable std::atomic<bool> active_{false};  ///< a ring had packets lately
-  std::atomic<std::int64_t> active_ns_{0};   ///< when
+  std::atomic<std::uint32_t> arrivals_{0};          ///< as many as were looked at
+  mutable std::atomic<bool> active_{false};         ///< a ring had packets lately
+  mutable std::atomic<std::int64_t> active_ns_{0};  ///< when
+  mutable std::atomic<bool> fresh_{false};          ///< briefs have come, and active_ns_ does not say so yet
   mutable std::atomic<std::int64_t> look_below_ns_{0};
   std::uint64_t rings_due_ = 0;  ///< of the bell, and not taken from it yet
   ib::RxPacket rx_;

@@ -85,6 +85,7 @@ Expected<Qpn, Failure> Lane::attach(rnic::QueuePair& qp) {
 void Lane::reserve(std::size_t qps) {
   scheduler_.reserve(qps, paths_.size());
   deadlines_.reserve(qps);
+  if (awaiting_.capacity() < qps) awaiting_.reserve(2 * qps);
   if (dirty_.capacity() < dirty_.size() + qps) dirty_.reserve(2 * (dirty_.size() + qps));
 }
 
@@ -93,7 +94,10 @@ void Lane::detach(rnic::QueuePair& qp) {
   groups_.leave_all(*link_, qp);
   deadlines_.remove(qp);
   direct_.hide(qp.qpn());
-  if (QpSlot* slot = qps_.find(qp.qpn())) page_.give_back_row(slot->row);
+  if (QpSlot* slot = qps_.find(qp.qpn())) {
+    forget_acks(*slot);
+    page_.give_back_row(slot->row);
+  }
   qps_.erase(qp.qpn());
 }
 
@@ -226,6 +230,8 @@ std::size_t Lane::batch(TimePoint now) {
   // What the link has read already is behind the packet that was lost, and neither has_packet() nor the socket tells.
   unread_ = !attempt([&] { packets = link_->receive(*this, now_); });
   if (unread_) packets = 1;
+  acknowledge_briefs();
+  take_acks();
   expire();
   send(kSendRound);
   publish();
@@ -240,6 +246,7 @@ void Lane::finish(Duration hand_over) {
 }
 
 void Lane::transmit(rnic::QueuePair& qp) {
+  if (!in_batch_ && send_briefs(qp)) return;
   touch(qp);
   if (in_batch_) return;
   in_batch_ = true;
@@ -264,8 +271,8 @@ bool Lane::glance() {
   return polls % kGlances == 0;
 }
 
-rnic::Effort Lane::progress() {
-  if (!glance()) return rnic::Effort::glance;
+rnic::Effort Lane::progress(rnic::CompletionSink& sink) {
+  if (take_briefs(sink) || !glance()) return rnic::Effort::glance;
   const TimePoint now = monotonic_now();
   attention_.called(now);
   // Polling for nothing must not keep others (posts of other threads, the engine thread) from the lock.
@@ -276,10 +283,12 @@ rnic::Effort Lane::progress() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return rnic::Effort::look;
   in_batch_ = true;
+  open_sink(sink);
   std::size_t packets = batch(now);
   for (unsigned round = 1; round < kPollRounds && scheduler_.has_work(); ++round)
     packets += batch(monotonic_now());
   finish(kHandOver);
+  sink_ = nullptr;
   // a batch may take long; the program was there until its end
   attention_.looked(packets < kFewPackets ? now : monotonic_now());
   return rnic::Effort::look;
@@ -356,6 +365,7 @@ void Lane::abandon() {
   abandoned_ = true;
   direct_.abandon();
   inbox_ = nullptr;
+  awaited_ = nullptr;
   link_ = std::make_unique<NullLink>();
   close(timer_fd_);
   timer_fd_ = -1;

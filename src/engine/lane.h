@@ -59,7 +59,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   bool valid() const { return timer_fd_ >= 0; }
 
   // ---- rnic::LanePort
-  std::mutex& mutex() override { return mutex_; }
+  QuickMutex& mutex() override { return mutex_; }
   Expected<Qpn, Failure> attach(rnic::QueuePair& qp) override;
   void detach(rnic::QueuePair& qp) override;
   void transmit(rnic::QueuePair& qp) override;
@@ -78,7 +78,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   void count(ib::Counter counter, std::uint64_t by) override;
   TimePoint now() override;
   void changed(rnic::QueuePair& qp) override;
-  rnic::Effort progress() override;
+  rnic::Effort progress(rnic::CompletionSink& sink) override;
   void quiesce() override;
 
   // ---- for the engine thread and the process, without the lock
@@ -99,7 +99,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   /// Readable when a lane of this host wants to be read after doze(); -1: never.
   int bell_fd() const { return inbox_ != nullptr ? inbox_->bell_fd() : -1; }
   /// Before a wait for these descriptors. False: do not wait. After true comes wake().
-  bool doze() { return inbox_ == nullptr || inbox_->doze(); }
+  bool doze();
   void wake() {
     if (inbox_ != nullptr) inbox_->wake();
   }
@@ -119,6 +119,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
 
   // link::Receiver
   bool packet(const ib::RxPacket& packet) override;
+  bool brief(const link::RingMessage& message, std::uint8_t lane) override;
   void dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) override;
 
   /// Runs a step of a batch. False: memory ran out in it, and what it was at is lost, as on a network that loses.
@@ -142,6 +143,19 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   void look_after_stuck();
   bool send(std::size_t packets);
   void expire();
+  // ---- short messages on one host: lane_briefs.cc
+  bool send_briefs(rnic::QueuePair& qp);
+  bool take_briefs(rnic::CompletionSink& sink);
+  void acknowledge_briefs();
+  std::size_t take_acks();
+  bool take_ack(QpSlot& slot, TimePoint now);
+  void await_acks(QpSlot& slot);
+  void forget_acks(QpSlot& slot);
+  void watch_acks();
+  bool acks_have_come(const rnic::CompletionSink& sink) const;
+  const DirectAck& ack_of(const QpSlot& slot) const;
+
+  void open_sink(rnic::CompletionSink& sink);
   void publish();
   void publish(const Completion& completion);
   /// Room for so many queue pairs and for all paths.
@@ -156,7 +170,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   void write_rows();
 
   const std::uint8_t number_;
-  std::mutex mutex_;
+  QuickMutex mutex_;
   std::unique_ptr<link::Link> link_;
   InboxLink* inbox_ = nullptr;  ///< in front of link_, if there is a direct path
   ControlPage& page_;
@@ -186,8 +200,17 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   Deadlines<rnic::QueuePair> deadlines_;
   MulticastGroups groups_;
   std::vector<Completion> completions_;
-  std::size_t published_ = 0;  ///< how many of them are, while publish() runs
-  std::vector<Qpn> dirty_;     ///< QPs whose rows are out of date
+  std::size_t published_ = 0;             ///< how many of them are, while publish() runs
+  rnic::CompletionSink* sink_ = nullptr;  ///< of the thread that polls just now
+  std::vector<QpSlot*> awaiting_;         ///< those that await ACKs of briefs
+  std::size_t next_awaiting_ = 0;
+  std::atomic<const DirectAck*> awaited_{nullptr};  ///< one of theirs, for a look without the lock
+  std::atomic<std::uint64_t> awaited_seen_{0};
+  std::atomic<const rnic::CompletionQueue*> awaited_cq_{nullptr};
+  QpSlot* to_acknowledge_ = nullptr;  ///< has executed briefs, and the peer was not told yet
+  std::uint32_t its_token_ = 0;
+  std::uint32_t last_token_ = 0;
+  std::vector<Qpn> dirty_;  ///< QPs whose rows are out of date
   TimePoint rows_due_ = kNever;
 };
 

@@ -10,6 +10,10 @@ void Lane::deliver(rnic::CompletionQueue& cq, const ibv_wc& wc, bool solicited) 
   if ((wc.opcode & IBV_WC_RECV) != 0) {
     if (QpSlot* slot = qps_.find(Qpn(wc.qp_num))) slot->starved_since = kNever;
   }
+  if (sink_ != nullptr && sink_->cq == &cq && sink_->next != sink_->end) {
+    *sink_->next++ = wc;
+    return;
+  }
   const Completion completion{&cq, wc, solicited};
   try {
     completions_.push_back(completion);
@@ -17,6 +21,11 @@ void Lane::deliver(rnic::CompletionQueue& cq, const ibv_wc& wc, bool solicited) 
     publish();
     publish(completion);
   }
+}
+
+// Completions that come later than others of this lane which lie in the queue must not overtake them: so at once or never.
+void Lane::open_sink(rnic::CompletionSink& sink) {
+  if (sink.cq != nullptr && sink.cq->may_pass()) sink_ = &sink;
 }
 
 void Lane::discard(rnic::QueuePair& qp) {

@@ -18,6 +18,10 @@ void Lane::count(ib::Counter counter, std::uint64_t by) {
 
 void Lane::changed(rnic::QueuePair& qp) {
   direct_.show(qp);
+  if (QpSlot* slot = qps_.find(qp.qpn()); slot != nullptr && qp.state() <= IBV_QPS_RTR) {
+    forget_acks(*slot);
+    slot->token = ++last_token_;  // another connection
+  }
   row_is_old(qp);
 }
 

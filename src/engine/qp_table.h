@@ -20,6 +20,9 @@ struct QpSlot {
   rnic::QueuePair* qp = nullptr;
   std::uint32_t row = 0;             ///< of the control page plus one; 0: none
   bool dirty = false;                ///< its row is out of date
+  bool awaits_acks = false;          ///< of briefs
+  std::uint32_t token = 0;           ///< of its briefs, see DirectAck
+  std::uint64_t ack_seen = 0;        ///< what its DirectAck said
   TimePoint starved_since = kNever;  ///< when a packet of UC or UD first found no receive posted
 };
 

@@ -19,12 +19,20 @@
 
 namespace softrnic::link {
 
+struct RingMessage;
+
 /// Receives what a link has read.
 class Receiver {
  public:
   /// A well-formed packet with a correct ICRC. Valid during the call. False: not now; the link keeps it and all behind
   /// it for the next receive().
   virtual bool packet(const ib::RxPacket& packet) = 0;
+  /// A short message from a lane of this host. Valid during the call. False: it is to be handed over as its packet.
+  virtual bool brief(const RingMessage& message, std::uint8_t lane) {
+    static_cast<void>(message);
+    static_cast<void>(lane);
+    return false;
+  }
   /// `packets` packets were dropped for one reason. `qpn` is 0 when unknown. Packets that could not be sent
   /// are reported here too, at the next receive().
   virtual void dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) = 0;

@@ -125,6 +125,23 @@ bool RingWriter::write(const ib::TxPacket& packet, bool by_place) {
   return true;
 }
 
+bool RingWriter::write(const ib::Brief& brief, const ib::AddressVector& path, std::uint32_t token) {
+  const std::size_t size = lines(sizeof(RingRecord) + sizeof(RingBrief) + brief.payload.size());
+  if (!write_route(path) || !make_room(size)) return false;
+  const RingBrief head{.destination = brief.destination.value,
+                       .psn = brief.psn,
+                       .immediate = brief.immediate,
+                       .token = token,
+                       .pkey = brief.pkey,
+                       .has_immediate = brief.has_immediate,
+                       .solicited = brief.solicited};
+  std::byte* const to = at(end_) + sizeof(RingRecord);
+  std::memcpy(to, &head, sizeof head);
+  if (!brief.payload.empty()) std::memcpy(to + sizeof head, brief.payload.data(), brief.payload.size());
+  publish(size, {.kind = RingKind::brief, .payload_bytes = static_cast<std::uint32_t>(brief.payload.size())});
+  return true;
+}
+
 // ---- the reader
 
 bool RingReader::any() const { return !broken() && size_at(next()).load(std::memory_order_acquire) != 0; }
@@ -132,29 +149,58 @@ bool RingReader::any() const { return !broken() && size_at(next()).load(std::mem
 // A writer never has more unread than the memory holds, so records that run in a circle do not keep the reader for ever.
 bool RingReader::credible(const RingRecord& record) const {
   return record.size >= sizeof record && fits(position(), record.size) &&
-         position() + record.size - given_back_ <= kRingBytes - kRingLine &&
-         record.kind <= RingKind::by_place;
+         position() + record.size - given_back_ <= kRingBytes - kRingLine && record.kind <= RingKind::brief;
 }
 
-std::optional<RingPacket> RingReader::give_up() {
-  broken_.store(true, std::memory_order_relaxed);
-  return std::nullopt;
-}
+void RingReader::give_up() { broken_.store(true, std::memory_order_relaxed); }
 
-std::optional<RingPacket> RingReader::front() {
+// The oldest record that is for others than this reader itself.
+bool RingReader::find(RingRecord& record) {
   while (any()) {
-    RingRecord record;
     std::memcpy(&record, next(), sizeof record);
-    if (!credible(record)) return give_up();
+    if (!credible(record)) {
+      give_up();
+      return false;
+    }
     front_size_ = record.size;
-    if (record.kind == RingKind::packet || record.kind == RingKind::by_place) return open(record);
+    if (record.kind >= RingKind::packet) return true;
     if (record.kind == RingKind::route) std::memcpy(&route_, next() + sizeof record, sizeof route_);
     pop();
   }
-  return std::nullopt;
+  return false;
 }
 
-std::optional<RingPacket> RingReader::open(const RingRecord& record) {
+std::optional<RingPacket> RingReader::front() {
+  RingRecord record;
+  if (!find(record) || record.kind == RingKind::brief) return std::nullopt;
+  auto packet = open(record);
+  if (!packet) give_up();
+  return packet;
+}
+
+bool RingReader::front(RingMessage& out) {
+  RingRecord record;
+  if (!find(record) || record.kind != RingKind::brief) return false;
+  if (record.payload_bytes > ib::Brief::kMostBytes ||
+      sizeof record + sizeof(RingBrief) + record.payload_bytes > record.size) {
+    give_up();
+    return false;
+  }
+  RingBrief head;
+  std::memcpy(&head, next() + sizeof record, sizeof head);
+  out.brief = {.destination = Qpn(head.destination & wire::kPsnMask),
+               .psn = head.psn & wire::kPsnMask,
+               .immediate = head.immediate,
+               .pkey = head.pkey,
+               .has_immediate = head.has_immediate != 0,
+               .solicited = head.solicited != 0,
+               .payload = {next() + sizeof record + sizeof head, record.payload_bytes}};
+  out.token = head.token;
+  out.route = &route_;
+  return true;
+}
+
+std::optional<RingPacket> RingReader::open(const RingRecord& record) const {
   const std::byte* from = next() + sizeof record;
   const std::size_t size = record.size - sizeof record;
   const std::size_t pieces = record.kind == RingKind::by_place ? record.pieces : 0;
@@ -164,7 +210,7 @@ std::optional<RingPacket> RingReader::open(const RingRecord& record) {
                                  : 0;
   if (before + record.header_bytes + inside > size || record.packets == 0 || record.packets > kMostPackets ||
       pieces > ib::TxPacket::kMaxFragments)
-    return give_up();
+    return std::nullopt;
   return RingPacket{record,
                     &route_,
                     {from + before, record.header_bytes + inside},

@@ -7,6 +7,7 @@
 //
 //   record:  RingRecord | BTH and extensions | payload and pad            (a multiple of 64 bytes)
 //            RingRecord | RingPieces that name the payload | BTH and extensions
+//            RingRecord | RingBrief | payload
 //
 // Neither side trusts what the other has written: sizes are checked, and values are used as they were when they were
 // looked at.
@@ -15,10 +16,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
+#include <type_traits>
 
 #include "base/bytes.h"
+#include "transport/ib/brief.h"
 #include "transport/ib/types.h"
 #include "wire/gid.h"
 
@@ -38,6 +42,7 @@ enum class RingKind : std::uint8_t {
   route,     ///< a RingRoute: where the packets behind it come from and go to
   packet,    ///< with its payload
   by_place,  ///< a packet whose payload is in the memory of the sender's process
+  brief,     ///< an ib::Brief
 };
 
 struct RingRecord {
@@ -50,6 +55,19 @@ struct RingRecord {
 };
 static_assert(sizeof(RingRecord) == 16);
 
+/// An ib::Brief, and by what its sender will know the answer (DirectAck).
+struct RingBrief {
+  std::uint32_t destination = 0;
+  std::uint32_t psn = 0;
+  std::uint32_t immediate = 0;
+  std::uint32_t token = 0;
+  std::uint16_t pkey = 0;
+  std::uint8_t has_immediate = 0;
+  std::uint8_t solicited = 0;
+  std::uint32_t reserved32 = 0;
+};
+static_assert(sizeof(RingBrief) == 24);
+
 /// What an IP header and the socket would tell of a packet.
 struct RingRoute {
   wire::Gid source;
@@ -60,8 +78,9 @@ struct RingRoute {
   std::uint8_t hop_limit = 0;
   std::uint16_t reserved16 = 0;
   std::uint32_t reserved32 = 0;
-  bool operator==(const RingRoute&) const = default;
+  bool operator==(const RingRoute& other) const { return std::memcmp(this, &other, sizeof other) == 0; }
 };
+static_assert(std::has_unique_object_representations_v<RingRoute>);
 
 /// A piece of a payload by its address in the sender's process, and the region that it lies in.
 struct RingPiece {
@@ -78,6 +97,8 @@ class RingWriter {
 
   /// `by_place`: names the payload by its fragments, which all lie in regions. False: there is no room.
   bool write(const ib::TxPacket& packet, bool by_place);
+  /// False: there is no room.
+  bool write(const ib::Brief& brief, const ib::AddressVector& path, std::uint32_t token);
   /// Bytes that fit in for certain.
   std::size_t room();
   /// Bytes that the reader has not given back.
@@ -105,6 +126,13 @@ struct RingPacket {
   std::span<const RingPiece> pieces;
 };
 
+/// A record of a brief.
+struct RingMessage {
+  ib::Brief brief;
+  std::uint32_t token = 0;
+  const RingRoute* route = nullptr;
+};
+
 /// Not thread-safe, but for any().
 class RingReader {
  public:
@@ -112,8 +140,10 @@ class RingReader {
   explicit RingReader(PacketRing& ring) : ring_(&ring) {}
 
   bool any() const;
-  /// The oldest packet; nothing when there is none. It stays there until pop().
+  /// The oldest packet; nothing when there is none, or a brief is before it. It stays there until pop().
   std::optional<RingPacket> front();
+  /// The oldest brief; nothing when there is none, or a packet is before it. It stays there until pop().
+  bool front(RingMessage& out);
   void pop() { advance(front_size_); }
   /// Undoes the last pop(), before give_back().
   void put_back() { advance(-front_size_); }
@@ -130,8 +160,9 @@ class RingReader {
   std::byte* next() const { return ring_->records + position() % kRingBytes; }
   void advance(std::size_t bytes) { next_.store(position() + bytes, std::memory_order_relaxed); }
   bool credible(const RingRecord& record) const;
-  std::optional<RingPacket> open(const RingRecord& record);
-  std::optional<RingPacket> give_up();
+  bool find(RingRecord& record);
+  std::optional<RingPacket> open(const RingRecord& record) const;
+  void give_up();
 
   PacketRing* ring_;
   std::atomic<std::uint64_t> next_{0};

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 
 #include "base/cpu_relax.h"
 #include "base/reason_words.h"
@@ -102,8 +103,10 @@ int CompletionQueue::poll(int count, ibv_wc* out) {
   const bool broken = overrun_.load(std::memory_order_acquire);  // first: nothing is added after it
   if (const int taken = take(count, out); taken != 0) return taken;
   if (broken) return -EIO;
-  const std::uint32_t effort = drive_lanes();
-  const int taken = take(count, out);
+  CompletionSink sink{this, out, out + count};
+  const std::uint32_t effort = drive_lanes(sink);
+  int taken = static_cast<int>(sink.next - out);
+  if (taken < count) taken += take(count - taken, sink.next);
   const std::uint32_t vain = taken != 0 ? 0 : vain_effort_.load(std::memory_order_relaxed) + effort;
   const bool rests = vain >= kEffortBeforeRest;
   vain_effort_.store(rests ? 0 : vain, std::memory_order_relaxed);
@@ -115,12 +118,12 @@ int CompletionQueue::poll(int count, ibv_wc* out) {
   return taken;
 }
 
-std::uint32_t CompletionQueue::drive_lanes() {
+std::uint32_t CompletionQueue::drive_lanes(CompletionSink& sink) {
   std::uint32_t effort = 0;
   for (const auto& lane : lanes_) {
     LanePort* const port = lane.load(std::memory_order_acquire);
     if (port == nullptr) break;
-    effort += kEfforts[static_cast<std::size_t>(port->progress())];
+    effort += kEfforts[static_cast<std::size_t>(port->progress(sink))];
   }
   return std::max(effort, kEfforts[0]);
 }
@@ -129,7 +132,8 @@ std::uint32_t CompletionQueue::drive_lanes() {
 Expected<void, Failure> CompletionQueue::request_notification(bool solicited_only) {
   if (overrun_.load(std::memory_order_acquire)) return refused_as_broken();
   const std::lock_guard lock(mutex_);
-  if (armed_ != Armed::next) armed_ = solicited_only ? Armed::solicited : Armed::next;
+  if (armed_.load(std::memory_order_relaxed) != Armed::next)
+    armed_.store(solicited_only ? Armed::solicited : Armed::next, std::memory_order_relaxed);
   // What lies there already brings no event; who waits only for solicited completions may mean that.
   missed_.store(solicited_only ? 0 : size_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   return {};
@@ -175,11 +179,12 @@ bool CompletionQueue::push(const ibv_wc& wc, bool solicited) {
   ring_[(head_ + size) % capacity] = wc;
   size_.store(size + 1, std::memory_order_release);
   if (channel_ == nullptr) return true;
+  const Armed armed = armed_.load(std::memory_order_relaxed);
   const bool due =
-      armed_ == Armed::next || (armed_ == Armed::solicited && (solicited || wc.status != IBV_WC_SUCCESS));
-  if (due) {
-    if (channel_->notify(*this)) armed_ = Armed::no;  // else the next completion brings the event
-  } else if (armed_ == Armed::no) {
+      armed == Armed::next || (armed == Armed::solicited && (solicited || wc.status != IBV_WC_SUCCESS));
+  if (due) {  // if it cannot be told, the next completion brings the event
+    if (channel_->notify(*this)) armed_.store(Armed::no, std::memory_order_relaxed);
+  } else if (armed == Armed::no) {
     missed_.fetch_add(1, std::memory_order_relaxed);
   }
   return true;

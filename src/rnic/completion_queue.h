@@ -10,9 +10,9 @@
 #include <array>
 #include <atomic>
 #include <memory>
-#include <mutex>
 
 #include "base/expected.h"
+#include "base/quick_mutex.h"
 #include "base/reason.h"
 #include "rnic/object.h"
 
@@ -21,6 +21,7 @@ namespace softrnic::rnic {
 class CompletionChannel;
 class Context;
 class LanePort;
+struct CompletionSink;
 
 /// Thread-safe. Its lock comes after those of lanes and SRQs.
 class CompletionQueue : public EventTarget {
@@ -53,6 +54,12 @@ class CompletionQueue : public EventTarget {
   /// Adds a completion; tells the channel when armed. False: it is lost, as the queue is full or has been, and its QP is
   /// to be told (QueuePair::completion_lost). The first loss raises IBV_EVENT_CQ_ERR.
   bool push(const ibv_wc& wc, bool solicited);
+  /// Whether a completion may go to a thread that polls this queue without lying in it: nothing lies there, and no event
+  /// is to tell of it. With the lock of the lane that the completion comes from.
+  bool may_pass() const {
+    return size_.load(std::memory_order_relaxed) == 0 &&
+           armed_.load(std::memory_order_relaxed) == Armed::no && !overrun_.load(std::memory_order_relaxed);
+  }
   /// Removes the completions of a QP that is destroyed or reset.
   void purge(std::uint32_t qpn);
 
@@ -71,19 +78,19 @@ class CompletionQueue : public EventTarget {
   CompletionQueue(Context& context, CompletionChannel* channel);
   static Ring allocate(std::uint32_t entries);
   int take(int count, ibv_wc* out);
-  std::uint32_t drive_lanes();
+  std::uint32_t drive_lanes(CompletionSink& sink);
   Unexpected<Failure> refused_as_broken() const;
 
   Context& context_;
   CompletionChannel* const channel_;
   UseCount uses_;
-  std::mutex mutex_;
+  QuickMutex mutex_;
   Ring ring_;
   std::atomic<std::uint32_t> capacity_{0};
   std::uint32_t head_ = 0;
-  std::atomic<std::uint32_t> size_{0};  ///< written under the lock
-  Armed armed_ = Armed::no;
-  std::atomic<bool> overrun_{false};  ///< written under the lock
+  std::atomic<std::uint32_t> size_{0};   ///< written under the lock
+  std::atomic<Armed> armed_{Armed::no};  ///< written under the lock
+  std::atomic<bool> overrun_{false};     ///< written under the lock
 
   std::atomic<std::uint32_t> missed_{
       0};  ///< completions that brought and will bring no event, as the queue was not armed when they came

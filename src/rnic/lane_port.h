@@ -7,11 +7,11 @@
 #include <infiniband/verbs.h>
 #include <sys/uio.h>
 
-#include <mutex>
 #include <optional>
 #include <span>
 
 #include "base/expected.h"
+#include "base/quick_mutex.h"
 #include "base/reason.h"
 #include "transport/ib/endpoint.h"
 
@@ -43,12 +43,19 @@ enum class Effort : std::uint8_t {
   look,    ///< about as much as a system call, or more
 };
 
+/// Where a thread that polls a completion queue wants what it finds for it: the array it was called with.
+struct CompletionSink {
+  CompletionQueue* cq = nullptr;  ///< nullptr: there is none
+  ibv_wc* next = nullptr;
+  ibv_wc* end = nullptr;
+};
+
 class LanePort {
  public:
   static constexpr std::uint32_t kDirectPiece =
       4U << 20;  ///< bytes; others of the lane wait as long as that takes
 
-  virtual std::mutex& mutex() = 0;
+  virtual QuickMutex& mutex() = 0;
 
   // ---- with the lock held
 
@@ -98,9 +105,9 @@ class LanePort {
 
   // ---- without the lock
 
-  /// Reads and handles what has come in, sends what is due, publishes completions. Returns at once when another
-  /// thread is at it. For poll_cq.
-  virtual Effort progress() = 0;
+  /// Reads and handles what has come in, sends what is due, publishes completions: those of *sink.cq to the sink, as long
+  /// as CompletionQueue::may_pass() and there is room. Returns at once when another thread is at it. For poll_cq.
+  virtual Effort progress(CompletionSink& sink) = 0;
   /// Takes and releases the lock, so that whoever was inside the lane before is out (dereg_mr).
   virtual void quiesce() = 0;
 

@@ -90,6 +90,12 @@ class QueuePair final : public EventTarget, private ib::Host {
   void receive(const ib::RxPacket& packet, TimePoint now);
   ib::Transmit transmit(ib::TxPacket& out, TimePoint now);
   void expire(TimePoint now);
+  /// See ib::Endpoint.
+  bool transmit_brief(ib::Brief& out, TimePoint now) { return endpoint_->transmit_brief(out, now); }
+  bool receive_brief(const ib::Brief& brief, const wire::Gid& source) {
+    return endpoint_->receive_brief(brief, source);
+  }
+  void acknowledged(std::uint32_t psn, TimePoint now);
   /// CompletionQueue::push() has lost a completion of this QP: it goes into the error state, with IBV_EVENT_QP_FATAL
   /// (a Class G error of IBTA 9.9). Not from within a call of the endpoint. More completions may be delivered.
   void completion_lost(const CompletionQueue& cq, std::uint64_t wr_id);
@@ -105,6 +111,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   bool takes_requests() const {
     return state_ == IBV_QPS_RTS || state_ == IBV_QPS_SQD || (state_ == IBV_QPS_RTR && established_);
   }
+  const CompletionQueue* send_cq() const { return init_.send_cq; }
   const ib::Attributes& transport_attributes() const { return attributes_.transport; }
   const ProtectionDomain& pd() const { return pd_; }
   ib::PathWindow* window() const { return endpoint_->window(); }

@@ -50,6 +50,11 @@ void QueuePair::expire(TimePoint now) {
   settle();
 }
 
+void QueuePair::acknowledged(std::uint32_t psn, TimePoint now) {
+  endpoint_->acknowledged(psn, now);
+  settle();
+}
+
 // ---- for the endpoint
 
 Expected<std::byte*, Reason> QueuePair::local_memory(MemoryKey lkey, std::uint64_t address,

@@ -1,5 +1,6 @@
 // A queue pair's way through its states.
 #include <cerrno>
+#include <mutex>
 #include <utility>
 
 #include "rnic/completion_queue.h"

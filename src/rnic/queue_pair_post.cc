@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 
 #include "rnic/address_handle.h"
 #include "rnic/qp_states.h"

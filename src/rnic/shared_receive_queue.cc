@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <mutex>
 
 #include "base/reason_words.h"
 #include "rnic/context.h"

@@ -4,9 +4,9 @@
 #include <infiniband/verbs.h>
 
 #include <memory>
-#include <mutex>
 
 #include "base/expected.h"
+#include "base/quick_mutex.h"
 #include "base/reason.h"
 #include "rnic/object.h"
 #include "rnic/receive_queue.h"
@@ -42,7 +42,7 @@ class SharedReceiveQueue : public EventTarget {
   explicit SharedReceiveQueue(ProtectionDomain& pd);
 
   ProtectionDomain& pd_;
-  mutable std::mutex mutex_;
+  mutable QuickMutex mutex_;
   ReceiveQueue queue_;
   std::uint32_t limit_ = 0;  ///< 0: not armed
 };

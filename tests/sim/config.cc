@@ -53,6 +53,7 @@ MemoryPaths draw_memory(Rng& rng, Faults& f) {
     m.changes = static_cast<std::uint32_t>(rng.range(1, 10));
     m.changes_every = Duration(rng.range(1000, 2'000'000));
   }
+  if (rng.chance(0.7)) m.briefs = rng.chance(0.5) ? 1.0 : rng.unit();
   return m;
 }
 
@@ -194,9 +195,11 @@ std::string Config::describe() const {
               LL{faults.blackout_every.count() / 1000}, LL{faults.pause_length.count() / 1000},
               LL{faults.pause_every.count() / 1000});
   if (memory.longest_packet != 0)
-    s += format("  memory: packets of %u, window %u, by place from %u, gone %.4f, %u changes every %lld ns\n",
-                memory.longest_packet, memory.window, memory.by_place_from, faults.gone, memory.changes,
-                LL{memory.changes_every.count()});
+    s += format(
+        "  memory: packets of %u, window %u, by place from %u, gone %.4f, briefs %.2f, %u changes every %lld "
+        "ns\n",
+        memory.longest_packet, memory.window, memory.by_place_from, faults.gone, memory.briefs,
+        memory.changes, LL{memory.changes_every.count()});
   for (const PairConfig& p : pairs) {
     s += format(
         "  %s mtu %u psn %06x/%06x timeout %u retry %u rnr %u timer %u reads %u sq %u sge %u inline %u",

@@ -33,6 +33,7 @@ struct MemoryPaths {
   std::uint32_t longest_packet = 0;  ///< 0: all paths are networks
   std::uint32_t window = 0;
   std::uint32_t by_place_from = 0;  ///< RC payloads of so many bytes stay with their sender; 0: none does
+  double briefs = 0;                ///< chance that a message that can go as an ib::Brief does
   std::uint32_t changes = 0;        ///< how often the paths become a network, or memory again
   Duration changes_every{0};        ///< at most
 };

@@ -83,6 +83,7 @@ std::uint32_t Network::encode(const ib::TxPacket& packet, Memory* stays_in, std:
   f.flow = flow_of(*packet.path);
   f.packets = packet.packets;
   f.at = stays_in;
+  f.brief = false;
   f.pieces.clear();
   const std::uint32_t payload = stays_in == nullptr ? packet.payload_bytes : 0;
   wire::Headers headers = packet.headers;
@@ -132,6 +133,11 @@ TimePoint Network::awake(std::uint32_t adapter, TimePoint now) const {
   const Duration period = faults_.pause_every + faults_.pause_length;
   const Duration phase = (now.time_since_epoch() + period / 3 * adapter) % period;
   return phase < faults_.pause_every ? now : now + (period - phase);
+}
+
+void Network::make_brief(std::uint32_t flight, std::uint32_t connection) {
+  flights_[flight].brief = true;
+  flights_[flight].connection = connection;
 }
 
 Fate Network::draw_fate(std::uint32_t from, std::uint32_t to, TimePoint now) {

@@ -28,6 +28,8 @@ struct Flight {
   std::uint32_t packets = 1;     ///< of the path MTU
   Memory* at = nullptr;          ///< the payload is still there, in `pieces`
   std::vector<Piece> pieces;
+  bool brief = false;            ///< arrives as an ib::Brief
+  std::uint32_t connection = 0;  ///< of its sender
   bool used = false;
 };
 
@@ -47,6 +49,8 @@ class Network {
   /// Encodes `packet` into a free place and returns its number; an empty `error` means it is well-formed. `stays_in`: where
   /// the payload is left; nullptr: it goes along.
   std::uint32_t encode(const ib::TxPacket& packet, Memory* stays_in, std::string& error);
+  /// It is to arrive as a brief of the sender's connection of that number.
+  void make_brief(std::uint32_t flight, std::uint32_t connection);
   Fate draw_fate(std::uint32_t from, std::uint32_t to, TimePoint now);
   void corrupt(std::uint32_t flight);
   std::uint32_t copy(std::uint32_t flight);

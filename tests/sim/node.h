@@ -113,6 +113,11 @@ class Node final : public ib::Host {
   MemoryKey doomed_source;  ///< a region the world deregisters while it is in use
   bool misbehaved = false;  ///< the pair's misdeed is done
 
+  // briefs
+  std::uint32_t connection = 0;       ///< counts its connections
+  std::uint32_t told_connection = 0;  ///< the peer has executed all of this connection …
+  std::uint32_t told_psn = 0;         ///< … before this PSN
+
   // scheduling, used by the world
   TimePoint timer_at = kNever;
   bool blocked = false;

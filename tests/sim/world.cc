@@ -88,6 +88,8 @@ void World::handle(const Event& event) {
       return resume(node);
     case Kind::start:
       return start(node);
+    case Kind::told:
+      return told(node);
     case Kind::packet:
     case Kind::paths:
       return;
@@ -116,7 +118,8 @@ void World::deliver(std::uint32_t adapter, std::uint32_t flight) {
                 bth.psn | (std::uint64_t{bth.destination.value} << 24) |
                     (std::uint64_t{bth.ack_request} << 48) | (std::uint64_t{bth.solicited} << 49),
                 packet.payload_bytes() | (std::uint64_t{packet.packet.headers.aeth.syndrome} << 32));
-    receive(*node, packet);
+    const Flight& under_way = network_.flight(flight);
+    if (!under_way.brief || !receive_brief(*node, packet, under_way.connection)) receive(*node, packet);
     if (elsewhere.failed()) lose(*node);
     network_.release(flight);
     return touched(*node);
@@ -194,6 +197,7 @@ void World::pump(Node& node) {
   node.blocked = false;
   for (std::uint32_t i = 0; i < config_.quantum; ++i) {
     node.may_request = !node.gone() && !node.broken && !node.endpoint->drained();
+    if (send_brief(node)) continue;
     const ib::Transmit answer = node.endpoint->transmit(out_, ground_.now);
     if (answer == ib::Transmit::packet) {
       send(node, out_);
@@ -211,7 +215,7 @@ void World::pump(Node& node) {
   arm(node);
 }
 
-void World::send(Node& node, const ib::TxPacket& packet) {
+void World::send(Node& node, const ib::TxPacket& packet, bool brief) {
   const wire::Bth& bth = packet.headers.bth;
   const wire::OpcodeInfo& info = wire::opcode_info(bth.opcode);
   node.idle_expiries = 0;
@@ -233,6 +237,7 @@ void World::send(Node& node, const ib::TxPacket& packet) {
   std::string error;
   std::uint32_t flight = network_.encode(packet, stays_in(node, packet), error);
   if (!error.empty()) ground_.fail(error);
+  if (brief) network_.make_brief(flight, node.connection);
   if (mutation_ != Mutation::none) mutate_bytes(mutation_, network_, flight);
   dispatch(node, to, flight);
 }

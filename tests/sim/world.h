@@ -25,7 +25,7 @@ class World {
   Result run();
 
  private:
-  enum class Kind : std::uint8_t { packet, timer, pump, work, repost, incident, resume, start, paths };
+  enum class Kind : std::uint8_t { packet, timer, pump, work, repost, incident, resume, start, paths, told };
   struct Event {
     TimePoint at;
     std::uint64_t order;
@@ -57,7 +57,7 @@ class World {
   void deliver(std::uint32_t adapter, std::uint32_t flight);
   void expire(Node& node);
   void pump(Node& node);
-  void send(Node& node, const ib::TxPacket& packet);
+  void send(Node& node, const ib::TxPacket& packet, bool brief = false);
   void accuse(const Node& node, const std::string& what);
   void receive(Node& node, const ib::RxPacket& packet);
   void check_size(const Node& node, const ib::TxPacket& packet);
@@ -74,6 +74,11 @@ class World {
   void befall(Node& node);
   void resume(Node& node);
   bool at_rest() const;
+
+  // short messages (world_briefs.cc)
+  bool send_brief(Node& node);
+  bool receive_brief(Node& node, const ib::RxPacket& packet, std::uint32_t connection);
+  void told(Node& node);
 
   // the end (world_end.cc)
   void finish();

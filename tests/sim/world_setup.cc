@@ -169,6 +169,7 @@ void World::start(Node& node) {
   node.endpoint->start_responder(node.attributes);
   node.endpoint->start_requester(node.attributes);
   node.started = true;
+  ++node.connection;
   ground_.log(What::action, node.index, 100);
   schedule(ground_.now + Duration(rng_.below(1000)), Kind::work, node.index);
   node.work_scheduled = true;

@@ -13,6 +13,7 @@
 
 #include <memory>
 
+#include "transport/ib/brief.h"
 #include "transport/ib/host.h"
 #include "transport/ib/path_window.h"
 #include "transport/ib/types.h"
@@ -94,6 +95,30 @@ class Endpoint {
   virtual Transmit transmit(TxPacket& out, TimePoint now) = 0;
   virtual TimePoint deadline() const = 0;  ///< kNever: none
   virtual void expire(TimePoint now) = 0;
+
+  // ---- short messages on one host, see brief.h; `now` may be some milliseconds late
+
+  /// What transmit() would give, if that can go as a brief. False: nothing has changed, ask transmit().
+  virtual bool transmit_brief(Brief& out, TimePoint now) {
+    static_cast<void>(out);
+    static_cast<void>(now);
+    return false;
+  }
+  /// Executes a brief that comes from `source`. False: nothing has changed, hand in its packet.
+  virtual bool receive_brief(const Brief& brief, const wire::Gid& source) {
+    static_cast<void>(brief);
+    static_cast<void>(source);
+    return false;
+  }
+  /// The peer has executed all requests before `psn` (24 bits), and sends no ACK for them.
+  virtual void acknowledged(std::uint32_t psn, TimePoint now) {
+    static_cast<void>(psn);
+    static_cast<void>(now);
+  }
+  /// Whether work requests are posted that have not been sent to their end.
+  virtual bool has_unsent() const { return false; }
+  /// Whether answers to requests are to come.
+  virtual bool awaits_answers() const { return false; }
 
   // ---- what other layers may see
 

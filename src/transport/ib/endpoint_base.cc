@@ -66,6 +66,12 @@ bool EndpointBase::admit(const RxPacket& packet) {
   return true;
 }
 
+// The first packet of a connection may raise an event, which is left to admit().
+bool EndpointBase::admits(const Brief& brief, const wire::Gid& source) const {
+  return established_ && may_send() && pkeys_match(brief.pkey, attributes_.pkey) &&
+         source == attributes_.path.destination;
+}
+
 Transmit EndpointBase::out(const TxPacket& packet) {
   host_.count(Counter::tx_packets);
   host_.count(Counter::tx_bytes, packet.payload_bytes);

@@ -158,6 +158,22 @@ Verdict InboundMessage::finish(const RxPacket& rx, Host& host) {
   return {};
 }
 
+// What has been taken or written by then is taken or written again for the packet.
+bool InboundMessage::place(const Brief& brief, Host& host) {
+  if (active_ || take_receive(host) == nullptr || brief.payload.size() > receive_->length) return false;
+  SgeCursor cursor;
+  if (!scatter(host, receive_->sges, cursor, 0, {brief.payload, nullptr, brief.payload.size()})) return false;
+  RecvDone done;
+  done.wr_id = receive_->wr_id;
+  done.has_immediate = brief.has_immediate;
+  done.solicited = brief.solicited;
+  done.immediate = brief.immediate;
+  done.length = static_cast<std::uint32_t>(brief.payload.size());
+  receive_ = nullptr;
+  host.complete(done);
+  return true;
+}
+
 void InboundMessage::fail_receive(Status status, const Reason& reason, Host& host) {
   active_ = false;
   if (receive_ == nullptr) return;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "transport/ib/brief.h"
 #include "transport/ib/host.h"
 #include "transport/ib/sge_list.h"
 #include "transport/ib/syndromes.h"
@@ -15,6 +16,9 @@ class InboundMessage {
   /// Takes in a SEND or WRITE packet whose PSN is the expected one. On a fault nothing has changed, except
   /// that a message may have been placed in part.
   Verdict place(const RxPacket& rx, const Attributes& attributes, Host& host);
+
+  /// The same for a SEND of one packet. False: it cannot be taken as it stands, and no fault has been told.
+  bool place(const Brief& brief, Host& host);
 
   /// Whether a message has begun and not ended; only its next packet may come then.
   bool active() const { return active_; }

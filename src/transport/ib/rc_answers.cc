@@ -102,14 +102,14 @@ void RcRequester::bad_response(const RxPacket& rx) {
 
 // Takes everything before `end` as acknowledged. False: a READ or atomic before it has not been answered, so
 // its response was lost, and the requester has gone back to it (IBTA 9.7.6, implied NAK).
-bool RcRequester::acknowledge_before(Psn end, TimePoint now) {
+bool RcRequester::acknowledge_before(Psn end, TimePoint now, bool may_answer_probe) {
   const Psn before = una_;
   while (una_ < end && !queue_.empty()) {
     SendEntry& entry = queue_.front();
     if (is_read_or_atomic(entry)) break;
     answered(entry, std::min(end, entry.end));
   }
-  if (una_ > before) progress(true, now);
+  if (una_ > before) progress(may_answer_probe, now);
   if (una_ >= end) return true;
   if (!recovering_ && next_ > una_) lost(now);
   return false;

@@ -27,6 +27,12 @@ class RcEndpoint final : public EndpointBase {
   TimePoint deadline() const override { return requester_.deadline(); }
   void expire(TimePoint now) override;
 
+  bool transmit_brief(Brief& out, TimePoint now) override;
+  bool receive_brief(const Brief& brief, const wire::Gid& source) override;
+  void acknowledged(std::uint32_t psn, TimePoint now) override;
+  bool has_unsent() const override { return requester_.has_unsent(); }
+  bool awaits_answers() const override { return requester_.awaits_answers(); }
+
   std::uint32_t send_psn() const override { return requester_.send_psn(); }
   std::uint32_t receive_psn() const override { return responder_.expected_psn(); }
   bool drained() const override { return mode_ == Mode::draining && requester_.drained(); }

@@ -44,6 +44,11 @@ class RcRequester {
   TimePoint deadline() const;
   void expire(TimePoint now);
 
+  bool transmit_brief(Brief& out, TimePoint now);
+  void acknowledged(std::uint32_t psn, TimePoint now);
+  bool has_unsent() const { return cursor_ != queue_.tail(); }
+  bool awaits_answers() const { return una_ < top_; }
+
   /// A work request failed, was completed, and so the connection ends.
   bool failed() const { return failed_; }
   bool drained() const { return drained_; }
@@ -70,12 +75,17 @@ class RcRequester {
   bool waits_for_direct(const SendEntry& entry) const;
   Transmit go_direct(const SendEntry& entry, TxPacket& out);
 
+  // ---- short messages on one host: rc_brief.cc
+  bool undisturbed() const;
+  bool find_payload(const SendEntry& entry, Bytes& out);
+  void sent_brief(SendEntry& entry, TimePoint now);
+
   // ---- answers: rc_answers.cc
   void receive_acknowledge(const wire::Packet& packet, Psn psn, TimePoint now);
   void receive_nak(std::uint8_t syndrome, Psn psn, TimePoint now);
   void receive_rnr_nak(std::uint8_t syndrome, Psn psn, TimePoint now);
   void receive_response(const RxPacket& rx, Psn psn, TimePoint now);
-  bool acknowledge_before(Psn end, TimePoint now);
+  bool acknowledge_before(Psn end, TimePoint now, bool may_answer_probe = true);
   void answered(SendEntry& entry, Psn end);
   void progress(bool may_answer_probe, TimePoint now);
   void bad_response(const RxPacket& rx);

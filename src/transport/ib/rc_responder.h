@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "transport/ib/brief.h"
 #include "transport/ib/inbound_message.h"
 #include "transport/ib/read_atomic_resources.h"
 #include "transport/ib/seam.h"
@@ -20,6 +21,8 @@ class RcResponder {
   /// Allocates the read and atomic resources.
   void start();
   void receive(const RxPacket& rx);
+  /// See Endpoint::receive_brief().
+  bool receive_brief(const Brief& brief);
   /// Whether READ or atomic responses are due.
   bool streaming() { return resources_.pending() != nullptr; }
   /// The next answer owed. False: none is.

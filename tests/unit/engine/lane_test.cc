@@ -69,6 +69,11 @@ struct LaneAndLink : testing::Test {
     return rx;
   }
 
+  void poll() {
+    rnic::CompletionSink nowhere;
+    lane.progress(nowhere);
+  }
+
   BatchLink::Log log;
   ControlPage page;
   Lane lane{kLane, 1, std::make_unique<BatchLink>(log), page, nullptr, {}, {}};
@@ -84,9 +89,9 @@ TEST_F(LaneAndLink, WhatTheLinkHasReadIsHandledAlsoAfterMemoryRanOut) {
 TEST_F(LaneAndLink, APollThatRanOutOfMemoryIsFollowedByOneThatReads) {
   log.packets.assign(8, datagram(Qpn::of(kLane, 77), 0, {}));
   log.fails_at = 2;
-  lane.progress();
+  poll();
   EXPECT_EQ(log.handed, 3U);
-  lane.progress();
+  poll();
   EXPECT_EQ(log.handed, 8U);
 }
 

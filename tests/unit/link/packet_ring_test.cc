@@ -72,6 +72,43 @@ TEST_F(PacketRingTest, NamesPiecesInsteadOfAPayload) {
   EXPECT_EQ(got->pieces[1].key, kKey);
 }
 
+TEST_F(PacketRingTest, CarriesBriefsBetweenPacketsInOrder) {
+  RingWriter writer(*ring);
+  RingReader reader(*ring);
+  for (const std::size_t bytes : {0UL, 1UL, 8UL, 24UL, 25UL, 1024UL}) {
+    const auto payload = pattern(bytes, 3);
+    const Packet packet(7, 100);
+    ib::Brief brief{.destination = Qpn{0x020022},
+                    .psn = 0xfffffe,
+                    .immediate = 0x01020304,
+                    .pkey = 0x8001,
+                    .has_immediate = true,
+                    .solicited = true,
+                    .payload = payload};
+    ASSERT_TRUE(writer.write(packet.tx, false));
+    ASSERT_TRUE(writer.write(brief, packet.path, 77));
+    RingMessage got;
+    EXPECT_FALSE(reader.front(got)) << "a packet is before it";
+    ASSERT_TRUE(take(reader));
+    EXPECT_FALSE(reader.front()) << "it is no packet";
+    EXPECT_FALSE(reader.broken());
+    ASSERT_TRUE(reader.front(got));
+    EXPECT_EQ(got.token, 77U);
+    EXPECT_EQ(got.route->source, packet.path.source);
+    EXPECT_EQ(got.brief.destination, brief.destination);
+    EXPECT_EQ(got.brief.psn, brief.psn);
+    EXPECT_EQ(got.brief.immediate, brief.immediate);
+    EXPECT_EQ(got.brief.pkey, brief.pkey);
+    EXPECT_TRUE(got.brief.has_immediate && got.brief.solicited);
+    EXPECT_TRUE(inside(got.brief.payload.data(), bytes));
+    EXPECT_TRUE(
+        std::equal(payload.begin(), payload.end(), got.brief.payload.begin(), got.brief.payload.end()));
+    reader.pop();
+    reader.give_back();
+    EXPECT_FALSE(reader.any());
+  }
+}
+
 TEST_F(PacketRingTest, PiecesAsManyAsAPacketMayHave) {
   RingWriter writer(*ring);
   RingReader reader(*ring);

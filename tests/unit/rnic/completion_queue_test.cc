@@ -72,6 +72,42 @@ TEST_F(CompletionQueueTest, FirstInFirstOutAroundTheEnd) {
   EXPECT_TRUE(small->destroy());
 }
 
+TEST_F(CompletionQueueTest, PassOnlyWhereNothingLiesAndNobodyIsToBeTold) {
+  auto queue = make_cq(2, channel.get());
+  EXPECT_TRUE(queue->may_pass());
+  queue->push(wc_of(1), false);
+  EXPECT_FALSE(queue->may_pass()) << "it would overtake";
+  EXPECT_EQ(ids(*queue), Ids{1});
+  EXPECT_TRUE(queue->may_pass());
+  EXPECT_TRUE(queue->request_notification(true));
+  EXPECT_FALSE(queue->may_pass()) << "an event may be due";
+  queue->push(wc_of(2), true);
+  EXPECT_EQ(ids(*queue), Ids{2});
+  EXPECT_TRUE(queue->may_pass()) << "the event has been raised";
+  EXPECT_TRUE(channel->get());
+  queue->acknowledge(1);
+  for (int i = 0; i < 3; ++i) queue->push(wc_of(3), false);
+  EXPECT_TRUE(next_event().type == IBV_EVENT_CQ_ERR);
+  EXPECT_EQ(ids(*queue), (Ids{3, 3}));
+  EXPECT_FALSE(queue->may_pass()) << "it is broken";
+  EXPECT_TRUE(queue->destroy());
+}
+
+TEST_F(CompletionQueueTest, WhoPollsGetsWhatPassesAndThenWhatLiesThere) {
+  auto qp = make_qp(IBV_QPT_RC);
+  for (std::uint64_t id = 1; id <= 3; ++id) lanes.lane.for_the_sink.push_back(wc_of(id));
+  ibv_wc wc[2];
+  EXPECT_EQ(cq->poll(2, wc), 2);
+  EXPECT_EQ(wc[0].wr_id, 1U);
+  EXPECT_EQ(wc[1].wr_id, 2U);
+  cq->push(wc_of(9), false);
+  EXPECT_EQ(cq->poll(2, wc), 1) << "what lies there is older than what a lane has";
+  EXPECT_EQ(wc[0].wr_id, 9U);
+  EXPECT_EQ(cq->poll(2, wc), 1);
+  EXPECT_EQ(wc[0].wr_id, 3U);
+  EXPECT_TRUE(qp->destroy());
+}
+
 TEST_F(CompletionQueueTest, ResizeKeepsWhatIsThere) {
   auto small = make_cq(3);
   small->push(wc_of(0), false);

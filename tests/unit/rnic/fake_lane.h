@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "rnic/completion_queue.h"
@@ -23,6 +24,7 @@ class FakeLane final : public LanePort {
   bool refuse_join = false;
   std::vector<ibv_qp_state> changes;
   std::vector<ib::TxPacket> headers_sent;  ///< without payload
+  std::deque<ibv_wc> for_the_sink;         ///< handed to whoever polls
   int progress_calls = 0;
   int quiesce_calls = 0;
   std::size_t undelivered() const { return completions_.size(); }
@@ -42,7 +44,7 @@ class FakeLane final : public LanePort {
   }
 
   // ---- LanePort
-  std::mutex& mutex() override { return mutex_; }
+  QuickMutex& mutex() override { return mutex_; }
   Expected<Qpn, Failure> attach(QueuePair& qp) override {
     qps_[++last_index_] = &qp;
     return Qpn::of(number_, last_index_);
@@ -61,8 +63,12 @@ class FakeLane final : public LanePort {
   void count(ib::Counter, std::uint64_t) override {}
   TimePoint now() override { return now_; }
   void changed(QueuePair& qp) override { changes.push_back(qp.state()); }
-  Effort progress() override {
+  Effort progress(CompletionSink& sink) override {
     ++progress_calls;
+    while (!for_the_sink.empty() && sink.next != sink.end) {
+      *sink.next++ = for_the_sink.front();
+      for_the_sink.pop_front();
+    }
     return Effort::look;
   }
   void quiesce() override {
@@ -129,7 +135,7 @@ class FakeLane final : public LanePort {
   }
 
   const std::uint8_t number_;
-  std::mutex mutex_;
+  QuickMutex mutex_;
   std::uint16_t last_index_ = 0x10;
   std::map<std::uint16_t, QueuePair*> qps_;
   std::deque<InFlight> in_flight_;

@@ -1,0 +1,168 @@
+// Short messages to and from the other lanes of this host (transport/ib/brief.h).
+//
+// A message in that way costs a third of what it costs as a packet: no clock, no batch, no headers, no ACK. A thread that polls
+// looks at the rings first and takes what are briefs; everything else, and now and then a turn for all the rest, is a batch.
+#include <algorithm>
+#include <mutex>
+
+#include "engine/lane.h"
+#include "rnic/completion_queue.h"
+
+namespace softrnic::engine {
+namespace {
+
+constexpr std::uint32_t kBriefTurns =
+    16;                                ///< polls that take briefs, and then one that does all there is to do
+constexpr std::size_t kMostAcks = 64;  ///< queue pairs that are looked at in one go
+
+}  // namespace
+
+// ---- requests
+
+bool Lane::send_briefs(rnic::QueuePair& qp) {
+  auto* const path = static_cast<Path*>(qp.window());
+  if (inbox_ == nullptr || path == nullptr || !path->local || path->first != nullptr || !completions_.empty())
+    return false;
+  const ib::Attributes& attributes = qp.transport_attributes();
+  QpSlot* const slot = qps_.find(qp.qpn());
+  if (slot == nullptr || !inbox_->connected(attributes.remote.lane())) return false;
+  const TimePoint now = soon();
+  ib::Brief brief;
+  bool any = false;
+  for (; qp.transmit_brief(brief, now); any = true) inbox_->send(brief, attributes.path, slot->token, now);
+  if (!any) return false;
+  inbox_->ring_bells();
+  await_acks(*slot);
+  row_is_old(qp);
+  deadlines_.update(qp);
+  if (deadlines_.earliest() < armed_) arm(Duration::zero());
+  return !qp.endpoint().has_unsent();
+}
+
+// ---- what comes in
+
+bool Lane::take_briefs(rnic::CompletionSink& sink) {
+  if (inbox_ == nullptr || !inbox_->active() || holds_packet()) return false;
+  const bool acks = acks_have_come(sink);
+  if (!acks && !inbox_->rings_have_packet()) return false;
+  const std::uint32_t polls = polls_.load(std::memory_order_relaxed) + 1;
+  polls_.store(polls, std::memory_order_relaxed);
+  if (polls % kBriefTurns == 0) return false;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return false;
+  open_sink(sink);
+  std::size_t taken = acks ? take_acks() : 0;
+  taken += inbox_->receive_briefs(*this);
+  acknowledge_briefs();
+  inbox_->ring_bells();
+  publish();
+  sink_ = nullptr;
+  return taken != 0 && !scheduler_.has_work();
+}
+
+bool Lane::brief(const link::RingMessage& message, std::uint8_t lane) {
+  const ib::Brief& brief = message.brief;
+  QpSlot* const slot = brief.destination.lane() == number_ ? qps_.find(brief.destination) : nullptr;
+  if (slot == nullptr || !inbox_->connected(lane) || slot->qp->transport_attributes().remote.lane() != lane)
+    return false;
+  if (slot != to_acknowledge_) acknowledge_briefs();
+  if (!slot->qp->receive_brief(brief, message.route->source)) return false;
+  to_acknowledge_ = slot;
+  its_token_ = message.token;
+  return true;
+}
+
+// What was executed since as packets is told as well.
+void Lane::acknowledge_briefs() {
+  if (to_acknowledge_ == nullptr) return;
+  rnic::QueuePair& qp = *to_acknowledge_->qp;
+  to_acknowledge_ = nullptr;
+  inbox_->acknowledge(qp.transport_attributes().remote, its_token_, qp.receive_psn());
+  direct_.received(qp);
+  row_is_old(qp);
+}
+
+// ---- ACKs
+
+void Lane::await_acks(QpSlot& slot) {
+  if (slot.awaits_acks) return;
+  slot.awaits_acks = true;
+  awaiting_.push_back(&slot);
+  watch_acks();
+}
+
+void Lane::forget_acks(QpSlot& slot) {
+  if (!slot.awaits_acks) return;
+  slot.awaits_acks = false;
+  std::erase(awaiting_, &slot);
+  watch_acks();
+}
+
+// A program that polls for what it receives is not kept with what it has sent: that waits until it asks, or for a batch.
+bool Lane::acks_have_come(const rnic::CompletionSink& sink) const {
+  const DirectAck* const awaited = awaited_.load(std::memory_order_acquire);
+  return awaited != nullptr && awaited_cq_.load(std::memory_order_relaxed) == sink.cq &&
+         awaited->word.load(std::memory_order_relaxed) != awaited_seen_.load(std::memory_order_relaxed);
+}
+
+// False: it awaits no more.
+bool Lane::take_ack(QpSlot& slot, TimePoint now) {
+  rnic::QueuePair& qp = *slot.qp;
+  const std::uint64_t word = ack_of(slot).word.load(std::memory_order_acquire);
+  if (word != slot.ack_seen) {
+    slot.ack_seen = word;
+    if (DirectAck::token_of(word) == slot.token) qp.acknowledged(DirectAck::psn_of(word), now);
+    if (qp.endpoint().has_unsent()) touch(qp);
+  }
+  return qp.endpoint().awaits_answers();
+}
+
+std::size_t Lane::take_acks() {
+  if (awaiting_.empty()) return 0;
+  const TimePoint now = soon();
+  std::size_t taken = 0;
+  for (std::size_t looks = std::min(awaiting_.size(), kMostAcks); looks > 0; --looks) {
+    if (next_awaiting_ >= awaiting_.size()) next_awaiting_ = 0;
+    QpSlot*& place = awaiting_[next_awaiting_];
+    QpSlot& slot = *place;
+    const std::uint64_t seen = slot.ack_seen;
+    if (take_ack(slot, now)) {
+      ++next_awaiting_;
+    } else {
+      slot.awaits_acks = false;
+      place = awaiting_.back();
+      awaiting_.pop_back();
+    }
+    if (slot.ack_seen != seen) ++taken;
+  }
+  watch_acks();
+  return taken;
+}
+
+// One stands for all: the others are looked at in the batches.
+void Lane::watch_acks() {
+  if (awaiting_.empty()) return awaited_.store(nullptr, std::memory_order_relaxed);
+  const QpSlot& slot = *awaiting_[next_awaiting_ % awaiting_.size()];
+  awaited_seen_.store(slot.ack_seen, std::memory_order_relaxed);
+  awaited_cq_.store(slot.qp->send_cq(), std::memory_order_relaxed);
+  awaited_.store(&ack_of(slot), std::memory_order_release);
+}
+
+const DirectAck& Lane::ack_of(const QpSlot& slot) const {
+  return direct_.place()->acks[slot.qp->qpn().index()];
+}
+
+// ---- sleep
+
+bool Lane::doze() {
+  if (inbox_ == nullptr) return true;
+  if (!inbox_->doze()) return false;
+  const std::lock_guard lock(mutex_);
+  const bool any = std::any_of(awaiting_.begin(), awaiting_.end(), [this](const QpSlot* slot) {
+    return ack_of(*slot).word.load(std::memory_order_acquire) != slot->ack_seen;
+  });
+  if (any) inbox_->wake();
+  return !any;
+}
+
+}  // namespace softrnic::engine

@@ -1,0 +1,80 @@
+// Short messages as briefs (transport/ib/brief.h): they travel as the packets they stand for, and the answer is a word in
+// the requester's memory, which it looks at some time later.
+#include "tests/sim/world.h"
+
+namespace softrnic::sim {
+
+namespace {
+constexpr std::uint64_t kLate = 4'000'000;  ///< ns that the time given with a brief may be off
+constexpr std::uint64_t kLook = 100'000;    ///< ns until the requester looks at what it was told
+
+ib::Brief brief_of(const ib::RxPacket& rx) {
+  const wire::Headers& headers = rx.packet.headers;
+  return {.destination = headers.bth.destination,
+          .psn = headers.bth.psn,
+          .immediate = headers.immediate,
+          .pkey = headers.bth.pkey,
+          .has_immediate = rx.packet.info->has(wire::kImmDt),
+          .solicited = headers.bth.solicited,
+          .payload = rx.packet.payload};
+}
+}  // namespace
+
+bool World::send_brief(Node& node) {
+  ib::Brief brief;
+  if (!memory_paths_ || !rng_.chance(config_.memory.briefs) ||
+      !node.endpoint->transmit_brief(brief, ground_.now + Duration(rng_.below(kLate))))
+    return false;
+  out_ = {};
+  out_.path = &node.address;
+  out_.headers.bth.opcode = brief.has_immediate ? wire::Opcode::rc_send_only_imm : wire::Opcode::rc_send_only;
+  out_.headers.bth.solicited = brief.solicited;
+  out_.headers.bth.pad = wire::pad_for(brief.payload.size());
+  out_.headers.bth.pkey = brief.pkey;
+  out_.headers.bth.destination = brief.destination;
+  out_.headers.bth.ack_request = true;
+  out_.headers.bth.psn = brief.psn;
+  out_.headers.immediate = brief.immediate;
+  out_.payload_bytes = static_cast<std::uint32_t>(brief.payload.size());
+  if (!brief.payload.empty())
+    out_.fragments[out_.fragment_count++] = {brief.payload.data(), brief.payload.size(), MemoryKey()};
+  send(node, out_, true);
+  node.check_state();
+  return true;
+}
+
+bool World::receive_brief(Node& node, const ib::RxPacket& packet, std::uint32_t connection) {
+  const std::uint32_t before = node.endpoint->receive_psn();
+  if (!node.endpoint->receive_brief(brief_of(packet), packet.source)) return false;
+  const std::uint32_t expected = node.endpoint->receive_psn();
+  if (expected != ((before + 1) & wire::kPsnMask))
+    ground_.fail(
+        format("node %u executes a brief and expects PSN %u after %u", node.index, expected, before));
+  if (node.observed()) {
+    ib::RxPacket shown = packet;
+    shown.packet.headers.bth.ack_request = false;
+    node.observer.arriving(shown, before);
+    node.observer.arrived(shown, before, expected);
+  }
+  node.peer->told_connection = connection;
+  node.peer->told_psn = expected;
+  schedule(ground_.now + Duration(rng_.below(kLook)), Kind::told, node.peer->index);
+  return true;
+}
+
+void World::told(Node& node) {
+  if (node.dead || !node.started || node.told_connection != node.connection) return;
+  if (node.observed()) {
+    ib::RxPacket shown;
+    shown.packet.headers.bth.opcode = wire::Opcode::rc_acknowledge;
+    shown.packet.headers.bth.psn = (node.told_psn - 1) & wire::kPsnMask;
+    shown.packet.headers.aeth.syndrome = wire::kAckUnlimitedCredits;
+    shown.packet.info = &wire::opcode_info(wire::Opcode::rc_acknowledge);
+    node.observer.arriving(shown, node.endpoint->receive_psn());
+  }
+  ground_.log(What::action, node.index, 500, node.told_psn);
+  node.endpoint->acknowledged(node.told_psn, ground_.now + Duration(rng_.below(kLate)));
+  touched(node);
+}
+
+}  // namespace softrnic::sim
