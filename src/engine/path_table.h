@@ -13,6 +13,11 @@ namespace softrnic::engine {
 
 /// A window and the line of queue pairs that wait for it, linked through their hooks.
 struct Path final : ib::PathWindow {
+  /// To send one packet that stands for many costs little more than to send one; a window of 16 KiB, the least, takes it.
+  static constexpr std::uint32_t kLongestPacket = 16 * 1024;
+
+  Path() : PathWindow(Limits{.longest_packet = kLongestPacket}) {}
+
   void* first = nullptr;
   void* last = nullptr;
   bool watched = false;  ///< LocalPeers or CreditLetters know of it

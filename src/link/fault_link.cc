@@ -18,6 +18,10 @@ std::uint64_t FaultLink::draw() {  // splitmix64 (Steele, Lea, Flood 2014)
 double FaultLink::roll() { return static_cast<double>(draw() >> 11) * 0x1p-53; }
 
 void FaultLink::send(const ib::TxPacket& packet, TimePoint now) {
+  for_each_packet(packet, split_, [&](const ib::TxPacket& part) { send_one(part, now); });
+}
+
+void FaultLink::send_one(const ib::TxPacket& packet, TimePoint now) {
   // Every packet draws the same number of times, so that one fault's chance does not shift the others' dice.
   const bool drop = roll() < plan_.drop;
   const bool duplicate = roll() < plan_.duplicate;

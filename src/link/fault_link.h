@@ -10,6 +10,7 @@
 
 #include "link/fault_plan.h"
 #include "link/link.h"
+#include "link/packet_split.h"
 
 namespace softrnic::link {
 
@@ -51,6 +52,7 @@ class FaultLink final : public Link {
     std::uint32_t bit = 0;
   };
 
+  void send_one(const ib::TxPacket& packet, TimePoint now);
   double roll();
   std::uint64_t draw();
   void mistreat(const ib::TxPacket& packet, bool damaged, std::uint32_t bit, TimePoint now);
@@ -61,6 +63,7 @@ class FaultLink final : public Link {
 
   std::unique_ptr<Link> inner_;
   FaultPlan plan_;
+  PacketSplit split_;
   std::uint64_t state_;
   std::deque<std::unique_ptr<Held>> held_;
   std::vector<std::unique_ptr<Held>> leaving_;  ///< given to the inner link, kept until it is flushed

@@ -25,9 +25,13 @@ T load(const cmsghdr* header) {
   return value;
 }
 
+Bytes without_icrc(Bytes bytes) {
+  return bytes.first(bytes.size() - std::min(bytes.size(), wire::kIcrcBytes));
+}
+
 std::uint32_t icrc_of(const wire::IcrcStart& start, Bytes bytes, std::uint16_t id) {
   wire::Icrc icrc(start, id);
-  icrc.add_headers(bytes.first(bytes.size() - wire::kIcrcBytes));
+  icrc.add_headers(without_icrc(bytes));
   return icrc.value();
 }
 
@@ -118,33 +122,55 @@ UdpReceiver::Envelope UdpReceiver::open(const msghdr& header) const {
   return out;
 }
 
-void UdpReceiver::count_overflows(Receiver& receiver, const Envelope& envelope) {
-  const std::uint32_t fresh = envelope.overflows - overflows_;
-  overflows_ = envelope.overflows;
+void UdpReceiver::count_overflows(Receiver& receiver) {
+  const std::uint32_t fresh = envelope_.overflows - overflows_;
+  overflows_ = envelope_.overflows;
   if (fresh == 0) return;
   receiver.dropped(because(ReasonId::drop_lane_overflow, fresh), ib::Counter::drop_overflow, Qpn(), fresh);
 }
 
+UdpReceiver::Segment UdpReceiver::next_segment() const {
+  const std::size_t step = envelope_.segment_bytes == 0 ? datagram_.size() : envelope_.segment_bytes;
+  return {datagram_.subspan(cut_, std::min(step, datagram_.size() - cut_)),
+          static_cast<std::uint16_t>(cut_ / std::max<std::size_t>(step, 1))};
+}
+
 bool UdpReceiver::split(Receiver& receiver, std::size_t& packets) {
   const mmsghdr& header = headers_[slot_];
-  const Envelope envelope = open(header.msg_hdr);
-  if (envelope.has_overflows) count_overflows(receiver, envelope);
-  const Bytes datagram(static_cast<const std::byte*>(header.msg_hdr.msg_iov->iov_base), header.msg_len);
-  const std::size_t step = envelope.segment_bytes == 0 ? datagram.size() : envelope.segment_bytes;
-  if (datagram.empty()) packets += decode(receiver, envelope, datagram, 0) ? 0 : 1;
-  while (cut_ < datagram.size()) {
-    const Bytes one = datagram.subspan(cut_, std::min(step, datagram.size() - cut_));
-    const auto position = static_cast<std::uint16_t>(cut_ / step);
-    cut_ += one.size();
-    refused_ = decode(receiver, envelope, one, position) && !receiver.packet(packet_);
+  if (cut_ == 0) {
+    envelope_ = open(header.msg_hdr);
+    datagram_ = {static_cast<const std::byte*>(header.msg_hdr.msg_iov->iov_base), header.msg_len};
+    if (envelope_.has_overflows) count_overflows(receiver);
+    if (datagram_.empty()) packets += decode(receiver, {}) ? 0 : 1;
+  }
+  while (cut_ < datagram_.size()) {
+    const Segment segment = next_segment();
+    cut_ += segment.bytes.size();
+    const bool good = decode(receiver, segment);
+    if (good) packets += join(receiver, segment);
+    refused_ = good && !receiver.packet(packet_);
     if (refused_) return false;
     ++packets;
   }
   return true;
 }
 
-bool UdpReceiver::decode(Receiver& receiver, const Envelope& envelope, Bytes bytes, std::uint16_t position) {
-  const wire::Flow& flow = envelope.flow;
+std::size_t UdpReceiver::join(Receiver& receiver, const Segment& segment) {
+  run_.begin(packet_, without_icrc(segment.bytes));
+  bool good = true;
+  while (good && cut_ < datagram_.size()) {
+    const Segment next = next_segment();
+    if (!run_.goes_on_with(without_icrc(next.bytes))) break;
+    cut_ += next.bytes.size();
+    good = intact(receiver, next);
+    if (good) run_.take();
+  }
+  run_.join();
+  return good ? 0 : 1;
+}
+
+bool UdpReceiver::decode(Receiver& receiver, const Segment& segment) {
+  const Bytes bytes = segment.bytes;
   const auto malformed = [&] {
     const auto opcode = bytes.empty() ? 0 : std::to_integer<std::uint64_t>(bytes[0]);
     receiver.dropped(because(ReasonId::drop_malformed, bytes.size(), opcode), ib::Counter::drop_malformed,
@@ -152,23 +178,28 @@ bool UdpReceiver::decode(Receiver& receiver, const Envelope& envelope, Bytes byt
     return false;
   };
   if (bytes.size() < wire::kBthBytes + wire::kIcrcBytes) return malformed();
-  IcrcCheck check;
-  const bool intact = check_icrc(flow, bytes, position, check);
-  if (tap_ != nullptr) tap_->packet(wire::CaptureDirection::inbound, flow, check.id, {&bytes, 1});
-  if (!intact) {
-    const Qpn qpn = destination_of(bytes);
-    receiver.dropped(because(ReasonId::drop_bad_icrc, qpn.value, check.received, check.expected),
-                     ib::Counter::drop_icrc, qpn, 1);
-    return false;
-  }
-  if (!wire::parse_into(bytes.first(bytes.size() - wire::kIcrcBytes), packet_.packet)) return malformed();
+  if (!intact(receiver, segment)) return false;
+  if (!wire::parse_into(without_icrc(bytes), packet_.packet)) return malformed();
+  const wire::Flow& flow = envelope_.flow;
   packet_.source = flow.source;
   packet_.destination = flow.destination;
   packet_.traffic_class = flow.traffic_class;
   packet_.hop_limit = flow.hop_limit;
   packet_.flow_label = flow.flow_label;
-  packet_.interface_index = envelope.interface_index;
+  packet_.interface_index = envelope_.interface_index;
   return true;
+}
+
+bool UdpReceiver::intact(Receiver& receiver, const Segment& segment) {
+  IcrcCheck check;
+  const bool good = check_icrc(envelope_.flow, segment.bytes, segment.position, check);
+  if (tap_ != nullptr)
+    tap_->packet(wire::CaptureDirection::inbound, envelope_.flow, check.id, {&segment.bytes, 1});
+  if (good) return true;
+  const Qpn qpn = destination_of(segment.bytes);
+  receiver.dropped(because(ReasonId::drop_bad_icrc, qpn.value, check.received, check.expected),
+                   ib::Counter::drop_icrc, qpn, 1);
+  return false;
 }
 
 bool UdpReceiver::check_icrc(const wire::Flow& flow, Bytes bytes, std::uint16_t position, IcrcCheck& check) {

@@ -8,6 +8,7 @@
 
 #include "link/id_policy.h"
 #include "link/link.h"
+#include "link/packet_run.h"
 #include "link/socket_address.h"
 #include "wire/icrc.h"
 
@@ -51,8 +52,17 @@ class UdpReceiver {
   void fill();
   /// Hands over what is left of the present datagram; false: a packet was refused.
   bool split(Receiver& receiver, std::size_t& packets);
-  /// Whether the packet in `bytes` is well-formed and intact and stands in packet_.
-  bool decode(Receiver& receiver, const Envelope& envelope, Bytes bytes, std::uint16_t position);
+  /// The packet that is next in the present datagram, and its place there.
+  struct Segment {
+    Bytes bytes;
+    std::uint16_t position = 0;
+  };
+  Segment next_segment() const;
+  /// Whether the packet in `segment` is well-formed and intact and stands in packet_.
+  bool decode(Receiver& receiver, const Segment& segment);
+  /// Makes packet_, read from `segment`, stand for those behind it that go on with its message. Returns packets dropped.
+  std::size_t join(Receiver& receiver, const Segment& segment);
+  bool intact(Receiver& receiver, const Segment& segment);
   struct IcrcCheck {
     std::uint32_t received = 0;
     std::uint32_t expected = 0;
@@ -61,7 +71,7 @@ class UdpReceiver {
 
   /// Whether the ICRC is right for an identification that this source may use.
   bool check_icrc(const wire::Flow& flow, Bytes bytes, std::uint16_t position, IcrcCheck& check);
-  void count_overflows(Receiver& receiver, const Envelope& envelope);
+  void count_overflows(Receiver& receiver);
 
   int fd_;
   Family family_;
@@ -74,10 +84,13 @@ class UdpReceiver {
   IdPolicy ids_;
   wire::LastIcrcStart start_;
   ib::RxPacket packet_;
+  PacketRun run_;
   bool refused_ = false;    ///< packet_ is to be handed over again
   std::size_t filled_ = 0;  ///< slots that hold datagrams
   std::size_t slot_ = 0;    ///< the one that is being cut
   std::size_t cut_ = 0;     ///< how far, in bytes
+  Bytes datagram_;          ///< the one that is being cut
+  Envelope envelope_;       ///< and what it came in
 };
 
 }  // namespace softrnic::link

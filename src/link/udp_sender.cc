@@ -134,8 +134,12 @@ bool UdpSender::may_segment(const wire::Gid& destination) const {
 }
 
 void UdpSender::send(const ib::TxPacket& packet) {
-  if (!batch_.has_room()) flush();
-  batch_.add(packet, route_of(packet), may_segment(packet.path->destination));
+  const TxRoute route = route_of(packet);
+  const bool segmentation = may_segment(packet.path->destination);
+  for_each_packet(packet, split_, [&](const ib::TxPacket& part) {
+    if (!batch_.has_room()) flush();
+    batch_.add(part, route, segmentation);
+  });
 }
 
 void UdpSender::send_damaged(const ib::TxPacket& packet, std::uint32_t bit) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "link/link.h"
+#include "link/packet_split.h"
 #include "link/tx_batch.h"
 #include "link/tx_sockets.h"
 #include "rnic/device.h"
@@ -54,6 +55,7 @@ class UdpSender {
   PacketTap* tap_ = nullptr;
   TxSockets sockets_;
   std::vector<rnic::GidEntry> addresses_;
+  PacketSplit split_;
   TxBatch batch_;
   std::vector<TxMessage*> group_;         ///< of one socket, in order
   std::vector<wire::Gid> unsegmentable_;  ///< destinations whose route refused UDP_SEGMENT

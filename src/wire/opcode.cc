@@ -96,7 +96,41 @@ constexpr std::array<std::uint8_t, 1U << kBitBytes.size()> make_sums() {
 }
 constexpr auto kSums = make_sums();
 
+constexpr std::uint16_t kAtEnd = kImmDt | kIeth;  // headers that only the end of a message has
+
+// The row of an operation's packet at `position`. `at_end`: those of kAtEnd that it has.
+constexpr const OpcodeInfo* find_row(const OpcodeInfo& like, Position position, std::uint16_t at_end) {
+  for (const OpcodeInfo& info : kOpcodes) {
+    if (info.service == like.service && info.operation == like.operation && info.position == position &&
+        (info.headers & kAtEnd) == at_end)
+      return &info;
+  }
+  return &like;
+}
+
+constexpr OpcodeParts parts_of_row(const OpcodeInfo& whole) {
+  const Opcode middle = find_row(whole, Position::middle, 0)->opcode;
+  const auto at_end = static_cast<std::uint16_t>(whole.headers & kAtEnd);
+  return {whole.starts() ? find_row(whole, Position::first, 0)->opcode : middle, middle,
+          whole.ends() ? find_row(whole, Position::last, at_end)->opcode : middle};
+}
+
+constexpr std::array<OpcodeParts, std::size(kOpcodes)> make_parts() {
+  std::array<OpcodeParts, std::size(kOpcodes)> parts{};
+  for (std::size_t row = 0; row < parts.size(); ++row) parts[row] = parts_of_row(kOpcodes[row]);
+  return parts;
+}
+constexpr auto kParts = make_parts();
+
 }  // namespace
+
+const OpcodeParts& parts_of(Opcode whole) { return kParts[kIndex[static_cast<std::uint8_t>(whole)]]; }
+
+const OpcodeInfo& joined(const OpcodeInfo& first, const OpcodeInfo& last) {
+  if (!first.starts()) return last;
+  if (!last.ends()) return first;
+  return *find_row(first, Position::only, static_cast<std::uint16_t>(last.headers & kAtEnd));
+}
 
 const OpcodeInfo* find_opcode(std::uint8_t raw) {
   const std::uint8_t row = kIndex[raw];

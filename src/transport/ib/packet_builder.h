@@ -39,6 +39,7 @@ inline void begin_packet(TxPacket& out, const Attributes& attributes, wire::Opco
   out.headers.bth.destination = attributes.remote;
   out.headers.bth.psn = psn.wire();
   out.packets = 1;
+  out.path_mtu = attributes.path_mtu;
   out.payload_bytes = 0;
   out.fragment_count = 0;
 }

@@ -15,9 +15,12 @@ PathWindow::PathWindow(const Limits& limits)
     : network_(limits), limits_(limits), window_(limits.initial_bytes), tokens_(limits.unacked_burst_bytes) {}
 
 void PathWindow::set_memory(std::uint32_t longest_packet, std::uint32_t window) {
-  longest_packet_ = longest_packet;
+  has_mtu_ = longest_packet == 0;
   limits_ = network_;
-  if (longest_packet != 0) limits_.minimum_bytes = limits_.initial_bytes = limits_.maximum_bytes = window;
+  if (!has_mtu_) {
+    limits_.longest_packet = longest_packet;
+    limits_.minimum_bytes = limits_.initial_bytes = limits_.maximum_bytes = window;
+  }
   window_ = limits_.initial_bytes;
 }
 

@@ -7,6 +7,7 @@
 // they take tokens from a bucket. Pure: time is given.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/time.h"
@@ -37,6 +38,7 @@ class PathWindow {
     std::uint32_t initial_bytes = 128 * 1024;
     std::uint32_t minimum_bytes = 16 * 1024;
     std::uint32_t maximum_bytes = 512 * 1024;
+    std::uint32_t longest_packet = 0;  ///< bytes that a packet may carry, see TxPacket; 0: the path MTU
     std::uint64_t unacked_bytes_per_second = 500'000'000;  ///< UC and UD: 8 MB of buffer last 16 ms
     std::uint32_t unacked_burst_bytes = 96 * 1024;
   };
@@ -55,10 +57,15 @@ class PathWindow {
   /// The path has no MTU: a packet may carry so many bytes (see TxPacket), and `window` bytes, which never are too many, may
   /// be in flight. 0 and 0: it is a network.
   void set_memory(std::uint32_t longest_packet, std::uint32_t window);
-  /// How many packets of the path MTU one may stand for.
+  /// How many packets of the path MTU one may stand for; on a network no more than go into the window.
   std::uint32_t packets_at_once(std::uint32_t path_mtu) const {
-    return longest_packet_ > path_mtu ? longest_packet_ / path_mtu : 1;
+    const std::uint32_t longest =
+        has_mtu_ ? std::min(limits_.longest_packet, window_ - std::min(window_, in_flight_))
+                 : limits_.longest_packet;
+    return std::max(longest / path_mtu, 1U);
   }
+  /// False: set_memory() has said so.
+  bool has_mtu() const { return has_mtu_; }
   /// Which way packets take is not known yet: none may go.
   void set_undecided(bool undecided) { undecided_ = undecided; }
   bool undecided() const { return undecided_; }
@@ -94,7 +101,7 @@ class PathWindow {
   std::uint32_t in_flight_ = 0;
   bool held_ = false;
   bool undecided_ = false;
-  std::uint32_t longest_packet_ = 0;
+  bool has_mtu_ = true;
   std::uint32_t grown_ = 0;  ///< bytes acknowledged since the last increase
   TimePoint last_cut_{};
   std::int64_t tokens_ = 0;

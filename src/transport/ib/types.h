@@ -167,13 +167,14 @@ struct Fragment {
 /// A packet on its way out. Fragments point into application memory, inline data or the endpoint; they are
 /// valid until the next call into the endpoint. The link adds pad, ICRC and everything below the BTH.
 ///
-/// On a path without MTU (PathWindow::longest_packet) one may stand for several packets of the path MTU in a row: its
-/// opcode is that of all of them taken together, its PSN that of the first.
+/// One may stand for several packets of the path MTU in a row (PathWindow::packets_at_once): its opcode is that of all of
+/// them taken together, its PSN that of the first. A link takes it apart, or carries it as it is where there is no MTU.
 struct TxPacket {
   static constexpr std::size_t kMaxFragments = 34;
   const AddressVector* path = nullptr;
   wire::Headers headers;
   std::uint32_t packets = 1;
+  std::uint32_t path_mtu = 0;  ///< payload of each of them but the last
   std::uint32_t payload_bytes = 0;
   std::uint16_t fragment_count = 0;
   Fragment fragments[kMaxFragments];
@@ -206,7 +207,7 @@ struct RxPacket {
   std::uint32_t flow_label = 0;
   std::uint32_t interface_index = 0;  ///< netdev that it came in by; 0: unknown
 
-  std::uint32_t packets = 1;           ///< of the path MTU, see TxPacket
+  std::uint32_t packets = 1;           ///< of the path MTU in a row, see TxPacket
   PayloadSource* elsewhere = nullptr;  ///< has the payload, when it is not in `packet`
   std::size_t elsewhere_bytes = 0;
 

@@ -93,8 +93,9 @@ Transmit UcEndpoint::transmit(TxPacket& packet, TimePoint now) {
   return out(packet);
 }
 
+// On a network each is admitted by itself: there the receiver's buffer counts datagrams.
 std::uint32_t UcEndpoint::packets_at_once() const {
-  return window_ != nullptr ? window_->packets_at_once(attributes_.path_mtu) : 1;
+  return window_ != nullptr && !window_->has_mtu() ? window_->packets_at_once(attributes_.path_mtu) : 1;
 }
 
 Expected<void, Reason> UcEndpoint::build(const SendEntry& entry, Psn stop, bool last, TxPacket& packet) {

@@ -56,7 +56,7 @@ TEST_F(CaptureFileTest, HoldsBothDirectionsAsTsharkUnderstandsThem) {
     link.flush(TimePoint{});
     Collector collector;
     read_until(link, collector, 3);
-    ASSERT_EQ(collector.packets.size(), 3U);
+    ASSERT_EQ(collector.count(), 3U);
     // Not flushed nor closed: what is in the file now is what a killed process would leave.
     const std::string fields =
         output_of("tshark -n -r " + path("a.pcapng") +

@@ -98,6 +98,28 @@ TEST(FaultPlan, SaysWhatIsWrong) {
   EXPECT_THAT(parse_fault_plan("drop=1%,").error(), HasSubstr("comma"));
 }
 
+// What the network would carry one by one is lost one by one.
+TEST(FaultLink, ALongPacketIsHitInParts) {
+  FaultPlan plan;
+  plan.drop = 0.5;
+  auto inner = std::make_unique<RecordingLink>();
+  RecordingLink& recorder = *inner;
+  FaultLink link(std::move(inner), plan);
+  PacketMaker maker;
+  ib::TxPacket whole = maker.make(wire::Opcode::rc_write_middle, 100, pattern(64 * 256, 1));
+  whole.packets = 64;
+  whole.path_mtu = 256;
+  link.send(whole, TimePoint{});
+  link.flush(TimePoint{});
+  EXPECT_GT(recorder.sent.size(), 10U);
+  EXPECT_LT(recorder.sent.size(), 54U);
+  for (const auto& sent : recorder.sent) {
+    const auto all = pattern(64 * 256, 1);
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>((sent.psn - 100) * 256);
+    EXPECT_EQ(sent.payload, std::vector<std::byte>(begin, begin + 256));
+  }
+}
+
 TEST(FaultLink, TheSeedDecides) {
   FaultPlan plan;
   plan.drop = plan.duplicate = plan.reorder = plan.corrupt = 0.1;

@@ -13,6 +13,7 @@
 
 #include "link/link.h"
 #include "link/socket_address.h"
+#include "transport/ib/ordered_copy.h"
 
 namespace softrnic::link::test {
 
@@ -22,20 +23,24 @@ struct Got {
   wire::Gid source, destination;
   std::uint8_t traffic_class, hop_limit;
   std::uint32_t interface_index;
+  std::uint32_t packets;  ///< see ib::RxPacket
 };
 
 class Collector final : public Receiver {
  public:
   bool packet(const ib::RxPacket& p) override {
     if (refuse_psn == p.packet.headers.bth.psn) return false;
-    packets.push_back({p.packet.headers,
-                       {p.packet.payload.begin(), p.packet.payload.end()},
-                       p.source,
-                       p.destination,
-                       p.traffic_class,
-                       p.hop_limit,
-                       p.interface_index});
+    std::vector<std::byte> payload(p.payload_bytes());
+    ib::copy(p.payload(), 0, payload.data(), payload.size());
+    packets.push_back({p.packet.headers, std::move(payload), p.source, p.destination, p.traffic_class,
+                       p.hop_limit, p.interface_index, p.packets});
     return true;
+  }
+  /// Packets that came, drops included.
+  std::size_t count() const {
+    std::size_t sum = drops.size();
+    for (const Got& got : packets) sum += got.packets;
+    return sum;
   }
   void dropped(const Reason& reason, ib::Counter counter, Qpn, std::uint64_t count) override {
     drops.insert(drops.end(), count, {reason, counter});
@@ -104,7 +109,7 @@ inline int bound_socket(const std::string& address, std::uint16_t port, std::uin
 
 /// Reads until `count` packets (drops included) have come or nothing comes for a second.
 inline void read_until(Link& link, Collector& collector, std::size_t count) {
-  while (collector.packets.size() + collector.drops.size() < count) {
+  while (collector.count() < count) {
     if (link.receive(collector, TimePoint{}) != 0) continue;
     pollfd entry{link.readable_fd(), POLLIN, 0};
     if (poll(&entry, 1, 1000) <= 0) return;

@@ -52,15 +52,46 @@ TEST_P(UdpLinkPath, CarriesMessagesOfEveryMtuUnchanged) {
     }
     pair.sender->flush(TimePoint{});
     read_until(*pair.b, pair.got, 100);
-    ASSERT_EQ(pair.got.packets.size(), 100U) << "MTU " << mtu << ", drops " << pair.got.drops.size();
-    for (std::uint32_t i = 0; i < 100; ++i) {
-      const Got& packet = pair.got.packets[i];
-      EXPECT_EQ(packet.headers.bth.psn, i);
-      EXPECT_EQ(packet.payload, pattern(i == 99 ? mtu / 2 + 3 : mtu, i));
+    ASSERT_EQ(pair.got.count(), 100U) << "MTU " << mtu << ", drops " << pair.got.drops.size();
+    std::uint32_t psn = 0;
+    for (const Got& packet : pair.got.packets) {
+      EXPECT_EQ(packet.headers.bth.psn, psn);
       EXPECT_EQ(packet.source, pair.maker.path.source);
       EXPECT_EQ(packet.destination, pair.maker.path.destination);
+      std::vector<std::byte> payload;
+      for (std::uint32_t i = 0; i < packet.packets; ++i, ++psn) {
+        const auto part = pattern(psn == 99 ? mtu / 2 + 3 : mtu, psn);
+        payload.insert(payload.end(), part.begin(), part.end());
+      }
+      EXPECT_EQ(packet.payload, payload);
     }
+    EXPECT_LT(pair.got.packets.size(), 100U) << "those of one datagram come as one";
   }
+}
+
+// A packet that stands for several leaves as those.
+TEST_P(UdpLinkPath, TakesLongPacketsApart) {
+  Pair pair(GetParam().from, GetParam().to, GetParam().family);
+  ASSERT_NE(pair.sender, nullptr);
+  const auto payload = pattern(10 * 1024 + 77, 5);
+  ib::TxPacket whole = pair.maker.make(wire::Opcode::rc_write_only_imm, 0xfffffe, payload, 7);
+  whole.packets = 11;
+  whole.path_mtu = 1024;
+  whole.headers.bth.pad = 3;
+  whole.headers.immediate = 4711;
+  whole.headers.reth = {0x1000, MemoryKey(5), static_cast<std::uint32_t>(payload.size())};
+  pair.sender->send(whole, TimePoint{});
+  pair.sender->flush(TimePoint{});
+  read_until(*pair.b, pair.got, 11);
+  ASSERT_EQ(pair.got.count(), 11U);
+  EXPECT_TRUE(pair.got.drops.empty());
+  std::vector<std::byte> came;
+  for (const Got& packet : pair.got.packets)
+    came.insert(came.end(), packet.payload.begin(), packet.payload.end());
+  EXPECT_EQ(came, payload);
+  EXPECT_EQ(pair.got.packets.front().headers.bth.psn, 0xfffffeU);
+  EXPECT_EQ(pair.got.packets.front().headers.reth.address, 0x1000U);
+  EXPECT_EQ(pair.got.packets.back().headers.immediate, 4711U);
 }
 
 // What is refused comes again, and nothing overtakes it, wherever in a datagram of many packets it stood.

@@ -171,6 +171,25 @@ TEST(PathWindow, ANetworkAgainHasTheLimitsOfOne) {
   EXPECT_EQ(window.window(), 32 * 1024U);
 }
 
+TEST(PathWindow, ALongPacketOnANetworkStaysWithinTheWindow) {
+  PathWindow::Limits network = limits();
+  network.longest_packet = 16 * 1024;
+  PathWindow window(network);
+  EXPECT_TRUE(window.has_mtu());
+  EXPECT_EQ(window.packets_at_once(1024), 16U);
+  EXPECT_EQ(window.packets_at_once(4096), 4U);
+  window.sent(window.window() - 5000);
+  EXPECT_EQ(window.packets_at_once(1024), 4U);
+  EXPECT_EQ(window.packets_at_once(4096), 1U);
+  window.sent(5000);
+  EXPECT_EQ(window.packets_at_once(1024), 1U) << "who may send at all sends one";
+  window.set_memory(64 * 1024, 200'000);
+  EXPECT_FALSE(window.has_mtu());
+  EXPECT_EQ(window.packets_at_once(1024), 64U);
+  window.set_memory(0, 0);
+  EXPECT_EQ(window.packets_at_once(1024), 1U);
+}
+
 TEST(PathWindow, NothingMayGoWhileItIsUndecided) {
   PathWindow window(limits());
   window.set_undecided(true);

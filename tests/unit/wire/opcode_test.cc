@@ -31,6 +31,31 @@ TEST(OpcodeTable, IsFoundByEveryRawByte) {
   EXPECT_EQ(found, all_opcodes().size());
 }
 
+// Whatever stands for a row of packets is what its parts stand for together.
+TEST(OpcodeTable, PartsJoinToTheWhole) {
+  std::size_t several = 0;
+  for (const OpcodeInfo& whole : all_opcodes()) {
+    const bool message = whole.operation == Operation::send || whole.operation == Operation::write ||
+                         whole.operation == Operation::read_response;
+    if (!message || whole.service == Service::ud) continue;
+    ++several;
+    const OpcodeParts& parts = parts_of(whole.opcode);
+    const OpcodeInfo& first = opcode_info(parts.first);
+    const OpcodeInfo& middle = opcode_info(parts.middle);
+    const OpcodeInfo& last = opcode_info(parts.last);
+    EXPECT_EQ(first.position, whole.starts() ? Position::first : Position::middle) << whole.name;
+    EXPECT_EQ(middle.position, Position::middle) << whole.name;
+    EXPECT_EQ(last.position, whole.ends() ? Position::last : Position::middle) << whole.name;
+    for (const OpcodeInfo* part : {&first, &middle, &last}) {
+      EXPECT_EQ(part->service, whole.service);
+      EXPECT_EQ(part->operation, whole.operation);
+    }
+    EXPECT_EQ(last.headers & (kImmDt | kIeth), whole.headers & (kImmDt | kIeth)) << whole.name;
+    EXPECT_EQ(&joined(first, last), &whole) << whole.name;
+  }
+  EXPECT_EQ(several, 8U + 6 + 4 + 6 + 6);
+}
+
 TEST(OpcodeTable, UndefinedOpcodesAreHarmless) {
   EXPECT_EQ(find_opcode(0x15), nullptr);  // RESYNC belongs to reliable datagrams only
   EXPECT_EQ(find_opcode(0xff), nullptr);

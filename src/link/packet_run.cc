@@ -1,0 +1,92 @@
+#include "link/packet_run.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "transport/ib/ordered_copy.h"
+
+namespace softrnic::link {
+
+void PacketRun::begin(ib::RxPacket& first, Bytes bytes) {
+  first_ = &first;
+  first.packets = 1;
+  first.elsewhere = nullptr;
+  count_ = 1;
+  open_ = !first.packet.info->ends() && !first.packet.payload.empty();
+  if (!open_) return;
+  piece_ = size_ = first.packet.payload.size();
+  pieces_[0] = first.packet.payload.data();
+  last_bytes_ = bytes;
+  next_.info = first.packet.info;
+}
+
+// Middle packets, which differ in PSN, acknowledge request and payload alone.
+bool PacketRun::repeats_headers(Bytes bytes) const {
+  return next_.info->position == wire::Position::middle && bytes.size() == last_bytes_.size() &&
+         std::memcmp(bytes.data(), last_bytes_.data(), 8) == 0;
+}
+
+bool PacketRun::goes_on_with(Bytes bytes) {
+  if (!open_ || count_ == kMost || bytes.size() < wire::kBthBytes) return false;
+  const std::uint32_t psn = load_be24(bytes.data() + 9);
+  if (psn != ((first_->packet.headers.bth.psn + count_) & wire::kPsnMask)) return false;
+  next_bytes_ = bytes;
+  if (repeats_headers(bytes)) {
+    next_.headers.bth.ack_request = (bytes[8] & std::byte{0x80}) != std::byte{0};
+    next_.payload = bytes.subspan(wire::kBthBytes);
+    return true;
+  }
+  open_ = wire::parse_into(bytes, next_) && continues();
+  return open_;
+}
+
+bool PacketRun::continues() const {
+  const wire::Packet& first = first_->packet;
+  const wire::OpcodeInfo& info = *next_.info;
+  const wire::Bth& bth = next_.headers.bth;
+  const std::size_t size = next_.payload.size();
+  return info.service == first.info->service && info.operation == first.info->operation && !info.starts() &&
+         bth.destination == first.headers.bth.destination && bth.pkey == first.headers.bth.pkey &&
+         (info.ends() ? size > 0 && size <= piece_ : size == piece_);
+}
+
+void PacketRun::take() {
+  pieces_[count_++] = next_.payload.data();
+  size_ += next_.payload.size();
+  last_bytes_ = next_bytes_;
+  wire::Headers& whole = first_->packet.headers;
+  if (next_.headers.bth.ack_request) whole.bth.ack_request = true;
+  if (!next_.info->ends()) return;
+  open_ = false;
+  whole.bth.solicited = next_.headers.bth.solicited;
+  whole.bth.pad = next_.headers.bth.pad;
+  whole.aeth = next_.headers.aeth;
+  whole.immediate = next_.headers.immediate;
+  whole.invalidate = next_.headers.invalidate;
+}
+
+void PacketRun::join() {
+  if (count_ == 1) return;
+  wire::Packet& whole = first_->packet;
+  whole.info = &wire::joined(*whole.info, *next_.info);
+  whole.headers.bth.opcode = whole.info->opcode;
+  whole.payload = {};
+  first_->packets = count_;
+  first_->elsewhere = this;
+  first_->elsewhere_bytes = size_;
+}
+
+bool PacketRun::copy(std::size_t offset, std::byte* to, std::size_t size) {
+  std::size_t index = offset / piece_;
+  std::size_t within = offset % piece_;
+  for (; size > piece_ - within; within = 0) {
+    const std::size_t part = piece_ - within;
+    std::memmove(to, pieces_[index++] + within, part);
+    to += part;
+    size -= part;
+  }
+  ib::ordered_copy(to, pieces_[index] + within, size);
+  return true;
+}
+
+}  // namespace softrnic::link

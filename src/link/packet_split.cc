@@ -1,0 +1,46 @@
+#include "link/packet_split.h"
+
+#include <algorithm>
+
+namespace softrnic::link {
+
+void PacketSplit::begin(const ib::TxPacket& whole) {
+  whole_ = &whole;
+  part_.path = whole.path;
+  part_.headers = whole.headers;
+  part_.path_mtu = whole.path_mtu;
+  taken_ = 0;
+  fragment_ = within_ = 0;
+}
+
+const ib::TxPacket& PacketSplit::next() {
+  const wire::OpcodeParts& opcodes = wire::parts_of(whole_->headers.bth.opcode);
+  const bool last = taken_ + 1 == whole_->packets;
+  const std::uint32_t offset = taken_ * whole_->path_mtu;
+  wire::Bth& bth = part_.headers.bth;
+  bth.opcode = last ? opcodes.last : taken_ == 0 ? opcodes.first : opcodes.middle;
+  bth.psn = (whole_->headers.bth.psn + taken_) & wire::kPsnMask;
+  bth.pad = last ? whole_->headers.bth.pad : 0;
+  bth.ack_request = last && whole_->headers.bth.ack_request;
+  bth.solicited = last && whole_->headers.bth.solicited;
+  take_payload(last ? whole_->payload_bytes - offset : whole_->path_mtu);
+  ++taken_;
+  return part_;
+}
+
+void PacketSplit::take_payload(std::uint32_t bytes) {
+  part_.payload_bytes = bytes;
+  part_.fragment_count = 0;
+  while (bytes > 0) {
+    const ib::Fragment& from = whole_->fragments[fragment_];
+    const std::size_t size = std::min<std::size_t>(bytes, from.size - within_);
+    part_.fragments[part_.fragment_count++] = {from.data + within_, size, from.key};
+    within_ += size;
+    bytes -= static_cast<std::uint32_t>(size);
+    if (within_ < from.size) continue;
+    ++fragment_;
+    within_ = 0;
+  }
+}
+
+}  // namespace softrnic::link

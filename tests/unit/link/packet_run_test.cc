@@ -1,0 +1,179 @@
+#include "link/packet_run.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "link/packet_split.h"
+#include "tests/unit/link/link_fixture.h"
+
+namespace softrnic::link::test {
+namespace {
+
+using wire::Opcode;
+
+constexpr std::size_t kMtu = 256;
+
+/// A packet as it lies in a datagram: BTH up to and including pad.
+std::vector<std::byte> bytes_of(const ib::TxPacket& packet) {
+  std::vector<std::byte> out(wire::kMaxHeaderBytes);
+  wire::Headers headers = packet.headers;
+  headers.bth.pad = wire::pad_for(packet.payload_bytes);
+  out.resize(wire::encode(headers, out));
+  for (std::size_t i = 0; i < packet.fragment_count; ++i)
+    out.insert(out.end(), packet.fragments[i].data, packet.fragments[i].data + packet.fragments[i].size);
+  out.resize(out.size() + headers.bth.pad);
+  return out;
+}
+
+/// Puts packets together as long as they go on with each other.
+class Row {
+ public:
+  /// Whether the packet is part of the row.
+  bool add(const ib::TxPacket& packet) {
+    bytes_.push_back(bytes_of(packet));
+    const Bytes bytes = bytes_.back();
+    if (bytes_.size() == 1) {
+      EXPECT_TRUE(wire::parse_into(bytes, rx_.packet));
+      run_.begin(rx_, bytes);
+      return true;
+    }
+    if (!run_.goes_on_with(bytes)) return false;
+    run_.take();
+    return true;
+  }
+  const ib::RxPacket& joined() {
+    run_.join();
+    return rx_;
+  }
+  std::vector<std::byte> payload() {
+    std::vector<std::byte> out(joined().payload_bytes());
+    EXPECT_TRUE(ib::copy(rx_.payload(), 0, out.data(), out.size()));
+    return out;
+  }
+
+ private:
+  std::deque<std::vector<std::byte>> bytes_;
+  ib::RxPacket rx_;
+  PacketRun run_;
+};
+
+class PacketRunTest : public testing::Test {
+ protected:
+  ib::TxPacket middle(std::uint32_t psn) {
+    return maker_.make(Opcode::rc_write_middle, psn, pattern(kMtu, psn));
+  }
+  PacketMaker maker_;
+  Row row_;
+};
+
+TEST_F(PacketRunTest, PutsAMessageTogetherAgain) {
+  for (const Opcode opcode : {Opcode::rc_write_only, Opcode::rc_write_only_imm, Opcode::rc_send_only_inv,
+                              Opcode::rc_read_response_only, Opcode::uc_send_only_imm, Opcode::rc_write_first,
+                              Opcode::rc_send_middle, Opcode::uc_write_last_imm}) {
+    const bool ends = wire::opcode_info(opcode).ends();
+    const auto payload = pattern(7 * kMtu + (ends ? 33 : kMtu), 3);
+    ib::TxPacket whole = maker_.make(opcode, 0xfffffd, payload, 3);
+    whole.packets = 8;
+    whole.path_mtu = kMtu;
+    whole.headers.bth.ack_request = whole.headers.bth.solicited = ends;
+    whole.headers.reth = {0x12345678, MemoryKey(9), 5000};
+    whole.headers.aeth = {wire::kAckUnlimitedCredits, 77};
+    whole.headers.immediate = 42;
+    whole.headers.invalidate = MemoryKey(43);
+    Row row;
+    PacketSplit split;
+    std::size_t parts = 0;
+    for_each_packet(whole, split, [&](const ib::TxPacket& part) {
+      EXPECT_LE(part.payload_bytes, kMtu);
+      EXPECT_TRUE(row.add(part)) << parts;
+      ++parts;
+    });
+    EXPECT_EQ(parts, 8U);
+    const ib::RxPacket& rx = row.joined();
+    EXPECT_EQ(rx.packet.info->opcode, opcode);
+    EXPECT_EQ(rx.packet.headers.bth.opcode, opcode);
+    EXPECT_EQ(rx.packet.headers.bth.psn, 0xfffffdU);
+    EXPECT_EQ(rx.packet.headers.bth.ack_request, ends);
+    EXPECT_EQ(rx.packet.headers.bth.solicited, ends);
+    EXPECT_EQ(rx.packets, 8U);
+    EXPECT_TRUE(!rx.packet.info->has(wire::kReth) || rx.packet.headers.reth.address == 0x12345678U);
+    EXPECT_TRUE(!rx.packet.info->has(wire::kAeth) || rx.packet.headers.aeth.msn == 77U);
+    EXPECT_TRUE(!rx.packet.info->has(wire::kImmDt) || rx.packet.headers.immediate == 42U);
+    EXPECT_TRUE(!rx.packet.info->has(wire::kIeth) || rx.packet.headers.invalidate.value == 43U);
+    EXPECT_EQ(row.payload(), payload);
+  }
+}
+
+TEST_F(PacketRunTest, APacketByItselfStaysAsItIs) {
+  ASSERT_TRUE(row_.add(middle(5)));
+  EXPECT_EQ(row_.joined().packets, 1U);
+  EXPECT_EQ(row_.joined().elsewhere, nullptr);
+  EXPECT_EQ(row_.payload(), pattern(kMtu, 5));
+}
+
+TEST_F(PacketRunTest, AnAcknowledgeRequestOnTheWayCounts) {
+  ib::TxPacket asking = middle(2);
+  asking.headers.bth.ack_request = true;
+  ASSERT_TRUE(row_.add(middle(1)) && row_.add(asking) && row_.add(middle(3)));
+  EXPECT_TRUE(row_.joined().packet.headers.bth.ack_request);
+  EXPECT_EQ(row_.joined().packets, 3U);
+}
+
+TEST_F(PacketRunTest, AnyPieceOfThePayloadCanBeCopied) {
+  for (std::uint32_t psn = 0; psn < 4; ++psn) ASSERT_TRUE(row_.add(middle(psn)));
+  const auto whole = row_.payload();
+  for (std::size_t from = 0; from < whole.size(); from += 61) {
+    for (std::size_t size = 0; from + size <= whole.size(); size += 127) {
+      std::vector<std::byte> piece(size);
+      ASSERT_TRUE(ib::copy(row_.joined().payload(), from, piece.data(), size));
+      ASSERT_TRUE(std::equal(piece.begin(), piece.end(), whole.begin() + static_cast<std::ptrdiff_t>(from)));
+    }
+  }
+}
+
+TEST_F(PacketRunTest, NothingElseGoesOnWithAMessage) {
+  const auto changed = [&](auto change) {
+    ib::TxPacket packet = middle(2);
+    change(packet);
+    Row row;
+    return row.add(middle(0)) && row.add(middle(1)) && row.add(packet);
+  };
+  EXPECT_TRUE(changed([](ib::TxPacket&) {}));
+  EXPECT_FALSE(changed([](ib::TxPacket& p) { p.headers.bth.psn = 3; })) << "a gap";
+  EXPECT_FALSE(changed([](ib::TxPacket& p) { p.headers.bth.psn = 1; })) << "a duplicate";
+  EXPECT_FALSE(changed([](ib::TxPacket& p) { p.headers.bth.destination = Qpn(0x010003); }));
+  EXPECT_FALSE(changed([](ib::TxPacket& p) { p.headers.bth.pkey = 0x8001; }));
+  EXPECT_FALSE(changed([](ib::TxPacket& p) { p.headers.bth.opcode = Opcode::rc_write_first; }));
+  EXPECT_FALSE(changed([](ib::TxPacket& p) { p.headers.bth.opcode = Opcode::rc_write_only; }));
+  EXPECT_FALSE(changed([](ib::TxPacket& p) { p.headers.bth.opcode = Opcode::rc_send_middle; }));
+  EXPECT_FALSE(changed([](ib::TxPacket& p) { p.headers.bth.opcode = Opcode::uc_write_middle; }));
+  EXPECT_FALSE(changed([](ib::TxPacket& p) { p.headers.bth.opcode = Opcode{0xff}; }));
+  EXPECT_FALSE(changed([](ib::TxPacket& p) { p.fragments[0].size = p.payload_bytes = kMtu - 4; })) << "short";
+  EXPECT_FALSE(changed([](ib::TxPacket& p) { p.fragments[0].size = p.payload_bytes = kMtu - 2; }))
+      << "padded";
+}
+
+TEST_F(PacketRunTest, AMessageEndsWithItsLastPacket) {
+  ASSERT_TRUE(row_.add(middle(0)));
+  ASSERT_TRUE(row_.add(maker_.make(Opcode::rc_write_last, 1, pattern(10, 1))));
+  EXPECT_FALSE(row_.add(middle(2)));
+  Row row;
+  ASSERT_TRUE(row.add(maker_.make(Opcode::rc_write_only, 0, pattern(kMtu, 0))));
+  EXPECT_FALSE(row.add(middle(1)));
+  Row longer;
+  ASSERT_TRUE(longer.add(middle(0)));
+  EXPECT_FALSE(longer.add(maker_.make(Opcode::rc_write_last, 1, pattern(kMtu + 4, 1))))
+      << "more than the MTU";
+}
+
+TEST_F(PacketRunTest, HasAnEnd) {
+  std::uint32_t psn = 0;
+  while (psn < 1000 && row_.add(middle(psn))) ++psn;
+  EXPECT_EQ(psn, 64U);
+  EXPECT_EQ(row_.joined().packets, 64U);
+  EXPECT_EQ(row_.payload().size(), 64 * kMtu);
+}
+
+}  // namespace
+}  // namespace softrnic::link::test
