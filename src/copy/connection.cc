@@ -7,7 +7,9 @@
 namespace softrnic::copy {
 namespace {
 
-constexpr std::uint32_t kReceives = 2 * kMaxSlots + 8;  // every frame, and a credit for every frame
+constexpr std::uint32_t kRepost =
+    16;  // receives that are posted again at once: a post may have to wait for the adapter
+constexpr std::uint32_t kReceives = 2 * kMaxSlots + 8 + kRepost;  // every frame, and a credit for every frame
 constexpr std::uint32_t kSends = 2 * kMaxSlots + 8;
 constexpr std::uint32_t kMessages = kMaxSlots + 8;
 constexpr int kBatch = 16;
@@ -47,14 +49,22 @@ Result<void> Connection::prepare() {
   return {};
 }
 
+/// Once kRepost of them have come together.
 Result<void> Connection::post_receive(std::uint32_t index) {
-  ibv_sge sge{receives_.address() + index * kMaxMessage, kMaxMessage, receives_.lkey()};
-  ibv_recv_wr wr{};
-  wr.wr_id = index;
-  wr.sg_list = &sge;
-  wr.num_sge = 1;
+  unposted_.push_back(index);
+  if (unposted_.size() < kRepost) return {};
+  std::array<ibv_sge, kRepost> sges;
+  std::array<ibv_recv_wr, kRepost> wrs{};
+  for (std::size_t i = 0; i < kRepost; ++i) {
+    sges[i] = {receives_.address() + unposted_[i] * kMaxMessage, kMaxMessage, receives_.lkey()};
+    wrs[i].wr_id = unposted_[i];
+    wrs[i].sg_list = &sges[i];
+    wrs[i].num_sge = 1;
+    wrs[i].next = i + 1 < kRepost ? &wrs[i + 1] : nullptr;
+  }
+  unposted_.clear();
   ibv_recv_wr* bad = nullptr;
-  if (const int error = ibv_post_recv(id_->qp, &wr, &bad)) return fail_errno("ibv_post_recv", error);
+  if (const int error = ibv_post_recv(id_->qp, wrs.data(), &bad)) return fail_errno("ibv_post_recv", error);
   return {};
 }
 

@@ -106,6 +106,7 @@ class Connection {
   Serial posted_ = 0, done_ = 0;
   std::vector<Serial> message_serials_;
   std::uint32_t next_message_ = 0;
+  std::vector<std::uint32_t> unposted_;  ///< receives that are to be posted again
   std::deque<Arrival> arrivals_;
   std::optional<Error> failure_;
   bool peer_left_ = false;
