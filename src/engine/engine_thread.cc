@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <new>
 #include <system_error>
+#include <utility>
 
 #include "base/short_slices.h"
 #include "base/unique_fd.h"
@@ -19,6 +20,7 @@ namespace softrnic::engine {
 namespace {
 
 constexpr timespec kNoTime{};
+constexpr std::size_t kManyPackets = 64;
 
 }  // namespace
 
@@ -57,6 +59,13 @@ EngineThread::~EngineThread() {
   close(stop_fd_);
 }
 
+// A program that takes its messages itself is behind, perhaps for want of the processor.
+void EngineThread::make_way() const {
+  pollfd stop{stop_fd_, POLLIN, 0};
+  const timespec limit{0, Grace::kShortest.count()};
+  ppoll(&stop, 1, &limit, nullptr);
+}
+
 EngineThread::Woke EngineThread::wait() {
   pollfd fds[] = {{stop_fd_, POLLIN, 0},
                   {lane_.timer_fd(), POLLIN, 0},
@@ -82,14 +91,19 @@ EngineThread::Woke EngineThread::wait() {
 void EngineThread::run() {
   ask_for_short_slices();
   lane_.begin_life();
+  std::uint32_t polls = lane_.polls_with_briefs();
   for (Woke woke = wait(); woke != Woke::to_stop; woke = wait()) {
     const Attention::Age program = lane_.attention();
+    const std::uint32_t polls_before = std::exchange(polls, lane_.polls_with_briefs());
     // One that only posts, as its sends complete at once, does nothing for the lane's other queue pairs.
     const bool neglected = program.since_look > Grace::kNeglected;
     const bool insist = woke == Woke::to_work || neglected || lane_.needs_service();
     // A program that polls right now needs the processor and the lock more than a second reader.
     const bool attended = !insist && program.since_call <= Grace::kUnpolled;
-    grace_.woke(!attended && lane_.service(insist) != 0, program.since_call);
+    const std::size_t packets = attended ? 0 : lane_.service(insist);
+    const std::uint32_t messages = polls - polls_before;
+    grace_.woke(packets != 0, program.since_call, messages);
+    if (packets >= kManyPackets && messages != 0) make_way();
   }
   lane_.end_life();
 }

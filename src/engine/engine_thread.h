@@ -29,6 +29,7 @@ class EngineThread {
   enum class Woke { to_stop, to_work, after_grace };
   /// Waits for work or for the end of the grace period.
   Woke wait();
+  void make_way() const;
 
   Lane& lane_;
   Grace grace_;

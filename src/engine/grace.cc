@@ -9,9 +9,9 @@ Duration Grace::next(Duration since_poll) {
   return slept_ ? period_ : Duration::zero();
 }
 
-void Grace::woke(bool found, Duration since_poll) {
+void Grace::woke(bool found, Duration since_poll, std::uint32_t messages) {
   // nearly all the time: a program that polls may have been off the processor for a part of it
-  if (slept_ && found && since_poll > std::max(kUnpolled, period_ * 4 / 5)) {
+  if (slept_ && found && since_poll > std::max(kUnpolled, period_ * 4 / 5) && messages < kSpinning) {
     wakes_ = std::min(wakes_ * 2, kMostWakes);
     wakes_left_ = wakes_;
     period_ = Duration::zero();

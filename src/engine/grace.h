@@ -13,6 +13,8 @@
 // Pure: figures in, decision out.
 #pragma once
 
+#include <cstdint>
+
 #include "base/time.h"
 
 namespace softrnic::engine {
@@ -28,6 +30,9 @@ class Grace {
   static constexpr Duration kNeglected = std::chrono::microseconds(500);
   /// A program that has not polled for so long does not poll.
   static constexpr Duration kIdle = std::chrono::milliseconds(2);
+  /// One that has taken messages from memory so often in a period spins, and was only off the processor at its end. (On a
+  /// socket that proves nothing: who polls for ACKs may spin on memory next.)
+  static constexpr std::uint32_t kSpinning = 32;
   /// Wake-ups on the socket before a trial.
   static constexpr unsigned kFewestWakes = 16;
   static constexpr unsigned kMostWakes = 2048;
@@ -35,8 +40,9 @@ class Grace {
   /// How long the thread may sleep now without looking at the socket; zero: it has to wait on the socket.
   Duration next(Duration since_poll);
   /// The thread woke up and looked. `found`: there were packets; `since_poll`: how long ago the program polled last,
-  /// taken before the thread did anything.
-  void woke(bool found, Duration since_poll);
+  /// taken before the thread did anything; `messages`: how often it has taken
+  /// messages from memory since next().
+  void woke(bool found, Duration since_poll, std::uint32_t messages);
 
  private:
   Duration period_{};              ///< zero: on the socket

@@ -220,9 +220,12 @@ bool InboxLink::rings_have_packet() const {
 
 bool InboxLink::has_packet(TimePoint now) const {
   if (rings_have_packet()) return true;
-  if (!active()) return below_->has_packet(now);
   const std::int64_t ns = ns_of(now);
-  if (fresh_.exchange(false, std::memory_order_relaxed)) active_ns_.store(ns, std::memory_order_relaxed);
+  if (heard_.load(std::memory_order_relaxed) && heard_.exchange(false, std::memory_order_relaxed)) {
+    active_ns_.store(ns, std::memory_order_relaxed);
+    active_.store(true, std::memory_order_relaxed);
+  }
+  if (!active()) return below_->has_packet(now);
   if (ns - active_ns_.load(std::memory_order_relaxed) >= kActive.count())
     active_.store(false, std::memory_order_relaxed);
   if (ns < look_below_ns_.load(std::memory_order_relaxed)) return false;
@@ -249,46 +252,49 @@ std::size_t InboxLink::receive(link::Receiver& receiver, TimePoint now) {
   return packets + below_->receive(receiver, now);
 }
 
-std::size_t InboxLink::receive_briefs(link::Receiver& receiver) {
+std::size_t InboxLink::receive_briefs(link::Receiver& receiver, std::size_t most) {
   std::size_t briefs = 0;
   const std::uint32_t count = reader_count_.load(std::memory_order_relaxed);
-  for (std::uint32_t i = 0; i < count; ++i) {
+  for (std::uint32_t i = 0; i < count && briefs < most; ++i) {
     link::RingReader& ring = *order_[i].load(std::memory_order_relaxed);
-    const std::size_t n = read_briefs(order_lanes_[i], ring, receiver);
+    const std::size_t n = read_briefs(order_lanes_[i], ring, receiver, most - briefs);
     if (n != 0) ring.give_back();
     briefs += n;
   }
-  if (briefs != 0 && !fresh_.load(std::memory_order_relaxed)) fresh_.store(true, std::memory_order_relaxed);
+  if (briefs != 0) heard();
   return briefs;
 }
 
 std::size_t InboxLink::read(std::uint8_t lane, link::RingReader& ring, link::Receiver& receiver, bool& held) {
   std::size_t packets = 0;
   for (std::size_t bytes = 0; packets < kMostAtOnce && bytes < kMostBytesAtOnce;) {
-    packets += read_briefs(lane, ring, receiver);
-    const Taken taken = read_packet(lane, ring, receiver);
+    const Taken taken = read_one(lane, ring, receiver);
     held = taken == Taken::held;
-    if (taken != Taken::packet) break;
-    bytes += rx_.payload_bytes();
+    if (taken == Taken::nothing || held) break;
+    if (taken == Taken::packet) bytes += rx_.payload_bytes();
     ++packets;
   }
   if (packets != 0) ring.give_back();
   return packets;
 }
 
-std::size_t InboxLink::read_briefs(std::uint8_t lane, link::RingReader& ring, link::Receiver& receiver) {
+std::size_t InboxLink::read_briefs(std::uint8_t lane, link::RingReader& ring, link::Receiver& receiver,
+                                   std::size_t most) {
   std::size_t briefs = 0;
   link::RingMessage message;
-  for (; briefs < kMostAtOnce && ring.front(message) && receiver.brief(message, lane); ++briefs) ring.pop();
+  for (; briefs < most && ring.front(message) && receiver.brief(message, lane); ++briefs) ring.pop();
   return briefs;
 }
 
-// The oldest packet, or the brief that stands there and was not taken as one.
-InboxLink::Taken InboxLink::read_packet(std::uint8_t lane, link::RingReader& ring, link::Receiver& receiver) {
-  link::RingMessage message;
-  if (ring.front(message)) {
-    decode(message);
-    return hand_over(ring, receiver);
+// A brief that is not taken as one is handed on as its packet.
+InboxLink::Taken InboxLink::read_one(std::uint8_t lane, link::RingReader& ring, link::Receiver& receiver) {
+  if (link::RingMessage message; ring.front(message)) {
+    if (!receiver.brief(message, lane)) {
+      decode(message);
+      return hand_over(ring, receiver);
+    }
+    ring.pop();
+    return Taken::brief;
   }
   const auto packet = ring.front();
   if (!packet) return Taken::nothing;

@@ -53,8 +53,8 @@ class InboxLink final : public link::Link {
   void acknowledge(Qpn peer, std::uint32_t token, std::uint32_t psn);
   /// Wakes whoever sleeps and was sent something.
   void ring_bells();
-  /// Hands over the briefs that stand before any packet. Returns their number.
-  std::size_t receive_briefs(link::Receiver& receiver);
+  /// Hands over the briefs that stand before any packet, up to `most` of them. Returns their number.
+  std::size_t receive_briefs(link::Receiver& receiver, std::size_t most);
 
   // ---- sleep, without the lock, by one thread
 
@@ -66,7 +66,11 @@ class InboxLink final : public link::Link {
 
   // ---- a quick look, without the lock
 
-  /// Whether packets have come by a ring lately.
+  /// Something came through memory, by a ring or without.
+  void heard() {
+    if (!heard_.load(std::memory_order_relaxed)) heard_.store(true, std::memory_order_relaxed);
+  }
+  /// Whether something has lately.
   bool active() const { return active_.load(std::memory_order_relaxed); }
   bool rings_have_packet() const;
 
@@ -110,10 +114,11 @@ class InboxLink final : public link::Link {
   void watch(std::uint8_t lane, Way& way, TimePoint now);
   void report(link::Receiver& receiver);
   void find_writers();
-  enum class Taken : std::uint8_t { nothing, packet, held };
+  enum class Taken : std::uint8_t { nothing, brief, packet, held };
   std::size_t read(std::uint8_t lane, link::RingReader& ring, link::Receiver& receiver, bool& held);
-  std::size_t read_briefs(std::uint8_t lane, link::RingReader& ring, link::Receiver& receiver);
-  Taken read_packet(std::uint8_t lane, link::RingReader& ring, link::Receiver& receiver);
+  std::size_t read_briefs(std::uint8_t lane, link::RingReader& ring, link::Receiver& receiver,
+                          std::size_t most);
+  Taken read_one(std::uint8_t lane, link::RingReader& ring, link::Receiver& receiver);
   Taken hand_over(link::RingReader& ring, link::Receiver& receiver);
   bool decode(const link::RingPacket& from, Fetch& fetch);
   void decode(const link::RingMessage& from);
@@ -143,7 +148,7 @@ class InboxLink final : public link::Link {
   std::atomic<std::uint32_t> arrivals_{0};          ///< as many as were looked at
   mutable std::atomic<bool> active_{false};         ///< a ring had packets lately
   mutable std::atomic<std::int64_t> active_ns_{0};  ///< when
-  mutable std::atomic<bool> fresh_{false};          ///< briefs have come, and active_ns_ does not say so yet
+  mutable std::atomic<bool> heard_{false};          ///< of a neighbour, and active_ns_ does not say so yet
   mutable std::atomic<std::int64_t> look_below_ns_{0};
   std::uint64_t rings_due_ = 0;  ///< of the bell, and not taken from it yet
   ib::RxPacket rx_;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "base/unique_fd.h"
 #include "engine/clock.h"
@@ -264,19 +265,23 @@ void Lane::transmit(rnic::QueuePair& qp) {
 }
 
 // A look at the clock takes longer than one at the rings: while those are in use, most polls do without.
-bool Lane::glance() {
+bool Lane::glance(std::uint32_t polls) const {
   if (inbox_ == nullptr || holds_packet() || !inbox_->active() || inbox_->rings_have_packet()) return true;
-  const std::uint32_t polls = polls_.load(std::memory_order_relaxed) + 1;
-  polls_.store(polls, std::memory_order_relaxed);
   return polls % kGlances == 0;
 }
 
+bool Lane::has_news(TimePoint now) const {
+  return acks_have_come() || (!holds_packet() && link_->has_packet(now));
+}
+
 rnic::Effort Lane::progress(rnic::CompletionSink& sink) {
-  if (take_briefs(sink) || !glance()) return rnic::Effort::glance;
+  const std::uint32_t polls = polls_.load(std::memory_order_relaxed) + 1;
+  polls_.store(polls, std::memory_order_relaxed);
+  if (take_briefs(sink, polls) || !glance(polls)) return rnic::Effort::glance;
   const TimePoint now = monotonic_now();
   attention_.called(now);
   // Polling for nothing must not keep others (posts of other threads, the engine thread) from the lock.
-  if (ns_of(now) < due_ns_.load(std::memory_order_relaxed) && (holds_packet() || !link_->has_packet(now))) {
+  if (ns_of(now) < due_ns_.load(std::memory_order_relaxed) && !has_news(now)) {
     attention_.looked(now);
     return inbox_ != nullptr && inbox_->active() ? rnic::Effort::glance : rnic::Effort::look;
   }
@@ -315,13 +320,20 @@ std::size_t Lane::serve(bool insist) {
     const std::size_t n = batch(monotonic_now());
     packets += n;
     if (n == 0 && !scheduler_.has_work()) break;
-    if (program_polls()) break;  // and would wait for the lock
+    if (program_polls() || takes_briefs_itself()) break;  // and would wait for the lock
   }
   strangers_ = peers_.take_strangers();
   neighbours_ = direct_.take_strangers();
   wishes_ = direct_.take_wishes();
   finish(program_polls() ? kHandOver : Duration::zero());
   return packets;
+}
+
+// A program that takes messages from memory and is off the processor for a moment posts receives when it is back: if all that
+// comes meanwhile were taken for it, it would run out of them.
+bool Lane::takes_briefs_itself() {
+  const std::uint32_t polls = polls_with_briefs();
+  return polls != std::exchange(polls_seen_, polls);
 }
 
 // Whether the program polled or posted since the present batch began.

@@ -5,6 +5,8 @@
 //   receive → endpoints → transmit what they owe → flush to the socket → publish completions
 //
 // so that an ACK has left before the program sees the completion of what it acknowledges, and may end or disconnect.
+// Short messages between lanes of one host take a shorter way (lane_briefs.cc).
+//
 // Whoever holds the lock runs batches: a program's thread in poll_cq (progress) or post_send (transmit), or the lane's
 // engine thread (service).
 #pragma once
@@ -89,6 +91,8 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   /// Something is to be done that a program's polling does not do.
   bool needs_service() const { return needs_service_.load(std::memory_order_relaxed); }
   Attention::Age attention() const { return attention_.age(monotonic_now()); }
+  /// How often a poll of the program took briefs; wraps.
+  std::uint32_t polls_with_briefs() const { return polls_with_briefs_.load(std::memory_order_relaxed); }
   /// The engine thread is there; to be called by it, as the last thing too.
   void begin_life() { direct_.begin_life(); }
   void end_life() { direct_.end_life(); }
@@ -126,7 +130,8 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   template <typename Step>
   bool attempt(Step&& step);
   bool must_wait(QpSlot& slot, const ib::RxPacket& packet);
-  bool glance();
+  bool glance(std::uint32_t polls) const;
+  bool has_news(TimePoint now) const;
   std::size_t batch(TimePoint now);
   std::size_t serve(bool insist);
   bool meet_peers();
@@ -145,14 +150,14 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   void expire();
   // ---- short messages on one host: lane_briefs.cc
   bool send_briefs(rnic::QueuePair& qp);
-  bool take_briefs(rnic::CompletionSink& sink);
+  bool take_briefs(rnic::CompletionSink& sink, std::uint32_t polls);
   void acknowledge_briefs();
   std::size_t take_acks();
   bool take_ack(QpSlot& slot, TimePoint now);
   void await_acks(QpSlot& slot);
   void forget_acks(QpSlot& slot);
   void watch_acks();
-  bool acks_have_come(const rnic::CompletionSink& sink) const;
+  bool acks_have_come() const;
   const DirectAck& ack_of(const QpSlot& slot) const;
 
   void open_sink(rnic::CompletionSink& sink);
@@ -164,6 +169,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   void finish(Duration hand_over);
   void arm(Duration hand_over);
   bool program_polls() const;
+  bool takes_briefs_itself();
   void touch(rnic::QueuePair& qp);
   DirectState direct_state(const rnic::QueuePair& qp) const;
   void row_is_old(rnic::QueuePair& qp);
@@ -184,6 +190,8 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   std::atomic<bool> holds_packet_{false};
   std::atomic<bool> needs_service_{false};
   std::atomic<std::uint32_t> polls_{0};
+  std::atomic<std::uint32_t> polls_with_briefs_{0};
+  std::uint32_t polls_seen_ = 0;  ///< of them, by service()
   Attention attention_;
   std::atomic<std::int64_t> due_ns_{0};  ///< when a batch is due even if no packet comes
 

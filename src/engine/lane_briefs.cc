@@ -12,8 +12,17 @@ namespace softrnic::engine {
 namespace {
 
 constexpr std::uint32_t kBriefTurns =
-    16;                                ///< polls that take briefs, and then one that does all there is to do
+    16;  ///< polls that take briefs, and then one that does all there is to do
+/// A look at the clock costs as much as a message or two; the engine thread needs one every 20 us (Grace::kUnpolled).
+constexpr std::uint32_t kPollsPerLook = 8;
+constexpr std::size_t kMessagesPerLook = 8;
 constexpr std::size_t kMostAcks = 64;  ///< queue pairs that are looked at in one go
+
+// A program that has no place for more finds the rest in the ring next time. If it lay in its queue instead, the peer would
+// be told to go on, and use up the receives that the program posts once it has seen these.
+std::size_t room(const rnic::CompletionSink& sink) {
+  return std::max<std::ptrdiff_t>(sink.end - sink.next, 1);
+}
 
 }  // namespace
 
@@ -41,22 +50,25 @@ bool Lane::send_briefs(rnic::QueuePair& qp) {
 
 // ---- what comes in
 
-bool Lane::take_briefs(rnic::CompletionSink& sink) {
-  if (inbox_ == nullptr || !inbox_->active() || holds_packet()) return false;
-  const bool acks = acks_have_come(sink);
-  if (!acks && !inbox_->rings_have_packet()) return false;
-  const std::uint32_t polls = polls_.load(std::memory_order_relaxed) + 1;
-  polls_.store(polls, std::memory_order_relaxed);
+// A program that polls for what it receives is not kept with ACKs of what it has sent: they wait until it asks for those
+// completions, or for a batch.
+bool Lane::take_briefs(rnic::CompletionSink& sink, std::uint32_t polls) {
+  if (inbox_ == nullptr || holds_packet()) return false;
+  const bool acks = acks_have_come() && awaited_cq_.load(std::memory_order_relaxed) == sink.cq;
+  if (!acks && !(inbox_->active() && inbox_->rings_have_packet())) return false;
   if (polls % kBriefTurns == 0) return false;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
   open_sink(sink);
   std::size_t taken = acks ? take_acks() : 0;
-  taken += inbox_->receive_briefs(*this);
+  attempt([&] { taken += inbox_->receive_briefs(*this, room(sink)); });
   acknowledge_briefs();
   inbox_->ring_bells();
   publish();
   sink_ = nullptr;
+  if (taken != 0) polls_with_briefs_.store(polls_with_briefs() + 1, std::memory_order_relaxed);
+  if (taken >= kMessagesPerLook || (taken != 0 && polls % kPollsPerLook == 0))
+    attention_.looked(monotonic_now());
   return taken != 0 && !scheduler_.has_work();
 }
 
@@ -98,10 +110,9 @@ void Lane::forget_acks(QpSlot& slot) {
   watch_acks();
 }
 
-// A program that polls for what it receives is not kept with what it has sent: that waits until it asks, or for a batch.
-bool Lane::acks_have_come(const rnic::CompletionSink& sink) const {
+bool Lane::acks_have_come() const {
   const DirectAck* const awaited = awaited_.load(std::memory_order_acquire);
-  return awaited != nullptr && awaited_cq_.load(std::memory_order_relaxed) == sink.cq &&
+  return awaited != nullptr &&
          awaited->word.load(std::memory_order_relaxed) != awaited_seen_.load(std::memory_order_relaxed);
 }
 
@@ -135,6 +146,7 @@ std::size_t Lane::take_acks() {
     }
     if (slot.ack_seen != seen) ++taken;
   }
+  if (taken != 0) inbox_->heard();
   watch_acks();
   return taken;
 }

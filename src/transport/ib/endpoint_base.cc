@@ -68,8 +68,8 @@ bool EndpointBase::admit(const RxPacket& packet) {
 
 // The first packet of a connection may raise an event, which is left to admit().
 bool EndpointBase::admits(const Brief& brief, const wire::Gid& source) const {
-  return established_ && may_send() && pkeys_match(brief.pkey, attributes_.pkey) &&
-         source == attributes_.path.destination;
+  return established_ && mode_ != Mode::idle && mode_ != Mode::error &&
+         pkeys_match(brief.pkey, attributes_.pkey) && source == attributes_.path.destination;
 }
 
 Transmit EndpointBase::out(const TxPacket& packet) {

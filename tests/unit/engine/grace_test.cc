@@ -14,7 +14,7 @@ Duration play(Grace& grace, unsigned rounds, Duration age_on_socket, Duration ag
   for (unsigned i = 0; i < rounds; ++i) {
     const Duration period = grace.next(age_on_socket);
     slept += period;
-    grace.woke(found, period > 0ns ? age_after_grace : age_on_socket);
+    grace.woke(found, period > 0ns ? age_after_grace : age_on_socket, 0);
   }
   return slept;
 }
@@ -50,9 +50,19 @@ TEST(Grace, AProgramThatPollsIsLeftAloneInSpiteOfAPause) {
   for (unsigned i = 0; i < 10'000; ++i) {
     const bool paused = i % 100 == 0;  // something else had the processor
     if (grace.next(1us) == 0ns) ++on_socket;
-    grace.woke(true, paused ? 500us : 1us);
+    grace.woke(true, paused ? 500us : 1us, 0);
   }
   EXPECT_LT(on_socket, 6000U);
+}
+
+TEST(Grace, WhoTakesMessagesFromMemoryAllTheTimeIsNotDisturbedForAPause) {
+  Grace grace;
+  play(grace, 100, 1us, 1us, true);
+  ASSERT_EQ(grace.next(1us), Grace::kLongest);
+  grace.woke(true, Grace::kLongest, Grace::kSpinning);
+  EXPECT_EQ(grace.next(1us), Grace::kLongest);
+  grace.woke(true, Grace::kLongest, Grace::kSpinning - 1);
+  EXPECT_EQ(grace.next(1us), 0ns);
 }
 
 TEST(Grace, AfterMemorySpinningComesPollingAgain) {
