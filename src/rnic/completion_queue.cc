@@ -25,15 +25,19 @@ namespace {
 constexpr std::uint32_t kEffortBeforeRest = 4096;
 constexpr std::uint32_t kEfforts[] = {1, 256};  ///< by Effort
 
-// While messages come through memory this is called after a tenth of a millisecond without any: the peer is off the
-// processor. Not sched_yield(), which has Linux 6.18 let others wait for seconds where programs call it in quick succession.
+/// And so often, before it lets them have it for a while.
+constexpr std::uint32_t kYieldsBeforeNap = 16;
+
+// Some 50 microseconds. sched_yield() alone has Linux 6.18 let others wait for seconds where programs call it in quick
+// succession. While messages come through memory it is not called at all: after a tenth of a millisecond without any the peer
+// is off the processor.
 void nap() {
   constexpr timespec kShort{0, 1};
   ppoll(nullptr, 0, &kShort, nullptr);
 }
 
-void rest(std::uint32_t effort) {
-  if (effort >= kEfforts[static_cast<std::size_t>(Effort::look)]) {
+void rest(std::uint32_t effort, std::uint32_t rests) {
+  if (effort >= kEfforts[static_cast<std::size_t>(Effort::look)] && rests % kYieldsBeforeNap != 0) {
     sched_yield();
   } else {
     nap();
@@ -110,9 +114,13 @@ int CompletionQueue::poll(int count, ibv_wc* out) {
   const std::uint32_t vain = taken != 0 ? 0 : vain_effort_.load(std::memory_order_relaxed) + effort;
   const bool rests = vain >= kEffortBeforeRest;
   vain_effort_.store(rests ? 0 : vain, std::memory_order_relaxed);
-  if (rests) {
-    rest(effort);
-  } else if (taken == 0) {
+  if (taken != 0) {
+    rests_.store(0, std::memory_order_relaxed);
+  } else if (rests) {
+    const std::uint32_t so_far = rests_.load(std::memory_order_relaxed) + 1;
+    rests_.store(so_far, std::memory_order_relaxed);
+    rest(effort, so_far);
+  } else {
     cpu_relax();
   }
   return taken;

@@ -101,6 +101,7 @@ class CompletionQueue : public EventTarget {
   static constexpr std::size_t kMaxLanes = 16;
   std::array<std::atomic<LanePort*>, kMaxLanes> lanes_{};
   std::atomic<std::uint32_t> vain_effort_{0};
+  std::atomic<std::uint32_t> rests_{0};  ///< since a completion was taken
 };
 
 }  // namespace softrnic::rnic
