@@ -253,6 +253,7 @@ void Lane::transmit(rnic::QueuePair& qp) {
   in_batch_ = true;
   now_ = monotonic_now();
   attention_.called(now_);
+  take_acks();  // what was acknowledged may let a WRITE go direct
   bool read = false;
   for (unsigned round = 0; send(kSendRound) && round < kMaxRounds; ++round) {
     // Much to send: let the ACKs in meanwhile, or what another queue pair of this lane is sent.
@@ -377,6 +378,7 @@ void Lane::abandon() {
   abandoned_ = true;
   direct_.abandon();
   inbox_ = nullptr;
+  awaiting_.clear();
   awaited_ = nullptr;
   link_ = std::make_unique<NullLink>();
   close(timer_fd_);
