@@ -47,7 +47,7 @@ bool EndpointBase::is_for_us(const RxPacket& rx) const {
 }
 
 bool EndpointBase::admit(const RxPacket& packet) {
-  host_.count(Counter::rx_packets);
+  host_.count(Counter::rx_packets, packet.packets);
   host_.count(Counter::rx_bytes, packet.payload_bytes());
   if (!admit_state(packet)) return false;
   if (packet.packet.info->service != service_) {
@@ -73,7 +73,7 @@ bool EndpointBase::admits(const Brief& brief, const wire::Gid& source) const {
 }
 
 Transmit EndpointBase::out(const TxPacket& packet) {
-  host_.count(Counter::tx_packets);
+  host_.count(Counter::tx_packets, packet.packets);
   host_.count(Counter::tx_bytes, packet.payload_bytes);
   return Transmit::packet;
 }
