@@ -6,6 +6,7 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sys/types.h>
 #include <time.h>
 
 #include <cerrno>
@@ -43,9 +44,11 @@ class RobustMutex {
 
   /// Whether a living thread has it, without touching it: the kernel takes the thread's number out when the thread ends
   /// (robust-futex-ABI in the kernel's documentation), even before a process that was killed is gone.
-  bool is_held() const {
+  bool is_held() const { return holder() != 0; }
+  /// The number of that thread in its PID namespace; 0: there is none.
+  pid_t holder() const {
     const auto word = static_cast<std::uint32_t>(__atomic_load_n(&mutex_.__data.__lock, __ATOMIC_ACQUIRE));
-    return (word & FUTEX_TID_MASK) != 0 && (word & FUTEX_OWNER_DIED) == 0;
+    return (word & FUTEX_OWNER_DIED) == 0 ? static_cast<pid_t>(word & FUTEX_TID_MASK) : 0;
   }
 
  private:

@@ -9,7 +9,8 @@
 //
 // Visits: whoever acts on a row or a key holds the lock of its visitor's place from before it looks until its last access
 // to the memory behind it. Whoever takes a row or a key away does so first and passes through all those locks then; it
-// need not fear the dead, see RobustMutex. So nobody accesses memory after its deregistration has returned.
+// need not fear the dead, see RobustMutex, and from visitors that are stopped it revokes what they were at (link/revocable.h).
+// So nobody accesses memory after its deregistration has returned.
 #pragma once
 
 #include <atomic>
@@ -43,6 +44,10 @@ struct alignas(64) DirectHeader {
 struct alignas(64) DirectVisitor {
   RobustMutex inside;
   std::atomic<std::uint32_t> known;  ///< 0: nobody has ever been here
+  std::atomic<std::uint32_t>
+      revoked;  ///< set by the owner: what the present visit was to do is not to be done any more
+  /// Not 0: the visitor looks at `revoked` whenever it has been off the processor; inode number of its PID namespace.
+  std::atomic<std::uint32_t> revocable_in;
 };
 
 /// Names a part of the memory that neighbours can map.

@@ -221,26 +221,12 @@ bool DirectPath::move(const DirectPeer::Way& way, const rnic::DirectStep& step) 
   return execute_remote(way, step);
 }
 
-// By attach it is atomic only for those who take the lock, other than the processor's: what IBV_ATOMIC_HCA promises.
 bool DirectPath::execute_remote(const DirectPeer::Way& way, const rnic::DirectStep& step) const {
-  const ib::AtomicOperation operation = atomic_of(step.wqe);
-  std::uint64_t original = 0;
-  {
-    const std::unique_lock lock(share_->locks().of(way.address), kWordPatience);
-    if (!lock) return false;
-    if (way.memory.is_own()) {
-      original = ib::execute(reinterpret_cast<std::uint64_t*>(way.address), operation);
-    } else {
-      const iovec here{&original, sizeof original};
-      if (!way.memory.read({&here, 1}, way.address, sizeof original)) return false;
-      std::uint64_t changed = original;
-      ib::execute(&changed, operation);
-      const iovec there{&changed, sizeof changed};
-      if (changed != original && !way.memory.write({&there, 1}, way.address, sizeof changed)) return false;
-    }
-  }
-  scatter_word(step.local, original);
-  return true;
+  std::optional<std::uint64_t> original;
+  if (const std::unique_lock lock(share_->locks().of(way.address), kWordPatience); lock)
+    original = way.memory.execute(way.address, atomic_of(step.wqe));
+  if (original) scatter_word(step.local, *original);
+  return original.has_value();
 }
 
 }  // namespace softrnic::engine

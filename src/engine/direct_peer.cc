@@ -85,7 +85,10 @@ DirectPeer::DirectPeer(const Parts& parts, std::uint8_t visitor, std::optional<l
       inbox_(memory_.inbox(parts.index)),
       ring_(parts.ring),
       owns_ring_(parts.owns_ring),
-      remote_(std::move(remote)) {
+      space_(parts.bytes != 0 ? link::own_pid_space() : 0),
+      remote_(std::move(remote)),
+      mapped_(link::RemoteMemory::own(&place_.revoked)) {
+  if (remote_ && space_ != 0) remote_->let_revoke(&place_.revoked);
   // Pairs with DirectShare::wait_for_visitors(): that sees this, or this side sees what was taken away before.
   place_.known.exchange(1, std::memory_order_acq_rel);
 }
@@ -114,11 +117,10 @@ std::optional<DirectPeer::Place> DirectPeer::find(MemoryKey key, std::uint64_t p
 
 // Cross-memory attach finds out by itself that the process is gone; a file that was mapped outlives it.
 std::optional<DirectPeer::Way> DirectPeer::way_to(const Place& place, std::uint64_t bytes) {
-  static const link::RemoteMemory here = link::RemoteMemory::own();
   const auto mapped = segments_.find(place.segment, place.address, bytes);
   if (!mapped) return Way{*remote_, place.address, false};
   if (!lives()) return std::nullopt;
-  return Way{here, *mapped, true};
+  return Way{mapped_, *mapped, true};
 }
 
 link::MappedRange DirectPeer::map(SegmentRef segment, ShareFiles files) const {

@@ -53,10 +53,12 @@ class DirectPeer {
   /// As long as it lives, rows and keys that were found good stay so, and so does the memory behind them.
   class Visit {
    public:
-    explicit Visit(DirectPeer& peer) : place_(peer.place_), inside_(place_.inside.try_lock()) {}
+    explicit Visit(DirectPeer& peer) : place_(peer.announce()), inside_(place_.inside.try_lock()) { begin(); }
     /// Waits for so long.
     Visit(DirectPeer& peer, Duration patience)
-        : place_(peer.place_), inside_(place_.inside.try_lock_for(patience)) {}
+        : place_(peer.announce()), inside_(place_.inside.try_lock_for(patience)) {
+      begin();
+    }
     ~Visit() {
       if (inside_) place_.inside.unlock();
     }
@@ -66,6 +68,12 @@ class DirectPeer {
     explicit operator bool() const { return inside_; }
 
    private:
+    /// What was revoked of visits before is nothing to this one, which has not looked at anything yet.
+    void begin() {
+      if (inside_ && place_.revoked.load(std::memory_order_relaxed) != 0)
+        place_.revoked.exchange(0, std::memory_order_acq_rel);
+    }
+
     DirectVisitor& place_;
     bool inside_;
   };
@@ -107,6 +115,13 @@ class DirectPeer {
     bool owns_ring = false;
   };
   DirectPeer(const Parts& parts, std::uint8_t visitor, std::optional<link::RemoteMemory> remote);
+  /// Before a visit: says whether the owner can revoke it.
+  DirectVisitor& announce() {
+    const std::uint32_t space = link::accesses_are_revocable() ? space_ : 0;
+    if (place_.revocable_in.load(std::memory_order_relaxed) != space)
+      place_.revocable_in.store(space, std::memory_order_seq_cst);
+    return place_;
+  }
   bool read_key(MemoryKey key, DirectKeyBody& out) const;
 
   DirectMemory memory_;
@@ -118,7 +133,9 @@ class DirectPeer {
   DirectInbox& inbox_;
   link::PacketRing* ring_;
   bool owns_ring_;
+  std::uint32_t space_;  ///< the PID namespace of this process; 0: of no matter, both ends are this process
   std::optional<link::RemoteMemory> remote_;
+  link::RemoteMemory mapped_;  ///< what segments_ has of it
   SegmentCache segments_;
 };
 

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <mutex>
 #include <new>
@@ -16,6 +17,9 @@ namespace {
 /// Regions without these are not reached by others.
 constexpr std::uint32_t kForNeighbours =
     IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+
+/// A visit takes less, unless the visitor is off the processor.
+constexpr Duration kVisit = std::chrono::milliseconds(2);
 
 bool is_connected(const rnic::QueuePair& qp) { return qp.type() == IBV_QPT_RC || qp.type() == IBV_QPT_UC; }
 
@@ -59,6 +63,7 @@ DirectShare::DirectShare(UniqueFd fd, link::Gate gate, DirectMemory memory, std:
       gate_(std::move(gate)),
       memory_(memory),
       bytes_(bytes),
+      space_(link::own_pid_space()),
       segments_(DirectSegments::make(memory.segments(), files)) {}
 
 DirectShare::~DirectShare() {
@@ -105,13 +110,27 @@ link::PacketRing* DirectShare::ring(std::uint32_t index, std::uint8_t visitor) {
   }
 }
 
+// A visitor that is stopped leaves when it likes. What it is at is revoked then: it will find that before its next access.
+void DirectShare::wait_for(DirectVisitor& visitor) const {
+  const bool waited_before = visitor.revoked.load(std::memory_order_relaxed) != 0;
+  for (Duration patience = waited_before ? Duration::zero() : kVisit;; patience = kVisit) {
+    if (visitor.inside.try_lock_for(patience)) return visitor.inside.unlock();
+    visitor.revoked.store(1, std::memory_order_seq_cst);
+    const std::uint32_t space = visitor.revocable_in.load(std::memory_order_seq_cst);
+    const pid_t holder = visitor.inside.holder();
+    if (space != 0 && space == space_ && holder != 0 && link::is_stopped(holder) &&
+        visitor.inside.holder() == holder)
+      return;
+  }
+}
+
 void DirectShare::wait_for_visitors() {
   if (!memory_) return;
   for (std::size_t i = 0; i < kDirectVisitors; ++i) {
     DirectVisitor& visitor = memory_.visitors()[i];
     // not only a load: who becomes known later is to see what has been taken away
     if (visitor.known.fetch_or(0, std::memory_order_acq_rel) == 0) continue;
-    if (visitor.inside.lock()) visitor.inside.unlock();
+    wait_for(visitor);
   }
 }
 

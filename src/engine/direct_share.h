@@ -50,7 +50,8 @@ class DirectShare final : public rnic::KeyMirror {
   /// With the lock of the lane: shows a queue pair as it is now, after the last visit to what was shown before.
   void show(DirectQp& row, const rnic::QueuePair& qp);
   void hide(DirectQp& row);
-  /// Returns when everybody who is inside now has left. Not from within a visit.
+  /// Returns when everybody who is inside now has left, or is stopped and will not access anything when it goes on. Not from
+  /// within a visit.
   void wait_for_visitors();
 
   // ---- rnic::KeyMirror
@@ -62,6 +63,7 @@ class DirectShare final : public rnic::KeyMirror {
 
  private:
   DirectShare(UniqueFd fd, link::Gate gate, DirectMemory memory, std::size_t bytes, ShareFiles files);
+  void wait_for(DirectVisitor& visitor) const;
   DirectKey* place_of(MemoryKey key) const;
   void replace(DirectKey& place, const DirectKeyBody& body);
   LanePlace place_at(std::uint32_t index) const;
@@ -70,6 +72,7 @@ class DirectShare final : public rnic::KeyMirror {
   link::Gate gate_;
   DirectMemory memory_;
   std::size_t bytes_;
+  const std::uint32_t space_;  ///< the PID namespace of this process
   control::DirectLocks locks_;
   std::unique_ptr<DirectSegments> segments_;
   std::mutex rings_mutex_;

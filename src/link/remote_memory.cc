@@ -3,14 +3,13 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <string>
-
-#include "transport/ib/ordered_copy.h"
 
 namespace softrnic::link {
 namespace {
@@ -50,6 +49,8 @@ std::size_t word_at_end(std::uint64_t end) {
 }
 
 iovec place(std::uint64_t address, std::size_t bytes) { return {reinterpret_cast<void*>(address), bytes}; }
+
+long word_of(const void* place) { return reinterpret_cast<long>(place); }
 
 std::byte* at(const iovec& piece) { return static_cast<std::byte*>(piece.iov_base); }
 
@@ -111,14 +112,16 @@ Expected<RemoteMemory, int> RemoteMemory::open(pid_t pid, const GateAddress& gat
 bool RemoteMemory::read(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const {
   if (is_own()) {
     for (const iovec& piece : local) {
-      ib::ordered_copy(at(piece), reinterpret_cast<const std::byte*>(remote), piece.iov_len);
+      if (!revocable_copy(at(piece), reinterpret_cast<const std::byte*>(remote), piece.iov_len, revoked_))
+        return false;
       remote += piece.iov_len;
     }
     return true;
   }
   if (memory_ && bytes <= kSmallRead && local.size() == 1) {
-    const ssize_t n = pread(memory_.get(), local[0].iov_base, bytes, static_cast<off_t>(remote));
-    return n == static_cast<ssize_t>(bytes);
+    const long n = revocable_call(revoked_, SYS_pread64, memory_.get(), word_of(local[0].iov_base),
+                                  static_cast<long>(bytes), static_cast<long>(remote));
+    return n == static_cast<long>(bytes);
   }
   return attach_read(local, remote, bytes);
 }
@@ -126,14 +129,16 @@ bool RemoteMemory::read(std::span<const iovec> local, std::uint64_t remote, std:
 bool RemoteMemory::write(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const {
   if (is_own()) {
     for (const iovec& piece : local) {
-      ib::ordered_copy(reinterpret_cast<std::byte*>(remote), at(piece), piece.iov_len);
+      if (!revocable_copy(reinterpret_cast<std::byte*>(remote), at(piece), piece.iov_len, revoked_))
+        return false;
       remote += piece.iov_len;
     }
     return true;
   }
   if (memory_ && bytes <= kSmallWrite && local.size() == 1) {
-    const ssize_t n = pwrite(memory_.get(), local[0].iov_base, bytes, static_cast<off_t>(remote));
-    return n == static_cast<ssize_t>(bytes);
+    const long n = revocable_call(revoked_, SYS_pwrite64, memory_.get(), word_of(local[0].iov_base),
+                                  static_cast<long>(bytes), static_cast<long>(remote));
+    return n == static_cast<long>(bytes);
   }
   return attach_write(local, remote, bytes);
 }
@@ -149,6 +154,24 @@ bool RemoteMemory::fetch(std::byte* local, std::uint64_t remote, std::size_t byt
   return attach_read(places, remote, bytes);
 }
 
+std::optional<std::uint64_t> RemoteMemory::execute(std::uint64_t remote,
+                                                   const ib::AtomicOperation& operation) const {
+  if (is_own()) return revocable_execute(reinterpret_cast<std::uint64_t*>(remote), operation, revoked_);
+  std::uint64_t before = 0;
+  const iovec here{&before, sizeof before};
+  if (!read({&here, 1}, remote, sizeof before)) return std::nullopt;
+  std::uint64_t after = before;
+  ib::execute(&after, operation);
+  const iovec there{&after, sizeof after};
+  if (after != before && !write({&there, 1}, remote, sizeof after)) return std::nullopt;
+  return before;
+}
+
+long RemoteMemory::call(long number, std::span<const iovec> local, std::span<const iovec> remote) const {
+  return revocable_call(revoked_, number, pid_, word_of(local.data()), static_cast<long>(local.size()),
+                        word_of(remote.data()), static_cast<long>(remote.size()), 0);
+}
+
 bool RemoteMemory::attach_read(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const {
   std::array<iovec, kMaxPieces + 1> here;
   if (local.size() > kMaxPieces) return false;
@@ -156,8 +179,8 @@ bool RemoteMemory::attach_read(std::span<const iovec> local, std::uint64_t remot
   here[0] = {&secret, sizeof secret};
   std::copy(local.begin(), local.end(), here.begin() + 1);
   const iovec there[] = {place(gate_.address, sizeof secret), place(remote, bytes)};
-  const ssize_t n = process_vm_readv(pid_, here.data(), local.size() + 1, there, 2, 0);
-  return n == static_cast<ssize_t>(sizeof secret + bytes) && secret == gate_.secret;
+  const long n = call(SYS_process_vm_readv, {here.data(), local.size() + 1}, there);
+  return n == static_cast<long>(sizeof secret + bytes) && secret == gate_.secret;
 }
 
 // The last word is a piece of its own: the kernel copies piece by piece.
@@ -176,8 +199,8 @@ bool RemoteMemory::attach_write(std::span<const iovec> local, std::uint64_t remo
   }
   const iovec there[] = {place(gate_.address + offsetof(GatePage, scratch), sizeof scratch),
                          place(remote, bytes)};
-  const ssize_t n = process_vm_writev(pid_, here.data(), pieces, there, 2, 0);
-  return n == static_cast<ssize_t>(sizeof scratch + bytes);
+  const long n = call(SYS_process_vm_writev, {here.data(), pieces}, there);
+  return n == static_cast<long>(sizeof scratch + bytes);
 }
 
 }  // namespace softrnic::link

@@ -16,10 +16,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "base/expected.h"
 #include "base/unique_fd.h"
+#include "link/revocable.h"
+#include "transport/ib/host.h"
 
 namespace softrnic::link {
 
@@ -52,8 +55,14 @@ class RemoteMemory {
   /// A positive errno: the kernel does not let this process at the memory of that one (EPERM, EACCES: ptrace rules;
   /// ENOSYS: seccomp), or no process of that number has this gate (ESRCH).
   static Expected<RemoteMemory, int> open(pid_t pid, const GateAddress& gate);
-  /// The memory of this process.
-  static RemoteMemory own() { return RemoteMemory(); }
+  /// The memory of this process. With `revoked`: what it has mapped of another one, which can revoke every access.
+  static RemoteMemory own(Revocation revoked = nullptr) {
+    RemoteMemory memory;
+    memory.revoked_ = revoked;
+    return memory;
+  }
+  /// From now on every access can be revoked, if they can at all here (revocable.h).
+  void let_revoke(Revocation revoked) { revoked_ = revoked; }
 
   static constexpr std::size_t kMaxPieces = 32;
 
@@ -63,15 +72,20 @@ class RemoteMemory {
   bool write(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const;
   /// read() to memory that a program may be polling: the last bytes become visible last.
   bool fetch(std::byte* local, std::uint64_t remote, std::size_t bytes) const;
-  bool is_own() const { return pid_ == 0; }
+  /// Executes an atomic operation; the value before. By attach it is atomic only for those who take a lock for it. Nothing: it
+  /// was not executed.
+  std::optional<std::uint64_t> execute(std::uint64_t remote, const ib::AtomicOperation& operation) const;
 
  private:
   RemoteMemory() = default;
+  bool is_own() const { return pid_ == 0; }
+  long call(long number, std::span<const iovec> local, std::span<const iovec> remote) const;
   bool attach_read(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const;
   bool attach_write(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const;
 
   pid_t pid_ = 0;  ///< 0: this process
   GateAddress gate_;
+  Revocation revoked_ = nullptr;
   UniqueFd memory_;  ///< /proc/PID/mem; may be missing
 };
 
