@@ -113,7 +113,7 @@ InboxLink::Way* InboxLink::way_to(const ib::TxPacket& packet) {
 }
 
 bool InboxLink::goes_by_place(const Way& way, const ib::TxPacket& packet) const {
-  if (packet.payload_bytes < kWorthFetching ||
+  if (packet.payload_bytes < kWorthFetching || packet.again ||
       wire::opcode_info(packet.headers.bth.opcode).service != wire::Service::rc ||
       way.peer.inbox().fetches[lane_].load(std::memory_order_acquire) == 0)
     return false;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "direct_ways.h"
+#include "patience.h"
 
 namespace softrnic::robust {
 namespace {
@@ -33,9 +34,9 @@ int write_numbers(const Way& way, const Line& line) {
 /// Whether the writer is at work here: what it has written changes.
 bool is_written(const std::uint8_t* memory) {
   const auto first = [memory] { return __atomic_load_n(memory, __ATOMIC_ACQUIRE); };
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  Patience patience{std::chrono::seconds(10)};
   for (const std::uint8_t before = first(); first() == before;)
-    if (std::chrono::steady_clock::now() > limit) return false;
+    if (patience.over()) return false;
   return true;
 }
 

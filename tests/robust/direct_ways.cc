@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "control/page_reader.h"
+#include "patience.h"
 
 namespace softrnic::robust {
 
@@ -29,14 +30,13 @@ bool write_once(Side& side, const Card& peer, std::uint32_t bytes) {
 }
 
 bool write_until_it_goes(const Way& way, Side& side, const Card& peer) {
-  using Clock = std::chrono::steady_clock;
-  const auto limit = Clock::now() + std::chrono::seconds(10);
+  Patience patience{std::chrono::seconds(10)};
   do {
     if (!write_once(side, peer, 4096)) return false;
     if (counted(ib::Counter::direct_messages) != 0 &&
         (counted(ib::Counter::direct_mapped_bytes) != 0) == way.mapped)
       return true;
-  } while (Clock::now() < limit);
+  } while (!patience.over());
   return fail(not_as_expected, "WRITEs that go the way that they should") == done;
 }
 

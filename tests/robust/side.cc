@@ -6,6 +6,8 @@
 
 #include <chrono>
 
+#include "patience.h"
+
 namespace softrnic::robust {
 namespace {
 
@@ -171,14 +173,13 @@ bool Side::holds(unsigned slot, std::uint32_t number, std::uint32_t salt) const 
 }
 
 bool Side::next(ibv_wc& wc, int seconds) {
-  using Clock = std::chrono::steady_clock;
-  const auto deadline = Clock::now() + std::chrono::seconds(seconds);
+  Patience patience{std::chrono::seconds(seconds)};
   for (;;) {
     for (int tried = 0; tried < 64; ++tried) {
       const int got = ibv_poll_cq(cq, 1, &wc);
       if (got != 0) return got > 0;
     }
-    if (Clock::now() > deadline) return false;
+    if (patience.over()) return false;
   }
 }
 

@@ -116,7 +116,7 @@ void draw_timers(PairConfig& p, Rng& rng, const Faults& f) {
   for (auto& psn : p.psn)
     psn = rng.chance(0.5) ? rng.pick(kNearWrap) : static_cast<std::uint32_t>(rng.below(1U << 24));
   p.timeout = static_cast<std::uint8_t>(rng.range(6, 16));  // 0.26 ms … 268 ms
-  if (!f.loses() && f.reorder == 0 && rng.chance(0.2)) p.timeout = 0;
+  if (!f.loses_packets() && f.reorder == 0 && rng.chance(f.gone > 0 ? 0.5 : 0.2)) p.timeout = 0;
   if (p.timeout != 0 && rng.chance(0.1)) p.late_start = Duration(rng.range(1, 500'000));
   p.retry_count = static_cast<std::uint8_t>(rng.chance(0.7) ? 7 : rng.below(8));
   p.rnr_retry = static_cast<std::uint8_t>(rng.chance(0.7) ? 7 : rng.below(8));

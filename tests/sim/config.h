@@ -25,7 +25,8 @@ struct Faults {
   Duration pause_every{0};  ///< a receiving adapter stands still; 0: never
   Duration pause_length{0};
   double gone = 0;  ///< chance that a piece of a payload that stayed with its sender cannot be fetched
-  bool loses() const { return loss > 0 || corrupt > 0 || gone > 0 || blackout_every.count() > 0; }
+  bool loses_packets() const { return loss > 0 || corrupt > 0 || blackout_every.count() > 0; }
+  bool loses() const { return loses_packets() || gone > 0; }
 };
 
 /// Paths without MTU, as between lanes of one host.

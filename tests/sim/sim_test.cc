@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "tests/sim/world.h"
@@ -62,6 +63,22 @@ TEST(Simulation, CoversWhatItClaims) {
   for (int i = 0; i < static_cast<int>(Incident::count_); ++i)
     EXPECT_GE(incidents[i], 5U) << name(static_cast<Incident>(i));
   EXPECT_GE(work, 2000U);
+}
+
+// Payloads that cannot be fetched are sent again although no timer runs.
+TEST(Simulation, BearsPayloadsThatAreGoneWithoutATimer) {
+  std::uint32_t found = 0;
+  for (std::uint64_t seed = 1; found < 30 && seed <= 20'000; ++seed) {
+    const Config config = Config::from_seed(seed);
+    const bool wanted = config.faults.gone > 0.01 &&
+                        std::any_of(config.pairs.begin(), config.pairs.end(),
+                                    [](const auto& p) { return p.type == ib::QpType::rc && p.timeout == 0; });
+    if (!wanted) continue;
+    ++found;
+    const Result result = run_seed(seed);
+    ASSERT_TRUE(result.failure.empty()) << report(seed, result);
+  }
+  EXPECT_EQ(found, 30U);
 }
 
 TEST(Simulation, CoversPathsThatAreMemory) {

@@ -257,7 +257,8 @@ void World::check_size(const Node& node, const ib::TxPacket& packet) {
 /// As engine/inbox_link.h does it: of RC, and where all of it lies in regions.
 Memory* World::stays_in(const Node& node, const ib::TxPacket& packet) {
   const std::uint32_t from = config_.memory.by_place_from;
-  if (!memory_paths_ || from == 0 || packet.payload_bytes < from || node.pair->type != ib::QpType::rc)
+  if (!memory_paths_ || from == 0 || packet.payload_bytes < from || packet.again ||
+      node.pair->type != ib::QpType::rc)
     return nullptr;
   for (std::uint16_t i = 0; i < packet.fragment_count; ++i)
     if (packet.fragments[i].key.value == 0) return nullptr;

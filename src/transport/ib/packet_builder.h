@@ -40,6 +40,7 @@ inline void begin_packet(TxPacket& out, const Attributes& attributes, wire::Opco
   out.headers.bth.psn = psn.wire();
   out.packets = 1;
   out.path_mtu = attributes.path_mtu;
+  out.again = false;
   out.payload_bytes = 0;
   out.fragment_count = 0;
 }

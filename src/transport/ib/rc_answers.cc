@@ -89,10 +89,17 @@ void RcRequester::receive_response(const RxPacket& rx, Psn psn, TimePoint now) {
     return bad_response(rx);
   }
   auto done = scatter(seam_.host, queue_.sges(entry), scatter_cursor_, offset_of(entry, psn), data);
-  if (!done && done.error().id == ReasonId::payload_gone) return seam_.host.count(Counter::drop_payload);
+  if (!done && done.error().id == ReasonId::payload_gone) return ask_again(done.error(), now);
   if (!done) return fail_front(Status::local_protection, done.error());
   answered(entry, psn + rx.packets);
   progress(rx.packet.info->position == wire::Position::only, now);
+}
+
+// As for a response that was lost (IBTA 9.7.6, implied NAK).
+void RcRequester::ask_again(const Reason& reason, TimePoint now) {
+  seam_.host.count(Counter::drop_payload);
+  seam_.host.explain(reason, nullptr);
+  if (!recovering_ && next_ > una_) lost(now);
 }
 
 void RcRequester::bad_response(const RxPacket& rx) {

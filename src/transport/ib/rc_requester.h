@@ -92,6 +92,7 @@ class RcRequester {
 
   // ---- recovery: rc_recovery.cc
   void lost(TimePoint now);
+  void ask_again(const Reason& reason, TimePoint now);
   void go_back();
   void uncharge();
   void leave_window();

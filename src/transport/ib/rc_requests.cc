@@ -205,7 +205,8 @@ void RcRequester::sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out
   if (is_read_or_atomic(entry)) ++reads_out_;
   next_ = stop;
   out.headers.bth.ack_request = asks_for_ack(entry, stop, cost);
-  if (from < top_) {
+  out.again = from < top_;
+  if (out.again) {
     seam_.host.count(Counter::retransmits);
   } else if (out.headers.bth.ack_request && !timing_) {
     timing_ = true;

@@ -57,8 +57,17 @@ void RcResponder::receive_ahead(Psn psn) {
 void RcResponder::receive_expected(const RxPacket& rx) {
   nak_sent_ = nak_owed_ = false;
   const Verdict verdict = execute(rx);
-  if (verdict.fault == Fault::payload_gone) return seam_.host.count(Counter::drop_payload);  // it comes again
+  if (verdict.fault == Fault::payload_gone) return ask_again(verdict.reason);
   if (!verdict) refuse(verdict, rx.packet);
+}
+
+// As for a packet that was lost. Nothing else was, so nobody would ask for this one before a timer does, and with timeout 0
+// nobody ever.
+void RcResponder::ask_again(const Reason& reason) {
+  seam_.host.count(Counter::drop_payload);
+  seam_.host.explain(reason, nullptr);
+  seam_.host.count(Counter::nak_sequence_sent);
+  queue_nak(wire::kNakPsnSequence, expected_);
 }
 
 Verdict RcResponder::execute(const RxPacket& rx) {
@@ -189,6 +198,7 @@ void RcResponder::replay_read(const wire::Reth& reth, Psn psn) {
   const bool subset = reth.address == read->address + offset && offset + reth.length <= read->length;
   if (!subset || (reth.key != read->rkey && reth.length > 0)) return;
   read->answer(from, from + packets_of(reth.length, mtu), static_cast<std::uint32_t>(offset + reth.length));
+  read->again = true;
   resources_.rescan();
 }
 

@@ -42,6 +42,7 @@ class RcResponder {
  private:
   void receive_expected(const RxPacket& rx);
   void receive_ahead(Psn psn);
+  void ask_again(const Reason& reason);
   void receive_duplicate(const wire::Packet& packet, Psn psn);
   void replay_read(const wire::Reth& reth, Psn psn);
   Verdict execute(const RxPacket& rx);

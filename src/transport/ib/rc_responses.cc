@@ -75,6 +75,7 @@ bool RcResponder::send_read_response(ReadAtomic& read, TxPacket& out) {
     out.headers.bth.pad = wire::pad_for(size);
   }
   out.packets = count;
+  out.again = read.again;
   read.sent(count);
   return true;
 }

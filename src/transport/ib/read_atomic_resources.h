@@ -25,6 +25,7 @@ struct ReadAtomic {
   std::uint32_t stop_offset = 0;  ///< bytes from `address` at which the answer being sent ends
   bool is_atomic = false;
   bool answered = false;  ///< to its end, at least once
+  bool again = false;     ///< the peer has asked for it again
 
   bool pending() const { return next != stop; }
   bool covers(Psn psn) const { return psn >= first && psn - first < packets; }

@@ -19,8 +19,8 @@ enum class Fault : std::uint8_t {
   remote_access,    ///< the rkey does not allow it
   receive_short,    ///< the posted receive is too short
   receive_memory,   ///< the posted receive's lkey does not allow it
-  payload_gone,     ///< the payload could not be fetched: as if the packet had been lost
-  invalidate,       ///< SEND_WITH_INV names a key that this QP may not invalidate
+  payload_gone,  ///< the payload could not be fetched: as if the packet had been lost; RC asks for it again
+  invalidate,    ///< SEND_WITH_INV names a key that this QP may not invalidate
 };
 
 struct Verdict {
