@@ -24,7 +24,7 @@
 
 namespace softrnic::engine {
 
-inline constexpr std::uint64_t kDirectMagic = 0x34'74'63'65'72'69'64'72;  ///< "rdirect4"
+inline constexpr std::uint64_t kDirectMagic = 0x35'74'63'65'72'69'64'72;  ///< "rdirect5"
 inline constexpr std::size_t kDirectVisitors = 256;                       ///< by the lane of the visitor
 inline constexpr std::size_t kDirectKeys = 65536;  ///< by index of the key; what is beyond is not shared
 inline constexpr std::size_t kDirectSegments = 512;
