@@ -175,7 +175,7 @@ struct TxPacket {
   wire::Headers headers;
   std::uint32_t packets = 1;
   std::uint32_t path_mtu = 0;  ///< payload of each of them but the last
-  bool again = false;  ///< was sent before: now a link carries what it had only named by its place
+  bool again = false;          ///< was sent before: now a link carries what it had only named by its place
   std::uint32_t payload_bytes = 0;
   std::uint16_t fragment_count = 0;
   Fragment fragments[kMaxFragments];
