@@ -13,21 +13,6 @@
 namespace softrnic::cli {
 namespace {
 
-const char* path_name(std::uint8_t path) {
-  switch (static_cast<control::PathChoice>(path)) {
-    case control::PathChoice::direct:
-      return "direct";
-    case control::PathChoice::wire_only:
-      return "wire-by-setting";
-    case control::PathChoice::not_shared:
-      return "wire-by-peer";
-    case control::PathChoice::forbidden:
-      return "ring-by-kernel";
-    default:
-      return "wire";
-  }
-}
-
 int show_qps(bool json) {
   Processes all;
   if (!read_processes(all)) return kFailed;

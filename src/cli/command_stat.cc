@@ -1,3 +1,6 @@
+#include <map>
+#include <string>
+
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/processes.h"
@@ -24,6 +27,14 @@ void add(CounterValues& sum, const CounterValues& values) {
   for (std::size_t i = 0; i < values.size(); ++i) sum[i] += values[i];
 }
 
+/// How many queue pairs of a living process go which way.
+std::map<std::string, unsigned> paths_of(const Process& process) {
+  std::map<std::string, unsigned> paths;
+  if (process.alive())
+    for (const control::QpView& qp : process.qps) ++paths[path_name(qp.body.path)];
+  return paths;
+}
+
 int show(bool json, bool zeros) {
   Processes all;
   if (!read_processes(all)) return kFailed;
@@ -39,8 +50,14 @@ int show(bool json, bool zeros) {
                  process.alive() ? "" : " (ended)");
       print_counters(lane.counters, zeros);
     }
-    rows.push_back(
-        {{"pid", process.pid}, {"comm", process.comm}, {"alive", process.alive()}, {"lanes", lanes}});
+    const auto paths = paths_of(process);
+    rows.push_back({{"pid", process.pid},
+                    {"comm", process.comm},
+                    {"alive", process.alive()},
+                    {"lanes", lanes},
+                    {"paths", paths}});
+    if (json) continue;
+    for (const auto& [path, qps] : paths) print_line("    {:<26} {:>16}", "qps_" + path, qps);
   }
   if (json) {
     print_json({{"processes", rows}, {"total", counters_json(total)}});

@@ -46,6 +46,21 @@ const char* qp_state_name(unsigned state) {
   return name_in(names, state);
 }
 
+const char* path_name(std::uint8_t path) {
+  switch (static_cast<control::PathChoice>(path)) {
+    case control::PathChoice::direct:
+      return "direct";
+    case control::PathChoice::wire_only:
+      return "wire-by-setting";
+    case control::PathChoice::not_shared:
+      return "wire-by-peer";
+    case control::PathChoice::forbidden:
+      return "ring-by-kernel";
+    default:
+      return "wire";
+  }
+}
+
 std::vector<Explanation> latest_by_qp(const Process& process) {
   std::map<std::uint32_t, Explanation> latest;
   const auto take = [&latest](const Explanation& e) {

@@ -31,6 +31,7 @@ bool read_processes(Processes& out);
 
 const char* qp_type_name(unsigned type);    ///< "RC"
 const char* qp_state_name(unsigned state);  ///< "RTS"
+const char* path_name(std::uint8_t path);   ///< control::PathChoice: "direct"
 
 /// Of every QP the latest reason, from the rows of live QPs and from the ring, which remembers destroyed ones. In the
 /// order of time.
