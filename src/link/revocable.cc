@@ -5,7 +5,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -56,11 +55,12 @@ bool can_restart() { return __rseq_size != 0 && static_cast<std::int32_t>(own_ar
   "movl $1, %[done]\n\t" access                         \
   "\n\t"                                                \
   "2: movq $0, %[sequence]"
-#define SOFTRNIC_SEQUENCE_OUT [done] "=&r"(done), [sequence] "+m"(own_area().rseq_cs)
+#define SOFTRNIC_SEQUENCE_OUT [done] "=&r"(done), [sequence] "+m"(area.rseq_cs)
 #define SOFTRNIC_SEQUENCE_IN [revoked] "m"(revoked)
 
 // The string instruction keeps its progress in its registers: the new beginning goes on where it was interrupted.
 bool copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes, const Word32& revoked) {
+  struct rseq& area = own_area();
   int done;
   asm volatile(SOFTRNIC_SEQUENCE("rep movsb")
                : "+D"(to), "+S"(from), "+c"(bytes), SOFTRNIC_SEQUENCE_OUT:SOFTRNIC_SEQUENCE_IN
@@ -70,6 +70,7 @@ bool copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes, const W
 
 template <typename Word>
 bool copy_word(std::byte* to, const std::byte* from, const Word32& revoked) {
+  struct rseq& area = own_area();
   int done;
   Word word;
   asm volatile(SOFTRNIC_SEQUENCE("mov %[from], %[word]\n\tmov %[word], %[to]")
@@ -80,6 +81,7 @@ bool copy_word(std::byte* to, const std::byte* from, const Word32& revoked) {
 }
 
 bool add(std::uint64_t* word, std::uint64_t& summand, const Word32& revoked) {
+  struct rseq& area = own_area();
   int done;
   asm volatile(SOFTRNIC_SEQUENCE("lock xaddq %[summand], %[place]")
                : SOFTRNIC_SEQUENCE_OUT, [place] "+m"(*word), [summand] "+r"(summand)
@@ -89,6 +91,7 @@ bool add(std::uint64_t* word, std::uint64_t& summand, const Word32& revoked) {
 }
 
 bool compare_swap(std::uint64_t* word, std::uint64_t& expected, std::uint64_t wanted, const Word32& revoked) {
+  struct rseq& area = own_area();
   int done;
   asm volatile(SOFTRNIC_SEQUENCE("lock cmpxchgq %[wanted], %[place]")
                : SOFTRNIC_SEQUENCE_OUT, [place] "+m"(*word), "+a"(expected)
@@ -97,15 +100,16 @@ bool compare_swap(std::uint64_t* word, std::uint64_t& expected, std::uint64_t wa
   return done != 0;
 }
 
-bool call(long& number, const std::array<long, 6>& arguments, const Word32& revoked) {
-  register long a4 asm("r10") = arguments[3];
-  register long a5 asm("r8") = arguments[4];
-  register long a6 asm("r9") = arguments[5];
+// The registers are set last: a call on the way to the system call, be it one that a sanitizer adds, would take them.
+bool call(long& number, long a, long b, long c, long d, long e, long f, const Word32& revoked) {
+  struct rseq& area = own_area();
+  register long a4 asm("r10") = d;
+  register long a5 asm("r8") = e;
+  register long a6 asm("r9") = f;
   int done;
   asm volatile(SOFTRNIC_SEQUENCE("syscall")
                : SOFTRNIC_SEQUENCE_OUT, "+a"(number)
-               : SOFTRNIC_SEQUENCE_IN, "D"(arguments[0]), "S"(arguments[1]), "d"(arguments[2]), "r"(a4),
-                 "r"(a5), "r"(a6)
+               : SOFTRNIC_SEQUENCE_IN, "D"(a), "S"(b), "d"(c), "r"(a4), "r"(a5), "r"(a6)
                : "rcx", "r11", "cc", "memory");
   return done != 0;
 }
@@ -120,7 +124,7 @@ bool copy_word(std::byte*, const std::byte*, const Word32&) {
 }
 bool add(std::uint64_t*, std::uint64_t&, const Word32&) { return false; }
 bool compare_swap(std::uint64_t*, std::uint64_t&, std::uint64_t, const Word32&) { return false; }
-bool call(long&, const std::array<long, 6>&, const Word32&) { return false; }
+bool call(long&, long, long, long, long, long, long, const Word32&) { return false; }
 
 #endif
 
@@ -174,7 +178,7 @@ std::optional<std::uint64_t> revocable_execute(std::uint64_t* word, const ib::At
 
 long revocable_call(Revocation revoked, long number, long a, long b, long c, long d, long e, long f) {
   if (revoked == nullptr || !can_restart()) return syscall(number, a, b, c, d, e, f);
-  if (!call(number, {a, b, c, d, e, f}, *revoked)) number = -ECANCELED;
+  if (!call(number, a, b, c, d, e, f, *revoked)) number = -ECANCELED;
   if (number >= 0 || number < -4095) return number;
   errno = static_cast<int>(-number);
   return -1;
