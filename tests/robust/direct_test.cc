@@ -175,10 +175,8 @@ void play_rounds(const Way& way, unsigned count, bool unmapping) {
       return take_region_away(unmapping ? way.memory() : kept, more..., unmapping);
     });
   });
-  // What is new in every round is mapped some time after the first access: how many go that way then is chance.
-  const unsigned direct = unmapping ? 1 : count;
   const pid_t writer =
-      start_child([&] { return repeat(way, Line(lines.b.get()), count, 2, direct, write_until_refused); });
+      start_child([&] { return repeat(way, Line(lines.b.get()), count, 2, count, write_until_refused); });
   EXPECT_EQ(end_of(writer, seconds), done);
   EXPECT_EQ(end_of(target, seconds), done);
 }
