@@ -109,11 +109,10 @@ bool stays_own(std::uint8_t* memory) {
   return true;
 }
 
-/// Puts other memory to the place of what was there.
+/// Puts other memory to the place of what was there. At once: between munmap() and mmap() another thread may get the place.
 bool map_anew(std::uint8_t* memory) {
-  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
-  return munmap(memory, kBytes) == 0 &&
-         mmap(memory, kBytes, PROT_READ | PROT_WRITE, kFlags, -1, 0) == static_cast<void*>(memory);
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+  return mmap(memory, kBytes, PROT_READ | PROT_WRITE, kFlags, -1, 0) == static_cast<void*>(memory);
 }
 
 /// One round: lets the peer write, takes the region away, with `unmapping` its memory too, and looks whether what is there
