@@ -115,12 +115,13 @@ bool map_anew(std::uint8_t* memory) {
   return mmap(memory, kBytes, PROT_READ | PROT_WRITE, kFlags, -1, 0) == static_cast<void*>(memory);
 }
 
-/// One round: lets the peer write, takes the region away, with `unmapping` its memory too, and looks whether what is there
+/// One round: lets the peer write as soon as that is ready for it, takes the region away, with `unmapping` its memory too, and looks whether what is there
 /// changes afterwards.
 int take_region_away(const Side::Memory& buffers, const Line& line, std::mt19937& dice, bool unmapping) {
   Side side(buffers);
   Card peer;
   if (!meet(side, line, peer)) return fail(refused, "a connection");
+  if (!line.hear()) return fail(no_peer, "a word before");
   std::uint8_t* const memory = memory_of(side);
   pass(std::chrono::nanoseconds(dice() % 200'000));
   if (ibv_dereg_mr(side.mr) != 0) return fail(refused, "a deregistration");
@@ -131,11 +132,15 @@ int take_region_away(const Side::Memory& buffers, const Line& line, std::mt19937
   return side.close() ? done : fail(refused, "an end");
 }
 
-int write_until_refused(const Side::Memory& buffers, const Line& line, std::mt19937& dice) {
+/// With `way`, the round begins once a WRITE has gone that way.
+int write_until_refused(const Side::Memory& buffers, const Line& line, std::mt19937& dice, const Way* way) {
   Side side(buffers);
   Card peer;
   if (!meet(side, line, peer)) return fail(refused, "a connection");
   std::memset(memory_of(side), kWritten, kBytes);
+  if (way != nullptr && !(write_until_it_goes(*way, side, peer) && write_once(side, peer, kBytes)))
+    return not_as_expected;
+  if (!line.tell()) return fail(no_peer, "a peer");
   for (ibv_wc wc{}; wc.status == IBV_WC_SUCCESS;) {
     const bool whole = dice() % 4 != 0;
     if (!post_write(side, peer, whole ? kBytes : 1 + static_cast<std::uint32_t>(dice() % kBytes)))
@@ -174,8 +179,13 @@ void play_rounds(const Way& way, unsigned count, bool unmapping) {
       return take_region_away(unmapping ? way.memory() : kept, more..., unmapping);
     });
   });
-  const pid_t writer =
-      start_child([&] { return repeat(way, Line(lines.b.get()), count, 2, count, write_until_refused); });
+  // Every other round meets new memory before it is mapped.
+  const pid_t writer = start_child([&, even = false]() mutable {
+    return repeat(way, Line(lines.b.get()), count, 2, count, [&](auto&... all) {
+      even = !even;
+      return write_until_refused(all..., even ? &way : nullptr);
+    });
+  });
   EXPECT_EQ(end_of(writer, seconds), done);
   EXPECT_EQ(end_of(target, seconds), done);
 }

@@ -31,10 +31,12 @@ bool write_once(Side& side, const Card& peer, std::uint32_t bytes) {
 
 bool write_until_it_goes(const Way& way, Side& side, const Card& peer) {
   Patience patience{std::chrono::seconds(10)};
+  const std::uint64_t direct = counted(ib::Counter::direct_messages);
+  const std::uint64_t mapped = counted(ib::Counter::direct_mapped_bytes);
   do {
     if (!write_once(side, peer, 4096)) return false;
-    if (counted(ib::Counter::direct_messages) != 0 &&
-        (counted(ib::Counter::direct_mapped_bytes) != 0) == way.mapped)
+    if (counted(ib::Counter::direct_messages) != direct &&
+        (counted(ib::Counter::direct_mapped_bytes) != mapped) == way.mapped)
       return true;
   } while (!patience.over());
   return fail(not_as_expected, "WRITEs that go the way that they should") == done;

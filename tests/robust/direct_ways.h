@@ -29,7 +29,7 @@ inline std::string name_of(const testing::TestParamInfo<Way>& info) { return inf
 bool post_write(Side& side, const Card& peer, std::uint32_t bytes);
 /// Posts one and waits for its completion, which must be a success. Says what else it was.
 bool write_once(Side& side, const Card& peer, std::uint32_t bytes);
-/// Writes until that goes the way that it should, which takes a moment. Says why not.
+/// Writes until one of those WRITEs has gone the way that it should, which takes a moment. Says why not.
 bool write_until_it_goes(const Way& way, Side& side, const Card& peer);
 
 /// Of all lanes of this process.
