@@ -1,11 +1,11 @@
-// A link to nowhere: what a lane has in a forked child.
+// A link to nowhere: what a lane has in a forked child, and what links of tests are but for what they are about.
 #pragma once
 
 #include "link/link.h"
 
 namespace softrnic::engine {
 
-class NullLink final : public link::Link {
+class NullLink : public link::Link {
  public:
   void set_tap(link::PacketTap*) override {}
   void set_addresses(std::vector<rnic::GidEntry>) override {}

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/inbox_link.h"
+#include "engine/null_link.h"
 #include "transport/ib/ordered_copy.h"
 
 namespace softrnic::engine::test {
@@ -22,19 +23,10 @@ inline constexpr MemoryKey kKey{kKeyIndex << rnic::KeyTable::kTagBits | 0x11};
 inline wire::Gid own_gid() { return wire::Gid::from_ipv4_be(0x0100007f); }
 
 /// What goes to the network.
-class Below final : public link::Link {
+class Below final : public NullLink {
  public:
   explicit Below(std::size_t& sent) : sent_(sent) {}
-  void set_tap(link::PacketTap*) override {}
-  void set_addresses(std::vector<rnic::GidEntry>) override {}
   void send(const ib::TxPacket&, TimePoint) override { ++sent_; }
-  void send_damaged(const ib::TxPacket&, std::uint32_t, TimePoint) override {}
-  void flush(TimePoint) override {}
-  std::size_t receive(link::Receiver&, TimePoint) override { return 0; }
-  bool has_packet(TimePoint) const override { return false; }
-  int readable_fd() const override { return -1; }
-  bool join(const wire::Gid&, std::uint32_t) override { return false; }
-  bool leave(const wire::Gid&, std::uint32_t) override { return false; }
 
  private:
   std::size_t& sent_;
