@@ -9,11 +9,13 @@
 
 namespace softrnic::engine {
 
-inline TimePoint monotonic_now() {
+inline TimePoint now_by(clockid_t clock) {
   timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(clock, &now);
   return TimePoint(Duration(std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec));
 }
+
+inline TimePoint monotonic_now() { return now_by(CLOCK_MONOTONIC); }
 
 /// A time that is not before now, and at most some milliseconds after it. Costs a fifth of monotonic_now().
 inline TimePoint soon() {
@@ -22,9 +24,7 @@ inline TimePoint soon() {
     clock_getres(CLOCK_MONOTONIC_COARSE, &resolution);
     return Duration(resolution.tv_nsec);
   }();
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return TimePoint(Duration(std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec)) + tick;
+  return now_by(CLOCK_MONOTONIC_COARSE) + tick;
 }
 
 /// Nanoseconds of a time point, for atomics.
