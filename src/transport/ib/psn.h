@@ -45,7 +45,7 @@ class Psn {
 
 /// Packets of a message: at least one (IBTA 9.7.2: a zero-length message takes one PSN).
 constexpr std::uint32_t packets_of(std::uint32_t bytes, std::uint32_t mtu) {
-  return bytes == 0 ? 1 : static_cast<std::uint32_t>((std::uint64_t{bytes} + mtu - 1) / mtu);
+  return bytes <= mtu ? 1 : static_cast<std::uint32_t>((std::uint64_t{bytes} + mtu - 1) / mtu);
 }
 
 }  // namespace softrnic::ib

@@ -70,15 +70,8 @@ bool RcRequester::transmit_brief(Brief& out, TimePoint now) {
 }
 
 void RcRequester::sent_brief(SendEntry& entry, TimePoint now) {
-  const std::uint32_t cost = entry.wqe.length + kPacketOverhead;
-  if (una_ == next_) timer_.start(now, seam_.attributes.timeout);
-  seam_.window->sent(cost);
-  charged_ += cost;
-  entry.first = next_;
-  assigned_ = top_ = next_ = entry.end = entry.first + 1;
-  begun_ = ++cursor_;
-  begun_one_sided_ = false;
-  if (direct_doubts_ > 0) --direct_doubts_;
+  begin(entry);
+  put_under_way(entry, entry.first, entry.end, now);
   unasked_bytes_ = unasked_packets_ = 0;
 }
 

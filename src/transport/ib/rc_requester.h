@@ -64,6 +64,7 @@ class RcRequester {
   Expected<void, Reason> build(const SendEntry& entry, Psn psn, Psn stop, SgeCursor& cursor, TxPacket& out);
   Expected<void, Reason> build_message(const SendEntry& entry, Psn psn, Psn stop, SgeCursor& cursor,
                                        TxPacket& out);
+  std::uint32_t put_under_way(const SendEntry& entry, Psn from, Psn stop, TimePoint now);
   void sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out, TimePoint now);
   bool asks_for_ack(const SendEntry& entry, Psn stop, std::uint32_t cost);
   void cannot_send(Status status, const Reason& reason);

@@ -92,7 +92,7 @@ void RcRequester::begin(SendEntry& entry) {
   entry.first = assigned_;
   entry.end = assigned_ + (atomic ? 1 : packets_of(entry.wqe.length, mtu));
   entry.chunk = kLargestChunk;
-  if (seam_.window != nullptr) {
+  if (entry.wqe.op == SendOp::read && seam_.window != nullptr) {
     const std::uint32_t share = seam_.window->window() / (seam_.attributes.max_reads_out >= 4 ? 4 : 2);
     entry.chunk = std::max(share, kSmallestChunk) / mtu;
   }
@@ -195,28 +195,34 @@ Expected<void, Reason> RcRequester::build_message(const SendEntry& entry, Psn ps
                      out.packets * seam_.attributes.path_mtu, cursor, out);
 }
 
-void RcRequester::sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out, TimePoint now) {
+// The packets [from, stop) of the work request at the cursor leave. Returns what they take up.
+std::uint32_t RcRequester::put_under_way(const SendEntry& entry, Psn from, Psn stop, TimePoint now) {
   const std::uint32_t cost = cost_of(entry, from, stop);
   if (una_ == next_) timer_.start(now, seam_.attributes.timeout);
-  if (trickle_) timer_.watch(now);
-  trickle_ = false;
   if (seam_.window != nullptr) seam_.window->sent(cost);
   charged_ += cost;
-  if (is_read_or_atomic(entry)) ++reads_out_;
   next_ = stop;
-  out.headers.bth.ack_request = asks_for_ack(entry, stop, cost);
+  top_ = std::max(top_, stop);
+  if (next_ == entry.end) {
+    ++cursor_;
+    gather_cursor_ = {};
+  }
+  return cost;
+}
+
+void RcRequester::sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out, TimePoint now) {
   out.again = from < top_;
+  const std::uint32_t cost = put_under_way(entry, from, stop, now);
+  if (trickle_) timer_.watch(now);
+  trickle_ = false;
+  if (is_read_or_atomic(entry)) ++reads_out_;
+  out.headers.bth.ack_request = asks_for_ack(entry, stop, cost);
   if (out.again) {
     seam_.host.count(Counter::retransmits);
   } else if (out.headers.bth.ack_request && !timing_) {
     timing_ = true;
     timed_psn_ = from;
     timer_.time_packet(now);
-  }
-  top_ = std::max(top_, stop);
-  if (next_ == entry.end) {
-    ++cursor_;
-    gather_cursor_ = {};
   }
 }
 
