@@ -337,17 +337,8 @@ void InboxLink::take_route(const link::RingRoute& route) {
 void InboxLink::decode(const link::RingMessage& from) {
   const ib::Brief& brief = from.brief;
   take_route(*from.route);
-  wire::Bth& bth = rx_.packet.headers.bth;
-  bth = {};
-  bth.opcode = brief.has_immediate ? wire::Opcode::rc_send_only_imm : wire::Opcode::rc_send_only;
-  bth.solicited = brief.solicited;
-  bth.pad = wire::pad_for(brief.payload.size());
-  bth.pkey = brief.pkey;
-  bth.destination = brief.destination;
-  bth.ack_request = true;
-  bth.psn = brief.psn;
-  rx_.packet.headers.immediate = brief.immediate;
-  rx_.packet.info = &wire::opcode_info(bth.opcode);
+  ib::put_headers(brief, rx_.packet.headers);
+  rx_.packet.info = &wire::opcode_info(rx_.packet.headers.bth.opcode);
   rx_.packet.payload = brief.payload;
   rx_.packets = 1;
   rx_.elsewhere = nullptr;

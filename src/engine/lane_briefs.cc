@@ -1,7 +1,7 @@
 // Short messages to and from the other lanes of this host (transport/ib/brief.h).
 //
-// A message in that way costs a third of what it costs as a packet: no clock, no batch, no headers, no ACK. A thread that polls
-// looks at the rings first and takes what are briefs; everything else, and now and then a turn for all the rest, is a batch.
+// A message in that way needs no clock, no batch, no headers and no ACK packet. A thread that polls looks at the rings first and
+// takes what are briefs; everything else, and now and then a turn for all the rest, is a batch.
 #include <algorithm>
 #include <mutex>
 

@@ -27,14 +27,7 @@ bool World::send_brief(Node& node) {
     return false;
   out_ = {};
   out_.path = &node.address;
-  out_.headers.bth.opcode = brief.has_immediate ? wire::Opcode::rc_send_only_imm : wire::Opcode::rc_send_only;
-  out_.headers.bth.solicited = brief.solicited;
-  out_.headers.bth.pad = wire::pad_for(brief.payload.size());
-  out_.headers.bth.pkey = brief.pkey;
-  out_.headers.bth.destination = brief.destination;
-  out_.headers.bth.ack_request = true;
-  out_.headers.bth.psn = brief.psn;
-  out_.headers.immediate = brief.immediate;
+  ib::put_headers(brief, out_.headers);
   out_.payload_bytes = static_cast<std::uint32_t>(brief.payload.size());
   if (!brief.payload.empty())
     out_.fragments[out_.fragment_count++] = {brief.payload.data(), brief.payload.size(), MemoryKey()};

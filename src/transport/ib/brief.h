@@ -11,7 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/strong.h"
-#include "wire/gid.h"
+#include "wire/headers.h"
 
 namespace softrnic::ib {
 
@@ -26,5 +26,18 @@ struct Brief {
   bool solicited = false;
   Bytes payload;  ///< at most kMostBytes, and the path MTU
 };
+
+/// Writes the headers of the packet that a brief stands for: those that its opcode has.
+inline void put_headers(const Brief& brief, wire::Headers& out) {
+  out.bth = {};
+  out.bth.opcode = brief.has_immediate ? wire::Opcode::rc_send_only_imm : wire::Opcode::rc_send_only;
+  out.bth.solicited = brief.solicited;
+  out.bth.pad = wire::pad_for(brief.payload.size());
+  out.bth.pkey = brief.pkey;
+  out.bth.destination = brief.destination;
+  out.bth.ack_request = true;
+  out.bth.psn = brief.psn;
+  out.immediate = brief.immediate;
+}
 
 }  // namespace softrnic::ib
