@@ -56,8 +56,4 @@ std::uint64_t counted(ib::Counter counter) {
   return sum;
 }
 
-bool holds_only(const std::uint8_t* memory, std::uint8_t value) {
-  return std::all_of(memory, memory + Side::kBytes, [value](std::uint8_t byte) { return byte == value; });
-}
-
 }  // namespace softrnic::robust

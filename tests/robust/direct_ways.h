@@ -34,7 +34,5 @@ bool write_until_it_goes(const Way& way, Side& side, const Card& peer);
 
 /// Of all lanes of this process.
 std::uint64_t counted(ib::Counter counter);
-/// Whether all of the memory of a side has this value.
-bool holds_only(const std::uint8_t* memory, std::uint8_t value);
 
 }  // namespace softrnic::robust

@@ -67,10 +67,6 @@ bool begin(Side& side, const Line& line, Card& peer, std::uint8_t timeout = 14) 
   return line.tell() && line.hear();
 }
 
-bool all_are(const std::uint8_t* bytes, std::size_t count, std::uint8_t wanted) {
-  return std::all_of(bytes, bytes + count, [wanted](std::uint8_t byte) { return byte == wanted; });
-}
-
 /// Takes what comes until `line` tells to end.
 int receive_until_told(Side& side, const Kind& kind, const Line& line) {
   while (kind.is_received()) {
@@ -82,7 +78,7 @@ int receive_until_told(Side& side, const Kind& kind, const Line& line) {
     while (got == 0 && !line.told()) got = ibv_poll_cq(side.cq, 1, &wc);
     if (got == 0) break;
     if (got < 0 || wc.status != IBV_WC_SUCCESS) return not_as_expected;
-    if (!all_are(memory_of(side), kind.bytes, kSent)) return wrong_bytes;
+    if (!holds_only(memory_of(side), kSent, kind.bytes)) return wrong_bytes;
   }
   return line.hear() ? done : no_peer;
 }
@@ -93,7 +89,7 @@ ibv_wc_status send_until_it_fails(Side& side, const Card& peer, const Kind& kind
     if (!post(side, peer, kind)) return IBV_WC_SUCCESS;
   ibv_wc wc{};
   while (side.next(wc) && wc.status == IBV_WC_SUCCESS) {
-    if (kind.opcode == IBV_WR_RDMA_READ && !all_are(memory_of(side), kind.bytes, kSent))
+    if (kind.opcode == IBV_WR_RDMA_READ && !holds_only(memory_of(side), kSent, kind.bytes))
       return IBV_WC_SUCCESS;
     if (!post(side, peer, kind)) return IBV_WC_SUCCESS;
   }
@@ -109,7 +105,7 @@ bool send_many(Side& side, const Card& peer, const Kind& kind, unsigned count) {
     ibv_wc wc{};
     if (!side.next(wc) || wc.status != IBV_WC_SUCCESS) return false;
   }
-  return kind.opcode != IBV_WR_RDMA_READ || all_are(memory_of(side), kind.bytes, kSent);
+  return kind.opcode != IBV_WR_RDMA_READ || holds_only(memory_of(side), kSent, kind.bytes);
 }
 
 // ---- restrictions
@@ -207,7 +203,7 @@ int outlive_the_sender(const Kind& kind, const Line& line, const Line& tester) {
   side.mr = nullptr;
   std::memset(memory, kOwn, Side::kBytes);
   pass(std::chrono::microseconds(50));
-  return all_are(memory, Side::kBytes, kOwn) && side.close() ? done : wrong_bytes;
+  return holds_only(memory, kOwn) && side.close() ? done : wrong_bytes;
 }
 
 struct Round {
@@ -221,12 +217,10 @@ struct Round {
       start_child([this] { return send_to_the_dead(kind, Line(lines.b.get()), Line(to_sender.b.get())); });
 };
 
-/// Kills one of them at a random moment. Somebody else has its lane at once.
-void kill_at_random(const Round& round, pid_t victim, std::mt19937& dice) {
-  ASSERT_TRUE(Line(round.to_sender.a.get()).hear());
-  pass(std::chrono::nanoseconds(dice() % 500'000));
-  kill(victim, SIGKILL);
-  EXPECT_EQ(end_of(victim), -SIGKILL);
+/// Kills one of them while it is at it. Somebody else has its lane at once.
+void kill_one(const Round& round, pid_t victim, std::mt19937& dice) {
+  ASSERT_NO_FATAL_FAILURE(
+      kill_at_random(Line(round.to_sender.a.get()), victim, std::chrono::microseconds(500), dice));
   Worker newcomer({"once"}, UniqueFd());
   EXPECT_EQ(newcomer.wait(), 0);
 }
@@ -235,7 +229,7 @@ TEST_P(MessagesDeathTest, WhoSendsToTheDeadSeesRetriesExceeded) {
   std::mt19937 dice(5);
   for (unsigned i = 0; i < rounds(3); ++i) {
     const Round round(GetParam());
-    kill_at_random(round, round.receiver, dice);
+    ASSERT_NO_FATAL_FAILURE(kill_one(round, round.receiver, dice));
     ASSERT_EQ(end_of(round.sender), done) << "round " << i;
   }
 }
@@ -244,7 +238,7 @@ TEST_P(MessagesDeathTest, WhoReceivesFromTheDeadHasItsMemory) {
   std::mt19937 dice(6);
   for (unsigned i = 0; i < rounds(3); ++i) {
     const Round round(GetParam());
-    kill_at_random(round, round.sender, dice);
+    ASSERT_NO_FATAL_FAILURE(kill_one(round, round.sender, dice));
     ASSERT_TRUE(Line(round.to_receiver.a.get()).tell());
     ASSERT_EQ(end_of(round.receiver), done) << "round " << i;
   }
@@ -331,7 +325,7 @@ int sleeping_receiver(const Kind& kind, const Line& line) {
   // the acknowledgement that lets the sender speak leaves before the completion is shown
   const bool as_expected = kind.is_received() ? side.next(wc) : ibv_poll_cq(side.cq, 1, &wc) == 0;
   if (!as_expected) return not_as_expected;
-  const bool came = kind.opcode == IBV_WR_RDMA_READ || all_are(memory_of(side), kind.bytes, kSent);
+  const bool came = kind.opcode == IBV_WR_RDMA_READ || holds_only(memory_of(side), kSent, kind.bytes);
   return came ? done : wrong_bytes;
 }
 

@@ -1,7 +1,10 @@
 #include "two_children.h"
 
+#include <gtest/gtest.h>
 #include <poll.h>
+#include <signal.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace softrnic::robust {
@@ -31,6 +34,17 @@ bool meet(Side& side, const Line& line, Card& peer, std::uint8_t timeout, unsign
 }
 
 std::uint8_t* memory_of(const Side& side) { return reinterpret_cast<std::uint8_t*>(side.card().address); }
+
+bool holds_only(const std::uint8_t* memory, std::uint8_t value, std::size_t bytes) {
+  return std::all_of(memory, memory + bytes, [value](std::uint8_t byte) { return byte == value; });
+}
+
+void kill_at_random(const Line& line, pid_t victim, std::chrono::nanoseconds within, std::mt19937& dice) {
+  ASSERT_TRUE(line.hear());
+  pass(std::chrono::nanoseconds(dice() % static_cast<std::uint64_t>(within.count())));
+  kill(victim, SIGKILL);
+  EXPECT_EQ(end_of(victim), -SIGKILL);
+}
 
 void pass(std::chrono::nanoseconds time) {
   using Clock = std::chrono::steady_clock;

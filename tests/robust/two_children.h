@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <random>
 
 #include "side.h"
 #include "witness.h"
@@ -56,6 +57,12 @@ bool meet(Side& side, const Line& line, Card& peer, std::uint8_t timeout = 14,
           unsigned receives = Side::kDepth);
 
 std::uint8_t* memory_of(const Side& side);
+
+/// Whether all of the memory of a side, or so much of it, has this value.
+bool holds_only(const std::uint8_t* memory, std::uint8_t value, std::size_t bytes = Side::kBytes);
+
+/// Kills `victim` at a random moment after a word by `line`.
+void kill_at_random(const Line& line, pid_t victim, std::chrono::nanoseconds within, std::mt19937& dice);
 
 /// Spins: the tests want to meet every moment of a copy.
 void pass(std::chrono::nanoseconds time);
