@@ -10,6 +10,7 @@ namespace softrnic::link {
 void PacketRun::begin(ib::RxPacket& first, Bytes bytes) {
   first_ = &first;
   first.packets = 1;
+  first.first_bytes = 0;
   first.elsewhere = nullptr;
   count_ = 1;
   open_ = !first.packet.info->ends() && !first.packet.payload.empty();
@@ -68,6 +69,8 @@ void PacketRun::take() {
 void PacketRun::join() {
   if (count_ == 1) return;
   wire::Packet& whole = first_->packet;
+  first_->first_opcode = whole.info->opcode;
+  first_->first_bytes = static_cast<std::uint32_t>(piece_);
   whole.info = &wire::joined(*whole.info, *next_.info);
   whole.headers.bth.opcode = whole.info->opcode;
   whole.payload = {};

@@ -102,9 +102,12 @@ void RcRequester::ask_again(const Reason& reason, TimePoint now) {
   if (!recovering_ && next_ > una_) lost(now);
 }
 
+// Tells of the packet as it was on the wire, as its size gives the peer's path MTU away.
 void RcRequester::bad_response(const RxPacket& rx) {
-  fail_front(Status::bad_response, because(ReasonId::bad_response, rx.packet.info->opcode,
-                                           rx.packet.headers.bth.psn, rx.payload_bytes()));
+  const bool joined = rx.first_bytes != 0;
+  const wire::Opcode opcode = joined ? rx.first_opcode : rx.packet.info->opcode;
+  const std::size_t bytes = joined ? rx.first_bytes : rx.payload_bytes();
+  fail_front(Status::bad_response, because(ReasonId::bad_response, opcode, rx.packet.headers.bth.psn, bytes));
 }
 
 // Takes everything before `end` as acknowledged. False: a READ or atomic before it has not been answered, so

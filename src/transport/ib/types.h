@@ -211,6 +211,8 @@ struct RxPacket {
   std::uint32_t packets = 1;           ///< of the path MTU in a row, see TxPacket
   PayloadSource* elsewhere = nullptr;  ///< has the payload, when it is not in `packet`
   std::size_t elsewhere_bytes = 0;
+  wire::Opcode first_opcode{};    ///< of several that the link has put together: that of the first
+  std::uint32_t first_bytes = 0;  ///< and the first one's payload; 0: it has not
 
   std::size_t payload_bytes() const { return elsewhere != nullptr ? elsewhere_bytes : packet.payload.size(); }
   Payload payload() const { return {packet.payload, elsewhere, payload_bytes()}; }

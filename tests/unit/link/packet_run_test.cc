@@ -97,6 +97,8 @@ TEST_F(PacketRunTest, PutsAMessageTogetherAgain) {
     EXPECT_EQ(rx.packet.headers.bth.ack_request, ends);
     EXPECT_EQ(rx.packet.headers.bth.solicited, ends);
     EXPECT_EQ(rx.packets, 8U);
+    EXPECT_EQ(rx.first_opcode, wire::parts_of(opcode).first) << "it begins as the whole does";
+    EXPECT_EQ(rx.first_bytes, kMtu);
     EXPECT_TRUE(!rx.packet.info->has(wire::kReth) || rx.packet.headers.reth.address == 0x12345678U);
     EXPECT_TRUE(!rx.packet.info->has(wire::kAeth) || rx.packet.headers.aeth.msn == 77U);
     EXPECT_TRUE(!rx.packet.info->has(wire::kImmDt) || rx.packet.headers.immediate == 42U);
