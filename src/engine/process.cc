@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <new>
 
+#include "base/held_across_fork.h"
 #include "base/settings.h"
 #include "engine/explain_sink.h"
 #include "rnic/key_table.h"
@@ -191,6 +192,7 @@ void Process::before_fork() {
     process->mutex_.lock();
     process->lanes_.for_each([](Lane& lane) { lane.mutex().lock(); });
     rnic::KeyTable::process().mutex().lock();
+    HeldAcrossFork::lock_all();
   }
   lock_explain_sink();  // a leaf
 }
@@ -198,6 +200,7 @@ void Process::before_fork() {
 void Process::after_fork_parent() {
   unlock_explain_sink();
   if (Process* process = the_instance.load(std::memory_order_acquire)) {
+    HeldAcrossFork::unlock_all();
     rnic::KeyTable::process().mutex().unlock();
     process->lanes_.for_each([](Lane& lane) { lane.mutex().unlock(); });
     process->mutex_.unlock();
@@ -208,6 +211,7 @@ void Process::after_fork_parent() {
 void Process::after_fork_child() {
   unlock_explain_sink();
   if (Process* process = the_instance.load(std::memory_order_acquire)) {
+    HeldAcrossFork::unlock_all();
     rnic::KeyTable::process().mutex().unlock();
     process->forked_ = true;
     process->page_.detach_from_parent();

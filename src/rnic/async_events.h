@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "base/expected.h"
+#include "base/held_across_fork.h"
 #include "base/reason.h"
 #include "rnic/object.h"
 #include "rnic/semaphore_fd.h"
@@ -44,6 +45,7 @@ class AsyncEventQueue {
 
   SemaphoreFd ready_;
   std::mutex mutex_;
+  const HeldAcrossFork held_{mutex_, HeldAcrossFork::Rank::events};
   std::condition_variable acked_;
   std::deque<AsyncEvent> events_;
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/expected.h"
+#include "base/held_across_fork.h"
 #include "base/reason.h"
 #include "rnic/object.h"
 #include "rnic/semaphore_fd.h"
@@ -43,6 +44,7 @@ class CompletionChannel {
 
   SemaphoreFd ready_;
   std::mutex mutex_;
+  const HeldAcrossFork held_{mutex_, HeldAcrossFork::Rank::events};
   std::condition_variable acked_;
   std::deque<CompletionQueue*> events_;
   std::vector<CompletionQueue*> queues_;

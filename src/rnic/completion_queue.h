@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "base/expected.h"
+#include "base/held_across_fork.h"
 #include "base/quick_mutex.h"
 #include "base/reason.h"
 #include "rnic/object.h"
@@ -85,6 +86,7 @@ class CompletionQueue : public EventTarget {
   CompletionChannel* const channel_;
   UseCount uses_;
   QuickMutex mutex_;
+  const HeldAcrossFork held_{mutex_, HeldAcrossFork::Rank::completion_queue};
   Ring ring_;
   std::atomic<std::uint32_t> capacity_{0};
   std::uint32_t head_ = 0;

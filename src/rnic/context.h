@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "base/expected.h"
+#include "base/held_across_fork.h"
 #include "base/reason.h"
 #include "rnic/async_events.h"
 #include "rnic/device.h"
@@ -49,6 +50,7 @@ class Context {
  private:
   Lanes& lanes_;
   mutable std::mutex mutex_;  ///< guards info_
+  const HeldAcrossFork held_{mutex_, HeldAcrossFork::Rank::context};
   std::shared_ptr<const DeviceInfo> info_;
   bool lost_ = false;
   AsyncEventQueue events_;

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/expected.h"
+#include "base/held_across_fork.h"
 #include "base/quick_mutex.h"
 #include "base/reason.h"
 #include "rnic/object.h"
@@ -43,6 +44,7 @@ class SharedReceiveQueue : public EventTarget {
 
   ProtectionDomain& pd_;
   mutable QuickMutex mutex_;
+  const HeldAcrossFork held_{mutex_, HeldAcrossFork::Rank::shared_receive_queue};
   ReceiveQueue queue_;
   std::uint32_t limit_ = 0;  ///< 0: not armed
 };

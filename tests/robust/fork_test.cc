@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -122,6 +123,27 @@ TEST(Fork, AChildDestroysWhatItsParentUsesAtThatMoment) {
     EXPECT_EQ(in_child([&] { return traffic.couple().close() ? use_own_device() : 6; }), 0);
   }
   traffic.expect_more();
+}
+
+// Each call of the other thread takes a lock that lanes and their queue pairs do not share.
+TEST(Fork, AChildCanUseQueuesThatAnotherThreadUsesAtThatMoment) {
+  Couple couple;
+  ASSERT_TRUE(couple.open());
+  ibv_srq_init_attr wanted{.srq_context = nullptr, .attr = {.max_wr = 4, .max_sge = 1, .srq_limit = 0}};
+  const std::unique_ptr<ibv_srq, int (*)(ibv_srq*)> srq(ibv_create_srq(couple.a.pd, &wanted),
+                                                        ibv_destroy_srq);
+  ASSERT_NE(srq, nullptr);
+  const auto use = [&]() -> int {
+    ibv_srq_attr attributes;
+    return ibv_req_notify_cq(couple.a.cq, 0) == 0 && ibv_query_srq(srq.get(), &attributes) == 0 ? 0 : 1;
+  };
+  std::atomic<bool> ending{false};
+  std::thread user([&] {
+    while (!ending) EXPECT_EQ(use(), 0);
+  });
+  for (unsigned round = 0; round < 100; ++round) EXPECT_EQ(in_child(use), 0) << round;
+  ending = true;
+  user.join();
 }
 
 TEST(Fork, WhileAnotherThreadOpensAndCloses) {
