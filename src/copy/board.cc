@@ -47,9 +47,8 @@ class ByBoards final : public Exchange {
   Result<void> wake_sleeper();
   Result<void> nap(Deadline deadline);
   bool has_news() const;
-  BoardEntry next_entry() const {
-    return BoardEntry::from(board_.read(Board::entry(static_cast<std::uint32_t>(seen_ % slots_))));
-  }
+  bool has_news_now() const;
+  std::uint32_t next_entry() const { return Board::entry(static_cast<std::uint32_t>(seen_ % slots_)); }
 
   Connection& connection_;
   Ring peer_;
@@ -81,15 +80,21 @@ Result<void> ByBoards::tell(std::uint32_t word, std::uint64_t value) {
 Result<void> ByBoards::wake_sleeper() {
   if (last_told_ == 0 || !connection_.is_done(last_told_)) return {};
   last_told_ = 0;
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  const std::uint64_t naps = board_.read(board_.naps());
+  const std::uint64_t naps = board_.read_now(board_.naps());
   if (naps == woken_) return {};
   woken_ = naps;
   return greet(0);
 }
 
 bool ByBoards::has_news() const {
-  return next_entry().tells_of(seen_) || board_.read(board_.credit()) != credit_seen_;
+  return BoardEntry::from(board_.read(next_entry())).tells_of(seen_) ||
+         board_.read(board_.credit()) != credit_seen_;
+}
+
+/// The peer looks for naps after it has written news: it has seen the last nap, or this side sees its news.
+bool ByBoards::has_news_now() const {
+  return BoardEntry::from(board_.read_now(next_entry())).tells_of(seen_) ||
+         board_.read_now(board_.credit()) != credit_seen_;
 }
 
 Result<void> ByBoards::wait(Deadline deadline) {
@@ -113,9 +118,8 @@ Result<void> ByBoards::nap(Deadline deadline) {
     if (const auto stepped = connection_.step(deadline); !stepped) return stepped;
   if (const auto woken = wake_sleeper(); !woken)
     return woken;  // what was told before has arrived by now, too
-  std::atomic_thread_fence(std::memory_order_seq_cst);
   // what was not done before may be done now, and the caller waits for that
-  return !idle || has_news() ? Result<void>{} : connection_.step(deadline);
+  return !idle || has_news_now() ? Result<void>{} : connection_.step(deadline);
 }
 
 Result<std::optional<News>> ByBoards::take() {
@@ -125,7 +129,7 @@ Result<std::optional<News>> ByBoards::take() {
       return fail(Trouble::protocol, "the peer sent an unknown message");
     return std::optional(News{});
   }
-  if (const BoardEntry entry = next_entry(); entry.tells_of(seen_))
+  if (const BoardEntry entry = BoardEntry::from(board_.read(next_entry())); entry.tells_of(seen_))
     return std::optional(
         News{News::Kind::frame, static_cast<std::uint32_t>(seen_++ % slots_), entry.length, 0});
   const std::uint64_t credit = board_.read(board_.credit());

@@ -32,6 +32,12 @@ class Board {
   std::uint64_t read(std::uint32_t index) const {
     return le64toh(std::atomic_ref<std::uint64_t>(words_[index]).load(std::memory_order_acquire));
   }
+  /// What stands there after everything that this side has done and seen done before. An ordinary read may be carried out
+  /// ahead of an earlier write elsewhere, on the board of the peer, and miss what the peer wrote before it looked there;
+  /// a read-modify-write of the word itself may not, and costs no more than a fence.
+  std::uint64_t read_now(std::uint32_t index) const {
+    return le64toh(std::atomic_ref<std::uint64_t>(words_[index]).fetch_add(0, std::memory_order_seq_cst));
+  }
   void write(std::uint32_t index, std::uint64_t value) const {
     std::atomic_ref<std::uint64_t>(words_[index]).store(htole64(value), std::memory_order_relaxed);
   }
