@@ -118,6 +118,8 @@ struct alignas(4096) DirectInbox {
   alignas(64) std::atomic<std::uint8_t> writers[kDirectVisitors];  ///< 1: that lane has a ring here
   /// 1: the holder can fetch payloads from the memory of that lane's process.
   alignas(64) std::atomic<std::uint8_t> fetches[kDirectVisitors];
+  /// 1: the holder does not read that lane's ring any more, as what stands there is broken.
+  alignas(64) std::atomic<std::uint8_t> refuses[kDirectVisitors];
 };
 
 static_assert(sizeof(DirectInbox) == 4096 && sizeof(link::PacketRing) % 4096 == 0);

@@ -1,6 +1,8 @@
 // A neighbour: the lane of another process of this host (or of this one), as far as it lets others act for it.
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 #include <optional>
 
@@ -38,6 +40,8 @@ class DirectPeer {
   bool lives() const { return life_->is_held(); }
   /// Names the memory: another number is another process.
   std::uint64_t secret() const { return memory_.header().secret; }
+  /// Of the neighbour, as it sees itself.
+  pid_t pid() const { return memory_.header().pid; }
 
   // ---- messages: packets through a ring
 

@@ -80,6 +80,7 @@ InboxLink::~InboxLink() = default;
 // ---- neighbours
 
 void InboxLink::connect(std::uint8_t lane, DirectPeer& peer, UniqueFd bell) {
+  if (is_refused_by(peer)) return;
   if (gauges_[lane] == nullptr) gauges_[lane] = std::make_unique<RingGauge>(ways_[lane]);
   ways_[lane] = std::make_unique<Way>(peer, std::move(bell));
   place_.inbox->fetches[lane].store(peer.attached() ? 1 : 0, std::memory_order_release);
@@ -128,7 +129,7 @@ void InboxLink::send(const ib::TxPacket& packet, TimePoint now) {
   if (way == nullptr) return below_->send(packet, now);
   const std::uint8_t lane = packet.headers.bth.destination.lane();
   if (way->ring.write(packet, goes_by_place(*way, packet))) return written_to(lane, *way, now);
-  not_written_to(*way, packet.headers.bth.destination);
+  not_written_to(*way, packet.headers.bth.destination, now);
 }
 
 void InboxLink::send(const ib::Brief& brief, const ib::AddressVector& path, std::uint32_t token,
@@ -136,7 +137,7 @@ void InboxLink::send(const ib::Brief& brief, const ib::AddressVector& path, std:
   const std::uint8_t lane = brief.destination.lane();
   Way& way = *ways_[lane];
   if (way.ring.write(brief, path, token)) return written_to(lane, way, now);
-  not_written_to(way, brief.destination);
+  not_written_to(way, brief.destination, now);
 }
 
 void InboxLink::written_to(std::uint8_t lane, Way& way, TimePoint now) {
@@ -144,10 +145,11 @@ void InboxLink::written_to(std::uint8_t lane, Way& way, TimePoint now) {
   watch(lane, way, now);
 }
 
-void InboxLink::not_written_to(Way& way, Qpn qpn) {
+void InboxLink::not_written_to(Way& way, Qpn qpn, TimePoint now) {
   ++way.dropped;
   way.dropped_to = qpn;
   any_dropped_ = true;
+  watch(qpn.lane(), way, now);
 }
 
 void InboxLink::wake_later(std::uint8_t lane, Way& way) {
@@ -209,6 +211,13 @@ void InboxLink::find_writers() {
     reader_count_.store(count + 1, std::memory_order_release);
   }
   arrivals_.store(arrivals, std::memory_order_relaxed);
+}
+
+// Whoever writes there finds out when it looks why its ring is not read, and takes to packets.
+void InboxLink::refuse(std::uint8_t lane, link::Receiver& receiver) {
+  if (place_.inbox->refuses[lane].exchange(1, std::memory_order_acq_rel) != 0) return;
+  const pid_t writer = ways_[lane] != nullptr ? ways_[lane]->peer.pid() : 0;
+  receiver.dropped(because(ReasonId::drop_ring_broken, lane, writer), ib::Counter::drop_malformed, Qpn(), 1);
 }
 
 bool InboxLink::rings_have_packet() const {
@@ -275,6 +284,7 @@ std::size_t InboxLink::read(std::uint8_t lane, link::RingReader& ring, link::Rec
     ++packets;
   }
   if (packets != 0) ring.give_back();
+  if (ring.broken()) refuse(lane, receiver);
   return packets;
 }
 
@@ -283,6 +293,7 @@ std::size_t InboxLink::read_briefs(std::uint8_t lane, link::RingReader& ring, li
   std::size_t briefs = 0;
   link::RingMessage message;
   for (; briefs < most && ring.front(message) && receiver.brief(message, lane); ++briefs) ring.pop();
+  if (ring.broken()) refuse(lane, receiver);
   return briefs;
 }
 

@@ -36,12 +36,16 @@ class InboxLink final : public link::Link {
 
   // ---- neighbours
 
-  /// Packets to `peer`'s lane go through its ring from now on. `peer` stays until disconnect().
+  /// Packets to `peer`'s lane go through its ring from now on, unless it refuses them. `peer` stays until disconnect().
   void connect(std::uint8_t lane, DirectPeer& peer, UniqueFd bell);
   void disconnect(std::uint8_t lane);
   bool connected(std::uint8_t lane) const { return ways_[lane] != nullptr; }
-  /// A lane that has read nothing between two looks, perhaps as its process is gone; -1: there is none.
+  /// A lane that has read nothing between two looks, perhaps as its process is gone, or as it refuses(); -1: there is none.
   int take_stuck();
+  /// Whether the peer reads the ring from here no more.
+  bool is_refused_by(const DirectPeer& peer) const {
+    return peer.inbox().refuses[lane_].load(std::memory_order_acquire) != 0;
+  }
   /// What UC and UD go by; lives as long as the link.
   ib::Gauge& gauge(std::uint8_t lane);
 
@@ -114,6 +118,7 @@ class InboxLink final : public link::Link {
   void watch(std::uint8_t lane, Way& way, TimePoint now);
   void report(link::Receiver& receiver);
   void find_writers();
+  void refuse(std::uint8_t lane, link::Receiver& receiver);
   enum class Taken : std::uint8_t { nothing, brief, packet, held };
   std::size_t read(std::uint8_t lane, link::RingReader& ring, link::Receiver& receiver, bool& held);
   std::size_t read_briefs(std::uint8_t lane, link::RingReader& ring, link::Receiver& receiver,
@@ -124,7 +129,7 @@ class InboxLink final : public link::Link {
   void decode(const link::RingMessage& from);
   void take_route(const link::RingRoute& route);
   void written_to(std::uint8_t lane, Way& way, TimePoint now);
-  void not_written_to(Way& way, Qpn qpn);
+  void not_written_to(Way& way, Qpn qpn, TimePoint now);
   void wake_later(std::uint8_t lane, Way& way);
 
   std::unique_ptr<link::Link> below_;

@@ -146,6 +146,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   void look_for(Path& path, bool local);
   void meet_itself();
   void look_after_stuck();
+  void leave_ring(std::uint8_t lane);
   bool send(std::size_t packets);
   void expire();
   // ---- short messages on one host: lane_briefs.cc

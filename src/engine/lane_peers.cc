@@ -22,7 +22,8 @@ void Lane::look_for(Path& path, bool local) {
   path.local = local;
   if (local && path.lane == number_) meet_itself();
   if (!local || path.lane == 0 || !direct_.expect(path.lane)) return;
-  if (inbox_->connected(path.lane) && direct_.peer(path.lane)->lives()) {
+  const DirectPeer* const peer = direct_.peer(path.lane);
+  if (peer != nullptr && peer->lives() && (inbox_->connected(path.lane) || inbox_->is_refused_by(*peer))) {
     if (!path.settled) settle(path);
     return;
   }
@@ -50,9 +51,20 @@ void Lane::forget(std::uint8_t lane) {
 
 void Lane::look_after_stuck() {
   const int lane = inbox_ != nullptr ? inbox_->take_stuck() : -1;
-  if (lane < 0 || direct_.peer(static_cast<std::uint8_t>(lane))->lives()) return;
-  direct_.expect(static_cast<std::uint8_t>(lane));
-  forget(static_cast<std::uint8_t>(lane));
+  if (lane < 0) return;
+  const auto number = static_cast<std::uint8_t>(lane);
+  const DirectPeer& peer = *direct_.peer(number);
+  if (peer.lives() && inbox_->is_refused_by(peer)) return leave_ring(number);
+  if (peer.lives()) return;
+  direct_.expect(number);
+  forget(number);
+}
+
+// By packets from now on. What was in the ring is lost.
+void Lane::leave_ring(std::uint8_t lane) {
+  explain({.reason = because(ReasonId::ring_refused, lane, direct_.peer(lane)->pid())});
+  inbox_->disconnect(lane);
+  for_each_path_to(lane, [this](Path& path) { settle(path); });
 }
 
 // With the ring of the peer, or without; for UC and UD then by a look at its socket.

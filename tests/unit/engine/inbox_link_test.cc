@@ -57,6 +57,17 @@ TEST_F(InboxLinkTest, ALongPayloadOfRcIsFetched) {
   EXPECT_TRUE(same(got[1], 100));
 }
 
+TEST_F(InboxLinkTest, APayloadThatIsSentAgainIsCarried) {
+  a.register_memory(memory);
+  ib::TxPacket tx = packet(1, 20'000);
+  tx.again = true;
+  send(tx);
+  const auto got = b.receive();
+  ASSERT_EQ(got.size(), 1U);
+  EXPECT_FALSE(got[0].elsewhere);
+  EXPECT_TRUE(same(got[0], 20'000));
+}
+
 TEST_F(InboxLinkTest, UcAndUdMayUseTheirBuffersAgainAtOnce) {
   a.register_memory(memory);
   send(packet(1, 20'000, wire::Opcode::uc_send_only));
@@ -189,6 +200,49 @@ TEST_F(InboxLinkTest, APacketThatIsNoneIsDropped) {
   EXPECT_TRUE(b.receive().empty());
   ASSERT_EQ(b.collector.drops.size(), 1U);
   EXPECT_EQ(b.collector.drops[0].second, ib::Counter::drop_malformed);
+}
+
+// Somebody's stray pointer.
+TEST_F(InboxLinkTest, ABrokenRingIsReportedAndRefused) {
+  send(packet(1, 8));
+  EXPECT_EQ(b.receive().size(), 1U);
+  std::memset(a.peer->ring().records, 0xff, link::kRingBytes);
+  EXPECT_TRUE(b.receive().empty());
+  EXPECT_TRUE(b.receive().empty());
+  ASSERT_EQ(b.collector.drops.size(), 1U);
+  EXPECT_EQ(b.collector.drops[0], std::pair(ReasonId::drop_ring_broken, ib::Counter::drop_malformed));
+  EXPECT_TRUE(a.link->is_refused_by(*a.peer));
+  EXPECT_FALSE(b.link->is_refused_by(*b.peer));
+  a.now += milliseconds(20);  // looks who does not read
+  send(packet(2, 8));
+  a.now += milliseconds(20);
+  send(packet(3, 8));
+  EXPECT_EQ(a.link->take_stuck(), b.lane);
+  a.link->disconnect(b.lane);
+  a.link->connect(b.lane, *a.peer, UniqueFd(dup(b.bell.get())));
+  EXPECT_FALSE(a.link->connected(b.lane));
+  send(packet(4, 8));
+  EXPECT_EQ(a.below, 1U);
+}
+
+// A program that polls takes briefs and nothing else as long as nothing else is there to take.
+TEST_F(InboxLinkTest, ABrokenRingIsReportedToWhoTakesBriefs) {
+  send(packet(1, 8));
+  EXPECT_EQ(b.receive().size(), 1U);
+  std::memset(a.peer->ring().records, 0xff, link::kRingBytes);
+  EXPECT_EQ(b.link->receive_briefs(b.collector, 1), 0U);
+  EXPECT_EQ(b.link->receive_briefs(b.collector, 1), 0U);
+  ASSERT_EQ(b.collector.drops.size(), 1U);
+  EXPECT_EQ(b.collector.drops[0], std::pair(ReasonId::drop_ring_broken, ib::Counter::drop_malformed));
+}
+
+// Whose datagrams find no room, as nobody reads them, is told so too.
+TEST_F(InboxLinkTest, ALaneThatReadsNothingIsNamedEvenWhenItsRingIsFull) {
+  for (std::uint32_t psn = 0; psn < 100; ++psn) send(packet(psn, 7000));
+  EXPECT_EQ(a.link->take_stuck(), -1);
+  a.now += milliseconds(20);
+  send(packet(100, 7000));
+  EXPECT_EQ(a.link->take_stuck(), b.lane);
 }
 
 }  // namespace
