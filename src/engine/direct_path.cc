@@ -94,11 +94,13 @@ void DirectPath::received(const rnic::QueuePair& qp) {
     row.expected_psn.store(qp.receive_psn(), std::memory_order_release);
 }
 
-std::optional<std::uint64_t> DirectPath::execute_atomic(std::uint64_t* word,
-                                                        const ib::AtomicOperation& operation) {
+Expected<std::uint64_t, Reason> DirectPath::execute_atomic(std::uint64_t* word,
+                                                           const ib::AtomicOperation& operation) {
   if (share_ == nullptr || !share_->locks()) return ib::execute(word, operation);
-  const std::unique_lock lock(share_->locks().of(reinterpret_cast<std::uint64_t>(word)), kWordPatience);
-  if (!lock) return std::nullopt;
+  const auto address = reinterpret_cast<std::uint64_t>(word);
+  RobustMutex& mutex = share_->locks().of(address);
+  const std::unique_lock lock(mutex, kWordPatience);
+  if (!lock) return Unexpected{because(ReasonId::nak_atomic_busy, address, mutex.holder())};
   return ib::execute(word, operation);
 }
 

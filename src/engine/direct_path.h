@@ -33,7 +33,8 @@ class DirectPath {
   void hide(Qpn qpn);
   /// A packet has come for the queue pair.
   void received(const rnic::QueuePair& qp);
-  std::optional<std::uint64_t> execute_atomic(std::uint64_t* word, const ib::AtomicOperation& operation);
+  /// See ib::Host::execute_atomic().
+  Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word, const ib::AtomicOperation& operation);
 
   // ---- this side as a requester
   /// A queue pair is to talk to a lane of this host: take_strangers() names it until it is met, and again when the process

@@ -71,8 +71,8 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   ib::PathWindow* gauged_window(const ib::AddressVector& path, Qpn remote) override;
   bool may_go_direct(const rnic::QueuePair& qp) override;
   rnic::DirectWay direct(const rnic::DirectStep& step) override { return direct_.perform(step); }
-  std::optional<std::uint64_t> execute_atomic(std::uint64_t* word,
-                                              const ib::AtomicOperation& operation) override {
+  Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
+                                                 const ib::AtomicOperation& operation) override {
     return direct_.execute_atomic(word, operation);
   }
   bool join(rnic::QueuePair& qp, const wire::Gid& group) override;

@@ -91,8 +91,8 @@ class LanePort {
     return DirectWay::none;
   }
   /// See ib::Host::execute_atomic().
-  virtual std::optional<std::uint64_t> execute_atomic(std::uint64_t* word,
-                                                      const ib::AtomicOperation& operation) {
+  virtual Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
+                                                         const ib::AtomicOperation& operation) {
     return ib::execute(word, operation);
   }
   virtual bool join(QueuePair& qp, const wire::Gid& group) = 0;

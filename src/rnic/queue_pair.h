@@ -130,8 +130,8 @@ class QueuePair final : public EventTarget, private ib::Host {
   ib::PathWindow* window_to(const ib::AddressVector& path, Qpn remote) override;
   bool may_go_direct() override { return lane_.may_go_direct(*this); }
   std::optional<std::uint32_t> direct(const ib::DirectMessage& message) override;
-  std::optional<std::uint64_t> execute_atomic(std::uint64_t* word,
-                                              const ib::AtomicOperation& operation) override {
+  Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
+                                                 const ib::AtomicOperation& operation) override {
     return lane_.execute_atomic(word, operation);
   }
   void complete(const ib::SendDone& done) override;

@@ -82,9 +82,9 @@ class FakeHost final : public Host {
   }
   /// Somebody else is at every word.
   bool words_taken = false;
-  std::optional<std::uint64_t> execute_atomic(std::uint64_t* word,
-                                              const AtomicOperation& operation) override {
-    if (words_taken) return std::nullopt;
+  Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
+                                                 const AtomicOperation& operation) override {
+    if (words_taken) return Unexpected{because(ReasonId::nak_atomic_busy)};
     return Host::execute_atomic(word, operation);
   }
 

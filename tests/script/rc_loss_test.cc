@@ -57,6 +57,23 @@ TEST_F(RcLoss, ASequenceNakAcknowledgesWhatIsBeforeItAndSendsTheRestAgain) {
   quiet();
 }
 
+// The word of an atomic was in other hands twice: nothing is lost, so nothing else would make this side send it again.
+TEST_F(RcLoss, APeerMayAskForTheSamePacketAgainLater) {
+  attributes.timeout = 0;
+  rc();
+  post("faa at=0x20000 va=0x7000 rkey=0x55 add=1");
+  for (int i = 0; i < 20; ++i) {
+    out("RC Fetch Add psn=5 ackreq");
+    pass(milliseconds(5));
+    quiet();
+    in("RC Acknowledge psn=5 nak=sequence msn=0");
+  }
+  out("RC Fetch Add psn=5 ackreq");
+  in("RC Atomic Acknowledge psn=5 msn=1 orig=7");
+  sent("1 success");
+  quiet();
+}
+
 TEST_F(RcLoss, GoesBackIntoTheMiddleOfAMessage) {
   rc();
   post("write len=3000 va=0x7000 rkey=0x55");

@@ -4,6 +4,8 @@
 namespace softrnic::ib::test {
 namespace {
 
+using std::chrono::milliseconds;
+
 using RcResponder = Script;
 
 TEST_F(RcResponder, PutsASendIntoTheReceiveAndAcknowledges) {
@@ -72,20 +74,39 @@ TEST_F(RcResponder, ExecutesAtomics) {
   quiet();
 }
 
-TEST_F(RcResponder, AnAtomicOnAWordThatSomebodyHoldsIsAsIfItWereLost) {
+TEST_F(RcResponder, AnAtomicOnAWordThatSomebodyHoldsIsAskedForAgainAfterAWhile) {
   attributes.max_reads_in = 1;
   rc();
   const std::uint64_t forty = 40;
   std::memcpy(at(0x12000), &forty, 8);
   host.words_taken = true;
   in("RC Fetch Add psn=5 va=0x12000 rkey=0x20 add=2");
-  silent();
-  in("RC Send Only psn=6 len=8");
+  because_of(ReasonId::nak_atomic_busy);
+  in("RC Send Only psn=6 len=8");  // of the same burst
+  pass(milliseconds(3));
+  quiet();
+  pass(milliseconds(1));
   out("RC Acknowledge psn=5 msn=0 nak=sequence");
-  because_of(ReasonId::nak_wrong_psn);
+  pass(milliseconds(100));
+  quiet();
+  in("RC Fetch Add psn=5 va=0x12000 rkey=0x20 add=2");
+  pass(milliseconds(4));
+  out("RC Acknowledge psn=5 msn=0 nak=sequence");
+  in("RC Fetch Add psn=5 va=0x12000 rkey=0x20 add=2");
   host.words_taken = false;
   in("RC Fetch Add psn=5 va=0x12000 rkey=0x20 add=2");
   out("RC Atomic Acknowledge psn=5 msn=1 orig=40");
+  pass(milliseconds(100));
+  quiet();
+}
+
+TEST_F(RcResponder, NobodyIsAskedAgainWhoseConnectionIsOver) {
+  rc();
+  host.words_taken = true;
+  in("RC Fetch Add psn=5 va=0x12000 rkey=0x20 add=2");
+  EXPECT_NE(qp().deadline(), kNever);
+  qp().flush();
+  EXPECT_EQ(qp().deadline(), kNever);
   quiet();
 }
 

@@ -57,6 +57,11 @@ MemoryPaths draw_memory(Rng& rng, Faults& f) {
   return m;
 }
 
+/// Where one host's adapters share words, one of them may be off the processor while it has one.
+void draw_neighbours(Rng& rng, Faults& f) {
+  if (rng.chance(0.15)) f.taken = 0.01 + 0.4 * rng.unit() * rng.unit();
+}
+
 void draw_operations(PairConfig& p, Rng& rng) {
   for (auto& w : p.op_weights) w = 0;
   const auto weigh = [&](ib::SendOp op) {
@@ -116,7 +121,8 @@ void draw_timers(PairConfig& p, Rng& rng, const Faults& f) {
   for (auto& psn : p.psn)
     psn = rng.chance(0.5) ? rng.pick(kNearWrap) : static_cast<std::uint32_t>(rng.below(1U << 24));
   p.timeout = static_cast<std::uint8_t>(rng.range(6, 16));  // 0.26 ms … 268 ms
-  if (!f.loses_packets() && f.reorder == 0 && rng.chance(f.gone > 0 ? 0.5 : 0.2)) p.timeout = 0;
+  if (!f.loses_packets() && f.reorder == 0 && rng.chance(f.gone > 0 || f.taken > 0 ? 0.5 : 0.2))
+    p.timeout = 0;
   if (p.timeout != 0 && rng.chance(0.1)) p.late_start = Duration(rng.range(1, 500'000));
   p.retry_count = static_cast<std::uint8_t>(rng.chance(0.7) ? 7 : rng.below(8));
   p.rnr_retry = static_cast<std::uint8_t>(rng.chance(0.7) ? 7 : rng.below(8));
@@ -151,6 +157,8 @@ Config Config::from_seed(std::uint64_t seed) {
   c.faults = draw_faults(rng);
   Rng of_memory(seed ^ 0x6d65'6d6f);
   c.memory = draw_memory(of_memory, c.faults);
+  Rng of_neighbours(seed ^ 0x6e62'7273);
+  draw_neighbours(of_neighbours, c.faults);
   const std::uint64_t pairs = rng.chance(0.6) ? 1 : rng.range(2, 4);
   for (std::uint64_t i = 0; i < pairs; ++i) {
     PairConfig p;
@@ -194,6 +202,7 @@ std::string Config::describe() const {
   s += format(" blackout %lld/%lld pause %lld/%lld us\n", LL{faults.blackout_length.count() / 1000},
               LL{faults.blackout_every.count() / 1000}, LL{faults.pause_length.count() / 1000},
               LL{faults.pause_every.count() / 1000});
+  if (faults.taken != 0) s += format("  words taken %.4f\n", faults.taken);
   if (memory.longest_packet != 0)
     s += format(
         "  memory: packets of %u, window %u, by place from %u, gone %.4f, briefs %.2f, %u changes every %lld "

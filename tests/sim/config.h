@@ -24,9 +24,10 @@ struct Faults {
   Duration blackout_length{0};
   Duration pause_every{0};  ///< a receiving adapter stands still; 0: never
   Duration pause_length{0};
-  double gone = 0;  ///< chance that a piece of a payload that stayed with its sender cannot be fetched
+  double gone = 0;   ///< chance that a piece of a payload that stayed with its sender cannot be fetched
+  double taken = 0;  ///< chance that the word of an atomic is in other hands
   bool loses_packets() const { return loss > 0 || corrupt > 0 || blackout_every.count() > 0; }
-  bool loses() const { return loses_packets() || gone > 0; }
+  bool loses() const { return loses_packets() || gone > 0 || taken > 0; }
 };
 
 /// Paths without MTU, as between lanes of one host.

@@ -58,6 +58,10 @@ class MutantHost final : public ib::Host {
                                              std::uint32_t access) override;
   Expected<void, Reason> invalidate(MemoryKey rkey) override { return node_.invalidate(rkey); }
   const ib::RecvWqe* take_receive() override { return node_.take_receive(); }
+  Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
+                                                 const ib::AtomicOperation& operation) override {
+    return node_.execute_atomic(word, operation);
+  }
   void complete(const ib::SendDone& done) override;
   void complete(const ib::RecvDone& done) override;
   void event(ib::QpEvent event) override;

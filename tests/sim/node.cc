@@ -90,6 +90,15 @@ const ib::RecvWqe* Node::take_receive() {
   return &receive.wqe;
 }
 
+Expected<std::uint64_t, Reason> Node::execute_atomic(std::uint64_t* word,
+                                                     const ib::AtomicOperation& operation) {
+  if (!rng_.chance(words_taken_)) return ib::execute(word, operation);
+  ++losses;
+  ++peer->losses;
+  observer.postponed();
+  return Unexpected{because(ReasonId::nak_atomic_busy)};
+}
+
 void Node::complete(const ib::SendDone& done) {
   ground_.log(What::send_done, index, done.wr_id, static_cast<std::uint64_t>(done.status), done.length);
   if (gone())

@@ -44,8 +44,9 @@ struct ReceiveQueue {
 
 class Node final : public ib::Host {
  public:
-  Node(Ground& ground, std::uint32_t number, Memory& own_memory)
-      : memory(own_memory), index(number), ground_(ground) {}
+  /// `words_taken`: see Faults::taken.
+  Node(Ground& ground, std::uint32_t number, Memory& own_memory, double words_taken, Rng rng)
+      : memory(own_memory), index(number), ground_(ground), words_taken_(words_taken), rng_(rng) {}
 
   Expected<std::byte*, Reason> local_memory(MemoryKey lkey, std::uint64_t address, std::uint64_t length,
                                             std::uint32_t access) override;
@@ -53,6 +54,8 @@ class Node final : public ib::Host {
                                              std::uint32_t access) override;
   Expected<void, Reason> invalidate(MemoryKey rkey) override;
   const ib::RecvWqe* take_receive() override;
+  Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
+                                                 const ib::AtomicOperation& operation) override;
   void complete(const ib::SendDone& done) override;
   void complete(const ib::RecvDone& done) override;
   void event(ib::QpEvent event) override;
@@ -134,6 +137,8 @@ class Node final : public ib::Host {
 
  private:
   Ground& ground_;
+  double words_taken_;
+  Rng rng_;
   std::vector<ib::SendDone> finished_;  ///< sends reported during the present call
 };
 

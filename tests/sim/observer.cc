@@ -31,9 +31,9 @@ void Observer::arriving(const ib::RxPacket& rx, std::uint32_t expected) {
     return;
   }
   if (psn == expected) {
-    nak_stands_ = nak_owed_ = false;
+    nak_stands_ = nak_owed_ = postponed_ = false;
   } else if (reaches(psn, expected)) {
-    nak_owed_ |= !nak_stands_;
+    nak_owed_ |= !nak_stands_ && !postponed_;
   }
 }
 

@@ -29,6 +29,8 @@ class Observer {
     wait_psn_ = psn;
     wait_until_ = until;
   }
+  /// The endpoint cannot execute the expected request yet: it asks for it later, once, and until then is silent about gaps.
+  void postponed() { postponed_ = true; }
   void forget() { *this = Observer(); }
 
  private:
@@ -39,6 +41,7 @@ class Observer {
   std::optional<std::uint32_t> ack_owed_;
   bool nak_owed_ = false;
   bool nak_stands_ = false;  ///< one was sent and the expected PSN has not come since
+  bool postponed_ = false;
   TimePoint wait_until_{};
   std::uint32_t wait_psn_ = 0;
 };

@@ -67,7 +67,8 @@ void World::build() {
 
 Node& World::build_node(const PairConfig& pair, int side, std::uint32_t adapter) {
   const auto index = static_cast<std::uint32_t>(nodes_.size());
-  nodes_.push_back(std::make_unique<Node>(ground_, index, *adapters_[adapter].memory));
+  nodes_.push_back(std::make_unique<Node>(ground_, index, *adapters_[adapter].memory, config_.faults.taken,
+                                          Rng(config_.seed + index)));
   Node& n = *nodes_.back();
   n.adapter = adapter;
   n.side = side;

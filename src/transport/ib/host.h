@@ -73,9 +73,10 @@ class Host {
     static_cast<void>(message);
     return std::nullopt;
   }
-  /// An atomic operation of the peer on memory that remote_memory() has given out; the value before. Nothing: somebody
+  /// An atomic operation of the peer on memory that remote_memory() has given out; the value before. Fails when somebody
   /// else is at that word and does not finish.
-  virtual std::optional<std::uint64_t> execute_atomic(std::uint64_t* word, const AtomicOperation& operation) {
+  virtual Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
+                                                         const AtomicOperation& operation) {
     return execute(word, operation);
   }
 

@@ -7,6 +7,13 @@
 #include "transport/ib/syndromes.h"
 
 namespace softrnic::ib {
+namespace {
+
+/// A NAK for a PSN that was sent again is a twin of the first one, unless so much time has passed: then the peer could not
+/// execute it yet (RcResponder::ask_later()).
+constexpr Duration kSameLoss = std::chrono::milliseconds(1);
+
+}  // namespace
 
 void RcRequester::receive(const RxPacket& rx, TimePoint now) {
   const wire::Packet& packet = rx.packet;
@@ -57,7 +64,8 @@ void RcRequester::receive_nak(std::uint8_t syndrome, Psn psn, TimePoint now) {
         id == ReasonId::got_nak_access ? wqe.rkey.value : static_cast<std::uint64_t>(wqe.op);
     return fail_front(fatal->status, because(id, psn.wire(), subject, wqe.remote_address, wqe.length));
   }
-  if (syndrome != wire::kNakPsnSequence || recovering_ || next_ == una_) return;
+  const bool known = recovering_ && now - went_back_ < kSameLoss;
+  if (syndrome != wire::kNakPsnSequence || known || next_ == una_) return;
   seam_.host.explain(because(ReasonId::got_nak_sequence, psn.wire()), nullptr);
   lost(now);
 }

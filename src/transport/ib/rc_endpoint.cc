@@ -45,7 +45,7 @@ void RcEndpoint::reset() {
 void RcEndpoint::receive(const RxPacket& packet, TimePoint now) {
   if (!admit(packet)) return;
   if (packet.packet.info->request) {
-    responder_.receive(packet);
+    responder_.receive(packet, now);
   } else {
     requester_.receive(packet, now);
   }
@@ -71,6 +71,7 @@ Transmit RcEndpoint::pick(TxPacket& packet, TimePoint now) {
 
 void RcEndpoint::expire(TimePoint now) {
   requester_.expire(now);
+  responder_.expire(now);
   check_failure();
 }
 

@@ -1,6 +1,8 @@
 // A reliable connected queue pair: requester and responder side by side.
 #pragma once
 
+#include <algorithm>
+
 #include "transport/ib/endpoint_base.h"
 #include "transport/ib/rc_requester.h"
 #include "transport/ib/rc_responder.h"
@@ -24,7 +26,7 @@ class RcEndpoint final : public EndpointBase {
 
   void receive(const RxPacket& packet, TimePoint now) override;
   Transmit transmit(TxPacket& packet, TimePoint now) override;
-  TimePoint deadline() const override { return requester_.deadline(); }
+  TimePoint deadline() const override { return std::min(requester_.deadline(), responder_.deadline()); }
   void expire(TimePoint now) override;
 
   bool transmit_brief(Brief& out, TimePoint now) override;

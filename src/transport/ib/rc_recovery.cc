@@ -58,6 +58,7 @@ void RcRequester::lost(TimePoint now) {
   if (seam_.window != nullptr) seam_.window->lost(now);
   go_back();
   recovering_ = true;
+  went_back_ = now;
 }
 
 TimePoint RcRequester::deadline() const { return failed_ ? kNever : timer_.deadline(); }

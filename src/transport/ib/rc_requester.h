@@ -125,7 +125,8 @@ class RcRequester {
   bool begun_one_sided_ = false;     ///< the last work request that began was a WRITE, READ or atomic
   std::uint16_t reads_out_ = 0;      ///< READ requests and atomics in [una_, next_)
   RetryTimer timer_;
-  Psn timed_psn_;  ///< the packet whose answer will be an RTT sample, if timing_
+  TimePoint went_back_{};  ///< when something was lost last
+  Psn timed_psn_;          ///< the packet whose answer will be an RTT sample, if timing_
   Psn probe_psn_;
   bool probing_ = false;  ///< a probe for probe_psn_ is out and nothing has come since
   bool probe_due_ = false;

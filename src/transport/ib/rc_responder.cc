@@ -9,6 +9,9 @@ namespace {
 
 using wire::Operation;
 
+/// How long a peer is left alone whose atomic found its word in other hands. To wait there costs the whole lane a moment.
+constexpr Duration kWordDelay = std::chrono::milliseconds(4);
+
 template <typename... Figures>
 Verdict invalid(ReasonId id, Figures... figures) {
   return {Fault::invalid_request, because(id, figures...)};
@@ -28,15 +31,19 @@ void RcResponder::reset() {
   resources_.clear();
   msn_ = 0;
   ack_owed_ = nak_owed_ = nak_sent_ = any_accepted_ = failed_ = told_behind_ = false;
+  ask_at_ = kNever;
   event_.reset();
 }
 
-void RcResponder::flush() { message_.fail_receive(Status::flushed, because(ReasonId::flushed), seam_.host); }
+void RcResponder::flush() {
+  ask_at_ = kNever;
+  message_.fail_receive(Status::flushed, because(ReasonId::flushed), seam_.host);
+}
 
-void RcResponder::receive(const RxPacket& rx) {
+void RcResponder::receive(const RxPacket& rx, TimePoint now) {
   const Psn psn = Psn::unwrap(rx.packet.headers.bth.psn, expected_);
   if (psn == expected_) {
-    receive_expected(rx);
+    receive_expected(rx, now);
   } else if (psn > expected_) {
     receive_ahead(psn);
   } else {
@@ -54,23 +61,39 @@ void RcResponder::receive_ahead(Psn psn) {
   queue_nak(wire::kNakPsnSequence, expected_);
 }
 
-void RcResponder::receive_expected(const RxPacket& rx) {
+void RcResponder::receive_expected(const RxPacket& rx, TimePoint now) {
   nak_sent_ = nak_owed_ = false;
-  const Verdict verdict = execute(rx);
-  if (verdict.fault == Fault::payload_gone) return ask_again(verdict.reason);
+  ask_at_ = kNever;
+  const Verdict verdict = execute(rx, now);
+  if (verdict.fault == Fault::payload_gone) {
+    seam_.host.count(Counter::drop_payload);
+    seam_.host.explain(verdict.reason, nullptr);
+    return ask_again();
+  }
   if (!verdict) refuse(verdict, rx.packet);
 }
 
 // As for a packet that was lost. Nothing else was, so nobody would ask for this one before a timer does, and with timeout 0
 // nobody ever.
-void RcResponder::ask_again(const Reason& reason) {
-  seam_.host.count(Counter::drop_payload);
-  seam_.host.explain(reason, nullptr);
+void RcResponder::ask_again() {
   seam_.host.count(Counter::nak_sequence_sent);
   queue_nak(wire::kNakPsnSequence, expected_);
 }
 
-Verdict RcResponder::execute(const RxPacket& rx) {
+// Not by an RNR NAK: many a peer has rnr_retry 0, and would fail for a neighbour that was off the processor for a moment.
+void RcResponder::ask_later(const Reason& reason, TimePoint now) {
+  seam_.host.explain(reason, nullptr);
+  nak_sent_ = true;
+  ask_at_ = now + kWordDelay;
+}
+
+void RcResponder::expire(TimePoint now) {
+  if (now < ask_at_) return;
+  ask_at_ = kNever;
+  ask_again();
+}
+
+Verdict RcResponder::execute(const RxPacket& rx, TimePoint now) {
   const wire::Packet& packet = rx.packet;
   switch (packet.info->operation) {
     case Operation::send:
@@ -83,7 +106,7 @@ Verdict RcResponder::execute(const RxPacket& rx) {
       return execute_read(packet);
     case Operation::compare_swap:
     case Operation::fetch_add:
-      return execute_atomic(packet);
+      return execute_atomic(packet, now);
     default:
       return invalid(ReasonId::drop_wrong_service, packet.info->opcode);
   }
@@ -136,7 +159,7 @@ Verdict RcResponder::execute_read(const wire::Packet& packet) {
   return {};
 }
 
-Verdict RcResponder::execute_atomic(const wire::Packet& packet) {
+Verdict RcResponder::execute_atomic(const wire::Packet& packet, TimePoint now) {
   const Attributes& attributes = seam_.attributes;
   const wire::AtomicEth& eth = packet.headers.atomic;
   if (auto verdict = message_.interrupted_by(*packet.info); !verdict) return verdict;
@@ -153,7 +176,10 @@ Verdict RcResponder::execute_atomic(const wire::Packet& packet) {
   const auto original = seam_.host.execute_atomic(
       reinterpret_cast<std::uint64_t*>(*memory),
       {packet.info->operation == Operation::compare_swap, eth.swap_or_add, eth.compare});
-  if (!original) return {};  // as if it had been lost: the peer sends it again
+  if (!original) {
+    ask_later(original.error(), now);
+    return {};
+  }
   ReadAtomic* const atomic = take_resource(1);
   atomic->is_atomic = true;
   atomic->original = *original;

@@ -20,7 +20,9 @@ class RcResponder {
 
   /// Allocates the read and atomic resources.
   void start();
-  void receive(const RxPacket& rx);
+  void receive(const RxPacket& rx, TimePoint now);
+  TimePoint deadline() const { return ask_at_; }
+  void expire(TimePoint now);
   /// See Endpoint::receive_brief().
   bool receive_brief(const Brief& brief);
   /// Whether READ or atomic responses are due.
@@ -40,14 +42,15 @@ class RcResponder {
   std::size_t heap_bytes() const { return resources_.heap_bytes(); }
 
  private:
-  void receive_expected(const RxPacket& rx);
+  void receive_expected(const RxPacket& rx, TimePoint now);
   void receive_ahead(Psn psn);
-  void ask_again(const Reason& reason);
+  void ask_again();
+  void ask_later(const Reason& reason, TimePoint now);
   void receive_duplicate(const wire::Packet& packet, Psn psn);
   void replay_read(const wire::Reth& reth, Psn psn);
-  Verdict execute(const RxPacket& rx);
+  Verdict execute(const RxPacket& rx, TimePoint now);
   Verdict execute_read(const wire::Packet& packet);
-  Verdict execute_atomic(const wire::Packet& packet);
+  Verdict execute_atomic(const wire::Packet& packet, TimePoint now);
   ReadAtomic* take_resource(std::uint32_t packets);
   void accepted(const wire::Packet& packet, std::uint32_t packets);
   void refuse(const Verdict& verdict, const wire::Packet& packet);
@@ -65,6 +68,7 @@ class RcResponder {
   Psn nak_psn_;
   std::uint32_t msn_ = 0;  ///< messages completed, 24 bits
   std::uint8_t nak_syndrome_ = 0;
+  TimePoint ask_at_ = kNever;  ///< when to ask for the expected packet again
   bool ack_owed_ = false;
   bool nak_owed_ = false;
   bool nak_sent_ = false;  ///< silent about PSNs ahead until the expected one comes

@@ -2,6 +2,7 @@
 #include "engine/direct_path.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "control/direct_locks.h"
 #include "engine/direct_share.h"
@@ -20,10 +21,16 @@ TEST(DirectPath, AWordThatANeighbourHoldsDoesNotHoldUpTheLane) {
   alignas(8) std::uint64_t word = 40;
   RobustMutex& lock = theirs.of(reinterpret_cast<std::uint64_t>(&word));
   lock.lock();
-  EXPECT_FALSE(path.execute_atomic(&word, {.swap_or_add = 2}));
+  const auto busy = path.execute_atomic(&word, {.swap_or_add = 2});
+  ASSERT_FALSE(busy);
+  EXPECT_EQ(busy.error().id, ReasonId::nak_atomic_busy);
+  EXPECT_EQ(busy.error().figures[0], reinterpret_cast<std::uint64_t>(&word));
+  EXPECT_EQ(busy.error().figures[1], static_cast<std::uint64_t>(gettid())) << "who has it";
   EXPECT_EQ(word, 40U);
   lock.unlock();
-  EXPECT_EQ(path.execute_atomic(&word, {.swap_or_add = 2}), 40U);
+  const auto before = path.execute_atomic(&word, {.swap_or_add = 2});
+  ASSERT_TRUE(before);
+  EXPECT_EQ(*before, 40U);
   EXPECT_EQ(word, 42U);
 }
 
