@@ -15,7 +15,7 @@ namespace {
 
 struct Options {
   std::vector<std::string> paths, include, exclude;
-  std::string token_file, rate;
+  std::string token_file, rate, direct = "auto";
   std::uint16_t port = copy::kDefaultPort;
   bool archive = false, recursive = false, update = false, resume = false, remove = false, dry_run = false,
        verify = false, sync = false, quiet = false, progress = false;
@@ -30,6 +30,13 @@ constexpr Flag kFlags[] = {{&Options::recursive, copy::kRecursive}, {&Options::a
                            {&Options::resume, copy::kResume},       {&Options::remove, copy::kDelete},
                            {&Options::dry_run, copy::kDryRun},      {&Options::verify, copy::kVerify},
                            {&Options::sync, copy::kSyncFiles}};
+
+struct DirectChoice {
+  const char* word;
+  std::uint32_t flags;
+};
+constexpr DirectChoice kDirectChoices[] = {
+    {"auto", 0}, {"always", copy::kDirectAlways}, {"never", copy::kDirectNever}};
 
 /// "host:path" has its colon before any slash; "[v6]:path".
 bool split_remote(const std::string& text, std::string& host, std::string& path) {
@@ -93,6 +100,8 @@ std::uint32_t flags_of(const Options& options, const copy::CopyOptions& wanted) 
   std::uint32_t flags = 0;
   for (const Flag& one : kFlags)
     if (options.*one.option) flags |= one.flag;
+  for (const DirectChoice& one : kDirectChoices)
+    if (options.direct == one.word) flags |= one.flags;
   bool contents = wanted.sources.size() > 1;
   for (const std::string& source : wanted.sources)
     contents = contents || source.empty() || source.ends_with('/') || source == "." ||
@@ -149,6 +158,13 @@ void add_choices(CLI::App& command, Options& options) {
                   "take what matches, though a later --exclude does not want it")
       ->allow_extra_args(false);
   command.add_option("--bwlimit", options.rate, "bytes a second at most, with K, M or G");
+  std::vector<std::string> words;
+  for (const DirectChoice& one : kDirectChoices) words.emplace_back(one.word);
+  command
+      .add_option(
+          "--direct-io", options.direct,
+          "files past the page cache, at both ends: auto (those that memory cannot hold), always, never")
+      ->check(CLI::IsMember(words));
 }
 
 }  // namespace

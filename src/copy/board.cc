@@ -19,7 +19,7 @@ class ByBoards final : public Exchange {
       : connection_(connection),
         peer_(peer),
         slots_(own.ring.slots),
-        board_(own.buffer.bytes().subspan(own.ring.bytes()), own.ring.slots),
+        board_(own.board(), own.ring.slots),
         desk_(std::move(desk)),
         theirs_(desk_.bytes(), peer.slots) {}
 

@@ -31,6 +31,7 @@ Result<StreamPtr> connect(const CopyOptions& options) {
 Result<void> put_job(Stream& stream, const CopyOptions& options) {
   Job job = options.job;
   if (options.upload) job.destination = options.destination;
+  if ((stream.capabilities() & kDirectChoice) == 0) job.flags &= ~kDirectFlags;
   Result<void> put = stream.put(job);
   for (const Filter& filter : options.filters.all())
     if (put) put = stream.put(filter);

@@ -43,10 +43,10 @@ class ByMessages final : public Exchange {
 
 Result<OwnRing> make_ring(Connection& connection, std::uint32_t slots, std::uint32_t slot_size,
                           unsigned access) {
-  const std::size_t size = std::size_t{slots} * slot_size + Board::size(slots);
+  const std::size_t size = kFrameLead + std::size_t{slots} * slot_size + Board::size(slots);
   auto buffer = Buffer::make(connection.domain(), size, access);
   if (!buffer) return Unexpected{buffer.error()};
-  const Ring ring{buffer->address(), buffer->rkey(), slot_size, slots};
+  const Ring ring{buffer->address() + kFrameLead, buffer->rkey(), slot_size, slots};
   return OwnRing{std::move(*buffer), ring};
 }
 

@@ -6,14 +6,26 @@
 #include <optional>
 
 #include "copy/connection.h"
+#include "copy/records.h"
 
 namespace softrnic::copy {
+
+/// Where frames begin within a page: the data of a chunk that opens a frame then begins with the next page, as direct
+/// input and output want it.
+inline constexpr std::size_t kPage = 4096;
+inline constexpr std::size_t kFrameLead = kPage - kChunkHead;
 
 /// The ring of a side, registered for the peer's writes, and behind its slots the board.
 struct OwnRing {
   Buffer buffer;
   Ring ring;
+
+  MutableBytes frame(std::uint32_t slot, std::uint32_t length) const {
+    return buffer.bytes().subspan(kFrameLead + std::size_t{slot} * ring.slot_size, length);
+  }
+  MutableBytes board() const { return buffer.bytes().subspan(kFrameLead + ring.bytes()); }
 };
+/// `slot_size`: a multiple of pages.
 Result<OwnRing> make_ring(Connection& connection, std::uint32_t slots, std::uint32_t slot_size,
                           unsigned access = IBV_ACCESS_REMOTE_WRITE);
 

@@ -56,6 +56,7 @@ struct Ring {
 /// What a side can do beyond what its version says; bits.
 enum Capability : std::uint64_t {
   kBoards = 1U << 0,  ///< frames are told of by boards; offered and taken when both ends are on one host
+  kDirectChoice = 1U << 1,  ///< a job may say whether files go past the page cache
 };
 
 struct Hello {

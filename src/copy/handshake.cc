@@ -36,7 +36,7 @@ bool is_sane(const Ring& ring) {
 
 /// What this side offers, or takes.
 std::uint64_t capabilities_over(const Connection& connection) {
-  return connection.is_within_host() ? std::uint64_t{kBoards} : 0;
+  return kDirectChoice | (connection.is_within_host() ? std::uint64_t{kBoards} : 0);
 }
 
 }  // namespace

@@ -15,25 +15,6 @@ constexpr std::uint64_t kAllocateFrom = 1U << 20;  // smaller files find room or
 constexpr std::uint32_t kMaxChunk = 1U << 20;
 constexpr std::size_t kMaxRuns = 1U << 20;  // pieces of a sparse file that --verify remembers, 24 bytes each
 
-bool read_all(int fd, std::uint64_t offset, MutableBytes into) {
-  while (!into.empty()) {
-    const ssize_t got = pread(fd, into.data(), into.size(), static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    into = into.subspan(static_cast<std::size_t>(got));
-    offset += static_cast<std::uint64_t>(got);
-  }
-  return true;
-}
-
-/// Reads `length` bytes and compares their hash.
-bool hash_at(int fd, std::uint64_t offset, std::uint32_t length, Hash& hash) {
-  std::vector<std::byte> bytes(length);
-  if (!read_all(fd, offset, bytes)) return false;
-  hash = hash_of(bytes);
-  return true;
-}
-
 /// Finds out now that there is no room, and lets the file system choose a place for all of it. In memory there are no
 /// places to choose: pages would be made twice. 0 or an errno.
 int make_room(int fd, std::uint64_t size) {
@@ -92,6 +73,7 @@ int FileOutput::open() {
   if (continued && faccessat(directory_, part_name(name_).c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0)
     return take_over_finished();
   if (const int error = open_part(!continued)) return error;
+  use_bulk();
   const Progress start{info_.size, info_.metadata.mtime, info_.metadata.mtime_ns, 0};
   Progress before;
   if (options_.keep_part && !(continued && read_journal(directory_, name_, before)) &&
@@ -103,11 +85,18 @@ int FileOutput::open() {
   return make_room(file_.get(), info_.size);
 }
 
+void FileOutput::use_bulk() {
+  const bool whole = (info_.flags & (kSparse | kUnknownSize)) == 0;
+  bulk_ = BulkFile(file_.get(), options_.direct, whole ? info_.size : 0);
+}
+
 /// The file of an earlier run is compared where it is; nothing is written to it.
 int FileOutput::take_over_finished() {
   file_ = UniqueFd(openat(directory_, name_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   is_final_ = true;
-  return file_ ? 0 : errno;
+  if (!file_) return errno;
+  use_bulk();
+  return 0;
 }
 
 int FileOutput::remember(std::uint64_t offset, std::uint32_t length, const Hash& hash) {
@@ -125,24 +114,27 @@ int FileOutput::remember(std::uint64_t offset, std::uint32_t length, const Hash&
   return 0;
 }
 
+/// Reads `length` bytes and computes their hash. False and errno.
+bool FileOutput::hash_at(std::uint64_t offset, std::uint32_t length, Hash& hash) {
+  const MutableBytes bytes = scratch_.room(length);
+  if (bytes.size() != length) return errno = ENOMEM, false;
+  if (const int error = bulk_.read(offset, bytes)) return errno = error, false;
+  hash = hash_of(bytes);
+  return true;
+}
+
 int FileOutput::write(std::uint64_t offset, Bytes bytes, const Hash& hash) {
   if (is_final_) return EAGAIN;  // it is not the same after all
   if (const int error = remember(offset, static_cast<std::uint32_t>(bytes.size()), hash)) return error;
   const std::uint64_t end = offset + bytes.size();
-  while (!bytes.empty()) {
-    const ssize_t put = pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return errno;
-    bytes = bytes.subspan(static_cast<std::size_t>(put));
-    offset += static_cast<std::uint64_t>(put);
-  }
+  if (const int error = bulk_.write(offset, bytes)) return error;
   journal_.note(end);
   return 0;
 }
 
 bool FileOutput::has(std::uint64_t offset, std::uint32_t length, const Hash& hash) {
   Hash there;
-  if (length > kMaxChunk || !hash_at(file_.get(), offset, length, there) || there != hash) return false;
+  if (length > kMaxChunk || !hash_at(offset, length, there) || there != hash) return false;
   return remember(offset, length, hash) == 0;
 }
 
@@ -153,7 +145,7 @@ bool FileOutput::read_back(Hash& fingerprint) {
     for (std::uint64_t i = 0; i < run.count; ++i) {
       Hash hash;
       const std::uint64_t offset = run.offset + i * run.length;
-      if (!hash_at(file_.get(), offset, run.length, hash)) return false;
+      if (!hash_at(offset, run.length, hash)) return false;
       again.add(offset, run.length, hash);
     }
   }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "copy/bulk_file.h"
 #include "copy/checksum.h"
 #include "copy/journal.h"
 
@@ -26,6 +27,7 @@ struct OutputOptions {
   bool sync = false;       ///< fdatasync before the rename
   bool keep_part = false;  ///< when it is not finished, the part stays for --resume, with a journal
   bool verify = false;     ///< `finish` reads back what was written
+  DirectIo direct = DirectIo::automatic;
 };
 
 /// Sets what `metadata` says; the owner only where this process may. 0 or an errno.
@@ -48,6 +50,8 @@ class FileOutput final : public Output {
  private:
   int open_part(bool fresh);
   int take_over_finished();
+  void use_bulk();
+  bool hash_at(std::uint64_t offset, std::uint32_t length, Hash& hash);
   bool read_back(Hash& fingerprint);
   int rename();
 
@@ -63,6 +67,8 @@ class FileOutput final : public Output {
   FileInfo info_;
   OutputOptions options_;
   UniqueFd file_;
+  BulkFile bulk_;  ///< of `file_`
+  AlignedBytes scratch_;
   Journal journal_;
   bool is_final_ = false;  ///< `file_` is the finished file of an earlier run
   bool keep_ = false;

@@ -274,7 +274,8 @@ Result<void> Receiver::take_file(const File& file) {
   std::string name;
   if (!place_of(file.path, parent, name, error)) return lost_file(error);
   const OutputOptions options{has(kPreserve), has(kSyncFiles),
-                              has(kResume) && (file.flags & kUnknownSize) == 0, has(kVerify)};
+                              has(kResume) && (file.flags & kUnknownSize) == 0, has(kVerify),
+                              direct_io_of(flags_)};
   auto output = std::make_unique<FileOutput>(parent, name, file_, options);
   error = output->open();
   if (error != 0) return output.reset(), lost_file(error, error == EBUSY ? "another copy of it goes on" : "");

@@ -68,8 +68,12 @@ enum JobFlag : std::uint32_t {
   kIntoDirectory = 1U << 8,  ///< the destination has to be a directory
   kTotals = 1U << 9,         ///< count first, for a progress bar
   kStream = 1U << 10,        ///< one file without metadata: standard input or output
+  // from here on for who has Capability::kDirectChoice
+  kDirectAlways = 1U << 11,  ///< files go past the page cache
+  kDirectNever = 1U << 12,   ///< they do not; without either it is as the file is larger than memory or not
 };
-inline constexpr std::uint32_t kKnownJobFlags = (1U << 11) - 1;
+inline constexpr std::uint32_t kKnownJobFlags = (1U << 13) - 1;
+inline constexpr std::uint32_t kDirectFlags = kDirectAlways | kDirectNever;
 
 struct Job {
   static constexpr RecordType kType = RecordType::job;

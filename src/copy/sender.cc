@@ -25,18 +25,6 @@ FileInfo file_info(std::uint64_t number, const std::string& path, const struct s
   return out;
 }
 
-/// 0 or an errno; ENODATA when the file ends too early.
-int read_exactly(int fd, std::uint64_t offset, MutableBytes into) {
-  while (!into.empty()) {
-    const ssize_t got = pread(fd, into.data(), into.size(), static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return got == 0 ? ENODATA : errno;
-    into = into.subspan(static_cast<std::size_t>(got));
-    offset += static_cast<std::uint64_t>(got);
-  }
-  return 0;
-}
-
 }  // namespace
 
 UniqueFd Origin::open(const std::string& path, int flags) const {
@@ -137,29 +125,30 @@ Result<void> Sender::send_file(const Entry& entry, std::uint64_t have) {
     on_the_way_.push_back({number_, entry});
   }
   int error = 0;
-  if (const auto sent = send_contents(file.get(), record, have, error); !sent) return sent;
+  BulkFile bulk(file.get(), direct_io_of(job_.flags), (record.flags & kSparse) == 0 ? record.size : 0);
+  if (const auto sent = send_contents(bulk, record, have, error); !sent) return sent;
   if (const auto ended = end_file(record.size, error); !ended) return ended;
   if (error == 0 || error == ECANCELED) return {};
   return unreadable(entry.path, error, error == ENODATA ? "it was cut short while it was read" : "");
 }
 
-Result<void> Sender::send_contents(int fd, FileInfo& info, std::uint64_t have, int& error) {
+Result<void> Sender::send_contents(BulkFile& file, FileInfo& info, std::uint64_t have, int& error) {
   fingerprint_ = {};
-  if ((info.flags & kSparse) == 0) return send_range(fd, 0, info.size, have, error);
+  if ((info.flags & kSparse) == 0) return send_range(file, 0, info.size, have, error);
   for (off_t at = 0; static_cast<std::uint64_t>(at) < info.size && error == 0;) {
-    const off_t data = lseek(fd, at, SEEK_DATA);
-    if (data < 0 && errno == ENXIO) return {};                       // a hole up to the end
-    if (data < 0) return send_range(fd, 0, info.size, have, error);  // the file system knows no holes
-    const off_t hole = lseek(fd, data, SEEK_HOLE);
+    const off_t data = lseek(file.fd(), at, SEEK_DATA);
+    if (data < 0 && errno == ENXIO) return {};                         // a hole up to the end
+    if (data < 0) return send_range(file, 0, info.size, have, error);  // the file system knows no holes
+    const off_t hole = lseek(file.fd(), data, SEEK_HOLE);
     at = hole < 0 ? static_cast<off_t>(info.size) : hole;
     const auto end = std::min<std::uint64_t>(static_cast<std::uint64_t>(at), info.size);
-    if (const auto sent = send_range(fd, static_cast<std::uint64_t>(data), end, have, error); !sent)
+    if (const auto sent = send_range(file, static_cast<std::uint64_t>(data), end, have, error); !sent)
       return sent;
   }
   return {};
 }
 
-Result<void> Sender::send_range(int fd, std::uint64_t begin, std::uint64_t end, std::uint64_t have,
+Result<void> Sender::send_range(BulkFile& file, std::uint64_t begin, std::uint64_t end, std::uint64_t have,
                                 int& error) {
   while (begin < end && error == 0) {
     if (lost_ == number_) {  // the receiver has given it up
@@ -167,8 +156,8 @@ Result<void> Sender::send_range(int fd, std::uint64_t begin, std::uint64_t end, 
       return {};
     }
     const auto length = static_cast<std::uint32_t>(std::min<std::uint64_t>(kChunk, end - begin));
-    const auto sent =
-        begin + length <= have ? send_same(fd, begin, length, error) : send_chunk(fd, begin, length, error);
+    const auto sent = begin + length <= have ? send_same(file, begin, length, error)
+                                             : send_chunk(file, begin, length, error);
     if (!sent) return sent;
     begin += length;
     observer_.moved(length);
@@ -176,14 +165,14 @@ Result<void> Sender::send_range(int fd, std::uint64_t begin, std::uint64_t end, 
   return {};
 }
 
-Result<void> Sender::send_chunk(int fd, std::uint64_t offset, std::uint32_t length, int& error) {
+Result<void> Sender::send_chunk(BulkFile& file, std::uint64_t offset, std::uint32_t length, int& error) {
   while (length > 0) {
     const auto room = stream_.chunk_room(length);
     if (!room) return Unexpected{room.error()};
     Chunk chunk;
     chunk.offset = offset;
     chunk.length = static_cast<std::uint32_t>(room->size());
-    error = read_exactly(fd, offset, *room);
+    error = file.read(offset, *room);
     if (error != 0) return {};
     chunk.hash = hash_of(*room);  // while it is in the cache
     fingerprint_.add(offset, chunk.length, chunk.hash);
@@ -195,10 +184,10 @@ Result<void> Sender::send_chunk(int fd, std::uint64_t offset, std::uint32_t leng
   return {};
 }
 
-Result<void> Sender::send_same(int fd, std::uint64_t offset, std::uint32_t length, int& error) {
-  scratch_.resize(kChunk);
-  const MutableBytes bytes = MutableBytes(scratch_).first(length);
-  error = read_exactly(fd, offset, bytes);
+Result<void> Sender::send_same(BulkFile& file, std::uint64_t offset, std::uint32_t length, int& error) {
+  const MutableBytes bytes = scratch_.room(length);
+  if (bytes.size() != length) return error = ENOMEM, Sent{};
+  error = file.read(offset, bytes);
   if (error != 0) return {};
   Same same{offset, length, hash_of(bytes)};
   fingerprint_.add(offset, length, same.hash);

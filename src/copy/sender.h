@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "copy/bulk_file.h"
 #include "copy/checksum.h"
 #include "copy/filter_list.h"
 #include "copy/observer.h"
@@ -56,10 +57,10 @@ class Sender {
   Sent offer_or_send(const Entry& entry, const struct stat& info);
   Sent send_file(const Entry& entry, std::uint64_t have);
   Sent send_stream(int fd);
-  Sent send_contents(int fd, FileInfo& info, std::uint64_t have, int& error);
-  Sent send_range(int fd, std::uint64_t begin, std::uint64_t end, std::uint64_t have, int& error);
-  Sent send_chunk(int fd, std::uint64_t offset, std::uint32_t length, int& error);
-  Sent send_same(int fd, std::uint64_t offset, std::uint32_t length, int& error);
+  Sent send_contents(BulkFile& file, FileInfo& info, std::uint64_t have, int& error);
+  Sent send_range(BulkFile& file, std::uint64_t begin, std::uint64_t end, std::uint64_t have, int& error);
+  Sent send_chunk(BulkFile& file, std::uint64_t offset, std::uint32_t length, int& error);
+  Sent send_same(BulkFile& file, std::uint64_t offset, std::uint32_t length, int& error);
   Sent end_file(std::uint64_t size, int error);
   Sent unreadable(const std::string& path, int error, const std::string& text = {});
   Sent answer_oldest();
@@ -90,7 +91,7 @@ class Sender {
   std::deque<Waiting> on_the_way_;  ///< with --resume: sent, and perhaps to be sent again
   std::deque<Entry> again_;
   Fingerprint fingerprint_;
-  std::vector<std::byte> scratch_;
+  AlignedBytes scratch_;
   bool finished_here_ = false;
   Finished finished_;
   Clock::time_point begin_;

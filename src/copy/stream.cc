@@ -31,7 +31,10 @@ Result<StreamPtr> Stream::make(ConnectionPtr connection, OwnRing own, const Gree
   made->most_in_flight_ = std::min(peer.ring.slots, kMaxSlots);
   made->out_slots_ = out_slots(peer, made->most_in_flight_);
   made->out_slot_size_ = std::min(peer.ring.slot_size, out_slot);
-  auto out = Buffer::make(over.domain(), std::size_t{made->out_slots_} * made->out_slot_size_);
+  made->capabilities_ = peer.capabilities;
+  const std::size_t place = kFrameLead + made->out_slot_size_;
+  made->out_stride_ = (place + kPage - 1) & ~(kPage - 1);
+  auto out = Buffer::make(over.domain(), made->out_slots_ * made->out_stride_);
   if (!out) return Unexpected{out.error()};
   made->out_ = std::move(*out);
   made->out_serials_.assign(made->out_slots_, 0);
@@ -40,6 +43,10 @@ Result<StreamPtr> Stream::make(ConnectionPtr connection, OwnRing own, const Gree
 
 void Stream::write_header(MutableBytes at, RecordType type, std::size_t length) {
   encode(RecordHeader{static_cast<std::uint16_t>(type), 0, static_cast<std::uint32_t>(length)}, at);
+}
+
+MutableBytes Stream::place_of(std::uint64_t slot) const {
+  return out_.bytes().subspan(slot * out_stride_ + kFrameLead, out_slot_size_);
 }
 
 Result<void> Stream::acquire() {
@@ -56,8 +63,7 @@ Result<MutableBytes> Stream::need(std::size_t size) {
   if (acquired_ && out_slot_size_ - fill_ < size)
     if (const auto flushed = flush(); !flushed) return Unexpected{flushed.error()};
   if (const auto acquired = acquire(); !acquired) return Unexpected{acquired.error()};
-  const std::size_t at = sent_ % out_slots_ * out_slot_size_ + fill_;
-  return out_.bytes().subspan(at, out_slot_size_ - fill_);
+  return place_of(sent_ % out_slots_).subspan(fill_);
 }
 
 Result<MutableBytes> Stream::chunk_room(std::size_t wanted) {
@@ -82,7 +88,7 @@ Result<void> Stream::put_chunk(const Chunk& chunk) {
 Result<void> Stream::flush() {
   if (!acquired_ || fill_ == 0) return {};
   const std::uint64_t slot = sent_ % out_slots_;
-  const Bytes frame = out_.bytes().subspan(slot * out_slot_size_, fill_);
+  const Bytes frame = place_of(slot).first(fill_);
   const auto posted =
       exchange_->put_frame(frame, out_.lkey(), static_cast<std::uint32_t>(sent_ % peer_.slots));
   if (!posted) return Unexpected{posted.error()};
@@ -96,7 +102,7 @@ Result<void> Stream::flush() {
 }
 
 Bytes Stream::frame_at(std::uint64_t number, std::uint32_t length) const {
-  return Bytes(own_.buffer.bytes()).subspan(number % own_.ring.slots * own_.ring.slot_size, length);
+  return own_.frame(static_cast<std::uint32_t>(number % own_.ring.slots), length);
 }
 
 Result<void> Stream::took_credit(std::uint64_t taken) {

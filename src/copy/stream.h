@@ -64,6 +64,8 @@ class Stream {
   Result<void> settle();
 
   Connection& connection() { return *connection_; }
+  /// That both sides have.
+  std::uint64_t capabilities() const { return capabilities_; }
   std::uint64_t bytes_out() const { return bytes_out_; }
 
  private:
@@ -77,15 +79,18 @@ class Stream {
   Result<void> took_frame(const News& news);
   Result<void> give_credit();
   Bytes frame_at(std::uint64_t number, std::uint32_t length) const;
+  MutableBytes place_of(std::uint64_t slot) const;
   static void write_header(MutableBytes at, RecordType type, std::size_t length);
 
   ConnectionPtr connection_;
   ExchangePtr exchange_;
   OwnRing own_;
   Ring peer_;
+  std::uint64_t capabilities_ = 0;
   Consumer consumer_;
   Buffer out_;
   std::uint32_t out_slots_ = 0, out_slot_size_ = 0, most_in_flight_ = 0;
+  std::size_t out_stride_ = 0;  ///< from one place where frames are made to the next
   std::vector<Connection::Serial> out_serials_;
   bool acquired_ = false;
   std::size_t fill_ = 0;

@@ -89,7 +89,7 @@ class Attack {
 
   std::size_t job(MutableBytes into) {
     Job job;
-    job.flags = pick(1U << 11);
+    job.flags = pick(1U << 13);
     job.destination = name();
     std::size_t at = put(into, job);
     at += put(into.subspan(at), Source{name()});

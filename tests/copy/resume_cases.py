@@ -107,6 +107,19 @@ def uses_what_is_there(t, scene):
     t.equal((report["bytes"], report["reused_bytes"]), (0, SIZE))
 
 
+def uses_what_is_there_past_the_page_cache(t, scene):
+    (scene.home / "big").write_bytes(trees.random_bytes(5, SIZE + 77))
+    scene.give(scene.home)
+    scene.serve(scene.root)
+    _start_and_stop(t, scene, "--resume", "--direct-io", "always")
+    _wait_until_gone(scene)
+    report = json.loads(copy(t, scene, "--json", "--resume", "--direct-io", "always", "--verify", scene.home / "big", "@:"))
+    t.true(report["reused_bytes"] >= 8 << 20, report)
+    t.equal(report["reused_bytes"] + report["bytes"], SIZE + 77)
+    t.true((scene.root / "big").read_bytes() == (scene.home / "big").read_bytes())
+    t.equal(trees.leftovers(scene.root), [])
+
+
 def does_not_trust_what_is_there(t, scene):
     """The part was damaged since, or the source has changed: the result is the source."""
     (scene.home / "big").write_bytes(trees.random_bytes(6, SIZE))
@@ -140,4 +153,5 @@ def leaves_the_old_file(t, scene):
     t.equal(trees.leftovers(scene.root), [])
 
 
-CASES = (killed, killed_200_times, uses_what_is_there, does_not_trust_what_is_there, leaves_the_old_file)
+CASES = (killed, killed_200_times, uses_what_is_there, uses_what_is_there_past_the_page_cache, does_not_trust_what_is_there,
+         leaves_the_old_file)

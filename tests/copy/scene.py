@@ -19,6 +19,10 @@ class Failed(Exception):
     pass
 
 
+class Skipped(Exception):
+    """The case cannot be had here, for the reason that it says."""
+
+
 class Scene:
     """One server host and one client host; `root` is what the server serves, `home` is the client's."""
 

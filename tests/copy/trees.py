@@ -1,4 +1,6 @@
 """Source trees for the tests, and the comparison of a copy with its source."""
+import ctypes
+import mmap
 import os
 import pathlib
 import random
@@ -92,6 +94,38 @@ def differences(source, copy, attributes=True):
         if attributes and a.st_mtime_ns != b.st_mtime_ns:
             found.append(f"time: {path!r}")
     return found
+
+
+def cached_share(path):
+    """How much of a file's pages the page cache holds, from 0 to 1."""
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) as mapped:
+        pages = (ctypes.c_ubyte * ((len(mapped) + mmap.PAGESIZE - 1) // mmap.PAGESIZE))()
+        view = (ctypes.c_char * len(mapped)).from_buffer(mapped)
+        error = ctypes.CDLL(None, use_errno=True).mincore(ctypes.byref(view), ctypes.c_size_t(len(mapped)), pages)
+        del view
+    if error:
+        raise OSError(ctypes.get_errno(), "mincore")
+    return sum(page & 1 for page in pages) / len(pages)
+
+
+def drop_from_cache(path):
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def obstacle_to_direct_io(folder):
+    """Why the tests cannot see there that files go past the page cache; empty when they can."""
+    path, page = folder / "probe", mmap.mmap(-1, mmap.PAGESIZE)
+    try:
+        file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_DIRECT, 0o600)
+        os.write(file, page)
+        os.close(file)
+        return "" if cached_share(path) == 0 else "the file system caches what is written with O_DIRECT"
+    except OSError as error:
+        return f"the file system has no O_DIRECT: {error}"
+    finally:
+        path.unlink(missing_ok=True)
 
 
 def leftovers(folder):
