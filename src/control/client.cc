@@ -122,13 +122,28 @@ Expected<std::unique_ptr<Client>, Error> Client::connect(const ConnectOptions& o
 
 namespace {
 
+/// Whether it answers a request before the one of this serial, for which nobody waited long enough.
+bool is_late(const Datagram& datagram, Bytes answer, std::uint32_t serial) {
+  const auto head = peek_header(answer.first(std::min(datagram.size, answer.size())));
+  return head && static_cast<std::int32_t>(head->serial - serial) < 0 && head->serial != 0;
+}
+
+int receive_answer(int socket, std::uint32_t serial, MutableBytes answer, Datagram& out) {
+  int error = 0;
+  do {
+    out = {};
+    error = receive_datagram(socket, answer, out);
+  } while (error == 0 && is_late(out, answer, serial));
+  return error;
+}
+
 /// A daemon that has no room answers before it is asked, and closes: its last word is there all the same. 0 or an errno.
-int exchange(int socket, Bytes request, int fd, MutableBytes answer, Datagram& out) {
+int exchange(int socket, Bytes request, std::uint32_t serial, int fd, MutableBytes answer, Datagram& out) {
   const int error = send_datagram(socket, request, fd);
   if (error != 0 && error != EPIPE && error != ECONNRESET) return error;
-  const int received = receive_datagram(socket, answer, out);
+  const int received = receive_answer(socket, serial, answer, out);
   // of a request that was not read the kernel tells first, and once
-  return received == ECONNRESET ? receive_datagram(socket, answer, out) : received;
+  return received == ECONNRESET ? receive_answer(socket, serial, answer, out) : received;
 }
 
 }  // namespace
@@ -141,9 +156,11 @@ Expected<Client::Answer, Error> Client::ask(Header& header, Bytes request, int f
   Answer answer;
   answer.bytes.resize(kMaxMessage);
   Datagram datagram;
-  const int error = exchange(socket_.get(), request, fd, answer.bytes, datagram);
+  const int error = exchange(socket_.get(), request, header.serial, fd, answer.bytes, datagram);
+  // A daemon that is stopped goes on some day, and takes a closed connection for a process that has ended.
+  if (error == EAGAIN) return Unexpected{broken(error)};
   if (error != 0 || datagram.size == 0) {
-    socket_.reset();  // an answer that comes late would be taken for that of the next request
+    socket_.reset();
     return Unexpected{broken(error)};
   }
   answer.bytes.resize(datagram.size);

@@ -6,8 +6,6 @@
 #include <mutex>
 #include <utility>
 
-#include "base/settings.h"
-
 namespace softrnic::engine {
 namespace {
 
@@ -163,10 +161,11 @@ void DirectPath::Wishes::add(const Wish& wish) {
   if (!known && count_ < wishes_.size()) wishes_[count_++] = wish;
 }
 
-link::MappedRange DirectPath::map(const Wish& wish) const {
+std::optional<DirectPath::Order> DirectPath::order(const Wish& wish) const {
   const DirectPeer* const peer = peers_[wish.lane].peer.get();
-  if (peer == nullptr || peer->secret() != wish.secret) return {};
-  return peer->map(wish.segment, settings().share);
+  if (peer == nullptr || peer->secret() != wish.secret) return std::nullopt;
+  const auto range = peer->range_of(wish.segment);
+  return range ? std::optional(Order{peer->pid(), *range}) : std::nullopt;
 }
 
 void DirectPath::install(const Wish& wish, link::MappedRange mapped, TimePoint now,

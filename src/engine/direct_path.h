@@ -47,6 +47,8 @@ class DirectPath {
 
   bool any_strangers() const { return strangers_.any(); }
   Lanes take_strangers() { return std::exchange(strangers_, {}); }
+  /// Nothing could be found out of one of them.
+  void ask_again(std::uint8_t lane) { strangers_.set(lane); }
   /// Without the lane's lock: what meet() installs.
   std::unique_ptr<DirectPeer> look_at(std::uint8_t lane, const UniqueFd& memory) const;
   /// The same for this lane itself.
@@ -73,8 +75,12 @@ class DirectPath {
   };
   bool any_wishes() const { return !wishes_.all().empty(); }
   Wishes take_wishes() { return std::exchange(wishes_, {}); }
-  /// Without the lane's lock, by the thread that calls meet(): what install() takes.
-  link::MappedRange map(const Wish& wish) const;
+  /// How that is to be had, without the lane's lock. Nothing: it is there no longer.
+  struct Order {
+    pid_t pid = 0;
+    link::SharedRange range;
+  };
+  std::optional<Order> order(const Wish& wish) const;
   void install(const Wish& wish, link::MappedRange mapped, TimePoint now, SegmentCache::Mappings& old);
   /// When it is due: lets go of what neighbours share no longer.
   void sweep(TimePoint now, SegmentCache::Mappings& old);

@@ -123,11 +123,11 @@ std::optional<DirectPeer::Way> DirectPeer::way_to(const Place& place, std::uint6
   return Way{mapped_, *mapped, true};
 }
 
-link::MappedRange DirectPeer::map(SegmentRef segment, ShareFiles files) const {
+std::optional<link::SharedRange> DirectPeer::range_of(SegmentRef segment) const {
   const DirectSegment& place = memory_.segments()[segment.index];
   DirectSegmentBody body;
-  if (!control::read_record(place.sequence, place.body, body) || body.id != segment.id) return {};
-  return link::MappedRange::map(memory_.header().pid, body.range, files);
+  if (!control::read_record(place.sequence, place.body, body) || body.id != segment.id) return std::nullopt;
+  return body.range;
 }
 
 bool DirectPeer::holds(MemoryKey key, std::uint64_t address, std::uint64_t bytes) const {

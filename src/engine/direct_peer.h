@@ -104,8 +104,8 @@ class DirectPeer {
   const link::RemoteMemory& remote() const { return *remote_; }
 
   // ---- at any time
-  /// An attempt to map a segment, for segments().install(). Takes a while.
-  link::MappedRange map(SegmentRef segment, ShareFiles files) const;
+  /// Where a segment lies, for link::MappedRange::map() with pid(). Nothing: it was withdrawn.
+  std::optional<link::SharedRange> range_of(SegmentRef segment) const;
   SegmentCache& segments() { return segments_; }
   /// See SegmentCache::sweep().
   void sweep(SegmentCache::Mappings& old) { segments_.sweep(memory_.segments(), lives(), old); }

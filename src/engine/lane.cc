@@ -1,5 +1,6 @@
 #include "engine/lane.h"
 
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -51,7 +52,8 @@ Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link:
       qps_(number, first_index),
       letters_(number, receive_buffer_of(link_->readable_fd())),
       direct_(number, bell ? share : nullptr),
-      show_(std::move(show)) {
+      show_(std::move(show)),
+      strangers_fd_(above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
   if (!direct_.place()) return;
   auto inbox =
       std::make_unique<InboxLink>(std::move(link_), number, *share, *direct_.place(), std::move(bell));
@@ -233,6 +235,7 @@ std::size_t Lane::batch(TimePoint now) {
   if (unread_) packets = 1;
   acknowledge_briefs();
   take_acks();
+  if (decide_at_ <= now_) decide();
   expire();
   send(kSendRound);
   publish();
@@ -301,8 +304,8 @@ rnic::Effort Lane::progress(rnic::CompletionSink& sink) {
 }
 
 std::size_t Lane::service(bool insist) {
-  std::size_t packets = serve(insist);
-  while (meet_peers()) packets += serve(true);
+  const std::size_t packets = serve(insist);
+  map_segments();
   return packets;
 }
 
@@ -323,8 +326,6 @@ std::size_t Lane::serve(bool insist) {
     if (n == 0 && !scheduler_.has_work()) break;
     if (program_polls() || takes_briefs_itself()) break;  // and would wait for the lock
   }
-  strangers_ = peers_.take_strangers();
-  neighbours_ = direct_.take_strangers();
   wishes_ = direct_.take_wishes();
   finish(program_polls() ? kHandOver : Duration::zero());
   return packets;
@@ -341,15 +342,16 @@ bool Lane::takes_briefs_itself() {
 bool Lane::program_polls() const { return attention_.called_after(now_); }
 
 void Lane::arm(Duration hand_over) {
-  TimePoint when = std::min({deadlines_.earliest(), link_->deadline(), rows_due_});
+  call_introducer();
+  TimePoint when = std::min({deadlines_.earliest(), link_->deadline(), rows_due_, decide_at_});
   if (holds_packet()) when = std::min(when, now_ + kTryAgain);
   if (scheduler_.has_waiting()) when = std::min(when, now_ + kRecheckWindows);
   const bool undone = scheduler_.has_work() || unread_;
   due_ns_.store(ns_of(undone ? now_ : when), std::memory_order_relaxed);
   if (undone) when = std::min(when, now_ + hand_over);
-  const bool strangers = peers_.any_strangers() || direct_.any_strangers() || direct_.any_wishes();
-  when = strangers ? now_ : std::min(when, direct_.sweep_due());
-  needs_service_.store(strangers || direct_.sweep_due() <= now_, std::memory_order_relaxed);
+  const bool wishes = direct_.any_wishes();
+  when = wishes ? now_ : std::min(when, direct_.sweep_due());
+  needs_service_.store(wishes || direct_.sweep_due() <= now_, std::memory_order_relaxed);
   if (when >= armed_) return;
   armed_ = when;
   itimerspec timer{};

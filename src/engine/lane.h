@@ -42,11 +42,12 @@ namespace softrnic::engine {
 class Lane final : public rnic::LanePort, private link::Receiver {
  public:
   /// What there is to see of a lane of this host: its socket, and the memory that its holder shares (direct_layout.h). No
-  /// fd: nothing. May wait; called by service(), without the lock.
+  /// fd: nothing; no answer: to be asked again. May wait; called by meet_peers().
   struct Show {
-    std::function<UniqueFd(std::uint8_t lane)> socket;
-    std::function<UniqueFd(std::uint8_t lane)> memory;
-    std::function<UniqueFd(std::uint8_t lane)> bell;  ///< an eventfd that wakes its holder
+    using Ask = std::function<std::optional<UniqueFd>(std::uint8_t lane)>;
+    Ask socket;
+    Ask memory;
+    Ask bell;  ///< an eventfd that wakes its holder
   };
 
   /// `page` and `share` outlive the lane. `share` or `bell`, which others ring, may be none: then there is no direct path.
@@ -58,7 +59,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
 
   std::uint8_t number() const { return number_; }
   /// False: descriptors ran out, and the lane has no clock.
-  bool valid() const { return timer_fd_ >= 0; }
+  bool valid() const { return timer_fd_ >= 0 && strangers_fd_; }
 
   // ---- rnic::LanePort
   QuickMutex& mutex() override { return mutex_; }
@@ -93,6 +94,11 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   Attention::Age attention() const { return attention_.age(monotonic_now()); }
   /// How often a poll of the program took briefs; wraps.
   std::uint32_t polls_with_briefs() const { return polls_with_briefs_.load(std::memory_order_relaxed); }
+  /// Asks for the lanes of this host that this one is to talk to and does not know, and sends what waited for that. By one
+  /// thread, which may have to wait for the daemon. False: there were none.
+  bool meet_peers();
+  /// Readable when meet_peers() has somebody to ask for.
+  int strangers_fd() const { return strangers_fd_.get(); }
   /// The engine thread is there; to be called by it, as the last thing too.
   void begin_life() { direct_.begin_life(); }
   void end_life() { direct_.end_life(); }
@@ -121,6 +127,14 @@ class Lane final : public rnic::LanePort, private link::Receiver {
     bool solicited;
   };
 
+  /// A neighbour that was met late: the rings are taken when what went to it by packets has been read.
+  struct Newcomer {
+    std::uint8_t lane;
+    TimePoint due;
+    std::unique_ptr<DirectPeer> peer;
+    UniqueFd bell;
+  };
+
   // link::Receiver
   bool packet(const ib::RxPacket& packet) override;
   bool brief(const link::RingMessage& message, std::uint8_t lane) override;
@@ -134,12 +148,18 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   bool has_news(TimePoint now) const;
   std::size_t batch(TimePoint now);
   std::size_t serve(bool insist);
-  bool meet_peers();
+  void map_segments();
+  link::MappedRange map(const DirectPath::Wish& wish);
+  // ---- neighbours: lane_peers.cc
+  void call_introducer();
   void meet_socket(std::uint8_t lane);
   void meet_memory(std::uint8_t lane);
-  void map_segments();
+  void met(std::uint8_t lane, std::unique_ptr<DirectPeer> peer, UniqueFd bell);
   void settle(std::uint8_t lane, std::unique_ptr<DirectPeer> met, UniqueFd bell);
   void settle(Path& path);
+  void wait_for_decision(Path& path, Duration patience);
+  void decide();
+  bool goes_unordered_by_packets(std::uint8_t lane);
   void forget(std::uint8_t lane);
   template <typename Use>
   void for_each_path_to(std::uint8_t lane, Use use);
@@ -202,9 +222,11 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   CreditLetters letters_;
   DirectPath direct_;
   Show show_;
-  std::vector<std::uint8_t> strangers_;  ///< lanes whose sockets service() is to ask for
-  DirectPath::Lanes neighbours_;         ///< and whose memory
-  DirectPath::Wishes wishes_;            ///< and what of it is to be mapped
+  UniqueFd strangers_fd_;
+  bool called_ = false;  ///< strangers_fd_ says so already
+  std::vector<Newcomer> newcomers_;
+  TimePoint decide_at_ = kNever;  ///< of all paths
+  DirectPath::Wishes wishes_;     ///< what is to be mapped
   Scheduler<rnic::QueuePair> scheduler_;
   Deadlines<rnic::QueuePair> deadlines_;
   MulticastGroups groups_;

@@ -1,13 +1,25 @@
 // The other lanes of this host, as far as they let this one see and do.
 #include <fcntl.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <new>
 #include <utility>
 
+#include "base/settings.h"
 #include "engine/lane.h"
 
 namespace softrnic::engine {
+namespace {
+
+/// How long what is for a lane of this host waits for the daemon to introduce that.
+constexpr Duration kDaemonPatience = std::chrono::milliseconds(100);
+/// In such a time a lane has read what lies in its socket.
+constexpr Duration kSilence = std::chrono::milliseconds(20);
+
+}  // namespace
 
 template <typename Use>
 void Lane::for_each_path_to(std::uint8_t lane, Use use) {
@@ -18,6 +30,7 @@ void Lane::for_each_path_to(std::uint8_t lane, Use use) {
 
 // A path to a lane of this host carries nothing until it is known which way: packets that took the socket might come after
 // those that took the ring. One that was met before and lives no longer is asked for again: it may be another process's by now.
+// Who showed nothing the last time is asked for too, but what goes to it by packets goes on meanwhile.
 void Lane::look_for(Path& path, bool local) {
   path.local = local;
   if (local && path.lane == number_) meet_itself();
@@ -25,9 +38,12 @@ void Lane::look_for(Path& path, bool local) {
   const DirectPeer* const peer = direct_.peer(path.lane);
   if (peer != nullptr && peer->lives() && (inbox_->connected(path.lane) || inbox_->is_refused_by(*peer))) {
     if (!path.settled) settle(path);
-    return;
+  } else if (inbox_->connected(path.lane)) {
+    forget(path.lane);
+  } else if (!path.settled && !path.undecided()) {
+    wait_for_decision(path, kDaemonPatience);
   }
-  forget(path.lane);
+  if (!in_batch_) arm(Duration::zero());
 }
 
 // Needs no help from the daemon: then a program that sends datagrams to itself finds them sent when ibv_post_send returns.
@@ -42,11 +58,7 @@ void Lane::meet_itself() {
 
 void Lane::forget(std::uint8_t lane) {
   inbox_->disconnect(lane);
-  for_each_path_to(lane, [](Path& path) {
-    path.set_undecided(true);
-    path.settled = false;
-  });
-  if (!in_batch_) arm(Duration::zero());
+  for_each_path_to(lane, [this](Path& path) { wait_for_decision(path, kDaemonPatience); });
 }
 
 void Lane::look_after_stuck() {
@@ -73,6 +85,7 @@ void Lane::settle(Path& path) {
   path.set_memory(ring ? InboxLink::kLongestPacket : 0, InboxLink::kWindow);
   path.set_undecided(false);
   path.settled = true;
+  path.decide_at = kNever;
   if (ring) {
     path.observe(inbox_->gauge(path.lane));
   } else if (path.watched) {
@@ -87,7 +100,30 @@ void Lane::settle(std::uint8_t lane, std::unique_ptr<DirectPeer> met, UniqueFd b
   if (peer != nullptr && !inbox_->connected(lane))
     attempt([&] { inbox_->connect(lane, *peer, std::move(bell)); });
   for_each_path_to(lane, [this](Path& path) {
-    if (!path.settled) settle(path);
+    if (!path.settled || path.has_mtu() == inbox_->connected(path.lane)) settle(path);
+  });
+}
+
+void Lane::wait_for_decision(Path& path, Duration patience) {
+  path.set_undecided(true);
+  path.settled = false;
+  path.decide_at = (in_batch_ ? now_ : monotonic_now()) + patience;
+  decide_at_ = std::min(decide_at_, path.decide_at);
+}
+
+// Whom the daemon has not introduced in time is reached by packets until it does.
+void Lane::decide() {
+  std::vector<Newcomer> newcomers = std::exchange(newcomers_, {});
+  for (Newcomer& newcomer : newcomers) {
+    if (newcomer.due <= now_)
+      settle(newcomer.lane, std::move(newcomer.peer), std::move(newcomer.bell));
+    else
+      attempt([&] { newcomers_.push_back(std::move(newcomer)); });
+  }
+  decide_at_ = kNever;
+  paths_.for_each([this](Path& path) {
+    if (path.decide_at <= now_) settle(path);
+    decide_at_ = std::min(decide_at_, path.decide_at);
   });
 }
 
@@ -99,41 +135,86 @@ DirectState Lane::direct_state(const rnic::QueuePair& qp) const {
   return direct_.state(qp.transport_attributes().remote.lane());
 }
 
-// A lane that cannot be met for want of memory is one that shows nothing: packets reach it all the same.
-void Lane::meet_socket(std::uint8_t lane) {
-  try {
-    UniqueFd socket = show_.socket(lane);
-    const std::lock_guard lock(mutex_);
-    peers_.meet(lane, std::move(socket));
-  } catch (const std::bad_alloc&) {
-    const std::lock_guard lock(mutex_);
-    peers_.meet(lane, UniqueFd());
-  }
-}
+// ---- by the thread that may wait for the daemon
 
-void Lane::meet_memory(std::uint8_t lane) {
-  std::unique_ptr<DirectPeer> met;
-  UniqueFd bell;
-  try {
-    met = direct_.look_at(lane, show_.memory(lane));
-    if (met != nullptr) bell = show_.bell(lane);
-    if (!bell) met = nullptr;  // nobody could wake it
-  } catch (const std::bad_alloc&) {
-    met = nullptr;
-  }
-  const std::lock_guard lock(mutex_);
-  settle(lane, std::move(met), std::move(bell));
+void Lane::call_introducer() {
+  if (called_ || abandoned_ || !(peers_.any_strangers() || direct_.any_strangers())) return;
+  called_ = true;
+  eventfd_write(strangers_fd_.get(), 1);
 }
 
 bool Lane::meet_peers() {
-  const bool any = !strangers_.empty() || neighbours_.any();
-  for (const std::uint8_t lane : strangers_) meet_socket(lane);
-  strangers_.clear();
-  for (std::size_t lane = 0; neighbours_.any() && lane < neighbours_.size(); ++lane)
-    if (neighbours_[lane]) meet_memory(static_cast<std::uint8_t>(lane));
-  neighbours_.reset();
-  map_segments();
+  std::vector<std::uint8_t> strangers;
+  DirectPath::Lanes neighbours;
+  {
+    const std::lock_guard lock(mutex_);
+    eventfd_t calls = 0;
+    eventfd_read(strangers_fd_.get(), &calls);
+    called_ = false;
+    strangers = peers_.take_strangers();
+    neighbours = direct_.take_strangers();
+  }
+  if (strangers.empty() && neighbours.none()) return false;
+  for (const std::uint8_t lane : strangers) meet_socket(lane);
+  for (std::size_t lane = 0; lane < neighbours.size(); ++lane)
+    if (neighbours[lane]) meet_memory(static_cast<std::uint8_t>(lane));
+  const std::lock_guard lock(mutex_);
+  in_batch_ = true;
+  batch(monotonic_now());
+  finish(Duration::zero());
+  return true;
+}
+
+// A lane that cannot be met for want of memory is one that shows nothing: packets reach it all the same.
+void Lane::meet_socket(std::uint8_t lane) {
+  std::optional<UniqueFd> socket{UniqueFd()};
+  try {
+    socket = show_.socket(lane);
+  } catch (const std::bad_alloc&) {
+  }
+  const std::lock_guard lock(mutex_);
+  attempt([&] { socket ? peers_.meet(lane, std::move(*socket)) : peers_.ask_again(lane); });
+}
+
+void Lane::meet_memory(std::uint8_t lane) {
+  std::unique_ptr<DirectPeer> peer;
+  std::optional<UniqueFd> memory{UniqueFd()}, bell{UniqueFd()};
+  try {
+    memory = show_.memory(lane);
+    if (memory) peer = direct_.look_at(lane, *memory);
+    if (peer != nullptr) bell = show_.bell(lane);
+    if (bell && !*bell) peer = nullptr;  // nobody could wake it
+  } catch (const std::bad_alloc&) {
+    peer = nullptr;
+  }
+  const std::lock_guard lock(mutex_);
+  if (!memory || !bell) return direct_.ask_again(lane);
+  met(lane, std::move(peer), std::move(*bell));
+}
+
+// What takes the ring is not to overtake what has taken the socket. RC puts that right, others are silent for a moment.
+void Lane::met(std::uint8_t lane, std::unique_ptr<DirectPeer> peer, UniqueFd bell) {
+  if (peer == nullptr || !goes_unordered_by_packets(lane))
+    return settle(lane, std::move(peer), std::move(bell));
+  attempt([&] {
+    newcomers_.push_back({lane, monotonic_now() + kSilence, std::move(peer), std::move(bell)});
+    for_each_path_to(lane, [this](Path& path) { wait_for_decision(path, kSilence); });
+  });
+}
+
+bool Lane::goes_unordered_by_packets(std::uint8_t lane) {
+  bool any = false;
+  for_each_path_to(lane, [&](const Path& path) { any |= path.settled && path.watched && path.has_mtu(); });
   return any;
+}
+
+link::MappedRange Lane::map(const DirectPath::Wish& wish) {
+  std::optional<DirectPath::Order> order;
+  {
+    const std::lock_guard lock(mutex_);
+    order = direct_.order(wish);
+  }
+  return order ? link::MappedRange::map(order->pid, order->range, settings().share) : link::MappedRange();
 }
 
 // Mapping and unmapping take a while, and so are done without the lock.
@@ -141,7 +222,7 @@ void Lane::map_segments() {
   SegmentCache::Mappings old;
   try {
     for (const DirectPath::Wish& wish : wishes_.all()) {
-      link::MappedRange mapped = direct_.map(wish);
+      link::MappedRange mapped = map(wish);
       const std::lock_guard lock(mutex_);
       direct_.install(wish, std::move(mapped), monotonic_now(), old);
     }

@@ -18,10 +18,16 @@ void warn(const char* variable, const std::string& trouble) {
 
 UniqueFd or_none(Expected<UniqueFd, control::Error> fd) { return fd ? std::move(*fd) : UniqueFd(); }
 
+/// Nothing: the daemon does not answer. One that refuses has nothing to show.
+std::optional<UniqueFd> if_answered(Expected<UniqueFd, control::Error> fd) {
+  if (!fd && fd.error().failure.error == ETIMEDOUT) return std::nullopt;
+  return or_none(std::move(fd));
+}
+
 Lane::Show shown_by(const std::shared_ptr<control::Client>& daemon) {
-  return {[daemon](std::uint8_t lane) { return or_none(daemon->show_lane(lane)); },
-          [daemon](std::uint8_t lane) { return or_none(daemon->show_memory(lane)); },
-          [daemon](std::uint8_t lane) { return or_none(daemon->show_bell(lane)); }};
+  return {[daemon](std::uint8_t lane) { return if_answered(daemon->show_lane(lane)); },
+          [daemon](std::uint8_t lane) { return if_answered(daemon->show_memory(lane)); },
+          [daemon](std::uint8_t lane) { return if_answered(daemon->show_bell(lane)); }};
 }
 
 }  // namespace
@@ -109,6 +115,8 @@ int LaneSet::start(control::Lane& taken, const std::shared_ptr<control::Client>&
   entry.lane->set_addresses(addresses);
   entry.thread = std::make_unique<EngineThread>(*entry.lane);
   if (const int error = entry.thread->error()) return error;
+  entry.introducer = std::make_unique<Introducer>(*entry.lane);
+  if (const int error = entry.introducer->error()) return error;
   lanes_.push_back(std::move(entry));
   return 0;
 }
@@ -119,6 +127,7 @@ bool LaneSet::close(control::Client* daemon) {
   }
   for (Entry& entry : lanes_) {
     const std::uint8_t number = entry.lane->number();
+    entry.introducer.reset();
     entry.thread.reset();
     entry.lane.reset();
     if (daemon != nullptr) static_cast<void>(daemon->give_back_lane(number));

@@ -10,6 +10,7 @@
 #include "engine/control_page.h"
 #include "engine/direct_share.h"
 #include "engine/engine_thread.h"
+#include "engine/introducer.h"
 #include "engine/lane.h"
 #include "link/capture_file.h"
 #include "link/fault_plan.h"
@@ -48,6 +49,7 @@ class LaneSet {
   struct Entry {
     std::unique_ptr<Lane> lane;
     std::unique_ptr<EngineThread> thread;
+    std::unique_ptr<Introducer> introducer;
   };
 
   /// Makes what SOFTRNIC_FAULTS and SOFTRNIC_CAPTURE ask for; says what cannot be used.

@@ -40,6 +40,8 @@ class LocalPeers {
   bool any_strangers() const { return !strangers_.empty(); }
   /// The lanes to be asked for; the caller sees to it that meet() follows for each.
   std::vector<std::uint8_t> take_strangers();
+  /// Nothing could be found out of one of them.
+  void ask_again(std::uint8_t lane) { strangers_.push_back(lane); }
   /// The socket of a lane that was asked for; empty: there is none to be had, and its windows do without.
   void meet(std::uint8_t lane, UniqueFd socket);
 

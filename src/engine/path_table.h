@@ -22,9 +22,10 @@ struct Path final : ib::PathWindow {
   void* last = nullptr;
   bool watched = false;  ///< LocalPeers or CreditLetters know of it
   std::unique_ptr<PeerCredit> credit;
-  bool local = false;     ///< to this host
-  bool settled = false;   ///< local: which way it goes is known
-  std::uint8_t lane = 0;  ///< of the peer
+  bool local = false;            ///< to this host
+  bool settled = false;          ///< local: which way it goes is known
+  TimePoint decide_at = kNever;  ///< undecided: until then
+  std::uint8_t lane = 0;         ///< of the peer
 };
 
 class PathTable {

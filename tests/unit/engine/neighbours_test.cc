@@ -1,0 +1,154 @@
+// How a lane meets the others of its host, while the daemon that introduces them takes its time.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+
+#include "control/direct_locks.h"
+#include "engine/control_page.h"
+#include "engine/lane.h"
+#include "engine/null_link.h"
+
+namespace softrnic::engine {
+namespace {
+
+constexpr std::uint8_t kOwn = 3, kTheirs = 9;
+
+wire::Gid own_gid() { return wire::Gid::from_ipv4_be(0x0100007f); }
+
+/// A lane of another process.
+struct Neighbour {
+  Neighbour() : share(DirectShare::make(1)), place(*share->add_lane(kTheirs)) { place.life->lock(); }
+  ~Neighbour() { place.life->unlock(); }
+  std::unique_ptr<DirectShare> share;
+  DirectShare::LanePlace place;
+  UniqueFd bell{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
+};
+
+class Neighbours : public testing::Test {
+ protected:
+  Neighbours() {
+    share->begin(control::DirectLocks(locks));
+    lane = std::make_unique<Lane>(kOwn, 1, std::make_unique<NullLink>(), page, share.get(),
+                                  UniqueFd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+                                  Lane::Show{[this](std::uint8_t) { return answer(nullptr); },
+                                             [this](std::uint8_t) { return answer(memory); },
+                                             [this](std::uint8_t) { return answer(&neighbour.bell); }});
+    rnic::GidEntry address;
+    address.gid = own_gid();
+    lane->set_addresses({address});
+    path.source = path.destination = own_gid();
+  }
+  std::optional<UniqueFd> answer(const UniqueFd* what) {
+    ++asked;
+    if (!answers) return std::nullopt;
+    return what == nullptr ? UniqueFd() : UniqueFd(dup(what->get()));
+  }
+  ib::PathWindow& window() { return lane->window(path, Qpn::of(kTheirs, 5)); }
+  /// Runs the lane until its path is (un)decided; false after ten seconds.
+  bool gets_to(const ib::PathWindow& window, bool undecided) {
+    pollfd timer{lane->timer_fd(), POLLIN, 0};
+    while (window.undecided() != undecided) {
+      if (poll(&timer, 1, 10'000) != 1) return false;
+      lane->service(true);
+    }
+    return true;
+  }
+  bool calls() const {
+    pollfd strangers{lane->strangers_fd(), POLLIN, 0};
+    return poll(&strangers, 1, 0) == 1;
+  }
+
+  UniqueFd locks = control::DirectLocks::make();
+  std::unique_ptr<DirectShare> share = DirectShare::make(1);
+  Neighbour neighbour;
+  UniqueFd shown{dup(neighbour.share->fd())};
+  const UniqueFd* memory = &shown;
+  bool answers = true;
+  unsigned asked = 0;
+  ControlPage page;
+  std::unique_ptr<Lane> lane;
+  ib::AddressVector path;
+};
+
+TEST_F(Neighbours, APathIsSilentUntilTheDaemonHasAnswered) {
+  const ib::PathWindow& to = window();
+  EXPECT_TRUE(to.undecided());
+  EXPECT_TRUE(calls());
+  lane->service(true);
+  EXPECT_EQ(asked, 0U) << "the thread that moves data asks nobody";
+  EXPECT_TRUE(lane->meet_peers());
+  EXPECT_FALSE(calls());
+  EXPECT_FALSE(to.undecided());
+  EXPECT_FALSE(to.has_mtu());
+  EXPECT_FALSE(lane->meet_peers());
+}
+
+TEST_F(Neighbours, WhomTheDaemonDoesNotIntroduceInTimeIsReachedByPacketsUntilItDoes) {
+  const ib::PathWindow& to = window();
+  ASSERT_TRUE(gets_to(to, false));
+  EXPECT_TRUE(to.has_mtu());
+  EXPECT_FALSE(window().undecided()) << "another queue pair does not hold it up";
+  EXPECT_EQ(asked, 0U);
+  EXPECT_TRUE(lane->meet_peers());
+  EXPECT_FALSE(to.undecided());
+  EXPECT_FALSE(to.has_mtu());
+}
+
+TEST_F(Neighbours, WhatMayNotBeOvertakenIsReadBeforeTheRingIsTaken) {
+  const ib::PathWindow& to = *lane->gauged_window(path, Qpn::of(kTheirs, 5));
+  ASSERT_TRUE(gets_to(to, false));
+  EXPECT_TRUE(to.has_mtu());
+  EXPECT_TRUE(lane->meet_peers());
+  EXPECT_TRUE(to.undecided());
+  EXPECT_TRUE(window().undecided());
+  ASSERT_TRUE(gets_to(to, false));
+  EXPECT_FALSE(to.has_mtu());
+}
+
+TEST_F(Neighbours, WhoShowsNothingIsAskedForWithEveryQueuePairAndHeldUpByNone) {
+  memory = nullptr;
+  const ib::PathWindow& to = window();
+  EXPECT_TRUE(lane->meet_peers());
+  EXPECT_FALSE(to.undecided());
+  EXPECT_TRUE(to.has_mtu());
+  EXPECT_FALSE(window().undecided());
+  EXPECT_TRUE(calls());
+  memory = &shown;
+  EXPECT_TRUE(lane->meet_peers());
+  EXPECT_FALSE(to.undecided());
+  EXPECT_FALSE(to.has_mtu());
+}
+
+TEST_F(Neighbours, ADaemonThatDoesNotAnswerIsAskedAgain) {
+  const ib::PathWindow& to = window();
+  answers = false;
+  EXPECT_TRUE(lane->meet_peers());
+  EXPECT_TRUE(to.undecided());
+  EXPECT_EQ(asked, 1U);
+  EXPECT_TRUE(lane->meet_peers());
+  EXPECT_EQ(asked, 2U);
+  answers = true;
+  EXPECT_TRUE(lane->meet_peers());
+  EXPECT_FALSE(to.undecided());
+  EXPECT_FALSE(lane->meet_peers());
+}
+
+TEST_F(Neighbours, ALaneThatIsDeadIsAskedForAgainAndItsPathIsSilent) {
+  const ib::PathWindow& to = window();
+  EXPECT_TRUE(lane->meet_peers());
+  neighbour.place.life->unlock();
+  EXPECT_TRUE(window().undecided());
+  EXPECT_TRUE(calls());
+  neighbour.place.life->lock();
+  memory = nullptr;
+  EXPECT_TRUE(lane->meet_peers());
+  EXPECT_FALSE(to.undecided());
+  EXPECT_TRUE(to.has_mtu());
+}
+
+}  // namespace
+}  // namespace softrnic::engine
