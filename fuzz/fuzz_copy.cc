@@ -40,6 +40,14 @@ void check_message(Bytes message) {
   ((Structures::kType == type_of(message) ? check<Structures>(message.subspan(1)) : void()), ...);
 }
 
+template <typename Structure>
+void check_behind(Bytes message) {
+  Structure structure;
+  QueuePairNames names;
+  if (!read_message(structure, message) || !read_behind(names, structure, message)) return;
+  check<QueuePairNames>(message.subspan(1 + size_of(structure)));
+}
+
 void check_filter(Bytes body) {
   Filter filter;
   if (!decode(filter, body) || filter.pattern.find('\0') != std::string::npos) return;
@@ -53,6 +61,8 @@ void check_filter(Bytes body) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const Bytes input(reinterpret_cast<const std::byte*>(data), size);
   if (!input.empty()) check_message<Hello, Challenge, Proof, Welcome, Refusal, Credit, Wake>(input);
+  check_behind<Proof>(input);
+  check_behind<Welcome>(input);
   Records records(input);
   RecordView record;
   std::size_t taken = 0;

@@ -17,6 +17,7 @@ struct Options {
   std::vector<std::string> paths, include, exclude;
   std::string token_file, rate, direct = "auto";
   std::uint16_t port = copy::kDefaultPort;
+  std::uint32_t queue_pairs = 0;
   bool archive = false, recursive = false, update = false, resume = false, remove = false, dry_run = false,
        verify = false, sync = false, quiet = false, progress = false;
 };
@@ -113,6 +114,7 @@ std::uint32_t flags_of(const Options& options, const copy::CopyOptions& wanted) 
 int run(bool json, const Options& options, const copy::FilterList& filters) {
   copy::CopyOptions wanted;
   wanted.port = options.port;
+  wanted.queue_pairs = options.queue_pairs;
   if (options.paths.size() < 2) return usage("say what to copy and where to: softrnic cp SRC... DST");
   if (const std::string wrong = split_sides(options, wanted); !wrong.empty()) return usage(wrong);
   wanted.job.flags = flags_of(options, wanted);
@@ -175,6 +177,9 @@ void add_cp(CLI::App& app, Context& context) {
   command->add_option("paths", options->paths, "SRC... DST; one side is HOST:PATH")->required();
   add_choices(*command, *options);
   command->add_option("-p,--port", options->port, "port of the server (18873)");
+  command
+      ->add_option("--queue-pairs", options->queue_pairs, "queue pairs of the connection (as many as help)")
+      ->check(CLI::Range(1, int{copy::kMaxQueuePairs}));
   command->add_option("--token-file", options->token_file, "file with the server's token in its first line");
   command->add_flag("-q,--quiet", options->quiet, "errors alone");
   command->add_flag("--progress", options->progress, "the bar, though this is no terminal");

@@ -21,17 +21,20 @@ class ByBoards final : public Exchange {
         slots_(own.ring.slots),
         board_(own.board(), own.ring.slots),
         desk_(std::move(desk)),
-        theirs_(desk_.bytes(), peer.slots) {}
+        theirs_(desk_.bytes(), peer.slots),
+        last_told_(connection.queue_pairs()) {}
 
-  Result<Connection::Serial> put_frame(Bytes frame, std::uint32_t lkey, std::uint32_t slot) override {
-    const auto put = connection_.write(frame, lkey, {peer_.slot_address(slot), peer_.rkey});
+  Result<Serial> put_frame(Bytes frame, std::uint32_t lkey, std::uint32_t slot) override {
+    const auto over = static_cast<std::uint32_t>(put_ % connection_.queue_pairs());
+    const auto put = connection_.write(over, frame, lkey, {peer_.slot_address(slot), peer_.rkey});
     if (!put) return put;
     const auto entry = BoardEntry::of(put_++, static_cast<std::uint32_t>(frame.size()));
-    if (const auto told = tell(Board::entry(slot), entry.word()); !told) return Unexpected{told.error()};
+    if (const auto told = tell(over, Board::entry(slot), entry.word()); !told)
+      return Unexpected{told.error()};
     return put;
   }
 
-  Result<void> give_credit(std::uint64_t taken) override { return tell(theirs_.credit(), taken); }
+  Result<void> give_credit(std::uint64_t taken) override { return tell(0, theirs_.credit(), taken); }
 
   Result<void> greet(std::uint64_t) override {
     const auto sent = connection_.send(make_message(Wake{}));
@@ -42,8 +45,8 @@ class ByBoards final : public Exchange {
   Result<std::optional<News>> take() override;
 
  private:
-  Result<void> tell(std::uint32_t word, std::uint64_t value);
-  Result<Connection::Serial> write_word(std::uint32_t word, std::uint64_t value);
+  Result<void> tell(std::uint32_t queue_pair, std::uint32_t word, std::uint64_t value);
+  Result<Serial> write_word(std::uint32_t queue_pair, std::uint32_t word, std::uint64_t value);
   Result<void> wake_sleeper();
   Result<void> nap(Deadline deadline);
   bool has_news() const;
@@ -57,29 +60,35 @@ class ByBoards final : public Exchange {
   Buffer desk_;   ///< what this side writes to the peer's board, laid out like it
   Board theirs_;  ///< on the desk
   std::uint64_t put_ = 0, seen_ = 0, credit_seen_ = 0;
-  std::uint64_t naps_ = 0;            ///< of this side
-  std::uint64_t woken_ = 0;           ///< naps of the peer that were answered
-  Connection::Serial last_told_ = 0;  ///< the peer may not know of it if it naps; 0: all has been seen to
+  std::uint64_t naps_ = 0;   ///< of this side
+  std::uint64_t woken_ = 0;  ///< naps of the peer that were answered
+  std::vector<Serial>
+      last_told_;  ///< by queue pair: the peer may not know of it if it naps; none: it has been seen to
 };
 
-Result<Connection::Serial> ByBoards::write_word(std::uint32_t word, std::uint64_t value) {
+Result<Serial> ByBoards::write_word(std::uint32_t queue_pair, std::uint32_t word, std::uint64_t value) {
   theirs_.write(word, value);
   const std::uint64_t to = peer_.slot_address(peer_.slots) + word * Board::kWord;
-  return connection_.write(theirs_.bytes(word), desk_.lkey(), {to, peer_.rkey});
+  return connection_.write(queue_pair, theirs_.bytes(word), desk_.lkey(), {to, peer_.rkey});
 }
 
-Result<void> ByBoards::tell(std::uint32_t word, std::uint64_t value) {
-  const auto told = write_word(word, value);
+Result<void> ByBoards::tell(std::uint32_t queue_pair, std::uint32_t word, std::uint64_t value) {
+  const auto told = write_word(queue_pair, word, value);
   if (!told) return Unexpected{told.error()};
-  last_told_ = *told;
+  last_told_[queue_pair] = *told;
   connection_.poll();
   return wake_sleeper();
 }
 
 /// Once what was told stands on the peer's board.
 Result<void> ByBoards::wake_sleeper() {
-  if (last_told_ == 0 || !connection_.is_done(last_told_)) return {};
-  last_told_ = 0;
+  bool stands_there = false;
+  for (Serial& told : last_told_) {
+    if (told.number == 0 || !connection_.is_done(told)) continue;
+    told = {};
+    stands_there = true;
+  }
+  if (!stands_there) return {};
   const std::uint64_t naps = board_.read_now(board_.naps());
   if (naps == woken_) return {};
   woken_ = naps;
@@ -112,12 +121,11 @@ Result<void> ByBoards::wait(Deadline deadline) {
 
 Result<void> ByBoards::nap(Deadline deadline) {
   const bool idle = connection_.all_done();
-  const auto told = write_word(theirs_.naps(), ++naps_);
+  const auto told = write_word(0, theirs_.naps(), ++naps_);
   if (!told) return Unexpected{told.error()};
   while (!connection_.is_done(*told) && Clock::now() < deadline)
     if (const auto stepped = connection_.step(deadline); !stepped) return stepped;
-  if (const auto woken = wake_sleeper(); !woken)
-    return woken;  // what was told before has arrived by now, too
+  if (const auto woken = wake_sleeper(); !woken) return woken;
   // what was not done before may be done now, and the caller waits for that
   return !idle || has_news_now() ? Result<void>{} : connection_.step(deadline);
 }

@@ -22,7 +22,8 @@ Result<StreamPtr> connect(const CopyOptions& options) {
   auto own = ring_for(**connection, !options.upload);
   if (!own) return Unexpected{own.error()};
   const Role role = options.upload ? Role::upload : Role::download;
-  const auto peer = greet_server(**connection, options.token, role, own->ring, deadline);
+  const auto peer =
+      greet_server(**connection, options.token, {role, own->ring, options.queue_pairs}, deadline);
   if (!peer) return Unexpected{peer.error()};
   return Stream::make(std::move(*connection), std::move(*own), *peer,
                       options.upload ? kDataSlot : kReplySlot);

@@ -19,6 +19,7 @@ struct CopyOptions {
   std::string destination;           ///< the other way round
   Job job;                           ///< flags and limit; the destination is filled in
   FilterList filters;
+  std::uint32_t queue_pairs = 0;  ///< for the connection; 0: as many as help
   int stop_fd = -1;
 };
 

@@ -7,10 +7,6 @@
 namespace softrnic::copy {
 namespace {
 
-constexpr std::uint32_t kRepost =
-    16;  // receives that are posted again at once: a post may have to wait for the adapter
-constexpr std::uint32_t kReceives = 2 * kMaxSlots + 8 + kRepost;  // every frame, and a credit for every frame
-constexpr std::uint32_t kSends = 2 * kMaxSlots + 8;
 constexpr std::uint32_t kMessages = kMaxSlots + 8;
 constexpr int kBatch = 16;
 
@@ -27,61 +23,36 @@ Result<void> Connection::prepare() {
   if (domain_ == nullptr) return fail_errno("ibv_alloc_pd");
   completions_.reset(ibv_create_comp_channel(verbs));
   if (completions_ == nullptr) return fail_errno("ibv_create_comp_channel");
-  queue_.reset(ibv_create_cq(verbs, static_cast<int>(kReceives + kSends), nullptr, completions_.get(), 0));
+  queue_.reset(ibv_create_cq(verbs, static_cast<int>(QueuePair::kEntries), nullptr, completions_.get(), 0));
   if (queue_ == nullptr) return fail_errno("ibv_create_cq");
-  ibv_qp_init_attr wanted{};
-  wanted.qp_type = IBV_QPT_RC;
-  wanted.send_cq = wanted.recv_cq = queue_.get();
-  wanted.cap.max_send_wr = kSends;
-  wanted.cap.max_recv_wr = kReceives;
-  wanted.cap.max_send_sge = wanted.cap.max_recv_sge = 1;
-  wanted.sq_sig_all = 1;
+  ibv_qp_init_attr wanted = QueuePair::wanted(queue_.get());
   if (rdma_create_qp(id_.get(), domain_.get(), &wanted) != 0) return fail_errno("rdma_create_qp");
-  auto receives = Buffer::make(domain_.get(), kReceives * kMaxMessage);
+  auto receives = Buffer::make(domain_.get(), QueuePair::kReceives * kMaxMessage);
   if (!receives) return Unexpected{receives.error()};
   receives_ = std::move(*receives);
   auto messages = Buffer::make(domain_.get(), kMessages * kMaxMessage);
   if (!messages) return Unexpected{messages.error()};
   messages_ = std::move(*messages);
-  message_serials_.assign(kMessages, 0);
-  for (std::uint32_t i = 0; i < kReceives; ++i)
-    if (const auto posted = post_receive(i); !posted) return posted;
-  return {};
+  message_serials_.assign(kMessages, {});
+  return queue_pairs_.emplace_back(0, id_->qp, &receives_).post_all_receives();
 }
 
-/// Once kRepost of them have come together.
-Result<void> Connection::post_receive(std::uint32_t index) {
-  unposted_.push_back(index);
-  if (unposted_.size() < kRepost) return {};
-  std::array<ibv_sge, kRepost> sges;
-  std::array<ibv_recv_wr, kRepost> wrs{};
-  for (std::size_t i = 0; i < kRepost; ++i) {
-    sges[i] = {receives_.address() + unposted_[i] * kMaxMessage, kMaxMessage, receives_.lkey()};
-    wrs[i].wr_id = unposted_[i];
-    wrs[i].sg_list = &sges[i];
-    wrs[i].num_sge = 1;
-    wrs[i].next = i + 1 < kRepost ? &wrs[i + 1] : nullptr;
-  }
-  unposted_.clear();
-  ibv_recv_wr* bad = nullptr;
-  if (const int error = ibv_post_recv(id_->qp, wrs.data(), &bad)) return fail_errno("ibv_post_recv", error);
-  return {};
+bool Connection::all_done() const {
+  return std::all_of(queue_pairs_.begin(), queue_pairs_.end(),
+                     [](const QueuePair& one) { return one.all_done(); });
 }
 
-Result<Connection::Serial> Connection::post(ibv_send_wr& wr) {
-  while (posted_ - done_ >= kSends) {  // the bound of what callers have in flight makes this rare
+Result<Serial> Connection::post(std::uint32_t queue_pair, ibv_send_wr& wr) {
+  QueuePair& over = queue_pairs_[queue_pair];
+  while (over.is_full()) {  // the bound of what callers have in flight makes this rare
     if (const auto stepped = step(Clock::now() + std::chrono::seconds(60)); !stepped)
       return Unexpected{stepped.error()};
   }
-  ibv_send_wr* bad = nullptr;
-  if (const int error = ibv_post_send(id_->qp, &wr, &bad)) {
-    if (failure_) return Unexpected{*failure_};
-    return fail_errno("ibv_post_send", error, Trouble::broken);
-  }
-  return ++posted_;
+  auto posted = over.post(wr);
+  return !posted && failure_ ? Unexpected{*failure_} : posted;
 }
 
-Result<Connection::Serial> Connection::send(const Message& message, std::size_t padding) {
+Result<Serial> Connection::send(const Message& message, std::size_t padding) {
   const std::uint32_t slot = next_message_++ % kMessages;
   while (!is_done(message_serials_[slot]))
     if (const auto stepped = step(Clock::now() + std::chrono::seconds(60)); !stepped)
@@ -94,13 +65,14 @@ Result<Connection::Serial> Connection::send(const Message& message, std::size_t 
   wr.sg_list = &sge;
   wr.num_sge = 1;
   wr.opcode = IBV_WR_SEND;
-  const auto serial = post(wr);
+  const auto serial = post(0, wr);
   if (serial) message_serials_[slot] = *serial;
   return serial;
 }
 
-Result<Connection::Serial> Connection::post_one_sided(ibv_wr_opcode opcode, Bytes local, std::uint32_t lkey,
-                                                      const RemotePlace& remote, std::uint32_t immediate) {
+Result<Serial> Connection::post_one_sided(std::uint32_t queue_pair, ibv_wr_opcode opcode, Bytes local,
+                                          std::uint32_t lkey, const RemotePlace& remote,
+                                          std::uint32_t immediate) {
   ibv_sge sge{reinterpret_cast<std::uintptr_t>(local.data()), static_cast<std::uint32_t>(local.size()), lkey};
   ibv_send_wr wr{};
   wr.sg_list = &sge;
@@ -109,20 +81,21 @@ Result<Connection::Serial> Connection::post_one_sided(ibv_wr_opcode opcode, Byte
   wr.imm_data = htobe32(immediate);
   wr.wr.rdma.remote_addr = remote.address;
   wr.wr.rdma.rkey = remote.rkey;
-  return post(wr);
+  return post(queue_pair, wr);
 }
 
-Result<Connection::Serial> Connection::write(Bytes from, std::uint32_t lkey, const RemotePlace& to) {
-  return post_one_sided(IBV_WR_RDMA_WRITE, from, lkey, to, 0);
+Result<Serial> Connection::write(std::uint32_t queue_pair, Bytes from, std::uint32_t lkey,
+                                 const RemotePlace& to) {
+  return post_one_sided(queue_pair, IBV_WR_RDMA_WRITE, from, lkey, to, 0);
 }
 
-Result<Connection::Serial> Connection::write_frame(Bytes from, std::uint32_t lkey, const RemotePlace& to,
-                                                   std::uint32_t slot) {
-  return post_one_sided(IBV_WR_RDMA_WRITE_WITH_IMM, from, lkey, to, slot);
+Result<Serial> Connection::write_frame(std::uint32_t queue_pair, Bytes from, std::uint32_t lkey,
+                                       const RemotePlace& to, std::uint32_t slot) {
+  return post_one_sided(queue_pair, IBV_WR_RDMA_WRITE_WITH_IMM, from, lkey, to, slot);
 }
 
-Result<Connection::Serial> Connection::read(MutableBytes into, std::uint32_t lkey, const RemotePlace& from) {
-  return post_one_sided(IBV_WR_RDMA_READ, into, lkey, from, 0);
+Result<Serial> Connection::read(MutableBytes into, std::uint32_t lkey, const RemotePlace& from) {
+  return post_one_sided(0, IBV_WR_RDMA_READ, into, lkey, from, 0);
 }
 
 void Connection::broke(std::string text) {
@@ -130,19 +103,20 @@ void Connection::broke(std::string text) {
 }
 
 void Connection::received(const ibv_wc& wc) {
-  const auto index = static_cast<std::uint32_t>(wc.wr_id);
   Arrival arrival;
+  arrival.queue_pair = QueuePair::index_of(wc);
   arrival.is_frame = wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM;
   arrival.length = wc.byte_len;
+  QueuePair& over = queue_pairs_[arrival.queue_pair];
   if (arrival.is_frame) {
     arrival.slot = be32toh(wc.imm_data);
   } else {
-    arrival.message.size = std::min<std::size_t>(wc.byte_len, kMaxMessage);
-    std::memcpy(arrival.message.bytes.data(), receives_.bytes().data() + index * kMaxMessage,
-                arrival.message.size);
+    const Bytes message = over.received(wc);
+    arrival.message.size = message.size();
+    if (!message.empty()) std::memcpy(arrival.message.bytes.data(), message.data(), message.size());
   }
   arrivals_.push_back(arrival);
-  if (const auto posted = post_receive(index); !posted) broke(posted.error().text);
+  if (const auto posted = over.post_receive(wc); !posted) broke(posted.error().text);
 }
 
 void Connection::complete(const ibv_wc& wc) {
@@ -153,7 +127,7 @@ void Connection::complete(const ibv_wc& wc) {
   } else if ((wc.opcode & IBV_WC_RECV) != 0) {
     received(wc);
   } else {
-    ++done_;
+    queue_pairs_[QueuePair::index_of(wc)].completed_one();
   }
 }
 

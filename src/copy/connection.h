@@ -1,4 +1,5 @@
-// One reliable connection: a queue pair of rdma_cm with its completion queue, receives and small messages.
+// One reliable connection: a queue pair of rdma_cm with its completion queue, receives and small messages; and more queue
+// pairs for frames when both sides want them.
 //
 // Used by one thread. Nothing waits longer than its deadline, and everything that waits ends with Trouble::interrupted
 // when the caller's stop descriptor becomes readable.
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "copy/greeting.h"
+#include "copy/queue_pair.h"
 #include "copy/verbs.h"
 
 namespace softrnic::copy {
@@ -18,14 +20,12 @@ namespace softrnic::copy {
 using Clock = std::chrono::steady_clock;
 using Deadline = Clock::time_point;
 
-/// Most frames that a side keeps in flight: what a ring may have at most.
-inline constexpr std::uint32_t kMaxSlots = 32;
-
 /// Something that the peer sent: a message, or a frame that now lies in the ring.
 struct Arrival {
   bool is_frame = false;
-  std::uint32_t slot = 0;    ///< of a frame: immediate data
-  std::uint32_t length = 0;  ///< of a frame
+  std::uint32_t queue_pair = 0;  ///< on which it came
+  std::uint32_t slot = 0;        ///< of a frame: immediate data
+  std::uint32_t length = 0;      ///< of a frame
   Message message;
 };
 
@@ -48,16 +48,23 @@ class Connection {
 
   ibv_pd* domain() const { return domain_.get(); }
 
-  /// Number of the operation, for `is_done`.
-  using Serial = std::uint64_t;
+  /// Whether the adapter lets queue pairs be connected without rdma_cm.
+  bool can_have_more() const;
+  /// Makes queue pairs until there are `count`, or fewer if more cannot be had: what the peer has to know of them.
+  QueuePairNames add_queue_pairs(std::uint32_t count);
+  /// Connects them with those of the peer; lets go of those that the peer has no counterpart for.
+  Result<void> connect_queue_pairs(const QueuePairNames& own, const QueuePairNames& peer);
+  /// From 1. Messages go over the first, 0.
+  std::uint32_t queue_pairs() const { return static_cast<std::uint32_t>(queue_pairs_.size()); }
+
   Result<Serial> send(const Message& message, std::size_t padding = 0);
-  Result<Serial> write(Bytes from, std::uint32_t lkey, const RemotePlace& to);
+  Result<Serial> write(std::uint32_t queue_pair, Bytes from, std::uint32_t lkey, const RemotePlace& to);
   /// RDMA WRITE with immediate data `slot`.
-  Result<Serial> write_frame(Bytes from, std::uint32_t lkey, const RemotePlace& to, std::uint32_t slot);
+  Result<Serial> write_frame(std::uint32_t queue_pair, Bytes from, std::uint32_t lkey, const RemotePlace& to,
+                             std::uint32_t slot);
   Result<Serial> read(MutableBytes into, std::uint32_t lkey, const RemotePlace& from);
-  /// Operations complete in their order.
-  bool is_done(Serial serial) const { return done_ >= serial; }
-  bool all_done() const { return done_ == posted_; }
+  bool is_done(const Serial& serial) const { return queue_pairs_[serial.queue_pair].is_done(serial.number); }
+  bool all_done() const;
 
   /// Makes progress: returns when something arrived or completed, or at the deadline.
   Result<void> step(Deadline deadline);
@@ -83,10 +90,9 @@ class Connection {
 
   Result<void> resolve(const std::string& host, std::uint16_t port, Deadline deadline);
   Result<void> prepare();
-  Result<void> post_receive(std::uint32_t index);
-  Result<Serial> post(ibv_send_wr& wr);
-  Result<Serial> post_one_sided(ibv_wr_opcode opcode, Bytes local, std::uint32_t lkey,
-                                const RemotePlace& remote, std::uint32_t immediate);
+  Result<Serial> post(std::uint32_t queue_pair, ibv_send_wr& wr);
+  Result<Serial> post_one_sided(std::uint32_t queue_pair, ibv_wr_opcode opcode, Bytes local,
+                                std::uint32_t lkey, const RemotePlace& remote, std::uint32_t immediate);
   Result<EventPtr> next_event(Deadline deadline);
   Result<void> expect(rdma_cm_event_type type, Deadline deadline, const std::string& what);
   bool drain();
@@ -103,10 +109,10 @@ class Connection {
   CompletionQueuePtr queue_;
   Buffer receives_, messages_;
   IdPtr id_;  // after what its queue pair uses
-  Serial posted_ = 0, done_ = 0;
+  std::vector<QueuePairPtr> more_;
+  std::vector<QueuePair> queue_pairs_;
   std::vector<Serial> message_serials_;
   std::uint32_t next_message_ = 0;
-  std::vector<std::uint32_t> unposted_;  ///< receives that are to be posted again
   std::deque<Arrival> arrivals_;
   std::optional<Error> failure_;
   bool peer_left_ = false;

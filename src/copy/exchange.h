@@ -37,12 +37,12 @@ struct News {
   std::uint64_t taken = 0;             ///< credit: frames that the peer has taken since the beginning
 };
 
-/// Used by one thread. Of what the peer says nothing is checked but its form.
+/// Used by one thread. The queue pairs of the connection take turns, frame by frame. Of what the peer says nothing is checked but its form.
 class Exchange {
  public:
   virtual ~Exchange() = default;
   /// RDMA WRITE of `frame` (memory of `lkey`, left alone until the operation is done) into a slot of the peer's ring.
-  virtual Result<Connection::Serial> put_frame(Bytes frame, std::uint32_t lkey, std::uint32_t slot) = 0;
+  virtual Result<Serial> put_frame(Bytes frame, std::uint32_t lkey, std::uint32_t slot) = 0;
   virtual Result<void> give_credit(std::uint64_t taken) = 0;
   /// A sign of life.
   virtual Result<void> greet(std::uint64_t taken) = 0;
@@ -57,7 +57,7 @@ using ExchangePtr = std::unique_ptr<Exchange>;
 inline constexpr auto kSpin = std::chrono::microseconds(50);
 
 /// Frames by WRITE with immediate data, credit by SEND.
-ExchangePtr exchange_by_messages(Connection& connection, const Ring& peer);
+ExchangePtr exchange_by_messages(Connection& connection, const OwnRing& own, const Ring& peer);
 /// Frames by WRITE, and everything that is to be known of them by WRITE too: see copy/board.cc.
 Result<ExchangePtr> exchange_by_boards(Connection& connection, const OwnRing& own, const Ring& peer);
 

@@ -53,10 +53,36 @@ struct Ring {
   }
 };
 
+/// How the peer reaches a queue pair.
+struct QueuePairName {
+  std::uint32_t number = 0;
+  std::uint32_t psn = 0;  ///< of its first packet
+
+  template <class Self, class Archive>
+  static void fields(Self& self, Archive& archive) {
+    archive(self.number);
+    archive(self.psn);
+  }
+};
+inline constexpr std::uint8_t kMaxQueuePairs = 8;
+
+/// The queue pairs of a side: the one of rdma_cm, and those beside it.
+struct QueuePairNames {
+  std::uint8_t count = 1;  ///< with the first
+  std::array<QueuePairName, kMaxQueuePairs - 1> more{};
+
+  template <class Self, class Archive>
+  static void fields(Self& self, Archive& archive) {
+    archive(self.count);
+    for (auto& one : self.more) QueuePairName::fields(one, archive);
+  }
+};
+
 /// What a side can do beyond what its version says; bits.
 enum Capability : std::uint64_t {
   kBoards = 1U << 0,  ///< frames are told of by boards; offered and taken when both ends are on one host
   kDirectChoice = 1U << 1,  ///< a job may say whether files go past the page cache
+  kQueuePairs = 1U << 2,    ///< QueuePairNames stand behind the fields of proof and welcome
 };
 
 struct Hello {
@@ -170,8 +196,22 @@ Message make_message(const Structure& structure, MessageType type = Structure::k
   return message;
 }
 
+/// With `behind` behind its fields.
+template <typename Structure, typename Other>
+Message make_message_with(const Structure& structure, const Other& behind) {
+  Message message = make_message(structure);
+  message.size += encode(behind, MutableBytes(message.bytes).subspan(message.size));
+  return message;
+}
+
 inline MessageType type_of(Bytes message) {
   return message.empty() ? MessageType{} : static_cast<MessageType>(message[0]);
+}
+
+/// What stands behind the fields of a message that was read. False when there is too little.
+template <typename Structure, typename Other>
+bool read_behind(Other& behind, const Structure& structure, Bytes message) {
+  return decode(behind, message.subspan(1 + size_of(structure)));
 }
 
 /// False when it is of another type, or too short.

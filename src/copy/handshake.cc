@@ -18,9 +18,11 @@ Result<Message> next_message(Connection& connection, Deadline deadline, const st
 }
 
 template <typename Structure>
-Result<Structure> expect(Connection& connection, Deadline deadline, const std::string& peer) {
+Result<Structure> expect(Connection& connection, Deadline deadline, const std::string& peer,
+                         Message* whole = nullptr) {
   const auto message = next_message(connection, deadline, peer);
   if (!message) return Unexpected{message.error()};
+  if (whole != nullptr) *whole = *message;
   Structure structure;
   if (read_message(structure, message->view())) return structure;
   Refusal refusal;
@@ -36,12 +38,32 @@ bool is_sane(const Ring& ring) {
 
 /// What this side offers, or takes.
 std::uint64_t capabilities_over(const Connection& connection) {
-  return kDirectChoice | (connection.is_within_host() ? std::uint64_t{kBoards} : 0);
+  return kDirectChoice | (connection.can_have_more() ? std::uint64_t{kQueuePairs} : 0) |
+         (connection.is_within_host() ? std::uint64_t{kBoards} : 0);
+}
+
+/// More cost processor time and saved none, wherever it was measured: docs/copy-protocol.md.
+constexpr std::uint32_t kQueuePairsThatHelp = 1;
+
+template <typename Structure>
+Message with_names(const Structure& structure, const Challenge& challenge, const QueuePairNames& names) {
+  return (challenge.capabilities & kQueuePairs) != 0 ? make_message_with(structure, names)
+                                                     : make_message(structure);
+}
+
+template <typename Structure>
+Result<QueuePairNames> names_behind(const Structure& structure, const Challenge& challenge,
+                                    const Message& message, std::uint8_t most) {
+  QueuePairNames names;
+  if ((challenge.capabilities & kQueuePairs) == 0) return names;
+  if (!read_behind(names, structure, message.view()) || names.count < 1 || names.count > most)
+    return fail(Trouble::protocol, "the peer's queue pairs are out of bounds");
+  return names;
 }
 
 }  // namespace
 
-Result<Greeted> greet_server(Connection& connection, const std::string& token, Role role, const Ring& own,
+Result<Greeted> greet_server(Connection& connection, const std::string& token, const Wish& wish,
                              Deadline deadline) {
   static const std::string kPeer = "the server";
   const auto nonce = fresh_nonce();
@@ -58,17 +80,26 @@ Result<Greeted> greet_server(Connection& connection, const std::string& token, R
     return fail(Trouble::protocol, "the server chose a version that was not offered");
   if ((challenge->capabilities & ~hello.capabilities) != 0)
     return fail(Trouble::protocol, "the server wants what was not offered");
+  QueuePairNames names;
+  if ((challenge->capabilities & kQueuePairs) != 0)
+    names = connection.add_queue_pairs(wish.queue_pairs != 0 ? wish.queue_pairs : kQueuePairsThatHelp);
   Proof proof;
-  proof.role = static_cast<std::uint8_t>(role);
-  proof.ring = own;
-  proof.mac = prove(token, 'c', hello, *challenge, proof.role, own);
-  if (const auto sent = connection.send(make_message(proof)); !sent) return Unexpected{sent.error()};
-  const auto welcome = expect<Welcome>(connection, deadline, kPeer);
+  proof.role = static_cast<std::uint8_t>(wish.role);
+  proof.ring = wish.ring;
+  proof.mac = prove(token, 'c', hello, *challenge, proof.role, wish.ring, names);
+  if (const auto sent = connection.send(with_names(proof, *challenge, names)); !sent)
+    return Unexpected{sent.error()};
+  Message message;
+  const auto welcome = expect<Welcome>(connection, deadline, kPeer, &message);
   if (!welcome) return Unexpected{welcome.error()};
-  if (!same_mac(welcome->mac, prove(token, 's', hello, *challenge, proof.role, welcome->ring)))
+  const auto theirs = names_behind(*welcome, *challenge, message, names.count);
+  if (!theirs) return Unexpected{theirs.error()};
+  if (!same_mac(welcome->mac, prove(token, 's', hello, *challenge, proof.role, welcome->ring, *theirs)))
     return fail(Trouble::refused, "the server does not know the token itself: it may be an impostor");
   if (!is_sane(welcome->ring)) return fail(Trouble::protocol, "the server's ring is out of bounds");
-  return Greeted{role, challenge->capabilities, welcome->ring, round_trip};
+  if (const auto connected = connection.connect_queue_pairs(names, *theirs); !connected)
+    return Unexpected{connected.error()};
+  return Greeted{wish.role, challenge->capabilities, welcome->ring, round_trip};
 }
 
 Result<Greeted> greet_client(Connection& connection, const std::string& token, Deadline deadline,
@@ -88,19 +119,26 @@ Result<Greeted> greet_client(Connection& connection, const std::string& token, D
   challenge.capabilities = hello->capabilities & capabilities_over(connection);
   const auto asked = Clock::now();
   if (const auto sent = connection.send(make_message(challenge)); !sent) return Unexpected{sent.error()};
-  const auto proof = expect<Proof>(connection, deadline, kPeer);
+  Message message;
+  const auto proof = expect<Proof>(connection, deadline, kPeer, &message);
   const auto round_trip = Clock::now() - asked;
   if (!proof) return Unexpected{proof.error()};
-  if (!same_mac(proof->mac, prove(token, 'c', *hello, challenge, proof->role, proof->ring)))
+  const auto theirs = names_behind(*proof, challenge, message, kMaxQueuePairs);
+  if (!theirs) return Unexpected{theirs.error()};
+  if (!same_mac(proof->mac, prove(token, 'c', *hello, challenge, proof->role, proof->ring, *theirs)))
     return fail(Trouble::refused, "wrong token");
   if (proof->role < 1 || proof->role > 3 || !is_sane(proof->ring))
     return fail(Trouble::protocol, "role or ring out of bounds");
   const auto ring = admit(static_cast<Role>(proof->role));
   if (!ring) return Unexpected{ring.error()};
+  const QueuePairNames names = connection.add_queue_pairs(theirs->count);
+  if (const auto connected = connection.connect_queue_pairs(names, *theirs); !connected)
+    return Unexpected{connected.error()};
   Welcome welcome;
   welcome.ring = *ring;
-  welcome.mac = prove(token, 's', *hello, challenge, proof->role, *ring);
-  if (const auto sent = connection.send(make_message(welcome)); !sent) return Unexpected{sent.error()};
+  welcome.mac = prove(token, 's', *hello, challenge, proof->role, *ring, names);
+  if (const auto sent = connection.send(with_names(welcome, challenge, names)); !sent)
+    return Unexpected{sent.error()};
   return Greeted{static_cast<Role>(proof->role), challenge.capabilities, proof->ring, round_trip};
 }
 

@@ -21,8 +21,15 @@ struct Greeted {
   Clock::duration round_trip{};    ///< of a message and its answer
 };
 
+/// What a client wants.
+struct Wish {
+  Role role = Role::ping;
+  Ring ring;                      ///< where it takes frames
+  std::uint32_t queue_pairs = 0;  ///< 0: as many as help
+};
+
 /// The client's side.
-Result<Greeted> greet_server(Connection& connection, const std::string& token, Role role, const Ring& own,
+Result<Greeted> greet_server(Connection& connection, const std::string& token, const Wish& wish,
                              Deadline deadline);
 
 /// The server's side. `admit` is asked once the client has proved that it knows the token: it returns the server's ring

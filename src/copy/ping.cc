@@ -76,7 +76,7 @@ Result<Pinger> connect(const PingOptions& options) {
   if (!connection) return Unexpected{connection.error()};
   auto own = make_ring(**connection, 2, kMinSlotSize, 0);
   if (!own) return Unexpected{own.error()};
-  const auto peer = greet_server(**connection, options.token, Role::ping, own->ring, deadline);
+  const auto peer = greet_server(**connection, options.token, {Role::ping, own->ring}, deadline);
   if (!peer) return Unexpected{peer.error()};
   if (options.spin) (*connection)->spin_for(kPatience);
   return Pinger(std::move(*connection), std::move(*own), peer->ring, std::min(options.size, kMaxPing));

@@ -24,8 +24,8 @@ Result<StreamPtr> Stream::make(ConnectionPtr connection, OwnRing own, const Gree
   StreamPtr made(new Stream(std::move(connection), std::move(own), peer.ring));
   Connection& over = *made->connection_;
   const bool boards = (peer.capabilities & kBoards) != 0;
-  auto exchange =
-      boards ? exchange_by_boards(over, made->own_, peer.ring) : exchange_by_messages(over, peer.ring);
+  auto exchange = boards ? exchange_by_boards(over, made->own_, peer.ring)
+                         : exchange_by_messages(over, made->own_, peer.ring);
   if (!exchange) return Unexpected{exchange.error()};
   made->exchange_ = std::move(*exchange);
   made->most_in_flight_ = std::min(peer.ring.slots, kMaxSlots);
@@ -37,7 +37,7 @@ Result<StreamPtr> Stream::make(ConnectionPtr connection, OwnRing own, const Gree
   auto out = Buffer::make(over.domain(), made->out_slots_ * made->out_stride_);
   if (!out) return Unexpected{out.error()};
   made->out_ = std::move(*out);
-  made->out_serials_.assign(made->out_slots_, 0);
+  made->out_serials_.assign(made->out_slots_, {});
   return made;
 }
 

@@ -91,7 +91,7 @@ class Stream {
   Buffer out_;
   std::uint32_t out_slots_ = 0, out_slot_size_ = 0, most_in_flight_ = 0;
   std::size_t out_stride_ = 0;  ///< from one place where frames are made to the next
-  std::vector<Connection::Serial> out_serials_;
+  std::vector<Serial> out_serials_;
   bool acquired_ = false;
   std::size_t fill_ = 0;
   std::uint64_t sent_ = 0, credited_ = 0;                  // frames out

@@ -74,11 +74,12 @@ Mac hmac_sha256(Bytes key, Bytes text) {
 }
 
 Mac prove(std::string_view token, char who, const Hello& hello, const Challenge& challenge, std::uint8_t role,
-          const Ring& ring) {
+          const Ring& ring, const QueuePairNames& names) {
   std::vector<std::byte> text{static_cast<std::byte>(who), static_cast<std::byte>(role)};
   append(text, hello);
   append(text, challenge);
   append(text, ring);
+  if ((challenge.capabilities & kQueuePairs) != 0) append(text, names);
   return hmac_sha256(std::as_bytes(std::span(token)), text);
 }
 

@@ -35,6 +35,7 @@ using EventPtr = std::unique_ptr<rdma_cm_event, Destroy<rdma_ack_cm_event>>;
 using DomainPtr = std::unique_ptr<ibv_pd, Destroy<ibv_dealloc_pd>>;
 using RegionPtr = std::unique_ptr<ibv_mr, Destroy<ibv_dereg_mr>>;
 using CompletionChannelPtr = std::unique_ptr<ibv_comp_channel, Destroy<ibv_destroy_comp_channel>>;
+using QueuePairPtr = std::unique_ptr<ibv_qp, Destroy<ibv_destroy_qp>>;
 using CompletionQueuePtr = std::unique_ptr<ibv_cq, Destroy<ibv_destroy_cq>>;
 
 /// Pages of zeros that the adapter knows.

@@ -190,6 +190,48 @@ def faults(t, scene):
     expect_same(t, scene.home / "src", scene.root / "src", attributes=False)
 
 
+def queue_pairs(t, scene):
+    """Frames over several queue pairs: in their order again, and from all of them."""
+    (scene.home / "data").write_bytes(trees.random_bytes(3, 10_000_000))
+    scene.give(trees.make_small_files(scene.home / "src", 300))
+    scene.give(scene.home)
+    scene.serve(scene.root)
+    words = ["softrnic", "cp", "-q", "--queue-pairs", "3", "--bwlimit", "5M", "--port", scene.port, "--token-file",
+             scene.token_file, scene.home / "data", f"{scene.server_host.address[4]}:slow"]
+    slow = scene.client_host.start(words)
+    wanted = 6 if scene.client_host is scene.server_host else 3
+    deadline = time.monotonic() + 10
+    while _connected_queue_pairs(scene.client_host) != wanted and slow.running and time.monotonic() < deadline:
+        time.sleep(0.02)
+    t.equal(_connected_queue_pairs(scene.client_host), wanted, slow.output())
+    t.equal(slow.wait(60), 0, slow.output())
+    t.true((scene.root / "slow").read_bytes() == (scene.home / "data").read_bytes())
+    for count in (2, 5, 8):
+        target = scene.root / str(count)
+        copy(t, scene, "-r", "--queue-pairs", count, scene.home / "src", scene.home / "data", f"@:{count}/")
+        copy(t, scene, "-r", "--queue-pairs", count, f"@:{count}/", scene.home / f"back{count}")
+        expect_same(t, scene.home / "src", target / "src", attributes=False)
+        expect_same(t, target, scene.home / f"back{count}", attributes=False)
+        t.true((target / "data").read_bytes() == (scene.home / "data").read_bytes())
+
+
+def _connected_queue_pairs(host):
+    status, output = host.run(["softrnic", "--json", "resource", "show", "qp"])
+    return sum(row["type"] == "RC" and row["state"] == "RTS" for row in json.loads(output)) if status == 0 else -1
+
+
+def queue_pairs_on_a_bad_network(t, scene):
+    """One queue pair goes on while another repeats: frames come out of their order."""
+    (scene.home / "data").write_bytes(trees.random_bytes(2, 30_000_000))
+    scene.give(scene.home)
+    bad = {"SOFTRNIC_FAULTS": "drop=1%,reorder=1%,seed=6", "SOFTRNIC_PATH": "wire"}
+    scene.serve(scene.root, env=bad)
+    copy(t, scene, "--queue-pairs", "4", scene.home / "data", "@:", env=bad, timeout=200)
+    copy(t, scene, "--queue-pairs", "4", "@:data", scene.home / "back", env=bad, timeout=200)
+    for path in (scene.root / "data", scene.home / "back"):
+        t.true(path.read_bytes() == (scene.home / "data").read_bytes())
+
+
 def some_fail(t, scene):
     """What cannot be read or written is told, the rest is copied, and the exit code says so."""
     for name in ("a", "secret", "z"):
@@ -207,4 +249,4 @@ def some_fail(t, scene):
 
 
 CASES = (odd_tree_up, odd_tree_down, destinations, sparse, direct_io, small_files, small_files_100000, pipes, filters, delete_and_update,
-         bandwidth_limit, faults, some_fail)
+         bandwidth_limit, faults, queue_pairs, queue_pairs_on_a_bad_network, some_fail)

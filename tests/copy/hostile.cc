@@ -29,15 +29,15 @@ class Attack {
     const bool upload = pick(4) != 0;
     auto own = upload ? make_ring(**connection, kReplySlots, kReplySlot)
                       : make_ring(**connection, kMaxSlots, kDataSlot);
-    const auto greeted =
-        greet_server(**connection, plan.token, upload ? Role::upload : Role::download, own->ring, deadline);
+    const Wish wish{upload ? Role::upload : Role::download, own->ring, 1 + pick(4)};
+    const auto greeted = greet_server(**connection, plan.token, wish, deadline);
     if (!greeted) return complain(greeted.error());
     const Ring* const ring = &greeted->ring;
     auto out = Buffer::make((*connection)->domain(), kDataSlot);
     if (!out) return complain(out.error());
     const bool boards = (greeted->capabilities & kBoards) != 0;
     auto exchange = boards ? exchange_by_boards(**connection, *own, *ring)
-                           : Result<ExchangePtr>(exchange_by_messages(**connection, *ring));
+                           : Result<ExchangePtr>(exchange_by_messages(**connection, *own, *ring));
     if (!exchange) return complain(exchange.error());
     for (std::uint32_t slot = 0; slot < 12; ++slot) {
       const std::size_t size = slot == 0 && pick(8) != 0 ? job(out->bytes()) : frame(out->bytes());
@@ -62,12 +62,12 @@ class Attack {
     return false;
   }
   /// Anything at all, somewhere on the board.
-  Result<Connection::Serial> scribble(Connection& connection, const Ring& ring, Bytes from,
-                                      std::uint32_t lkey) {
+  Result<Serial> scribble(Connection& connection, const Ring& ring, Bytes from, std::uint32_t lkey) {
     const std::uint64_t size = Board::size(ring.slots);
     const std::uint64_t at = pick(static_cast<std::uint32_t>(size));
     const std::size_t length = std::min<std::size_t>({from.size(), size - at, 1 + pick(40)});
-    return connection.write(from.first(length), lkey, {ring.slot_address(ring.slots) + at, ring.rkey});
+    return connection.write(pick(connection.queue_pairs()), from.first(length), lkey,
+                            {ring.slot_address(ring.slots) + at, ring.rkey});
   }
   std::uint32_t pick(std::uint32_t below) { return static_cast<std::uint32_t>(dice_() % below); }
   std::string name() {

@@ -92,15 +92,18 @@ class TogetherTest : public testing::Test {
 };
 
 TEST_F(TogetherTest, UploadsDownloadsAndPingsAtOnce) {
-  constexpr unsigned kClients = 6;
+  constexpr unsigned kClients = 6;  // with 1 to 3 queue pairs each
   constexpr std::size_t kBytes = 3'000'001;
   run_threads(kClients, [this](unsigned self) {
     const std::string name = "file" + std::to_string(self);
     std::string text(kBytes, static_cast<char>('a' + self));
     text[self * 1000] = '!';
     std::ofstream(home() + "/" + name, std::ios::binary) << text;
-    expect_copied(options(true, home() + "/" + name, name));
-    expect_copied(options(false, name, home() + "/back" + std::to_string(self)));
+    CopyOptions up = options(true, home() + "/" + name, name);
+    CopyOptions down = options(false, name, home() + "/back" + std::to_string(self));
+    up.queue_pairs = down.queue_pairs = 1 + self % 3;
+    expect_copied(up);
+    expect_copied(down);
     EXPECT_TRUE(content(root() + "/" + name) == text);
     EXPECT_TRUE(content(home() + "/back" + std::to_string(self)) == text);
     PingOptions ping_options;

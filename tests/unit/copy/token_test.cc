@@ -35,18 +35,34 @@ TEST(Token, ProofBindsEverySaidThing) {
   const Hello hello;
   const Challenge challenge;
   const Ring ring{1, 2, 3, 4};
-  const Mac good = prove("a token of theirs", 'c', hello, challenge, 1, ring);
-  EXPECT_TRUE(same_mac(good, prove("a token of theirs", 'c', hello, challenge, 1, ring)));
+  const Mac good = prove("a token of theirs", 'c', hello, challenge, 1, ring, {});
+  EXPECT_TRUE(same_mac(good, prove("a token of theirs", 'c', hello, challenge, 1, ring, {})));
   Hello other_hello;
   other_hello.nonce[31] = std::byte{1};
   Challenge other_challenge;
   other_challenge.nonce[0] = std::byte{1};
-  EXPECT_FALSE(same_mac(good, prove("a token of others", 'c', hello, challenge, 1, ring)));
-  EXPECT_FALSE(same_mac(good, prove("a token of theirs", 's', hello, challenge, 1, ring)));
-  EXPECT_FALSE(same_mac(good, prove("a token of theirs", 'c', other_hello, challenge, 1, ring)));
-  EXPECT_FALSE(same_mac(good, prove("a token of theirs", 'c', hello, other_challenge, 1, ring)));
-  EXPECT_FALSE(same_mac(good, prove("a token of theirs", 'c', hello, challenge, 2, ring)));
-  EXPECT_FALSE(same_mac(good, prove("a token of theirs", 'c', hello, challenge, 1, {1, 2, 3, 5})));
+  EXPECT_FALSE(same_mac(good, prove("a token of others", 'c', hello, challenge, 1, ring, {})));
+  EXPECT_FALSE(same_mac(good, prove("a token of theirs", 's', hello, challenge, 1, ring, {})));
+  EXPECT_FALSE(same_mac(good, prove("a token of theirs", 'c', other_hello, challenge, 1, ring, {})));
+  EXPECT_FALSE(same_mac(good, prove("a token of theirs", 'c', hello, other_challenge, 1, ring, {})));
+  EXPECT_FALSE(same_mac(good, prove("a token of theirs", 'c', hello, challenge, 2, ring, {})));
+  EXPECT_FALSE(same_mac(good, prove("a token of theirs", 'c', hello, challenge, 1, {1, 2, 3, 5}, {})));
+}
+
+TEST(Token, ProofBindsQueuePairsOnceBothSidesKnowOfThem) {
+  const Hello hello;
+  Challenge challenge;
+  QueuePairNames names;
+  const auto of = [&](const QueuePairNames& said) {
+    return prove("a token of theirs", 'c', hello, challenge, 1, {1, 2, 3, 4}, said);
+  };
+  names.more[6].psn = 1;
+  EXPECT_TRUE(same_mac(of({}), of(names))) << "who has never heard of them computes it without";
+  challenge.capabilities = kQueuePairs;
+  EXPECT_FALSE(same_mac(of({}), of(names)));
+  names = {};
+  names.count = 2;
+  EXPECT_FALSE(same_mac(of({}), of(names)));
 }
 
 TEST(Token, EveryByteOfAMacCounts) {
