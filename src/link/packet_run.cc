@@ -18,7 +18,7 @@ void PacketRun::begin(ib::RxPacket& first, Bytes bytes) {
   piece_ = size_ = first.packet.payload.size();
   pieces_[0] = first.packet.payload.data();
   last_bytes_ = bytes;
-  next_.info = first.packet.info;
+  last_ = next_.info = first.packet.info;
 }
 
 // Middle packets, which differ in PSN, acknowledge request and payload alone.
@@ -55,6 +55,7 @@ void PacketRun::take() {
   pieces_[count_++] = next_.payload.data();
   size_ += next_.payload.size();
   last_bytes_ = next_bytes_;
+  last_ = next_.info;
   wire::Headers& whole = first_->packet.headers;
   if (next_.headers.bth.ack_request) whole.bth.ack_request = true;
   if (!next_.info->ends()) return;
@@ -71,7 +72,7 @@ void PacketRun::join() {
   wire::Packet& whole = first_->packet;
   first_->first_opcode = whole.info->opcode;
   first_->first_bytes = static_cast<std::uint32_t>(piece_);
-  whole.info = &wire::joined(*whole.info, *next_.info);
+  whole.info = &wire::joined(*whole.info, *last_);
   whole.headers.bth.opcode = whole.info->opcode;
   whole.payload = {};
   first_->packets = count_;

@@ -36,7 +36,8 @@ class PacketRun final : public ib::PayloadSource {
   std::size_t size_ = 0;   ///< of all
   std::array<const std::byte*, kMost> pieces_;
   Bytes last_bytes_;
-  wire::Packet next_;  ///< the one that was asked for, or taken last
+  const wire::OpcodeInfo* last_ = nullptr;  ///< of the one that was taken last
+  wire::Packet next_;                       ///< the one that was asked for; perhaps it is not taken
   Bytes next_bytes_;
 };
 

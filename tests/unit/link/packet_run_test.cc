@@ -42,6 +42,11 @@ class Row {
     run_.take();
     return true;
   }
+  /// The same for one that is not taken along, whatever the answer is.
+  bool could_add(const ib::TxPacket& packet) {
+    bytes_.push_back(bytes_of(packet));
+    return run_.goes_on_with(bytes_.back());
+  }
   const ib::RxPacket& joined() {
     run_.join();
     return rx_;
@@ -167,6 +172,20 @@ TEST_F(PacketRunTest, AMessageEndsWithItsLastPacket) {
   ASSERT_TRUE(longer.add(middle(0)));
   EXPECT_FALSE(longer.add(maker_.make(Opcode::rc_write_last, 1, pattern(kMtu + 4, 1))))
       << "more than the MTU";
+}
+
+// It was damaged on the way: a message must not end where its last packet is missing.
+TEST_F(PacketRunTest, WhatIsNotTakenAlongLeavesNoTrace) {
+  ASSERT_TRUE(row_.add(maker_.make(Opcode::rc_send_first, 0, pattern(kMtu, 0))));
+  ASSERT_TRUE(row_.add(maker_.make(Opcode::rc_send_middle, 1, pattern(kMtu, 1))));
+  ib::TxPacket last = maker_.make(Opcode::rc_send_last, 2, pattern(10, 2));
+  last.headers.bth.ack_request = last.headers.bth.solicited = true;
+  EXPECT_TRUE(row_.could_add(last));
+  const ib::RxPacket& rx = row_.joined();
+  EXPECT_EQ(rx.packet.info->opcode, Opcode::rc_send_first);
+  EXPECT_EQ(rx.packet.headers.bth.opcode, Opcode::rc_send_first);
+  EXPECT_EQ(rx.packets, 2U);
+  EXPECT_FALSE(rx.packet.headers.bth.ack_request || rx.packet.headers.bth.solicited);
 }
 
 TEST_F(PacketRunTest, HasAnEnd) {
