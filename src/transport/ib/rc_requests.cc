@@ -145,10 +145,13 @@ void RcRequester::cannot_send(Status status, const Reason& reason) {
   if (cursor_ == queue_.head()) fail_front(status, reason);
 }
 
+// A READ is asked for as it was at first. If that was lost and the probe were shorter, the peer would take the probe for the
+// request, and what asks for more afterwards for no repetition of it.
 bool RcRequester::send_probe(TxPacket& out) {
   SgeCursor cursor;
   const SendEntry& entry = queue_.front();
-  auto built = build(entry, una_, una_ + 1, cursor, out);
+  const Psn stop = entry.wqe.op == SendOp::read ? packet_end(entry, una_) : una_ + 1;
+  auto built = build(entry, una_, stop, cursor, out);
   if (!built) {
     fail_front(Status::local_protection, built.error());
     return false;
