@@ -11,6 +11,11 @@ namespace {
 /// Whether `a` is at or after `b`, seen from nearby.
 bool reaches(std::uint32_t a, std::uint32_t b) { return ((a - b) & wire::kPsnMask) < 0x800000; }
 
+/// Whether one of the packets that `rx` stands for has this PSN.
+bool covers(const ib::RxPacket& rx, std::uint32_t psn) {
+  return ((psn - rx.packet.headers.bth.psn) & wire::kPsnMask) < rx.packets;
+}
+
 bool is_ack(const wire::Headers& headers) {
   return wire::syndrome_kind(headers.aeth.syndrome) == wire::SyndromeKind::ack;
 }
@@ -30,7 +35,7 @@ void Observer::arriving(const ib::RxPacket& rx, std::uint32_t expected) {
     if (reaches(positive ? psn + rx.packets - 1 : psn - 1, wait_psn_)) wait_until_ = {};
     return;
   }
-  if (psn == expected) {
+  if (covers(rx, expected)) {
     nak_stands_ = nak_owed_ = postponed_ = false;
   } else if (reaches(psn, expected)) {
     nak_owed_ |= !nak_stands_ && !postponed_;
@@ -43,8 +48,8 @@ void Observer::arrived(const ib::RxPacket& rx, std::uint32_t before, std::uint32
   const auto operation = packet.info->operation;
   const bool plain = operation == wire::Operation::send || operation == wire::Operation::write;
   if (!packet.info->request || !plain || !bth.ack_request) return;
-  const bool executed = bth.psn == before && expected != before;
-  const bool duplicate = bth.psn != before && !reaches(bth.psn, before);
+  const bool executed = covers(rx, before) && expected != before;
+  const bool duplicate = !executed && bth.psn != before && !reaches(bth.psn, before);
   if (executed) owe_ack((bth.psn + rx.packets - 1) & wire::kPsnMask);
   if (duplicate) owe_ack(bth.psn);
 }

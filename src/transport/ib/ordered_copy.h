@@ -31,7 +31,7 @@ inline void ordered_copy(std::byte* to, const std::byte* from, std::size_t size)
 
 /// The same with bytes [offset, offset + size) of a payload. False: they are not to be had.
 inline bool copy(const Payload& payload, std::size_t offset, std::byte* to, std::size_t size) {
-  if (payload.source != nullptr) return payload.source->copy(offset, to, size);
+  if (payload.source != nullptr) return payload.source->copy(payload.offset + offset, to, size);
   ordered_copy(to, payload.bytes.data() + offset, size);
   return true;
 }

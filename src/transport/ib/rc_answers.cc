@@ -18,8 +18,11 @@ constexpr Duration kSameLoss = std::chrono::milliseconds(1);
 void RcRequester::receive(const RxPacket& rx, TimePoint now) {
   const wire::Packet& packet = rx.packet;
   const Psn psn = Psn::unwrap(packet.headers.bth.psn, una_);
-  if (failed_ || psn < una_)
-    return;  // answers to what is long done (IBTA 9.7.5.1.1, ghost and duplicate ACKs)
+  if (failed_) return;
+  if (psn < una_) {  // answers to what is long done (IBTA 9.7.5.1.1, ghost and duplicate ACKs)
+    if (const auto rest = rx.behind(una_ - psn, seam_.attributes.path_mtu)) receive(*rest, now);
+    return;
+  }
   if (psn >= top_) {
     seam_.host.count(Counter::drop_sequence);
     return seam_.host.explain(

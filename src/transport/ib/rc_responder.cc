@@ -46,6 +46,9 @@ void RcResponder::receive(const RxPacket& rx, TimePoint now) {
     receive_expected(rx, now);
   } else if (psn > expected_) {
     receive_ahead(psn);
+  } else if (const auto rest = rx.behind(expected_ - psn, seam_.attributes.path_mtu)) {
+    seam_.host.count(Counter::duplicates);
+    receive_expected(*rest, now);
   } else {
     receive_duplicate(rx.packet, psn);
   }

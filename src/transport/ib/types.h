@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "base/bytes.h"
@@ -194,8 +195,9 @@ class PayloadSource {
 /// A payload on its way in.
 struct Payload {
   Bytes bytes;                      ///< without a source
-  PayloadSource* source = nullptr;  ///< of `size` bytes
+  PayloadSource* source = nullptr;  ///< of `size` bytes, from `offset` on
   std::size_t size = 0;
+  std::size_t offset = 0;
 };
 
 /// A packet on its way in, ICRC verified.
@@ -211,11 +213,14 @@ struct RxPacket {
   std::uint32_t packets = 1;           ///< of the path MTU in a row, see TxPacket
   PayloadSource* elsewhere = nullptr;  ///< has the payload, when it is not in `packet`
   std::size_t elsewhere_bytes = 0;
+  std::size_t elsewhere_offset = 0;
   wire::Opcode first_opcode{};    ///< of several that the link has put together: that of the first
   std::uint32_t first_bytes = 0;  ///< and the first one's payload; 0: it has not
 
   std::size_t payload_bytes() const { return elsewhere != nullptr ? elsewhere_bytes : packet.payload.size(); }
-  Payload payload() const { return {packet.payload, elsewhere, payload_bytes()}; }
+  Payload payload() const { return {packet.payload, elsewhere, payload_bytes(), elsewhere_offset}; }
+  /// What it is without its first `count` packets, which have come before. Nothing: it has none behind them.
+  std::optional<RxPacket> behind(std::uint64_t count, std::uint32_t path_mtu) const;
 };
 
 /// Events counted per QP and lane; the names are those of the kernel's hw_counters where it has one.

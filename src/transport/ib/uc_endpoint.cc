@@ -149,7 +149,15 @@ bool UcEndpoint::lacks_receive(const RxPacket& rx) {
 }
 
 void UcEndpoint::receive(const RxPacket& rx, TimePoint) {
-  if (!admit(rx) || !in_sequence(rx)) return;
+  if (!admit(rx)) return;
+  const auto known = begun_ ? expected_ - Psn::unwrap(rx.packet.headers.bth.psn, expected_) : 0;
+  const auto rest = known > 0 ? rx.behind(known, attributes_.path_mtu) : std::nullopt;
+  if (rest) host_.count(Counter::duplicates);
+  take(rest ? *rest : rx);
+}
+
+void UcEndpoint::take(const RxPacket& rx) {
+  if (!in_sequence(rx)) return;
   const Verdict verdict = message_.place(rx, attributes_, host_);
   if (!verdict) drop(verdict, rx.packet);
 }

@@ -28,6 +28,7 @@ class UcEndpoint final : public UnacknowledgedEndpoint {
 
  private:
   bool in_message() const { return next_ != message_start_ || direct_begun_; }
+  void take(const RxPacket& rx);
   bool in_sequence(const RxPacket& rx);
   void drop(const Verdict& verdict, const wire::Packet& packet);
   std::uint32_t packets_at_once() const;
