@@ -57,6 +57,16 @@ MemoryPaths draw_memory(Rng& rng, Faults& f) {
   return m;
 }
 
+/// Either end may be softrnic or another adapter.
+Runs draw_runs(Rng& rng) {
+  Runs r;
+  if (rng.chance(0.6))
+    r.longest_packet = static_cast<std::uint32_t>(rng.chance(0.5) ? 16 * 1024 : rng.range(300, 64 * 1024));
+  if (rng.chance(0.6)) r.join = rng.chance(0.5) ? 1.0 : rng.unit();
+  if (rng.chance(0.5)) r.gap = Duration(rng.range(1, rng.chance(0.3) ? 1'000'000 : 20'000));
+  return r;
+}
+
 /// Where one host's adapters share words, one of them may be off the processor while it has one.
 void draw_neighbours(Rng& rng, Faults& f) {
   if (rng.chance(0.15)) f.taken = 0.01 + 0.4 * rng.unit() * rng.unit();
@@ -159,6 +169,8 @@ Config Config::from_seed(std::uint64_t seed) {
   c.memory = draw_memory(of_memory, c.faults);
   Rng of_neighbours(seed ^ 0x6e62'7273);
   draw_neighbours(of_neighbours, c.faults);
+  Rng of_runs(seed ^ 0x7275'6e73);
+  c.runs = draw_runs(of_runs);
   const std::uint64_t pairs = rng.chance(0.6) ? 1 : rng.range(2, 4);
   for (std::uint64_t i = 0; i < pairs; ++i) {
     PairConfig p;
@@ -202,6 +214,9 @@ std::string Config::describe() const {
   s += format(" blackout %lld/%lld pause %lld/%lld us\n", LL{faults.blackout_length.count() / 1000},
               LL{faults.blackout_every.count() / 1000}, LL{faults.pause_length.count() / 1000},
               LL{faults.pause_every.count() / 1000});
+  if (runs.longest_packet != 0 || runs.join != 0)
+    s += format("  runs: sent up to %u bytes, joined %.2f across %lld ns\n", runs.longest_packet, runs.join,
+                LL{runs.gap.count()});
   if (faults.taken != 0) s += format("  words taken %.4f\n", faults.taken);
   if (memory.longest_packet != 0)
     s += format(

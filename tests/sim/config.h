@@ -40,6 +40,14 @@ struct MemoryPaths {
   Duration changes_every{0};        ///< at most
 };
 
+/// What the links at both ends of a network do with packets of a message (link/packet_split.h, link/packet_run.h).
+struct Runs {
+  std::uint32_t longest_packet =
+      0;            ///< bytes that a packet may carry until it is taken apart; 0: it is never more than one
+  double join = 0;  ///< chance that packets that come one behind the other are put together
+  Duration gap{0};  ///< that may lie between them
+};
+
 /// One thing done wrong on purpose, to a pair of RC or UC queue pairs.
 enum class Misdeed : std::uint8_t {
   none,
@@ -101,6 +109,7 @@ struct Config {
   std::uint32_t quantum = 16;  ///< packets a queue pair sends before others may
   Faults faults;
   MemoryPaths memory;
+  Runs runs;
   std::vector<PairConfig> pairs;
 
   static Config from_seed(std::uint64_t seed);

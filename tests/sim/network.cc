@@ -191,7 +191,7 @@ std::uint32_t Network::copy(std::uint32_t index) {
 
 bool Network::decode(std::uint32_t index, ib::RxPacket& packet, std::string& error) const {
   const Flight& f = flights_[index];
-  const Bytes body = Bytes(f.bytes).first(f.bytes.size() - wire::kIcrcBytes);
+  const Bytes body = this->body(index);
   std::uint32_t received;
   std::memcpy(&received, f.bytes.data() + body.size(), sizeof received);
   if (icrc_of(f.flow, body, wire::kBthBytes) != received) return false;

@@ -67,6 +67,11 @@ class Network {
   TimePoint awake(std::uint32_t adapter, TimePoint now) const;
 
   const Flight& flight(std::uint32_t index) const { return flights_[index]; }
+  /// What the transport gets of it: BTH to pad.
+  Bytes body(std::uint32_t index) const {
+    const Bytes bytes = flights_[index].bytes;
+    return bytes.first(bytes.size() - wire::kIcrcBytes);
+  }
   std::uint64_t duplicates() const { return duplicates_; }
   std::uint64_t lost() const { return lost_; }
   std::uint64_t packets() const { return packets_; }

@@ -1,6 +1,7 @@
 #include "tests/sim/world.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace softrnic::sim {
 
@@ -101,10 +102,20 @@ void World::deliver(std::uint32_t adapter, std::uint32_t flight) {
   if (awake > ground_.now) return schedule(awake, Kind::packet, adapter, flight);
   ib::RxPacket packet;
   std::string error;
-  if (!network_.decode(flight, packet, error)) {
-    if (!error.empty()) ground_.fail(error);
-    return network_.release(flight);
+  Node* reached = nullptr;
+  if (network_.decode(flight, packet, error)) {
+    join(adapter, flight, packet);
+    reached = hand_over(adapter, flight, packet);
+  } else if (!error.empty()) {
+    ground_.fail(error);
   }
+  network_.release(flight);
+  for (const std::uint32_t other : std::exchange(joined_, {})) network_.release(other);
+  if (reached != nullptr) touched(*reached);
+}
+
+/// The node that it has reached; nullptr: none.
+Node* World::hand_over(std::uint32_t adapter, std::uint32_t flight, ib::RxPacket& packet) {
   Elsewhere elsewhere(network_, flight);
   if (network_.flight(flight).at != nullptr) {
     packet.elsewhere = &elsewhere;
@@ -121,10 +132,9 @@ void World::deliver(std::uint32_t adapter, std::uint32_t flight) {
     const Flight& under_way = network_.flight(flight);
     if (!under_way.brief || !receive_brief(*node, packet, under_way.connection)) receive(*node, packet);
     if (elsewhere.failed()) lose(*node);
-    network_.release(flight);
-    return touched(*node);
+    return node.get();
   }
-  network_.release(flight);
+  return nullptr;
 }
 
 void World::receive(Node& node, const ib::RxPacket& packet) {
@@ -234,18 +244,14 @@ void World::send(Node& node, const ib::TxPacket& packet, bool brief) {
   std::uint32_t to = 0;
   while (to < config_.adapters && adapters_[to].gid != packet.path->destination) ++to;
   if (to == config_.adapters) return ground_.fail(format("node %u sends to nowhere", node.index));
-  std::string error;
-  std::uint32_t flight = network_.encode(packet, stays_in(node, packet), error);
-  if (!error.empty()) ground_.fail(error);
-  if (brief) network_.make_brief(flight, node.connection);
-  if (mutation_ != Mutation::none) mutate_bytes(mutation_, network_, flight);
-  dispatch(node, to, flight);
+  put_on_the_wire(node, to, packet, brief);
 }
 
 /// A packet may stand for as many as the path allows, all but the last of them full.
 void World::check_size(const Node& node, const ib::TxPacket& packet) {
   const std::uint32_t mtu = node.pair->mtu;
-  const std::uint32_t most = memory_paths_ ? std::max(config_.memory.longest_packet / mtu, 1U) : 1;
+  const std::uint32_t longest = memory_paths_ ? config_.memory.longest_packet : config_.runs.longest_packet;
+  const std::uint32_t most = std::max(longest / mtu, 1U);
   const std::uint64_t full = std::uint64_t{packet.packets} * mtu;
   const bool good = packet.packets >= 1 && packet.packets <= most && packet.payload_bytes <= full &&
                     (packet.packets == 1 || packet.payload_bytes > full - mtu);

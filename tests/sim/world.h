@@ -3,6 +3,8 @@
 
 #include <queue>
 
+#include "link/packet_run.h"
+#include "link/packet_split.h"
 #include "tests/sim/config.h"
 #include "tests/sim/mutant.h"
 #include "tests/sim/network.h"
@@ -64,6 +66,7 @@ class World {
   Memory* stays_in(const Node& node, const ib::TxPacket& packet);
   void lose(Node& node);
   void dispatch(Node& node, std::uint32_t to, std::uint32_t flight);
+  Node* hand_over(std::uint32_t adapter, std::uint32_t flight, ib::RxPacket& packet);
   void touched(Node& node);
   void arm(Node& node);
   void want_work(Node& node);
@@ -74,6 +77,12 @@ class World {
   void befall(Node& node);
   void resume(Node& node);
   bool at_rest() const;
+
+  // what the links do (world_links.cc)
+  void put_on_the_wire(Node& node, std::uint32_t to, const ib::TxPacket& packet, bool brief);
+  void launch(Node& node, std::uint32_t to, const ib::TxPacket& packet, bool brief);
+  void join(std::uint32_t adapter, std::uint32_t flight, ib::RxPacket& packet);
+  bool follows(std::uint32_t flight, std::uint32_t next);
 
   // short messages (world_briefs.cc)
   bool send_brief(Node& node);
@@ -104,6 +113,9 @@ class World {
   bool memory_paths_ = false;
   std::uint32_t path_changes_ = 0;
   ib::TxPacket out_;
+  link::PacketSplit split_;
+  link::PacketRun run_;
+  std::vector<std::uint32_t> joined_;  ///< flights that arrived with the present one
 };
 
 /// Runs one seed to its end.

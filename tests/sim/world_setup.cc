@@ -29,6 +29,7 @@ void World::build_adapter(std::uint32_t index) {
   limits.initial_bytes = config_.window_bytes;
   limits.minimum_bytes = std::min<std::uint32_t>(config_.window_bytes, 4096);
   limits.maximum_bytes = 4 * config_.window_bytes;
+  limits.longest_packet = config_.runs.longest_packet;
   for (std::uint32_t i = 0; i <= config_.adapters; ++i)
     a.windows.push_back(std::make_unique<ib::PathWindow>(limits));
   a.shared.memory = a.memory.get();
