@@ -100,8 +100,8 @@ void EngineThread::run() {
     const bool insist = woke == Woke::to_work || neglected || lane_.needs_service();
     // A program that polls right now needs the processor and the lock more than a second reader.
     const bool attended = !insist && program.since_call <= Grace::kUnpolled;
-    const std::size_t packets = attended ? 0 : lane_.service(insist);
     const std::uint32_t messages = polls - polls_before;
+    const std::size_t packets = attended ? 0 : lane_.service(insist, messages != 0);
     grace_.woke(packets != 0, program.since_call, messages);
     if (packets >= kManyPackets && messages != 0) make_way();
   }

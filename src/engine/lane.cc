@@ -303,13 +303,13 @@ rnic::Effort Lane::progress(rnic::CompletionSink& sink) {
   return rnic::Effort::look;
 }
 
-std::size_t Lane::service(bool insist) {
-  const std::size_t packets = serve(insist);
+std::size_t Lane::service(bool insist, bool makes_way) {
+  const std::size_t packets = serve(insist, makes_way);
   map_segments();
   return packets;
 }
 
-std::size_t Lane::serve(bool insist) {
+std::size_t Lane::serve(bool insist, bool makes_way) {
   std::unique_lock lock(mutex_, std::defer_lock);
   if (insist) {
     lock.lock();
@@ -324,18 +324,11 @@ std::size_t Lane::serve(bool insist) {
     const std::size_t n = batch(monotonic_now());
     packets += n;
     if (n == 0 && !scheduler_.has_work()) break;
-    if (program_polls() || takes_briefs_itself()) break;  // and would wait for the lock
+    if (program_polls() || makes_way) break;  // and would wait for the lock
   }
   wishes_ = direct_.take_wishes();
   finish(program_polls() ? kHandOver : Duration::zero());
   return packets;
-}
-
-// A program that takes messages from memory and is off the processor for a moment posts receives when it is back: if all that
-// comes meanwhile were taken for it, it would run out of them.
-bool Lane::takes_briefs_itself() {
-  const std::uint32_t polls = polls_with_briefs();
-  return polls != std::exchange(polls_seen_, polls);
 }
 
 // Whether the program polled or posted since the present batch began.

@@ -87,8 +87,10 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   // ---- for the engine thread and the process, without the lock
 
   /// Runs batches until nothing is left, a fair share is done or the program polls. Returns packets read. `insist` false:
-  /// does nothing while somebody else is at work here.
-  std::size_t service(bool insist);
+  /// does nothing while somebody else is at work here. `makes_way`: one round is enough, as a program that takes messages from
+  /// memory itself and is off the processor for a moment posts receives when it is back. If all that comes meanwhile were taken
+  /// for it, it would run out of them.
+  std::size_t service(bool insist, bool makes_way = false);
   /// Something is to be done that a program's polling does not do.
   bool needs_service() const { return needs_service_.load(std::memory_order_relaxed); }
   Attention::Age attention() const { return attention_.age(monotonic_now()); }
@@ -147,7 +149,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   bool glance(std::uint32_t polls) const;
   bool has_news(TimePoint now) const;
   std::size_t batch(TimePoint now);
-  std::size_t serve(bool insist);
+  std::size_t serve(bool insist, bool makes_way);
   void map_segments();
   link::MappedRange map(const DirectPath::Wish& wish);
   // ---- neighbours: lane_peers.cc
@@ -190,7 +192,6 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   void finish(Duration hand_over);
   void arm(Duration hand_over);
   bool program_polls() const;
-  bool takes_briefs_itself();
   void touch(rnic::QueuePair& qp);
   DirectState direct_state(const rnic::QueuePair& qp) const;
   void row_is_old(rnic::QueuePair& qp);
@@ -212,7 +213,6 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   std::atomic<bool> needs_service_{false};
   std::atomic<std::uint32_t> polls_{0};
   std::atomic<std::uint32_t> polls_with_briefs_{0};
-  std::uint32_t polls_seen_ = 0;  ///< of them, by service()
   Attention attention_;
   std::atomic<std::int64_t> due_ns_{0};  ///< when a batch is due even if no packet comes
 
