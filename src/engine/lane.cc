@@ -352,6 +352,13 @@ void Lane::arm(Duration hand_over) {
   timerfd_settime(timer_fd_, TFD_TIMER_ABSTIME, &timer, nullptr);
 }
 
+// What the timer was armed for may not be due any more, and would wake a thread for nothing.
+void Lane::disarm() {
+  armed_ = kNever;
+  const itimerspec none{};
+  timerfd_settime(timer_fd_, 0, &none, nullptr);
+}
+
 // ---- time, threads, life
 
 TimePoint Lane::now() { return monotonic_now(); }

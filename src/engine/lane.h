@@ -191,6 +191,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   /// `hand_over`: how long what is left undone waits before the engine thread goes on with it.
   void finish(Duration hand_over);
   void arm(Duration hand_over);
+  void disarm();
   bool program_polls() const;
   void touch(rnic::QueuePair& qp);
   DirectState direct_state(const rnic::QueuePair& qp) const;

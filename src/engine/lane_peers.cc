@@ -102,6 +102,8 @@ void Lane::settle(std::uint8_t lane, std::unique_ptr<DirectPeer> met, UniqueFd b
   for_each_path_to(lane, [this](Path& path) {
     if (!path.settled || path.has_mtu() == inbox_->connected(path.lane)) settle(path);
   });
+  decide_at_ = kNever;
+  paths_.for_each([this](const Path& path) { decide_at_ = std::min(decide_at_, path.decide_at); });
 }
 
 void Lane::wait_for_decision(Path& path, Duration patience) {
@@ -161,6 +163,7 @@ bool Lane::meet_peers() {
   const std::lock_guard lock(mutex_);
   in_batch_ = true;
   batch(monotonic_now());
+  disarm();
   finish(Duration::zero());
   return true;
 }
