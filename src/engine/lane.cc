@@ -93,6 +93,7 @@ void Lane::reserve(std::size_t qps) {
 }
 
 void Lane::detach(rnic::QueuePair& qp) {
+  if (holding_ != nullptr && holding_->qp == &qp) transmit(qp);
   discard(qp);
   groups_.leave_all(*link_, qp);
   deadlines_.remove(qp);
@@ -181,6 +182,7 @@ bool Lane::packet(const ib::RxPacket& packet) {
   }
   slot->qp->receive(packet, now_);
   direct_.received(*slot->qp);
+  written(*slot, packet);
   touch(*slot->qp);
   return true;
 }
@@ -237,6 +239,7 @@ std::size_t Lane::batch(TimePoint now) {
   take_acks();
   if (decide_at_ <= now_) decide();
   expire();
+  if (held_until_ <= now_) release_ack();
   send(kSendRound);
   publish();
   return packets;
@@ -256,6 +259,7 @@ void Lane::transmit(rnic::QueuePair& qp) {
   in_batch_ = true;
   now_ = monotonic_now();
   attention_.called(now_);
+  posted(qp);
   take_acks();  // what was acknowledged may let a WRITE go direct
   bool read = false;
   for (unsigned round = 0; send(kSendRound) && round < kMaxRounds; ++round) {
@@ -336,7 +340,7 @@ bool Lane::program_polls() const { return attention_.called_after(now_); }
 
 void Lane::arm(Duration hand_over) {
   call_introducer();
-  TimePoint when = std::min({deadlines_.earliest(), link_->deadline(), rows_due_, decide_at_});
+  TimePoint when = std::min({deadlines_.earliest(), link_->deadline(), rows_due_, decide_at_, held_until_});
   if (holds_packet()) when = std::min(when, now_ + kTryAgain);
   if (scheduler_.has_waiting()) when = std::min(when, now_ + kRecheckWindows);
   const bool undone = scheduler_.has_work() || unread_;
@@ -382,6 +386,8 @@ void Lane::abandon() {
   inbox_ = nullptr;
   awaiting_.clear();
   awaited_ = nullptr;
+  holding_ = nullptr;
+  held_until_ = kNever;
   link_ = std::make_unique<NullLink>();
   close(timer_fd_);
   timer_fd_ = -1;

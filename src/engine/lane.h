@@ -182,6 +182,10 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   void watch_acks();
   bool acks_have_come() const;
   const DirectAck& ack_of(const QpSlot& slot) const;
+  // ---- ACKs that wait for the program's answer: lane_held_ack.cc
+  void written(QpSlot& slot, const ib::RxPacket& packet);
+  void posted(rnic::QueuePair& qp);
+  void release_ack();
 
   void open_sink(rnic::CompletionSink& sink);
   void publish();
@@ -239,6 +243,8 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   std::atomic<const DirectAck*> awaited_{nullptr};  ///< one of theirs, for a look without the lock
   std::atomic<std::uint64_t> awaited_seen_{0};
   std::atomic<const rnic::CompletionQueue*> awaited_cq_{nullptr};
+  QpSlot* holding_ = nullptr;  ///< its ACK waits, until then:
+  TimePoint held_until_ = kNever;
   QpSlot* to_acknowledge_ = nullptr;  ///< has executed briefs, and the peer was not told yet
   std::uint32_t its_token_ = 0;
   std::uint32_t last_token_ = 0;

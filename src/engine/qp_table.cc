@@ -15,7 +15,8 @@ std::optional<Qpn> QpTable::insert(rnic::QueuePair& qp) {
     if (group == nullptr) group = std::make_unique<Group>();
     QpSlot& slot = (*group)[index % kGroup];
     if (slot.qp != nullptr) continue;
-    slot = QpSlot{&qp, 0, false};
+    slot = QpSlot{};
+    slot.qp = &qp;
     ++size_;
     return Qpn::of(lane_, index);
   }

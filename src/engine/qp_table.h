@@ -8,6 +8,7 @@
 
 #include "base/strong.h"
 #include "base/time.h"
+#include "engine/answer_habit.h"
 
 namespace softrnic::rnic {
 class QueuePair;
@@ -23,6 +24,7 @@ struct QpSlot {
   bool awaits_acks = false;          ///< of briefs
   std::uint32_t token = 0;           ///< of its briefs, see DirectAck
   std::uint64_t ack_seen = 0;        ///< what its DirectAck said
+  AnswerHabit habit;                 ///< of its program, see lane_held_ack.cc
   TimePoint starved_since = kNever;  ///< when a packet of UC or UD first found no receive posted
 };
 

@@ -12,6 +12,7 @@ namespace softrnic::rnic {
 
 Expected<void, Failure> QueuePair::modify(const ibv_qp_attr& attributes, int mask) {
   const std::lock_guard lock(lane_.mutex());
+  lane_.transmit(*this);  // an ACK that waits leaves before the state may forbid it
   const auto bits = static_cast<std::uint32_t>(mask);
   const ibv_qp_state to = (bits & IBV_QP_STATE) != 0 ? attributes.qp_state : state_;
   if (auto ok = check_modify(attributes, bits, to); !ok) return refused_here(ok.error());

@@ -96,6 +96,12 @@ class Endpoint {
   virtual TimePoint deadline() const = 0;  ///< kNever: none
   virtual void expire(TimePoint now) = 0;
 
+  /// RC: an ACK that is owed waits for the next request of this side and leaves behind it, until release_ack(). A NAK does
+  /// not wait, nor does anything behind a READ response.
+  virtual void hold_ack() {}
+  /// An ACK that was held leaves with the next transmit(), behind a request if there is one.
+  virtual void release_ack() {}
+
   // ---- short messages on one host, see brief.h; `now` may be some milliseconds late
 
   /// What transmit() would give, if that can go as a brief. False: nothing has changed, ask transmit().

@@ -32,12 +32,14 @@ void RcEndpoint::resume() {
 
 void RcEndpoint::flush() {
   set_mode(Mode::error);
+  ack_turn_ = AckTurn::first;
   requester_.flush();
   responder_.flush();
 }
 
 void RcEndpoint::reset() {
   set_mode(Mode::idle);
+  ack_turn_ = AckTurn::first;
   requester_.reset();
   responder_.reset();
 }
@@ -59,12 +61,24 @@ Transmit RcEndpoint::transmit(TxPacket& packet, TimePoint now) {
   return result == Transmit::packet ? out(packet) : result;
 }
 
-// Answers go first, as the peer waits for them; a stream of READ responses takes turns with our own requests.
+Transmit RcEndpoint::request(TxPacket& packet, TimePoint now) {
+  return may_send() ? requester_.transmit(packet, now) : Transmit::idle;
+}
+
+// Answers go first, as the peer waits for them, but for an ACK that was held; a stream of READ responses takes turns
+// with our own requests.
 Transmit RcEndpoint::pick(TxPacket& packet, TimePoint now) {
+  if (ack_turn_ != AckTurn::first && responder_.owes_ack_alone()) {
+    const Transmit result = request(packet, now);
+    const bool went = result == Transmit::packet || result == Transmit::direct;
+    if (!went && ack_turn_ == AckTurn::held) return result;
+    if (result != Transmit::direct) ack_turn_ = AckTurn::first;
+    if (went) return result;
+  }
   const bool requester_first = requester_first_ && responder_.streaming();
   requester_first_ = !requester_first;
   if (!requester_first && responder_.transmit(packet)) return Transmit::packet;
-  const Transmit result = may_send() ? requester_.transmit(packet, now) : Transmit::idle;
+  const Transmit result = request(packet, now);
   if (result == Transmit::packet || !requester_first) return result;
   return responder_.transmit(packet) ? Transmit::packet : result;
 }

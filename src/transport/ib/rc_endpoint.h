@@ -29,6 +29,11 @@ class RcEndpoint final : public EndpointBase {
   TimePoint deadline() const override { return std::min(requester_.deadline(), responder_.deadline()); }
   void expire(TimePoint now) override;
 
+  void hold_ack() override { ack_turn_ = AckTurn::held; }
+  void release_ack() override {
+    if (ack_turn_ == AckTurn::held) ack_turn_ = AckTurn::second;
+  }
+
   bool transmit_brief(Brief& out, TimePoint now) override;
   bool receive_brief(const Brief& brief, const wire::Gid& source) override;
   void acknowledged(std::uint32_t psn, TimePoint now) override;
@@ -43,12 +48,17 @@ class RcEndpoint final : public EndpointBase {
   std::size_t heap_bytes() const { return requester_.queue().heap_bytes() + responder_.heap_bytes(); }
 
  private:
+  /// When an ACK leaves: at once, behind a request if there is one, or only behind one.
+  enum class AckTurn : std::uint8_t { first, second, held };
+
   Transmit pick(TxPacket& packet, TimePoint now);
+  Transmit request(TxPacket& packet, TimePoint now);
   void check_failure();
 
   Seam seam_;
   RcRequester requester_;
   RcResponder responder_;
+  AckTurn ack_turn_ = AckTurn::first;
   bool requester_first_ = false;  ///< takes turns with the responder while that streams READ responses
 };
 

@@ -27,6 +27,8 @@ class RcResponder {
   bool receive_brief(const Brief& brief);
   /// Whether READ or atomic responses are due.
   bool streaming() { return resources_.pending() != nullptr; }
+  /// Whether what is owed is an ACK and nothing else.
+  bool owes_ack_alone() { return ack_owed_ && !nak_owed_ && !streaming(); }
   /// The next answer owed. False: none is.
   bool transmit(TxPacket& out);
 

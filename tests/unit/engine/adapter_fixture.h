@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -235,5 +236,44 @@ class Node {
     EXPECT_TRUE(ok) << describe(ok.error().reason);
   }
 };
+
+inline std::uint64_t counted(Node& node, ib::Counter counter) {
+  const std::lock_guard lock(node.qp->lane().mutex());
+  return node.qp->counters()[static_cast<std::size_t>(counter)];
+}
+
+/// Two processes that swap addresses through a socket pair; `first` and `second` are their bodies.
+inline void two_processes(const std::function<void(Node&, const Address&, int)>& first,
+                          const std::function<void(Node&, const Address&, int)>& second) {
+  int pair[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+  const auto side = [](int fd, const auto& body) {
+    Node node;
+    if (!node.ready()) return;
+    const Address mine = node.address();
+    Address peer;
+    ASSERT_EQ(write(fd, &mine, sizeof mine), static_cast<ssize_t>(sizeof mine));
+    ASSERT_EQ(read(fd, &peer, sizeof peer), static_cast<ssize_t>(sizeof peer));
+    node.connect(peer);
+    char ready = 1;
+    ASSERT_EQ(write(fd, &ready, 1), 1);
+    ASSERT_EQ(read(fd, &ready, 1), 1);
+    body(node, peer, fd);
+    node.destroy();
+  };
+  const pid_t child = fork();
+  if (child == 0) {
+    close(pair[0]);
+    alarm(100);
+    side(pair[1], second);
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  close(pair[1]);
+  side(pair[0], first);
+  close(pair[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
 
 }  // namespace softrnic::engine::test

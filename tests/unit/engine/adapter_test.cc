@@ -4,7 +4,6 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <mutex>
 #include <numeric>
 
 #include "engine/clock.h"
@@ -42,11 +41,6 @@ TEST(Adapter, TwoQueuePairsOfOneLaneTalk) {
     a.destroy();
     b.destroy();
   });
-}
-
-std::uint64_t counted(Node& node, ib::Counter counter) {
-  const std::lock_guard lock(node.qp->lane().mutex());
-  return node.qp->counters()[static_cast<std::size_t>(counter)];
 }
 
 /// WRITEs until one goes without packets, which takes a moment: the lane asks for its neighbours when they connect.
@@ -162,40 +156,6 @@ TEST(Adapter, AUcMessageThatGetsNoReceiveIsDroppedInTheEnd) {
     a.destroy();
     b.destroy();
   });
-}
-
-/// Two processes that swap addresses through a socket pair; `first` and `second` are their bodies.
-void two_processes(const std::function<void(Node&, const Address&, int)>& first,
-                   const std::function<void(Node&, const Address&, int)>& second) {
-  int pair[2];
-  ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
-  const auto side = [](int fd, const auto& body) {
-    Node node;
-    if (!node.ready()) return;
-    const Address mine = node.address();
-    Address peer;
-    ASSERT_EQ(write(fd, &mine, sizeof mine), static_cast<ssize_t>(sizeof mine));
-    ASSERT_EQ(read(fd, &peer, sizeof peer), static_cast<ssize_t>(sizeof peer));
-    node.connect(peer);
-    char ready = 1;
-    ASSERT_EQ(write(fd, &ready, 1), 1);
-    ASSERT_EQ(read(fd, &ready, 1), 1);
-    body(node, peer, fd);
-    node.destroy();
-  };
-  const pid_t child = fork();
-  if (child == 0) {
-    close(pair[0]);
-    alarm(100);
-    side(pair[1], second);
-    _exit(testing::Test::HasFailure() ? 1 : 0);
-  }
-  close(pair[1]);
-  side(pair[0], first);
-  close(pair[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
 }
 
 TEST(Adapter, TwoProcessesPlayPingPong) {
