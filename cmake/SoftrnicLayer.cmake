@@ -1,8 +1,13 @@
+set(softrnic_data_path base wire transport rnic link engine)
+
 # softrnic_layer(NAME SOURCES … DEPENDS …): one static library a layer; DEPENDS names layers below it.
 function(softrnic_layer name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(softrnic_${name} STATIC ${ARG_SOURCES})
   target_link_libraries(softrnic_${name} PUBLIC softrnic_options)
+  if(name IN_LIST softrnic_data_path)
+    set_target_properties(softrnic_${name} PROPERTIES SOFTRNIC_ON_THE_DATA_PATH ON)
+  endif()
   foreach(dep IN LISTS ARG_DEPENDS)
     if(TARGET softrnic_${dep} OR NOT TARGET ${dep})
       target_link_libraries(softrnic_${name} PUBLIC softrnic_${dep})
