@@ -38,7 +38,10 @@ bool Lane::send_briefs(rnic::QueuePair& qp) {
   const TimePoint now = soon();
   ib::Brief brief;
   bool any = false;
-  for (; qp.transmit_brief(brief, now); any = true) inbox_->send(brief, attributes.path, slot->token, now);
+  for (; qp.next_brief(brief); any = true) {
+    inbox_->send(brief, attributes.path, slot->token, now);
+    qp.brief_sent(now);
+  }
   if (!any) return false;
   inbox_->ring_bells();
   await_acks(*slot);

@@ -91,7 +91,8 @@ class QueuePair final : public EventTarget, private ib::Host {
   ib::Transmit transmit(ib::TxPacket& out, TimePoint now);
   void expire(TimePoint now);
   /// See ib::Endpoint.
-  bool transmit_brief(ib::Brief& out, TimePoint now) { return endpoint_->transmit_brief(out, now); }
+  bool next_brief(ib::Brief& out) { return endpoint_->next_brief(out); }
+  void brief_sent(TimePoint now) { endpoint_->brief_sent(now); }
   bool receive_brief(const ib::Brief& brief, const wire::Gid& source) {
     return endpoint_->receive_brief(brief, source);
   }

@@ -22,9 +22,9 @@ ib::Brief brief_of(const ib::RxPacket& rx) {
 
 bool World::send_brief(Node& node) {
   ib::Brief brief;
-  if (!memory_paths_ || !rng_.chance(config_.memory.briefs) ||
-      !node.endpoint->transmit_brief(brief, ground_.now + Duration(rng_.below(kLate))))
+  if (!memory_paths_ || !rng_.chance(config_.memory.briefs) || !node.endpoint->next_brief(brief))
     return false;
+  node.endpoint->brief_sent(ground_.now + Duration(rng_.below(kLate)));
   out_ = {};
   out_.path = &node.address;
   ib::put_headers(brief, out_.headers);

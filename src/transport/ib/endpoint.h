@@ -104,12 +104,13 @@ class Endpoint {
 
   // ---- short messages on one host, see brief.h; `now` may be some milliseconds late
 
-  /// What transmit() would give, if that can go as a brief. False: nothing has changed, ask transmit().
-  virtual bool transmit_brief(Brief& out, TimePoint now) {
+  /// What transmit() would give, if that can go as a brief. Nothing changes. False: ask transmit().
+  virtual bool next_brief(Brief& out) {
     static_cast<void>(out);
-    static_cast<void>(now);
     return false;
   }
+  /// What next_brief() gave is on its way: called after the peer can see it, which has not to wait for the accounts.
+  virtual void brief_sent(TimePoint now) { static_cast<void>(now); }
   /// Executes a brief that comes from `source`. False: nothing has changed, hand in its packet.
   virtual bool receive_brief(const Brief& brief, const wire::Gid& source) {
     static_cast<void>(brief);

@@ -8,11 +8,11 @@ namespace softrnic::ib {
 
 // ---- the endpoint
 
-bool RcEndpoint::transmit_brief(Brief& out, TimePoint now) {
-  if (mode_ != Mode::sending || !requester_.transmit_brief(out, now)) return false;
+bool RcEndpoint::next_brief(Brief& out) { return mode_ == Mode::sending && requester_.next_brief(out); }
+
+void RcEndpoint::brief_sent(TimePoint now) {
   host_.count(Counter::tx_packets);
-  host_.count(Counter::tx_bytes, out.payload.size());
-  return true;
+  host_.count(Counter::tx_bytes, requester_.brief_sent(now));
 }
 
 bool RcEndpoint::receive_brief(const Brief& brief, const wire::Gid& source) {
@@ -51,9 +51,9 @@ bool RcRequester::find_payload(const SendEntry& entry, Bytes& out) {
   return true;
 }
 
-bool RcRequester::transmit_brief(Brief& out, TimePoint now) {
+bool RcRequester::next_brief(Brief& out) {
   if (!has_unsent() || !undisturbed()) return false;
-  SendEntry& entry = queue_.at(cursor_);
+  const SendEntry& entry = queue_.at(cursor_);
   const SendWqe& wqe = entry.wqe;
   const bool is_send = wqe.op == SendOp::send || wqe.op == SendOp::send_with_imm;
   if (!is_send || wqe.length > std::min(Brief::kMostBytes, seam_.attributes.path_mtu) ||
@@ -65,14 +65,15 @@ bool RcRequester::transmit_brief(Brief& out, TimePoint now) {
   out.pkey = seam_.attributes.pkey;
   out.has_immediate = wqe.op == SendOp::send_with_imm;
   out.solicited = wqe.solicited;
-  sent_brief(entry, now);
   return true;
 }
 
-void RcRequester::sent_brief(SendEntry& entry, TimePoint now) {
+std::uint32_t RcRequester::brief_sent(TimePoint now) {
+  SendEntry& entry = queue_.at(cursor_);
   begin(entry);
   put_under_way(entry, entry.first, entry.end, now);
   unasked_bytes_ = unasked_packets_ = 0;
+  return entry.wqe.length;
 }
 
 // Not the time of an answer: `now` is not good enough for that. Nor the answer to a probe, which comes as a packet.

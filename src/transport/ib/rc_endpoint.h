@@ -34,7 +34,8 @@ class RcEndpoint final : public EndpointBase {
     if (ack_turn_ == AckTurn::held) ack_turn_ = AckTurn::second;
   }
 
-  bool transmit_brief(Brief& out, TimePoint now) override;
+  bool next_brief(Brief& out) override;
+  void brief_sent(TimePoint now) override;
   bool receive_brief(const Brief& brief, const wire::Gid& source) override;
   void acknowledged(std::uint32_t psn, TimePoint now) override;
   bool has_unsent() const override { return requester_.has_unsent(); }

@@ -44,7 +44,8 @@ class RcRequester {
   TimePoint deadline() const;
   void expire(TimePoint now);
 
-  bool transmit_brief(Brief& out, TimePoint now);
+  bool next_brief(Brief& out);
+  std::uint32_t brief_sent(TimePoint now);  ///< how many bytes it has
   void acknowledged(std::uint32_t psn, TimePoint now);
   bool has_unsent() const { return cursor_ != queue_.tail(); }
   bool awaits_answers() const { return una_ < top_; }
@@ -79,7 +80,6 @@ class RcRequester {
   // ---- short messages on one host: rc_brief.cc
   bool undisturbed() const;
   bool find_payload(const SendEntry& entry, Bytes& out);
-  void sent_brief(SendEntry& entry, TimePoint now);
 
   // ---- answers: rc_answers.cc
   void receive_acknowledge(const wire::Packet& packet, Psn psn, TimePoint now);
