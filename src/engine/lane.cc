@@ -285,7 +285,8 @@ bool Lane::has_news(TimePoint now) const {
 rnic::Effort Lane::progress(rnic::CompletionSink& sink) {
   const std::uint32_t polls = polls_.load(std::memory_order_relaxed) + 1;
   polls_.store(polls, std::memory_order_relaxed);
-  if (take_briefs(sink, polls) || !glance(polls)) return rnic::Effort::glance;
+  if (take_briefs(sink, polls)) return rnic::Effort::useful;
+  if (!glance(polls)) return rnic::Effort::glance;
   const TimePoint now = monotonic_now();
   attention_.called(now);
   // Polling for nothing must not keep others (posts of other threads, the engine thread) from the lock.
@@ -304,7 +305,7 @@ rnic::Effort Lane::progress(rnic::CompletionSink& sink) {
   sink_ = nullptr;
   // a batch may take long; the program was there until its end
   attention_.looked(packets < kFewPackets ? now : monotonic_now());
-  return rnic::Effort::look;
+  return packets != 0 ? rnic::Effort::useful : rnic::Effort::look;
 }
 
 std::size_t Lane::service(bool insist, bool makes_way) {

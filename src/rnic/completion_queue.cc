@@ -23,7 +23,7 @@ namespace {
 
 /// A program that polls in vain lets others have the processor after so much effort.
 constexpr std::uint32_t kEffortBeforeRest = 4096;
-constexpr std::uint32_t kEfforts[] = {1, 256};  ///< by Effort
+constexpr std::uint32_t kEfforts[] = {0, 1, 256};  ///< by Effort
 
 /// And so often, before it lets them have it for a while.
 constexpr std::uint32_t kYieldsBeforeNap = 16;
@@ -43,6 +43,8 @@ void rest(std::uint32_t effort, std::uint32_t rests) {
     nap();
   }
 }
+
+constexpr std::uint32_t kFoundPerLook = 16;  ///< completions
 
 bool valid_size(int entries) { return entries >= 1 && static_cast<unsigned>(entries) <= limits::kMaxCqes; }
 
@@ -105,16 +107,20 @@ int CompletionQueue::poll(int count, ibv_wc* out) {
   if (count < 0) return -EINVAL;
   if (count == 0) return 0;
   const bool broken = overrun_.load(std::memory_order_acquire);  // first: nothing is added after it
-  if (const int taken = take(count, out); taken != 0) return taken;
+  if (const int taken = take(count, out); taken != 0) {
+    look_after_lanes(static_cast<std::uint32_t>(taken));
+    return taken;
+  }
   if (broken) return -EIO;
   CompletionSink sink{this, out, out + count};
   const std::uint32_t effort = drive_lanes(sink);
   int taken = static_cast<int>(sink.next - out);
   if (taken < count) taken += take(count - taken, sink.next);
-  const std::uint32_t vain = taken != 0 ? 0 : vain_effort_.load(std::memory_order_relaxed) + effort;
+  const bool useful = taken != 0 || effort == 0;
+  const std::uint32_t vain = useful ? 0 : vain_effort_.load(std::memory_order_relaxed) + effort;
   const bool rests = vain >= kEffortBeforeRest;
   vain_effort_.store(rests ? 0 : vain, std::memory_order_relaxed);
-  if (taken != 0) {
+  if (useful) {
     rests_.store(0, std::memory_order_relaxed);
   } else if (rests) {
     const std::uint32_t so_far = rests_.load(std::memory_order_relaxed) + 1;
@@ -126,14 +132,29 @@ int CompletionQueue::poll(int count, ibv_wc* out) {
   return taken;
 }
 
+// A program whose requests complete at once always finds something. If it looked at nothing else, the engine threads would
+// have to, and wait for the lock that it holds nearly all the time.
+void CompletionQueue::look_after_lanes(std::uint32_t found) {
+  const std::uint32_t so_far = found_.load(std::memory_order_relaxed) + found;
+  const bool due = so_far >= kFoundPerLook;
+  found_.store(due ? 0 : so_far, std::memory_order_relaxed);
+  if (!due) return;
+  CompletionSink none;
+  drive_lanes(none);
+}
+
+// 0: it was not in vain.
 std::uint32_t CompletionQueue::drive_lanes(CompletionSink& sink) {
   std::uint32_t effort = 0;
+  bool useful = false;
   for (const auto& lane : lanes_) {
     LanePort* const port = lane.load(std::memory_order_acquire);
     if (port == nullptr) break;
-    effort += kEfforts[static_cast<std::size_t>(port->progress(sink))];
+    const Effort spent = port->progress(sink);
+    effort += kEfforts[static_cast<std::size_t>(spent)];
+    useful |= spent == Effort::useful;
   }
-  return std::max(effort, kEfforts[0]);
+  return useful ? 0 : std::max(effort, 1U);
 }
 
 // IBTA 11.4.2.2: a pending request for any completion is not weakened by one for solicited completions.

@@ -79,6 +79,7 @@ class CompletionQueue : public EventTarget {
   CompletionQueue(Context& context, CompletionChannel* channel);
   static Ring allocate(std::uint32_t entries);
   int take(int count, ibv_wc* out);
+  void look_after_lanes(std::uint32_t found);
   std::uint32_t drive_lanes(CompletionSink& sink);
   Unexpected<Failure> refused_as_broken() const;
 
@@ -102,6 +103,7 @@ class CompletionQueue : public EventTarget {
 
   static constexpr std::size_t kMaxLanes = 16;
   std::array<std::atomic<LanePort*>, kMaxLanes> lanes_{};
+  std::atomic<std::uint32_t> found_{0};  ///< without a look at the lanes
   std::atomic<std::uint32_t> vain_effort_{0};
   std::atomic<std::uint32_t> rests_{0};  ///< since a completion was taken
 };

@@ -39,6 +39,7 @@ enum class DirectWay : std::uint8_t {
 
 /// What a call of progress() has cost.
 enum class Effort : std::uint8_t {
+  useful,  ///< something came, if perhaps not for that queue
   glance,  ///< some nanoseconds
   look,    ///< about as much as a system call, or more
 };

@@ -186,5 +186,18 @@ TEST_F(CompletionQueueTest, PollingDrivesTheLanesOnlyWhenEmpty) {
   EXPECT_TRUE(qp->destroy());
 }
 
+TEST_F(CompletionQueueTest, AProgramThatAlwaysFindsSomethingLooksAfterTheLanesNowAndThen) {
+  auto qp = make_qp(IBV_QPT_RC);
+  constexpr int kRounds = 160;
+  const int before = lanes.lane.progress_calls;
+  for (int i = 0; i < kRounds; ++i) {
+    cq->push(wc_of(1), false);
+    ASSERT_EQ(poll(*cq).size(), 1U);
+  }
+  EXPECT_GE(lanes.lane.progress_calls, before + 2);
+  EXPECT_LE(lanes.lane.progress_calls, before + kRounds / 8);
+  EXPECT_TRUE(qp->destroy());
+}
+
 }  // namespace
 }  // namespace softrnic::rnic::test
