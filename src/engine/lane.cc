@@ -180,6 +180,7 @@ bool Lane::packet(const ib::RxPacket& packet) {
     holds_packet_.store(true, std::memory_order_relaxed);
     return false;
   }
+  take_ack_first(*slot);
   slot->qp->receive(packet, now_);
   direct_.received(*slot->qp);
   written(*slot, packet);

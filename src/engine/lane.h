@@ -177,6 +177,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   void acknowledge_briefs();
   std::size_t take_acks();
   bool take_ack(QpSlot& slot, TimePoint now);
+  void take_ack_first(QpSlot& slot);
   void await_acks(QpSlot& slot);
   void forget_acks(QpSlot& slot);
   void watch_acks();

@@ -81,6 +81,7 @@ bool Lane::brief(const link::RingMessage& message, std::uint8_t lane) {
   if (slot == nullptr || !inbox_->connected(lane) || slot->qp->transport_attributes().remote.lane() != lane)
     return false;
   if (slot != to_acknowledge_) acknowledge_briefs();
+  take_ack_first(*slot);
   if (!slot->qp->receive_brief(brief, message.route->source)) return false;
   to_acknowledge_ = slot;
   its_token_ = message.token;
@@ -129,6 +130,12 @@ bool Lane::take_ack(QpSlot& slot, TimePoint now) {
     if (qp.endpoint().has_unsent()) touch(qp);
   }
   return qp.endpoint().awaits_answers();
+}
+
+// On a wire the ACK of a message comes before the peer's answer to it. A program that waits for events in that order would be
+// woken by the wrong one.
+void Lane::take_ack_first(QpSlot& slot) {
+  if (slot.awaits_acks && slot.qp->send_cq()->channel() != nullptr) take_ack(slot, soon());
 }
 
 std::size_t Lane::take_acks() {

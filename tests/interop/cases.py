@@ -130,7 +130,7 @@ def _perftests():
                     size = plain if letter not in "aID" or service == "UD" and letter == "D" else ()
                     options = ("-D", "2") if letter == "D" and (service == "UD" or kind == "atomic") else OPTIONS[letter]
                     yield _perftest(f"perftest-{kind}", program, *chosen, *size, *options, timeout=180,
-                                    smoke=service == "RC" and letter in "Ae" and program.endswith("bw"),
+                                    smoke=service == "RC" and letter in "Ae" and (program.endswith("bw") or program == "ib_send_lat"),
                                     wire=program in ("ib_send_bw", "ib_atomic_bw"))
             for mtu in ("256", "512", "1024", "2048", "4096") if service != "UD" and kind != "atomic" else ():
                 yield _perftest("perftest-mtu", program, *chosen, "-m", mtu, "-n", "300", "-s", "65536", mtu=9000)
