@@ -124,7 +124,7 @@ Result<void> ByBoards::nap(Deadline deadline) {
   const auto told = write_word(0, theirs_.naps(), ++naps_);
   if (!told) return Unexpected{told.error()};
   while (!connection_.is_done(*told) && Clock::now() < deadline)
-    if (const auto stepped = connection_.step(deadline); !stepped) return stepped;
+    if (const auto stepped = connection_.next_completion(deadline); !stepped) return stepped;
   if (const auto woken = wake_sleeper(); !woken) return woken;
   // what was not done before may be done now, and the caller waits for that
   return !idle || has_news_now() ? Result<void>{} : connection_.step(deadline);

@@ -45,7 +45,7 @@ bool Connection::all_done() const {
 Result<Serial> Connection::post(std::uint32_t queue_pair, ibv_send_wr& wr) {
   QueuePair& over = queue_pairs_[queue_pair];
   while (over.is_full()) {  // the bound of what callers have in flight makes this rare
-    if (const auto stepped = step(Clock::now() + std::chrono::seconds(60)); !stepped)
+    if (const auto stepped = next_completion(Clock::now() + std::chrono::seconds(60)); !stepped)
       return Unexpected{stepped.error()};
   }
   auto posted = over.post(wr);
@@ -55,7 +55,7 @@ Result<Serial> Connection::post(std::uint32_t queue_pair, ibv_send_wr& wr) {
 Result<Serial> Connection::send(const Message& message, std::size_t padding) {
   const std::uint32_t slot = next_message_++ % kMessages;
   while (!is_done(message_serials_[slot]))
-    if (const auto stepped = step(Clock::now() + std::chrono::seconds(60)); !stepped)
+    if (const auto stepped = next_completion(Clock::now() + std::chrono::seconds(60)); !stepped)
       return Unexpected{stepped.error()};
   std::byte* at = messages_.bytes().data() + slot * kMaxMessage;
   std::memcpy(at, message.bytes.data(), message.size);
@@ -140,9 +140,14 @@ bool Connection::drain() {
 }
 
 Result<void> Connection::step(Deadline deadline) {
+  if (drain() || !arrivals_.empty()) return {};
+  return next_completion(deadline);
+}
+
+Result<void> Connection::next_completion(Deadline deadline) {
   const Clock::time_point spin_end = spin_ > Clock::duration::zero() ? Clock::now() + spin_ : Deadline{};
   for (;;) {
-    if (drain() || !arrivals_.empty()) return {};
+    if (drain()) return {};
     if (failure_) return Unexpected{*failure_};
     if (peer_left_) return fail(Trouble::broken, "the peer closed the connection");
     if (spin_ > Clock::duration::zero() && Clock::now() < std::min(spin_end, deadline)) continue;

@@ -68,6 +68,8 @@ class Connection {
 
   /// Makes progress: returns when something arrived or completed, or at the deadline.
   Result<void> step(Deadline deadline);
+  /// The same for who waits for a completion: what has arrived already does not count.
+  Result<void> next_completion(Deadline deadline);
   /// Takes completions without waiting: false when there is none.
   bool poll() { return drain(); }
   /// Without waiting: whether the caller was asked to stop. For who never waits.

@@ -167,9 +167,16 @@ Result<void> Stream::tick() {
 
 Result<void> Stream::settle() {
   if (const auto flushed = flush(); !flushed) return flushed;
-  while (!connection_->all_done())
-    if (const auto waited = wait(Clock::now() + kHeartbeat); !waited) return waited;
+  while (!connection_->all_done()) {
+    const auto waited = wait(Clock::now() + kHeartbeat);
+    if (!waited) return all_delivered() ? Result<void>{} : waited;  // a peer that has all may be gone
+  }
   return {};
+}
+
+bool Stream::all_delivered() const {
+  return std::all_of(out_serials_.begin(), out_serials_.end(),
+                     [this](const Serial& serial) { return connection_->is_done(serial); });
 }
 
 Result<Bytes> Stream::next() {

@@ -77,6 +77,7 @@ class Stream {
   Result<void> take_news();
   Result<void> took_credit(std::uint64_t taken);
   Result<void> took_frame(const News& news);
+  bool all_delivered() const;
   Result<void> give_credit();
   Bytes frame_at(std::uint64_t number, std::uint32_t length) const;
   MutableBytes place_of(std::uint64_t slot) const;

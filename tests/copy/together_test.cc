@@ -54,11 +54,17 @@ class TogetherTest : public testing::Test {
   }
 
   void TearDown() override {
-    eventfd_write(stop_.get(), 1);
-    if (serving_.joinable()) serving_.join();
-    EXPECT_TRUE(ran_) << ran_.error().text;
-    server_.reset();
+    end_serving();
     fs::remove_all(folder_);
+  }
+
+  /// Every session has come to its end afterwards, and said so.
+  void end_serving() {
+    if (!serving_.joinable()) return;
+    eventfd_write(stop_.get(), 1);
+    serving_.join();
+    server_.reset();
+    EXPECT_TRUE(ran_) << ran_.error().text;
   }
 
   std::string root() const { return folder_ + "/root"; }
@@ -116,6 +122,7 @@ TEST_F(TogetherTest, UploadsDownloadsAndPingsAtOnce) {
     ASSERT_TRUE(pinged) << pinged.error().text;
     EXPECT_EQ(pinged->samples.size(), 20U);
   });
+  end_serving();
   EXPECT_GE(lines_, 2 * kClients) << "a line for each copy";
 }
 
