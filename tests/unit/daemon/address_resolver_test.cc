@@ -165,7 +165,8 @@ class ResolverOnLink : public ResolverTest {
     peer_ = std::make_unique<OtherHost>();
     if (!peer_->valid() ||
         !shell("ip link add n0 type veth peer name n1 netns " + peer_->pid() +
-               " && ip address add 10.9.0.1/24 dev n0 && ip address add 10.9.0.5/24 dev n0 && "
+               " && ip link set n0 addrgenmode none && ip address add 10.9.0.1/24 dev n0 && ip address add "
+               "10.9.0.5/24 dev n0 && "
                "ip address add fd09::1/64 dev n0 nodad && ip address add fe80::9:1/64 dev n0 nodad && "
                "ip link set n0 up") ||
         !peer_->run("ip address add 10.9.0.2/24 dev n1 && ip address add fd09::2/64 dev n1 nodad && "
