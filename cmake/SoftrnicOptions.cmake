@@ -20,8 +20,8 @@ if(SOFTRNIC_SANITIZE)
   target_link_options(softrnic_options INTERFACE -fsanitize=${SOFTRNIC_SANITIZE})
 endif()
 
-# A message goes through small functions of several layers. The drop-in library of verbs is optimised as a whole, which takes
-# a sixth from its latency; everything else is linked from the same objects as they are, which takes less time.
+# A message goes through small functions of several layers. The drop-in library of verbs is optimised as a whole, so that they
+# cost less; everything else is linked from the same objects as they are, which takes less time to build.
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT SOFTRNIC_SANITIZE)
   target_compile_options(softrnic_options INTERFACE
     $<$<BOOL:$<TARGET_PROPERTY:SOFTRNIC_ON_THE_DATA_PATH>>:-flto=auto;-ffat-lto-objects>)
