@@ -5,10 +5,9 @@
 namespace softrnic {
 namespace {
 
-constexpr std::size_t kRanks = 4;
-
 constinit std::mutex lists_mutex;
-constinit HeldAcrossFork* lists[kRanks] = {};  ///< by Rank
+constinit HeldAcrossFork* lists[static_cast<std::size_t>(HeldAcrossFork::Rank::events) + 1] =
+    {};  ///< by Rank
 
 }  // namespace
 

@@ -161,6 +161,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   void settle(Path& path);
   void wait_for_decision(Path& path, Duration patience);
   void decide();
+  void find_next_decision();
   bool goes_unordered_by_packets(std::uint8_t lane);
   void forget(std::uint8_t lane);
   template <typename Use>

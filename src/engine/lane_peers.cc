@@ -102,8 +102,7 @@ void Lane::settle(std::uint8_t lane, std::unique_ptr<DirectPeer> met, UniqueFd b
   for_each_path_to(lane, [this](Path& path) {
     if (!path.settled || path.has_mtu() == inbox_->connected(path.lane)) settle(path);
   });
-  decide_at_ = kNever;
-  paths_.for_each([this](const Path& path) { decide_at_ = std::min(decide_at_, path.decide_at); });
+  find_next_decision();
 }
 
 void Lane::wait_for_decision(Path& path, Duration patience) {
@@ -122,11 +121,15 @@ void Lane::decide() {
     else
       attempt([&] { newcomers_.push_back(std::move(newcomer)); });
   }
-  decide_at_ = kNever;
   paths_.for_each([this](Path& path) {
     if (path.decide_at <= now_) settle(path);
-    decide_at_ = std::min(decide_at_, path.decide_at);
   });
+  find_next_decision();
+}
+
+void Lane::find_next_decision() {
+  decide_at_ = kNever;
+  paths_.for_each([this](const Path& path) { decide_at_ = std::min(decide_at_, path.decide_at); });
 }
 
 bool Lane::may_go_direct(const rnic::QueuePair& qp) { return direct_state(qp) == DirectState::direct; }
