@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -35,6 +36,17 @@ void expect_programs_start() {
   EXPECT_EQ(std::system("exit 3"), 3 << 8);
   EXPECT_EQ(output_of("echo here"), "here\n");
   EXPECT_EQ(in_child([] { return execl("/bin/sh", "sh", "-c", "exit 5", nullptr); }), 5);
+}
+
+/// As often as that, while another thread of this process does it all the time. 0: all was well.
+void expect_children_do_the_same(const std::function<int()>& what, unsigned rounds) {
+  std::atomic<bool> ending{false};
+  std::thread meanwhile([&] {
+    while (!ending) EXPECT_EQ(what(), 0);
+  });
+  for (unsigned round = 0; round < rounds; ++round) EXPECT_EQ(in_child(what), 0) << round;
+  ending = true;
+  meanwhile.join();
 }
 
 /// A connection of this process over which messages go all the time.
@@ -137,24 +149,10 @@ TEST(Fork, AChildCanUseQueuesThatAnotherThreadUsesAtThatMoment) {
     ibv_srq_attr attributes;
     return ibv_req_notify_cq(couple.a.cq, 0) == 0 && ibv_query_srq(srq.get(), &attributes) == 0 ? 0 : 1;
   };
-  std::atomic<bool> ending{false};
-  std::thread user([&] {
-    while (!ending) EXPECT_EQ(use(), 0);
-  });
-  for (unsigned round = 0; round < 100; ++round) EXPECT_EQ(in_child(use), 0) << round;
-  ending = true;
-  user.join();
+  expect_children_do_the_same(use, 100);
 }
 
-TEST(Fork, WhileAnotherThreadOpensAndCloses) {
-  std::atomic<bool> ending{false};
-  std::thread opener([&] {
-    while (!ending) EXPECT_EQ(use_own_device(), 0);
-  });
-  for (unsigned round = 0; round < 20; ++round) EXPECT_EQ(in_child(use_own_device), 0) << round;
-  ending = true;
-  opener.join();
-}
+TEST(Fork, WhileAnotherThreadOpensAndCloses) { expect_children_do_the_same(use_own_device, 20); }
 
 }  // namespace
 }  // namespace softrnic::robust
