@@ -1,19 +1,11 @@
 #include "engine/engine_thread.h"
 
 #include <poll.h>
-#include <pthread.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <csignal>
 #include <cstdint>
-#include <new>
-#include <system_error>
 #include <utility>
 
 #include "base/short_slices.h"
-#include "base/unique_fd.h"
 #include "engine/clock.h"
 
 namespace softrnic::engine {
@@ -24,50 +16,20 @@ constexpr std::size_t kManyPackets = 64;
 
 }  // namespace
 
-std::thread start_quiet_thread(const char* name, void (*body)(void*), void* argument) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread;
-  int error = 0;
-  try {
-    thread = std::thread(body, argument);
-    pthread_setname_np(thread.native_handle(), name);
-  } catch (const std::system_error& failed) {
-    error = failed.code().value();
-  } catch (const std::bad_alloc&) {
-    error = ENOMEM;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (error != 0) errno = error;
-  return thread;
-}
-
 EngineThread::EngineThread(Lane& lane)
-    : lane_(lane), stop_fd_(above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
-  if (stop_fd_ >= 0)
-    thread_ = start_quiet_thread(
-        "softrnic", [](void* self) { static_cast<EngineThread*>(self)->run(); }, this);
-  if (!thread_.joinable()) error_ = errno;
-}
-
-EngineThread::~EngineThread() {
-  if (stop_fd_ < 0) return;
-  eventfd_write(stop_fd_, 1);
-  if (thread_.joinable()) thread_.join();
-  close(stop_fd_);
-}
+    : lane_(lane),
+      thread_(
+          "softrnic", [](void* self) { static_cast<EngineThread*>(self)->run(); }, this) {}
 
 // A program that takes its messages itself is behind, perhaps for want of the processor.
 void EngineThread::make_way() const {
-  pollfd stop{stop_fd_, POLLIN, 0};
+  pollfd stop{thread_.stop_fd(), POLLIN, 0};
   const timespec limit{0, Grace::kShortest.count()};
   ppoll(&stop, 1, &limit, nullptr);
 }
 
 EngineThread::Woke EngineThread::wait() {
-  pollfd fds[] = {{stop_fd_, POLLIN, 0},
+  pollfd fds[] = {{thread_.stop_fd(), POLLIN, 0},
                   {lane_.timer_fd(), POLLIN, 0},
                   {lane_.readable_fd(), POLLIN, 0},
                   {lane_.bell_fd(), POLLIN, 0}};

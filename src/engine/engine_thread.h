@@ -1,28 +1,19 @@
 // The thread that drives a lane while its program does not.
 #pragma once
 
-#include <thread>
-
 #include "engine/grace.h"
 #include "engine/lane.h"
+#include "engine/quiet_thread.h"
 
 namespace softrnic::engine {
-
-/// Starts a thread with all signals blocked, so that the program's handlers run where the program expects them. When there
-/// is none to be had it is not joinable, and errno says why.
-std::thread start_quiet_thread(const char* name, void (*body)(void*), void* argument);
 
 class EngineThread {
  public:
   /// Starts at once. `lane` outlives it. Check error() afterwards.
   explicit EngineThread(Lane& lane);
-  /// Stops and joins.
-  ~EngineThread();
-  EngineThread(const EngineThread&) = delete;
-  EngineThread& operator=(const EngineThread&) = delete;
 
   /// 0, or the errno of what ran out: descriptors, threads or memory.
-  int error() const { return error_; }
+  int error() const { return thread_.error(); }
 
  private:
   void run();
@@ -33,9 +24,7 @@ class EngineThread {
 
   Lane& lane_;
   Grace grace_;
-  int stop_fd_;
-  int error_ = 0;
-  std::thread thread_;
+  QuietThread thread_;
 };
 
 }  // namespace softrnic::engine

@@ -1,13 +1,8 @@
 #include "engine/watcher.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
-#include <cerrno>
-
-#include "base/unique_fd.h"
-#include "engine/engine_thread.h"
+#include <utility>
 
 namespace softrnic::engine {
 
@@ -15,19 +10,8 @@ Watcher::Watcher(control::Client& daemon, OnChange on_change, OnEnd on_end)
     : daemon_(daemon),
       on_change_(std::move(on_change)),
       on_end_(std::move(on_end)),
-      stop_fd_(above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
-  if (stop_fd_ >= 0)
-    thread_ = start_quiet_thread(
-        "softrnic-watch", [](void* self) { static_cast<Watcher*>(self)->run(); }, this);
-  if (!thread_.joinable()) error_ = errno;
-}
-
-Watcher::~Watcher() {
-  if (stop_fd_ < 0) return;
-  eventfd_write(stop_fd_, 1);
-  if (thread_.joinable()) thread_.join();
-  close(stop_fd_);
-}
+      thread_(
+          "softrnic-watch", [](void* self) { static_cast<Watcher*>(self)->run(); }, this) {}
 
 bool Watcher::read_all() {
   for (;;) {
@@ -42,7 +26,7 @@ bool Watcher::read_all() {
 }
 
 void Watcher::run() {
-  pollfd fds[] = {{stop_fd_, POLLIN, 0}, {daemon_.notification_fd(), POLLIN, 0}};
+  pollfd fds[] = {{thread_.stop_fd(), POLLIN, 0}, {daemon_.notification_fd(), POLLIN, 0}};
   do {
     ppoll(fds, 2, nullptr, nullptr);
     if ((fds[0].revents & POLLIN) != 0) return;

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <functional>
-#include <thread>
 
 #include "control/client.h"
+#include "engine/quiet_thread.h"
 
 namespace softrnic::engine {
 
@@ -13,15 +13,11 @@ class Watcher {
   using OnChange = std::function<void(const control::Notification&)>;
   using OnEnd = std::function<void()>;
 
-  /// Starts at once. `daemon` outlives it. Check error() afterwards.
+  /// Starts at once. `daemon` outlives it. Check error() afterwards. Not to be destroyed with a lock that the callbacks take.
   Watcher(control::Client& daemon, OnChange on_change, OnEnd on_end);
-  /// Stops and joins: not to be called with a lock that the callbacks take.
-  ~Watcher();
-  Watcher(const Watcher&) = delete;
-  Watcher& operator=(const Watcher&) = delete;
 
   /// 0, or the errno of what ran out: descriptors, threads or memory.
-  int error() const { return error_; }
+  int error() const { return thread_.error(); }
 
  private:
   void run();
@@ -30,9 +26,7 @@ class Watcher {
   control::Client& daemon_;
   OnChange on_change_;
   OnEnd on_end_;
-  int stop_fd_;
-  int error_ = 0;
-  std::thread thread_;
+  QuietThread thread_;
 };
 
 }  // namespace softrnic::engine
