@@ -19,7 +19,9 @@ constexpr std::size_t kManyPackets = 64;
 EngineThread::EngineThread(Lane& lane)
     : lane_(lane),
       thread_(
-          "softrnic", [](void* self) { static_cast<EngineThread*>(self)->run(); }, this) {}
+          "softrnic", [](void* self) { static_cast<EngineThread*>(self)->run(); }, this) {
+  if (error() == 0) lives_.wait(false);
+}
 
 // A program that takes its messages itself is behind, perhaps for want of the processor.
 void EngineThread::make_way() const {
@@ -53,6 +55,8 @@ EngineThread::Woke EngineThread::wait() {
 void EngineThread::run() {
   ask_for_short_slices();
   lane_.begin_life();
+  lives_ = true;
+  lives_.notify_one();
   std::uint32_t polls = lane_.polls_with_briefs();
   for (Woke woke = wait(); woke != Woke::to_stop; woke = wait()) {
     const Attention::Age program = lane_.attention();

@@ -1,6 +1,8 @@
 // The thread that drives a lane while its program does not.
 #pragma once
 
+#include <atomic>
+
 #include "engine/grace.h"
 #include "engine/lane.h"
 #include "engine/quiet_thread.h"
@@ -9,7 +11,7 @@ namespace softrnic::engine {
 
 class EngineThread {
  public:
-  /// Starts at once. `lane` outlives it. Check error() afterwards.
+  /// Starts at once, and returns when whoever looks at the lane sees it live. `lane` outlives it. Check error() afterwards.
   explicit EngineThread(Lane& lane);
 
   /// 0, or the errno of what ran out: descriptors, threads or memory.
@@ -24,6 +26,7 @@ class EngineThread {
 
   Lane& lane_;
   Grace grace_;
+  std::atomic<bool> lives_{false};
   QuietThread thread_;
 };
 

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "control/direct_locks.h"
 #include "engine/control_page.h"
+#include "engine/engine_thread.h"
 #include "engine/lane.h"
 #include "engine/null_link.h"
 
@@ -94,6 +96,16 @@ TEST_F(Neighbours, WhomTheDaemonDoesNotIntroduceInTimeIsReachedByPacketsUntilItD
   EXPECT_FALSE(window().undecided()) << "another queue pair does not hold it up";
   EXPECT_EQ(asked, 0U);
   EXPECT_TRUE(lane->meet_peers());
+  EXPECT_FALSE(to.undecided());
+  EXPECT_FALSE(to.has_mtu());
+}
+
+// Who sends datagrams to itself finds them sent when ibv_post_send() returns, however soon after the lane is there.
+TEST_F(Neighbours, ALaneKnowsItselfAsSoonAsItsThreadIsStarted) {
+  const EngineThread thread(*lane);
+  ASSERT_EQ(thread.error(), 0);
+  const std::lock_guard lock(lane->mutex());
+  const ib::PathWindow& to = lane->window(path, Qpn::of(kOwn, 5));
   EXPECT_FALSE(to.undecided());
   EXPECT_FALSE(to.has_mtu());
 }
