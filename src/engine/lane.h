@@ -66,6 +66,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   Expected<Qpn, Failure> attach(rnic::QueuePair& qp) override;
   void detach(rnic::QueuePair& qp) override;
   void transmit(rnic::QueuePair& qp) override;
+  void went_direct(rnic::QueuePair& qp) override;
   void deliver(rnic::CompletionQueue& cq, const ibv_wc& wc, bool solicited) override;
   void discard(rnic::QueuePair& qp) override;
   ib::PathWindow& window(const ib::AddressVector& path, Qpn remote) override;
@@ -150,6 +151,8 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   bool has_news(TimePoint now) const;
   std::size_t batch(TimePoint now);
   std::size_t serve(bool insist, bool makes_way);
+  // ---- without packets: lane_direct.cc
+  DirectState direct_state(const rnic::QueuePair& qp) const;
   void map_segments();
   link::MappedRange map(const DirectPath::Wish& wish);
   // ---- neighbours: lane_peers.cc
@@ -200,7 +203,6 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   void disarm();
   bool program_polls() const;
   void touch(rnic::QueuePair& qp);
-  DirectState direct_state(const rnic::QueuePair& qp) const;
   void row_is_old(rnic::QueuePair& qp);
   void write_rows();
 

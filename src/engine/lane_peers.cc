@@ -8,7 +8,6 @@
 #include <new>
 #include <utility>
 
-#include "base/settings.h"
 #include "engine/lane.h"
 
 namespace softrnic::engine {
@@ -132,14 +131,6 @@ void Lane::find_next_decision() {
   paths_.for_each([this](const Path& path) { decide_at_ = std::min(decide_at_, path.decide_at); });
 }
 
-bool Lane::may_go_direct(const rnic::QueuePair& qp) { return direct_state(qp) == DirectState::direct; }
-
-DirectState Lane::direct_state(const rnic::QueuePair& qp) const {
-  const auto* path = static_cast<const Path*>(qp.window());
-  if (path == nullptr || !path->local || qp.type() == IBV_QPT_UD) return DirectState::other_host;
-  return direct_.state(qp.transport_attributes().remote.lane());
-}
-
 // ---- by the thread that may wait for the daemon
 
 void Lane::call_introducer() {
@@ -212,32 +203,6 @@ bool Lane::goes_unordered_by_packets(std::uint8_t lane) {
   bool any = false;
   for_each_path_to(lane, [&](const Path& path) { any |= path.settled && path.watched && path.has_mtu(); });
   return any;
-}
-
-link::MappedRange Lane::map(const DirectPath::Wish& wish) {
-  std::optional<DirectPath::Order> order;
-  {
-    const std::lock_guard lock(mutex_);
-    order = direct_.order(wish);
-  }
-  return order ? link::MappedRange::map(order->pid, order->range, settings().share) : link::MappedRange();
-}
-
-// Mapping and unmapping take a while, and so are done without the lock.
-void Lane::map_segments() {
-  SegmentCache::Mappings old;
-  try {
-    for (const DirectPath::Wish& wish : wishes_.all()) {
-      link::MappedRange mapped = map(wish);
-      const std::lock_guard lock(mutex_);
-      direct_.install(wish, std::move(mapped), monotonic_now(), old);
-    }
-    const std::lock_guard lock(mutex_);
-    direct_.sweep(monotonic_now(), old);
-  } catch (const std::bad_alloc&) {
-    // what could not be mapped is reached without
-  }
-  wishes_ = {};
 }
 
 }  // namespace softrnic::engine

@@ -154,7 +154,9 @@ class QueuePair final : public EventTarget, private ib::Host {
   void flush_receives();
   void raise(ibv_event_type type);
   void raise_last_wqe();
-  Expected<void, Failure> post_one(const ibv_send_wr& wr);
+  /// What has become of a work request: its completion has been delivered, or it waits for its turn.
+  enum class Posted : std::uint8_t { done, queued };
+  Expected<Posted, Failure> post_one(const ibv_send_wr& wr);
   void flush_send(const ibv_send_wr& wr);
   void fill(ib::SendSlot& slot, const ibv_send_wr& wr) const;
   void fill_datagram(ib::SendWqe& wqe, const ibv_send_wr& wr) const;

@@ -41,26 +41,33 @@ void fill_sges(ib::SendSlot& slot, const ibv_send_wr& wr) {
 Expected<void, Failure> QueuePair::post_send(ibv_send_wr* wr, ibv_send_wr** bad_wr) {
   const std::lock_guard lock(lane_.mutex());
   Expected<void, Failure> result;
+  bool done = true;
   for (; wr != nullptr; wr = wr->next) {
-    if (auto ok = post_one(*wr); !ok) {
+    const auto posted = post_one(*wr);
+    done = done && posted && *posted == Posted::done;
+    if (!posted) {
       *bad_wr = wr;
-      result = refused_here(ok.error(), &wr->wr_id);
+      result = refused_here(posted.error(), &wr->wr_id);
       break;
     }
   }
-  lane_.transmit(*this);
+  if (done) {
+    lane_.went_direct(*this);
+  } else {
+    lane_.transmit(*this);
+  }
   return result;
 }
 
-Expected<void, Failure> QueuePair::post_one(const ibv_send_wr& wr) {
+Expected<QueuePair::Posted, Failure> QueuePair::post_one(const ibv_send_wr& wr) {
   const StateRules& rules = state_rules(state_);
   if (!rules.accepts_sends) return Unexpected{refuse(EINVAL, ReasonId::post_send_state, state_)};
   const SendLimits limits{type_, init_.cap.max_send_sge, init_.cap.max_inline_data,
                           attributes_.verbs.max_rd_atomic};
-  if (auto ok = check_send_request(wr, limits); !ok) return ok;
+  if (auto ok = check_send_request(wr, limits); !ok) return Unexpected{ok.error()};
   if (rules.flushes_sends) {
     flush_send(wr);
-    return {};
+    return Posted::queued;
   }
   ib::SendSlot slot = endpoint_->reserve();
   if (slot.wqe == nullptr) {
@@ -68,7 +75,8 @@ Expected<void, Failure> QueuePair::post_one(const ibv_send_wr& wr) {
   }
   fill(slot, wr);
   endpoint_->commit();
-  return {};
+  const bool one_sided = send_rules(wr.opcode)->has_remote_memory;
+  return one_sided && endpoint_->go_at_once() ? Posted::done : Posted::queued;
 }
 
 void QueuePair::flush_send(const ibv_send_wr& wr) {

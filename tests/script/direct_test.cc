@@ -29,6 +29,74 @@ TEST_F(Direct, AWriteTakesNoPsn) {
   quiet();
 }
 
+TEST_F(Direct, AWorkRequestWithNothingBeforeItGoesAtOnce) {
+  rc();
+  host.direct_budget = kPlenty;
+  for (const char* id : {"1", "2"}) {
+    post("write len=8 va=0x7000 rkey=0x55");
+    EXPECT_TRUE(qp().go_at_once());
+    sent(std::string(id) + " success");
+  }
+  EXPECT_EQ(host.directs, (Moves{{0, 5}, {0, 5}}));
+  quiet();
+}
+
+TEST_F(Direct, NothingGoesAtOnceThatIsNotFirstAndOneSided) {
+  rc();
+  host.direct_budget = kPlenty;
+  post("send len=8");
+  EXPECT_FALSE(qp().go_at_once());
+  out("RC Send Only psn=5 len=8 ackreq");
+  post("write len=8 va=0x7000 rkey=0x55");
+  EXPECT_FALSE(qp().go_at_once());
+  in("RC Acknowledge psn=5 msn=1");
+  sent("1 success");
+  post("write len=8 va=0x7000 rkey=0x55");
+  EXPECT_FALSE(qp().go_at_once());  // it is the second
+  EXPECT_TRUE(host.directs.empty());
+  direct();
+  direct();
+  sent("2 success");
+  sent("3 success");
+  quiet();
+}
+
+TEST_F(Direct, WhatIsRefusedAtOnceGoesByPackets) {
+  rc();
+  post("write len=8 va=0x7000 rkey=0x55");
+  EXPECT_FALSE(qp().go_at_once());
+  out("RC RDMA Write Only psn=5 va=0x7000 rkey=0x55 dmalen=8 len=8 ackreq");
+  in("RC Acknowledge psn=5 msn=1");
+  sent("1 success");
+  quiet();
+}
+
+TEST_F(Direct, WhatDoesNotGoAtOnceAsAWholeGoesOn) {
+  rc();
+  host.direct_budget = kPlenty;
+  post("write len=1500 va=0x7000 rkey=0x55");
+  EXPECT_FALSE(qp().go_at_once());
+  EXPECT_TRUE(host.sends.empty());
+  direct();
+  sent("1 success");
+  EXPECT_EQ(host.directs, (Moves{{0, 5}, {1000, 5}}));
+  quiet();
+}
+
+TEST_F(Direct, ADrainedQueuePairBeginsNothingAtOnce) {
+  rc();
+  host.direct_budget = kPlenty;
+  qp().drain();
+  event(QpEvent::send_queue_drained);
+  post("write len=8 va=0x7000 rkey=0x55");
+  EXPECT_FALSE(qp().go_at_once());
+  silent();
+  qp().resume();
+  direct();
+  sent("1 success");
+  quiet();
+}
+
 TEST_F(Direct, ALongMessageGoesInPieces) {
   rc();
   host.direct_budget = kPlenty;
@@ -173,6 +241,24 @@ TEST_F(Direct, UcTakesNoPsnEither) {
   out("UC RDMA Write Last psn=7 len=476");
   sent("3 success");
   EXPECT_EQ(host.directs, (Moves{{0, 5}, {1000, 5}, {0, 6}}));
+  quiet();
+}
+
+TEST_F(Direct, UcGoesAtOnceToo) {
+  uc();
+  host.direct_budget = 3;
+  post("write len=8 va=0x7000 rkey=0x55");
+  EXPECT_TRUE(qp().go_at_once());
+  sent("1 success");
+  post("write len=1500 va=0x7000 rkey=0x55");
+  EXPECT_FALSE(qp().go_at_once());  // a piece of it
+  post("write len=8 va=0x7000 rkey=0x55");
+  EXPECT_FALSE(qp().go_at_once());  // it is the second
+  direct();
+  sent("2 success");
+  out("UC RDMA Write Only psn=5 len=8");
+  sent("3 success");
+  EXPECT_EQ(host.directs, (Moves{{0, 5}, {0, 5}, {1000, 5}}));
   quiet();
 }
 

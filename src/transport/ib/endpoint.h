@@ -80,6 +80,9 @@ class Endpoint {
   /// The next free place of the send queue. Fill it, then commit().
   virtual SendSlot reserve() = 0;
   virtual void commit() = 0;
+  /// Carries out the work request that was just committed, if it can go without packets (Host::direct) and nothing is before
+  /// it: then transmit() has nothing to do for it. False: ask transmit().
+  virtual bool go_at_once() { return false; }
   /// Work requests that occupy the send queue.
   virtual std::uint32_t outstanding_sends() const = 0;
 

@@ -31,7 +31,8 @@ bool RcRequester::waits_for_direct(const SendEntry& entry) const {
   return (begun_one_sided_ || entry.wqe.length >= kWorthWaiting) && seam_.host.may_go_direct();
 }
 
-Transmit RcRequester::go_direct(const SendEntry& entry, TxPacket& out) {
+// The bytes that went.
+std::optional<std::uint32_t> RcRequester::go_direct(const SendEntry& entry) {
   const DirectMessage message{entry.wqe, queue_.sges(entry), queue_.inline_data(entry), direct_bytes_,
                               next_.wire()};
   const auto moved = seam_.host.direct(message);
@@ -39,18 +40,24 @@ Transmit RcRequester::go_direct(const SendEntry& entry, TxPacket& out) {
     if (direct_bytes_ > 0) begin(queue_.front());  // although the queue may be draining by now
     direct_bytes_ = 0;
     if (one_sided(entry)) direct_doubts_ = kDoubts;
-    return Transmit::idle;
+    return std::nullopt;
   }
-  out.payload_bytes = *moved;
   direct_bytes_ += *moved;
-  if (direct_bytes_ < entry.wqe.length) return Transmit::direct;
+  if (direct_bytes_ < entry.wqe.length) return moved;
   direct_bytes_ = direct_doubts_ = 0;
   ++cursor_;
   ++begun_;
   gather_cursor_ = {};
   complete_front(seam_.host, queue_, Status::success);
   check_drained();
-  return Transmit::direct;
+  return moved;
+}
+
+bool RcRequester::go_at_once() {
+  if (queue_.size() != 1 || !nothing_under_way() || draining_ || failed_ || direct_doubts_ > 0) return false;
+  const SendEntry& entry = queue_.front();
+  if (!one_sided(entry) || (is_read_or_atomic(entry) && seam_.attributes.max_reads_out == 0)) return false;
+  return go_direct(entry) && queue_.empty();
 }
 
 }  // namespace softrnic::ib

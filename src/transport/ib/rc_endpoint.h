@@ -22,6 +22,7 @@ class RcEndpoint final : public EndpointBase {
 
   SendSlot reserve() override { return requester_.reserve(); }
   void commit() override { requester_.queue().commit(); }
+  bool go_at_once() override { return mode_ == Mode::sending && requester_.go_at_once(); }
   std::uint32_t outstanding_sends() const override { return requester_.queue().size(); }
 
   void receive(const RxPacket& packet, TimePoint now) override;

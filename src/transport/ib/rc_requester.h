@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "transport/ib/retry_timer.h"
 #include "transport/ib/seam.h"
@@ -38,6 +39,7 @@ class RcRequester {
   SendQueue& queue() { return queue_; }
   const SendQueue& queue() const { return queue_; }
   SendSlot reserve();
+  bool go_at_once();
 
   void receive(const RxPacket& rx, TimePoint now);
   Transmit transmit(TxPacket& out, TimePoint now);
@@ -75,7 +77,7 @@ class RcRequester {
   bool one_sided(const SendEntry& entry) const;
   bool nothing_under_way() const;
   bool waits_for_direct(const SendEntry& entry) const;
-  Transmit go_direct(const SendEntry& entry, TxPacket& out);
+  std::optional<std::uint32_t> go_direct(const SendEntry& entry);
 
   // ---- short messages on one host: rc_brief.cc
   bool undisturbed() const;

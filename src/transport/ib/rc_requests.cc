@@ -113,7 +113,10 @@ Transmit RcRequester::transmit(TxPacket& out, TimePoint now) {
   SendEntry& entry = queue_.at(cursor_);
   if (cursor_ == begun_ && !draining_ && !valid(entry.wqe)) return Transmit::idle;
   if (nothing_under_way() && (!draining_ || direct_bytes_ > 0)) {
-    if (const Transmit went = go_direct(entry, out); went == Transmit::direct) return went;
+    if (const auto moved = go_direct(entry)) {
+      out.payload_bytes = *moved;
+      return Transmit::direct;
+    }
   }
   switch (gate(entry)) {
     case Gate::shut:

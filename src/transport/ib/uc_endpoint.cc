@@ -72,7 +72,12 @@ Transmit UcEndpoint::transmit(TxPacket& packet, TimePoint now) {
   if (queue_.empty() || !may_send() || (mode_ == Mode::draining && !in_message())) return Transmit::idle;
   const SendEntry& entry = queue_.front();
   if (!in_message() && !valid(entry.wqe)) return Transmit::idle;
-  if (next_ == message_start_ && go_direct(entry, packet)) return Transmit::direct;
+  if (next_ == message_start_) {
+    if (const auto moved = go_direct(entry)) {
+      packet.payload_bytes = *moved;
+      return Transmit::direct;
+    }
+  }
   const Psn end = message_start_ + packets_of(entry.wqe.length, attributes_.path_mtu);
   const Psn stop = std::min(end, next_ + packets_at_once());
   const bool last = stop == end;
@@ -111,21 +116,26 @@ Expected<void, Reason> UcEndpoint::build(const SendEntry& entry, Psn stop, bool 
 }
 
 // Without packets (see Host::direct): the peer must have seen all packets that were sent before, and PSNs stay as they are.
-bool UcEndpoint::go_direct(const SendEntry& entry, TxPacket& packet) {
+// Returns the bytes that went.
+std::optional<std::uint32_t> UcEndpoint::go_direct(const SendEntry& entry) {
   const auto moved =
       host_.direct({entry.wqe, queue_.sges(entry), queue_.inline_data(entry), direct_bytes_, next_.wire()});
   if (!moved) {
     direct_bytes_ = 0;
-    return false;
+    return std::nullopt;
   }
   direct_begun_ = true;
   direct_bytes_ += *moved;
-  packet.payload_bytes = *moved;
-  if (direct_bytes_ < entry.wqe.length) return true;
+  if (direct_bytes_ < entry.wqe.length) return moved;
   forget_direct();
   complete_front(host_, queue_, Status::success);
   check_drained();
-  return true;
+  return moved;
+}
+
+bool UcEndpoint::go_at_once() {
+  return mode_ == Mode::sending && queue_.size() == 1 && !in_message() &&
+         queue_.front().wqe.op == SendOp::write && go_direct(queue_.front()) && queue_.empty();
 }
 
 void UcEndpoint::forget_direct() {

@@ -2,6 +2,8 @@
 // is dropped as a whole (IBTA 9.8.2).
 #pragma once
 
+#include <optional>
+
 #include "transport/ib/inbound_message.h"
 #include "transport/ib/unacknowledged_endpoint.h"
 
@@ -20,6 +22,7 @@ class UcEndpoint final : public UnacknowledgedEndpoint {
 
   bool lacks_receive(const RxPacket& packet) override;
   void receive(const RxPacket& packet, TimePoint now) override;
+  bool go_at_once() override;
   Transmit transmit(TxPacket& packet, TimePoint now) override;
 
   std::uint32_t send_psn() const override { return next_.wire(); }
@@ -34,7 +37,7 @@ class UcEndpoint final : public UnacknowledgedEndpoint {
   std::uint32_t packets_at_once() const;
   Expected<void, Reason> build(const SendEntry& entry, Psn stop, bool last, TxPacket& packet);
   bool valid(const SendWqe& wqe);
-  bool go_direct(const SendEntry& entry, TxPacket& packet);
+  std::optional<std::uint32_t> go_direct(const SendEntry& entry);
   void forget_direct();
   void fail_front(Status status, const Reason& reason);
   void check_drained();

@@ -27,6 +27,9 @@ class FakeLane final : public LanePort {
   std::deque<ibv_wc> for_the_sink;         ///< handed to whoever polls
   int progress_calls = 0;
   int quiesce_calls = 0;
+  bool goes_direct = false;  ///< whatever may go without packets does, and moves nothing
+  int transmit_calls = 0;
+  int went_direct_calls = 0;
   std::size_t undelivered() const { return completions_.size(); }
 
   void advance(Duration by) {
@@ -50,7 +53,16 @@ class FakeLane final : public LanePort {
     return Qpn::of(number_, last_index_);
   }
   void detach(QueuePair& qp) override { qps_.erase(qp.qpn().index()); }
-  void transmit(QueuePair&) override { pump(); }
+  void transmit(QueuePair&) override {
+    ++transmit_calls;
+    pump();
+  }
+  void went_direct(QueuePair&) override {
+    ++went_direct_calls;
+    publish();
+  }
+  bool may_go_direct(const QueuePair&) override { return goes_direct; }
+  DirectWay direct(const DirectStep&) override { return goes_direct ? DirectWay::attach : DirectWay::none; }
   void deliver(CompletionQueue& cq, const ibv_wc& wc, bool solicited) override {
     completions_.push_back({&cq, wc, solicited});
   }
@@ -94,6 +106,10 @@ class FakeLane final : public LanePort {
       for (auto& [index, qp] : qps_) busy |= send_all(*qp);
       busy |= arrive_all();
     }
+    publish();
+  }
+
+  void publish() {
     for (std::size_t i = 0; i < completions_.size(); ++i) {
       const Completion c = completions_[i];
       if (!c.cq->push(c.wc, c.solicited))

@@ -1,0 +1,55 @@
+// What a lane adds to messages that go without packets (direct_path.h).
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "base/settings.h"
+#include "engine/clock.h"
+#include "engine/lane.h"
+
+namespace softrnic::engine {
+
+bool Lane::may_go_direct(const rnic::QueuePair& qp) { return direct_state(qp) == DirectState::direct; }
+
+DirectState Lane::direct_state(const rnic::QueuePair& qp) const {
+  const auto* path = static_cast<const Path*>(qp.window());
+  if (path == nullptr || !path->local || qp.type() == IBV_QPT_UD) return DirectState::other_host;
+  return direct_.state(qp.transport_attributes().remote.lane());
+}
+
+// Nothing is owed to anybody, so no batch is needed and no clock.
+void Lane::went_direct(rnic::QueuePair& qp) {
+  publish();
+  row_is_old(qp);
+  if (holding_ != nullptr || scheduler_.has_work() || direct_.any_wishes()) transmit(qp);
+}
+
+// ---- memory of neighbours, by the lane's thread
+
+link::MappedRange Lane::map(const DirectPath::Wish& wish) {
+  std::optional<DirectPath::Order> order;
+  {
+    const std::lock_guard lock(mutex_);
+    order = direct_.order(wish);
+  }
+  return order ? link::MappedRange::map(order->pid, order->range, settings().share) : link::MappedRange();
+}
+
+// Mapping and unmapping take a while, and so are done without the lock.
+void Lane::map_segments() {
+  SegmentCache::Mappings old;
+  try {
+    for (const DirectPath::Wish& wish : wishes_.all()) {
+      link::MappedRange mapped = map(wish);
+      const std::lock_guard lock(mutex_);
+      direct_.install(wish, std::move(mapped), monotonic_now(), old);
+    }
+    const std::lock_guard lock(mutex_);
+    direct_.sweep(monotonic_now(), old);
+  } catch (const std::bad_alloc&) {
+    // what could not be mapped is reached without
+  }
+  wishes_ = {};
+}
+
+}  // namespace softrnic::engine
