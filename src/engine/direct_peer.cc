@@ -88,7 +88,10 @@ DirectPeer::DirectPeer(const Parts& parts, std::uint8_t visitor, std::optional<l
       space_(parts.bytes != 0 ? link::own_pid_space() : 0),
       remote_(std::move(remote)),
       mapped_(link::RemoteMemory::own(&place_.revoked)) {
-  if (remote_ && space_ != 0) remote_->let_revoke(&place_.revoked);
+  if (remote_ && space_ != 0) {
+    remote_->let_revoke(&place_.revoked);
+    remote_->set_life(*life_);
+  }
   // Pairs with DirectShare::wait_for_visitors(): that sees this, or this side sees what was taken away before.
   place_.known.exchange(1, std::memory_order_acq_rel);
 }

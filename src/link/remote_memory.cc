@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <string>
 
+#include "transport/ib/ordered_copy.h"
+
 namespace softrnic::link {
 namespace {
 
@@ -143,15 +145,17 @@ bool RemoteMemory::write(std::span<const iovec> local, std::uint64_t remote, std
   return attach_write(local, remote, bytes);
 }
 
-// As in attach_write(), the last word is a piece of its own.
 bool RemoteMemory::fetch(std::byte* local, std::uint64_t remote, std::size_t bytes) const {
-  const std::size_t word = word_at_end(reinterpret_cast<std::uint64_t>(local) + bytes);
-  if (is_own() || bytes <= word) {
+  if (is_own()) {
     const iovec place{local, bytes};
     return read({&place, 1}, remote, bytes);
   }
-  const iovec places[] = {{local, bytes - word}, {local + bytes - word, word}};
-  return attach_read(places, remote, bytes);
+  const std::size_t word = std::min(bytes, word_at_end(reinterpret_cast<std::uint64_t>(local) + bytes));
+  std::array<std::byte, sizeof(std::uint64_t)> end;
+  const iovec places[] = {{local, bytes - word}, {end.data(), word}};
+  if (!attach_read(places, remote, bytes)) return false;
+  ib::ordered_copy(local + bytes - word, end.data(), word);
+  return true;
 }
 
 std::optional<std::uint64_t> RemoteMemory::execute(std::uint64_t remote,
@@ -173,6 +177,13 @@ long RemoteMemory::call(long number, std::span<const iovec> local, std::span<con
 }
 
 bool RemoteMemory::attach_read(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const {
+  if (life_ == nullptr || !life_->is_held()) return read_by_gate(local, remote, bytes);
+  if (local.size() > kMaxPieces) return false;
+  const iovec there = place(remote, bytes);
+  return call(SYS_process_vm_readv, local, {&there, 1}) == static_cast<long>(bytes) && life_->is_held();
+}
+
+bool RemoteMemory::read_by_gate(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const {
   std::array<iovec, kMaxPieces + 1> here;
   if (local.size() > kMaxPieces) return false;
   std::uint64_t secret = 0;

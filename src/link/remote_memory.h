@@ -6,9 +6,13 @@
 //   /proc/PID/mem, opened once, belongs to the address space and not to the number. It costs less than
 //   process_vm_readv(2) for small pieces, and twice as much for large ones.
 //
-//   A gate: a page of the process at an address that it chose at random (2^34 places) and that no child inherits. Every
+//   A gate: a page of the process at an address that it chose at random (2^34 places) and that no child inherits. A
 //   process_vm_readv/writev begins with it, and the kernel looks the process up once for all places of a call: in an
-//   address space that has no gate there it fails before anything was touched.
+//   address space that has no gate there it fails before anything was touched. It costs as much as two pages more.
+//
+// Reads can do without the gate where the process has a thread that keeps a robust mutex (its life): the kernel marks that as
+// the thread ends, be it by exec(), and gives the number away only when all threads are gone. So who finds the mutex held after
+// the call has read the right memory, and what else has been read is not used. For writes a look afterwards is too late.
 #pragma once
 
 #include <sys/types.h>
@@ -20,6 +24,7 @@
 #include <span>
 
 #include "base/expected.h"
+#include "base/robust_mutex.h"
 #include "base/unique_fd.h"
 #include "link/revocable.h"
 #include "transport/ib/host.h"
@@ -63,14 +68,16 @@ class RemoteMemory {
   }
   /// From now on every access can be revoked, if they can at all here (revocable.h).
   void let_revoke(Revocation revoked) { revoked_ = revoked; }
+  /// Of the process that open() has found: lives as long as this object, and nobody else ever takes it.
+  void set_life(const RobustMutex& life) { life_ = &life; }
 
   static constexpr std::size_t kMaxPieces = 32;
 
-  /// Copies all of `local`, at most kMaxPieces, from or to `remote`. False: not everything was. The last bytes of a write
-  /// become visible last.
+  /// Copies all of `local`, at most kMaxPieces, from or to `remote`. False: not everything was; what a read has left in `local`
+  /// may be anything that this process could read. The last bytes of a write become visible last.
   bool read(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const;
   bool write(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const;
-  /// read() to memory that a program may be polling: the last bytes become visible last.
+  /// read() to memory that a program may be polling: the last bytes become visible last, and only if they are right.
   bool fetch(std::byte* local, std::uint64_t remote, std::size_t bytes) const;
   /// Executes an atomic operation; the value before. By attach it is atomic only for those who take a lock for it. Nothing: it
   /// was not executed.
@@ -81,12 +88,14 @@ class RemoteMemory {
   bool is_own() const { return pid_ == 0; }
   long call(long number, std::span<const iovec> local, std::span<const iovec> remote) const;
   bool attach_read(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const;
+  bool read_by_gate(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const;
   bool attach_write(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const;
 
   pid_t pid_ = 0;  ///< 0: this process
   GateAddress gate_;
   Revocation revoked_ = nullptr;
-  UniqueFd memory_;  ///< /proc/PID/mem; may be missing
+  const RobustMutex* life_ = nullptr;  ///< may be missing
+  UniqueFd memory_;                    ///< /proc/PID/mem; may be missing
 };
 
 }  // namespace softrnic::link

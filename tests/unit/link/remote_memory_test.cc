@@ -156,6 +156,56 @@ TEST(RemoteMemory, TheDeadHaveNone) {
   }
 }
 
+TEST(RemoteMemory, ReadsWithoutTheGateWhileTheLifeIsHeld) {
+  std::vector<std::uint8_t> buffer(kBytes);
+  Neighbour neighbour(buffer);
+  auto remote = RemoteMemory::open(neighbour.pid(), neighbour.gate);
+  ASSERT_TRUE(remote);
+  RobustMutex life;
+  life.init();
+  remote->set_life(life);
+  std::vector<std::uint8_t> ones(kBytes, 1);
+  const iovec from{ones.data(), kBytes};
+  ASSERT_TRUE(remote->write({&from, 1}, address_of(buffer), kBytes));
+  for (const bool held : {false, true}) {
+    if (held) life.lock();
+    for (const std::size_t size : {1UL, 8UL, 4097UL, 300'001UL}) {
+      std::vector<std::uint8_t> back(size);
+      const iovec to{back.data(), size};
+      EXPECT_TRUE(remote->read({&to, 1}, address_of(buffer), size));
+      EXPECT_EQ(back, std::vector<std::uint8_t>(size, 1)) << size;
+      back.assign(size, 0);
+      EXPECT_TRUE(remote->fetch(reinterpret_cast<std::byte*>(back.data()), address_of(buffer), size));
+      EXPECT_EQ(back, std::vector<std::uint8_t>(size, 1)) << size;
+    }
+  }
+  life.unlock();
+}
+
+// Whose life ends in the middle of the call: here the call itself takes the holder's number out.
+TEST(RemoteMemory, WhatWasReadOfSomebodyWhoIsGoneIsNotBelieved) {
+  std::vector<std::uint8_t> buffer(kBytes);
+  Neighbour neighbour(buffer);
+  auto remote = RemoteMemory::open(neighbour.pid(), neighbour.gate);
+  ASSERT_TRUE(remote);
+  struct {
+    RobustMutex life;
+    std::array<std::byte, 8192> behind;
+  } place;
+  place.life.init();
+  remote->set_life(place.life);
+  const auto make_alive = [&] { *reinterpret_cast<std::uint32_t*>(&place.life) = 1; };
+  make_alive();
+  ASSERT_TRUE(place.life.is_held());
+  const iovec to{&place, sizeof place};
+  EXPECT_FALSE(remote->read({&to, 1}, address_of(buffer), sizeof place));
+  ASSERT_FALSE(place.life.is_held());
+  make_alive();
+  place.behind.back() = std::byte{7};
+  EXPECT_FALSE(remote->fetch(reinterpret_cast<std::byte*>(&place), address_of(buffer), sizeof place));
+  EXPECT_EQ(place.behind.back(), std::byte{7}) << "the last byte must not appear";
+}
+
 TEST(RemoteMemory, OwnMemoryMayOverlap) {
   std::array<std::uint8_t, 8> data{1, 2, 3, 4, 5, 6, 7, 8};
   const iovec local{data.data(), 7};
