@@ -72,7 +72,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   ib::PathWindow& window(const ib::AddressVector& path, Qpn remote) override;
   ib::PathWindow* gauged_window(const ib::AddressVector& path, Qpn remote) override;
   bool may_go_direct(const rnic::QueuePair& qp) override;
-  rnic::DirectWay direct(const rnic::DirectStep& step) override { return direct_.perform(step); }
+  rnic::DirectWay direct(const rnic::DirectStep& step) override;
   Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
                                                  const ib::AtomicOperation& operation) override {
     return direct_.execute_atomic(word, operation);
@@ -230,6 +230,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   LocalPeers peers_;
   CreditLetters letters_;
   DirectPath direct_;
+  std::uint32_t went_since_look_ = 0;  ///< without packets since a post looked at the clock; in kOneLook
   Show show_;
   UniqueFd strangers_fd_;
   bool called_ = false;  ///< strangers_fd_ says so already

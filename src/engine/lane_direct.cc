@@ -8,6 +8,18 @@
 #include "engine/lane.h"
 
 namespace softrnic::engine {
+namespace {
+
+/// The engine thread has to hear of a program's posts every 20 us (Grace::kUnpolled), and a look at the clock takes a fifth of a
+/// short message's time: so there is one for so many short messages, fewer long ones, or one system call.
+constexpr std::uint32_t kOneLook = 16;
+constexpr std::uint32_t kBytesOfAShortOne = 8192;
+
+std::uint32_t share_of_a_look(rnic::DirectWay way, std::uint32_t bytes) {
+  return way == rnic::DirectWay::attach ? kOneLook : 1 + bytes / kBytesOfAShortOne;
+}
+
+}  // namespace
 
 bool Lane::may_go_direct(const rnic::QueuePair& qp) { return direct_state(qp) == DirectState::direct; }
 
@@ -17,10 +29,20 @@ DirectState Lane::direct_state(const rnic::QueuePair& qp) const {
   return direct_.state(qp.transport_attributes().remote.lane());
 }
 
-// Nothing is owed to anybody, so no batch is needed and no clock.
+rnic::DirectWay Lane::direct(const rnic::DirectStep& step) {
+  const rnic::DirectWay way = direct_.perform(step);
+  if (way != rnic::DirectWay::none) went_since_look_ += share_of_a_look(way, step.bytes);
+  return way;
+}
+
+// Nothing is owed to anybody, so no batch is needed.
 void Lane::went_direct(rnic::QueuePair& qp) {
   publish();
   row_is_old(qp);
+  if (went_since_look_ >= kOneLook) {
+    went_since_look_ = 0;
+    attention_.called(monotonic_now());
+  }
   if (holding_ != nullptr || scheduler_.has_work() || direct_.any_wishes()) transmit(qp);
 }
 
