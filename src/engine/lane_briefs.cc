@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/hot_path.h"
 #include "engine/lane.h"
 #include "rnic/completion_queue.h"
 
@@ -28,7 +29,7 @@ std::size_t room(const rnic::CompletionSink& sink) {
 
 // ---- requests
 
-bool Lane::send_briefs(rnic::QueuePair& qp) {
+SOFTRNIC_HOT_PATH bool Lane::send_briefs(rnic::QueuePair& qp) {
   auto* const path = static_cast<Path*>(qp.window());
   if (inbox_ == nullptr || path == nullptr || !path->local || path->first != nullptr || !completions_.empty())
     return false;
@@ -55,7 +56,7 @@ bool Lane::send_briefs(rnic::QueuePair& qp) {
 
 // A program that polls for what it receives is not kept with ACKs of what it has sent: they wait until it asks for those
 // completions, or for a batch.
-bool Lane::take_briefs(rnic::CompletionSink& sink, std::uint32_t polls) {
+SOFTRNIC_HOT_PATH bool Lane::take_briefs(rnic::CompletionSink& sink, std::uint32_t polls) {
   if (inbox_ == nullptr || holds_packet()) return false;
   const bool acks = acks_have_come() && awaited_cq_.load(std::memory_order_relaxed) == sink.cq;
   if (!acks && !(inbox_->active() && inbox_->rings_have_packet())) return false;

@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "base/cpu_relax.h"
+#include "base/hot_path.h"
 #include "base/reason_words.h"
 #include "rnic/completion_channel.h"
 #include "rnic/context.h"
@@ -103,7 +104,7 @@ int CompletionQueue::take(int count, ibv_wc* out) {
   return static_cast<int>(taken);
 }
 
-int CompletionQueue::poll(int count, ibv_wc* out) {
+SOFTRNIC_HOT_PATH int CompletionQueue::poll(int count, ibv_wc* out) {
   if (count < 0) return -EINVAL;
   if (count == 0) return 0;
   const bool broken = overrun_.load(std::memory_order_acquire);  // first: nothing is added after it

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "base/hot_path.h"
 #include "rnic/address_handle.h"
 #include "rnic/qp_states.h"
 #include "rnic/queue_pair.h"
@@ -38,7 +39,7 @@ void fill_sges(ib::SendSlot& slot, const ibv_send_wr& wr) {
 
 }  // namespace
 
-Expected<void, Failure> QueuePair::post_send(ibv_send_wr* wr, ibv_send_wr** bad_wr) {
+SOFTRNIC_HOT_PATH Expected<void, Failure> QueuePair::post_send(ibv_send_wr* wr, ibv_send_wr** bad_wr) {
   const std::lock_guard lock(lane_.mutex());
   Expected<void, Failure> result;
   bool done = true;
@@ -124,7 +125,7 @@ void QueuePair::fill_datagram(ib::SendWqe& wqe, const ibv_send_wr& wr) const {
   if (wqe.address.source_port == 0) wqe.address.source_port = source_port(0, qpn_, wqe.remote_qpn);
 }
 
-Expected<void, Failure> QueuePair::post_recv(ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
+SOFTRNIC_HOT_PATH Expected<void, Failure> QueuePair::post_recv(ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   const std::lock_guard lock(lane_.mutex());
   const StateRules& rules = state_rules(state_);
   Expected<void, Failure> result;

@@ -1,6 +1,7 @@
 // Short messages of a reliable connection without packets (see brief.h).
 #include <algorithm>
 
+#include "base/hot_path.h"
 #include "transport/ib/packet_builder.h"
 #include "transport/ib/rc_endpoint.h"
 
@@ -8,21 +9,21 @@ namespace softrnic::ib {
 
 // ---- the endpoint
 
-bool RcEndpoint::next_brief(Brief& out) { return mode_ == Mode::sending && requester_.next_brief(out); }
+SOFTRNIC_HOT_PATH bool RcEndpoint::next_brief(Brief& out) { return mode_ == Mode::sending && requester_.next_brief(out); }
 
-void RcEndpoint::brief_sent(TimePoint now) {
+SOFTRNIC_HOT_PATH void RcEndpoint::brief_sent(TimePoint now) {
   host_.count(Counter::tx_packets);
   host_.count(Counter::tx_bytes, requester_.brief_sent(now));
 }
 
-bool RcEndpoint::receive_brief(const Brief& brief, const wire::Gid& source) {
+SOFTRNIC_HOT_PATH bool RcEndpoint::receive_brief(const Brief& brief, const wire::Gid& source) {
   if (!admits(brief, source) || !responder_.receive_brief(brief)) return false;
   host_.count(Counter::rx_packets);
   host_.count(Counter::rx_bytes, brief.payload.size());
   return true;
 }
 
-void RcEndpoint::acknowledged(std::uint32_t psn, TimePoint now) {
+SOFTRNIC_HOT_PATH void RcEndpoint::acknowledged(std::uint32_t psn, TimePoint now) {
   if (!may_send()) return;
   requester_.acknowledged(psn, now);
   check_failure();
