@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cassert>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -43,15 +44,14 @@ template <typename E>
 class [[nodiscard]] Expected<void, E> {
  public:
   Expected() = default;
-  Expected(Unexpected<E> error) : failed_(true), error_(std::move(error.error)) {}
+  Expected(Unexpected<E> error) : error_(std::move(error.error)) {}
 
-  bool has_value() const { return !failed_; }
+  bool has_value() const { return !error_.has_value(); }
   explicit operator bool() const { return has_value(); }
-  const E& error() const { return error_; }
+  const E& error() const { return *error_; }
 
  private:
-  bool failed_ = false;
-  E error_{};
+  std::optional<E> error_;
 };
 
 }  // namespace softrnic

@@ -133,9 +133,9 @@ void ControlPage::write_row(std::uint32_t row, const rnic::QueuePair& qp, std::u
   if (std::memcmp(&place.body, &body, sizeof body) != 0) write_record(place.sequence, place.body, body);
   place.send_psn.store(summary.send_psn, std::memory_order_relaxed);
   place.receive_psn.store(summary.receive_psn, std::memory_order_relaxed);
-  for (std::size_t i = 0; i < qp.counters().size(); ++i) {
-    place.counters[i].store(qp.counters()[i], std::memory_order_relaxed);
-  }
+  const auto& counters = qp.counters().values();
+  for (std::size_t i = 0; i < counters.size(); ++i)
+    place.counters[i].store(counters[i], std::memory_order_relaxed);
   if (qp.last_explanation().reason.id == ReasonId::none) return;
   const control::PageExplanationBody last = to_body(qp.last_explanation());
   if (!same_but_time(last, place.last)) write_record(place.explanation_sequence, place.last, last);

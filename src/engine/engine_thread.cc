@@ -43,7 +43,9 @@ EngineThread::Woke EngineThread::wait() {
   } else if (lane_.holds_packet()) {
     ready = ppoll(fds, 2, nullptr, nullptr);
   } else if (lane_.doze()) {
-    ready = ppoll(fds, 4, nullptr, nullptr);
+    const timespec look_again{0, InboxLink::kLookAgain / std::chrono::nanoseconds(1)};
+    ready = ppoll(fds, 4, &look_again, nullptr);
+    if (ready == 0) ready = lane_.overslept() ? 1 : ppoll(fds, 4, nullptr, nullptr);
     lane_.wake();
   } else {
     ready = ppoll(fds, 1, &kNoTime, nullptr) + 1;

@@ -180,8 +180,9 @@ void InboxLink::ring_bells() {
   for (const std::uint8_t lane : to_wake_) {
     Way& way = *ways_[lane];
     way.to_wake = false;
-    if (way.peer.inbox().asleep.exchange(0, std::memory_order_acq_rel) != 0 && way.bell)
-      eventfd_write(way.bell.get(), 1);
+    std::atomic<std::uint32_t>& asleep = way.peer.inbox().asleep;
+    if (asleep.load(std::memory_order_relaxed) == 0) continue;
+    if (asleep.exchange(0, std::memory_order_acq_rel) != 0 && way.bell) eventfd_write(way.bell.get(), 1);
   }
   to_wake_.clear();
 }
@@ -238,8 +239,9 @@ bool InboxLink::has_packet(TimePoint now) const {
   if (ns - active_ns_.load(std::memory_order_relaxed) >= kActive.count())
     active_.store(false, std::memory_order_relaxed);
   if (ns < look_below_ns_.load(std::memory_order_relaxed)) return false;
-  look_below_ns_.store(ns + kLookBelow.count(), std::memory_order_relaxed);
-  return below_->has_packet(now);
+  const bool below = below_->has_packet(now);
+  look_below_ns_.store(below ? 0 : ns + kLookBelow.count(), std::memory_order_relaxed);
+  return below;
 }
 
 std::size_t InboxLink::receive(link::Receiver& receiver, TimePoint now) {
@@ -255,8 +257,8 @@ std::size_t InboxLink::receive(link::Receiver& receiver, TimePoint now) {
   if (packets != 0) {
     active_ns_.store(ns, std::memory_order_relaxed);
     active_.store(true, std::memory_order_relaxed);
-    if (ns < look_below_ns_.load(std::memory_order_relaxed)) return packets;
   }
+  if (active() && ns < look_below_ns_.load(std::memory_order_relaxed)) return packets;
   look_below_ns_.store(ns + kLookBelow.count(), std::memory_order_relaxed);
   return packets + below_->receive(receiver, now);
 }

@@ -64,6 +64,11 @@ class InboxLink final : public link::Link {
 
   /// Senders are to ring from now on. False: packets are there, do not sleep.
   bool doze();
+  /// After doze() was true, when kLookAgain has passed: something has come, and nobody will ring.
+  bool overslept() const { return rings_have_packet(); }
+  /// Who writes looks whether the reader sleeps by a plain load, which the processor may do before others see what it wrote: a
+  /// barrier would cost each message as much as a tenth of its way. So he who sleeps looks again once that is over for certain.
+  static constexpr Duration kLookAgain = std::chrono::milliseconds(1);
   /// After doze() was true.
   void wake();
   int bell_fd() const { return bell_.get(); }
@@ -77,6 +82,8 @@ class InboxLink final : public link::Link {
   /// Whether something has lately.
   bool active() const { return active_.load(std::memory_order_relaxed); }
   bool rings_have_packet() const;
+  /// The next receive() reads the link below as well, which is else done only now and then while rings are in use.
+  void look_below() { look_below_ns_.store(0, std::memory_order_relaxed); }
 
   // ---- link::Link
   void set_tap(link::PacketTap* tap) override { below_->set_tap(tap); }

@@ -28,9 +28,6 @@ constexpr std::size_t kFewPackets = 8;   ///< take about a microsecond
 constexpr Duration kHandOver = 50us;     ///< a program that polls goes on before the engine thread is woken
 constexpr Duration kRecheckWindows = 10ms;  ///< a window may open without a packet (another QP was reset)
 constexpr std::size_t kMaxQps = 65536;
-/// How long a lane keeps a UC or UD packet for a queue pair that has no receive posted: as long as a program may be off
-/// the processor on a busy machine.
-constexpr Duration kPatience = 100ms;
 constexpr Duration kTryAgain = 100us;
 
 std::uint32_t receive_buffer_of(int socket) {
@@ -100,6 +97,7 @@ void Lane::detach(rnic::QueuePair& qp) {
   direct_.hide(qp.qpn());
   if (QpSlot* slot = qps_.find(qp.qpn())) {
     forget_acks(*slot);
+    fed(*slot);
     page_.give_back_row(slot->row);
   }
   qps_.erase(qp.qpn());
@@ -143,14 +141,6 @@ bool Lane::join(rnic::QueuePair& qp, const wire::Gid& group) {
 bool Lane::leave(rnic::QueuePair& qp, const wire::Gid& group) { return groups_.leave(*link_, qp, group); }
 
 // ---- packets
-
-// The packets behind the one that waits stay in the socket, where their senders see them. Only the first packet that finds
-// no receive may hold up the lane: a queue pair that got none in all the time drops what comes until it gets one.
-bool Lane::must_wait(QpSlot& slot, const ib::RxPacket& packet) {
-  if (!slot.qp->lacks_receive(packet)) return false;
-  if (slot.starved_since == kNever) slot.starved_since = now_;
-  return now_ - slot.starved_since < kPatience;
-}
 
 bool Lane::packet(const ib::RxPacket& packet) {
   const Qpn qpn = packet.packet.headers.bth.destination;
@@ -325,6 +315,7 @@ std::size_t Lane::serve(bool insist, bool makes_way) {
   std::uint64_t expirations = 0;
   if (read(timer_fd_, &expirations, sizeof expirations) > 0) armed_ = kNever;
   in_batch_ = true;
+  if (inbox_ != nullptr) inbox_->look_below();
   std::size_t packets = 0;
   for (unsigned round = 0; round < kMaxRounds; ++round) {
     const std::size_t n = batch(monotonic_now());

@@ -79,7 +79,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   }
   bool join(rnic::QueuePair& qp, const wire::Gid& group) override;
   bool leave(rnic::QueuePair& qp, const wire::Gid& group) override;
-  void count(ib::Counter counter, std::uint64_t by) override;
+  ib::Total* totals() override { return shown_ != nullptr ? shown_->counters : nullptr; }
   TimePoint now() override;
   void changed(rnic::QueuePair& qp) override;
   rnic::Effort progress(rnic::CompletionSink& sink) override;
@@ -113,6 +113,8 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   int bell_fd() const { return inbox_ != nullptr ? inbox_->bell_fd() : -1; }
   /// Before a wait for these descriptors. False: do not wait. After true comes wake().
   bool doze();
+  /// After doze() was true and InboxLink::kLookAgain has passed: there is something to do that nobody will wake for.
+  bool overslept();
   void wake() {
     if (inbox_ != nullptr) inbox_->wake();
   }
@@ -146,7 +148,6 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   /// Runs a step of a batch. False: memory ran out in it, and what it was at is lost, as on a network that loses.
   template <typename Step>
   bool attempt(Step&& step);
-  bool must_wait(QpSlot& slot, const ib::RxPacket& packet);
   bool glance(std::uint32_t polls) const;
   bool has_news(TimePoint now) const;
   std::size_t batch(TimePoint now);
@@ -175,6 +176,9 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   void leave_ring(std::uint8_t lane);
   bool send(std::size_t packets);
   void expire();
+  // ---- packets without a receive: lane_starving.cc
+  bool must_wait(QpSlot& slot, const ib::RxPacket& packet);
+  void fed(QpSlot& slot);
   // ---- short messages on one host: lane_briefs.cc
   bool send_briefs(rnic::QueuePair& qp);
   bool take_briefs(rnic::CompletionSink& sink, std::uint32_t polls);
@@ -186,6 +190,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   void forget_acks(QpSlot& slot);
   void watch_acks();
   bool acks_have_come() const;
+  bool any_ack_has_come();
   const DirectAck& ack_of(const QpSlot& slot) const;
   // ---- ACKs that wait for the program's answer: lane_held_ack.cc
   void written(QpSlot& slot, const ib::RxPacket& packet);
@@ -203,7 +208,9 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   void disarm();
   bool program_polls() const;
   void touch(rnic::QueuePair& qp);
+  void count(ib::Counter counter, std::uint64_t by);
   void row_is_old(rnic::QueuePair& qp);
+  void row_is_old(QpSlot& slot);
   void write_rows();
 
   const std::uint8_t number_;
@@ -250,6 +257,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   std::atomic<const rnic::CompletionQueue*> awaited_cq_{nullptr};
   QpSlot* holding_ = nullptr;  ///< its ACK waits, until then:
   TimePoint held_until_ = kNever;
+  std::size_t starving_ = 0;          ///< queue pairs with a packet that found no receive, see QpSlot
   QpSlot* to_acknowledge_ = nullptr;  ///< has executed briefs, and the peer was not told yet
   std::uint32_t its_token_ = 0;
   std::uint32_t last_token_ = 0;

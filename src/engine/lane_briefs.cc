@@ -4,6 +4,7 @@
 // takes what are briefs; everything else, and now and then a turn for all the rest, is a batch.
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 #include "base/hot_path.h"
 #include "engine/lane.h"
@@ -46,7 +47,7 @@ SOFTRNIC_HOT_PATH bool Lane::send_briefs(rnic::QueuePair& qp) {
   if (!any) return false;
   inbox_->ring_bells();
   await_acks(*slot);
-  row_is_old(qp);
+  row_is_old(*slot);
   deadlines_.update(qp);
   if (deadlines_.earliest() < armed_) arm(Duration::zero());
   return !qp.endpoint().has_unsent();
@@ -92,11 +93,11 @@ bool Lane::brief(const link::RingMessage& message, std::uint8_t lane) {
 // What was executed since as packets is told as well.
 void Lane::acknowledge_briefs() {
   if (to_acknowledge_ == nullptr) return;
-  rnic::QueuePair& qp = *to_acknowledge_->qp;
-  to_acknowledge_ = nullptr;
+  QpSlot& slot = *std::exchange(to_acknowledge_, nullptr);
+  rnic::QueuePair& qp = *slot.qp;
   inbox_->acknowledge(qp.transport_attributes().remote, its_token_, qp.receive_psn());
   direct_.received(qp);
-  row_is_old(qp);
+  row_is_old(slot);
 }
 
 // ---- ACKs
@@ -180,12 +181,18 @@ const DirectAck& Lane::ack_of(const QpSlot& slot) const {
 bool Lane::doze() {
   if (inbox_ == nullptr) return true;
   if (!inbox_->doze()) return false;
-  const std::lock_guard lock(mutex_);
-  const bool any = std::any_of(awaiting_.begin(), awaiting_.end(), [this](const QpSlot* slot) {
-    return ack_of(*slot).word.load(std::memory_order_acquire) != slot->ack_seen;
-  });
+  const bool any = any_ack_has_come();
   if (any) inbox_->wake();
   return !any;
+}
+
+bool Lane::overslept() { return inbox_ != nullptr && (inbox_->overslept() || any_ack_has_come()); }
+
+bool Lane::any_ack_has_come() {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(awaiting_.begin(), awaiting_.end(), [this](const QpSlot* slot) {
+    return ack_of(*slot).word.load(std::memory_order_acquire) != slot->ack_seen;
+  });
 }
 
 }  // namespace softrnic::engine

@@ -7,8 +7,8 @@
 namespace softrnic::engine {
 
 void Lane::deliver(rnic::CompletionQueue& cq, const ibv_wc& wc, bool solicited) {
-  if ((wc.opcode & IBV_WC_RECV) != 0) {
-    if (QpSlot* slot = qps_.find(Qpn(wc.qp_num))) slot->starved_since = kNever;
+  if (starving_ != 0 && (wc.opcode & IBV_WC_RECV) != 0) {
+    if (QpSlot* slot = qps_.find(Qpn(wc.qp_num))) fed(*slot);
   }
   if (sink_ != nullptr && sink_->cq == &cq && sink_->next != sink_->end) {
     *sink_->next++ = wc;

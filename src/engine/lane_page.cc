@@ -26,10 +26,13 @@ void Lane::changed(rnic::QueuePair& qp) {
 }
 
 void Lane::row_is_old(rnic::QueuePair& qp) {
-  QpSlot* slot = qps_.find(qp.qpn());
-  if (slot == nullptr || slot->dirty || slot->row == 0) return;
-  slot->dirty = true;
-  dirty_.push_back(qp.qpn());
+  if (QpSlot* const slot = qps_.find(qp.qpn())) row_is_old(*slot);
+}
+
+void Lane::row_is_old(QpSlot& slot) {
+  if (slot.dirty || slot.row == 0) return;
+  slot.dirty = true;
+  dirty_.push_back(slot.qp->qpn());
   if (rows_due_ != kNever) return;
   rows_due_ = (in_batch_ ? now_ : monotonic_now()) + kRowInterval;
   if (!in_batch_) arm(Duration::zero());

@@ -100,7 +100,8 @@ class LanePort {
   }
   virtual bool join(QueuePair& qp, const wire::Gid& group) = 0;
   virtual bool leave(QueuePair& qp, const wire::Gid& group) = 0;
-  virtual void count(ib::Counter counter, std::uint64_t by) = 0;
+  /// See ib::Host.
+  virtual ib::Total* totals() { return nullptr; }
   virtual TimePoint now() = 0;
   /// The state or the attributes of an attached QP have changed (for its rows in the pages that others read). Waits until
   /// nobody acts on the old ones.

@@ -66,7 +66,12 @@ void round_up(QueuePairInit& init) {
 }  // namespace
 
 QueuePair::QueuePair(ProtectionDomain& pd, LanePort& lane, const QueuePairInit& init)
-    : EventTarget(Kind::queue_pair), pd_(pd), lane_(lane), type_(init.type), init_(init) {
+    : EventTarget(Kind::queue_pair),
+      Host(counters_, lane.totals()),
+      pd_(pd),
+      lane_(lane),
+      type_(init.type),
+      init_(init) {
   attributes_.verbs.path_mig_state = IBV_MIG_MIGRATED;
   attributes_.verbs.cap = init.cap;
 }

@@ -51,8 +51,6 @@ struct QueuePairSummary {
 
 class QueuePair final : public EventTarget, private ib::Host {
  public:
-  static constexpr std::size_t kCounters = static_cast<std::size_t>(ib::Counter::count_);
-
   /// Returns the capabilities made in `init.cap` (0 becomes 1, except receives with an SRQ). EINVAL: capabilities beyond
   /// the limits, no CQ; EOPNOTSUPP: type; ENOMEM; what Lanes::choose() and LanePort::attach() refuse.
   static Expected<std::unique_ptr<QueuePair>, Failure> create(ProtectionDomain& pd, QueuePairInit& init);
@@ -104,7 +102,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   ib::SchedulerHook& hook() { return endpoint_->hook; }
   ib::Endpoint& endpoint() { return *endpoint_; }
   QueuePairSummary summary() const;
-  const std::array<std::uint64_t, kCounters>& counters() const { return counters_; }
+  const ib::Counters& counters() const { return counters_; }
   /// The latest thing that was explained about this QP; time_ns is 0.
   const Explanation& last_explanation() const { return last_explanation_; }
   bool attached_to(const wire::Gid& group) const;
@@ -139,7 +137,6 @@ class QueuePair final : public EventTarget, private ib::Host {
   void complete(const ib::RecvDone& done) override;
   void event(ib::QpEvent event) override;
   void explain(const Reason& reason, const std::uint64_t* wr_id) override;
-  void count(ib::Counter counter, std::uint64_t by) override;
 
   Unexpected<Failure> refused_here(const Failure& failure, const std::uint64_t* wr_id = nullptr);
   Expected<void, Failure> attach_to_lane();
@@ -180,7 +177,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   ReceiveQueue receives_;
   TakenReceive taken_;
   std::vector<wire::Gid> groups_;
-  std::array<std::uint64_t, kCounters> counters_{};
+  ib::Counters counters_;
   Explanation last_explanation_;
 };
 

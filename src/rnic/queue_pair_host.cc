@@ -138,9 +138,4 @@ void QueuePair::explain(const Reason& reason, const std::uint64_t* wr_id) {
   softrnic::explain(last_explanation_);
 }
 
-void QueuePair::count(ib::Counter counter, std::uint64_t by) {
-  counters_[static_cast<std::size_t>(counter)] += by;
-  lane_.count(counter, by);
-}
-
 }  // namespace softrnic::rnic

@@ -13,6 +13,8 @@ namespace softrnic::ib::test {
 
 class FakeHost final : public Host {
  public:
+  FakeHost() : Host(counters) {}
+
   struct Region {
     std::uint64_t base = 0;
     std::byte* memory = nullptr;
@@ -31,7 +33,7 @@ class FakeHost final : public Host {
   std::vector<RecvDone> recvs;
   std::vector<QpEvent> events;
   std::vector<Reason> reasons;
-  std::map<Counter, std::uint64_t> counters;
+  Counters counters;
   std::vector<std::uint32_t> invalidated;
 
   /// What direct() was asked to move, and how many more pieces it will move before it refuses.
@@ -99,7 +101,6 @@ class FakeHost final : public Host {
   void complete(const RecvDone& done) override { recvs.push_back(done); }
   void event(QpEvent event) override { events.push_back(event); }
   void explain(const Reason& reason, const std::uint64_t*) override { reasons.push_back(reason); }
-  void count(Counter counter, std::uint64_t by) override { counters[counter] += by; }
 
   bool explained(ReasonId id) const {
     return std::any_of(reasons.begin(), reasons.end(), [id](const Reason& r) { return r.id == id; });

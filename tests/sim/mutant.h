@@ -48,7 +48,7 @@ const char* name(Mutation mutation);
 
 class MutantHost final : public ib::Host {
  public:
-  MutantHost(Node& node, Mutation mutation) : node_(node), mutation_(mutation) {}
+  MutantHost(Node& node, Mutation mutation) : Host(node.counters), node_(node), mutation_(mutation) {}
 
   Expected<std::byte*, Reason> local_memory(MemoryKey lkey, std::uint64_t address, std::uint64_t length,
                                             std::uint32_t access) override {
@@ -66,7 +66,6 @@ class MutantHost final : public ib::Host {
   void complete(const ib::RecvDone& done) override;
   void event(ib::QpEvent event) override;
   void explain(const Reason& reason, const std::uint64_t* wr_id) override { node_.explain(reason, wr_id); }
-  void count(ib::Counter counter, std::uint64_t by) override { node_.count(counter, by); }
 
   /// This work request was reported already.
   void swallow(std::uint64_t id) { swallowed_.insert(id); }

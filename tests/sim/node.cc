@@ -148,8 +148,6 @@ void Node::explain(const Reason& reason, const std::uint64_t* wr_id) {
   if (reason.id == ReasonId::none) ground_.fail(format("node %u explains with no reason", index));
 }
 
-void Node::count(ib::Counter counter, std::uint64_t by) { counters[static_cast<std::size_t>(counter)] += by; }
-
 void Node::check_state() {
   for (const ib::SendDone& done : finished_) sends->send_done(done);
   finished_.clear();

@@ -46,7 +46,12 @@ class Node final : public ib::Host {
  public:
   /// `words_taken`: see Faults::taken.
   Node(Ground& ground, std::uint32_t number, Memory& own_memory, double words_taken, Rng rng)
-      : memory(own_memory), index(number), ground_(ground), words_taken_(words_taken), rng_(rng) {}
+      : Host(counters),
+        memory(own_memory),
+        index(number),
+        ground_(ground),
+        words_taken_(words_taken),
+        rng_(rng) {}
 
   Expected<std::byte*, Reason> local_memory(MemoryKey lkey, std::uint64_t address, std::uint64_t length,
                                             std::uint32_t access) override;
@@ -60,7 +65,6 @@ class Node final : public ib::Host {
   void complete(const ib::RecvDone& done) override;
   void event(ib::QpEvent event) override;
   void explain(const Reason& reason, const std::uint64_t* wr_id) override;
-  void count(ib::Counter counter, std::uint64_t by) override;
 
   /// Between calls into the endpoint, after its packet has left: hands the completions on, as a lane does, and checks
   /// that the endpoint's state is explained by what it reported.
@@ -71,7 +75,7 @@ class Node final : public ib::Host {
     return pair->type == ib::QpType::rc && started && !gone() && !broken && !endpoint->in_error();
   }
   bool can_send() const { return !gone() && !broken && started; }
-  std::uint64_t counted(ib::Counter counter) const { return counters[static_cast<std::size_t>(counter)]; }
+  std::uint64_t counted(ib::Counter counter) const { return counters[counter]; }
   bool may_lose() const { return lossy; }
 
   Memory& memory;
@@ -133,7 +137,7 @@ class Node final : public ib::Host {
   std::uint32_t idle_expiries = 0;
   std::uint32_t consumed = 0;  ///< receives to repost
   std::deque<std::unique_ptr<PostedReceive>> taken;
-  std::uint64_t counters[static_cast<std::size_t>(ib::Counter::count_)] = {};
+  ib::Counters counters;
 
  private:
   Ground& ground_;

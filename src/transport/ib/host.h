@@ -87,10 +87,22 @@ class Host {
   virtual void event(QpEvent event) = 0;
   /// `wr_id`: of the work request it is about, or nullptr. Figure 0 of drop_qp_not_ready is left to the host.
   virtual void explain(const Reason& reason, const std::uint64_t* wr_id) = 0;
-  virtual void count(Counter counter, std::uint64_t by = 1) = 0;
+  void count(Counter counter, std::uint64_t by = 1) {
+    counters_[counter] += by;
+    if (totals_ == nullptr) return;
+    Total& total = totals_[static_cast<std::size_t>(counter)];
+    total.store(total.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+  }
 
  protected:
+  /// `counters` are the endpoint's, `totals` (by Counter; may be none) those of all that the adapter adds up. Both are the
+  /// adapter's, and live as long as it. Plain memory and no call, as several things are counted for each message.
+  explicit Host(Counters& counters, Total* totals = nullptr) : counters_(counters), totals_(totals) {}
   ~Host() = default;
+
+ private:
+  Counters& counters_;
+  Total* const totals_;
 };
 
 }  // namespace softrnic::ib

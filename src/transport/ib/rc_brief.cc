@@ -9,7 +9,9 @@ namespace softrnic::ib {
 
 // ---- the endpoint
 
-SOFTRNIC_HOT_PATH bool RcEndpoint::next_brief(Brief& out) { return mode_ == Mode::sending && requester_.next_brief(out); }
+SOFTRNIC_HOT_PATH bool RcEndpoint::next_brief(Brief& out) {
+  return mode_ == Mode::sending && requester_.next_brief(out);
+}
 
 SOFTRNIC_HOT_PATH void RcEndpoint::brief_sent(TimePoint now) {
   host_.count(Counter::tx_packets);

@@ -1,6 +1,8 @@
 // The vocabulary of the InfiniBand transport: work requests, completions, attributes.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -265,6 +267,21 @@ enum class Counter : std::uint8_t {
   direct_bytes,
   direct_mapped_bytes,
   count_,
+};
+
+/// One of them, summed up for others to see; one thread at a time writes it.
+using Total = std::atomic<std::uint64_t>;
+
+/// How often each of them happened.
+class Counters {
+ public:
+  std::uint64_t& operator[](Counter counter) { return values_[static_cast<std::size_t>(counter)]; }
+  std::uint64_t operator[](Counter counter) const { return values_[static_cast<std::size_t>(counter)]; }
+  /// In the order of Counter.
+  const auto& values() const { return values_; }
+
+ private:
+  std::array<std::uint64_t, static_cast<std::size_t>(Counter::count_)> values_{};
 };
 
 }  // namespace softrnic::ib

@@ -239,7 +239,7 @@ class Node {
 
 inline std::uint64_t counted(Node& node, ib::Counter counter) {
   const std::lock_guard lock(node.qp->lane().mutex());
-  return node.qp->counters()[static_cast<std::size_t>(counter)];
+  return node.qp->counters()[counter];
 }
 
 /// Two processes that swap addresses through a socket pair; `first` and `second` are their bodies.

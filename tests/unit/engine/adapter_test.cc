@@ -139,7 +139,7 @@ TEST(Adapter, AUcMessageThatGetsNoReceiveIsDroppedInTheEnd) {
     b.connect(a.address());
     const auto drops = [&b] {
       const std::lock_guard lock(b.qp->lane().mutex());
-      return b.qp->counters()[static_cast<std::size_t>(ib::Counter::drop_no_receive)];
+      return b.qp->counters()[ib::Counter::drop_no_receive];
     };
     a.post(IBV_WR_SEND, 0, 5000, b.address());
     a.post(IBV_WR_SEND, 0, 5000, b.address());

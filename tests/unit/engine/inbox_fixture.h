@@ -22,14 +22,25 @@ inline constexpr MemoryKey kKey{kKeyIndex << rnic::KeyTable::kTagBits | 0x11};
 
 inline wire::Gid own_gid() { return wire::Gid::from_ipv4_be(0x0100007f); }
 
-/// What goes to the network.
+/// What goes to the network and comes from there.
+struct Network {
+  std::size_t sent = 0;  ///< packets
+  std::size_t reads = 0;
+  bool has_packet = false;
+};
+
 class Below final : public NullLink {
  public:
-  explicit Below(std::size_t& sent) : sent_(sent) {}
-  void send(const ib::TxPacket&, TimePoint) override { ++sent_; }
+  explicit Below(Network& network) : network_(network) {}
+  void send(const ib::TxPacket&, TimePoint) override { ++network_.sent; }
+  std::size_t receive(link::Receiver&, TimePoint) override {
+    ++network_.reads;
+    return 0;
+  }
+  bool has_packet(TimePoint) const override { return network_.has_packet; }
 
  private:
-  std::size_t& sent_;
+  Network& network_;
 };
 
 struct Got {
@@ -102,7 +113,7 @@ class Side {
   DirectShare::LanePlace place;
   std::unique_ptr<DirectPeer> peer;
   std::unique_ptr<InboxLink> link;
-  std::size_t below = 0;
+  Network below;
   Collector collector;
   TimePoint now{std::chrono::seconds(1)};
 };

@@ -21,23 +21,45 @@ TEST_F(InboxLinkTest, APacketToALaneOfThisHostTakesItsRing) {
   EXPECT_FALSE(got[0].elsewhere);
   EXPECT_TRUE(same(got[0], 1000));
   EXPECT_FALSE(b.link->has_packet(b.now));
-  EXPECT_EQ(a.below, 0U);
+  EXPECT_EQ(a.below.sent, 0U);
 }
 
 TEST_F(InboxLinkTest, APacketToAnotherHostOrLaneTakesTheNetwork) {
   ib::TxPacket tx = packet(1, 8);
   tx.headers.bth.destination = Qpn::of(5, 7);
   send(tx);
-  EXPECT_EQ(a.below, 1U);
+  EXPECT_EQ(a.below.sent, 1U);
   path.destination = wire::Gid::from_ipv4_be(0x0200000a);
   send(packet(2, 8));
-  EXPECT_EQ(a.below, 2U);
+  EXPECT_EQ(a.below.sent, 2U);
   path.destination = own_gid();
   a.link->disconnect(b.lane);
   EXPECT_FALSE(a.link->connected(b.lane));
   send(packet(3, 8));
-  EXPECT_EQ(a.below, 3U);
+  EXPECT_EQ(a.below.sent, 3U);
   EXPECT_TRUE(b.receive().empty());
+}
+
+TEST_F(InboxLinkTest, TheNetworkIsReadNowAndThenWhileRingsAreInUse) {
+  b.receive();
+  b.receive();
+  EXPECT_EQ(b.below.reads, 2U) << "no ring is in use";
+  send(packet(1, 8));
+  b.receive();
+  b.receive();
+  EXPECT_EQ(b.below.reads, 2U);
+  b.now += milliseconds(1);
+  send(packet(2, 8));
+  b.receive();
+  EXPECT_EQ(b.below.reads, 3U);
+  b.link->look_below();
+  b.receive();
+  EXPECT_EQ(b.below.reads, 4U) << "who waits for the network knows that something is there";
+  b.now += std::chrono::microseconds(30);
+  b.below.has_packet = true;
+  EXPECT_TRUE(b.link->has_packet(b.now));
+  b.receive();
+  EXPECT_EQ(b.below.reads, 5U);
 }
 
 // ---- payloads that stay where they are
@@ -222,7 +244,7 @@ TEST_F(InboxLinkTest, ABrokenRingIsReportedAndRefused) {
   a.link->connect(b.lane, *a.peer, UniqueFd(dup(b.bell.get())));
   EXPECT_FALSE(a.link->connected(b.lane));
   send(packet(4, 8));
-  EXPECT_EQ(a.below, 1U);
+  EXPECT_EQ(a.below.sent, 1U);
 }
 
 // A program that polls takes briefs and nothing else as long as nothing else is there to take.

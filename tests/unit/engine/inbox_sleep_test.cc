@@ -48,14 +48,27 @@ TEST_F(InboxSleep, ABellThatIsRungTooLateDoesNotKeepTheLaneAwake) {
   EXPECT_FALSE(b.rung());
 }
 
+// Its writer looked whether the reader sleeps before the reader could see what it wrote.
+TEST_F(InboxSleep, WhatCameUnheardIsFoundByASecondLook) {
+  b.receive();
+  EXPECT_TRUE(b.link->doze());
+  EXPECT_FALSE(b.link->overslept());
+  a.link->send(packet(1, 8), a.now);
+  EXPECT_FALSE(b.rung());
+  EXPECT_TRUE(b.link->overslept());
+  b.link->wake();
+  EXPECT_EQ(b.receive().size(), 1U);
+}
+
 /// Waits for the next packet, asleep when there is none. False: nobody rang.
 bool await(Side& side) {
   while (side.receive().empty()) {
     if (!side.link->doze()) continue;
     pollfd fd{side.link->bell_fd(), POLLIN, 0};
-    const bool rung = poll(&fd, 1, 20'000) == 1;
+    bool woken = poll(&fd, 1, InboxLink::kLookAgain / std::chrono::milliseconds(1)) == 1;
+    if (!woken) woken = side.link->overslept() || poll(&fd, 1, 20'000) == 1;
     side.link->wake();
-    if (!rung) return false;
+    if (!woken) return false;
   }
   return true;
 }

@@ -72,7 +72,6 @@ class FakeLane final : public LanePort {
   ib::PathWindow& window(const ib::AddressVector&, Qpn) override { return window_; }
   bool join(QueuePair&, const wire::Gid&) override { return !refuse_join; }
   bool leave(QueuePair&, const wire::Gid&) override { return true; }
-  void count(ib::Counter, std::uint64_t) override {}
   TimePoint now() override { return now_; }
   void changed(QueuePair& qp) override { changes.push_back(qp.state()); }
   Effort progress(CompletionSink& sink) override {
