@@ -13,8 +13,9 @@ namespace softrnic::engine {
 
 /// A window and the line of queue pairs that wait for it, linked through their hooks.
 struct Path final : ib::PathWindow {
-  /// To send one packet that stands for many costs little more than to send one; a window of 16 KiB, the least, takes it.
-  static constexpr std::uint32_t kLongestPacket = 16 * 1024;
+  /// As much as the kernel takes in one datagram of packets of 1024, 2048 or 4096 bytes (link/tx_batch.h): a window that is full
+  /// then does not leave a part of a datagram behind.
+  static constexpr std::uint32_t kLongestPacket = 62 * 1024;
 
   Path() : PathWindow(Limits{.longest_packet = kLongestPacket}) {}
 

@@ -54,7 +54,7 @@ class Scheduler {
   /// Whether run() left something to do.
   bool has_work() const {
     return touched_count_ != 0 ||
-           std::any_of(lines_.begin(), lines_.end(), [](const Path* path) { return path->has_room(); });
+           std::any_of(lines_.begin(), lines_.end(), [](const Path* path) { return path->has_much_room(); });
   }
   /// Whether some queue pair stands in line for a window.
   bool has_waiting() const { return !lines_.empty(); }
@@ -161,7 +161,7 @@ Qp* Scheduler<Qp>::next_in_line() {
   for (std::size_t tried = 0; tried < lines_.size(); ++tried) {
     next_line_ = (next_line_ + 1) % lines_.size();
     Path& path = *lines_[next_line_];
-    if (!path.has_room()) continue;
+    if (!path.has_much_room()) continue;
     Qp* qp = at(path.first);
     dequeue(*qp);
     return qp;
@@ -194,7 +194,7 @@ std::size_t Scheduler<Qp>::serve(Qp& qp, bool turn, TimePoint now, Send& send) {
     if (waiting) dequeue(qp);
   } else if (answer != ib::Transmit::blocked) {
     touch(qp);
-  } else if (path != nullptr && !waiting && (hold || !path->has_room() || qp.deadline() == kNever)) {
+  } else if (path != nullptr && !waiting && (hold || !path->has_much_room() || qp.deadline() == kNever)) {
     enqueue(*path, qp);  // else it waits for tokens: its deadline brings it back
   }
   return packets;

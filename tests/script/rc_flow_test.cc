@@ -36,6 +36,92 @@ TEST_F(RcFlow, FillsTheWindowAndAsksForAnAckWithThePacketThatDoes) {
   EXPECT_EQ(path.in_flight(), 0U);
 }
 
+/// Sixteen packets of 1024 with their overhead: half a window are eight, much room are two.
+class RcFlowInABigWindow : public Script {
+ protected:
+  static constexpr std::uint32_t kPacket = 1088;
+  RcFlowInABigWindow() {
+    window = &path;
+    rc();
+  }
+  static PathWindow::Limits limits() {
+    PathWindow::Limits l;
+    l.initial_bytes = 16 * kPacket;
+    l.minimum_bytes = kPacket;
+    return l;
+  }
+  void packets(unsigned count) {
+    for (unsigned i = 0; i < count; ++i) {
+      ASSERT_EQ(qp().transmit(packet, now), Transmit::packet) << i;
+      EXPECT_FALSE(packet.headers.bth.ack_request) << i;
+    }
+  }
+  PathWindow path{limits()};
+};
+
+TEST_F(RcFlowInABigWindow, AnEndThatIsNearAsksForTheHalfOfTheWindowToo) {
+  post("write len=10240 va=0x7000 rkey=0x55");
+  packets(9);
+  out("RC RDMA Write Last psn=14 ackreq");
+}
+
+TEST_F(RcFlowInABigWindow, AHalfOfItAsksWhereTheEndIsFarther) {
+  post("write len=11264 va=0x7000 rkey=0x55");
+  packets(7);
+  out("RC RDMA Write Middle psn=12 ackreq");
+  packets(2);
+  out("RC RDMA Write Last psn=15 ackreq");
+}
+
+TEST_F(RcFlowInABigWindow, WhoFillsItAndAwaitsAnAckDoesNotAskAgain) {
+  post("write len=32768 va=0x7000 rkey=0x55");
+  packets(7);
+  out("RC RDMA Write Middle psn=12 ackreq");
+  path.sent(4 * kPacket);
+  packets(3);
+  blocked();
+  in("RC Acknowledge psn=12 msn=0");
+  packets(4);
+  out("RC RDMA Write Middle psn=20 ackreq");
+}
+
+TEST_F(RcFlowInABigWindow, ALongMessageWaitsForMuchRoom) {
+  path.sent(13 * kPacket);
+  post("write len=32768 va=0x7000 rkey=0x55");
+  packets(1);
+  out("RC RDMA Write Middle psn=6 ackreq");
+  blocked();
+  EXPECT_TRUE(path.has_room());
+  path.acknowledged(kPacket - 1);
+  blocked();
+  path.acknowledged(1);
+  packets(1);
+  blocked();
+}
+
+TEST_F(RcFlowInABigWindow, WhatTheRestOfItTakesDoesNotWait) {
+  path.sent(15 * kPacket);
+  post("send len=512");
+  post("send len=1024");
+  out("RC Send Only psn=5 ackreq");
+  blocked();
+  path.acknowledged(576);
+  out("RC Send Only psn=6 ackreq");
+}
+
+// An answer that was lost must not be waited for: what goes again asks again.
+TEST_F(RcFlowInABigWindow, AfterALossItAsksAgain) {
+  post("write len=32768 va=0x7000 rkey=0x55");
+  packets(7);
+  out("RC RDMA Write Middle psn=12 ackreq");
+  packets(2);
+  in("RC Acknowledge psn=5 nak=sequence msn=0");
+  EXPECT_EQ(path.window(), 8 * kPacket);
+  path.sent(5 * kPacket);
+  packets(2);
+  out("RC RDMA Write Middle psn=7 ackreq");
+}
+
 TEST_F(RcFlow, AnotherQpOnTheSamePathCounts) {
   rc();
   path.sent(4 * 1088);

@@ -60,6 +60,7 @@ class RcRequester {
  private:
   // ---- sending: rc_requests.cc
   enum class Gate : std::uint8_t { open, shut, window };
+  bool has_room_for(const SendEntry& entry) const;
   Gate gate(const SendEntry& entry) const;
   void begin(SendEntry& entry);
   Transmit send_next(SendEntry& entry, TxPacket& out, TimePoint now);
@@ -70,6 +71,7 @@ class RcRequester {
   std::uint32_t put_under_way(const SendEntry& entry, Psn from, Psn stop, TimePoint now);
   void sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out, TimePoint now);
   bool asks_for_ack(const SendEntry& entry, Psn stop, std::uint32_t cost);
+  bool has_to_ask(const SendEntry& entry, Psn stop) const;
   void cannot_send(Status status, const Reason& reason);
   bool valid(const SendWqe& wqe);
 
@@ -116,6 +118,7 @@ class RcRequester {
   SendQueue::Index begun_ = 0;   ///< first work request without PSNs
   Psn una_, next_, top_;
   Psn assigned_;  ///< first PSN of the next work request that begins
+  Psn asked_;     ///< the ACK that was asked for last is for the packets before it
   SgeCursor gather_cursor_;
   SgeCursor scatter_cursor_;
   std::uint32_t charged_ = 0;        ///< bytes in the window for [una_, next_), or less after a silence

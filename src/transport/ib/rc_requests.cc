@@ -55,6 +55,16 @@ SendSlot RcRequester::reserve() {
   return queue_.reserve();
 }
 
+// What is left of the work request, or enough of it.
+bool RcRequester::has_room_for(const SendEntry& entry) const {
+  const PathWindow& window = *seam_.window;
+  if (is_read_or_atomic(entry)) return window.has_room();
+  if (window.has_much_room()) return true;
+  const bool fresh = cursor_ == begun_;
+  const std::uint32_t sent = fresh ? 0 : offset_of(entry, next_);
+  return window.has_room() && entry.wqe.length - sent <= window.room();
+}
+
 RcRequester::Gate RcRequester::gate(const SendEntry& entry) const {
   const bool fresh = cursor_ == begun_;
   // IBTA 10.8.3: a fenced request waits for the READs and atomics before it.
@@ -62,8 +72,7 @@ RcRequester::Gate RcRequester::gate(const SendEntry& entry) const {
     return Gate::shut;
   if (is_read_or_atomic(entry) && reads_out_ >= seam_.attributes.max_reads_out) return Gate::shut;
   if ((silent_ && !trickle_) || next_ + kLargestChunk - una_ >= Psn::kHalf) return Gate::shut;
-  if (seam_.window != nullptr && !seam_.window->has_room()) return Gate::window;
-  return Gate::open;
+  return seam_.window == nullptr || has_room_for(entry) ? Gate::open : Gate::window;
 }
 
 // Completes what can never be sent; rnic should have refused it at the post.
@@ -232,16 +241,24 @@ void RcRequester::sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out
   }
 }
 
-// IBTA 9.7.3 leaves it to the requester when to ask. Whoever fills the window asks, or everybody would wait
-// for a probe.
+// IBTA 9.7.3 leaves it to the requester when to ask. Each ACK costs both ends a datagram and a wake-up. But the window opens
+// again in time only if the ACK for a half of it is under way while the other half is sent, and whoever fills it without
+// waiting for an ACK would wait for a probe. The end of a message asks in any case: where it is near, it serves for both.
+bool RcRequester::has_to_ask(const SendEntry& entry, Psn stop) const {
+  if (stop == entry.end || is_read_or_atomic(entry) || unasked_packets_ >= kMaxUnasked) return true;
+  if (seam_.window == nullptr) return false;
+  const std::uint32_t window = seam_.window->window();
+  if (unasked_bytes_ >= window / 2 && cost_of(entry, stop, entry.end) > window / 8) return true;
+  return !seam_.window->has_much_room() && asked_ <= una_;
+}
+
 bool RcRequester::asks_for_ack(const SendEntry& entry, Psn stop, std::uint32_t cost) {
   unasked_bytes_ += cost;
   ++unasked_packets_;
-  const PathWindow* window = seam_.window;
-  const bool asks = stop == entry.end || is_read_or_atomic(entry) || unasked_packets_ >= kMaxUnasked ||
-                    (window != nullptr && (unasked_bytes_ >= window->window() / 2 || !window->has_room()));
-  if (asks) unasked_bytes_ = unasked_packets_ = 0;
-  return asks;
+  if (!has_to_ask(entry, stop)) return false;
+  unasked_bytes_ = unasked_packets_ = 0;
+  asked_ = stop;
+  return true;
 }
 
 }  // namespace softrnic::ib

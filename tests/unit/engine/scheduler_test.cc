@@ -32,7 +32,7 @@ class FakeQp {
     if (requests == 0) return ib::Transmit::idle;
     if (tokens_missing) return ib::Transmit::blocked;
     if (window_ != nullptr) {
-      if (!window_->has_room()) return ib::Transmit::blocked;
+      if (!window_->has_much_room()) return ib::Transmit::blocked;
       window_->sent(kPacketBytes);
     }
     --requests;

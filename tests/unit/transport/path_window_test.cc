@@ -30,6 +30,36 @@ TEST(PathWindow, HasRoomUntilItIsFull) {
   EXPECT_TRUE(window.has_room());
 }
 
+TEST(PathWindow, AnEighthOfItIsMuchRoom) {
+  PathWindow window(limits());
+  EXPECT_TRUE(window.has_much_room());
+  window.sent(56 * 1024);
+  EXPECT_TRUE(window.has_much_room());
+  window.sent(1);
+  EXPECT_FALSE(window.has_much_room());
+  EXPECT_TRUE(window.has_room());
+  window.hold(true);
+  window.acknowledged(1);
+  EXPECT_FALSE(window.has_much_room());
+  window.hold(false);
+  EXPECT_TRUE(window.has_much_room());
+}
+
+TEST(PathWindow, WithNothingInFlightThereAlwaysIsMuchRoom) {
+  PathWindow::Limits l = limits();
+  l.initial_bytes = l.minimum_bytes = 0;
+  EXPECT_TRUE(PathWindow(l).has_much_room());
+}
+
+TEST(PathWindow, WithoutMtuAnyRoomIsMuch) {
+  PathWindow window(limits());
+  window.set_memory(64 * 1024, 200'000);
+  window.sent(199'999);
+  EXPECT_TRUE(window.has_much_room());
+  window.sent(1);
+  EXPECT_FALSE(window.has_much_room());
+}
+
 TEST(PathWindow, OnePacketMayAlwaysGo) {
   PathWindow::Limits l = limits();
   l.initial_bytes = l.minimum_bytes = 0;
