@@ -25,6 +25,11 @@ bool IdPolicy::accept(const wire::Gid& source, std::uint16_t id) {
   return false;
 }
 
+bool IdPolicy::is_zero_based(const wire::Gid& source) const {
+  const Peer& peer = peers_[place_of(source)];
+  return peer.source == source && peer.habit == Habit::zero_based;
+}
+
 std::uint16_t IdPolicy::expected(const wire::Gid& source) const {
   const Peer& peer = peers_[place_of(source)];
   const bool counts = peer.source == source && peer.habit == Habit::counting;

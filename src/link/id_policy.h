@@ -24,6 +24,8 @@ class IdPolicy {
 
   /// Whether a packet from `source` whose ICRC is right for `id` is believed. Remembers it.
   bool accept(const wire::Gid& source, std::uint16_t id);
+  /// Whether it is known that accept() believes this source all identifications below kZeroBasedIds.
+  bool is_zero_based(const wire::Gid& source) const;
   /// The identification to try first for a packet that is not in a batch.
   std::uint16_t expected(const wire::Gid& source) const;
 

@@ -24,12 +24,12 @@ void PacketRun::begin(ib::RxPacket& first, Bytes bytes) {
 // Middle packets, which differ in PSN, acknowledge request and payload alone.
 bool PacketRun::repeats_headers(Bytes bytes) const {
   return next_.info->position == wire::Position::middle && bytes.size() == last_bytes_.size() &&
-         std::memcmp(bytes.data(), last_bytes_.data(), 8) == 0;
+         load_be64(bytes.data()) == load_be64(last_bytes_.data());
 }
 
 bool PacketRun::goes_on_with(Bytes bytes) {
   if (!open_ || count_ == kMost || bytes.size() < wire::kBthBytes) return false;
-  const std::uint32_t psn = load_be24(bytes.data() + 9);
+  const std::uint32_t psn = load_be24(bytes.data() + wire::kBthPsn);
   if (psn != ((first_->packet.headers.bth.psn + count_) & wire::kPsnMask)) return false;
   next_bytes_ = bytes;
   if (repeats_headers(bytes)) {

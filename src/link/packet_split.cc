@@ -28,6 +28,30 @@ const ib::TxPacket& PacketSplit::next() {
   return part_;
 }
 
+PacketSplit::Alike PacketSplit::alike() const {
+  // The last one may be shorter, and carries what is asked for once.
+  const std::uint32_t left = whole_->packets - taken_;
+  const bool behind_middle =
+      taken_ > 0 && wire::opcode_info(part_.headers.bth.opcode).position == wire::Position::middle;
+  if (left < 2 || !behind_middle) return {};
+  const ib::Fragment& from = whole_->fragments[fragment_];
+  const std::size_t in_one_piece = (from.size - within_) / whole_->path_mtu;
+  return {from.data + within_, std::min(left - 1, static_cast<std::uint32_t>(in_one_piece))};
+}
+
+void PacketSplit::skip(std::uint32_t parts) {
+  taken_ += parts;
+  advance(std::size_t{parts} * whole_->path_mtu);
+}
+
+// Within the present fragment, or to the beginning of the next one.
+void PacketSplit::advance(std::size_t bytes) {
+  within_ += bytes;
+  if (within_ < whole_->fragments[fragment_].size) return;
+  ++fragment_;
+  within_ = 0;
+}
+
 void PacketSplit::take_payload(std::uint32_t bytes) {
   part_.payload_bytes = bytes;
   part_.fragment_count = 0;
@@ -35,11 +59,8 @@ void PacketSplit::take_payload(std::uint32_t bytes) {
     const ib::Fragment& from = whole_->fragments[fragment_];
     const std::size_t size = std::min<std::size_t>(bytes, from.size - within_);
     part_.fragments[part_.fragment_count++] = {from.data + within_, size, from.key};
-    within_ += size;
     bytes -= static_cast<std::uint32_t>(size);
-    if (within_ < from.size) continue;
-    ++fragment_;
-    within_ = 0;
+    advance(size);
   }
 }
 

@@ -13,8 +13,19 @@ class PacketSplit {
   /// The next part; valid until the one after it is asked for. Its fragments are those of the whole.
   const ib::TxPacket& next();
 
+  /// The parts that follow as far as they differ from the one before in PSN and payload alone, and their payload lies in one
+  /// piece of memory.
+  struct Alike {
+    const std::byte* payload = nullptr;  ///< of all, one behind the other
+    std::uint32_t count = 0;
+  };
+  Alike alike() const;
+  /// The first `parts` of these need not be asked for.
+  void skip(std::uint32_t parts);
+
  private:
   void take_payload(std::uint32_t bytes);
+  void advance(std::size_t bytes);
 
   const ib::TxPacket* whole_ = nullptr;
   ib::TxPacket part_;

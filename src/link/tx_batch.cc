@@ -1,5 +1,7 @@
 #include "link/tx_batch.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace softrnic::link {
@@ -129,6 +131,53 @@ void TxBatch::add_copying(const ib::TxPacket& packet, const TxRoute& route, bool
   ++message.segment_count;
   message.bytes += static_cast<std::uint32_t>(bytes);
   if (bytes < message.segment_bytes) message.closed = true;
+}
+
+// How many more packets like `segment`, which is the last of `message`, it takes.
+std::size_t TxBatch::room_for(const TxSegment& segment, const TxMessage& message) const {
+  if (message.closed || segment.bytes != message.segment_bytes || segment.iovec_count != 1) return 0;
+  constexpr std::size_t kEach = 2;  // iovecs: the payload, and what stands between two payloads
+  const std::size_t of_batch = std::min({kPackets - segments_.size(), (kIovecs - iovecs_.size()) / kEach,
+                                         (kScratchBytes - used_) / (wire::kBthBytes + wire::kIcrcBytes)});
+  const std::size_t of_message =
+      std::min({kMaxSegments - message.segment_count, (kMaxMessageBytes - message.bytes) / segment.bytes,
+                (kMessageIovecs - message.iovec_count) / kEach});
+  return std::min(of_batch, of_message);
+}
+
+std::uint32_t TxBatch::repeat(const std::byte* payload, std::uint32_t count) {
+  TxMessage& message = messages_.back();
+  TxSegment segment = segments_.back();
+  const std::size_t fits = std::min<std::size_t>(count, room_for(segment, message));
+  const std::size_t size = segment.bytes - segment.header_bytes - segment.tail_bytes;
+  if (fits == 0 || segment.header_bytes != wire::kBthBytes || segment.tail_bytes != wire::kIcrcBytes)
+    return 0;
+  std::array<std::byte, wire::kBthBytes> bth;
+  std::memcpy(bth.data(), scratch_.get() + segment.head, bth.size());
+  std::uint32_t psn = load_be24(bth.data() + wire::kBthPsn);
+  const wire::IcrcStart& start = start_.of(message.route.flow, segment.bytes);
+  for (std::size_t i = 0; i < fits; ++i, payload += size) {
+    psn = (psn + 1) & wire::kPsnMask;
+    store_be24(bth.data() + wire::kBthPsn, psn);
+    wire::Icrc icrc(start, static_cast<std::uint16_t>(message.segment_count + i));
+    icrc.add_bth(bth);
+    icrc.add({payload, size});
+    const std::uint32_t value = icrc.value();
+    segment.head = static_cast<std::uint32_t>(used_);
+    segment.tail = segment.head + static_cast<std::uint32_t>(bth.size());
+    segment.first_iovec = static_cast<std::uint32_t>(iovecs_.size());
+    std::memcpy(cursor(), bth.data(), bth.size());
+    std::memcpy(cursor() + bth.size(), &value, sizeof value);
+    iovecs_.back().iov_len += bth.size();  // the ICRC of the one before ends there
+    iovecs_.push_back({const_cast<std::byte*>(payload), size});
+    iovecs_.push_back({scratch_.get() + segment.tail, sizeof value});
+    segments_.push_back(segment);
+    used_ += bth.size() + sizeof value;
+  }
+  message.segment_count += static_cast<std::uint32_t>(fits);
+  message.iovec_count += static_cast<std::uint32_t>(2 * fits);
+  message.bytes += static_cast<std::uint32_t>(fits * segment.bytes);
+  return static_cast<std::uint32_t>(fits);
 }
 
 std::size_t TxBatch::pieces(const TxMessage& message, std::size_t index, iovec* out) const {

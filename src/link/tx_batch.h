@@ -72,7 +72,10 @@ class TxBatch {
   void add(const ib::TxPacket& packet, const TxRoute& route, bool segmentation) {
     add_copying(packet, route, segmentation, kMaxCopy);
   }
-  /// The same, with bit number `bit` modulo the packet's bits flipped behind the ICRC's back.
+  /// Adds packets like the one that was added last, each with the next PSN and the next bytes from `payload` on, as many of
+  /// `count` as go into its message. Returns how many.
+  std::uint32_t repeat(const std::byte* payload, std::uint32_t count);
+  /// The same as add(), with bit number `bit` modulo the packet's bits flipped behind the ICRC's back.
   void add_damaged(const ib::TxPacket& packet, const TxRoute& route, std::uint32_t bit);
   void clear();
 
@@ -87,7 +90,7 @@ class TxBatch {
   static constexpr std::size_t kMaxSingleIovecs = ib::TxPacket::kMaxFragments + 2;
 
  private:
-  static constexpr std::size_t kPackets = 256;
+  static constexpr std::size_t kPackets = 512;
   static constexpr std::size_t kIovecs = 1536;
   static constexpr std::size_t kMessageIovecs = 1000;  ///< below UIO_MAXIOV
   static constexpr std::size_t kTailBytes = 3 + wire::kIcrcBytes;
@@ -98,6 +101,7 @@ class TxBatch {
   void add_copying(const ib::TxPacket& packet, const TxRoute& route, bool segmentation,
                    std::size_t longest_copied);
 
+  std::size_t room_for(const TxSegment& segment, const TxMessage& message) const;
   TxMessage& message_for(const ib::TxPacket& packet, const TxRoute& route, std::size_t bytes,
                          bool segmentation);
   /// Appends scratch bytes that were just written at the cursor to the message.

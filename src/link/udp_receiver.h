@@ -60,9 +60,13 @@ class UdpReceiver {
   Segment next_segment() const;
   /// Whether the packet in `segment` is well-formed and intact and stands in packet_.
   bool decode(Receiver& receiver, const Segment& segment);
+  /// Whether the segments behind the first one of the present datagram are known to be counted from 0.
+  bool counts_segments() const;
   /// Makes packet_, read from `segment`, stand for those behind it that go on with its message. Returns packets dropped.
   std::size_t join(Receiver& receiver, const Segment& segment);
   bool intact(Receiver& receiver, const Segment& segment);
+  /// The same for one that is not the first of its datagram when counts_segments().
+  bool intact_in_row(Receiver& receiver, const Segment& segment);
   struct IcrcCheck {
     std::uint32_t received = 0;
     std::uint32_t expected = 0;

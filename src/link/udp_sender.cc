@@ -136,10 +136,16 @@ bool UdpSender::may_segment(const wire::Gid& destination) const {
 void UdpSender::send(const ib::TxPacket& packet) {
   const TxRoute route = route_of(packet);
   const bool segmentation = may_segment(packet.path->destination);
-  for_each_packet(packet, split_, [&](const ib::TxPacket& part) {
+  const auto add = [&](const ib::TxPacket& part) {
     if (!batch_.has_room()) flush();
     batch_.add(part, route, segmentation);
-  });
+  };
+  if (packet.packets == 1) return add(packet);
+  for (split_.begin(packet); !split_.done();) {
+    add(split_.next());
+    const PacketSplit::Alike alike = split_.alike();
+    if (alike.count != 0) split_.skip(batch_.repeat(alike.payload, alike.count));
+  }
 }
 
 void UdpSender::send_damaged(const ib::TxPacket& packet, std::uint32_t bit) {

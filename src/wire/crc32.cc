@@ -103,6 +103,10 @@ std::uint32_t crc32_update(std::uint32_t state, Bytes bytes) {
   return ~crc32_gzip_refl(~state, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
 }
 
+std::uint32_t crc32_update_12(std::uint32_t state, std::span<const std::byte, 12> bytes) {
+  return step<12>(state, bytes.data());
+}
+
 std::uint32_t crc32_rewind(std::uint32_t state, std::size_t count) {
   for (; count >= 0x10000; count -= 0x8000) state = multiply(state, kBack[1][0x80]);
   state = multiply(state, kBack[0][count & 0xff]);

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "base/bytes.h"
 
@@ -15,6 +16,9 @@ inline constexpr std::uint32_t kCrc32Polynomial = 0xedb88320;
 
 /// The register after `bytes`, having been `state` before.
 std::uint32_t crc32_update(std::uint32_t state, Bytes bytes);
+
+/// The same for as many bytes as a BTH has.
+std::uint32_t crc32_update_12(std::uint32_t state, std::span<const std::byte, 12> bytes);
 
 /// The same for `count` bytes of zeros, for tables that are made by the compiler.
 constexpr std::uint32_t crc32_zeros(std::uint32_t state, std::size_t count) {

@@ -5,7 +5,6 @@
 
 #include "wire/crc32.h"
 #include "wire/frame.h"
-#include "wire/headers.h"
 
 namespace softrnic::wire {
 namespace {
@@ -88,12 +87,16 @@ const IcrcStart& LastIcrcStart::of(const Flow& flow, std::size_t udp_payload) {
 }
 
 void Icrc::add_headers(Bytes headers) {
-  std::array<std::byte, kBthBytes> bth;
-  if (headers.size() < bth.size()) return add(headers);
-  std::copy_n(headers.data(), bth.size(), bth.data());
-  bth[4] = kMasked;
-  add(bth);
-  add(headers.subspan(bth.size()));
+  if (headers.size() < kBthBytes) return add(headers);
+  add_bth(headers.first<kBthBytes>());
+  add(headers.subspan(kBthBytes));
+}
+
+void Icrc::add_bth(std::span<const std::byte, kBthBytes> bth) {
+  std::array<std::byte, kBthBytes> masked;
+  std::copy_n(bth.data(), masked.size(), masked.data());
+  masked[4] = kMasked;
+  state_ = crc32_update_12(state_, masked);
 }
 
 void Icrc::add(Bytes bytes) { state_ = crc32_update(state_, bytes); }

@@ -6,9 +6,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "base/bytes.h"
 #include "wire/gid.h"
+#include "wire/headers.h"
 
 namespace softrnic::wire {
 
@@ -62,6 +64,8 @@ class Icrc {
   /// Adds the transport headers: `headers` begins with the BTH, whose reserved byte 4 is masked. What follows the BTH may
   /// come along with it.
   void add_headers(Bytes headers);
+  /// Adds a BTH that no other headers follow.
+  void add_bth(std::span<const std::byte, kBthBytes> bth);
   /// Adds payload or pad.
   void add(Bytes bytes);
   /// The value as it is stored little-endian after the pad.

@@ -112,6 +112,39 @@ TEST_F(PacketRunTest, PutsAMessageTogetherAgain) {
   }
 }
 
+// Who skips those that are alike knows all there is to know of them.
+TEST(PacketSplit, ThosePassedOverAreTheNextOnesOfTheirKind) {
+  for (const std::size_t pieces : {1U, 3U, 7U}) {
+    PacketMaker maker;
+    ib::TxPacket whole = maker.make(Opcode::rc_write_only_imm, 0xfffff9, pattern(19 * kMtu + 5, 1), pieces);
+    whole.packets = 20;
+    whole.path_mtu = kMtu;
+    whole.headers.bth.ack_request = true;
+    PacketSplit all, some;
+    all.begin(whole);
+    some.begin(whole);
+    std::uint32_t passed_over = 0;
+    while (!some.done()) {
+      ib::TxPacket each = all.next();
+      const ib::TxPacket part = some.next();
+      EXPECT_EQ(bytes_of(part), bytes_of(each));
+      const PacketSplit::Alike alike = some.alike();
+      for (std::uint32_t i = 0; i < alike.count; ++i) {
+        ib::TxPacket expected = part;
+        expected.headers.bth.psn = (part.headers.bth.psn + i + 1) & wire::kPsnMask;
+        expected.fragment_count = 1;
+        expected.fragments[0] = {alike.payload + i * kMtu, kMtu};
+        each = all.next();
+        EXPECT_EQ(bytes_of(each), bytes_of(expected)) << i;
+      }
+      some.skip(alike.count);
+      passed_over += alike.count;
+    }
+    EXPECT_TRUE(all.done());
+    EXPECT_GE(passed_over, pieces == 1 ? 17U : 5U) << "all between the second and the last";
+  }
+}
+
 TEST_F(PacketRunTest, APacketByItselfStaysAsItIs) {
   ASSERT_TRUE(row_.add(middle(5)));
   EXPECT_EQ(row_.joined().packets, 1U);

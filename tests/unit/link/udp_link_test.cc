@@ -259,6 +259,101 @@ TEST(TxBatch, SingleMakesThePacketThatSegmentationWouldHaveMade) {
   }
 }
 
+class TxBatchRepeat : public testing::Test {
+ protected:
+  TxBatchRepeat() {
+    maker.path.source = route.flow.source = gid_of("10.0.0.1");
+    maker.path.destination = route.flow.destination = gid_of("10.0.0.2");
+  }
+  /// `count` packets with PSNs up to the first one of the next round; the payload is one piece of memory.
+  void add(TxBatch& batch, wire::Opcode opcode, std::uint32_t first, std::uint32_t count, std::size_t size) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      ib::TxPacket packet = maker.make(opcode, (first + i) & wire::kPsnMask, {});
+      packet.payload_bytes = static_cast<std::uint32_t>(size);
+      packet.fragment_count = 1;
+      packet.fragments[0] = {payload.data() + i * size, size};
+      batch.add(packet, route, true);
+    }
+  }
+  static std::vector<std::byte> flat(TxBatch& batch, const TxMessage& message) {
+    std::vector<std::byte> out;
+    for (std::size_t i = 0; i < message.iovec_count; ++i) {
+      const iovec& piece = batch.iovecs(message)[i];
+      const auto* data = static_cast<const std::byte*>(piece.iov_base);
+      out.insert(out.end(), data, data + piece.iov_len);
+    }
+    return out;
+  }
+  static std::vector<std::byte> segment(TxBatch& batch, const TxMessage& message, std::size_t index) {
+    iovec pieces[TxBatch::kMaxSingleIovecs];
+    const std::size_t count = batch.single(message, index, pieces);
+    std::vector<std::byte> out;
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto* data = static_cast<const std::byte*>(pieces[k].iov_base);
+      out.insert(out.end(), data, data + pieces[k].iov_len);
+    }
+    return out;
+  }
+
+  PacketMaker maker;
+  TxRoute route;
+  std::vector<std::byte> payload = pattern(100 * 1024, 3);
+};
+
+TEST_F(TxBatchRepeat, MakesWhatAddWouldHaveMade) {
+  TxBatch one_by_one, repeated;
+  add(one_by_one, wire::Opcode::rc_write_middle, 0xfffffd, 20, 1024);
+  add(repeated, wire::Opcode::rc_write_middle, 0xfffffd, 1, 1024);
+  EXPECT_EQ(repeated.repeat(payload.data() + 1024, 19), 19U);
+  ASSERT_EQ(one_by_one.messages().size(), 1U);
+  ASSERT_EQ(repeated.messages().size(), 1U);
+  TxMessage& expected = one_by_one.messages()[0];
+  TxMessage& message = repeated.messages()[0];
+  EXPECT_EQ(message.segment_count, 20U);
+  EXPECT_EQ(message.segment_bytes, expected.segment_bytes);
+  EXPECT_EQ(message.bytes, expected.bytes);
+  EXPECT_EQ(message.iovec_count, expected.iovec_count);
+  EXPECT_FALSE(message.closed);
+  EXPECT_EQ(flat(repeated, message), flat(one_by_one, expected));
+  for (const std::size_t index : {0U, 1U, 19U})
+    EXPECT_EQ(segment(repeated, message, index), segment(one_by_one, expected, index)) << index;
+}
+
+TEST_F(TxBatchRepeat, WhatCameAfterItGoesOn) {
+  TxBatch one_by_one, repeated;
+  add(one_by_one, wire::Opcode::rc_write_middle, 7, 4, 1024);
+  add(one_by_one, wire::Opcode::rc_write_last, 11, 1, 100);
+  add(repeated, wire::Opcode::rc_write_middle, 7, 1, 1024);
+  EXPECT_EQ(repeated.repeat(payload.data() + 1024, 3), 3U);
+  add(repeated, wire::Opcode::rc_write_last, 11, 1, 100);
+  ASSERT_EQ(repeated.messages().size(), 1U);
+  EXPECT_EQ(flat(repeated, repeated.messages()[0]), flat(one_by_one, one_by_one.messages()[0]));
+}
+
+TEST_F(TxBatchRepeat, TakesAsManyAsGoIntoADatagram) {
+  TxBatch batch;
+  add(batch, wire::Opcode::rc_write_middle, 7, 1, 1024);
+  EXPECT_EQ(batch.repeat(payload.data() + 1024, 90), 61U);
+  EXPECT_LE(batch.messages()[0].bytes, TxBatch::kMaxMessageBytes);
+  EXPECT_EQ(batch.repeat(payload.data() + 62 * 1024, 29), 0U);
+  std::uint32_t psn = 1000;
+  for (add(batch, wire::Opcode::rc_write_middle, psn, 1, 1024); batch.has_room(); psn += 62) {
+    EXPECT_LE(batch.repeat(payload.data(), 90), 61U);
+    if (batch.has_room()) add(batch, wire::Opcode::rc_write_middle, psn + 62, 1, 1024);
+  }
+  EXPECT_EQ(batch.repeat(payload.data(), 90), 0U) << "a full batch";
+}
+
+TEST_F(TxBatchRepeat, LeavesOthersToAdd) {
+  TxBatch copied, behind_longer;
+  add(copied, wire::Opcode::rc_write_middle, 7, 1, TxBatch::kMaxCopy);
+  EXPECT_EQ(copied.repeat(payload.data(), 5), 0U) << "payloads that are rather copied";
+  add(behind_longer, wire::Opcode::rc_write_first, 7, 1, 1024);
+  EXPECT_EQ(behind_longer.repeat(payload.data(), 5), 0U) << "headers of another kind";
+  add(behind_longer, wire::Opcode::rc_write_middle, 8, 1, 1024);
+  EXPECT_EQ(behind_longer.repeat(payload.data(), 5), 0U) << "a shorter one ends a datagram";
+}
+
 TEST(UdpLink, TellsByWhichNetdevAPacketCame) {
   for (const char* address : {"127.0.0.1", "::1"}) {
     Pair pair(address, address);
