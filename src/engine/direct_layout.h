@@ -24,7 +24,7 @@
 
 namespace softrnic::engine {
 
-inline constexpr std::uint64_t kDirectMagic = 0x35'74'63'65'72'69'64'72;  ///< "rdirect5"
+inline constexpr std::uint64_t kDirectMagic = 0x36'74'63'65'72'69'64'72;  ///< "rdirect6"
 inline constexpr std::size_t kDirectVisitors = 256;                       ///< by the lane of the visitor
 inline constexpr std::size_t kDirectKeys = 65536;  ///< by index of the key; what is beyond is not shared
 inline constexpr std::size_t kDirectSegments = 512;
@@ -92,7 +92,7 @@ struct DirectQpBody {
   std::uint8_t max_reads_in = 0;
 };
 struct alignas(64) DirectQp {
-  std::atomic<std::uint32_t> open;          ///< the QP takes requests
+  std::atomic<std::uint32_t> open;          ///< 0: the QP takes no requests; else names this state of `body`
   std::atomic<std::uint32_t> expected_psn;  ///< of the next packet
   DirectQpBody body;
 };

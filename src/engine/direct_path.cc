@@ -36,6 +36,8 @@ constexpr Needs needs_of(SendOp op) {
   }
 }
 
+constexpr bool is_atomic(SendOp op) { return op != SendOp::write && op != SendOp::read; }
+
 /// Whether the responder would take the packets of this message.
 bool accepts(const DirectQp& row, const rnic::DirectStep& step) {
   if (row.open.load(std::memory_order_acquire) == 0) return false;
@@ -133,6 +135,7 @@ void DirectPath::meet(std::uint8_t lane, std::unique_ptr<DirectPeer> met) {
   if (knows(lane, met.get())) return;
   place.peer = std::move(met);
   place.state = DirectState::not_shared;
+  ++epoch_;
   if (place.peer != nullptr)
     place.state = place.peer->attached() ? DirectState::direct : DirectState::forbidden;
 }
@@ -144,6 +147,7 @@ DirectState DirectPath::state(std::uint8_t lane) const {
 void DirectPath::abandon() {
   place_.reset();
   share_ = nullptr;
+  ++epoch_;
   for (Neighbour& neighbour : peers_) {
     if (neighbour.peer == nullptr) continue;
     neighbour.peer->forget();
@@ -173,12 +177,14 @@ void DirectPath::install(const Wish& wish, link::MappedRange mapped, TimePoint n
   DirectPeer* const peer = peers_[wish.lane].peer.get();
   if (peer == nullptr || peer->secret() != wish.secret) return;
   peer->segments().install(wish.segment, std::move(mapped), old);
+  ++epoch_;
   sweep_due_ = std::min(sweep_due_, now + kSweepPeriod);
 }
 
 void DirectPath::sweep(TimePoint now, SegmentCache::Mappings& old) {
   if (now < sweep_due_) return;
   sweep_due_ = kNever;
+  ++epoch_;  // also that what is in use is marked as such
   for (Neighbour& neighbour : peers_) {
     if (neighbour.peer == nullptr || neighbour.peer->segments().idle()) continue;
     neighbour.peer->sweep(old);
@@ -188,44 +194,81 @@ void DirectPath::sweep(TimePoint now, SegmentCache::Mappings& old) {
 
 // ---- the requester's side
 
-DirectWay DirectPath::perform(const rnic::DirectStep& step) {
+DirectWay DirectPath::perform(const rnic::DirectStep& step, DirectRoute& route) {
   const Qpn remote = step.qp.transport_attributes().remote;
   DirectPeer* const peer = peers_[remote.lane()].peer.get();
   if (peer == nullptr || !peer->attached()) return DirectWay::none;
   const DirectPeer::Visit visit(*peer);
   if (!visit) return DirectWay::none;
+  if (leads_on(route, *peer, step)) return follow(route, step);
   const DirectQp& row = peer->row(remote);
-  return accepts(row, step) ? carry_out(*peer, row, step) : DirectWay::none;
+  return accepts(row, step) ? carry_out(*peer, row, step, route) : DirectWay::none;
 }
 
-DirectWay DirectPath::carry_out(DirectPeer& peer, const DirectQp& row, const rnic::DirectStep& step) {
+// What a row says stays as it is while it is open under the same number, and what a key says while its sequence stays.
+bool DirectPath::leads_on(const DirectRoute& route, const DirectPeer& peer,
+                          const rnic::DirectStep& step) const {
   const ib::SendWqe& wqe = step.wqe;
-  const bool atomic = wqe.op != SendOp::write && wqe.op != SendOp::read;
+  return route.epoch == epoch_ && route.key == wqe.rkey && !is_atomic(wqe.op) &&
+         route.row->open.load(std::memory_order_acquire) == route.generation &&
+         route.row->expected_psn.load(std::memory_order_acquire) == step.psn &&
+         route.place->sequence.load(std::memory_order_acquire) == route.version &&
+         (needs_of(wqe.op).access & ~route.access) == 0 &&
+         route.holds(wqe.remote_address + step.offset, wqe.length - step.offset) &&
+         (!route.mapped || peer.lives());
+}
+
+DirectWay DirectPath::follow(const DirectRoute& route, const rnic::DirectStep& step) const {
+  const std::uint64_t address = step.wqe.remote_address + step.offset + route.shift;
+  if (!move(*route.memory, address, step)) return DirectWay::none;
+  return route.mapped ? DirectWay::mapped : DirectWay::attach;
+}
+
+DirectWay DirectPath::carry_out(DirectPeer& peer, const DirectQp& row, const rnic::DirectStep& step,
+                                DirectRoute& route) {
+  const ib::SendWqe& wqe = step.wqe;
   const Needs needs = needs_of(wqe.op);
   // the whole message is checked at its first packet (IBTA 9.7.4.1.5), and what is left of it at every step
-  const std::uint64_t left = atomic ? 8 : wqe.length - step.offset;
-  const auto place = peer.find(wqe.rkey, row.body.pd, wqe.remote_address + step.offset, left, needs.access);
+  const std::uint64_t left = is_atomic(wqe.op) ? 8 : wqe.length - step.offset;
+  const std::uint64_t address = wqe.remote_address + step.offset;
+  const auto place = peer.find(wqe.rkey, row.body.pd, address, left, needs.access);
   if (!place) return DirectWay::none;
   const auto way = peer.way_to(*place, step.bytes);
-  if (!way || !move(*way, step)) return DirectWay::none;
+  if (!way || !move(way->memory, way->address, step)) return DirectWay::none;
+  if (way->mapped || place->segment.id == 0) {
+    route = {.epoch = epoch_,
+             .row = &row,
+             .place = place->key,
+             .memory = &way->memory,
+             .start = address - way->before,
+             .length = way->before + way->behind,
+             .shift = way->address - address,
+             .generation = row.open.load(std::memory_order_relaxed),
+             .version = place->version,
+             .key = wqe.rkey,
+             .access = place->access & row.body.access,
+             .mapped = way->mapped};
+  }
   if (way->mapped) return DirectWay::mapped;
   if (peer.segments().lacks(place->segment))
     wishes_.add({step.qp.transport_attributes().remote.lane(), peer.secret(), place->segment});
   return DirectWay::attach;
 }
 
-bool DirectPath::move(const DirectPeer::Way& way, const rnic::DirectStep& step) const {
+bool DirectPath::move(const link::RemoteMemory& memory, std::uint64_t address,
+                      const rnic::DirectStep& step) const {
   const ib::SendWqe& wqe = step.wqe;
-  if (wqe.op == SendOp::write) return way.memory.write(step.local, way.address, step.bytes);
-  if (wqe.op == SendOp::read) return way.memory.read(step.local, way.address, step.bytes);
-  if (way.address % 8 != 0 || wqe.remote_address % 8 != 0) return false;
-  return execute_remote(way, step);
+  if (wqe.op == SendOp::write) return memory.write(step.local, address, step.bytes);
+  if (wqe.op == SendOp::read) return memory.read(step.local, address, step.bytes);
+  if (address % 8 != 0 || wqe.remote_address % 8 != 0) return false;
+  return execute_remote(memory, address, step);
 }
 
-bool DirectPath::execute_remote(const DirectPeer::Way& way, const rnic::DirectStep& step) const {
+bool DirectPath::execute_remote(const link::RemoteMemory& memory, std::uint64_t address,
+                                const rnic::DirectStep& step) const {
   std::optional<std::uint64_t> original;
-  if (const std::unique_lock lock(share_->locks().of(way.address), kWordPatience); lock)
-    original = way.memory.execute(way.address, atomic_of(step.wqe));
+  if (const std::unique_lock lock(share_->locks().of(address), kWordPatience); lock)
+    original = memory.execute(address, atomic_of(step.wqe));
   if (original) scatter_word(step.local, *original);
   return original.has_value();
 }

@@ -15,6 +15,7 @@
 
 #include "base/time.h"
 #include "engine/direct_peer.h"
+#include "engine/direct_route.h"
 #include "engine/direct_share.h"
 #include "rnic/lane_port.h"
 
@@ -43,7 +44,8 @@ class DirectPath {
   /// What has been met there, if it was shared; until the next meet().
   DirectPeer* peer(std::uint8_t lane) const { return peers_[lane].peer.get(); }
   const std::optional<DirectShare::LanePlace>& place() const { return place_; }
-  rnic::DirectWay perform(const rnic::DirectStep& step);
+  /// `route`: that of the queue pair.
+  rnic::DirectWay perform(const rnic::DirectStep& step, DirectRoute& route);
 
   bool any_strangers() const { return strangers_.any(); }
   Lanes take_strangers() { return std::exchange(strangers_, {}); }
@@ -102,9 +104,13 @@ class DirectPath {
     bool asked = false;
   };
 
-  rnic::DirectWay carry_out(DirectPeer& peer, const DirectQp& row, const rnic::DirectStep& step);
-  bool move(const DirectPeer::Way& way, const rnic::DirectStep& step) const;
-  bool execute_remote(const DirectPeer::Way& way, const rnic::DirectStep& step) const;
+  bool leads_on(const DirectRoute& route, const DirectPeer& peer, const rnic::DirectStep& step) const;
+  rnic::DirectWay follow(const DirectRoute& route, const rnic::DirectStep& step) const;
+  rnic::DirectWay carry_out(DirectPeer& peer, const DirectQp& row, const rnic::DirectStep& step,
+                            DirectRoute& route);
+  bool move(const link::RemoteMemory& memory, std::uint64_t address, const rnic::DirectStep& step) const;
+  bool execute_remote(const link::RemoteMemory& memory, std::uint64_t address,
+                      const rnic::DirectStep& step) const;
 
   const std::uint8_t lane_;
   DirectShare* share_;
@@ -112,6 +118,7 @@ class DirectPath {
   std::array<Neighbour, 256> peers_;
   Lanes strangers_;
   Wishes wishes_;
+  std::uint64_t epoch_ = 1;  ///< of routes: counts what may have made one bad
   TimePoint sweep_due_ = kNever;
 };
 

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "control/page_record.h"
@@ -101,29 +102,36 @@ DirectPeer::~DirectPeer() {
   if (bytes_ != 0) munmap(memory_.place(), bytes_);
 }
 
-bool DirectPeer::read_key(MemoryKey key, DirectKeyBody& out) const {
+// Where it stands; nullptr: it is not in use.
+const DirectKey* DirectPeer::read_key(MemoryKey key, DirectKeyBody& out) const {
   const std::uint32_t index = key.value >> rnic::KeyTable::kTagBits;
-  if (index >= kDirectKeys) return false;
+  if (index >= kDirectKeys) return nullptr;
   const DirectKey& place = memory_.keys()[index];
-  return control::read_record(place.sequence, place.body, out) && out.key == key.value;
+  return control::read_record(place.sequence, place.body, out) && out.key == key.value ? &place : nullptr;
 }
 
 std::optional<DirectPeer::Place> DirectPeer::find(MemoryKey key, std::uint64_t pd, std::uint64_t address,
                                                   std::uint64_t bytes, std::uint32_t access) const {
+  const std::uint32_t index = key.value >> rnic::KeyTable::kTagBits;
+  const std::uint32_t version =
+      index < kDirectKeys ? memory_.keys()[index].sequence.load(std::memory_order_acquire) : 0;
   DirectKeyBody entry;
-  if (!read_key(key, entry) || entry.pd != pd) return std::nullopt;
+  const DirectKey* const place = read_key(key, entry);
+  if (place == nullptr || entry.pd != pd) return std::nullopt;
   const std::uint64_t offset = address - entry.start;  // huge when address < start
   if (offset >= entry.length || bytes > entry.length - offset || (access & ~entry.access) != 0)
     return std::nullopt;
-  return Place{entry.base + offset, entry.segment};
+  return Place{entry.base + offset,  entry.segment, place, version, entry.access, offset,
+               entry.length - offset};
 }
 
 // Cross-memory attach finds out by itself that the process is gone; a file that was mapped outlives it.
 std::optional<DirectPeer::Way> DirectPeer::way_to(const Place& place, std::uint64_t bytes) {
   const auto mapped = segments_.find(place.segment, place.address, bytes);
-  if (!mapped) return Way{*remote_, place.address, false};
+  if (!mapped) return Way{*remote_, place.address, false, place.before, place.behind};
   if (!lives()) return std::nullopt;
-  return Way{mapped_, *mapped, true};
+  return Way{mapped_, mapped->address, true, std::min(place.before, mapped->before),
+             std::min(place.behind, mapped->behind)};
 }
 
 std::optional<link::SharedRange> DirectPeer::range_of(SegmentRef segment) const {

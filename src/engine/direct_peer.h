@@ -87,6 +87,11 @@ class DirectPeer {
   struct Place {
     std::uint64_t address;  ///< in the neighbour's process
     SegmentRef segment;
+    const DirectKey* key;   ///< where the key stands
+    std::uint32_t version;  ///< of what stands there
+    std::uint32_t access;   ///< of the region
+    std::uint64_t before;   ///< bytes of the region
+    std::uint64_t behind;   ///< and from `address` on
   };
   /// Where `bytes` bytes at `address` lie, if the key allows it.
   std::optional<Place> find(MemoryKey key, std::uint64_t pd, std::uint64_t address, std::uint64_t bytes,
@@ -96,6 +101,8 @@ class DirectPeer {
     const link::RemoteMemory& memory;
     std::uint64_t address;
     bool mapped;
+    std::uint64_t before;  ///< bytes of the region that are reached in the same way
+    std::uint64_t behind;  ///< and from `address` on
   };
   /// Nothing: the neighbour is dead.
   std::optional<Way> way_to(const Place& place, std::uint64_t bytes);
@@ -126,7 +133,7 @@ class DirectPeer {
       place_.revocable_in.store(space, std::memory_order_seq_cst);
     return place_;
   }
-  bool read_key(MemoryKey key, DirectKeyBody& out) const;
+  const DirectKey* read_key(MemoryKey key, DirectKeyBody& out) const;
 
   DirectMemory memory_;
   std::size_t bytes_;

@@ -142,6 +142,11 @@ void DirectShare::hide(DirectQp& row) {
   wait_for_visitors();
 }
 
+std::uint32_t DirectShare::next_generation() {
+  const std::uint32_t next = generations_.fetch_add(1, std::memory_order_relaxed) + 1;
+  return next != 0 ? next : next_generation();
+}
+
 void DirectShare::show(DirectQp& row, const rnic::QueuePair& qp) {
   if (!memory_) return;
   const DirectQpBody body = body_of(qp);
@@ -152,7 +157,7 @@ void DirectShare::show(DirectQp& row, const rnic::QueuePair& qp) {
   if (!open) return;
   row.body = body;
   row.expected_psn.store(qp.receive_psn(), std::memory_order_relaxed);
-  row.open.store(1, std::memory_order_release);
+  row.open.store(next_generation(), std::memory_order_release);
 }
 
 // ---- keys

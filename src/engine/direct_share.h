@@ -1,6 +1,7 @@
 // What this process lets its neighbours see and do: its side of direct_layout.h.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -67,12 +68,14 @@ class DirectShare final : public rnic::KeyMirror {
   DirectKey* place_of(MemoryKey key) const;
   void replace(DirectKey& place, const DirectKeyBody& body);
   LanePlace place_at(std::uint32_t index) const;
+  std::uint32_t next_generation();
 
   UniqueFd fd_;
   link::Gate gate_;
   DirectMemory memory_;
   std::size_t bytes_;
-  const std::uint32_t space_;  ///< the PID namespace of this process
+  std::atomic<std::uint32_t> generations_{0};  ///< of all rows
+  const std::uint32_t space_;                  ///< the PID namespace of this process
   control::DirectLocks locks_;
   std::unique_ptr<DirectSegments> segments_;
   std::mutex rings_mutex_;

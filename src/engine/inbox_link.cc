@@ -18,7 +18,7 @@ constexpr std::uint32_t kWorthFetching = 8 * 1024;
 constexpr std::size_t kMostAtOnce = 64;  ///< packets of a ring before the next one has its turn
 /// Nor more bytes than this: the program is to see what has come, and its peer the ACKs, while more is on its way.
 constexpr std::size_t kMostBytesAtOnce = 128 * 1024;
-/// How often the socket is looked at while rings have packets, which costs as much as a message.
+/// How often the socket is looked at while messages go through memory, which costs as much as one of them.
 constexpr Duration kLookBelow = 25us;
 constexpr Duration kActive = 1ms;
 /// A lane that has not read its ring for so long may be gone.
@@ -235,7 +235,9 @@ bool InboxLink::has_packet(TimePoint now) const {
     active_ns_.store(ns, std::memory_order_relaxed);
     active_.store(true, std::memory_order_relaxed);
   }
-  if (!active()) return below_->has_packet(now);
+  const bool busy = busy_.load(std::memory_order_relaxed);
+  if (busy) busy_.store(false, std::memory_order_relaxed);
+  if (!busy && !active()) return below_->has_packet(now);
   if (ns - active_ns_.load(std::memory_order_relaxed) >= kActive.count())
     active_.store(false, std::memory_order_relaxed);
   if (ns < look_below_ns_.load(std::memory_order_relaxed)) return false;

@@ -79,6 +79,8 @@ class InboxLink final : public link::Link {
   void heard() {
     if (!heard_.load(std::memory_order_relaxed)) heard_.store(true, std::memory_order_relaxed);
   }
+  /// The program moves messages without packets: the next look at the socket need not come at once.
+  void busy() { busy_.store(true, std::memory_order_relaxed); }
   /// Whether something has lately.
   bool active() const { return active_.load(std::memory_order_relaxed); }
   bool rings_have_packet() const;
@@ -161,6 +163,7 @@ class InboxLink final : public link::Link {
   mutable std::atomic<bool> active_{false};         ///< a ring had packets lately
   mutable std::atomic<std::int64_t> active_ns_{0};  ///< when
   mutable std::atomic<bool> heard_{false};          ///< of a neighbour, and active_ns_ does not say so yet
+  mutable std::atomic<bool> busy_{false};           ///< since the last look
   mutable std::atomic<std::int64_t> look_below_ns_{0};
   std::uint64_t rings_due_ = 0;  ///< of the bell, and not taken from it yet
   ib::RxPacket rx_;

@@ -14,6 +14,8 @@ void Lane::deliver(rnic::CompletionQueue& cq, const ibv_wc& wc, bool solicited) 
     *sink_->next++ = wc;
     return;
   }
+  // Outside a batch nobody is owed anything for a request that is done.
+  if (!in_batch_ && (wc.opcode & IBV_WC_RECV) == 0 && completions_.empty() && cq.push(wc, solicited)) return;
   const Completion completion{&cq, wc, solicited};
   try {
     completions_.push_back(completion);

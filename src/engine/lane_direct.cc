@@ -30,18 +30,22 @@ DirectState Lane::direct_state(const rnic::QueuePair& qp) const {
 }
 
 rnic::DirectWay Lane::direct(const rnic::DirectStep& step) {
-  const rnic::DirectWay way = direct_.perform(step);
-  if (way != rnic::DirectWay::none) went_since_look_ += share_of_a_look(way, step.bytes);
+  QpSlot* const slot = qps_.find(step.qp.qpn());
+  if (slot == nullptr) return rnic::DirectWay::none;
+  const rnic::DirectWay way = direct_.perform(step, slot->route);
+  if (way == rnic::DirectWay::none) return way;
+  went_since_look_ += share_of_a_look(way, step.bytes);
+  row_is_old(*slot);
   return way;
 }
 
 // Nothing is owed to anybody, so no batch is needed.
 void Lane::went_direct(rnic::QueuePair& qp) {
   publish();
-  row_is_old(qp);
-  if (went_since_look_ >= kOneLook) {
+  if (went_since_look_ >= kOneLook && inbox_ != nullptr) {
     went_since_look_ = 0;
     attention_.called(monotonic_now());
+    inbox_->busy();
   }
   if (holding_ != nullptr || scheduler_.has_work() || direct_.any_wishes()) transmit(qp);
 }

@@ -18,7 +18,9 @@ void Lane::count(ib::Counter counter, std::uint64_t by) {
 
 void Lane::changed(rnic::QueuePair& qp) {
   direct_.show(qp);
-  if (QpSlot* slot = qps_.find(qp.qpn()); slot != nullptr && qp.state() <= IBV_QPS_RTR) {
+  QpSlot* const slot = qps_.find(qp.qpn());
+  if (slot != nullptr) slot->route = {};
+  if (slot != nullptr && qp.state() <= IBV_QPS_RTR) {
     forget_acks(*slot);
     slot->token = ++last_token_;  // another connection
   }

@@ -9,6 +9,7 @@
 #include "base/strong.h"
 #include "base/time.h"
 #include "engine/answer_habit.h"
+#include "engine/direct_route.h"
 
 namespace softrnic::rnic {
 class QueuePair;
@@ -25,6 +26,7 @@ struct QpSlot {
   std::uint32_t token = 0;           ///< of its briefs, see DirectAck
   std::uint64_t ack_seen = 0;        ///< what its DirectAck said
   AnswerHabit habit;                 ///< of its program, see lane_held_ack.cc
+  DirectRoute route;                 ///< of its messages without packets
   TimePoint starved_since = kNever;  ///< when a packet of UC or UD first found no receive posted
 };
 

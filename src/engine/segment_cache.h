@@ -19,14 +19,21 @@ class SegmentCache {
   static constexpr std::size_t kMost = 64;                             ///< of one neighbour
   static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 37;  ///< together
 
+  struct Found {
+    std::uint64_t address;
+    std::uint64_t before;  ///< bytes that are mapped
+    std::uint64_t behind;  ///< and from `address` on
+  };
   /// Where [address, address + bytes) of the neighbour lies here, if its segment is mapped and holds it all.
-  std::optional<std::uint64_t> find(SegmentRef segment, std::uint64_t address, std::uint64_t bytes) {
+  std::optional<Found> find(SegmentRef segment, std::uint64_t address, std::uint64_t bytes) {
     if (segment.index >= entries_.size()) return std::nullopt;
     Entry& entry = entries_[segment.index];
     if (entry.id != segment.id || !entry.mapped || !entry.mapped.range().holds(address, bytes))
       return std::nullopt;
     entry.used = age_;
-    return entry.mapped.at(address);
+    const link::SharedRange& range = entry.mapped.range();
+    const std::uint64_t before = address - range.start;
+    return Found{entry.mapped.at(address), before, range.length - before};
   }
   /// Whether an attempt to map the segment may be worth while: none was made yet, or none lately.
   bool lacks(SegmentRef segment) const {

@@ -109,6 +109,36 @@ TEST(Adapter, WhatTheDirectPathRefusesFailsAsOnTheWire) {
   });
 }
 
+// Though the messages before it went direct to the same region.
+TEST(Adapter, WhatThePeerTakesAwayIsGoneForTheNextMessage) {
+  in_namespace([] {
+    Node a;
+    Node b;
+    if (!a.ready() || !b.ready()) return;
+    a.connect(b.address());
+    b.connect(a.address());
+    write_until_direct(a, b.address());
+    for (int i = 0; i < 3; ++i) {
+      a.post(IBV_WR_RDMA_WRITE, 0, 8, b.address());
+      a.complete();
+    }
+    ibv_qp_attr attr{};
+    attr.qp_access_flags = IBV_ACCESS_REMOTE_READ;
+    EXPECT_TRUE(b.qp->modify(attr, IBV_QP_ACCESS_FLAGS));
+    fill(a, 1);
+    fill(b, 2);
+    const auto before = b.memory;
+    a.post(IBV_WR_RDMA_WRITE, 0, 100, b.address());
+    ibv_wc wc{};
+    const TimePoint limit = monotonic_now() + std::chrono::seconds(20);
+    while (a.cq->poll(1, &wc) == 0 && monotonic_now() < limit) continue;
+    EXPECT_EQ(wc.status, IBV_WC_REM_INV_REQ_ERR);
+    EXPECT_EQ(b.memory, before);
+    a.destroy();
+    b.destroy();
+  });
+}
+
 TEST(Adapter, AUcMessageWaitsForItsReceive) {
   in_namespace([] {
     Node a(IBV_QPT_UC);
