@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/hot_path.h"
 #include "rnic/key_table.h"
 #include "rnic/limits.h"
 #include "rnic/queue_pair.h"
@@ -47,7 +48,7 @@ class LocalPlaces {
 }  // namespace
 
 // Keys of no use, elements that are too short and messages of no length take packets: who sends those must be told.
-std::optional<std::uint32_t> QueuePair::direct(const ib::DirectMessage& message) {
+SOFTRNIC_HOT_PATH std::optional<std::uint32_t> QueuePair::direct(const ib::DirectMessage& message) {
   const ib::SendWqe& wqe = message.wqe;
   const bool writes = wqe.op == SendOp::write;
   if (!(writes || wqe.op == SendOp::read || is_atomic(wqe.op)) || !lane_.may_go_direct(*this))

@@ -3,6 +3,7 @@
 // PSNs count packets, and a message without packets has none: both sides stay where they are, and the two ways may take
 // turns at message boundaries. A message may go direct when everything before it was acknowledged. Then the responder has
 // nothing to do for this connection but to answer stale duplicates, which never changes memory.
+#include "base/hot_path.h"
 #include "transport/ib/outbound.h"
 #include "transport/ib/rc_requester.h"
 
@@ -53,7 +54,7 @@ std::optional<std::uint32_t> RcRequester::go_direct(const SendEntry& entry) {
   return moved;
 }
 
-bool RcRequester::go_at_once() {
+SOFTRNIC_HOT_PATH bool RcRequester::go_at_once() {
   if (queue_.size() != 1 || !nothing_under_way() || draining_ || failed_ || direct_doubts_ > 0) return false;
   const SendEntry& entry = queue_.front();
   if (!one_sided(entry) || (is_read_or_atomic(entry) && seam_.attributes.max_reads_out == 0)) return false;
