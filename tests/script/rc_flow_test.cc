@@ -85,6 +85,17 @@ TEST_F(RcFlowInABigWindow, WhoFillsItAndAwaitsAnAckDoesNotAskAgain) {
   out("RC RDMA Write Middle psn=20 ackreq");
 }
 
+// Others that fill the window with it may do the same, and nobody's answer would open it again.
+TEST_F(RcFlowInABigWindow, AnAckThatMakesLittleRoomIsNotEnough) {
+  path.sent(7 * kPacket);
+  post("write len=8 va=0x7000 rkey=0x55");
+  post("write len=10240 va=0x7000 rkey=0x55");
+  out("RC RDMA Write Only psn=5 ackreq");
+  packets(6);
+  out("RC RDMA Write Middle psn=12 ackreq");
+  blocked();
+}
+
 TEST_F(RcFlowInABigWindow, ALongMessageWaitsForMuchRoom) {
   path.sent(13 * kPacket);
   post("write len=32768 va=0x7000 rkey=0x55");

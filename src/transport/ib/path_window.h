@@ -50,7 +50,8 @@ class PathWindow {
   bool has_room() const { return !held_ && !undecided_ && (in_flight_ == 0 || in_flight_ < window_); }
   /// Whether a message that is longer than room() should go on: in small pieces it would cost more datagrams, and so would
   /// their ACKs (what RFC 9293, 3.8.6.2 says of TCP's windows).
-  bool has_much_room() const { return has_room() && (in_flight_ == 0 || room() >= least_room()); }
+  bool has_much_room() const { return has_room() && (in_flight_ == 0 || room() >= much_room()); }
+  std::uint32_t much_room() const { return has_mtu_ ? window_ / kParts : 1; }
   std::uint32_t room() const {
     return held_ || undecided_ || in_flight_ >= window_ ? 0 : window_ - in_flight_;
   }
@@ -97,7 +98,6 @@ class PathWindow {
  private:
   static constexpr std::uint32_t kParts = 8;  ///< of a window; one is much
 
-  std::uint32_t least_room() const { return has_mtu_ ? window_ / kParts : 1; }
   TimePoint take_tokens(std::uint32_t bytes, TimePoint now);
   bool take_room(std::uint32_t bytes, TimePoint now);
 

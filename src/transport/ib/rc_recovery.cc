@@ -5,7 +5,7 @@
 namespace softrnic::ib {
 
 void RcRequester::start() {
-  una_ = next_ = top_ = assigned_ = asked_ = Psn::first(seam_.attributes.send_psn);
+  una_ = next_ = top_ = assigned_ = Psn::first(seam_.attributes.send_psn);
   timer_.reset(seam_.attributes);
 }
 
@@ -13,7 +13,7 @@ void RcRequester::reset() {
   uncharge();
   queue_.clear();
   cursor_ = begun_ = 0;
-  una_ = next_ = assigned_ = asked_ = top_;
+  una_ = next_ = assigned_ = top_;
   gather_cursor_ = scatter_cursor_ = {};
   unasked_bytes_ = unasked_packets_ = 0;
   direct_bytes_ = direct_doubts_ = 0;
@@ -47,7 +47,7 @@ void RcRequester::leave_window() {
 void RcRequester::go_back() {
   uncharge();
   timer_.stop();
-  next_ = asked_ = una_;
+  next_ = una_;
   cursor_ = queue_.head();
   gather_cursor_ = {};
   timing_ = probing_ = probe_due_ = silent_ = trickle_ = false;

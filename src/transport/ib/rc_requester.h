@@ -118,7 +118,6 @@ class RcRequester {
   SendQueue::Index begun_ = 0;   ///< first work request without PSNs
   Psn una_, next_, top_;
   Psn assigned_;  ///< first PSN of the next work request that begins
-  Psn asked_;     ///< the ACK that was asked for last is for the packets before it
   SgeCursor gather_cursor_;
   SgeCursor scatter_cursor_;
   std::uint32_t charged_ = 0;        ///< bytes in the window for [una_, next_), or less after a silence
