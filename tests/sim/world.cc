@@ -160,7 +160,7 @@ void World::expire(Node& node) {
 /// After each call into an endpoint.
 void World::touched(Node& node) {
   node.check_state();
-  if (node.dead) return;
+  if (node.dead) return pump_waiting(node);
   if (node.doomed_source.value != 0 && rng_.chance(0.3)) {
     if (Region* region = node.memory.find(node.doomed_source)) region->usable = false;
     node.doomed_source = MemoryKey(0);
@@ -177,6 +177,11 @@ void World::touched(Node& node) {
     node.resume_scheduled = true;
     schedule(ground_.now + Duration(rng_.below(100'000)), Kind::resume, node.index);
   }
+  pump_waiting(node);
+}
+
+/// What `node` held of a window may be free now, also when it died.
+void World::pump_waiting(const Node& node) {
   for (const auto& other : nodes_)
     if (other->blocked && other.get() != &node && !other->dead) pump(*other);
 }

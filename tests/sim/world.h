@@ -59,6 +59,7 @@ class World {
   void deliver(std::uint32_t adapter, std::uint32_t flight);
   void expire(Node& node);
   void pump(Node& node);
+  void pump_waiting(const Node& node);
   void send(Node& node, const ib::TxPacket& packet, bool brief = false);
   void accuse(const Node& node, const std::string& what);
   void receive(Node& node, const ib::RxPacket& packet);
