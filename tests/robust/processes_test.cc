@@ -53,13 +53,14 @@ TEST_F(ProcessesTest, AHundredAtOnce) {
 }
 
 TEST_F(ProcessesTest, ThreeHundredInTurnUseTheSameLane) {
+  const std::uint32_t made_before = daemon_status()->lanes_made;  // by the tests before this one too
   for (unsigned i = 0; i < 300; ++i) {
     Worker worker = once();
     ASSERT_EQ(worker.wait(), 0) << "process " << i;
   }
   expect_nothing_is_missing();
   // one that ends is still in the daemon's books when the next one comes
-  EXPECT_LE(daemon_status()->lanes_made, 60U);
+  EXPECT_LE(daemon_status()->lanes_made, made_before + 1);
 }
 
 TEST_F(ProcessesTest, ThePeerOfAKilledProcessSeesRetriesExceeded) {
