@@ -256,7 +256,7 @@ class Driver {
     const ib::SendSlot slot = endpoint_->reserve();
     FUZZ_CHECK((slot.wqe == nullptr) == (endpoint_->outstanding_sends() >= 8));
     if (slot.wqe == nullptr) return;
-    const bool atomic = op == ib::SendOp::compare_swap || op == ib::SendOp::fetch_add;
+    const bool atomic = ib::is_atomic(op);
     const bool sink = atomic || op == ib::SendOp::read;
     slot.wqe->wr_id = host_.next_send_id();
     slot.wqe->op = op;

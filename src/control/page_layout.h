@@ -28,7 +28,7 @@ inline constexpr std::size_t kPageCounters = 48;
 static_assert(static_cast<std::size_t>(ib::Counter::count_) <= kPageCounters);
 
 using PageSequence = std::atomic<std::uint32_t>;
-using PageCounter = std::atomic<std::uint64_t>;
+using PageCounter = ib::Total;
 static_assert(PageSequence::is_always_lock_free && PageCounter::is_always_lock_free);
 
 /// An Explanation as it lies in shared memory.

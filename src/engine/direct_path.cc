@@ -36,8 +36,6 @@ constexpr Needs needs_of(SendOp op) {
   }
 }
 
-constexpr bool is_atomic(SendOp op) { return op != SendOp::write && op != SendOp::read; }
-
 /// Whether the responder would take the packets of this message.
 bool accepts(const DirectQp& row, const rnic::DirectStep& step) {
   if (row.open.load(std::memory_order_acquire) == 0) return false;

@@ -10,10 +10,7 @@ constexpr Duration kRowInterval = std::chrono::milliseconds(100);  ///< how stal
 }  // namespace
 
 void Lane::count(ib::Counter counter, std::uint64_t by) {
-  if (shown_ == nullptr) return;
-  control::PageCounter& place = shown_->counters[static_cast<std::size_t>(counter)];
-  place.store(place.load(std::memory_order_relaxed) + by,
-              std::memory_order_relaxed);  // one writer: the lock's holder
+  if (ib::Total* const all = totals()) ib::add(all[static_cast<std::size_t>(counter)], by);
 }
 
 void Lane::changed(rnic::QueuePair& qp) {

@@ -12,8 +12,6 @@ namespace {
 
 using ib::SendOp;
 
-bool is_atomic(SendOp op) { return op == SendOp::compare_swap || op == SendOp::fetch_add; }
-
 /// The places of up to `bytes` bytes from `offset` of a message on.
 class LocalPlaces {
  public:

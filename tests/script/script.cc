@@ -39,8 +39,6 @@ Words parse_words(const std::string& line) {
 
 std::string place(Where where) { return std::string(where.file) + ":" + std::to_string(where.line); }
 
-bool is_atomic(SendOp op) { return op == SendOp::compare_swap || op == SendOp::fetch_add; }
-
 void fill(SendWqe& wqe, const Words& words, std::uint64_t wr_id) {
   wqe.wr_id = wr_id;
   wqe.op = kOps.at(words.first);

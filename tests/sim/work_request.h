@@ -18,9 +18,6 @@ constexpr bool is_send(ib::SendOp op) {
   return op == ib::SendOp::send || op == ib::SendOp::send_with_imm || op == ib::SendOp::send_with_invalidate;
 }
 constexpr bool is_write(ib::SendOp op) { return op == ib::SendOp::write || op == ib::SendOp::write_with_imm; }
-constexpr bool is_atomic(ib::SendOp op) {
-  return op == ib::SendOp::compare_swap || op == ib::SendOp::fetch_add;
-}
 constexpr bool has_immediate(ib::SendOp op) {
   return op == ib::SendOp::send_with_imm || op == ib::SendOp::write_with_imm;
 }

@@ -89,9 +89,7 @@ class Host {
   virtual void explain(const Reason& reason, const std::uint64_t* wr_id) = 0;
   void count(Counter counter, std::uint64_t by = 1) {
     counters_[counter] += by;
-    if (totals_ == nullptr) return;
-    Total& total = totals_[static_cast<std::size_t>(counter)];
-    total.store(total.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+    if (totals_ != nullptr) add(totals_[static_cast<std::size_t>(counter)], by);
   }
 
  protected:

@@ -17,8 +17,7 @@ constexpr std::uint32_t kLargestChunk = 1U << 20;  // packets; well inside the P
 }  // namespace
 
 bool RcRequester::is_read_or_atomic(const SendEntry& entry) const {
-  const SendOp op = entry.wqe.op;
-  return op == SendOp::read || op == SendOp::compare_swap || op == SendOp::fetch_add;
+  return ib::is_read_or_atomic(entry.wqe.op);
 }
 
 std::uint32_t RcRequester::offset_of(const SendEntry& entry, Psn psn) const {
@@ -86,9 +85,7 @@ bool RcRequester::valid(const SendWqe& wqe) {
     cannot_send(Status::local_length, because(ReasonId::local_length, wqe.length, kMaxMessage));
     return false;
   }
-  const bool needs_resources =
-      wqe.op == SendOp::read || wqe.op == SendOp::compare_swap || wqe.op == SendOp::fetch_add;
-  if (needs_resources && seam_.attributes.max_reads_out == 0) {
+  if (ib::is_read_or_atomic(wqe.op) && seam_.attributes.max_reads_out == 0) {
     cannot_send(Status::local_qp_operation, because(ReasonId::read_needs_resources, wqe.op));
     return false;
   }
@@ -97,9 +94,8 @@ bool RcRequester::valid(const SendWqe& wqe) {
 
 void RcRequester::begin(SendEntry& entry) {
   const std::uint32_t mtu = seam_.attributes.path_mtu;
-  const bool atomic = entry.wqe.op == SendOp::compare_swap || entry.wqe.op == SendOp::fetch_add;
   entry.first = assigned_;
-  entry.end = assigned_ + (atomic ? 1 : packets_of(entry.wqe.length, mtu));
+  entry.end = assigned_ + (is_atomic(entry.wqe.op) ? 1 : packets_of(entry.wqe.length, mtu));
   entry.chunk = kLargestChunk;
   if (entry.wqe.op == SendOp::read && seam_.window != nullptr) {
     const std::uint32_t share = seam_.window->window() / (seam_.attributes.max_reads_out >= 4 ? 4 : 2);

@@ -35,6 +35,10 @@ enum class SendOp : std::uint8_t {
   send_with_invalidate,
 };
 
+constexpr bool is_atomic(SendOp op) { return op == SendOp::compare_swap || op == SendOp::fetch_add; }
+/// What takes up the resources that max_rd_atomic counts.
+constexpr bool is_read_or_atomic(SendOp op) { return op == SendOp::read || is_atomic(op); }
+
 /// How a work request ended. The order is that of enum ibv_wc_status.
 enum class Status : std::uint8_t {
   success,
@@ -271,6 +275,9 @@ enum class Counter : std::uint8_t {
 
 /// One of them, summed up for others to see; one thread at a time writes it.
 using Total = std::atomic<std::uint64_t>;
+inline void add(Total& total, std::uint64_t by) {
+  total.store(total.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
 
 /// How often each of them happened.
 class Counters {

@@ -191,12 +191,17 @@ class Node {
     EXPECT_TRUE(qp->post_send(&wr, &bad));
   }
 
-  /// Polls for a completion; a failed or missing one fails the test.
-  ibv_wc complete() {
+  /// Polls for a completion; a missing one has status 0 and no queue pair.
+  ibv_wc next_completion() {
     ibv_wc wc{};
     const TimePoint limit = monotonic_now() + std::chrono::seconds(20);
     while (cq->poll(1, &wc) == 0 && monotonic_now() < limit) {
     }
+    return wc;
+  }
+  /// The same; a failed or missing one fails the test.
+  ibv_wc complete() {
+    const ibv_wc wc = next_completion();
     EXPECT_NE(wc.qp_num, 0U) << "no completion";
     EXPECT_EQ(wc.status, IBV_WC_SUCCESS) << describe({static_cast<ReasonId>(wc.vendor_err), {}});
     return wc;
@@ -236,6 +241,14 @@ class Node {
     EXPECT_TRUE(ok) << describe(ok.error().reason);
   }
 };
+
+/// False: one of them is not ready, which fails the test.
+inline bool meet(Node& a, Node& b) {
+  if (!a.ready() || !b.ready()) return false;
+  a.connect(b.address());
+  b.connect(a.address());
+  return true;
+}
 
 inline std::uint64_t counted(Node& node, ib::Counter counter) {
   const std::lock_guard lock(node.qp->lane().mutex());

@@ -22,9 +22,7 @@ TEST(Adapter, TwoQueuePairsOfOneLaneTalk) {
   in_namespace([] {
     Node a;
     Node b;
-    if (!a.ready() || !b.ready()) return;
-    a.connect(b.address());
-    b.connect(a.address());
+    if (!meet(a, b)) return;
     fill(a, 1);
     b.receive(0, 70'000);
     a.post(IBV_WR_SEND, 0, 70'000, b.address());
@@ -57,9 +55,7 @@ TEST(Adapter, OneSidedOperationsOnThisHostNeedNoPackets) {
     in_namespace([type] {
       Node a(type);
       Node b(type);
-      if (!a.ready() || !b.ready()) return;
-      a.connect(b.address());
-      b.connect(a.address());
+      if (!meet(a, b)) return;
       write_until_direct(a, b.address());
       const std::uint64_t packets = counted(a, ib::Counter::tx_packets);
       fill(a, 1);
@@ -91,15 +87,11 @@ TEST(Adapter, WhatTheDirectPathRefusesFailsAsOnTheWire) {
   in_namespace([] {
     Node a;
     Node b;
-    if (!a.ready() || !b.ready()) return;
-    a.connect(b.address());
-    b.connect(a.address());
+    if (!meet(a, b)) return;
     write_until_direct(a, b.address());
     EXPECT_TRUE(b.mr->destroy());
     a.post(IBV_WR_RDMA_WRITE, 0, 100, b.address());
-    ibv_wc wc{};
-    const TimePoint limit = monotonic_now() + std::chrono::seconds(20);
-    while (a.cq->poll(1, &wc) == 0 && monotonic_now() < limit) continue;
+    const ibv_wc wc = a.next_completion();
     EXPECT_EQ(wc.status, IBV_WC_REM_ACCESS_ERR);
     EXPECT_EQ(static_cast<ReasonId>(wc.vendor_err), ReasonId::got_nak_access);
     EXPECT_EQ(b.qp->last_explanation().reason.id, ReasonId::nak_rkey_unknown);
@@ -114,9 +106,7 @@ TEST(Adapter, WhatThePeerTakesAwayIsGoneForTheNextMessage) {
   in_namespace([] {
     Node a;
     Node b;
-    if (!a.ready() || !b.ready()) return;
-    a.connect(b.address());
-    b.connect(a.address());
+    if (!meet(a, b)) return;
     write_until_direct(a, b.address());
     for (int i = 0; i < 3; ++i) {
       a.post(IBV_WR_RDMA_WRITE, 0, 8, b.address());
@@ -129,9 +119,7 @@ TEST(Adapter, WhatThePeerTakesAwayIsGoneForTheNextMessage) {
     fill(b, 2);
     const auto before = b.memory;
     a.post(IBV_WR_RDMA_WRITE, 0, 100, b.address());
-    ibv_wc wc{};
-    const TimePoint limit = monotonic_now() + std::chrono::seconds(20);
-    while (a.cq->poll(1, &wc) == 0 && monotonic_now() < limit) continue;
+    const ibv_wc wc = a.next_completion();
     EXPECT_EQ(wc.status, IBV_WC_REM_INV_REQ_ERR);
     EXPECT_EQ(b.memory, before);
     a.destroy();
@@ -143,9 +131,7 @@ TEST(Adapter, AUcMessageWaitsForItsReceive) {
   in_namespace([] {
     Node a(IBV_QPT_UC);
     Node b(IBV_QPT_UC);
-    if (!a.ready() || !b.ready()) return;
-    a.connect(b.address());
-    b.connect(a.address());
+    if (!meet(a, b)) return;
     fill(a, 1);
     a.post(IBV_WR_SEND, 0, 70'000, b.address());
     a.complete();
@@ -164,9 +150,7 @@ TEST(Adapter, AUcMessageThatGetsNoReceiveIsDroppedInTheEnd) {
   in_namespace([] {
     Node a(IBV_QPT_UC);
     Node b(IBV_QPT_UC);
-    if (!a.ready() || !b.ready()) return;
-    a.connect(b.address());
-    b.connect(a.address());
+    if (!meet(a, b)) return;
     const auto drops = [&b] {
       const std::lock_guard lock(b.qp->lane().mutex());
       return b.qp->counters()[ib::Counter::drop_no_receive];
@@ -275,9 +259,7 @@ TEST(Adapter, AForkedChildForgetsItsParentsAdapter) {
   in_namespace([] {
     Node a;
     Node b;
-    if (!a.ready() || !b.ready()) return;
-    a.connect(b.address());
-    b.connect(a.address());
+    if (!meet(a, b)) return;
     const pid_t child = fork();
     if (child == 0) {
       alarm(30);
@@ -316,9 +298,7 @@ TEST(Adapter, DataGoesOnWithoutTheDaemonAndTheNextCallSaysSo) {
   in_namespace([] {
     Node a;
     Node b;
-    if (!a.ready() || !b.ready()) return;
-    a.connect(b.address());
-    b.connect(a.address());
+    if (!meet(a, b)) return;
     auto client = control::Client::connect();
     ASSERT_TRUE(client);
     ASSERT_TRUE((*client)->shutdown());

@@ -55,9 +55,7 @@ TEST(OutOfMemory, TheEngineThreadLivesAndNoCompletionIsLost) {
   in_namespace([] {
     Node a;
     Node b;
-    if (!a.ready() || !b.ready()) return;
-    a.connect(b.address());
-    b.connect(a.address());
+    if (!meet(a, b)) return;
     constexpr std::size_t kBytes = 70'000;
     std::fill_n(a.memory.begin(), kBytes, std::uint8_t{5});
     b.receive(0, kBytes);
