@@ -11,7 +11,7 @@
 
 namespace softrnic::copy {
 
-inline constexpr std::uint32_t kChunk = 256U << 10;  ///< bytes of a file in one frame at most
+inline constexpr std::uint32_t kChunk = 372U << 10;  ///< bytes of a file in one frame at most
 inline constexpr std::uint32_t kDataSlot = kChunk + 4096;
 inline constexpr std::uint32_t kReplySlot = 32U << 10;
 inline constexpr std::uint32_t kReplySlots = 8;

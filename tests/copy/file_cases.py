@@ -80,7 +80,7 @@ def sparse(t, scene):
 def direct_io(t, scene):
     """Past the page cache, at both ends: the bytes are the same, and the cache is as it was."""
     (scene.home / "src").mkdir()
-    for size in (0, 1, 4095, 4096, 4097, 262143, 262144, (1 << 20) + 1, 8 << 20):
+    for size in (0, 1, 4095, 4096, 4097, 380927, 380928, 380929, (1 << 20) + 1, 8 << 20):
         (scene.home / f"src/size {size}").write_bytes(trees.random_bytes(size, size))
     with open(scene.home / "src/sparse", "wb") as file:
         file.truncate(1 << 26)

@@ -39,7 +39,7 @@ def make_odd_tree(folder):
     closed.mkdir()
     (closed / "inner").write_text("inner")
     closed.chmod(0o555)
-    for size in (1, 4095, 4096, 4097, 262143, 262144, 262145, 3_000_000):
+    for size in (1, 4095, 4096, 4097, 380927, 380928, 380929, 3_000_000):
         (folder / f"size {size}").write_bytes(random_bytes(size, size))
     for i, path in enumerate(sorted(folder.rglob("*"))):
         os.utime(path, ns=(1, 1_000_000_000_123_456_789 + i), follow_symlinks=False)
