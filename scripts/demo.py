@@ -16,7 +16,7 @@ import scene as scene_module  # noqa: E402
 MODES = {
     "root": "You are root, so the hosts are real network namespaces; the programs run as user nobody.",
     "user": "You are not root: the hosts live in a user namespace; the programs run without any capability.",
-    "plain": "This system allows no network namespaces: two processes on the loopback address do instead.",
+    "plain": "This system allows no network namespaces: two processes of this host do instead.",
 }
 
 

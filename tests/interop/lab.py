@@ -4,7 +4,7 @@ A Lab has three hosts: `a` and `b`, joined by a veth pair, and `lone`, which has
 `lone` once more, for programs that are to reach each other by packets although they share a host.
 Namespaces have no names and vanish with the last process in them. Programs run without any privilege: as user nobody
 when we are root, without capabilities inside a user namespace otherwise. Where the system allows no namespaces there
-is only `lone`, which then is this very host.
+is only `lone`, which then is this very host with its own addresses.
 
 Every program is ended by its process id, and so is what it leaves behind (daemons): the lab is the reaper of orphans.
 """
@@ -111,6 +111,7 @@ class Host:
     def __init__(self, lab, name, holder, addresses, env=None):
         self.lab, self.name, self._holder, self._env = lab, name, holder, env or {}
         self.address = addresses  # {4: IPv4, 6: IPv6, "link": IPv6 with its netdev; not on the lone host}
+        self.mtu = None  # of its netdev, where that is less than loopback's
         self._gids = None
 
     def enter(self):
@@ -132,7 +133,9 @@ class Host:
 
     def by_packets(self):
         """The same host, whose programs do not take the direct path."""
-        return Host(self.lab, self.name, self._holder, self.address, {**self._env, "SOFTRNIC_PATH": "wire"})
+        host = Host(self.lab, self.name, self._holder, self.address, {**self._env, "SOFTRNIC_PATH": "wire"})
+        host.mtu = self.mtu
+        return host
 
     def configure(self, *argv):
         """Runs a command with the lab's own privileges."""
@@ -158,14 +161,27 @@ class Host:
 
     def gid_index(self, family):
         """The GID index of this host's IPv4 or IPv6 address, as ibv_devinfo shows it; None when there is none."""
+        address = ipaddress.ip_address(self.address[family])
+        mapped = ipaddress.IPv6Address(f"::ffff:{address}") if family == 4 else address
+        return self._gid_table().get(mapped)
+
+    def take_after_device(self):
+        """For a host that is no namespace of ours: addresses and MTU are those of the netdev that leads out, where there is one."""
+        status, output = self.run(["softrnic", "--json", "dev"])
+        if status == 0 and (devices := json.loads(output)):
+            self.mtu = int(pathlib.Path("/sys/class/net", devices[0]["netdev"], "mtu").read_text())
+        gids = [gid for gid in self._gid_table() if not gid.is_link_local]
+        for family, own in ((4, [gid.ipv4_mapped for gid in gids if gid.ipv4_mapped]), (6, [gid for gid in gids if not gid.ipv4_mapped])):
+            if own:
+                self.address[family] = str(own[0])
+
+    def _gid_table(self):
         if self._gids is None:
             self._gids = {}
             shown = self.run(["ibv_devinfo", "-v"], self.lab.sanitizer_environment())[1]
             for index, text in re.findall(r"GID\[\s*(\d+)\]:\s+([0-9a-fA-F:.]+)", shown):
                 self._gids[ipaddress.IPv6Address(text)] = int(index)
-        address = ipaddress.ip_address(self.address[family])
-        mapped = ipaddress.IPv6Address(f"::ffff:{address}") if family == 4 else address
-        return self._gids.get(mapped)
+        return self._gids
 
     def forget_gids(self):
         self._gids = None
@@ -193,6 +209,8 @@ class Lab:
         try:
             self._stage()
             self.lone = self._host("lone", {4: "127.0.0.1", 6: "::1"})
+            if self.mode == "plain":
+                self.lone.take_after_device()
             self.wire = self.lone.by_packets()
             self.pair = []
             if self.mode != "plain":
@@ -266,9 +284,7 @@ class Lab:
             self._holders.append(holder)
             if not holder.stdout.readline():
                 raise RuntimeError("cannot make a network namespace")
-        host = Host(self, name, holder, addresses)
-        host.mtu = None
-        return host
+        return Host(self, name, holder, addresses)
 
     def _join(self):
         a = self._host("a", {4: "10.77.0.1", 6: "fd77::1", "link": "fe80::77:1%eth0"})
