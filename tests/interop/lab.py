@@ -8,6 +8,7 @@ is only `lone`, which then is this very host with its own addresses.
 
 Every program is ended by its process id, and so is what it leaves behind (daemons): the lab is the reaper of orphans.
 """
+import copy
 import ctypes
 import ipaddress
 import json
@@ -133,8 +134,8 @@ class Host:
 
     def by_packets(self):
         """The same host, whose programs do not take the direct path."""
-        host = Host(self.lab, self.name, self._holder, self.address, {**self._env, "SOFTRNIC_PATH": "wire"})
-        host.mtu = self.mtu
+        host = copy.copy(self)
+        host._env = {**self._env, "SOFTRNIC_PATH": "wire"}
         return host
 
     def configure(self, *argv):
@@ -161,27 +162,25 @@ class Host:
 
     def gid_index(self, family):
         """The GID index of this host's IPv4 or IPv6 address, as ibv_devinfo shows it; None when there is none."""
-        address = ipaddress.ip_address(self.address[family])
-        mapped = ipaddress.IPv6Address(f"::ffff:{address}") if family == 4 else address
-        return self._gid_table().get(mapped)
-
-    def take_after_device(self):
-        """For a host that is no namespace of ours: addresses and MTU are those of the netdev that leads out, where there is one."""
-        status, output = self.run(["softrnic", "--json", "dev"])
-        if status == 0 and (devices := json.loads(output)):
-            self.mtu = int(pathlib.Path("/sys/class/net", devices[0]["netdev"], "mtu").read_text())
-        gids = [gid for gid in self._gid_table() if not gid.is_link_local]
-        for family, own in ((4, [gid.ipv4_mapped for gid in gids if gid.ipv4_mapped]), (6, [gid for gid in gids if not gid.ipv4_mapped])):
-            if own:
-                self.address[family] = str(own[0])
-
-    def _gid_table(self):
         if self._gids is None:
             self._gids = {}
             shown = self.run(["ibv_devinfo", "-v"], self.lab.sanitizer_environment())[1]
             for index, text in re.findall(r"GID\[\s*(\d+)\]:\s+([0-9a-fA-F:.]+)", shown):
                 self._gids[ipaddress.IPv6Address(text)] = int(index)
-        return self._gids
+        address = ipaddress.ip_address(self.address[family])
+        mapped = ipaddress.IPv6Address(f"::ffff:{address}") if family == 4 else address
+        return self._gids.get(mapped)
+
+    def take_after_device(self):
+        """For a host that is no namespace of ours: addresses and MTU are those of the netdev that leads out, where there is one."""
+        status, output = self.run(["softrnic", "--json", "link"])
+        if status != 0 or not (links := json.loads(output)):
+            return
+        self.mtu = links[0]["netdev_mtu"]
+        gids = [gid for entry in links[0]["gids"] if not (gid := ipaddress.IPv6Address(entry["gid"])).is_link_local]
+        for family, own in ((4, [gid.ipv4_mapped for gid in gids if gid.ipv4_mapped]), (6, [gid for gid in gids if not gid.ipv4_mapped])):
+            if own:
+                self.address[family] = str(own[0])
 
     def forget_gids(self):
         self._gids = None
