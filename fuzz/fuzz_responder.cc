@@ -1,6 +1,8 @@
-// Input: QP type, path MTU and a state to be driven into; then steps: packets (made from fields, raw, or answers to what
-// the endpoint sent, each for itself or standing for several, its payload with it or elsewhere), posts, time, state changes
-// and deregistration. The endpoint must never touch memory it was not given, complete anything twice or out of order, send a malformed packet, or run in circles.
+// Input: QP type, path MTU and a state to be driven into; then steps: packets (made from fields, raw, or
+// answers to what the endpoint sent, each for itself or standing for several, put together by a link or not,
+// its payload with it or elsewhere), posts, time, state changes and deregistration. The endpoint must never
+// touch memory it was not given, complete anything twice or out of order, send a malformed packet, or run in
+// circles.
 #include <algorithm>
 
 #include "fuzz/fuzz_responder_host.h"
@@ -223,7 +225,16 @@ class Driver {
     stands_for_ = (wish & 2) == 0 ? 1 : 1 + in_.take<std::uint16_t>() % ((wish & 4) == 0 ? 5 : 65'536);
     elsewhere_ = (wish & 8) != 0;
     gone_ = (wish & 16) != 0;
+    piece_ = 0;
+    if (stands_for_ > 1 && elsewhere_) piece_ = piece_of(in_.take<std::uint8_t>());
     window_.set_undecided((wish & 0xe0) == 0xe0);
+  }
+
+  /// Bytes of each packet that a link has put together; 0: it has not.
+  std::uint32_t piece_of(std::uint8_t wish) const {
+    const std::uint32_t odd[] = {0, attributes_.path_mtu, attributes_.path_mtu + wish / 4,
+                                 attributes_.path_mtu - wish / 4};
+    return odd[wish % 4];
   }
 
   void receive(const wire::Packet& packet) {
@@ -237,9 +248,18 @@ class Driver {
       rx.elsewhere_bytes = in_.take<std::uint32_t>();
       if (rx.elsewhere_bytes % 4 != 0) rx.elsewhere_bytes = std::size_t{stands_for_} * attributes_.path_mtu;
     }
+    if (piece_ != 0 && stands_for_ > 1 && wire::joinable(*packet.info)) put_together(rx);
     rx.source = attributes_.path.destination;
     rx.destination = attributes_.path.source;
     endpoint_->receive(rx, now_);
+  }
+
+  /// As link::PacketRun does: the last of them is no longer than the others.
+  void put_together(ib::RxPacket& rx) {
+    rx.first_bytes = piece_;
+    rx.first_opcode = wire::parts_of(rx.packet.info->opcode).first;
+    const std::size_t last = rx.packet.info->ends() ? 1 + in_.take<std::uint16_t>() % piece_ : piece_;
+    rx.elsewhere_bytes = std::size_t{stands_for_ - 1} * piece_ + last;
   }
 
   void post_something() {
@@ -352,6 +372,7 @@ class Driver {
   TimePoint now_{std::chrono::seconds(1)};
   std::uint32_t oldest_unanswered_ = kPsn;
   std::uint32_t stands_for_ = 1;
+  std::uint32_t piece_ = 0;
   bool elsewhere_ = false;
   bool gone_ = false;
   bool started_ = false;

@@ -2,6 +2,7 @@
 // whatever packets come.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <memory>
 #include <vector>
@@ -55,12 +56,14 @@ class FuzzHost final : public ib::Host {
     FUZZ_CHECK(!silent_);
     FUZZ_CHECK(done.wr_id > last_send_done_ && done.wr_id <= sends_posted_);
     last_send_done_ = done.wr_id;
+    if (done.status == ib::Status::success) successes_.push_back({1, done.wr_id, done.length});
   }
   void complete(const ib::RecvDone& done) override {
     FUZZ_CHECK(!silent_);
     FUZZ_CHECK(!taken_.empty() && taken_.front()->wqe.wr_id == done.wr_id);
     if (done.status == ib::Status::success && !done.is_write)
       FUZZ_CHECK(done.length <= taken_.front()->wqe.length);
+    if (done.status == ib::Status::success) successes_.push_back({2, done.wr_id, done.length});
     taken_.pop_front();
   }
   void event(ib::QpEvent) override { FUZZ_CHECK(!silent_); }
@@ -79,6 +82,8 @@ class FuzzHost final : public ib::Host {
   bool holds_receives() const { return !taken_.empty(); }
   void forget_receives() { taken_.clear(); }
   void toggle(MemoryKey key) { region(key).usable = !region(key).usable; }
+  /// Work requests that completed well, in order: queue, number, length.
+  const std::vector<std::array<std::uint64_t, 3>>& successes() const { return successes_; }
   /// From here on nothing may be reported.
   void be_silent() { silent_ = true; }
 
@@ -103,6 +108,7 @@ class FuzzHost final : public ib::Host {
   FuzzRegion target_{kSize}, source_{kSize}, sink_{kSize}, receive_{kSize};
   std::deque<std::unique_ptr<Receive>> waiting_, taken_;
   std::uint64_t sends_posted_ = 0, last_send_done_ = 0, receives_posted_ = 0;
+  std::vector<std::array<std::uint64_t, 3>> successes_;
   bool window_valid_ = true;
   bool silent_ = false;
 };

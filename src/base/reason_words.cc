@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -251,6 +252,20 @@ constexpr Form kForms[] = {
     {"cma_state", one_of, kCmaStates},
 };
 
+std::string program_text(std::uint64_t first, std::uint64_t second) {
+  char raw[2 * sizeof first];
+  std::memcpy(raw, &first, sizeof first);
+  std::memcpy(raw + sizeof first, &second, sizeof second);
+  const std::string_view name(raw, strnlen(raw, sizeof raw));
+  if (name.empty()) return "a program that cannot be seen from here";
+  std::string out = "'";
+  for (const char c : name) {
+    const bool plain = c >= 0x20 && c < 0x7f && c != '\\';
+    out += plain ? std::string(1, c) : number("\\%03llo", static_cast<unsigned char>(c));
+  }
+  return out + "'";
+}
+
 const Form* find_form(std::string_view name) {
   for (const Form& form : kForms) {
     if (form.name == name) return &form;
@@ -267,6 +282,7 @@ std::string figure_text(std::string_view form, std::uint64_t figure) {
 }
 
 std::string figure_text(std::string_view form, std::uint64_t high, std::uint64_t low) {
+  if (form == "program") return program_text(high, low);
   if (form != "gid") return figure_text(form, high);
   unsigned char raw[16];
   for (int i = 0; i < 8; ++i) {
@@ -279,6 +295,14 @@ std::string figure_text(std::string_view form, std::uint64_t high, std::uint64_t
   return text;
 }
 
-bool is_figure_form(std::string_view form) { return form == "gid" || find_form(form) != nullptr; }
+std::array<std::uint64_t, 2> program_figures(std::string_view name) {
+  std::array<std::uint64_t, 2> figures{};
+  std::memcpy(figures.data(), name.data(), std::min(name.size(), sizeof figures));
+  return figures;
+}
+
+bool is_figure_form(std::string_view form) {
+  return form == "gid" || form == "program" || find_form(form) != nullptr;
+}
 
 }  // namespace softrnic

@@ -4,6 +4,7 @@
 // errno. This layer knows neither header, so tests compare the names with both.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -36,8 +37,13 @@ enum class LaterVerb : std::uint8_t {
 /// and bits without a name are printed as such. An unknown form is decimal.
 std::string figure_text(std::string_view form, std::uint64_t figure);
 
-/// The same for a form that takes two figures: "gid", the two halves of a GID, in host order: "10.0.0.1" or "fe80::1".
+/// The same for a form that takes two figures: "gid", the two halves of a GID, in host order: "10.0.0.1" or "fe80::1";
+/// "program", see program_figures().
 std::string figure_text(std::string_view form, std::uint64_t high, std::uint64_t low);
+
+/// The name of a program (/proc/PID/comm, 15 bytes at most) as two figures for the form "program", which prints it with
+/// whatever a terminal would obey escaped. Any user chooses the names of his programs.
+std::array<std::uint64_t, 2> program_figures(std::string_view name);
 
 /// Whether `form` is known.
 bool is_figure_form(std::string_view form);

@@ -2,16 +2,16 @@
 //
 // The kernel marks the mutexes that a thread holds when it ends, is killed or executes another program; the next one to
 // lock it gets it. What it guards must be good at any moment.
+//
+// It holds pointers to the other robust mutexes of its thread: whoever can write it leads that thread's unlock astray. So it lies
+// where its own process alone writes; others look at it.
 #pragma once
 
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <sys/types.h>
-#include <time.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstdint>
 
 namespace softrnic {
@@ -30,26 +30,6 @@ class RobustMutex {
 
   /// Waits for living holders. (With std::lock_guard; false cannot be told there and needs a damaged mutex.)
   bool lock() { return taken(pthread_mutex_lock(&mutex_)); }
-  bool try_lock() { return taken(pthread_mutex_trylock(&mutex_)); }
-  /// Waits for a living holder for so long. (With std::unique_lock.)
-  bool try_lock_for(std::chrono::nanoseconds time) {
-    if (try_lock()) return true;
-#if defined(__SANITIZE_THREAD__)  // which does not know pthread_mutex_clocklock()
-    const auto limit = std::chrono::steady_clock::now() + time;
-    while (std::chrono::steady_clock::now() < limit) {
-      if (try_lock()) return true;
-      sched_yield();
-    }
-    return false;
-#else
-    timespec end{};
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    const std::int64_t nanoseconds = end.tv_nsec + time.count();
-    end.tv_sec += nanoseconds / 1'000'000'000;
-    end.tv_nsec = nanoseconds % 1'000'000'000;
-    return taken(pthread_mutex_clocklock(&mutex_, CLOCK_MONOTONIC, &end));
-#endif
-  }
   void unlock() { pthread_mutex_unlock(&mutex_); }
 
   /// Whether a living thread has it, without touching it: the kernel takes the thread's number out when the thread ends

@@ -18,8 +18,9 @@ struct Options {
   std::string token_file, rate, direct = "auto";
   std::uint16_t port = copy::kDefaultPort;
   std::uint32_t queue_pairs = 0;
+  std::uint64_t memory = copy::CopyOptions().memory;
   bool archive = false, recursive = false, update = false, resume = false, remove = false, dry_run = false,
-       verify = false, sync = false, quiet = false, progress = false;
+       outside_links = false, verify = false, sync = false, quiet = false, progress = false;
 };
 
 struct Flag {
@@ -115,6 +116,8 @@ int run(bool json, const Options& options, const copy::FilterList& filters) {
   copy::CopyOptions wanted;
   wanted.port = options.port;
   wanted.queue_pairs = options.queue_pairs;
+  wanted.outside_links = options.outside_links;
+  wanted.memory = options.memory;
   if (options.paths.size() < 2) return usage("say what to copy and where to: softrnic cp SRC... DST");
   if (const std::string wrong = split_sides(options, wanted); !wrong.empty()) return usage(wrong);
   wanted.job.flags = flags_of(options, wanted);
@@ -146,6 +149,8 @@ void add_choices(CLI::App& command, Options& options) {
   command.add_flag("-r,--recursive", options.recursive, "directories with all that is in them");
   command.add_flag("-a,--archive", options.archive,
                    "-r, and keep modes, times, symbolic links; owners when root");
+  command.add_flag("--outside-links", options.outside_links,
+                   "with -a from a server: take symbolic links that lead out of the destination");
   command.add_flag("-u,--update", options.update, "leave out what is as new at the destination");
   command.add_flag("--resume", options.resume,
                    "go on where an earlier copy ended; keep the part when this one does");
@@ -180,6 +185,10 @@ void add_cp(CLI::App& app, Context& context) {
   command
       ->add_option("--queue-pairs", options->queue_pairs, "queue pairs of the connection (as many as help)")
       ->check(CLI::Range(1, int{copy::kMaxQueuePairs}));
+  command
+      ->add_option("--memory", options->memory,
+                   "bytes for the names of a copy that this side has to hold (512M)")
+      ->transform(CLI::AsSizeValue(false));
   command->add_option("--token-file", options->token_file, "file with the server's token in its first line");
   command->add_flag("-q,--quiet", options->quiet, "errors alone");
   command->add_flag("--progress", options->progress, "the bar, though this is no terminal");

@@ -83,7 +83,7 @@ int show_settings(bool json) {
       rows.push_back(row);
       continue;
     }
-    print_line("{}{}", strong(name), value != nullptr ? fmt::format("={}", value) : "");
+    print_line("{}{}", strong(name), value != nullptr ? "=" + printable(value) : "");
     print_line("    {}{}", setting.help,
                setting.default_value.empty() ? "" : fmt::format(" (default {})", setting.default_value));
   }

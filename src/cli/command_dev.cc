@@ -41,13 +41,13 @@ Json link_json(const DeviceInfo& d) {
 
 void print_dev(const DeviceInfo& d) {
   print_line("{}: {}: node_type ca node_guid {} netdev {}", d.index, strong(d.name), guid_text(d.guid),
-             d.netdev);
+             printable(d.netdev));
 }
 
 void print_link(const DeviceInfo& d) {
   print_line("link {}/1 state {} physical_state {} netdev {} netdev_mtu {} active_mtu {}", strong(d.name),
-             d.port.up ? "ACTIVE" : "DOWN", d.port.up ? "LINK_UP" : "DISABLED", d.netdev, d.port.netdev_mtu,
-             d.port.active_mtu);
+             d.port.up ? "ACTIVE" : "DOWN", d.port.up ? "LINK_UP" : "DISABLED", printable(d.netdev),
+             d.port.netdev_mtu, d.port.active_mtu);
   for (std::size_t i = 0; i < d.port.gids.size(); ++i)
     if (!d.port.gids[i].gid.is_zero()) print_line("    gid {} {}", i, d.port.gids[i].gid.to_string());
 }

@@ -22,7 +22,10 @@ struct ExplainOptions {
 struct Row {
   const Process* process;
   Explanation explanation;
+  std::uint64_t times = 1;
 };
+
+const char* kind_of(ReasonId id) { return is_note(id) ? "note" : "error"; }
 
 Json table_json(const ReasonText& text) {
   return {{"id", text.id}, {"sentence", text.sentence}, {"cure", text.cure}};
@@ -82,6 +85,8 @@ Json row_json(const Row& row) {
               {"alive", row.process->alive()}, {"lqpn", e.qpn},           {"rqpn", e.peer_qpn}};
   if (e.has_wr_id) out["wr_id"] = e.wr_id;
   out["reason"] = text.id;
+  out["kind"] = kind_of(e.reason.id);
+  out["times"] = row.times;
   out["figures"] = e.reason.figures;
   out["sentence"] = describe(e.reason);
   out["cure"] = text.cure;
@@ -91,14 +96,26 @@ Json row_json(const Row& row) {
 void print_row(const Row& row) {
   const Explanation& e = row.explanation;
   std::string head = fmt::format("{} pid {} comm {}{}", time_text(e.time_ns), row.process->pid,
-                                 row.process->comm, row.process->alive() ? "" : " (ended)");
+                                 printable(row.process->comm), row.process->alive() ? "" : " (ended)");
   if (e.qpn != 0) head += fmt::format(" lqpn {}", e.qpn);
   if (e.peer_qpn != 0) head += fmt::format(" rqpn {}", e.peer_qpn);
   if (e.has_wr_id) head += fmt::format(" wr_id {}", e.wr_id);
   const ReasonText& text = reason_text(e.reason.id);
-  print_line("{} {}", head, strong(text.id));
+  const std::string times = row.times > 1 ? fmt::format(" ({} times)", row.times) : "";
+  print_line("{} {} {}{}", head, kind_of(e.reason.id), strong(text.id), times);
   print_line("    {}", describe(e.reason));
   if (!text.cure.empty()) print_line("    -> {}", text.cure);
+}
+
+std::vector<Row> rows_of(const Process& process, bool history) {
+  std::vector<Row> rows;
+  if (history) {
+    for (const Explanation& e : process.explanations) rows.push_back({&process, e});
+  } else {
+    for (const ExplanationHistory::Entry& entry : reasons_by_qp(process))
+      rows.push_back({&process, entry.latest, entry.times});
+  }
+  return rows;
 }
 
 int show_latest(const ExplainOptions& options, bool json) {
@@ -107,13 +124,14 @@ int show_latest(const ExplainOptions& options, bool json) {
   std::vector<Row> rows;
   for (const Process& process : all.processes) {
     if (options.pid != 0 && process.pid != options.pid) continue;
-    for (const Explanation& e : options.history ? process.explanations : latest_by_qp(process)) {
-      if (options.qpn == 0 || e.qpn == options.qpn || e.peer_qpn == options.qpn)
-        rows.push_back({&process, e});
-    }
+    for (const Row& row : rows_of(process, options.history))
+      if (options.qpn == 0 || row.explanation.qpn == options.qpn || row.explanation.peer_qpn == options.qpn)
+        rows.push_back(row);
   }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const Row& a, const Row& b) { return a.explanation.time_ns < b.explanation.time_ns; });
+  if (options.history)
+    std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+      return a.explanation.time_ns < b.explanation.time_ns;
+    });
   Json out = Json::array();
   for (const Row& row : rows) {
     if (json) {
@@ -131,12 +149,12 @@ int show_latest(const ExplainOptions& options, bool json) {
 
 void add_explain(CLI::App& app, Context& context) {
   auto options = std::make_shared<ExplainOptions>();
-  CLI::App* command =
-      app.add_subcommand("explain", "Say why things failed: the latest reason of every queue pair");
+  CLI::App* command = app.add_subcommand(
+      "explain", "Say why things failed: the latest reasons of every queue pair, errors first");
   command->add_option("REASON-ID", options->reason, "print the table's text of this reason");
   command->add_flag("--list", options->list, "print all reasons there are");
   command->add_flag("-a,--all", options->history,
-                    "all that is remembered, not only the latest of each queue pair");
+                    "all that is remembered in the order of time, not only the latest of each queue pair");
   command->add_option("--pid", options->pid, "only this process");
   command->add_option("--qp", options->qpn, "only this queue pair number, as ours or as the peer's");
   command->footer(

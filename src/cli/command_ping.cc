@@ -34,7 +34,7 @@ constexpr std::pair<const char*, copy::Nanoseconds copy::PingSample::*> kRows[] 
     {"send/recv", &copy::PingSample::message}, {"read", &copy::PingSample::read}};
 
 void print_report(const Options& options, const copy::PingReport& report) {
-  print_line("--- {} ---", options.host);
+  print_line("--- {} ---", printable(options.host));
   print_line("{} exchanges begun, {} answered", report.sent, report.samples.size());
   std::string head = fmt::format("{:<12}", "us");
   for (const auto& [name, member] : kColumns) head += fmt::format("{:>10}", name);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "cli/commands.h"
+#include "cli/copy_progress.h"
 #include "cli/output.h"
 #include "cli/processes.h"
 #include "control/cm_messages.h"
@@ -39,7 +40,7 @@ int show_qps(bool json) {
         print_line("link {}/1 lqpn {} rqpn {} type {} state {} sq-psn {} rq-psn {} path {} pid {} comm {}",
                    strong(device), qp.body.qpn, qp.body.peer_qpn, qp_type_name(qp.body.type),
                    qp_state_name(qp.body.state), qp.send_psn, qp.receive_psn, path_name(qp.body.path),
-                   process.pid, process.comm);
+                   process.pid, printable(process.comm));
       }
     }
   }
@@ -85,18 +86,22 @@ const char* port_space_name(unsigned space) {
   }
 }
 
+std::string shown(std::span<const char> text) {
+  return printable(std::string(control::text_in(text).value_or("?")));
+}
+
 Json cm_id_row(const control::CmIdListing& id) {
   Json row;
-  const std::string device(control::text_in(id.device).value_or("?"));
+  const std::string device = shown(id.device);
   if (!device.empty()) row.update({{"ifname", device}, {"port", id.record.port}});
   row.update({{"cm-idn", id.key},
               {"lqpn", id.local_qpn},
               {"rqpn", id.remote_qpn},
               {"qp-type", qp_type_name(id.qp_type)},
-              {"state", control::text_in(id.state).value_or("?")},
+              {"state", shown(id.state)},
               {"ps", port_space_name(id.port_space)},
               {"pid", id.pid},
-              {"comm", control::text_in(id.comm).value_or("?")},
+              {"comm", shown(id.comm)},
               {"src-addr", address_text(id.record.source)},
               {"dst-addr", address_text(id.record.destination)}});
   return row;
@@ -123,7 +128,8 @@ int show_cm_ids(bool json) {
               : std::string("link -/-");
     for (const auto& [key, value] : row.items())
       if (key != "ifname" && key != "port")
-        line += fmt::format(" {} {}", key, value.is_string() ? value.get<std::string>() : value.dump());
+        line += fmt::format(" {} {}", key,
+                            value.is_string() ? printable(value.get<std::string>()) : value.dump());
     print_line("{}", line);
   }
   return kDone;

@@ -36,7 +36,7 @@ int run(Options options) {
   auto lock = std::make_shared<std::mutex>();
   options.server.log = [quiet = options.quiet, lock](const std::string& line) {
     const std::lock_guard guard(*lock);
-    if (!quiet) fmt::print(stderr, "{}\n", line);
+    if (!quiet) fmt::print(stderr, "{}\n", printable(line));
   };
   const auto server = copy::Server::open(options.server);
   if (!server) return report(server.error());
@@ -61,9 +61,21 @@ void add_serve(CLI::App& app, Context& context) {
   command->add_option("-p,--port", options->server.port, "port of rdma_cm (18873); 0: any, which is told");
   command->add_option("--token-file", options->token_file,
                       "file with the token in its first line; without it one is made and told");
+  command->add_flag("--outside-links", options->server.outside_links,
+                    "take symbolic links that lead out of the directory that they are copied to");
   command->add_flag("--once", options->server.once, "end after one client, with its outcome as exit code");
   command->add_option("--max-clients", options->server.max_clients, "clients at a time (16)")
       ->check(CLI::Range(1, 1000));
+  command
+      ->add_option("--max-half-open", options->server.max_half_open,
+                   "connections at a time that have not proved themselves; the oldest makes room (64)")
+      ->check(CLI::Range(1, 1000));
+  command
+      ->add_option("--client-memory", options->server.client_memory,
+                   "bytes for the names that one client makes the server hold (128M)")
+      ->transform(CLI::AsSizeValue(false));
+  command->add_option("--memory", options->server.memory, "the same for all clients together (512M)")
+      ->transform(CLI::AsSizeValue(false));
   command
       ->add_option("--greeting-time", options->greeting_time,
                    "seconds that a client has to prove itself (10)")

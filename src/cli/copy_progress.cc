@@ -11,6 +11,8 @@ namespace {
 
 constexpr auto kRedraw = std::chrono::milliseconds(100);
 constexpr std::size_t kBar = 24;
+constexpr std::uint64_t kMostKept = 64U << 20;  // bytes of troubles and notices, for JSON
+constexpr std::uint64_t kEntry = 512;           // what one costs beside its texts
 
 std::size_t terminal_width() {
   winsize size{};
@@ -23,6 +25,15 @@ std::string time_text(double seconds) {
                        : fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
+/// What fits into `room` (not 0) bytes, begun with "…" where it was cut.
+std::string end_of(const std::string& text, std::size_t room) {
+  if (text.size() <= room) return text;
+  std::size_t at = text.size() - room + 1;
+  while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80)
+    ++at;  // within a character
+  return "…" + text.substr(at);
+}
+
 }  // namespace
 
 std::string size_text(double bytes) {
@@ -30,15 +41,6 @@ std::string size_text(double bytes) {
   std::size_t unit = 0;
   for (; bytes >= 1024 && unit + 1 < kUnits.size(); ++unit) bytes /= 1024;
   return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, kUnits[unit]);
-}
-
-std::string printable(const std::string& path) {
-  std::string out;
-  for (const char c : path) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += byte < 0x20 || byte == 0x7f ? fmt::format("\\{:03o}", byte) : std::string(1, c);
-  }
-  return out;
 }
 
 void CopyProgress::totals(std::uint64_t, std::uint64_t bytes) { total_ = bytes; }
@@ -52,17 +54,29 @@ void CopyProgress::moved(std::uint64_t bytes) {
   if (style_ == Style::bar && Clock::now() - drawn_ >= kRedraw) draw(false);
 }
 
+/// The peer chooses how many there are, so they are kept up to a limit.
+void CopyProgress::keep(Json& list, const Json& entry) {
+  std::uint64_t bytes = kEntry;
+  for (const Json& value : entry) bytes += value.is_string() ? value.get_ref<const std::string&>().size() : 0;
+  if (kept_ + bytes > kMostKept) {
+    ++left_out_;
+    return;
+  }
+  kept_ += bytes;
+  list.push_back(entry);
+}
+
 void CopyProgress::trouble(const std::string& path, int error, const std::string& text) {
   if (style_ == Style::json) {
-    troubles_.push_back({{"path", path}, {"errno", error}, {"text", text}});
+    keep(troubles_, {{"path", path}, {"errno", error}, {"text", text}});
     return;
   }
   wipe();
-  complain(printable(path) + ": " + printable(text));
+  complain(path + ": " + text);
 }
 
 void CopyProgress::notice(const std::string& what, const std::string& path) {
-  if (style_ == Style::json) notices_.push_back({{"what", what}, {"path", path}});
+  if (style_ == Style::json) keep(notices_, {{"what", what}, {"path", path}});
   if (style_ == Style::json || style_ == Style::quiet) return;
   wipe();
   print_line("{} {}", printable(what), printable(path));
@@ -90,9 +104,7 @@ void CopyProgress::draw(bool last) {
     line += "  ETA " + time_text(static_cast<double>(total_ - moved_) / rate);
   const std::size_t width = terminal_width() - 1;
   if (line.size() + 3 < width) {
-    const std::string name = printable(path_);
-    const std::size_t room = width - line.size() - 2;
-    line += "  " + (name.size() <= room ? name : "…" + name.substr(name.size() - room + 1));
+    line += "  " + end_of(printable(path_), width - line.size() - 2);
   }
   fmt::print(stderr, "\r\x1b[K{}", line);
   on_screen_ = true;
@@ -108,6 +120,7 @@ void CopyProgress::finish(const copy::Finished& done) {
                 {"failures", done.failures},
                 {"seconds", seconds()},
                 {"checksum", "xxh3-128"},
+                {"left_out", left_out_},
                 {"notices", notices_},
                 {"troubles", troubles_}});
     return;

@@ -37,13 +37,12 @@ class CopyProgress final : public copy::Observer {
   std::uint64_t total_ = 0, moved_ = 0;
   std::string path_;
   bool on_screen_ = false;
+  void keep(Json& list, const Json& entry);
   Json troubles_ = Json::array(), notices_ = Json::array();
+  std::uint64_t kept_ = 0, left_out_ = 0;  ///< in them: bytes; entries
 };
 
 /// "1.5 GiB"
 std::string size_text(double bytes);
-
-/// A path as it may go to a terminal: control characters as \ooo.
-std::string printable(const std::string& path);
 
 }  // namespace softrnic::cli

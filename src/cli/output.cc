@@ -10,15 +10,15 @@ namespace softrnic::cli {
 
 std::string strong(std::string_view text) {
   static const bool colour = isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
-  return colour ? fmt::format("\x1b[1m{}\x1b[0m", text) : std::string(text);
+  return colour ? fmt::format("\x1b[1m{}\x1b[0m", printable(text)) : printable(text);
 }
 
 void print_json(const Json& json) {
-  // text that is not UTF-8 (a comm can be any bytes) is replaced, not refused
-  fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+  // text that is not UTF-8 (a comm can be any bytes) is replaced, not refused; ASCII alone, as a terminal acts upon more
+  fmt::print("{}\n", json.dump(2, ' ', true, Json::error_handler_t::replace));
 }
 
-void complain(std::string_view text) { fmt::print(stderr, "softrnic: {}\n", text); }
+void complain(std::string_view text) { fmt::print(stderr, "softrnic: {}\n", printable(text)); }
 
 std::unique_ptr<control::Client> connect_daemon(bool spawn, bool& failed) {
   control::ConnectOptions options;

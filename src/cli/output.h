@@ -10,23 +10,24 @@
 #include <string>
 #include <string_view>
 
+#include "base/printable.h"
 #include "control/client.h"
 
 namespace softrnic::cli {
 
 using Json = nlohmann::ordered_json;
 
-/// Emphasis on a terminal; the text itself when the output is piped or NO_COLOR is set.
+/// `text`, printable, with emphasis on a terminal unless NO_COLOR is set.
 std::string strong(std::string_view text);
 
-/// One line to stdout.
+/// One line to stdout. Text of others - peers, processes, files - has to go through printable() or strong().
 template <typename... Args>
 void print_line(fmt::format_string<Args...> format, Args&&... args) {
   fmt::print("{}\n", fmt::format(format, std::forward<Args>(args)...));
 }
 void print_json(const Json& json);
 
-/// "softrnic: …" to stderr.
+/// "softrnic: …" to stderr, printable, whoever said it.
 void complain(std::string_view text);
 
 /// A connection to the daemon, which is started when `spawn`. Nothing and a complaint when it fails; nothing without a

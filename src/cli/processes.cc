@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "cli/copy_progress.h"
 #include "cli/output.h"
 
 namespace softrnic::cli {
@@ -21,8 +22,8 @@ bool read_processes(Processes& out) {
   for (const control::PageFd& page : *pages) {
     const auto reader = control::PageReader::open(page.fd.get());
     if (!reader) continue;  // of another version
-    out.processes.push_back(
-        {page.pid, page.comm, page.ended_ns, reader->lanes(), reader->qps(), reader->explanations()});
+    out.processes.push_back({page.pid, printable(page.comm), page.ended_ns, reader->lanes(), reader->qps(),
+                             reader->explanations()});
   }
   return true;
 }
@@ -56,24 +57,55 @@ const char* path_name(std::uint8_t path) {
       return "wire-by-peer";
     case control::PathChoice::forbidden:
       return "ring-by-kernel";
+    case control::PathChoice::refused:
+      return "wire-by-kernel";
     default:
       return "wire";
   }
 }
 
-std::vector<Explanation> latest_by_qp(const Process& process) {
-  std::map<std::uint32_t, Explanation> latest;
-  const auto take = [&latest](const Explanation& e) {
-    Explanation& held = latest[e.qpn];
-    if (e.time_ns >= held.time_ns) held = e;
-  };
-  for (const Explanation& e : process.explanations) take(e);
+namespace {
+
+using Reasons = std::vector<ExplanationHistory::Entry>;
+
+Reasons entries_of(const ExplanationHistory& history) {
+  Reasons out;
+  for (const ExplanationHistory::Entry& entry : history.entries())
+    if (entry.times != 0) out.push_back(entry);
+  return out;
+}
+
+void put_errors_first(Reasons& reasons) {
+  std::sort(reasons.begin(), reasons.end(), [](const auto& a, const auto& b) {
+    const auto rank = [](const Explanation& e) { return std::pair(is_note(e.reason.id), e.time_ns); };
+    return rank(a.latest) < rank(b.latest);
+  });
+}
+
+std::uint64_t latest_time(const Reasons& reasons) {
+  std::uint64_t latest = 0;
+  for (const ExplanationHistory::Entry& entry : reasons) latest = std::max(latest, entry.latest.time_ns);
+  return latest;
+}
+
+}  // namespace
+
+std::vector<ExplanationHistory::Entry> reasons_by_qp(const Process& process) {
+  std::map<std::uint32_t, ExplanationHistory> remembered;
+  for (const Explanation& e : process.explanations) remembered[e.qpn].add(e);
+  std::map<std::uint32_t, Reasons> by_qp;
+  for (const auto& [qpn, history] : remembered) by_qp[qpn] = entries_of(history);
   for (const control::QpView& qp : process.qps)
-    if (qp.last) take(*qp.last);
-  std::vector<Explanation> out;
-  for (const auto& [qpn, explanation] : latest) out.push_back(explanation);
-  std::stable_sort(out.begin(), out.end(),
-                   [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
+    if (!qp.reasons.empty()) by_qp[qp.body.qpn] = qp.reasons;
+  std::vector<Reasons> groups;
+  for (auto& [qpn, reasons] : by_qp) {
+    put_errors_first(reasons);
+    groups.push_back(std::move(reasons));
+  }
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const Reasons& a, const Reasons& b) { return latest_time(a) < latest_time(b); });
+  Reasons out;
+  for (const Reasons& reasons : groups) out.insert(out.end(), reasons.begin(), reasons.end());
   return out;
 }
 

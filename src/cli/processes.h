@@ -12,7 +12,7 @@ namespace softrnic::cli {
 
 struct Process {
   std::int32_t pid = 0;
-  std::string comm;
+  std::string comm;            ///< printable, whatever the process calls itself
   std::uint64_t ended_ns = 0;  ///< CLOCK_REALTIME, 0: it lives
   std::vector<control::LaneView> lanes;
   std::vector<control::QpView> qps;
@@ -33,8 +33,8 @@ const char* qp_type_name(unsigned type);    ///< "RC"
 const char* qp_state_name(unsigned state);  ///< "RTS"
 const char* path_name(std::uint8_t path);   ///< control::PathChoice: "direct"
 
-/// Of every QP the latest reason, from the rows of live QPs and from the ring, which remembers destroyed ones. In the
-/// order of time.
-std::vector<Explanation> latest_by_qp(const Process& process);
+/// Of every QP the latest reasons, from the rows of live QPs or else from the ring, which remembers destroyed ones: errors
+/// before notes, and in each the order of time. The QP to which something happened last comes last.
+std::vector<ExplanationHistory::Entry> reasons_by_qp(const Process& process);
 
 }  // namespace softrnic::cli

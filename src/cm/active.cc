@@ -113,7 +113,7 @@ Expected<Id, Failure> Manager::connect(const Request& request, TimePoint now) {
   return *id;
 }
 
-Expected<void, Failure> Manager::confirm(Id id, Bytes private_data, TimePoint) {
+Expected<void, Failure> Manager::confirm(Id id, Bytes private_data, TimePoint now) {
   if (const auto failure = too_long(private_data, kRtuPrivateData)) return Unexpected{*failure};
   const auto claimed = claim(id, {State::rep_received, State::mra_rep_sent});
   if (!claimed) return Unexpected{claimed.error()};
@@ -123,7 +123,7 @@ Expected<void, Failure> Manager::confirm(Id id, Bytes private_data, TimePoint) {
   rtu.remote_id = connection.remote_id;
   fill(rtu.private_data, private_data);
   enter(connection, State::established);
-  send(connection, encode(rtu, connection.transaction));
+  send_until_answered(connection, encode(rtu, connection.transaction), now);
   return {};
 }
 
@@ -131,13 +131,13 @@ void Manager::on_rep(Connection& connection, const Incoming& in) {
   const Rep rep = decode<Rep>(in.mad);
   const bool xrc = connection.service == Service::xrc;
   const Qpn qpn = xrc ? Qpn(rep.eecn) : rep.qpn;
-  Connection* const known = table_.find_request(rep.ca_guid, rep.local_id);
+  Connection* const known = table_.find_request(in.from.remote, rep.ca_guid, rep.local_id);
   if (known != nullptr && known != &connection) return unexpected(connection, in);
   connection.remote_id = rep.local_id;
   connection.remote_ca_guid = rep.ca_guid;
   connection.remote_qpn = qpn;
   connection.ack_delay = duration_of(std::min(rep.target_ack_delay, kMaxPeerTimeout));
-  if (Connection* const stale = table_.find_queue_pair(rep.ca_guid, qpn)) {
+  if (Connection* const stale = table_.find_same_queue_pair(connection)) {
     const Id stale_id = stale->id;
     enter(connection, State::rep_received);
     send_rej(connection, {.reason = RejectReason::stale_connection});

@@ -14,8 +14,10 @@
 
 namespace softrnic::cm {
 
-/// Where the peer names a queue pair or an ID of its own, its CA GUID says whose.
+/// Where the peer names a queue pair or an ID of its own, its address and its CA GUID say whose. The GUID
+/// alone would not do: anybody can write another's.
 struct RemoteKey {
+  wire::Gid gid;
   std::uint64_t ca_guid = 0;
   std::uint32_t number = 0;
   auto operator<=>(const RemoteKey&) const = default;
@@ -31,7 +33,7 @@ struct SidrKey {
 /// What a stranger makes this side remember, and what is therefore bounded.
 enum class Burden : std::uint8_t {
   none,
-  half_open,  ///< waits for the host, or for the peer's confirmation
+  half_open,  ///< waits for the host, or for the peer's confirmation; the peer has proved nothing
   refused,    ///< waits for repetitions of a request that this side refused
 };
 inline constexpr std::size_t kBurdens = 3;
@@ -43,6 +45,9 @@ struct Connection {
   bool sidr = false;
   bool hidden = false;   ///< the host destroyed it: no events
   bool refused = false;  ///< by this side
+  /// The peer has named this side's ID, which it can know from our messages alone: it receives what goes to
+  /// its address.
+  bool proven = false;
   Service service = Service::rc;
   ServiceId service_id;
   mad::Address peer;
@@ -54,6 +59,8 @@ struct Connection {
 
   mad::Mad sent{};          ///< the last message
   std::uint32_t sends = 0;  ///< how often it was sent
+  /// Passive: datagrams of the peer and to it, counted until it is proven, see Manager::may_transmit().
+  std::uint32_t datagrams_in = 0, datagrams_out = 0;
   std::uint8_t max_retries = 0;
   TimePoint first_sent{};
   Duration interval{};       ///< between repetitions, while `due` is set in a state that repeats
@@ -67,6 +74,7 @@ struct Connection {
   bool in_queue_pairs = false;
   bool in_sidr = false;
   Burden burden = Burden::none;
+  std::uint64_t burden_order = 0;  ///< later ones have higher numbers
 
   /// Milliseconds since the message that is repeated was first sent.
   std::int64_t waited_ms(TimePoint now) const {

@@ -9,6 +9,10 @@ Connection* find_in(const std::map<Key, Connection*>& map, const Key& key) {
   return found == map.end() ? nullptr : found->second;
 }
 
+RemoteKey key_of(const Connection& connection, std::uint32_t number) {
+  return {connection.peer.remote, connection.remote_ca_guid, number};
+}
+
 }  // namespace
 
 Connection& ConnectionTable::add(Id id) {
@@ -22,8 +26,7 @@ void ConnectionTable::erase(Connection& connection) {
   set_due(connection, kNever);
   set_burden(connection, Burden::none);
   forget_queue_pair(connection);
-  if (connection.in_requests) requests_.erase({connection.remote_ca_guid, connection.remote_id});
-  if (connection.in_sidr) sidr_.erase({connection.peer.remote, connection.remote_id});
+  forget_request(connection);
   by_id_.erase(connection.id.value);
 }
 
@@ -34,25 +37,33 @@ Connection* ConnectionTable::find(std::uint32_t id) const {
 
 void ConnectionTable::index_request(Connection& connection) {
   connection.in_requests =
-      requests_.try_emplace({connection.remote_ca_guid, connection.remote_id}, &connection).second;
+      requests_.try_emplace(key_of(connection, connection.remote_id), &connection).second;
 }
 
-Connection* ConnectionTable::find_request(std::uint64_t ca_guid, std::uint32_t remote_id) const {
-  return find_in(requests_, {ca_guid, remote_id});
+Connection* ConnectionTable::find_request(const wire::Gid& gid, std::uint64_t ca_guid,
+                                          std::uint32_t remote_id) const {
+  return find_in(requests_, {gid, ca_guid, remote_id});
+}
+
+void ConnectionTable::forget_request(Connection& connection) {
+  if (connection.in_requests) requests_.erase(key_of(connection, connection.remote_id));
+  if (connection.in_sidr) sidr_.erase({connection.peer.remote, connection.remote_id});
+  connection.in_requests = connection.in_sidr = false;
 }
 
 void ConnectionTable::index_queue_pair(Connection& connection) {
   connection.in_queue_pairs =
-      queue_pairs_.try_emplace({connection.remote_ca_guid, connection.remote_qpn.value}, &connection).second;
+      queue_pairs_.try_emplace(key_of(connection, connection.remote_qpn.value), &connection).second;
 }
 
 void ConnectionTable::forget_queue_pair(Connection& connection) {
-  if (connection.in_queue_pairs) queue_pairs_.erase({connection.remote_ca_guid, connection.remote_qpn.value});
+  if (connection.in_queue_pairs) queue_pairs_.erase(key_of(connection, connection.remote_qpn.value));
   connection.in_queue_pairs = false;
 }
 
-Connection* ConnectionTable::find_queue_pair(std::uint64_t ca_guid, Qpn qpn) const {
-  return find_in(queue_pairs_, {ca_guid, qpn.value});
+Connection* ConnectionTable::find_same_queue_pair(const Connection& connection) const {
+  Connection* const found = find_in(queue_pairs_, key_of(connection, connection.remote_qpn.value));
+  return found == &connection ? nullptr : found;
 }
 
 void ConnectionTable::index_sidr(Connection& connection) {
@@ -67,22 +78,35 @@ void ConnectionTable::set_burden(Connection& connection, Burden burden) {
   if (connection.burden == burden) return;
   const wire::Gid& peer = connection.peer.remote;
   if (connection.burden != Burden::none) {
-    Counts& before = burdens_[static_cast<std::size_t>(connection.burden)];
-    --before.all;
+    Bearers& before = burdens_[static_cast<std::size_t>(connection.burden)];
+    before.all.erase(connection.burden_order);
     const auto found = before.of_peer.find(peer);
-    if (--found->second == 0) before.of_peer.erase(found);
+    found->second.erase(connection.burden_order);
+    if (found->second.empty()) before.of_peer.erase(found);
   }
   connection.burden = burden;
   if (burden == Burden::none) return;
-  Counts& now = burdens_[static_cast<std::size_t>(burden)];
-  ++now.all;
-  ++now.of_peer[peer];
+  connection.burden_order = next_order_++;
+  Bearers& now = burdens_[static_cast<std::size_t>(burden)];
+  now.all.emplace(connection.burden_order, &connection);
+  now.of_peer[peer].emplace(connection.burden_order, &connection);
 }
 
 std::size_t ConnectionTable::burden(Burden burden, const wire::Gid& peer) const {
-  const Counts& counts = counts_of(burden);
-  const auto found = counts.of_peer.find(peer);
-  return found == counts.of_peer.end() ? 0 : found->second;
+  const auto& of_peer = bearers_of(burden).of_peer;
+  const auto found = of_peer.find(peer);
+  return found == of_peer.end() ? 0 : found->second.size();
+}
+
+Connection* ConnectionTable::oldest(Burden burden) const {
+  const InOrder& all = bearers_of(burden).all;
+  return all.empty() ? nullptr : all.begin()->second;
+}
+
+Connection* ConnectionTable::oldest(Burden burden, const wire::Gid& peer) const {
+  const auto& of_peer = bearers_of(burden).of_peer;
+  const auto found = of_peer.find(peer);
+  return found == of_peer.end() ? nullptr : found->second.begin()->second;
 }
 
 void ConnectionTable::set_due(Connection& connection, TimePoint due) {

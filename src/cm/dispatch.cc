@@ -86,34 +86,53 @@ struct Manager::Actions {
   }
 };
 
-// Every message but REQ and SIDR_REQ names the ID that this side gave it. What the peer calls itself has to agree, except
-// where the peer's ID cannot be known yet: a REP, an MRA, and a REJ, which may follow a REP that was lost. A REJ for a time-out may come from a peer
-// that never learned our ID; it gives its CA GUID instead (12.6.7.2).
-Connection* Manager::target_of(const Incoming& in, Message message) {
-  switch (message) {
-    case Message::req: {
-      const Req req = decode<Req>(in.mad);
-      return table_.find_request(req.ca_guid, req.local_id);
-    }
-    case Message::sidr_req:
-      return table_.find_sidr(in.from.remote, decode<SidrReq>(in.mad).request_id);
-    case Message::sidr_rep: {
-      Connection* const found = table_.find(decode<SidrRep>(in.mad).request_id);
-      return found != nullptr && found->sidr && found->active ? found : nullptr;
-    }
-    default:
-      break;
+Connection* Manager::repeated_request(const Incoming& in, Message message) {
+  Connection* found = nullptr;
+  if (message == Message::req) {
+    const Req req = decode<Req>(in.mad);
+    found = table_.find_request(in.from.remote, req.ca_guid, req.local_id);
+  } else {
+    found = table_.find_sidr(in.from.remote, decode<SidrReq>(in.mad).request_id);
   }
-  const Rej common = decode<Rej>(in.mad);  // IDs and `about` lie where the other messages have them
-  if (message == Message::rej && common.reason == RejectReason::timeout) {
-    const std::uint64_t ca_guid = load_be64(common.additional_info.data());
-    if (Connection* const found = table_.find_request(ca_guid, common.local_id)) return found;
-  }
-  Connection* const found = table_.find(common.remote_id);
-  if (found == nullptr || found->sidr || (message == Message::rep && !found->active)) return nullptr;
+  if (found != nullptr) ++found->datagrams_in;
+  return found;
+}
+
+namespace {
+
+// A REJ for a time-out may come from a peer that never learned our ID; it gives its CA GUID instead
+// (12.6.7.2). Who has named our ID before has to do so here.
+bool names_no_id(const Rej& rej, const Connection& connection) {
+  return rej.reason == RejectReason::timeout && !connection.active && !connection.proven;
+}
+
+// What the peer calls itself has to agree with what it said before, except where that cannot be known yet: a
+// REP, an MRA, and a REJ, which may follow a REP that was lost.
+bool names_itself(const Connection& connection, Message message, std::uint32_t its_id) {
   const bool may_be_first = message == Message::rep || message == Message::rej || message == Message::mra;
-  const bool early = found->active && found->remote_id == 0 && may_be_first;
-  return early || found->remote_id == common.local_id ? found : nullptr;
+  const bool early = connection.active && connection.remote_id == 0 && may_be_first;
+  return early || connection.remote_id == its_id;
+}
+
+}  // namespace
+
+// Every message but REQ and SIDR_REQ names the ID that this side gave it. It counts from the connection's
+// peer alone, address to address: an ID is a number that others may have learned.
+Connection* Manager::target_of(const Incoming& in, Message message) {
+  if (message == Message::req || message == Message::sidr_req) return repeated_request(in, message);
+  const Rej common = decode<Rej>(in.mad);  // IDs and `about` lie where the other messages have them
+  if (message == Message::rej) {
+    const std::uint64_t ca_guid = load_be64(common.additional_info.data());
+    Connection* const found = table_.find_request(in.from.remote, ca_guid, common.local_id);
+    if (found != nullptr && names_no_id(common, *found)) return found;
+  }
+  const bool sidr = message == Message::sidr_rep;
+  Connection* const found = table_.find(sidr ? decode<SidrRep>(in.mad).request_id : common.remote_id);
+  if (found == nullptr || found->sidr != sidr || !found->peer.joins_same_hosts(in.from)) return nullptr;
+  if ((sidr || message == Message::rep) && !found->active) return nullptr;
+  if (!sidr && !names_itself(*found, message, common.local_id)) return nullptr;
+  prove(*found);
+  return found;
 }
 
 void Manager::dispatch(const Incoming& in, Message message) {
@@ -151,9 +170,7 @@ void Manager::unexpected(Connection& connection, const Incoming& in) {
       in.from);
 }
 
-void Manager::repeat(Connection& connection, const Incoming&) {
-  host_.send(connection.peer, connection.sent);
-}
+void Manager::repeat(Connection& connection, const Incoming&) { transmit(connection); }
 
 // The record lives on while the peer repeats itself, so that the host is not asked a second time.
 void Manager::refuse_again(Connection& connection, const Incoming& in) {
@@ -178,8 +195,7 @@ void Manager::on_mra(Connection& connection, const Incoming& in) {
   const About awaited = connection.active ? About::req : About::rep;
   if (mra.about != awaited) return unexpected(connection, in);
   enter(connection, connection.active ? State::mra_req_received : State::mra_rep_received);
-  connection.interval =
-      duration_of(std::min(mra.service_timeout, kMaxServiceTimeout)) + 2 * connection.life_time;
+  connection.interval = answer_time_of(mra.service_timeout, kMaxServiceTimeout) + 2 * connection.life_time;
   table_.set_due(connection, in.now + connection.interval);
   Event event{.kind = EventKind::delayed};
   event.about = mra.about;

@@ -15,7 +15,7 @@ enum class EventKind : std::uint8_t {
   reply,        ///< active: the REP came. Answer with confirm(), reject() or destroy()
   established,  ///< passive: the RTU came, or established() was called
   rejected,     ///< a REJ came: rejection, about, additional_info; the id is idle or in timewait
-  unreachable,  ///< active: no answer to the REQ; passive: none to the REP. The reason says which
+  unreachable,  ///< active: no answer to the REQ; passive: no RTU, or given up for newer requests, see reason
   delayed,      ///< active: an MRA came; the time-out is extended. For information
   disconnect_request,  ///< a DREQ came. Answer with disconnect_reply() or destroy()
   disconnect_reply,  ///< the DREP to our DREQ came, or the peer's DREQ crossed ours (answered by the manager)

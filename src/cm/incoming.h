@@ -10,10 +10,16 @@
 
 namespace softrnic::cm {
 
-/// The most that is believed of a peer's 5-bit time-outs, so that no stranger makes this side remember him for hours: 8.6 s
-/// for an answer, 69 s when it asks for more time (MRA).
+/// What is believed of a peer's 5-bit time-outs, so that no stranger makes this side repeat itself without a
+/// pause, or remember him for hours: 134 ms to 8.6 s for an answer, up to 69 s when it asks for more time
+/// (MRA).
+inline constexpr std::uint8_t kMinPeerTimeout = 15;
 inline constexpr std::uint8_t kMaxPeerTimeout = 21;
 inline constexpr std::uint8_t kMaxServiceTimeout = 24;
+
+constexpr Duration answer_time_of(std::uint8_t code, std::uint8_t most = kMaxPeerTimeout) {
+  return duration_of(std::clamp(code, kMinPeerTimeout, most));
+}
 
 /// What the ACK time-out of a path says of a packet's life time on it: half. 0 (no time-out) says nothing; Linux counts with
 /// code 16 on RoCE.

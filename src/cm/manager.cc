@@ -3,14 +3,19 @@
 namespace softrnic::cm {
 namespace {
 
+/// What goes to an address that may be forged, for each datagram from there (RFC 9000 8.1). All of CM's are
+/// of one length.
+constexpr std::uint32_t kMostForEach = 3;
+
 Burden burden_of(const Connection& connection) {
+  const Burden while_open = connection.proven ? Burden::none : Burden::half_open;
   switch (connection.state) {
     case State::req_received:
     case State::mra_req_sent:
     case State::rep_sent:
     case State::mra_rep_received:
     case State::sidr_req_received:
-      return Burden::half_open;
+      return while_open;
     case State::timewait:
       return connection.refused && !connection.active ? Burden::refused : Burden::none;
     default:
@@ -63,7 +68,30 @@ void Manager::enter(Connection& connection, State state) {
 
 void Manager::send(Connection& connection, const mad::Mad& mad) {
   connection.sent = mad;
+  transmit(connection);
+}
+
+bool Manager::may_transmit(const Connection& connection) const {
+  return connection.active || connection.proven ||
+         connection.datagrams_out < kMostForEach * connection.datagrams_in;
+}
+
+bool Manager::transmit(Connection& connection) {
+  if (!may_transmit(connection)) {
+    host_.explain(because(ReasonId::cm_unproven, connection.last_message(), connection.datagrams_in,
+                          connection.peer.remote.high_half(), connection.peer.remote.low_half()),
+                  connection.peer);
+    return false;
+  }
+  ++connection.datagrams_out;
   host_.send(connection.peer, connection.sent);
+  return true;
+}
+
+void Manager::prove(Connection& connection) {
+  if (connection.proven) return;
+  connection.proven = true;
+  table_.set_burden(connection, burden_of(connection));
 }
 
 void Manager::send_until_answered(Connection& connection, const mad::Mad& mad, TimePoint now) {
@@ -99,18 +127,14 @@ void Manager::conclude(Connection& connection, Event event) {
 
 void Manager::expire(Connection& connection, TimePoint now) {
   table_.set_due(connection, kNever);
+  if (connection.state == State::established) return repeat_rtu(connection, now);
   if (connection.state != State::timewait) return repeat_or_give_up(connection, now);
   if (connection.sidr) return retire(connection);
   conclude(connection, {.kind = EventKind::timewait_exit});
 }
 
 void Manager::repeat_or_give_up(Connection& connection, TimePoint now) {
-  if (connection.sends <= connection.max_retries) {
-    ++connection.sends;
-    table_.set_due(connection, now + connection.interval);
-    host_.send(connection.peer, connection.sent);
-    return;
-  }
+  if (connection.sends <= connection.max_retries) return repeat_on_time(connection, now);
   switch (connection.state) {
     case State::req_sent:
     case State::mra_req_received:
@@ -125,6 +149,25 @@ void Manager::repeat_or_give_up(Connection& connection, TimePoint now) {
     default:
       return;
   }
+}
+
+// What may not be sent leaves one wait of the same length as all the repetitions together.
+void Manager::repeat_on_time(Connection& connection, TimePoint now) {
+  if (transmit(connection)) {
+    ++connection.sends;
+    return table_.set_due(connection, now + connection.interval);
+  }
+  const std::uint32_t left = connection.max_retries + 1 - connection.sends;
+  connection.sends = connection.max_retries + 1;
+  table_.set_due(connection, now + left * connection.interval);
+}
+
+// Nobody answers an RTU. A passive side that does not know this side repeats its REP a few times only, see
+// may_transmit(), and every one of them may get lost; so may the answers.
+void Manager::repeat_rtu(Connection& connection, TimePoint now) {
+  constexpr std::uint32_t kRtus = 3;
+  if (++connection.sends < kRtus) table_.set_due(connection, now + connection.interval);
+  transmit(connection);
 }
 
 void Manager::advance(TimePoint now) {

@@ -51,10 +51,11 @@ class Host {
 
 /// Bounds on what peers can make this side remember; each refusal is explained. An ID takes some 700 bytes.
 struct Limits {
-  /// Passive connections and SIDR requests that the host has not answered or the peer not confirmed; further requests are
-  /// dropped, so that those who mean it succeed when they repeat theirs.
-  std::size_t half_open = 32768;
-  std::size_t half_open_peer = 16384;  ///< of them, from one remote GID
+  /// Passive connections and SIDR requests that the host has not answered or the peer not confirmed. One
+  /// more, and the oldest is given up (EventKind::unreachable): who floods keeps nobody else out, and who
+  /// means it repeats his request.
+  std::size_t half_open = 16384;
+  std::size_t half_open_peer = 8192;  ///< of them, from one remote GID
   /// Refused requests that are remembered so that their repetitions are answered alike, without asking the host. Those
   /// beyond it are forgotten: the host hears of a repetition as of a new request.
   std::size_t refused = 16384;
@@ -135,6 +136,12 @@ class Manager {
   void enter(Connection& connection, State state);
   /// Sends `mad` and keeps it for duplicates.
   void send(Connection& connection, const mad::Mad& mad);
+  /// Whoever forges an address must not make this side send more there than he does himself.
+  bool may_transmit(const Connection& connection) const;
+  /// Sends what send() was given last; false and explained when it may not.
+  bool transmit(Connection& connection);
+  /// The peer has named our ID.
+  void prove(Connection& connection);
   /// The same, again every `answer_within` until the state changes, max_retries times.
   void send_until_answered(Connection& connection, const mad::Mad& mad, TimePoint now);
   /// Until no packet of it can be under way, and for a refused request until the peer will hardly repeat it.
@@ -143,9 +150,12 @@ class Manager {
   void retire(Connection& connection);
   void expire(Connection& connection, TimePoint now);
   void repeat_or_give_up(Connection& connection, TimePoint now);
+  void repeat_on_time(Connection& connection, TimePoint now);
+  void repeat_rtu(Connection& connection, TimePoint now);
 
   // ---- dispatch.cc
   Connection* target_of(const Incoming& in, Message message);
+  Connection* repeated_request(const Incoming& in, Message message);
   void dispatch(const Incoming& in, Message message);
   void ignore(Connection&, const Incoming&) {}
   void unexpected(Connection& connection, const Incoming& in);
@@ -167,10 +177,14 @@ class Manager {
 
   // ---- passive.cc
   void on_req(const Incoming& in);
-  bool has_room(const Incoming& in);
+  /// For one more request: the oldest whose sender has proved nothing is given up when there are too many.
+  /// False: no room.
+  bool make_room(const Incoming& in);
   std::optional<RejectReason> refusal_of(const Req& req, const Incoming& in);
   Connection& add_request(Id id, const Req& req, const Incoming& in);
   void on_rtu(Connection& connection, const Incoming& in);
+  /// With the event that says so. Gives up an earlier connection with the same queue pair of the peer.
+  void be_established(Connection& connection, const Event& event, TimePoint now);
   void on_rep_timeout(Connection& connection, TimePoint now);
 
   // ---- release.cc

@@ -89,20 +89,25 @@ std::optional<Failure> out_of_range(const Reply& reply) {
 
 }  // namespace
 
-// Too many are dropped without an answer, so that those who mean it succeed when they repeat it.
-bool Manager::has_room(const Incoming& in) {
-  if (table_.size() >= limits_.connections) {
+// The oldest goes without a word: an honest peer repeats its request, and others are not to be told anything.
+bool Manager::make_room(const Incoming& in) {
+  const std::size_t of_peer = table_.burden(Burden::half_open, in.from.remote);
+  const bool peer_full = of_peer >= limits_.half_open_peer;
+  const std::size_t all = table_.burden(Burden::half_open);
+  if (!peer_full && all < limits_.half_open && table_.size() < limits_.connections) return true;
+  Connection* const oldest =
+      peer_full ? table_.oldest(Burden::half_open, in.from.remote) : table_.oldest(Burden::half_open);
+  if (oldest == nullptr) {
     host_.explain(because(ReasonId::cm_too_many_ids, table_.size()), in.from);
     return false;
   }
-  const std::size_t all = table_.burden(Burden::half_open);
-  const std::size_t of_peer = table_.burden(Burden::half_open, in.from.remote);
-  const bool peer_full = of_peer >= limits_.half_open_peer;
-  if (!peer_full && all < limits_.half_open) return true;
-  const std::size_t have = peer_full ? of_peer : all;
-  const std::size_t most = peer_full ? limits_.half_open_peer : limits_.half_open;
-  host_.explain(because(ReasonId::cm_limit, in.header.attribute, have, most), in.from);
-  return false;
+  Event event{.kind = EventKind::unreachable};
+  event.reason = because(ReasonId::cm_limit, in.header.attribute, peer_full ? of_peer : all,
+                         peer_full ? limits_.half_open_peer : limits_.half_open);
+  host_.explain(event.reason, in.from);
+  table_.forget_request(*oldest);
+  conclude(*oldest, event);
+  return true;
 }
 
 std::optional<RejectReason> Manager::refusal_of(const Req& req, const Incoming& in) {
@@ -114,6 +119,14 @@ std::optional<RejectReason> Manager::refusal_of(const Req& req, const Incoming& 
   if (!service || *service == Service::rd) {
     host_.explain(because(ReasonId::cm_bad_service, req.transport_service, req.extended_transport), in.from);
     return RejectReason::invalid_transport_service;
+  }
+  if (req.primary.local_gid != in.from.remote) {
+    // Else this side's queue pair could be made to send to a host that never asked for it.
+    const wire::Gid& named = req.primary.local_gid;
+    host_.explain(because(ReasonId::cm_foreign_path, in.from.remote.high_half(), in.from.remote.low_half(),
+                          named.high_half(), named.low_half()),
+                  in.from);
+    return RejectReason::unsupported_request;
   }
   if (req.mtu == 0 || req.mtu > kMaxMtu) {
     host_.explain(because(ReasonId::cm_bad_value, req.mtu, kMaxMtu), in.from);
@@ -135,12 +148,10 @@ Connection& Manager::add_request(Id id, const Req& req, const Incoming& in) {
   connection.transaction = in.header.transaction;
   connection.max_retries = req.max_cm_retries;
   connection.life_time = life_time_of(req.primary.ack_timeout);
-  connection.answer_within =
-      duration_of(std::min(req.local_response_timeout, kMaxPeerTimeout)) + 2 * connection.life_time;
-  connection.peer_interval =
-      duration_of(std::min(req.remote_response_timeout, kMaxPeerTimeout)) + 2 * connection.life_time;
+  connection.answer_within = answer_time_of(req.local_response_timeout) + 2 * connection.life_time;
+  connection.peer_interval = answer_time_of(req.remote_response_timeout) + 2 * connection.life_time;
+  connection.datagrams_in = 1;
   table_.index_request(connection);
-  table_.index_queue_pair(connection);
   enter(connection, State::req_received);
   return connection;
 }
@@ -148,12 +159,8 @@ Connection& Manager::add_request(Id id, const Req& req, const Incoming& in) {
 // A REQ that no connection knows.
 void Manager::on_req(const Incoming& in) {
   const Req req = decode<Req>(in.mad);
-  if (Connection* const stale = table_.find_queue_pair(req.ca_guid, req.qpn)) {
-    issue_rej(in, RejectReason::stale_connection, About::req);
-    return give_up_stale(*stale, Message::req, in.now);
-  }
   if (const auto refusal = refusal_of(req, in)) return issue_rej(in, *refusal, About::req);
-  if (!has_room(in)) return;
+  if (!make_room(in)) return;
   const auto id = free_id();
   if (!id) return;
   const Connection& connection = add_request(*id, req, in);
@@ -196,23 +203,35 @@ Expected<void, Failure> Manager::delay(Id id, std::uint8_t service_timeout, Byte
   return {};
 }
 
-Expected<void, Failure> Manager::established(Id id, TimePoint) {
+Expected<void, Failure> Manager::established(Id id, TimePoint now) {
   const Connection* const found = table_.find(id.value);
   if (found != nullptr && !found->hidden && found->state == State::established) {
     return Unexpected{refuse(EISCONN, ReasonId::cm_wrong_state, id.value, found->state)};
   }
   const auto claimed = claim(id, {State::rep_sent, State::mra_rep_received});
   if (!claimed) return Unexpected{claimed.error()};
-  enter(**claimed, State::established);
-  tell(**claimed, {.kind = EventKind::established});
+  (*claimed)->proven = true;  // it knows queue pair and PSN
+  be_established(**claimed, {.kind = EventKind::established}, now);
   return {};
 }
 
 void Manager::on_rtu(Connection& connection, const Incoming& in) {
-  enter(connection, State::established);
   Event event{.kind = EventKind::established};
   event.private_data = in.private_data(kRtuPrivateData);
+  be_established(connection, event, in.now);
+}
+
+// 12.9.8.3.1 has a REQ end the connection that its queue pair has already. But whoever forges the peer's
+// address can write a REQ, while the RTU names the ID that only this side's REP told. So the RTU ends it.
+void Manager::be_established(Connection& connection, const Event& event, TimePoint now) {
+  Connection* const earlier = table_.find_same_queue_pair(connection);
+  if (earlier != nullptr) table_.forget_queue_pair(*earlier);
+  table_.index_queue_pair(connection);
+  enter(connection, State::established);
+  if (earlier == nullptr) return tell(connection, event);
+  const Id stale = earlier->id;  // whoever is told may end it
   tell(connection, event);
+  if (Connection* const left = table_.find(stale.value)) give_up_stale(*left, Message::rtu, now);
 }
 
 void Manager::on_rep_timeout(Connection& connection, TimePoint now) {

@@ -66,7 +66,7 @@ void Manager::on_sidr_req(const Incoming& in) {
     const SidrRep rep = rep_of({.status = SidrStatus::unsupported}, req.request_id, req.service_id);
     return host_.send(in.from, encode(rep, in.header.transaction));
   }
-  if (!has_room(in)) return;
+  if (!make_room(in)) return;
   const auto id = free_id();
   if (!id) return;
   Connection& connection = table_.add(*id);
@@ -76,6 +76,7 @@ void Manager::on_sidr_req(const Incoming& in) {
   connection.remote_id = req.request_id;
   connection.transaction = in.header.transaction;
   connection.peer_interval = kKeepAnswer;
+  connection.datagrams_in = 1;
   table_.index_sidr(connection);
   enter(connection, State::sidr_req_received);
   Event event{.kind = EventKind::service_id_request};

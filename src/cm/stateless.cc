@@ -36,14 +36,19 @@ void Manager::on_get(const Incoming& in) {
 void Manager::on_unknown_target(const Incoming& in, Message message) {
   if (message == Message::req) return on_req(in);
   if (message == Message::sidr_req) return on_sidr_req(in);
-  const Rej common = decode<Rej>(in.mad);  // the IDs lie where the other messages have them
-  if (message == Message::dreq) return answer_dreq(in);
+  // The IDs lie where the other messages have them, but for SIDR_REP. Who is not the peer gets the same
+  // answers whether the ID exists or not.
+  const bool sidr = message == Message::sidr_rep;
+  const std::uint32_t id = load_be32(&in.mad[mad::kHeaderBytes + (sidr ? 0 : 4)]);
+  const bool exists = table_.find(id) != nullptr;
+  if (message == Message::dreq) answer_dreq(in);
+  if (message == Message::dreq && !exists) return;  // the usual end: our DREP was lost
   // Who sends these believes in a connection that this side has given up, and its REJ was lost.
   if (message == Message::rep) issue_rej(in, RejectReason::invalid_communication_id, About::rep);
   if (message == Message::rtu) issue_rej(in, RejectReason::invalid_communication_id, About::other);
   if (message == Message::lap) return answer_lap(in, AprStatus::invalid_id);
-  host_.explain(because(ReasonId::cm_drop_unknown_id, in.header.attribute, common.remote_id,
-                        in.from.remote.high_half(), in.from.remote.low_half()),
+  host_.explain(because(exists ? ReasonId::cm_drop_wrong_peer : ReasonId::cm_drop_unknown_id,
+                        in.header.attribute, id, in.from.remote.high_half(), in.from.remote.low_half()),
                 in.from);
 }
 

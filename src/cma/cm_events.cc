@@ -40,6 +40,8 @@ void Manager::event(const cm::Event& event) {
 }
 
 void Manager::connection_event(Id& id, const cm::Event& event) {
+  if (id.waits_at != 0)
+    return take_back_request(id);  // no event comes before the program's answer but the end
   for (const Translation& row : kTranslations)
     if (row.from == event.kind && row.in == id.state)
       return queue_failure(id, row.to, row.status, event.reason);

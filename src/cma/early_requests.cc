@@ -65,7 +65,12 @@ bool Manager::may_be_heard(std::uint16_t port) const {
 }
 
 bool Manager::keep_early(const cm::Event& event) {
-  if (early_.size() >= kMostEarlyRequests || !may_be_heard(port_of(event))) return false;
+  if (!may_be_heard(port_of(event))) return false;
+  if (early_.size() >= kMostEarlyRequests) {
+    const EarlyRequest oldest = std::move(early_.front());
+    early_.pop_front();
+    refuse_unheard(oldest.event);
+  }
   EarlyRequest& early = early_.emplace_back();
   early.data.assign(event.private_data.begin(), event.private_data.end());
   early.event = event;

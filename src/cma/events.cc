@@ -72,9 +72,27 @@ void Manager::count_fetched(const Event& event) {
   if (id == nullptr) return;
   ++id->fetched_events;
   --id->queued_events;
-  if (event.listener != 0) --id->unfetched_requests;
+  if (event.listener != 0) {
+    --id->unfetched_requests;
+    if (Id* request = find(event.id); request != nullptr) request->waits_at = 0;
+  }
   if (const auto it = id->memberships.find(event.membership); it != id->memberships.end())
     ++it->second.fetched;
+}
+
+void Manager::take_back_request(Id& id) {
+  if (const auto channel = channels_.find(id.channel); channel != channels_.end()) {
+    auto& events = channel->second.events;
+    const auto request = std::find_if(events.begin(), events.end(), [&id](const Event& event) {
+      return event.listener != 0 && event.id == id.number;
+    });
+    if (request != events.end()) events.erase(request);
+  }
+  if (Id* listener = find(id.waits_at); listener != nullptr) {
+    --listener->queued_events;
+    --listener->unfetched_requests;
+  }
+  forget(id.number);
 }
 
 void Manager::drop_events(Id& id, MembershipNumber membership) {

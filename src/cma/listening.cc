@@ -10,9 +10,10 @@
 namespace softrnic::cma {
 namespace {
 
-/// Linux bounds backlogs by 1024 (net.rdma_ucm.max_backlog). Here that would be the least, and is too little: the daemon takes
-/// a burst of requests in one go, and a program that asked for a backlog of 3 would lose clients that it could well serve.
-/// What strangers can do is bounded by cm, which drops requests, so that they are repeated, where this refuses them.
+/// Linux bounds backlogs by 1024 (net.rdma_ucm.max_backlog). Here that would be the least, and is too little: the
+/// daemon takes a burst of requests in one go, and a program that asked for a backlog of 3 would lose clients that
+/// it could well serve. What strangers can do is bounded by cm (Limits::half_open, no higher than this): it gives
+/// up the oldest request without a word, so that honest clients repeat theirs, where this refuses the newest.
 constexpr std::uint32_t kLeastBacklog = 16384;
 
 std::optional<IpHeader> header_of(const cm::Event& event) { return IpHeader::read(event.private_data); }
@@ -48,6 +49,12 @@ void take_addresses(Id& id, const Id& listener, const cm::Event& event) {
   id.destination = header->source;
   for (SocketAddress* address : {&id.source, &id.destination})
     if (address->is_link_local()) address->scope = id.binding.interface_index;
+}
+
+/// The addresses that programs are told have to be those that packets come from, else a list of allowed peers would
+/// be worth nothing. A program connects to its own host by 127.0.0.1, too.
+bool says_truly_who_asks(const IpHeader& header, const wire::Gid& from, bool from_here) {
+  return header.source.host == from || (header.source.is_loopback() && from_here);
 }
 
 Agreement agreement_of(const cm::Event& event) {
@@ -171,6 +178,15 @@ void Manager::admit(Id& listener, const cm::Event& event) {
     return turn_away(event, cm::RejectReason::invalid_transport_service, cm::SidrStatus::unsupported);
   const auto binding = find_device(event.path.local, event.path.interface_index);
   if (!binding) return turn_away(event, cm::RejectReason::primary_remote_gid, cm::SidrStatus::rejected);
+  const auto header = header_of(event);
+  if (!listener.is_ib_addressed() && header &&
+      !says_truly_who_asks(*header, event.path.remote, find_device(event.path.remote, 0).has_value())) {
+    const wire::Gid& named = header->source.host;
+    host_.explain(because(ReasonId::cma_foreign_source, event.path.remote.high_half(),
+                          event.path.remote.low_half(), named.high_half(), named.low_half()),
+                  cm::address_of(event.path));
+    return turn_away(event, cm::RejectReason::unsupported_request, cm::SidrStatus::rejected);
+  }
   if (!is_datagram(event) && event.path.mtu > device_mtu(event.path.local))
     return turn_away(event, cm::RejectReason::invalid_mtu, cm::SidrStatus::rejected);
   if (listener.unfetched_requests >= listener.backlog || ids_.size() >= kMostIds) {
@@ -184,6 +200,7 @@ void Manager::admit(Id& listener, const cm::Event& event) {
 void Manager::take_request(Id& listener, const cm::Event& event, const Binding& binding) {
   Id& id = make_id(listener.channel, listener.space, listener.qp_type);
   id.accepted = false;
+  id.waits_at = listener.number;
   id.state = State::connect;
   id.tos = listener.tos;
   id.qp_timeout = listener.qp_timeout;

@@ -133,6 +133,8 @@ class Manager final : private cm::Host {
   void drop_events(Id& id);
   void drop_events(Id& id, MembershipNumber membership);
   void count_fetched(const Event& event);
+  /// Its peer has given up, or had to make room for others, before the program heard of it: it never will.
+  void take_back_request(Id& id);
 
   std::optional<Binding> find_device(const wire::Gid& gid, std::uint32_t interface_index) const;
   std::optional<Binding> loopback_device(Family family) const;

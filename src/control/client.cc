@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,6 +10,7 @@
 
 #include "control/channel.h"
 #include "control/cm_messages.h"
+#include "control/local_name.h"
 #include "control/spawn.h"
 
 namespace softrnic::control {
@@ -48,32 +48,6 @@ std::string own_comm() {
   return comm;
 }
 
-/// A connected socket whose other end belongs to this user; -1 and `refused` when nobody listens.
-Expected<UniqueFd, Error> reach(bool& refused) {
-  refused = false;
-  UniqueFd socket(above_stdio(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)));
-  if (!socket) return Unexpected{broken(errno)};
-  const timeval limit{kAnswerTimeout.count(), 0};
-  setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-  const AbstractName name = daemon_name(geteuid());
-  int result;
-  do {
-    result = ::connect(socket.get(), name.get(), name.length);
-  } while (result != 0 && errno == EINTR);
-  if (result != 0) {
-    refused = errno == ECONNREFUSED;
-    return Unexpected{broken(errno)};
-  }
-  const auto peer = peer_credentials(socket.get());
-  if (!peer) return Unexpected{broken(errno)};
-  // abstract names are anybody's: do not talk to a daemon that is somebody else's
-  if (peer->uid != geteuid()) {
-    return Unexpected{make_error(refuse(EACCES, ReasonId::daemon_name_taken, peer->uid, geteuid()))};
-  }
-  return socket;
-}
-
 }  // namespace
 
 Error make_error(const Failure& failure) {
@@ -102,8 +76,7 @@ Error Client::bad_reply() { return make_error(refuse(EPROTO, ReasonId::daemon_un
 Expected<std::unique_ptr<Client>, Error> Client::connect(const ConnectOptions& options) {
   Error last = broken(ECONNREFUSED);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    bool refused = false;
-    auto socket = reach(refused);
+    auto socket = reach_own(daemon_name(geteuid()), kAnswerTimeout);
     if (socket) {
       std::unique_ptr<Client> client(new Client(std::move(*socket), getpid()));
       const auto greeted = client->greet();
@@ -112,8 +85,8 @@ Expected<std::unique_ptr<Client>, Error> Client::connect(const ConnectOptions& o
       last = greeted.error();
       continue;
     }
-    last = socket.error();
-    if (!refused || !options.spawn) return Unexpected{std::move(last)};
+    last = make_error(socket.error());
+    if (socket.error().error != ECONNREFUSED || !options.spawn) return Unexpected{std::move(last)};
     const auto started = start_daemon(options.daemon_path.empty() ? find_daemon() : options.daemon_path);
     if (!started) return Unexpected{started.error()};
   }
@@ -235,35 +208,17 @@ Expected<void, Error> Client::give_back_lane(std::uint8_t lane) {
   return without_value(ask_for<Done>(request));
 }
 
-template <typename Reply, typename Request>
-Expected<UniqueFd, Error> Client::ask_for_fd_of(std::uint8_t lane) {
-  auto request = make_message<Request>();
-  request.lane = lane;
-  UniqueFd fd;
-  const auto reply = ask_for<Reply>(request, -1, &fd);
-  if (!reply) return Unexpected{reply.error()};
-  return fd;
-}
-
-Expected<UniqueFd, Error> Client::show_lane(std::uint8_t lane) {
-  auto socket = ask_for_fd_of<LaneReply, ShowLane>(lane);
-  if (socket && !*socket) return Unexpected{make_error(refuse(EMFILE, ReasonId::out_of_fds, EMFILE))};
-  return socket;
-}
-
-Expected<UniqueFd, Error> Client::share_memory(int memfd) {
+Expected<UniqueFd, Error> Client::share_memory(ShareMemory request) {
   UniqueFd locks;
-  const auto reply = ask_for<MemoryReply>(make_message<ShareMemory>(), memfd, &locks);
+  const auto reply = ask_for<LocksReply>(request, -1, &locks);
   if (!reply) return Unexpected{reply.error()};
   return locks;
 }
 
-Expected<UniqueFd, Error> Client::show_memory(std::uint8_t lane) {
-  return ask_for_fd_of<MemoryReply, ShowMemory>(lane);
-}
-
-Expected<UniqueFd, Error> Client::show_bell(std::uint8_t lane) {
-  return ask_for_fd_of<BellReply, ShowBell>(lane);
+Expected<NeighbourReply, Error> Client::find_neighbour(std::uint8_t lane) {
+  auto request = make_message<FindNeighbour>();
+  request.lane = lane;
+  return ask_for<NeighbourReply>(request);
 }
 
 Expected<void, Error> Client::hold_devices() {

@@ -59,6 +59,11 @@ struct ConnectOptions {
   bool spawn = true;        ///< start a daemon when none listens
 };
 
+/// What a process shares with its neighbours: see MemoryPart. Both or none.
+struct SharedParts {
+  UniqueFd own, inbox;
+};
+
 class Client {
  public:
   /// Connects to the daemon of this user and network namespace, starting it when there is none.
@@ -72,15 +77,12 @@ class Client {
   Expected<void, Error> hold_devices();
   Expected<Lane, Error> take_lane();
   Expected<void, Error> give_back_lane(std::uint8_t lane);
-  /// The socket of a lane of this host, whoever holds it: only to be looked at.
-  Expected<UniqueFd, Error> show_lane(std::uint8_t lane);
-  /// Lets the other processes of this daemon map `memfd` (sealed against shrinking; stays the caller's), in place of what
-  /// was shared before. Returns the locks for atomic operations, see direct_locks.h.
-  Expected<UniqueFd, Error> share_memory(int memfd);
-  /// What the holder of a lane shares; no fd: nothing.
-  Expected<UniqueFd, Error> show_memory(std::uint8_t lane);
-  /// The eventfd that wakes the holder of a lane; no fd: there is none.
-  Expected<UniqueFd, Error> show_bell(std::uint8_t lane);
+  /// Tells other processes where to take what this one shares. Returns the locks for atomic operations, see
+  /// direct_locks.h; no fd: there are none.
+  Expected<UniqueFd, Error> share_memory(ShareMemory request);
+  /// Where what the holder of a lane shares is to be had. Refused when it lives where this process may not
+  /// attach to it.
+  Expected<NeighbourReply, Error> find_neighbour(std::uint8_t lane);
   /// Shows this process's control page (a memfd sealed against shrinking; stays the caller's). Once a
   /// connection.
   Expected<void, Error> register_page(int memfd);
@@ -124,8 +126,6 @@ class Client {
   Expected<void, Error> greet();
   /// `header` is the head of `request`, and gets its serial.
   Expected<Answer, Error> ask(Header& header, Bytes request, int fd);
-  template <typename Reply, typename Request>
-  Expected<UniqueFd, Error> ask_for_fd_of(std::uint8_t lane);
   static Error bad_reply();
 
   std::mutex mutex_;

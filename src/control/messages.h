@@ -16,6 +16,7 @@
 #include <type_traits>
 
 #include "base/bytes.h"
+#include "base/descriptor_name.h"
 #include "base/reason.h"
 #include "rnic/device.h"
 
@@ -23,7 +24,7 @@ namespace softrnic::control {
 
 inline constexpr std::uint32_t kMessageMagic = 0x636e'7273;  ///< "srnc"
 /// Of the messages between a daemon and its clients, which may be of different installations.
-inline constexpr std::uint16_t kProtocolVersion = 3;
+inline constexpr std::uint16_t kProtocolVersion = 4;
 inline constexpr std::size_t kMaxMessage = 32768;  ///< bytes; nothing longer is ever read
 inline constexpr std::size_t kMaxDevices = 32;
 inline constexpr std::size_t kMaxGids = 16;
@@ -31,6 +32,7 @@ inline constexpr std::size_t kDeviceNameSize = 64;  ///< IB_DEVICE_NAME_MAX, end
 inline constexpr std::size_t kNetdevNameSize = 16;  ///< IFNAMSIZ
 inline constexpr std::size_t kCommSize = 16;        ///< TASK_COMM_LEN
 inline constexpr std::size_t kTextSize = 512;
+inline constexpr std::size_t kMaxSharedLanes = 16;  ///< of one process
 
 enum class MessageType : std::uint16_t {
   // requests
@@ -45,10 +47,8 @@ enum class MessageType : std::uint16_t {
   shutdown,
   status,
   hold_devices,
-  show_lane,
   share_memory,
-  show_memory,
-  show_bell,
+  find_neighbour,
   // requests of the connection manager, see cm_messages.h
   cm_open_channel = 0x40,
   cm_close_channel,
@@ -79,8 +79,8 @@ enum class MessageType : std::uint16_t {
   lane,
   page,
   daemon_status,
-  memory,
-  bell,
+  locks,
+  neighbour,
   cm_channel = 0x140,
   cm_id,
   cm_events,
@@ -139,20 +139,36 @@ struct AboutLane {
   std::uint32_t reserved = 0;
 };
 using GiveBackLane = AboutLane<MessageType::give_back_lane>;
-/// Asks for the socket of anybody's lane, to see how full it is.
-using ShowLane = AboutLane<MessageType::show_lane>;
-/// With one fd: the memory that neighbours of the same user may map (engine/direct_layout.h), a memfd sealed against
-/// shrinking. It stands for all lanes of the client, in place of the one before.
-using ShareMemory = Bare<MessageType::share_memory>;
-/// Asks for what the holder of a lane shares.
-using ShowMemory = AboutLane<MessageType::show_memory>;
-/// Asks for the eventfd that wakes the holder of a lane: for the holder itself, and for who writes to its shared memory.
-using ShowBell = AboutLane<MessageType::show_bell>;
-/// To ShareMemory, with the locks of atomic operations (direct_locks.h); to ShowMemory, with the memory. No fd: there is
-/// none.
-using MemoryReply = Bare<MessageType::memory>;
-/// Fd: the eventfd, non-blocking; no fd: nobody holds the lane.
-using BellReply = Bare<MessageType::bell>;
+/// Names what neighbours may take from this process (link/foreign_descriptor.h), in place of what was named
+/// before. The daemon never has it: who wants it needs the kernel's leave to attach to this process.
+struct ShareMemory {
+  static constexpr MessageType kType = MessageType::share_memory;
+  struct Bell {
+    std::uint32_t lane = 0;  ///< one of this client's
+    std::uint32_t reserved = 0;
+    DescriptorName bell;  ///< wakes its holder
+  };
+  Header header;
+  std::int32_t pid = 0;     ///< as the process sees itself
+  std::uint32_t count = 0;  ///< of bells, at most kMaxSharedLanes
+  DescriptorName memory;    ///< a memfd of DirectMemory, see engine/direct_layout.h
+  DescriptorName inbox;     ///< one of InboxMemory
+  Bell bells[kMaxSharedLanes];
+};
+/// Asks where what the holder of a lane shares is to be had.
+using FindNeighbour = AboutLane<MessageType::find_neighbour>;
+/// Fd: the locks of atomic operations (direct_locks.h) of all processes that may attach to each other; no fd:
+/// there are none.
+using LocksReply = Bare<MessageType::locks>;
+struct NeighbourReply {
+  static constexpr MessageType kType = MessageType::neighbour;
+  Header header;
+  std::int32_t pid = 0;  ///< as the neighbour sees itself; 0: it shares nothing
+  std::uint32_t reserved = 0;
+  DescriptorName memory;
+  DescriptorName inbox;
+  DescriptorName bell;
+};
 struct AddLink {
   static constexpr MessageType kType = MessageType::add_link;
   Header header;

@@ -1,6 +1,6 @@
 // The control page: what a process shows of itself to `softrnic stat`, `resource` and `explain`.
 //
-//   PageHeader | PageLane × kPageLanes | PageExplanation × kPageExplanations | PageQp × kPageQps
+//   PageHeader | PageLane × kPageLanes | PageExplanation × kPageExplanations | PageQp × kPageQps | PageQpReasons × kPageQps
 //
 // One memfd a process, written by it and mapped read-only by readers. The layout is fixed and versioned; a
 // reader believes nothing it reads: it takes sizes from here, never from the page (see page_reader.h).
@@ -14,16 +14,18 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/explanation_history.h"
 #include "base/reason.h"
 #include "transport/ib/types.h"
 
 namespace softrnic::control {
 
 inline constexpr std::uint64_t kPageMagic = 0x31'65'67'61'70'63'6e'72;  ///< "rncpage1"
-inline constexpr std::uint32_t kPageVersion = 1;
+inline constexpr std::uint32_t kPageVersion = 2;
 inline constexpr std::size_t kPageLanes = 16;
 inline constexpr std::size_t kPageExplanations = 1024;
 inline constexpr std::size_t kPageQps = 16384;
+inline constexpr std::size_t kPageReasons = ExplanationHistory::kPlaces;  ///< of a queue pair
 inline constexpr std::size_t kPageCounters = 48;
 static_assert(static_cast<std::size_t>(ib::Counter::count_) <= kPageCounters);
 
@@ -71,8 +73,11 @@ enum class PathChoice : std::uint8_t {
   direct,
   wire_only,  ///< packets: SOFTRNIC_PATH=wire, SOFTRNIC_FAULTS or SOFTRNIC_CAPTURE on this side
   not_shared,  ///< packets: the peer shares nothing: the same on its side, another version, or no memory for it
-  /// Packets through shared memory: the kernel lets this process not at the other's (Yama, seccomp, PID namespaces).
+  /// Packets through shared memory: a filter (seccomp) lets this process not at the other's memory, though the kernel lets it
+  /// attach.
   forbidden,
+  /// Packets: one of the two may not attach to the other (ptrace(2): namespaces, capabilities, not dumpable, Yama).
+  refused,
 };
 
 /// The slow part of a QP's row, under `PageQp::sequence`.
@@ -81,10 +86,11 @@ struct alignas(8) PageQpBody {
   std::uint32_t peer_qpn = 0;
   std::uint32_t device = 0;  ///< DeviceInfo::index
   std::uint32_t path_mtu = 0;
-  std::uint8_t type = 0;   ///< enum ibv_qp_type
-  std::uint8_t state = 0;  ///< enum ibv_qp_state
-  std::uint8_t path = 0;   ///< control::PathChoice
-  std::uint8_t reserved[5] = {};
+  std::uint8_t type = 0;       ///< enum ibv_qp_type
+  std::uint8_t state = 0;      ///< enum ibv_qp_state
+  std::uint8_t path = 0;       ///< control::PathChoice
+  std::uint8_t explained = 0;  ///< 1: its PageQpReasons have something
+  std::uint8_t reserved[4] = {};
   std::uint8_t peer_gid[16] = {};
 };
 
@@ -92,10 +98,22 @@ struct alignas(64) PageQp {
   PageSequence sequence;
   std::atomic<std::uint32_t> send_psn;
   std::atomic<std::uint32_t> receive_psn;
-  PageSequence explanation_sequence;
+  std::uint32_t reserved;
   PageQpBody body;
-  PageExplanationBody last;
   PageCounter counters[kPageCounters];
+};
+
+/// The reasons of the QP whose row has the same number (ExplanationHistory). They lie apart, as few QPs have any.
+struct PageQpReasonsBody {
+  struct Entry {
+    PageExplanationBody latest;
+    std::uint64_t times = 0;
+  };
+  Entry entries[kPageReasons];
+};
+struct alignas(64) PageQpReasons {
+  PageSequence sequence;
+  PageQpReasonsBody body;
 };
 
 struct Page {
@@ -103,10 +121,11 @@ struct Page {
   PageLane lanes[kPageLanes];
   PageExplanation explanations[kPageExplanations];
   PageQp qps[kPageQps];
+  PageQpReasons reasons[kPageQps];
 };
 
 static_assert(sizeof(PageHeader) == 64 && sizeof(PageLane) == 448 && sizeof(PageExplanation) == 128 &&
-              sizeof(PageQp) == 512);
+              sizeof(PageQp) == 448 && sizeof(PageQpReasons) == 448);
 inline constexpr std::size_t kPageBytes = sizeof(Page);
 
 }  // namespace softrnic::control

@@ -1,8 +1,6 @@
 #include "control/page_reader.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +9,7 @@
 #include <utility>
 
 #include "control/page_record.h"
+#include "control/shared_memory.h"
 
 namespace softrnic::control {
 namespace {
@@ -85,12 +84,8 @@ const char* counter_name(ib::Counter counter) {
 }
 
 Expected<PageReader, int> PageReader::open(int fd) {
-  const int seals = fcntl(fd, F_GET_SEALS);
-  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
-    return Unexpected{EPERM};  // its writer could cut it under us: SIGBUS
-  struct stat status {};
-  if (fstat(fd, &status) != 0) return Unexpected{errno};
-  if (status.st_size < static_cast<off_t>(kPageBytes)) return Unexpected{EMSGSIZE};
+  if (!is_shared_memory(fd, 0)) return Unexpected{EPERM};
+  if (!is_shared_memory(fd, kPageBytes)) return Unexpected{EMSGSIZE};
   void* mapped = mmap(nullptr, kPageBytes, PROT_READ, MAP_SHARED, fd, 0);
   if (mapped == MAP_FAILED) return Unexpected{errno};
   PageReader reader(static_cast<const Page*>(mapped));
@@ -127,6 +122,20 @@ std::vector<LaneView> PageReader::lanes() const {
   return out;
 }
 
+std::vector<ExplanationHistory::Entry> PageReader::reasons_of(const PageQp& row) const {
+  const PageQpReasons& place = page_->reasons[&row - page_->qps];
+  PageQpReasonsBody body;
+  std::vector<ExplanationHistory::Entry> out;
+  if (!read_record(place.sequence, place.body, body)) return out;
+  for (const PageQpReasonsBody::Entry& entry : body.entries) {
+    const auto latest = entry.times != 0 ? to_explanation(entry.latest) : std::nullopt;
+    if (latest) out.push_back({*latest, entry.times});
+  }
+  std::sort(out.begin(), out.end(),
+            [](const auto& a, const auto& b) { return a.latest.time_ns < b.latest.time_ns; });
+  return out;
+}
+
 std::vector<QpView> PageReader::qps() const {
   std::vector<QpView> out;
   for (const PageQp& row : page_->qps) {
@@ -138,9 +147,8 @@ std::vector<QpView> PageReader::qps() const {
     view.send_psn = row.send_psn.load(std::memory_order_relaxed);
     view.receive_psn = row.receive_psn.load(std::memory_order_relaxed);
     view.counters = read_counters(row.counters);
-    PageExplanationBody last;
-    if (read_record(row.explanation_sequence, row.last, last)) view.last = to_explanation(last);
-    out.push_back(view);
+    if (view.body.explained != 0) view.reasons = reasons_of(row);
+    out.push_back(std::move(view));
   }
   return out;
 }

@@ -28,7 +28,7 @@ struct QpView {
   std::uint32_t send_psn = 0;
   std::uint32_t receive_psn = 0;
   CounterValues counters{};
-  std::optional<Explanation> last;
+  std::vector<ExplanationHistory::Entry> reasons;  ///< oldest first
 };
 
 struct ProcessView {
@@ -40,8 +40,8 @@ struct ProcessView {
 class PageReader {
  public:
   /// Maps the page in `fd` (which stays the caller's) read-only. Fails with a positive errno: EPROTO when it
-  /// is not a page of this version, EMSGSIZE when the file is shorter than its layout, EPERM when it is not
-  /// sealed against shrinking.
+  /// is not a page of this version, EPERM when it is not a memfd of ordinary pages that is sealed against
+  /// shrinking and as long as the layout.
   static Expected<PageReader, int> open(int fd);
   PageReader(PageReader&& other) noexcept;
   PageReader& operator=(PageReader&& other) noexcept;
@@ -54,6 +54,7 @@ class PageReader {
   std::vector<Explanation> explanations() const;
 
  private:
+  std::vector<ExplanationHistory::Entry> reasons_of(const PageQp& row) const;
   explicit PageReader(const Page* page) : page_(page) {}
   const Page* page_ = nullptr;
 };

@@ -58,10 +58,10 @@ Result<void> wait_until_ready(Stream& stream) {
              : fail(Trouble::protocol, "the server is not ready, and does not say why");
 }
 
-Result<Finished> upload(Stream& stream, const CopyOptions& options, Observer& observer) {
+Result<Finished> upload(Stream& stream, const CopyOptions& options, Budget& memory, Observer& observer) {
   if (const auto put = put_job(stream, options); !put) return Unexpected{put.error()};
   if (const auto ready = wait_until_ready(stream); !ready) return Unexpected{ready.error()};
-  return Sender(stream, Origin(), options.job, options.filters, observer).run(options.sources);
+  return Sender(stream, Origin(), options.job, options.filters, memory, observer).run(options.sources);
 }
 
 /// The destination as this process sees files.
@@ -88,11 +88,12 @@ Result<Destination> destination_here(const CopyOptions& options) {
   return choose_destination(*tree, clean, options.job.flags);
 }
 
-Result<Finished> download(Stream& stream, const CopyOptions& options, Observer& observer) {
+Result<Finished> download(Stream& stream, const CopyOptions& options, Budget& memory, Observer& observer) {
   auto destination = destination_here(options);
   if (!destination) return Unexpected{destination.error()};
   if (const auto put = put_job(stream, options); !put) return Unexpected{put.error()};
-  return Receiver(stream, std::move(*destination), options.job.flags, options.filters, observer).run();
+  const Intake intake{options.job.flags, options.filters, options.sources, options.outside_links, memory};
+  return Receiver(stream, std::move(*destination), intake, observer).run();
 }
 
 }  // namespace
@@ -100,7 +101,9 @@ Result<Finished> download(Stream& stream, const CopyOptions& options, Observer& 
 Result<Finished> copy_files(const CopyOptions& options, Observer& observer) {
   const auto stream = connect(options);
   if (!stream) return Unexpected{stream.error()};
-  auto done = options.upload ? upload(**stream, options, observer) : download(**stream, options, observer);
+  Budget memory(options.memory, "--memory");
+  auto done = options.upload ? upload(**stream, options, memory, observer)
+                             : download(**stream, options, memory, observer);
   (*stream)->connection().disconnect();
   return done;
 }

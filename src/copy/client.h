@@ -19,7 +19,9 @@ struct CopyOptions {
   std::string destination;           ///< the other way round
   Job job;                           ///< flags and limit; the destination is filled in
   FilterList filters;
-  std::uint32_t queue_pairs = 0;  ///< for the connection; 0: as many as help
+  std::uint64_t memory = 512U << 20;  ///< bytes for the names of a copy that this side has to hold
+  bool outside_links = false;         ///< download: symbolic links may lead out of the destination
+  std::uint32_t queue_pairs = 0;      ///< for the connection; 0: as many as help
   int stop_fd = -1;
 };
 

@@ -9,6 +9,9 @@ namespace {
 
 constexpr std::uint32_t kMessages = kMaxSlots + 8;
 constexpr int kBatch = 16;
+/// More than a ring of frames with their credit and signs of life: a peer that keeps to the protocol has
+/// fewer under way.
+constexpr std::size_t kMostArrivals = 1024;
 
 int milliseconds_until(Deadline deadline) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -103,6 +106,7 @@ void Connection::broke(std::string text) {
 }
 
 void Connection::received(const ibv_wc& wc) {
+  if (arrivals_.size() == kMostArrivals) return broke("the peer sends more than it may without an answer");
   Arrival arrival;
   arrival.queue_pair = QueuePair::index_of(wc);
   arrival.is_frame = wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include "copy/checksum.h"
+#include "copy/tree.h"
 
 namespace softrnic::copy {
 namespace {
@@ -20,7 +21,7 @@ std::string part_name(const std::string& name) { return hidden_name(name, ".part
 std::string journal_name(const std::string& name) { return hidden_name(name, ".journal"); }
 
 bool read_journal(int directory, const std::string& name, Progress& progress) {
-  const UniqueFd file(openat(directory, journal_name(name).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  const UniqueFd file = open_own(directory, journal_name(name), O_RDONLY);
   Text text;
   if (!file || pread(file.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
     return false;
@@ -31,8 +32,8 @@ bool read_journal(int directory, const std::string& name, Progress& progress) {
 }
 
 bool Journal::open(int directory, const std::string& name, const Progress& start) {
-  file_ = UniqueFd(
-      openat(directory, journal_name(name).c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  unlinkat(directory, journal_name(name).c_str(), 0);  // whosever it was
+  file_ = open_own(directory, journal_name(name), O_WRONLY | O_CREAT | O_EXCL, 0600);
   progress_ = start;
   return file_ && write_down();
 }

@@ -8,12 +8,15 @@
 
 #include <algorithm>
 
+#include "copy/tree.h"
+
 namespace softrnic::copy {
 namespace {
 
 constexpr std::uint64_t kAllocateFrom = 1U << 20;  // smaller files find room or do not, at once
 constexpr std::uint32_t kMaxChunk = 1U << 20;
-constexpr std::size_t kMaxRuns = 1U << 20;  // pieces of a sparse file that --verify remembers, 24 bytes each
+constexpr std::size_t kRunsAtOnce =
+    4096;  // pieces of a sparse file that --verify remembers: room is made for so many
 
 /// Finds out now that there is no room, and lets the file system choose a place for all of it. In memory there are no
 /// places to choose: pages would be made twice. 0 or an errno.
@@ -54,14 +57,13 @@ int FileOutput::open_part(bool fresh) {
   if (file_) return flock(file_.get(), LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
   if (errno != EEXIST) return errno;
   // Of a run that was killed, or of one that goes on.
+  if (!fresh) {
+    file_ = open_own(directory_, part, O_RDWR);
+    if (file_ && flock(file_.get(), LOCK_EX | LOCK_NB) == 0) return 0;
+    return errno == EWOULDBLOCK ? EBUSY : errno;
+  }
   const UniqueFd old(openat(directory_, part.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (old && flock(old.get(), LOCK_EX | LOCK_NB) != 0) return EBUSY;
-  if (!fresh) {
-    file_ = UniqueFd(openat(directory_, part.c_str(), kFlags, mode));
-    return file_ && flock(file_.get(), LOCK_EX | LOCK_NB) != 0 && errno != EWOULDBLOCK ? errno
-           : file_                                                                     ? 0
-                                                                                       : errno;
-  }
   if (unlinkat(directory_, part.c_str(), 0) != 0) return errno;
   unlinkat(directory_, journal_name(name_).c_str(), 0);
   file_ = UniqueFd(openat(directory_, part.c_str(), kFlags | O_EXCL, mode));
@@ -109,7 +111,10 @@ int FileOutput::remember(std::uint64_t offset, std::uint32_t length, const Hash&
       return 0;
     }
   }
-  if (runs_.size() == kMaxRuns) return EFBIG;
+  if (runs_.size() == runs_.capacity()) {
+    if (runs_memory_ && !runs_memory_->add(kRunsAtOnce * sizeof(Run))) return ENOMEM;
+    runs_.reserve(runs_.size() + kRunsAtOnce);
+  }
   runs_.push_back({offset, length, 1});
   return 0;
 }
@@ -182,7 +187,7 @@ std::uint64_t bytes_left_there(int directory, const std::string& name, const Fil
   Progress before;
   struct stat there {};
   if (fstatat(directory, part_name(name).c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-      S_ISREG(there.st_mode)) {
+      S_ISREG(there.st_mode) && there.st_uid == geteuid() && there.st_nlink == 1) {
     const bool same = read_journal(directory, name, before) && before.size == info.size &&
                       before.mtime == info.metadata.mtime && before.mtime_ns == info.metadata.mtime_ns;
     return same ? before.finished : 0;

@@ -1,9 +1,11 @@
 // Where a file goes: under a temporary name beside its own until it is whole, or to a pipe.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "copy/budget.h"
 #include "copy/bulk_file.h"
 #include "copy/checksum.h"
 #include "copy/journal.h"
@@ -28,6 +30,7 @@ struct OutputOptions {
   bool keep_part = false;  ///< when it is not finished, the part stays for --resume, with a journal
   bool verify = false;     ///< `finish` reads back what was written
   DirectIo direct = DirectIo::automatic;
+  Budget* memory = nullptr;  ///< for what `verify` remembers; none: without a limit
 };
 
 /// Sets what `metadata` says; the owner only where this process may. 0 or an errno.
@@ -37,7 +40,9 @@ class FileOutput final : public Output {
  public:
   /// `directory` has to stay open. Takes over the part that an earlier run left when the file is kContinued.
   FileOutput(int directory, std::string name, FileInfo info, OutputOptions options)
-      : directory_(directory), name_(std::move(name)), info_(std::move(info)), options_(options) {}
+      : directory_(directory), name_(std::move(name)), info_(std::move(info)), options_(options) {
+    if (options.memory != nullptr) runs_memory_.emplace(*options.memory);
+  }
   FileOutput(const FileOutput&) = delete;
   FileOutput& operator=(const FileOutput&) = delete;
   ~FileOutput() override;
@@ -74,6 +79,7 @@ class FileOutput final : public Output {
   bool keep_ = false;
   bool renamed_ = false;
   std::vector<Run> runs_;
+  std::optional<Held> runs_memory_;
   Fingerprint written_;
 };
 

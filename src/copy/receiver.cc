@@ -5,9 +5,6 @@
 namespace softrnic::copy {
 namespace {
 
-constexpr std::size_t kMaxListed = 1U << 22;       // names in one directory, for --delete
-constexpr std::size_t kMaxDirectories = 1U << 20;  // whose attributes are remembered
-
 Unexpected<Error> nonsense(const char* what) {
   return fail(Trouble::protocol, std::string("the peer sent ") + what);
 }
@@ -155,69 +152,6 @@ Result<void> Receiver::take_totals(const Totals& totals) {
   return {};
 }
 
-int Receiver::make_directory(const Directory& directory, const std::string& path) {
-  if (!is_clean_path(path)) return EINVAL;
-  int parent = -1, error = 0;
-  std::string name;
-  if (!path.empty() && !has(kDryRun)) {
-    if (!place_of(path, parent, name, error)) return error;
-    // Its owner has to get in until the end.
-    const mode_t mode =
-        has(kPreserve) ? (directory.metadata.mode & 07777) | 0700 : (directory.metadata.mode & 0777) | 0700;
-    if (mkdirat(parent, name.c_str(), mode) != 0) {
-      struct stat there {};
-      if (errno != EEXIST) return errno;
-      const UniqueFd old = destination_.tree.open_at(mapped(path), O_PATH);
-      if (!old) return errno;
-      if (fstat(old.get(), &there) != 0 || !S_ISDIR(there.st_mode)) return ENOTDIR;
-    }
-  }
-  if (has(kPreserve) && !has(kDryRun)) {
-    if (directories_.size() == kMaxDirectories) return ENOMEM;
-    directories_.emplace_back(mapped(path), directory.metadata);
-  }
-  return 0;
-}
-
-Result<void> Receiver::take_directory(const Directory& directory) {
-  if (const auto counted = count_up(directory.number); !counted) return counted;
-  const int error = make_directory(directory, directory.path);
-  return error == 0 ? Handled{} : failed(directory.number, error, directory.path);
-}
-
-int Receiver::make_symlink(const Symlink& symlink, const std::string& path) {
-  int directory = -1, error = 0;
-  std::string name;
-  if (!place_of(path, directory, name, error)) return error;
-  if (symlink.target.empty() || symlink.target.find('\0') != std::string::npos) return EINVAL;
-  const std::string part = part_name(name);
-  unlinkat(directory, part.c_str(), 0);
-  if (symlinkat(symlink.target.c_str(), directory, part.c_str()) != 0) return errno;
-  const std::array<timespec, 2> times{
-      {{0, UTIME_OMIT},
-       {static_cast<time_t>(symlink.metadata.mtime), static_cast<long>(symlink.metadata.mtime_ns)}}};
-  if (has(kPreserve)) {
-    utimensat(directory, part.c_str(), times.data(), AT_SYMLINK_NOFOLLOW);
-    if (geteuid() == 0)
-      static_cast<void>(!fchownat(directory, part.c_str(), symlink.metadata.uid, symlink.metadata.gid,
-                                  AT_SYMLINK_NOFOLLOW));
-  }
-  if (renameat(directory, part.c_str(), directory, name.c_str()) == 0) return 0;
-  error = errno;
-  unlinkat(directory, part.c_str(), 0);
-  return error;
-}
-
-Result<void> Receiver::take_symlink(const Symlink& symlink) {
-  if (const auto counted = count_up(symlink.number); !counted) return counted;
-  if (has(kDryRun)) return note("would copy", symlink.path);
-  const int error = make_symlink(symlink, symlink.path);
-  destination_.tree.forget();
-  if (error != 0) return failed(symlink.number, error, symlink.path);
-  ++finished_.files;
-  return {};
-}
-
 bool Receiver::is_newer_here(int directory, const std::string& name, const FileInfo& info) const {
   struct stat there {};
   if (fstatat(directory, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) return false;
@@ -234,6 +168,7 @@ bool Receiver::is_same_here(int directory, const std::string& name, const FileIn
 
 Result<void> Receiver::take_offer(const Offer& offer) {
   if (in_file_) return nonsense("an offer within a file");
+  if (const auto offered = guard_.offered(offer.number, offer.path); !offered) return offered;
   Answer answer;
   answer.number = offer.number;
   answer.verdict = static_cast<std::uint8_t>(Verdict::send);
@@ -251,13 +186,16 @@ Result<void> Receiver::take_offer(const Offer& offer) {
   }
   if (answer.verdict == static_cast<std::uint8_t>(Verdict::skip))
     ++finished_.skipped;
-  else if (has(kDryRun))
-    if (const auto noted = note("would copy", offer.path); !noted) return noted;
+  else if (!has(kDryRun))
+    guard_.accepted(answer.have);
+  else if (const auto noted = note("would copy", offer.path); !noted)
+    return noted;
   return stream_.put(answer);
 }
 
 Result<void> Receiver::take_file(const File& file) {
   if (const auto counted = count_up(file.number); !counted) return counted;
+  if (const auto known = guard_.file(file.path, (file.flags & kContinued) != 0); !known) return known;
   --number_;  // not before its end
   file_ = file;
   in_file_ = true;
@@ -273,9 +211,9 @@ Result<void> Receiver::take_file(const File& file) {
   int parent = -1, error = 0;
   std::string name;
   if (!place_of(file.path, parent, name, error)) return lost_file(error);
-  const OutputOptions options{has(kPreserve), has(kSyncFiles),
-                              has(kResume) && (file.flags & kUnknownSize) == 0, has(kVerify),
-                              direct_io_of(flags_)};
+  const OutputOptions options{
+      has(kPreserve), has(kSyncFiles),      has(kResume) && (file.flags & kUnknownSize) == 0,
+      has(kVerify),   direct_io_of(flags_), &budget_};
   auto output = std::make_unique<FileOutput>(parent, name, file_, options);
   error = output->open();
   if (error != 0) return output.reset(), lost_file(error, error == EBUSY ? "another copy of it goes on" : "");
@@ -286,6 +224,10 @@ Result<void> Receiver::take_file(const File& file) {
 /// The current file will not come about; its chunks are passed over.
 Result<void> Receiver::lost_file(int error, const std::string& text, bool again) {
   output_.reset();
+  if (again) {
+    if (const auto held = memory_.add(Budget::cost_of(file_.path)); !held) return held;
+    guard_.wanted_again(file_.path);
+  }
   return failed(file_.number, error, file_.path, text, again);
 }
 
@@ -308,7 +250,8 @@ Result<void> Receiver::take_chunk(Bytes body) {
 }
 
 Result<void> Receiver::take_same(const Same& same) {
-  if (!in_file_ || same.offset < next_offset_ || same.offset + same.length < same.offset)
+  if (!in_file_ || (file_.flags & kContinued) == 0 || same.offset < next_offset_ ||
+      same.offset + same.length < same.offset)
     return nonsense("a chunk that has no place here");
   next_offset_ = same.offset + same.length;
   if (output_ == nullptr) return {};
@@ -337,16 +280,20 @@ Result<void> Receiver::take_file_end(const FileEnd& end) {
 }
 
 Result<void> Receiver::take_listing(const Listing& listing) {
-  if (!has(kDelete) || in_file_) return nonsense("a listing that nobody asked for");
+  if (in_file_) return nonsense("a listing within a file");
+  if (const auto known = guard_.listing(listing.path, listing.last != 0); !known) return known;
   for (std::size_t at = 0; at < listing.names.size();) {
     const std::size_t end = listing.names.find('\0', at);
-    if (end == std::string::npos || listed_.size() == kMaxListed) return nonsense("a listing without end");
-    listed_.insert(listing.names.substr(at, end - at));
+    if (end == std::string::npos) return nonsense("a listing without end");
+    const std::string name = listing.names.substr(at, end - at);
+    if (const auto held = listed_memory_.add(Budget::cost_of(name)); !held) return held;
+    listed_.insert(name);
     at = end + 1;
   }
   if (listing.last == 0) return {};
   const auto removed = remove_others(listing.path);
   listed_.clear();
+  listed_memory_.release();
   return removed;
 }
 
@@ -361,14 +308,6 @@ Result<void> Receiver::take_unreadable(const Unreadable& unreadable) {
 
 Result<void> Receiver::take_aborted(const Aborted& aborted) {
   return fail(Trouble::refused, aborted.text, static_cast<int>(aborted.error));
-}
-
-void Receiver::finish_directories() {
-  // inner ones first: writing in a directory changes its time
-  for (auto one = directories_.rbegin(); one != directories_.rend(); ++one) {
-    const UniqueFd directory = destination_.tree.open_at(one->first, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-    if (directory) set_attributes(directory.get(), one->second);
-  }
 }
 
 }  // namespace softrnic::copy

@@ -1,10 +1,14 @@
 // The side that writes: takes the records of a sender, whoever that is, and answers them.
 #pragma once
 
+#include <dirent.h>
+
 #include <memory>
 #include <optional>
 #include <unordered_set>
 
+#include "copy/budget.h"
+#include "copy/entry_guard.h"
 #include "copy/filter_list.h"
 #include "copy/observer.h"
 #include "copy/output.h"
@@ -23,15 +27,28 @@ struct Destination {
 /// Finds out what `path` (clean, in `tree`) means as a destination: a directory to copy into, or a new name.
 Result<Destination> choose_destination(const Tree& tree, const std::string& path, std::uint32_t flags);
 
+/// What a sender may send.
+struct Intake {
+  std::uint32_t flags = 0;  ///< of the job
+  const FilterList& filters;
+  std::optional<std::vector<std::string>> sources;  ///< that this side asked for; none: the sender chooses
+  bool outside_links = false;                       ///< symbolic links may lead out of the destination
+  Budget& memory;                                   ///< for what the sender lists
+};
+
 class Receiver {
  public:
-  Receiver(Stream& stream, Destination destination, std::uint32_t flags, const FilterList& filters,
-           Observer& observer)
+  Receiver(Stream& stream, Destination destination, const Intake& intake, Observer& observer)
       : stream_(stream),
         destination_(std::move(destination)),
-        flags_(flags),
-        filters_(filters),
-        observer_(observer) {}
+        flags_(intake.flags),
+        filters_(intake.filters),
+        outside_links_(intake.outside_links),
+        observer_(observer),
+        budget_(intake.memory),
+        memory_(intake.memory),
+        listed_memory_(intake.memory),
+        guard_(intake.flags, intake.filters, intake.sources) {}
 
   /// Until the sender has said that nothing more comes; then the sender has been told the outcome.
   Result<Finished> run();
@@ -63,10 +80,13 @@ class Receiver {
   Handled note(const std::string& what, const std::string& path);
   bool place_of(const std::string& path, int& directory, std::string& name, int& error);
   int make_directory(const Directory& directory, const std::string& path);
+  Handled remember_attributes(const Directory& directory);
   int make_symlink(const Symlink& symlink, const std::string& path);
+  bool may_lead(const Symlink& symlink) const;
   bool is_newer_here(int directory, const std::string& name, const FileInfo& info) const;
   bool is_same_here(int directory, const std::string& name, const FileInfo& info) const;
   Handled remove_others(const std::string& path);
+  Handled find_others(DIR* directory, const std::string& path, std::vector<std::string>& others);
   void finish_directories();
   std::string mapped(const std::string& path) const;
   bool has(JobFlag flag) const { return (flags_ & flag) != 0; }
@@ -75,7 +95,11 @@ class Receiver {
   Destination destination_;
   std::uint32_t flags_;
   const FilterList& filters_;
+  bool outside_links_;
   Observer& observer_;
+  Budget& budget_;
+  Held memory_, listed_memory_;  ///< for the whole copy, and for `listed_`
+  EntryGuard guard_;
 
   std::uint64_t number_ = 0, told_ = 0;  ///< of the last thing finished, and what the sender knows of it
   std::unique_ptr<Output> output_;       ///< of the current file; none when it failed

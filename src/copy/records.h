@@ -210,6 +210,8 @@ struct File : FileInfo {
 struct Offer : FileInfo {
   static constexpr RecordType kType = RecordType::offer;
 };
+/// Offers that a sender makes before it settles the first: the file, or why it cannot be read.
+inline constexpr std::size_t kMostOffered = 256;
 
 /// `length` bytes of data follow the fields.
 struct Chunk {

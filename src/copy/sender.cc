@@ -7,7 +7,8 @@
 namespace softrnic::copy {
 namespace {
 
-constexpr std::size_t kMostOffered = 256;
+/// Files that were sent with --resume and of which the receiver has not told yet.
+constexpr std::size_t kMostOnTheWay = 4096;
 
 Metadata metadata_of(const struct stat& info) {
   return {info.st_mode & 07777, info.st_uid, info.st_gid, info.st_mtim.tv_sec,
@@ -32,11 +33,13 @@ UniqueFd Origin::open(const std::string& path, int flags) const {
   return tree_->open_at(path, flags);
 }
 
-Sender::Sender(Stream& stream, Origin origin, const Job& job, const FilterList& filters, Observer& observer)
+Sender::Sender(Stream& stream, Origin origin, const Job& job, const FilterList& filters, Budget& memory,
+               Observer& observer)
     : stream_(stream),
       origin_(origin),
       job_(job),
       filters_(filters),
+      memory_(memory),
       observer_(observer),
       begin_(Clock::now()) {
   stream_.consume_with([this](Bytes frame) { return hear(frame); });
@@ -45,9 +48,10 @@ Sender::Sender(Stream& stream, Origin origin, const Job& job, const FilterList& 
 Result<Finished> Sender::run(const std::vector<std::string>& sources) {
   Sent sent = {};
   if (has(kTotals)) {
-    const Totals totals = count(origin_, sources, has(kRecursive));
-    observer_.totals(totals.files, totals.bytes);
-    sent = stream_.put(totals);
+    const auto totals = count(origin_, sources, has(kRecursive), memory_);
+    if (!totals) return Unexpected{totals.error()};
+    observer_.totals(totals->files, totals->bytes);
+    sent = stream_.put(*totals);
   }
   if (sent) sent = walk_all(sources);
   if (sent) sent = settle_offers();
@@ -121,7 +125,9 @@ Result<void> Sender::send_file(const Entry& entry, std::uint64_t have) {
   observer_.file(entry.path);
   if (const auto put = stream_.put(record); !put) return put;
   if (has(kResume)) {
-    forget_done();
+    const auto room = [this] { return forget_done(), on_the_way_.size() < kMostOnTheWay; };
+    if (!room())
+      if (const auto waited = wait_until(room); !waited) return waited;
     on_the_way_.push_back({number_, entry});
   }
   int error = 0;
@@ -278,8 +284,13 @@ Result<void> Sender::hear_failed(const Failed& failed) {
     observer_.trouble(failed.path, error, failed.text.empty() ? std::strerror(error) : failed.text);
     return {};
   }
-  for (const Waiting& one : on_the_way_)
-    if (one.number == failed.number) return again_.push_back(one.entry), Sent{};
+  const auto one = std::find_if(on_the_way_.begin(), on_the_way_.end(),
+                                [&failed](const Waiting& sent) { return sent.number == failed.number; });
+  if (one != on_the_way_.end()) {
+    again_.push_back(std::move(one->entry));
+    on_the_way_.erase(one);
+    return {};
+  }
   return fail(Trouble::protocol, "the peer wants again what it did not get");
 }
 

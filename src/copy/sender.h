@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "copy/budget.h"
 #include "copy/bulk_file.h"
 #include "copy/checksum.h"
 #include "copy/filter_list.h"
@@ -31,7 +32,9 @@ class Origin {
 
 class Sender {
  public:
-  Sender(Stream& stream, Origin origin, const Job& job, const FilterList& filters, Observer& observer);
+  /// `memory`: for the names in directories, while they are walked.
+  Sender(Stream& stream, Origin origin, const Job& job, const FilterList& filters, Budget& memory,
+         Observer& observer);
 
   /// Sends everything and waits for the receiver's account. Sources that end with '/' stand for their contents; with
   /// kStream the one source is a file, or "-" for standard input.
@@ -81,6 +84,7 @@ class Sender {
   Origin origin_;
   Job job_;
   const FilterList& filters_;
+  Budget& memory_;
   Observer& observer_;
 
   std::uint64_t number_ = 0, done_ = 0;
@@ -99,6 +103,7 @@ class Sender {
 };
 
 /// How many files and bytes a walk over the sources will find, at most.
-Totals count(const Origin& origin, const std::vector<std::string>& sources, bool recursive);
+Result<Totals> count(const Origin& origin, const std::vector<std::string>& sources, bool recursive,
+                     Budget& memory);
 
 }  // namespace softrnic::copy

@@ -16,19 +16,22 @@ struct CloseDirectory {
   void operator()(DIR* directory) const { closedir(directory); }
 };
 
-/// The names in a directory, sorted; false and errno.
-bool names_in(UniqueFd directory, std::vector<std::string>& names) {
+/// The names in a directory, sorted, as long as `held` lives. 0 or an errno; no memory for them is an error.
+Result<int> names_in(UniqueFd directory, std::vector<std::string>& names, Held& held) {
   const std::unique_ptr<DIR, CloseDirectory> entries(fdopendir(directory.get()));
-  if (entries == nullptr) return false;
+  if (entries == nullptr) return errno;
   directory.release();
   errno = 0;
   while (const dirent* entry = readdir(entries.get())) {
     const std::string name = entry->d_name;
-    if (name != "." && name != "..") names.push_back(name);
+    if (name == "." || name == "..") continue;
+    if (const auto granted = held.add(Budget::cost_of(name)); !granted) return Unexpected{granted.error()};
+    names.push_back(name);
     errno = 0;
   }
+  const int error = errno;
   std::sort(names.begin(), names.end());
-  return errno == 0;
+  return error;
 }
 
 bool look_at(const Origin& origin, const std::string& path, bool follow, struct stat& info) {
@@ -44,30 +47,38 @@ std::string top_name(const std::string& source) {
   return last == "." || last == ".." ? std::string() : std::string(last);
 }
 
-void count_below(const Origin& origin, const std::string& path, const struct stat& info, bool recursive,
-                 unsigned depth, Totals& totals) {
+Result<void> count_below(const Origin& origin, const std::string& path, const struct stat& info,
+                         bool recursive, unsigned depth, Budget& memory, Totals& totals) {
   if (S_ISREG(info.st_mode)) {
     ++totals.files;
     totals.bytes += static_cast<std::uint64_t>(info.st_size);
   }
+  if (!S_ISDIR(info.st_mode) || !recursive || depth == kMaxDepth) return {};
   std::vector<std::string> names;
-  if (!S_ISDIR(info.st_mode) || !recursive || depth == kMaxDepth ||
-      !names_in(origin.open(path, O_RDONLY | O_DIRECTORY), names))
-    return;
+  Held held(memory);
+  const auto read = names_in(origin.open(path, O_RDONLY | O_DIRECTORY), names, held);
+  if (!read) return Unexpected{read.error()};
+  if (*read != 0) return {};
   for (const std::string& name : names) {
     struct stat one {};
     const std::string inner = join_path(path, name);
-    if (look_at(origin, inner, false, one)) count_below(origin, inner, one, recursive, depth + 1, totals);
+    if (!look_at(origin, inner, false, one)) continue;
+    const auto counted = count_below(origin, inner, one, recursive, depth + 1, memory, totals);
+    if (!counted) return counted;
   }
+  return {};
 }
 
 }  // namespace
 
-Totals count(const Origin& origin, const std::vector<std::string>& sources, bool recursive) {
+Result<Totals> count(const Origin& origin, const std::vector<std::string>& sources, bool recursive,
+                     Budget& memory) {
   Totals totals;
   for (const std::string& source : sources) {
     struct stat info {};
-    if (look_at(origin, source, true, info)) count_below(origin, source, info, recursive, 0, totals);
+    if (!look_at(origin, source, true, info)) continue;
+    const auto counted = count_below(origin, source, info, recursive, 0, memory, totals);
+    if (!counted) return Unexpected{counted.error()};
   }
   return totals;
 }
@@ -123,8 +134,10 @@ Result<void> Sender::walk_symlink(const Entry& entry, const struct stat& info) {
 Result<void> Sender::walk_directory(const Entry& entry, const struct stat& info, unsigned depth) {
   std::vector<std::string> names;
   if (depth == kMaxDepth) return unreadable(entry.path, ELOOP);
-  if (!names_in(origin_.open(entry.local, O_RDONLY | O_DIRECTORY), names))
-    return unreadable(entry.path, errno);
+  Held held(memory_);
+  const auto read = names_in(origin_.open(entry.local, O_RDONLY | O_DIRECTORY), names, held);
+  if (!read) return Unexpected{read.error()};
+  if (*read != 0) return unreadable(entry.path, *read);
   Directory record;
   record.number = ++number_;
   record.metadata = {static_cast<std::uint32_t>(info.st_mode & 07777), info.st_uid, info.st_gid,

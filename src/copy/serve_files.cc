@@ -11,6 +11,8 @@ constexpr auto kFarewell = std::chrono::seconds(2);
 
 /// What the client wants, once it has said all.
 struct Order {
+  explicit Order(Budget& memory) : held(memory) {}
+  Held held;
   Job job;
   std::vector<std::string> sources;
   FilterList filters;
@@ -26,10 +28,12 @@ Result<void> take(Order& order, RecordType type, Bytes body) {
   } else if (type == RecordType::source && order.sources.size() < kMaxSources) {
     Source source;
     good = decode(source, body);
+    if (const auto held = order.held.add(Budget::cost_of(source.path)); !held) return held;
     order.sources.push_back(source.path);
   } else if (type == RecordType::filter && order.filters.all().size() < FilterList::kMost) {
     Filter filter;
     good = decode(filter, body) && filter.pattern.find('\0') == std::string::npos;
+    if (const auto held = order.held.add(Budget::cost_of(filter.pattern)); !held) return held;
     if (good) order.filters.add(filter);
   } else if (type == RecordType::begin) {
     good = order.complete = true;
@@ -37,8 +41,7 @@ Result<void> take(Order& order, RecordType type, Bytes body) {
   return good ? Result<void>{} : nonsense();
 }
 
-Result<Order> read_order(Stream& stream) {
-  Order order;
+Result<void> read_order(Stream& stream, Order& order) {
   while (!order.complete) {
     const auto frame = stream.next();
     if (!frame) return Unexpected{frame.error()};
@@ -48,23 +51,25 @@ Result<Order> read_order(Stream& stream) {
     while (taken && !order.complete && records.next(record)) taken = take(order, record.type, record.body);
     if (taken && !records.ok()) taken = nonsense();
     stream.release();
-    if (!taken) return Unexpected{taken.error()};
+    if (!taken) return taken;
   }
-  return order;
+  return {};
 }
 
-Result<Finished> receive(Stream& stream, const Order& order, const Tree& root, Observer& observer) {
+Result<Finished> receive(Stream& stream, const Order& order, const ServedTree& served, Budget& memory,
+                         Observer& observer) {
   std::string path;
   if (!clean_path(order.job.destination, path))
     return fail(Trouble::refused, order.job.destination + ": no way out of the served directory");
-  auto destination = choose_destination(root, path, order.job.flags);
+  auto destination = choose_destination(served.root, path, order.job.flags);
   if (!destination) return Unexpected{destination.error()};
   if (const auto put = stream.put(Ready{}); !put) return Unexpected{put.error()};
   if (const auto flushed = stream.flush(); !flushed) return Unexpected{flushed.error()};
-  return Receiver(stream, std::move(*destination), order.job.flags, order.filters, observer).run();
+  const Intake intake{order.job.flags, order.filters, std::nullopt, served.outside_links, memory};
+  return Receiver(stream, std::move(*destination), intake, observer).run();
 }
 
-Result<Finished> send(Stream& stream, Order& order, const Tree& root, Observer& observer) {
+Result<Finished> send(Stream& stream, Order& order, const Tree& root, Budget& memory, Observer& observer) {
   for (std::string& source : order.sources) {
     std::string path;
     if (!clean_path(source, path))
@@ -73,7 +78,7 @@ Result<Finished> send(Stream& stream, Order& order, const Tree& root, Observer& 
     source = contents && !path.empty() ? path + "/" : path;
   }
   order.job.flags &= ~static_cast<std::uint32_t>(kStream);  // a server has no standard input to give
-  return Sender(stream, Origin(root), order.job, order.filters, observer).run(order.sources);
+  return Sender(stream, Origin(root), order.job, order.filters, memory, observer).run(order.sources);
 }
 
 /// Tells the client, who may be gone.
@@ -87,14 +92,16 @@ void tell(Stream& stream, const Error& error) {
 
 }  // namespace
 
-Result<Finished> serve_files(Stream& stream, Role role, const Tree& root, Observer& observer) {
-  auto order = read_order(stream);
+Result<Finished> serve_files(Stream& stream, Role role, const ServedTree& served, Budget& memory,
+                             Observer& observer) {
+  Order order(memory);
+  const auto read = read_order(stream, order);
   Result<Finished> done = Finished{};
-  if (!order)
-    done = Unexpected{order.error()};
+  if (!read)
+    done = Unexpected{read.error()};
   else
-    done =
-        role == Role::upload ? receive(stream, *order, root, observer) : send(stream, *order, root, observer);
+    done = role == Role::upload ? receive(stream, order, served, memory, observer)
+                                : send(stream, order, served.root, memory, observer);
   if (!done && done.error().trouble != Trouble::broken) tell(stream, done.error());
   return done;
 }

@@ -19,8 +19,12 @@ struct ServerOptions {
   std::string token;
   std::string root;  ///< the directory that clients see; empty: pings alone
   bool read_only = false, write_only = false;
-  bool once = false;                                         ///< end after one client that knew the token
-  unsigned max_clients = 16;                                 ///< at a time; each has up to 17 MiB of buffers
+  bool outside_links = false;  ///< clients may leave symbolic links that lead out of what they upload
+  bool once = false;           ///< end after one client that knew the token
+  std::uint64_t client_memory = 128U << 20;  ///< bytes for the names that one client makes the server hold
+  std::uint64_t memory = 512U << 20;         ///< and all of them together
+  unsigned max_half_open = 64;  ///< connections that have not proved themselves: the oldest makes room
+  unsigned max_clients = 16;    ///< at a time; each has up to 17 MiB of buffers
   Clock::duration greeting_time = std::chrono::seconds(10);  ///< for a client to prove itself
   int stop_fd = -1;
   std::function<void(const std::string&)>

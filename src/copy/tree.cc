@@ -60,10 +60,18 @@ Result<Tree> Tree::open(const std::string& path) {
 }
 
 UniqueFd Tree::open_at(const std::string& path, int flags, mode_t mode) const {
+  return resolve(path, flags, mode, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
+}
+
+UniqueFd Tree::open_without_links(const std::string& path, int flags) const {
+  return resolve(path, flags, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+}
+
+UniqueFd Tree::resolve(const std::string& path, int flags, mode_t mode, std::uint64_t rules) const {
   open_how how{};
   how.flags = static_cast<std::uint64_t>(flags) | O_CLOEXEC;
   how.mode = (flags & O_CREAT) != 0 ? mode : 0;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  how.resolve = rules;
   const char* where = path.empty() ? "." : path.c_str();
   for (;;) {
     const long fd = syscall(SYS_openat2, root_.get(), where, &how, sizeof how);
@@ -83,10 +91,21 @@ int Tree::parent_of(const std::string& path, std::string& name) {
   name = std::move(last);
   if (folder.empty()) return root_.get();
   if (!parent_ || folder != parent_path_) {
-    parent_ = open_at(folder, O_PATH | O_DIRECTORY);
+    parent_ = open_without_links(folder, O_PATH | O_DIRECTORY);
     parent_path_ = std::move(folder);
   }
   return parent_.get();
+}
+
+UniqueFd open_own(int directory, const std::string& name, int flags, mode_t mode) {
+  UniqueFd file(
+      openat(directory, name.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, mode));
+  struct stat info {};
+  if (!file || fstat(file.get(), &info) != 0) return {};
+  if (S_ISREG(info.st_mode) && info.st_nlink == 1 && info.st_uid == geteuid()) return file;
+  file = UniqueFd();
+  errno = EPERM;
+  return file;
 }
 
 bool remove_all(int directory, const std::string& name, unsigned depth) {

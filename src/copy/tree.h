@@ -33,18 +33,28 @@ class Tree {
   /// Opens what `path` (clean) leads to, never outside. Symbolic links are followed as long as they stay inside,
   /// unless `flags` has O_NOFOLLOW (last part). -1 and errno.
   UniqueFd open_at(const std::string& path, int flags, mode_t mode = 0) const;
+  /// The same for what a peer names: symbolic links are not followed, whoever put them there and whenever.
+  UniqueFd open_without_links(const std::string& path, int flags) const;
   /// The subdirectory as a tree of its own.
   Result<Tree> sub(const std::string& path) const;
-  /// Where the last part of `path` is: the descriptor stays good until the next call. -1 and errno.
+  /// Where the last part of `path` is, without following links: the descriptor stays good until the next
+  /// call. -1 and errno.
   int parent_of(const std::string& path, std::string& name);
   /// Forgets which directory was the last: it may have been replaced.
   void forget() { parent_ = UniqueFd(), parent_path_.clear(); }
   int fd() const { return root_.get(); }
 
  private:
+  UniqueFd resolve(const std::string& path, int flags, mode_t mode, std::uint64_t rules) const;
+
   UniqueFd root_, parent_;
   std::string parent_path_;
 };
+
+/// Opens or makes a file that is nobody else's: regular, this user's, of one name. Else invalid and errno
+/// (EPERM); so what a neighbour put in its place (a link, a pipe, a second name of another file) is neither
+/// read nor written.
+UniqueFd open_own(int directory, const std::string& name, int flags, mode_t mode = 0);
 
 /// Removes `name` in `directory`, with all that is in it; symbolic links are not followed. False and errno.
 bool remove_all(int directory, const std::string& name, unsigned depth = 0);

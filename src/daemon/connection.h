@@ -1,6 +1,7 @@
 // One client of the daemon: its sockets, what it holds, and the notifications it has not taken yet.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -8,6 +9,7 @@
 
 #include "base/unique_fd.h"
 #include "control/messages.h"
+#include "daemon/credentials.h"
 #include "daemon/device_list.h"
 
 namespace softrnic::daemon {
@@ -18,7 +20,13 @@ struct Connection {
   UniqueFd pidfd;   ///< a forked child may keep the socket open after its process has died
   std::int32_t pid = 0;
   std::string comm;
-  UniqueFd memory;  ///< what it shares with its neighbours; none: nothing
+  Credentials credentials;
+  /// Where its neighbours find what it shares; pid 0: nothing.
+  struct Shared {
+    std::int32_t pid = 0;
+    DescriptorName memory, inbox;
+  };
+  Shared shared;
   bool greeted = false;
   std::set<std::uint32_t> lanes;
   bool holds_devices = false;  ///< has a device open

@@ -13,7 +13,10 @@
 #include <cstring>
 
 #include "control/channel.h"
+#include "control/client.h"
+#include "control/local_name.h"
 #include "control/messages.h"
+#include "daemon/credentials.h"
 
 namespace softrnic::daemon {
 namespace {
@@ -21,10 +24,12 @@ namespace {
 constexpr const char* kSuffix = "/keeper";
 constexpr std::size_t kMaxLanes = 256;
 constexpr int kAttempts = 8;  ///< a keeper may be ending while we reach for it
+constexpr std::chrono::seconds kPatience{5};
 
 struct Note {
   Keeper::Op op{};
   std::uint32_t lane = 0;
+  std::uint32_t place = kNoPlace;
 };
 
 int send_note(int socket, Note note, int fd = -1, int flags = 0) {
@@ -88,8 +93,9 @@ class KeeperProcess {
     Note note;
     UniqueFd fd;
     if (!receive_note(daemon_, note, fd)) return false;
-    if (note.op == Keeper::Op::made && note.lane == lanes_.size() && note.lane < kMaxLanes) {
-      lanes_.push_back({std::move(fd), {}});
+    if (note.op == Keeper::Op::made && note.lane < kMaxLanes) {
+      if (note.lane >= lanes_.size()) lanes_.resize(note.lane + 1);
+      lanes_[note.lane] = {note.lane, note.place, std::move(fd), {}};
     } else if (note.lane < lanes_.size()) {
       lanes_[note.lane].holder = note.op == Keeper::Op::taken ? std::move(fd) : UniqueFd();
     }
@@ -103,7 +109,8 @@ class KeeperProcess {
     const auto peer = control::peer_credentials(heir.get());
     Note note;
     UniqueFd none;
-    if (!peer || peer->uid != geteuid() || !receive_note(heir.get(), note, none)) return;
+    if (!peer || peer->uid != geteuid() || !may_inherit(heir.get(), peer->pid)) return;
+    if (!receive_note(heir.get(), note, none)) return;
     if (daemon_ >= 0) close(daemon_);
     daemon_ = heir.release();
     forget_dead();
@@ -112,10 +119,16 @@ class KeeperProcess {
     daemon_ = -1;
   }
 
+  /// The sockets hold what is on its way to the lanes.
+  static bool may_inherit(int heir, pid_t pid) {
+    return Credentials::of(pid, peer_process(heir, pid)).may_attach_to(Credentials::own());
+  }
+
   bool tell_all(int heir) const {
     for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
       const KeptLane& lane = lanes_[i];
-      if (send_note(heir, {Keeper::Op::made, i}, lane.socket.get()) != 0) return false;
+      if (!lane.socket) continue;
+      if (send_note(heir, {Keeper::Op::made, i, lane.place}, lane.socket.get()) != 0) return false;
       if (lane.holder && send_note(heir, {Keeper::Op::taken, i}, lane.holder.get()) != 0) return false;
     }
     return send_note(heir, {Keeper::Op::end, 0}) == 0;
@@ -163,47 +176,46 @@ class KeeperProcess {
 
 }  // namespace
 
-Expected<Keeper, int> Keeper::start() {
-  UniqueFd listener(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  const control::AbstractName name = control::daemon_name(geteuid(), kSuffix);
-  if (!listener || bind(listener.get(), name.get(), name.length) != 0 || listen(listener.get(), 8) != 0)
-    return Unexpected{errno};
+Expected<Keeper, Failure> Keeper::start() {
+  const auto listener = control::listen_as(control::daemon_name(geteuid(), kSuffix), 8);
+  if (!listener) return Unexpected{listener.error()};
   int ends[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return Unexpected{errno};
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    return Unexpected{control::no_daemon(errno)};
   Keeper keeper;
   keeper.channel_.reset(ends[0]);
   const UniqueFd other(ends[1]);
   const pid_t child = fork();
-  if (child < 0) return Unexpected{errno};
-  if (child == 0) become_keeper(other.get(), listener.get());
+  if (child < 0) return Unexpected{control::no_daemon(errno)};
+  if (child == 0) become_keeper(other.get(), listener->get());
   return keeper;
 }
 
-Expected<Keeper, int> Keeper::inherit(std::vector<KeptLane>& lanes) {
+Expected<Keeper, Failure> Keeper::inherit(std::vector<KeptLane>& lanes) {
   const control::AbstractName name = control::daemon_name(geteuid(), kSuffix);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    auto reached = control::reach_own(name, kPatience);
+    if (!reached) return Unexpected{reached.error()};
     Keeper keeper;
-    keeper.channel_.reset(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    keeper.channel_ = std::move(*reached);
     const int channel = keeper.channel_.get();
-    if (channel < 0 || connect(channel, name.get(), name.length) != 0) return Unexpected{errno};
-    const auto peer = control::peer_credentials(channel);
-    if (!peer || peer->uid != geteuid()) return Unexpected{EACCES};
     lanes.clear();
     Note note;
     UniqueFd fd;
     send_note(channel, {Op::take_over, 0});
     while (receive_note(channel, note, fd)) {
-      if (note.op == Op::made) lanes.push_back({std::move(fd), {}});
-      if (note.op == Op::taken && note.lane < lanes.size()) lanes[note.lane].holder = std::move(fd);
+      if (note.op == Op::made) lanes.push_back({note.lane, note.place, std::move(fd), {}});
+      if (note.op == Op::taken && !lanes.empty() && lanes.back().lane == note.lane)
+        lanes.back().holder = std::move(fd);
       if (note.op == Op::end) return keeper;
     }
   }
-  return Unexpected{EBUSY};
+  return Unexpected{refuse(EBUSY, ReasonId::daemon_unreachable, EBUSY)};
 }
 
-void Keeper::tell(Op op, std::uint32_t lane, int fd) {
+void Keeper::tell(Op op, std::uint32_t lane, std::uint32_t place, int fd) {
   // a keeper that is gone is only missed when this daemon dies too
-  send_note(channel_.get(), {op, lane}, fd);
+  send_note(channel_.get(), {op, lane, place}, fd);
 }
 
 }  // namespace softrnic::daemon

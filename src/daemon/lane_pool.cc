@@ -9,6 +9,7 @@
 
 #include "daemon/lane_socket.h"
 #include "daemon/port_holder.h"
+#include "daemon/takeover.h"
 
 namespace softrnic::daemon {
 namespace {
@@ -39,49 +40,85 @@ int probe_port() {
   return probe ? 0 : probe.error();
 }
 
+/// All that is known of lanes of an earlier daemon; none: the port is free.
+Expected<std::vector<KeptLane>, Failure> lanes_without_keeper() {
+  const int error = probe_port();
+  if (error == EADDRINUSE) return take_over_survivors();
+  if (error != 0) return Unexpected{port_failure(error)};
+  return std::vector<KeptLane>();
+}
+
 }  // namespace
 
 Expected<LanePool, Failure> LanePool::open() {
   std::vector<KeptLane> kept;
   auto keeper = Keeper::inherit(kept);
-  if (!keeper && keeper.error() != ECONNREFUSED) return Unexpected{port_failure(keeper.error())};
-  if (!keeper) {
-    if (const int error = probe_port()) return Unexpected{port_failure(error)};
+  if (!keeper && keeper.error().error != ECONNREFUSED) return Unexpected{keeper.error()};
+  const bool has_keeper = keeper.has_value();
+  if (!has_keeper) {
+    auto found = lanes_without_keeper();
+    if (!found) return Unexpected{found.error()};
+    kept = std::move(*found);
     keeper = Keeper::start();
-    if (!keeper) return Unexpected{port_failure(keeper.error())};
+    if (!keeper) return Unexpected{keeper.error()};
   }
   LanePool pool(std::move(*keeper));
   for (KeptLane& lane : kept) pool.adopt(std::move(lane));
-  // what waits for a daemon that is dead is not for this one; its senders try again
-  if (!pool.lanes_.empty()) drain(pool.socket_of(0), kMostWaiting);
-  if (pool.lanes_.empty()) {
-    if (const int error = pool.add_socket()) return Unexpected{port_failure(error)};
-    pool.lanes_[0].taken = true;  // the daemon's own
-  }
+  if (!has_keeper) pool.tell_keeper();
+  if (const int error = pool.see_to_own_lane()) return Unexpected{port_failure(error)};
   return pool;
 }
 
-int LanePool::add_socket() {
+/// Lane 0, and steering for all that there are.
+int LanePool::see_to_own_lane() {
+  if (lanes_.empty()) {
+    lanes_.emplace_back();
+    if (const int error = make_socket(0)) return error;
+    lanes_[0].taken = true;
+    return 0;
+  }
+  for (std::uint32_t lane = 1; lane < made(); ++lane)
+    if (!lanes_[lane].taken) free_.push_back(lane);
+  // what waits for a daemon that is dead is not for this one; its senders try again
+  drain(socket_of(0), kMostWaiting);
+  return steer();
+}
+
+void LanePool::tell_keeper() {
+  for (std::uint32_t lane = 0; lane < made(); ++lane) {
+    const LaneState& state = lanes_[lane];
+    if (state.socket) keeper_.lane_made(lane, state.place, state.socket.get());
+    if (state.holder) keeper_.lane_taken(lane, state.holder.get());
+  }
+}
+
+int LanePool::steer() const {
+  Places places;
+  for (const LaneState& state : lanes_) places.push_back(state.place);
+  return attach_steering(socket_of(0), places);
+}
+
+int LanePool::make_socket(std::uint32_t lane) {
   auto socket = open_lane_socket(true);
   if (!socket) return socket.error();
-  const std::uint32_t lane = made();
-  lanes_.push_back({std::move(socket->fd), {}, false});
+  LaneState& state = lanes_[lane];
+  state.socket = std::move(socket->fd);
+  state.place = sockets_++;
   dual_stack_ = socket->dual_stack;
-  keeper_.lane_made(lane, socket_of(lane));
-  return attach_steering(socket_of(0), made());
+  keeper_.lane_made(lane, state.place, state.socket.get());
+  return steer();
 }
 
 void LanePool::adopt(KeptLane kept) {
-  const std::uint32_t lane = made();
-  const bool held = static_cast<bool>(kept.holder);
-  lanes_.push_back({std::move(kept.socket), std::move(kept.holder), held || lane == 0});
-  dual_stack_ = is_ipv6(socket_of(lane));
-  if (held) {
-    inherited_.push_back({lane, lanes_[lane].holder.get()});
-    ++used_;
-  } else if (lane != 0) {
-    free_.push_back(lane);
-  }
+  if (kept.lane >= lanes_.size()) lanes_.resize(kept.lane + 1);
+  LaneState& state = lanes_[kept.lane];
+  state = {std::move(kept.socket), kept.place, std::move(kept.holder), kept.lane == 0};
+  ++sockets_;
+  dual_stack_ = is_ipv6(state.socket.get());
+  if (!state.holder) return;
+  state.taken = true;
+  inherited_.push_back({kept.lane, state.holder.get()});
+  ++used_;
 }
 
 Expected<LaneGrant, Failure> LanePool::take(int pidfd) {
@@ -89,14 +126,15 @@ Expected<LaneGrant, Failure> LanePool::take(int pidfd) {
   if (!free_.empty()) {
     lane = free_.front();
     free_.pop_front();
-    drain(socket_of(lane), kMostWaiting);
+    if (lanes_[lane].socket) drain(socket_of(lane), kMostWaiting);
   } else {
     lane = made();
     if (lane >= kMaxLanes) return Unexpected{refuse(ENOSPC, ReasonId::out_of_lanes, kMaxLanes - 1)};
-    if (const int error = add_socket()) {
-      if (made() > lane) free_.push_back(lane);
-      return Unexpected{port_failure(error)};
-    }
+    lanes_.emplace_back();
+  }
+  if (const int error = lanes_[lane].socket ? 0 : make_socket(lane)) {
+    free_.push_back(lane);
+    return Unexpected{port_failure(error)};
   }
   LaneState& state = lanes_[lane];
   state.taken = true;

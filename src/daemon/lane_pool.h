@@ -1,4 +1,4 @@
-// The lanes: sockets in the order of their SO_REUSEPORT group, which never changes, and who holds which.
+// The lanes: sockets, their places in the SO_REUSEPORT group, which never change while a daemon lives, and who holds which.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include "base/expected.h"
 #include "base/reason.h"
 #include "base/unique_fd.h"
+#include "control/handover.h"
 #include "daemon/keeper.h"
 
 namespace softrnic::daemon {
@@ -42,11 +43,10 @@ class Lanes {
 
 class LanePool final : public Lanes {
  public:
-  static constexpr std::uint32_t kMaxLanes =
-      255;  ///< 0 … 254; the top byte 255 is that of multicast QPN 0xffffff
+  static constexpr std::uint32_t kMaxLanes = control::kMostLanes;
 
-  /// Takes the port, with lane 0, or takes over the lanes of a daemon that died. Fails with the reason why the
-  /// port cannot be had.
+  /// Takes the port, with lane 0, or takes over the lanes of a daemon that died: from its keeper, or else from the programs
+  /// that have them. Fails with the reason why the port cannot be had.
   static Expected<LanePool, Failure> open();
 
   /// The one that is free for longest, else a new one.
@@ -60,7 +60,7 @@ class LanePool final : public Lanes {
   /// Lanes that were taken over from a dead daemon and whose processes live.
   struct Inherited {
     std::uint32_t lane = 0;
-    int pidfd = -1;  ///< stays the pool's
+    int holder = -1;  ///< KeptLane::holder; stays the pool's
   };
   const std::vector<Inherited>& inherited() const { return inherited_; }
   /// Forgets an inherited lane whose process has ended.
@@ -70,18 +70,24 @@ class LanePool final : public Lanes {
 
  private:
   struct LaneState {
-    UniqueFd socket;
+    UniqueFd socket;  ///< none: made when the lane is taken
+    std::uint32_t place = kNoPlace;
     UniqueFd holder;
     bool taken = false;
   };
   explicit LanePool(Keeper keeper) : keeper_(std::move(keeper)) {}
-  int add_socket();
+  // a positive errno, or 0
+  int see_to_own_lane();
+  int make_socket(std::uint32_t lane);
+  int steer() const;
   void adopt(KeptLane lane);
+  void tell_keeper();
 
   std::vector<LaneState> lanes_;
   std::deque<std::uint32_t> free_;
   std::vector<Inherited> inherited_;
   std::uint32_t used_ = 0;
+  std::uint32_t sockets_ = 0;  ///< in the group
   bool dual_stack_ = true;
   Keeper keeper_;
 };

@@ -1,7 +1,6 @@
 #include "daemon/lane_socket.h"
 
 #include <arpa/inet.h>
-#include <linux/filter.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <sys/socket.h>
@@ -10,7 +9,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 #include <memory>
 
 #include "wire/headers.h"
@@ -28,8 +26,8 @@ struct SocketOption {
 };
 
 constexpr SocketOption kCommonOptions[] = {
-    // the IP identification is known only with DF set (see ICRC in wire/)
-    {IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO, true},
+    // the IP identification is known only with DF set (see ICRC in wire/); see link::set_send_options
+    {IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE, true},
     {IPPROTO_IP, IP_PKTINFO, 1, true},
     {IPPROTO_IP, IP_RECVTOS, 1, true},
     {IPPROTO_IP, IP_RECVTTL, 1, true},
@@ -38,7 +36,7 @@ constexpr SocketOption kCommonOptions[] = {
     {IPPROTO_UDP, UDP_GRO, 1, false},  // Linux 5.0
 };
 constexpr SocketOption kIpv6Options[] = {
-    {IPPROTO_IPV6, IPV6_V6ONLY, 0, true},       {IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO, true},
+    {IPPROTO_IPV6, IPV6_V6ONLY, 0, true},       {IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE, true},
     {IPPROTO_IPV6, IPV6_RECVPKTINFO, 1, true},  {IPPROTO_IPV6, IPV6_RECVTCLASS, 1, true},
     {IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1, true}, {IPPROTO_IPV6, IPV6_MULTICAST_ALL, 0, false},  // Linux 4.20
 };
@@ -102,20 +100,6 @@ Expected<LaneSocket, int> open_lane_socket(bool shared) {
   }
   if (error != 0) return Unexpected{error};
   return lane;
-}
-
-int attach_steering(int fd, unsigned count) {
-  constexpr std::uint32_t kLaneOffset =
-      5;  // BTH: opcode, flags, P_Key (2), FECN/BECN; then the QPN's top byte
-  sock_filter code[] = {
-      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, kLaneOffset),  // a packet that is too short goes to lane 0
-      BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, count, 1, 0),
-      BPF_STMT(BPF_RET | BPF_A, 0),
-      BPF_STMT(BPF_RET | BPF_K, 0),
-  };
-  const sock_fprog program{std::size(code), code};
-  const int result = setsockopt(fd, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof program);
-  return result != 0 ? errno : 0;
 }
 
 std::size_t drain(int fd, std::size_t limit) {

@@ -1,4 +1,4 @@
-// The UDP sockets on port 4791 that are the lanes, and the program that steers packets to them.
+// The UDP sockets on port 4791 that are the lanes.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,6 @@ struct LaneSocket {
 /// A socket bound to port 4791 of all addresses. `shared`: with SO_REUSEPORT, as a lane; else as a probe whether
 /// anybody has the port. A positive errno, EADDRINUSE above all.
 Expected<LaneSocket, int> open_lane_socket(bool shared);
-
-/// Makes the kernel hand each packet for the group of `fd` to the socket whose number in the group is the top
-/// byte of the packet's DestQP; packets for lanes not among the `count` there are go to lane 0. 0 or a positive errno.
-int attach_steering(int fd, unsigned count);
 
 /// Throws away what waits in the socket. Returns the number of packets, at most `limit`.
 std::size_t drain(int fd, std::size_t limit);

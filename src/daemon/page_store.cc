@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "control/shared_memory.h"
+
 namespace softrnic::daemon {
 namespace {
 
@@ -18,13 +20,13 @@ UniqueFd read_only(const UniqueFd& fd) {
 
 }  // namespace
 
-std::uint64_t PageStore::add(UniqueFd memfd, std::int32_t pid, const std::string& comm) {
+std::uint64_t PageStore::add(UniqueFd memfd, std::int32_t pid, const std::string& comm,
+                             const Credentials& credentials) {
   struct stat status {};
-  const int seals = fcntl(memfd.get(), F_GET_SEALS);
-  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || fstat(memfd.get(), &status) != 0) return 0;
-  if (status.st_size <= 0 || status.st_size > kMostBytes) return 0;
+  if (!control::is_shared_memory(memfd.get(), 1) || fstat(memfd.get(), &status) != 0) return 0;
+  if (status.st_size > kMostBytes) return 0;
   UniqueFd reading = read_only(memfd);
-  pages_[++last_] = {reading ? std::move(reading) : std::move(memfd), pid, comm, 0};
+  pages_[++last_] = {reading ? std::move(reading) : std::move(memfd), pid, comm, credentials, 0};
   return last_;
 }
 
@@ -39,11 +41,14 @@ void PageStore::ended(std::uint64_t number, std::uint64_t now_ns) {
   --dead_;
 }
 
-const PageStore::Page* PageStore::next(std::uint64_t after, std::uint64_t& number) const {
-  const auto it = pages_.upper_bound(after);
-  if (it == pages_.end()) return nullptr;
-  number = it->first;
-  return &it->second;
+const PageStore::Page* PageStore::next(std::uint64_t after, const Credentials& reader,
+                                       std::uint64_t& number) const {
+  for (auto it = pages_.upper_bound(after); it != pages_.end(); ++it) {
+    if (!reader.may_attach_to(it->second.credentials)) continue;
+    number = it->first;
+    return &it->second;
+  }
+  return nullptr;
 }
 
 }  // namespace softrnic::daemon

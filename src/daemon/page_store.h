@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/unique_fd.h"
+#include "daemon/credentials.h"
 
 namespace softrnic::daemon {
 
@@ -17,16 +18,18 @@ class PageStore {
     UniqueFd fd;  ///< read-only
     std::int32_t pid = 0;
     std::string comm;
+    Credentials credentials;
     std::uint64_t ended_ns = 0;
   };
 
   /// Keeps the page in `memfd`. Returns its number (from 1, never reused), or 0 when it is not a memfd that is sealed
   /// against shrinking, or of no sensible size.
-  std::uint64_t add(UniqueFd memfd, std::int32_t pid, const std::string& comm);
+  std::uint64_t add(UniqueFd memfd, std::int32_t pid, const std::string& comm,
+                    const Credentials& credentials);
   /// Its process has ended.
   void ended(std::uint64_t number, std::uint64_t now_ns);
-  /// The page with the lowest number above `after`, or nullptr.
-  const Page* next(std::uint64_t after, std::uint64_t& number) const;
+  /// The page with the lowest number above `after` that this reader may see, or nullptr.
+  const Page* next(std::uint64_t after, const Credentials& reader, std::uint64_t& number) const;
   std::size_t dead() const { return dead_; }
 
  private:

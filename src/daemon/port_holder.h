@@ -17,6 +17,9 @@ struct PortHolder {
 /// The sockets bound to `port` in the text of /proc/net/udp or udp6.
 std::vector<PortHolder> holders_in(std::string_view table, std::uint16_t port);
 
+/// The sockets bound to the port of RoCEv2 in this network namespace.
+std::vector<PortHolder> holders_of_port();
+
 /// Looks around and says what it found: port_taken_user, port_taken_kernel or port_taken_unknown.
 Reason who_holds_the_port();
 

@@ -120,7 +120,7 @@ bool Server::watch_all() {
                  watch(gsi_.readable_fd(), Source::lane, 0, EPOLLIN) &&
                  watch(resolver_.changes_fd(), Source::neighbours, 0, EPOLLIN);
   for (const LanePool::Inherited& lane : lanes_.inherited())
-    watched = watched && watch(lane.pidfd, Source::process, lane.lane | kInheritedLane, EPOLLIN);
+    watched = watched && watch(lane.holder, Source::process, lane.lane | kInheritedLane, EPOLLIN);
   return watched;
 }
 
@@ -188,7 +188,8 @@ void Server::accept_client() {
   const auto peer = control::peer_credentials(client->socket.get());
   if (!peer || peer->uid != geteuid()) return;  // the client finds out by itself whose daemon this is
   client->pid = peer->pid;
-  if (peer->pid > 0) client->pidfd.reset(static_cast<int>(syscall(SYS_pidfd_open, peer->pid, 0)));
+  client->pidfd = peer_process(client->socket.get(), peer->pid);
+  client->credentials = Credentials::of(peer->pid, client->pidfd);
   const std::uint32_t id = next_id_++ & ~kInheritedLane;
   if (clients_.size() >= kMostConnections || !watch(client->socket.get(), Source::connection, id, EPOLLIN))
     return turn_away(client->socket);
@@ -258,7 +259,7 @@ void Server::process_ended(std::uint32_t id) {
   const std::uint32_t lane = id & ~kInheritedLane;
   for (const LanePool::Inherited& inherited : lanes_.inherited()) {
     if (inherited.lane != lane) continue;
-    forget(inherited.pidfd);
+    forget(inherited.holder);
     lanes_.free_inherited(lane);
     return;
   }

@@ -1,17 +1,15 @@
 #include "daemon/service.h"
 
-#include <fcntl.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <span>
 #include <utility>
 
 #include "control/client.h"
 #include "control/direct_locks.h"
-#include "control/shared_memory.h"
 
 namespace softrnic::daemon {
 
@@ -20,12 +18,11 @@ using namespace control;
 const DispatchRow<Service> Service::kRows[] = {
     dispatch_row<&Service::hello>(),          dispatch_row<&Service::list_devices>(),
     dispatch_row<&Service::hold_devices>(),   dispatch_row<&Service::take_lane>(),
-    dispatch_row<&Service::give_back_lane>(), dispatch_row<&Service::show_lane>(),
-    dispatch_row<&Service::register_page>(),  dispatch_row<&Service::add_link>(),
-    dispatch_row<&Service::delete_link>(),    dispatch_row<&Service::next_page>(),
-    dispatch_row<&Service::status>(),         dispatch_row<&Service::shut_down>(),
-    dispatch_row<&Service::share_memory>(),   dispatch_row<&Service::show_memory>(),
-    dispatch_row<&Service::show_bell>(),
+    dispatch_row<&Service::give_back_lane>(), dispatch_row<&Service::register_page>(),
+    dispatch_row<&Service::add_link>(),       dispatch_row<&Service::delete_link>(),
+    dispatch_row<&Service::next_page>(),      dispatch_row<&Service::status>(),
+    dispatch_row<&Service::shut_down>(),      dispatch_row<&Service::share_memory>(),
+    dispatch_row<&Service::find_neighbour>(),
 };
 
 Answer Service::handle(Connection& from, Bytes datagram, UniqueFd fd) {
@@ -81,7 +78,7 @@ Answer Service::take_lane(Connection& from, const TakeLane& message, UniqueFd) {
   const auto grant = lanes_.take(from.pidfd.get());
   if (!grant) return refused(message, grant.error());
   from.lanes.insert(grant->lane);
-  holders_of_lanes_[grant->lane] = &from;
+  holders_of_lanes_[grant->lane] = {&from, {}};
   auto reply = make_message<LaneReply>(message.header.serial);
   reply.lane = grant->lane;
   reply.first_index = grant->first_index;
@@ -92,58 +89,78 @@ Answer Service::take_lane(Connection& from, const TakeLane& message, UniqueFd) {
 Answer Service::give_back_lane(Connection& from, const GiveBackLane& message, UniqueFd) {
   if (from.lanes.erase(message.lane) == 0)
     return refused(message, refuse(EINVAL, ReasonId::lane_not_yours, message.lane));
-  if (from.lanes.empty()) from.memory.reset();
+  if (from.lanes.empty()) from.shared = {};
   free_lane(message.lane);
   return done(message);
 }
 
 void Service::free_lane(std::uint32_t lane) {
   holders_of_lanes_.erase(lane);
-  bells_.erase(lane);
+  for (const Circle& circle : circles_) circle.locks.release(static_cast<std::uint8_t>(lane));
+  std::erase_if(circles_, [this](const Circle& circle) {
+    return std::none_of(holders_of_lanes_.begin(), holders_of_lanes_.end(), [&](const auto& holder) {
+      return holder.second.connection->credentials.may_attach_to_each_other(circle.credentials);
+    });
+  });
   lanes_.free(lane);
 }
 
-Answer Service::show_lane(Connection&, const ShowLane& message, UniqueFd) {
-  if (message.lane >= lanes_.made())
-    return refused(message, refuse(EINVAL, ReasonId::lane_not_yours, message.lane));
-  auto reply = make_message<LaneReply>(message.header.serial);
-  reply.lane = message.lane;
-  return answer_with(reply, lanes_.socket_of(message.lane));
+// The descriptors stay where they are, so there is nothing to be examined: who takes them does that.
+Answer Service::share_memory(Connection& from, const ShareMemory& message, UniqueFd) {
+  if (message.count > kMaxSharedLanes) return bad_message(bytes_of(message));
+  const std::span bells(message.bells, message.count);
+  for (const ShareMemory::Bell& bell : bells)
+    if (!from.lanes.contains(bell.lane))
+      return refused(message, refuse(EINVAL, ReasonId::lane_not_yours, bell.lane));
+  const int locks = from.lanes.empty() ? -1 : locks_for(from.credentials);
+  if (locks >= 0) {
+    from.shared = {message.pid, message.memory, message.inbox};
+    for (const ShareMemory::Bell& bell : bells) holders_of_lanes_.at(bell.lane).bell = bell.bell;
+  }
+  return answer_with(make_message<LocksReply>(message.header.serial), locks);
 }
 
-Answer Service::share_memory(Connection& from, const ShareMemory& message, UniqueFd fd) {
-  if (!fd || !is_shared_memory(fd.get(), 1)) return refused(message, refuse(EINVAL, ReasonId::page_bad, 0));
-  if (!direct_locks_) direct_locks_ = DirectLocks::make();
-  if (direct_locks_) from.memory = std::move(fd);
-  return answer_with(make_message<MemoryReply>(message.header.serial), direct_locks_.get());
+// Who cannot be looked at has nobody to share locks with; nor has who holds no lane.
+int Service::locks_for(const Credentials& credentials) {
+  const auto circle = std::find_if(circles_.begin(), circles_.end(), [&](const Circle& each) {
+    return each.credentials.may_attach_to_each_other(credentials);
+  });
+  if (circle != circles_.end()) return circle->memfd.get();
+  if (!credentials.may_attach_to(credentials)) return -1;
+  UniqueFd memfd = DirectLocks::make();
+  DirectLocks locks(memfd);
+  if (!locks) return -1;
+  return circles_.emplace_back(Circle{credentials, std::move(memfd), std::move(locks)}).memfd.get();
 }
 
-Answer Service::show_memory(Connection&, const ShowMemory& message, UniqueFd) {
+Answer Service::find_neighbour(Connection& from, const FindNeighbour& message, UniqueFd) {
+  auto reply = make_message<NeighbourReply>(message.header.serial);
   const auto holder = holders_of_lanes_.find(message.lane);
-  const int fd = holder == holders_of_lanes_.end() ? -1 : holder->second->memory.get();
-  return answer_with(make_message<MemoryReply>(message.header.serial), fd);
-}
-
-Answer Service::show_bell(Connection&, const ShowBell& message, UniqueFd) {
-  const auto reply = make_message<BellReply>(message.header.serial);
-  if (!holders_of_lanes_.contains(message.lane)) return answer_with(reply);
-  UniqueFd& bell = bells_[message.lane];
-  if (!bell) bell.reset(above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)));
-  return answer_with(reply, bell.get());
+  if (holder == holders_of_lanes_.end()) return answer_with(reply);
+  const Connection& neighbour = *holder->second.connection;
+  if (!from.credentials.may_attach_to_each_other(neighbour.credentials))
+    return refused(message, refuse(EACCES, ReasonId::neighbour_apart, message.lane));
+  reply.pid = neighbour.shared.pid;
+  reply.memory = neighbour.shared.memory;
+  reply.inbox = neighbour.shared.inbox;
+  reply.bell = holder->second.bell;
+  return answer_with(reply);
 }
 
 Answer Service::register_page(Connection& from, const RegisterPage& message, UniqueFd fd) {
-  const std::uint64_t number = fd && from.page == 0 ? pages_.add(std::move(fd), from.pid, from.comm) : 0;
+  const std::uint64_t number =
+      fd && from.page == 0 ? pages_.add(std::move(fd), from.pid, from.comm, from.credentials) : 0;
   if (number == 0) return refused(message, refuse(EINVAL, ReasonId::page_bad, 0));
   from.page = number;
   return done(message);
 }
 
 void Service::show_own_page(UniqueFd memfd) {
-  if (memfd) pages_.add(std::move(memfd), getpid(), "softrnicd");
+  if (memfd) pages_.add(std::move(memfd), getpid(), "softrnicd", own_);
 }
 
-Answer Service::add_link(Connection&, const AddLink& message, UniqueFd) {
+Answer Service::add_link(Connection& from, const AddLink& message, UniqueFd) {
+  if (!commands(from)) return refused(message, refuse(EPERM, ReasonId::daemon_apart));
   const auto name = text_in(message.name);
   const auto netdev = text_in(message.netdev);
   if (!name || !netdev) return bad_message(bytes_of(message));
@@ -155,7 +172,8 @@ Answer Service::add_link(Connection&, const AddLink& message, UniqueFd) {
   return done(message);
 }
 
-Answer Service::delete_link(Connection&, const DeleteLink& message, UniqueFd) {
+Answer Service::delete_link(Connection& from, const DeleteLink& message, UniqueFd) {
+  if (!commands(from)) return refused(message, refuse(EPERM, ReasonId::daemon_apart));
   const auto name = text_in(message.name);
   if (!name) return bad_message(bytes_of(message));
   const auto change = devices_.remove(std::string(*name));
@@ -164,9 +182,9 @@ Answer Service::delete_link(Connection&, const DeleteLink& message, UniqueFd) {
   return done(message);
 }
 
-Answer Service::next_page(Connection&, const NextPage& message, UniqueFd) {
+Answer Service::next_page(Connection& from, const NextPage& message, UniqueFd) {
   auto reply = make_message<PageReply>(message.header.serial);
-  const PageStore::Page* page = pages_.next(message.after, reply.number);
+  const PageStore::Page* page = pages_.next(message.after, from.credentials, reply.number);
   if (page == nullptr) return answer_with(reply);
   reply.ended_ns = page->ended_ns;
   reply.pid = page->pid;
@@ -187,7 +205,8 @@ Answer Service::status(Connection&, const StatusRequest& message, UniqueFd) {
   return answer_with(reply);
 }
 
-Answer Service::shut_down(Connection&, const Shutdown& message, UniqueFd) {
+Answer Service::shut_down(Connection& from, const Shutdown& message, UniqueFd) {
+  if (!commands(from)) return refused(message, refuse(EPERM, ReasonId::daemon_apart));
   end();
   return done(message);
 }

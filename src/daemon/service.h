@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/unique_fd.h"
+#include "control/direct_locks.h"
 #include "daemon/answer.h"
 #include "daemon/cm_service.h"
 #include "daemon/connection.h"
@@ -55,10 +56,9 @@ class Service {
   Answer hold_devices(Connection& from, const control::HoldDevices& message, UniqueFd fd);
   Answer take_lane(Connection& from, const control::TakeLane& message, UniqueFd fd);
   Answer give_back_lane(Connection& from, const control::GiveBackLane& message, UniqueFd fd);
-  Answer show_lane(Connection& from, const control::ShowLane& message, UniqueFd fd);
   Answer share_memory(Connection& from, const control::ShareMemory& message, UniqueFd fd);
-  Answer show_memory(Connection& from, const control::ShowMemory& message, UniqueFd fd);
-  Answer show_bell(Connection& from, const control::ShowBell& message, UniqueFd fd);
+  Answer find_neighbour(Connection& from, const control::FindNeighbour& message, UniqueFd fd);
+  int locks_for(const Credentials& credentials);
   void free_lane(std::uint32_t lane);
   Answer register_page(Connection& from, const control::RegisterPage& message, UniqueFd fd);
   Answer add_link(Connection& from, const control::AddLink& message, UniqueFd fd);
@@ -67,14 +67,26 @@ class Service {
   Answer status(Connection& from, const control::StatusRequest& message, UniqueFd fd);
   Answer shut_down(Connection& from, const control::Shutdown& message, UniqueFd fd);
   Answer bad_message(Bytes datagram);
+  /// Whether the client may tell the daemon what to do; who could take it over anyway may.
+  bool commands(const Connection& from) const { return from.credentials.may_attach_to(own_); }
 
   Lanes& lanes_;
+  const Credentials own_ = Credentials::own();
   DeviceList devices_;
   PageStore pages_;
   CmService cm_;
-  UniqueFd direct_locks_;  ///< made at first use
-  std::map<std::uint32_t, const Connection*> holders_of_lanes_;
-  std::map<std::uint32_t, UniqueFd> bells_;  ///< of held lanes, as far as anybody asked
+  /// The locks of those holders of lanes who may attach to each other.
+  struct Circle {
+    Credentials credentials;
+    UniqueFd memfd;
+    control::DirectLocks locks;  ///< what is in it
+  };
+  std::vector<Circle> circles_;  ///< made at first use
+  struct Holder {
+    const Connection* connection = nullptr;
+    DescriptorName bell;  ///< none: it was not named
+  };
+  std::map<std::uint32_t, Holder> holders_of_lanes_;
   std::uint32_t bad_messages_ = 0;
   std::uint32_t holders_ = 0;
 };

@@ -1,96 +1,103 @@
 #include "daemon/startup.h"
 
-#include <poll.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 
-#include "control/channel.h"
+#include "control/local_name.h"
 #include "control/spawn.h"
 
 namespace softrnic::daemon {
 namespace {
 
 using control::daemon_name;
+using control::kAnswerTimeout;
+using control::StartupReport;
+using Clock = std::chrono::steady_clock;
 
-constexpr const char* kLockSuffix = "/starting";
-constexpr int kAttempts = 64;  ///< each means that another start has ended in the meantime
+control::AbstractName lock_name() { return daemon_name(geteuid(), "/starting"); }
 
-bool somebody_listens() {
-  const UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  const control::AbstractName name = daemon_name(geteuid());
-  return fd && connect(fd.get(), name.get(), name.length) == 0;
-}
-
-void write_report(int pipe, const Failure& failure) {
-  control::StartupReport report;
+StartupReport report_of(const Failure& failure) {
+  StartupReport report;
   report.error = failure.error;
   report.reason = static_cast<std::uint32_t>(failure.reason.id);
   std::copy(failure.reason.figures.begin(), failure.reason.figures.end(), report.figures);
   if (failure.error != 0) control::put_text(report.text, control::make_error(failure).text);
-  if (write(pipe, &report, sizeof report) < 0) return;  // the starter has given up: SIGPIPE is ignored
+  return report;
 }
 
-/// Gives the pipe to the process that holds the lock. 0 or a positive errno: ECONNREFUSED when it has let go.
-int hand_over(int pipe) {
-  const UniqueFd fd(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  const control::AbstractName name = daemon_name(geteuid(), kLockSuffix);
-  if (!fd || connect(fd.get(), name.get(), name.length) != 0) return errno;
-  const char note = 1;
-  return control::send_datagram(fd.get(), control::bytes_of(note), pipe);
+/// A daemon of this user listens. EACCES: somebody else has its name.
+Expected<bool, Failure> somebody_listens() {
+  const auto socket = control::reach_own(daemon_name(geteuid()), kAnswerTimeout);
+  if (!socket && socket.error().error != ECONNREFUSED) return Unexpected{socket.error()};
+  return socket.has_value();
+}
+
+/// Waits for what the holder of the lock reports. ECONNREFUSED: it has ended or let go without a word.
+Failure wait_for_holder() {
+  const auto socket = control::reach_own(lock_name(), kAnswerTimeout);
+  if (!socket) return socket.error();
+  StartupReport report;
+  control::Datagram datagram;
+  const int error =
+      control::receive_datagram(socket->get(), std::as_writable_bytes(std::span(&report, 1)), datagram);
+  if (error == EAGAIN) return refuse(ETIMEDOUT, ReasonId::daemon_unreachable, ETIMEDOUT);
+  if (error != 0 || datagram.size != sizeof report || report.magic != StartupReport::kMagic)
+    return refuse(ECONNREFUSED, ReasonId::daemon_unreachable, ECONNREFUSED);
+  Failure failure{report.error, {}};
+  if (report.reason < reason_count()) failure.reason.id = static_cast<ReasonId>(report.reason);
+  std::copy(std::begin(report.figures), std::end(report.figures), failure.reason.figures.begin());
+  return failure;
 }
 
 }  // namespace
 
 Expected<Startup::Role, Failure> Startup::begin() {
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    if (somebody_listens()) {
+  Failure last;
+  for (const auto end = Clock::now() + kAnswerTimeout / 2; Clock::now() < end;) {
+    const auto listens = somebody_listens();
+    if (!listens) return Unexpected{listens.error()};
+    if (*listens) {
+      lock_.reset();
       ready();
       return Role::second;
     }
-    lock_.reset(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    const control::AbstractName name = daemon_name(geteuid(), kLockSuffix);
-    if (lock_ && bind(lock_.get(), name.get(), name.length) == 0) {
-      // the holder before us may have become the daemon between our two looks
-      if (!somebody_listens()) return Role::winner;
-      ready();
-      return Role::second;
+    if (lock_) return Role::winner;
+    auto lock = control::listen_as(lock_name(), SOMAXCONN);
+    if (lock) {  // the holder before us may have become the daemon between our two looks: once more round
+      lock_ = std::move(*lock);
+      continue;
     }
-    lock_.reset();
-    const int error = hand_over(report_.get());
-    if (error == 0) return Role::second;
-    if (error != ECONNREFUSED) return Unexpected{refuse(error, ReasonId::daemon_unreachable, error)};
+    last = lock.error();
+    if (last.error != EADDRINUSE || control::is_held_by_other(lock_name())) return Unexpected{last};
+    const Failure outcome = wait_for_holder();
+    if (outcome.error != 0 && outcome.error != ECONNREFUSED) return Unexpected{outcome};
+    // between its bind() and its listen() the holder has the name, and nobody can wait for it
+    if (outcome.error == ECONNREFUSED) sched_yield();
   }
-  return Unexpected{refuse(EBUSY, ReasonId::daemon_unreachable, EBUSY)};
+  return Unexpected{last};
 }
 
 Expected<UniqueFd, Failure> Startup::listen() {
-  UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const control::AbstractName name = daemon_name(geteuid());
-  if (!fd || bind(fd.get(), name.get(), name.length) != 0 || ::listen(fd.get(), SOMAXCONN) != 0) {
-    const int error = errno;
-    if (error == EADDRINUSE)  // bound by somebody who does not listen
-      return Unexpected{refuse(error, ReasonId::daemon_name_taken, ~0U, geteuid())};
-    return Unexpected{refuse(error, ReasonId::daemon_unreachable, error)};
-  }
-  return fd;
+  return control::listen_as(daemon_name(geteuid()), SOMAXCONN);
 }
 
 void Startup::report(const Failure& failure) {
-  if (report_) write_report(report_.get(), failure);
-  report_.reset();
-  if (!lock_) return;
-  for (;;) {
-    char note;
-    control::Datagram datagram;
-    const int error = control::receive_datagram(lock_.get(), std::as_writable_bytes(std::span(&note, 1)),
-                                                datagram, MSG_DONTWAIT);
-    if (error != 0) break;
-    if (datagram.fds[0]) write_report(datagram.fds[0].get(), failure);
+  const StartupReport report = report_of(failure);
+  for (int i = 0; lock_ && i < SOMAXCONN; ++i) {
+    const UniqueFd second(accept4(lock_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!second) break;
+    const auto peer = control::peer_credentials(second.get());
+    if (peer && peer->uid == geteuid()) control::send_datagram(second.get(), control::bytes_of(report));
   }
-  lock_.reset();  // who sent a pipe after the last look sees it close, and connects or starts anew
+  lock_.reset();  // who came after the last look sees it close, and finds the daemon or starts anew
+  // a starter that has given up is no loss: SIGPIPE is ignored
+  if (report_ && write(report_.get(), &report, sizeof report) < 0) report_.reset();
+  report_.reset();
 }
 
 }  // namespace softrnic::daemon

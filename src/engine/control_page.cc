@@ -19,12 +19,6 @@ namespace {
 
 using control::kPageBytes;
 
-std::uint64_t wall_clock_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
-}
-
 control::Page* map_private(void* at) {
   const int fixed = at == nullptr ? 0 : MAP_FIXED;
   void* mapped = mmap(at, kPageBytes, PROT_READ | PROT_WRITE,
@@ -44,18 +38,21 @@ control::PageExplanationBody to_body(const Explanation& explanation) {
   return body;
 }
 
-bool same_but_time(control::PageExplanationBody a, const control::PageExplanationBody& b) {
-  a.time_ns = b.time_ns;
-  return std::memcmp(&a, &b, sizeof a) == 0;
+control::PageQpReasonsBody to_body(const ExplanationHistory& history) {
+  control::PageQpReasonsBody body;
+  for (std::size_t i = 0; i < history.entries().size(); ++i) {
+    const ExplanationHistory::Entry& entry = history.entries()[i];
+    if (entry.times != 0) body.entries[i] = {to_body(entry.latest), entry.times};
+  }
+  return body;
 }
 
 }  // namespace
 
-ControlPage::ControlPage() : fd_(control::make_shared_memory("softrnic-page", kPageBytes).release()) {
-  if (fd_ >= 0) {
-    void* mapped = mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
-    if (mapped != MAP_FAILED) page_ = static_cast<control::Page*>(mapped);
-  }
+ControlPage::ControlPage() {
+  control::OwnedMemory memory = control::make_owned_memory("softrnic-page", kPageBytes);
+  fd_ = memory.fd.release();
+  page_ = static_cast<control::Page*>(memory.place);
   if (page_ == nullptr) page_ = map_private(nullptr);
   if (page_ == nullptr) return;
   control::PageHeader& header = page_->header;
@@ -112,7 +109,6 @@ void ControlPage::give_back_row(std::uint32_t row) {
   if (row == 0) return;
   control::PageQp& place = page_->qps[row - 1];
   write_record(place.sequence, place.body, control::PageQpBody{});
-  write_record(place.explanation_sequence, place.last, control::PageExplanationBody{});
   const std::lock_guard lock(mutex_);
   free_rows_.push_back(row);
 }
@@ -130,15 +126,19 @@ void ControlPage::write_row(std::uint32_t row, const rnic::QueuePair& qp, std::u
   body.state = static_cast<std::uint8_t>(summary.state);
   body.path = path;
   std::memcpy(body.peer_gid, summary.peer_gid.raw.data(), sizeof body.peer_gid);
+  if (qp.explained() != nullptr) {
+    body.explained = 1;
+    control::PageQpReasons& reasons = page_->reasons[row - 1];
+    const control::PageQpReasonsBody latest = to_body(*qp.explained());
+    if (std::memcmp(&reasons.body, &latest, sizeof latest) != 0)
+      write_record(reasons.sequence, reasons.body, latest);
+  }
   if (std::memcmp(&place.body, &body, sizeof body) != 0) write_record(place.sequence, place.body, body);
   place.send_psn.store(summary.send_psn, std::memory_order_relaxed);
   place.receive_psn.store(summary.receive_psn, std::memory_order_relaxed);
   const auto& counters = qp.counters().values();
   for (std::size_t i = 0; i < counters.size(); ++i)
     place.counters[i].store(counters[i], std::memory_order_relaxed);
-  if (qp.last_explanation().reason.id == ReasonId::none) return;
-  const control::PageExplanationBody last = to_body(qp.last_explanation());
-  if (!same_but_time(last, place.last)) write_record(place.explanation_sequence, place.last, last);
 }
 
 void ControlPage::record(const Explanation& explanation) {

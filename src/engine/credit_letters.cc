@@ -14,15 +14,15 @@ constexpr std::uint32_t kQkey = 0x53524e43;
 
 }  // namespace
 
-void CreditLetters::observe(Path& window, const ib::AddressVector& path, std::uint8_t peer) {
+void CreditLetters::observe(Path& window, const ib::AddressVector& path, std::uint8_t peer, bool local) {
   if (questions_.capacity() <= askers_.size()) questions_.reserve(2 * askers_.size() + 1);
-  auto credit = std::make_unique<PeerCredit>(static_cast<std::uint32_t>(askers_.size()), questions_);
+  auto credit = std::make_unique<PeerCredit>(static_cast<std::uint32_t>(askers_.size()), questions_, local);
   askers_.push_back({credit.get(), path, peer});
   window.observe(*credit);
   window.credit = std::move(credit);
 }
 
-bool CreditLetters::receive(const ib::RxPacket& rx, PathTable& paths, TimePoint now) {
+bool CreditLetters::receive(const ib::RxPacket& rx, PathTable& paths, TimePoint now, bool answers) {
   const wire::Packet& packet = rx.packet;
   if (packet.headers.bth.opcode != wire::Opcode::ud_send_only || packet.headers.deth.qkey != kQkey)
     return false;
@@ -36,6 +36,7 @@ bool CreditLetters::receive(const ib::RxPacket& rx, PathTable& paths, TimePoint 
     return true;
   }
   if (header->method != mad::Method::get) return false;
+  if (!answers) return true;
   ib::AddressVector back;
   back.source = rx.destination;
   back.destination = rx.source;

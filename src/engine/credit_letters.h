@@ -25,9 +25,11 @@ class CreditLetters {
   bool full() const { return askers_.size() >= kMostPeers; }
 
   /// From now on `window`, the one to the lane `peer` at the end of `path`, goes by what that lane answers.
-  void observe(Path& window, const ib::AddressVector& path, std::uint8_t peer);
-  /// A packet for the lane itself. False: it is neither question nor answer.
-  bool receive(const ib::RxPacket& packet, PathTable& paths, TimePoint now);
+  /// `local`: a lane of this host, which does answer.
+  void observe(Path& window, const ib::AddressVector& path, std::uint8_t peer, bool local = false);
+  /// A packet for the lane itself. False: it is neither question nor answer. `answers`: a question is to be answered; its
+  /// sender asks again (PeerCredit::kAskAgain), and sends no more meanwhile than it has leave for.
+  bool receive(const ib::RxPacket& packet, PathTable& paths, TimePoint now, bool answers = true);
   /// Whether send() has something to send.
   bool any() const { return !questions_.empty() || letters_.size() > sent_; }
   /// Hands questions and answers to `send`. The packets' bytes stay until the next call.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <mutex>
 #include <utility>
 
 namespace softrnic::engine {
@@ -96,9 +95,9 @@ Expected<std::uint64_t, Reason> DirectPath::execute_atomic(std::uint64_t* word,
                                                            const ib::AtomicOperation& operation) {
   if (share_ == nullptr || !share_->locks()) return ib::execute(word, operation);
   const auto address = reinterpret_cast<std::uint64_t>(word);
-  RobustMutex& mutex = share_->locks().of(address);
-  const std::unique_lock lock(mutex, kWordPatience);
-  if (!lock) return Unexpected{because(ReasonId::nak_atomic_busy, address, mutex.holder())};
+  control::DirectLock& lock = share_->locks().of(address);
+  const control::DirectLockHeld held(lock, lane_, kWordPatience);
+  if (!held) return Unexpected{because(ReasonId::nak_atomic_busy, address, lock.holder())};
   return ib::execute(word, operation);
 }
 
@@ -112,9 +111,9 @@ bool DirectPath::expect(std::uint8_t lane) {
   return true;
 }
 
-std::unique_ptr<DirectPeer> DirectPath::look_at(std::uint8_t lane, const UniqueFd& memory) const {
+std::unique_ptr<DirectPeer> DirectPath::look_at(std::uint8_t lane, const Introduction& shown) const {
   if (share_ == nullptr || !share_->locks()) return nullptr;
-  return DirectPeer::meet(memory, lane, lane_, *share_);
+  return DirectPeer::meet(shown, lane, lane_, *share_);
 }
 
 std::unique_ptr<DirectPeer> DirectPath::look_at_itself() const {
@@ -265,7 +264,7 @@ bool DirectPath::move(const link::RemoteMemory& memory, std::uint64_t address,
 bool DirectPath::execute_remote(const link::RemoteMemory& memory, std::uint64_t address,
                                 const rnic::DirectStep& step) const {
   std::optional<std::uint64_t> original;
-  if (const std::unique_lock lock(share_->locks().of(address), kWordPatience); lock)
+  if (const control::DirectLockHeld held(share_->locks().of(address), lane_, kWordPatience); held)
     original = memory.execute(address, atomic_of(step.wqe));
   if (original) scatter_word(step.local, *original);
   return original.has_value();

@@ -52,12 +52,14 @@ class DirectPath {
   /// Nothing could be found out of one of them.
   void ask_again(std::uint8_t lane) { strangers_.set(lane); }
   /// Without the lane's lock: what meet() installs.
-  std::unique_ptr<DirectPeer> look_at(std::uint8_t lane, const UniqueFd& memory) const;
+  std::unique_ptr<DirectPeer> look_at(std::uint8_t lane, const Introduction& shown) const;
   /// The same for this lane itself.
   std::unique_ptr<DirectPeer> look_at_itself() const;
   /// Whether the one there before is still there.
   bool knows(std::uint8_t lane, const DirectPeer* met) const;
   void meet(std::uint8_t lane, std::unique_ptr<DirectPeer> met);
+  /// Nothing was met there, and this is why.
+  void without(std::uint8_t lane, DirectState why) { peers_[lane].state = why; }
 
   // ---- memory of neighbours that could be mapped, but is not yet
   struct Wish {

@@ -1,6 +1,7 @@
 #include "engine/direct_peer.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -11,95 +12,127 @@
 namespace softrnic::engine {
 namespace {
 
-/// A mapping until it has an owner.
+/// Until it has an owner.
+template <typename Memory>
 class Mapping {
  public:
-  Mapping(const UniqueFd& fd, std::size_t bytes)
-      : memory_(fd ? control::map_shared_memory(fd.get(), bytes) : nullptr), bytes_(bytes) {}
+  Mapping(Memory memory, std::size_t bytes) : memory_(memory), bytes_(bytes) {}
   ~Mapping() {
-    if (memory_) munmap(memory_.place(), bytes_);
+    if (memory_) munmap(const_cast<void*>(static_cast<const void*>(memory_.place())), bytes_);
   }
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
 
-  const DirectMemory& get() const { return memory_; }
-  DirectMemory release() { return std::exchange(memory_, DirectMemory()); }
+  const Memory& get() const { return memory_; }
+  Memory release() { return std::exchange(memory_, Memory()); }
 
  private:
-  DirectMemory memory_;
-  std::size_t bytes_;
+  Memory memory_;
+  const std::size_t bytes_;
 };
 
+Mapping<ForeignMemory> map_memory(const UniqueFd& fd, std::size_t bytes) {
+  return {ForeignMemory(fd ? control::map_to_read(fd.get(), bytes) : nullptr), bytes};
+}
+
 std::uint32_t count_lanes(const UniqueFd& fd) {
-  const Mapping header(fd, sizeof(DirectHeader));
+  const auto header = map_memory(fd, sizeof(DirectHeader));
   if (!header.get() || header.get().header().magic != kDirectMagic) return 0;
-  const std::uint32_t count = header.get().header().lane_count;
+  const std::uint32_t count = __atomic_load_n(&header.get().header().lane_count, __ATOMIC_RELAXED);
   return count <= kDirectLanes ? count : 0;
 }
 
-std::optional<std::uint32_t> index_of(const DirectMemory& memory, std::uint32_t lanes, std::uint8_t number) {
+std::optional<std::uint32_t> index_of(const ForeignMemory& memory, std::uint32_t lanes, std::uint8_t number) {
   for (std::uint32_t i = 0; i < lanes; ++i) {
     if (memory.header().lanes[i].load(std::memory_order_acquire) == number) return i;
   }
   return std::nullopt;
 }
 
+ForeignMemory as_foreign(const DirectMemory& memory) { return ForeignMemory(memory.place()); }
+
 }  // namespace
 
-std::unique_ptr<DirectPeer> DirectPeer::meet(const UniqueFd& fd, std::uint8_t number, std::uint8_t visitor,
-                                             DirectShare& own) {
+std::unique_ptr<DirectPeer> DirectPeer::meet(const Introduction& shown, std::uint8_t number,
+                                             std::uint8_t visitor, DirectShare& own) {
+  const UniqueFd& fd = shown.memory;
   const std::uint32_t lanes = count_lanes(fd);
-  const std::size_t bytes = DirectMemory::size(lanes);
-  Mapping mapping(fd, bytes);
-  if (lanes == 0 || !mapping.get()) return nullptr;
-  const DirectHeader& header = mapping.get().header();
-  const auto index = index_of(mapping.get(), lanes, number);
+  auto memory = map_memory(fd, ForeignMemory::size(lanes));
+  if (lanes == 0 || !memory.get() || !shown.inbox) return nullptr;
+  const auto index = index_of(memory.get(), lanes, number);
   if (!index) return nullptr;
-  if (header.secret == own.secret()) return meet_own(number, visitor, own);
-  auto remote = link::RemoteMemory::open(header.pid, {header.gate, header.secret});
+  if (link::file_number(fd.get()) == link::file_number(own.fd())) return meet_own(number, visitor, own);
+  Mapping<InboxMemory> inboxes{
+      InboxMemory(control::map_shared_memory(shown.inbox.get(), InboxMemory::size(lanes))),
+      InboxMemory::size(lanes)};
+  const auto place = own.find_lane(visitor);
+  if (!inboxes.get() || !place) return nullptr;
   auto* const ring = static_cast<link::PacketRing*>(control::map_shared_memory(
-      fd.get(), sizeof(link::PacketRing), DirectMemory::ring_offset(lanes, *index, visitor)));
+      shown.inbox.get(), sizeof(link::PacketRing), InboxMemory::ring_offset(lanes, *index, visitor)));
   if (ring == nullptr) return nullptr;
-  const Parts parts{
-      .memory = mapping.release(), .bytes = bytes, .index = *index, .ring = ring, .owns_ring = true};
+  const DirectHeader& header = memory.get().header();
+  // not the number in the header, by which its owner could name another process
+  auto remote =
+      link::RemoteMemory::open(shown.pid, {header.gate, header.secret, link::file_number(fd.get())});
+  if (!remote && !shown.attached) return nullptr;
+  own.guard().admit(number, fd, *index);
+  const Parts parts{.memory = memory.release(),
+                    .inboxes = inboxes.release(),
+                    .lanes_mapped = lanes,
+                    .index = *index,
+                    .ring = ring,
+                    .hazard = place->hazard,
+                    .pid = shown.pid};
   return std::unique_ptr<DirectPeer>(
-      new DirectPeer(parts, visitor, remote ? std::optional(std::move(*remote)) : std::nullopt));
+      new DirectPeer(parts, number, visitor, own, remote ? std::optional(std::move(*remote)) : std::nullopt));
 }
 
 // Through the one mapping that there is, so that sanitizers see one lock.
 std::unique_ptr<DirectPeer> DirectPeer::meet_own(std::uint8_t number, std::uint8_t visitor,
                                                  DirectShare& own) {
-  const auto lane = own.find_lane(number);
-  link::PacketRing* const ring = lane ? own.ring(lane->index, visitor) : nullptr;
+  const auto lane = own.find_lane(number), from = own.find_lane(visitor);
+  link::PacketRing* const ring = lane && from ? own.ring(lane->index, visitor) : nullptr;
   if (ring == nullptr) return nullptr;
-  const Parts parts{.memory = own.memory(), .index = lane->index, .ring = ring};
-  return std::unique_ptr<DirectPeer>(new DirectPeer(parts, visitor, link::RemoteMemory::own()));
+  own.guard().admit_own(visitor, from->index);
+  const Parts parts{.memory = as_foreign(own.memory()),
+                    .inboxes = own.inboxes(),
+                    .index = lane->index,
+                    .ring = ring,
+                    .hazard = from->hazard,
+                    .pid = getpid()};
+  return std::unique_ptr<DirectPeer>(new DirectPeer(parts, number, visitor, own, link::RemoteMemory::own()));
 }
 
-DirectPeer::DirectPeer(const Parts& parts, std::uint8_t visitor, std::optional<link::RemoteMemory> remote)
+DirectPeer::DirectPeer(const Parts& parts, std::uint8_t number, std::uint8_t visitor, const DirectShare& own,
+                       std::optional<link::RemoteMemory> remote)
     : memory_(parts.memory),
-      bytes_(parts.bytes),
+      inboxes_(parts.inboxes),
+      lanes_mapped_(parts.lanes_mapped),
+      number_(number),
+      secret_(memory_.header().secret),
+      own_secret_(own.secret()),
+      pid_(parts.pid),
+      must_be_revocable_(parts.lanes_mapped != 0 && memory_.header().revocable != 0),
       rows_(memory_.rows(parts.index)),
-      acks_(memory_.acks(parts.index)),
+      acks_(inboxes_.acks(parts.index)),
       life_(&memory_.header().lives[parts.index]),
-      place_(memory_.visitors()[visitor]),
-      inbox_(memory_.inbox(parts.index)),
+      place_(memory_.header().visitors[visitor]),
+      hazard_(*parts.hazard),
+      reception_(memory_.reception(parts.index)),
+      inbox_(inboxes_.inbox(parts.index)),
       ring_(parts.ring),
-      owns_ring_(parts.owns_ring),
-      space_(parts.bytes != 0 ? link::own_pid_space() : 0),
       remote_(std::move(remote)),
-      mapped_(link::RemoteMemory::own(&place_.revoked)) {
-  if (remote_ && space_ != 0) {
-    remote_->let_revoke(&place_.revoked);
-    remote_->set_life(*life_);
-  }
-  // Pairs with DirectShare::wait_for_visitors(): that sees this, or this side sees what was taken away before.
-  place_.known.exchange(1, std::memory_order_acq_rel);
+      mapped_(link::RemoteMemory::own({&place_.revoked, &hazard_.word()})) {
+  if (!remote_ || lanes_mapped_ == 0) return;
+  remote_->let_revoke({&place_.revoked, &hazard_.word()});
+  remote_->set_life(*life_);
 }
 
 DirectPeer::~DirectPeer() {
-  if (owns_ring_) munmap(ring_, sizeof *ring_);
-  if (bytes_ != 0) munmap(memory_.place(), bytes_);
+  if (lanes_mapped_ == 0) return;
+  munmap(ring_, sizeof *ring_);
+  munmap(inboxes_.place(), InboxMemory::size(lanes_mapped_));
+  munmap(const_cast<void*>(memory_.place()), ForeignMemory::size(lanes_mapped_));
 }
 
 // Where it stands; nullptr: it is not in use.
@@ -135,6 +168,7 @@ std::optional<DirectPeer::Way> DirectPeer::way_to(const Place& place, std::uint6
 }
 
 std::optional<link::SharedRange> DirectPeer::range_of(SegmentRef segment) const {
+  if (segment.index >= kDirectSegments) return std::nullopt;
   const DirectSegment& place = memory_.segments()[segment.index];
   DirectSegmentBody body;
   if (!control::read_record(place.sequence, place.body, body) || body.id != segment.id) return std::nullopt;

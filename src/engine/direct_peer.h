@@ -10,6 +10,7 @@
 #include "base/unique_fd.h"
 #include "engine/direct_layout.h"
 #include "engine/direct_share.h"
+#include "engine/introduction.h"
 #include "engine/segment_cache.h"
 #include "link/remote_memory.h"
 
@@ -19,10 +20,10 @@ using DirectState = control::PathChoice;
 
 class DirectPeer {
  public:
-  /// The neighbour that shares `memory` and holds lane `number`, for visits from lane `visitor` of the process of `own`.
-  /// nullptr: there is none.
-  static std::unique_ptr<DirectPeer> meet(const UniqueFd& memory, std::uint8_t number, std::uint8_t visitor,
-                                          DirectShare& own);
+  /// The neighbour whose memory is `shown` and that holds lane `number`, for visits from lane `visitor` of the process of
+  /// `own`. nullptr: there is none, or the kernel does not let this process attach to it.
+  static std::unique_ptr<DirectPeer> meet(const Introduction& shown, std::uint8_t number,
+                                          std::uint8_t visitor, DirectShare& own);
   /// The same for a lane of this very process.
   static std::unique_ptr<DirectPeer> meet_own(std::uint8_t number, std::uint8_t visitor, DirectShare& own);
   ~DirectPeer();
@@ -31,21 +32,22 @@ class DirectPeer {
 
   /// In a forked child, where it is not mapped.
   void forget() {
-    bytes_ = 0;
+    lanes_mapped_ = 0;
     segments_.forget();
-    owns_ring_ = false;
   }
 
   /// Whether the neighbour's lane is served: if not, the neighbour is dead or has given the lane back.
   bool lives() const { return life_->is_held(); }
   /// Names the memory: another number is another process.
-  std::uint64_t secret() const { return memory_.header().secret; }
+  std::uint64_t secret() const { return secret_; }
   /// Of the neighbour, as it sees itself.
-  pid_t pid() const { return memory_.header().pid; }
+  pid_t pid() const { return pid_; }
 
   // ---- messages: packets through a ring
 
   DirectInbox& inbox() const { return inbox_; }
+  /// What it says of its rings.
+  const DirectReception& reception() const { return reception_; }
   link::PacketRing& ring() const { return *ring_; }
   DirectAck& ack(Qpn qpn) const { return acks_[qpn.index()]; }
 
@@ -57,33 +59,22 @@ class DirectPeer {
   /// As long as it lives, rows and keys that were found good stay so, and so does the memory behind them.
   class Visit {
    public:
-    explicit Visit(DirectPeer& peer) : place_(peer.announce()), inside_(place_.inside.try_lock()) { begin(); }
-    /// Waits for so long.
-    Visit(DirectPeer& peer, Duration patience)
-        : place_(peer.announce()), inside_(place_.inside.try_lock_for(patience)) {
-      begin();
-    }
+    explicit Visit(DirectPeer& peer) : hazard_(peer.hazard_), inside_(peer.enter()) {}
     ~Visit() {
-      if (inside_) place_.inside.unlock();
+      if (inside_) hazard_.leave();
     }
     Visit(const Visit&) = delete;
     Visit& operator=(const Visit&) = delete;
-    /// False: the neighbour is just waiting for its visitors to leave.
+    /// False: the neighbour does not let this side in.
     explicit operator bool() const { return inside_; }
 
    private:
-    /// What was revoked of visits before is nothing to this one, which has not looked at anything yet.
-    void begin() {
-      if (inside_ && place_.revoked.load(std::memory_order_relaxed) != 0)
-        place_.revoked.exchange(0, std::memory_order_acq_rel);
-    }
-
-    DirectVisitor& place_;
-    bool inside_;
+    Hazard& hazard_;
+    const bool inside_;
   };
 
   // ---- during a visit
-  DirectQp& row(Qpn qpn) const { return rows_[qpn.index()]; }
+  const DirectQp& row(Qpn qpn) const { return rows_[qpn.index()]; }
   struct Place {
     std::uint64_t address;  ///< in the neighbour's process
     SegmentRef segment;
@@ -119,32 +110,42 @@ class DirectPeer {
 
  private:
   struct Parts {
-    DirectMemory memory;
-    std::size_t bytes = 0;    ///< mapped for this object; 0: not for it
+    ForeignMemory memory;
+    InboxMemory inboxes;
+    std::uint32_t lanes_mapped =
+        0;                    ///< mapped for this object, with so many lanes and the ring; 0: not for it
     std::uint32_t index = 0;  ///< of the lane in the header's list
     link::PacketRing* ring = nullptr;
-    bool owns_ring = false;
+    Hazard* hazard = nullptr;  ///< of the visitor
+    pid_t pid = 0;
   };
-  DirectPeer(const Parts& parts, std::uint8_t visitor, std::optional<link::RemoteMemory> remote);
-  /// Before a visit: says whether the owner can revoke it.
-  DirectVisitor& announce() {
-    const std::uint32_t space = link::accesses_are_revocable() ? space_ : 0;
-    if (place_.revocable_in.load(std::memory_order_relaxed) != space)
-      place_.revocable_in.store(space, std::memory_order_seq_cst);
-    return place_;
+  DirectPeer(const Parts& parts, std::uint8_t number, std::uint8_t visitor, const DirectShare& own,
+             std::optional<link::RemoteMemory> remote);
+  /// A neighbour that can be revoked itself asks that of its visitors; threads that a program has made by itself may not be.
+  bool enter() {
+    if (must_be_revocable_ && !link::accesses_are_revocable()) return false;
+    hazard_.enter(number_);
+    if (place_.admitted.load(std::memory_order_seq_cst) == own_secret_) return true;
+    hazard_.leave();
+    return false;
   }
   const DirectKey* read_key(MemoryKey key, DirectKeyBody& out) const;
 
-  DirectMemory memory_;
-  std::size_t bytes_;
-  DirectQp* rows_;
+  ForeignMemory memory_;
+  InboxMemory inboxes_;
+  std::uint32_t lanes_mapped_;
+  const std::uint8_t number_;
+  const std::uint64_t secret_, own_secret_;
+  const pid_t pid_;
+  const bool must_be_revocable_;
+  const DirectQp* rows_;
   DirectAck* acks_;
   const RobustMutex* life_;
-  DirectVisitor& place_;
+  const DirectVisitor& place_;
+  Hazard& hazard_;
+  const DirectReception& reception_;
   DirectInbox& inbox_;
   link::PacketRing* ring_;
-  bool owns_ring_;
-  std::uint32_t space_;  ///< the PID namespace of this process; 0: of no matter, both ends are this process
   std::optional<link::RemoteMemory> remote_;
   link::RemoteMemory mapped_;  ///< what segments_ has of it
   SegmentCache segments_;

@@ -3,13 +3,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstring>
 #include <mutex>
 #include <new>
 
 #include "control/page_record.h"
-#include "control/shared_memory.h"
 
 namespace softrnic::engine {
 namespace {
@@ -17,9 +15,6 @@ namespace {
 /// Regions without these are not reached by others.
 constexpr std::uint32_t kForNeighbours =
     IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
-
-/// A visit takes less, unless the visitor is off the processor.
-constexpr Duration kVisit = std::chrono::milliseconds(2);
 
 bool is_connected(const rnic::QueuePair& qp) { return qp.type() == IBV_QPT_RC || qp.type() == IBV_QPT_UC; }
 
@@ -40,37 +35,48 @@ DirectQpBody body_of(const rnic::QueuePair& qp) {
 }  // namespace
 
 std::unique_ptr<DirectShare> DirectShare::make(std::uint32_t lanes, ShareFiles files) {
-  const std::size_t bytes = DirectMemory::size(lanes);
   auto gate = link::Gate::open();
-  UniqueFd fd = control::make_shared_memory("softrnic-direct", DirectMemory::size_with_rings(lanes));
-  if (!gate || !fd) return nullptr;
-  const DirectMemory memory(control::map_shared_memory(fd.get(), bytes));
-  if (!memory) return nullptr;
-  auto* header = new (memory.place()) DirectHeader{};
-  header->magic = kDirectMagic;
-  header->gate = gate->address().address;
-  header->secret = gate->address().secret;
-  header->pid = getpid();
-  header->lane_count = lanes;
-  for (std::size_t i = 0; i < kDirectVisitors; ++i) memory.visitors()[i].inside.init();
-  for (RobustMutex& life : header->lives) life.init();
-  return std::unique_ptr<DirectShare>(new DirectShare(std::move(fd), std::move(*gate), memory, bytes, files));
+  control::OwnedMemory own = control::make_owned_memory("softrnic-direct", DirectMemory::size(lanes));
+  UniqueFd inbox_fd = control::make_shared_memory("softrnic-inbox", InboxMemory::size_with_rings(lanes));
+  const InboxMemory inboxes(inbox_fd ? control::map_shared_memory(inbox_fd.get(), InboxMemory::size(lanes))
+                                     : nullptr);
+  if (gate && own.place != nullptr && inboxes)
+    return std::unique_ptr<DirectShare>(
+        new DirectShare(std::move(own), std::move(inbox_fd), inboxes, std::move(*gate), lanes, files));
+  if (own.place != nullptr) munmap(own.place, DirectMemory::size(lanes));
+  if (inboxes) munmap(inboxes.place(), InboxMemory::size(lanes));
+  return nullptr;
 }
 
-DirectShare::DirectShare(UniqueFd fd, link::Gate gate, DirectMemory memory, std::size_t bytes,
-                         ShareFiles files)
-    : fd_(std::move(fd)),
+DirectShare::DirectShare(control::OwnedMemory own, UniqueFd inbox_fd, InboxMemory inboxes, link::Gate gate,
+                         std::uint32_t lanes, ShareFiles files)
+    : fd_(std::move(own.fd)),
+      inbox_fd_(std::move(inbox_fd)),
       gate_(std::move(gate)),
-      memory_(memory),
-      bytes_(bytes),
-      space_(link::own_pid_space()),
-      segments_(DirectSegments::make(memory.segments(), files)) {}
+      memory_(own.place),
+      inboxes_(inboxes),
+      lanes_(lanes) {
+  gate_.bind(link::file_number(fd_.get()));
+  auto* const header = new (memory_.place()) DirectHeader{};
+  header->magic = kDirectMagic;
+  header->gate = gate_.address().address;
+  header->secret = gate_.address().secret;
+  header->pid = getpid();
+  header->lane_count = lanes;
+  header->pid_space = link::own_pid_space();
+  header->revocable = link::accesses_are_revocable() ? 1 : 0;
+  for (RobustMutex& life : header->lives) life.init();
+  for (std::size_t i = 0; i < kDirectLanes; ++i) hazards_[i].lie_in(header->hazards[i]);
+  guard_ = std::make_unique<AccessGuard>(*header);
+  segments_ = DirectSegments::make(memory_.segments(), files);
+}
 
 DirectShare::~DirectShare() {
   if (!memory_) return;
   rnic::KeyTable::process().set_mirror(nullptr);
   for (const auto& [offset, ring] : rings_) munmap(ring, sizeof *ring);
-  munmap(memory_.place(), bytes_);
+  munmap(memory_.place(), DirectMemory::size(lanes_));
+  munmap(inboxes_.place(), InboxMemory::size(lanes_));
 }
 
 void DirectShare::begin(control::DirectLocks locks) {
@@ -78,14 +84,19 @@ void DirectShare::begin(control::DirectLocks locks) {
   rnic::KeyTable::process().set_mirror(this);
 }
 
-DirectShare::LanePlace DirectShare::place_at(std::uint32_t index) const {
-  return {index, memory_.rows(index), memory_.acks(index), &memory_.inbox(index),
-          &memory_.header().lives[index]};
+DirectShare::LanePlace DirectShare::place_at(std::uint32_t index) {
+  return {.index = index,
+          .rows = memory_.rows(index),
+          .reception = &memory_.reception(index),
+          .acks = inboxes_.acks(index),
+          .inbox = &inboxes_.inbox(index),
+          .life = &memory_.header().lives[index],
+          .hazard = &hazards_[index]};
 }
 
-std::optional<DirectShare::LanePlace> DirectShare::find_lane(std::uint8_t number) const {
+std::optional<DirectShare::LanePlace> DirectShare::find_lane(std::uint8_t number) {
   const DirectHeader& header = memory_.header();
-  for (std::uint32_t i = 0; i < header.lane_count; ++i)
+  for (std::uint32_t i = 0; i < lanes_; ++i)
     if (header.lanes[i].load(std::memory_order_acquire) == number) return place_at(i);
   return std::nullopt;
 }
@@ -97,41 +108,21 @@ std::optional<DirectShare::LanePlace> DirectShare::add_lane(std::uint8_t number)
 }
 
 link::PacketRing* DirectShare::ring(std::uint32_t index, std::uint8_t visitor) {
-  const std::size_t offset = DirectMemory::ring_offset(memory_.header().lane_count, index, visitor);
+  const std::size_t offset = InboxMemory::ring_offset(lanes_, index, visitor);
   const std::lock_guard lock(rings_mutex_);
   try {
     link::PacketRing*& ring = rings_[offset];
     if (ring == nullptr)
       ring = static_cast<link::PacketRing*>(
-          control::map_shared_memory(fd_.get(), sizeof(link::PacketRing), offset));
+          control::map_shared_memory(inbox_fd_.get(), sizeof(link::PacketRing), offset));
     return ring;
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
 }
 
-// A visitor that is stopped leaves when it likes. What it is at is revoked then: it will find that before its next access.
-void DirectShare::wait_for(DirectVisitor& visitor) const {
-  const bool waited_before = visitor.revoked.load(std::memory_order_relaxed) != 0;
-  for (Duration patience = waited_before ? Duration::zero() : kVisit;; patience = kVisit) {
-    if (visitor.inside.try_lock_for(patience)) return visitor.inside.unlock();
-    visitor.revoked.store(1, std::memory_order_seq_cst);
-    const std::uint32_t space = visitor.revocable_in.load(std::memory_order_seq_cst);
-    const pid_t holder = visitor.inside.holder();
-    if (space != 0 && space == space_ && holder != 0 && link::is_stopped(holder) &&
-        visitor.inside.holder() == holder)
-      return;
-  }
-}
-
 void DirectShare::wait_for_visitors() {
-  if (!memory_) return;
-  for (std::size_t i = 0; i < kDirectVisitors; ++i) {
-    DirectVisitor& visitor = memory_.visitors()[i];
-    // not only a load: who becomes known later is to see what has been taken away
-    if (visitor.known.fetch_or(0, std::memory_order_acq_rel) == 0) continue;
-    wait_for(visitor);
-  }
+  if (memory_) guard_->wait();
 }
 
 // ---- queue pairs
@@ -196,6 +187,8 @@ void DirectShare::forget() {
   rnic::KeyTable::process().forget_mirror();
   if (segments_ != nullptr) segments_->forget();
   memory_ = DirectMemory();
+  inboxes_ = InboxMemory();
+  guard_->forget();
   locks_.forget();
   gate_.forget();
 }

@@ -1,6 +1,7 @@
 // What this process lets its neighbours see and do: its side of direct_layout.h.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -9,6 +10,8 @@
 
 #include "base/unique_fd.h"
 #include "control/direct_locks.h"
+#include "control/shared_memory.h"
+#include "engine/access_guard.h"
 #include "engine/direct_layout.h"
 #include "engine/direct_segments.h"
 #include "link/remote_memory.h"
@@ -26,33 +29,42 @@ class DirectShare final : public rnic::KeyMirror {
   DirectShare(const DirectShare&) = delete;
   DirectShare& operator=(const DirectShare&) = delete;
 
-  /// The memfd for the daemon.
+  /// The memfds for the daemon: DirectMemory, and InboxMemory with the rings.
   int fd() const { return fd_.get(); }
+  int inbox_fd() const { return inbox_fd_.get(); }
   /// With the locks that the daemon gave for it, neighbours may come: keys are shown from now on.
   void begin(control::DirectLocks locks);
   /// Whether begin() has been called. Queue pairs are shown only then.
   const control::DirectLocks& locks() const { return locks_; }
   std::uint64_t secret() const { return memory_.header().secret; }
   const DirectMemory& memory() const { return memory_; }
+  const InboxMemory& inboxes() const { return inboxes_; }
+  /// Who may visit this process.
+  AccessGuard& guard() { return *guard_; }
+  /// Whether the process that holds the lane may, as far as is known without a lock.
+  bool admits(std::uint8_t lane) const {
+    return memory_.header().visitors[lane].admitted.load(std::memory_order_relaxed) != 0;
+  }
 
   /// What a lane has here.
   struct LanePlace {
     std::uint32_t index = 0;  ///< in the header's list
     DirectQp* rows = nullptr;
+    DirectReception* reception = nullptr;
     DirectAck* acks = nullptr;
     DirectInbox* inbox = nullptr;
     RobustMutex* life = nullptr;  ///< to be held by the thread of the lane while it runs
+    Hazard* hazard = nullptr;     ///< of the lane's visits
   };
   /// Room for a new lane; nothing: there is no more.
   std::optional<LanePlace> add_lane(std::uint8_t number);
-  std::optional<LanePlace> find_lane(std::uint8_t number) const;
+  std::optional<LanePlace> find_lane(std::uint8_t number);
   /// The ring from lane `visitor` to the lane at `index`, mapped once for the whole process; nullptr: there is no room.
   link::PacketRing* ring(std::uint32_t index, std::uint8_t visitor);
   /// With the lock of the lane: shows a queue pair as it is now, after the last visit to what was shown before.
   void show(DirectQp& row, const rnic::QueuePair& qp);
   void hide(DirectQp& row);
-  /// Returns when everybody who is inside now has left, or is stopped and will not access anything when it goes on. Not from
-  /// within a visit.
+  /// AccessGuard::wait().
   void wait_for_visitors();
 
   // ---- rnic::KeyMirror
@@ -63,19 +75,21 @@ class DirectShare final : public rnic::KeyMirror {
   void forget();
 
  private:
-  DirectShare(UniqueFd fd, link::Gate gate, DirectMemory memory, std::size_t bytes, ShareFiles files);
-  void wait_for(DirectVisitor& visitor) const;
+  DirectShare(control::OwnedMemory own, UniqueFd inbox_fd, InboxMemory inboxes, link::Gate gate,
+              std::uint32_t lanes, ShareFiles files);
   DirectKey* place_of(MemoryKey key) const;
   void replace(DirectKey& place, const DirectKeyBody& body);
-  LanePlace place_at(std::uint32_t index) const;
+  LanePlace place_at(std::uint32_t index);
   std::uint32_t next_generation();
 
-  UniqueFd fd_;
+  UniqueFd fd_, inbox_fd_;
   link::Gate gate_;
   DirectMemory memory_;
-  std::size_t bytes_;
+  InboxMemory inboxes_;
+  const std::uint32_t lanes_;
+  std::unique_ptr<AccessGuard> guard_;
+  std::array<Hazard, kDirectLanes> hazards_;
   std::atomic<std::uint32_t> generations_{0};  ///< of all rows
-  const std::uint32_t space_;                  ///< the PID namespace of this process
   control::DirectLocks locks_;
   std::unique_ptr<DirectSegments> segments_;
   std::mutex rings_mutex_;

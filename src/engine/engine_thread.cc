@@ -40,8 +40,6 @@ EngineThread::Woke EngineThread::wait() {
   if (period > Duration::zero()) {
     const timespec limit{0, static_cast<long>(period.count())};
     ready = ppoll(fds, 1, &limit, nullptr);
-  } else if (lane_.holds_packet()) {
-    ready = ppoll(fds, 2, nullptr, nullptr);
   } else if (lane_.doze()) {
     const timespec look_again{0, InboxLink::kLookAgain / std::chrono::nanoseconds(1)};
     ready = ppoll(fds, 4, &look_again, nullptr);

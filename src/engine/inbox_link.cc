@@ -1,10 +1,10 @@
 #include "engine/inbox_link.h"
 
-#include <sys/eventfd.h>
-
 #include <algorithm>
 #include <utility>
 
+#include "base/fetch_once.h"
+#include "engine/bell.h"
 #include "engine/clock.h"
 #include "rnic/key_table.h"
 
@@ -23,7 +23,6 @@ constexpr Duration kLookBelow = 25us;
 constexpr Duration kActive = 1ms;
 /// A lane that has not read its ring for so long may be gone.
 constexpr Duration kStuck = 10ms;
-constexpr Duration kFetchPatience = 1ms;
 
 }  // namespace
 
@@ -34,10 +33,10 @@ class InboxLink::Fetch final : public ib::PayloadSource {
 
   bool copy(std::size_t offset, std::byte* to, std::size_t size) override {
     if (from_ == nullptr || !from_->attached()) return false;
-    const DirectPeer::Visit visit(*from_, kFetchPatience);
+    const DirectPeer::Visit visit(*from_);
     if (!visit) return false;
     for (std::size_t i = 0; i < pieces_.size() && size > 0; ++i) {
-      const link::RingPiece piece = pieces_[i];  // the sender may change it meanwhile
+      const auto piece = fetch_once<link::RingPiece>(&pieces_[i]);
       if (offset >= piece.bytes) {
         offset -= piece.bytes;
         continue;
@@ -59,14 +58,17 @@ class InboxLink::Fetch final : public ib::PayloadSource {
 
 class InboxLink::RingGauge final : public ib::Gauge {
  public:
-  explicit RingGauge(const std::unique_ptr<Way>& way) : way_(way) {}
+  RingGauge(const std::unique_ptr<Way>& way, std::uint8_t own_lane) : way_(way), lane_(own_lane) {}
   bool knows(TimePoint) override { return way_ != nullptr; }
   std::uint32_t room(TimePoint) override {
-    return way_ == nullptr ? 0 : static_cast<std::uint32_t>(way_->ring.room());
+    if (way_ == nullptr || way_->peer.reception().throttles[lane_].load(std::memory_order_relaxed) != 0)
+      return 0;
+    return static_cast<std::uint32_t>(way_->ring.room());
   }
 
  private:
   const std::unique_ptr<Way>& way_;
+  const std::uint8_t lane_;
 };
 
 InboxLink::InboxLink(std::unique_ptr<link::Link> below, std::uint8_t lane, DirectShare& share,
@@ -81,9 +83,9 @@ InboxLink::~InboxLink() = default;
 
 void InboxLink::connect(std::uint8_t lane, DirectPeer& peer, UniqueFd bell) {
   if (is_refused_by(peer)) return;
-  if (gauges_[lane] == nullptr) gauges_[lane] = std::make_unique<RingGauge>(ways_[lane]);
+  if (gauges_[lane] == nullptr) gauges_[lane] = std::make_unique<RingGauge>(ways_[lane], lane_);
   ways_[lane] = std::make_unique<Way>(peer, std::move(bell));
-  place_.inbox->fetches[lane].store(peer.attached() ? 1 : 0, std::memory_order_release);
+  place_.reception->fetches[lane].store(peer.attached() ? 1 : 0, std::memory_order_release);
   peer.inbox().writers[lane_].store(1, std::memory_order_relaxed);
   peer.inbox().arrivals.fetch_add(1, std::memory_order_acq_rel);
 }
@@ -91,7 +93,7 @@ void InboxLink::connect(std::uint8_t lane, DirectPeer& peer, UniqueFd bell) {
 void InboxLink::disconnect(std::uint8_t lane) {
   ways_[lane].reset();
   std::erase(to_wake_, lane);
-  place_.inbox->fetches[lane].store(0, std::memory_order_release);
+  place_.reception->fetches[lane].store(0, std::memory_order_release);
 }
 
 int InboxLink::take_stuck() { return std::exchange(stuck_, -1); }
@@ -116,7 +118,8 @@ InboxLink::Way* InboxLink::way_to(const ib::TxPacket& packet) {
 bool InboxLink::goes_by_place(const Way& way, const ib::TxPacket& packet) const {
   if (packet.payload_bytes < kWorthFetching || packet.again ||
       wire::opcode_info(packet.headers.bth.opcode).service != wire::Service::rc ||
-      way.peer.inbox().fetches[lane_].load(std::memory_order_acquire) == 0)
+      way.peer.reception().fetches[lane_].load(std::memory_order_acquire) == 0 ||
+      !share_.admits(packet.headers.bth.destination.lane()))
     return false;
   return std::all_of(
       packet.fragments, packet.fragments + packet.fragment_count, [](const ib::Fragment& piece) {
@@ -182,7 +185,7 @@ void InboxLink::ring_bells() {
     way.to_wake = false;
     std::atomic<std::uint32_t>& asleep = way.peer.inbox().asleep;
     if (asleep.load(std::memory_order_relaxed) == 0) continue;
-    if (asleep.exchange(0, std::memory_order_acq_rel) != 0 && way.bell) eventfd_write(way.bell.get(), 1);
+    if (asleep.exchange(0, std::memory_order_acq_rel) != 0) ring_bell(way.bell);
   }
   to_wake_.clear();
 }
@@ -216,7 +219,7 @@ void InboxLink::find_writers() {
 
 // Whoever writes there finds out when it looks why its ring is not read, and takes to packets.
 void InboxLink::refuse(std::uint8_t lane, link::Receiver& receiver) {
-  if (place_.inbox->refuses[lane].exchange(1, std::memory_order_acq_rel) != 0) return;
+  if (place_.reception->refuses[lane].exchange(1, std::memory_order_acq_rel) != 0) return;
   const pid_t writer = ways_[lane] != nullptr ? ways_[lane]->peer.pid() : 0;
   receiver.dropped(because(ReasonId::drop_ring_broken, lane, writer), ib::Counter::drop_malformed, Qpn(), 1);
 }
@@ -373,9 +376,7 @@ bool InboxLink::doze() {
 // sleep to come.
 void InboxLink::wake() {
   if (place_.inbox->asleep.exchange(0, std::memory_order_acq_rel) == 0) ++rings_due_;
-  eventfd_t rings = 0;
-  if (rings_due_ != 0 && bell_ && eventfd_read(bell_.get(), &rings) == 0)
-    rings_due_ -= std::min<std::uint64_t>(rings, rings_due_);
+  if (rings_due_ != 0) rings_due_ -= take_rings(bell_, rings_due_);
 }
 
 }  // namespace softrnic::engine

@@ -44,7 +44,11 @@ class InboxLink final : public link::Link {
   int take_stuck();
   /// Whether the peer reads the ring from here no more.
   bool is_refused_by(const DirectPeer& peer) const {
-    return peer.inbox().refuses[lane_].load(std::memory_order_acquire) != 0;
+    return peer.reception().refuses[lane_].load(std::memory_order_acquire) != 0;
+  }
+  /// Whether that lane is to send no UC and UD here for now.
+  void throttle(std::uint8_t lane, bool throttled) {
+    place_.reception->throttles[lane].store(throttled ? 1 : 0, std::memory_order_relaxed);
   }
   /// What UC and UD go by; lives as long as the link.
   ib::Gauge& gauge(std::uint8_t lane);

@@ -28,7 +28,8 @@ constexpr std::size_t kFewPackets = 8;   ///< take about a microsecond
 constexpr Duration kHandOver = 50us;     ///< a program that polls goes on before the engine thread is woken
 constexpr Duration kRecheckWindows = 10ms;  ///< a window may open without a packet (another QP was reset)
 constexpr std::size_t kMaxQps = 65536;
-constexpr Duration kTryAgain = 100us;
+constexpr Duration kTryAgain = 100us;  ///< packets that wait for a receive, which nobody announces
+constexpr std::size_t kLeastUnexpected = 2 << 20;
 
 std::uint32_t receive_buffer_of(int socket) {
   std::uint32_t bytes = 0;
@@ -40,17 +41,18 @@ std::uint32_t receive_buffer_of(int socket) {
 }  // namespace
 
 Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link::Link> link,
-           ControlPage& page, DirectShare* share, UniqueFd bell, Show show)
+           ControlPage& page, DirectShare* share, UniqueFd bell, Introduce introduce)
     : number_(number),
       link_(std::move(link)),
       page_(page),
       shown_(page.add_lane(number)),
       timer_fd_(above_stdio(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK))),
-      qps_(number, first_index),
+      qps_(number, first_index, IndexOrder(random_key())),
       letters_(number, receive_buffer_of(link_->readable_fd())),
       direct_(number, bell ? share : nullptr),
-      show_(std::move(show)),
-      strangers_fd_(above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
+      introduce_(std::move(introduce)),
+      strangers_fd_(above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))),
+      unexpected_(std::max<std::size_t>(receive_buffer_of(link_->readable_fd()), kLeastUnexpected)) {
   if (!direct_.place()) return;
   auto inbox =
       std::make_unique<InboxLink>(std::move(link_), number, *share, *direct_.place(), std::move(bell));
@@ -97,7 +99,6 @@ void Lane::detach(rnic::QueuePair& qp) {
   direct_.hide(qp.qpn());
   if (QpSlot* slot = qps_.find(qp.qpn())) {
     forget_acks(*slot);
-    fed(*slot);
     page_.give_back_row(slot->row);
   }
   qps_.erase(qp.qpn());
@@ -106,31 +107,25 @@ void Lane::detach(rnic::QueuePair& qp) {
 ib::PathWindow& Lane::window(const ib::AddressVector& path, Qpn remote) {
   Path& window = paths_.path(path.destination, remote.lane());
   reserve(qps_.size());
-  look_for(window, peers_.has(path.destination));
+  look_for(window, addresses_.has(path.destination));
   return window;
 }
 
+// A path that goes through memory is told by its ring how much there is room for, every other one by the peer's lane.
 ib::PathWindow* Lane::gauged_window(const ib::AddressVector& path, Qpn remote) {
-  const bool asks = remote.lane() != 0 && !path.destination.is_multicast();  // lane 0 is the daemon's
-  const bool local = peers_.has(path.destination);
-  if (!local && !asks) return nullptr;
+  if (remote.lane() == 0 || path.destination.is_multicast()) return nullptr;  // lane 0 is the daemon's
+  const bool local = addresses_.has(path.destination);
   Path* found = paths_.find(path.destination, remote.lane());
   if (found != nullptr && found->watched) return found;
   if (!local && letters_.full()) return nullptr;
-  attempt([&] {
+  const bool watched = attempt([&] {
     found = &paths_.path(path.destination, remote.lane());
     reserve(qps_.size());
+    letters_.observe(*found, path, remote.lane(), local);
   });
-  if (found == nullptr) return nullptr;
+  if (!watched) return nullptr;
   found->watched = true;
   look_for(*found, local);
-  attempt([&] {
-    if (local) {
-      if (inbox_ == nullptr) peers_.watch(remote.lane(), *found);
-    } else {
-      letters_.observe(*found, path, remote.lane());
-    }
-  });
   return found;
 }
 
@@ -158,7 +153,11 @@ bool Lane::packet(const ib::RxPacket& packet) {
     dropped(because(ReasonId::drop_wrong_lane, qpn.value, number_), ib::Counter::drop_unknown_qp, qpn, 1);
     return true;
   }
-  if (qpn.index() == QpTable::kLaneItself && letters_.receive(packet, paths_, now_)) return true;
+  if (qpn.index() == QpTable::kLaneItself) {
+    const bool answers =
+        !unexpected_.throttles(sender(packet.source, packet.packet.headers.deth.source.lane()));
+    if (letters_.receive(packet, paths_, now_, answers)) return true;
+  }
   QpSlot* slot = qps_.find(qpn);
   if (slot == nullptr) {
     dropped(because(ReasonId::drop_unknown_qpn, qpn.value, opcode, packet.source.high_half(),
@@ -166,16 +165,16 @@ bool Lane::packet(const ib::RxPacket& packet) {
             ib::Counter::drop_unknown_qp, qpn, 1);
     return true;
   }
-  if (must_wait(*slot, packet)) {
-    holds_packet_.store(true, std::memory_order_relaxed);
-    return false;
-  }
-  take_ack_first(*slot);
-  slot->qp->receive(packet, now_);
-  direct_.received(*slot->qp);
-  written(*slot, packet);
-  touch(*slot->qp);
+  is_expected(*slot, packet) ? hand_over(*slot, packet) : keep(*slot, packet);
   return true;
+}
+
+void Lane::hand_over(QpSlot& slot, const ib::RxPacket& packet) {
+  take_ack_first(slot);
+  slot.qp->receive(packet, now_);
+  direct_.received(*slot.qp);
+  written(slot, packet);
+  touch(*slot.qp);
 }
 
 void Lane::dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) {
@@ -221,7 +220,7 @@ void Lane::expire() {
 
 std::size_t Lane::batch(TimePoint now) {
   now_ = now;
-  holds_packet_.store(false, std::memory_order_relaxed);
+  if (unexpected_.any()) look_after_unexpected();
   std::size_t packets = 0;
   // What the link has read already is behind the packet that was lost, and neither has_packet() nor the socket tells.
   unread_ = !attempt([&] { packets = link_->receive(*this, now_); });
@@ -265,13 +264,11 @@ void Lane::transmit(rnic::QueuePair& qp) {
 
 // A look at the clock takes longer than one at the rings: while those are in use, most polls do without.
 bool Lane::glance(std::uint32_t polls) const {
-  if (inbox_ == nullptr || holds_packet() || !inbox_->active() || inbox_->rings_have_packet()) return true;
+  if (inbox_ == nullptr || !inbox_->active() || inbox_->rings_have_packet()) return true;
   return polls % kGlances == 0;
 }
 
-bool Lane::has_news(TimePoint now) const {
-  return acks_have_come() || (!holds_packet() && link_->has_packet(now));
-}
+bool Lane::has_news(TimePoint now) const { return acks_have_come() || link_->has_packet(now); }
 
 rnic::Effort Lane::progress(rnic::CompletionSink& sink) {
   const std::uint32_t polls = polls_.load(std::memory_order_relaxed) + 1;
@@ -334,9 +331,9 @@ bool Lane::program_polls() const { return attention_.called_after(now_); }
 void Lane::arm(Duration hand_over) {
   call_introducer();
   TimePoint when = std::min({deadlines_.earliest(), link_->deadline(), rows_due_, decide_at_, held_until_});
-  if (holds_packet()) when = std::min(when, now_ + kTryAgain);
+  if (unexpected_.any()) when = std::min(when, now_ + kTryAgain);
   if (scheduler_.has_waiting()) when = std::min(when, now_ + kRecheckWindows);
-  const bool undone = scheduler_.has_work() || unread_;
+  const bool undone = scheduler_.has_work() || unread_ || more_expected_;
   due_ns_.store(ns_of(undone ? now_ : when), std::memory_order_relaxed);
   if (undone) when = std::min(when, now_ + hand_over);
   const bool wishes = direct_.any_wishes();
@@ -364,7 +361,7 @@ void Lane::quiesce() { const std::lock_guard lock(mutex_); }
 
 void Lane::set_addresses(std::vector<rnic::GidEntry> addresses) {
   const std::lock_guard lock(mutex_);
-  peers_.set_addresses(addresses);
+  addresses_.set(addresses);
   link_->set_addresses(std::move(addresses));
 }
 

@@ -21,6 +21,7 @@
 #include <optional>
 #include <vector>
 
+#include "control/client.h"
 #include "engine/attention.h"
 #include "engine/clock.h"
 #include "engine/control_page.h"
@@ -28,11 +29,13 @@
 #include "engine/deadlines.h"
 #include "engine/direct_path.h"
 #include "engine/inbox_link.h"
-#include "engine/local_peers.h"
+#include "engine/introduction.h"
+#include "engine/local_addresses.h"
 #include "engine/multicast_groups.h"
 #include "engine/path_table.h"
 #include "engine/qp_table.h"
 #include "engine/scheduler.h"
+#include "engine/unexpected_packets.h"
 #include "link/link.h"
 #include "rnic/lane_port.h"
 #include "rnic/queue_pair.h"
@@ -41,18 +44,12 @@ namespace softrnic::engine {
 
 class Lane final : public rnic::LanePort, private link::Receiver {
  public:
-  /// What there is to see of a lane of this host: its socket, and the memory that its holder shares (direct_layout.h). No
-  /// fd: nothing; no answer: to be asked again. May wait; called by meet_peers().
-  struct Show {
-    using Ask = std::function<std::optional<UniqueFd>(std::uint8_t lane)>;
-    Ask socket;
-    Ask memory;
-    Ask bell;  ///< an eventfd that wakes its holder
-  };
+  /// See introduce(). May wait; called by meet_peers().
+  using Introduce = std::function<std::optional<Introduction>(std::uint8_t lane)>;
 
   /// `page` and `share` outlive the lane. `share` or `bell`, which others ring, may be none: then there is no direct path.
   Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link::Link> link, ControlPage& page,
-       DirectShare* share, UniqueFd bell, Show show);
+       DirectShare* share, UniqueFd bell, Introduce introduce);
   ~Lane();
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
@@ -71,6 +68,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   void discard(rnic::QueuePair& qp) override;
   ib::PathWindow& window(const ib::AddressVector& path, Qpn remote) override;
   ib::PathWindow* gauged_window(const ib::AddressVector& path, Qpn remote) override;
+  std::uint32_t network_mtu(const ib::AddressVector& path) override;
   bool may_go_direct(const rnic::QueuePair& qp) override;
   rnic::DirectWay direct(const rnic::DirectStep& step) override;
   Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
@@ -107,8 +105,6 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   void end_life() { direct_.end_life(); }
   /// Readable when service() has packets to read.
   int readable_fd() const { return link_->readable_fd(); }
-  /// A packet waits for a receive to be posted: readable_fd() says nothing now, timer_fd() when to try again.
-  bool holds_packet() const { return holds_packet_.load(std::memory_order_relaxed); }
   /// Readable when a lane of this host wants to be read after doze(); -1: never.
   int bell_fd() const { return inbox_ != nullptr ? inbox_->bell_fd() : -1; }
   /// Before a wait for these descriptors. False: do not wait. After true comes wake().
@@ -158,8 +154,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   link::MappedRange map(const DirectPath::Wish& wish);
   // ---- neighbours: lane_peers.cc
   void call_introducer();
-  void meet_socket(std::uint8_t lane);
-  void meet_memory(std::uint8_t lane);
+  void meet(std::uint8_t lane);
   void met(std::uint8_t lane, std::unique_ptr<DirectPeer> peer, UniqueFd bell);
   void settle(std::uint8_t lane, std::unique_ptr<DirectPeer> met, UniqueFd bell);
   void settle(Path& path);
@@ -176,9 +171,12 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   void leave_ring(std::uint8_t lane);
   bool send(std::size_t packets);
   void expire();
+  void hand_over(QpSlot& slot, const ib::RxPacket& packet);
   // ---- packets without a receive: lane_starving.cc
-  bool must_wait(QpSlot& slot, const ib::RxPacket& packet);
-  void fed(QpSlot& slot);
+  bool is_expected(QpSlot& slot, const ib::RxPacket& packet);
+  void keep(QpSlot& slot, const ib::RxPacket& packet);
+  void look_after_unexpected();
+  std::uint16_t sender(const wire::Gid& address, std::uint8_t lane) const;
   // ---- short messages on one host: lane_briefs.cc
   bool send_briefs(rnic::QueuePair& qp);
   bool take_briefs(rnic::CompletionSink& sink, std::uint32_t polls);
@@ -225,7 +223,6 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   bool in_batch_ = false;
   bool abandoned_ = false;
   bool unread_ = false;  ///< the link may hold packets that it has read already
-  std::atomic<bool> holds_packet_{false};
   std::atomic<bool> needs_service_{false};
   std::atomic<std::uint32_t> polls_{0};
   std::atomic<std::uint32_t> polls_with_briefs_{0};
@@ -234,11 +231,11 @@ class Lane final : public rnic::LanePort, private link::Receiver {
 
   QpTable qps_;
   PathTable paths_;
-  LocalPeers peers_;
+  LocalAddresses addresses_;
   CreditLetters letters_;
   DirectPath direct_;
   std::uint32_t went_since_look_ = 0;  ///< without packets since a post looked at the clock; in kOneLook
-  Show show_;
+  Introduce introduce_;
   UniqueFd strangers_fd_;
   bool called_ = false;  ///< strangers_fd_ says so already
   std::vector<Newcomer> newcomers_;
@@ -257,7 +254,8 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   std::atomic<const rnic::CompletionQueue*> awaited_cq_{nullptr};
   QpSlot* holding_ = nullptr;  ///< its ACK waits, until then:
   TimePoint held_until_ = kNever;
-  std::size_t starving_ = 0;          ///< queue pairs with a packet that found no receive, see QpSlot
+  UnexpectedPackets unexpected_;
+  bool more_expected_ = false;  ///< some of them have found their receives, and are to be handed over at once
   QpSlot* to_acknowledge_ = nullptr;  ///< has executed briefs, and the peer was not told yet
   std::uint32_t its_token_ = 0;
   std::uint32_t last_token_ = 0;

@@ -58,7 +58,7 @@ SOFTRNIC_HOT_PATH bool Lane::send_briefs(rnic::QueuePair& qp) {
 // A program that polls for what it receives is not kept with ACKs of what it has sent: they wait until it asks for those
 // completions, or for a batch.
 SOFTRNIC_HOT_PATH bool Lane::take_briefs(rnic::CompletionSink& sink, std::uint32_t polls) {
-  if (inbox_ == nullptr || holds_packet()) return false;
+  if (inbox_ == nullptr) return false;
   const bool acks = acks_have_come() && awaited_cq_.load(std::memory_order_relaxed) == sink.cq;
   if (!acks && !(inbox_->active() && inbox_->rings_have_packet())) return false;
   if (polls % kBriefTurns == 0) return false;

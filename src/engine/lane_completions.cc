@@ -7,8 +7,8 @@
 namespace softrnic::engine {
 
 void Lane::deliver(rnic::CompletionQueue& cq, const ibv_wc& wc, bool solicited) {
-  if (starving_ != 0 && (wc.opcode & IBV_WC_RECV) != 0) {
-    if (QpSlot* slot = qps_.find(Qpn(wc.qp_num))) fed(*slot);
+  if (unexpected_.any_starving() && (wc.opcode & IBV_WC_RECV) != 0) {
+    if (QpSlot* slot = qps_.find(Qpn(wc.qp_num))) unexpected_.fed(*slot);
   }
   if (sink_ != nullptr && sink_->cq == &cq && sink_->next != sink_->end) {
     *sink_->next++ = wc;
@@ -32,6 +32,7 @@ void Lane::open_sink(rnic::CompletionSink& sink) {
 
 void Lane::discard(rnic::QueuePair& qp) {
   scheduler_.remove(qp);
+  if (QpSlot* const slot = qps_.find(qp.qpn())) unexpected_.forget(*slot);
   const std::uint32_t number = qp.qpn().value;
   std::erase_if(completions_,
                 [number](const Completion& completion) { return completion.wc.qp_num == number; });

@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <new>
 #include <utility>
 
 #include "engine/lane.h"
+#include "link/network_mtu.h"
 
 namespace softrnic::engine {
 namespace {
@@ -19,6 +21,11 @@ constexpr Duration kDaemonPatience = std::chrono::milliseconds(100);
 constexpr Duration kSilence = std::chrono::milliseconds(20);
 
 }  // namespace
+
+std::uint32_t Lane::network_mtu(const ib::AddressVector& path) {
+  if (addresses_.has(path.destination)) return 0;
+  return link::network_mtu(path.source, path.destination, path.interface_index);
+}
 
 template <typename Use>
 void Lane::for_each_path_to(std::uint8_t lane, Use use) {
@@ -78,7 +85,7 @@ void Lane::leave_ring(std::uint8_t lane) {
   for_each_path_to(lane, [this](Path& path) { settle(path); });
 }
 
-// With the ring of the peer, or without; for UC and UD then by a look at its socket.
+// With the ring of the peer, or without; for UC and UD then by what the peer's lane answers.
 void Lane::settle(Path& path) {
   const bool ring = inbox_->connected(path.lane);
   path.set_memory(ring ? InboxLink::kLongestPacket : 0, InboxLink::kWindow);
@@ -87,8 +94,8 @@ void Lane::settle(Path& path) {
   path.decide_at = kNever;
   if (ring) {
     path.observe(inbox_->gauge(path.lane));
-  } else if (path.watched) {
-    attempt([&] { peers_.watch(path.lane, path); });
+  } else if (path.credit != nullptr) {
+    path.observe(*path.credit);
   }
 }
 
@@ -134,26 +141,23 @@ void Lane::find_next_decision() {
 // ---- by the thread that may wait for the daemon
 
 void Lane::call_introducer() {
-  if (called_ || abandoned_ || !(peers_.any_strangers() || direct_.any_strangers())) return;
+  if (called_ || abandoned_ || !direct_.any_strangers()) return;
   called_ = true;
   eventfd_write(strangers_fd_.get(), 1);
 }
 
 bool Lane::meet_peers() {
-  std::vector<std::uint8_t> strangers;
-  DirectPath::Lanes neighbours;
+  DirectPath::Lanes strangers;
   {
     const std::lock_guard lock(mutex_);
     eventfd_t calls = 0;
     eventfd_read(strangers_fd_.get(), &calls);
     called_ = false;
-    strangers = peers_.take_strangers();
-    neighbours = direct_.take_strangers();
+    strangers = direct_.take_strangers();
   }
-  if (strangers.empty() && neighbours.none()) return false;
-  for (const std::uint8_t lane : strangers) meet_socket(lane);
-  for (std::size_t lane = 0; lane < neighbours.size(); ++lane)
-    if (neighbours[lane]) meet_memory(static_cast<std::uint8_t>(lane));
+  if (strangers.none()) return false;
+  for (std::size_t lane = 0; lane < strangers.size(); ++lane)
+    if (strangers[lane]) meet(static_cast<std::uint8_t>(lane));
   const std::lock_guard lock(mutex_);
   in_batch_ = true;
   batch(monotonic_now());
@@ -163,30 +167,23 @@ bool Lane::meet_peers() {
 }
 
 // A lane that cannot be met for want of memory is one that shows nothing: packets reach it all the same.
-void Lane::meet_socket(std::uint8_t lane) {
-  std::optional<UniqueFd> socket{UniqueFd()};
-  try {
-    socket = show_.socket(lane);
-  } catch (const std::bad_alloc&) {
-  }
-  const std::lock_guard lock(mutex_);
-  attempt([&] { socket ? peers_.meet(lane, std::move(*socket)) : peers_.ask_again(lane); });
-}
-
-void Lane::meet_memory(std::uint8_t lane) {
+void Lane::meet(std::uint8_t lane) {
   std::unique_ptr<DirectPeer> peer;
-  std::optional<UniqueFd> memory{UniqueFd()}, bell{UniqueFd()};
+  std::optional<Introduction> shown{Introduction()};
   try {
-    memory = show_.memory(lane);
-    if (memory) peer = direct_.look_at(lane, *memory);
-    if (peer != nullptr) bell = show_.bell(lane);
-    if (bell && !*bell) peer = nullptr;  // nobody could wake it
+    shown = introduce_(lane);
+    if (shown && shown->memory) peer = direct_.look_at(lane, *shown);
   } catch (const std::bad_alloc&) {
     peer = nullptr;
   }
   const std::lock_guard lock(mutex_);
-  if (!memory || !bell) return direct_.ask_again(lane);
-  met(lane, std::move(peer), std::move(*bell));
+  if (!shown) return direct_.ask_again(lane);
+  const bool any = peer != nullptr;
+  met(lane, std::move(peer), any ? std::move(shown->bell) : UniqueFd());
+  if (any) return;
+  direct_.without(lane, shown->without);
+  if (shown->memory && !shown->attached)
+    explain({.reason = because(ReasonId::neighbour_out_of_reach, lane, shown->pid, EPERM)});
 }
 
 // What takes the ring is not to overtake what has taken the socket. RC puts that right, others are silent for a moment.

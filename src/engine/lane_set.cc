@@ -1,10 +1,14 @@
 #include "engine/lane_set.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 
 #include "base/settings.h"
+#include "engine/bell.h"
 #include "link/fault_link.h"
 #include "link/udp_link.h"
 
@@ -14,20 +18,6 @@ namespace {
 /// Settings whose value cannot be used are done without, and the user is told once.
 void warn(const char* variable, const std::string& trouble) {
   std::fprintf(stderr, "softrnic: %s is ignored: %s\n", variable, trouble.c_str());
-}
-
-UniqueFd or_none(Expected<UniqueFd, control::Error> fd) { return fd ? std::move(*fd) : UniqueFd(); }
-
-/// Nothing: the daemon does not answer. One that refuses has nothing to show.
-std::optional<UniqueFd> if_answered(Expected<UniqueFd, control::Error> fd) {
-  if (!fd && fd.error().failure.error == ETIMEDOUT) return std::nullopt;
-  return or_none(std::move(fd));
-}
-
-Lane::Show shown_by(const std::shared_ptr<control::Client>& daemon) {
-  return {[daemon](std::uint8_t lane) { return if_answered(daemon->show_lane(lane)); },
-          [daemon](std::uint8_t lane) { return if_answered(daemon->show_memory(lane)); },
-          [daemon](std::uint8_t lane) { return if_answered(daemon->show_bell(lane)); }};
 }
 
 }  // namespace
@@ -92,8 +82,15 @@ void LaneSet::make_share() {
 
 void LaneSet::show_share(control::Client& daemon) {
   if (share_ == nullptr) return;
-  const auto locks = daemon.share_memory(share_->fd());
-  if (locks) share_->begin(control::DirectLocks(*locks));
+  auto request = control::make_message<control::ShareMemory>();
+  request.pid = getpid();
+  request.memory = name_of(share_->fd());
+  request.inbox = name_of(share_->inbox_fd());
+  for (const Entry& entry : lanes_)
+    request.bells[request.count++] = {.lane = entry.lane->number(), .bell = name_of(entry.lane->bell_fd())};
+  const auto locks = daemon.share_memory(request);
+  if (locks && *locks) return share_->begin(control::DirectLocks(*locks));
+  explain({.reason = locks ? because(ReasonId::nothing_shared) : locks.error().failure.reason});
 }
 
 void LaneSet::quiesce() {
@@ -101,22 +98,25 @@ void LaneSet::quiesce() {
   if (share_ != nullptr) share_->wait_for_visitors();
 }
 
-void LaneSet::forget_share() {
+void LaneSet::forget() {
   if (share_ != nullptr) share_->forget();
+  handover_->abandon();
 }
 
 int LaneSet::start(control::Lane& taken, const std::shared_ptr<control::Client>& daemon,
                    const std::vector<rnic::GidEntry>& addresses) {
   Entry entry;
-  UniqueFd bell = share_ != nullptr ? or_none(daemon->show_bell(taken.number)) : UniqueFd();
+  UniqueFd copy(fcntl(taken.socket.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   entry.lane = std::make_unique<Lane>(taken.number, taken.first_index, make_link(taken), page_, share_.get(),
-                                      std::move(bell), shown_by(daemon));
+                                      share_ != nullptr ? make_bell() : UniqueFd(),
+                                      [daemon](std::uint8_t lane) { return introduce(*daemon, lane); });
   if (!entry.lane->valid()) return errno;
   entry.lane->set_addresses(addresses);
   entry.thread = std::make_unique<EngineThread>(*entry.lane);
   if (const int error = entry.thread->error()) return error;
   entry.introducer = std::make_unique<Introducer>(*entry.lane);
   if (const int error = entry.introducer->error()) return error;
+  handover_->add(taken.number, std::move(copy));
   lanes_.push_back(std::move(entry));
   return 0;
 }
@@ -133,6 +133,7 @@ bool LaneSet::close(control::Client* daemon) {
     if (daemon != nullptr) static_cast<void>(daemon->give_back_lane(number));
   }
   lanes_.clear();
+  handover_ = std::make_shared<LaneHandover>();
   share_.reset();
   capture_.reset();
   return true;

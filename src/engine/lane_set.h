@@ -12,6 +12,7 @@
 #include "engine/engine_thread.h"
 #include "engine/introducer.h"
 #include "engine/lane.h"
+#include "engine/lane_handover.h"
 #include "link/capture_file.h"
 #include "link/fault_plan.h"
 
@@ -34,11 +35,13 @@ class LaneSet {
   /// The lane for a new queue pair; requires !empty(). Takes turns.
   Lane& next() { return *lanes_[turn_++ % lanes_.size()].lane; }
   void set_addresses(const std::vector<rnic::GidEntry>& addresses);
+  /// Of the lanes until the next close().
+  const std::shared_ptr<LaneHandover>& handover() const { return handover_; }
 
   /// Returns when no thread of any process is at the memory of a region that has lost its key.
   void quiesce();
-  /// In a forked child.
-  void forget_share();
+  /// In a forked child, which has neither the share nor the lanes of its parent.
+  void forget();
 
   template <typename F>
   void for_each(F&& f) {
@@ -66,6 +69,7 @@ class LaneSet {
   ControlPage& page_;
   std::unique_ptr<DirectShare> share_;  ///< nullptr: everything goes by packets
   std::vector<Entry> lanes_;
+  std::shared_ptr<LaneHandover> handover_ = std::make_shared<LaneHandover>();
   std::size_t turn_ = 0;
   std::unique_ptr<link::CaptureFile> capture_;
   std::optional<link::FaultPlan> faults_;

@@ -1,29 +1,38 @@
-// Packets of UC and UD that find no receive posted: they wait for one, as on an adapter's buffers.
-#include <utility>
-
+// Packets of UC and UD that find no receive posted: see unexpected_packets.h.
 #include "engine/lane.h"
 
 namespace softrnic::engine {
-namespace {
 
-/// As long as a program may be off the processor on a busy machine.
-constexpr Duration kPatience = std::chrono::milliseconds(100);
-
-}  // namespace
-
-// The packets behind the one that waits stay in the socket, where their senders see them. Only the first packet that finds
-// no receive may hold up the lane: a queue pair that got none in all the time drops what comes until it gets one.
-bool Lane::must_wait(QpSlot& slot, const ib::RxPacket& packet) {
-  if (!slot.qp->lacks_receive(packet)) return false;
-  if (slot.starved_since == kNever) {
-    slot.starved_since = now_;
-    ++starving_;
-  }
-  return now_ - slot.starved_since < kPatience;
+bool Lane::is_expected(QpSlot& slot, const ib::RxPacket& packet) {
+  return unexpected_.is_expected(slot, now_, [&] { return slot.qp->lacks_receive(packet); });
 }
 
-void Lane::fed(QpSlot& slot) {
-  if (std::exchange(slot.starved_since, kNever) != kNever) --starving_;
+void Lane::keep(QpSlot& slot, const ib::RxPacket& packet) {
+  const bool datagram = packet.packet.info->service == wire::Service::ud;
+  const Qpn from = datagram ? packet.packet.headers.deth.source : slot.qp->transport_attributes().remote;
+  const auto kept = unexpected_.keep(slot, packet, sender(packet.source, from.lane()));
+  if (!kept) dropped(kept.error(), ib::Counter::drop_no_receive, slot.qp->qpn(), packet.packets);
+}
+
+// Of another host all lanes are one sender, and hosts whose addresses end alike: whom that throttles too loses nothing.
+std::uint16_t Lane::sender(const wire::Gid& address, std::uint8_t lane) const {
+  static_assert(UnexpectedPackets::kSenders == 2 * kDirectVisitors);
+  if (addresses_.has(address)) return lane;
+  return static_cast<std::uint16_t>(kDirectVisitors + std::to_integer<unsigned>(address.raw.back()));
+}
+
+void Lane::look_after_unexpected() {
+  const auto slot_of = [](UnexpectedQueue& queue) -> QpSlot& { return static_cast<QpSlot&>(queue); };
+  more_expected_ = unexpected_.look_again(
+      now_,
+      [&](UnexpectedQueue& queue, const ib::RxPacket& packet) {
+        return slot_of(queue).qp->lacks_receive(packet);
+      },
+      [&](UnexpectedQueue& queue, const ib::RxPacket& packet) { hand_over(slot_of(queue), packet); });
+  if (inbox_ == nullptr) return;
+  for (std::size_t lane = 0; lane < kDirectVisitors; ++lane)
+    inbox_->throttle(static_cast<std::uint8_t>(lane),
+                     unexpected_.throttles(static_cast<std::uint16_t>(lane)));
 }
 
 }  // namespace softrnic::engine

@@ -21,7 +21,7 @@ struct Path final : ib::PathWindow {
 
   void* first = nullptr;
   void* last = nullptr;
-  bool watched = false;  ///< LocalPeers or CreditLetters know of it
+  bool watched = false;  ///< CreditLetters know of it
   std::unique_ptr<PeerCredit> credit;
   bool local = false;            ///< to this host
   bool settled = false;          ///< local: which way it goes is known

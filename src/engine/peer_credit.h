@@ -1,4 +1,4 @@
-// How much the lanes of other hosts can take: a lane asks the peer's lane itself.
+// How much other lanes can take, where packets go to them: a lane asks the peer's lane itself.
 //
 // UC and UD hear nothing from their peer, and a socket that is full loses what comes; a rate that the sender chooses cannot
 // know when the receiver gets the processor. So a lane that sends such packets asks, behind every quarter of what it may
@@ -24,9 +24,15 @@ class PeerCredit final : public ib::Gauge {
   /// Credits that have a question to send, by their numbers. It outlives them and has room for all of them.
   using Questions = std::vector<std::uint32_t>;
 
-  PeerCredit(std::uint32_t number, Questions& questions) : number_(number), questions_(questions) {}
+  /// `answers`: the peer is known to be softrnic, as it is on this host.
+  PeerCredit(std::uint32_t number, Questions& questions, bool answers = false)
+      : number_(number),
+        questions_(questions),
+        window_(answers ? kLeastWindow : kFirstWindow),
+        answers_(answers) {}
 
-  /// Before the peer has said how large its buffer is.
+  /// Before the peer has said how large its buffer is. One on this host is asked in no time, and all lanes of
+  /// the host may begin at once: it gets kLeastWindow.
   static constexpr std::uint32_t kFirstWindow = 256 * 1024;
   static constexpr std::uint32_t kLeastWindow = 64 * 1024;
   /// A question comes behind every window_/kParts.
@@ -52,7 +58,7 @@ class PeerCredit final : public ib::Gauge {
 
   const std::uint32_t number_;
   Questions& questions_;
-  std::uint32_t window_ = kFirstWindow;
+  std::uint32_t window_;
   std::uint64_t granted_ = 0;  ///< the cost of all that the sender was allowed to send
   std::uint64_t taken_ = 0;    ///< how much of it the peer has taken for certain
   std::uint64_t asked_ = 0;    ///< what the question to be sent asks for
@@ -60,7 +66,7 @@ class PeerCredit final : public ib::Gauge {
   TimePoint last_asked_ = kNever;
   Duration patience_ = kMeeting;  ///< before a peer that has never answered is asked again
   bool asks_ = false;
-  bool answers_ = false;
+  bool answers_;
 };
 
 }  // namespace softrnic::engine

@@ -9,6 +9,7 @@
 
 #include "base/held_across_fork.h"
 #include "base/settings.h"
+#include "base/thread_number.h"
 #include "engine/explain_sink.h"
 #include "rnic/key_table.h"
 
@@ -140,7 +141,8 @@ Expected<std::unique_ptr<rnic::Context>, control::Error> Process::open(std::uint
 Expected<void, Failure> Process::watch() {
   if (connection_.watcher != nullptr) return {};
   auto watcher = std::make_unique<Watcher>(
-      *connection_.daemon, [this](const control::Notification& notification) { take(notification); },
+      *connection_.daemon, lanes_.handover(),
+      [this](const control::Notification& notification) { take(notification); },
       [this] {
         daemon_gone_ = true;
         if (const auto callback = daemon_end_.load(std::memory_order_acquire)) callback();
@@ -209,6 +211,7 @@ void Process::after_fork_parent() {
 }
 
 void Process::after_fork_child() {
+  forget_thread_number();
   unlock_explain_sink();
   if (Process* process = the_instance.load(std::memory_order_acquire)) {
     HeldAcrossFork::unlock_all();
@@ -219,7 +222,7 @@ void Process::after_fork_child() {
       lane.abandon();
       lane.mutex().unlock();
     });
-    process->lanes_.forget_share();
+    process->lanes_.forget();
     process->mutex_.unlock();
     the_instance.store(nullptr, std::memory_order_release);
   }

@@ -9,7 +9,7 @@ bool QpTable::reserved(std::uint16_t index) const {
 
 std::optional<Qpn> QpTable::insert(rnic::QueuePair& qp) {
   for (std::size_t tried = 0; tried < kNumbers; ++tried) {
-    const std::uint16_t index = next_++;
+    const std::uint16_t index = order_.at(next_turn_++);
     if (reserved(index)) continue;
     std::unique_ptr<Group>& group = groups_[index / kGroup];
     if (group == nullptr) group = std::make_unique<Group>();

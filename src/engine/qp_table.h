@@ -10,6 +10,8 @@
 #include "base/time.h"
 #include "engine/answer_habit.h"
 #include "engine/direct_route.h"
+#include "engine/index_order.h"
+#include "engine/unexpected_packets.h"
 
 namespace softrnic::rnic {
 class QueuePair;
@@ -18,26 +20,27 @@ class QueuePair;
 namespace softrnic::engine {
 
 /// A place for one queue pair.
-struct QpSlot {
+struct QpSlot : UnexpectedQueue {
   rnic::QueuePair* qp = nullptr;
-  std::uint32_t row = 0;             ///< of the control page plus one; 0: none
-  bool dirty = false;                ///< its row is out of date
-  bool awaits_acks = false;          ///< of briefs
-  std::uint32_t token = 0;           ///< of its briefs, see DirectAck
-  std::uint64_t ack_seen = 0;        ///< what its DirectAck said
-  AnswerHabit habit;                 ///< of its program, see lane_held_ack.cc
-  DirectRoute route;                 ///< of its messages without packets
-  TimePoint starved_since = kNever;  ///< when a packet of UC or UD first found no receive posted
+  std::uint32_t row = 0;       ///< of the control page plus one; 0: none
+  bool dirty = false;          ///< its row is out of date
+  bool awaits_acks = false;    ///< of briefs
+  std::uint32_t token = 0;     ///< of its briefs, see DirectAck
+  std::uint64_t ack_seen = 0;  ///< what its DirectAck said
+  AnswerHabit habit;           ///< of its program, see lane_held_ack.cc
+  DirectRoute route;           ///< of its messages without packets
 };
 
-/// 65,536 places, made in groups as they are needed. Numbers are handed out in turn, so that one that was given up stays
-/// unused for as long as possible: packets that are still under way must not hit its successor.
+/// 65,536 places, made in groups as they are needed. Each number has its turn, so that one that was given up
+/// stays unused for as long as possible: packets that are still under way must not hit its successor. In
+/// which order is a secret, so that who has learned one number cannot send to the others.
 class QpTable {
  public:
   /// The index of no queue pair: packets between lanes (engine/credit_letters.h) go there.
   static constexpr std::uint16_t kLaneItself = 0;
 
-  QpTable(std::uint8_t lane, std::uint16_t first_index) : lane_(lane), next_(first_index) {}
+  QpTable(std::uint8_t lane, std::uint16_t first_turn, const IndexOrder& order)
+      : lane_(lane), next_turn_(first_turn), order_(order) {}
 
   /// A free number, now taken by `qp`; nothing when all are in use.
   std::optional<Qpn> insert(rnic::QueuePair& qp);
@@ -64,13 +67,14 @@ class QpTable {
 
  private:
   static constexpr std::size_t kNumbers = 65536;
-  static constexpr std::size_t kGroup = 256;
+  static constexpr std::size_t kGroup = 16;
   using Group = std::array<QpSlot, kGroup>;
 
   bool reserved(std::uint16_t index) const;
 
   std::uint8_t lane_;
-  std::uint16_t next_;
+  std::uint16_t next_turn_;
+  IndexOrder order_;
   std::size_t size_ = 0;
   std::array<std::unique_ptr<Group>, kNumbers / kGroup> groups_;
 };

@@ -6,8 +6,10 @@
 
 namespace softrnic::engine {
 
-Watcher::Watcher(control::Client& daemon, OnChange on_change, OnEnd on_end)
+Watcher::Watcher(control::Client& daemon, std::shared_ptr<LaneHandover> lanes, OnChange on_change,
+                 OnEnd on_end)
     : daemon_(daemon),
+      lanes_(std::move(lanes)),
       on_change_(std::move(on_change)),
       on_end_(std::move(on_end)),
       thread_(
@@ -31,6 +33,7 @@ void Watcher::run() {
     ppoll(fds, 2, nullptr, nullptr);
     if ((fds[0].revents & POLLIN) != 0) return;
   } while (fds[1].revents == 0 || read_all());
+  lanes_->serve(thread_.stop_fd());
 }
 
 }  // namespace softrnic::engine

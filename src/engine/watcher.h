@@ -1,9 +1,11 @@
-// The thread that listens to the daemon: changes of devices, and its end.
+// The thread that listens to the daemon: changes of devices, its end, and then to the daemon that comes after it.
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "control/client.h"
+#include "engine/lane_handover.h"
 #include "engine/quiet_thread.h"
 
 namespace softrnic::engine {
@@ -13,8 +15,8 @@ class Watcher {
   using OnChange = std::function<void(const control::Notification&)>;
   using OnEnd = std::function<void()>;
 
-  /// Starts at once. `daemon` outlives it. Check error() afterwards. Not to be destroyed with a lock that the callbacks take.
-  Watcher(control::Client& daemon, OnChange on_change, OnEnd on_end);
+  /// Starts at once. `daemon` outlives it. When that has ended, answers for `lanes`. Check error() afterwards. Not to be destroyed with a lock that the callbacks take.
+  Watcher(control::Client& daemon, std::shared_ptr<LaneHandover> lanes, OnChange on_change, OnEnd on_end);
 
   /// 0, or the errno of what ran out: descriptors, threads or memory.
   int error() const { return thread_.error(); }
@@ -24,6 +26,7 @@ class Watcher {
   bool read_all();
 
   control::Client& daemon_;
+  std::shared_ptr<LaneHandover> lanes_;
   OnChange on_change_;
   OnEnd on_end_;
   QuietThread thread_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/fetch_once.h"
 #include "wire/headers.h"
 
 namespace softrnic::link {
@@ -157,14 +158,14 @@ void RingReader::give_up() { broken_.store(true, std::memory_order_relaxed); }
 // The oldest record that is for others than this reader itself.
 bool RingReader::find(RingRecord& record) {
   while (any()) {
-    std::memcpy(&record, next(), sizeof record);
+    record = fetch_once<RingRecord>(next());
     if (!credible(record)) {
       give_up();
       return false;
     }
     front_size_ = record.size;
     if (record.kind >= RingKind::packet) return true;
-    if (record.kind == RingKind::route) std::memcpy(&route_, next() + sizeof record, sizeof route_);
+    if (record.kind == RingKind::route) route_ = fetch_once<RingRoute>(next() + sizeof record);
     pop();
   }
   return false;
@@ -186,8 +187,7 @@ bool RingReader::front(RingMessage& out) {
     give_up();
     return false;
   }
-  RingBrief head;
-  std::memcpy(&head, next() + sizeof record, sizeof head);
+  const auto head = fetch_once<RingBrief>(next() + sizeof record);
   out.brief = {.destination = Qpn(head.destination & wire::kPsnMask),
                .psn = head.psn & wire::kPsnMask,
                .immediate = head.immediate,

@@ -13,10 +13,12 @@ void PacketRun::begin(ib::RxPacket& first, Bytes bytes) {
   first.first_bytes = 0;
   first.elsewhere = nullptr;
   count_ = 1;
-  open_ = !first.packet.info->ends() && !first.packet.payload.empty();
-  if (!open_) return;
   piece_ = size_ = first.packet.payload.size();
   pieces_[0] = first.packet.payload.data();
+  // A FIRST or MIDDLE packet with pad is not of the path MTU (IBTA 9.7.4.1.6), so nothing is put together
+  // with it.
+  open_ = !first.packet.info->ends() && first.packet.headers.bth.pad == 0 && !first.packet.payload.empty();
+  if (!open_) return;
   last_bytes_ = bytes;
   last_ = next_.info = first.packet.info;
 }
@@ -34,7 +36,7 @@ bool PacketRun::goes_on_with(Bytes bytes) {
   next_bytes_ = bytes;
   if (repeats_headers(bytes)) {
     next_.headers.bth.ack_request = (bytes[8] & std::byte{0x80}) != std::byte{0};
-    next_.payload = bytes.subspan(wire::kBthBytes);
+    next_.payload = bytes.subspan(wire::kBthBytes, piece_);
     return true;
   }
   open_ = wire::parse_into(bytes, next_) && continues();
@@ -80,7 +82,11 @@ void PacketRun::join() {
   first_->elsewhere_bytes = size_;
 }
 
+// All pieces but the last are of one size, and the last is no longer: what lies within size_ lies within
+// them.
 bool PacketRun::copy(std::size_t offset, std::byte* to, std::size_t size) {
+  if (offset > size_ || size > size_ - offset) return false;
+  if (size == 0) return true;
   std::size_t index = offset / piece_;
   std::size_t within = offset % piece_;
   for (; size > piece_ - within; within = 0) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -35,6 +36,7 @@ constexpr bool kAddressesAreGiven = false;
 /// The gate page: what readers compare, and where writers write.
 struct GatePage {
   std::uint64_t secret;
+  std::uint64_t file_number;
   std::uint64_t scratch;
 };
 
@@ -85,7 +87,15 @@ Gate::~Gate() {
 }
 
 GateAddress Gate::address() const {
-  return {reinterpret_cast<std::uint64_t>(place_), static_cast<const GatePage*>(place_)->secret};
+  const auto& page = *static_cast<const GatePage*>(place_);
+  return {reinterpret_cast<std::uint64_t>(place_), page.secret, page.file_number};
+}
+
+void Gate::bind(std::uint64_t file_number) { static_cast<GatePage*>(place_)->file_number = file_number; }
+
+std::uint64_t file_number(int fd) {
+  struct stat status {};
+  return fstat(fd, &status) == 0 ? status.st_ino : 0;
 }
 
 // ---- the memory of others
@@ -98,7 +108,9 @@ Expected<RemoteMemory, int> RemoteMemory::open(pid_t pid, const GateAddress& gat
   std::uint64_t probe = 0;
   const iovec local{&probe, sizeof probe};
   errno = ESRCH;
-  if (!memory.attach_read({&local, 1}, gate.address, sizeof probe)) return Unexpected{errno};
+  if (!memory.attach_read({&local, 1}, gate.address + offsetof(GatePage, file_number), sizeof probe))
+    return Unexpected{errno};
+  if (probe != gate.file_number) return Unexpected{ESRCH};
   if (!memory.attach_write({&local, 1}, gate.address + offsetof(GatePage, scratch), sizeof probe))
     return Unexpected{errno};
   const std::string path = "/proc/" + std::to_string(pid) + "/mem";
@@ -114,14 +126,14 @@ Expected<RemoteMemory, int> RemoteMemory::open(pid_t pid, const GateAddress& gat
 bool RemoteMemory::read(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const {
   if (is_own()) {
     for (const iovec& piece : local) {
-      if (!revocable_copy(at(piece), reinterpret_cast<const std::byte*>(remote), piece.iov_len, revoked_))
+      if (!revocable_copy(at(piece), reinterpret_cast<const std::byte*>(remote), piece.iov_len, revocation_))
         return false;
       remote += piece.iov_len;
     }
     return true;
   }
   if (memory_ && bytes <= kSmallRead && local.size() == 1) {
-    const long n = revocable_call(revoked_, SYS_pread64, memory_.get(), word_of(local[0].iov_base),
+    const long n = revocable_call(revocation_, SYS_pread64, memory_.get(), word_of(local[0].iov_base),
                                   static_cast<long>(bytes), static_cast<long>(remote));
     return n == static_cast<long>(bytes);
   }
@@ -131,14 +143,14 @@ bool RemoteMemory::read(std::span<const iovec> local, std::uint64_t remote, std:
 bool RemoteMemory::write(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const {
   if (is_own()) {
     for (const iovec& piece : local) {
-      if (!revocable_copy(reinterpret_cast<std::byte*>(remote), at(piece), piece.iov_len, revoked_))
+      if (!revocable_copy(reinterpret_cast<std::byte*>(remote), at(piece), piece.iov_len, revocation_))
         return false;
       remote += piece.iov_len;
     }
     return true;
   }
   if (memory_ && bytes <= kSmallWrite && local.size() == 1) {
-    const long n = revocable_call(revoked_, SYS_pwrite64, memory_.get(), word_of(local[0].iov_base),
+    const long n = revocable_call(revocation_, SYS_pwrite64, memory_.get(), word_of(local[0].iov_base),
                                   static_cast<long>(bytes), static_cast<long>(remote));
     return n == static_cast<long>(bytes);
   }
@@ -160,7 +172,7 @@ bool RemoteMemory::fetch(std::byte* local, std::uint64_t remote, std::size_t byt
 
 std::optional<std::uint64_t> RemoteMemory::execute(std::uint64_t remote,
                                                    const ib::AtomicOperation& operation) const {
-  if (is_own()) return revocable_execute(reinterpret_cast<std::uint64_t*>(remote), operation, revoked_);
+  if (is_own()) return revocable_execute(reinterpret_cast<std::uint64_t*>(remote), operation, revocation_);
   std::uint64_t before = 0;
   const iovec here{&before, sizeof before};
   if (!read({&here, 1}, remote, sizeof before)) return std::nullopt;
@@ -172,7 +184,7 @@ std::optional<std::uint64_t> RemoteMemory::execute(std::uint64_t remote,
 }
 
 long RemoteMemory::call(long number, std::span<const iovec> local, std::span<const iovec> remote) const {
-  return revocable_call(revoked_, number, pid_, word_of(local.data()), static_cast<long>(local.size()),
+  return revocable_call(revocation_, number, pid_, word_of(local.data()), static_cast<long>(local.size()),
                         word_of(remote.data()), static_cast<long>(remote.size()), 0);
 }
 

@@ -35,7 +35,12 @@ namespace softrnic::link {
 struct GateAddress {
   std::uint64_t address = 0;
   std::uint64_t secret = 0;  ///< stands there
+  /// Of the file that says so, and whoever looks there knows that by itself; see Gate::bind().
+  std::uint64_t file_number = 0;
 };
+
+/// The inode number of a file: among memfds no two have the same. 0: there is none.
+std::uint64_t file_number(int fd);
 
 /// The gate of this process; closed, for everybody at once, with this object.
 class Gate {
@@ -47,6 +52,9 @@ class Gate {
   Gate& operator=(Gate&&) = delete;
 
   GateAddress address() const;
+  /// Says at the gate which file belongs to this process: one of another process could name this gate, so that others write here
+  /// what was meant for that process.
+  void bind(std::uint64_t file_number);
   /// In a forked child, which has no gate.
   void forget() { place_ = nullptr; }
 
@@ -60,14 +68,14 @@ class RemoteMemory {
   /// A positive errno: the kernel does not let this process at the memory of that one (EPERM, EACCES: ptrace rules;
   /// ENOSYS: seccomp), or no process of that number has this gate (ESRCH).
   static Expected<RemoteMemory, int> open(pid_t pid, const GateAddress& gate);
-  /// The memory of this process. With `revoked`: what it has mapped of another one, which can revoke every access.
-  static RemoteMemory own(Revocation revoked = nullptr) {
+  /// The memory of this process. With `revocation`: what it has mapped of another one, which can revoke every access.
+  static RemoteMemory own(const Revocation& revocation = {}) {
     RemoteMemory memory;
-    memory.revoked_ = revoked;
+    memory.revocation_ = revocation;
     return memory;
   }
   /// From now on every access can be revoked, if they can at all here (revocable.h).
-  void let_revoke(Revocation revoked) { revoked_ = revoked; }
+  void let_revoke(const Revocation& revocation) { revocation_ = revocation; }
   /// Of the process that open() has found: lives as long as this object, and nobody else ever takes it.
   void set_life(const RobustMutex& life) { life_ = &life; }
 
@@ -93,7 +101,7 @@ class RemoteMemory {
 
   pid_t pid_ = 0;  ///< 0: this process
   GateAddress gate_;
-  Revocation revoked_ = nullptr;
+  Revocation revocation_;
   const RobustMutex* life_ = nullptr;  ///< may be missing
   UniqueFd memory_;                    ///< /proc/PID/mem; may be missing
 };

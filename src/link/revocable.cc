@@ -1,16 +1,14 @@
 #include "link/revocable.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
-#include "base/unique_fd.h"
+#include "base/thread_state.h"
 #include "transport/ib/ordered_copy.h"
 
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && __has_include(<sys/rseq.h>)
@@ -23,7 +21,13 @@
 namespace softrnic::link {
 namespace {
 
-using Word32 = std::atomic<std::uint32_t>;
+/// A Revocation as a sequence compares it: one side in memory, the other in a register.
+struct Check {
+  explicit Check(const Revocation& revocation)
+      : revoked(*revocation.revoked), visit(revocation.visit->load(std::memory_order_relaxed)) {}
+  const std::atomic<std::uint64_t>& revoked;
+  std::uint64_t visit;
+};
 
 #if SOFTRNIC_RSEQ
 
@@ -50,16 +54,16 @@ bool can_restart() { return __rseq_size != 0 && static_cast<std::int32_t>(own_ar
   "5: leaq 3b(%%rip), %%r11\n\t"                        \
   "movq %%r11, %[sequence]\n\t"                         \
   "movl $0, %[done]\n\t"                                \
-  "1: cmpl $0, %[revoked]\n\t"                          \
-  "jne 2f\n\t"                                          \
+  "1: cmpq %[visit], %[revoked]\n\t"                    \
+  "je 2f\n\t"                                           \
   "movl $1, %[done]\n\t" access                         \
   "\n\t"                                                \
   "2: movq $0, %[sequence]"
 #define SOFTRNIC_SEQUENCE_OUT [done] "=&r"(done), [sequence] "+m"(area.rseq_cs)
-#define SOFTRNIC_SEQUENCE_IN [revoked] "m"(revoked)
+#define SOFTRNIC_SEQUENCE_IN [revoked] "m"(check.revoked), [visit] "r"(check.visit)
 
 // The string instruction keeps its progress in its registers: the new beginning goes on where it was interrupted.
-bool copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes, const Word32& revoked) {
+bool copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes, const Check& check) {
   struct rseq& area = own_area();
   int done;
   asm volatile(SOFTRNIC_SEQUENCE("rep movsb")
@@ -69,7 +73,7 @@ bool copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes, const W
 }
 
 template <typename Word>
-bool copy_word(std::byte* to, const std::byte* from, const Word32& revoked) {
+bool copy_word(std::byte* to, const std::byte* from, const Check& check) {
   struct rseq& area = own_area();
   int done;
   Word word;
@@ -80,7 +84,7 @@ bool copy_word(std::byte* to, const std::byte* from, const Word32& revoked) {
   return done != 0;
 }
 
-bool add(std::uint64_t* word, std::uint64_t& summand, const Word32& revoked) {
+bool add(std::uint64_t* word, std::uint64_t& summand, const Check& check) {
   struct rseq& area = own_area();
   int done;
   asm volatile(SOFTRNIC_SEQUENCE("lock xaddq %[summand], %[place]")
@@ -90,7 +94,7 @@ bool add(std::uint64_t* word, std::uint64_t& summand, const Word32& revoked) {
   return done != 0;
 }
 
-bool compare_swap(std::uint64_t* word, std::uint64_t& expected, std::uint64_t wanted, const Word32& revoked) {
+bool compare_swap(std::uint64_t* word, std::uint64_t& expected, std::uint64_t wanted, const Check& check) {
   struct rseq& area = own_area();
   int done;
   asm volatile(SOFTRNIC_SEQUENCE("lock cmpxchgq %[wanted], %[place]")
@@ -101,7 +105,7 @@ bool compare_swap(std::uint64_t* word, std::uint64_t& expected, std::uint64_t wa
 }
 
 // The registers are set last: a call on the way to the system call, be it one that a sanitizer adds, would take them.
-bool call(long& number, long a, long b, long c, long d, long e, long f, const Word32& revoked) {
+bool call(long& number, long a, long b, long c, long d, long e, long f, const Check& check) {
   struct rseq& area = own_area();
   register long a4 asm("r10") = d;
   register long a5 asm("r8") = e;
@@ -117,32 +121,22 @@ bool call(long& number, long a, long b, long c, long d, long e, long f, const Wo
 #else
 
 bool can_restart() { return false; }
-bool copy_bytes(std::byte*, const std::byte*, std::size_t, const Word32&) { return false; }
+bool copy_bytes(std::byte*, const std::byte*, std::size_t, const Check&) { return false; }
 template <typename Word>
-bool copy_word(std::byte*, const std::byte*, const Word32&) {
+bool copy_word(std::byte*, const std::byte*, const Check&) {
   return false;
 }
-bool add(std::uint64_t*, std::uint64_t&, const Word32&) { return false; }
-bool compare_swap(std::uint64_t*, std::uint64_t&, std::uint64_t, const Word32&) { return false; }
-bool call(long&, long, long, long, long, long, long, const Word32&) { return false; }
+bool add(std::uint64_t*, std::uint64_t&, const Check&) { return false; }
+bool compare_swap(std::uint64_t*, std::uint64_t&, std::uint64_t, const Check&) { return false; }
+bool call(long&, long, long, long, long, long, long, const Check&) { return false; }
 
 #endif
 
 template <typename Word>
-bool copy_end_last(std::byte* to, const std::byte* from, std::size_t bytes, const Word32& revoked) {
+bool copy_end_last(std::byte* to, const std::byte* from, std::size_t bytes, const Check& check) {
   const std::size_t before = bytes - sizeof(Word);
-  return (before == 0 || copy_bytes(to, from, before, revoked)) &&
-         copy_word<Word>(to + before, from + before, revoked);
-}
-
-/// A file of a thread in /proc; empty: there is none, or none for this process.
-std::size_t read_file(pid_t thread, const char* name, char (&text)[512]) {
-  char path[64];
-  std::snprintf(path, sizeof path, "/proc/%d/%s", thread, name);
-  const UniqueFd file(above_stdio(open(path, O_RDONLY | O_CLOEXEC)));
-  const ssize_t length = file ? read(file.get(), text, sizeof text - 1) : -1;
-  text[length > 0 ? length : 0] = '\0';
-  return static_cast<std::size_t>(length > 0 ? length : 0);
+  return (before == 0 || copy_bytes(to, from, before, check)) &&
+         copy_word<Word>(to + before, from + before, check);
 }
 
 /// Whether one of the calls that reach the memory of others has this number.
@@ -155,30 +149,33 @@ bool reaches_memory(long number) {
 
 bool accesses_are_revocable() { return can_restart(); }
 
-bool revocable_copy(std::byte* to, const std::byte* from, std::size_t bytes, Revocation revoked) {
-  if (revoked == nullptr || !can_restart()) {
+bool revocable_copy(std::byte* to, const std::byte* from, std::size_t bytes, const Revocation& revocation) {
+  if (revocation.revoked == nullptr || !can_restart()) {
     ib::ordered_copy(to, from, bytes);
     return true;
   }
   const auto end = reinterpret_cast<std::uintptr_t>(to) + bytes;
   if (bytes == 0) return true;
-  if (bytes >= 8 && end % 8 == 0) return copy_end_last<std::uint64_t>(to, from, bytes, *revoked);
-  if (bytes >= 4 && end % 4 == 0) return copy_end_last<std::uint32_t>(to, from, bytes, *revoked);
-  return copy_end_last<std::uint8_t>(to, from, bytes, *revoked);
+  const Check check(revocation);
+  if (bytes >= 8 && end % 8 == 0) return copy_end_last<std::uint64_t>(to, from, bytes, check);
+  if (bytes >= 4 && end % 4 == 0) return copy_end_last<std::uint32_t>(to, from, bytes, check);
+  return copy_end_last<std::uint8_t>(to, from, bytes, check);
 }
 
 std::optional<std::uint64_t> revocable_execute(std::uint64_t* word, const ib::AtomicOperation& operation,
-                                               Revocation revoked) {
-  if (revoked == nullptr || !can_restart()) return ib::execute(word, operation);
+                                               const Revocation& revocation) {
+  if (revocation.revoked == nullptr || !can_restart()) return ib::execute(word, operation);
+  const Check check(revocation);
   std::uint64_t value = operation.compares ? operation.compare : operation.swap_or_add;
-  const bool done = operation.compares ? compare_swap(word, value, operation.swap_or_add, *revoked)
-                                       : add(word, value, *revoked);
+  const bool done =
+      operation.compares ? compare_swap(word, value, operation.swap_or_add, check) : add(word, value, check);
   return done ? std::optional(value) : std::nullopt;
 }
 
-long revocable_call(Revocation revoked, long number, long a, long b, long c, long d, long e, long f) {
-  if (revoked == nullptr || !can_restart()) return syscall(number, a, b, c, d, e, f);
-  if (!call(number, a, b, c, d, e, f, *revoked)) number = -ECANCELED;
+long revocable_call(const Revocation& revocation, long number, long a, long b, long c, long d, long e,
+                    long f) {
+  if (revocation.revoked == nullptr || !can_restart()) return syscall(number, a, b, c, d, e, f);
+  if (!call(number, a, b, c, d, e, f, Check(revocation))) number = -ECANCELED;
   if (number >= 0 || number < -4095) return number;
   errno = static_cast<int>(-number);
   return -1;
@@ -187,11 +184,9 @@ long revocable_call(Revocation revoked, long number, long a, long b, long c, lon
 // The kernel tells the system call only of a thread that is off the processor. Who is stopped by a signal has left its system
 // calls; a debugger may have stopped it on the way into one.
 bool is_stopped(pid_t thread) {
-  char status[512], call[512];
-  if (read_file(thread, "stat", status) == 0) return false;
-  const char* const name_end = std::strrchr(status, ')');
-  const char state = name_end != nullptr && name_end[1] == ' ' ? name_end[2] : '?';
-  if ((state != 'T' && state != 't') || read_file(thread, "syscall", call) == 0) return false;
+  char call[512];
+  const char state = thread_state(thread);
+  if ((state != 'T' && state != 't') || read_thread_file(thread, "syscall", call) == 0) return false;
   char* end = nullptr;
   const long number = std::strtol(call, &end, 10);
   if (end == call) return false;  // "running"

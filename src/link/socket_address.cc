@@ -73,8 +73,8 @@ Family family_of(int fd) {
 }
 
 void set_send_options(int fd, Family family) {
-  constexpr Option common[] = {{SOL_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO}};
-  constexpr Option dual[] = {{SOL_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO},
+  constexpr Option common[] = {{SOL_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE}};
+  constexpr Option dual[] = {{SOL_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE},
                              {SOL_IPV6, IPV6_FLOWINFO_SEND, 1}};
   set_all(fd, common);
   if (family == Family::dual) set_all(fd, dual);

@@ -43,7 +43,8 @@ inline wire::Gid to_gid(const in6_addr& address) {
 /// The family of an open UDP socket.
 Family family_of(int fd);
 
-/// What every softrnic socket needs for sending: DF set and identification 0 (IP_PMTUDISC_DO), flow labels.
+/// What every softrnic socket needs for sending: DF set and identification 0, whatever ICMP says of the path
+/// (IP_PMTUDISC_PROBE: of anybody, RFC 5927 7; the netdev's MTU alone is the limit), and flow labels.
 void set_send_options(int fd, Family family);
 /// What a lane's socket needs for receiving: UDP_GRO, destination address, traffic class, hop limit, overflow
 /// counts, multicast only to groups joined here.

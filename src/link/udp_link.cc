@@ -35,9 +35,9 @@ void UdpLink::flush(TimePoint) { sender_.flush(); }
 
 bool UdpLink::has_packet(TimePoint) const { return recv(fd_, nullptr, 0, MSG_PEEK | MSG_DONTWAIT) >= 0; }
 
-std::size_t UdpLink::receive(Receiver& receiver, TimePoint) {
+std::size_t UdpLink::receive(Receiver& receiver, TimePoint now) {
   sender_.report(receiver);
-  return receiver_.receive(receiver);
+  return receiver_.receive(receiver, now);
 }
 
 bool UdpLink::join(const wire::Gid& group, std::uint32_t interface_index) {

@@ -1,12 +1,14 @@
 #include "link/udp_receiver.h"
 
 #include <arpa/inet.h>
+#include <linux/sock_diag.h>
 #include <netinet/udp.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 
 #include "wire/headers.h"
 
@@ -35,11 +37,26 @@ std::uint32_t icrc_of(const wire::IcrcStart& start, Bytes bytes, std::uint16_t i
   return icrc.value();
 }
 
+/// Packets that the socket has dropped since it was made, as SO_RXQ_OVFL counts them.
+std::uint32_t dropped_by(int fd) {
+  std::array<std::uint32_t, SK_MEMINFO_VARS> memory{};
+  socklen_t size = sizeof memory;
+  getsockopt(fd, SOL_SOCKET, SO_MEMINFO, memory.data(), &size);
+  return memory[SK_MEMINFO_DROPS];
+}
+
+TimePoint monotonic_now() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return TimePoint(std::chrono::seconds(now.tv_sec) + Duration(now.tv_nsec));
+}
+
 Qpn destination_of(Bytes bytes) { return Qpn(load_be24(bytes.data() + 5)); }
 
 }  // namespace
 
-UdpReceiver::UdpReceiver(int fd, Family family, std::uint16_t port) : fd_(fd), family_(family), port_(port) {
+UdpReceiver::UdpReceiver(int fd, Family family, std::uint16_t port)
+    : fd_(fd), family_(family), port_(port), overflows_(dropped_by(fd)) {
   void* mapped = mmap(nullptr, kSlots * kSlotBytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped != MAP_FAILED) pool_ = static_cast<std::byte*>(mapped);
@@ -65,20 +82,23 @@ void UdpReceiver::prepare() {
   }
 }
 
-void UdpReceiver::fill() {
+void UdpReceiver::fill(TimePoint now) {
   if (slot_ < filled_) return;
   prepare();
+  if (emptied_) empty_at_ = asked_at_;
+  asked_at_ = now;
   const int count = recvmmsg(fd_, headers_.data(), kSlots, MSG_DONTWAIT, nullptr);
   filled_ = static_cast<std::size_t>(std::max(count, 0));
+  emptied_ = filled_ < kSlots;
   slot_ = cut_ = 0;
 }
 
-std::size_t UdpReceiver::receive(Receiver& receiver) {
+std::size_t UdpReceiver::receive(Receiver& receiver, TimePoint now) {
   if (pool_ == nullptr) return 0;
   if (refused_ && !receiver.packet(packet_)) return 0;
   std::size_t packets = refused_ ? 1 : 0;
   refused_ = false;
-  fill();
+  fill(now);
   while (slot_ < filled_ && split(receiver, packets)) {
     ++slot_;
     cut_ = 0;
@@ -123,10 +143,12 @@ UdpReceiver::Envelope UdpReceiver::open(const msghdr& header) const {
 }
 
 void UdpReceiver::count_overflows(Receiver& receiver) {
-  const std::uint32_t fresh = envelope_.overflows - overflows_;
+  const auto fresh = static_cast<std::int32_t>(envelope_.overflows - overflows_);
+  if (fresh <= 0) return;  // below 0: a packet that lay in the socket before this reader came
   overflows_ = envelope_.overflows;
-  if (fresh == 0) return;
-  receiver.dropped(because(ReasonId::drop_lane_overflow, fresh), ib::Counter::drop_overflow, Qpn(), fresh);
+  const auto packets = static_cast<std::uint32_t>(fresh);
+  receiver.dropped(because(ReasonId::drop_lane_overflow, packets), ib::Counter::drop_overflow, Qpn(),
+                   packets);
 }
 
 // Not while packets are shown: the tap is to see each with its identification.
@@ -204,8 +226,12 @@ bool UdpReceiver::intact(Receiver& receiver, const Segment& segment) {
     tap_->packet(wire::CaptureDirection::inbound, envelope_.flow, check.id, {&segment.bytes, 1});
   if (good) return true;
   const Qpn qpn = destination_of(segment.bytes);
-  receiver.dropped(because(ReasonId::drop_bad_icrc, qpn.value, check.received, check.expected),
-                   ib::Counter::drop_icrc, qpn, 1);
+  const wire::Gid& source = envelope_.flow.source;
+  const Reason reason =
+      check.right_for_some
+          ? because(ReasonId::drop_unbelieved_id, qpn.value, check.id, source.high_half(), source.low_half())
+          : because(ReasonId::drop_bad_icrc, qpn.value, check.received, check.expected);
+  receiver.dropped(reason, ib::Counter::drop_icrc, qpn, 1);
   return false;
 }
 
@@ -224,16 +250,22 @@ bool UdpReceiver::check_icrc(const wire::Flow& flow, Bytes bytes, std::uint16_t 
   const auto matches = [&](std::uint16_t id) {
     check.id = id;
     check.expected = icrc_of(start, bytes, id);
-    return check.expected == check.received;
+    check.right_for_some = check.expected == check.received;
+    return check.right_for_some;
   };
   if (!flow.destination.is_ipv4()) return matches(0);
-  const std::uint16_t guess = position != 0 ? position : ids_.expected(flow.source);
-  if (matches(guess)) return ids_.accept(flow.source, guess);
-  if (guess != 0 && matches(0)) return ids_.accept(flow.source, 0);
+  const std::uint16_t guess = ids_.expected(flow.source, position);
+  if (matches(guess)) return believes(flow, guess, asked_at_);
+  if (guess != 0 && matches(0)) return believes(flow, 0, asked_at_);
   const int id = wire::solve_ip_id(check.expected, check.received, bytes.size());
   if (id < 0) return false;
   check.id = static_cast<std::uint16_t>(id);
-  return ids_.accept(flow.source, check.id);
+  check.right_for_some = true;
+  return believes(flow, check.id, monotonic_now());
+}
+
+bool UdpReceiver::believes(const wire::Flow& flow, std::uint16_t id, TimePoint before) {
+  return ids_.accept(flow.source, id, {.after = empty_at_, .before = before});
 }
 
 }  // namespace softrnic::link

@@ -24,8 +24,9 @@ class UdpReceiver {
 
   void set_tap(PacketTap* tap) { tap_ = tap; }
 
-  /// Packets that were handed over or dropped; 0 when there are none, or the first one was refused.
-  std::size_t receive(Receiver& receiver);
+  /// Packets that were handed over or dropped; 0 when there are none, or the first one was refused. `now` (CLOCK_MONOTONIC)
+  /// may be a little old.
+  std::size_t receive(Receiver& receiver, TimePoint now);
 
  private:
   static constexpr std::size_t kSlots = 4;
@@ -49,7 +50,7 @@ class UdpReceiver {
   void prepare();
   Envelope open(const msghdr& header) const;
   /// Reads datagrams when none is left to cut.
-  void fill();
+  void fill(TimePoint now);
   /// Hands over what is left of the present datagram; false: a packet was refused.
   bool split(Receiver& receiver, std::size_t& packets);
   /// The packet that is next in the present datagram, and its place there.
@@ -70,11 +71,13 @@ class UdpReceiver {
   struct IcrcCheck {
     std::uint32_t received = 0;
     std::uint32_t expected = 0;
-    std::uint16_t id = 0;  ///< the identification that was believed
+    std::uint16_t id = 0;         ///< the identification that the ICRC is right for
+    bool right_for_some = false;  ///< identification
   };
 
-  /// Whether the ICRC is right for an identification that this source may use.
+  /// Whether the ICRC is right for an identification that is believed of this source.
   bool check_icrc(const wire::Flow& flow, Bytes bytes, std::uint16_t position, IcrcCheck& check);
+  bool believes(const wire::Flow& flow, std::uint16_t id, TimePoint before);
   void count_overflows(Receiver& receiver);
 
   int fd_;
@@ -82,7 +85,8 @@ class UdpReceiver {
   std::uint16_t port_;
   PacketTap* tap_ = nullptr;
   std::byte* pool_ = nullptr;
-  std::uint32_t overflows_ = 0;
+  /// That are known. The socket counts for as long as it lives, which is longer than its readers: they begin where it stands.
+  std::uint32_t overflows_;
   std::array<Slot, kSlots> slots_;
   std::array<mmsghdr, kSlots> headers_;
   IdPolicy ids_;
@@ -90,6 +94,9 @@ class UdpReceiver {
   ib::RxPacket packet_;
   PacketRun run_;
   bool refused_ = false;    ///< packet_ is to be handed over again
+  TimePoint asked_at_{};    ///< the socket, last
+  TimePoint empty_at_{};    ///< it was at some time after this, and before what is in the slots came
+  bool emptied_ = false;    ///< by what is in the slots
   std::size_t filled_ = 0;  ///< slots that hold datagrams
   std::size_t slot_ = 0;    ///< the one that is being cut
   std::size_t cut_ = 0;     ///< how far, in bytes

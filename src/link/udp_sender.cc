@@ -8,6 +8,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include "link/network_mtu.h"
+#include "wire/frame.h"
+
 namespace softrnic::link {
 namespace {
 
@@ -86,6 +89,10 @@ void prepare(msghdr& out, Envelope& envelope, const TxMessage& message, iovec* i
   out.msg_iovlen = message.iovec_count;
 }
 
+/// No checksum offload on the route, or a netdev that cannot. (Before Linux 6.13 also a segment longer than the MTU: sent by
+/// itself it gets EMSGSIZE.)
+bool cannot_segment(int error) { return error == EIO || error == EINVAL; }
+
 bool is_full(int error) { return error == EAGAIN || error == ENOBUFS || error == ENOMEM; }
 
 }  // namespace
@@ -121,11 +128,15 @@ TxRoute UdpSender::route_of(const ib::TxPacket& packet) {
   route.flow.flow_label = path.flow_label;
   route.interface_index = path.interface_index;
   if (route.interface_index == 0 && (path.destination.is_link_local() || path.destination.is_multicast())) {
-    const auto own = std::find_if(addresses_.begin(), addresses_.end(),
-                                  [&](const rnic::GidEntry& entry) { return entry.gid == path.source; });
-    if (own != addresses_.end()) route.interface_index = own->interface_index;
+    route.interface_index = interface_of(path.source);
   }
   return route;
+}
+
+std::uint32_t UdpSender::interface_of(const wire::Gid& address) const {
+  const auto own = std::find_if(addresses_.begin(), addresses_.end(),
+                                [&](const rnic::GidEntry& entry) { return entry.gid == address; });
+  return own != addresses_.end() ? own->interface_index : 0;
 }
 
 bool UdpSender::may_segment(const wire::Gid& destination) const {
@@ -207,8 +218,8 @@ void UdpSender::send_group(int fd, std::size_t count) {
     const int error = errno;
     if (error == EINTR || (is_full(error) && wait_writable(fd, waits))) continue;
     TxMessage& message = *group_[done++];
-    if (message.segment_count > 1 && !is_full(error)) {
-      send_unsegmented(message);  // no checksum offload on the route (EIO), or a netdev that cannot (EINVAL)
+    if (message.segment_count > 1 && cannot_segment(error)) {
+      send_unsegmented(message);
     } else {
       refused(message, error, message.segment_count);
     }
@@ -243,14 +254,21 @@ void UdpSender::refused(const TxMessage& message, int error, std::uint64_t packe
     refusal.packets += packets;
     return;
   }
-  if (refusals_.size() < kRefusals) refusals_.push_back({error, message.destination, packets});
+  if (refusals_.size() == kRefusals) return;
+  const wire::Flow& flow = message.route.flow;
+  const std::size_t ip_header = flow.destination.is_ipv4() ? wire::kIpv4Bytes : wire::kIpv6Bytes;
+  refusals_.push_back({error, static_cast<std::uint32_t>(ip_header + wire::kUdpBytes + message.segment_bytes),
+                       error == EMSGSIZE ? netdev_mtu(interface_of(flow.source)) : 0, message.destination,
+                       packets});
 }
 
 void UdpSender::report(Receiver& receiver) {
   if (refusals_.empty()) return;
   for (const Refusal& refusal : refusals_) {
-    receiver.dropped(because(ReasonId::send_failed, refusal.error), ib::Counter::send_errors,
-                     refusal.destination, refusal.packets);
+    const Reason reason = refusal.error == EMSGSIZE
+                              ? because(ReasonId::send_too_long, refusal.ip_bytes, refusal.mtu)
+                              : because(ReasonId::send_failed, refusal.error);
+    receiver.dropped(reason, ib::Counter::send_errors, refusal.destination, refusal.packets);
   }
   refusals_.clear();
 }

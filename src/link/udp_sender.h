@@ -35,12 +35,16 @@ class UdpSender {
  private:
   struct Refusal {
     int error;
+    std::uint32_t ip_bytes;  ///< of the packet
+    std::uint32_t mtu;       ///< of the netdev, as far as it is known; EMSGSIZE alone
     Qpn destination;
     std::uint64_t packets;
   };
   static constexpr std::size_t kRefusals = 16;
 
   TxRoute route_of(const ib::TxPacket& packet);
+  /// The netdev that has an address of this host, 0: unknown.
+  std::uint32_t interface_of(const wire::Gid& address) const;
   bool may_segment(const wire::Gid& destination) const;
   void show();
   void send_group(int fd, std::size_t count);

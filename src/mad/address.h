@@ -25,6 +25,14 @@ struct Address {
   std::uint32_t flow_label = 0;  ///< 20 bits; chooses the UDP source port
 
   bool operator==(const Address&) const = default;
+
+  /// Between the same two hosts. A link-local GID is one host's on its link alone; what a host sends to
+  /// itself comes by whichever.
+  bool joins_same_hosts(const Address& other) const {
+    if (local != other.local || remote != other.remote) return false;
+    if (!remote.is_link_local() || remote == local) return true;
+    return interface_index == 0 || other.interface_index == 0 || interface_index == other.interface_index;
+  }
 };
 
 }  // namespace softrnic::mad

@@ -83,6 +83,11 @@ class LanePort {
     static_cast<void>(remote);
     return nullptr;
   }
+  /// What is known of the MTU on the way to a peer, in bytes of an IP packet. 0: nothing, or there is no network in between.
+  virtual std::uint32_t network_mtu(const ib::AddressVector& path) {
+    static_cast<void>(path);
+    return 0;
+  }
   /// Whether the QP's peer is on this host and lets others at its memory.
   virtual bool may_go_direct(const QueuePair& qp) {
     static_cast<void>(qp);

@@ -165,15 +165,8 @@ QueuePairSummary QueuePair::summary() const {
 }
 
 Unexpected<Failure> QueuePair::refused_here(const Failure& failure, const std::uint64_t* wr_id) {
-  last_explanation_ = {.qpn = qpn_.value,
-                       .peer_qpn = attributes_.transport.remote.value,
-                       .wr_id = wr_id != nullptr ? *wr_id : 0,
-                       .has_wr_id = wr_id != nullptr,
-                       .reason = failure.reason};
-  return refused(failure, {.qpn = qpn_.value,
-                           .peer_qpn = last_explanation_.peer_qpn,
-                           .wr_id = last_explanation_.wr_id,
-                           .has_wr_id = last_explanation_.has_wr_id});
+  softrnic::explain(remember(failure.reason, wr_id));
+  return Unexpected{failure};
 }
 
 // ---- multicast

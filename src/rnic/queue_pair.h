@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/expected.h"
+#include "base/explanation_history.h"
 #include "base/reason.h"
 #include "rnic/lane_port.h"
 #include "rnic/object.h"
@@ -103,8 +104,8 @@ class QueuePair final : public EventTarget, private ib::Host {
   ib::Endpoint& endpoint() { return *endpoint_; }
   QueuePairSummary summary() const;
   const ib::Counters& counters() const { return counters_; }
-  /// The latest thing that was explained about this QP; time_ns is 0.
-  const Explanation& last_explanation() const { return last_explanation_; }
+  /// What was explained about this QP; nullptr: nothing yet.
+  const ExplanationHistory* explained() const { return explained_.get(); }
   bool attached_to(const wire::Gid& group) const;
   /// Whether the next request needs no look at the state: it neither changes it nor raises an event.
   bool takes_requests() const {
@@ -137,7 +138,10 @@ class QueuePair final : public EventTarget, private ib::Host {
   void complete(const ib::RecvDone& done) override;
   void event(ib::QpEvent event) override;
   void explain(const Reason& reason, const std::uint64_t* wr_id) override;
+  Reason with_network_mtu(const Reason& reason);
 
+  /// Adds to explained(). Does not fail: without memory it is forgotten.
+  Explanation remember(const Reason& reason, const std::uint64_t* wr_id);
   Unexpected<Failure> refused_here(const Failure& failure, const std::uint64_t* wr_id = nullptr);
   Expected<void, Failure> attach_to_lane();
   Expected<void, Failure> check_modify(const ibv_qp_attr& attributes, std::uint32_t mask,
@@ -178,7 +182,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   TakenReceive taken_;
   std::vector<wire::Gid> groups_;
   ib::Counters counters_;
-  Explanation last_explanation_;
+  std::unique_ptr<ExplanationHistory> explained_;  ///< made at the first
 };
 
 }  // namespace softrnic::rnic

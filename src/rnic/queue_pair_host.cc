@@ -1,6 +1,7 @@
 // What a queue pair does for its endpoint, and what its lane does to it.
 #include <arpa/inet.h>
 
+#include <new>
 #include <utility>
 
 #include "rnic/completion_queue.h"
@@ -8,6 +9,7 @@
 #include "rnic/key_table.h"
 #include "rnic/queue_pair.h"
 #include "rnic/work_requests.h"
+#include "wire/frame.h"
 
 namespace softrnic::rnic {
 namespace {
@@ -124,18 +126,37 @@ void QueuePair::event(ib::QpEvent event) {
   lane_.changed(*this);
 }
 
+// A network that carries less than the path MTU drops full packets and says nothing, or nothing that can be trusted.
+Reason QueuePair::with_network_mtu(const Reason& reason) {
+  const ib::Attributes& transport = attributes_.transport;
+  const std::uint32_t known = reason.figures[3] == transport.path_mtu ? lane_.network_mtu(transport.path) : 0;
+  if (known == 0) return reason;
+  const std::size_t headers = (transport.path.destination.is_ipv4() ? wire::kIpv4Bytes : wire::kIpv6Bytes) +
+                              wire::kUdpBytes + wire::kBthBytes + wire::kRethBytes + wire::kIcrcBytes;
+  return because(ReasonId::retry_exceeded_full, reason.figures[0], reason.figures[1],
+                 headers + transport.path_mtu, known);
+}
+
 void QueuePair::explain(const Reason& reason, const std::uint64_t* wr_id) {
   Reason complete = reason;
   if (reason.id == ReasonId::drop_qp_not_ready) {
     if (broken_) return;  // what broke it has been explained; this would only hide it
     complete.figures[0] = state_;
   }
-  last_explanation_ = {.qpn = qpn_.value,
-                       .peer_qpn = attributes_.transport.remote.value,
-                       .wr_id = wr_id != nullptr ? *wr_id : 0,
-                       .has_wr_id = wr_id != nullptr,
-                       .reason = complete};
-  softrnic::explain(last_explanation_);
+  if (reason.id == ReasonId::retry_exceeded) complete = with_network_mtu(reason);
+  softrnic::explain(remember(complete, wr_id));
+}
+
+Explanation QueuePair::remember(const Reason& reason, const std::uint64_t* wr_id) {
+  const Explanation explanation{.time_ns = wall_clock_ns(),
+                                .qpn = qpn_.value,
+                                .peer_qpn = attributes_.transport.remote.value,
+                                .wr_id = wr_id != nullptr ? *wr_id : 0,
+                                .has_wr_id = wr_id != nullptr,
+                                .reason = reason};
+  if (explained_ == nullptr) explained_.reset(new (std::nothrow) ExplanationHistory);
+  if (explained_ != nullptr) explained_->add(explanation);
+  return explanation;
 }
 
 }  // namespace softrnic::rnic

@@ -142,9 +142,10 @@ Expected<Packet, ParseError> parse(Bytes bytes) {
 
 Expected<void, ParseError> parse_into(Bytes bytes, Packet& packet) {
   if (bytes.size() < kBthBytes) return Unexpected{ParseError::too_short};
-  packet.info = find_opcode(byte_at(bytes.data()));
-  if (packet.info == nullptr) return Unexpected{ParseError::unknown_opcode};
+  // at each byte once: in a ring of packets their sender may change them
   packet.headers.bth = load_bth(bytes.data());
+  packet.info = find_opcode(static_cast<std::uint8_t>(packet.headers.bth.opcode));
+  if (packet.info == nullptr) return Unexpected{ParseError::unknown_opcode};
   if (packet.headers.bth.version != 0) return Unexpected{ParseError::bad_version};
   const std::size_t header_size = kBthBytes + header_bytes(packet.info->headers);
   if (bytes.size() < header_size) return Unexpected{ParseError::too_short};

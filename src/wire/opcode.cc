@@ -126,6 +126,10 @@ constexpr auto kParts = make_parts();
 
 const OpcodeParts& parts_of(Opcode whole) { return kParts[kIndex[static_cast<std::uint8_t>(whole)]]; }
 
+bool joinable(const OpcodeInfo& info) {
+  return opcode_info(parts_of(info.opcode).middle).position == Position::middle;
+}
+
 const OpcodeInfo& joined(const OpcodeInfo& first, const OpcodeInfo& last) {
   if (!first.starts()) return last;
   if (!last.ends()) return first;

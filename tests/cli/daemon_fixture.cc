@@ -113,7 +113,7 @@ std::optional<control::Notification> DaemonTest::next_notification(control::Clie
   return next ? *next : std::nullopt;
 }
 
-bool DaemonTest::wait_gone(pid_t pid) {
+bool wait_gone(pid_t pid) {
   const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   return !process || readable(process.get());
 }

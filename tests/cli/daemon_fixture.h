@@ -39,6 +39,9 @@ class Child {
   UniqueFd go_;
 };
 
+/// The process is gone within ten seconds.
+bool wait_gone(pid_t pid);
+
 class DaemonTest : public testing::Test {
  protected:
   void SetUp() override;
@@ -52,8 +55,6 @@ class DaemonTest : public testing::Test {
                           const std::function<bool(const control::StatusReply&)>& fits);
   /// The next notification of a client, within ten seconds.
   static std::optional<control::Notification> next_notification(control::Client& client);
-  /// The process is gone within ten seconds.
-  static bool wait_gone(pid_t pid);
 };
 
 }  // namespace softrnic::tests

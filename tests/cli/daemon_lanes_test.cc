@@ -3,14 +3,20 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <filesystem>
+#include <fstream>
 #include <set>
+#include <thread>
 
+#include "engine/lane_handover.h"
 #include "tests/cli/daemon_fixture.h"
 
 namespace softrnic::tests {
@@ -98,7 +104,8 @@ TEST_F(DaemonTest, SteersByQpnAsNobody) {
   if (child.result() == 99) GTEST_SKIP() << "needs root";
   EXPECT_EQ(child.result(), 0);
   auto client = Child([] {
-    if (setuid(kNobody) != 0) return 1;
+    // with another group, or not dumpable, as who changes its user without exec() is, it could not be seen to be its own
+    if (setgid(kNobody) != 0 || setuid(kNobody) != 0 || prctl(PR_SET_DUMPABLE, 1) != 0) return 1;
     auto own = Client::connect();
     return own && (*own)->shutdown() ? 0 : 1;
   });
@@ -232,6 +239,87 @@ TEST_F(DaemonTest, LanesOutliveTheDaemon) {
   ASSERT_TRUE(send_packets(lanes, 50));
   EXPECT_EQ(own_packets(one[0]), 50);
   for (const Lane& lane : lanes) EXPECT_EQ(own_packets(lane), 50);
+}
+
+/// A program with lanes, which hands them to a daemon that comes after its own, as the engine does.
+class Program {
+ public:
+  explicit Program(int lanes) : stop_(eventfd(0, EFD_CLOEXEC)) {
+    auto client = Client::connect();
+    if (!client) return;
+    client_ = std::move(*client);
+    lanes_ = take_lanes(*client_, lanes);
+    for (const Lane& lane : lanes_)
+      handover_.add(lane.number, UniqueFd(fcntl(lane.socket.get(), F_DUPFD_CLOEXEC, 0)));
+  }
+  ~Program() {
+    eventfd_write(stop_.get(), 1);
+    if (thread_.joinable()) thread_.join();
+  }
+
+  const std::vector<Lane>& lanes() const { return lanes_; }
+  void lose_daemon() {
+    if (!client_) return;  // an earlier one
+    client_.reset();
+    thread_ = std::thread([this] { handover_.serve(stop_.get()); });
+  }
+
+ private:
+  UniqueFd stop_;
+  std::unique_ptr<Client> client_;
+  std::vector<Lane> lanes_;
+  engine::LaneHandover handover_;
+  std::thread thread_;
+};
+
+pid_t child_of(pid_t parent) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "stat");
+    std::string pid, comm, state;
+    pid_t its_parent = 0;
+    if (file >> pid >> comm >> state >> its_parent && its_parent == parent) return std::stoi(pid);
+  }
+  return 0;
+}
+
+/// As the end of their container or job would.
+void kill_daemon_and_keeper(pid_t daemon) {
+  const pid_t keeper = child_of(daemon);
+  ASSERT_GT(keeper, 0);
+  EXPECT_EQ(kill(keeper, SIGKILL), 0);
+  EXPECT_EQ(kill(daemon, SIGKILL), 0);
+  EXPECT_TRUE(wait_gone(daemon));
+  EXPECT_TRUE(wait_gone(keeper));
+}
+
+void expect_packets(const std::vector<Lane>& lanes) {
+  ASSERT_TRUE(send_packets(lanes, 50));
+  for (const Lane& lane : lanes) EXPECT_EQ(own_packets(lane), 50) << "lane " << int{lane.number};
+}
+
+TEST_F(DaemonTest, ANewDaemonGoesOnBesideTheSurvivorsOfDaemonAndKeeper) {
+  std::vector<std::unique_ptr<Program>> programs;
+  for (int i = 0; i < 6; ++i) programs.push_back(std::make_unique<Program>(1 + i % 2));
+  programs.erase(programs.begin() + 3);  // its lanes are free, and vanish with the daemon
+  programs.erase(programs.begin());
+  for (int round = 0; round < 3; ++round) {
+    const pid_t daemon = connect()->daemon_pid();
+    kill_daemon_and_keeper(daemon);
+    for (const auto& program : programs) program->lose_daemon();
+    programs.push_back(std::make_unique<Program>(3));  // starts the next daemon
+    ASSERT_EQ(programs.back()->lanes().size(), 3U);
+    std::set<int> numbers;
+    std::size_t lanes = 0;
+    for (const auto& program : programs) {
+      expect_packets(program->lanes());
+      lanes += program->lanes().size();
+      for (const Lane& lane : program->lanes()) numbers.insert(lane.number);
+    }
+    EXPECT_EQ(numbers.size(), lanes);
+    EXPECT_EQ(connect()->status()->lanes_used, lanes);
+    programs.erase(programs.begin());
+    EXPECT_TRUE(wait_status(*connect(), [&](const auto& s) { return s.lanes_used < lanes; }));
+  }
 }
 
 TEST_F(DaemonTest, InheritedLanesAreFreedWhenTheirProcessEnds) {

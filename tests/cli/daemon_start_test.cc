@@ -209,6 +209,16 @@ TEST_F(DaemonTest, PortTakenSaysByWhom) {
   EXPECT_EQ(error.failure.reason.figures[1], static_cast<std::uint64_t>(holder.pid()));
 }
 
+TEST_F(DaemonTest, AllWhoStartAtOnceAreToldWhyItCannotBe) {
+  const Child holder([] { return bind_port_as(0); });
+  ASSERT_EQ(holder.result(), 0);
+  std::vector<std::thread> threads;
+  std::array<ReasonId, 8> reasons{};
+  for (ReasonId& reason : reasons) threads.emplace_back([&] { reason = connect_error().failure.reason.id; });
+  for (std::thread& thread : threads) thread.join();
+  for (const ReasonId reason : reasons) EXPECT_EQ(reason, ReasonId::port_taken_user);
+}
+
 TEST_F(DaemonTest, PortTakenByAnotherUser) {
   const Child holder([] { return bind_port_as(kNobody); });
   if (holder.result() != 0) GTEST_SKIP() << "needs root";

@@ -1,5 +1,6 @@
 """`softrnic ping`."""
 import json
+import time
 
 
 def answers(t, scene):
@@ -47,4 +48,28 @@ def nobody_there(t, scene):
     t.true("softrnic serve" in output, output)
 
 
-CASES = (answers, text, once, wrong_token, nobody_there)
+def _shown(scene, words, wanted):
+    """What `softrnic WORDS` says once it tells of `wanted`: a process publishes its queue pairs now and then."""
+    deadline = time.monotonic() + 10
+    while True:
+        status, output = scene.client_host.run(["softrnic", *words])
+        if wanted in output or status != 0 or time.monotonic() > deadline:
+            return status, output
+
+
+def foreign_process_names(t, scene):
+    """A process calls itself what a terminal would act upon; those who look at it see that, and nothing more."""
+    evil = scene.home / "\x1b[7m\u202eevil"
+    evil.symlink_to(scene.lab.build / "bin/softrnic")
+    scene.serve(scene.root)
+    client = scene.client_host.start([evil, "ping", "--token-file", scene.token_file, "-i", "0.05", scene.address])
+    t.true(client.wait_for_output("seq=1"), client.output())
+    for words in (["stat"], ["resource", "show", "qp"], ["resource", "show", "cm_id"], ["--json", "stat"]):
+        status, output = _shown(scene, words, "evil")
+        t.equal(status, 0, output)
+        t.true("evil" in output, f"{words}: {output}")
+        t.true("\x1b" not in output and "\u202e" not in output, repr(output))
+    client.end()
+
+
+CASES = (foreign_process_names, answers, text, once, wrong_token, nobody_there)

@@ -123,6 +123,7 @@ class Replay {
     Request request;
     request.service_id = req.service_id;
     request.path = {.local = req.primary.local_gid, .remote = req.primary.remote_gid};
+    own_ = req.primary.local_gid;
     request.path.pkey = req.pkey;
     request.path.mtu = req.mtu;
     request.path.rate = req.primary.rate;
@@ -193,7 +194,7 @@ class Replay {
       (void)manager_->listen(decode<SidrReq>(captured.mad).service_id);
     }
     mad::Address from;
-    from.local = captured.destination;
+    from.local = own_.is_zero() ? captured.destination : own_;
     from.remote = captured.source;
     const std::size_t told = host_.events.size();
     manager_->receive(from, captured.mad, now_);
@@ -213,6 +214,8 @@ class Replay {
 
   std::vector<CapturedMad> mads_;
   wire::Gid us_;
+  wire::Gid
+      own_;  ///< of the path that a REQ of ours names: the host of host_to_rxe_cm sent it from another address
   std::uint64_t guid_ = 0;
   CmHost host_;
   std::unique_ptr<Manager> manager_;

@@ -316,8 +316,8 @@ def _children(parent):
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
-                with open(f"/proc/{entry}/stat") as file:
-                    if int(file.read().rsplit(")", 1)[1].split()[1]) == parent:
+                with open(f"/proc/{entry}/stat", "rb") as file:  # a name may be any bytes
+                    if int(file.read().rsplit(b")", 1)[1].split()[1]) == parent:
                         found.append(int(entry))
             except OSError:
                 pass

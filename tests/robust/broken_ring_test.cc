@@ -25,7 +25,7 @@ unsigned overwrite_rings() {
   unsigned rings = 0;
   for (char line[512]; maps != nullptr && std::fgets(line, sizeof line, maps.get()) != nullptr;) {
     unsigned long begin = 0, end = 0;
-    if (std::sscanf(line, "%lx-%lx", &begin, &end) != 2 || std::strstr(line, "softrnic-direct") == nullptr ||
+    if (std::sscanf(line, "%lx-%lx", &begin, &end) != 2 || std::strstr(line, "softrnic-inbox") == nullptr ||
         end - begin != sizeof(link::PacketRing))
       continue;
     std::memset(reinterpret_cast<link::PacketRing*>(begin)->records, 0xff, link::kRingBytes);

@@ -1,5 +1,8 @@
 // The daemon is killed: connected queue pairs go on, and a new daemon goes on where the old one was.
+#include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "tests/abi/verbs_fixture.h"
 #include "workers.h"
@@ -72,19 +75,74 @@ TEST(KilledDaemon, TheKeeperOutlivesATerminalThatCloses) {
   end(pair);
 }
 
-TEST(KilledDaemon, WithoutItsKeeperTooNewcomersAreRefusedUntilTheLastSurvivorEnds) {
-  Worker survivor({"hold"}, UniqueFd());
-  ASSERT_TRUE(survivor.reports(1));
+/// As the end of the container or job that started them would.
+void kill_daemon_and_keeper(bool daemon_first) {
   const pid_t keeper = process_named("softrnicd-keep");
   ASSERT_GT(keeper, 0);
+  if (daemon_first) kill_daemon();
   kill_stranger(keeper, SIGKILL);
-  kill_daemon();
+  if (!daemon_first) kill_daemon();
+}
+
+TEST(KilledDaemon, WithItsKeeperTooTrafficGoesOnAndNewcomersConnectToEachOther) {
+  std::vector<Pair> pairs;
+  Worker bystander({"hold"}, UniqueFd());  // its end moves the sockets of others in their group
+  ASSERT_TRUE(bystander.reports(1));
+  for (std::uint32_t round = 0; round < 4; ++round) {
+    pairs.push_back(pair_of({"stream"}));
+    expect_traffic(pairs.back());
+    kill_daemon_and_keeper(round % 2 == 0);
+    EXPECT_EQ(once().wait(), 0) << "round " << round;
+    for (Pair& pair : pairs) expect_traffic(pair);
+    const auto status = daemon_status();
+    ASSERT_TRUE(status);
+    EXPECT_GE(status->lanes_used, 2 * pairs.size()) << "lanes of survivors";
+    if (round == 1) bystander.kill_now();
+  }
+  for (Pair& pair : pairs) end(pair);
+  EXPECT_TRUE(daemon_gets_to(is_quiet));
+}
+
+/// A process that is the first of a PID namespace and opens a device there, in which it starts the daemon; then it waits to
+/// be killed, with all that live in there. Nothing: there are no such namespaces here.
+std::optional<Worker> first_of_pid_namespace() {
+  Worker starter({"in-pid-namespace", "hold"}, UniqueFd());
+  if (!starter.reports(1)) return std::nullopt;
+  return starter;
+}
+
+TEST(KilledDaemon, TheEndOfTheContainerThatStartedItLeavesOthersAtWork) {
+  end_daemon();
+  auto starter = first_of_pid_namespace();
+  if (!starter) GTEST_SKIP() << "no PID namespaces here";
+  // A daemon that cannot see its clients' processes introduces nobody, so these go by packets; and what comes for a lane
+  // whose socket has changed its place is lost until the next daemon has put that right.
+  Pair pair = pair_of({"stream", "18"});
+  expect_traffic(pair);
+  const UniqueFd daemon(static_cast<int>(syscall(SYS_pidfd_open, process_named("softrnicd"), 0)));
+  starter->kill_now();
+  pollfd ended{daemon.get(), POLLIN, 0};
+  ASSERT_EQ(poll(&ended, 1, 10000), 1);
+  EXPECT_EQ(once().wait(), 0);
+  expect_traffic(pair);
+  end(pair);
+  EXPECT_TRUE(daemon_gets_to(is_quiet));
+}
+
+// Its packets would go astray: nobody can say which place in the group its lane has.
+TEST(KilledDaemon, ASurvivorThatIsStoppedHoldsNewcomersUpAndIsNamed) {
+  Worker survivor({"hold"}, UniqueFd());
+  ASSERT_TRUE(survivor.reports(1));
+  kill_daemon_and_keeper(false);
+  ASSERT_EQ(kill(survivor.pid(), SIGSTOP), 0);
   testing::internal::CaptureStderr();
   EXPECT_EQ(once().wait(), 1);
   EXPECT_NE(testing::internal::GetCapturedStderr().find("4791"), std::string::npos);
+  ASSERT_EQ(kill(survivor.pid(), SIGCONT), 0);
+  EXPECT_EQ(once().wait(), 0);
   survivor.tell_to_end();
   EXPECT_EQ(survivor.wait(), 0);
-  EXPECT_EQ(once().wait(), 0);
+  EXPECT_TRUE(daemon_gets_to(is_quiet));
 }
 
 class KilledDaemonTest : public abi_test::VerbsTest {};

@@ -154,7 +154,7 @@ constexpr Restriction kRestrictions[] = {
     {"without-attach", nullptr, control::PathChoice::forbidden},
     {nullptr, "without-attach", control::PathChoice::direct},
     {"without-attach", "without-attach", control::PathChoice::forbidden},
-    {nullptr, "in-pid-namespace", control::PathChoice::forbidden},
+    {nullptr, "in-pid-namespace", control::PathChoice::refused},
 };
 
 bool begin_hardship(const char* name) {
@@ -166,7 +166,7 @@ bool begin_hardship(const char* name) {
 class MessagesTest : public testing::TestWithParam<Kind> {};
 class MessagesDeathTest : public testing::TestWithParam<Kind> {};
 
-TEST_P(MessagesTest, GoThroughTheRingWhereTheKernelForbidsMore) {
+TEST_P(MessagesTest, GoThroughTheRingWhereAFilterForbidsMoreAndByPacketsWhereTheKernelDoes) {
   for (const Restriction& restriction : kRestrictions) {
     const control::PathChoice way = by_packets() ? control::PathChoice::wire_only : restriction.way;
     Lines lines;

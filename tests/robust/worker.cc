@@ -1,7 +1,8 @@
 // A program with a part to play in tests of many processes:
 //
 //   worker pair ROUNDS     connects to the worker at the other end of descriptor 3, exchanges ROUNDS messages, ends
-//   worker stream          the same without an end: until the connection fails, or the tester closes descriptor 4
+//   worker stream [CODE]   the same without an end: until the connection fails, or the tester closes descriptor 4; with
+//                          another timeout of ibv_modify_qp
 //   worker churn           opens, creates, destroys and closes until it is killed
 //   worker hold            opens, makes a queue pair, reports, and keeps it until the tester closes descriptor 4
 //   worker once            opens, connects two queue pairs of its own, exchanges messages, closes
@@ -61,12 +62,12 @@ struct Hello {
 };
 
 /// Opens and connects to the worker at the other end.
-int set_up(Side& side, std::uint32_t& peer_salt) {
+int set_up(Side& side, std::uint32_t& peer_salt, std::uint8_t timeout = 14) {
   if (!side.open()) return refused;
   Hello own{side.card(), static_cast<std::uint32_t>(getpid())}, peer{};
   if (!tell(own) || !hear(peer)) return no_peer;
   peer_salt = peer.salt;
-  if (!side.connect(peer.card)) return refused;
+  if (!side.connect(peer.card, timeout)) return refused;
   return meet() ? done : no_peer;
 }
 
@@ -85,10 +86,10 @@ bool told_to_end() {
   return poll(&waiting, 1, 0) != 0;
 }
 
-int stream() {
+int stream(std::uint8_t timeout) {
   Side side;
   std::uint32_t peer_salt = 0;
-  if (const int failed = set_up(side, peer_salt)) return failed;
+  if (const int failed = set_up(side, peer_salt, timeout)) return failed;
   std::uint32_t posted = 0, sent = 0, received = 0, shown = 0;
   while (!told_to_end()) {
     while (posted < sent + Side::kDepth / 2) {
@@ -172,7 +173,8 @@ int play(int count, char** words) {
   if (part == "leave" && count > 2) return leave(words[2]);
   if (part == "pair" && count > 2)
     return pair(static_cast<std::uint32_t>(std::strtoul(words[2], nullptr, 10)));
-  if (part == "stream") return stream();
+  if (part == "stream")
+    return stream(count > 2 ? static_cast<std::uint8_t>(std::strtoul(words[2], nullptr, 10)) : 14);
   if (part == "hold") return hold();
   if (part == "churn") return churn();
   if (part == "once") return once();

@@ -130,10 +130,11 @@ int end_of(pid_t child, int seconds) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-std::pair<Worker, Worker> pair_of(const std::vector<std::string>& words) {
+std::pair<Worker, Worker> pair_of(const std::vector<std::string>& first,
+                                  const std::vector<std::string>& second) {
   auto [left, right] = connected_sockets();
-  Worker first(words, std::move(left));
-  return {std::move(first), Worker(words, std::move(right))};
+  Worker one(first, std::move(left));
+  return {std::move(one), Worker(second, std::move(right))};
 }
 
 std::optional<control::StatusReply> daemon_status() {

@@ -47,7 +47,11 @@ int end_of(pid_t child, int seconds = 30);
 inline int in_child(const std::function<int()>& body) { return end_of(start_child(body)); }
 
 /// Two workers that are each other's peer.
-std::pair<Worker, Worker> pair_of(const std::vector<std::string>& words);
+std::pair<Worker, Worker> pair_of(const std::vector<std::string>& first,
+                                  const std::vector<std::string>& second);
+inline std::pair<Worker, Worker> pair_of(const std::vector<std::string>& words) {
+  return pair_of(words, words);
+}
 
 /// What the daemon of this namespace says; nothing when none runs.
 std::optional<control::StatusReply> daemon_status();

@@ -195,16 +195,17 @@ TEST(RcReadPieces, AreWholePacketsAndReRequestsStayInsideOne) {
       out("RC RDMA Read Request psn=21 va=0x17000 dmalen=32768 ackreq");
       out("RC RDMA Read Request psn=29 va=0x1f000 dmalen=1696 ackreq");
       silent();
-      for (int psn = 5; psn < 14; ++psn) {
-        in("RC RDMA Read Response Middle len=4096 psn=" + std::to_string(psn));
-      }
+      const auto respond = [this](int psn) {
+        const bool ends_a_piece = psn == 12 || psn == 20 || psn == 28;
+        in(std::string("RC RDMA Read Response ") + (ends_a_piece ? "Last" : "Middle") +
+           " len=4096 psn=" + std::to_string(psn));
+      };
+      for (int psn = 5; psn < 14; ++psn) respond(psn);
       in("RC RDMA Read Response Middle len=4096 psn=16");  // 14 is lost
       out("RC RDMA Read Request psn=14 va=0x10000 dmalen=28672 ackreq");
       out("RC RDMA Read Request psn=21 va=0x17000 dmalen=32768 ackreq");
       out("RC RDMA Read Request psn=29 va=0x1f000 dmalen=1696 ackreq");
-      for (int psn = 14; psn < 29; ++psn) {
-        in("RC RDMA Read Response Middle len=4096 psn=" + std::to_string(psn));
-      }
+      for (int psn = 14; psn < 29; ++psn) respond(psn);
       in("RC RDMA Read Response Last len=1696 psn=29");
       sent("1 success");
       EXPECT_EQ(path.in_flight(), 0U);

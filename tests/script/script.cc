@@ -177,6 +177,11 @@ void Script::arrive(const wire::Gid& source, const std::string& line,
   }
   const auto packets = text.fields.find("packets");
   if (packets != text.fields.end()) rx.packets = static_cast<std::uint32_t>(packets->second);
+  const auto joined = text.fields.find("joined");
+  if (joined != text.fields.end()) {
+    rx.first_bytes = static_cast<std::uint32_t>(joined->second);
+    rx.first_opcode = wire::parts_of(rx.packet.info->opcode).first;
+  }
   rx.source = source;
   rx.destination = attributes.path.source;
   handle(rx);

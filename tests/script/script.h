@@ -62,6 +62,7 @@ class Script : public ::testing::Test {
   void post(const std::string& line);
   /// Posts a receive of `length` bytes at `address`; numbered from 100.
   void post_receive(std::uint32_t length, std::uint64_t address = kBase, std::uint32_t lkey = kKey);
+  /// "packets=N": it stands for so many; "joined=N": the link has put them together, of N bytes each but the last.
   void in(const std::string& line, Where where = Where::current());
   /// Asks the QP instead of giving it the packet.
   bool lacks_receive(const std::string& line);

@@ -154,6 +154,48 @@ void draw_trouble(PairConfig& p, Rng& rng) {
   }
 }
 
+/// Three seeds of ten have an attacker.
+void draw_attack(Config& c, Rng& rng) {
+  if (!rng.chance(0.3)) return;
+  c.attack.shots = static_cast<std::uint32_t>(rng.range(1, 400));
+  c.attack.gap = Duration(rng.range(1, rng.chance(0.3) ? 1'000'000 : 50'000));
+  c.attack.knows_qpns = rng.chance(0.7);
+  c.attack.stingy = rng.chance(0.5);
+  if (c.attack.stingy && c.memory.longest_packet == 0 &&
+      rng.chance(0.5)) {  // a ring may say that a packet is several
+    c.memory.longest_packet = 16 * 1024;
+    c.memory.window = 64 * 1024;
+  }
+  if (rng.chance(0.5)) {
+    c.attack.idle_pairs = static_cast<std::uint32_t>(rng.range(1, 8));
+    PairConfig idle;
+    idle.type = ib::QpType::ud;
+    idle.receive_depth = 0;
+    idle.work[0] = idle.work[1] = 0;
+    idle.op_weights[static_cast<int>(ib::SendOp::send)] = 1;  // the end of a run may post one in ERR
+    idle.largest = idle.mtu;
+    c.pairs.insert(c.pairs.end(), c.attack.idle_pairs, idle);
+  }
+  if (rng.chance(0.85)) {
+    PairConfig p;
+    p.hostile = true;
+    p.type = rng.chance(0.8) ? ib::QpType::rc : ib::QpType::uc;
+    draw_operations(p, rng);
+    if (p.type == ib::QpType::rc && rng.chance(0.4)) {  // answers that name no length
+      std::fill(std::begin(p.op_weights), std::end(p.op_weights), 0U);
+      p.op_weights[static_cast<int>(ib::SendOp::fetch_add)] = 1;
+    }
+    draw_sizes(p, rng, c.faults);
+    p.largest = std::min(p.largest, 20'000U);
+    draw_queues(p, rng);
+    p.shared_receives = false;
+    draw_timers(p, rng, c.faults);
+    p.timeout = std::max<std::uint8_t>(p.timeout, 8);
+    p.late_start = Duration(0);
+    c.pairs.push_back(p);
+  }
+}
+
 }  // namespace
 
 Config Config::from_seed(std::uint64_t seed) {
@@ -186,6 +228,8 @@ Config Config::from_seed(std::uint64_t seed) {
       p.timeout = std::max<std::uint8_t>(p.timeout, 8);
     c.pairs.push_back(p);
   }
+  Rng of_attack(seed ^ 0x6174'6b72);
+  draw_attack(c, of_attack);
   return c;
 }
 
@@ -217,6 +261,10 @@ std::string Config::describe() const {
   if (runs.longest_packet != 0 || runs.join != 0)
     s += format("  runs: sent up to %u bytes, joined %.2f across %lld ns\n", runs.longest_packet, runs.join,
                 LL{runs.gap.count()});
+  if (attack.shots != 0)
+    s += format("  attacker: %u shots every %lld ns,%s %u idle pairs%s\n", attack.shots,
+                LL{attack.gap.count()}, attack.knows_qpns ? " knows QPNs," : "", attack.idle_pairs,
+                attack.stingy ? ", stingy" : "");
   if (faults.taken != 0) s += format("  words taken %.4f\n", faults.taken);
   if (memory.longest_packet != 0)
     s += format(

@@ -48,6 +48,17 @@ struct Runs {
   Duration gap{0};  ///< that may lie between them
 };
 
+/// A host that sends what it likes, and hears nothing but what is sent to it. Off the path: it forges addresses. Whose queue
+/// pair number it knows it aims at. PSNs and Q_Keys it guesses: one packet in 2^24 would hit a PSN, one in 2^32 a Q_Key; here
+/// none does (Attacker::would_hit). To its own connection, if it has one, it is a peer that knows all and keeps to nothing.
+struct Attack {
+  std::uint32_t shots = 0;       ///< 0: there is no attacker
+  Duration gap{0};               ///< between shots, up to
+  bool knows_qpns = false;       ///< also of queue pairs that are not its own
+  std::uint32_t idle_pairs = 0;  ///< UD, whose Q_Keys are known and which post no receives
+  bool stingy = false;           ///< it acknowledges nothing that it was sent, by no packet that is valid
+};
+
 /// One thing done wrong on purpose, to a pair of RC or UC queue pairs.
 enum class Misdeed : std::uint8_t {
   none,
@@ -99,6 +110,7 @@ struct PairConfig {
   Incident incident = Incident::none;
   Duration incident_at{0};
   int incident_side = 0;
+  bool hostile = false;  ///< side 1 is the attacker
 };
 
 struct Config {
@@ -110,6 +122,7 @@ struct Config {
   Faults faults;
   MemoryPaths memory;
   Runs runs;
+  Attack attack;
   std::vector<PairConfig> pairs;
 
   static Config from_seed(std::uint64_t seed);

@@ -12,15 +12,17 @@ int run(const ToolOptions& options) {
                                 ? Mutation::none
                                 : by_name<Mutation>(options.mutation, static_cast<int>(Mutation::count_),
                                                     [](Mutation m) { return name(m); });
-  std::uint64_t work = 0, packets = 0;
+  std::uint64_t work = 0, packets = 0, attack_packets = 0;
   const auto one = [&](std::uint64_t seed) {
     const Result result = run_seed(seed, mutation, std::max<std::size_t>(options.trace, 1));
     work += result.work;
     packets += result.packets;
+    attack_packets += result.attack_packets;
     return SeedReport{result.failure, result.trace, Config::from_seed(seed).describe()};
   };
   return run_tool(options, one, [&] {
-    return std::to_string(work) + " work requests, " + std::to_string(packets) + " packets";
+    return std::to_string(work) + " work requests, " + std::to_string(packets) + " packets, " +
+           std::to_string(attack_packets) + " packets of attackers";
   });
 }
 

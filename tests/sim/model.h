@@ -124,6 +124,26 @@ class UcModel final : public StreamModel {
                const PostedReceive& receive) const;
 };
 
+/// The victim of a peer that keeps to nothing. What it is told may be wrong; but its memory changes only where its peer, or a
+/// work request of its own, had leave to change it, and no packet is believed that the rules forbid.
+class HostileModel final : public Model {
+ public:
+  /// `stingy`: its peer sends no packet that acknowledges anything.
+  HostileModel(Ground& ground, Node& victim, bool stingy);
+  void receive_done(Node& receiver, const ib::RecvDone& done, PostedReceive& receive) override;
+  void finish() override;
+
+ protected:
+  void prepare(WorkRequest& wr) override;
+  void succeeded(std::size_t index) override;
+
+ private:
+  void check_lengths(const Region& region);
+
+  bool stingy_;
+  std::vector<std::vector<std::byte>> untouched_;  ///< what its other regions held in the beginning
+};
+
 /// All UD nodes share what was sent: `all` holds the models of every UD node, by node number.
 class UdModel final : public Model {
  public:

@@ -28,6 +28,9 @@ const char* name(Mutation mutation) {
                                       "ignore_fence",
                                       "deliver_twice",
                                       "join_torn_message",
+                                      "trust_joined_lengths",
+                                      "join_atomic_acknowledges",
+                                      "hold_lane",
                                       "wrong_byte"};
   static_assert(std::size(names) == static_cast<std::size_t>(Mutation::count_));
   return names[static_cast<std::size_t>(mutation)];

@@ -39,6 +39,10 @@ enum class Mutation : std::uint8_t {
   ignore_fence,
   deliver_twice,      ///< UC and UD: each packet is handled twice
   join_torn_message,  ///< UC: a middle packet is missing and nobody notices
+  // what an attacker would make use of
+  trust_joined_lengths,      ///< packets that came in a row are as long as they should be, whatever they are
+  join_atomic_acknowledges,  ///< an ATOMIC ACKNOWLEDGE may stand for several
+  hold_lane,                 ///< a packet without a receive holds up all that come after it
   // what is on the wire
   wrong_byte,
   count_,

@@ -1,3 +1,4 @@
+#include <optional>
 #include <utility>
 
 #include "tests/sim/mutant.h"
@@ -5,6 +6,21 @@
 namespace softrnic::sim {
 
 namespace {
+
+/// A payload of packets that are all taken to be as long as the path MTU.
+class Stretched final : public ib::PayloadSource {
+ public:
+  explicit Stretched(ib::PayloadSource& source, std::size_t bytes) : source_(source), bytes_(bytes) {}
+  bool copy(std::size_t offset, std::byte* to, std::size_t size) override {
+    for (; size > 0; --size, ++offset, ++to)
+      if (!source_.copy(offset % bytes_, to, 1)) return false;
+    return true;
+  }
+
+ private:
+  ib::PayloadSource& source_;
+  std::size_t bytes_;
+};
 
 class MutantEndpoint final : public ib::Endpoint {
  public:
@@ -27,6 +43,7 @@ class MutantEndpoint final : public ib::Endpoint {
   ib::SendSlot reserve() override { return slot_ = inner_->reserve(); }
   void commit() override;
   std::uint32_t outstanding_sends() const override { return inner_->outstanding_sends(); }
+  bool lacks_receive(const ib::RxPacket& packet) override { return inner_->lacks_receive(packet); }
   void receive(const ib::RxPacket& packet, TimePoint now) override;
   ib::Transmit transmit(ib::TxPacket& out, TimePoint now) override;
   TimePoint deadline() const override {
@@ -125,6 +142,18 @@ void MutantEndpoint::receive(const ib::RxPacket& given, TimePoint now) {
       return;
     }
     bth.psn = (bth.psn - shift_) & wire::kPsnMask;
+  }
+  if (mutation_ == Mutation::join_atomic_acknowledges && bth.opcode == wire::Opcode::rc_atomic_acknowledge)
+    packet.packets = 1;
+  const std::uint32_t mtu = host_.node().pair->mtu;
+  std::optional<Stretched> stretched;
+  if (mutation_ == Mutation::trust_joined_lengths && packet.packets > 1 && packet.first_bytes != 0 &&
+      packet.first_bytes != mtu) {
+    stretched.emplace(*packet.elsewhere, packet.elsewhere_bytes);
+    packet.elsewhere = &*stretched;
+    packet.elsewhere_bytes = std::size_t{packet.packets} * mtu;
+    packet.first_bytes = mtu;
+    packet.packet.headers.reth.length = static_cast<std::uint32_t>(packet.elsewhere_bytes);
   }
   inner_->receive(packet, now);
   if (mutation_ == Mutation::deliver_twice && info.service != wire::Service::rc) inner_->receive(packet, now);

@@ -83,7 +83,7 @@ std::uint32_t Network::encode(const ib::TxPacket& packet, Memory* stays_in, std:
   f.flow = flow_of(*packet.path);
   f.packets = packet.packets;
   f.at = stays_in;
-  f.brief = false;
+  f.brief = f.hostile = false;
   f.pieces.clear();
   const std::uint32_t payload = stays_in == nullptr ? packet.payload_bytes : 0;
   wire::Headers headers = packet.headers;
@@ -99,6 +99,27 @@ std::uint32_t Network::encode(const ib::TxPacket& packet, Memory* stays_in, std:
   const std::uint32_t icrc = icrc_of(f.flow, Bytes(f.bytes).first(at), header_bytes);
   f.bytes.resize(at + wire::kIcrcBytes);
   std::memcpy(f.bytes.data() + at, &icrc, sizeof icrc);
+  return index;
+}
+
+std::uint32_t Network::inject(const wire::Flow& flow, Bytes body, std::uint32_t packets, bool good_icrc) {
+  const std::uint32_t index = take_place();
+  Flight& f = flights_[index];
+  f = Flight();
+  f.flow = flow;
+  f.bytes.assign(body.begin(), body.end());
+  f.packets = packets;
+  f.hostile = f.used = true;
+  f.bytes.resize(body.size() + wire::kIcrcBytes);
+  std::uint32_t icrc = body.size() < wire::kBthBytes ? 0 : icrc_of(flow, body, wire::kBthBytes);
+  if (!good_icrc) icrc ^= 1;
+  std::memcpy(f.bytes.data() + body.size(), &icrc, sizeof icrc);
+  return index;
+}
+
+std::uint32_t Network::inject(const Flight& seen) {
+  const std::uint32_t index = take_place();
+  flights_[index] = seen;
   return index;
 }
 
@@ -192,10 +213,12 @@ std::uint32_t Network::copy(std::uint32_t index) {
 bool Network::decode(std::uint32_t index, ib::RxPacket& packet, std::string& error) const {
   const Flight& f = flights_[index];
   const Bytes body = this->body(index);
+  if (body.size() < wire::kBthBytes) return false;
   std::uint32_t received;
   std::memcpy(&received, f.bytes.data() + body.size(), sizeof received);
   if (icrc_of(f.flow, body, wire::kBthBytes) != received) return false;
   auto parsed = wire::parse(body);
+  if (!parsed && f.hostile) return false;
   if (!parsed) {
     error =
         format("a packet that was sent cannot be parsed: opcode %02x", std::to_integer<unsigned>(f.bytes[0]));

@@ -116,6 +116,7 @@ void Node::complete(const ib::RecvDone& done) {
   if (done.status != ib::Status::success && done.status != ib::Status::flushed) error_reported = true;
   const auto receive = std::move(taken.front());
   taken.pop_front();
+  received = true;
   receptions->receive_done(*this, done, *receive);
   memory.remove(receive->region);
   ++consumed;

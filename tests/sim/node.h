@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/unexpected_packets.h"
 #include "tests/sim/config.h"
 #include "tests/sim/ground.h"
 #include "tests/sim/memory.h"
@@ -42,6 +43,14 @@ struct ReceiveQueue {
   void post(Rng& rng);
 };
 
+class Node;
+
+/// What waits for the receives of a node.
+struct NodeQueue : engine::UnexpectedQueue {
+  explicit NodeQueue(Node& of) : node(&of) {}
+  Node* node;
+};
+
 class Node final : public ib::Host {
  public:
   /// `words_taken`: see Faults::taken.
@@ -72,7 +81,8 @@ class Node final : public ib::Host {
   bool gone() const { return dead || stopped; }
   /// Whether the observer's rules hold now.
   bool observed() const {
-    return pair->type == ib::QpType::rc && started && !gone() && !broken && !endpoint->in_error();
+    return pair->type == ib::QpType::rc && !pair->hostile && started && !gone() && !broken &&
+           !endpoint->in_error();
   }
   bool can_send() const { return !gone() && !broken && started; }
   std::uint64_t counted(ib::Counter counter) const { return counters[counter]; }
@@ -138,6 +148,8 @@ class Node final : public ib::Host {
   std::uint32_t consumed = 0;  ///< receives to repost
   std::deque<std::unique_ptr<PostedReceive>> taken;
   ib::Counters counters;
+  NodeQueue unexpected{*this};
+  bool received = false;  ///< a receive has completed since the lane looked
 
  private:
   Ground& ground_;

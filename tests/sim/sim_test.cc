@@ -99,5 +99,23 @@ TEST(Simulation, CoversPathsThatAreMemory) {
   EXPECT_GE(faultless, 50U);
 }
 
+TEST(Simulation, CoversAttackers) {
+  std::uint32_t attacked = 0, knowing = 0, with_idle = 0, of_own = 0, stingy = 0;
+  std::uint64_t packets = 0;
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    const Config config = Config::from_seed(seed);
+    if (config.attack.shots == 0) continue;
+    ++attacked;
+    knowing += config.attack.knows_qpns;
+    with_idle += config.attack.idle_pairs != 0;
+    stingy += config.attack.stingy;
+    of_own += std::any_of(config.pairs.begin(), config.pairs.end(), [](const auto& p) { return p.hostile; });
+    if (seed <= 50) packets += run_seed(seed).attack_packets;
+  }
+  EXPECT_GE(attacked, 200U);
+  for (const std::uint32_t n : {knowing, with_idle, of_own, stingy}) EXPECT_GE(n, 100U);
+  EXPECT_GE(packets, 500U);
+}
+
 }  // namespace
 }  // namespace softrnic::sim

@@ -51,6 +51,7 @@ Result World::run() {
   Result result;
   result.failure = ground_.failure;
   result.packets = network_.packets();
+  result.attack_packets = attacks_.packets;
   for (const auto& node : nodes_) result.work += node->posted;
   result.ended = ground_.now;
   if (ground_.failed()) result.trace = ground_.trace.tail(~std::size_t{0});
@@ -60,6 +61,8 @@ Result World::run() {
 /// Nothing is under way and nobody has anything left to do.
 bool World::at_rest() const {
   if (network_.under_way() != 0) return false;
+  if (std::any_of(adapters_.begin(), adapters_.end(), [](const Adapter& a) { return a.unexpected->any(); }))
+    return false;
   return std::all_of(nodes_.begin(), nodes_.end(), [](const auto& n) {
     if (n->gone() || (n->broken && n->pair->type == ib::QpType::rc)) return true;
     const bool finished = n->started && n->posted >= n->pair->work[n->side];
@@ -71,6 +74,8 @@ bool World::at_rest() const {
 void World::handle(const Event& event) {
   if (event.kind == Kind::packet) return deliver(event.subject, static_cast<std::uint32_t>(event.argument));
   if (event.kind == Kind::paths) return change_paths(event.argument != 0);
+  if (event.kind == Kind::attack) return fire_again();
+  if (event.kind == Kind::look) return look_after_unexpected(event.subject);
   Node& node = *nodes_[event.subject];
   switch (event.kind) {
     case Kind::timer:
@@ -93,12 +98,14 @@ void World::handle(const Event& event) {
       return told(node);
     case Kind::packet:
     case Kind::paths:
+    case Kind::attack:
+    case Kind::look:
       return;
   }
 }
 
 void World::deliver(std::uint32_t adapter, std::uint32_t flight) {
-  const TimePoint awake = network_.awake(adapter, ground_.now);
+  const TimePoint awake = std::max(network_.awake(adapter, ground_.now), adapters_[adapter].held_until);
   if (awake > ground_.now) return schedule(awake, Kind::packet, adapter, flight);
   ib::RxPacket packet;
   std::string error;
@@ -124,24 +131,32 @@ Node* World::hand_over(std::uint32_t adapter, std::uint32_t flight, ib::RxPacket
   const wire::Bth& bth = packet.packet.headers.bth;
   for (const auto& node : nodes_) {
     if (node->qpn != bth.destination || node->adapter != adapter) continue;
+    if (node->pair->hostile && node->side == 1) {
+      attacker_.hears(*node->peer, packet);
+      if (rng_.chance(0.7)) fire();
+    }
     if (node->dead || !node->started) break;
     ground_.log(What::arrived, node->index, static_cast<std::uint64_t>(bth.opcode),
                 bth.psn | (std::uint64_t{bth.destination.value} << 24) |
                     (std::uint64_t{bth.ack_request} << 48) | (std::uint64_t{bth.solicited} << 49),
                 packet.payload_bytes() | (std::uint64_t{packet.packet.headers.aeth.syndrome} << 32));
     const Flight& under_way = network_.flight(flight);
-    if (!under_way.brief || !receive_brief(*node, packet, under_way.connection)) receive(*node, packet);
+    if (!under_way.brief || !receive_brief(*node, packet, under_way.connection))
+      receive(*node, packet, under_way.hostile);
     if (elsewhere.failed()) lose(*node);
     return node.get();
   }
   return nullptr;
 }
 
-void World::receive(Node& node, const ib::RxPacket& packet) {
+/// The observer tells what is owed to the peer, and so nothing of what others send.
+void World::receive(Node& node, const ib::RxPacket& packet, bool hostile) {
+  if (keeps(node, packet)) return;
   const std::uint32_t before = node.endpoint->receive_psn();
-  if (node.observed()) node.observer.arriving(packet, before);
+  if (node.observed() && !hostile) node.observer.arriving(packet, before);
   node.endpoint->receive(packet, ground_.now);
-  if (node.observed()) node.observer.arrived(packet, before, node.endpoint->receive_psn());
+  feed(node);
+  if (node.observed() && !hostile) node.observer.arrived(packet, before, node.endpoint->receive_psn());
 }
 
 void World::expire(Node& node) {
@@ -289,6 +304,7 @@ void World::accuse(const Node& node, const std::string& what) {
 void World::dispatch(Node& node, std::uint32_t to, std::uint32_t flight) {
   const std::uint32_t from = node.adapter;
   const Fate fate = network_.draw_fate(from, to, ground_.now);
+  overhear(to, flight);
   const Bytes bytes = network_.flight(flight).bytes;
   const auto log = [&](What what) {
     ground_.log(what, from, std::to_integer<std::uint64_t>(bytes[0]),
@@ -319,29 +335,6 @@ void World::work(Node& node) {
   touched(node);
 }
 
-void World::set_paths(bool memory) {
-  memory_paths_ = memory;
-  const MemoryPaths& paths = config_.memory;
-  for (Adapter& adapter : adapters_)
-    for (const auto& window : adapter.windows)
-      memory ? window->set_memory(paths.longest_packet, paths.window) : window->set_memory(0, 0);
-}
-
-/// First it is unknown which way packets take, then they take the other one.
-void World::change_paths(bool decided) {
-  if (decided) set_paths(!memory_paths_);
-  for (Adapter& adapter : adapters_)
-    for (const auto& window : adapter.windows) window->set_undecided(!decided);
-  ground_.log(What::action, 0, decided ? 301 : 300, memory_paths_ ? 1 : 0);
-  if (!decided) return schedule(ground_.now + Duration(rng_.below(300'000)), Kind::paths, 0, 1);
-  for (const auto& node : nodes_)
-    if (node->blocked && !node->dead) pump(*node);
-  if (++path_changes_ < config_.memory.changes)
-    schedule(
-        ground_.now + Duration(rng_.below(static_cast<std::uint64_t>(config_.memory.changes_every.count()))),
-        Kind::paths, 0, 0);
-}
-
 void World::repost(Node& node) {
   ReceiveQueue& queue = *node.receives;
   if (!node.gone() || node.pair->shared_receives) queue.post(rng_);
@@ -353,6 +346,7 @@ void World::befall(Node& node) {
   if (node.gone() || !node.started || node.flush_commanded) return;
   ground_.log(What::action, node.index, static_cast<std::uint64_t>(incident));
   node.gone_early = incident != Incident::drain;
+  if (incident == Incident::kill || incident == Incident::reset) forget_unexpected(node);
   switch (incident) {
     case Incident::kill:
       node.endpoint->reset();  // what the adapter does for a process that died

@@ -5,6 +5,7 @@
 
 #include "link/packet_run.h"
 #include "link/packet_split.h"
+#include "tests/sim/attacker.h"
 #include "tests/sim/config.h"
 #include "tests/sim/mutant.h"
 #include "tests/sim/network.h"
@@ -16,6 +17,7 @@ struct Result {
   std::string failure;  ///< empty: everything held
   std::string trace;    ///< the last events, when something failed
   std::uint64_t packets = 0;
+  std::uint64_t attack_packets = 0;
   std::uint64_t work = 0;
   TimePoint ended{};
 };
@@ -27,7 +29,20 @@ class World {
   Result run();
 
  private:
-  enum class Kind : std::uint8_t { packet, timer, pump, work, repost, incident, resume, start, paths, told };
+  enum class Kind : std::uint8_t {
+    packet,
+    timer,
+    pump,
+    work,
+    repost,
+    incident,
+    resume,
+    start,
+    paths,
+    told,
+    attack,
+    look
+  };
   struct Event {
     TimePoint at;
     std::uint64_t order;
@@ -41,7 +56,12 @@ class World {
     std::unique_ptr<Memory> memory;
     std::vector<std::unique_ptr<ib::PathWindow>> windows;  ///< by destination; the last one for UD
     ReceiveQueue shared;
+    std::unique_ptr<engine::UnexpectedPackets> unexpected;
+    bool look_scheduled = false;
+    TimePoint held_until{};  ///< by Mutation::hold_lane
   };
+  /// Of packets that wait for a receive, an adapter.
+  static constexpr std::size_t kUnexpectedBytes = 64 * 1024;
 
   // setting up (world_setup.cc)
   void build();
@@ -62,7 +82,7 @@ class World {
   void pump_waiting(const Node& node);
   void send(Node& node, const ib::TxPacket& packet, bool brief = false);
   void accuse(const Node& node, const std::string& what);
-  void receive(Node& node, const ib::RxPacket& packet);
+  void receive(Node& node, const ib::RxPacket& packet, bool hostile);
   void check_size(const Node& node, const ib::TxPacket& packet);
   Memory* stays_in(const Node& node, const ib::TxPacket& packet);
   void lose(Node& node);
@@ -73,8 +93,6 @@ class World {
   void want_work(Node& node);
   void work(Node& node);
   void repost(Node& node);
-  void set_paths(bool memory);
-  void change_paths(bool decided);
   void befall(Node& node);
   void resume(Node& node);
   bool at_rest() const;
@@ -84,6 +102,17 @@ class World {
   void launch(Node& node, std::uint32_t to, const ib::TxPacket& packet, bool brief);
   void join(std::uint32_t adapter, std::uint32_t flight, ib::RxPacket& packet);
   bool follows(std::uint32_t flight, std::uint32_t next);
+  void set_paths(bool memory);
+  void change_paths(bool decided);
+
+  // the attacker, and packets without a receive (world_attack.cc)
+  void fire();
+  void fire_again();
+  void overhear(std::uint32_t to, std::uint32_t flight);
+  bool keeps(Node& node, const ib::RxPacket& packet);
+  void look_after_unexpected(std::uint32_t adapter);
+  void feed(Node& node);
+  void forget_unexpected(Node& node);
 
   // short messages (world_briefs.cc)
   bool send_brief(Node& node);
@@ -116,6 +145,13 @@ class World {
   ib::TxPacket out_;
   link::PacketSplit split_;
   link::PacketRun run_;
+  Attacker attacker_;
+  struct {
+    std::uint32_t shots = 0;
+    std::uint64_t packets = 0;
+  } attacks_;
+  std::optional<Flight> overheard_;
+  std::uint32_t overheard_to_ = 0;
   std::vector<std::uint32_t> joined_;  ///< flights that arrived with the present one
 };
 

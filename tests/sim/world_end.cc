@@ -53,6 +53,7 @@ void World::close(Node& node) {
   node.endpoint->reset();
   node.stopped = true;
   if (node.endpoint->deadline() != kNever) ground_.fail(format("node %u: a timer runs in RESET", node.index));
+  forget_unexpected(node);
   node.endpoint.reset();
   node.dead = true;
 }

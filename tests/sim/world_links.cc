@@ -49,4 +49,29 @@ void World::join(std::uint32_t adapter, std::uint32_t flight, ib::RxPacket& pack
   if (packet.packets > 1) ground_.log(What::action, adapter, 600, packet.packets);
 }
 
+// ---- which way packets take
+
+void World::set_paths(bool memory) {
+  memory_paths_ = memory;
+  const MemoryPaths& paths = config_.memory;
+  for (Adapter& adapter : adapters_)
+    for (const auto& window : adapter.windows)
+      memory ? window->set_memory(paths.longest_packet, paths.window) : window->set_memory(0, 0);
+}
+
+/// First it is unknown which way packets take, then they take the other one.
+void World::change_paths(bool decided) {
+  if (decided) set_paths(!memory_paths_);
+  for (Adapter& adapter : adapters_)
+    for (const auto& window : adapter.windows) window->set_undecided(!decided);
+  ground_.log(What::action, 0, decided ? 301 : 300, memory_paths_ ? 1 : 0);
+  if (!decided) return schedule(ground_.now + Duration(rng_.below(300'000)), Kind::paths, 0, 1);
+  for (const auto& node : nodes_)
+    if (node->blocked && !node->dead) pump(*node);
+  if (++path_changes_ < config_.memory.changes)
+    schedule(
+        ground_.now + Duration(rng_.below(static_cast<std::uint64_t>(config_.memory.changes_every.count()))),
+        Kind::paths, 0, 0);
+}
+
 }  // namespace softrnic::sim

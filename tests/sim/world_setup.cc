@@ -10,7 +10,8 @@ World::World(const Config& config, Mutation mutation, std::size_t trace_capacity
       ground_(trace_capacity),
       rng_(config.seed ^ 0x5151'5151),
       network_(config.faults, config.adapters, config.seed ^ 0x7e7e),
-      workload_(ground_, Rng(config.seed ^ 0x3030), nodes_) {
+      workload_(ground_, Rng(config.seed ^ 0x3030), nodes_),
+      attacker_(config.attack, Rng(config.seed ^ 0x6b72), nodes_) {
   build();
 }
 
@@ -33,6 +34,7 @@ void World::build_adapter(std::uint32_t index) {
   for (std::uint32_t i = 0; i <= config_.adapters; ++i)
     a.windows.push_back(std::make_unique<ib::PathWindow>(limits));
   a.shared.memory = a.memory.get();
+  a.unexpected = std::make_unique<engine::UnexpectedPackets>(kUnexpectedBytes);
   adapters_.push_back(std::move(a));
 }
 
@@ -55,7 +57,12 @@ void World::build() {
   for (const auto& node : nodes_) build_receives(*node);
   for (const auto& node : nodes_)
     for (std::uint32_t i = 0; i < node->pair->receive_depth; ++i) node->receives->post(rng_);
+  if (config_.attack.shots != 0) schedule(TimePoint{}, Kind::attack, 0);
   for (const auto& node : nodes_) {
+    if (node->pair->hostile && node->side == 1) {
+      node->stopped = true;  // the attacker itself
+      continue;
+    }
     const bool late = node->side == 1 && node->pair->late_start.count() != 0;
     if (late)
       schedule(TimePoint{} + node->pair->late_start, Kind::start, node->index);
@@ -75,7 +82,7 @@ Node& World::build_node(const PairConfig& pair, int side, std::uint32_t adapter)
   n.side = side;
   n.pair = &pair;
   n.qpn = Qpn::of(static_cast<std::uint8_t>(1 + adapter),
-                  static_cast<std::uint16_t>(rng_.below(60'000) / 8 * 8 + index));
+                  static_cast<std::uint16_t>((1 + rng_.below(900)) * 64 + index));
   n.address.source = adapters_[adapter].gid;
   n.address.source_port = static_cast<std::uint16_t>(rng_.range(0xc000, 0xffff));
   n.address.traffic_class = static_cast<std::uint8_t>(rng_.below(256));
@@ -85,7 +92,9 @@ Node& World::build_node(const PairConfig& pair, int side, std::uint32_t adapter)
   const Duration answer =
       2 * (f.delay + f.jitter + f.pause_length + f.reorder_by) + std::chrono::milliseconds(1);
   n.was_late = side == 1 && pair.late_start.count() != 0;
-  n.exact_counts = f.duplicate == 0 && f.reorder == 0 && !f.loses() && f.pause_length.count() == 0;
+  n.bad_invalidate_expected = pair.hostile;
+  n.exact_counts = config_.attack.shots == 0 && f.duplicate == 0 && f.reorder == 0 && !f.loses() &&
+                   f.pause_length.count() == 0;
   n.slow = pair.timeout != 0 && answer > ib::ack_timeout(pair.timeout);
   constexpr std::uint32_t kRemote = ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic;
   const std::size_t bytes = pair.type == ib::QpType::ud ? 8 : (pair.largest + 8192U) & ~7U;
@@ -138,14 +147,16 @@ void World::build_models(Node& a, Node& b) {
     Node& n = *sides[i];
     Node& other = *sides[1 - i];
     std::unique_ptr<Model> model;
-    if (n.pair->type == ib::QpType::rc)
+    if (n.pair->hostile)
+      model = std::make_unique<HostileModel>(ground_, n, config_.attack.stingy);
+    else if (n.pair->type == ib::QpType::rc)
       model = std::make_unique<RcModel>(ground_, n, other);
     else if (n.pair->type == ib::QpType::uc)
       model = std::make_unique<UcModel>(ground_, n, other);
     else
       model = std::make_unique<UdModel>(ground_, n, network_, datagrams_, nodes_);
     n.sends = model.get();
-    (n.pair->type == ib::QpType::ud ? n : other).receptions = model.get();
+    (n.pair->type == ib::QpType::ud || n.pair->hostile ? n : other).receptions = model.get();
     models_.push_back(std::move(model));
   }
 }
@@ -185,6 +196,7 @@ void World::reconnect(Node& a, Node& b) {
     if (n->gone() || !n->started) return;
   for (Node* n : sides) {
     n->endpoint->reset();
+    forget_unexpected(*n);
     n->sends->abandon();
     n->sends->finish();
     for (const auto& receive : n->taken) n->memory.remove(receive->region);

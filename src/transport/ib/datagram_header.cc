@@ -11,7 +11,7 @@ constexpr std::byte kUdpProtocol{17};
 
 // UDP header to ICRC of the packet that was received.
 std::size_t udp_length(const RxPacket& rx) {
-  const std::size_t payload = rx.packet.payload.size();
+  const std::size_t payload = rx.payload_bytes();
   return kUdpBytes + wire::kBthBytes + wire::header_bytes(rx.packet.info->headers) + payload +
          wire::pad_for(payload) + wire::kIcrcBytes;
 }

@@ -8,6 +8,9 @@ bool pkeys_match(std::uint16_t a, std::uint16_t b) {
   return ((a ^ b) & 0x7fff) == 0 && ((a | b) & 0x8000) != 0;
 }
 
+// A neighbour may write into its ring what it likes; the PSNs of what has one packet alone count one.
+bool claims_too_much(const RxPacket& rx) { return rx.packets != 1 && !wire::joinable(*rx.packet.info); }
+
 }  // namespace
 
 void EndpointBase::set_mode(Mode mode) {
@@ -41,14 +44,18 @@ bool EndpointBase::admit_pkey(std::uint16_t pkey) {
 }
 
 bool EndpointBase::is_for_us(const RxPacket& rx) const {
-  return mode_ != Mode::idle && mode_ != Mode::error && rx.packet.info->service == service_ &&
-         pkeys_match(rx.packet.headers.bth.pkey, attributes_.pkey) &&
+  return mode_ != Mode::idle && mode_ != Mode::error && !claims_too_much(rx) &&
+         rx.packet.info->service == service_ && pkeys_match(rx.packet.headers.bth.pkey, attributes_.pkey) &&
          (service_ == wire::Service::ud || rx.source == attributes_.path.destination);
 }
 
 bool EndpointBase::admit(const RxPacket& packet) {
   host_.count(Counter::rx_packets, packet.packets);
   host_.count(Counter::rx_bytes, packet.payload_bytes());
+  if (claims_too_much(packet)) {
+    return refuse(Counter::drop_malformed,
+                  because(ReasonId::drop_not_joinable, packet.packet.info->opcode, packet.packets));
+  }
   if (!admit_state(packet)) return false;
   if (packet.packet.info->service != service_) {
     return refuse(Counter::drop_service, because(ReasonId::drop_wrong_service, packet.packet.info->opcode));

@@ -12,27 +12,15 @@ Verdict invalid(ReasonId id, Figures... figures) {
   return {Fault::invalid_request, because(id, figures...)};
 }
 
-// IBTA 9.7.4.1.6: the payload that a packet, or the last of several in one, may carry by its place in the message.
-bool length_fits(const RxPacket& rx, std::uint32_t mtu) {
-  const std::uint64_t size = rx.payload_bytes();
-  const std::uint64_t before = std::uint64_t{rx.packets - 1} * mtu;  // the others are full
-  switch (rx.packet.info->payload) {
-    case wire::PayloadRule::exactly_mtu:
-      return size == before + mtu;
-    case wire::PayloadRule::one_to_mtu:
-      return size > before && size <= before + mtu;
-    case wire::PayloadRule::zero_to_mtu:
-      return (size > before || rx.packets == 1) && size <= before + mtu;
-    default:
-      return true;
-  }
-}
-
 Verdict not_placed(Fault fault, const Reason& reason) {
   return {reason.id == ReasonId::payload_gone ? Fault::payload_gone : fault, reason};
 }
 
 }  // namespace
+
+Verdict wrong_length(const RxPacket& rx, std::uint32_t mtu) {
+  return invalid(ReasonId::nak_length, rx.wire_bytes(), mtu, rx.wire_opcode());
+}
 
 Verdict InboundMessage::interrupted_by(const wire::OpcodeInfo& info) const {
   if (!active_) return {};
@@ -50,7 +38,7 @@ Verdict InboundMessage::check_order(const wire::OpcodeInfo& info) const {
 Verdict InboundMessage::check_length(const RxPacket& rx, std::uint32_t mtu) const {
   const wire::Packet& packet = rx.packet;
   const std::size_t size = rx.payload_bytes();
-  if (!length_fits(rx, mtu)) return invalid(ReasonId::nak_length, size, mtu, packet.info->opcode);
+  if (!rx.lengths_fit(mtu)) return wrong_length(rx, mtu);
   if (!is_write(*packet.info)) {
     if (received_ <= kMaxMessage - size || packet.info->starts()) return {};
     return invalid(ReasonId::nak_message_length, received_ + std::uint64_t{size}, kMaxMessage);

@@ -11,6 +11,9 @@
 
 namespace softrnic::ib {
 
+/// The fault of a request whose lengths do not fit.
+Verdict wrong_length(const RxPacket& rx, std::uint32_t mtu);
+
 class InboundMessage {
  public:
   /// Takes in a SEND or WRITE packet whose PSN is the expected one. On a fault nothing has changed, except

@@ -29,15 +29,16 @@ void RcRequester::receive(const RxPacket& rx, TimePoint now) {
         because(ReasonId::bad_response, packet.info->opcode, psn.wire(), packet.payload.size()), nullptr);
   }
   if (packet.info->operation == wire::Operation::acknowledge) {
-    receive_acknowledge(packet, psn, now);
+    receive_acknowledge(rx, psn, now);
   } else {
     receive_response(rx, psn, now);
   }
 }
 
-void RcRequester::receive_acknowledge(const wire::Packet& packet, Psn psn, TimePoint now) {
-  const std::uint8_t syndrome = packet.headers.aeth.syndrome;
-  switch (wire::syndrome_kind(syndrome)) {
+void RcRequester::receive_acknowledge(const RxPacket& rx, Psn psn, TimePoint now) {
+  const std::uint8_t syndrome = rx.packet.headers.aeth.syndrome;
+  const bool good = rx.lengths_fit(seam_.attributes.path_mtu);
+  switch (good ? wire::syndrome_kind(syndrome) : wire::SyndromeKind::reserved) {
     case wire::SyndromeKind::ack:
       seam_.host.count(Counter::acks_received);
       acknowledge_before(psn + 1, now);
@@ -50,8 +51,7 @@ void RcRequester::receive_acknowledge(const wire::Packet& packet, Psn psn, TimeP
       break;
   }
   seam_.host.count(Counter::drop_malformed);
-  seam_.host.explain(because(ReasonId::bad_response, packet.info->opcode, psn.wire(), packet.payload.size()),
-                     nullptr);
+  seam_.host.explain(because(ReasonId::bad_response, rx.wire_opcode(), psn.wire(), rx.wire_bytes()), nullptr);
 }
 
 void RcRequester::receive_nak(std::uint8_t syndrome, Psn psn, TimePoint now) {
@@ -86,19 +86,25 @@ void RcRequester::receive_rnr_nak(std::uint8_t syndrome, Psn psn, TimePoint now)
   go_back();
 }
 
+// A response answers one request at most, of a READ that is asked for in pieces one piece; that ends with a LAST
+// or ONLY packet, and with no other.
+bool RcRequester::fits(const SendEntry& entry, const RxPacket& rx, Psn psn) const {
+  const bool atomic = rx.packet.info->operation == wire::Operation::atomic_acknowledge;
+  if (!(atomic ? is_atomic(entry.wqe.op) : entry.wqe.op == SendOp::read)) return false;
+  const Psn end = psn + rx.packets;
+  const Psn due = chunk_end(entry, psn);
+  return rx.lengths_fit(seam_.attributes.path_mtu) && (rx.packet.info->ends() ? end == due : end < due) &&
+         (atomic || rx.payload_bytes() == offset_of(entry, end) - offset_of(entry, psn));
+}
+
 void RcRequester::receive_response(const RxPacket& rx, Psn psn, TimePoint now) {
   // A response acknowledges every SEND and WRITE before it (IBTA 9.7.5).
   if (!acknowledge_before(psn, now) || una_ != psn || failed_) return;
   SendEntry& entry = queue_.front();
+  if (!fits(entry, rx, psn)) return bad_response(rx);
   const std::uint64_t original = rx.packet.headers.atomic_original;
   Payload data = rx.payload();
-  if (rx.packet.info->operation == wire::Operation::atomic_acknowledge) {
-    if (!is_read_or_atomic(entry) || entry.wqe.op == SendOp::read) return bad_response(rx);
-    data = {std::as_bytes(std::span(&original, 1)), nullptr, sizeof original};
-  } else if (entry.wqe.op != SendOp::read || psn + rx.packets > entry.end ||
-             data.size != offset_of(entry, psn + rx.packets) - offset_of(entry, psn)) {
-    return bad_response(rx);
-  }
+  if (is_atomic(entry.wqe.op)) data = {std::as_bytes(std::span(&original, 1)), nullptr, sizeof original};
   auto done = scatter(seam_.host, queue_.sges(entry), scatter_cursor_, offset_of(entry, psn), data);
   if (!done && done.error().id == ReasonId::payload_gone) return ask_again(done.error(), now);
   if (!done) return fail_front(Status::local_protection, done.error());
@@ -113,12 +119,9 @@ void RcRequester::ask_again(const Reason& reason, TimePoint now) {
   if (!recovering_ && next_ > una_) lost(now);
 }
 
-// Tells of the packet as it was on the wire, as its size gives the peer's path MTU away.
 void RcRequester::bad_response(const RxPacket& rx) {
-  const bool joined = rx.first_bytes != 0;
-  const wire::Opcode opcode = joined ? rx.first_opcode : rx.packet.info->opcode;
-  const std::size_t bytes = joined ? rx.first_bytes : rx.payload_bytes();
-  fail_front(Status::bad_response, because(ReasonId::bad_response, opcode, rx.packet.headers.bth.psn, bytes));
+  fail_front(Status::bad_response,
+             because(ReasonId::bad_response, rx.wire_opcode(), rx.packet.headers.bth.psn, rx.wire_bytes()));
 }
 
 // Takes everything before `end` as acknowledged. False: a READ or atomic before it has not been answered, so

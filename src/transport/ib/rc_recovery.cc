@@ -86,8 +86,9 @@ void RcRequester::timed_out(TimePoint now) {
   seam_.host.count(Counter::timeouts);
   if (!timer_.use_retry()) {
     const auto us = std::chrono::duration_cast<std::chrono::microseconds>(timer_.local_timeout()).count();
-    return fail_front(Status::retry_exceeded,
-                      because(ReasonId::retry_exceeded, una_.wire(), seam_.attributes.retry_count, us));
+    const std::uint32_t bytes = offset_of(queue_.front(), una_ + 1) - offset_of(queue_.front(), una_);
+    return fail_front(Status::retry_exceeded, because(ReasonId::retry_exceeded, una_.wire(),
+                                                      seam_.attributes.retry_count, us, bytes));
   }
   lost(now);
   recovering_ = false;

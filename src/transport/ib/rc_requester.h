@@ -86,13 +86,14 @@ class RcRequester {
   bool find_payload(const SendEntry& entry, Bytes& out);
 
   // ---- answers: rc_answers.cc
-  void receive_acknowledge(const wire::Packet& packet, Psn psn, TimePoint now);
+  void receive_acknowledge(const RxPacket& rx, Psn psn, TimePoint now);
   void receive_nak(std::uint8_t syndrome, Psn psn, TimePoint now);
   void receive_rnr_nak(std::uint8_t syndrome, Psn psn, TimePoint now);
   void receive_response(const RxPacket& rx, Psn psn, TimePoint now);
   bool acknowledge_before(Psn end, TimePoint now, bool may_answer_probe = true);
   void answered(SendEntry& entry, Psn end);
   void progress(bool may_answer_probe, TimePoint now);
+  bool fits(const SendEntry& entry, const RxPacket& rx, Psn psn) const;
   void bad_response(const RxPacket& rx);
 
   // ---- recovery: rc_recovery.cc

@@ -98,6 +98,7 @@ void RcResponder::expire(TimePoint now) {
 
 Verdict RcResponder::execute(const RxPacket& rx, TimePoint now) {
   const wire::Packet& packet = rx.packet;
+  const std::uint32_t mtu = seam_.attributes.path_mtu;
   switch (packet.info->operation) {
     case Operation::send:
     case Operation::write: {
@@ -106,10 +107,10 @@ Verdict RcResponder::execute(const RxPacket& rx, TimePoint now) {
       return verdict;
     }
     case Operation::read_request:
-      return execute_read(packet);
+      return rx.lengths_fit(mtu) ? execute_read(packet) : wrong_length(rx, mtu);
     case Operation::compare_swap:
     case Operation::fetch_add:
-      return execute_atomic(packet, now);
+      return rx.lengths_fit(mtu) ? execute_atomic(packet, now) : wrong_length(rx, mtu);
     default:
       return invalid(ReasonId::drop_wrong_service, packet.info->opcode);
   }

@@ -216,15 +216,22 @@ struct RxPacket {
   std::uint32_t flow_label = 0;
   std::uint32_t interface_index = 0;  ///< netdev that it came in by; 0: unknown
 
-  std::uint32_t packets = 1;           ///< of the path MTU in a row, see TxPacket
+  std::uint32_t packets = 1;           ///< in a row, see TxPacket; several only if wire::joinable()
   PayloadSource* elsewhere = nullptr;  ///< has the payload, when it is not in `packet`
   std::size_t elsewhere_bytes = 0;
   std::size_t elsewhere_offset = 0;
-  wire::Opcode first_opcode{};    ///< of several that the link has put together: that of the first
-  std::uint32_t first_bytes = 0;  ///< and the first one's payload; 0: it has not
+  wire::Opcode first_opcode{};  ///< of several that the link has put together: that of the first
+  /// and the payload of each but the last, which has no more; 0: the link has not, they are of the path MTU
+  std::uint32_t first_bytes = 0;
 
   std::size_t payload_bytes() const { return elsewhere != nullptr ? elsewhere_bytes : packet.payload.size(); }
   Payload payload() const { return {packet.payload, elsewhere, payload_bytes(), elsewhere_offset}; }
+  /// Whether the payload of each packet that it stands for is as long as its opcode wants it (IBTA 9.7.4.1.6).
+  bool lengths_fit(std::uint32_t path_mtu) const;
+  /// The packet, or the first of those put together, as it was on the wire: for explanations, as it gives the peer's path MTU
+  /// away.
+  wire::Opcode wire_opcode() const { return first_bytes != 0 ? first_opcode : packet.info->opcode; }
+  std::size_t wire_bytes() const { return first_bytes != 0 ? first_bytes : payload_bytes(); }
   /// What it is without its first `count` packets, which have come before. Nothing: it has none behind them.
   std::optional<RxPacket> behind(std::uint64_t count, std::uint32_t path_mtu) const;
 };

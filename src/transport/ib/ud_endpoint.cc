@@ -128,6 +128,10 @@ void UdEndpoint::place(const RxPacket& rx) {
   SgeCursor cursor;
   auto done = scatter(host_, receive_->sges, cursor, 0, {grh, nullptr, grh.size()});
   if (done) done = scatter(host_, receive_->sges, cursor, wire::kGrhBytes, rx.payload());
+  if (!done && done.error().id == ReasonId::payload_gone) {  // as if it had been lost on the way
+    host_.count(Counter::drop_payload);
+    return host_.explain(done.error(), nullptr);
+  }
   if (!done) {
     host_.explain(done.error(), &receive_->wr_id);
     set_mode(Mode::error);

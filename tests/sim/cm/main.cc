@@ -10,15 +10,17 @@ int run(const ToolOptions& options) {
                             ? Mutant::none
                             : by_name<Mutant>(options.mutation, static_cast<int>(std::size(kMutants)) + 1,
                                               [](Mutant m) { return name_of(m); });
-  std::uint64_t datagrams = 0, connections = 0;
+  std::uint64_t datagrams = 0, connections = 0, injected = 0;
   const auto one = [&](std::uint64_t seed) {
     const Outcome outcome = run_seed(seed, mutant);
     datagrams += outcome.tally.datagrams;
     connections += outcome.tally.established;
+    injected += outcome.tally.injected;
     return SeedReport{outcome.failure, outcome.trace, {}};
   };
   return run_tool(options, one, [&] {
-    return std::to_string(connections) + " connections, " + std::to_string(datagrams) + " datagrams";
+    return std::to_string(connections) + " connections, " + std::to_string(datagrams) + " datagrams, " +
+           std::to_string(injected) + " of attackers";
   });
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "cm/messages.h"
+#include "tests/sim/cm/attacker.h"
 #include "tests/sim/cm/world.h"
 
 namespace softrnic::sim::cm_world {
@@ -11,7 +12,6 @@ namespace {
 using cm::EventKind;
 using cm::Id;
 
-constexpr cm::ServiceId kService(0x1061c06);
 constexpr cm::ServiceId kNobody(0x1060001);
 // Short, so that a run is short: 17 ms for an answer, 2 ms for a packet's life.
 constexpr std::uint8_t kResponseTimeout = 12;
@@ -42,7 +42,7 @@ std::size_t node_of(const wire::Gid& gid) { return (gid.ipv4_be() >> 24) - 1; }
 Node::Node(World& world, std::size_t index) : world_(world), index_(index) { start(); }
 
 void Node::start() {
-  manager_ = std::make_unique<cm::Manager>(*this, 0x1000 + index_);
+  manager_ = std::make_unique<cm::Manager>(*this, 0x1000 + index_, kLimits);
   if (!manager_->listen(kService)) world_.fail("listen failed");
 }
 
@@ -60,7 +60,40 @@ void Node::send(const mad::Address& to, Bytes mad) {
     store_be24(&changed[mad::kHeaderBytes + 32], 0xabcdef);
     return world_.post(index_, to, changed);
   }
+  peers_[id] = to.remote;
+  if (mutant == Mutant::amplifies && message == cm::Message::rep) {
+    for (int i = 0; i < 3; ++i) world_.post(index_, to, mad);
+  }
   world_.post(index_, to, mad);
+}
+
+void Node::receive(mad::Address from, Bytes mad) {
+  const Mutant mutant = world_.mutant_of(index_);
+  if (mutant == Mutant::hears_anybody && mad.size() == mad::kMadBytes) be_credulous(from, mad);
+  manager_->receive(from, mad, world_.now());
+  if (mutant == Mutant::ends_stale_ones && mad.size() == mad::kMadBytes) end_what_seems_stale(mad);
+  if (manager_->size() > kLimits.connections) world_.fail("too many ids");
+}
+
+// The IDs suffice, whoever knows them.
+void Node::be_credulous(mad::Address& from, Bytes mad) {
+  const auto message = static_cast<cm::Message>(load_be16(&mad[16]));
+  if (message == cm::Message::req || message >= cm::Message::sidr_req) return;
+  const auto peer = peers_.find(load_be32(&mad[mad::kHeaderBytes + 4]));
+  if (peer != peers_.end()) from.remote = peer->second;
+}
+
+// A REQ ends the connection that its queue pair has, whoever sent it.
+void Node::end_what_seems_stale(Bytes mad) {
+  if (load_be16(&mad[16]) != static_cast<std::uint16_t>(cm::Message::req)) return;
+  const auto req = cm::decode<cm::Req>(mad);
+  const std::uint64_t token = load_be64(req.private_data.data());
+  const auto [known, first] = connected_.try_emplace({req.ca_guid, req.qpn.value}, token);
+  if (known->second == token) return;
+  for (const auto& [id, side] : sides_) {
+    if (!side.active && side.alive() && side.token == known->second)
+      (void)manager_->disconnect(Id(id), {}, world_.now());
+  }
 }
 
 std::uint32_t Node::random_number() { return static_cast<std::uint32_t>(world_.rng().next()); }
@@ -71,10 +104,23 @@ Side* Node::live(Id id) {
 }
 
 const Side* Node::find(std::uint64_t token, bool active) const {
-  for (const auto& [id, side] : sides_) {
-    if (side.token == token && side.active == active) return &side;
-  }
-  return nullptr;
+  const auto found = ids_.find({token, active});
+  return found == ids_.end() ? nullptr : &sides_.at(found->second);
+}
+
+Side& Node::open(Id id, std::uint64_t token, bool active) {
+  ids_[{token, active}] = id.value;
+  Side& side = sides_[id.value] = Side{};
+  side.token = token;
+  side.active = active;
+  side.process = static_cast<int>(world_.rng().below(2));
+  return side;
+}
+
+bool Node::peer_ended(const Side& side) const {
+  if (world_.has_crashes() || Attacker::is_token(side.token)) return true;
+  const Side* const other = world_.find(side.token, !side.active);
+  return other != nullptr && (other->asked_to_end || other->refused || other->ended || other->destroyed);
 }
 
 void Node::require(bool condition, Id id, const cm::Event& event, const char* promise) {
@@ -84,19 +130,19 @@ void Node::require(bool condition, Id id, const cm::Event& event, const char* pr
 }
 
 void Node::event(const cm::Event& event) {
-  world_.trace(index_, "id " + std::to_string(event.id.value) + ": " + std::string(cm::name_of(event.kind)));
+  world_.trace(index_, [&event] {
+    return "id " + std::to_string(event.id.value) + ": " + std::string(cm::name_of(event.kind));
+  });
   const Id id = event.id;
   if (event.kind == EventKind::request || event.kind == EventKind::service_id_request) {
     const std::uint64_t token = load_be64(event.private_data.data());
     require(!sides_.contains(id.value), id, event, "the id of a request is new");
     // A refusal is remembered until the peer should have repeated itself; when two messages are lost it asks anew.
+    // So it does when it had to make room for others.
     const Side* const before = find(token, false);
-    require(before == nullptr || before->refused || before->sidr, id, event, "an attempt is told once");
-    Side& side = sides_[id.value];
-    side = Side{};
-    side.token = token;
-    side.sidr = event.kind == EventKind::service_id_request;
-    side.process = static_cast<int>(world_.rng().below(2));
+    require(before == nullptr || before->refused || before->unreachable || before->sidr, id, event,
+            "an attempt is told once");
+    open(id, token, false).sidr = event.kind == EventKind::service_id_request;
     return decide(id, event);
   }
   Side* const side = live(id);
@@ -127,26 +173,33 @@ void Node::note(Side& side, const cm::Event& event) {
               "established once, after the reply");
       side.established = true;
       ++world_.tally().established;
+      if (world_.is_attacked() && !Attacker::is_token(side.token)) ++world_.tally().attacked;
       return;
     case EventKind::unreachable:
       require(!side.established, id, event, "established connections are not unreachable");
+      require(!side.active || world_.loses() || world_.find(side.token, false) != nullptr, id, event,
+              "what no datagram of was lost is heard");
       side.ended = side.unreachable = true;
       ++world_.tally().unreachable;
       return;
     case EventKind::rejected:
+      require(!side.established || peer_ended(side), id, event,
+              "only its own end rejects what was established");
       side.ended = true;
       ++world_.tally().rejected;
       return;
     case EventKind::disconnect_request:
       require(side.accepted, id, event, "only what was connected is disconnected");
+      require(peer_ended(side), id, event, "connections end by their own ends");
       side.established = side.ended = true;
       ++world_.tally().disconnected;
       return;
     case EventKind::disconnect_reply:
     case EventKind::disconnect_timeout:
       require(side.asked_to_end || world_.has_crashes(), id, event, "an answer needs a question");
-      require(event.kind != EventKind::disconnect_timeout || world_.has_crashes(), id, event,
-              "sixteen DREQs are not all lost while the peer lives");
+      require(event.kind != EventKind::disconnect_timeout || world_.has_crashes() ||
+                  Attacker::is_token(side.token),
+              id, event, "sixteen DREQs are not all lost while the peer lives");
       side.ended = true;
       ++world_.tally().disconnected;
       return;
@@ -177,6 +230,9 @@ void Node::decide(Id id, const cm::Event& event) {
       return some_time_later(id, 20000, &Node::destroy);
     case EventKind::delayed:
       return;
+    case EventKind::unreachable:
+      if (!live(id)->active) return destroy(id);
+      [[fallthrough]];
     default:
       return some_time_later(id, 40000, &Node::destroy);
   }
@@ -267,7 +323,7 @@ void Node::destroy(Id id) {
   Side& side = *live(id);
   if (!side.established && !side.ended) side.refused = true;
   side.destroyed = true;
-  world_.trace(index_, "id " + std::to_string(id.value) + ": destroy");
+  world_.trace(index_, [id] { return "id " + std::to_string(id.value) + ": destroy"; });
   if (world_.mutant_of(index_) == Mutant::leaks && world_.rng().chance(0.1)) return;
   manager_->destroy(id, world_.now());
 }
@@ -282,10 +338,7 @@ void Node::connect(std::uint64_t token, std::size_t peer) {
   request.private_data = private_data;
   const auto id = manager_->connect(request, world_.now());
   if (!id) return world_.fail("connect was refused");
-  Side& side = sides_[id->value] = Side{};
-  side.token = token;
-  side.active = true;
-  side.process = static_cast<int>(world_.rng().below(2));
+  open(*id, token, true);
   if (world_.rng().chance(0.1)) some_time_later(*id, 30000, &Node::destroy);
 }
 
@@ -298,9 +351,7 @@ void Node::resolve(std::uint64_t token, std::size_t peer) {
   request.private_data = private_data;
   const auto id = manager_->request_service_id(request, world_.now());
   if (!id) return world_.fail("request_service_id was refused");
-  Side& side = sides_[id->value] = Side{};
-  side.token = token;
-  side.active = side.sidr = true;
+  open(*id, token, true).sidr = true;
 }
 
 void Node::kill(int process) {
@@ -314,6 +365,7 @@ void Node::crash() {
   ++world_.tally().crashed;
   ++life_;
   sides_.clear();
+  ids_.clear();
   next_qpn_ = 0x100;
   start();
 }

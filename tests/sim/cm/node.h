@@ -13,6 +13,11 @@ namespace softrnic::sim::cm_world {
 
 class World;
 
+inline constexpr cm::ServiceId kService(0x1061c06);
+/// Small, so that floods reach them.
+inline constexpr cm::Limits kLimits{
+    .half_open = 64, .half_open_peer = 48, .refused = 64, .refused_peer = 48, .connections = 1024};
+
 /// What the program did with an ID and was told about it.
 struct Side {
   std::uint64_t token = 0;  ///< of the attempt, the same at both ends
@@ -41,6 +46,7 @@ class Node final : public cm::Host {
   void explain(const Reason&, const mad::Address&) override {}
 
   cm::Manager& manager() { return *manager_; }
+  void receive(mad::Address from, Bytes mad);
   const std::map<std::uint32_t, Side>& sides() const { return sides_; }
   /// The side of an attempt on this node; nullptr when it never heard of it, or has crashed since.
   const Side* find(std::uint64_t token, bool active) const;
@@ -57,6 +63,9 @@ class Node final : public cm::Host {
 
  private:
   void start();
+  Side& open(cm::Id id, std::uint64_t token, bool active);
+  void be_credulous(mad::Address& from, Bytes mad);
+  void end_what_seems_stale(Bytes mad);
   void note(Side& side, const cm::Event& event);
   void decide(cm::Id id, const cm::Event& event);
   void on_request(cm::Id id);
@@ -71,14 +80,19 @@ class Node final : public cm::Host {
   /// Soon, in a while or at once; unless the id is gone by then.
   void some_time_later(cm::Id id, int at_most_us, void (Node::*action)(cm::Id));
   Side* live(cm::Id id);
+  /// Whether the other side of an honest attempt has given a cause for its end.
+  bool peer_ended(const Side& side) const;
   void require(bool condition, cm::Id id, const cm::Event& event, const char* promise);
 
   World& world_;
   std::size_t index_;
   std::unique_ptr<cm::Manager> manager_;
   std::map<std::uint32_t, Side> sides_;
-  std::set<std::uint64_t> tokens_heard_;                    ///< of requests
-  std::set<std::pair<std::uint32_t, std::uint32_t>> said_;  ///< mutants: message and ID that were sent before
+  std::map<std::pair<std::uint64_t, bool>, std::uint32_t> ids_;  ///< the last by token, and active or not
+  // of mutants
+  std::set<std::pair<std::uint32_t, std::uint32_t>> said_;  ///< message and ID that were sent before
+  std::map<std::uint32_t, wire::Gid> peers_;                ///< whom messages with this ID of ours went to
+  std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t> connected_;  ///< token by CA GUID and QPN
   std::uint32_t next_qpn_ = 0x100;
   int life_ = 0;  ///< counts crashes: what was planned before one is void
 };

@@ -24,6 +24,8 @@ TEST(CmSimulation, HoldsItsPromisesUnderEveryFault) {
     sum.resolved += outcome.tally.resolved;
     sum.killed += outcome.tally.killed;
     sum.crashed += outcome.tally.crashed;
+    sum.attacked += outcome.tally.attacked;
+    sum.injected += outcome.tally.injected;
   }
   // A simulation in which nothing happens finds nothing.
   EXPECT_GT(sum.established, 100U);
@@ -33,6 +35,8 @@ TEST(CmSimulation, HoldsItsPromisesUnderEveryFault) {
   EXPECT_GT(sum.resolved, 100U);
   EXPECT_GT(sum.killed, 10U);
   EXPECT_GT(sum.crashed, 10U);
+  EXPECT_GT(sum.attacked, 100U);
+  EXPECT_GT(sum.injected, 1000U);
 }
 
 TEST(CmSimulation, IsReproducible) {

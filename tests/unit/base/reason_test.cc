@@ -28,6 +28,19 @@ TEST(Reason, WordsStandForNumbers) {
             "a packet (RC Send Only) from 10.0.0.2 is for QP 0x10002, which does not exist here");
 }
 
+// Any user chooses what his programs are called.
+TEST(Reason, NamesOfProgramsCannotSpeakToTheTerminal) {
+  const auto sentence = [](std::string_view name) {
+    const auto [first, second] = program_figures(name);
+    return describe(because(ReasonId::daemon_name_taken, 7, 42, first, second));
+  };
+  EXPECT_NE(sentence("nc").find("user 7: process 42, 'nc'"), std::string::npos) << sentence("nc");
+  EXPECT_NE(sentence("\x1b]0;a\x07\\\x9b").find("'\\033]0;a\\007\\134\\233'"), std::string::npos)
+      << sentence("\x1b]0;a\x07\\\x9b");
+  EXPECT_NE(sentence("0123456789abcdef").find("'0123456789abcdef'"), std::string::npos);
+  EXPECT_NE(sentence("").find("cannot be seen"), std::string::npos);
+}
+
 // {N} or {N:FORM}, with a form that there is; a cure has no figures.
 TEST(Reason, EveryPlaceForAFigureIsWellFormed) {
   for (std::size_t i = 0; i < reason_count(); ++i) {

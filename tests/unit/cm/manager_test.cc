@@ -15,6 +15,8 @@ mad::Address somewhere(std::uint32_t last = 1) {
 
 Req req_number(std::uint32_t number) {
   Req req;
+  req.primary.local_gid = somewhere().remote;
+  req.primary.remote_gid = somewhere().local;
   req.local_id = number;
   req.service_id = kService;
   req.ca_guid = 0xa;
@@ -78,28 +80,6 @@ TEST_F(ManagerOf, RangesOfListenersDoNotOverlap) {
   EXPECT_EQ(b.event().listener, *range);
   b.manager.unlisten(*range);
   EXPECT_TRUE(b.manager.listen(kService).has_value());
-}
-
-TEST_F(ManagerOf, HalfOpenRequestsAreBounded) {
-  End small(0xb, {.half_open = 5, .half_open_peer = 3, .connections = 100});
-  ASSERT_TRUE(small.manager.listen(kService));
-  for (std::uint32_t i = 1; i <= 4; ++i) small.manager.receive(somewhere(1), encode(req_number(i), i), now);
-  EXPECT_EQ(small.host.events.size(), 3U);
-  EXPECT_EQ(small.host.reasons.back().id, ReasonId::cm_limit);
-  EXPECT_EQ(small.host.reasons.back().figures[2], 3U);
-  for (std::uint32_t i = 11; i <= 13; ++i) small.manager.receive(somewhere(3), encode(req_number(i), i), now);
-  EXPECT_EQ(small.host.events.size(), 5U);
-  EXPECT_EQ(small.host.reasons.back().figures[2], 5U);
-  EXPECT_TRUE(small.host.sent.empty());
-  // One is answered and confirmed: there is room again.
-  const Id first = small.host.events.front().id;
-  ASSERT_TRUE(small.manager.reply(first, reply(), now));
-  Rtu rtu;
-  rtu.local_id = 1;
-  rtu.remote_id = first.value;
-  small.manager.receive(somewhere(1), encode(rtu, 1), now);
-  small.manager.receive(somewhere(1), encode(req_number(4), 4), now);
-  EXPECT_EQ(small.host.events.size(), 7U);
 }
 
 TEST_F(ManagerOf, RefusedRequestsAreBounded) {

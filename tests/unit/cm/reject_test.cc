@@ -30,7 +30,9 @@ TEST_F(Reject, NobodyListens) {
   EXPECT_EQ(rej.remote_id, active.value);
   EXPECT_EQ(b.host.reasons.back().id, ReasonId::cm_no_listener);
   EXPECT_EQ(b.manager.size(), 0U);
-  mad::Address from = turned_round({});
+  mad::Address from;
+  from.local = path().local;
+  from.remote = path().remote;
   a.manager.receive(from, encode(rej, 77), now);
   const auto event = a.event();
   EXPECT_EQ(event.kind, EventKind::rejected);
@@ -132,35 +134,75 @@ TEST_F(Reject, AnRtuForARefusedReplyIsRefusedAgain) {
   EXPECT_EQ(a.manager.state(active), State::timewait);
 }
 
-TEST_F(Reject, APeerThatStartsAnewWithTheSameQueuePairIsStale) {
-  establish();
-  End reborn(0xa);  // the same adapter, which has forgotten everything
-  reborn.host.next_number = 0x777;
-  const Id fresh = *reborn.manager.connect(request(), now);
-  EXPECT_EQ(deliver(reborn, b), Messages{Message::req});
-  EXPECT_EQ(deliver(b, reborn), (Messages{Message::rej, Message::dreq}));
-  EXPECT_EQ(b.host.reasons.back().id, ReasonId::cm_stale_here);
-  const auto event = reborn.event();
-  EXPECT_EQ(event.rejection, RejectReason::stale_connection);
-  EXPECT_EQ(event.reason.id, ReasonId::cm_rejected_stale);
-  EXPECT_EQ(deliver(reborn, b), Messages{Message::drep});
-  EXPECT_EQ(b.event().kind, EventKind::disconnect_reply);
-  reborn.manager.destroy(fresh, now);
-  (void)*reborn.manager.connect(request(), now);
-  deliver(reborn, b);
-  EXPECT_EQ(b.event().kind, EventKind::request);
-}
+class Reborn : public Pair {
+ protected:
+  Reborn() { reborn.host.next_number = 0x777; }
+  /// The same adapter connects the same queue pair.
+  Id connect_anew() {
+    (void)*reborn.manager.connect(request(), now);
+    deliver(reborn, b);
+    const Id fresh = b.event().id;
+    EXPECT_TRUE(b.manager.reply(fresh, reply(0x23), now));
+    EXPECT_EQ(deliver(b, reborn), Messages{Message::rep});
+    EXPECT_TRUE(reborn.manager.confirm(reborn.event().id, {}, now));
+    return fresh;
+  }
+  End reborn{0xa};  ///< has forgotten everything
+};
 
-TEST_F(Reject, AnUnansweredRequestIsGivenUpWhenThePeerStartsAnew) {
-  connect();
-  End reborn(0xa);
-  reborn.host.next_number = 0x777;
-  (void)*reborn.manager.connect(request(), now);
-  deliver(reborn, b);
-  EXPECT_EQ(lose(b), Messages{Message::rej});
+TEST_F(Reborn, ItsRtuEndsTheEarlierConnectionOfItsQueuePair) {
+  establish();
+  const Id fresh = connect_anew();
+  EXPECT_EQ(b.manager.state(passive), State::established) << "a REQ alone may be forged";
+  EXPECT_EQ(deliver(reborn, b), Messages{Message::rtu});
+  EXPECT_EQ(b.event().id, fresh);
+  EXPECT_EQ(b.manager.state(passive), State::dreq_sent);
+  EXPECT_EQ(b.host.reasons.back().id, ReasonId::cm_stale_here);
+  EXPECT_EQ(deliver(b, reborn), Messages{Message::dreq});
+  EXPECT_EQ(deliver(reborn, b), Messages{Message::drep});
   const auto event = b.event();
   EXPECT_EQ(event.id, passive);
-  EXPECT_EQ(event.rejection, RejectReason::stale_connection);
+  EXPECT_EQ(event.kind, EventKind::disconnect_reply);
+  EXPECT_EQ(b.manager.state(fresh), State::established);
+}
+
+TEST_F(Reborn, SoDoesDataBeforeTheRtu) {
+  establish();
+  const Id fresh = connect_anew();
+  lose(reborn);
+  ASSERT_TRUE(b.manager.established(fresh, now));
+  EXPECT_EQ(b.manager.state(passive), State::dreq_sent);
+  EXPECT_EQ(b.manager.state(fresh), State::established);
+}
+
+TEST_F(Reborn, AConnectionThatEndsAlreadyLeavesItsPlace) {
+  establish();
+  ASSERT_TRUE(b.manager.disconnect(passive, {}, now));
+  lose(b);
+  (void)connect_anew();
+  deliver(reborn, b);
+  EXPECT_EQ(b.event().kind, EventKind::established);
+  End again(0xa);
+  again.host.next_number = 0x9999;
+  (void)*again.manager.connect(request(), now);
+  deliver(again, b);
+  const Id last = b.event().id;
+  ASSERT_FALSE(b.manager.established(last, now).has_value());
+  ASSERT_TRUE(b.manager.reply(last, reply(0x24), now));
+  ASSERT_TRUE(b.manager.established(last, now));
+  EXPECT_EQ(b.host.reasons.back().id, ReasonId::cm_stale_here) << "of the second one";
+}
+
+TEST_F(Reborn, AConnectionIsUnlikeThatOfAnotherAdapterOrAddress) {
+  establish();
+  End other(0xaa);
+  other.host.next_number = 0x777;
+  (void)*other.manager.connect(request(), now);
+  deliver(other, b);
+  const Id second = b.event().id;
+  ASSERT_TRUE(b.manager.reply(second, reply(0x23), now));
+  ASSERT_TRUE(b.manager.established(second, now));
+  EXPECT_EQ(b.manager.state(passive), State::established);
 }
 
 TEST_F(Reject, AReplyFromAQueuePairThatIsConnectedIsStale) {

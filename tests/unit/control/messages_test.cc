@@ -87,7 +87,7 @@ TEST(Messages, TextsEndInsideTheirField) {
 
 TEST(Messages, EveryErrorHasASentence) {
   const Error error = make_error(refuse(EACCES, ReasonId::daemon_name_taken, 1, 2));
-  EXPECT_NE(error.text.find("user 2 is held by user 1"), std::string::npos) << error.text;
+  EXPECT_NE(error.text.find("held by user 1: process 2"), std::string::npos) << error.text;
 }
 
 }  // namespace

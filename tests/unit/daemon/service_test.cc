@@ -1,9 +1,9 @@
 #include "daemon/service.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "control/direct_locks.h"
-#include "control/shared_memory.h"
 #include "tests/unit/daemon/network.h"
 
 namespace softrnic::daemon {
@@ -73,32 +73,107 @@ TEST_F(ServiceTest, AnOpenDeviceStaysOnItsNetdev) {
   EXPECT_EQ(service.device_list().devices().at(0).netdev, "eth0");
 }
 
-TEST(ServiceMemory, IsThatOfWhoHoldsTheLane) {
-  NumberedLanes lanes;
-  Service service(lanes, DeviceList("host"));
-  Connection holder, other;
-  holder.greeted = other.greeted = true;
-  const auto ask = [&service](Connection& from, const auto& request, UniqueFd fd = {}) {
-    return service.handle(from, control::bytes_of(request), std::move(fd));
-  };
-  const auto shown = [&ask, &other](std::uint32_t lane) {
-    auto request = control::make_message<control::ShowMemory>(7);
+/// Clients that hold lanes.
+class ServiceMemory : public testing::Test {
+ protected:
+  ServiceMemory() {
+    for (Connection* each : {&holder, &other, &stranger}) each->greeted = true;
+    holder.credentials = other.credentials = Credentials::own();
+  }
+  template <typename Request>
+  Answer ask(Connection& from, const Request& request) {
+    return service.handle(from, control::bytes_of(request), {});
+  }
+  Answer share(Connection& from, std::uint32_t lane) {
+    auto request = control::make_message<control::ShareMemory>(7);
+    request.pid = 77;
+    request.memory = {.number = 5, .device = 1, .inode = 2};
+    request.inbox = {.number = 4, .device = 1, .inode = 4};
+    request.count = 1;
+    request.bells[0] = {.lane = lane, .bell = {.number = 6, .device = 1, .inode = 3}};
+    return ask(from, request);
+  }
+  control::NeighbourReply found(Connection& from, std::uint32_t lane) {
+    auto request = control::make_message<control::FindNeighbour>(7);
     request.lane = lane;
-    return ask(other, request).fd;
-  };
-  EXPECT_EQ(shown(1), -1);
+    const Answer answer = ask(from, request);
+    EXPECT_EQ(answer.fd, -1) << "the daemon has none";
+    const auto reply = control::parse_message<control::NeighbourReply>(answer.bytes);
+    EXPECT_TRUE(reply);
+    return reply.value_or(control::NeighbourReply{});
+  }
+  static ino_t inode_of(int fd) {
+    struct stat status {};
+    EXPECT_EQ(fstat(fd, &status), 0);
+    return status.st_ino;
+  }
+  template <typename T>
+  std::optional<ReasonId> refusal(Connection& from, const T& request) {
+    const auto error = control::parse_message<control::ErrorReply>(ask(from, request).bytes);
+    return error ? std::optional(static_cast<ReasonId>(error->reason)) : std::nullopt;
+  }
+
+  NumberedLanes lanes;
+  Service service{lanes, DeviceList("host")};
+  Connection holder, other, stranger;
+};
+
+TEST_F(ServiceMemory, IsFoundWhereTheHolderOfTheLaneHasIt) {
+  EXPECT_EQ(found(other, 1).pid, 0);
   ask(holder, control::make_message<control::TakeLane>(7));
-  EXPECT_EQ(shown(1), -1);
-  const auto share = control::make_message<control::ShareMemory>(7);
-  const Answer without = ask(holder, share);
-  EXPECT_EQ(control::peek_header(without.bytes)->type, control::MessageType::error);
-  const Answer locks = ask(holder, share, control::make_shared_memory("test", 4096));
+  EXPECT_EQ(found(other, 1).pid, 0);
+  const Answer locks = share(holder, 1);
   EXPECT_TRUE(control::DirectLocks(UniqueFd(dup(locks.fd))));
-  EXPECT_TRUE(control::is_shared_memory(shown(1), 4096));
-  EXPECT_EQ(ask(other, share, control::make_shared_memory("test", 4096)).fd, locks.fd) << "one table for all";
-  EXPECT_EQ(shown(2), -1);
+  const control::NeighbourReply neighbour = found(other, 1);
+  EXPECT_EQ(neighbour.pid, 77);
+  EXPECT_EQ(neighbour.memory.number, 5);
+  EXPECT_EQ(neighbour.inbox.number, 4);
+  EXPECT_EQ(neighbour.bell.number, 6);
+  ask(other, control::make_message<control::TakeLane>(7));
+  EXPECT_EQ(share(other, 2).fd, locks.fd) << "one table for all who may attach to each other";
+  EXPECT_EQ(found(other, 3).pid, 0);
   service.release(holder, 0);
-  EXPECT_EQ(shown(1), -1);
+  EXPECT_EQ(found(other, 1).pid, 0);
+}
+
+TEST_F(ServiceMemory, LocksAreKeptForHoldersOfLanes) {
+  const auto nothing = control::make_message<control::ShareMemory>(7);
+  EXPECT_EQ(ask(holder, nothing).fd, -1);
+  ask(holder, control::make_message<control::TakeLane>(7));
+  const ino_t first = inode_of(share(holder, 1).fd);
+  service.release(holder, 0);
+  ask(other, control::make_message<control::TakeLane>(7));
+  EXPECT_NE(inode_of(share(other, 2).fd), first) << "whoever had the old ones is gone";
+}
+
+TEST_F(ServiceMemory, OnlyBellsOfOwnLanesAreNamed) {
+  ask(holder, control::make_message<control::TakeLane>(7));
+  EXPECT_EQ(control::parse_message<control::ErrorReply>(share(other, 1).bytes)->reason,
+            static_cast<std::uint32_t>(ReasonId::lane_not_yours));
+  auto many = control::make_message<control::ShareMemory>(7);
+  many.count = control::kMaxSharedLanes + 1;
+  EXPECT_EQ(refusal(holder, many), ReasonId::daemon_bad_message);
+}
+
+// One whose credentials are others, or cannot be read.
+TEST_F(ServiceMemory, AStrangerFindsNothingSharesNothingAndCommandsNothing) {
+  ask(holder, control::make_message<control::TakeLane>(7));
+  ask(stranger, control::make_message<control::TakeLane>(7));
+  share(holder, 1);
+  EXPECT_EQ(share(stranger, 2).fd, -1) << "no locks";
+  auto find = control::make_message<control::FindNeighbour>(7);
+  find.lane = 1;
+  EXPECT_EQ(refusal(stranger, find), ReasonId::neighbour_apart);
+  find.lane = 2;
+  EXPECT_EQ(refusal(holder, find), ReasonId::neighbour_apart);
+  bool ended = false;
+  service.end = [&ended] { ended = true; };
+  EXPECT_EQ(refusal(stranger, control::make_message<control::Shutdown>(7)), ReasonId::daemon_apart);
+  EXPECT_FALSE(ended);
+  EXPECT_EQ(refusal(stranger, control::make_message<control::AddLink>(7)), ReasonId::daemon_apart);
+  EXPECT_EQ(refusal(stranger, control::make_message<control::DeleteLink>(7)), ReasonId::daemon_apart);
+  EXPECT_EQ(refusal(holder, control::make_message<control::Shutdown>(7)), std::nullopt);
+  EXPECT_TRUE(ended);
 }
 
 }  // namespace

@@ -160,8 +160,8 @@ class Node {
     modify(attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
                      (rc ? IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER : 0));
     attr.qp_state = IBV_QPS_RTS;
-    attr.timeout = 14;
-    attr.retry_cnt = 7;
+    attr.timeout = timeout;
+    attr.retry_cnt = retry_count;
     attr.rnr_retry = 7;
     attr.max_rd_atomic = 4;
     modify(attr,
@@ -224,6 +224,8 @@ class Node {
   std::vector<std::uint8_t> memory;
   std::unique_ptr<rnic::MemoryRegion> mr;
   std::unique_ptr<rnic::QueuePair> qp;
+  std::uint8_t timeout = 14;  ///< these two for connect()
+  std::uint8_t retry_count = 7;
 
  private:
   static constexpr unsigned kAccess =

@@ -94,7 +94,7 @@ TEST(Adapter, WhatTheDirectPathRefusesFailsAsOnTheWire) {
     const ibv_wc wc = a.next_completion();
     EXPECT_EQ(wc.status, IBV_WC_REM_ACCESS_ERR);
     EXPECT_EQ(static_cast<ReasonId>(wc.vendor_err), ReasonId::got_nak_access);
-    EXPECT_EQ(b.qp->last_explanation().reason.id, ReasonId::nak_rkey_unknown);
+    EXPECT_EQ(b.qp->explained()->latest().reason.id, ReasonId::nak_rkey_unknown);
     b.mr = std::move(*rnic::MemoryRegion::create(*b.pd, {b.memory.data(), 8, 0, 0}));
     a.destroy();
     b.destroy();

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,8 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "engine/bell.h"
 #include "engine/inbox_link.h"
 #include "engine/null_link.h"
+#include "tests/support/introduction.h"
 #include "transport/ib/ordered_copy.h"
 
 namespace softrnic::engine::test {
@@ -86,7 +87,7 @@ class Side {
     link->set_addresses({address});
   }
   void meet(const Side& other) {
-    peer = DirectPeer::meet(UniqueFd(dup(other.share->fd())), other.lane, lane, *share);
+    peer = DirectPeer::meet(introduction_to(*other.share), other.lane, lane, *share);
     ASSERT_NE(peer, nullptr);
     link->connect(other.lane, *peer, UniqueFd(dup(other.bell.get())));
   }
@@ -108,7 +109,7 @@ class Side {
   }
 
   std::uint8_t lane;
-  UniqueFd bell{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
+  UniqueFd bell = make_bell();
   std::unique_ptr<DirectShare> share;
   DirectShare::LanePlace place;
   std::unique_ptr<DirectPeer> peer;

@@ -41,7 +41,7 @@ TEST_F(InboxSleep, ABellThatIsRungTooLateDoesNotKeepTheLaneAwake) {
   EXPECT_TRUE(b.link->doze());
   EXPECT_EQ(b.place.inbox->asleep.exchange(0), 1U);
   b.link->wake();
-  eventfd_write(b.bell.get(), 1);
+  ring_bell(b.bell);
   EXPECT_TRUE(b.link->doze());
   EXPECT_TRUE(b.rung()) << "once";
   b.link->wake();

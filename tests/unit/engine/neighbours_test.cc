@@ -1,7 +1,6 @@
 // How a lane meets the others of its host, while the daemon that introduces them takes its time.
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <memory>
@@ -9,6 +8,7 @@
 #include <optional>
 
 #include "control/direct_locks.h"
+#include "engine/bell.h"
 #include "engine/control_page.h"
 #include "engine/engine_thread.h"
 #include "engine/lane.h"
@@ -27,27 +27,30 @@ struct Neighbour {
   ~Neighbour() { place.life->unlock(); }
   std::unique_ptr<DirectShare> share;
   DirectShare::LanePlace place;
-  UniqueFd bell{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
+  UniqueFd bell = make_bell();
 };
 
 class Neighbours : public testing::Test {
  protected:
   Neighbours() {
     share->begin(control::DirectLocks(locks));
-    lane = std::make_unique<Lane>(kOwn, 1, std::make_unique<NullLink>(), page, share.get(),
-                                  UniqueFd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
-                                  Lane::Show{[this](std::uint8_t) { return answer(nullptr); },
-                                             [this](std::uint8_t) { return answer(memory); },
-                                             [this](std::uint8_t) { return answer(&neighbour.bell); }});
+    lane = std::make_unique<Lane>(kOwn, 1, std::make_unique<NullLink>(), page, share.get(), make_bell(),
+                                  [this](std::uint8_t) { return answer(); });
     rnic::GidEntry address;
     address.gid = own_gid();
     lane->set_addresses({address});
     path.source = path.destination = own_gid();
   }
-  std::optional<UniqueFd> answer(const UniqueFd* what) {
+  std::optional<Introduction> answer() {
     ++asked;
     if (!answers) return std::nullopt;
-    return what == nullptr ? UniqueFd() : UniqueFd(dup(what->get()));
+    Introduction shown;
+    if (!shares) return shown;
+    shown.memory.reset(dup(neighbour.share->fd()));
+    shown.inbox.reset(dup(neighbour.share->inbox_fd()));
+    shown.bell.reset(dup(neighbour.bell.get()));
+    shown.pid = pid;
+    return shown;
   }
   ib::PathWindow& window() { return lane->window(path, Qpn::of(kTheirs, 5)); }
   /// Runs the lane until its path is (un)decided; false after ten seconds.
@@ -67,9 +70,9 @@ class Neighbours : public testing::Test {
   UniqueFd locks = control::DirectLocks::make();
   std::unique_ptr<DirectShare> share = DirectShare::make(1);
   Neighbour neighbour;
-  UniqueFd shown{dup(neighbour.share->fd())};
-  const UniqueFd* memory = &shown;
+  bool shares = true;
   bool answers = true;
+  pid_t pid = getpid();  ///< of the neighbour
   unsigned asked = 0;
   ControlPage page;
   std::unique_ptr<Lane> lane;
@@ -122,17 +125,26 @@ TEST_F(Neighbours, WhatMayNotBeOvertakenIsReadBeforeTheRingIsTaken) {
 }
 
 TEST_F(Neighbours, WhoShowsNothingIsAskedForWithEveryQueuePairAndHeldUpByNone) {
-  memory = nullptr;
+  shares = false;
   const ib::PathWindow& to = window();
   EXPECT_TRUE(lane->meet_peers());
   EXPECT_FALSE(to.undecided());
   EXPECT_TRUE(to.has_mtu());
   EXPECT_FALSE(window().undecided());
   EXPECT_TRUE(calls());
-  memory = &shown;
+  shares = true;
   EXPECT_TRUE(lane->meet_peers());
   EXPECT_FALSE(to.undecided());
   EXPECT_FALSE(to.has_mtu());
+}
+
+// What the kernel does not let it attach to, or what is not where it should be, is not looked at.
+TEST_F(Neighbours, WhomItMayNotAttachToIsReachedByPackets) {
+  pid = 0x3fffff;  // nobody
+  const ib::PathWindow& to = window();
+  EXPECT_TRUE(lane->meet_peers());
+  EXPECT_FALSE(to.undecided());
+  EXPECT_TRUE(to.has_mtu());
 }
 
 TEST_F(Neighbours, ADaemonThatDoesNotAnswerIsAskedAgain) {
@@ -156,7 +168,7 @@ TEST_F(Neighbours, ALaneThatIsDeadIsAskedForAgainAndItsPathIsSilent) {
   EXPECT_TRUE(window().undecided());
   EXPECT_TRUE(calls());
   neighbour.place.life->lock();
-  memory = nullptr;
+  shares = false;
   EXPECT_TRUE(lane->meet_peers());
   EXPECT_FALSE(to.undecided());
   EXPECT_TRUE(to.has_mtu());

@@ -90,6 +90,19 @@ TEST_F(Credit, APeerThatNeverAnswersIsNotKnownAfterAWhileButAskedNowAndThen) {
   EXPECT_TRUE(credit.knows(now));
 }
 
+// Where packets stay on the host the peer is softrnic: one that does not answer is off the processor.
+TEST_F(Credit, APeerOfThisHostIsWaitedForUntilItAnswers) {
+  PeerCredit local{8, questions, true};
+  std::uint64_t sum = 0;
+  while (const std::uint32_t part = local.room(now)) sum += part;
+  EXPECT_EQ(sum, PeerCredit::kLeastWindow);
+  now += 100 * PeerCredit::kMeeting;
+  EXPECT_TRUE(local.knows(now));
+  EXPECT_EQ(local.room(now), 0U);
+  local.answered(local.take_question(), kBuffer);
+  EXPECT_GT(local.room(now), 0U);
+}
+
 // A ping-pong with an adapter must not stand still for long.
 TEST_F(Credit, APeerThatNeverAnswersHoldsUpItsSenderOnceAndBriefly) {
   ib::PathWindow window;

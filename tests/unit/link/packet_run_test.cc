@@ -47,6 +47,7 @@ class Row {
     bytes_.push_back(bytes_of(packet));
     return run_.goes_on_with(bytes_.back());
   }
+  bool copy(std::size_t offset, std::byte* to, std::size_t size) { return run_.copy(offset, to, size); }
   const ib::RxPacket& joined() {
     run_.join();
     return rx_;
@@ -169,6 +170,32 @@ TEST_F(PacketRunTest, AnyPieceOfThePayloadCanBeCopied) {
       ASSERT_TRUE(ib::copy(row_.joined().payload(), from, piece.data(), size));
       ASSERT_TRUE(std::equal(piece.begin(), piece.end(), whole.begin() + static_cast<std::ptrdiff_t>(from)));
     }
+  }
+}
+
+TEST_F(PacketRunTest, NothingBeyondThePiecesIsCopied) {
+  for (std::uint32_t psn = 0; psn < 3; ++psn) ASSERT_TRUE(row_.add(middle(psn)));
+  ASSERT_TRUE(row_.add(maker_.make(Opcode::rc_write_last, 3, pattern(10, 3))));
+  const std::size_t whole = row_.joined().payload_bytes();
+  ASSERT_EQ(whole, 3 * kMtu + 10);
+  std::vector<std::byte> to(2 * whole);
+  for (std::size_t offset = 0; offset <= whole + kMtu; ++offset) {
+    const std::size_t left = offset <= whole ? whole - offset : 0;
+    EXPECT_EQ(row_.copy(offset, to.data(), left), offset <= whole);
+    EXPECT_FALSE(row_.copy(offset, to.data(), left + 1));
+    EXPECT_FALSE(row_.copy(offset, to.data(), ~std::size_t{0}));
+  }
+  EXPECT_FALSE(row_.copy(~std::size_t{0}, to.data(), 2)) << "their sum is 1";
+}
+
+// Whatever its pad is said to be, the size of the next one does not tell of it.
+TEST_F(PacketRunTest, NothingIsPutTogetherWithAPaddedPacketOfTheMiddle) {
+  for (const std::size_t payload : {kMtu - 1, kMtu - 2, kMtu - 3, kMtu + 1}) {
+    Row row;
+    ASSERT_TRUE(row.add(maker_.make(Opcode::rc_send_first, 0, pattern(payload, 0))));
+    EXPECT_FALSE(row.add(maker_.make(Opcode::rc_send_middle, 1, pattern(payload, 1))));
+    EXPECT_EQ(row.joined().packets, 1U);
+    EXPECT_EQ(row.payload(), pattern(payload, 0));
   }
 }
 

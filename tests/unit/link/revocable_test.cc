@@ -31,7 +31,8 @@ class RevocableTest : public testing::Test {
   void SetUp() override {
     if (!accesses_are_revocable()) GTEST_SKIP() << "no restartable sequences here";
   }
-  std::atomic<std::uint32_t> revoked_{0};
+  std::atomic<std::uint64_t> revoked_{0}, visit_{7};
+  const Revocation revocation_{&revoked_, &visit_};
 };
 
 TEST_F(RevocableTest, CopiesEverySizeToEveryPlace) {
@@ -41,26 +42,26 @@ TEST_F(RevocableTest, CopiesEverySizeToEveryPlace) {
       auto to = pattern(320, 2);
       auto wanted = to;
       std::memcpy(wanted.data() + at, from.data() + bytes % 5, bytes);
-      ASSERT_TRUE(revocable_copy(to.data() + at, from.data() + bytes % 5, bytes, &revoked_));
+      ASSERT_TRUE(revocable_copy(to.data() + at, from.data() + bytes % 5, bytes, revocation_));
       ASSERT_EQ(to, wanted) << bytes << " bytes to " << at;
     }
   }
 }
 
 TEST_F(RevocableTest, DoesNothingOnceItIsRevoked) {
-  revoked_ = 1;
+  revoked_ = 7;
   const auto from = pattern(100, 1), before = pattern(100, 2);
   auto to = before;
   for (const std::size_t bytes : {1U, 4U, 8U, 99U})
-    EXPECT_FALSE(revocable_copy(to.data(), from.data(), bytes, &revoked_));
+    EXPECT_FALSE(revocable_copy(to.data(), from.data(), bytes, revocation_));
   EXPECT_EQ(to, before);
   std::uint64_t word = 5;
-  EXPECT_FALSE(revocable_execute(&word, {.swap_or_add = 2}, &revoked_));
-  EXPECT_FALSE(revocable_execute(&word, {.compares = true, .swap_or_add = 2, .compare = 5}, &revoked_));
+  EXPECT_FALSE(revocable_execute(&word, {.swap_or_add = 2}, revocation_));
+  EXPECT_FALSE(revocable_execute(&word, {.compares = true, .swap_or_add = 2, .compare = 5}, revocation_));
   EXPECT_EQ(word, 5U);
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
-  EXPECT_EQ(revocable_call(&revoked_, SYS_write, ends[1], reinterpret_cast<long>("x"), 1, 0), -1);
+  EXPECT_EQ(revocable_call(revocation_, SYS_write, ends[1], reinterpret_cast<long>("x"), 1, 0), -1);
   EXPECT_EQ(errno, ECANCELED);
   close(ends[1]);
   char none = 0;
@@ -70,14 +71,14 @@ TEST_F(RevocableTest, DoesNothingOnceItIsRevoked) {
 
 TEST_F(RevocableTest, ExecutesAtomicsAndCalls) {
   std::uint64_t word = 5;
-  EXPECT_EQ(revocable_execute(&word, {.swap_or_add = 2}, &revoked_), 5U);
+  EXPECT_EQ(revocable_execute(&word, {.swap_or_add = 2}, revocation_), 5U);
   EXPECT_EQ(word, 7U);
-  EXPECT_EQ(revocable_execute(&word, {.compares = true, .swap_or_add = 2, .compare = 5}, &revoked_), 7U);
+  EXPECT_EQ(revocable_execute(&word, {.compares = true, .swap_or_add = 2, .compare = 5}, revocation_), 7U);
   EXPECT_EQ(word, 7U);
-  EXPECT_EQ(revocable_execute(&word, {.compares = true, .swap_or_add = 2, .compare = 7}, &revoked_), 7U);
+  EXPECT_EQ(revocable_execute(&word, {.compares = true, .swap_or_add = 2, .compare = 7}, revocation_), 7U);
   EXPECT_EQ(word, 2U);
-  EXPECT_EQ(revocable_call(&revoked_, SYS_getpid, 0, 0, 0, 0), getpid());
-  EXPECT_EQ(revocable_call(&revoked_, SYS_close, -1, 0, 0, 0), -1);
+  EXPECT_EQ(revocable_call(revocation_, SYS_getpid, 0, 0, 0, 0), getpid());
+  EXPECT_EQ(revocable_call(revocation_, SYS_close, -1, 0, 0, 0), -1);
   EXPECT_EQ(errno, EBADF);
 }
 
@@ -96,9 +97,9 @@ TEST_F(RevocableTest, GoesOnAfterSignals) {
   for (unsigned round = 0; right && signals < 1000 && Clock::now() < limit; ++round) {
     const auto from = pattern(1 << 20, round);
     std::vector<std::byte> to(from.size());
-    right = revocable_copy(to.data(), from.data(), from.size(), &revoked_) && to == from;
+    right = revocable_copy(to.data(), from.data(), from.size(), revocation_) && to == from;
     for (int i = 0; i < 10'000; ++i)
-      right = right && revocable_execute(&word, {.swap_or_add = 1}, &revoked_) == added++;
+      right = right && revocable_execute(&word, {.swap_or_add = 1}, revocation_) == added++;
   }
   setitimer(ITIMER_REAL, &never, nullptr);
   sigaction(SIGALRM, &before, nullptr);
@@ -110,9 +111,9 @@ TEST_F(RevocableTest, GoesOnAfterSignals) {
 pid_t start_copying() {
   const pid_t child = fork();
   if (child != 0) return child;
-  const std::atomic<std::uint32_t> revoked{0};
+  const std::atomic<std::uint64_t> revoked{0}, visit{7};
   std::vector<std::byte> from(1 << 20), to(1 << 20);
-  while (revocable_copy(to.data(), from.data(), from.size(), &revoked)) continue;
+  while (revocable_copy(to.data(), from.data(), from.size(), {&revoked, &visit})) continue;
   _exit(1);
 }
 

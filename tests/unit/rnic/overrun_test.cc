@@ -87,7 +87,7 @@ TEST_F(OverrunTest, IsFatalToTheQpThatLosesACompletion) {
   explanations().clear();
   overrun(*from, *to);
   EXPECT_EQ(only_reason(), ReasonId::cq_overrun);
-  EXPECT_EQ(to->last_explanation().wr_id, 3U);
+  EXPECT_EQ(to->explained()->latest().wr_id, 3U);
   expect_event(IBV_EVENT_CQ_ERR, small.get());
   expect_event(IBV_EVENT_QP_FATAL, to.get());
   EXPECT_EQ(state_of(*to), IBV_QPS_ERR);

@@ -141,7 +141,7 @@ TEST_F(PostTest, WhatAWorkRequestMustLookLike) {
   expect_refused(*qp, wr, ReasonId::bad_send_flags);
   expect_refused(*qp, usual(IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_QPT_RC, 4), ReasonId::bad_atomic_length);
   expect_refused(*qp, usual(IBV_WR_SEND, IBV_QPT_RC, 0x80000001), ReasonId::local_length);
-  EXPECT_EQ(qp->last_explanation().reason.id, ReasonId::local_length);
+  EXPECT_EQ(qp->explained()->latest().reason.id, ReasonId::local_length);
   EXPECT_TRUE(qp->destroy());
   auto ud = make_qp(IBV_QPT_UD);
   bring(*ud, IBV_QPS_RTS);

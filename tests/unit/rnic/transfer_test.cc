@@ -254,7 +254,7 @@ TEST_F(TransferTest, ABadKeyFailsBothSides) {
   const AsyncEvent event = next_event();
   EXPECT_EQ(event.type, IBV_EVENT_QP_ACCESS_ERR);
   EXPECT_EQ(event.target, b.get());
-  EXPECT_EQ(b->last_explanation().reason.id, ReasonId::nak_rkey_unknown);
+  EXPECT_EQ(b->explained()->latest().reason.id, ReasonId::nak_rkey_unknown);
   EXPECT_EQ(lanes.lane.changes.back(), IBV_QPS_ERR);
 }
 
@@ -289,6 +289,36 @@ TEST_F(TransferTest, SilentPeerExceedsTheRetries) {
   EXPECT_EQ(one(*cq).status, IBV_WC_RETRY_EXC_ERR);
   EXPECT_EQ(state_of(*a), IBV_QPS_ERR);
   EXPECT_GT(a->counters()[ib::Counter::timeouts], 0U);
+}
+
+// The network may carry less than the path MTU, or the peer may be silent: the one who reads it can tell.
+TEST_F(TransferTest, RetriesThatRunOutOnAFullPacketAreExplainedWithTheMtu) {
+  struct Case {
+    std::uint32_t length, known_mtu;
+    ReasonId expected;
+  };
+  for (const Case& c : {Case{1024, 9000, ReasonId::retry_exceeded_full},
+                        Case{1023, 9000, ReasonId::retry_exceeded},  // a short packet
+                        Case{1024, 0, ReasonId::retry_exceeded}}) {  // no network in between
+    if (a) {
+      EXPECT_TRUE(a->destroy() && b->destroy());
+    }
+    connect(IBV_QPT_RC);
+    lanes.lane.lose_packets = true;
+    lanes.lane.known_mtu = c.known_mtu;
+    explanations().clear();
+    auto wr = request(IBV_WR_RDMA_WRITE, c.length);
+    ibv_send_wr* bad = nullptr;
+    ASSERT_TRUE(a->post_send(&wr, &bad));
+    for (int i = 0; i < 100 && state_of(*a) == IBV_QPS_RTS; ++i)
+      lanes.lane.advance(std::chrono::milliseconds(100));
+    EXPECT_EQ(one(*cq).status, IBV_WC_RETRY_EXC_ERR);
+    const Reason& reason = explanations().front().reason;
+    EXPECT_EQ(reason.id, c.expected) << c.length;
+    if (c.expected != ReasonId::retry_exceeded_full) continue;
+    EXPECT_EQ(reason.figures[2], 1024U + 12 + 16 + 4 + 8 + 20);
+    EXPECT_EQ(reason.figures[3], c.known_mtu);
+  }
 }
 
 TEST_F(TransferTest, SrqFeedsTheQp) {

@@ -1,0 +1,35 @@
+// The lanes of this process for a daemon that comes after its own (control/handover.h).
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "base/unique_fd.h"
+
+namespace softrnic::engine {
+
+class LaneHandover {
+ public:
+  /// Thread-safe. `socket`: a duplicate of the lane's; none: there is no descriptor for it. A lane that cannot be handed
+  /// over, for that or because its name is held by somebody else, is only missed when daemon and keeper die at once.
+  void add(std::uint8_t lane, UniqueFd socket);
+  /// Answers daemons until `stop_fd` is readable. For the time after the end of this process's daemon.
+  void serve(int stop_fd);
+  /// In a forked child, which must hold neither lanes nor names of its parent.
+  void abandon();
+
+ private:
+  struct Kept {
+    std::uint8_t lane = 0;
+    UniqueFd socket;
+  };
+  void answer();
+
+  std::mutex mutex_;
+  UniqueFd listener_;
+  std::vector<Kept> lanes_;
+  std::vector<UniqueFd> heirs_;  ///< who got them; while these are open, the lanes are in use
+};
+
+}  // namespace softrnic::engine

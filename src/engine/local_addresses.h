@@ -1,0 +1,26 @@
+// The addresses of this host: packets to them come back to it.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "rnic/device.h"
+
+namespace softrnic::engine {
+
+/// Not thread-safe: the lane's lock guards it.
+class LocalAddresses {
+ public:
+  void set(const std::vector<rnic::GidEntry>& addresses) {
+    gids_.clear();
+    for (const rnic::GidEntry& entry : addresses) gids_.push_back(entry.gid);
+  }
+  bool has(const wire::Gid& address) const {
+    return std::find(gids_.begin(), gids_.end(), address) != gids_.end();
+  }
+
+ private:
+  std::vector<wire::Gid> gids_;
+};
+
+}  // namespace softrnic::engine

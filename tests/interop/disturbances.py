@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""Reliable connections between two hosts while something happens to the network or to a program: a message nobody sent arrives, the
+MTU falls, an address goes, the link goes down, a route changes, a process is stopped.
+
+    disturbances.py --build FOLDER [--match REGEX]
+
+What passes by is ridden through with every byte right; what stays ends the client, which is told why. Nobody hangs. Exit status 77: no network namespaces.
+"""
+import argparse
+import collections
+import contextlib
+import json
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE))
+import lab as lab_module  # noqa: E402
+
+SKIPPED = 77
+PATIENCE = 60  # seconds
+PORT = 18515
+MTU = 9000  # carries path MTU 4096
+TOO_SMALL = 1500
+MOMENT = 0.25  # seconds; the retries of `verify` take 0.54 at least (timeout 14, retry_cnt 7)
+RIDES = "17"  # ACK timeout of a program that is to ride through what takes longer: 0.54 s, seven times
+BETWEEN = 0.5  # seconds
+FLOWING = 4 << 20  # bytes that have passed when something happens
+
+SILENT = "no answer to PSN"
+
+# What is done on hosts a (the client's) and b; how it is undone (None: it is done once, and stays); the families of addresses
+# that it is tried with; whether the client may go on; what it is told if it does not; and the program: one that compares every
+# byte, or one that has packets under way all the time and makes no queue pairs meanwhile.
+Scene = collections.namedtuple("Scene", "name do undo families rides told load", defaults=("verify",))
+
+
+def ip(host, *words):
+    host.configure("ip", *words)
+
+
+def forge(run):
+    """From both sides, about each other; an IPv6 link has 1280 bytes at least, an IPv4 path may have 552 (min_pmtu)."""
+    a, b = run.hosts
+    for target, peer in ((a, b), (b, a)):
+        peer.configure(sys.executable, HERE / "forge_icmp.py", target.address[run.family], peer.address[run.family],
+                       1280 if run.family == 6 else 600)
+
+
+def without_address(run):
+    ip(run.hosts[0], "address", "del", f"{run.own}", "dev", "eth0")
+
+
+def with_address(run):
+    ip(run.hosts[0], "address", "add", f"{run.own}", "dev", "eth0")
+
+
+def small_behind(run):
+    """Whole packets vanish on the way, and nothing says so. What has the offload would be cut up behind the place."""
+    run.hosts[0].configure("ip", "link", "set", "eth0", "gso_max_segs", "1")
+    ip(run.hosts[1], "link", "set", "eth0", "mtu", TOO_SMALL)
+
+
+def change(*words):
+    """A command of ip(8) on the client's host; {peer} is the server's address."""
+    return lambda run: ip(run.hosts[0], *(word.replace("{peer}", run.peer) for word in words))
+
+
+def set_link(*words):
+    return change("link", "set", "eth0", *words)
+
+
+SCENES = (
+    Scene("forged-icmp", forge, lambda run: None, (4, 6), True, None),
+    Scene("mtu-falls-for-a-moment", set_link("mtu", str(TOO_SMALL)), set_link("mtu", str(MTU)), (4,), True, None, "stream"),
+    Scene("address-goes-for-a-moment", without_address, with_address, (4,), True, None, "stream"),
+    Scene("link-down-for-a-moment", set_link("down"), set_link("up"), (4,), True, None, "stream"),
+    Scene("unreachable-for-a-moment", change("route", "add", "unreachable", "{peer}"),
+          change("route", "del", "unreachable", "{peer}"), (4, 6), True, None),
+    Scene("another-route", change("route", "add", "{peer}", "dev", "eth0", "mtu", "1300"),
+          change("route", "del", "{peer}", "dev", "eth0"), (4, 6), True, None),
+    Scene("mtu-falls", set_link("mtu", str(TOO_SMALL)), None, (4, 6), False,
+          rf"the kernel did not send a packet of \d+ bytes: the MTU of the netdev is {TOO_SMALL}", "stream"),
+    Scene("the-way-has-a-small-mtu", small_behind, None, (4, 6), False,
+          rf"needs an MTU of \d+ bytes along the whole way, of which this host knows {MTU}", "stream"),
+    Scene("link-down", set_link("down"), None, (4,), False, SILENT, "stream"),
+    Scene("client-stopped-for-3-s", lambda run: run.stop(0), None, (4,), True, SILENT, "stream"),
+    Scene("server-stopped-for-3-s", lambda run: run.stop(1), None, (4,), True, SILENT, "stream"),
+)
+
+
+class Run:
+    def __init__(self, lab, scene, family):
+        self.hosts, self.scene, self.family = lab.pair, scene, family
+        self.own, self.peer = f"{self.hosts[0].address[family]}/{24 if family == 4 else 64}", self.hosts[1].address[family]
+        self.programs = []
+
+    def start(self, host, *more):
+        gid = host.gid_index(self.family)
+        if self.scene.load == "verify":
+            argv = [host.lab.build / "tests/interop/verify", "--gid-index", gid, "--port", PORT, "--mtu", "4096",
+                    "--type", "rc", "--messages", "2000"]
+        else:
+            argv = ["ib_write_bw", "-x", gid, "-p", PORT, "-m", "4096", "-s", "65536", "-D", "6",
+                    *(["-u", RIDES] if self.scene.undo else [])]
+        program = host.start([*argv, *more], {"SOFTRNIC_EXPLAIN": "1"})
+        self.programs.append(program)
+        return program
+
+    def stop(self, which):
+        process = self.programs[1 - which].process
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(3)
+        process.send_signal(signal.SIGCONT)
+
+    def running(self):
+        return all(program.running for program in self.programs)
+
+    def passed(self):
+        """Bytes that have left the client's host."""
+        shown = subprocess.run([*self.hosts[0].enter(), "ip", "-j", "-s", "link", "show", "eth0"], check=True,
+                               capture_output=True)
+        return json.loads(shown.stdout)[0]["stats64"]["tx"]["bytes"]
+
+    def disturb(self):
+        """Again and again what can be undone, else once. How often both programs saw it to its end."""
+        seen = 0
+        before = self.passed()
+        while self.running() and self.passed() < before + FLOWING:
+            time.sleep(0.01)
+        while self.running():
+            self.scene.do(self)
+            if self.scene.undo is None:
+                return 1
+            time.sleep(MOMENT)
+            seen += self.running()
+            self.scene.undo(self)
+            time.sleep(BETWEEN)
+        return seen
+
+    def judge(self, seen):
+        server, client = self.programs
+        ended = client.wait(PATIENCE)
+        if not seen:
+            return "the programs had ended before anything happened"
+        if ended is None:
+            return "the client hangs"
+        if ended == 0:
+            if not self.scene.rides:
+                return "the client went on"
+            return None if server.wait(PATIENCE) == 0 else f"the server ended with {server.wait(0)}"
+        if not self.scene.told:
+            return f"the client ended with {ended}"
+        return None if re.search(self.scene.told, client.output()) else f"the client was not told {self.scene.told!r}"
+
+    def run(self):
+        server = self.start(self.hosts[1])
+        if not server.wait_for_listener(PORT):
+            return "the server does not listen"
+        self.start(self.hosts[0], self.hosts[1].address[4])
+        return self.judge(self.disturb())
+
+    def report(self):
+        return "\n".join(f"---- {' '.join(program.shown)}\n{program.output()[-3000:]}" for program in self.programs)
+
+
+def restore(lab):
+    """The hosts as they were, whatever a scene has left."""
+    for host in lab.pair:
+        with contextlib.suppress(Exception):
+            host.configure("ip", "link", "set", "eth0", "gso_max_segs", "65535")
+        host.mtu = None
+        ip(host, "link", "set", "eth0", "up")
+    lab.set_mtu(MTU)
+    for host in lab.pair:  # a netdev that goes down, or cannot carry IPv6, loses these
+        ip(host, "address", "replace", f"{host.address[6]}/64", "dev", "eth0", "nodad")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=ROOT / "build/release")
+    parser.add_argument("--match", default="")
+    options = parser.parse_args()
+    mode = lab_module.enter()
+    if mode == "plain":
+        return SKIPPED
+    failures = 0
+    with lab_module.Lab(mode, options.build) as lab:
+        for scene in SCENES:
+            for family in scene.families:
+                if not re.search(options.match, f"{scene.name} {family}"):
+                    continue
+                restore(lab)
+                run = Run(lab, scene, family)
+                failure = run.run()
+                print(f"{scene.name}, IPv{family}: {failure or 'ok'}", flush=True)
+                if failure:
+                    failures += 1
+                    print(run.report(), flush=True)
+                for program in run.programs:
+                    program.end()
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

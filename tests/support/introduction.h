@@ -1,0 +1,19 @@
+// What the daemon and the kernel would let a test have of a share in its own process (engine/introduction.h).
+#pragma once
+
+#include <unistd.h>
+
+#include "engine/direct_share.h"
+#include "engine/introduction.h"
+
+namespace softrnic::engine {
+
+inline Introduction introduction_to(const DirectShare& share) {
+  Introduction shown;
+  shown.memory.reset(dup(share.fd()));
+  shown.inbox.reset(dup(share.inbox_fd()));
+  shown.pid = getpid();
+  return shown;
+}
+
+}  // namespace softrnic::engine
