@@ -62,10 +62,15 @@ bool is_file_of(int fd, const SharedRange& range, struct stat& status) {
          status.st_ino == range.inode;
 }
 
+/// The other side may have published any figures.
+bool is_inside(const SharedRange& range, std::uint64_t bytes) {
+  return range.length <= bytes && range.offset <= bytes - range.length;
+}
+
 bool may_be_mapped(int fd, const SharedRange& range, ShareFiles files) {
   struct stat status {};
   return is_file_of(fd, range, status) &&
-         page_end(static_cast<std::uint64_t>(status.st_size)) >= range.offset + range.length &&
+         is_inside(range, page_end(static_cast<std::uint64_t>(status.st_size))) &&
          (files == ShareFiles::all || stays_whole(fd, status));
 }
 
@@ -146,27 +151,33 @@ bool has_same_ids(pid_t owner) {
 void* map_system_v(pid_t owner, const SharedRange& range) {
   shmid_ds status{};
   if (!has_same_ids(owner) || shmctl(range.handle, IPC_STAT, &status) != 0 ||
-      page_end(status.shm_segsz) < range.offset + range.length)
+      !is_inside(range, page_end(status.shm_segsz)))
     return MAP_FAILED;
   void* const place = shmat(range.handle, nullptr, range.writable != 0 ? 0 : SHM_RDONLY);
-  return place == MAP_FAILED ? place : static_cast<std::byte*>(place) + range.offset;
+  if (place == MAP_FAILED) return place;
+  // one of huge pages has another device, and may have holes that cannot be filled
+  const auto mapping = mapping_at(reinterpret_cast<std::uint64_t>(place));
+  if (mapping && mapping->device == memory_device()) return static_cast<std::byte*>(place) + range.offset;
+  shmdt(place);
+  return MAP_FAILED;
 }
 
 }  // namespace
 
 std::optional<SharedRange> find_shared_range(std::uint64_t address, std::uint64_t length) {
   auto mapping = mapping_at(address);
-  if (!mapping || !mapping->shared || mapping->inode == 0) return std::nullopt;
+  if (!mapping || !mapping->shared) return std::nullopt;
+  // The kernel lists ids of segments as inode numbers, and the first id of a machine is 0.
+  const bool segment = mapping->device == memory_device() && mapping->name.starts_with(kSystemV);
+  if (!segment && mapping->inode == 0) return std::nullopt;
   while (mapping->end < address + length) {
     const auto next = mapping_at(mapping->end);
     if (!next || !goes_on(*mapping, *next)) break;
     mapping->end = next->end;
   }
-  const bool segment = mapping->device == memory_device() && mapping->name.starts_with(kSystemV);
   SharedRange range;
   range.kind = segment ? SharedKind::system_v : SharedKind::file;
-  range.handle =
-      segment ? static_cast<std::int32_t>(mapping->inode) : -1;  // the kernel lists ids as inode numbers
+  range.handle = segment ? static_cast<std::int32_t>(mapping->inode) : -1;
   range.start = mapping->start;
   range.length = mapping->end - mapping->start;
   range.offset = mapping->offset;

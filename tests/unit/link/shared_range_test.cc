@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/wait.h>
@@ -155,7 +156,8 @@ TEST(SharedRange, MemoryWithoutAFileWhereTheKernelLetsUsAtIt) {
   EXPECT_EQ(at(mapped, area.address())[1], 11);
 }
 
-TEST(SharedRange, ASystemVSegment) {
+/// A segment of System V is found, mapped and written through.
+void expect_segment_is_shared() {
   const int id = shmget(IPC_PRIVATE, kBytes, IPC_CREAT | 0600);
   ASSERT_GE(id, 0);
   auto* const place = static_cast<std::uint8_t*>(shmat(id, nullptr, 0));
@@ -172,6 +174,23 @@ TEST(SharedRange, ASystemVSegment) {
   }
   shmdt(place);
   EXPECT_FALSE(map(*owned));
+}
+
+TEST(SharedRange, ASystemVSegment) { expect_segment_is_shared(); }
+
+/// Its id is 0, and the kernel lists that as the inode number.
+TEST(SharedRange, TheFirstSystemVSegmentOfAMachine) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (unshare(CLONE_NEWIPC) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWIPC) != 0) _exit(2);
+    expect_segment_is_shared();
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 2) GTEST_SKIP() << "no namespace of System V ids to be had";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(SharedRange, StaysWhereTheOwnerMapsSomethingElse) {
