@@ -61,6 +61,8 @@ PLANTED = (
     ("include-path", "src/wire/a.cc", '#include "../base/other.h"\n'),
     ("include-path", "src/wire/a.cc", '#include "base/missing.h"\n'),
     ("unused-row", "src/base/reasons.def", 'SOFTRNIC_REASON(nobody_says, "a", "b")\n'),
+    ("cited-test", "docs/security.md", "Sealed: `Memory.IsSealed`\n"),
+    ("cited-test", "docs/security.md", "Sealed: `fuzz_seals`\n"),
     ("unused-row", "src/base/later_verbs.def", "SOFTRNIC_LATER_VERB(nobody_refuses)\n"),
 )
 

@@ -168,4 +168,31 @@ class Tables:
                 yield path, line, "unused-row", f"{name} is used nowhere in src/: use it or remove it"
 
 
+class CitedTests:
+    """What a document says is tested has a test of that name: `Suite.Case`, `fuzz_NAME`, or a test of CTest."""
+
+    DOCUMENTS = ("docs/security.md",)
+    CITED = re.compile(r"`((?:[A-Z]\w+\.[A-Z]\w+)|(?:(?:fuzz|interop|robust)_\w+))`")
+
+    def __init__(self):
+        self.cited = []  # (name, path, line)
+        self.there = set()
+
+    def see(self, source):
+        if source.path in self.DOCUMENTS:
+            self.cited += [(m.group(1), source.path, line_of(source.text, m.start()))
+                           for m in self.CITED.finditer(source.text)]
+        elif source.is_cpp:
+            self.there.update(".".join(names) for names in re.findall(r"\bTEST(?:_[FP])?\((\w+),\s*(\w+)\)", source.code))
+            if source.path.startswith("fuzz/"):
+                self.there.add(pathlib.PurePath(source.path).stem)
+        elif source.path.endswith("CMakeLists.txt"):
+            self.there.update(re.findall(r"\b(?:NAME |softrnic_robust_test\()(\w+)", source.text))
+
+    def findings(self):
+        for name, path, line in self.cited:
+            if name not in self.there:
+                yield path, line, "cited-test", f"{name}: there is no such test"
+
+
 FILE_RULES = (check_text, check_banned, check_file_length, check_function_length, check_header, check_names)
