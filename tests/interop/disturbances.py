@@ -4,7 +4,11 @@ MTU falls, an address goes, the link goes down, a route changes, a process is st
 
     disturbances.py --build FOLDER [--match REGEX]
 
-What passes by is ridden through with every byte right; what stays ends the client, which is told why. Nobody hangs. Exit status 77: no network namespaces.
+What passes by is ridden through with every byte right; what stays ends the client, which is told why. Nobody hangs. The judge
+of whether anything was disturbed is the kernel: it counts what leaves meanwhile. Exit status 77: no network namespaces.
+
+The programs agree with each other over TCP, on a second veth pair, to which nothing happens: when an address or a netdev goes,
+the kernel cuts TCP's segments to 36 bytes, and perftest takes a message that read(2) gives it in parts for an error.
 """
 import argparse
 import collections
@@ -31,13 +35,15 @@ MOMENT = 0.25  # seconds; the retries of `verify` take 0.54 at least (timeout 14
 RIDES = "17"  # ACK timeout of a program that is to ride through what takes longer: 0.54 s, seven times
 BETWEEN = 0.5  # seconds
 FLOWING = 4 << 20  # bytes that have passed when something happens
+STREAM = 4  # seconds; a program is stopped for three of them
+LITTLE = 256 << 10  # bytes that pass at most while payload cannot; the stream sends so much in some milliseconds
 
 SILENT = "no answer to PSN"
 
 # What is done on hosts a (the client's) and b; how it is undone (None: it is done once, and stays); the families of addresses
-# that it is tried with; whether the client may go on; what it is told if it does not; and the program: one that compares every
-# byte, or one that has packets under way all the time and makes no queue pairs meanwhile.
-Scene = collections.namedtuple("Scene", "name do undo families rides told load", defaults=("verify",))
+# that it is tried with; whether the client may go on; what it is told if it does not; the program: one that compares every
+# byte, or one that has packets under way all the time and makes no queue pairs meanwhile; and whether it cuts payload off.
+Scene = collections.namedtuple("Scene", "name do undo families rides told load cuts", defaults=("verify", False))
 
 
 def ip(host, *words):
@@ -77,11 +83,11 @@ def set_link(*words):
 
 SCENES = (
     Scene("forged-icmp", forge, lambda run: None, (4, 6), True, None),
-    Scene("mtu-falls-for-a-moment", set_link("mtu", str(TOO_SMALL)), set_link("mtu", str(MTU)), (4,), True, None, "stream"),
-    Scene("address-goes-for-a-moment", without_address, with_address, (4,), True, None, "stream"),
-    Scene("link-down-for-a-moment", set_link("down"), set_link("up"), (4,), True, None, "stream"),
+    Scene("mtu-falls-for-a-moment", set_link("mtu", str(TOO_SMALL)), set_link("mtu", str(MTU)), (4,), True, None, "stream", True),
+    Scene("address-goes-for-a-moment", without_address, with_address, (4,), True, None, "stream", True),
+    Scene("link-down-for-a-moment", set_link("down"), set_link("up"), (4,), True, None, "stream", True),
     Scene("unreachable-for-a-moment", change("route", "add", "unreachable", "{peer}"),
-          change("route", "del", "unreachable", "{peer}"), (4, 6), True, None),
+          change("route", "del", "unreachable", "{peer}"), (4, 6), True, None, cuts=True),
     Scene("another-route", change("route", "add", "{peer}", "dev", "eth0", "mtu", "1300"),
           change("route", "del", "{peer}", "dev", "eth0"), (4, 6), True, None),
     Scene("mtu-falls", set_link("mtu", str(TOO_SMALL)), None, (4, 6), False,
@@ -95,10 +101,11 @@ SCENES = (
 
 
 class Run:
-    def __init__(self, lab, scene, family):
-        self.hosts, self.scene, self.family = lab.pair, scene, family
+    def __init__(self, lab, scene, family, meeting_place):
+        self.hosts, self.scene, self.family, self.meeting_place = lab.pair, scene, family, meeting_place
         self.own, self.peer = f"{self.hosts[0].address[family]}/{24 if family == 4 else 64}", self.hosts[1].address[family]
         self.programs = []
+        self.meanwhile, self.between = [], []  # bytes that left the client's host during each disturbance, and after it
 
     def start(self, host, *more):
         gid = host.gid_index(self.family)
@@ -106,7 +113,7 @@ class Run:
             argv = [host.lab.build / "tests/interop/verify", "--gid-index", gid, "--port", PORT, "--mtu", "4096",
                     "--type", "rc", "--messages", "2000"]
         else:
-            argv = ["ib_write_bw", "-x", gid, "-p", PORT, "-m", "4096", "-s", "65536", "-D", "6",
+            argv = ["ib_write_bw", "-x", gid, "-p", PORT, "-m", "4096", "-s", "65536", "-D", STREAM, "-f", "1",
                     *(["-u", RIDES] if self.scene.undo else [])]
         program = host.start([*argv, *more], {"SOFTRNIC_EXPLAIN": "1"})
         self.programs.append(program)
@@ -127,9 +134,13 @@ class Run:
                                capture_output=True)
         return json.loads(shown.stdout)[0]["stats64"]["tx"]["bytes"]
 
+    def passed_within(self, seconds):
+        before = self.passed()
+        time.sleep(seconds)
+        return self.passed() - before
+
     def disturb(self):
         """Again and again what can be undone, else once. How often both programs saw it to its end."""
-        seen = 0
         before = self.passed()
         while self.running() and self.passed() < before + FLOWING:
             time.sleep(0.01)
@@ -137,17 +148,30 @@ class Run:
             self.scene.do(self)
             if self.scene.undo is None:
                 return 1
-            time.sleep(MOMENT)
-            seen += self.running()
+            passed = self.passed_within(MOMENT)
+            if self.running():
+                self.meanwhile.append(passed)
             self.scene.undo(self)
-            time.sleep(BETWEEN)
-        return seen
+            passed = self.passed_within(BETWEEN)
+            if self.running():
+                self.between.append(passed)
+        return len(self.meanwhile)
+
+    def judge_passed(self):
+        """What is wrong with how many bytes left the client's host."""
+        if not self.scene.cuts:
+            return None
+        if max(self.meanwhile) > LITTLE:
+            return f"payload was not cut off: {self.meanwhile} bytes left meanwhile"
+        return "payload did not go on" if max(self.between, default=FLOWING) <= LITTLE else None
 
     def judge(self, seen):
         server, client = self.programs
         ended = client.wait(PATIENCE)
         if not seen:
             return "the programs had ended before anything happened"
+        if wrong := self.judge_passed():
+            return wrong
         if ended is None:
             return "the client hangs"
         if ended == 0:
@@ -162,7 +186,7 @@ class Run:
         server = self.start(self.hosts[1])
         if not server.wait_for_listener(PORT):
             return "the server does not listen"
-        self.start(self.hosts[0], self.hosts[1].address[4])
+        self.start(self.hosts[0], self.meeting_place)
         return self.judge(self.disturb())
 
     def report(self):
@@ -191,12 +215,13 @@ def main():
         return SKIPPED
     failures = 0
     with lab_module.Lab(mode, options.build) as lab:
+        meeting_place = lab.join_beside()
         for scene in SCENES:
             for family in scene.families:
                 if not re.search(options.match, f"{scene.name} {family}"):
                     continue
                 restore(lab)
-                run = Run(lab, scene, family)
+                run = Run(lab, scene, family, meeting_place)
                 failure = run.run()
                 print(f"{scene.name}, IPv{family}: {failure or 'ok'}", flush=True)
                 if failure:

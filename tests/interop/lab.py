@@ -261,6 +261,12 @@ class Lab:
                 host.mtu = mtu
                 host.forget_gids()
 
+    def join_beside(self):
+        """Joins hosts a and b a second time, for what is not to suffer with the first veth pair. Host b's IPv4 address there."""
+        a, b = self.pair
+        self._add_veth(a, b, "eth1", {a: "10.78.0.1", b: "10.78.0.2"})
+        return "10.78.0.2"
+
     def end_orphans(self):
         """Ends what our programs left behind: the children that this process inherited, and theirs."""
         ours = {holder.pid for holder in self._holders}
@@ -288,14 +294,19 @@ class Lab:
     def _join(self):
         a = self._host("a", {4: "10.77.0.1", 6: "fd77::1", "link": "fe80::77:1%eth0"})
         b = self._host("b", {4: "10.77.0.2", 6: "fd77::2", "link": "fe80::77:2%eth0"})
-        a.configure("ip", "link", "add", "eth0", "type", "veth", "peer", "name", "eth0", "netns", b._holder.pid)
+        self._add_veth(a, b, "eth0", {a: a.address[4], b: b.address[4]})
         for host in (a, b):
             host.mtu = 1500
-            host.configure("ip", "link", "set", "eth0", "up")
-            host.configure("ip", "address", "add", f"{host.address[4]}/24", "dev", "eth0")
             for own in (host.address[6], host.address["link"].partition("%")[0]):
                 host.configure("ip", "address", "add", f"{own}/64", "dev", "eth0", "nodad")
         self.pair = [a, b]
+
+    @staticmethod
+    def _add_veth(a, b, name, addresses):
+        a.configure("ip", "link", "add", name, "type", "veth", "peer", "name", name, "netns", b._holder.pid)
+        for host in (a, b):
+            host.configure("ip", "link", "set", name, "up")
+            host.configure("ip", "address", "add", f"{addresses[host]}/24", "dev", name)
 
     def _stage(self):
         """A clone below a private folder cannot be read by another user: then a copy serves."""

@@ -100,6 +100,40 @@ TEST_F(RcResponder, AnAtomicOnAWordThatSomebodyHoldsIsAskedForAgainAfterAWhile) 
   quiet();
 }
 
+TEST_F(RcResponder, AnswersWithPayloadWhenItIsKnownWhichWayThatGoes) {
+  PathWindow path;
+  window = &path;
+  rc();
+  path.set_undecided(true);
+  in("RC RDMA Write Only psn=5 va=0x12000 rkey=0x20 dmalen=8 len=8 ackreq");
+  out("RC Acknowledge psn=5 msn=1");
+  in("RC RDMA Read Request psn=6 va=0x12000 rkey=0x20 dmalen=1500");
+  in("RC Fetch Add psn=8 va=0x12000 rkey=0x20 add=2");
+  in("RC RDMA Write Only psn=9 va=0x12000 rkey=0x20 dmalen=8 len=8 ackreq");
+  blocked();
+  blocked();
+  path.set_undecided(false);
+  out("RC RDMA Read Response First psn=6 len=1024");
+  out("RC RDMA Read Response Last psn=7 len=476");
+  out("RC Atomic Acknowledge psn=8 msn=3");
+  out("RC Acknowledge psn=9 msn=4");
+  quiet();
+}
+
+TEST_F(RcResponder, OfWhoHasWorkOfItsOwnIsBlockedAllTheSame) {
+  PathWindow path;
+  window = &path;
+  rc();
+  path.set_undecided(true);
+  post("send len=8");
+  in("RC RDMA Read Request psn=5 va=0x12000 rkey=0x20 dmalen=100");
+  blocked();
+  blocked();
+  path.set_undecided(false);
+  out("RC RDMA Read Response Only psn=5 len=100");
+  out("RC Send Only psn=5 len=8 ackreq");
+}
+
 TEST_F(RcResponder, NobodyIsAskedAgainWhoseConnectionIsOver) {
   rc();
   host.words_taken = true;

@@ -235,8 +235,10 @@ void World::pump(Node& node) {
       continue;
     }
     node.check_state();
-    if (node.observed()) accuse(node, node.observer.quiet());
     node.blocked = answer == ib::Transmit::blocked;
+    // what is owed may wait behind a READ response, until it is known which way that goes
+    const bool waits = node.blocked && node.endpoint->window()->undecided();
+    if (node.observed() && !waits) accuse(node, node.observer.quiet());
     want_work(node);
     return arm(node);
   }

@@ -32,7 +32,7 @@ enum class Transmit : std::uint8_t {
   packet,   ///< `out` holds a packet; call again
   direct,   ///< out.payload_bytes bytes went by Host::direct(); there is no packet; call again
   idle,     ///< nothing to send until something happens
-  blocked,  ///< wants to send, but the PathWindow is full; ask again when it has room
+  blocked,  ///< wants to send, but the PathWindow is full or undecided; ask again when it has room
 };
 
 /// Links an endpoint into the queues of whoever schedules it. The transport never touches it.

@@ -77,10 +77,12 @@ Transmit RcEndpoint::pick(TxPacket& packet, TimePoint now) {
   }
   const bool requester_first = requester_first_ && responder_.streaming();
   requester_first_ = !requester_first;
-  if (!requester_first && responder_.transmit(packet)) return Transmit::packet;
+  Transmit answer = requester_first ? Transmit::idle : responder_.transmit(packet);
+  if (answer == Transmit::packet) return answer;
   const Transmit result = request(packet, now);
-  if (result == Transmit::packet || !requester_first) return result;
-  return responder_.transmit(packet) ? Transmit::packet : result;
+  if (result == Transmit::packet) return result;
+  if (requester_first) answer = responder_.transmit(packet);
+  return answer == Transmit::packet || result == Transmit::idle ? answer : result;
 }
 
 void RcEndpoint::expire(TimePoint now) {

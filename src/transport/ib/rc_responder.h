@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "transport/ib/brief.h"
+#include "transport/ib/endpoint.h"
 #include "transport/ib/inbound_message.h"
 #include "transport/ib/read_atomic_resources.h"
 #include "transport/ib/seam.h"
@@ -29,8 +30,9 @@ class RcResponder {
   bool streaming() { return resources_.pending() != nullptr; }
   /// Whether what is owed is an ACK and nothing else.
   bool owes_ack_alone() { return ack_owed_ && !nak_owed_ && !streaming(); }
-  /// The next answer owed. False: none is.
-  bool transmit(TxPacket& out);
+  /// The next answer owed; idle: none is. READ and atomic responses, and what is behind them, are blocked as
+  /// long as the path is undecided.
+  Transmit transmit(TxPacket& out);
 
   /// A fault that ends the connection was found; its NAK is queued.
   bool failed() const { return failed_; }
@@ -57,6 +59,7 @@ class RcResponder {
   void accepted(const wire::Packet& packet, std::uint32_t packets);
   void refuse(const Verdict& verdict, const wire::Packet& packet);
   void queue_nak(std::uint8_t syndrome, Psn psn);
+  bool transmit_ack(TxPacket& out);
   void acknowledge(TxPacket& out, std::uint8_t syndrome, Psn psn);
   bool send_read_response(ReadAtomic& read, TxPacket& out);
   void send_atomic_response(ReadAtomic& atomic, TxPacket& out);

@@ -18,14 +18,21 @@ constexpr MessageOpcodes kReadResponses = {rc_read_response_first,
 
 }  // namespace
 
-bool RcResponder::transmit(TxPacket& out) {
+// Payload waits until it is known which way it goes. ACKs do not: they are few bytes, and the peer may wait
+// for its completions.
+Transmit RcResponder::transmit(TxPacket& out) {
   while (ReadAtomic* next = resources_.pending()) {
+    if (seam_.window != nullptr && seam_.window->undecided()) return Transmit::blocked;
     if (next->is_atomic) {
       send_atomic_response(*next, out);
-      return true;
+      return Transmit::packet;
     }
-    if (send_read_response(*next, out)) return true;
+    if (send_read_response(*next, out)) return Transmit::packet;
   }
+  return transmit_ack(out) ? Transmit::packet : Transmit::idle;
+}
+
+bool RcResponder::transmit_ack(TxPacket& out) {
   if (nak_owed_) {
     nak_owed_ = ack_owed_ = false;
     acknowledge(out, nak_syndrome_, nak_psn_);
