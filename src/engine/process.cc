@@ -88,7 +88,7 @@ bool Process::daemon_returns(std::unique_lock<std::mutex>& lock, const DaemonPoi
 bool Process::returned(const DaemonPointer& lost, const DaemonPointer& next) {
   {
     const std::lock_guard lock(mutex_);
-    if (connection_.daemon != lost) return false;
+    if (connection_.daemon != lost || daemon_gone_) return false;  // contexts were told that they are lost
     if (page_.fd() >= 0) static_cast<void>(next->register_page(page_.fd()));
     if (!contexts_.empty() && !next->hold_devices()) return false;
     if (!lanes_.return_to(next) || !compare_devices(*next)) return false;
