@@ -93,6 +93,14 @@ void LanePool::tell_keeper() {
   }
 }
 
+bool LanePool::renew_keeper() {
+  auto keeper = Keeper::start();
+  if (!keeper) return false;
+  keeper_ = std::move(*keeper);
+  tell_keeper();
+  return true;
+}
+
 int LanePool::steer() const {
   Places places;
   for (const LaneState& state : lanes_) places.push_back(state.place);

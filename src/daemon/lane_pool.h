@@ -72,6 +72,11 @@ class LanePool final : public Lanes {
   /// Forgets an inherited lane whose process has ended.
   void free_inherited(std::uint32_t lane);
 
+  /// Readable when the keeper has gone.
+  int keeper_gone_fd() const { return keeper_.gone_fd(); }
+  /// Another keeper in its place, which knows all lanes. False: there is none.
+  bool renew_keeper();
+
   int socket_of(std::uint32_t lane) const override { return lanes_[lane].socket.get(); }
 
  private:

@@ -25,6 +25,7 @@ constexpr std::uint32_t kInheritedLane = 1U << 31;  ///< marks the id of a proce
 /// How long what comes for QP1 waits for the programs that a dead daemon has left: a request for a port that nobody has is
 /// refused at once, and those who listen there are about to say so.
 constexpr Duration kSurvivorsReturn = std::chrono::seconds(1);
+constexpr Duration kKeeperPause = std::chrono::seconds(1);   ///< between keepers, whatever kills them
 constexpr Duration kPause = std::chrono::milliseconds(100);  ///< before a client is accepted after a failure
 
 /// To be given up when a client is to be told that there is no descriptor for it.
@@ -106,7 +107,7 @@ bool Server::is_idle() const {
 
 TimePoint Server::next_deadline() const {
   const TimePoint due = std::min({reads_mads_ == kNever ? gsi_.deadline() : reads_mads_, resolver_.deadline(),
-                                  service_.cm().deadline(), listens_again_});
+                                  service_.cm().deadline(), listens_again_, keeper_due_});
   return is_idle() ? std::min(due, idle_since_ + options_.idle) : due;
 }
 
@@ -123,12 +124,26 @@ bool Server::watch_all() {
   bool watched = watch(listener_.get(), Source::listener, 0, EPOLLIN) &&
                  watch(netlink_.changes_fd(), Source::network, 0, EPOLLIN) &&
                  watch(signals_.get(), Source::signals, 0, EPOLLIN) &&
+                 watch(lanes_.keeper_gone_fd(), Source::keeper, 0, EPOLLIN) &&
                  watch(resolver_.changes_fd(), Source::neighbours, 0, EPOLLIN);
   for (const LanePool::Inherited& lane : lanes_.inherited())
     watched = watched && watch(lane.holder, Source::process, lane.lane | kInheritedLane, EPOLLIN);
   if (survivors_are_back()) return watched && watch(gsi_.readable_fd(), Source::lane, 0, EPOLLIN);
   reads_mads_ = engine::monotonic_now() + kSurvivorsReturn;
   return watched;
+}
+
+void Server::keeper_ended() {
+  forget(lanes_.keeper_gone_fd());
+  keeper_due_ = std::max(engine::monotonic_now(), keeper_started_ + kKeeperPause);
+}
+
+// Without a keeper the lanes would be left to the programs that have them when this daemon dies too.
+void Server::renew_keeper(TimePoint now) {
+  if (keeper_due_ > now) return;
+  keeper_due_ = kNever;
+  keeper_started_ = now;
+  if (lanes_.renew_keeper()) watch(lanes_.keeper_gone_fd(), Source::keeper, 0, EPOLLIN);
 }
 
 bool Server::survivors_are_back() const {
@@ -169,6 +184,7 @@ void Server::catch_up() {
   if (listens_again_ <= now) listen_again();
   resolver_.advance(now);
   if (service_.cm().deadline() <= now) service_.cm().advance();
+  renew_keeper(now);
   begin_to_read_mads();
   if (gsi_.deadline() <= now && reads_mads_ == kNever) {
     gsi_.receive(now);
@@ -191,6 +207,8 @@ void Server::dispatch(std::uint64_t key, std::uint32_t) {
       return gsi_.receive(engine::monotonic_now());
     case Source::neighbours:
       return resolver_.take_changes();
+    case Source::keeper:
+      return keeper_ended();
     case Source::connection:
       return read_client(id);
     case Source::process:

@@ -235,8 +235,11 @@ void end(Pair& pair) {
   EXPECT_EQ(pair.second.wait(), 0);
 }
 
+bool both_are_there() { return process_named("softrnicd") > 0 && process_named("softrnicd-keep") > 0; }
+
 /// Both at once.
 void kill_daemon_and_keeper() {
+  ASSERT_TRUE(daemon_gets_to([](const auto&) { return both_are_there(); }));
   const UniqueFd daemon = process(process_named("softrnicd")),
                  keeper = process(process_named("softrnicd-keep"));
   ASSERT_TRUE(daemon && keeper);
@@ -274,6 +277,24 @@ TEST(NextDaemon, ComesAfterADaemonAloneToo) {
     EXPECT_TRUE(couple.talk('c')) << "who needs the daemon waits for the next";
     expect_next_daemon(couple, old, 2);
   }
+}
+
+// It is the keeper's daemon that gets another one.
+TEST(NextDaemon, HasAKeeperThatKnowsAllLanesThoughTheFirstWasKilled) {
+  Couple couple;
+  EXPECT_TRUE(couple.talk('c'));
+  for (int round = 0; round < 2; ++round) {
+    const pid_t keeper = process_named("softrnicd-keep");
+    kill_stranger(keeper, SIGKILL);
+    EXPECT_TRUE(daemon_gets_to([&](const auto&) {
+      const pid_t now = process_named("softrnicd-keep");
+      return now > 0 && now != keeper;
+    }));
+  }
+  const pid_t old = process_named("softrnicd");
+  kill_stranger(old, SIGKILL);
+  expect_next_daemon(couple, old, 2);
+  EXPECT_TRUE(couple.talk('c'));
 }
 
 // Nobody undoes that.
