@@ -17,7 +17,7 @@ namespace softrnic::abi {
 
 struct Sibling {
   static constexpr std::uint64_t kMagic = 0x676e'696c'6269'7300;  ///< "\0sibling"
-  static constexpr std::uint32_t kVersion = 1;
+  static constexpr std::uint32_t kVersion = 2;
 
   std::uint64_t magic = kMagic;
   std::uint32_t version = kVersion;
@@ -26,6 +26,8 @@ struct Sibling {
   /// The callback comes from a thread of the engine, while a device is open. It must not call verbs, nor wait for a lock
   /// that is held while they are called.
   void (*on_daemon_end)(void (*callback)()) = nullptr;
+  /// The same for a daemon that has died, once the next one knows the lanes.
+  void (*on_daemon_return)(void (*callback)()) = nullptr;
 };
 
 /// The sibling behind a device of ibv_get_device_list; nullptr when the device is another library's or another build's.

@@ -76,18 +76,21 @@ Error Client::bad_reply() { return make_error(refuse(EPROTO, ReasonId::daemon_un
 Expected<std::unique_ptr<Client>, Error> Client::connect(const ConnectOptions& options) {
   Error last = broken(ECONNREFUSED);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    auto socket = reach_own(daemon_name(geteuid()), kAnswerTimeout);
+    auto socket = reach_own(daemon_name(geteuid()), options.patience);
     if (socket) {
       std::unique_ptr<Client> client(new Client(std::move(*socket), getpid()));
       const auto greeted = client->greet();
-      if (greeted) return client;
+      if (greeted) {
+        set_patience(client->socket_.get(), kAnswerTimeout);
+        return client;
+      }
       if (!ended(greeted.error())) return Unexpected{greeted.error()};
       last = greeted.error();
       continue;
     }
     last = make_error(socket.error());
     if (socket.error().error != ECONNREFUSED || !options.spawn) return Unexpected{std::move(last)};
-    const auto started = start_daemon(options.daemon_path.empty() ? find_daemon() : options.daemon_path);
+    const auto started = start_daemon(daemon_command(options.daemon_path));
     if (!started) return Unexpected{started.error()};
   }
   return Unexpected{std::move(last)};
@@ -208,6 +211,14 @@ Expected<void, Error> Client::give_back_lane(std::uint8_t lane) {
   return without_value(ask_for<Done>(request));
 }
 
+Expected<void, Error> Client::reclaim_lane(std::uint8_t lane, int socket) {
+  auto request = make_message<ReclaimLane>();
+  request.lane = lane;
+  return without_value(ask_for<Done>(request, socket));
+}
+
+Expected<void, Error> Client::settled() { return without_value(ask_for<Done>(make_message<Settled>())); }
+
 Expected<UniqueFd, Error> Client::share_memory(ShareMemory request) {
   UniqueFd locks;
   const auto reply = ask_for<LocksReply>(request, -1, &locks);
@@ -292,8 +303,12 @@ Expected<std::optional<Notification>, Error> Client::read_notification() {
                                      datagram, MSG_DONTWAIT);
   if (error == EAGAIN) return std::optional<Notification>();
   if (error != 0 || datagram.size == 0) return Unexpected{broken(0)};
-  const auto parsed = parse_message<NotificationMessage>(
-      std::as_bytes(std::span(&message, 1)).first(std::min(datagram.size, sizeof message)));
+  const Bytes received = std::as_bytes(std::span(&message, 1)).first(std::min(datagram.size, sizeof message));
+  if (parse_message<Farewell>(received)) {
+    took_leave_.store(true, std::memory_order_release);
+    return Unexpected{broken(0)};
+  }
+  const auto parsed = parse_message<NotificationMessage>(received);
   auto device = parsed ? from_record(parsed->device) : std::nullopt;
   if (!device) return Unexpected{bad_reply()};
   return std::optional<Notification>(Notification{parsed->change, std::move(*device)});

@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -57,6 +58,7 @@ struct CmIdListing;
 struct ConnectOptions {
   std::string daemon_path;  ///< empty: SOFTRNIC_DAEMON, else found beside the library or program
   bool spawn = true;        ///< start a daemon when none listens
+  std::chrono::seconds patience = kAnswerTimeout;  ///< with its first answer
 };
 
 /// What a process shares with its neighbours: see MemoryPart. Both or none.
@@ -77,6 +79,10 @@ class Client {
   Expected<void, Error> hold_devices();
   Expected<Lane, Error> take_lane();
   Expected<void, Error> give_back_lane(std::uint8_t lane);
+  /// A lane that this process was given by a daemon that has died since: `socket`, its socket, proves that.
+  Expected<void, Error> reclaim_lane(std::uint8_t lane, int socket);
+  /// After reclaim_lane(): nothing more is to come. Until then the daemon does not read what peers ask of listeners.
+  Expected<void, Error> settled();
   /// Tells other processes where to take what this one shares. Returns the locks for atomic operations, see
   /// direct_locks.h; no fd: there are none.
   Expected<UniqueFd, Error> share_memory(ShareMemory request);
@@ -102,6 +108,9 @@ class Client {
   /// The next notification, without waiting; nothing when there is none. Fails with daemon_gone when the
   /// daemon ended. May be called while other threads have requests under way.
   Expected<std::optional<Notification>, Error> read_notification();
+
+  /// Known once read_notification() has failed: the daemon was told to end, or had nothing more to do. Else it has died.
+  bool took_leave() const { return took_leave_.load(std::memory_order_acquire); }
 
   pid_t daemon_pid() const { return daemon_pid_; }
 
@@ -134,6 +143,7 @@ class Client {
   pid_t owner_;
   pid_t daemon_pid_ = 0;
   std::uint32_t serial_ = 0;
+  std::atomic<bool> took_leave_{false};
 };
 
 /// The sentence and cure of a failure, for an Error that was made on this side.

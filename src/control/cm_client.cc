@@ -1,9 +1,16 @@
 #include "control/cm_client.h"
 
+#include <rdma/rdma_cma.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <utility>
 
 namespace softrnic::control {
 namespace {
+
+constexpr int kAttempts = 8;  ///< daemons may die under a request
 
 template <typename Message>
 Message about(CmNumber id) {
@@ -12,26 +19,117 @@ Message about(CmNumber id) {
   return message;
 }
 
+/// False: the daemon knows nothing of what the request is about.
+template <typename Request>
+bool translate(CmJournal& journal, Request& request) {
+  bool known = true;
+  if constexpr (requires { request.channel; })
+    known = (request.channel = journal.daemons_channel(request.channel)) != 0;
+  if constexpr (requires { request.id; }) known = (request.id = journal.daemons_id(request.id)) != 0 && known;
+  if constexpr (requires { request.membership; })
+    known = (request.membership = journal.daemons_membership(request.membership)) != 0;
+  return known;
+}
+
+Error unknown() { return make_error(refuse(ENOENT, ReasonId::cm_id_lost)); }
+
+bool is_gone(const Error& error) { return error.failure.reason.id == ReasonId::daemon_gone; }
+
 }  // namespace
 
+// ---- a daemon after a dead one
+
+bool CmClient::come_back() {
+  const std::lock_guard lock(mutex_);
+  auto found = Client::connect({.daemon_path = {}, .spawn = false});
+  if (found && journal_.tell(**found)) {
+    client_ = std::move(*found);
+  } else if (!found && found.error().failure.error != ECONNREFUSED) {
+    given_up_ = true;
+  }  // else that daemon has died as well, which is about to be heard of
+  settled_.notify_all();
+  return !given_up_;
+}
+
+void CmClient::give_up() {
+  const std::lock_guard lock(mutex_);
+  given_up_ = true;
+  settled_.notify_all();
+}
+
+bool CmClient::comes_back(const std::shared_ptr<Client>& lost) {
+  if (!watched_.load(std::memory_order_relaxed)) return false;
+  std::unique_lock lock(mutex_);
+  settled_.wait_for(lock, kAnswerTimeout, [&] { return client_ != lost || given_up_; });
+  return client_ != lost;
+}
+
+// ---- requests
+
+template <typename Reply, typename Request>
+Expected<Reply, Error> CmClient::ask(const Request& request, const CommitReply<Reply>& commit, int fd) {
+  if (getpid() != owner_) return Unexpected{make_error(refuse(EPERM, ReasonId::forked_child))};
+  for (int attempt = 1;; ++attempt) {
+    std::shared_ptr<Client> client;
+    Request translated = request;
+    {
+      const std::lock_guard lock(mutex_);
+      client = client_;
+      if (!translate(journal_, translated)) return Unexpected{unknown()};
+    }
+    auto reply = client->ask_for<Reply>(translated, fd);
+    if (reply) {
+      const std::lock_guard lock(mutex_);
+      if (client != client_) continue;  // what it made is gone with it
+      if (commit) commit(journal_, *reply);
+      return reply;
+    }
+    if (!is_gone(reply.error()) || attempt == kAttempts || !comes_back(client)) return reply;
+  }
+}
+
 template <typename Request>
-Expected<void, Error> CmClient::done(const Request& request) {
-  const auto reply = client_->ask_for<Done>(request);
+Expected<void, Error> CmClient::done(const Request& request, const Commit& commit) {
+  const auto reply = ask<Done>(request, [&](CmJournal& journal, Done&) {
+    if (commit) commit(journal);
+  });
   if (!reply) return Unexpected{reply.error()};
   return {};
 }
 
 template <typename Request>
-Expected<std::uint32_t, Error> CmClient::fetched_after(const Request& request) {
-  const auto reply = client_->ask_for<CmEventsReply>(request);
+Expected<std::uint32_t, Error> CmClient::fetched_after(const Request& request, const Commit& commit) {
+  const auto reply =
+      ask<CmEventsReply>(request, [&](CmJournal& journal, CmEventsReply&) { commit(journal); });
   if (!reply) return Unexpected{reply.error()};
   return reply->fetched;
+}
+
+// Before the request, as its event may come before its answer.
+void CmClient::await(CmNumber id, std::uint32_t failure) {
+  const std::lock_guard lock(mutex_);
+  if (CmJournal::Id* const entry = journal_.id(id)) entry->awaited = failure;
+}
+
+template <typename Request>
+Expected<void, Error> CmClient::start(const Request& request, std::uint32_t failure) {
+  await(request.id, failure);
+  auto started = done(request, [&](CmJournal& journal) {
+    if (CmJournal::Id* const entry = journal.id(request.id)) entry->has_peer = true;
+  });
+  if (!started) await(request.id, 0);
+  return started;
 }
 
 // ---- channels
 
 Expected<std::uint32_t, Error> CmClient::open_channel(int events) {
-  const auto reply = client_->ask_for<CmChannelReply>(make_message<CmOpenChannel>(), events);
+  const auto reply = ask<CmChannelReply>(
+      make_message<CmOpenChannel>(),
+      [&](CmJournal& journal, CmChannelReply& made) {
+        made.channel = journal.add_channel(made.channel, events);
+      },
+      events);
   if (!reply) return Unexpected{reply.error()};
   return reply->channel;
 }
@@ -39,13 +137,29 @@ Expected<std::uint32_t, Error> CmClient::open_channel(int events) {
 Expected<void, Error> CmClient::close_channel(std::uint32_t channel) {
   auto request = make_message<CmCloseChannel>();
   request.channel = channel;
-  return done(request);
+  auto closed = done(request);
+  const std::lock_guard lock(mutex_);
+  journal_.remove_channel(channel);  // the eventfd goes, whatever the daemon says
+  return closed;
+}
+
+std::optional<CmEventReply> CmClient::own_event(std::uint32_t channel) {
+  const std::lock_guard lock(mutex_);
+  CmJournal::Channel* const of = journal_.channel(channel);
+  if (of == nullptr || of->own_events.empty()) return std::nullopt;
+  const CmEventReply event = of->own_events.front();
+  of->own_events.pop_front();
+  return event;
 }
 
 Expected<CmEventReply, Error> CmClient::next_event(std::uint32_t channel) {
+  if (getpid() == owner_)
+    if (const auto event = own_event(channel)) return *event;
   auto request = make_message<CmGetEvent>();
   request.channel = channel;
-  return client_->ask_for<CmEventReply>(request);
+  return ask<CmEventReply>(request, [&](CmJournal& journal, CmEventReply& event) {
+    if (event.present != 0) journal.translate(event, channel);
+  });
 }
 
 // ---- ids
@@ -57,15 +171,24 @@ Expected<CmIdReply, Error> CmClient::create_id(std::uint32_t channel, std::uint1
   request.channel = channel;
   request.port_space = port_space;
   request.qp_type = qp_type;
-  return client_->ask_for<CmIdReply>(request);
+  return ask<CmIdReply>(
+      request, [&](CmJournal& journal, CmIdReply& made) { made.id = journal.add_id(made.id, request); });
 }
 
 Expected<std::uint32_t, Error> CmClient::destroy_id(CmNumber id) {
-  return fetched_after(about<CmDestroyId>(id));
+  auto fetched = fetched_after(about<CmDestroyId>(id), [](CmJournal&) {});
+  if (getpid() != owner_ || (!fetched && fetched.error().failure.error != ENOENT)) return fetched;
+  const std::lock_guard lock(mutex_);
+  journal_.remove_id(id);
+  return fetched;
 }
 
 Expected<CmIdRecord, Error> CmClient::query_id(CmNumber id) {
-  const auto reply = client_->ask_for<CmIdReply>(about<CmQueryId>(id));
+  const auto reply = ask<CmIdReply>(about<CmQueryId>(id), [&](CmJournal& journal, CmIdReply& found) {
+    CmJournal::Id* const entry = journal.id(id);
+    if (entry != nullptr && entry->backlog)
+      entry->bound = found.record.source;  // with the port that was given
+  });
   if (!reply) return Unexpected{reply.error()};
   return reply->record;
 }
@@ -73,7 +196,9 @@ Expected<CmIdRecord, Error> CmClient::query_id(CmNumber id) {
 Expected<std::uint32_t, Error> CmClient::migrate_id(CmNumber id, std::uint32_t channel) {
   auto request = about<CmMigrateId>(id);
   request.channel = channel;
-  return fetched_after(request);
+  return fetched_after(request, [=](CmJournal& journal) {
+    if (CmJournal::Id* const entry = journal.id(id)) entry->creation.channel = channel;
+  });
 }
 
 // ---- addresses and routes
@@ -81,7 +206,9 @@ Expected<std::uint32_t, Error> CmClient::migrate_id(CmNumber id, std::uint32_t c
 Expected<CmIdRecord, Error> CmClient::bind(CmNumber id, const sockaddr_storage& address) {
   auto request = about<CmBind>(id);
   request.address = address;
-  const auto reply = client_->ask_for<CmIdReply>(request);
+  const auto reply = ask<CmIdReply>(request, [=](CmJournal& journal, CmIdReply& bound) {
+    if (CmJournal::Id* const entry = journal.id(id)) entry->bound = bound.record.source;
+  });
   if (!reply) return Unexpected{reply.error()};
   return reply->record;
 }
@@ -93,13 +220,13 @@ Expected<void, Error> CmClient::resolve_address(CmNumber id, const sockaddr_stor
   request.timeout_ms = timeout_ms;
   request.source = source;
   request.destination = destination;
-  return done(request);
+  return start(request, RDMA_CM_EVENT_ADDR_ERROR);
 }
 
 Expected<void, Error> CmClient::resolve_route(CmNumber id, std::uint32_t timeout_ms) {
   auto request = about<CmResolveRoute>(id);
   request.timeout_ms = timeout_ms;
-  return done(request);
+  return start(request, RDMA_CM_EVENT_ROUTE_ERROR);
 }
 
 Expected<void, Error> CmClient::set_option(CmNumber id, std::uint32_t level, std::uint32_t option,
@@ -109,7 +236,14 @@ Expected<void, Error> CmClient::set_option(CmNumber id, std::uint32_t level, std
   request.option = option;
   request.length = static_cast<std::uint32_t>(value.size());
   std::copy_n(value.begin(), std::min(value.size(), kCmOptionSize), request.value);
-  return done(request);
+  return done(request, [&](CmJournal& journal) {
+    CmJournal::Id* const entry = journal.id(id);
+    if (entry == nullptr) return;
+    std::erase_if(entry->options, [&](const auto& known) {
+      return known.level == request.level && known.option == request.option;
+    });
+    entry->options.push_back(request);
+  });
 }
 
 // ---- connections
@@ -117,7 +251,9 @@ Expected<void, Error> CmClient::set_option(CmNumber id, std::uint32_t level, std
 Expected<void, Error> CmClient::listen(CmNumber id, std::int32_t backlog) {
   auto request = about<CmListen>(id);
   request.backlog = backlog;
-  return done(request);
+  return done(request, [=](CmJournal& journal) {
+    if (CmJournal::Id* const entry = journal.id(id)) entry->backlog = backlog;
+  });
 }
 
 Expected<void, Error> CmClient::connect(CmNumber id, const CmConnectionParameters& parameters,
@@ -125,7 +261,7 @@ Expected<void, Error> CmClient::connect(CmNumber id, const CmConnectionParameter
   auto request = about<CmConnect>(id);
   request.parameters = parameters;
   request.ece = ece;
-  return done(request);
+  return start(request, RDMA_CM_EVENT_CONNECT_ERROR);
 }
 
 Expected<void, Error> CmClient::accept(CmNumber id, std::uint64_t cookie,
@@ -134,7 +270,11 @@ Expected<void, Error> CmClient::accept(CmNumber id, std::uint64_t cookie,
   request.cookie = cookie;
   request.parameters = parameters;
   request.ece = ece;
-  return done(request);
+  {
+    const std::lock_guard lock(mutex_);
+    if (CmJournal::Id* const entry = journal_.id(id)) entry->creation.cookie = cookie;
+  }
+  return start(request, RDMA_CM_EVENT_CONNECT_ERROR);
 }
 
 Expected<void, Error> CmClient::reject(CmNumber id, std::uint8_t reason,
@@ -146,12 +286,23 @@ Expected<void, Error> CmClient::reject(CmNumber id, std::uint8_t reason,
   return done(request);
 }
 
-Expected<void, Error> CmClient::disconnect(CmNumber id) { return done(about<CmDisconnect>(id)); }
+// Of a connection that was lost with its daemon the peer cannot be told; the program's side ends in order.
+Expected<void, Error> CmClient::disconnect(CmNumber id) {
+  if (getpid() == owner_) {
+    const std::lock_guard lock(mutex_);
+    CmJournal::Id* const entry = journal_.id(id);
+    if (entry != nullptr && entry->number == 0 && std::exchange(entry->has_peer, false)) {
+      journal_.say(id, RDMA_CM_EVENT_DISCONNECTED);
+      return {};
+    }
+  }
+  return start(about<CmDisconnect>(id), RDMA_CM_EVENT_DISCONNECTED);
+}
 
 Expected<CmQpAttributesReply, Error> CmClient::qp_attributes(CmNumber id, std::uint32_t state) {
   auto request = about<CmInitQpAttributes>(id);
   request.state = state;
-  return client_->ask_for<CmQpAttributesReply>(request);
+  return ask<CmQpAttributesReply>(request);
 }
 
 Expected<void, Error> CmClient::notify(CmNumber id, std::uint32_t event) {
@@ -168,7 +319,8 @@ Expected<CmNumber, Error> CmClient::join_multicast(CmNumber id, const sockaddr_s
   request.cookie = cookie;
   request.flags = flags;
   request.address = group;
-  const auto reply = client_->ask_for<CmIdReply>(request);
+  const auto reply = ask<CmIdReply>(
+      request, [](CmJournal& journal, CmIdReply& joined) { joined.id = journal.add_membership(joined.id); });
   if (!reply) return Unexpected{reply.error()};
   return reply->id;
 }
@@ -176,7 +328,7 @@ Expected<CmNumber, Error> CmClient::join_multicast(CmNumber id, const sockaddr_s
 Expected<std::uint32_t, Error> CmClient::leave_multicast(CmNumber membership) {
   auto request = make_message<CmLeaveMulticast>();
   request.membership = membership;
-  return fetched_after(request);
+  return fetched_after(request, [=](CmJournal& journal) { journal.remove_membership(membership); });
 }
 
 }  // namespace softrnic::control

@@ -1,15 +1,25 @@
 // A process's requests to the connection manager in softrnicd: cm_messages.h with types, over a Client.
 //
+// Where the daemon has died it goes on with the next one, which learns what cm_journal.h says; until then requests wait, for
+// kAnswerTimeout at most. All numbers are this object's, and mean the same whichever daemon there is.
+//
 // Thread-safe, and never waits for the network: what takes time ends in an event. Errors are the daemon's, with the
 // errno of librdmacm's man pages.
 #pragma once
 
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <condition_variable>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
 
 #include "control/client.h"
+#include "control/cm_journal.h"
 #include "control/cm_messages.h"
 
 namespace softrnic::control {
@@ -17,6 +27,13 @@ namespace softrnic::control {
 class CmClient {
  public:
   explicit CmClient(std::unique_ptr<Client> client) : client_(std::move(client)) {}
+
+  /// Somebody watches the daemon: after its death come_back() or give_up() will be called.
+  void set_watched() { watched_.store(true, std::memory_order_relaxed); }
+  /// Connects to the daemon that has come after a dead one. False: that failed, and requests do from now on.
+  bool come_back();
+  /// There is no daemon any more: requests fail.
+  void give_up();
 
   /// The daemon duplicates `events`, an eventfd in semaphore mode, and posts it once for each event.
   Expected<std::uint32_t, Error> open_channel(int events);
@@ -60,12 +77,32 @@ class CmClient {
   Expected<std::uint32_t, Error> leave_multicast(CmNumber membership);
 
  private:
-  template <typename Request>
-  Expected<void, Error> done(const Request& request);
-  template <typename Request>
-  Expected<std::uint32_t, Error> fetched_after(const Request& request);
+  using Commit = std::function<void(CmJournal&)>;
+  template <typename Reply>
+  using CommitReply = std::function<void(CmJournal&, Reply&)>;
 
-  const std::unique_ptr<Client> client_;
+  /// The request with the daemon's numbers in place of ours, and `commit` with the journal's lock once it was answered.
+  template <typename Reply, typename Request>
+  Expected<Reply, Error> ask(const Request& request, const CommitReply<Reply>& commit = {}, int fd = -1);
+  template <typename Request>
+  Expected<void, Error> done(const Request& request, const Commit& commit = {});
+  template <typename Request>
+  Expected<std::uint32_t, Error> fetched_after(const Request& request, const Commit& commit);
+  /// Waits for another client than `lost`. False: none comes.
+  bool comes_back(const std::shared_ptr<Client>& lost);
+  /// A request whose outcome is an event: `failure` (rdma_cm_event_type) tells that it failed. The id has a peer then.
+  template <typename Request>
+  Expected<void, Error> start(const Request& request, std::uint32_t failure);
+  void await(CmNumber id, std::uint32_t failure);
+  std::optional<CmEventReply> own_event(std::uint32_t channel);
+
+  const pid_t owner_ = getpid();
+  std::atomic<bool> watched_{false};
+  std::mutex mutex_;  ///< held while the journal is told, so that nobody sees half of it
+  std::condition_variable settled_;
+  std::shared_ptr<Client> client_;
+  bool given_up_ = false;
+  CmJournal journal_;
 };
 
 }  // namespace softrnic::control

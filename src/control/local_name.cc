@@ -114,12 +114,6 @@ std::optional<Holder> holder_of(const AbstractName& name) {
   }
 }
 
-void set_patience(int fd, std::chrono::seconds patience) {
-  const timeval limit{patience.count(), 0};
-  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-}
-
 /// 0 or a positive errno (never EINTR). Where the listener's queue is full, waits only for a listener of this user.
 int connect_to(int fd, const AbstractName& name) {
   const int flags = fcntl(fd, F_GETFL);
@@ -137,6 +131,12 @@ int connect_to(int fd, const AbstractName& name) {
 }
 
 }  // namespace
+
+void set_patience(int fd, std::chrono::seconds patience) {
+  const timeval limit{patience.count(), 0};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+}
 
 Expected<UniqueFd, Failure> reach_own(const AbstractName& name, std::chrono::seconds patience) {
   UniqueFd fd(above_stdio(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)));

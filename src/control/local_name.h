@@ -19,6 +19,8 @@ namespace softrnic::control {
 /// A blocking SOCK_SEQPACKET socket that is connected to this user's listener of that name. Its calls give up after
 /// `patience`. ECONNREFUSED: nobody listens there. EACCES: somebody else does.
 Expected<UniqueFd, Failure> reach_own(const AbstractName& name, std::chrono::seconds patience);
+/// Another patience of such a socket.
+void set_patience(int fd, std::chrono::seconds patience);
 
 /// A non-blocking SOCK_SEQPACKET socket that listens under that name. EADDRINUSE: it is held, the reason says by whom.
 Expected<UniqueFd, Failure> listen_as(const AbstractName& name, int backlog);

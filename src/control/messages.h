@@ -24,7 +24,7 @@ namespace softrnic::control {
 
 inline constexpr std::uint32_t kMessageMagic = 0x636e'7273;  ///< "srnc"
 /// Of the messages between a daemon and its clients, which may be of different installations.
-inline constexpr std::uint16_t kProtocolVersion = 4;
+inline constexpr std::uint16_t kProtocolVersion = 5;
 inline constexpr std::size_t kMaxMessage = 32768;  ///< bytes; nothing longer is ever read
 inline constexpr std::size_t kMaxDevices = 32;
 inline constexpr std::size_t kMaxGids = 16;
@@ -49,6 +49,8 @@ enum class MessageType : std::uint16_t {
   hold_devices,
   share_memory,
   find_neighbour,
+  reclaim_lane,
+  settled,
   // requests of the connection manager, see cm_messages.h
   cm_open_channel = 0x40,
   cm_close_channel,
@@ -89,6 +91,7 @@ enum class MessageType : std::uint16_t {
   cm_id_listing,
   // from the daemon, on the notification socket
   notification = 0x200,
+  farewell,
 };
 
 struct Header {
@@ -139,6 +142,11 @@ struct AboutLane {
   std::uint32_t reserved = 0;
 };
 using GiveBackLane = AboutLane<MessageType::give_back_lane>;
+/// With one fd: the socket of a lane that was taken over from an earlier daemon, which shows that the client holds the lane.
+/// From then on the lane is the client's as if it had taken it from this daemon.
+using ReclaimLane = AboutLane<MessageType::reclaim_lane>;
+/// The client has told all that the daemon has to know of it: its listeners, too.
+using Settled = Bare<MessageType::settled>;
 /// Names what neighbours may take from this process (link/foreign_descriptor.h), in place of what was named
 /// before. The daemon never has it: who wants it needs the kernel's leave to attach to this process.
 struct ShareMemory {
@@ -261,6 +269,9 @@ struct NotificationMessage {
   std::uint32_t reserved = 0;
   DeviceRecord device;
 };
+
+/// The daemon's last word where it ends because it was told to, or is idle: nobody is to start the next one for that.
+using Farewell = Bare<MessageType::farewell>;
 
 static_assert(sizeof(Header) == 16 && sizeof(Hello) == 40 && sizeof(ErrorReply) == 568);
 static_assert(sizeof(DeviceRecord) == 440 && sizeof(DevicesReply) <= kMaxMessage);

@@ -120,17 +120,6 @@ int run_plan(Plan& plan) {
   return error;
 }
 
-/// The environment without what is meant for this program only.
-std::vector<char*> daemon_environment() {
-  std::vector<char*> kept;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    if (!text.starts_with("LD_PRELOAD=") && !text.starts_with("LD_AUDIT=")) kept.push_back(*entry);
-  }
-  kept.push_back(nullptr);
-  return kept;
-}
-
 std::string folder_of(std::string path) {
   char resolved[PATH_MAX];
   if (path.empty() || realpath(path.c_str(), resolved) == nullptr) return {};
@@ -159,8 +148,48 @@ bool daemon_has_descriptors() {
          limit.rlim_max >= kFewest;  // it raises the soft limit itself
 }
 
-Expected<Started, Error> await_report(int pipe, const std::string& path) {
-  pollfd waiting{pipe, POLLIN, 0};
+}  // namespace
+
+std::string find_daemon() {
+  if (!settings().daemon.empty()) return settings().daemon;
+  Dl_info info{};
+  std::string found;
+  if (dladdr(reinterpret_cast<const void*>(&find_daemon), &info) != 0 && info.dli_fname != nullptr)
+    found = daemon_near(folder_of(info.dli_fname));
+  return found.empty() ? daemon_near(folder_of("/proc/self/exe")) : found;
+}
+
+DaemonCommand daemon_command(const std::string& path) {
+  DaemonCommand command{path.empty() ? find_daemon() : path, {}};
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (!text.starts_with("LD_PRELOAD=") && !text.starts_with("LD_AUDIT="))
+      command.environment.emplace_back(text);
+  }
+  return command;
+}
+
+Expected<UniqueFd, Error> launch_daemon(const DaemonCommand& command) {
+  if (command.path.empty()) return Unexpected{start_failed(ENOENT)};
+  if (!daemon_has_descriptors()) return Unexpected{start_failed(EMFILE)};
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return Unexpected{start_failed(errno)};
+  UniqueFd reading(above_stdio(ends[0])), writing(above_stdio(ends[1]));
+  if (!reading || !writing) return Unexpected{start_failed(errno)};
+  std::string words[] = {command.path, "--report-fd", std::to_string(kReportFd)};
+  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
+  std::vector<char*> environment;
+  for (const std::string& entry : command.environment)
+    environment.push_back(const_cast<char*>(entry.c_str()));
+  environment.push_back(nullptr);
+  Plan plan{command.path.c_str(), arguments, environment.data(), writing.get(), nullptr, {}};
+  plan.failure.reason = static_cast<std::uint32_t>(ReasonId::daemon_unreachable);
+  if (const int error = run_plan(plan)) return Unexpected{start_failed(error)};
+  return reading;
+}
+
+Expected<Started, Error> read_report(const UniqueFd& launched, const std::string& path) {
+  pollfd waiting{launched.get(), POLLIN, 0};
   const int timeout = static_cast<int>(std::chrono::milliseconds(kAnswerTimeout).count());
   int ready;
   do {
@@ -170,7 +199,7 @@ Expected<Started, Error> await_report(int pipe, const std::string& path) {
   StartupReport report;
   ssize_t got;
   do {
-    got = read(pipe, &report, sizeof report);
+    got = read(launched.get(), &report, sizeof report);
   } while (got < 0 && errno == EINTR);
   if (got == 0) return Started::vanished;
   if (got != sizeof report || report.magic != StartupReport::kMagic) return Unexpected{start_failed(EPROTO)};
@@ -185,33 +214,10 @@ Expected<Started, Error> await_report(int pipe, const std::string& path) {
   return Unexpected{std::move(error)};
 }
 
-}  // namespace
-
-std::string find_daemon() {
-  if (!settings().daemon.empty()) return settings().daemon;
-  Dl_info info{};
-  std::string found;
-  if (dladdr(reinterpret_cast<const void*>(&find_daemon), &info) != 0 && info.dli_fname != nullptr)
-    found = daemon_near(folder_of(info.dli_fname));
-  return found.empty() ? daemon_near(folder_of("/proc/self/exe")) : found;
-}
-
-Expected<Started, Error> start_daemon(const std::string& path) {
-  if (path.empty()) return Unexpected{start_failed(ENOENT)};
-  if (!daemon_has_descriptors()) return Unexpected{start_failed(EMFILE)};
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return Unexpected{start_failed(errno)};
-  UniqueFd reading(above_stdio(ends[0])), writing(above_stdio(ends[1]));
-  if (!reading || !writing) return Unexpected{start_failed(errno)};
-  const std::string fd_text = std::to_string(kReportFd);
-  std::string words[] = {path, "--report-fd", fd_text};
-  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
-  std::vector<char*> environment = daemon_environment();
-  Plan plan{path.c_str(), arguments, environment.data(), writing.get(), nullptr, {}};
-  plan.failure.reason = static_cast<std::uint32_t>(ReasonId::daemon_unreachable);
-  if (const int error = run_plan(plan)) return Unexpected{start_failed(error)};
-  writing.reset();
-  return await_report(reading.get(), path);
+Expected<Started, Error> start_daemon(const DaemonCommand& command) {
+  const auto launched = launch_daemon(command);
+  if (!launched) return Unexpected{launched.error()};
+  return read_report(*launched, command.path);
 }
 
 }  // namespace softrnic::control

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/expected.h"
+#include "base/unique_fd.h"
 #include "control/client.h"
 
 namespace softrnic::control {
@@ -27,13 +29,27 @@ inline constexpr int kReportFd = 3;
 /// Empty when there is none.
 std::string find_daemon();
 
+/// All that a start takes from the program. Made in one of the program's own calls: other threads must not look at its
+/// environment, which the program may be changing.
+struct DaemonCommand {
+  std::string path;                      ///< empty: there is none to be started
+  std::vector<std::string> environment;  ///< without what is meant for this program only
+};
+/// `path` empty: find_daemon().
+DaemonCommand daemon_command(const std::string& path = {});
+
 enum class Started : std::uint8_t {
   ready,     ///< a daemon listens
   vanished,  ///< whoever was to report has ended without a word; try again
 };
 
-/// Starts `path` as a process of its own (session, signals, descriptors) that is not a child of this one, and waits
-/// until it listens or says why it cannot. Raises no SIGCHLD; safe in programs with threads.
-Expected<Started, Error> start_daemon(const std::string& path);
+/// Starts a daemon as a process of its own (session, signals, descriptors) that is not a child of this one. What is returned
+/// becomes readable when it listens or says why it cannot: then read_report() says which. Raises no SIGCHLD; safe in programs
+/// with threads.
+Expected<UniqueFd, Error> launch_daemon(const DaemonCommand& command);
+/// Waits for the report for kAnswerTimeout at most.
+Expected<Started, Error> read_report(const UniqueFd& launched, const std::string& path);
+/// Both.
+Expected<Started, Error> start_daemon(const DaemonCommand& command);
 
 }  // namespace softrnic::control

@@ -29,6 +29,7 @@ struct Connection {
   Shared shared;
   bool greeted = false;
   std::set<std::uint32_t> lanes;
+  bool returning = false;      ///< has reclaimed a lane, and is about to tell more
   bool holds_devices = false;  ///< has a device open
   std::uint64_t page = 0;      ///< number in the PageStore, 0: none
 

@@ -40,6 +40,9 @@ class Keeper {
   void lane_taken(std::uint32_t lane, int holder) { tell(Op::taken, lane, kNoPlace, holder); }
   void lane_freed(std::uint32_t lane) { tell(Op::freed, lane, kNoPlace, -1); }
 
+  /// Readable when the keeper has gone.
+  int gone_fd() const { return channel_.get(); }
+
   enum class Op : std::uint32_t { made = 1, taken, freed, take_over, end };
 
  private:

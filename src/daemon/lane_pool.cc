@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -92,6 +93,14 @@ void LanePool::tell_keeper() {
   }
 }
 
+bool LanePool::renew_keeper() {
+  auto keeper = Keeper::start();
+  if (!keeper) return false;
+  keeper_ = std::move(*keeper);
+  tell_keeper();
+  return true;
+}
+
 int LanePool::steer() const {
   Places places;
   for (const LaneState& state : lanes_) places.push_back(state.place);
@@ -158,6 +167,21 @@ void LanePool::free(std::uint32_t lane) {
 }
 
 std::uint32_t LanePool::receive_buffer() const { return receive_buffer_of(socket_of(0)); }
+
+bool LanePool::may_reclaim(std::uint32_t lane, int socket) const {
+  const auto is_it = [lane](const Inherited& inherited) { return inherited.lane == lane; };
+  struct stat ours {
+  }, theirs{};
+  return std::any_of(inherited_.begin(), inherited_.end(), is_it) && fstat(socket, &theirs) == 0 &&
+         fstat(socket_of(lane), &ours) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
+void LanePool::reclaim(std::uint32_t lane, int pidfd) {
+  std::erase_if(inherited_, [lane](const Inherited& i) { return i.lane == lane; });
+  if (pidfd < 0) return;
+  lanes_[lane].holder.reset(fcntl(pidfd, F_DUPFD_CLOEXEC, 0));
+  keeper_.lane_taken(lane, pidfd);
+}
 
 void LanePool::free_inherited(std::uint32_t lane) {
   std::erase_if(inherited_, [lane](const Inherited& i) { return i.lane == lane; });

@@ -29,6 +29,10 @@ class Lanes {
   virtual Expected<LaneGrant, Failure> take(int pidfd) = 0;
   /// The lane was taken and is so no longer.
   virtual void free(std::uint32_t lane) = 0;
+  /// Whether the lane was taken over from an earlier daemon, nobody has reclaimed it, and `socket` is its socket.
+  virtual bool may_reclaim(std::uint32_t /*lane*/, int /*socket*/) const { return false; }
+  /// It is held by the process `pidfd` (or -1) from then on. Only after may_reclaim().
+  virtual void reclaim(std::uint32_t /*lane*/, int /*pidfd*/) {}
   virtual std::uint32_t made() const = 0;               ///< lane 0 included
   virtual std::uint32_t used() const = 0;               ///< by processes
   virtual int socket_of(std::uint32_t lane) const = 0;  ///< of a lane below made(); stays the pool's
@@ -53,6 +57,8 @@ class LanePool final : public Lanes {
   Expected<LaneGrant, Failure> take(int pidfd) override;
   /// Drains the lane and gives it to whoever asks next.
   void free(std::uint32_t lane) override;
+  bool may_reclaim(std::uint32_t lane, int socket) const override;
+  void reclaim(std::uint32_t lane, int pidfd) override;
   std::uint32_t made() const override { return static_cast<std::uint32_t>(lanes_.size()); }
   std::uint32_t used() const override { return used_; }
   std::uint32_t receive_buffer() const override;
@@ -65,6 +71,11 @@ class LanePool final : public Lanes {
   const std::vector<Inherited>& inherited() const { return inherited_; }
   /// Forgets an inherited lane whose process has ended.
   void free_inherited(std::uint32_t lane);
+
+  /// Readable when the keeper has gone.
+  int keeper_gone_fd() const { return keeper_.gone_fd(); }
+  /// Another keeper in its place, which knows all lanes. False: there is none.
+  bool renew_keeper();
 
   int socket_of(std::uint32_t lane) const override { return lanes_[lane].socket.get(); }
 

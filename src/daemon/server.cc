@@ -22,6 +22,10 @@ namespace {
 
 constexpr std::uint32_t kInheritedLane = 1U << 31;  ///< marks the id of a process whose lane was taken over
 
+/// How long what comes for QP1 waits for the programs that a dead daemon has left: a request for a port that nobody has is
+/// refused at once, and those who listen there are about to say so.
+constexpr Duration kSurvivorsReturn = std::chrono::seconds(1);
+constexpr Duration kKeeperPause = std::chrono::seconds(1);   ///< between keepers, whatever kills them
 constexpr Duration kPause = std::chrono::milliseconds(100);  ///< before a client is accepted after a failure
 
 /// To be given up when a client is to be told that there is no descriptor for it.
@@ -29,7 +33,9 @@ UniqueFd spare_descriptor() { return UniqueFd(open("/dev/null", O_RDONLY | O_CLO
 
 std::uint64_t real_time_ns() {
   return static_cast<std::uint64_t>(
-      std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
+      std::chrono::nanoseconds(
+          std::chrono::system_clock::now().time_since_epoch())  // NOLINT(no-wall-clock): shown to people
+          .count());
 }
 
 }  // namespace
@@ -48,6 +54,7 @@ Server::Server(UniqueFd listener, Netlink netlink, LanePool lanes, DeviceList de
   service_.look_at_network = [this] { return look_at_network(); };
   service_.announce = [this](const DeviceChange& change) { announce(change); };
   service_.end = [this] { ending_ = true; };
+  service_.forget_inherited = [this](std::uint32_t lane) { forget_inherited(lane); };
   service_.clients = [this] { return clients_.size(); };
   service_.idle = options_.idle;
   serve_connection_manager();
@@ -99,8 +106,8 @@ bool Server::is_idle() const {
 }
 
 TimePoint Server::next_deadline() const {
-  const TimePoint due =
-      std::min({gsi_.deadline(), resolver_.deadline(), service_.cm().deadline(), listens_again_});
+  const TimePoint due = std::min({reads_mads_ == kNever ? gsi_.deadline() : reads_mads_, resolver_.deadline(),
+                                  service_.cm().deadline(), listens_again_, keeper_due_});
   return is_idle() ? std::min(due, idle_since_ + options_.idle) : due;
 }
 
@@ -117,11 +124,37 @@ bool Server::watch_all() {
   bool watched = watch(listener_.get(), Source::listener, 0, EPOLLIN) &&
                  watch(netlink_.changes_fd(), Source::network, 0, EPOLLIN) &&
                  watch(signals_.get(), Source::signals, 0, EPOLLIN) &&
-                 watch(gsi_.readable_fd(), Source::lane, 0, EPOLLIN) &&
+                 watch(lanes_.keeper_gone_fd(), Source::keeper, 0, EPOLLIN) &&
                  watch(resolver_.changes_fd(), Source::neighbours, 0, EPOLLIN);
   for (const LanePool::Inherited& lane : lanes_.inherited())
     watched = watched && watch(lane.holder, Source::process, lane.lane | kInheritedLane, EPOLLIN);
+  if (survivors_are_back()) return watched && watch(gsi_.readable_fd(), Source::lane, 0, EPOLLIN);
+  reads_mads_ = engine::monotonic_now() + kSurvivorsReturn;
   return watched;
+}
+
+void Server::keeper_ended() {
+  forget(lanes_.keeper_gone_fd());
+  keeper_due_ = std::max(engine::monotonic_now(), keeper_started_ + kKeeperPause);
+}
+
+// Without a keeper the lanes would be left to the programs that have them when this daemon dies too.
+void Server::renew_keeper(TimePoint now) {
+  if (keeper_due_ > now) return;
+  keeper_due_ = kNever;
+  keeper_started_ = now;
+  if (lanes_.renew_keeper()) watch(lanes_.keeper_gone_fd(), Source::keeper, 0, EPOLLIN);
+}
+
+bool Server::survivors_are_back() const {
+  const auto returns = [](const auto& client) { return client.second->returning; };
+  return lanes_.inherited().empty() && std::none_of(clients_.begin(), clients_.end(), returns);
+}
+
+void Server::begin_to_read_mads() {
+  if (reads_mads_ == kNever || (reads_mads_ > engine::monotonic_now() && !survivors_are_back())) return;
+  reads_mads_ = kNever;
+  watch(gsi_.readable_fd(), Source::lane, 0, EPOLLIN);
 }
 
 int Server::run() {
@@ -142,6 +175,7 @@ int Server::run() {
     catch_up();
     if (is_idle() && engine::monotonic_now() >= idle_since_ + options_.idle) break;
   }
+  take_leave();
   return 0;
 }
 
@@ -150,7 +184,9 @@ void Server::catch_up() {
   if (listens_again_ <= now) listen_again();
   resolver_.advance(now);
   if (service_.cm().deadline() <= now) service_.cm().advance();
-  if (gsi_.deadline() <= now) {
+  renew_keeper(now);
+  begin_to_read_mads();
+  if (gsi_.deadline() <= now && reads_mads_ == kNever) {
     gsi_.receive(now);
   } else {
     gsi_.flush(now);
@@ -171,6 +207,8 @@ void Server::dispatch(std::uint64_t key, std::uint32_t) {
       return gsi_.receive(engine::monotonic_now());
     case Source::neighbours:
       return resolver_.take_changes();
+    case Source::keeper:
+      return keeper_ended();
     case Source::connection:
       return read_client(id);
     case Source::process:
@@ -257,12 +295,24 @@ void Server::drop(std::uint32_t id) {
 void Server::process_ended(std::uint32_t id) {
   if ((id & kInheritedLane) == 0) return drop(id);
   const std::uint32_t lane = id & ~kInheritedLane;
+  if (forget_inherited(lane)) lanes_.free_inherited(lane);
+}
+
+bool Server::forget_inherited(std::uint32_t lane) {
   for (const LanePool::Inherited& inherited : lanes_.inherited()) {
     if (inherited.lane != lane) continue;
     forget(inherited.holder);
-    lanes_.free_inherited(lane);
-    return;
+    return true;
   }
+  return false;
+}
+
+// Whoever is told to end says so, or clients would take it for dead and start the next one.
+void Server::take_leave() {
+  const auto farewell = control::make_message<control::Farewell>();
+  for (const auto& [id, client] : clients_)
+    if (client->greeted)
+      control::send_datagram(client->notify.get(), control::bytes_of(farewell), -1, MSG_DONTWAIT);
 }
 
 void Server::announce(const DeviceChange& change) {

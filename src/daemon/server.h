@@ -45,6 +45,7 @@ class Server {
     signals,
     lane,
     neighbours,
+    keeper,
     connection,
     process,
     notify,
@@ -68,6 +69,14 @@ class Server {
   void answer(std::uint32_t id, Answer reply);
   void drop(std::uint32_t id);
   void process_ended(std::uint32_t id);
+  /// False: no such lane.
+  bool forget_inherited(std::uint32_t lane);
+  void take_leave();
+  void keeper_ended();
+  void renew_keeper(TimePoint now);
+  bool survivors_are_back() const;
+  /// Reads what comes for QP1 from now on, if it is time.
+  void begin_to_read_mads();
   void announce(const DeviceChange& change);
   void serve_connection_manager();
   void find_route(cma::IdNumber id, const cma::RouteQuery& query);
@@ -79,7 +88,10 @@ class Server {
   UniqueFd listener_;  ///< first, so that it is closed last: the name is free only when the port is
   UniqueFd spare_;     ///< makes room for the last word to a client that cannot be served
   TimePoint listens_again_ = kNever;
-  engine::ControlPage page_;  ///< explanations may come from all below
+  TimePoint keeper_due_ = kNever;  ///< when there is to be another
+  TimePoint keeper_started_{};     ///< the last other
+  TimePoint reads_mads_ = kNever;  ///< at the latest; kNever: it does so already
+  engine::ControlPage page_;       ///< explanations may come from all below
   UniqueFd epoll_;
   UniqueFd signals_;
   Netlink netlink_;

@@ -22,7 +22,8 @@ const DispatchRow<Service> Service::kRows[] = {
     dispatch_row<&Service::add_link>(),       dispatch_row<&Service::delete_link>(),
     dispatch_row<&Service::next_page>(),      dispatch_row<&Service::status>(),
     dispatch_row<&Service::shut_down>(),      dispatch_row<&Service::share_memory>(),
-    dispatch_row<&Service::find_neighbour>(),
+    dispatch_row<&Service::find_neighbour>(), dispatch_row<&Service::reclaim_lane>(),
+    dispatch_row<&Service::settled>(),
 };
 
 Answer Service::handle(Connection& from, Bytes datagram, UniqueFd fd) {
@@ -91,6 +92,23 @@ Answer Service::give_back_lane(Connection& from, const GiveBackLane& message, Un
     return refused(message, refuse(EINVAL, ReasonId::lane_not_yours, message.lane));
   if (from.lanes.empty()) from.shared = {};
   free_lane(message.lane);
+  return done(message);
+}
+
+// Who has the socket has what comes for the lane anyway; a number alone proves nothing.
+Answer Service::reclaim_lane(Connection& from, const ReclaimLane& message, UniqueFd fd) {
+  if (!fd || !lanes_.may_reclaim(message.lane, fd.get()))
+    return refused(message, refuse(EINVAL, ReasonId::lane_not_yours, message.lane));
+  forget_inherited(message.lane);
+  lanes_.reclaim(message.lane, from.pidfd.get());
+  from.lanes.insert(message.lane);
+  from.returning = true;
+  holders_of_lanes_[message.lane] = {&from, {}};
+  return done(message);
+}
+
+Answer Service::settled(Connection& from, const Settled& message, UniqueFd) {
+  from.returning = false;
   return done(message);
 }
 

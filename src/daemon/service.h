@@ -45,6 +45,8 @@ class Service {
   std::function<NetSnapshot()> look_at_network = [] { return NetSnapshot{}; };
   std::function<void(const DeviceChange&)> announce = [](const DeviceChange&) {};
   std::function<void()> end = [] {};
+  /// A lane that was taken over is about to have a client again.
+  std::function<void(std::uint32_t)> forget_inherited = [](std::uint32_t) {};
   std::function<std::size_t()> clients = [] { return std::size_t{0}; };
   std::chrono::seconds idle{0};
 
@@ -56,6 +58,8 @@ class Service {
   Answer hold_devices(Connection& from, const control::HoldDevices& message, UniqueFd fd);
   Answer take_lane(Connection& from, const control::TakeLane& message, UniqueFd fd);
   Answer give_back_lane(Connection& from, const control::GiveBackLane& message, UniqueFd fd);
+  Answer reclaim_lane(Connection& from, const control::ReclaimLane& message, UniqueFd fd);
+  Answer settled(Connection& from, const control::Settled& message, UniqueFd fd);
   Answer share_memory(Connection& from, const control::ShareMemory& message, UniqueFd fd);
   Answer find_neighbour(Connection& from, const control::FindNeighbour& message, UniqueFd fd);
   int locks_for(const Credentials& credentials);

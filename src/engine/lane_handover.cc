@@ -21,8 +21,13 @@ void LaneHandover::add(std::uint8_t lane, UniqueFd socket) {
   lanes_.push_back({lane, std::move(socket)});
 }
 
+int LaneHandover::listener() {
+  const std::lock_guard lock(mutex_);
+  return listener_.get();
+}
+
 void LaneHandover::serve(int stop_fd) {
-  pollfd fds[] = {{stop_fd, POLLIN, 0}, {listener_.get(), POLLIN, 0}};
+  pollfd fds[] = {{stop_fd, POLLIN, 0}, {listener(), POLLIN, 0}};
   for (;;) {
     ppoll(fds, 2, nullptr, nullptr);
     if ((fds[0].revents & POLLIN) != 0) return;
@@ -42,6 +47,14 @@ void LaneHandover::answer() {
     if (control::send_datagram(heir.get(), control::bytes_of(note), kept.socket.get()) != 0) return;
   }
   heirs_.push_back(std::move(heir));
+}
+
+bool LaneHandover::reclaim(control::Client& daemon) {
+  const std::lock_guard lock(mutex_);
+  for (const Kept& kept : lanes_)
+    if (!daemon.reclaim_lane(kept.lane, kept.socket.get())) return false;
+  heirs_.clear();
+  return true;
 }
 
 void LaneHandover::abandon() {

@@ -56,6 +56,7 @@ Expected<void, control::Error> LaneSet::open(const std::shared_ptr<control::Clie
                                              const std::vector<rnic::GidEntry>& addresses) {
   read_settings();
   make_share();
+  daemon_->set(daemon);
   for (unsigned i = 0; i < settings().lanes; ++i) {
     auto taken = daemon->take_lane();
     if (!taken) {
@@ -63,7 +64,7 @@ Expected<void, control::Error> LaneSet::open(const std::shared_ptr<control::Clie
       return Unexpected{taken.error()};
     }
     const std::uint8_t number = taken->number;
-    const int error = start(*taken, daemon, addresses);
+    const int error = start(*taken, addresses);
     if (error == 0) continue;
     static_cast<void>(daemon->give_back_lane(number));
     if (!lanes_.empty()) break;
@@ -103,13 +104,13 @@ void LaneSet::forget() {
   handover_->abandon();
 }
 
-int LaneSet::start(control::Lane& taken, const std::shared_ptr<control::Client>& daemon,
-                   const std::vector<rnic::GidEntry>& addresses) {
+int LaneSet::start(control::Lane& taken, const std::vector<rnic::GidEntry>& addresses) {
   Entry entry;
   UniqueFd copy(fcntl(taken.socket.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-  entry.lane = std::make_unique<Lane>(taken.number, taken.first_index, make_link(taken), page_, share_.get(),
-                                      share_ != nullptr ? make_bell() : UniqueFd(),
-                                      [daemon](std::uint8_t lane) { return introduce(*daemon, lane); });
+  entry.lane = std::make_unique<Lane>(
+      taken.number, taken.first_index, make_link(taken), page_, share_.get(),
+      share_ != nullptr ? make_bell() : UniqueFd(),
+      [current = daemon_](std::uint8_t lane) { return introduce(*current->get(), lane); });
   if (!entry.lane->valid()) return errno;
   entry.lane->set_addresses(addresses);
   entry.thread = std::make_unique<EngineThread>(*entry.lane);
@@ -136,6 +137,12 @@ bool LaneSet::close(control::Client* daemon) {
   handover_ = std::make_shared<LaneHandover>();
   share_.reset();
   capture_.reset();
+  return true;
+}
+
+bool LaneSet::return_to(const std::shared_ptr<control::Client>& daemon) {
+  if (!handover_->reclaim(*daemon)) return false;
+  daemon_->set(daemon);
   return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -35,6 +36,8 @@ class LaneSet {
   /// The lane for a new queue pair; requires !empty(). Takes turns.
   Lane& next() { return *lanes_[turn_++ % lanes_.size()].lane; }
   void set_addresses(const std::vector<rnic::GidEntry>& addresses);
+  /// The lanes' daemon has died, and this one knows them: from now on it is asked. False: it does not.
+  bool return_to(const std::shared_ptr<control::Client>& daemon);
   /// Of the lanes until the next close().
   const std::shared_ptr<LaneHandover>& handover() const { return handover_; }
 
@@ -49,6 +52,23 @@ class LaneSet {
   }
 
  private:
+  /// Whom introducers ask: after a daemon that has died, the next.
+  class CurrentDaemon {
+   public:
+    void set(std::shared_ptr<control::Client> daemon) {
+      const std::lock_guard lock(mutex_);
+      daemon_.swap(daemon);
+    }
+    std::shared_ptr<control::Client> get() {
+      const std::lock_guard lock(mutex_);
+      return daemon_;
+    }
+
+   private:
+    std::mutex mutex_;
+    std::shared_ptr<control::Client> daemon_;
+  };
+
   struct Entry {
     std::unique_ptr<Lane> lane;
     std::unique_ptr<EngineThread> thread;
@@ -59,8 +79,7 @@ class LaneSet {
   void read_settings();
   std::unique_ptr<link::Link> make_link(control::Lane& lane);
   /// 0, or the errno of what ran out: descriptors, threads or memory.
-  int start(control::Lane& taken, const std::shared_ptr<control::Client>& daemon,
-            const std::vector<rnic::GidEntry>& addresses);
+  int start(control::Lane& taken, const std::vector<rnic::GidEntry>& addresses);
 
   /// Makes what neighbours may see, and hands it to the daemon.
   void make_share();
@@ -68,6 +87,7 @@ class LaneSet {
 
   ControlPage& page_;
   std::unique_ptr<DirectShare> share_;  ///< nullptr: everything goes by packets
+  const std::shared_ptr<CurrentDaemon> daemon_ = std::make_shared<CurrentDaemon>();
   std::vector<Entry> lanes_;
   std::shared_ptr<LaneHandover> handover_ = std::make_shared<LaneHandover>();
   std::size_t turn_ = 0;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cerrno>
 #include <new>
+#include <utility>
 
 #include "base/held_across_fork.h"
 #include "base/settings.h"
@@ -15,6 +16,8 @@
 
 namespace softrnic::engine {
 namespace {
+
+constexpr int kAttempts = 8;  ///< of a request; daemons may die under it
 
 std::mutex instance_mutex;
 std::atomic<Process*> the_instance{nullptr};
@@ -36,12 +39,27 @@ Process::Process() : lanes_(page_) { install_explain_sink(&page_, settings().exp
 
 // ---- the daemon
 
-Expected<void, control::Error> Process::connect(Connection& old) {
+template <typename Use>
+auto Process::with_daemon(Use use) -> decltype(use()) {
+  std::vector<Connection> old;
+  std::unique_lock lock(mutex_);
+  for (int attempt = 1;; ++attempt) {
+    if (auto connected = connect(old); !connected) return Unexpected{connected.error()};
+    const auto asked = connection_.daemon;
+    auto result = use();
+    if (result || result.error().failure.reason.id != ReasonId::daemon_gone) return result;
+    if (attempt < kAttempts && daemon_returns(lock, asked)) continue;
+    if (connection_.daemon == asked) daemon_ended();
+    return result;
+  }
+}
+
+Expected<void, control::Error> Process::connect(std::vector<Connection>& old) {
   if (forked_) return Unexpected{control::make_error(refuse(EIO, ReasonId::forked_child))};
   if (connection_.daemon != nullptr && daemon_gone_) {
     daemon_ended();
     if (!contexts_.empty()) return Unexpected{control::make_error(refuse(EIO, ReasonId::daemon_gone))};
-    old = std::move(connection_);
+    old.push_back(std::exchange(connection_, {}));
   }
   if (connection_.daemon != nullptr) return {};
   auto client = control::Client::connect({.daemon_path = settings().daemon});
@@ -57,20 +75,64 @@ void Process::daemon_ended() {
   for (rnic::Context* context : contexts_) context->device_lost();
 }
 
-control::Error Process::daemon_error(const control::Error& error) {
-  if (error.failure.reason.id == ReasonId::daemon_gone) daemon_ended();
-  return error;
+bool Process::daemon_returns(std::unique_lock<std::mutex>& lock, const DaemonPointer& lost) {
+  if (connection_.daemon == lost && connection_.watcher == nullptr) {
+    daemon_gone_ = true;  // nobody looks for the next, so the caller does
+    return contexts_.empty();
+  }
+  daemon_settled_.wait_for(lock, control::kAnswerTimeout,
+                           [&] { return connection_.daemon != lost || daemon_gone_; });
+  return connection_.daemon != lost;
 }
 
-Expected<void, control::Error> Process::refresh_devices() {
-  auto found = connection_.daemon->devices();
-  if (!found) return Unexpected{daemon_error(found.error())};
+bool Process::returned(const DaemonPointer& lost, const DaemonPointer& next) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (connection_.daemon != lost || daemon_gone_) return false;  // contexts were told that they are lost
+    if (page_.fd() >= 0) static_cast<void>(next->register_page(page_.fd()));
+    if (!contexts_.empty() && !next->hold_devices()) return false;
+    if (!lanes_.return_to(next) || !compare_devices(*next)) return false;
+    connection_.daemon = next;
+  }
+  daemon_settled_.notify_all();
+  if (const auto callback = daemon_return_.load(std::memory_order_acquire)) callback();
+  static_cast<void>(next->settled());
+  return true;
+}
+
+void Process::ended(const DaemonPointer& lost) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (connection_.daemon != lost) return;
+    daemon_gone_ = true;
+  }
+  daemon_settled_.notify_all();
+  if (const auto callback = daemon_end_.load(std::memory_order_acquire)) callback();
+}
+
+Expected<void, control::Error> Process::refresh_devices(control::Client& daemon) {
+  auto found = daemon.devices();
+  if (!found) return Unexpected{found.error()};
   devices_.clear();
   for (rnic::DeviceInfo& device : *found) {
     const std::uint32_t index = device.index;
     devices_[index] = std::make_shared<const rnic::DeviceInfo>(std::move(device));
   }
   return {};
+}
+
+bool Process::compare_devices(control::Client& daemon) {
+  if (!refresh_devices(daemon)) return false;
+  for (rnic::Context* context : contexts_) {
+    const auto device = devices_.find(context->info()->index);
+    if (device == devices_.end() || device->second->guid != context->info()->guid) {
+      context->device_lost();
+    } else {
+      context->update(device->second);
+    }
+  }
+  lanes_.set_addresses(addresses());
+  return true;
 }
 
 void Process::take(const control::Notification& notification) {
@@ -107,25 +169,26 @@ std::vector<rnic::GidEntry> Process::addresses() const {
 // ---- devices and contexts
 
 Expected<std::vector<rnic::DeviceInfo>, control::Error> Process::devices() {
-  Connection old;
-  const std::lock_guard lock(mutex_);
-  if (auto connected = connect(old); !connected) return Unexpected{connected.error()};
-  if (auto refreshed = refresh_devices(); !refreshed) return Unexpected{refreshed.error()};
-  const std::string& only = settings().device;
-  std::vector<rnic::DeviceInfo> out;
-  for (const auto& [index, device] : devices_) {
-    if (only.empty() || device->name == only) out.push_back(*device);
-  }
-  return out;
+  return with_daemon([this]() -> Expected<std::vector<rnic::DeviceInfo>, control::Error> {
+    if (auto refreshed = refresh_devices(*connection_.daemon); !refreshed)
+      return Unexpected{refreshed.error()};
+    const std::string& only = settings().device;
+    std::vector<rnic::DeviceInfo> out;
+    for (const auto& [index, device] : devices_) {
+      if (only.empty() || device->name == only) out.push_back(*device);
+    }
+    return out;
+  });
 }
 
 Expected<std::unique_ptr<rnic::Context>, control::Error> Process::open(std::uint32_t index) {
   if (auto usable = LaneSet::check_settings(); !usable) return Unexpected{usable.error()};
-  Connection old;
-  const std::lock_guard lock(mutex_);
-  if (auto connected = connect(old); !connected) return Unexpected{connected.error()};
-  if (auto held = connection_.daemon->hold_devices(); !held) return Unexpected{daemon_error(held.error())};
-  if (auto refreshed = refresh_devices(); !refreshed) return Unexpected{refreshed.error()};
+  return with_daemon([&] { return open_here(index); });
+}
+
+Expected<std::unique_ptr<rnic::Context>, control::Error> Process::open_here(std::uint32_t index) {
+  if (auto held = connection_.daemon->hold_devices(); !held) return Unexpected{held.error()};
+  if (auto refreshed = refresh_devices(*connection_.daemon); !refreshed) return Unexpected{refreshed.error()};
   const auto device = devices_.find(index);
   if (device == devices_.end()) {
     return Unexpected{control::make_error(refuse(ENODEV, ReasonId::no_such_device))};
@@ -141,12 +204,11 @@ Expected<std::unique_ptr<rnic::Context>, control::Error> Process::open(std::uint
 Expected<void, Failure> Process::watch() {
   if (connection_.watcher != nullptr) return {};
   auto watcher = std::make_unique<Watcher>(
-      *connection_.daemon, lanes_.handover(),
-      [this](const control::Notification& notification) { take(notification); },
-      [this] {
-        daemon_gone_ = true;
-        if (const auto callback = daemon_end_.load(std::memory_order_acquire)) callback();
-      });
+      connection_.daemon, lanes_.handover(), control::daemon_command(settings().daemon),
+      Watcher::Callbacks{
+          .change = [this](const control::Notification& notification) { take(notification); },
+          .returned = [this](const auto& lost, const auto& next) { return returned(lost, next); },
+          .ended = [this](const auto& lost) { ended(lost); }});
   if (const int error = watcher->error()) return Unexpected{refuse(error, ReasonId::out_of_threads, error)};
   connection_.watcher = std::move(watcher);
   return {};
@@ -159,26 +221,22 @@ void Process::close(std::unique_ptr<rnic::Context> context) {
   context.reset();
   if (forked_ || !contexts_.empty() || !lanes_.close(daemon_gone_ ? nullptr : connection_.daemon.get()))
     return;
-  old = std::move(connection_);
+  old = std::exchange(connection_, {});
   daemon_gone_ = false;
 }
 
 // ---- lanes
 
-Expected<rnic::LanePort*, Failure> Process::refuse_lane(const control::Error& error) {
-  explain({.reason = error.failure.reason});
-  return Unexpected{error.failure};
-}
-
 Expected<rnic::LanePort*, Failure> Process::choose() {
-  Connection old;
-  const std::lock_guard lock(mutex_);
-  if (auto connected = connect(old); !connected) return refuse_lane(connected.error());
-  if (lanes_.empty()) {
-    if (auto opened = lanes_.open(connection_.daemon, addresses()); !opened)
-      return refuse_lane(daemon_error(opened.error()));
-  }
-  return &lanes_.next();
+  const auto opened = with_daemon([this]() -> Expected<rnic::LanePort*, control::Error> {
+    if (lanes_.empty()) {
+      if (auto taken = lanes_.open(connection_.daemon, addresses()); !taken) return Unexpected{taken.error()};
+    }
+    return &lanes_.next();
+  });
+  if (opened) return *opened;
+  explain({.reason = opened.error().failure.reason});
+  return Unexpected{opened.error().failure};
 }
 
 void Process::quiesce_all() {

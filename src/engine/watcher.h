@@ -1,4 +1,5 @@
-// The thread that listens to the daemon: changes of devices, its end, and then to the daemon that comes after it.
+// The thread that listens to the daemon: changes of devices, and its end. Where the daemon has died it finds the next one; where
+// there is to be none it gives the process's lanes to whatever daemon comes later.
 #pragma once
 
 #include <functional>
@@ -6,29 +7,47 @@
 
 #include "control/client.h"
 #include "engine/lane_handover.h"
+#include "engine/next_daemon.h"
 #include "engine/quiet_thread.h"
 
 namespace softrnic::engine {
 
 class Watcher {
  public:
-  using OnChange = std::function<void(const control::Notification&)>;
-  using OnEnd = std::function<void()>;
+  /// All called from this thread.
+  struct Callbacks {
+    std::function<void(const control::Notification&)> change;
+    /// A daemon after the one that has died. False: it is of no use to this process.
+    std::function<bool(const std::shared_ptr<control::Client>& lost,
+                       const std::shared_ptr<control::Client>& next)>
+        returned;
+    /// The daemon has ended, and none comes after it by this process's doing.
+    std::function<void(const std::shared_ptr<control::Client>& lost)> ended;
+  };
 
-  /// Starts at once. `daemon` outlives it. When that has ended, answers for `lanes`. Check error() afterwards. Not to be destroyed with a lock that the callbacks take.
-  Watcher(control::Client& daemon, std::shared_ptr<LaneHandover> lanes, OnChange on_change, OnEnd on_end);
+  /// Starts at once. Check error() afterwards. `command` starts daemons.
+  Watcher(std::shared_ptr<control::Client> daemon, std::shared_ptr<LaneHandover> lanes,
+          control::DaemonCommand command, Callbacks callbacks);
+
+  /// Not to be destroyed with a lock that the callbacks take.
+  ~Watcher() = default;
+  Watcher(const Watcher&) = delete;
+  Watcher& operator=(const Watcher&) = delete;
 
   /// 0, or the errno of what ran out: descriptors, threads or memory.
   int error() const { return thread_.error(); }
 
  private:
   void run();
+  /// False: the process wants no more of it.
+  bool watch();
+  bool change_over(NextDaemon& next);
   bool read_all();
 
-  control::Client& daemon_;
-  std::shared_ptr<LaneHandover> lanes_;
-  OnChange on_change_;
-  OnEnd on_end_;
+  std::shared_ptr<control::Client> daemon_;
+  const std::shared_ptr<LaneHandover> lanes_;
+  const control::DaemonCommand command_;
+  const Callbacks callbacks_;
   QuietThread thread_;
 };
 

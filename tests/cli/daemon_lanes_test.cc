@@ -213,6 +213,33 @@ TEST_F(DaemonTest, AForkedChildNeitherSpeaksNorHoldsTheLane) {
   close(verdict[1]);
 }
 
+// A number proves nothing: whoever reclaimed it would be told what its neighbours share, and could give the lane back.
+TEST_F(DaemonTest, ALaneIsReclaimedByItsSocketAlone) {
+  auto client = connect();
+  const std::vector<Lane> lanes = take_lanes(*client, 2);
+  ASSERT_EQ(lanes.size(), 2U);
+  const int first = lanes[0].socket.get(), second = lanes[1].socket.get();
+  const UniqueFd strangers(socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  EXPECT_FALSE(client->reclaim_lane(lanes[0].number, first)) << "it has a client";
+  kill(client->daemon_pid(), SIGKILL);
+  ASSERT_TRUE(wait_gone(client->daemon_pid()));
+  EXPECT_FALSE(client->read_notification());
+  EXPECT_FALSE(client->took_leave());
+  const auto next = connect();
+  ASSERT_TRUE(next);
+  for (const int socket : {second, strangers.get(), -1})
+    EXPECT_FALSE(next->reclaim_lane(lanes[0].number, socket));
+  for (const unsigned number : {0U, 200U, 255U})
+    EXPECT_FALSE(next->reclaim_lane(static_cast<std::uint8_t>(number), first));
+  EXPECT_EQ(next->status()->lanes_used, 2U);
+  EXPECT_TRUE(next->reclaim_lane(lanes[0].number, first));
+  EXPECT_FALSE(next->reclaim_lane(lanes[0].number, first)) << "once";
+  EXPECT_EQ(next->status()->lanes_used, 2U);
+  EXPECT_TRUE(next->give_back_lane(lanes[0].number));
+  EXPECT_FALSE(next->give_back_lane(lanes[1].number)) << "not reclaimed";
+  EXPECT_EQ(next->status()->lanes_used, 1U);
+}
+
 TEST_F(DaemonTest, LanesOutliveTheDaemon) {
   auto client = connect();
   const std::vector<Lane> lanes = take_lanes(*client, 3);

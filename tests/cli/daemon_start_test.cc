@@ -185,6 +185,7 @@ TEST_F(DaemonTest, ShutdownEndsItAndTheNextOneHasThePort) {
   ASSERT_TRUE(client->shutdown());
   EXPECT_EQ(client->devices().error().failure.reason.id, ReasonId::daemon_gone);
   EXPECT_EQ(client->read_notification().error().failure.reason.id, ReasonId::daemon_gone);
+  EXPECT_TRUE(client->took_leave());
   client = connect();
   EXPECT_NE(client->daemon_pid(), first);
   EXPECT_TRUE(client->take_lane());

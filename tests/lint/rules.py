@@ -25,6 +25,9 @@ BANNED = (
      "wait for the event itself"),
     ("no-rand", r"\b(?:std::)?(?:rand|srand|random|drand48|random_device)\s*\(|\bstd::(?:rand\b|random_device)", ["src"],
      [], "take the number from the seam that the caller provides"),
+    ("no-wall-clock", r"\bsystem_clock\b|\bCLOCK_(?:REALTIME\w*|TAI)\b|\b(?:gettimeofday|ftime|pthread_cond_timedwait"
+     r"|pthread_mutex_timedlock|sem_timedwait|mq_timed\w+)\s*\(|\btime\s*\(\s*(?:nullptr|NULL|0|&\w+)\s*\)", ["src"], [],
+     "it jumps when somebody sets it: measure by CLOCK_MONOTONIC; where people are shown a time, say so"),
     ("no-thread", r"\bstd::(?:thread\s*[({&>\w]|jthread|async\s*\()|\bpthread_create\s*\(", ["src"],
      ["src/engine", "src/daemon", "src/copy"], "threads belong to the engine"),
     ("no-unsafe-c", r"\b(?:strcpy|strcat|sprintf|vsprintf|gets|strtok|alloca|atoi|atol)\s*\(", ["src", "tests", "fuzz"],

@@ -16,6 +16,7 @@ struct Process {
   std::mutex mutex;
   std::shared_ptr<Session> session;
   ChannelCounts counts;
+  DaemonLinks links;
 };
 
 Process& this_process() {
@@ -48,7 +49,47 @@ void ChannelCounts::post_all() {
   for (rnic::SemaphoreFd* count : counts_) count->post();
 }
 
-Session::Session(std::unique_ptr<control::Client> client) : daemon(std::move(client)) {}
+DaemonLinks& daemon_links() { return this_process().links; }
+
+void DaemonLinks::add(const std::shared_ptr<control::CmClient>& link) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(links_, [](const auto& known) { return known.expired(); });
+  links_.push_back(link);
+}
+
+std::vector<std::shared_ptr<control::CmClient>> DaemonLinks::living() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<control::CmClient>> out;
+  for (const auto& known : links_)
+    if (auto link = known.lock()) out.push_back(std::move(link));
+  return out;
+}
+
+bool DaemonLinks::come_back() {
+  bool all = true;
+  for (const auto& link : living()) all = link->come_back() && all;
+  return all;
+}
+
+void DaemonLinks::give_up() {
+  for (const auto& link : living()) link->give_up();
+}
+
+namespace {
+
+void no_daemon_any_more() {
+  daemon_links().give_up();
+  channel_counts().post_all();
+}
+
+void daemon_has_returned() {
+  if (!daemon_links().come_back()) channel_counts().post_all();
+}
+
+}  // namespace
+
+Session::Session(std::unique_ptr<control::Client> client)
+    : shared_daemon(std::make_shared<control::CmClient>(std::move(client))) {}
 
 bool Session::severed(const control::Error& error) {
   const ReasonId reason = error.failure.reason.id;
@@ -75,14 +116,18 @@ Expected<std::shared_ptr<Session>, Failure> current_session() {
   // The list comes first: with it libibverbs starts the daemon, says on stderr why it cannot, and installs the sink.
   auto list = list_devices();
   if (!list) return Unexpected{list.error()};
-  if (const abi::Sibling* sibling = abi::sibling_of(*list->get())) {
+  const abi::Sibling* const sibling = abi::sibling_of(*list->get());
+  if (sibling != nullptr) {
     set_explain_sink(sibling->explain);
-    sibling->on_daemon_end([] { channel_counts().post_all(); });
+    sibling->on_daemon_end(no_daemon_any_more);
+    sibling->on_daemon_return(daemon_has_returned);
   }
   auto client = control::Client::connect();
   if (!client) return rnic::refused(client.error().failure);
   auto session = std::make_shared<Session>(std::move(*client));
   if (const auto opened = session->devices.all(); !opened) return Unexpected{opened.error()};
+  if (sibling != nullptr) session->daemon.set_watched();
+  daemon_links().add(session->shared_daemon);
   process.session = session;
   return session;
 }

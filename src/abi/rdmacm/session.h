@@ -11,6 +11,7 @@
 #include <mutex>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "abi/rdmacm/devices.h"
 #include "base/expected.h"
@@ -71,7 +72,8 @@ class Session {
 
   std::uint64_t next_cookie() { return last_cookie_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
-  control::CmClient daemon;
+  const std::shared_ptr<control::CmClient> shared_daemon;
+  control::CmClient& daemon = *shared_daemon;
   DeviceTable devices;
   NumberTable<std::uint64_t, Id> ids;                  ///< by cookie
   NumberTable<control::CmNumber, Id> numbered_ids;     ///< by number
@@ -95,6 +97,23 @@ class ChannelCounts {
   std::unordered_set<rnic::SemaphoreFd*> counts_;
 };
 ChannelCounts& channel_counts();
+
+/// The connections of all sessions to their daemon, for the engine's thread, which must not keep a session alive: its end takes
+/// verbs. Thread-safe.
+class DaemonLinks {
+ public:
+  void add(const std::shared_ptr<control::CmClient>& link);
+  /// There is a daemon again. False: not for all of them.
+  bool come_back();
+  void give_up();
+
+ private:
+  std::vector<std::shared_ptr<control::CmClient>> living();
+
+  std::mutex mutex_;  ///< held around nothing that waits
+  std::vector<std::weak_ptr<control::CmClient>> links_;
+};
+DaemonLinks& daemon_links();
 
 /// The session of this process, made when there is none, when the last one lost its daemon, and anew in a forked
 /// child. Starts the daemon and opens the devices, whose thread also hears of the daemon's end. ENODEV when there is none.

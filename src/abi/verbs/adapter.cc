@@ -40,6 +40,7 @@ Expected<std::shared_ptr<rnic::Context>, Failure> open_adapter(std::uint32_t dev
 }
 
 void on_daemon_end(void (*callback)()) { engine::Process::instance().on_daemon_end(callback); }
+void on_daemon_return(void (*callback)()) { engine::Process::instance().on_daemon_return(callback); }
 
 void hold_across_fork(void (*lock)(), void (*unlock)()) {
   static_cast<void>(engine::Process::instance());  // handlers that are registered later lock earlier

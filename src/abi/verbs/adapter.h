@@ -20,6 +20,7 @@ Expected<std::shared_ptr<rnic::Context>, Failure> open_adapter(std::uint32_t dev
 
 /// `callback` learns of the daemon's end, see engine::Process.
 void on_daemon_end(void (*callback)());
+void on_daemon_return(void (*callback)());
 
 /// Registers handlers that hold a lock of this layer across fork(). They lock before the engine locks its own.
 void hold_across_fork(void (*lock)(), void (*unlock)());

@@ -20,7 +20,8 @@ namespace {
 const Sibling& own_sibling() {
   static const Sibling sibling{.reasons = static_cast<std::uint32_t>(reason_count()),
                                .explain = explain,
-                               .on_daemon_end = on_daemon_end};
+                               .on_daemon_end = on_daemon_end,
+                               .on_daemon_return = on_daemon_return};
   return sibling;
 }
 

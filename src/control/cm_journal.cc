@@ -1,0 +1,190 @@
+#include "control/cm_journal.h"
+
+#include <poll.h>
+#include <rdma/rdma_cma.h>
+#include <sys/eventfd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "control/client.h"
+
+namespace softrnic::control {
+namespace {
+
+constexpr std::uint32_t kOwnNumbers =
+    1U << 31;  ///< where the daemon's number has another meaning in this process
+
+/// The daemon's number, which people see in listings too, unless an earlier daemon had given it to something that is still there.
+template <typename Map>
+std::uint32_t free_number(const Map& taken, std::uint32_t wanted) {
+  if (!taken.contains(wanted)) return wanted;
+  std::uint32_t number = kOwnNumbers;
+  while (taken.contains(number)) ++number;
+  return number;
+}
+
+bool gone(const Error& error) { return error.failure.reason.id == ReasonId::daemon_gone; }
+
+template <typename Map>
+typename Map::mapped_type* find_in(Map& map, std::uint32_t number) {
+  const auto found = map.find(number);
+  return found == map.end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+std::uint32_t CmJournal::add_channel(std::uint32_t daemons, int events) {
+  const std::uint32_t own = free_number(channels_, daemons);
+  channels_[own] = {.number = daemons, .events = events, .own_events = {}};
+  return own;
+}
+
+CmNumber CmJournal::add_id(CmNumber daemons, const CmCreateId& creation) {
+  const CmNumber own = free_number(ids_, daemons);
+  Id& id = ids_[own];
+  id = {};
+  id.number = daemons;
+  id.creation = creation;
+  own_ids_[daemons] = own;
+  return own;
+}
+
+CmNumber CmJournal::add_membership(CmNumber daemons) {
+  if (const CmNumber* known = find_in(own_memberships_, daemons)) return *known;
+  const CmNumber own = free_number(memberships_, daemons);
+  memberships_[own] = daemons;
+  own_memberships_[daemons] = own;
+  return own;
+}
+
+void CmJournal::remove_channel(std::uint32_t channel) { channels_.erase(channel); }
+
+void CmJournal::remove_id(CmNumber number) {
+  if (const Id* removed = id(number)) own_ids_.erase(removed->number);
+  ids_.erase(number);
+}
+
+void CmJournal::remove_membership(CmNumber membership) {
+  own_memberships_.erase(daemons_membership(membership));
+  memberships_.erase(membership);
+}
+
+CmJournal::Channel* CmJournal::channel(std::uint32_t number) { return find_in(channels_, number); }
+CmJournal::Id* CmJournal::id(CmNumber number) { return find_in(ids_, number); }
+
+std::uint32_t CmJournal::daemons_channel(std::uint32_t number) {
+  const Channel* found = channel(number);
+  return found == nullptr ? 0 : found->number;
+}
+
+CmNumber CmJournal::daemons_id(CmNumber number) {
+  const Id* found = id(number);
+  return found == nullptr ? 0 : found->number;
+}
+
+CmNumber CmJournal::daemons_membership(CmNumber number) const {
+  const auto found = memberships_.find(number);
+  return found == memberships_.end() ? 0 : found->second;
+}
+
+void CmJournal::translate(CmEventReply& event, std::uint32_t channel) {
+  if (event.membership != 0) event.membership = add_membership(event.membership);
+  if (const CmNumber* known = find_in(own_ids_, event.id)) {
+    event.id = *known;
+    ids_[event.id].awaited = 0;
+  } else if (event.event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+    auto creation = make_message<CmCreateId>();
+    creation.channel = channel;
+    event.id = add_id(event.id, creation);
+    ids_[event.id].has_peer = true;
+  }
+}
+
+// ---- after a daemon's death
+
+bool CmJournal::tell(Client& daemon) {
+  own_ids_.clear();
+  own_memberships_.clear();
+  for (auto& [own, daemons] : memberships_) daemons = 0;
+  for (auto& [own, channel] : channels_)
+    if (!tell_channel(daemon, channel)) return false;
+  for (auto& [own, id] : ids_)
+    if (!tell_id(daemon, own, id)) return false;
+  return true;
+}
+
+bool CmJournal::tell_channel(Client& daemon, Channel& channel) {
+  const auto reply = daemon.ask_for<CmChannelReply>(make_message<CmOpenChannel>(), channel.events);
+  channel.number = reply ? reply->channel : 0;
+  return reply || !gone(reply.error());
+}
+
+bool CmJournal::tell_id(Client& daemon, CmNumber own, Id& id) {
+  id.number = 0;
+  CmCreateId creation = id.creation;
+  creation.channel = daemons_channel(creation.channel);
+  if (id.has_peer || creation.channel == 0) {
+    lose(own, id);
+    return true;
+  }
+  const auto made = daemon.ask_for<CmIdReply>(creation);
+  if (!made) return !gone(made.error());
+  id.number = made->id;
+  own_ids_[id.number] = own;
+  return tell_state(daemon, id);
+}
+
+bool CmJournal::tell_state(Client& daemon, Id& id) {
+  Expected<void, Error> told;
+  const auto tell = [&](auto request, auto reply) {
+    if (!told) return;
+    request.id = id.number;
+    const auto answer = daemon.ask_for<decltype(reply)>(request);
+    if (!answer) told = Unexpected{answer.error()};
+  };
+  for (const CmSetOption& option : id.options) tell(option, Done{});
+  if (id.bound) {
+    auto request = make_message<CmBind>();
+    request.address = *id.bound;
+    tell(request, CmIdReply{});
+  }
+  if (id.backlog) {
+    auto request = make_message<CmListen>();
+    request.backlog = *id.backlog;
+    tell(request, Done{});
+  }
+  if (told) return true;
+  if (gone(told.error())) return false;
+  auto unwanted = make_message<CmDestroyId>();  // another program has its port by now
+  unwanted.id = id.number;
+  static_cast<void>(daemon.ask_for<CmEventsReply>(unwanted));
+  own_ids_.erase(id.number);
+  id.number = 0;
+  return true;
+}
+
+void CmJournal::lose(CmNumber own, Id& id) {
+  if (const std::uint32_t event = std::exchange(id.awaited, 0)) say(own, event);
+}
+
+void CmJournal::say(CmNumber own, std::uint32_t kind) {
+  const Id& about = ids_.at(own);
+  Channel* const where = channel(about.creation.channel);
+  if (where == nullptr) return;
+  auto event = make_message<CmEventReply>();
+  event.present = 1;
+  event.event = kind;
+  event.id = own;
+  event.cookie = about.creation.cookie;
+  if (kind != RDMA_CM_EVENT_DISCONNECTED) {
+    event.status = -EIO;
+    event.reason = static_cast<std::uint32_t>(ReasonId::daemon_gone);
+  }
+  where->own_events.push_back(event);
+  // A full counter, which the program may have made, would block its writer, and wakes the program anyway.
+  pollfd ready{where->events, POLLOUT, 0};
+  if (poll(&ready, 1, 0) == 1 && (ready.revents & POLLOUT) != 0) eventfd_write(where->events, 1);
+}
+
+}  // namespace softrnic::control

@@ -1,0 +1,77 @@
+// What a process has asked of the connection manager that the next daemon can be told again, and the numbers under which the
+// process knows it: those stay, whatever numbers the next daemon gives.
+//
+// Channels, ids without a peer (made, bound, listening) and their options are told again. What two sides know of a connection is
+// lost with the daemon: such an id is unknown from then on (ENOENT), and who waits for the outcome of a call hears that it failed.
+//
+// Not thread-safe.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "control/cm_messages.h"
+
+namespace softrnic::control {
+
+class Client;
+
+class CmJournal {
+ public:
+  struct Channel {
+    std::uint32_t number = 0;             ///< the daemon's; 0: it knows none
+    int events = -1;                      ///< the eventfd; stays the caller's
+    std::deque<CmEventReply> own_events;  ///< go before the daemon's
+  };
+  struct Id {
+    CmNumber number = 0;        ///< the daemon's; 0: it knows none
+    CmCreateId creation;        ///< with the channel as the process knows it
+    bool has_peer = false;      ///< more was asked than can be told again
+    std::uint32_t awaited = 0;  ///< rdma_cm_event_type that tells the failure of the call under way; 0: none
+    std::optional<sockaddr_storage> bound;
+    std::optional<std::int32_t> backlog;
+    std::vector<CmSetOption> options;
+  };
+
+  /// The numbers of this process for what the daemon has made; `creation` and all else as the process said it.
+  std::uint32_t add_channel(std::uint32_t daemons, int events);
+  CmNumber add_id(CmNumber daemons, const CmCreateId& creation);
+  CmNumber add_membership(CmNumber daemons);
+  void remove_channel(std::uint32_t channel);
+  void remove_id(CmNumber id);
+  void remove_membership(CmNumber membership);
+
+  /// nullptr: there is none of that number.
+  Channel* channel(std::uint32_t number);
+  Id* id(CmNumber number);
+  /// The daemon's numbers; 0, which nothing has, where it knows none.
+  std::uint32_t daemons_channel(std::uint32_t number);
+  CmNumber daemons_id(CmNumber number);
+  CmNumber daemons_membership(CmNumber number) const;
+
+  /// Puts the process's numbers in place of the daemon's, and notes what the event ends.
+  void translate(CmEventReply& event, std::uint32_t channel);
+
+  /// Queues an event (rdma_cm_event_type) about an id that no daemon knows.
+  void say(CmNumber id, std::uint32_t event);
+
+  /// Tells a new daemon. False: it went away meanwhile. What it refuses counts as lost.
+  bool tell(Client& daemon);
+
+ private:
+  bool tell_channel(Client& daemon, Channel& channel);
+  bool tell_id(Client& daemon, CmNumber number, Id& id);
+  /// False: `daemon` has gone. A refusal leaves the id without a number.
+  bool tell_state(Client& daemon, Id& id);
+  void lose(CmNumber number, Id& id);
+
+  std::map<std::uint32_t, Channel> channels_;
+  std::map<CmNumber, Id> ids_;
+  std::map<CmNumber, CmNumber> own_ids_;  ///< by the daemon's number
+  std::map<CmNumber, CmNumber> memberships_;
+  std::map<CmNumber, CmNumber> own_memberships_;
+};
+
+}  // namespace softrnic::control

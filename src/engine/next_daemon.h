@@ -1,0 +1,58 @@
+// How a program whose daemon has died comes to the next one: it looks for it, and starts it when nobody else does.
+//
+// All survivors of one daemon do so at once. One of them has the name "@softrnicd/<uid>/restart" and starts a daemon; the
+// others wait for it to let go of the name. That only saves processes: who of several daemons becomes the one is settled by
+// themselves (daemon/startup.h). A daemon that dies again and again is started ever more rarely, and then no more.
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include "base/unique_fd.h"
+#include "control/client.h"
+#include "control/spawn.h"
+#include "engine/lane_handover.h"
+
+namespace softrnic::engine {
+
+class NextDaemon {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Milliseconds = std::chrono::milliseconds;
+
+  static constexpr unsigned kAttempts = 8;  ///< in a row; a daemon that lived for kLongLife begins a new row
+  static constexpr Milliseconds kFirstPause{100};
+  static constexpr Milliseconds kLongestPause{5000};
+  static constexpr std::chrono::seconds kLongLife{10};
+  static constexpr std::chrono::seconds kPatience{2};  ///< with each answer of the next daemon
+
+  /// Made in a call of the program's: see DaemonCommand. All of it outlives this object.
+  NextDaemon(control::DaemonCommand command, LaneHandover& lanes, int stop_fd)
+      : command_(std::move(command)), lanes_(lanes), stop_fd_(stop_fd) {}
+
+  /// A connection to a daemon after the one that has died. Meanwhile gives the lanes to whatever daemon asks for them. nullptr:
+  /// `stop_fd` is readable, or there has been no daemon in all the attempts.
+  std::unique_ptr<control::Client> find();
+
+  /// The pause before attempt `number` of a row, from 0 on.
+  static Milliseconds pause_before(unsigned number);
+
+ private:
+  enum class Outcome : std::uint8_t { ready, passed, stopped };
+
+  /// Until `fd` (or -1) is readable; passed: nothing was for that long.
+  Outcome wait_for(int fd, Milliseconds longest);
+  std::unique_ptr<control::Client> connect();
+  /// False: stopped.
+  bool see_to_start();
+  bool wait_for_starter();
+  bool start();
+
+  const control::DaemonCommand command_;
+  LaneHandover& lanes_;
+  const int stop_fd_;
+  unsigned attempts_ = 0;
+  Clock::time_point connected_ = Clock::now();  ///< to the daemon that has died
+};
+
+}  // namespace softrnic::engine
