@@ -74,6 +74,7 @@ class KeeperProcess {
     if (!held) return false;
     if (poll(waiting.data(), waiting.size(), -1) < 0) return errno == EINTR;
     if (waiting[0].revents != 0 || waiting[1].revents != 0) hear_all();  // an heir gets the latest
+    if (daemon_ < 0 && !knows_all_) return false;  // half of the lanes are none: the programs have all
     if (waiting[1].revents != 0) hand_over();
     if (daemon_ < 0) forget_dead();
     return true;
@@ -93,7 +94,9 @@ class KeeperProcess {
     Note note;
     UniqueFd fd;
     if (!receive_note(daemon_, note, fd)) return false;
-    if (note.op == Keeper::Op::made && note.lane < kMaxLanes) {
+    if (note.op == Keeper::Op::end) {
+      knows_all_ = true;
+    } else if (note.op == Keeper::Op::made && note.lane < kMaxLanes) {
       if (note.lane >= lanes_.size()) lanes_.resize(note.lane + 1);
       lanes_[note.lane] = {note.lane, note.place, std::move(fd), {}};
     } else if (note.lane < lanes_.size()) {
@@ -150,6 +153,7 @@ class KeeperProcess {
 
   int daemon_;
   int listener_;
+  bool knows_all_ = false;  ///< that there was when it began
   std::vector<KeptLane> lanes_;
 };
 

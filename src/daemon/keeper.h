@@ -29,8 +29,9 @@ struct KeptLane {
 /// The daemon's end.
 class Keeper {
  public:
-  /// Forks the keeper; the caller must have one thread. EADDRINUSE: its name is held, by an older
-  /// keeper, which inherit() reaches, or by somebody else, whom the reason names.
+  /// Forks the keeper; the caller must have one thread. It keeps nothing for a next daemon before told_all().
+  /// EADDRINUSE: its name is held, by an older keeper, which inherit() reaches, or by somebody else, whom the
+  /// reason names.
   static Expected<Keeper, Failure> start();
   /// Becomes the daemon of the keeper of a dead daemon, and takes over the lanes that it holds. ECONNREFUSED:
   /// there is none.
@@ -39,6 +40,7 @@ class Keeper {
   void lane_made(std::uint32_t lane, std::uint32_t place, int socket) { tell(Op::made, lane, place, socket); }
   void lane_taken(std::uint32_t lane, int holder) { tell(Op::taken, lane, kNoPlace, holder); }
   void lane_freed(std::uint32_t lane) { tell(Op::freed, lane, kNoPlace, -1); }
+  void told_all() { tell(Op::end, 0, kNoPlace, -1); }
 
   /// Readable when the keeper has gone.
   int gone_fd() const { return channel_.get(); }

@@ -91,6 +91,7 @@ void LanePool::tell_keeper() {
     if (state.socket) keeper_.lane_made(lane, state.place, state.socket.get());
     if (state.holder) keeper_.lane_taken(lane, state.holder.get());
   }
+  keeper_.told_all();
 }
 
 bool LanePool::renew_keeper() {

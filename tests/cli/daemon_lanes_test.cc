@@ -299,20 +299,26 @@ class Program {
   std::thread thread_;
 };
 
-pid_t child_of(pid_t parent) {
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    std::ifstream file(entry.path() / "stat");
-    std::string pid, comm, state;
-    pid_t its_parent = 0;
-    if (file >> pid >> comm >> state >> its_parent && its_parent == parent) return std::stoi(pid);
+/// Of the network namespace of this test: the daemon's child, or that of an earlier daemon.
+pid_t find_keeper() {
+  namespace fs = std::filesystem;
+  std::error_code gone;
+  const fs::path own = fs::read_symlink("/proc/self/ns/net", gone);
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    std::string name;
+    if (!(std::ifstream(entry.path() / "comm") >> name) || name != "softrnicd-keep") continue;
+    if (fs::read_symlink(entry.path() / "ns/net", gone) == own) return std::stoi(entry.path().filename());
   }
   return 0;
 }
 
-/// As the end of their container or job would.
-void kill_daemon_and_keeper(pid_t daemon) {
-  const pid_t keeper = child_of(daemon);
+enum class First { daemon, keeper };
+
+/// As the end of their container or job would, in any order. A daemon that loses its keeper first may be about to tell another one.
+void kill_daemon_and_keeper(pid_t daemon, First first) {
+  const pid_t keeper = find_keeper();
   ASSERT_GT(keeper, 0);
+  if (first == First::daemon) kill(daemon, SIGSTOP);
   EXPECT_EQ(kill(keeper, SIGKILL), 0);
   EXPECT_EQ(kill(daemon, SIGKILL), 0);
   EXPECT_TRUE(wait_gone(daemon));
@@ -329,9 +335,9 @@ TEST_F(DaemonTest, ANewDaemonGoesOnBesideTheSurvivorsOfDaemonAndKeeper) {
   for (int i = 0; i < 6; ++i) programs.push_back(std::make_unique<Program>(1 + i % 2));
   programs.erase(programs.begin() + 3);  // its lanes are free, and vanish with the daemon
   programs.erase(programs.begin());
-  for (int round = 0; round < 3; ++round) {
+  for (int round = 0; round < 4; ++round) {
     const pid_t daemon = connect()->daemon_pid();
-    kill_daemon_and_keeper(daemon);
+    kill_daemon_and_keeper(daemon, round % 2 == 0 ? First::daemon : First::keeper);
     for (const auto& program : programs) program->lose_daemon();
     programs.push_back(std::make_unique<Program>(3));  // starts the next daemon
     ASSERT_EQ(programs.back()->lanes().size(), 3U);
