@@ -133,8 +133,8 @@ TEST(KilledDaemon, TheEndOfTheContainerThatStartedItLeavesOthersAtWork) {
 TEST(KilledDaemon, ASurvivorThatIsStoppedHoldsNewcomersUpAndIsNamed) {
   Worker survivor({"hold"}, UniqueFd());
   ASSERT_TRUE(survivor.reports(1));
-  kill_daemon_and_keeper(false);
-  ASSERT_EQ(kill(survivor.pid(), SIGSTOP), 0);
+  ASSERT_EQ(kill(survivor.pid(), SIGSTOP), 0);  // else it starts the next daemon
+  kill_daemon_and_keeper(true);
   testing::internal::CaptureStderr();
   EXPECT_EQ(once().wait(), 1);
   EXPECT_NE(testing::internal::GetCapturedStderr().find("4791"), std::string::npos);
