@@ -5,7 +5,8 @@
 
 The flood (flood.cc) comes from the client's side of a veth pair, with well-formed REQs of the senders' subnet: all
 addresses that nobody has, or with --from everybody the client's own as well. Clients copy a small file, one after the
-other. Each of them has to get in at all; how long it took is printed and decides nothing. Exit status 77: no namespaces.
+other. Most of them have to get in before they give up by themselves, after 10 s; how long it took is printed and decides
+nothing. Exit status 77: no namespaces.
 """
 import argparse
 import pathlib
@@ -91,7 +92,7 @@ def main():
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("--build", default=ROOT / "build/release")
-    parser.add_argument("--rate", type=int, default=2000, help="requests a second")
+    parser.add_argument("--rate", type=int, default=10000, help="requests a second")
     parser.add_argument("--clients", type=int, default=5)
     parser.add_argument("--from", dest="senders", choices=["nobody", "everybody"], default="nobody")
     options = parser.parse_args()
@@ -102,7 +103,8 @@ def main():
         calm, stormy = measure(lab, options.rate, options.clients, options.senders == "nobody")
     print(f"without a flood: {words_for(calm)}")
     print(f"with {options.rate} forged requests a second: {words_for(stormy)}")
-    return 1 if None in calm + stormy else 0
+    arrived = sum(took is not None for took in stormy)
+    return 0 if None not in calm and 2 * arrived > len(stormy) else 1
 
 
 if __name__ == "__main__":
