@@ -1,7 +1,9 @@
-// Input: records of a 256-byte datagram each, led by what the host does in between. A connection manager must survive any
-// of it: send only well-formed datagrams, tell nothing of destroyed ids, remember no more than its limits allow, and
-// forget everything in the end.
+// Input: records of a 256-byte datagram each, led by what the host does in between and whose datagram it is: the peer's,
+// another host's, our own, or one with a forged sender, who never hears what goes there. A connection manager must survive
+// any of it: send only well-formed datagrams, few to forged senders, tell nothing of destroyed ids, remember no more than
+// its limits allow, and forget everything in the end.
 #include <algorithm>
+#include <array>
 #include <set>
 #include <vector>
 
@@ -13,17 +15,32 @@ using namespace softrnic;
 
 namespace {
 
-constexpr cm::Limits kLimits{.half_open = 8, .half_open_peer = 6, .connections = 16};
+constexpr cm::Limits kLimits{.half_open = 8,
+                             .half_open_peer = 6,
+                             .strangers = 3,
+                             .strangers_a_second = 1,
+                             .held = 3,
+                             .held_peer = 2,
+                             .asked = 3,
+                             .asked_peer = 1,
+                             .connections = 16};
+
+const wire::Gid kOwn = wire::Gid::from_ipv4_be(0x0100000a);
+const wire::Gid kForged = wire::Gid::from_ipv4_be(0x0400000a);
+const std::array kSenders{wire::Gid::from_ipv4_be(0x0200000a), wire::Gid::from_ipv4_be(0x0300000a), kOwn,
+                          kForged};
 
 class Host final : public cm::Host {
  public:
-  void send(const mad::Address&, Bytes mad) override {
+  void send(const mad::Address& to, Bytes mad) override {
     const auto header = mad::parse_header(mad);
     FUZZ_CHECK(header.has_value());
     FUZZ_CHECK(header->management_class == mad::ManagementClass::communication);
+    if (to.remote == kForged) ++sent_to_forged;
   }
   void event(const cm::Event& event) override {
     FUZZ_CHECK(!destroyed.contains(event.id.value));
+    if (event.path.remote == kForged) of_forged.insert(event.id.value);
     FUZZ_CHECK(!cm::name_of(event.kind).empty());
     std::size_t sum = 0;  // every byte that was promised is there
     for (const std::byte byte : event.private_data) sum += std::to_integer<std::size_t>(byte);
@@ -38,6 +55,8 @@ class Host final : public cm::Host {
   std::uint32_t number = 0;
   std::vector<std::uint32_t> ids;
   std::set<std::uint32_t> destroyed;
+  std::set<std::uint32_t> of_forged;  ///< requests
+  std::size_t sent_to_forged = 0;
 };
 
 class Driver {
@@ -45,16 +64,22 @@ class Driver {
   Driver() {
     (void)manager_.listen(cm::ServiceId(0x1061c06));
     (void)manager_.listen(cm::ServiceId(0x1110000), ~std::uint64_t{0xffff});
-    from_.local = wire::Gid::from_ipv4_be(0x0100000a);
-    from_.remote = wire::Gid::from_ipv4_be(0x0200000a);
+    from_.local = kOwn;
   }
 
   void record(Bytes bytes) {
-    act(std::to_integer<unsigned>(bytes[0]), std::to_integer<unsigned>(bytes[1]));
+    const auto what = std::to_integer<unsigned>(bytes[0]);
+    act(what % kActs, std::to_integer<unsigned>(bytes[1]));
     const Bytes mad = bytes.subspan(2);
-    manager_.receive(from_, mad, now_);
+    from_.remote = kSenders[what / kActs % kSenders.size()];
+    if (from_.remote == kForged) {
+      receive_forged(mad);
+    } else {
+      manager_.receive(from_, mad, now_);
+    }
     if (mad.size() == mad::kMadBytes) recode(mad);
     FUZZ_CHECK(manager_.size() <= kLimits.connections);
+    FUZZ_CHECK(host_.sent_to_forged <= 3 * forged_);  // RFC 9000 8.1
   }
 
   void finish() {
@@ -67,6 +92,20 @@ class Driver {
   }
 
  private:
+  // Who does not hear what goes to the address that he gives has to guess our IDs.
+  void receive_forged(Bytes mad) {
+    constexpr std::uint32_t kNobodys = 0x7fffffff;
+    std::vector<std::byte> copy(mad.begin(), mad.end());
+    if (copy.size() >= mad::kHeaderBytes + 8) {
+      const auto message = static_cast<cm::Message>(load_be16(&copy[16]));
+      const bool sidr = message == cm::Message::sidr_rep;
+      if (message != cm::Message::req && message != cm::Message::sidr_req)
+        store_be32(&copy[mad::kHeaderBytes + (sidr ? 0 : 4)], kNobodys);
+    }
+    ++forged_;
+    manager_.receive(from_, copy, now_);
+  }
+
   // The table of fields loses no bit, whatever stands in the datagram.
   static void recode(Bytes mad) {
     const cm::Format* const format = cm::find_format(load_be16(&mad[16]));
@@ -85,7 +124,7 @@ class Driver {
 
   void act(unsigned what, unsigned which) {
     const cm::Id id(host_.ids.empty() ? 1 : host_.ids[which % host_.ids.size()]);
-    switch (what % 12) {
+    switch (what) {
       case 0:
         return connect(which);
       case 1:
@@ -104,7 +143,9 @@ class Driver {
         return (void)manager_.disconnect_reply(id, {}, now_);
       case 8:
         (void)manager_.answer(id, {}, now_);
-        return (void)manager_.established(id, now_);
+        // the first packet of a queue pair that a forged REQ names never comes
+        if (!host_.of_forged.contains(id.value)) (void)manager_.established(id, now_);
+        return;
       case 9:
         return destroy(id.value);
       case 10:
@@ -124,7 +165,10 @@ class Driver {
     if (const auto id = manager_.request_service_id({}, now_)) host_.ids.push_back(id->value);
   }
 
+  static constexpr unsigned kActs = 12;
+
   Host host_;
+  std::size_t forged_ = 0;  ///< datagrams
   cm::Manager manager_{host_, 0xb, kLimits};
   mad::Address from_;
   TimePoint now_{};

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "base/strong.h"
 #include "base/time.h"
@@ -34,16 +35,18 @@ struct SidrKey {
 enum class Burden : std::uint8_t {
   none,
   half_open,  ///< waits for the host, or for the peer's confirmation; the peer has proved nothing
+  held,       ///< is kept from the host, and its sender has not been asked for a sign of life yet
+  asked,      ///< the same, and it has been asked
   refused,    ///< waits for repetitions of a request that this side refused
 };
-inline constexpr std::size_t kBurdens = 3;
+inline constexpr std::size_t kBurdens = 5;
 
 struct Connection {
   Id id;
   State state = State::idle;
   bool active = false;  ///< this side sent the REQ or SIDR_REQ
   bool sidr = false;
-  bool hidden = false;   ///< the host destroyed it: no events
+  bool hidden = false;   ///< the host destroyed it, or has not heard of it: no events
   bool refused = false;  ///< by this side
   /// The peer has named this side's ID, which it can know from our messages alone: it receives what goes to
   /// its address.
@@ -61,6 +64,8 @@ struct Connection {
   std::uint32_t sends = 0;  ///< how often it was sent
   /// Passive: datagrams of the peer and to it, counted until it is proven, see Manager::may_transmit().
   std::uint32_t datagrams_in = 0, datagrams_out = 0;
+  std::unique_ptr<mad::Mad> held;  ///< the REQ, while it is kept from the host (held_requests.cc)
+  bool asked = false;              ///< its sender was asked for a sign of life
   std::uint8_t max_retries = 0;
   TimePoint first_sent{};
   Duration interval{};       ///< between repetitions, while `due` is set in a state that repeats

@@ -29,8 +29,8 @@ struct Manager::Actions {
     using M = Message;
     return std::array{
         // A repeated REQ, known by its CA GUID and communication ID; the first one finds no connection.
-        row(M::req, &C::ignore, S::req_received, S::mra_rep_received, S::established, S::dreq_sent,
-            S::dreq_received),
+        row(M::req, &C::on_repeated_req, S::req_received),
+        row(M::req, &C::ignore, S::mra_rep_received, S::established, S::dreq_sent, S::dreq_received),
         row(M::req, &C::repeat, S::mra_req_sent, S::rep_sent),
         row(M::req, &C::refuse_again, S::timewait, S::idle),
 
@@ -59,8 +59,10 @@ struct Manager::Actions {
         row(M::dreq, &C::ignore, S::dreq_received, S::rep_received, S::mra_rep_sent),
         row(M::dreq, &C::on_late_dreq, S::timewait, S::idle),
 
+        row(M::drep, &C::on_sign_of_life, S::req_received),
         row(M::drep, &C::on_drep, S::dreq_sent),
-        row(M::drep, &C::ignore, S::dreq_received, S::timewait, S::idle),
+        row(M::drep, &C::ignore, S::mra_req_sent, S::rep_sent, S::mra_rep_received, S::established,
+            S::dreq_received, S::timewait, S::idle),
 
         row(M::lap, &C::on_lap, S::established, S::rep_sent, S::mra_rep_received, S::rep_received,
             S::mra_rep_sent),
@@ -131,7 +133,8 @@ Connection* Manager::target_of(const Incoming& in, Message message) {
   if (found == nullptr || found->sidr != sidr || !found->peer.joins_same_hosts(in.from)) return nullptr;
   if ((sidr || message == Message::rep) && !found->active) return nullptr;
   if (!sidr && !names_itself(*found, message, common.local_id)) return nullptr;
-  prove(*found);
+  // a DREP comes from anybody who is asked, see held_requests.cc
+  if (message != Message::drep) prove(*found);
   return found;
 }
 

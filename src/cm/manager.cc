@@ -11,6 +11,8 @@ Burden burden_of(const Connection& connection) {
   const Burden while_open = connection.proven ? Burden::none : Burden::half_open;
   switch (connection.state) {
     case State::req_received:
+      if (connection.held == nullptr) return while_open;
+      return connection.asked ? Burden::asked : Burden::held;
     case State::mra_req_sent:
     case State::rep_sent:
     case State::mra_rep_received:
@@ -127,6 +129,7 @@ void Manager::conclude(Connection& connection, Event event) {
 
 void Manager::expire(Connection& connection, TimePoint now) {
   table_.set_due(connection, kNever);
+  if (connection.held != nullptr) return retire(connection);
   if (connection.state == State::established) return repeat_rtu(connection, now);
   if (connection.state != State::timewait) return repeat_or_give_up(connection, now);
   if (connection.sidr) return retire(connection);

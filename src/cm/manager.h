@@ -5,8 +5,8 @@
 // and established(), each as the last act on its connection: the host may call any method from there, destroy() of the
 // same id included.
 //
-// Its parts: manager.cc what all states share, dispatch.cc the table state × message, active.cc, passive.cc, release.cc and
-// sidr.cc the actions, stateless.cc answers that need no connection.
+// Its parts: manager.cc what all states share, dispatch.cc the table state × message, active.cc, passive.cc,
+// held_requests.cc, release.cc and sidr.cc the actions, stateless.cc answers that need no connection.
 //
 // A method that is refused returns the errno that ib_cm would (EINVAL: not in this state, or a value out of range;
 // ENOENT: no such id; EADDRINUSE, EMFILE) and a reason; nothing has changed then.
@@ -21,6 +21,7 @@
 #include "base/expected.h"
 #include "base/reason.h"
 #include "base/time.h"
+#include "cm/allowance.h"
 #include "cm/connection_table.h"
 #include "cm/event.h"
 #include "cm/listeners.h"
@@ -56,6 +57,14 @@ struct Limits {
   /// means it repeats his request.
   std::size_t half_open = 16384;
   std::size_t half_open_peer = 8192;  ///< of them, from one remote GID
+  /// REQs that the host is told of without a sign of life of their senders: so many at once, and so many a second in the
+  /// long run. `softrnic serve` drops the oldest of 64 that have not proved themselves: who has to has a second for it.
+  std::uint32_t strangers = 32, strangers_a_second = 32;
+  /// Those beyond it wait for that sign, 3 s at most. One more, and the oldest is forgotten.
+  std::size_t held = 8192, held_peer = 2048;
+  /// Of whom the sign was asked for. A GID that has not answered so many questions gets no more of them: what nobody
+  /// takes off the link may lie for seconds in the socket's buffer, and answers to others find no room.
+  std::size_t asked = 8192, asked_peer = 2;
   /// Refused requests that are remembered so that their repetitions are answered alike, without asking the host. Those
   /// beyond it are forgotten: the host hears of a repetition as of a new request.
   std::size_t refused = 16384;
@@ -67,7 +76,10 @@ class Manager {
  public:
   /// `host` outlives the manager. `ca_guid` is the adapter's node GUID.
   Manager(Host& host, std::uint64_t ca_guid, const Limits& limits = {})
-      : host_(host), ca_guid_(ca_guid), limits_(limits) {}
+      : host_(host),
+        ca_guid_(ca_guid),
+        limits_(limits),
+        strangers_(limits.strangers, limits.strangers_a_second) {}
   Manager(const Manager&) = delete;
   Manager& operator=(const Manager&) = delete;
 
@@ -177,15 +189,25 @@ class Manager {
 
   // ---- passive.cc
   void on_req(const Incoming& in);
-  /// For one more request: the oldest whose sender has proved nothing is given up when there are too many.
-  /// False: no room.
-  bool make_room(const Incoming& in);
+  /// For one more request of this burden: the oldest whose sender has proved nothing is given up when there are too
+  /// many. False: no room.
+  bool make_room(const Incoming& in, Burden burden);
   std::optional<RejectReason> refusal_of(const Req& req, const Incoming& in);
   Connection& add_request(Id id, const Req& req, const Incoming& in);
+  void tell_request(const Connection& connection, const Incoming& in);
   void on_rtu(Connection& connection, const Incoming& in);
   /// With the event that says so. Gives up an earlier connection with the same queue pair of the peer.
   void be_established(Connection& connection, const Event& event, TimePoint now);
   void on_rep_timeout(Connection& connection, TimePoint now);
+
+  // ---- held_requests.cc
+  /// Keeps a request from the host, and asks its sender for a sign of life, now or when others were answered.
+  void hold(Connection& connection, const Incoming& in, Burden burden);
+  void ask(Connection& connection);
+  void on_repeated_req(Connection& connection, const Incoming& in);
+  /// A DREP: the host is told now.
+  void on_sign_of_life(Connection& connection, const Incoming& in);
+  void tell_held(Connection& connection, const Incoming& in);
 
   // ---- release.cc
   void send_dreq(Connection& connection, Bytes private_data, TimePoint now);
@@ -215,6 +237,7 @@ class Manager {
   Host& host_;
   std::uint64_t ca_guid_;
   Limits limits_;
+  Allowance strangers_;
   ConnectionTable table_;
   Listeners listeners_;
 };

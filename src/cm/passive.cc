@@ -87,23 +87,39 @@ std::optional<Failure> out_of_range(const Reply& reply) {
   return too_long(reply.private_data, kRepPrivateData);
 }
 
+struct Bounds {
+  std::size_t all, of_peer;
+};
+Bounds bounds_of(Burden burden, const Limits& limits) {
+  switch (burden) {
+    case Burden::held:
+      return {limits.held, limits.held_peer};
+    case Burden::asked:
+      return {limits.asked, limits.asked_peer};
+    default:
+      return {limits.half_open, limits.half_open_peer};
+  }
+}
+
 }  // namespace
 
 // The oldest goes without a word: an honest peer repeats its request, and others are not to be told anything.
-bool Manager::make_room(const Incoming& in) {
-  const std::size_t of_peer = table_.burden(Burden::half_open, in.from.remote);
-  const bool peer_full = of_peer >= limits_.half_open_peer;
-  const std::size_t all = table_.burden(Burden::half_open);
-  if (!peer_full && all < limits_.half_open && table_.size() < limits_.connections) return true;
-  Connection* const oldest =
-      peer_full ? table_.oldest(Burden::half_open, in.from.remote) : table_.oldest(Burden::half_open);
+bool Manager::make_room(const Incoming& in, Burden burden) {
+  const auto [most, most_of_peer] = bounds_of(burden, limits_);
+  const std::size_t of_peer = table_.burden(burden, in.from.remote), all = table_.burden(burden);
+  const bool peer_full = of_peer >= most_of_peer;
+  if (!peer_full && all < most && table_.size() < limits_.connections) return true;
+  Connection* oldest = peer_full ? table_.oldest(burden, in.from.remote) : table_.oldest(burden);
+  if (!peer_full && all < most)  // the table is full
+    for (const Burden before : {Burden::asked, Burden::held})
+      if (table_.burden(before) != 0) oldest = table_.oldest(before);
   if (oldest == nullptr) {
     host_.explain(because(ReasonId::cm_too_many_ids, table_.size()), in.from);
     return false;
   }
   Event event{.kind = EventKind::unreachable};
   event.reason = because(ReasonId::cm_limit, in.header.attribute, peer_full ? of_peer : all,
-                         peer_full ? limits_.half_open_peer : limits_.half_open);
+                         peer_full ? most_of_peer : most);
   host_.explain(event.reason, in.from);
   table_.forget_request(*oldest);
   conclude(*oldest, event);
@@ -160,12 +176,20 @@ Connection& Manager::add_request(Id id, const Req& req, const Incoming& in) {
 void Manager::on_req(const Incoming& in) {
   const Req req = decode<Req>(in.mad);
   if (const auto refusal = refusal_of(req, in)) return issue_rej(in, *refusal, About::req);
-  if (!make_room(in)) return;
+  const bool told = strangers_.take(in.now);
+  const bool asked = table_.burden(Burden::asked, in.from.remote) < limits_.asked_peer;
+  const Burden burden = told ? Burden::half_open : asked ? Burden::asked : Burden::held;
+  if (!make_room(in, burden)) return;
   const auto id = free_id();
   if (!id) return;
-  const Connection& connection = add_request(*id, req, in);
-  Event event = request_event(req, in);
-  event.listener = *listeners_.find(req.service_id);
+  Connection& connection = add_request(*id, req, in);
+  if (!told) return hold(connection, in, burden);
+  tell_request(connection, in);
+}
+
+void Manager::tell_request(const Connection& connection, const Incoming& in) {
+  Event event = request_event(decode<Req>(in.mad), in);
+  event.listener = *listeners_.find(connection.service_id);
   event.service = connection.service;
   tell(connection, event);
 }

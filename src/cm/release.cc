@@ -176,6 +176,7 @@ bool Manager::is_worth_keeping(const Connection& connection) const {
 }
 
 void Manager::on_rej(Connection& connection, const Incoming& in) {
+  if (connection.held != nullptr) return retire(connection);  // it was taken back
   const Rej rej = decode<Rej>(in.mad);
   Event event{.kind = EventKind::rejected};
   event.rejection = rej.reason;

@@ -66,7 +66,7 @@ void Manager::on_sidr_req(const Incoming& in) {
     const SidrRep rep = rep_of({.status = SidrStatus::unsupported}, req.request_id, req.service_id);
     return host_.send(in.from, encode(rep, in.header.transaction));
   }
-  if (!make_room(in)) return;
+  if (!make_room(in, Burden::half_open)) return;
   const auto id = free_id();
   if (!id) return;
   Connection& connection = table_.add(*id);

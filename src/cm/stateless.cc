@@ -40,9 +40,14 @@ void Manager::on_unknown_target(const Incoming& in, Message message) {
   // answers whether the ID exists or not.
   const bool sidr = message == Message::sidr_rep;
   const std::uint32_t id = load_be32(&in.mad[mad::kHeaderBytes + (sidr ? 0 : 4)]);
-  const bool exists = table_.find(id) != nullptr;
-  if (message == Message::dreq) answer_dreq(in);
-  if (message == Message::dreq && !exists) return;  // the usual end: our DREP was lost
+  const Connection* const named = table_.find(id);
+  const bool exists = named != nullptr;
+  if (message == Message::dreq) {
+    answer_dreq(in);
+    if (!exists) return;  // the usual end: our DREP was lost
+    // a peer that wants a sign of life before it takes our REQ, see held_requests.cc
+    if (named->active && named->remote_id == 0 && named->peer.joins_same_hosts(in.from)) return;
+  }
   // Who sends these believes in a connection that this side has given up, and its REJ was lost.
   if (message == Message::rep) issue_rej(in, RejectReason::invalid_communication_id, About::rep);
   if (message == Message::rtu) issue_rej(in, RejectReason::invalid_communication_id, About::other);

@@ -35,13 +35,13 @@ void Manager::event(const cm::Event& event) {
     return request_came(event);
   Id* id = find(event.id);
   if (id == nullptr) return forget_early(event.id);
+  // no event comes before the program's answer but the end
+  if (id->waits_at != 0) return take_back_request(*id);
   // after a removal nothing counts but the removal
   if (id->state != State::device_removal) connection_event(*id, event);
 }
 
 void Manager::connection_event(Id& id, const cm::Event& event) {
-  if (id.waits_at != 0)
-    return take_back_request(id);  // no event comes before the program's answer but the end
   for (const Translation& row : kTranslations)
     if (row.from == event.kind && row.in == id.state)
       return queue_failure(id, row.to, row.status, event.reason);

@@ -117,8 +117,9 @@ void Manager::drop_events(Id& id) {
 }
 
 Expected<std::uint32_t, Failure> Manager::migrate(IdNumber number, ChannelNumber to) {
-  Id* id = find(number);
-  if (id == nullptr) return Unexpected{refuse(ENOENT, ReasonId::cma_no_such_id, number)};
+  const auto named = find_named(number);
+  if (!named) return Unexpected{named.error()};
+  Id* const id = *named;
   const auto old_channel = channels_.find(id->channel);
   const auto new_channel = channels_.find(to);
   if (new_channel == channels_.end() || old_channel == channels_.end())

@@ -12,8 +12,9 @@ namespace {
 
 /// Linux bounds backlogs by 1024 (net.rdma_ucm.max_backlog). Here that would be the least, and is too little: the
 /// daemon takes a burst of requests in one go, and a program that asked for a backlog of 3 would lose clients that
-/// it could well serve. What strangers can do is bounded by cm (Limits::half_open, no higher than this): it gives
-/// up the oldest request without a word, so that honest clients repeat theirs, where this refuses the newest.
+/// it could well serve. What strangers can do is bounded by cm: of requests whose senders give no sign of life few come
+/// here (Limits::strangers), and when too many are not confirmed (Limits::half_open, no higher than this) it gives up the
+/// oldest without a word, so that honest clients repeat theirs, where this refuses the newest.
 constexpr std::uint32_t kLeastBacklog = 16384;
 
 std::optional<IpHeader> header_of(const cm::Event& event) { return IpHeader::read(event.private_data); }

@@ -39,10 +39,17 @@ Id* Manager::find(cm::Id connection) {
   return it == by_connection_.end() ? nullptr : find(it->second);
 }
 
-Expected<Id*, Failure> Manager::find_for(IdNumber id, Call call) {
-  Id* found = find(id);
-  if (found == nullptr) return Unexpected{refuse(ENOENT, ReasonId::cma_no_such_id, id)};
-  const auto possible = check_call(call, found->state);
+Expected<Id*, Failure> Manager::find_named(IdNumber id) const {
+  const auto it = ids_.find(id);
+  if (it == ids_.end() || it->second->waits_at != 0)
+    return Unexpected{refuse(ENOENT, ReasonId::cma_no_such_id, id)};
+  return it->second.get();
+}
+
+Expected<Id*, Failure> Manager::find_for(IdNumber id, Call call) const {
+  const auto found = find_named(id);
+  if (!found) return found;
+  const auto possible = check_call(call, (*found)->state);
   if (!possible) return Unexpected{possible.error()};
   return found;
 }
@@ -72,9 +79,9 @@ Expected<IdNumber, Failure> Manager::create(const Creation& creation) {
 }
 
 Expected<std::uint32_t, Failure> Manager::destroy(IdNumber number) {
-  Id* id = find(number);
-  if (id == nullptr) return Unexpected{refuse(ENOENT, ReasonId::cma_no_such_id, number)};
-  const std::uint32_t fetched = id->fetched_events;
+  const auto id = find_named(number);
+  if (!id) return Unexpected{id.error()};
+  const std::uint32_t fetched = (*id)->fetched_events;
   forget(number);
   return fetched;
 }

@@ -122,7 +122,10 @@ class Manager final : private cm::Host {
 
   Id* find(IdNumber id);
   const Id* find(IdNumber id) const;
-  Expected<Id*, Failure> find_for(IdNumber id, Call call);
+  /// What a program names. The id of a request becomes the program's with the event that tells of it, so ENOENT
+  /// before: else a number that it guessed could end or move an id whose event is still to come.
+  Expected<Id*, Failure> find_named(IdNumber id) const;
+  Expected<Id*, Failure> find_for(IdNumber id, Call call) const;
   Id* find(cm::Id connection);
   Id& make_id(ChannelNumber channel, PortSpace space, ibv_qp_type type);
   void release(Id& id);

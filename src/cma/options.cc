@@ -69,8 +69,9 @@ constexpr Option kOptions[] = {{RDMA_OPTION_ID_TOS, set_tos},
 
 Expected<void, Failure> Manager::set_option(IdNumber number, std::uint32_t level, std::uint32_t option,
                                             Bytes value) {
-  Id* id = find(number);
-  if (id == nullptr) return Unexpected{refuse(ENOENT, ReasonId::cma_no_such_id, number)};
+  const auto named = find_named(number);
+  if (!named) return Unexpected{named.error()};
+  Id* const id = *named;
   if (level == RDMA_OPTION_IB && option == RDMA_OPTION_IB_PATH) return set_path(*id, value);
   for (const Option& known : kOptions) {
     if (level != RDMA_OPTION_ID || known.number != option) continue;

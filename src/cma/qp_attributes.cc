@@ -49,10 +49,9 @@ void fill_rts(const Id& id, QpAttributes& out) {
 }  // namespace
 
 Expected<QpAttributes, Failure> Manager::init_qp_attributes(IdNumber number, std::uint32_t state) const {
-  const Id* id = find(number);
-  if (id == nullptr) return Unexpected{refuse(ENOENT, ReasonId::cma_no_such_id, number)};
-  const auto possible = check_call(Call::init_qp_attributes, id->state);
-  if (!possible) return Unexpected{possible.error()};
+  const auto found = find_for(number, Call::init_qp_attributes);
+  if (!found) return Unexpected{found.error()};
+  const Id* const id = *found;
   if (!id->binding) return Unexpected{refuse(EINVAL, ReasonId::cma_no_device)};
   QpAttributes out;
   out.state = static_cast<ibv_qp_state>(state);

@@ -2,13 +2,13 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 
 #include "link/fault_link.h"
 #include "link/udp_link.h"
-#include "rnic/address_handle.h"
 
 namespace softrnic::daemon {
 namespace {
@@ -17,6 +17,7 @@ constexpr std::size_t kFairShare =
     256;  ///< packets read in one go, so that clients do not wait behind a flood
 constexpr std::size_t kMostQueued = 64;  ///< MADs that wait for a flush
 constexpr std::uint8_t kUsualHopLimit = 64;
+constexpr std::uint16_t kFirstSourcePort = 0xc000, kSourcePorts = 16;
 constexpr std::uint16_t kPkeyNumber = 0x7fff;  ///< the top bit is membership
 
 /// Ours is 0xffff, a full member: partitions match when their numbers do.
@@ -42,7 +43,10 @@ std::unique_ptr<link::Link> make_gsi_link(int lane_socket, const link::FaultPlan
 }
 
 Gsi::Gsi(std::unique_ptr<link::Link> link, engine::ControlPage& page)
-    : link_(std::move(link)), page_(page), shown_(page.add_lane(0)) {}
+    : link_(std::move(link)), page_(page), shown_(page.add_lane(0)) {
+  // 8 bytes are never cut short
+  [[maybe_unused]] const ssize_t taken = getrandom(&secret_, sizeof secret_, 0);
+}
 
 Gsi::~Gsi() { page_.remove_lane(shown_); }
 
@@ -52,6 +56,19 @@ void Gsi::set_addresses(std::vector<rnic::GidEntry> addresses) {
 }
 
 // ---- out
+
+// Each source port has a socket with a buffer of its own. What is for an address that nobody has lies there until the
+// kernel has given up looking for a neighbour, and whoever forges requests has many such addresses answered. So peers are
+// spread over a few sockets, and nobody knows which peers share one; flow labels, which peers choose, have no say.
+std::uint16_t Gsi::source_port_to(const wire::Gid& peer) const {
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
+  std::uint64_t mixed = secret_;
+  for (const std::uint64_t half : {peer.high_half(), peer.low_half()}) {
+    mixed = (mixed ^ half) * kOdd;
+    mixed ^= mixed >> 32;
+  }
+  return static_cast<std::uint16_t>(kFirstSourcePort + mixed % kSourcePorts);
+}
 
 void Gsi::send(const mad::Address& to, Bytes mad, TimePoint now) {
   if (mad.size() != mad::kMadBytes) return;
@@ -63,7 +80,7 @@ void Gsi::send(const mad::Address& to, Bytes mad, TimePoint now) {
   path.traffic_class = to.traffic_class;
   path.hop_limit = to.hop_limit != 0 ? to.hop_limit : kUsualHopLimit;
   path.flow_label = to.flow_label;
-  path.source_port = rnic::source_port(to.flow_label, mad::kGsiQpn, to.remote_qpn);
+  path.source_port = source_port_to(to.remote);
   if (to.remote.is_link_local()) path.interface_index = to.interface_index;
   ib::TxPacket packet;
   packet.path = &path;

@@ -57,6 +57,7 @@ class Gsi final : private link::Receiver {
   bool packet(const ib::RxPacket& packet) override;
   void dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) override;
 
+  std::uint16_t source_port_to(const wire::Gid& peer) const;
   void take(const ib::RxPacket& packet);
   void drop(const Reason& reason, ib::Counter counter);
   void count(ib::Counter counter, std::uint64_t by = 1);
@@ -70,6 +71,7 @@ class Gsi final : private link::Receiver {
   std::vector<rnic::GidEntry> addresses_;
   std::deque<mad::Mad> queued_;  ///< what the link may still read
   std::uint32_t psn_ = 0;        ///< of the next packet
+  std::uint64_t secret_ = 0;     ///< decides which peers share a source port
 };
 
 }  // namespace softrnic::daemon

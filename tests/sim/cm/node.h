@@ -15,8 +15,17 @@ class World;
 
 inline constexpr cm::ServiceId kService(0x1061c06);
 /// Small, so that floods reach them.
-inline constexpr cm::Limits kLimits{
-    .half_open = 64, .half_open_peer = 48, .refused = 64, .refused_peer = 48, .connections = 1024};
+inline constexpr cm::Limits kLimits{.half_open = 64,
+                                    .half_open_peer = 48,
+                                    .strangers = 4,
+                                    .strangers_a_second = 16,
+                                    .held = 48,
+                                    .held_peer = 32,
+                                    .asked = 48,
+                                    .asked_peer = 4,
+                                    .refused = 64,
+                                    .refused_peer = 48,
+                                    .connections = 1024};
 
 /// What the program did with an ID and was told about it.
 struct Side {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -165,6 +166,24 @@ TEST_F(GsiTest, SendsThemAsTheKernelDoes) {
     link_->flushed.clear();
   }
   EXPECT_EQ(counter(ib::Counter::tx_packets), psn);
+}
+
+// Peers choose their flow labels: if these chose the sockets, some strangers would use up all that a lane may have.
+TEST_F(GsiTest, StrangersTakeFewSourcePortsAndNotAllTheSame) {
+  const mad::Mad mad{};
+  std::set<std::uint16_t> ports;
+  for (std::uint32_t i = 1; i <= 1000; ++i) {
+    mad::Address to;
+    to.local = gid_of("::ffff:10.0.0.1");
+    to.remote = wire::Gid::from_ipv4_be(i << 8 | 10);
+    to.flow_label = i;
+    gsi_->send(to, mad, TimePoint{});
+    gsi_->flush(TimePoint{});
+    ports.insert(link_->flushed.at(0).path.source_port);
+    link_->flushed.clear();
+  }
+  EXPECT_LE(ports.size(), 16U);
+  EXPECT_GT(ports.size(), 8U);
 }
 
 TEST_F(GsiTest, TheAddressDecidesHowAMadTravels) {
