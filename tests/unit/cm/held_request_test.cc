@@ -110,10 +110,10 @@ TEST_F(Held, AnAnswerProvesNothing) {
   ASSERT_TRUE(b.manager.reply(passive, reply(), now));
   for (int i = 0; i < 20; ++i)
     if (b.manager.deadline() != kNever) wait(b);
-  EXPECT_LE(b.host.take_sent().size(), 3U) << "for two datagrams, with the DREQ less than six";
+  EXPECT_LE(b.host.take_sent().size(), 3U) << "a REQ and a DREP came, and the question has gone already";
 }
 
-// In its earlier way the question could end the connection that it was about: it named the same two IDs as a DREQ.
+// With the two IDs of the connection that comes about it would be that connection's DREQ.
 TEST_F(Held, AQuestionThatComesLateEndsNothing) {
   ask();
   const auto question = b.host.sent.back();
