@@ -81,6 +81,14 @@ PathChoice way_of(std::uint32_t qpn) {
   return PathChoice::other_host;
 }
 
+/// Whether the daemon may look at this process: else its page, which tells the way, is shown to nobody. To look at one that is not dumpable
+/// takes capabilities in the user namespace where its program was started, which is not that of an ordinary user's test.
+bool is_shown() {
+  std::uint64_t first = 0, outside = 0, count = 0;
+  std::ifstream("/proc/self/uid_map") >> first >> outside >> count;
+  return prctl(PR_GET_DUMPABLE) != 0 || count >= UINT32_MAX;
+}
+
 /// How many processes' memory this one has mapped, its own included.
 std::size_t mapped_processes() {
   std::set<std::string> inodes;
@@ -99,7 +107,7 @@ int talk(const Line& line, PathChoice way, std::uint32_t salt, std::uint32_t pee
   Card peer;
   if (!meet(side, line, peer)) return fail(refused, "a connection");
   if (exchange(side, kMessages, salt, peer_salt) != 0) return fail(not_as_expected, "messages");
-  for (Patience patience{std::chrono::seconds(10)}; way_of(side.qp->qp_num) != way;)
+  for (Patience patience{std::chrono::seconds(10)}; is_shown() && way_of(side.qp->qp_num) != way;)
     if (patience.over()) return fail(not_as_expected, "the way that was expected");
   if (!line.tell() || !line.hear()) return fail(no_peer, "a peer");
   if (exchange(side, kMessages, salt, peer_salt) != 0) return fail(not_as_expected, "more messages");
