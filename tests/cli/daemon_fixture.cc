@@ -9,25 +9,13 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
+
+#include "tests/support/namespaces.h"
 
 namespace softrnic::tests {
 namespace {
 
 constexpr int kPatience = 10000;  ///< milliseconds; more than any of this takes on a busy machine
-
-void write_file(const char* path, const std::string& text) { std::ofstream(path) << text; }
-
-/// A network namespace, with a user namespace around it where that is needed to be allowed.
-bool enter_namespace() {
-  if (geteuid() == 0) return unshare(CLONE_NEWNET) == 0;
-  const std::string uid = std::to_string(geteuid()), gid = std::to_string(getegid());
-  if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return false;
-  write_file("/proc/self/setgroups", "deny");
-  write_file("/proc/self/uid_map", "0 " + uid + " 1");
-  write_file("/proc/self/gid_map", "0 " + gid + " 1");
-  return geteuid() == 0;
-}
 
 bool readable(int fd) {
   pollfd waiting{fd, POLLIN, 0};
@@ -71,7 +59,7 @@ void Child::kill() {
 }
 
 void DaemonTest::SetUp() {
-  if (!enter_namespace()) GTEST_SKIP() << "no namespaces here";
+  if (!test::enter_network_namespace()) GTEST_SKIP() << "no namespaces here";
   ASSERT_TRUE(shell("ip link set lo up"));
 }
 

@@ -18,6 +18,7 @@
 
 #include "engine/lane_handover.h"
 #include "tests/cli/daemon_fixture.h"
+#include "tests/support/process_named.h"
 
 namespace softrnic::tests {
 namespace {
@@ -299,24 +300,11 @@ class Program {
   std::thread thread_;
 };
 
-/// Of the network namespace of this test: the daemon's child, or that of an earlier daemon.
-pid_t find_keeper() {
-  namespace fs = std::filesystem;
-  std::error_code gone;
-  const fs::path own = fs::read_symlink("/proc/self/ns/net", gone);
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    std::string name;
-    if (!(std::ifstream(entry.path() / "comm") >> name) || name != "softrnicd-keep") continue;
-    if (fs::read_symlink(entry.path() / "ns/net", gone) == own) return std::stoi(entry.path().filename());
-  }
-  return 0;
-}
-
 enum class First { daemon, keeper };
 
 /// As the end of their container or job would, in any order. A daemon that loses its keeper first may be about to tell another one.
 void kill_daemon_and_keeper(pid_t daemon, First first) {
-  const pid_t keeper = find_keeper();
+  const pid_t keeper = test::process_named("softrnicd-keep");
   ASSERT_GT(keeper, 0);
   if (first == First::daemon) kill(daemon, SIGSTOP);
   EXPECT_EQ(kill(keeper, SIGKILL), 0);

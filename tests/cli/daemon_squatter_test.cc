@@ -5,11 +5,11 @@
 
 #include <array>
 #include <chrono>
-#include <fstream>
 #include <string>
 
 #include "control/channel.h"
 #include "tests/cli/daemon_fixture.h"
+#include "tests/support/namespaces.h"
 
 namespace softrnic::tests {
 namespace {
@@ -68,14 +68,8 @@ class Squatter {
 
 class SquatterTest : public DaemonTest {
  protected:
-  /// Root of a user namespace with one user is nobody else there.
-  static bool may_be_another() {
-    std::uint64_t first = 0, outside = 0, count = 0;
-    std::ifstream("/proc/self/uid_map") >> first >> outside >> count;
-    return geteuid() == 0 && count > kNobody;
-  }
   void SetUp() override {
-    if (!may_be_another()) GTEST_SKIP() << "needs two users";
+    if (geteuid() != 0 || !test::has_all_users()) GTEST_SKIP() << "needs two users";
     DaemonTest::SetUp();
   }
 };

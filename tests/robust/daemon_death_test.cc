@@ -10,26 +10,12 @@
 namespace softrnic::robust {
 namespace {
 
-using Pair = std::pair<Worker, Worker>;
-
 Worker once() { return Worker({"once"}, UniqueFd()); }
 
 void kill_daemon() {
   const auto status = daemon_status();
   ASSERT_TRUE(status);
   kill_stranger(status->pid, SIGKILL);
-}
-
-void expect_traffic(Pair& pair) {
-  EXPECT_TRUE(pair.first.fresh_reports(3));
-  EXPECT_TRUE(pair.second.fresh_reports(3));
-}
-
-void end(Pair& pair) {
-  pair.first.tell_to_end();
-  pair.second.tell_to_end();
-  EXPECT_EQ(pair.first.wait(), 0);
-  EXPECT_EQ(pair.second.wait(), 0);
 }
 
 TEST(KilledDaemon, TrafficGoesOnAndNewcomersGetLanesOfTheirOwn) {

@@ -72,18 +72,6 @@ void expect_next_daemon(const CmCouple& couple, pid_t old, std::uint32_t lanes) 
     EXPECT_TRUE(daemon_gets_to([&](const auto&) { return sees_page_of(program); }));
 }
 
-using Pair = std::pair<Worker, Worker>;
-void expect_traffic(Pair& pair) {
-  EXPECT_TRUE(pair.first.fresh_reports(3));
-  EXPECT_TRUE(pair.second.fresh_reports(3));
-}
-void end(Pair& pair) {
-  pair.first.tell_to_end();
-  pair.second.tell_to_end();
-  EXPECT_EQ(pair.first.wait(), 0);
-  EXPECT_EQ(pair.second.wait(), 0);
-}
-
 bool both_are_there() { return process_named("softrnicd") > 0 && process_named("softrnicd-keep") > 0; }
 
 /// Both at once.

@@ -15,6 +15,7 @@
 #include "control/page_reader.h"
 #include "hardship.h"
 #include "patience.h"
+#include "tests/support/namespaces.h"
 #include "two_children.h"
 
 namespace softrnic::robust {
@@ -83,11 +84,7 @@ PathChoice way_of(std::uint32_t qpn) {
 
 /// Whether the daemon may look at this process: else its page, which tells the way, is shown to nobody. To look at one that is not dumpable
 /// takes capabilities in the user namespace where its program was started, which is not that of an ordinary user's test.
-bool is_shown() {
-  std::uint64_t first = 0, outside = 0, count = 0;
-  std::ifstream("/proc/self/uid_map") >> first >> outside >> count;
-  return prctl(PR_GET_DUMPABLE) != 0 || count >= UINT32_MAX;
-}
+bool is_shown() { return prctl(PR_GET_DUMPABLE) != 0 || test::has_all_users(); }
 
 /// How many processes' memory this one has mapped, its own included.
 std::size_t mapped_processes() {

@@ -50,13 +50,6 @@ std::size_t entries_of(const std::string& path) {
   return count;
 }
 
-std::string read_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
 }  // namespace
 
 Worker::Worker(const std::vector<std::string>& words, UniqueFd peer) {
@@ -166,20 +159,16 @@ void end_daemon() {
 std::size_t descriptors_of(pid_t process) { return entries_of("/proc/" + std::to_string(process) + "/fd"); }
 std::size_t threads_of(pid_t process) { return entries_of("/proc/" + std::to_string(process) + "/task"); }
 
-pid_t process_named(const std::string& comm) {
-  struct stat own {};
-  stat("/proc/self/ns/net", &own);
-  DIR* const folder = opendir("/proc");
-  pid_t found = 0;
-  while (const dirent* entry = folder != nullptr ? readdir(folder) : nullptr) {
-    const std::string base = std::string("/proc/") + entry->d_name;
-    struct stat its {};
-    if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || read_line(base + "/comm") != comm) continue;
-    if (stat((base + "/ns/net").c_str(), &its) != 0 || its.st_ino != own.st_ino) continue;
-    found = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
-  }
-  if (folder != nullptr) closedir(folder);
-  return found;
+void expect_traffic(Pair& pair) {
+  EXPECT_TRUE(pair.first.fresh_reports(3));
+  EXPECT_TRUE(pair.second.fresh_reports(3));
+}
+
+void end(Pair& pair) {
+  pair.first.tell_to_end();
+  pair.second.tell_to_end();
+  EXPECT_EQ(pair.first.wait(), 0);
+  EXPECT_EQ(pair.second.wait(), 0);
 }
 
 void kill_stranger(pid_t process, int signal) {

@@ -12,6 +12,7 @@
 
 #include "base/unique_fd.h"
 #include "control/client.h"
+#include "tests/support/process_named.h"
 
 namespace softrnic::robust {
 
@@ -47,11 +48,11 @@ int end_of(pid_t child, int seconds = 30);
 inline int in_child(const std::function<int()>& body) { return end_of(start_child(body)); }
 
 /// Two workers that are each other's peer.
-std::pair<Worker, Worker> pair_of(const std::vector<std::string>& first,
-                                  const std::vector<std::string>& second);
-inline std::pair<Worker, Worker> pair_of(const std::vector<std::string>& words) {
-  return pair_of(words, words);
-}
+using Pair = std::pair<Worker, Worker>;
+Pair pair_of(const std::vector<std::string>& first, const std::vector<std::string>& second);
+inline Pair pair_of(const std::vector<std::string>& words) { return pair_of(words, words); }
+void expect_traffic(Pair& pair);
+void end(Pair& pair);
 
 /// What the daemon of this namespace says; nothing when none runs.
 std::optional<control::StatusReply> daemon_status();
@@ -64,8 +65,7 @@ inline bool is_quiet(const control::StatusReply& status) {
 
 std::size_t descriptors_of(pid_t process);
 std::size_t threads_of(pid_t process);
-/// Process of this network namespace with that name in /proc; 0: none.
-pid_t process_named(const std::string& comm);
+using test::process_named;
 /// Ends the daemon of this namespace, whose-ever it is, and waits until its keeper is gone too; nothing when none runs.
 void end_daemon();
 /// Kills a process that is no child of this one and waits until it is gone.

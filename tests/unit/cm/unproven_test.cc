@@ -33,6 +33,14 @@ class Unproven : public Pair {
     req.primary.remote_gid = sender(last).local;
     return req;
   }
+  /// An MRA for the REP, which names the passive side's ID.
+  void ask_for_patience() {
+    Mra mra;
+    mra.local_id = active.value;
+    mra.remote_id = passive.value;
+    mra.about = About::rep;
+    b.manager.receive(b.host.sent.front().to, encode(mra, 1), now);
+  }
   void ask(std::uint32_t number = 1, std::uint32_t last = 3) {
     ++asked;
     b.manager.receive(sender(last), encode(impatient(number, last), number), now);
@@ -128,22 +136,14 @@ TEST_F(Unproven, AnMraSetsNoPaceBelowTheFloorEither) {
   deliver(a, b);
   passive = b.event().id;
   ASSERT_TRUE(b.manager.reply(passive, reply(), now));
-  Mra mra;
-  mra.local_id = active.value;
-  mra.remote_id = passive.value;
-  mra.about = About::rep;
-  b.manager.receive(b.host.sent.front().to, encode(mra, 1), now);
+  ask_for_patience();
   EXPECT_GE(b.manager.deadline() - now, kShortestInterval);
 }
 
 TEST_F(Unproven, BecomesProvenByNamingOurId) {
   connect();
   ASSERT_TRUE(b.manager.reply(passive, reply(), now));
-  Mra mra;
-  mra.local_id = active.value;
-  mra.remote_id = passive.value;
-  mra.about = About::rep;
-  b.manager.receive(b.host.sent.front().to, encode(mra, 1), now);
+  ask_for_patience();
   b.host.take_events();
   while (b.host.events.empty()) wait(b);
   EXPECT_EQ(b.host.sent.size(), 17U) << "sixteen REPs, and a REJ";

@@ -13,7 +13,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -25,6 +24,7 @@
 #include "rnic/memory_region.h"
 #include "rnic/protection_domain.h"
 #include "rnic/queue_pair.h"
+#include "tests/support/namespaces.h"
 
 namespace softrnic::engine::test {
 
@@ -40,13 +40,7 @@ inline std::string built_daemon() {
 
 /// As root of a user namespace where it takes one: the daemon is to have the capabilities of this process, or it may not look at it.
 inline bool enter_namespace() {
-  const std::string uid = std::to_string(geteuid()), gid = std::to_string(getegid());
-  if (unshare(CLONE_NEWNET) != 0) {
-    if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return false;
-    std::ofstream("/proc/self/setgroups") << "deny";
-    std::ofstream("/proc/self/uid_map") << "0 " + uid + " 1";
-    std::ofstream("/proc/self/gid_map") << "0 " + gid + " 1";
-  }
+  if (!softrnic::test::enter_network_namespace()) return false;
   const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   ifreq request{};
   std::memcpy(request.ifr_name, "lo", 3);
