@@ -40,6 +40,15 @@ bool Attacker::would_hit(const Node& node, std::uint32_t psn, std::uint32_t pack
   return ((node.endpoint->send_psn() - psn) & wire::kPsnMask) < kMostOutstanding;
 }
 
+bool Attacker::is_overtaken(const Node& node, const ib::RxPacket& packet) const {
+  const wire::OpcodeInfo& info = *packet.packet.info;
+  const std::uint32_t psn = packet.packet.headers.bth.psn;
+  if (node.pair->type != ib::QpType::rc || info.service != wire::Service::rc) return false;
+  if (!node.pair->hostile) return would_hit(node, psn, packet.packets, info.request);
+  if (!attack_.stingy || info.request || packet.packets > 1) return false;
+  return ((node.endpoint->send_psn() - 1 - psn) & wire::kPsnMask) < kMostOutstanding;
+}
+
 const Node* Attacker::find_target(bool& own) {
   std::vector<const Node*> targets;
   for (const auto& node : nodes_) {
@@ -75,8 +84,14 @@ Shot Attacker::shoot(bool rings) {
     answer(*to, own, rings, shot);
   else
     request(*to, own, rings, shot);
-  if (rng_.chance(0.05)) shot.packets.back().resize(rng_.below(shot.packets.back().size() + 1));
+  if (rng_.chance(0.05)) cut(shot.packets.back());
   return shot;
+}
+
+/// What is left may keep the rules.
+void Attacker::cut(std::vector<std::byte>& packet) {
+  packet.resize(rng_.below(packet.size() + 1));
+  std::replace(packet.begin(), packet.end(), kForbidden, std::byte{0});
 }
 
 void Attacker::hears(const Node&, const ib::RxPacket& packet) {

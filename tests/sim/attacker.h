@@ -41,10 +41,14 @@ class Attacker {
   /// Whether packets of these PSNs would be taken for those of the true peer. Requests: the one that is expected is among
   /// them. Answers: a request may be outstanding.
   static bool would_hit(const Node& node, std::uint32_t psn, std::uint32_t packets, bool request);
+  /// Whether a packet of ours that arrives there now hits after all, or acknowledges what a stingy peer does not: its PSN was
+  /// used while it was under way.
+  bool is_overtaken(const Node& node, const ib::RxPacket& packet) const;
 
  private:
   const Node* find_target(bool& own);
   Shot aim_at(const Node& to) const;
+  void cut(std::vector<std::byte>& packet);
   Shot noise();
   Shot datagram(const Node& to);
   void request(const Node& to, bool own, bool rings, Shot& shot);

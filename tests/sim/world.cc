@@ -141,6 +141,7 @@ Node* World::hand_over(std::uint32_t adapter, std::uint32_t flight, ib::RxPacket
                     (std::uint64_t{bth.ack_request} << 48) | (std::uint64_t{bth.solicited} << 49),
                 packet.payload_bytes() | (std::uint64_t{packet.packet.headers.aeth.syndrome} << 32));
     const Flight& under_way = network_.flight(flight);
+    if (under_way.hostile && attacker_.is_overtaken(*node, packet)) break;
     if (!under_way.brief || !receive_brief(*node, packet, under_way.connection))
       receive(*node, packet, under_way.hostile);
     if (elsewhere.failed()) lose(*node);
