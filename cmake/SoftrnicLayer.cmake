@@ -1,4 +1,4 @@
-set(softrnic_data_path base wire transport rnic link engine)
+set(softrnic_data_path base wire transport rnic link flow samehost engine)
 
 # softrnic_layer(NAME SOURCES … DEPENDS …): one static library a layer; DEPENDS names layers below it.
 function(softrnic_layer name)

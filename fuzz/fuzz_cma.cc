@@ -239,9 +239,9 @@ void Driver::answer(unsigned which) {
 
 /// Bit 0: the device of the network, bit 1: that of loopback, bit 2: another Ethernet address.
 void Driver::change_devices(unsigned which) {
-  std::vector<rnic::DeviceInfo> devices;
+  std::vector<device::DeviceInfo> devices;
   const auto add = [&](std::uint32_t index, std::uint64_t guid, std::initializer_list<unsigned> addresses) {
-    rnic::DeviceInfo& device = devices.emplace_back();
+    device::DeviceInfo& device = devices.emplace_back();
     device.index = index;
     device.guid = guid;
     device.interface_index = index + 1;

@@ -40,8 +40,8 @@ class CountingLanes final : public daemon::Lanes {
   std::set<std::uint32_t> taken;
 };
 
-daemon::NetSnapshot network() {
-  daemon::NetSnapshot snapshot;
+net::NetSnapshot network() {
+  net::NetSnapshot snapshot;
   snapshot.netdevs.push_back({1, "lo", true, true, 65536, {}, 0});
   snapshot.addresses.push_back({1, wire::Gid::from_ipv4_be(0x0100007f), false});
   return snapshot;

@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/credit_letters.h"
 #include "engine/qp_table.h"
+#include "flow/credit_messages.h"
 #include "fuzz/check.h"
 
 using namespace softrnic;
-using engine::PeerCredit;
+using flow::PeerCredit;
 
 namespace {
 
@@ -29,7 +29,7 @@ wire::Gid gid(std::uint8_t number) {
 struct Model {
   wire::Gid address;
   std::uint8_t lane = 0;
-  engine::Path* path = nullptr;
+  flow::Path* path = nullptr;
   std::uint64_t granted = 0;
   std::uint64_t taken = 0;
   std::uint32_t window = PeerCredit::kFirstWindow;
@@ -100,7 +100,7 @@ class Driver {
     std::size_t answers = 0, questions = 0;
     letters_.send([&](const ib::TxPacket& packet) {
       FUZZ_CHECK(packet.fragment_count == 1 && packet.payload_bytes == mad::kMadBytes);
-      FUZZ_CHECK(packet.headers.bth.destination.index() == engine::QpTable::kLaneItself);
+      FUZZ_CHECK(packet.headers.bth.destination.index() == Qpn::kLaneIndex);
       FUZZ_CHECK(packet.headers.deth.source.lane() == kLane);
       std::copy_n(packet.fragments[0].data, sent_.size(), sent_.begin());
       const auto header = mad::parse_header(sent_);
@@ -108,7 +108,7 @@ class Driver {
       const bool answer = header->method == mad::Method::get_response;
       ++(answer ? answers : questions);
       if (answer)
-        FUZZ_CHECK(header->modifier <= kBuffer && header->modifier >= kBuffer / engine::Sharers::kMost);
+        FUZZ_CHECK(header->modifier <= kBuffer && header->modifier >= kBuffer / flow::Sharers::kMost);
     });
     FUZZ_CHECK(any == (answers + questions != 0) && answers <= kMostAnswers && questions <= kPeers);
     FUZZ_CHECK(!letters_.any());
@@ -125,7 +125,7 @@ class Driver {
     packet.headers.bth.opcode =
         (flags & 64) == 0 ? wire::Opcode::ud_send_only : wire::Opcode::ud_send_only_imm;
     packet.headers.deth.qkey = (flags & 128) == 0 ? kQkey : in_.take<std::uint32_t>();
-    packet.headers.deth.source = Qpn::of(in_.take<std::uint8_t>(), engine::QpTable::kLaneItself);
+    packet.headers.deth.source = Qpn::of(in_.take<std::uint8_t>(), Qpn::kLaneIndex);
     if ((flags & 32) == 0 && !peers_.empty())
       packet.headers.deth.source = Qpn::of(peers_[flags % peers_.size()].lane, 0);
     packet.info = &wire::opcode_info(packet.headers.bth.opcode);
@@ -164,8 +164,8 @@ class Driver {
   }
 
   fuzz::Input in_;
-  engine::PathTable paths_;
-  engine::CreditLetters letters_;
+  flow::PathTable paths_;
+  flow::CreditLetters letters_;
   std::vector<Model> peers_;
   mad::Mad sent_{};  ///< the last letter
   TimePoint now_{std::chrono::seconds(1)};

@@ -11,16 +11,16 @@
 #include <memory>
 #include <vector>
 
-#include "engine/access_guard.h"
-#include "engine/direct_peer.h"
-#include "engine/inbox_link.h"
-#include "engine/null_link.h"
 #include "fuzz/check.h"
+#include "link/null_link.h"
+#include "samehost/access_guard.h"
+#include "samehost/direct_peer.h"
+#include "samehost/ring_link.h"
 #include "tests/support/introduction.h"
 #include "transport/ib/ordered_copy.h"
 
 using namespace softrnic;
-using namespace softrnic::engine;
+using namespace softrnic::samehost;
 
 namespace {
 
@@ -84,7 +84,7 @@ class Scene {
   std::vector<std::vector<std::byte>> good_;
 };
 
-class Sink final : public link::Receiver {
+class Sink final : public link::Receiver, public BriefReceiver {
  public:
   bool packet(const ib::RxPacket& rx) override {
     FUZZ_CHECK(rx.packet.info != nullptr && rx.packet.info->opcode == rx.packet.headers.bth.opcode);
@@ -92,7 +92,7 @@ class Sink final : public link::Receiver {
     static_cast<void>(ib::copy(rx.payload(), 0, payload.data(), payload.size()));
     return true;
   }
-  bool brief(const link::RingMessage& message, std::uint8_t) override {
+  bool brief(const samehost::RingMessage& message, std::uint8_t) override {
     FUZZ_CHECK(message.brief.payload.size() <= ib::Brief::kMostBytes);
     return message.brief.psn % 2 == 0;
   }
@@ -115,7 +115,7 @@ void look_at_keys(const Scene& scene, DirectPeer& peer) {
     FUZZ_CHECK(place->behind >= kLength);
     SegmentCache::Mappings old;
     if (const auto range = peer.range_of(place->segment)) {
-      link::MappedRange mapped = link::MappedRange::map(peer.pid(), *range, ShareFiles::fixed);
+      samehost::MappedRange mapped = samehost::MappedRange::map(peer.pid(), *range, ShareFiles::fixed);
       peer.segments().install(place->segment, std::move(mapped), old);
       if (const auto found = peer.segments().find(place->segment, place->address, kLength))
         FUZZ_CHECK(found->behind >= kLength && reads(found->address));
@@ -125,9 +125,10 @@ void look_at_keys(const Scene& scene, DirectPeer& peer) {
 }
 
 void receive(Scene& scene, DirectPeer& peer) {
-  InboxLink link(std::make_unique<NullLink>(), kOwn, scene.own(), scene.place(), UniqueFd());
-  link.connect(kTheirs, peer, UniqueFd());
   Sink sink;
+  InboxLink link(std::make_unique<softrnic::link::NullLink>(), kOwn, scene.own(), scene.place(), UniqueFd(),
+                 sink);
+  link.connect(kTheirs, peer, UniqueFd());
   TimePoint now{std::chrono::seconds(1)};
   for (int i = 0; i < 4; ++i) link.receive(sink, now += std::chrono::milliseconds(1));
 }

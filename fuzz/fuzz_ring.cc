@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "fuzz/check.h"
-#include "link/packet_ring.h"
+#include "samehost/packet_ring.h"
 #include "wire/headers.h"
 
 using namespace softrnic;
@@ -18,26 +18,26 @@ constexpr unsigned kRepeat = 1, kGiveBack = 2;
 constexpr int kMostPackets =
     20'000;  ///< valid records that run in a circle would go on for ever when they are given back
 
-bool inside(const link::PacketRing& ring, const void* begin, std::size_t bytes) {
+bool inside(const samehost::PacketRing& ring, const void* begin, std::size_t bytes) {
   const auto* at = static_cast<const std::byte*>(begin);
-  return bytes == 0 || (at >= ring.records && at + bytes <= ring.records + link::kRingBytes);
+  return bytes == 0 || (at >= ring.records && at + bytes <= ring.records + samehost::kRingBytes);
 }
 
-void fill(link::PacketRing& ring, Bytes bytes, bool repeat) {
-  std::fill(ring.records, ring.records + link::kRingBytes, std::byte{0});
+void fill(samehost::PacketRing& ring, Bytes bytes, bool repeat) {
+  std::fill(ring.records, ring.records + samehost::kRingBytes, std::byte{0});
   ring.read.store(0);
   if (bytes.empty()) return;
   std::size_t at = 0;
   do {
-    const std::size_t part = std::min(bytes.size(), link::kRingBytes - at);
+    const std::size_t part = std::min(bytes.size(), samehost::kRingBytes - at);
     std::copy_n(bytes.begin(), part, ring.records + at);
-    at += (part + link::kRingLine - 1) / link::kRingLine * link::kRingLine;
-  } while (repeat && at < link::kRingBytes);
+    at += (part + samehost::kRingLine - 1) / samehost::kRingLine * samehost::kRingLine;
+  } while (repeat && at < samehost::kRingBytes);
 }
 
-void read_all(link::PacketRing& ring, link::RingReader& reader, bool give_back) {
+void read_all(samehost::PacketRing& ring, samehost::RingReader& reader, bool give_back) {
   for (int i = 0; i < kMostPackets; ++i) {
-    if (link::RingMessage message; reader.front(message)) {
+    if (samehost::RingMessage message; reader.front(message)) {
       FUZZ_CHECK(inside(ring, message.brief.payload.data(), message.brief.payload.size()));
       FUZZ_CHECK(message.brief.payload.size() <= ib::Brief::kMostBytes);
       reader.pop();
@@ -54,7 +54,7 @@ void read_all(link::PacketRing& ring, link::RingReader& reader, bool give_back) 
     reader.pop();
     if (give_back) reader.give_back();
   }
-  link::RingMessage message;
+  samehost::RingMessage message;
   if (reader.broken()) FUZZ_CHECK(!reader.any() && !reader.front() && !reader.front(message));
 }
 
@@ -69,10 +69,10 @@ ib::TxPacket packet_of(const ib::AddressVector& path, Bytes payload, std::uint32
   return tx;
 }
 
-void take_over(link::PacketRing& ring, link::RingReader& reader, Bytes payload) {
+void take_over(samehost::PacketRing& ring, samehost::RingReader& reader, Bytes payload) {
   if (reader.broken() || reader.any()) return;
   reader.give_back();
-  link::RingWriter writer(ring);
+  samehost::RingWriter writer(ring);
   const ib::AddressVector path;
   for (const std::uint32_t psn : {1U, 2U}) {
     FUZZ_CHECK(writer.write(packet_of(path, payload, psn), psn == 2));
@@ -86,15 +86,15 @@ void take_over(link::PacketRing& ring, link::RingReader& reader, Bytes payload) 
   }
 }
 
-void write_behind_a_lie(link::PacketRing& ring, std::uint64_t position, Bytes payload) {
+void write_behind_a_lie(samehost::PacketRing& ring, std::uint64_t position, Bytes payload) {
   ring.read.store(position);
-  link::RingWriter writer(ring);
+  samehost::RingWriter writer(ring);
   const ib::AddressVector path;
   for (std::uint32_t psn = 0; psn < 64; ++psn) {
     static_cast<void>(writer.room());
     writer.write(packet_of(path, payload, psn), psn % 3 == 0);
   }
-  const std::byte* const behind = ring.records + link::kRingBytes;
+  const std::byte* const behind = ring.records + samehost::kRingBytes;
   const auto* const end = reinterpret_cast<const std::byte*>(&ring + 1);
   FUZZ_CHECK(std::all_of(behind, end, [](std::byte b) { return b == std::byte{0}; }));
 }
@@ -102,12 +102,12 @@ void write_behind_a_lie(link::PacketRing& ring, std::uint64_t position, Bytes pa
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const auto ring = std::make_unique<link::PacketRing>();
+  static const auto ring = std::make_unique<samehost::PacketRing>();
   fuzz::Input input(data, size);
   const auto choices = input.take<std::uint8_t>();
   const auto position = input.take<std::uint64_t>();
   fill(*ring, input.rest(), (choices & kRepeat) != 0);
-  link::RingReader reader(*ring);
+  samehost::RingReader reader(*ring);
   read_all(*ring, reader, (choices & kGiveBack) != 0);
   take_over(*ring, reader, input.rest());
   write_behind_a_lie(*ring, position, input.rest());

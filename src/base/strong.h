@@ -21,6 +21,7 @@ struct Strong {
 /// A 24-bit queue pair number. In softrnic: lane (8 bits) | index (16 bits).
 struct Qpn : Strong<struct QpnTag, std::uint32_t> {
   using Strong::Strong;
+  static constexpr std::uint16_t kLaneIndex = 0;  ///< index of no queue pair: messages between lanes go there
   static constexpr std::uint32_t kMulticast = 0xffffff;  ///< destination of multicast packets (IBTA 9.2.5)
   constexpr std::uint8_t lane() const { return static_cast<std::uint8_t>(value >> 16); }
   constexpr std::uint16_t index() const { return static_cast<std::uint16_t>(value); }

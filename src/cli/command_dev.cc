@@ -7,7 +7,7 @@
 namespace softrnic::cli {
 namespace {
 
-using rnic::DeviceInfo;
+using device::DeviceInfo;
 
 Json gids_json(const DeviceInfo& device) {
   Json gids = Json::array();

@@ -6,8 +6,8 @@
 namespace softrnic::cma {
 namespace {
 
-Binding binding_to(const rnic::DeviceInfo& device, std::size_t gid_index) {
-  const rnic::GidEntry& entry = device.port.gids[gid_index];
+Binding binding_to(const device::DeviceInfo& device, std::size_t gid_index) {
+  const device::GidEntry& entry = device.port.gids[gid_index];
   Binding binding;
   binding.device = device.index;
   binding.guid = device.guid;
@@ -19,9 +19,9 @@ Binding binding_to(const rnic::DeviceInfo& device, std::size_t gid_index) {
 
 /// The first entry of a device that `fits`, of devices that are up first.
 template <typename Fits>
-std::optional<Binding> first_entry(std::span<const rnic::DeviceInfo> devices, Fits fits) {
+std::optional<Binding> first_entry(std::span<const device::DeviceInfo> devices, Fits fits) {
   for (const bool up : {true, false}) {
-    for (const rnic::DeviceInfo& device : devices) {
+    for (const device::DeviceInfo& device : devices) {
       if (device.port.up != up) continue;
       for (std::size_t i = 0; i < device.port.gids.size(); ++i)
         if (!device.port.gids[i].gid.is_zero() && fits(device.port.gids[i])) return binding_to(device, i);
@@ -32,14 +32,14 @@ std::optional<Binding> first_entry(std::span<const rnic::DeviceInfo> devices, Fi
 
 }  // namespace
 
-const rnic::DeviceInfo* Manager::device(std::uint32_t index) const {
-  for (const rnic::DeviceInfo& device : devices_)
+const device::DeviceInfo* Manager::device(std::uint32_t index) const {
+  for (const device::DeviceInfo& device : devices_)
     if (device.index == index) return &device;
   return nullptr;
 }
 
 std::optional<Binding> Manager::find_device(const wire::Gid& gid, std::uint32_t interface_index) const {
-  return first_entry(devices_, [&](const rnic::GidEntry& entry) {
+  return first_entry(devices_, [&](const device::GidEntry& entry) {
     return entry.gid == gid &&
            (interface_index == 0 || entry.interface_index == 0 || entry.interface_index == interface_index);
   });
@@ -50,9 +50,9 @@ std::optional<Binding> Manager::loopback_device(Family family) const {
   // No device has 127.0.0.1, so a device talks to itself: a GID of the family when it has one.
   const bool ipv4 = family == Family::ipv4;
   if (const auto own =
-          first_entry(devices_, [&](const rnic::GidEntry& e) { return e.gid.is_ipv4() == ipv4; }))
+          first_entry(devices_, [&](const device::GidEntry& e) { return e.gid.is_ipv4() == ipv4; }))
     return own;
-  return first_entry(devices_, [](const rnic::GidEntry&) { return true; });
+  return first_entry(devices_, [](const device::GidEntry&) { return true; });
 }
 
 std::optional<Binding> Manager::own_address(const SocketAddress& address) const {

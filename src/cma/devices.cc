@@ -4,19 +4,19 @@
 namespace softrnic::cma {
 namespace {
 
-const rnic::DeviceInfo* find_in(std::span<const rnic::DeviceInfo> devices, std::uint32_t index) {
-  for (const rnic::DeviceInfo& device : devices)
+const device::DeviceInfo* find_in(std::span<const device::DeviceInfo> devices, std::uint32_t index) {
+  for (const device::DeviceInfo& device : devices)
     if (device.index == index) return &device;
   return nullptr;
 }
 
 }  // namespace
 
-void Manager::devices_changed(std::vector<rnic::DeviceInfo> devices) {
+void Manager::devices_changed(std::vector<device::DeviceInfo> devices) {
   devices_ = std::move(devices);
   for (const auto& [number, id] : ids_) {
     if (!id->binding || id->state == State::device_removal) continue;
-    const rnic::DeviceInfo* now = find_in(devices_, id->binding.device);
+    const device::DeviceInfo* now = find_in(devices_, id->binding.device);
     if (now == nullptr) {
       device_removed(*id);
     } else if (now->guid != id->binding.guid) {

@@ -158,7 +158,7 @@ void Manager::turn_away(const cm::Event& event, cm::RejectReason reason, cm::Sid
 
 std::uint8_t Manager::device_mtu(const wire::Gid& gid) const {
   const auto binding = find_device(gid, 0);
-  const rnic::DeviceInfo* on = binding ? device(binding->device) : nullptr;
+  const device::DeviceInfo* on = binding ? device(binding->device) : nullptr;
   return on != nullptr ? mtu_code(on->port.active_mtu) : 0;
 }
 

@@ -24,7 +24,7 @@
 #include "cma/id.h"
 #include "cma/port_table.h"
 #include "cma/types.h"
-#include "rnic/device.h"
+#include "device/device_info.h"
 
 namespace softrnic::cma {
 
@@ -96,7 +96,7 @@ class Manager final : private cm::Host {
   // ---- the world (devices.cc, cm_events.cc, manager.cc)
   /// The devices as they are now. Ids of a device that has gone get DEVICE_REMOVAL, those of one whose Ethernet address
   /// changed ADDR_CHANGE.
-  void devices_changed(std::vector<rnic::DeviceInfo> devices);
+  void devices_changed(std::vector<device::DeviceInfo> devices);
   /// A MAD of class `communication` for QP1.
   void receive(const mad::Address& from, Bytes mad) { cm_.receive(from, mad, host_.now()); }
   /// Does what is due.
@@ -142,7 +142,7 @@ class Manager final : private cm::Host {
   std::optional<Binding> find_device(const wire::Gid& gid, std::uint32_t interface_index) const;
   std::optional<Binding> loopback_device(Family family) const;
   std::optional<Binding> own_address(const SocketAddress& address) const;
-  const rnic::DeviceInfo* device(std::uint32_t index) const;
+  const device::DeviceInfo* device(std::uint32_t index) const;
   Expected<void, Failure> bind(Id& id, const SocketAddress& address);
   PortTable::Owner owner_of(const Id& id) const;
   void release_port(Id& id);
@@ -209,7 +209,7 @@ class Manager final : private cm::Host {
   cma::Host& host_;
   cm::Manager cm_;
   PortTable ports_;
-  std::vector<rnic::DeviceInfo> devices_;
+  std::vector<device::DeviceInfo> devices_;
   std::map<IdNumber, std::unique_ptr<Id>> ids_;
   std::unordered_map<std::uint32_t, IdNumber> by_connection_;  ///< by cm::Id
   std::unordered_map<std::uint16_t, Attended> attended_;       ///< by port

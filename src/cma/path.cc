@@ -56,7 +56,7 @@ std::uint8_t packet_life_time_of(const Id& id) {
   return static_cast<std::uint8_t>(std::max(*id.qp_timeout, std::uint8_t{1}) - 1);
 }
 
-cm::Path make_path(const Id& id, const rnic::PortInfo& port, std::uint8_t packet_life_time) {
+cm::Path make_path(const Id& id, const device::PortInfo& port, std::uint8_t packet_life_time) {
   cm::Path path;
   path.local = id.binding.gid;
   path.remote = id.destination_gid;

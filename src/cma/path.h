@@ -5,7 +5,7 @@
 
 #include "cm/types.h"
 #include "cma/id.h"
-#include "rnic/device.h"
+#include "device/device_info.h"
 
 namespace softrnic::cma {
 
@@ -21,7 +21,7 @@ std::uint8_t ack_timeout_code(std::uint8_t ack_delay, std::uint8_t packet_life_t
 std::uint8_t packet_life_time_of(const Id& id);
 
 /// From the binding of `id` to its destination_gid.
-cm::Path make_path(const Id& id, const rnic::PortInfo& port, std::uint8_t packet_life_time);
+cm::Path make_path(const Id& id, const device::PortInfo& port, std::uint8_t packet_life_time);
 
 /// How datagrams and packets of the connection are addressed.
 AddressVector address_vector(const cm::Path& path, std::uint8_t gid_index);

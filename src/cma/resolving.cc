@@ -111,7 +111,7 @@ Expected<void, Failure> Manager::resolve_route(IdNumber number) {
   const auto found = find_for(number, Call::resolve_route);
   if (!found) return Unexpected{found.error()};
   Id& id = **found;
-  const rnic::DeviceInfo* on = device(id.binding.device);
+  const device::DeviceInfo* on = device(id.binding.device);
   if (on == nullptr) return Unexpected{refuse(ENODEV, ReasonId::no_such_device)};
   id.packet_life_time = packet_life_time_of(id);
   route_known(id, make_path(id, on->port, id.packet_life_time));

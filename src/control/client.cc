@@ -167,11 +167,11 @@ Expected<void, Error> Client::greet() {
   return {};
 }
 
-Expected<std::vector<rnic::DeviceInfo>, Error> Client::devices() {
+Expected<std::vector<device::DeviceInfo>, Error> Client::devices() {
   const auto reply = ask_for<DevicesReply>(make_message<ListDevices>());
   if (!reply) return Unexpected{reply.error()};
   if (reply->count > kMaxDevices) return Unexpected{bad_reply()};
-  std::vector<rnic::DeviceInfo> devices;
+  std::vector<device::DeviceInfo> devices;
   for (std::size_t i = 0; i < reply->count; ++i) {
     auto device = from_record(reply->devices[i]);
     if (!device) return Unexpected{bad_reply()};

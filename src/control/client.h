@@ -20,7 +20,7 @@
 #include "base/reason.h"
 #include "base/unique_fd.h"
 #include "control/messages.h"
-#include "rnic/device.h"
+#include "device/device_info.h"
 
 namespace softrnic::control {
 
@@ -50,7 +50,7 @@ struct PageFd {
 
 struct Notification {
   Change change{};
-  rnic::DeviceInfo device;  ///< device_removed: as it last was
+  device::DeviceInfo device;  ///< device_removed: as it last was
 };
 
 struct CmIdListing;
@@ -74,7 +74,7 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  Expected<std::vector<rnic::DeviceInfo>, Error> devices();
+  Expected<std::vector<device::DeviceInfo>, Error> devices();
   /// Keeps soft0 on its netdev as long as this connection lives: for a process that opens a device.
   Expected<void, Error> hold_devices();
   Expected<Lane, Error> take_lane();

@@ -26,7 +26,7 @@ bool put_text(std::span<char> field, std::string_view text) {
   return length == text.size();
 }
 
-DeviceRecord to_record(const rnic::DeviceInfo& device) {
+DeviceRecord to_record(const device::DeviceInfo& device) {
   DeviceRecord record;
   record.guid = device.guid;
   record.speed_mbps = device.port.speed_mbps;
@@ -39,18 +39,18 @@ DeviceRecord to_record(const rnic::DeviceInfo& device) {
   put_text(record.name, device.name);
   put_text(record.netdev, device.netdev);
   for (std::size_t i = 0; i < record.gid_count; ++i) {
-    const rnic::GidEntry& entry = device.port.gids[i];
+    const device::GidEntry& entry = device.port.gids[i];
     std::memcpy(record.gids[i].gid, entry.gid.raw.data(), sizeof record.gids[i].gid);
     record.gids[i].interface_index = entry.interface_index;
   }
   return record;
 }
 
-std::optional<rnic::DeviceInfo> from_record(const DeviceRecord& record) {
+std::optional<device::DeviceInfo> from_record(const DeviceRecord& record) {
   const auto name = text_in(record.name);
   const auto netdev = text_in(record.netdev);
   if (!name || !netdev || record.gid_count > kMaxGids) return std::nullopt;
-  rnic::DeviceInfo device;
+  device::DeviceInfo device;
   device.index = record.index;
   device.name = *name;
   device.netdev = *netdev;

@@ -18,7 +18,7 @@
 #include "base/bytes.h"
 #include "base/descriptor_name.h"
 #include "base/reason.h"
-#include "rnic/device.h"
+#include "device/device_info.h"
 
 namespace softrnic::control {
 
@@ -147,7 +147,7 @@ using GiveBackLane = AboutLane<MessageType::give_back_lane>;
 using ReclaimLane = AboutLane<MessageType::reclaim_lane>;
 /// The client has told all that the daemon has to know of it: its listeners, too.
 using Settled = Bare<MessageType::settled>;
-/// Names what neighbours may take from this process (link/foreign_descriptor.h), in place of what was named
+/// Names what neighbours may take from this process (samehost/foreign_descriptor.h), in place of what was named
 /// before. The daemon never has it: who wants it needs the kernel's leave to attach to this process.
 struct ShareMemory {
   static constexpr MessageType kType = MessageType::share_memory;
@@ -159,7 +159,7 @@ struct ShareMemory {
   Header header;
   std::int32_t pid = 0;     ///< as the process sees itself
   std::uint32_t count = 0;  ///< of bells, at most kMaxSharedLanes
-  DescriptorName memory;    ///< a memfd of DirectMemory, see engine/direct_layout.h
+  DescriptorName memory;    ///< a memfd of DirectMemory, see samehost/direct_layout.h
   DescriptorName inbox;     ///< one of InboxMemory
   Bell bells[kMaxSharedLanes];
 };
@@ -313,8 +313,8 @@ std::optional<std::string_view> text_in(std::span<const char> field);
 /// Copies `text` and its ending zero, cutting it when it is too long. False when it was cut.
 bool put_text(std::span<char> field, std::string_view text);
 
-DeviceRecord to_record(const rnic::DeviceInfo& device);
+DeviceRecord to_record(const device::DeviceInfo& device);
 /// Nothing when a count or a text is out of bounds.
-std::optional<rnic::DeviceInfo> from_record(const DeviceRecord& record);
+std::optional<device::DeviceInfo> from_record(const DeviceRecord& record);
 
 }  // namespace softrnic::control

@@ -99,7 +99,7 @@ bool AddressResolver::is_own(const wire::Gid& address, std::uint32_t interface_i
 
 std::uint32_t AddressResolver::holder_of(const wire::Gid& address, std::uint32_t otherwise) const {
   const auto held = std::find_if(addresses_.begin(), addresses_.end(),
-                                 [&](const Address& own) { return own.gid == address; });
+                                 [&](const net::Address& own) { return own.gid == address; });
   return held != addresses_.end() ? held->interface_index : otherwise;
 }
 

@@ -14,7 +14,7 @@
 #include "base/expected.h"
 #include "base/reason.h"
 #include "base/time.h"
-#include "daemon/net_snapshot.h"
+#include "net/net_snapshot.h"
 #include "net/route_netlink.h"
 #include "wire/gid.h"
 
@@ -51,7 +51,7 @@ class AddressResolver {
   /// False, with errno set, when the kernel refused a socket.
   bool valid() const { return kernel_.valid(); }
   /// The addresses of this host.
-  void set_addresses(std::vector<Address> addresses) { addresses_ = std::move(addresses); }
+  void set_addresses(std::vector<net::Address> addresses) { addresses_ = std::move(addresses); }
 
   /// Calls `done` once, unless it is cancelled before.
   ResolveToken start(const ResolveRequest& request, Callback done);
@@ -91,7 +91,7 @@ class AddressResolver {
   void finish(ResolveToken token, Pending& pending);
 
   net::RouteNetlink kernel_;
-  std::vector<Address> addresses_;
+  std::vector<net::Address> addresses_;
   std::map<ResolveToken, Pending> pending_;
   std::set<std::pair<TimePoint, ResolveToken>> due_;
   std::set<std::pair<Hop, ResolveToken>> waiting_;

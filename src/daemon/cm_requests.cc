@@ -207,7 +207,7 @@ Answer CmService::next_id(Connection&, const CmNextId& message, UniqueFd) {
     reply.pid = channel->second.owner->pid;
     put_text(reply.comm, channel->second.owner->comm);
   }
-  for (const rnic::DeviceInfo& device : devices_)
+  for (const device::DeviceInfo& device : devices_)
     if (view->binding && device.index == view->binding.device) put_text(reply.device, device.name);
   reply.record = to_record(*view);
   return answer_with(reply);

@@ -34,7 +34,7 @@ cma::Manager& CmService::manager() {
   return *manager_;
 }
 
-void CmService::devices_changed(std::vector<rnic::DeviceInfo> devices) {
+void CmService::devices_changed(std::vector<device::DeviceInfo> devices) {
   devices_ = std::move(devices);
   if (manager_) manager_->devices_changed(devices_);
 }

@@ -17,7 +17,7 @@
 #include "daemon/answer.h"
 #include "daemon/connection.h"
 #include "daemon/dispatch.h"
-#include "rnic/device.h"
+#include "device/device_info.h"
 
 namespace softrnic::daemon {
 
@@ -38,7 +38,7 @@ class CmService final : private cma::Host {
   /// The client has gone: its ids end, peers are told.
   void release(Connection& gone);
 
-  void devices_changed(std::vector<rnic::DeviceInfo> devices);
+  void devices_changed(std::vector<device::DeviceInfo> devices);
   void route_found(cma::IdNumber id, const cma::RouteAnswer& answer) { manager().resolved(id, answer); }
   void receive(const mad::Address& from, Bytes mad) { manager().receive(from, mad); }
   void advance() { manager().advance(); }
@@ -94,7 +94,7 @@ class CmService final : private cma::Host {
   Answer id_reply(std::uint32_t serial, cma::IdNumber id);
 
   std::unique_ptr<cma::Manager> manager_;
-  std::vector<rnic::DeviceInfo> devices_;
+  std::vector<device::DeviceInfo> devices_;
   std::unordered_map<cma::ChannelNumber, Channel> channels_;
   std::unordered_map<const Connection*, std::set<cma::ChannelNumber>> by_owner_;
 };

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kDefaultName = "soft0";
 
-bool same(const rnic::DeviceInfo& a, const rnic::DeviceInfo& b) {
+bool same(const device::DeviceInfo& a, const device::DeviceInfo& b) {
   const control::DeviceRecord x = control::to_record(a), y = control::to_record(b);
   return std::memcmp(&x, &y, sizeof x) == 0;
 }
@@ -26,12 +26,12 @@ bool valid_device_name(const std::string& name) {
   });
 }
 
-void DeviceList::refresh(Device& device, const NetSnapshot& snapshot) const {
-  rnic::DeviceInfo& info = device.info;
+void DeviceList::refresh(Device& device, const net::NetSnapshot& snapshot) const {
+  device::DeviceInfo& info = device.info;
   // by name, so that a netdev that was made anew is found again
-  const Netdev* netdev = snapshot.find(info.netdev);
+  const net::Netdev* netdev = snapshot.find(info.netdev);
   info.port.up = netdev != nullptr && netdev->up;
-  device.gids.update(netdev != nullptr ? snapshot.addresses_of(netdev->index) : std::vector<Address>{});
+  device.gids.update(netdev != nullptr ? snapshot.addresses_of(netdev->index) : std::vector<net::Address>{});
   info.port.gids = device.gids.entries();
   if (netdev == nullptr) return;
   info.interface_index = netdev->index;
@@ -42,8 +42,8 @@ void DeviceList::refresh(Device& device, const NetSnapshot& snapshot) const {
   info.port.speed_mbps = netdev->speed_mbps;
 }
 
-DeviceList::Device DeviceList::make(const std::string& name, const Netdev& netdev,
-                                    const NetSnapshot& snapshot) {
+DeviceList::Device DeviceList::make(const std::string& name, const net::Netdev& netdev,
+                                    const net::NetSnapshot& snapshot) {
   Device device;
   device.info.index = next_index_++;
   device.info.name = name;
@@ -55,9 +55,9 @@ DeviceList::Device DeviceList::make(const std::string& name, const Netdev& netde
   return device;
 }
 
-std::vector<DeviceChange> DeviceList::update(const NetSnapshot& snapshot, bool may_rebind) {
+std::vector<DeviceChange> DeviceList::update(const net::NetSnapshot& snapshot, bool may_rebind) {
   std::vector<DeviceChange> changes;
-  const Netdev* choice = choose_netdev(snapshot);
+  const net::Netdev* choice = choose_netdev(snapshot);
   if (devices_.empty() && !edited_ && choice != nullptr) {
     devices_.push_back(make(kDefaultName, *choice, snapshot));
     devices_.back().automatic = true;
@@ -71,7 +71,7 @@ std::vector<DeviceChange> DeviceList::update(const NetSnapshot& snapshot, bool m
       changes.push_back({control::Change::device_added, device.info});
       continue;
     }
-    const rnic::DeviceInfo before = device.info;
+    const device::DeviceInfo before = device.info;
     refresh(device, snapshot);
     if (!same(before, device.info)) changes.push_back({control::Change::device_changed, device.info});
   }
@@ -79,13 +79,13 @@ std::vector<DeviceChange> DeviceList::update(const NetSnapshot& snapshot, bool m
 }
 
 Expected<DeviceChange, Failure> DeviceList::add(const std::string& name, const std::string& netdev,
-                                                const NetSnapshot& snapshot) {
+                                                const net::NetSnapshot& snapshot) {
   if (!valid_device_name(name)) return Unexpected{refuse(EINVAL, ReasonId::link_name_bad, name.size())};
   if (devices_.size() >= control::kMaxDevices)
     return Unexpected{refuse(ENOSPC, ReasonId::too_many_links, devices_.size())};
   for (const Device& device : devices_)
     if (device.info.name == name) return Unexpected{refuse(EEXIST, ReasonId::link_exists)};
-  const Netdev* found = snapshot.find(netdev);
+  const net::Netdev* found = snapshot.find(netdev);
   if (found == nullptr) return Unexpected{refuse(ENODEV, ReasonId::no_such_netdev)};
   devices_.push_back(make(name, *found, snapshot));
   edited_ = true;
@@ -102,8 +102,8 @@ Expected<DeviceChange, Failure> DeviceList::remove(const std::string& name) {
   return change;
 }
 
-std::vector<rnic::DeviceInfo> DeviceList::devices() const {
-  std::vector<rnic::DeviceInfo> out;
+std::vector<device::DeviceInfo> DeviceList::devices() const {
+  std::vector<device::DeviceInfo> out;
   for (const Device& device : devices_) out.push_back(device.info);
   return out;
 }

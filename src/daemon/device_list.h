@@ -8,14 +8,14 @@
 #include "base/reason.h"
 #include "control/messages.h"
 #include "daemon/gid_table.h"
-#include "daemon/net_snapshot.h"
-#include "rnic/device.h"
+#include "device/device_info.h"
+#include "net/net_snapshot.h"
 
 namespace softrnic::daemon {
 
 struct DeviceChange {
   control::Change change{};
-  rnic::DeviceInfo device;
+  device::DeviceInfo device;
 };
 
 class DeviceList {
@@ -25,26 +25,26 @@ class DeviceList {
 
   /// Brings all devices up to date. The first call creates soft0. While `may_rebind` (nobody has it open), soft0 follows
   /// the choice of netdev; later it stays where it is, and is down while its netdev is away.
-  std::vector<DeviceChange> update(const NetSnapshot& snapshot, bool may_rebind);
+  std::vector<DeviceChange> update(const net::NetSnapshot& snapshot, bool may_rebind);
 
   Expected<DeviceChange, Failure> add(const std::string& name, const std::string& netdev,
-                                      const NetSnapshot& snapshot);
+                                      const net::NetSnapshot& snapshot);
   Expected<DeviceChange, Failure> remove(const std::string& name);
 
-  std::vector<rnic::DeviceInfo> devices() const;
+  std::vector<device::DeviceInfo> devices() const;
   /// The user added or deleted one: the list is worth keeping.
   bool edited() const { return edited_; }
 
  private:
   struct Device {
-    rnic::DeviceInfo info;
+    device::DeviceInfo info;
     GidTable gids;
     bool automatic = false;  ///< soft0, as long as the user did not make it
     /// Has the GUID that comes from the netdev's MAC. For life: programs know a device by its GUID.
     bool first_of_netdev = false;
   };
-  void refresh(Device& device, const NetSnapshot& snapshot) const;
-  Device make(const std::string& name, const Netdev& netdev, const NetSnapshot& snapshot);
+  void refresh(Device& device, const net::NetSnapshot& snapshot) const;
+  Device make(const std::string& name, const net::Netdev& netdev, const net::NetSnapshot& snapshot);
 
   std::string host_;
   std::vector<Device> devices_;

@@ -31,7 +31,7 @@ GidTable::Place* GidTable::place_for(const wire::Gid& gid) {
   return &*std::find_if(places_.begin(), places_.end(), is_free);
 }
 
-void GidTable::insert(const Address& address) {
+void GidTable::insert(const net::Address& address) {
   const wire::Gid& gid = address.gid;
   for (const Place& place : places_)
     if (place.entry.gid == gid) return;
@@ -42,9 +42,9 @@ void GidTable::insert(const Address& address) {
   }
 }
 
-void GidTable::update(const std::vector<Address>& addresses) {
+void GidTable::update(const std::vector<net::Address>& addresses) {
   for (Place& place : places_) {
-    const auto same = [&place](const Address& a) { return a.gid == place.entry.gid; };
+    const auto same = [&place](const net::Address& a) { return a.gid == place.entry.gid; };
     const auto it = std::find_if(addresses.begin(), addresses.end(), same);
     if (it == addresses.end()) {
       place.entry = {};
@@ -52,16 +52,16 @@ void GidTable::update(const std::vector<Address>& addresses) {
       place.entry.interface_index = it->interface_index;
     }
   }
-  std::vector<Address> sorted = addresses;
-  std::stable_sort(sorted.begin(), sorted.end(), [](const Address& a, const Address& b) {
+  std::vector<net::Address> sorted = addresses;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const net::Address& a, const net::Address& b) {
     return std::pair(order(a.gid), a.secondary) < std::pair(order(b.gid), b.secondary);
   });
-  for (const Address& address : sorted)
+  for (const net::Address& address : sorted)
     if (!address.gid.is_zero()) insert(address);
 }
 
-std::vector<rnic::GidEntry> GidTable::entries() const {
-  std::vector<rnic::GidEntry> out;
+std::vector<device::GidEntry> GidTable::entries() const {
+  std::vector<device::GidEntry> out;
   for (const Place& place : places_) out.push_back(place.entry);
   return out;
 }

@@ -8,8 +8,8 @@
 #include <array>
 #include <vector>
 
-#include "daemon/net_snapshot.h"
-#include "rnic/device.h"
+#include "device/device_info.h"
+#include "net/net_snapshot.h"
 
 namespace softrnic::daemon {
 
@@ -18,16 +18,16 @@ class GidTable {
   static constexpr std::size_t kLength = 8;  ///< clients walk the whole table, so it is short
 
   /// Takes the addresses of the netdev, in the kernel's order. Addresses beyond the table's length are left out.
-  void update(const std::vector<Address>& addresses);
+  void update(const std::vector<net::Address>& addresses);
   /// kLength entries; unused ones have a zero GID.
-  std::vector<rnic::GidEntry> entries() const;
+  std::vector<device::GidEntry> entries() const;
 
  private:
   struct Place {
-    rnic::GidEntry entry;
+    device::GidEntry entry;
     wire::Gid last;  ///< what stood here before it was emptied
   };
-  void insert(const Address& address);
+  void insert(const net::Address& address);
   Place* place_for(const wire::Gid& gid);
   bool holds_ipv4() const;
 

@@ -50,7 +50,7 @@ Gsi::Gsi(std::unique_ptr<link::Link> link, engine::ControlPage& page)
 
 Gsi::~Gsi() { page_.remove_lane(shown_); }
 
-void Gsi::set_addresses(std::vector<rnic::GidEntry> addresses) {
+void Gsi::set_addresses(std::vector<device::GidEntry> addresses) {
   addresses_ = addresses;
   link_->set_addresses(std::move(addresses));
 }
@@ -149,7 +149,7 @@ void Gsi::take(const ib::RxPacket& packet) {
   if (packet.packet.payload.size() != mad::kMadBytes)
     return drop(because(ReasonId::mad_wrong_length, packet.packet.payload.size(), high, low),
                 ib::Counter::drop_length);
-  const rnic::GidEntry* const own = find_own(packet);
+  const device::GidEntry* const own = find_own(packet);
   if (own == nullptr)
     return drop(because(ReasonId::mad_wrong_gid, packet.destination.high_half(),
                         packet.destination.low_half(), high, low),
@@ -166,10 +166,10 @@ void Gsi::take(const ib::RxPacket& packet) {
   handler_(from, packet.packet.payload);
 }
 
-const rnic::GidEntry* Gsi::find_own(const ib::RxPacket& packet) const {
+const device::GidEntry* Gsi::find_own(const ib::RxPacket& packet) const {
   // The same link-local address may be on several links. What this host sends itself comes by the loopback: then any.
-  const rnic::GidEntry* found = nullptr;
-  for (const rnic::GidEntry& entry : addresses_) {
+  const device::GidEntry* found = nullptr;
+  for (const device::GidEntry& entry : addresses_) {
     if (entry.gid != packet.destination) continue;
     if (entry.interface_index == packet.interface_index) return &entry;
     if (found == nullptr) found = &entry;

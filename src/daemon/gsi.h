@@ -38,7 +38,7 @@ class Gsi final : private link::Receiver {
 
   void set_handler(Handler handler) { handler_ = std::move(handler); }
   /// The GIDs of all devices: a MAD for any other address is dropped.
-  void set_addresses(std::vector<rnic::GidEntry> addresses);
+  void set_addresses(std::vector<device::GidEntry> addresses);
 
   /// Queues a MAD of 256 bytes; it leaves with the next flush() or receive(). What the kernel refuses is counted and
   /// explained.
@@ -62,13 +62,13 @@ class Gsi final : private link::Receiver {
   void drop(const Reason& reason, ib::Counter counter);
   void count(ib::Counter counter, std::uint64_t by = 1);
   /// The entry of our table that a packet was sent to; nullptr: there is none.
-  const rnic::GidEntry* find_own(const ib::RxPacket& packet) const;
+  const device::GidEntry* find_own(const ib::RxPacket& packet) const;
 
   std::unique_ptr<link::Link> link_;
   engine::ControlPage& page_;
   control::PageLane* shown_;
   Handler handler_ = [](const mad::Address&, Bytes) {};
-  std::vector<rnic::GidEntry> addresses_;
+  std::vector<device::GidEntry> addresses_;
   std::deque<mad::Mad> queued_;  ///< what the link may still read
   std::uint32_t psn_ = 0;        ///< of the next packet
   std::uint64_t secret_ = 0;     ///< decides which peers share a source port

@@ -79,7 +79,7 @@ int serve(const Options& options) {
     if (foreground) fmt::print(stderr, "softrnicd: a daemon of this user is running already\n");
     return foreground ? 1 : 0;
   }
-  auto netlink = Netlink::open();
+  auto netlink = net::Netlink::open();
   if (!netlink) {
     const int error = netlink.error();
     return fail(startup, refuse(error, ReasonId::daemon_unreachable, error), foreground);

@@ -4,49 +4,30 @@
 
 namespace softrnic::daemon {
 
-const Netdev* NetSnapshot::find(std::uint32_t index) const {
-  const auto it =
-      std::find_if(netdevs.begin(), netdevs.end(), [index](const Netdev& n) { return n.index == index; });
-  return it == netdevs.end() ? nullptr : &*it;
-}
-
-const Netdev* NetSnapshot::find(const std::string& name) const {
-  const auto it =
-      std::find_if(netdevs.begin(), netdevs.end(), [&name](const Netdev& n) { return n.name == name; });
-  return it == netdevs.end() ? nullptr : &*it;
-}
-
-std::vector<Address> NetSnapshot::addresses_of(std::uint32_t index) const {
-  std::vector<Address> found;
-  std::copy_if(addresses.begin(), addresses.end(), std::back_inserter(found),
-               [index](const Address& a) { return a.interface_index == index; });
-  return found;
-}
-
 namespace {
 
-bool has_address(const NetSnapshot& snapshot, std::uint32_t index, bool link_local_will_do) {
-  return std::any_of(snapshot.addresses.begin(), snapshot.addresses.end(), [=](const Address& a) {
+bool has_address(const net::NetSnapshot& snapshot, std::uint32_t index, bool link_local_will_do) {
+  return std::any_of(snapshot.addresses.begin(), snapshot.addresses.end(), [=](const net::Address& a) {
     return a.interface_index == index && (link_local_will_do || !a.gid.is_link_local());
   });
 }
 
 }  // namespace
 
-const Netdev* choose_netdev(const NetSnapshot& snapshot) {
-  const DefaultRoute* best = nullptr;
-  for (const DefaultRoute& route : snapshot.routes) {
-    const Netdev* netdev = snapshot.find(route.interface_index);
+const net::Netdev* choose_netdev(const net::NetSnapshot& snapshot) {
+  const net::DefaultRoute* best = nullptr;
+  for (const net::DefaultRoute& route : snapshot.routes) {
+    const net::Netdev* netdev = snapshot.find(route.interface_index);
     if (netdev == nullptr || !has_address(snapshot, netdev->index, true)) continue;
-    const auto rank = [](const DefaultRoute& r) { return std::pair(r.ipv6, r.metric); };
+    const auto rank = [](const net::DefaultRoute& r) { return std::pair(r.ipv6, r.metric); };
     if (best == nullptr || rank(route) < rank(*best)) best = &route;
   }
   if (best != nullptr) return snapshot.find(best->interface_index);
   for (const bool link_local_will_do : {false, true})
-    for (const Netdev& netdev : snapshot.netdevs)
+    for (const net::Netdev& netdev : snapshot.netdevs)
       if (netdev.up && !netdev.loopback && has_address(snapshot, netdev.index, link_local_will_do))
         return &netdev;
-  for (const Netdev& netdev : snapshot.netdevs)
+  for (const net::Netdev& netdev : snapshot.netdevs)
     if (netdev.loopback) return &netdev;
   return nullptr;
 }
@@ -59,7 +40,7 @@ std::uint32_t active_mtu_for(std::uint32_t netdev_mtu) {
   return 256;
 }
 
-std::uint64_t guid_for(const Netdev& netdev, const std::string& host) {
+std::uint64_t guid_for(const net::Netdev& netdev, const std::string& host) {
   std::uint64_t guid = 0;
   if (netdev.mac.size() == 6) {
     const std::uint8_t* m = netdev.mac.data();

@@ -13,8 +13,8 @@
 #include <cerrno>
 #include <climits>
 
+#include "base/clock.h"
 #include "control/channel.h"
-#include "engine/clock.h"
 #include "engine/explain_sink.h"
 
 namespace softrnic::daemon {
@@ -40,7 +40,7 @@ std::uint64_t real_time_ns() {
 
 }  // namespace
 
-Server::Server(UniqueFd listener, Netlink netlink, LanePool lanes, DeviceList devices, Options options)
+Server::Server(UniqueFd listener, net::Netlink netlink, LanePool lanes, DeviceList devices, Options options)
     : listener_(std::move(listener)),
       spare_(spare_descriptor()),
       netlink_(std::move(netlink)),
@@ -48,7 +48,7 @@ Server::Server(UniqueFd listener, Netlink netlink, LanePool lanes, DeviceList de
       service_(lanes_, std::move(devices)),
       options_(std::move(options)),
       gsi_(make_gsi_link(lanes_.socket_of(0), options_.faults, options_.capture.get()), page_),
-      idle_since_(engine::monotonic_now()) {
+      idle_since_(monotonic_now()) {
   engine::install_explain_sink(&page_, options_.prints);
   service_.show_own_page(UniqueFd(fcntl(page_.fd(), F_DUPFD_CLOEXEC, 0)));
   service_.look_at_network = [this] { return look_at_network(); };
@@ -62,7 +62,7 @@ Server::Server(UniqueFd listener, Netlink netlink, LanePool lanes, DeviceList de
 
 void Server::serve_connection_manager() {
   CmService& cm = service_.cm();
-  cm.send_mad = [this](const mad::Address& to, Bytes mad) { gsi_.send(to, mad, engine::monotonic_now()); };
+  cm.send_mad = [this](const mad::Address& to, Bytes mad) { gsi_.send(to, mad, monotonic_now()); };
   gsi_.set_handler([&cm](const mad::Address& from, Bytes mad) { cm.receive(from, mad); });
   cm.find_route = [this](cma::IdNumber id, const cma::RouteQuery& query) { find_route(id, query); };
   cm.forget_route = [this](cma::IdNumber id) { forget_route(id); };
@@ -114,7 +114,7 @@ TimePoint Server::next_deadline() const {
 int Server::timeout() const {
   const TimePoint due = next_deadline();
   if (due == kNever) return -1;
-  const TimePoint now = engine::monotonic_now();
+  const TimePoint now = monotonic_now();
   if (due <= now) return 0;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - now).count();
   return static_cast<int>(std::min<std::int64_t>(left, INT_MAX));
@@ -129,13 +129,13 @@ bool Server::watch_all() {
   for (const LanePool::Inherited& lane : lanes_.inherited())
     watched = watched && watch(lane.holder, Source::process, lane.lane | kInheritedLane, EPOLLIN);
   if (survivors_are_back()) return watched && watch(gsi_.readable_fd(), Source::lane, 0, EPOLLIN);
-  reads_mads_ = engine::monotonic_now() + kSurvivorsReturn;
+  reads_mads_ = monotonic_now() + kSurvivorsReturn;
   return watched;
 }
 
 void Server::keeper_ended() {
   forget(lanes_.keeper_gone_fd());
-  keeper_due_ = std::max(engine::monotonic_now(), keeper_started_ + kKeeperPause);
+  keeper_due_ = std::max(monotonic_now(), keeper_started_ + kKeeperPause);
 }
 
 // Without a keeper the lanes would be left to the programs that have them when this daemon dies too.
@@ -152,7 +152,7 @@ bool Server::survivors_are_back() const {
 }
 
 void Server::begin_to_read_mads() {
-  if (reads_mads_ == kNever || (reads_mads_ > engine::monotonic_now() && !survivors_are_back())) return;
+  if (reads_mads_ == kNever || (reads_mads_ > monotonic_now() && !survivors_are_back())) return;
   reads_mads_ = kNever;
   watch(gsi_.readable_fd(), Source::lane, 0, EPOLLIN);
 }
@@ -173,14 +173,14 @@ int Server::run() {
     if (count < 0 && errno != EINTR) return errno;
     for (int i = 0; i < count; ++i) dispatch(events[i].data.u64, events[i].events);
     catch_up();
-    if (is_idle() && engine::monotonic_now() >= idle_since_ + options_.idle) break;
+    if (is_idle() && monotonic_now() >= idle_since_ + options_.idle) break;
   }
   take_leave();
   return 0;
 }
 
 void Server::catch_up() {
-  const TimePoint now = engine::monotonic_now();
+  const TimePoint now = monotonic_now();
   if (listens_again_ <= now) listen_again();
   resolver_.advance(now);
   if (service_.cm().deadline() <= now) service_.cm().advance();
@@ -204,7 +204,7 @@ void Server::dispatch(std::uint64_t key, std::uint32_t) {
       ending_ = true;
       return;
     case Source::lane:
-      return gsi_.receive(engine::monotonic_now());
+      return gsi_.receive(monotonic_now());
     case Source::neighbours:
       return resolver_.take_changes();
     case Source::keeper:
@@ -252,7 +252,7 @@ void Server::accept_failed(int error) {
     if (socket) turn_away(socket);
   } else {
     forget(listener_.get());
-    listens_again_ = engine::monotonic_now() + kPause;
+    listens_again_ = monotonic_now() + kPause;
   }
   if (!spare_) spare_ = spare_descriptor();
 }
@@ -289,7 +289,7 @@ void Server::drop(std::uint32_t id) {
     if (*fd) forget(fd->get());
   service_.release(client, real_time_ns());
   clients_.erase(it);
-  if (clients_.empty()) idle_since_ = engine::monotonic_now();
+  if (clients_.empty()) idle_since_ = monotonic_now();
 }
 
 void Server::process_ended(std::uint32_t id) {
@@ -316,9 +316,9 @@ void Server::take_leave() {
 }
 
 void Server::announce(const DeviceChange& change) {
-  std::vector<rnic::GidEntry> gids;
-  for (const rnic::DeviceInfo& device : service_.device_list().devices())
-    for (const rnic::GidEntry& entry : device.port.gids)
+  std::vector<device::GidEntry> gids;
+  for (const device::DeviceInfo& device : service_.device_list().devices())
+    for (const device::GidEntry& entry : device.port.gids)
       if (!entry.gid.is_zero()) gids.push_back(entry);
   gsi_.set_addresses(std::move(gids));
   service_.cm().devices_changed(service_.device_list().devices());
@@ -337,7 +337,7 @@ void Server::flush(std::uint32_t id, Connection& client) {
   }
 }
 
-NetSnapshot Server::look_at_network() {
+net::NetSnapshot Server::look_at_network() {
   auto snapshot = netlink_.snapshot(service_.may_rebind());
   if (snapshot) last_snapshot_ = std::move(*snapshot);
   resolver_.set_addresses(last_snapshot_.addresses);
@@ -346,7 +346,7 @@ NetSnapshot Server::look_at_network() {
 
 void Server::read_network() {
   netlink_.consume_changes();
-  const NetSnapshot snapshot = look_at_network();
+  const net::NetSnapshot snapshot = look_at_network();
   for (const DeviceChange& change : service_.device_list().update(snapshot, service_.may_rebind()))
     announce(change);
 }

@@ -10,11 +10,11 @@
 #include "daemon/address_resolver.h"
 #include "daemon/gsi.h"
 #include "daemon/lane_pool.h"
-#include "daemon/netlink.h"
 #include "daemon/service.h"
 #include "engine/control_page.h"
 #include "link/capture_file.h"
 #include "link/fault_plan.h"
+#include "net/netlink.h"
 
 namespace softrnic::daemon {
 
@@ -30,7 +30,7 @@ class Server {
   };
 
   /// `listener` is bound and listens.
-  Server(UniqueFd listener, Netlink netlink, LanePool lanes, DeviceList devices, Options options);
+  Server(UniqueFd listener, net::Netlink netlink, LanePool lanes, DeviceList devices, Options options);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -83,7 +83,7 @@ class Server {
   void forget_route(cma::IdNumber id);
   void flush(std::uint32_t id, Connection& client);
   void read_network();
-  NetSnapshot look_at_network();
+  net::NetSnapshot look_at_network();
 
   UniqueFd listener_;  ///< first, so that it is closed last: the name is free only when the port is
   UniqueFd spare_;     ///< makes room for the last word to a client that cannot be served
@@ -94,8 +94,8 @@ class Server {
   engine::ControlPage page_;       ///< explanations may come from all below
   UniqueFd epoll_;
   UniqueFd signals_;
-  Netlink netlink_;
-  NetSnapshot last_snapshot_;
+  net::Netlink netlink_;
+  net::NetSnapshot last_snapshot_;
   LanePool lanes_;
   Service service_;
   Options options_;

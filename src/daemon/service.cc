@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "control/client.h"
-#include "control/direct_locks.h"
+#include "samehost/atomic_locks.h"
 
 namespace softrnic::daemon {
 
@@ -65,7 +65,7 @@ Answer Service::list_devices(Connection&, const ListDevices& message, UniqueFd) 
   // a netdev that came up while nobody had a device open may be the better choice now
   for (const DeviceChange& change : devices_.update(look_at_network(), may_rebind())) announce(change);
   auto reply = make_message<DevicesReply>(message.header.serial);
-  for (const rnic::DeviceInfo& device : devices_.devices())
+  for (const device::DeviceInfo& device : devices_.devices())
     if (reply.count < kMaxDevices) reply.devices[reply.count++] = to_record(device);
   return answer_with(reply);
 }
@@ -145,8 +145,8 @@ int Service::locks_for(const Credentials& credentials) {
   });
   if (circle != circles_.end()) return circle->memfd.get();
   if (!credentials.may_attach_to(credentials)) return -1;
-  UniqueFd memfd = DirectLocks::make();
-  DirectLocks locks(memfd);
+  UniqueFd memfd = samehost::DirectLocks::make();
+  samehost::DirectLocks locks(memfd);
   if (!locks) return -1;
   return circles_.emplace_back(Circle{credentials, std::move(memfd), std::move(locks)}).memfd.get();
 }
@@ -182,7 +182,7 @@ Answer Service::add_link(Connection& from, const AddLink& message, UniqueFd) {
   const auto name = text_in(message.name);
   const auto netdev = text_in(message.netdev);
   if (!name || !netdev) return bad_message(bytes_of(message));
-  const NetSnapshot snapshot = look_at_network();
+  const net::NetSnapshot snapshot = look_at_network();
   for (const DeviceChange& change : devices_.update(snapshot, may_rebind())) announce(change);
   const auto change = devices_.add(std::string(*name), std::string(*netdev), snapshot);
   if (!change) return refused(message, change.error());

@@ -9,7 +9,6 @@
 
 #include "base/bytes.h"
 #include "base/unique_fd.h"
-#include "control/direct_locks.h"
 #include "daemon/answer.h"
 #include "daemon/cm_service.h"
 #include "daemon/connection.h"
@@ -17,6 +16,7 @@
 #include "daemon/dispatch.h"
 #include "daemon/lane_pool.h"
 #include "daemon/page_store.h"
+#include "samehost/atomic_locks.h"
 
 namespace softrnic::daemon {
 
@@ -42,7 +42,7 @@ class Service {
   const CmService& cm() const { return cm_; }
 
   /// Provided by the server.
-  std::function<NetSnapshot()> look_at_network = [] { return NetSnapshot{}; };
+  std::function<net::NetSnapshot()> look_at_network = [] { return net::NetSnapshot{}; };
   std::function<void(const DeviceChange&)> announce = [](const DeviceChange&) {};
   std::function<void()> end = [] {};
   /// A lane that was taken over is about to have a client again.
@@ -83,7 +83,7 @@ class Service {
   struct Circle {
     Credentials credentials;
     UniqueFd memfd;
-    control::DirectLocks locks;  ///< what is in it
+    samehost::DirectLocks locks;  ///< what is in it
   };
   std::vector<Circle> circles_;  ///< made at first use
   struct Holder {

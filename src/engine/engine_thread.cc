@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/short_slices.h"
-#include "engine/clock.h"
 
 namespace softrnic::engine {
 namespace {
@@ -41,7 +41,7 @@ EngineThread::Woke EngineThread::wait() {
     const timespec limit{0, static_cast<long>(period.count())};
     ready = ppoll(fds, 1, &limit, nullptr);
   } else if (lane_.doze()) {
-    const timespec look_again{0, InboxLink::kLookAgain / std::chrono::nanoseconds(1)};
+    const timespec look_again{0, samehost::InboxLink::kLookAgain / std::chrono::nanoseconds(1)};
     ready = ppoll(fds, 4, &look_again, nullptr);
     if (ready == 0) ready = lane_.overslept() ? 1 : ppoll(fds, 4, nullptr, nullptr);
     lane_.wake();

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <new>
 
-#include "engine/clock.h"
+#include "base/clock.h"
 
 namespace softrnic::engine {
 namespace {

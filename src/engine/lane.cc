@@ -9,9 +9,9 @@
 #include <new>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/unique_fd.h"
-#include "engine/clock.h"
-#include "engine/null_link.h"
+#include "link/null_link.h"
 #include "rnic/completion_queue.h"
 #include "rnic/context.h"
 
@@ -41,7 +41,7 @@ std::uint32_t receive_buffer_of(int socket) {
 }  // namespace
 
 Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link::Link> link,
-           ControlPage& page, DirectShare* share, UniqueFd bell, Introduce introduce)
+           ControlPage& page, samehost::DirectShare* share, UniqueFd bell, Introduce introduce)
     : number_(number),
       link_(std::move(link)),
       page_(page),
@@ -55,7 +55,8 @@ Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link:
       unexpected_(std::max<std::size_t>(receive_buffer_of(link_->readable_fd()), kLeastUnexpected)) {
   if (!direct_.place()) return;
   auto inbox =
-      std::make_unique<InboxLink>(std::move(link_), number, *share, *direct_.place(), std::move(bell));
+      std::make_unique<samehost::InboxLink>(std::move(link_), number, *share, *direct_.place(),
+                                            std::move(bell), static_cast<samehost::BriefReceiver&>(*this));
   inbox_ = inbox.get();
   link_ = std::move(inbox);
 }
@@ -105,7 +106,7 @@ void Lane::detach(rnic::QueuePair& qp) {
 }
 
 ib::PathWindow& Lane::window(const ib::AddressVector& path, Qpn remote) {
-  Path& window = paths_.path(path.destination, remote.lane());
+  flow::Path& window = paths_.path(path.destination, remote.lane());
   reserve(qps_.size());
   look_for(window, addresses_.has(path.destination));
   return window;
@@ -115,7 +116,7 @@ ib::PathWindow& Lane::window(const ib::AddressVector& path, Qpn remote) {
 ib::PathWindow* Lane::gauged_window(const ib::AddressVector& path, Qpn remote) {
   if (remote.lane() == 0 || path.destination.is_multicast()) return nullptr;  // lane 0 is the daemon's
   const bool local = addresses_.has(path.destination);
-  Path* found = paths_.find(path.destination, remote.lane());
+  flow::Path* found = paths_.find(path.destination, remote.lane());
   if (found != nullptr && found->watched) return found;
   if (!local && letters_.full()) return nullptr;
   const bool watched = attempt([&] {
@@ -153,7 +154,7 @@ bool Lane::packet(const ib::RxPacket& packet) {
     dropped(because(ReasonId::drop_wrong_lane, qpn.value, number_), ib::Counter::drop_unknown_qp, qpn, 1);
     return true;
   }
-  if (qpn.index() == QpTable::kLaneItself) {
+  if (qpn.index() == Qpn::kLaneIndex) {
     const bool answers =
         !unexpected_.throttles(sender(packet.source, packet.packet.headers.deth.source.lane()));
     if (letters_.receive(packet, paths_, now_, answers)) return true;
@@ -359,7 +360,7 @@ TimePoint Lane::now() { return monotonic_now(); }
 
 void Lane::quiesce() { const std::lock_guard lock(mutex_); }
 
-void Lane::set_addresses(std::vector<rnic::GidEntry> addresses) {
+void Lane::set_addresses(std::vector<device::GidEntry> addresses) {
   const std::lock_guard lock(mutex_);
   addresses_.set(addresses);
   link_->set_addresses(std::move(addresses));
@@ -378,7 +379,7 @@ void Lane::abandon() {
   awaited_ = nullptr;
   holding_ = nullptr;
   held_until_ = kNever;
-  link_ = std::make_unique<NullLink>();
+  link_ = std::make_unique<link::NullLink>();
   close(timer_fd_);
   timer_fd_ = -1;
 }

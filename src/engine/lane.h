@@ -21,35 +21,35 @@
 #include <optional>
 #include <vector>
 
+#include "base/clock.h"
 #include "control/client.h"
 #include "engine/attention.h"
-#include "engine/clock.h"
 #include "engine/control_page.h"
-#include "engine/credit_letters.h"
 #include "engine/deadlines.h"
-#include "engine/direct_path.h"
-#include "engine/inbox_link.h"
-#include "engine/introduction.h"
 #include "engine/local_addresses.h"
 #include "engine/multicast_groups.h"
-#include "engine/path_table.h"
 #include "engine/qp_table.h"
 #include "engine/scheduler.h"
 #include "engine/unexpected_packets.h"
+#include "flow/credit_messages.h"
+#include "flow/path_table.h"
 #include "link/link.h"
 #include "rnic/lane_port.h"
 #include "rnic/queue_pair.h"
+#include "samehost/direct_path.h"
+#include "samehost/introduction.h"
+#include "samehost/ring_link.h"
 
 namespace softrnic::engine {
 
-class Lane final : public rnic::LanePort, private link::Receiver {
+class Lane final : public rnic::LanePort, private link::Receiver, private samehost::BriefReceiver {
  public:
   /// See introduce(). May wait; called by meet_peers().
-  using Introduce = std::function<std::optional<Introduction>(std::uint8_t lane)>;
+  using Introduce = std::function<std::optional<samehost::Introduction>(std::uint8_t lane)>;
 
   /// `page` and `share` outlive the lane. `share` or `bell`, which others ring, may be none: then there is no direct path.
   Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link::Link> link, ControlPage& page,
-       DirectShare* share, UniqueFd bell, Introduce introduce);
+       samehost::DirectShare* share, UniqueFd bell, Introduce introduce);
   ~Lane();
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
@@ -116,7 +116,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   }
   /// Readable when service() has something to do for reasons of time, or because somebody left work undone.
   int timer_fd() const { return timer_fd_; }
-  void set_addresses(std::vector<rnic::GidEntry> addresses);
+  void set_addresses(std::vector<device::GidEntry> addresses);
   std::size_t queue_pairs();
   /// In a forked child, with the lock held: the lane stays the parent's; here it does nothing from now on.
   void abandon();
@@ -132,13 +132,13 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   struct Newcomer {
     std::uint8_t lane;
     TimePoint due;
-    std::unique_ptr<DirectPeer> peer;
+    std::unique_ptr<samehost::DirectPeer> peer;
     UniqueFd bell;
   };
 
   // link::Receiver
   bool packet(const ib::RxPacket& packet) override;
-  bool brief(const link::RingMessage& message, std::uint8_t lane) override;
+  bool brief(const samehost::RingMessage& message, std::uint8_t lane) override;
   void dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) override;
 
   /// Runs a step of a batch. False: memory ran out in it, and what it was at is lost, as on a network that loses.
@@ -149,23 +149,23 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   std::size_t batch(TimePoint now);
   std::size_t serve(bool insist, bool makes_way);
   // ---- without packets: lane_direct.cc
-  DirectState direct_state(const rnic::QueuePair& qp) const;
+  samehost::DirectState direct_state(const rnic::QueuePair& qp) const;
   void map_segments();
-  link::MappedRange map(const DirectPath::Wish& wish);
+  samehost::MappedRange map(const samehost::DirectPath::Wish& wish);
   // ---- neighbours: lane_peers.cc
   void call_introducer();
   void meet(std::uint8_t lane);
-  void met(std::uint8_t lane, std::unique_ptr<DirectPeer> peer, UniqueFd bell);
-  void settle(std::uint8_t lane, std::unique_ptr<DirectPeer> met, UniqueFd bell);
-  void settle(Path& path);
-  void wait_for_decision(Path& path, Duration patience);
+  void met(std::uint8_t lane, std::unique_ptr<samehost::DirectPeer> peer, UniqueFd bell);
+  void settle(std::uint8_t lane, std::unique_ptr<samehost::DirectPeer> met, UniqueFd bell);
+  void settle(flow::Path& path);
+  void wait_for_decision(flow::Path& path, Duration patience);
   void decide();
   void find_next_decision();
   bool goes_unordered_by_packets(std::uint8_t lane);
   void forget(std::uint8_t lane);
   template <typename Use>
   void for_each_path_to(std::uint8_t lane, Use use);
-  void look_for(Path& path, bool local);
+  void look_for(flow::Path& path, bool local);
   void meet_itself();
   void look_after_stuck();
   void leave_ring(std::uint8_t lane);
@@ -189,7 +189,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   void watch_acks();
   bool acks_have_come() const;
   bool any_ack_has_come();
-  const DirectAck& ack_of(const QpSlot& slot) const;
+  const samehost::DirectAck& ack_of(const QpSlot& slot) const;
   // ---- ACKs that wait for the program's answer: lane_held_ack.cc
   void written(QpSlot& slot, const ib::RxPacket& packet);
   void posted(rnic::QueuePair& qp);
@@ -214,7 +214,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   const std::uint8_t number_;
   QuickMutex mutex_;
   std::unique_ptr<link::Link> link_;
-  InboxLink* inbox_ = nullptr;  ///< in front of link_, if there is a direct path
+  samehost::InboxLink* inbox_ = nullptr;  ///< in front of link_, if there is a direct path
   ControlPage& page_;
   control::PageLane* shown_;
   int timer_fd_;
@@ -230,17 +230,17 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   std::atomic<std::int64_t> due_ns_{0};  ///< when a batch is due even if no packet comes
 
   QpTable qps_;
-  PathTable paths_;
+  flow::PathTable paths_;
   LocalAddresses addresses_;
-  CreditLetters letters_;
-  DirectPath direct_;
+  flow::CreditLetters letters_;
+  samehost::DirectPath direct_;
   std::uint32_t went_since_look_ = 0;  ///< without packets since a post looked at the clock; in kOneLook
   Introduce introduce_;
   UniqueFd strangers_fd_;
   bool called_ = false;  ///< strangers_fd_ says so already
   std::vector<Newcomer> newcomers_;
-  TimePoint decide_at_ = kNever;  ///< of all paths
-  DirectPath::Wishes wishes_;     ///< what is to be mapped
+  TimePoint decide_at_ = kNever;         ///< of all paths
+  samehost::DirectPath::Wishes wishes_;  ///< what is to be mapped
   Scheduler<rnic::QueuePair> scheduler_;
   Deadlines<rnic::QueuePair> deadlines_;
   MulticastGroups groups_;
@@ -249,7 +249,7 @@ class Lane final : public rnic::LanePort, private link::Receiver {
   rnic::CompletionSink* sink_ = nullptr;  ///< of the thread that polls just now
   std::vector<QpSlot*> awaiting_;         ///< those that await ACKs of briefs
   std::size_t next_awaiting_ = 0;
-  std::atomic<const DirectAck*> awaited_{nullptr};  ///< one of theirs, for a look without the lock
+  std::atomic<const samehost::DirectAck*> awaited_{nullptr};  ///< one of theirs, for a look without the lock
   std::atomic<std::uint64_t> awaited_seen_{0};
   std::atomic<const rnic::CompletionQueue*> awaited_cq_{nullptr};
   QpSlot* holding_ = nullptr;  ///< its ACK waits, until then:

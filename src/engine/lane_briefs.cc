@@ -31,7 +31,7 @@ std::size_t room(const rnic::CompletionSink& sink) {
 // ---- requests
 
 SOFTRNIC_HOT_PATH bool Lane::send_briefs(rnic::QueuePair& qp) {
-  auto* const path = static_cast<Path*>(qp.window());
+  auto* const path = static_cast<flow::Path*>(qp.window());
   if (inbox_ == nullptr || path == nullptr || !path->local || path->first != nullptr || !completions_.empty())
     return false;
   const ib::Attributes& attributes = qp.transport_attributes();
@@ -77,7 +77,7 @@ SOFTRNIC_HOT_PATH bool Lane::take_briefs(rnic::CompletionSink& sink, std::uint32
   return taken != 0 && !scheduler_.has_work();
 }
 
-bool Lane::brief(const link::RingMessage& message, std::uint8_t lane) {
+bool Lane::brief(const samehost::RingMessage& message, std::uint8_t lane) {
   const ib::Brief& brief = message.brief;
   QpSlot* const slot = brief.destination.lane() == number_ ? qps_.find(brief.destination) : nullptr;
   if (slot == nullptr || !inbox_->connected(lane) || slot->qp->transport_attributes().remote.lane() != lane)
@@ -117,7 +117,7 @@ void Lane::forget_acks(QpSlot& slot) {
 }
 
 bool Lane::acks_have_come() const {
-  const DirectAck* const awaited = awaited_.load(std::memory_order_acquire);
+  const samehost::DirectAck* const awaited = awaited_.load(std::memory_order_acquire);
   return awaited != nullptr &&
          awaited->word.load(std::memory_order_relaxed) != awaited_seen_.load(std::memory_order_relaxed);
 }
@@ -128,7 +128,8 @@ bool Lane::take_ack(QpSlot& slot, TimePoint now) {
   const std::uint64_t word = ack_of(slot).word.load(std::memory_order_acquire);
   if (word != slot.ack_seen) {
     slot.ack_seen = word;
-    if (DirectAck::token_of(word) == slot.token) qp.acknowledged(DirectAck::psn_of(word), now);
+    if (samehost::DirectAck::token_of(word) == slot.token)
+      qp.acknowledged(samehost::DirectAck::psn_of(word), now);
     if (qp.endpoint().has_unsent()) touch(qp);
   }
   return qp.endpoint().awaits_answers();
@@ -172,7 +173,7 @@ void Lane::watch_acks() {
   awaited_.store(&ack_of(slot), std::memory_order_release);
 }
 
-const DirectAck& Lane::ack_of(const QpSlot& slot) const {
+const samehost::DirectAck& Lane::ack_of(const QpSlot& slot) const {
   return direct_.place()->acks[slot.qp->qpn().index()];
 }
 

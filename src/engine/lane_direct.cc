@@ -3,8 +3,8 @@
 #include <new>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/settings.h"
-#include "engine/clock.h"
 #include "engine/lane.h"
 
 namespace softrnic::engine {
@@ -21,11 +21,13 @@ std::uint32_t share_of_a_look(rnic::DirectWay way, std::uint32_t bytes) {
 
 }  // namespace
 
-bool Lane::may_go_direct(const rnic::QueuePair& qp) { return direct_state(qp) == DirectState::direct; }
+bool Lane::may_go_direct(const rnic::QueuePair& qp) {
+  return direct_state(qp) == samehost::DirectState::direct;
+}
 
-DirectState Lane::direct_state(const rnic::QueuePair& qp) const {
-  const auto* path = static_cast<const Path*>(qp.window());
-  if (path == nullptr || !path->local || qp.type() == IBV_QPT_UD) return DirectState::other_host;
+samehost::DirectState Lane::direct_state(const rnic::QueuePair& qp) const {
+  const auto* path = static_cast<const flow::Path*>(qp.window());
+  if (path == nullptr || !path->local || qp.type() == IBV_QPT_UD) return samehost::DirectState::other_host;
   return direct_.state(qp.transport_attributes().remote.lane());
 }
 
@@ -52,21 +54,22 @@ void Lane::went_direct(rnic::QueuePair& qp) {
 
 // ---- memory of neighbours, by the lane's thread
 
-link::MappedRange Lane::map(const DirectPath::Wish& wish) {
-  std::optional<DirectPath::Order> order;
+samehost::MappedRange Lane::map(const samehost::DirectPath::Wish& wish) {
+  std::optional<samehost::DirectPath::Order> order;
   {
     const std::lock_guard lock(mutex_);
     order = direct_.order(wish);
   }
-  return order ? link::MappedRange::map(order->pid, order->range, settings().share) : link::MappedRange();
+  return order ? samehost::MappedRange::map(order->pid, order->range, settings().share)
+               : samehost::MappedRange();
 }
 
 // Mapping and unmapping take a while, and so are done without the lock.
 void Lane::map_segments() {
-  SegmentCache::Mappings old;
+  samehost::SegmentCache::Mappings old;
   try {
-    for (const DirectPath::Wish& wish : wishes_.all()) {
-      link::MappedRange mapped = map(wish);
+    for (const samehost::DirectPath::Wish& wish : wishes_.all()) {
+      samehost::MappedRange mapped = map(wish);
       const std::lock_guard lock(mutex_);
       direct_.install(wish, std::move(mapped), monotonic_now(), old);
     }

@@ -1,5 +1,5 @@
 // What the control page shows of a lane.
-#include "engine/clock.h"
+#include "base/clock.h"
 #include "engine/lane.h"
 
 namespace softrnic::engine {

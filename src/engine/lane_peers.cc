@@ -29,7 +29,7 @@ std::uint32_t Lane::network_mtu(const ib::AddressVector& path) {
 
 template <typename Use>
 void Lane::for_each_path_to(std::uint8_t lane, Use use) {
-  paths_.for_each([&](Path& path) {
+  paths_.for_each([&](flow::Path& path) {
     if (path.local && path.lane == lane) use(path);
   });
 }
@@ -37,11 +37,11 @@ void Lane::for_each_path_to(std::uint8_t lane, Use use) {
 // A path to a lane of this host carries nothing until it is known which way: packets that took the socket might come after
 // those that took the ring. One that was met before and lives no longer is asked for again: it may be another process's by now.
 // Who showed nothing the last time is asked for too, but what goes to it by packets goes on meanwhile.
-void Lane::look_for(Path& path, bool local) {
+void Lane::look_for(flow::Path& path, bool local) {
   path.local = local;
   if (local && path.lane == number_) meet_itself();
   if (!local || path.lane == 0 || !direct_.expect(path.lane)) return;
-  const DirectPeer* const peer = direct_.peer(path.lane);
+  const samehost::DirectPeer* const peer = direct_.peer(path.lane);
   if (peer != nullptr && peer->lives() && (inbox_->connected(path.lane) || inbox_->is_refused_by(*peer))) {
     if (!path.settled) settle(path);
   } else if (inbox_->connected(path.lane)) {
@@ -64,14 +64,14 @@ void Lane::meet_itself() {
 
 void Lane::forget(std::uint8_t lane) {
   inbox_->disconnect(lane);
-  for_each_path_to(lane, [this](Path& path) { wait_for_decision(path, kDaemonPatience); });
+  for_each_path_to(lane, [this](flow::Path& path) { wait_for_decision(path, kDaemonPatience); });
 }
 
 void Lane::look_after_stuck() {
   const int lane = inbox_ != nullptr ? inbox_->take_stuck() : -1;
   if (lane < 0) return;
   const auto number = static_cast<std::uint8_t>(lane);
-  const DirectPeer& peer = *direct_.peer(number);
+  const samehost::DirectPeer& peer = *direct_.peer(number);
   if (peer.lives() && inbox_->is_refused_by(peer)) return leave_ring(number);
   if (peer.lives()) return;
   direct_.expect(number);
@@ -82,13 +82,13 @@ void Lane::look_after_stuck() {
 void Lane::leave_ring(std::uint8_t lane) {
   explain({.reason = because(ReasonId::ring_refused, lane, direct_.peer(lane)->pid())});
   inbox_->disconnect(lane);
-  for_each_path_to(lane, [this](Path& path) { settle(path); });
+  for_each_path_to(lane, [this](flow::Path& path) { settle(path); });
 }
 
 // With the ring of the peer, or without; for UC and UD then by what the peer's lane answers.
-void Lane::settle(Path& path) {
+void Lane::settle(flow::Path& path) {
   const bool ring = inbox_->connected(path.lane);
-  path.set_memory(ring ? InboxLink::kLongestPacket : 0, InboxLink::kWindow);
+  path.set_memory(ring ? samehost::InboxLink::kLongestPacket : 0, samehost::InboxLink::kWindow);
   path.set_undecided(false);
   path.settled = true;
   path.decide_at = kNever;
@@ -99,19 +99,19 @@ void Lane::settle(Path& path) {
   }
 }
 
-void Lane::settle(std::uint8_t lane, std::unique_ptr<DirectPeer> met, UniqueFd bell) {
+void Lane::settle(std::uint8_t lane, std::unique_ptr<samehost::DirectPeer> met, UniqueFd bell) {
   if (!direct_.knows(lane, met.get())) inbox_->disconnect(lane);
   direct_.meet(lane, std::move(met));
-  DirectPeer* const peer = direct_.peer(lane);
+  samehost::DirectPeer* const peer = direct_.peer(lane);
   if (peer != nullptr && !inbox_->connected(lane))
     attempt([&] { inbox_->connect(lane, *peer, std::move(bell)); });
-  for_each_path_to(lane, [this](Path& path) {
+  for_each_path_to(lane, [this](flow::Path& path) {
     if (!path.settled || path.has_mtu() == inbox_->connected(path.lane)) settle(path);
   });
   find_next_decision();
 }
 
-void Lane::wait_for_decision(Path& path, Duration patience) {
+void Lane::wait_for_decision(flow::Path& path, Duration patience) {
   path.set_undecided(true);
   path.settled = false;
   path.decide_at = (in_batch_ ? now_ : monotonic_now()) + patience;
@@ -127,7 +127,7 @@ void Lane::decide() {
     else
       attempt([&] { newcomers_.push_back(std::move(newcomer)); });
   }
-  paths_.for_each([this](Path& path) {
+  paths_.for_each([this](flow::Path& path) {
     if (path.decide_at <= now_) settle(path);
   });
   find_next_decision();
@@ -135,7 +135,7 @@ void Lane::decide() {
 
 void Lane::find_next_decision() {
   decide_at_ = kNever;
-  paths_.for_each([this](const Path& path) { decide_at_ = std::min(decide_at_, path.decide_at); });
+  paths_.for_each([this](const flow::Path& path) { decide_at_ = std::min(decide_at_, path.decide_at); });
 }
 
 // ---- by the thread that may wait for the daemon
@@ -147,7 +147,7 @@ void Lane::call_introducer() {
 }
 
 bool Lane::meet_peers() {
-  DirectPath::Lanes strangers;
+  samehost::DirectPath::Lanes strangers;
   {
     const std::lock_guard lock(mutex_);
     eventfd_t calls = 0;
@@ -168,8 +168,8 @@ bool Lane::meet_peers() {
 
 // A lane that cannot be met for want of memory is one that shows nothing: packets reach it all the same.
 void Lane::meet(std::uint8_t lane) {
-  std::unique_ptr<DirectPeer> peer;
-  std::optional<Introduction> shown{Introduction()};
+  std::unique_ptr<samehost::DirectPeer> peer;
+  std::optional<samehost::Introduction> shown{samehost::Introduction()};
   try {
     shown = introduce_(lane);
     if (shown && shown->memory) peer = direct_.look_at(lane, *shown);
@@ -187,18 +187,19 @@ void Lane::meet(std::uint8_t lane) {
 }
 
 // What takes the ring is not to overtake what has taken the socket. RC puts that right, others are silent for a moment.
-void Lane::met(std::uint8_t lane, std::unique_ptr<DirectPeer> peer, UniqueFd bell) {
+void Lane::met(std::uint8_t lane, std::unique_ptr<samehost::DirectPeer> peer, UniqueFd bell) {
   if (peer == nullptr || !goes_unordered_by_packets(lane))
     return settle(lane, std::move(peer), std::move(bell));
   attempt([&] {
     newcomers_.push_back({lane, monotonic_now() + kSilence, std::move(peer), std::move(bell)});
-    for_each_path_to(lane, [this](Path& path) { wait_for_decision(path, kSilence); });
+    for_each_path_to(lane, [this](flow::Path& path) { wait_for_decision(path, kSilence); });
   });
 }
 
 bool Lane::goes_unordered_by_packets(std::uint8_t lane) {
   bool any = false;
-  for_each_path_to(lane, [&](const Path& path) { any |= path.settled && path.watched && path.has_mtu(); });
+  for_each_path_to(lane,
+                   [&](const flow::Path& path) { any |= path.settled && path.watched && path.has_mtu(); });
   return any;
 }
 

@@ -8,9 +8,9 @@
 #include <cstring>
 
 #include "base/settings.h"
-#include "engine/bell.h"
 #include "link/fault_link.h"
 #include "link/udp_link.h"
+#include "samehost/doorbell.h"
 
 namespace softrnic::engine {
 namespace {
@@ -53,7 +53,7 @@ std::unique_ptr<link::Link> LaneSet::make_link(control::Lane& lane) {
 }
 
 Expected<void, control::Error> LaneSet::open(const std::shared_ptr<control::Client>& daemon,
-                                             const std::vector<rnic::GidEntry>& addresses) {
+                                             const std::vector<device::GidEntry>& addresses) {
   read_settings();
   make_share();
   daemon_->set(daemon);
@@ -78,7 +78,7 @@ Expected<void, control::Error> LaneSet::open(const std::shared_ptr<control::Clie
 void LaneSet::make_share() {
   share_.reset();
   if (!settings().wire_only && !faults_ && capture_ == nullptr)
-    share_ = DirectShare::make(settings().lanes, settings().share);
+    share_ = samehost::DirectShare::make(settings().lanes, settings().share);
 }
 
 void LaneSet::show_share(control::Client& daemon) {
@@ -90,7 +90,7 @@ void LaneSet::show_share(control::Client& daemon) {
   for (const Entry& entry : lanes_)
     request.bells[request.count++] = {.lane = entry.lane->number(), .bell = name_of(entry.lane->bell_fd())};
   const auto locks = daemon.share_memory(request);
-  if (locks && *locks) return share_->begin(control::DirectLocks(*locks));
+  if (locks && *locks) return share_->begin(samehost::DirectLocks(*locks));
   explain({.reason = locks ? because(ReasonId::nothing_shared) : locks.error().failure.reason});
 }
 
@@ -104,13 +104,13 @@ void LaneSet::forget() {
   handover_->abandon();
 }
 
-int LaneSet::start(control::Lane& taken, const std::vector<rnic::GidEntry>& addresses) {
+int LaneSet::start(control::Lane& taken, const std::vector<device::GidEntry>& addresses) {
   Entry entry;
   UniqueFd copy(fcntl(taken.socket.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   entry.lane = std::make_unique<Lane>(
       taken.number, taken.first_index, make_link(taken), page_, share_.get(),
-      share_ != nullptr ? make_bell() : UniqueFd(),
-      [current = daemon_](std::uint8_t lane) { return introduce(*current->get(), lane); });
+      share_ != nullptr ? samehost::make_bell() : UniqueFd(),
+      [current = daemon_](std::uint8_t lane) { return samehost::introduce(*current->get(), lane); });
   if (!entry.lane->valid()) return errno;
   entry.lane->set_addresses(addresses);
   entry.thread = std::make_unique<EngineThread>(*entry.lane);
@@ -146,7 +146,7 @@ bool LaneSet::return_to(const std::shared_ptr<control::Client>& daemon) {
   return true;
 }
 
-void LaneSet::set_addresses(const std::vector<rnic::GidEntry>& addresses) {
+void LaneSet::set_addresses(const std::vector<device::GidEntry>& addresses) {
   for (Entry& entry : lanes_) entry.lane->set_addresses(addresses);
 }
 

@@ -9,13 +9,13 @@
 
 #include "control/client.h"
 #include "engine/control_page.h"
-#include "engine/direct_share.h"
 #include "engine/engine_thread.h"
 #include "engine/introducer.h"
 #include "engine/lane.h"
 #include "engine/lane_handover.h"
 #include "link/capture_file.h"
 #include "link/fault_plan.h"
+#include "samehost/direct_share.h"
 
 namespace softrnic::engine {
 
@@ -29,13 +29,13 @@ class LaneSet {
   bool empty() const { return lanes_.empty(); }
   /// Takes as many lanes as SOFTRNIC_LANES says from the daemon, at least one, and starts their threads.
   Expected<void, control::Error> open(const std::shared_ptr<control::Client>& daemon,
-                                      const std::vector<rnic::GidEntry>& addresses);
+                                      const std::vector<device::GidEntry>& addresses);
   /// Stops the threads, closes the sockets and gives the lanes back. False, and nothing is done, while queue pairs live
   /// on them.
   bool close(control::Client* daemon);
   /// The lane for a new queue pair; requires !empty(). Takes turns.
   Lane& next() { return *lanes_[turn_++ % lanes_.size()].lane; }
-  void set_addresses(const std::vector<rnic::GidEntry>& addresses);
+  void set_addresses(const std::vector<device::GidEntry>& addresses);
   /// The lanes' daemon has died, and this one knows them: from now on it is asked. False: it does not.
   bool return_to(const std::shared_ptr<control::Client>& daemon);
   /// Of the lanes until the next close().
@@ -79,14 +79,14 @@ class LaneSet {
   void read_settings();
   std::unique_ptr<link::Link> make_link(control::Lane& lane);
   /// 0, or the errno of what ran out: descriptors, threads or memory.
-  int start(control::Lane& taken, const std::vector<rnic::GidEntry>& addresses);
+  int start(control::Lane& taken, const std::vector<device::GidEntry>& addresses);
 
   /// Makes what neighbours may see, and hands it to the daemon.
   void make_share();
   void show_share(control::Client& daemon);
 
   ControlPage& page_;
-  std::unique_ptr<DirectShare> share_;  ///< nullptr: everything goes by packets
+  std::unique_ptr<samehost::DirectShare> share_;  ///< nullptr: everything goes by packets
   const std::shared_ptr<CurrentDaemon> daemon_ = std::make_shared<CurrentDaemon>();
   std::vector<Entry> lanes_;
   std::shared_ptr<LaneHandover> handover_ = std::make_shared<LaneHandover>();

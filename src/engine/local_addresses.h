@@ -4,16 +4,16 @@
 #include <algorithm>
 #include <vector>
 
-#include "rnic/device.h"
+#include "device/device_info.h"
 
 namespace softrnic::engine {
 
 /// Not thread-safe: the lane's lock guards it.
 class LocalAddresses {
  public:
-  void set(const std::vector<rnic::GidEntry>& addresses) {
+  void set(const std::vector<device::GidEntry>& addresses) {
     gids_.clear();
-    for (const rnic::GidEntry& entry : addresses) gids_.push_back(entry.gid);
+    for (const device::GidEntry& entry : addresses) gids_.push_back(entry.gid);
   }
   bool has(const wire::Gid& address) const {
     return std::find(gids_.begin(), gids_.end(), address) != gids_.end();

@@ -114,9 +114,9 @@ Expected<void, control::Error> Process::refresh_devices(control::Client& daemon)
   auto found = daemon.devices();
   if (!found) return Unexpected{found.error()};
   devices_.clear();
-  for (rnic::DeviceInfo& device : *found) {
+  for (device::DeviceInfo& device : *found) {
     const std::uint32_t index = device.index;
-    devices_[index] = std::make_shared<const rnic::DeviceInfo>(std::move(device));
+    devices_[index] = std::make_shared<const device::DeviceInfo>(std::move(device));
   }
   return {};
 }
@@ -139,7 +139,7 @@ void Process::take(const control::Notification& notification) {
   const std::lock_guard lock(mutex_);
   const std::uint32_t index = notification.device.index;
   const bool removed = notification.change == control::Change::device_removed;
-  const auto info = std::make_shared<const rnic::DeviceInfo>(notification.device);
+  const auto info = std::make_shared<const device::DeviceInfo>(notification.device);
   if (removed) {
     devices_.erase(index);
   } else {
@@ -156,10 +156,10 @@ void Process::take(const control::Notification& notification) {
   lanes_.set_addresses(addresses());
 }
 
-std::vector<rnic::GidEntry> Process::addresses() const {
-  std::vector<rnic::GidEntry> out;
+std::vector<device::GidEntry> Process::addresses() const {
+  std::vector<device::GidEntry> out;
   for (const auto& [index, device] : devices_) {
-    for (const rnic::GidEntry& entry : device->port.gids) {
+    for (const device::GidEntry& entry : device->port.gids) {
       if (!entry.gid.is_zero()) out.push_back(entry);
     }
   }
@@ -168,12 +168,12 @@ std::vector<rnic::GidEntry> Process::addresses() const {
 
 // ---- devices and contexts
 
-Expected<std::vector<rnic::DeviceInfo>, control::Error> Process::devices() {
-  return with_daemon([this]() -> Expected<std::vector<rnic::DeviceInfo>, control::Error> {
+Expected<std::vector<device::DeviceInfo>, control::Error> Process::devices() {
+  return with_daemon([this]() -> Expected<std::vector<device::DeviceInfo>, control::Error> {
     if (auto refreshed = refresh_devices(*connection_.daemon); !refreshed)
       return Unexpected{refreshed.error()};
     const std::string& only = settings().device;
-    std::vector<rnic::DeviceInfo> out;
+    std::vector<device::DeviceInfo> out;
     for (const auto& [index, device] : devices_) {
       if (only.empty() || device->name == only) out.push_back(*device);
     }

@@ -33,7 +33,7 @@ class Process final : public rnic::Lanes {
 
   /// The devices of this host, in the order of their index; only SOFTRNIC_DEVICE when that is set. Starts the daemon
   /// when there is none.
-  Expected<std::vector<rnic::DeviceInfo>, control::Error> devices();
+  Expected<std::vector<device::DeviceInfo>, control::Error> devices();
   /// Opens the device with this index.
   Expected<std::unique_ptr<rnic::Context>, control::Error> open(std::uint32_t index);
   /// Calls `callback` from a thread of the engine when the daemon has ended while a device is open, and no other comes. It must neither wait
@@ -55,7 +55,7 @@ class Process final : public rnic::Lanes {
     DaemonPointer daemon;  ///< shared with the lanes, which ask for each other
     std::unique_ptr<Watcher> watcher;
   };
-  using Devices = std::map<std::uint32_t, std::shared_ptr<const rnic::DeviceInfo>>;
+  using Devices = std::map<std::uint32_t, std::shared_ptr<const device::DeviceInfo>>;
 
   Process();
   static void before_fork();
@@ -79,7 +79,7 @@ class Process final : public rnic::Lanes {
   Expected<std::unique_ptr<rnic::Context>, control::Error> open_here(std::uint32_t index);
   Expected<void, Failure> watch();
   void daemon_ended();
-  std::vector<rnic::GidEntry> addresses() const;
+  std::vector<device::GidEntry> addresses() const;
 
   // from the watcher, without the lock; see Watcher::Callbacks
   void take(const control::Notification& notification);

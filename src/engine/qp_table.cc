@@ -4,7 +4,8 @@ namespace softrnic::engine {
 
 /// QP0 and QP1 are the management QPs (IBTA 3.9.2) and are never handed out; 0xffffff means multicast.
 bool QpTable::reserved(std::uint16_t index) const {
-  return index == kLaneItself || (lane_ == 0 && index < 2) || Qpn::of(lane_, index).value == Qpn::kMulticast;
+  return index == Qpn::kLaneIndex || (lane_ == 0 && index < 2) ||
+         Qpn::of(lane_, index).value == Qpn::kMulticast;
 }
 
 std::optional<Qpn> QpTable::insert(rnic::QueuePair& qp) {

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/path_table.h"
+#include "flow/path_table.h"
 #include "transport/ib/endpoint.h"
 
 namespace softrnic::engine {
@@ -53,8 +53,8 @@ class Scheduler {
 
   /// Whether run() left something to do.
   bool has_work() const {
-    return touched_count_ != 0 ||
-           std::any_of(lines_.begin(), lines_.end(), [](const Path* path) { return path->has_much_room(); });
+    return touched_count_ != 0 || std::any_of(lines_.begin(), lines_.end(),
+                                              [](const flow::Path* path) { return path->has_much_room(); });
   }
   /// Whether some queue pair stands in line for a window.
   bool has_waiting() const { return !lines_.empty(); }
@@ -66,17 +66,17 @@ class Scheduler {
   enum Flag : std::uint32_t { kTouched = 1, kWaiting = 2 };
 
   static Qp* at(void* link) { return static_cast<Qp*>(link); }
-  static Path* path_of(Qp& qp) { return static_cast<Path*>(qp.endpoint().window()); }
+  static flow::Path* path_of(Qp& qp) { return static_cast<flow::Path*>(qp.endpoint().window()); }
 
   Qp* next(bool& turn);
   Qp* next_in_line();
   template <typename Send>
   std::size_t serve(Qp& qp, bool turn, TimePoint now, Send& send);
-  void enqueue(Path& path, Qp& qp);
+  void enqueue(flow::Path& path, Qp& qp);
   void dequeue(Qp& qp);
   void forget_served();
 
-  std::vector<Path*> lines_;  ///< the paths with somebody in line
+  std::vector<flow::Path*> lines_;  ///< the paths with somebody in line
   std::size_t next_line_ = 0;
   std::vector<Qp*> touched_;  ///< from first_touched_ on
   std::size_t first_touched_ = 0;
@@ -112,7 +112,7 @@ void Scheduler<Qp>::remove(Qp& qp) {
 }
 
 template <typename Qp>
-void Scheduler<Qp>::enqueue(Path& path, Qp& qp) {
+void Scheduler<Qp>::enqueue(flow::Path& path, Qp& qp) {
   qp.hook().flags |= kWaiting;
   qp.hook().next = nullptr;
   qp.hook().previous = path.last;
@@ -127,7 +127,7 @@ void Scheduler<Qp>::enqueue(Path& path, Qp& qp) {
 
 template <typename Qp>
 void Scheduler<Qp>::dequeue(Qp& qp) {
-  Path& path = *path_of(qp);
+  flow::Path& path = *path_of(qp);
   qp.hook().flags &= ~std::uint32_t{kWaiting};
   Qp* const before = at(qp.hook().previous);
   Qp* const behind = at(qp.hook().next);
@@ -160,7 +160,7 @@ template <typename Qp>
 Qp* Scheduler<Qp>::next_in_line() {
   for (std::size_t tried = 0; tried < lines_.size(); ++tried) {
     next_line_ = (next_line_ + 1) % lines_.size();
-    Path& path = *lines_[next_line_];
+    flow::Path& path = *lines_[next_line_];
     if (!path.has_much_room()) continue;
     Qp* qp = at(path.first);
     dequeue(*qp);
@@ -172,7 +172,7 @@ Qp* Scheduler<Qp>::next_in_line() {
 template <typename Qp>
 template <typename Send>
 std::size_t Scheduler<Qp>::serve(Qp& qp, bool turn, TimePoint now, Send& send) {
-  Path* const path = path_of(qp);
+  flow::Path* const path = path_of(qp);
   const bool hold = !turn && path != nullptr && path->first != nullptr;
   if (hold) path->hold(true);
   std::size_t packets = 0;

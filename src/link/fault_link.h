@@ -27,7 +27,7 @@ class FaultLink final : public Link {
   FaultLink& operator=(const FaultLink&) = delete;
 
   void set_tap(PacketTap* tap) override { inner_->set_tap(tap); }
-  void set_addresses(std::vector<rnic::GidEntry> addresses) override {
+  void set_addresses(std::vector<device::GidEntry> addresses) override {
     inner_->set_addresses(std::move(addresses));
   }
   void send(const ib::TxPacket& packet, TimePoint now) override;

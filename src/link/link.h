@@ -12,14 +12,12 @@
 
 #include "base/bytes.h"
 #include "base/time.h"
-#include "rnic/device.h"
+#include "device/device_info.h"
 #include "transport/ib/types.h"
 #include "wire/icrc.h"
 #include "wire/pcapng.h"
 
 namespace softrnic::link {
-
-struct RingMessage;
 
 /// Receives what a link has read.
 class Receiver {
@@ -27,12 +25,6 @@ class Receiver {
   /// A well-formed packet with a correct ICRC. Valid during the call. False: not now; the link keeps it and all behind
   /// it for the next receive().
   virtual bool packet(const ib::RxPacket& packet) = 0;
-  /// A short message from a lane of this host. Valid during the call. False: it is to be handed over as its packet.
-  virtual bool brief(const RingMessage& message, std::uint8_t lane) {
-    static_cast<void>(message);
-    static_cast<void>(lane);
-    return false;
-  }
   /// `packets` packets were dropped for one reason. `qpn` is 0 when unknown. Packets that could not be sent
   /// are reported here too, at the next receive().
   virtual void dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) = 0;
@@ -81,7 +73,7 @@ class Link {
 
   /// The addresses of this host, so that packets from a link-local or to a multicast address find their
   /// netdev.
-  virtual void set_addresses(std::vector<rnic::GidEntry> addresses) = 0;
+  virtual void set_addresses(std::vector<device::GidEntry> addresses) = 0;
   virtual bool join(const wire::Gid& group, std::uint32_t interface_index) = 0;
   virtual bool leave(const wire::Gid& group, std::uint32_t interface_index) = 0;
 };

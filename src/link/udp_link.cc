@@ -16,7 +16,7 @@ UdpLink::UdpLink(const Options& options)
 
 UdpLink::~UdpLink() { close(fd_); }
 
-void UdpLink::set_addresses(std::vector<rnic::GidEntry> addresses) {
+void UdpLink::set_addresses(std::vector<device::GidEntry> addresses) {
   sender_.set_addresses(std::move(addresses));
 }
 

@@ -25,7 +25,7 @@ class UdpLink final : public Link {
 
   /// The addresses of this host, so that packets from a link-local or to a multicast address find their
   /// netdev.
-  void set_addresses(std::vector<rnic::GidEntry> addresses) override;
+  void set_addresses(std::vector<device::GidEntry> addresses) override;
 
   void set_tap(PacketTap* tap) override;
   void send(const ib::TxPacket& packet, TimePoint now) override;

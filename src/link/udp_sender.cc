@@ -135,7 +135,7 @@ TxRoute UdpSender::route_of(const ib::TxPacket& packet) {
 
 std::uint32_t UdpSender::interface_of(const wire::Gid& address) const {
   const auto own = std::find_if(addresses_.begin(), addresses_.end(),
-                                [&](const rnic::GidEntry& entry) { return entry.gid == address; });
+                                [&](const device::GidEntry& entry) { return entry.gid == address; });
   return own != addresses_.end() ? own->interface_index : 0;
 }
 

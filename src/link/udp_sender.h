@@ -4,11 +4,11 @@
 
 #include <vector>
 
+#include "device/device_info.h"
 #include "link/link.h"
 #include "link/packet_split.h"
 #include "link/tx_batch.h"
 #include "link/tx_sockets.h"
-#include "rnic/device.h"
 
 namespace softrnic::link {
 
@@ -20,7 +20,7 @@ class UdpSender {
 
   /// The addresses of this host, so that packets from a link-local or to a multicast address find their
   /// netdev.
-  void set_addresses(std::vector<rnic::GidEntry> addresses) { addresses_ = std::move(addresses); }
+  void set_addresses(std::vector<device::GidEntry> addresses) { addresses_ = std::move(addresses); }
 
   void set_tap(PacketTap* tap) { tap_ = tap; }
 
@@ -58,7 +58,7 @@ class UdpSender {
   int most_waits_;
   PacketTap* tap_ = nullptr;
   TxSockets sockets_;
-  std::vector<rnic::GidEntry> addresses_;
+  std::vector<device::GidEntry> addresses_;
   PacketSplit split_;
   TxBatch batch_;
   std::vector<TxMessage*> group_;         ///< of one socket, in order

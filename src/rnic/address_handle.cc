@@ -3,8 +3,8 @@
 #include <cerrno>
 
 #include "base/reason_words.h"
+#include "device/lid.h"
 #include "rnic/context.h"
-#include "rnic/lid.h"
 #include "rnic/limits.h"
 #include "rnic/protection_domain.h"
 #include "rnic/refusal.h"
@@ -32,8 +32,9 @@ std::uint8_t hop_limit(const ibv_global_route& grh, const wire::Gid& destination
   return destination.is_multicast() ? 1 : kUsualHopLimit;
 }
 
-Expected<ib::AddressVector, Failure> resolve_lid(const DeviceInfo& device, const ibv_ah_attr& attributes) {
-  const auto route = route_of_lid(device.port, attributes.dlid);
+Expected<ib::AddressVector, Failure> resolve_lid(const device::DeviceInfo& device,
+                                                 const ibv_ah_attr& attributes) {
+  const auto route = device::route_of_lid(device.port, attributes.dlid);
   if (!route) return invalid(ReasonId::ah_needs_grh);  // IBTA A17.4.1
   ib::AddressVector v;
   v.source = device.port.gids[route->source_gid_index].gid;

@@ -9,23 +9,23 @@
 
 namespace softrnic::rnic {
 
-Context::Context(std::shared_ptr<const DeviceInfo> info, Lanes& lanes)
+Context::Context(std::shared_ptr<const device::DeviceInfo> info, Lanes& lanes)
     : lanes_(lanes), info_(std::move(info)) {}
 
-std::shared_ptr<const DeviceInfo> Context::info() const {
+std::shared_ptr<const device::DeviceInfo> Context::info() const {
   const std::lock_guard lock(mutex_);
   return info_;
 }
 
-void Context::update(std::shared_ptr<const DeviceInfo> info) {
-  const PortInfo& port = info->port;
+void Context::update(std::shared_ptr<const device::DeviceInfo> info) {
+  const device::PortInfo& port = info->port;
   bool moved = false;
   bool changed_gids = false;
   {
     const std::lock_guard lock(mutex_);
-    const PortInfo& old = info_->port;
+    const device::PortInfo& old = info_->port;
     moved = port.up != old.up;
-    const auto same = [](const GidEntry& a, const GidEntry& b) { return a.gid == b.gid; };
+    const auto same = [](const device::GidEntry& a, const device::GidEntry& b) { return a.gid == b.gid; };
     changed_gids = !std::equal(port.gids.begin(), port.gids.end(), old.gids.begin(), old.gids.end(), same);
     info_ = info;
   }
@@ -41,7 +41,7 @@ void Context::device_lost() {
   events_.raise_device(IBV_EVENT_DEVICE_FATAL);
 }
 
-Expected<GidEntry, Failure> Context::gid(unsigned port, int index) const {
+Expected<device::GidEntry, Failure> Context::gid(unsigned port, int index) const {
   if (port != limits::kPorts) return refused(EINVAL, ReasonId::bad_port, port);
   const auto device = info();
   const auto& gids = device->port.gids;

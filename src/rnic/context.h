@@ -9,8 +9,8 @@
 #include "base/expected.h"
 #include "base/held_across_fork.h"
 #include "base/reason.h"
+#include "device/device_info.h"
 #include "rnic/async_events.h"
-#include "rnic/device.h"
 #include "rnic/lanes.h"
 #include "rnic/object.h"
 
@@ -20,12 +20,12 @@ namespace softrnic::rnic {
 class Context {
  public:
   /// `lanes` outlives the context. Check events().valid() afterwards: without it there were no fds left.
-  Context(std::shared_ptr<const DeviceInfo> info, Lanes& lanes);
+  Context(std::shared_ptr<const device::DeviceInfo> info, Lanes& lanes);
 
   /// The device as of now.
-  std::shared_ptr<const DeviceInfo> info() const;
+  std::shared_ptr<const device::DeviceInfo> info() const;
   /// Replaces what is known of the device and raises PORT_ACTIVE, PORT_ERR and GID_CHANGE accordingly.
-  void update(std::shared_ptr<const DeviceInfo> info);
+  void update(std::shared_ptr<const device::DeviceInfo> info);
   /// The daemon or the device is gone: raises DEVICE_FATAL (once).
   void device_lost();
 
@@ -37,7 +37,7 @@ class Context {
   /// EINVAL: no such port.
   Expected<ibv_port_attr, Failure> port_attributes(unsigned port) const;
   /// Zero for an empty entry below gid_tbl_len; EINVAL beyond.
-  Expected<GidEntry, Failure> gid(unsigned port, int index) const;
+  Expected<device::GidEntry, Failure> gid(unsigned port, int index) const;
   /// In host order. EINVAL beyond pkey_tbl_len.
   Expected<std::uint16_t, Failure> pkey(unsigned port, int index) const;
 
@@ -51,7 +51,7 @@ class Context {
   Lanes& lanes_;
   mutable std::mutex mutex_;  ///< guards info_
   const HeldAcrossFork held_{mutex_, HeldAcrossFork::Rank::context};
-  std::shared_ptr<const DeviceInfo> info_;
+  std::shared_ptr<const device::DeviceInfo> info_;
   bool lost_ = false;
   AsyncEventQueue events_;
 };

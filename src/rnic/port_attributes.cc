@@ -2,8 +2,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "device/lid.h"
 #include "rnic/context.h"
-#include "rnic/lid.h"
 #include "rnic/limits.h"
 #include "rnic/refusal.h"
 
@@ -76,7 +76,7 @@ ibv_device_attr Context::device_attributes() const {
 Expected<ibv_port_attr, Failure> Context::port_attributes(unsigned port) const {
   if (port != limits::kPorts) return refused(EINVAL, ReasonId::bad_port, port);
   const auto device = info();
-  const PortInfo& from = device->port;
+  const device::PortInfo& from = device->port;
   const Rate& rate = rate_of(from.speed_mbps);
   ibv_port_attr a{};
   a.state = from.up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
@@ -86,7 +86,7 @@ Expected<ibv_port_attr, Failure> Context::port_attributes(unsigned port) const {
   a.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS;
   a.max_msg_sz = limits::kMaxMessageBytes;
   a.pkey_tbl_len = limits::kPkeys;
-  a.lid = port_lid(from);
+  a.lid = device::port_lid(from);
   a.max_vl_num = 1;
   a.active_width = rate.width;
   a.active_speed = rate.speed;

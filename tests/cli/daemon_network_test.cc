@@ -10,7 +10,7 @@ namespace softrnic::tests {
 namespace {
 
 using control::Change;
-using rnic::DeviceInfo;
+using device::DeviceInfo;
 
 std::optional<std::size_t> index_of(const DeviceInfo& device, const std::string& gid) {
   for (std::size_t i = 0; i < device.port.gids.size(); ++i)

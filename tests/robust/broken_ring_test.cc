@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "control/page_reader.h"
-#include "link/packet_ring.h"
 #include "patience.h"
+#include "samehost/packet_ring.h"
 #include "two_children.h"
 
 namespace softrnic::robust {
@@ -26,9 +26,9 @@ unsigned overwrite_rings() {
   for (char line[512]; maps != nullptr && std::fgets(line, sizeof line, maps.get()) != nullptr;) {
     unsigned long begin = 0, end = 0;
     if (std::sscanf(line, "%lx-%lx", &begin, &end) != 2 || std::strstr(line, "softrnic-inbox") == nullptr ||
-        end - begin != sizeof(link::PacketRing))
+        end - begin != sizeof(samehost::PacketRing))
       continue;
-    std::memset(reinterpret_cast<link::PacketRing*>(begin)->records, 0xff, link::kRingBytes);
+    std::memset(reinterpret_cast<samehost::PacketRing*>(begin)->records, 0xff, samehost::kRingBytes);
     ++rings;
   }
   return rings;

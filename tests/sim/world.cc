@@ -283,7 +283,7 @@ void World::check_size(const Node& node, const ib::TxPacket& packet) {
                         packet.payload_bytes, packet.packets));
 }
 
-/// As engine/inbox_link.h does it: of RC, and where all of it lies in regions.
+/// As samehost/ring_link.h does it: of RC, and where all of it lies in regions.
 Memory* World::stays_in(const Node& node, const ib::TxPacket& packet) {
   const std::uint32_t from = config_.memory.by_place_from;
   if (!memory_paths_ || from == 0 || packet.payload_bytes < from || packet.again ||

@@ -1,12 +1,12 @@
-// What the daemon and the kernel would let a test have of a share in its own process (engine/introduction.h).
+// What the daemon and the kernel would let a test have of a share in its own process (samehost/introduction.h).
 #pragma once
 
 #include <unistd.h>
 
-#include "engine/direct_share.h"
-#include "engine/introduction.h"
+#include "samehost/direct_share.h"
+#include "samehost/introduction.h"
 
-namespace softrnic::engine {
+namespace softrnic::samehost {
 
 inline Introduction introduction_to(const DirectShare& share) {
   Introduction shown;
@@ -16,4 +16,4 @@ inline Introduction introduction_to(const DirectShare& share) {
   return shown;
 }
 
-}  // namespace softrnic::engine
+}  // namespace softrnic::samehost

@@ -24,7 +24,7 @@ Failure tell(const control::Error& error) {
 
 }  // namespace
 
-Expected<std::vector<rnic::DeviceInfo>, Failure> list_devices() {
+Expected<std::vector<device::DeviceInfo>, Failure> list_devices() {
   auto devices = engine::Process::instance().devices();
   if (!devices) return Unexpected{tell(devices.error())};
   return std::move(*devices);

@@ -6,13 +6,13 @@
 
 #include "base/expected.h"
 #include "base/reason.h"
+#include "device/device_info.h"
 #include "rnic/context.h"
-#include "rnic/device.h"
 
 namespace softrnic::abi {
 
 /// The devices there are now, those that SOFTRNIC_DEVICE hides left out.
-Expected<std::vector<rnic::DeviceInfo>, Failure> list_devices();
+Expected<std::vector<device::DeviceInfo>, Failure> list_devices();
 
 /// Opens the device with this index. The engine keeps what the context knows of the device up to date until the last
 /// reference is gone.

@@ -45,7 +45,7 @@ void print(char (&out)[Size], const char* format, const char* name, unsigned ind
   if (std::snprintf(out, Size, format, name, index) < 0) out[0] = '\0';
 }
 
-std::unique_ptr<Device> make_device(const rnic::DeviceInfo& info) {
+std::unique_ptr<Device> make_device(const device::DeviceInfo& info) {
   auto device = std::make_unique<Device>();
   device->node_type = IBV_NODE_CA;
   device->transport_type = IBV_TRANSPORT_IB;
@@ -60,7 +60,7 @@ std::unique_ptr<Device> make_device(const rnic::DeviceInfo& info) {
 
 }  // namespace
 
-Device& device_of(const rnic::DeviceInfo& info) {
+Device& device_of(const device::DeviceInfo& info) {
   DeviceTable& all = table();
   const std::lock_guard lock(all.mutex);
   Device* device = nullptr;

@@ -19,12 +19,12 @@ SOFTRNIC_EXPORT int ibv_query_gid_type(ibv_context* context, uint8_t port, unsig
 namespace softrnic::abi {
 namespace {
 
-Expected<rnic::GidEntry, Failure> find_gid(ibv_context* context, unsigned port, int index) {
+Expected<device::GidEntry, Failure> find_gid(ibv_context* context, unsigned port, int index) {
   if (context == nullptr) return null_argument();
   return Context::of(context)->opened->context().gid(port, index);
 }
 
-ibv_gid_entry entry_of(const rnic::GidEntry& gid, std::uint32_t port, std::uint32_t index) {
+ibv_gid_entry entry_of(const device::GidEntry& gid, std::uint32_t port, std::uint32_t index) {
   ibv_gid_entry entry{};
   std::memcpy(entry.gid.raw, gid.gid.raw.data(), sizeof entry.gid.raw);
   entry.gid_index = index;
@@ -49,7 +49,7 @@ Expected<ssize_t, Failure> copy_table(ibv_context* context, ibv_gid_entry* entri
   const auto info = Context::of(context)->opened->context().info();
   std::size_t written = 0;
   for (std::size_t index = 0; index < info->port.gids.size(); ++index) {
-    const rnic::GidEntry& gid = info->port.gids[index];
+    const device::GidEntry& gid = info->port.gids[index];
     if (gid.gid.is_zero()) continue;
     if (written == room) return rnic::refused(EINVAL, ReasonId::gid_table_room, room);
     auto* const to = reinterpret_cast<std::byte*>(entries) + written * entry_size;

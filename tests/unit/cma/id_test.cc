@@ -148,7 +148,7 @@ TEST_F(Ids, DevicesChangeAndGo) {
   const IdNumber bound = client.make_id(PortSpace::tcp, 7), wildcard = client.make_id();
   ASSERT_TRUE(client.manager.bind(bound, address("10.0.0.2", 1)));
   ASSERT_TRUE(client.manager.bind(wildcard, address("0.0.0.0", 2)));
-  rnic::DeviceInfo moved = client.device;
+  device::DeviceInfo moved = client.device;
   moved.guid = 0x33;
   client.manager.devices_changed({moved});
   EXPECT_EQ(client.expect(RDMA_CM_EVENT_ADDR_CHANGE).id, bound);

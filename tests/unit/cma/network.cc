@@ -31,7 +31,7 @@ void Node::resolve(IdNumber id, const RouteQuery& query) {
     return;
   }
   wire::Gid source = query.source;
-  for (const rnic::GidEntry& entry : device.port.gids)
+  for (const device::GidEntry& entry : device.port.gids)
     if (source.is_zero() && entry.gid.is_ipv4() == query.destination.is_ipv4()) source = entry.gid;
   manager.resolved(id, Route{source, 2, 64});
 }

@@ -60,7 +60,7 @@ class Node final : public Host {
   Event expect(rdma_cm_event_type kind);
 
   Network& network;
-  rnic::DeviceInfo device;
+  device::DeviceInfo device;
   Manager manager;
   ChannelNumber channel = 0;
   std::map<ChannelNumber, int> posts;

@@ -7,8 +7,8 @@
 namespace softrnic::control {
 namespace {
 
-rnic::DeviceInfo sample_device() {
-  rnic::DeviceInfo device;
+device::DeviceInfo sample_device() {
+  device::DeviceInfo device;
   device.index = 7;
   device.name = "soft0";
   device.netdev = "eth0";
@@ -24,7 +24,7 @@ rnic::DeviceInfo sample_device() {
 }
 
 TEST(Messages, DeviceSurvivesTheTrip) {
-  const rnic::DeviceInfo device = sample_device();
+  const device::DeviceInfo device = sample_device();
   const auto back = from_record(to_record(device));
   ASSERT_TRUE(back);
   EXPECT_EQ(back->name, "soft0");

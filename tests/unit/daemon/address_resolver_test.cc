@@ -15,8 +15,8 @@
 #include <memory>
 #include <string>
 
+#include "base/clock.h"
 #include "base/unique_fd.h"
-#include "engine/clock.h"
 #include "tests/unit/daemon/network.h"
 
 namespace softrnic::daemon {
@@ -83,16 +83,16 @@ class ResolverTest : public ::testing::Test {
   }
 
   void turn() {
-    const TimePoint due = resolver_.deadline(), now = engine::monotonic_now();
+    const TimePoint due = resolver_.deadline(), now = monotonic_now();
     int timeout = -1;
     if (due != kNever)
       timeout = due <= now ? 0 : static_cast<int>(std::chrono::ceil<milliseconds>(due - now).count());
     pollfd change{resolver_.changes_fd(), POLLIN, 0};
     if (poll(&change, 1, timeout) > 0) resolver_.take_changes();
-    resolver_.advance(engine::monotonic_now());
+    resolver_.advance(monotonic_now());
   }
 
-  static TimePoint in(Duration time) { return engine::monotonic_now() + time; }
+  static TimePoint in(Duration time) { return monotonic_now() + time; }
 
   static void expect_failure(const ResolveResult& result, int error, ReasonId reason) {
     ASSERT_FALSE(result);
@@ -137,7 +137,7 @@ TEST_F(ResolverTest, WhatIsCancelledIsNotTold) {
   const ResolveToken token =
       resolver_.start({.destination = gid("127.0.0.1")}, [&](const ResolveResult&) { told = true; });
   resolver_.cancel(token);
-  resolver_.advance(engine::monotonic_now());
+  resolver_.advance(monotonic_now());
   EXPECT_FALSE(told);
   EXPECT_EQ(resolver_.deadline(), kNever);
   resolver_.cancel(token);
@@ -152,9 +152,9 @@ TEST_F(ResolverTest, ACallbackMayStartAndCancel) {
   };
   resolver_.start({.destination = gid("127.0.0.1")}, again);
   doomed = resolver_.start({.destination = gid("127.0.0.1")}, [&](const ResolveResult&) { told = 100; });
-  resolver_.advance(engine::monotonic_now());
+  resolver_.advance(monotonic_now());
   EXPECT_EQ(told, 1) << "what a callback starts waits for the next turn";
-  while (resolver_.pending() != 0) resolver_.advance(engine::monotonic_now());
+  while (resolver_.pending() != 0) resolver_.advance(monotonic_now());
   EXPECT_EQ(told, 3);
 }
 
@@ -230,10 +230,10 @@ TEST_F(ResolverOnLink, NobodyAnswers) {
   shell("ip ntable change name arp_cache dev n0 retrans 100");
   shell("ip ntable change name ndisc_cache dev n0 retrans 100");
   for (const char* nobody : {"10.9.0.77", "fd09::77"}) {
-    const TimePoint start = engine::monotonic_now();
+    const TimePoint start = monotonic_now();
     expect_failure(resolve({.destination = gid(nobody), .deadline = in(seconds(60))}), EHOSTUNREACH,
                    ReasonId::no_neighbour);
-    EXPECT_LT(engine::monotonic_now() - start, seconds(50)) << nobody;
+    EXPECT_LT(monotonic_now() - start, seconds(50)) << nobody;
   }
   // and is asked anew, although it remembers
   expect_failure(resolve({.destination = gid("10.9.0.77"), .deadline = in(seconds(60))}), EHOSTUNREACH,
@@ -244,7 +244,7 @@ TEST_F(ResolverOnLink, TheDeadlineEndsTheWait) {
   const TimePoint deadline = in(milliseconds(20));
   expect_failure(resolve({.destination = gid("10.9.0.78"), .deadline = deadline}), ETIMEDOUT,
                  ReasonId::resolve_timeout);
-  EXPECT_GE(engine::monotonic_now(), deadline);
+  EXPECT_GE(monotonic_now(), deadline);
 }
 
 TEST_F(ResolverOnLink, ManyWaitForOneAnswer) {

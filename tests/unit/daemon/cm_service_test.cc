@@ -39,7 +39,7 @@ class CmServiceTest : public testing::Test {
     service.find_route = [this](cma::IdNumber id, const cma::RouteQuery& query) {
       service.route_found(id, cma::Route{query.destination, 2, 64});
     };
-    rnic::DeviceInfo device;
+    device::DeviceInfo device;
     device.index = 1;
     device.name = "soft0";
     device.guid = 5;

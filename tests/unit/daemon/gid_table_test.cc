@@ -11,8 +11,8 @@ namespace {
 using testing::ElementsAre;
 using testing::Pair;
 
-std::vector<Address> addresses(std::initializer_list<const char*> texts) {
-  std::vector<Address> out;
+std::vector<net::Address> addresses(std::initializer_list<const char*> texts) {
+  std::vector<net::Address> out;
   for (const char* text : texts) out.push_back({2, gid(text), false});
   return out;
 }
@@ -74,7 +74,7 @@ TEST(GidTable, SecondaryIpv4IsTheLastChoice) {
 
 TEST(GidTable, ManyAddressesLeaveAPlaceForIpv4) {
   GidTable table;
-  std::vector<Address> many;
+  std::vector<net::Address> many;
   for (int i = 1; i < 20; ++i) many.push_back({2, gid("2001:db8::" + std::to_string(i)), false});
   table.update(many);
   EXPECT_EQ(used(table).size(), GidTable::kLength - 1);

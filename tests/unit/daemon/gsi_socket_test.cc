@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/unique_fd.h"
-#include "engine/clock.h"
 #include "tests/unit/daemon/gsi_fixture.h"
 
 namespace softrnic::daemon {
@@ -44,11 +44,11 @@ TEST_F(GsiOnSockets, MadsTravel) {
     mads[i].fill(static_cast<std::byte>(i));
     auto to = path("127.0.0.1", "127.0.0.2");
     to.traffic_class = 0x20;
-    a->send(to, mads[i], engine::monotonic_now());
+    a->send(to, mads[i], monotonic_now());
   }
-  a->flush(engine::monotonic_now());
+  a->flush(monotonic_now());
   pollfd waiting{b->readable_fd(), POLLIN, 0};
-  while (got_.size() < mads.size() && poll(&waiting, 1, 5000) == 1) b->receive(engine::monotonic_now());
+  while (got_.size() < mads.size() && poll(&waiting, 1, 5000) == 1) b->receive(monotonic_now());
   ASSERT_EQ(got_.size(), mads.size());
   for (std::size_t i = 0; i < mads.size(); ++i) EXPECT_TRUE(std::ranges::equal(got_[i].mad, mads[i])) << i;
   auto expected = path("127.0.0.2", "127.0.0.1");
@@ -60,10 +60,10 @@ TEST_F(GsiOnSockets, MadsTravel) {
 TEST_F(GsiOnSockets, WhatTheKernelRefusesIsTold) {
   const auto a = open("127.0.0.1");
   const mad::Mad mad{};
-  a->send(path("127.0.0.1", "255.255.255.255"), mad, engine::monotonic_now());  // no route from there
-  a->flush(engine::monotonic_now());
-  EXPECT_LE(a->deadline(), engine::monotonic_now());
-  a->receive(engine::monotonic_now());
+  a->send(path("127.0.0.1", "255.255.255.255"), mad, monotonic_now());  // no route from there
+  a->flush(monotonic_now());
+  EXPECT_LE(a->deadline(), monotonic_now());
+  a->receive(monotonic_now());
   ASSERT_EQ(explanations.size(), 1U);
   EXPECT_EQ(explanations[0].reason.id, ReasonId::send_failed);
   EXPECT_EQ(explanations[0].peer_qpn, 1U);
@@ -75,8 +75,8 @@ TEST_F(GsiOnSockets, FaultsAreInjected) {
   all.drop = 1;
   const auto a = open("127.0.0.1", all);
   const mad::Mad mad{};
-  a->send(path("127.0.0.1", "127.0.0.2"), mad, engine::monotonic_now());
-  a->receive(engine::monotonic_now());
+  a->send(path("127.0.0.1", "127.0.0.2"), mad, monotonic_now());
+  a->receive(monotonic_now());
   ASSERT_EQ(explanations.size(), 1U);
   EXPECT_EQ(explanations[0].reason.id, ReasonId::drop_injected);
 }

@@ -94,7 +94,7 @@ class FakeLink final : public link::Link {
   }
   bool has_packet(TimePoint) const override { return !arrivals_.empty(); }
   int readable_fd() const override { return -1; }
-  void set_addresses(std::vector<rnic::GidEntry>) override {}
+  void set_addresses(std::vector<device::GidEntry>) override {}
   bool join(const wire::Gid&, std::uint32_t) override { return false; }
   bool leave(const wire::Gid&, std::uint32_t) override { return false; }
 

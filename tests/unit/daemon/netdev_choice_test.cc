@@ -7,8 +7,8 @@
 namespace softrnic::daemon {
 namespace {
 
-std::string choice(const NetSnapshot& snapshot) {
-  const Netdev* netdev = choose_netdev(snapshot);
+std::string choice(const net::NetSnapshot& snapshot) {
+  const net::Netdev* netdev = choose_netdev(snapshot);
   return netdev != nullptr ? netdev->name : "";
 }
 
@@ -58,13 +58,13 @@ TEST(NetdevChoice, ActiveMtuLeavesRoomForAllHeaders) {
 }
 
 TEST(NetdevChoice, GuidIsTheEui64OfTheMac) {
-  Netdev n;
+  net::Netdev n;
   n.mac = {0x00, 0x1b, 0x21, 0xaa, 0xbb, 0xcc};
   EXPECT_EQ(guid_for(n, "h"), 0x021b'21ff'feaa'bbccU);
 }
 
 TEST(NetdevChoice, GuidWithoutMacIsStableAndLocal) {
-  Netdev lo, tun;
+  net::Netdev lo, tun;
   lo.name = "lo";
   tun.name = "tun0";
   EXPECT_EQ(guid_for(lo, "a"), guid_for(lo, "a"));

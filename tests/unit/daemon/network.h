@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "daemon/net_snapshot.h"
+#include "net/net_snapshot.h"
 
 namespace softrnic::daemon {
 
@@ -18,9 +18,9 @@ inline wire::Gid gid(const std::string& text) {
   return wire::Gid::from_ipv4_be(four.s_addr);
 }
 
-struct Network : NetSnapshot {
+struct Network : net::NetSnapshot {
   Network& netdev(std::uint32_t index, const std::string& name, bool up = true) {
-    Netdev n;
+    net::Netdev n;
     n.index = index;
     n.name = name;
     n.up = up;

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "control/direct_locks.h"
+#include "samehost/atomic_locks.h"
 #include "tests/unit/daemon/network.h"
 
 namespace softrnic::daemon {
@@ -123,7 +123,7 @@ TEST_F(ServiceMemory, IsFoundWhereTheHolderOfTheLaneHasIt) {
   ask(holder, control::make_message<control::TakeLane>(7));
   EXPECT_EQ(found(other, 1).pid, 0);
   const Answer locks = share(holder, 1);
-  EXPECT_TRUE(control::DirectLocks(UniqueFd(dup(locks.fd))));
+  EXPECT_TRUE(samehost::DirectLocks(UniqueFd(dup(locks.fd))));
   const control::NeighbourReply neighbour = found(other, 1);
   EXPECT_EQ(neighbour.pid, 77);
   EXPECT_EQ(neighbour.memory.number, 5);

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/clock.h"
+#include "base/clock.h"
 #include "engine/process.h"
 #include "rnic/completion_queue.h"
 #include "rnic/memory_region.h"
@@ -133,7 +133,7 @@ class Node {
   bool ready() const { return qp != nullptr; }
 
   Address address() const {
-    for (const rnic::GidEntry& entry : context->info()->port.gids) {
+    for (const device::GidEntry& entry : context->info()->port.gids) {
       if (entry.gid.is_ipv4()) {
         return {qp->qpn().value, mr->key().value, reinterpret_cast<std::uint64_t>(memory.data()), entry.gid};
       }

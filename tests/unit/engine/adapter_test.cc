@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "engine/clock.h"
+#include "base/clock.h"
 #include "tests/unit/engine/adapter_fixture.h"
 
 namespace softrnic::engine::test {

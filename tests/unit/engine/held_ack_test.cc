@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "engine/clock.h"
+#include "base/clock.h"
 #include "tests/unit/engine/adapter_fixture.h"
 
 namespace softrnic::engine::test {

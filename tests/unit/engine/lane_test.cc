@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "engine/control_page.h"
-#include "engine/null_link.h"
 #include "engine/qp_table.h"
+#include "link/null_link.h"
 #include "mad/mad.h"
 #include "wire/opcode.h"
 
@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint8_t kLane = 3;
 
 /// What has been read from a socket at once, and what was done.
-class BatchLink final : public NullLink {
+class BatchLink final : public link::NullLink {
  public:
   struct Log {
     std::vector<ib::RxPacket> packets;  ///< read already, not handed on yet
@@ -54,7 +54,7 @@ struct LaneAndLink : testing::Test {
     rx.packet.headers.bth.opcode = wire::Opcode::ud_send_only;
     rx.packet.headers.bth.destination = to;
     rx.packet.headers.deth.qkey = qkey;
-    rx.packet.headers.deth.source = Qpn::of(9, QpTable::kLaneItself);
+    rx.packet.headers.deth.source = Qpn::of(9, Qpn::kLaneIndex);
     rx.packet.info = &wire::opcode_info(wire::Opcode::ud_send_only);
     rx.packet.payload = payload;
     rx.source = wire::Gid::from_ipv4_be(0x0100000a);
@@ -96,7 +96,7 @@ TEST_F(LaneAndLink, AnAnswerOvertakesNothing) {
   header.method = mad::Method::get;
   header.attribute = 0x0010;
   mad::encode_header(header, question);
-  log.packets.push_back(datagram(Qpn::of(kLane, QpTable::kLaneItself), 0x53524e43, question));
+  log.packets.push_back(datagram(Qpn::of(kLane, Qpn::kLaneIndex), 0x53524e43, question));
   lane.service(true);
   EXPECT_EQ(log.steps.substr(0, 17), "flush send flush ");
 }
@@ -109,8 +109,9 @@ TEST_F(LaneAndLink, PeersChooseHowManyWindowsThereAreOnlyUpToABound) {
   };
   ib::PathWindow* const first = window_to(1);
   ASSERT_NE(first, nullptr);
-  for (std::uint32_t host = 2; host <= CreditLetters::kMostPeers; ++host) ASSERT_NE(window_to(host), nullptr);
-  EXPECT_EQ(window_to(CreditLetters::kMostPeers + 1), nullptr);
+  for (std::uint32_t host = 2; host <= flow::CreditLetters::kMostPeers; ++host)
+    ASSERT_NE(window_to(host), nullptr);
+  EXPECT_EQ(window_to(flow::CreditLetters::kMostPeers + 1), nullptr);
   EXPECT_EQ(window_to(1), first);
 }
 

@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "control/direct_locks.h"
-#include "engine/bell.h"
 #include "engine/control_page.h"
 #include "engine/lane.h"
-#include "engine/null_link.h"
+#include "link/null_link.h"
+#include "samehost/atomic_locks.h"
+#include "samehost/doorbell.h"
 
 namespace softrnic::engine::test {
 
@@ -25,11 +25,13 @@ inline wire::Gid own_gid() { return wire::Gid::from_ipv4_be(0x0100007f); }
 
 /// A lane of another process.
 struct Neighbour {
-  Neighbour() : share(DirectShare::make(1)), place(*share->add_lane(kTheirs)) { place.life->lock(); }
+  Neighbour() : share(samehost::DirectShare::make(1)), place(*share->add_lane(kTheirs)) {
+    place.life->lock();
+  }
   ~Neighbour() { place.life->unlock(); }
-  std::unique_ptr<DirectShare> share;
-  DirectShare::LanePlace place;
-  UniqueFd bell = make_bell();
+  std::unique_ptr<samehost::DirectShare> share;
+  samehost::DirectShare::LanePlace place;
+  UniqueFd bell = samehost::make_bell();
 };
 
 /// What comes from the network and goes there.
@@ -38,7 +40,7 @@ struct Traffic {
   std::size_t gone = 0;  ///< packets
 };
 
-class Socket final : public NullLink {
+class Socket final : public link::NullLink {
  public:
   explicit Socket(Traffic& network) : network_(network) {}
   void send(const ib::TxPacket&, TimePoint) override { ++network_.gone; }
@@ -55,18 +57,18 @@ class Socket final : public NullLink {
 class Neighbours : public testing::Test {
  protected:
   Neighbours() {
-    share->begin(control::DirectLocks(locks));
-    lane = std::make_unique<Lane>(kOwn, 1, std::make_unique<Socket>(network), page, share.get(), make_bell(),
-                                  [this](std::uint8_t) { return answer(); });
-    rnic::GidEntry address;
+    share->begin(samehost::DirectLocks(locks));
+    lane = std::make_unique<Lane>(kOwn, 1, std::make_unique<Socket>(network), page, share.get(),
+                                  samehost::make_bell(), [this](std::uint8_t) { return answer(); });
+    device::GidEntry address;
     address.gid = own_gid();
     lane->set_addresses({address});
     path.source = path.destination = own_gid();
   }
-  std::optional<Introduction> answer() {
+  std::optional<samehost::Introduction> answer() {
     ++asked;
     if (!answers) return std::nullopt;
-    Introduction shown;
+    samehost::Introduction shown;
     if (!shares) return shown;
     shown.memory.reset(dup(neighbour.share->fd()));
     shown.inbox.reset(dup(neighbour.share->inbox_fd()));
@@ -90,8 +92,8 @@ class Neighbours : public testing::Test {
   }
 
   Traffic network;
-  UniqueFd locks = control::DirectLocks::make();
-  std::unique_ptr<DirectShare> share = DirectShare::make(1);
+  UniqueFd locks = samehost::DirectLocks::make();
+  std::unique_ptr<samehost::DirectShare> share = samehost::DirectShare::make(1);
   Neighbour neighbour;
   bool shares = true;
   bool answers = true;

@@ -27,7 +27,7 @@ TEST_F(QpNumbers, EachComesOnceBeforeAnyComesAgain) {
   for (int i = 0; i < 65535; ++i) {
     const auto qpn = table.insert(some_queue_pair());
     ASSERT_TRUE(qpn.has_value());
-    EXPECT_NE(qpn->index(), QpTable::kLaneItself);
+    EXPECT_NE(qpn->index(), Qpn::kLaneIndex);
     EXPECT_TRUE(seen.insert(qpn->value).second);
     table.erase(*qpn);
   }

@@ -56,7 +56,7 @@ class SchedulerTest : public testing::Test {
     return scheduler.run(
         TimePoint{}, packets, [](const ib::TxPacket&) {}, [](FakeQp&) {});
   }
-  PathTable paths;
+  flow::PathTable paths;
   Scheduler<FakeQp> scheduler;
 };
 
@@ -84,7 +84,7 @@ TEST_F(SchedulerTest, QueuePairsTakeTurnsOfABurst) {
 }
 
 TEST_F(SchedulerTest, ThousandBlockedQueuePairsAreNotAskedAgain) {
-  Path& path = paths.path(wire::Gid{}, 1);
+  flow::Path& path = paths.path(wire::Gid{}, 1);
   std::vector<FakeQp> qps(1000, FakeQp(&path));
   for (FakeQp& qp : qps) {
     qp.requests = 1000;
@@ -102,7 +102,7 @@ TEST_F(SchedulerTest, ThousandBlockedQueuePairsAreNotAskedAgain) {
 }
 
 TEST_F(SchedulerTest, AWindowIsSharedFairlyByThoseInLine) {
-  Path& path = paths.path(wire::Gid{}, 1);
+  flow::Path& path = paths.path(wire::Gid{}, 1);
   std::vector<FakeQp> qps(50, FakeQp(&path));
   for (FakeQp& qp : qps) {
     qp.requests = 100'000;
@@ -131,7 +131,7 @@ TEST_F(SchedulerTest, AWindowIsSharedFairlyByThoseInLine) {
 }
 
 TEST_F(SchedulerTest, AnswersGoOutWhileRequestsWait) {
-  Path& path = paths.path(wire::Gid{}, 1);
+  flow::Path& path = paths.path(wire::Gid{}, 1);
   FakeQp first(&path);
   FakeQp second(&path);
   first.requests = second.requests = 10'000;
@@ -146,7 +146,7 @@ TEST_F(SchedulerTest, AnswersGoOutWhileRequestsWait) {
 }
 
 TEST_F(SchedulerTest, WaitingForTokensDoesNotSpin) {
-  Path& path = paths.path(wire::Gid{}, 0);
+  flow::Path& path = paths.path(wire::Gid{}, 0);
   FakeQp qp(&path);
   qp.requests = 1;
   qp.tokens_missing = true;
@@ -163,7 +163,7 @@ TEST_F(SchedulerTest, WaitingForTokensDoesNotSpin) {
 }
 
 TEST_F(SchedulerTest, RemovedQueuePairsAreForgotten) {
-  Path& path = paths.path(wire::Gid{}, 1);
+  flow::Path& path = paths.path(wire::Gid{}, 1);
   path.sent(1'000'000);
   FakeQp waiting(&path);
   FakeQp behind(&path);

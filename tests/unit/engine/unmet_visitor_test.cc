@@ -22,8 +22,8 @@ struct OneLane final : rnic::Lanes {
   Lane& lane;
 };
 
-std::shared_ptr<rnic::DeviceInfo> device() {
-  auto info = std::make_shared<rnic::DeviceInfo>();
+std::shared_ptr<device::DeviceInfo> device() {
+  auto info = std::make_shared<device::DeviceInfo>();
   info->port = {.up = true, .netdev_mtu = 65536, .active_mtu = 4096, .speed_mbps = 0, .gids = {}};
   info->port.gids.resize(1);
   info->port.gids[0].gid = own_gid();
@@ -79,7 +79,7 @@ class UnmetVisitor : public Neighbours {
   }
   /// Whether a packet lies in the ring from this lane to the neighbour's.
   bool ring_has_packet() {
-    return link::RingReader(*neighbour.share->ring(neighbour.place.index, kOwn)).any();
+    return samehost::RingReader(*neighbour.share->ring(neighbour.place.index, kOwn)).any();
   }
 
   std::vector<std::byte> memory = std::vector<std::byte>(kBytes);

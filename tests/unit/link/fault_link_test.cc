@@ -23,7 +23,7 @@ class RecordingLink final : public Link {
     std::vector<std::byte> payload;
   };
   void set_tap(PacketTap*) override {}
-  void set_addresses(std::vector<rnic::GidEntry>) override {}
+  void set_addresses(std::vector<device::GidEntry>) override {}
   void send(const ib::TxPacket& packet, TimePoint) override { queue(packet, false); }
   void send_damaged(const ib::TxPacket& packet, std::uint32_t, TimePoint) override { queue(packet, true); }
   void flush(TimePoint) override {

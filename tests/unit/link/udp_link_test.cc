@@ -212,7 +212,7 @@ TEST(UdpLink, MulticastReachesAMemberOnly) {
   ASSERT_TRUE(pair.b.has_value());
   pair.maker.path.source = gid_of("127.0.0.1");
   pair.maker.path.destination = gid_of("239.1.2.3");
-  std::vector<rnic::GidEntry> addresses{{gid_of("127.0.0.1"), 1}};
+  std::vector<device::GidEntry> addresses{{gid_of("127.0.0.1"), 1}};
   pair.b->set_addresses(addresses);
   pair.b->send(pair.maker.make(wire::Opcode::ud_send_only, 1, pattern(8, 0)), TimePoint{});
   pair.b->flush(TimePoint{});

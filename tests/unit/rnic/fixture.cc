@@ -49,8 +49,8 @@ std::vector<Explanation>& explanations() {
   return all;
 }
 
-std::shared_ptr<DeviceInfo> make_device() {
-  auto device = std::make_shared<DeviceInfo>();
+std::shared_ptr<device::DeviceInfo> make_device() {
+  auto device = std::make_shared<device::DeviceInfo>();
   device->name = "soft0";
   device->guid = 0x0200'00ff'fe00'0001;
   device->port = {.up = true, .netdev_mtu = 9000, .active_mtu = 4096, .speed_mbps = 10'000, .gids = {}};

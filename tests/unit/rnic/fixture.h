@@ -23,7 +23,7 @@ inline wire::Gid ipv4(std::uint8_t last) {
   return wire::Gid::from_ipv4_be(0x0000000a | (std::uint32_t{last} << 24));
 }
 
-std::shared_ptr<DeviceInfo> make_device();
+std::shared_ptr<device::DeviceInfo> make_device();
 ibv_ah_attr address_of(const wire::Gid& gid);
 
 /// Attributes and mask of the usual way to a state.

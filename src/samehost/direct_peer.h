@@ -1,0 +1,154 @@
+// A neighbour: the lane of another process of this host (or of this one), as far as it lets others act for it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+
+#include "base/expected.h"
+#include "base/unique_fd.h"
+#include "samehost/direct_layout.h"
+#include "samehost/direct_share.h"
+#include "samehost/introduction.h"
+#include "samehost/remote_memory.h"
+#include "samehost/segment_cache.h"
+
+namespace softrnic::samehost {
+
+using DirectState = control::PathChoice;
+
+class DirectPeer {
+ public:
+  /// The neighbour whose memory is `shown` and that holds lane `number`, for visits from lane `visitor` of the process of
+  /// `own`. nullptr: there is none, or the kernel does not let this process attach to it.
+  static std::unique_ptr<DirectPeer> meet(const Introduction& shown, std::uint8_t number,
+                                          std::uint8_t visitor, DirectShare& own);
+  /// The same for a lane of this very process.
+  static std::unique_ptr<DirectPeer> meet_own(std::uint8_t number, std::uint8_t visitor, DirectShare& own);
+  ~DirectPeer();
+  DirectPeer(const DirectPeer&) = delete;
+  DirectPeer& operator=(const DirectPeer&) = delete;
+
+  /// In a forked child, where it is not mapped.
+  void forget() {
+    lanes_mapped_ = 0;
+    segments_.forget();
+  }
+
+  /// Whether the neighbour's lane is served: if not, the neighbour is dead or has given the lane back.
+  bool lives() const { return life_->is_held(); }
+  /// Names the memory: another number is another process.
+  std::uint64_t secret() const { return secret_; }
+  /// Of the neighbour, as it sees itself.
+  pid_t pid() const { return pid_; }
+
+  // ---- messages: packets through a ring
+
+  DirectInbox& inbox() const { return inbox_; }
+  /// What it says of its rings.
+  const DirectReception& reception() const { return reception_; }
+  PacketRing& ring() const { return *ring_; }
+  DirectAck& ack(Qpn qpn) const { return acks_[qpn.index()]; }
+
+  // ---- access to its memory
+
+  /// False: the kernel lets this process not at the memory of that one. Then no visits.
+  bool attached() const { return remote_.has_value(); }
+
+  /// As long as it lives, rows and keys that were found good stay so, and so does the memory behind them.
+  class Visit {
+   public:
+    explicit Visit(DirectPeer& peer) : hazard_(peer.hazard_), inside_(peer.enter()) {}
+    ~Visit() {
+      if (inside_) hazard_.leave();
+    }
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+    /// False: the neighbour does not let this side in.
+    explicit operator bool() const { return inside_; }
+
+   private:
+    Hazard& hazard_;
+    const bool inside_;
+  };
+
+  // ---- during a visit
+  const DirectQp& row(Qpn qpn) const { return rows_[qpn.index()]; }
+  struct Place {
+    std::uint64_t address;  ///< in the neighbour's process
+    SegmentRef segment;
+    const DirectKey* key;   ///< where the key stands
+    std::uint32_t version;  ///< of what stands there
+    std::uint32_t access;   ///< of the region
+    std::uint64_t before;   ///< bytes of the region
+    std::uint64_t behind;   ///< and from `address` on
+  };
+  /// Where `bytes` bytes at `address` lie, if the key allows it.
+  std::optional<Place> find(MemoryKey key, std::uint64_t pd, std::uint64_t address, std::uint64_t bytes,
+                            std::uint32_t access) const;
+  /// How this process gets at them.
+  struct Way {
+    const RemoteMemory& memory;
+    std::uint64_t address;
+    bool mapped;
+    std::uint64_t before;  ///< bytes of the region that are reached in the same way
+    std::uint64_t behind;  ///< and from `address` on
+  };
+  /// Nothing: the neighbour is dead.
+  std::optional<Way> way_to(const Place& place, std::uint64_t bytes);
+  /// Whether these bytes of the neighbour's process lie in the region of that key.
+  bool holds(MemoryKey key, std::uint64_t address, std::uint64_t bytes) const;
+  const RemoteMemory& remote() const { return *remote_; }
+
+  // ---- at any time
+  /// Where a segment lies, for link::MappedRange::map() with pid(). Nothing: it was withdrawn.
+  std::optional<SharedRange> range_of(SegmentRef segment) const;
+  SegmentCache& segments() { return segments_; }
+  /// See SegmentCache::sweep().
+  void sweep(SegmentCache::Mappings& old) { segments_.sweep(memory_.segments(), lives(), old); }
+
+ private:
+  struct Parts {
+    ForeignMemory memory;
+    InboxMemory inboxes;
+    std::uint32_t lanes_mapped =
+        0;                    ///< mapped for this object, with so many lanes and the ring; 0: not for it
+    std::uint32_t index = 0;  ///< of the lane in the header's list
+    PacketRing* ring = nullptr;
+    Hazard* hazard = nullptr;  ///< of the visitor
+    pid_t pid = 0;
+  };
+  DirectPeer(const Parts& parts, std::uint8_t number, std::uint8_t visitor, const DirectShare& own,
+             std::optional<RemoteMemory> remote);
+  /// A neighbour that can be revoked itself asks that of its visitors; threads that a program has made by itself may not be.
+  bool enter() {
+    if (must_be_revocable_ && !accesses_are_revocable()) return false;
+    hazard_.enter(number_);
+    if (place_.admitted.load(std::memory_order_seq_cst) == own_secret_) return true;
+    hazard_.leave();
+    return false;
+  }
+  const DirectKey* read_key(MemoryKey key, DirectKeyBody& out) const;
+
+  ForeignMemory memory_;
+  InboxMemory inboxes_;
+  std::uint32_t lanes_mapped_;
+  const std::uint8_t number_;
+  const std::uint64_t secret_, own_secret_;
+  const pid_t pid_;
+  const bool must_be_revocable_;
+  const DirectQp* rows_;
+  DirectAck* acks_;
+  const RobustMutex* life_;
+  const DirectVisitor& place_;
+  Hazard& hazard_;
+  const DirectReception& reception_;
+  DirectInbox& inbox_;
+  PacketRing* ring_;
+  std::optional<RemoteMemory> remote_;
+  RemoteMemory mapped_;  ///< what segments_ has of it
+  SegmentCache segments_;
+};
+
+}  // namespace softrnic::samehost

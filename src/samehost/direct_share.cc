@@ -1,0 +1,196 @@
+#include "samehost/direct_share.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <mutex>
+#include <new>
+
+#include "control/page_record.h"
+
+namespace softrnic::samehost {
+namespace {
+
+/// Regions without these are not reached by others.
+constexpr std::uint32_t kForNeighbours =
+    IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+
+bool is_connected(const rnic::QueuePair& qp) { return qp.type() == IBV_QPT_RC || qp.type() == IBV_QPT_UC; }
+
+DirectQpBody body_of(const rnic::QueuePair& qp) {
+  const ib::Attributes& attributes = qp.transport_attributes();
+  DirectQpBody body;
+  body.pd = reinterpret_cast<std::uint64_t>(&qp.pd());
+  std::memcpy(body.peer_gid, attributes.path.destination.raw.data(), sizeof body.peer_gid);
+  body.peer_qpn = attributes.remote.value;
+  body.access = attributes.access;
+  body.path_mtu = attributes.path_mtu;
+  body.pkey = attributes.pkey;
+  body.type = static_cast<std::uint8_t>(qp.type());
+  body.max_reads_in = attributes.max_reads_in;
+  return body;
+}
+
+}  // namespace
+
+std::unique_ptr<DirectShare> DirectShare::make(std::uint32_t lanes, ShareFiles files) {
+  auto gate = Gate::open();
+  control::OwnedMemory own = control::make_owned_memory("softrnic-direct", DirectMemory::size(lanes));
+  UniqueFd inbox_fd = control::make_shared_memory("softrnic-inbox", InboxMemory::size_with_rings(lanes));
+  const InboxMemory inboxes(inbox_fd ? control::map_shared_memory(inbox_fd.get(), InboxMemory::size(lanes))
+                                     : nullptr);
+  if (gate && own.place != nullptr && inboxes)
+    return std::unique_ptr<DirectShare>(
+        new DirectShare(std::move(own), std::move(inbox_fd), inboxes, std::move(*gate), lanes, files));
+  if (own.place != nullptr) munmap(own.place, DirectMemory::size(lanes));
+  if (inboxes) munmap(inboxes.place(), InboxMemory::size(lanes));
+  return nullptr;
+}
+
+DirectShare::DirectShare(control::OwnedMemory own, UniqueFd inbox_fd, InboxMemory inboxes, Gate gate,
+                         std::uint32_t lanes, ShareFiles files)
+    : fd_(std::move(own.fd)),
+      inbox_fd_(std::move(inbox_fd)),
+      gate_(std::move(gate)),
+      memory_(own.place),
+      inboxes_(inboxes),
+      lanes_(lanes) {
+  gate_.bind(file_number(fd_.get()));
+  auto* const header = new (memory_.place()) DirectHeader{};
+  header->magic = kDirectMagic;
+  header->gate = gate_.address().address;
+  header->secret = gate_.address().secret;
+  header->pid = getpid();
+  header->lane_count = lanes;
+  header->pid_space = own_pid_space();
+  header->revocable = accesses_are_revocable() ? 1 : 0;
+  for (RobustMutex& life : header->lives) life.init();
+  for (std::size_t i = 0; i < kDirectLanes; ++i) hazards_[i].lie_in(header->hazards[i]);
+  guard_ = std::make_unique<AccessGuard>(*header);
+  segments_ = DirectSegments::make(memory_.segments(), files);
+}
+
+DirectShare::~DirectShare() {
+  if (!memory_) return;
+  rnic::KeyTable::process().set_mirror(nullptr);
+  for (const auto& [offset, ring] : rings_) munmap(ring, sizeof *ring);
+  munmap(memory_.place(), DirectMemory::size(lanes_));
+  munmap(inboxes_.place(), InboxMemory::size(lanes_));
+}
+
+void DirectShare::begin(DirectLocks locks) {
+  locks_ = std::move(locks);
+  rnic::KeyTable::process().set_mirror(this);
+}
+
+DirectShare::LanePlace DirectShare::place_at(std::uint32_t index) {
+  return {.index = index,
+          .rows = memory_.rows(index),
+          .reception = &memory_.reception(index),
+          .acks = inboxes_.acks(index),
+          .inbox = &inboxes_.inbox(index),
+          .life = &memory_.header().lives[index],
+          .hazard = &hazards_[index]};
+}
+
+std::optional<DirectShare::LanePlace> DirectShare::find_lane(std::uint8_t number) {
+  const DirectHeader& header = memory_.header();
+  for (std::uint32_t i = 0; i < lanes_; ++i)
+    if (header.lanes[i].load(std::memory_order_acquire) == number) return place_at(i);
+  return std::nullopt;
+}
+
+std::optional<DirectShare::LanePlace> DirectShare::add_lane(std::uint8_t number) {
+  const auto place = find_lane(0);
+  if (place) memory_.header().lanes[place->index].store(number, std::memory_order_release);
+  return place;
+}
+
+PacketRing* DirectShare::ring(std::uint32_t index, std::uint8_t visitor) {
+  const std::size_t offset = InboxMemory::ring_offset(lanes_, index, visitor);
+  const std::lock_guard lock(rings_mutex_);
+  try {
+    PacketRing*& ring = rings_[offset];
+    if (ring == nullptr)
+      ring =
+          static_cast<PacketRing*>(control::map_shared_memory(inbox_fd_.get(), sizeof(PacketRing), offset));
+    return ring;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+void DirectShare::wait_for_visitors() {
+  if (memory_) guard_->wait();
+}
+
+// ---- queue pairs
+
+void DirectShare::hide(DirectQp& row) {
+  if (!memory_ || row.open.load(std::memory_order_relaxed) == 0) return;
+  row.open.store(0, std::memory_order_release);
+  wait_for_visitors();
+}
+
+std::uint32_t DirectShare::next_generation() {
+  const std::uint32_t next = generations_.fetch_add(1, std::memory_order_relaxed) + 1;
+  return next != 0 ? next : next_generation();
+}
+
+void DirectShare::show(DirectQp& row, const rnic::QueuePair& qp) {
+  if (!memory_) return;
+  const DirectQpBody body = body_of(qp);
+  const bool open = locks_ && is_connected(qp) && qp.takes_requests();
+  const bool was_open = row.open.load(std::memory_order_relaxed) != 0;
+  if (open && was_open && std::memcmp(&row.body, &body, sizeof body) == 0) return;
+  hide(row);
+  if (!open) return;
+  row.body = body;
+  row.expected_psn.store(qp.receive_psn(), std::memory_order_relaxed);
+  row.open.store(next_generation(), std::memory_order_release);
+}
+
+// ---- keys
+
+DirectKey* DirectShare::place_of(MemoryKey key) const {
+  const std::uint32_t index = key.value >> rnic::KeyTable::kTagBits;
+  return memory_ && index < kDirectKeys ? memory_.keys() + index : nullptr;
+}
+
+void DirectShare::show(const rnic::KeyEntry& entry) {
+  DirectKey* const place = place_of(entry.key);
+  if (place == nullptr) return;
+  DirectKeyBody body;
+  body.key = entry.key.value;
+  body.access = entry.access;
+  body.pd = reinterpret_cast<std::uint64_t>(entry.pd);
+  body.start = entry.start;
+  body.length = entry.length;
+  body.base = reinterpret_cast<std::uint64_t>(entry.base);
+  if (segments_ != nullptr && (entry.access & kForNeighbours) != 0)
+    body.segment = segments_->acquire(body.base, body.length);
+  replace(*place, body);
+}
+
+void DirectShare::replace(DirectKey& place, const DirectKeyBody& body) {
+  const SegmentRef before = place.body.segment;
+  control::write_record(place.sequence, place.body, body);
+  if (segments_ != nullptr) segments_->release(before);
+}
+
+void DirectShare::hide(MemoryKey key) {
+  if (DirectKey* const place = place_of(key)) replace(*place, DirectKeyBody{});
+}
+
+void DirectShare::forget() {
+  rnic::KeyTable::process().forget_mirror();
+  if (segments_ != nullptr) segments_->forget();
+  memory_ = DirectMemory();
+  inboxes_ = InboxMemory();
+  guard_->forget();
+  locks_.forget();
+  gate_.forget();
+}
+
+}  // namespace softrnic::samehost

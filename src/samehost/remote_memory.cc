@@ -1,0 +1,229 @@
+#include "samehost/remote_memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string>
+
+#include "transport/ib/ordered_copy.h"
+
+namespace softrnic::samehost {
+namespace {
+
+constexpr std::size_t kGateBytes = 4096;
+constexpr std::uint64_t kLowestGate = 0x1000'0000'0000;
+constexpr std::uint64_t kGates = 0x6000'0000'0000 / kGateBytes;
+constexpr int kWishes =
+    16;  ///< something may lie there already: a sanitizer's heap is a twentieth of all places
+/// Up to here one copy through a page of the kernel's is faster than the search for two places.
+constexpr std::size_t kSmallRead = 4096;
+/// Processors may reorder the stores of a longer string instruction, and programs wait for the last byte.
+constexpr std::size_t kSmallWrite = 63;
+
+#ifdef __SANITIZE_THREAD__
+constexpr bool kAddressesAreGiven = true;  ///< the sanitizer takes no wishes
+#else
+constexpr bool kAddressesAreGiven = false;
+#endif
+
+/// The gate page: what readers compare, and where writers write.
+struct GatePage {
+  std::uint64_t secret;
+  std::uint64_t file_number;
+  std::uint64_t scratch;
+};
+
+bool random_numbers(std::span<std::uint64_t> out) {
+  return getrandom(out.data(), out.size_bytes(), GRND_NONBLOCK) == static_cast<ssize_t>(out.size_bytes());
+}
+
+/// The bytes at the end of a write that are stored as one word.
+std::size_t word_at_end(std::uint64_t end) {
+  for (const std::size_t word : {8U, 4U, 2U}) {
+    if (end % word == 0) return word;
+  }
+  return 1;
+}
+
+iovec place(std::uint64_t address, std::size_t bytes) { return {reinterpret_cast<void*>(address), bytes}; }
+
+long word_of(const void* place) { return reinterpret_cast<long>(place); }
+
+std::byte* at(const iovec& piece) { return static_cast<std::byte*>(piece.iov_base); }
+
+}  // namespace
+
+// ---- the gate of this process
+
+Expected<Gate, int> Gate::open() {
+  std::array<std::uint64_t, 2> dice{};
+  for (int left = kWishes; left > 0; --left) {
+    if (!random_numbers(dice)) return Unexpected{EAGAIN};
+    void* const wish = reinterpret_cast<void*>(kLowestGate + dice[0] % kGates * kGateBytes);
+    // not MAP_FIXED, which would map over what lies there
+    void* const page = mmap(wish, kGateBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return Unexpected{errno};
+    const bool random = page == wish || kAddressesAreGiven;
+    if (random && madvise(page, kGateBytes, MADV_DONTFORK) == 0) {
+      static_cast<GatePage*>(page)->secret = dice[1];
+      return Gate(page);
+    }
+    const int error = errno;
+    munmap(page, kGateBytes);
+    if (random) return Unexpected{error};
+  }
+  return Unexpected{EADDRNOTAVAIL};
+}
+
+Gate::~Gate() {
+  if (place_ != nullptr) munmap(place_, kGateBytes);
+}
+
+GateAddress Gate::address() const {
+  const auto& page = *static_cast<const GatePage*>(place_);
+  return {reinterpret_cast<std::uint64_t>(place_), page.secret, page.file_number};
+}
+
+void Gate::bind(std::uint64_t file_number) { static_cast<GatePage*>(place_)->file_number = file_number; }
+
+std::uint64_t file_number(int fd) {
+  struct stat status {};
+  return fstat(fd, &status) == 0 ? status.st_ino : 0;
+}
+
+// ---- the memory of others
+
+Expected<RemoteMemory, int> RemoteMemory::open(pid_t pid, const GateAddress& gate) {
+  if (pid <= 0) return Unexpected{ESRCH};
+  RemoteMemory memory;
+  memory.pid_ = pid;
+  memory.gate_ = gate;
+  std::uint64_t probe = 0;
+  const iovec local{&probe, sizeof probe};
+  errno = ESRCH;
+  if (!memory.attach_read({&local, 1}, gate.address + offsetof(GatePage, file_number), sizeof probe))
+    return Unexpected{errno};
+  if (probe != gate.file_number) return Unexpected{ESRCH};
+  if (!memory.attach_write({&local, 1}, gate.address + offsetof(GatePage, scratch), sizeof probe))
+    return Unexpected{errno};
+  const std::string path = "/proc/" + std::to_string(pid) + "/mem";
+  memory.memory_.reset(above_stdio(::open(path.c_str(), O_RDWR | O_CLOEXEC)));
+  // by now the number may be another's
+  const auto offset = static_cast<off_t>(gate.address);
+  if (memory.memory_ &&
+      (pread(memory.memory_.get(), &probe, sizeof probe, offset) != sizeof probe || probe != gate.secret))
+    memory.memory_.reset();
+  return memory;
+}
+
+bool RemoteMemory::read(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const {
+  if (is_own()) {
+    for (const iovec& piece : local) {
+      if (!revocable_copy(at(piece), reinterpret_cast<const std::byte*>(remote), piece.iov_len, revocation_))
+        return false;
+      remote += piece.iov_len;
+    }
+    return true;
+  }
+  if (memory_ && bytes <= kSmallRead && local.size() == 1) {
+    const long n = revocable_call(revocation_, SYS_pread64, memory_.get(), word_of(local[0].iov_base),
+                                  static_cast<long>(bytes), static_cast<long>(remote));
+    return n == static_cast<long>(bytes);
+  }
+  return attach_read(local, remote, bytes);
+}
+
+bool RemoteMemory::write(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const {
+  if (is_own()) {
+    for (const iovec& piece : local) {
+      if (!revocable_copy(reinterpret_cast<std::byte*>(remote), at(piece), piece.iov_len, revocation_))
+        return false;
+      remote += piece.iov_len;
+    }
+    return true;
+  }
+  if (memory_ && bytes <= kSmallWrite && local.size() == 1) {
+    const long n = revocable_call(revocation_, SYS_pwrite64, memory_.get(), word_of(local[0].iov_base),
+                                  static_cast<long>(bytes), static_cast<long>(remote));
+    return n == static_cast<long>(bytes);
+  }
+  return attach_write(local, remote, bytes);
+}
+
+bool RemoteMemory::fetch(std::byte* local, std::uint64_t remote, std::size_t bytes) const {
+  if (is_own()) {
+    const iovec place{local, bytes};
+    return read({&place, 1}, remote, bytes);
+  }
+  const std::size_t word = std::min(bytes, word_at_end(reinterpret_cast<std::uint64_t>(local) + bytes));
+  std::array<std::byte, sizeof(std::uint64_t)> end;
+  const iovec places[] = {{local, bytes - word}, {end.data(), word}};
+  if (!attach_read(places, remote, bytes)) return false;
+  ib::ordered_copy(local + bytes - word, end.data(), word);
+  return true;
+}
+
+std::optional<std::uint64_t> RemoteMemory::execute(std::uint64_t remote,
+                                                   const ib::AtomicOperation& operation) const {
+  if (is_own()) return revocable_execute(reinterpret_cast<std::uint64_t*>(remote), operation, revocation_);
+  std::uint64_t before = 0;
+  const iovec here{&before, sizeof before};
+  if (!read({&here, 1}, remote, sizeof before)) return std::nullopt;
+  std::uint64_t after = before;
+  ib::execute(&after, operation);
+  const iovec there{&after, sizeof after};
+  if (after != before && !write({&there, 1}, remote, sizeof after)) return std::nullopt;
+  return before;
+}
+
+long RemoteMemory::call(long number, std::span<const iovec> local, std::span<const iovec> remote) const {
+  return revocable_call(revocation_, number, pid_, word_of(local.data()), static_cast<long>(local.size()),
+                        word_of(remote.data()), static_cast<long>(remote.size()), 0);
+}
+
+bool RemoteMemory::attach_read(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const {
+  if (life_ == nullptr || !life_->is_held()) return read_by_gate(local, remote, bytes);
+  if (local.size() > kMaxPieces) return false;
+  const iovec there = place(remote, bytes);
+  return call(SYS_process_vm_readv, local, {&there, 1}) == static_cast<long>(bytes) && life_->is_held();
+}
+
+bool RemoteMemory::read_by_gate(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const {
+  std::array<iovec, kMaxPieces + 1> here;
+  if (local.size() > kMaxPieces) return false;
+  std::uint64_t secret = 0;
+  here[0] = {&secret, sizeof secret};
+  std::copy(local.begin(), local.end(), here.begin() + 1);
+  const iovec there[] = {place(gate_.address, sizeof secret), place(remote, bytes)};
+  const long n = call(SYS_process_vm_readv, {here.data(), local.size() + 1}, there);
+  return n == static_cast<long>(sizeof secret + bytes) && secret == gate_.secret;
+}
+
+// The last word is a piece of its own: the kernel copies piece by piece.
+bool RemoteMemory::attach_write(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const {
+  std::array<iovec, kMaxPieces + 2> here;
+  if (local.empty() || local.size() > kMaxPieces) return false;
+  std::uint64_t scratch = 0;
+  here[0] = {&scratch, sizeof scratch};
+  std::copy(local.begin(), local.end(), here.begin() + 1);
+  std::size_t pieces = local.size() + 1;
+  iovec& last = here[pieces - 1];
+  const std::size_t word = word_at_end(remote + bytes);
+  if (last.iov_len > word) {
+    last.iov_len -= word;
+    here[pieces++] = {at(last) + last.iov_len, word};
+  }
+  const iovec there[] = {place(gate_.address + offsetof(GatePage, scratch), sizeof scratch),
+                         place(remote, bytes)};
+  const long n = call(SYS_process_vm_writev, {here.data(), pieces}, there);
+  return n == static_cast<long>(sizeof scratch + bytes);
+}
+
+}  // namespace softrnic::samehost
