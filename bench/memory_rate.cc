@@ -1,5 +1,5 @@
-// What the machine itself does: copies within a process, copies by process_vm_writev into another that sits in read(), and
-// the way of a cache line from one processor to another.
+// What the machine itself does: copies within a process, copies by process_vm_writev into another that sits
+// in read(), and the way of a cache line from one processor to another.
 //
 //   memory_rate memcpy|process_vm_writev --size BYTES [--seconds S | --count N] [--latency]
 //   memory_rate cache_line
@@ -73,7 +73,8 @@ std::byte* pages(std::size_t size, int kind) {
   return static_cast<std::byte*>(place);
 }
 
-/// A second process. It runs `life` and ends; the destructor ends it in any case, and so does this process's death.
+/// A second process. It runs `life` and ends; the destructor ends it in any case, and so
+/// does this process's death.
 class Child {
  public:
   explicit Child(const std::function<void()>& life) : pid_(fork()) {

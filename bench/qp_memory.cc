@@ -1,4 +1,5 @@
-// What queue pairs cost: creates RC queue pairs through plain libibverbs and prints bytes of resident memory for each.
+// What queue pairs cost: creates RC queue pairs through plain libibverbs and prints bytes of
+// resident memory for each.
 //
 //   qp_memory COUNT
 #include <infiniband/verbs.h>
@@ -20,7 +21,8 @@ long resident_bytes() {
   return resident * sysconf(_SC_PAGESIZE);
 }
 
-/// Creates `count` QPs of depth 128 with one SGE, and says what one of them cost. False when one cannot be made.
+/// Creates `count` QPs of depth 128 with one SGE, and says what one of them cost. False
+/// when one cannot be made.
 bool report(ibv_pd* pd, ibv_cq* cq, std::size_t count) {
   std::vector<ibv_qp*> qps;
   qps.reserve(count);

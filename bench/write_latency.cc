@@ -1,9 +1,11 @@
-// The time of one RDMA WRITE as ib_write_lat takes it: two processes write to each other in turns and wait for the last
-// byte in memory. With --shared on memory that processes can share, which perftest cannot register.
+// The time of one RDMA WRITE as ib_write_lat takes it: two processes write to each other in turns
+// and wait for the last byte in memory. With --shared on memory that processes can share, which
+// perftest cannot register.
 //
 //   write_latency [OPTIONS] SECONDS          one side
 //   write_latency [OPTIONS] SECONDS HOST     the other, prints the median of half the exchange in us
-//     --size BYTES (65536)  --shared  --gid-index N  --port N; exchanges: --count N (20000), SECONDS is not used
+//     --size BYTES (65536)  --shared  --gid-index N  --port N
+//     exchanges: --count N (20000), SECONDS is not used
 #include <algorithm>
 #include <atomic>
 #include <chrono>

@@ -1,10 +1,11 @@
-// RDMA WRITEs from one process to another, with the number of queue pairs and the memory they cover set apart:
-// ib_write_bw gives every queue pair a buffer of its own, so that many of them also leave the processor's cache. With
-// --shared on memory that processes can share, which perftest cannot register.
+// RDMA WRITEs from one process to another, with the number of queue pairs and the memory they cover
+// set apart: ib_write_bw gives every queue pair a buffer of its own, so that many of them also leave
+// the processor's cache. With --shared on memory that processes can share, which perftest cannot register.
 //
 //   write_rate [OPTIONS] SECONDS          the target
 //   write_rate [OPTIONS] SECONDS HOST     the initiator, prints GB/s (10^9)
-//     --qps N  --size BYTES (65536)  --memory BYTES (that of the messages of all queue pairs)  --count MESSAGES
+//     --qps N  --size BYTES (65536)  --memory BYTES (that of the messages of all queue pairs)
+//     --count MESSAGES
 //     --shared  --gid-index N  --port N
 #include <algorithm>
 #include <chrono>
@@ -19,7 +20,8 @@ using interop::Channel;
 
 namespace {
 
-/// Keeps all queue pairs full, in turns, for the time or the count; every message takes the next place of the region.
+/// Keeps all queue pairs full, in turns, for the time or the count; every message takes the
+/// next place of the region.
 double run(Side& side, const Address& peer, const Options& o) {
   using Clock = std::chrono::steady_clock;
   const std::size_t places = o.memory / o.size;

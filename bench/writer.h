@@ -1,5 +1,5 @@
-// What the bench programs that WRITE from one process to another have in common: their options, the verbs objects of
-// one side, and connecting both. Plain verbs; every failure ends the program.
+// What the bench programs that WRITE from one process to another have in common: their options, the verbs
+// objects of one side, and connecting both. Plain verbs; every failure ends the program.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -51,7 +51,8 @@ class Memory {
   int fd_;  ///< -1: of no file
 };
 
-/// The device, one region, one CQ and the queue pairs of one side, which start() connects to those of the other.
+/// The device, one region, one CQ and the queue pairs of one side, which start() connects to those of the
+/// other.
 class Side {
  public:
   static constexpr unsigned kDepth = 128;  ///< as ib_write_bw

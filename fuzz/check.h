@@ -1,4 +1,5 @@
-// What every fuzzer needs: the entry point's signature, a check that stops the run, and a reader of the input.
+// What every fuzzer needs: the entry point's signature, a check that stops the run, and a reader of the
+// input.
 #pragma once
 
 #include <algorithm>

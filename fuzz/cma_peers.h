@@ -1,5 +1,5 @@
-// Hosts that write to the connection manager under test: each message is made of a few bytes of the input, so that a
-// mutation gives another well-formed message.
+// Hosts that write to the connection manager under test: each message is made of a few bytes of the input, so
+// that a mutation gives another well-formed message.
 #pragma once
 
 #include <array>

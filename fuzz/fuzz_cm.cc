@@ -1,7 +1,7 @@
-// Input: records of a 256-byte datagram each, led by what the host does in between and whose datagram it is: the peer's,
-// another host's, our own, or one with a forged sender, who never hears what goes there. A connection manager must survive
-// any of it: send only well-formed datagrams, few to forged senders, tell nothing of destroyed ids, remember no more than
-// its limits allow, and forget everything in the end.
+// Input: records of a 256-byte datagram each, led by what the host does in between and whose datagram it is:
+// the peer's, another host's, our own, or one with a forged sender, who never hears what goes there. A
+// connection manager must survive any of it: send only well-formed datagrams, few to forged senders, tell
+// nothing of destroyed ids, remember no more than its limits allow, and forget everything in the end.
 #include <algorithm>
 #include <array>
 #include <set>

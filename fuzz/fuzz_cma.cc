@@ -1,7 +1,8 @@
-// Input: records, each a call of a program to its connection manager, an answer of the host's route table, a change of its
-// devices, some time, or a datagram of a peer (cma_peers.h). Whatever their order: no event tells of an id that is over, an
-// id that the program knows ends by its own will alone, the counts of fetched events agree with what was fetched (who
-// destroys an id waits for as many acknowledgements), who connects or resolves hears of an end, and nothing is left.
+// Input: records, each a call of a program to its connection manager, an answer of the host's route table, a
+// change of its devices, some time, or a datagram of a peer (cma_peers.h). Whatever their order: no event
+// tells of an id that is over, an id that the program knows ends by its own will alone, the counts of fetched
+// events agree with what was fetched (who destroys an id waits for as many acknowledgements), who connects or
+// resolves hears of an end, and nothing is left.
 #include <cerrno>
 #include <map>
 #include <set>
@@ -25,14 +26,14 @@ class Host final : public cma::Host {
     FUZZ_CHECK(header && header->management_class == mad::ManagementClass::communication);
     peers.heard(mad);
   }
-  void resolve(IdNumber id, const cma::RouteQuery& query) override { questions[id] = query; }
-  void cancel_resolve(IdNumber id) override { FUZZ_CHECK(questions.erase(id) <= 1); }
+  void resolve(IdNumber id, const cma::RouteQuery& query) override { probes[id] = query; }
+  void cancel_resolve(IdNumber id) override { FUZZ_CHECK(probes.erase(id) <= 1); }
   void event_queued(ChannelNumber channel) override { ++posts[channel]; }
   void explain(const Reason& reason, const mad::Address&) override { FUZZ_CHECK(!describe(reason).empty()); }
 
   TimePoint time{std::chrono::seconds(1)};
   Peers peers;
-  std::map<IdNumber, cma::RouteQuery> questions;  ///< not answered yet
+  std::map<IdNumber, cma::RouteQuery> probes;  ///< not answered yet
   std::map<ChannelNumber, std::size_t> posts;
 
  private:
@@ -132,7 +133,7 @@ void Driver::destroy(IdNumber number) {
   FUZZ_CHECK(worked(fetched) == known);
   if (!known) return;
   FUZZ_CHECK(*fetched == fetched_[number]);
-  FUZZ_CHECK(!host_.questions.contains(number) && !manager_.view(number));
+  FUZZ_CHECK(!host_.probes.contains(number) && !manager_.view(number));
   is_over(number);
 }
 
@@ -226,11 +227,11 @@ void Driver::fetch_all() {
 }
 
 void Driver::answer(unsigned which) {
-  if (host_.questions.empty()) return;
-  auto question = host_.questions.begin();
-  std::advance(question, which % host_.questions.size());
+  if (host_.probes.empty()) return;
+  auto question = host_.probes.begin();
+  std::advance(question, which % host_.probes.size());
   const auto [number, query] = *question;
-  host_.questions.erase(question);
+  host_.probes.erase(question);
   if (which >= 0xc0)
     return manager_.resolved(number, Unexpected{refuse(EHOSTUNREACH, ReasonId::no_neighbour, 2)});
   const wire::Gid source = query.source.is_zero() ? address_of(which / 16).host : query.source;
@@ -373,7 +374,7 @@ void Driver::record(Input& in) {
 }
 
 void Driver::finish() {
-  while (!host_.questions.empty()) answer(0xff);  // the host keeps its deadlines
+  while (!host_.probes.empty()) answer(0xff);  // the host keeps its deadlines
   pass_all();
   check_known();
   fetch_all();
@@ -385,7 +386,7 @@ void Driver::finish() {
     close(one);
   }
   pass_all();
-  FUZZ_CHECK(manager_.ids() == 0 && host_.questions.empty());
+  FUZZ_CHECK(manager_.ids() == 0 && host_.probes.empty());
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
-// Input: conversations of four clients with softrnicd: datagrams of a length byte (times four), a type byte and one that
-// says which client sends it (two bits) and what descriptor comes along (the others), then their bytes. The header is put
-// right, so that the bodies are reached; a length byte of 0xff sends the bytes as they are. Whatever comes, there is one
-// answer that parses, no descriptor stays open that nobody holds, a dropped client is one that sent nonsense, and in the
-// end all is taken back.
+// Input: conversations of four clients with softrnicd: datagrams of a length byte (times four), a type byte
+// and one that says which client sends it (two bits) and what descriptor comes along (the others), then their
+// bytes. The header is put right, so that the bodies are reached; a length byte of 0xff sends the bytes as
+// they are. Whatever comes, there is one answer that parses, no descriptor stays open that nobody holds, a
+// dropped client is one that sent nonsense, and in the end all is taken back.
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -64,7 +64,7 @@ void check_answer(const daemon::Answer& answer, const std::optional<control::Hea
   }
 }
 
-struct Letter {
+struct Message {
   std::vector<std::byte> datagram;
   std::size_t client = 0;
   UniqueFd fd;
@@ -126,14 +126,14 @@ UniqueFd descriptor(unsigned kind) {
   }
 }
 
-Letter next_letter(Bytes& input) {
+Message next_letter(Bytes& input) {
   const auto length = std::to_integer<std::size_t>(input[0]);
   const auto type = std::to_integer<std::uint16_t>(input[1]);
   const auto way = std::to_integer<unsigned>(input[2]);
   input = input.subspan(3);
   const Bytes body = input.first(std::min(input.size(), length * 4));
   input = input.subspan(body.size());
-  Letter letter{{body.begin(), body.end()}, way & 3, descriptor(way >> 2)};
+  Message letter{{body.begin(), body.end()}, way & 3, descriptor(way >> 2)};
   if (length == 0xff) return letter;
   control::Header header;
   header.type = static_cast<control::MessageType>(type);
@@ -160,7 +160,7 @@ void converse(Bytes input) {
   FUZZ_CHECK(
       !service.handle(bystander, control::bytes_of(control::make_message<control::TakeLane>()), {}).drop);
   while (input.size() >= 3) {
-    Letter letter = next_letter(input);
+    Message letter = next_letter(input);
     daemon::Connection& client = clients[letter.client];
     const daemon::Answer answer = service.handle(client, letter.datagram, std::move(letter.fd));
     check_answer(answer, control::peek_header(letter.datagram));

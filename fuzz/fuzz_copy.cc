@@ -1,5 +1,6 @@
-// Input: what a peer of softrnic cp may say: a frame of records, or a message of the greeting. Whatever comes, each
-// structure is refused, or is what it was encoded from; a path that passes as clean has no way up.
+// Input: what a peer of softrnic cp may say: a frame of records, or a message of the greeting.
+// Whatever comes, each structure is refused, or is what it was encoded from; a path that
+// passes as clean has no way up.
 #include <vector>
 
 #include "copy/filter_list.h"

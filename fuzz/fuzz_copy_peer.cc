@@ -1,5 +1,6 @@
-// Input: what a peer of softrnic cp says, from its greeting on: a server to the client, a client to the server, as sender or as receiver, by messages or by
-// boards. Whatever it says, the side that listens comes to its end, and nothing has changed outside the directory that it may write to.
+// Input: what a peer of softrnic cp says, from its greeting on: a server to the client, a client to the
+// server, as sender or as receiver, by messages or by boards. Whatever it says, the side that listens comes
+// to its end, and nothing has changed outside the directory that it may write to.
 //
 //   1 byte     which side listens, and what its user wants
 //   4 bytes    flags of the job (of a client that listens)
@@ -38,7 +39,8 @@ struct Chosen {
   std::uint32_t slots() const { return (value & 0x80) != 0 ? 32 : 2; }  ///< of the peer's ring
 };
 
-/// A folder of our own with a place to write to, one to read from, and something beside them that stays as it is.
+/// A folder of our own with a place to write to, one to read from, and something beside
+/// them that stays as it is.
 class Ground {
  public:
   Ground() {

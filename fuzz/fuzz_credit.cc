@@ -3,7 +3,7 @@
 // has sent itself, changed.
 //
 // No more may be under way to a peer than half of the buffer it has told, beyond what it says to have taken;
-// what strangers make it remember and send has a bound; and what it sends is in order.
+// what pending peers make it remember and send has a bound; and what it sends is in order.
 #include <algorithm>
 #include <vector>
 
@@ -34,7 +34,7 @@ struct Model {
   std::uint64_t taken = 0;
   std::uint32_t window = PeerCredit::kFirstWindow;
 
-  void answered(std::uint64_t place, std::uint32_t buffer) {
+  void reported(std::uint64_t place, std::uint32_t buffer) {
     if (place > granted) return;
     taken = std::max(taken, place);
     window = std::max(buffer / 2, PeerCredit::kLeastWindow);
@@ -43,7 +43,7 @@ struct Model {
 
 class Driver {
  public:
-  Driver(const std::uint8_t* data, std::size_t size) : in_(data, size), letters_(kLane, kBuffer) {}
+  Driver(const std::uint8_t* data, std::size_t size) : in_(data, size), credit_(kLane, kBuffer) {}
 
   void run() {
     for (int steps = 0; steps < 2'000 && !in_.empty(); ++steps) step();
@@ -85,7 +85,7 @@ class Driver {
     ib::AddressVector to;
     to.source = gid(100);
     to.destination = peer.address;
-    letters_.observe(*peer.path, to, peer.lane);
+    credit_.observe(*peer.path, to, peer.lane);
   }
 
   void take_room(Model& peer) {
@@ -96,22 +96,22 @@ class Driver {
   }
 
   void send() {
-    const bool any = letters_.any();
-    std::size_t answers = 0, questions = 0;
-    letters_.send([&](const ib::TxPacket& packet) {
+    const bool any = credit_.any();
+    std::size_t reports = 0, probes = 0;
+    credit_.send([&](const ib::TxPacket& packet) {
       FUZZ_CHECK(packet.fragment_count == 1 && packet.payload_bytes == mad::kMadBytes);
       FUZZ_CHECK(packet.headers.bth.destination.index() == Qpn::kLaneIndex);
       FUZZ_CHECK(packet.headers.deth.source.lane() == kLane);
       std::copy_n(packet.fragments[0].data, sent_.size(), sent_.begin());
       const auto header = mad::parse_header(sent_);
       FUZZ_CHECK(header);
-      const bool answer = header->method == mad::Method::get_response;
-      ++(answer ? answers : questions);
-      if (answer)
+      const bool report = header->method == mad::Method::get_response;
+      ++(report ? reports : probes);
+      if (report)
         FUZZ_CHECK(header->modifier <= kBuffer && header->modifier >= kBuffer / flow::Sharers::kMost);
     });
-    FUZZ_CHECK(any == (answers + questions != 0) && answers <= kMostAnswers && questions <= kPeers);
-    FUZZ_CHECK(!letters_.any());
+    FUZZ_CHECK(any == (reports + probes != 0) && reports <= kMostAnswers && probes <= kPeers);
+    FUZZ_CHECK(!credit_.any());
   }
 
   void receive_raw() {
@@ -153,21 +153,21 @@ class Driver {
     rx.source = gid(in_.take<std::uint8_t>() % (kPeers + 2));
     rx.destination = gid(100);
     const std::size_t paths = paths_.size();
-    const bool taken = letters_.receive(rx, paths_, now_);
+    const bool taken = credit_.receive(rx, paths_, now_);
     FUZZ_CHECK(paths_.size() == paths);
     const auto header = mad::parse_header(packet.payload);
     FUZZ_CHECK(!taken || (header && packet.headers.deth.qkey == kQkey));
     if (!taken || header->method != mad::Method::get_response) return;
     for (Model& peer : peers_)
       if (peer.address == rx.source && peer.lane == packet.headers.deth.source.lane())
-        peer.answered(header->transaction, header->modifier);
+        peer.reported(header->transaction, header->modifier);
   }
 
   fuzz::Input in_;
   flow::PathTable paths_;
-  flow::CreditLetters letters_;
+  flow::CreditMessages credit_;
   std::vector<Model> peers_;
-  mad::Mad sent_{};  ///< the last letter
+  mad::Mad sent_{};  ///< the last message
   TimePoint now_{std::chrono::seconds(1)};
 };
 

@@ -1,9 +1,10 @@
-// Input: what a hostile process writes to the memory that it shares: a byte of choices, then pieces of a byte that says where, a byte
-// that says how far from there, a byte of size and so many bytes. Keys, segments, rows, hazards and flags of its own memory are
-// among the places, and of this side's memory what neighbours write: acknowledgements, flags, a ring.
+// Input: what a hostile process writes to the memory that it shares: a byte of choices, then pieces of a byte
+// that says where, a byte that says how far from there, a byte of size and so many bytes. Keys, segments,
+// rows, hazards and flags of its own memory are among the places, and of this side's memory what local peers
+// write: acknowledgements, flags, a ring.
 //
-// Whatever it is, this side reads it without an error: what it finds lies inside of what it asked for, nothing is mapped that is not
-// there, waits come to an end, and the next neighbour is met.
+// Whatever it is, this side reads it without an error: what it finds lies inside of what it asked for,
+// nothing is mapped that is not there, waits come to an end, and the next local peer is met.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,10 +14,10 @@
 
 #include "fuzz/check.h"
 #include "link/null_link.h"
-#include "samehost/access_guard.h"
 #include "samehost/direct_peer.h"
+#include "samehost/hazard_domain.h"
 #include "samehost/ring_link.h"
-#include "tests/support/introduction.h"
+#include "tests/support/peer_handles.h"
 #include "transport/ib/ordered_copy.h"
 
 using namespace softrnic;
@@ -28,7 +29,7 @@ constexpr std::uint8_t kOwn = 3, kTheirs = 9;
 constexpr std::uint64_t kLength = 4096;
 constexpr std::size_t kUnit = 8;  ///< of distances
 
-/// What a neighbour may ask this side to look at: a few of each, so that inputs meet them.
+/// What a local peer may ask this side to look at: a few of each, so that inputs meet them.
 constexpr std::uint32_t kKeys = 4, kSegments = 4, kQps = 4;
 
 struct Area {
@@ -68,9 +69,7 @@ class Scene {
     // Not another process of this machine: that would be written to if it had agreed to it.
     theirs_->memory().header().pid = getpid();
   }
-  std::unique_ptr<DirectPeer> meet() {
-    return DirectPeer::meet(introduction_to(*theirs_), kTheirs, kOwn, *own_);
-  }
+  std::unique_ptr<DirectPeer> meet() { return DirectPeer::meet(handles_of(*theirs_), kTheirs, kOwn, *own_); }
   DirectShare& own() const { return *own_; }
   DirectShare& theirs() const { return *theirs_; }
   const DirectShare::LanePlace& place() const { return place_; }
@@ -92,9 +91,9 @@ class Sink final : public link::Receiver, public BriefReceiver {
     static_cast<void>(ib::copy(rx.payload(), 0, payload.data(), payload.size()));
     return true;
   }
-  bool brief(const samehost::RingMessage& message, std::uint8_t) override {
-    FUZZ_CHECK(message.brief.payload.size() <= ib::Brief::kMostBytes);
-    return message.brief.psn % 2 == 0;
+  bool eager(const samehost::RingEagerSend& message, std::uint8_t) override {
+    FUZZ_CHECK(message.eager.payload.size() <= ib::EagerSend::kMostBytes);
+    return message.eager.psn % 2 == 0;
   }
   void dropped(const Reason&, ib::Counter, Qpn, std::uint64_t) override {}
 };
@@ -126,8 +125,8 @@ void look_at_keys(const Scene& scene, DirectPeer& peer) {
 
 void receive(Scene& scene, DirectPeer& peer) {
   Sink sink;
-  InboxLink link(std::make_unique<softrnic::link::NullLink>(), kOwn, scene.own(), scene.place(), UniqueFd(),
-                 sink);
+  RingLink link(std::make_unique<softrnic::link::NullLink>(), kOwn, scene.own(), scene.place(), UniqueFd(),
+                sink);
   link.connect(kTheirs, peer, UniqueFd());
   TimePoint now{std::chrono::seconds(1)};
   for (int i = 0; i < 4; ++i) link.receive(sink, now += std::chrono::milliseconds(1));
@@ -143,7 +142,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto peer = scene.meet()) {
     look_at_keys(scene, *peer);
     receive(scene, *peer);
-    AccessGuard guard(scene.own().memory().header(), Duration::zero());
+    HazardDomain guard(scene.own().memory().header(), Duration::zero());
     guard.admit(kTheirs, UniqueFd(dup(scene.theirs().fd())), 0);
     guard.wait();
   }

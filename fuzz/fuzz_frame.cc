@@ -1,5 +1,5 @@
-// Input: an Ethernet frame. What parses has to re-encode to the same headers. As few random headers have the right IPv4
-// checksum, the frame is tried a second time with a right one.
+// Input: an Ethernet frame. What parses has to re-encode to the same headers. As few random headers have the
+// right IPv4 checksum, the frame is tried a second time with a right one.
 #include <algorithm>
 #include <vector>
 

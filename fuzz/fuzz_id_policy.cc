@@ -1,5 +1,6 @@
-// Input: what an honest peer does, and step by step how much time passes, who sends (the peer, or somebody in its name) and
-// with which identification. Whatever is forged, only so many packets of the peer are refused; without forgery none is.
+// Input: what an honest peer does, and step by step how much time passes, who sends (the peer, or somebody in
+// its name) and with which identification. Whatever is forged, only so many packets of the peer are refused;
+// without forgery none is.
 #include "fuzz/check.h"
 #include "link/id_policy.h"
 

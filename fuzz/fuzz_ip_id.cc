@@ -1,5 +1,5 @@
-// Input: an IPv4 identification, a claimed ICRC, addresses, ports, then the UDP payload without ICRC. The identification
-// is always solved for; any other solution has to be one that yields the claimed ICRC.
+// Input: an IPv4 identification, a claimed ICRC, addresses, ports, then the UDP payload without ICRC. The
+// identification is always solved for; any other solution has to be one that yields the claimed ICRC.
 #include <vector>
 
 #include "fuzz/check.h"

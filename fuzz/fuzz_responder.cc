@@ -30,9 +30,9 @@ enum class Start : std::uint8_t {
 };
 
 /// Has a payload, or not any more.
-class Elsewhere final : public ib::PayloadSource {
+class Rendezvous final : public ib::PayloadSource {
  public:
-  explicit Elsewhere(bool gone) : gone_(gone) {}
+  explicit Rendezvous(bool gone) : gone_(gone) {}
   bool copy(std::size_t, std::byte* to, std::size_t size) override {
     if (!gone_) std::fill_n(to, size, std::byte{0x5a});
     return !gone_;
@@ -194,12 +194,12 @@ class Driver {
 
   void deliver_sized(const wire::Headers& h) {
     const wire::OpcodeInfo* info = wire::find_opcode(static_cast<std::uint8_t>(h.bth.opcode));
-    const auto wish = in_.take<std::uint16_t>();
-    std::size_t size = wish % (attributes_.path_mtu + 5);
-    if (info != nullptr && info->payload == wire::PayloadRule::none && wish % 8 != 0) size = 0;
-    if (info != nullptr && info->payload == wire::PayloadRule::exactly_mtu && wish % 8 != 0)
+    const auto request = in_.take<std::uint16_t>();
+    std::size_t size = request % (attributes_.path_mtu + 5);
+    if (info != nullptr && info->payload == wire::PayloadRule::none && request % 8 != 0) size = 0;
+    if (info != nullptr && info->payload == wire::PayloadRule::exactly_mtu && request % 8 != 0)
       size = attributes_.path_mtu;
-    if (info != nullptr && info->position == wire::Position::only && wish % 8 == 1)
+    if (info != nullptr && info->position == wire::Position::only && request % 8 == 1)
       size = std::min<std::size_t>(h.reth.length, attributes_.path_mtu);
     deliver(h, std::vector<std::byte>(size));
   }
@@ -220,33 +220,33 @@ class Driver {
 
   /// What packets stand for from here on, both ways, and whether payloads come with them.
   void change_path() {
-    const auto wish = in_.take<std::uint8_t>();
-    window_.set_memory((wish & 1) != 0 ? 5 * attributes_.path_mtu - 1 : 0, 128 * 1024);
-    stands_for_ = (wish & 2) == 0 ? 1 : 1 + in_.take<std::uint16_t>() % ((wish & 4) == 0 ? 5 : 65'536);
-    elsewhere_ = (wish & 8) != 0;
-    gone_ = (wish & 16) != 0;
+    const auto request = in_.take<std::uint8_t>();
+    window_.set_memory((request & 1) != 0 ? 5 * attributes_.path_mtu - 1 : 0, 128 * 1024);
+    stands_for_ = (request & 2) == 0 ? 1 : 1 + in_.take<std::uint16_t>() % ((request & 4) == 0 ? 5 : 65'536);
+    rendezvous_ = (request & 8) != 0;
+    gone_ = (request & 16) != 0;
     piece_ = 0;
-    if (stands_for_ > 1 && elsewhere_) piece_ = piece_of(in_.take<std::uint8_t>());
-    window_.set_undecided((wish & 0xe0) == 0xe0);
+    if (stands_for_ > 1 && rendezvous_) piece_ = piece_of(in_.take<std::uint8_t>());
+    window_.set_undecided((request & 0xe0) == 0xe0);
   }
 
   /// Bytes of each packet that a link has put together; 0: it has not.
-  std::uint32_t piece_of(std::uint8_t wish) const {
-    const std::uint32_t odd[] = {0, attributes_.path_mtu, attributes_.path_mtu + wish / 4,
-                                 attributes_.path_mtu - wish / 4};
-    return odd[wish % 4];
+  std::uint32_t piece_of(std::uint8_t request) const {
+    const std::uint32_t odd[] = {0, attributes_.path_mtu, attributes_.path_mtu + request / 4,
+                                 attributes_.path_mtu - request / 4};
+    return odd[request % 4];
   }
 
   void receive(const wire::Packet& packet) {
     ib::RxPacket rx;
-    Elsewhere source(gone_);
+    Rendezvous source(gone_);
     rx.packet = packet;
     rx.packets = stands_for_;
-    if (elsewhere_) {
+    if (rendezvous_) {
       rx.packet.payload = {};
-      rx.elsewhere = &source;
-      rx.elsewhere_bytes = in_.take<std::uint32_t>();
-      if (rx.elsewhere_bytes % 4 != 0) rx.elsewhere_bytes = std::size_t{stands_for_} * attributes_.path_mtu;
+      rx.rendezvous = &source;
+      rx.rendezvous_bytes = in_.take<std::uint32_t>();
+      if (rx.rendezvous_bytes % 4 != 0) rx.rendezvous_bytes = std::size_t{stands_for_} * attributes_.path_mtu;
     }
     if (piece_ != 0 && stands_for_ > 1 && wire::joinable(*packet.info)) put_together(rx);
     rx.source = attributes_.path.destination;
@@ -254,12 +254,12 @@ class Driver {
     endpoint_->receive(rx, now_);
   }
 
-  /// As link::PacketRun does: the last of them is no longer than the others.
+  /// As link::PacketCoalescer does: the last of them is no longer than the others.
   void put_together(ib::RxPacket& rx) {
     rx.first_bytes = piece_;
     rx.first_opcode = wire::parts_of(rx.packet.info->opcode).first;
     const std::size_t last = rx.packet.info->ends() ? 1 + in_.take<std::uint16_t>() % piece_ : piece_;
-    rx.elsewhere_bytes = std::size_t{stands_for_ - 1} * piece_ + last;
+    rx.rendezvous_bytes = std::size_t{stands_for_ - 1} * piece_ + last;
   }
 
   void post_something() {
@@ -373,7 +373,7 @@ class Driver {
   std::uint32_t oldest_unanswered_ = kPsn;
   std::uint32_t stands_for_ = 1;
   std::uint32_t piece_ = 0;
-  bool elsewhere_ = false;
+  bool rendezvous_ = false;
   bool gone_ = false;
   bool started_ = false;
   bool flushed_ = false;

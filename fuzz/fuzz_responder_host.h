@@ -1,5 +1,5 @@
-// The adapter around the endpoint that fuzz_responder drives: a little memory, a receive queue, and the rules that hold
-// whatever packets come.
+// The adapter around the endpoint that fuzz_responder drives: a little memory, a receive queue, and the rules
+// that hold whatever packets come.
 #pragma once
 
 #include <array>

@@ -1,8 +1,8 @@
-// Input: the memory of a ring of packets as a hostile neighbour writes it. A byte of choices, the position that the reader
-// claims (8 bytes), then what stands in the ring: once, or repeated up to its end.
+// Input: the memory of a ring of packets as a hostile local peer writes it. A byte of choices, the position
+// that the reader claims (8 bytes), then what stands in the ring: once, or repeated up to its end.
 //
-// Whatever it is, the reader stays inside, comes to an end and stays broken when it is; a writer that takes the ring over
-// stays inside; and what it writes behind records that were good is read.
+// Whatever it is, the reader stays inside, comes to an end and stays broken when it is; a writer that takes
+// the ring over stays inside; and what it writes behind records that were good is read.
 #include <algorithm>
 #include <memory>
 
@@ -15,8 +15,8 @@ using namespace softrnic;
 namespace {
 
 constexpr unsigned kRepeat = 1, kGiveBack = 2;
-constexpr int kMostPackets =
-    20'000;  ///< valid records that run in a circle would go on for ever when they are given back
+/// Valid records that run in a circle would go on for ever when they are given back
+constexpr int kMostPackets = 20'000;
 
 bool inside(const samehost::PacketRing& ring, const void* begin, std::size_t bytes) {
   const auto* at = static_cast<const std::byte*>(begin);
@@ -37,9 +37,9 @@ void fill(samehost::PacketRing& ring, Bytes bytes, bool repeat) {
 
 void read_all(samehost::PacketRing& ring, samehost::RingReader& reader, bool give_back) {
   for (int i = 0; i < kMostPackets; ++i) {
-    if (samehost::RingMessage message; reader.front(message)) {
-      FUZZ_CHECK(inside(ring, message.brief.payload.data(), message.brief.payload.size()));
-      FUZZ_CHECK(message.brief.payload.size() <= ib::Brief::kMostBytes);
+    if (samehost::RingEagerSend message; reader.front(message)) {
+      FUZZ_CHECK(inside(ring, message.eager.payload.data(), message.eager.payload.size()));
+      FUZZ_CHECK(message.eager.payload.size() <= ib::EagerSend::kMostBytes);
       reader.pop();
       if (give_back) reader.give_back();
       continue;
@@ -54,7 +54,7 @@ void read_all(samehost::PacketRing& ring, samehost::RingReader& reader, bool giv
     reader.pop();
     if (give_back) reader.give_back();
   }
-  samehost::RingMessage message;
+  samehost::RingEagerSend message;
   if (reader.broken()) FUZZ_CHECK(!reader.any() && !reader.front() && !reader.front(message));
 }
 

@@ -192,15 +192,15 @@ class Driver final : public link::Receiver {
       --refusals_;
       return false;
     }
-    FUZZ_CHECK(rx.packets == 1 || rx.elsewhere != nullptr);
-    if (rx.elsewhere == nullptr) {
+    FUZZ_CHECK(rx.packets == 1 || rx.rendezvous != nullptr);
+    if (rx.rendezvous == nullptr) {
       joined_.endpoint->receive(rx, joined_.now);
       return true;
     }
     ask_for_anything(rx);
-    Fetched fetched(*rx.elsewhere, rx.elsewhere_bytes, fetches_);
+    Fetched fetched(*rx.rendezvous, rx.rendezvous_bytes, fetches_);
     ib::RxPacket with = rx;
-    with.elsewhere = &fetched;
+    with.rendezvous = &fetched;
     joined_.endpoint->receive(with, joined_.now);
     return true;
   }
@@ -332,10 +332,10 @@ class Driver final : public link::Receiver {
   void ask_for_anything(const ib::RxPacket& rx) {
     const std::size_t offset = in_.take<std::uint16_t>() * 2U;
     const std::size_t size = in_.take<std::uint16_t>() * 2U;
-    const bool inside = offset <= rx.elsewhere_bytes && size <= rx.elsewhere_bytes - offset;
+    const bool inside = offset <= rx.rendezvous_bytes && size <= rx.rendezvous_bytes - offset;
     std::vector<std::byte> to(inside ? size : 1);
-    FUZZ_CHECK(rx.elsewhere->copy(offset, to.data(), size) == inside);
-    FUZZ_CHECK(!rx.elsewhere->copy(~std::size_t{0}, to.data(), 2));
+    FUZZ_CHECK(rx.rendezvous->copy(offset, to.data(), size) == inside);
+    FUZZ_CHECK(!rx.rendezvous->copy(~std::size_t{0}, to.data(), 2));
   }
 
   fuzz::Input in_;

@@ -1,4 +1,5 @@
-// Input: what follows the UDP header, without ICRC. What parses has to re-encode to the same bytes and to print.
+// Input: what follows the UDP header, without ICRC. What parses has to re-encode to the
+// same bytes and to print.
 #include <algorithm>
 
 #include "fuzz/check.h"

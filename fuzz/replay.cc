@@ -1,5 +1,5 @@
-// Drives a fuzzer without libFuzzer: every file given, or in a folder given, and with --mutations=N also N variants of
-// the files, made by a fixed seed so that a failure repeats; stderr tells which one failed.
+// Drives a fuzzer without libFuzzer: every file given, or in a folder given, and with --mutations=N also N
+// variants of the files, made by a fixed seed so that a failure repeats; stderr tells which one failed.
 #include <algorithm>
 #include <charconv>
 #include <csignal>
@@ -31,8 +31,8 @@ struct Current {
 
 void report() { std::fprintf(stderr, "input: %s, mutation %u\n", current.file.c_str(), current.mutation); }
 
-// The process is lost anyway, so the handler may use what is not safe in one. Exits as a plain failure: CTest holds a
-// signal to be a failure even where one is expected.
+// The process is lost anyway, so the handler may use what is not safe in one. Exits as a plain failure: CTest
+// holds a signal to be a failure even where one is expected.
 void on_signal(int) {
   report();
   std::_Exit(1);

@@ -1,6 +1,7 @@
-// Verbs and rdma_cm for one thread and one connection, without an adapter: what arrives is what a fuzzer's input says. The functions of the C API that
-// softrnic::copy calls are defined here, in the place of those of the libraries. Every operation is done at once; when the input is used up the
-// connection breaks, so that everything that waits comes to its end.
+// Verbs and rdma_cm for one thread and one connection, without an adapter: what arrives is what a fuzzer's
+// input says. The functions of the C API that softrnic::copy calls are defined here, in the place of those of
+// the libraries. Every operation is done at once; when the input is used up the connection breaks, so that
+// everything that waits comes to its end.
 #pragma once
 
 #include <deque>
@@ -16,13 +17,15 @@ namespace softrnic::fuzz {
 
 class ScriptedVerbs {
  public:
-  /// The script is what is left of `input` whenever something may arrive. `within_host`: the peer seems to have this host's address.
+  /// The script is what is left of `input` whenever something may arrive. `within_host`: the peer seems to
+  /// have this host's address.
   ScriptedVerbs(Input& input, bool within_host);
   ScriptedVerbs(const ScriptedVerbs&) = delete;
   ScriptedVerbs& operator=(const ScriptedVerbs&) = delete;
   ~ScriptedVerbs();
 
-  /// Hears every SEND of this side and may answer it, until it returns false: from then on the script speaks. Without one the script speaks at once.
+  /// Hears every SEND of this side and may answer it, until it returns false: from then on the script speaks.
+  /// Without one the script speaks at once.
   using Greeter = std::function<bool(ScriptedVerbs&, Bytes sent)>;
   void greet_with(Greeter greeter) { greeter_ = std::move(greeter); }
 

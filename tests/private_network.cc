@@ -1,5 +1,6 @@
-// A test program that this is linked into runs in a network namespace of its own, where only the loopback is up: neither
-// UDP port 4791 nor the daemon is shared with anybody. Where namespaces are off, it runs where it was started.
+// A test program that this is linked into runs in a network namespace of its own, where only the
+// loopback is up: neither UDP port 4791 nor the daemon is shared with anybody. Where namespaces are off,
+// it runs where it was started.
 #include <gtest/gtest.h>
 #include <net/if.h>
 #include <sys/ioctl.h>

@@ -14,8 +14,8 @@
 #define SOFTRNIC_OLD_VERSION(implementation, name, version) \
   __asm__(".symver " #implementation "," #name "@" version)
 
-/// Heads the definition of a function whose default version has a hidden IBVERBS_1.0 twin (see compat_1_0.cc).
-/// Inside the library it is called softrnic_NAME.
+/// Heads the definition of a function whose default version has a hidden IBVERBS_1.0 twin (see
+/// compat_1_0.cc). Inside the library it is called softrnic_NAME.
 #define SOFTRNIC_VERB(type, name, parameters)                     \
   SOFTRNIC_DEFAULT_VERSION(softrnic_##name, name, "IBVERBS_1.1"); \
   SOFTRNIC_EXPORT type softrnic_##name parameters;                \

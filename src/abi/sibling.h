@@ -1,9 +1,9 @@
-// What libibverbs.so.1 lends to the drop-in libraries beside it, which have a copy of the lower layers of their own and
-// no threads: their explanations must end in the one page and the one stderr of the process, and who waits for the
-// daemon must hear of its end.
+// What libibverbs.so.1 lends to the drop-in libraries beside it, which have a copy of the lower layers of
+// their own and no threads: their explanations must end in the one page and the one stderr of the process,
+// and who waits for the daemon must hear of its end.
 //
-// It is reached through an ibv_device, without an exported symbol: where a provider's device has the pointer that
-// the provider compares with its own (see Device in abi/verbs/objects.h), ours points to a Sibling.
+// It is reached through an ibv_device, without an exported symbol: where a provider's device has the pointer
+// that the provider compares with its own (see Device in abi/verbs/objects.h), ours points to a Sibling.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -23,14 +23,15 @@ struct Sibling {
   std::uint32_t version = kVersion;
   std::uint32_t reasons = 0;  ///< reason_count(): tables of different builds do not match
   ExplainSink explain = nullptr;
-  /// The callback comes from a thread of the engine, while a device is open. It must not call verbs, nor wait for a lock
-  /// that is held while they are called.
+  /// The callback comes from a thread of the engine, while a device is open. It must not call verbs, nor wait
+  /// for a lock that is held while they are called.
   void (*on_daemon_end)(void (*callback)()) = nullptr;
   /// The same for a daemon that has died, once the next one knows the lanes.
   void (*on_daemon_return)(void (*callback)()) = nullptr;
 };
 
-/// The sibling behind a device of ibv_get_device_list; nullptr when the device is another library's or another build's.
+/// The sibling behind a device of ibv_get_device_list; nullptr when the device is another
+/// library's or another build's.
 inline const Sibling* sibling_of(const ibv_device* device) {
   const Sibling* sibling = nullptr;
   std::memcpy(&sibling, reinterpret_cast<const char*>(device) + sizeof(ibv_device), sizeof sibling);

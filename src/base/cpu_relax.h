@@ -1,4 +1,5 @@
-// A hint to the processor that a thread waits for memory to change: its sibling on the same core gets the units meanwhile.
+// A hint to the processor that a thread waits for memory to change: its sibling on the same core
+// gets the units meanwhile.
 #pragma once
 
 namespace softrnic {

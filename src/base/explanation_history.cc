@@ -8,7 +8,8 @@
 namespace softrnic {
 
 bool is_note(ReasonId id) {
-  // what RC repairs (IBTA 9.7.5, 9.7.7), injected faults, and what follows from an error that has its own reason
+  // what RC repairs (IBTA 9.7.5, 9.7.7), injected faults, and what follows from an error that has its own
+  // reason
   constexpr ReasonId kNotes[] = {
       ReasonId::none,         ReasonId::drop_qp_not_ready, ReasonId::drop_injected,
       ReasonId::payload_gone, ReasonId::drop_ring_full,    ReasonId::nak_sequence,

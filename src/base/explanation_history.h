@@ -8,14 +8,16 @@
 
 namespace softrnic {
 
-/// Whether it is a note: the adapter goes on by itself, or something else was the cause. All others are errors.
+/// Whether it is a note: the adapter goes on by itself, or something else was the cause. All others are
+/// errors.
 bool is_note(ReasonId id);
 
 /// CLOCK_REALTIME, for Explanation::time_ns.
 std::uint64_t wall_clock_ns();
 
-/// The latest reasons, each with the number of times it came. Where there is no room, the oldest note makes place, or else
-/// the oldest error, but for an error only: so what comes afterwards does not hide what mattered.
+/// The latest reasons, each with the number of times it came. Where there is no room, the oldest
+/// note makes place, or else the oldest error, but for an error only: so what comes afterwards
+/// does not hide what mattered.
 class ExplanationHistory {
  public:
   static constexpr std::size_t kPlaces = 6;

@@ -1,5 +1,6 @@
-// A look at memory that somebody else may change at any time, hostile ones too: every word is read once, and what was checked is
-// what is used. (A plain copy is no such look: a compiler may read the source again where the copy is used.)
+// A look at memory that somebody else may change at any time, hostile ones too: every word is read once, and
+// what was checked is what is used. (A plain copy is no such look: a compiler may read the source again
+// where the copy is used.)
 #pragma once
 
 #include <array>

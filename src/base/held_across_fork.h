@@ -1,5 +1,5 @@
-// Mutexes that the forking thread takes around a fork, so that the child, in which it alone lives on, finds none that is
-// held by a thread it has not, and nothing half written behind one.
+// Mutexes that the forking thread takes around a fork, so that the child, in which it alone lives on, finds
+// none that is held by a thread it has not, and nothing half written behind one.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
-// A mutex for short sections that are rarely contended. It is given back with a plain store and not, as pthread's is, with
-// a locked instruction, which makes a pair of calls cost half.
+// A mutex for short sections that are rarely contended. It is given back with a plain store and not, as
+// pthread's is, with a locked instruction, which makes a pair of calls cost half.
 //
-// So a sign of a waiter that comes in the very moment of that store may be missed; therefore who waits looks again by
-// itself after a while.
+// So a sign of a waiter that comes in the very moment of that store may be missed; therefore who waits looks
+// again by itself after a while.
 #pragma once
 
 #include <atomic>

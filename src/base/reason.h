@@ -1,7 +1,8 @@
 // Why something was refused, dropped or failed: one table (reasons.def), one record, one way out.
 //
-// A reason costs nothing until it happens: the record is a small fixed-size value of figures, and the sentence is
-// made only when somebody reads it. Records live in shared memory (see engine/), so they hold no pointers.
+// A reason costs nothing until it happens: the record is a small fixed-size value of figures, and
+// the sentence is made only when somebody reads it. Records live in shared memory (see engine/),
+// so they hold no pointers.
 #pragma once
 
 #include <array>

@@ -100,7 +100,8 @@ constexpr Word kLaterVerbs[] = {
 #undef SOFTRNIC_LATER_VERB
 };
 
-// cm::State, the attributes of CM messages, the reasons and subjects of a REJ, the status of a SIDR_REP (IBTA 12.6, 12.11)
+// cm::State, the attributes of CM messages, the reasons and subjects of a REJ, the status of a
+// SIDR_REP (IBTA 12.6, 12.11)
 constexpr Word kCmStates[] = {
     {0, "IDLE"},       {1, "REQ_SENT"},   {2, "REQ_RCVD"},     {3, "MRA_REQ_SENT"},   {4, "MRA_REQ_RCVD"},
     {5, "REP_SENT"},   {6, "REP_RCVD"},   {7, "MRA_REP_SENT"}, {8, "MRA_REP_RCVD"},   {9, "ESTABLISHED"},

@@ -1,10 +1,10 @@
 // A mutex in memory that processes share, which a process that dies does not take with it.
 //
-// The kernel marks the mutexes that a thread holds when it ends, is killed or executes another program; the next one to
-// lock it gets it. What it guards must be good at any moment.
+// The kernel marks the mutexes that a thread holds when it ends, is killed or executes another program; the
+// next one to lock it gets it. What it guards must be good at any moment.
 //
-// It holds pointers to the other robust mutexes of its thread: whoever can write it leads that thread's unlock astray. So it lies
-// where its own process alone writes; others look at it.
+// It holds pointers to the other robust mutexes of its thread: whoever can write it leads that thread's
+// unlock astray. So it lies where its own process alone writes; others look at it.
 #pragma once
 
 #include <linux/futex.h>
@@ -32,8 +32,9 @@ class RobustMutex {
   bool lock() { return taken(pthread_mutex_lock(&mutex_)); }
   void unlock() { pthread_mutex_unlock(&mutex_); }
 
-  /// Whether a living thread has it, without touching it: the kernel takes the thread's number out when the thread ends
-  /// (robust-futex-ABI in the kernel's documentation), even before a process that was killed is gone.
+  /// Whether a living thread has it, without touching it: the kernel takes the thread's number out
+  /// when the thread ends (robust-futex-ABI in the kernel's documentation), even before a process
+  /// that was killed is gone.
   bool is_held() const { return holder() != 0; }
   /// The number of that thread in its PID namespace; 0: there is none.
   pid_t holder() const {

@@ -1,7 +1,7 @@
 // The environment variables of softrnic: one table with name, default, help and parser.
 //
-// Values are read once, at first use; a set-user-ID program ignores them all. A value that does not
-// parse gets a warning and its default. SOFTRNIC_FAULTS is the exception: opening a device fails with EINVAL, as a
+// Values are read once, at first use; a set-user-ID program ignores them all. A value that does not parse
+// gets a warning and its default. SOFTRNIC_FAULTS is the exception: opening a device fails with EINVAL, as a
 // test that runs without the faults it asked for proves nothing.
 #pragma once
 
@@ -19,7 +19,7 @@ struct SettingInfo {
   std::string_view help;           ///< one line
 };
 
-/// Which files that a program has mapped and registered neighbours map too.
+/// Which files that a program has mapped and registered local peers map too.
 enum class ShareFiles { none, fixed, all };
 
 struct Settings {

@@ -1,4 +1,5 @@
-// The number of the calling thread in its PID namespace (gettid(2)), without a system call but for the first look.
+// The number of the calling thread in its PID namespace (gettid(2)), without a system call but for the first
+// look.
 #pragma once
 
 #include <sys/types.h>

@@ -9,9 +9,9 @@
 
 namespace softrnic {
 
-/// A descriptor that is not 0, 1 or 2, instead of `fd`, which is closed when it is one of them. -1 and errno when there
-/// is none, or when `fd` is -1. Programs that have closed their standard descriptors still write to them, and that must
-/// not end up in a socket of ours.
+/// A descriptor that is not 0, 1 or 2, instead of `fd`, which is closed when it is one of them. -1 and errno
+/// when there is none, or when `fd` is -1. Programs that have closed their standard descriptors still write
+/// to them, and that must not end up in a socket of ours.
 inline int above_stdio(int fd) {
   if (fd < 0 || fd > STDERR_FILENO) return fd;
   const int moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);

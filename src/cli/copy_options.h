@@ -13,7 +13,8 @@ namespace softrnic::cli {
 /// The token in `path`, or in the default file when `path` is empty.
 copy::Result<std::string> find_token(const std::string& path);
 
-/// "host", "host:port" or "[v6]:port"; the port stays as it is when none is said. False when it is none of them.
+/// "host", "host:port" or "[v6]:port"; the port stays as it is when none is said. False
+/// when it is none of them.
 bool split_host(const std::string& text, std::string& host, std::uint16_t& port);
 
 /// Exit codes of cp, serve and ping beside those of every command.

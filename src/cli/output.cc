@@ -14,7 +14,8 @@ std::string strong(std::string_view text) {
 }
 
 void print_json(const Json& json) {
-  // text that is not UTF-8 (a comm can be any bytes) is replaced, not refused; ASCII alone, as a terminal acts upon more
+  // text that is not UTF-8 (a comm can be any bytes) is replaced, not refused; ASCII alone, as
+  // a terminal acts upon more
   fmt::print("{}\n", json.dump(2, ' ', true, Json::error_handler_t::replace));
 }
 

@@ -30,8 +30,8 @@ void print_json(const Json& json);
 /// "softrnic: …" to stderr, printable, whoever said it.
 void complain(std::string_view text);
 
-/// A connection to the daemon, which is started when `spawn`. Nothing and a complaint when it fails; nothing without a
-/// complaint when none runs and `spawn` is false.
+/// A connection to the daemon, which is started when `spawn`. Nothing and a complaint when it fails; nothing
+/// without a complaint when none runs and `spawn` is false.
 std::unique_ptr<control::Client> connect_daemon(bool spawn, bool& failed);
 
 /// Prints the failure. Always kFailed.

@@ -33,8 +33,9 @@ const char* qp_type_name(unsigned type);    ///< "RC"
 const char* qp_state_name(unsigned state);  ///< "RTS"
 const char* path_name(std::uint8_t path);   ///< control::PathChoice: "direct"
 
-/// Of every QP the latest reasons, from the rows of live QPs or else from the ring, which remembers destroyed ones: errors
-/// before notes, and in each the order of time. The QP to which something happened last comes last.
+/// Of every QP the latest reasons, from the rows of live QPs or else from the ring, which remembers
+/// destroyed ones: errors before notes, and in each the order of time. The QP to which something
+/// happened last comes last.
 std::vector<ExplanationHistory::Entry> reasons_by_qp(const Process& process);
 
 }  // namespace softrnic::cli

@@ -36,7 +36,8 @@ std::optional<Failure> out_of_range(const Request& request) {
   return too_long(request.private_data, kReqPrivateData);
 }
 
-// Linux gives permissive LIDs to paths that leave the subnet, and on RoCE every path does that is routed by IP.
+// Linux gives permissive LIDs to paths that leave the subnet, and on RoCE every path does that is routed by
+// IP.
 PathBlock block_of(const Path& path) {
   PathBlock block;
   block.subnet_local = path.hop_limit <= 1;

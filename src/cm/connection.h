@@ -1,4 +1,5 @@
-// One communication ID: what both sides said, where it stands, and the message that a duplicate is answered with.
+// One communication ID: what both sides said, where it stands, and the message that a
+// duplicate is answered with.
 #pragma once
 
 #include <cstddef>

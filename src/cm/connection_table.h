@@ -1,4 +1,5 @@
-// All communication IDs of an adapter, and the ways to find one: by its number, by what the peer calls itself, by deadline.
+// All communication IDs of an adapter, and the ways to find one: by its number, by what the peer
+// calls itself, by deadline.
 #pragma once
 
 #include <array>

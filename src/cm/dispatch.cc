@@ -21,8 +21,8 @@ struct Manager::Actions {
     return {message, action, {states...}, sizeof...(states)};
   }
 
-  // IBTA 12.9.7. `ignore` stands for repetitions and messages that were overtaken; what has no row should not happen.
-  // A message that finds no connection goes to on_unknown_target().
+  // IBTA 12.9.7. `ignore` stands for repetitions and messages that were overtaken; what has no row should not
+  // happen. A message that finds no connection goes to on_unknown_target().
   static constexpr auto rows() {
     using C = Manager;
     using S = State;
@@ -52,8 +52,8 @@ struct Manager::Actions {
         row(M::rej, &C::on_rej, S::established, S::dreq_sent),
         row(M::rej, &C::ignore, S::dreq_received, S::timewait, S::idle),
 
-        // Before the RTU, or instead of it, the DREQ confirms the connection and ends it. An active side whose host has
-        // not confirmed yet lets the peer ask again.
+        // Before the RTU, or instead of it, the DREQ confirms the connection and ends it. An active side
+        // whose host has not confirmed yet lets the peer ask again.
         row(M::dreq, &C::on_dreq, S::rep_sent, S::mra_rep_received, S::established),
         row(M::dreq, &C::on_crossing_dreq, S::dreq_sent),
         row(M::dreq, &C::ignore, S::dreq_received, S::rep_received, S::mra_rep_sent),

@@ -1,14 +1,15 @@
 // Requests beyond what strangers may make the host do: their senders are asked first whether they are there.
 //
-// A REQ proves nothing, and to take one costs a program a queue pair, often a thread. Behind ten thousand forged ones a
-// second an honest one would wait for seconds, or be given up as the oldest. CM has no message that only the sender of a
-// REQ answers. But whoever has a CM answers a DREQ for a connection that it does not know with a DREP that repeats both
-// IDs (Linux' ib_cm and this one do), and to do so it has to receive what goes to its address. So a stranger's request
-// is kept from the host until such a DREP has come, and waits for one round trip, not behind the forged ones.
+// A REQ proves nothing, and to take one costs a program a queue pair, often a thread. Behind ten thousand
+// forged ones a second an honest one would wait for seconds, or be given up as the oldest. CM has no message
+// that only the sender of a REQ answers. But whoever has a CM answers a DREQ for a connection that it does
+// not know with a DREP that repeats both IDs (Linux' ib_cm and this one do), and to do so it has to receive
+// what goes to its address. So a stranger's request is kept from the host until such a DREP has come, and
+// waits for one round trip, not behind the forged ones.
 //
-// Who does not answer is told as soon as the allowance has room when it repeats its REQ. A DREP does not prove that the
-// REQ was its sender's own (Connection::proven), so all bounds for the unproven hold on. Of one address few are asked at
-// a time, and an answer lets the next be asked.
+// Who does not answer is told as soon as the allowance has room when it repeats its REQ. A DREP does not
+// prove that the REQ was its sender's own (Connection::proven), so all bounds for the unproven hold on. Of
+// one address few are asked at a time, and an answer lets the next be asked.
 #include "cm/incoming.h"
 
 namespace softrnic::cm {
@@ -52,7 +53,8 @@ void Manager::on_sign_of_life(Connection& connection, const Incoming& in) {
   if (Connection* const next = table_.oldest(Burden::held, peer)) ask(*next);
 }
 
-// Under an ID of its own: that of the question may come to the peer late, when it would mean the end of a connection.
+// Under an ID of its own: that of the question may come to the peer late, when it would mean
+// the end of a connection.
 void Manager::tell_held(Connection& connection, const Incoming& in) {
   const std::unique_ptr<mad::Mad> mad = std::move(connection.held);
   const mad::Address peer = connection.peer;

@@ -21,8 +21,8 @@ constexpr Duration answer_time_of(std::uint8_t code, std::uint8_t most = kMaxPee
   return duration_of(std::clamp(code, kMinPeerTimeout, most));
 }
 
-/// What the ACK time-out of a path says of a packet's life time on it: half. 0 (no time-out) says nothing; Linux counts with
-/// code 16 on RoCE.
+/// What the ACK time-out of a path says of a packet's life time on it: half. 0 (no time-out) says nothing;
+/// Linux counts with code 16 on RoCE.
 constexpr Duration life_time_of(std::uint8_t ack_timeout) {
   constexpr std::uint8_t kUnknown = 16;
   return duration_of(

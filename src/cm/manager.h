@@ -1,15 +1,16 @@
-// The connection manager: the active and the passive side of communication establishment and release (IBTA 12.9), and
-// service ID resolution (12.11). Pure: MADs, wishes and the time come in; MADs, events and the next deadline go out.
+// The connection manager: the active and the passive side of communication establishment and release
+// (IBTA 12.9), and service ID resolution (12.11). Pure: MADs, wishes and the time come in; MADs, events
+// and the next deadline go out.
 //
-// Calls come from one thread, with a time that never runs backwards. Events are told from inside receive(), advance()
-// and established(), each as the last act on its connection: the host may call any method from there, destroy() of the
-// same id included.
+// Calls come from one thread, with a time that never runs backwards. Events are told from inside receive(),
+// advance() and established(), each as the last act on its connection: the host may call any method from
+// there, destroy() of the same id included.
 //
 // Its parts: manager.cc what all states share, dispatch.cc the table state × message, active.cc, passive.cc,
 // held_requests.cc, release.cc and sidr.cc the actions, stateless.cc answers that need no connection.
 //
-// A method that is refused returns the errno that ib_cm would (EINVAL: not in this state, or a value out of range;
-// ENOENT: no such id; EADDRINUSE, EMFILE) and a reason; nothing has changed then.
+// A method that is refused returns the errno that ib_cm would (EINVAL: not in this state, or a value out of
+// range; ENOENT: no such id; EADDRINUSE, EMFILE) and a reason; nothing has changed then.
 #pragma once
 
 #include <cstddef>
@@ -57,16 +58,18 @@ struct Limits {
   /// means it repeats his request.
   std::size_t half_open = 16384;
   std::size_t half_open_peer = 8192;  ///< of them, from one remote GID
-  /// REQs that the host is told of without a sign of life of their senders: so many at once, and so many a second in the
-  /// long run. `softrnic serve` drops the oldest of 64 that have not proved themselves: who has to has a second for it.
+  /// REQs that the host is told of without a sign of life of their senders: so many at once, and so many a
+  /// second in the long run. `softrnic serve` drops the oldest of 64 that have not proved themselves: who
+  /// has to has a second for it.
   std::uint32_t strangers = 32, strangers_a_second = 32;
   /// Those beyond it wait for that sign, 3 s at most. One more, and the oldest is forgotten.
   std::size_t held = 8192, held_peer = 2048;
-  /// Of whom the sign was asked for. A GID that has not answered so many questions gets no more of them: what nobody
-  /// takes off the link may lie for seconds in the socket's buffer, and answers to others find no room.
+  /// Of whom the sign was asked for. A GID that has not answered so many questions gets no more
+  /// of them: what nobody takes off the link may lie for seconds in the socket's buffer, and
+  /// answers to others find no room.
   std::size_t asked = 8192, asked_peer = 2;
-  /// Refused requests that are remembered so that their repetitions are answered alike, without asking the host. Those
-  /// beyond it are forgotten: the host hears of a repetition as of a new request.
+  /// Refused requests that are remembered so that their repetitions are answered alike, without asking the
+  /// host. Those beyond it are forgotten: the host hears of a repetition as of a new request.
   std::size_t refused = 16384;
   std::size_t refused_peer = 4096;
   std::size_t connections = 65536;  ///< all ids: destroyed ones that still wait, and timewait, included
@@ -84,14 +87,15 @@ class Manager {
   Manager& operator=(const Manager&) = delete;
 
   // ---- passive side
-  /// Requests for service IDs that equal `service_id` where `mask` has ones are told from now on, with the Id returned
-  /// as the event's listener. EADDRINUSE when another listener's range overlaps.
+  /// Requests for service IDs that equal `service_id` where `mask` has ones are told from now on, with the Id
+  /// returned as the event's listener. EADDRINUSE when another listener's range overlaps.
   Expected<Id, Failure> listen(ServiceId service_id, std::uint64_t mask = ~std::uint64_t{0});
   /// Requests that were told already are not affected.
   void unlisten(Id listener) { listeners_.remove(listener); }
   /// Sends the REP; again until the RTU comes.
   Expected<void, Failure> reply(Id id, const Reply& reply, TimePoint now);
-  /// Sends an MRA: the host needs up to duration_of(service_timeout) more. On a request, or (active) on a reply.
+  /// Sends an MRA: the host needs up to duration_of(service_timeout) more. On a request, or (active) on a
+  /// reply.
   Expected<void, Failure> delay(Id id, std::uint8_t service_timeout, Bytes private_data, TimePoint now);
   /// The first packet came before the RTU (IBV_EVENT_COMM_EST): tells the established event at once.
   Expected<void, Failure> established(Id id, TimePoint now);
@@ -103,16 +107,16 @@ class Manager {
   Expected<void, Failure> confirm(Id id, Bytes private_data, TimePoint now);
 
   // ---- both sides
-  /// Of a request that was told, or of a reply. Active before the reply: EINVAL, use destroy(). The id goes through
-  /// timewait to idle without an event of its own, except timewait_exit.
+  /// Of a request that was told, or of a reply. Active before the reply: EINVAL, use destroy(). The id goes
+  /// through timewait to idle without an event of its own, except timewait_exit.
   Expected<void, Failure> reject(Id id, const Rejection& rejection, TimePoint now);
   /// Sends a DREQ; again until it is answered.
   Expected<void, Failure> disconnect(Id id, Bytes private_data, TimePoint now);
   /// After disconnect_request: sends the DREP, the id enters timewait.
   Expected<void, Failure> disconnect_reply(Id id, Bytes private_data, TimePoint now);
-  /// Forgets the id in whatever state, telling the peer what it has to know (REJ, DREQ, DREP, SIDR_REP). No event of the
-  /// id is told any more; what the protocol still has to do (repeat the DREQ, wait out timewait) goes on unseen.
-  /// An id that does not exist is ignored.
+  /// Forgets the id in whatever state, telling the peer what it has to know (REJ, DREQ, DREP, SIDR_REP). No
+  /// event of the id is told any more; what the protocol still has to do (repeat the DREQ, wait out timewait)
+  /// goes on unseen. An id that does not exist is ignored.
   void destroy(Id id, TimePoint now);
 
   // ---- service ID resolution
@@ -189,8 +193,8 @@ class Manager {
 
   // ---- passive.cc
   void on_req(const Incoming& in);
-  /// For one more request of this burden: the oldest whose sender has proved nothing is given up when there are too
-  /// many. False: no room.
+  /// For one more request of this burden: the oldest whose sender has proved nothing is given up when there
+  /// are too many. False: no room.
   bool make_room(const Incoming& in, Burden burden);
   std::optional<RejectReason> refusal_of(const Req& req, const Incoming& in);
   Connection& add_request(Id id, const Req& req, const Incoming& in);

@@ -1,6 +1,6 @@
-// The messages of communication management as plain values in host byte order (IBTA 12.6, 12.8, 12.11). The formats
-// stand in messages.cc, one table of fields a message. The places of the ECE vendor are those of Linux ≥ 5.10; the ECE
-// options travel in the header's attribute modifier.
+// The messages of communication management as plain values in host byte order (IBTA 12.6, 12.8, 12.11). The
+// formats stand in messages.cc, one table of fields a message. The places of the ECE vendor are those of
+// Linux ≥ 5.10; the ECE options travel in the header's attribute modifier.
 #pragma once
 
 #include <array>

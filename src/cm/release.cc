@@ -10,7 +10,8 @@ std::array<std::byte, 8> bytes_of(std::uint64_t ca_guid) {
   return bytes;
 }
 
-// Which of its messages a REJ of this side is about, and whether the peer knows this side's ID already (12.6.7).
+// Which of its messages a REJ of this side is about, and whether the peer knows this
+// side's ID already (12.6.7).
 struct RejectedMessage {
   About about;
   bool names_id;

@@ -5,7 +5,8 @@
 namespace softrnic::cm {
 namespace {
 
-// ClassPortInfo:CapabilityMask of this class: reliable connections, unreliable connections, unreliable datagrams.
+// ClassPortInfo:CapabilityMask of this class: reliable connections, unreliable
+// connections, unreliable datagrams.
 constexpr std::uint16_t kCapabilities = 1U << 9 | 1U << 12 | 1U << 13;
 constexpr std::uint8_t kResponseTime = 18;  // 1.07 s
 

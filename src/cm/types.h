@@ -1,4 +1,5 @@
-// The values of communication management: what two sides tell each other when they connect queue pairs (IBTA 12.6).
+// The values of communication management: what two sides tell each other when they connect
+// queue pairs (IBTA 12.6).
 //
 // Time-outs with 5 bits are exponents: code n stands for 4.096 µs · 2^n, see duration_of().
 #pragma once
@@ -95,8 +96,8 @@ struct Path {
 /// Where MADs for the other end of `path` go.
 mad::Address address_of(const Path& path);
 
-/// What one side says of its queue pair in a REQ or REP. Read by the other side, responder_resources is what it may
-/// have outstanding, and initiator_depth what it has to be ready for.
+/// What one side says of its queue pair in a REQ or REP. Read by the other side, responder_resources is what
+/// it may have outstanding, and initiator_depth what it has to be ready for.
 struct Endpoint {
   Qpn qpn{};
   std::uint32_t qkey = 0;
@@ -118,8 +119,8 @@ struct Request {
   Endpoint endpoint{};
   std::uint8_t retry_count = 7;      ///< 3 bits: of the queue pairs
   std::uint8_t max_cm_retries = 15;  ///< 4 bits: how often a CM message is repeated
-  std::uint8_t local_response_timeout =
-      20;  ///< 5-bit code: how long this side may take to answer a CM message
+  /// 5-bit code: how long this side may take to answer a CM message
+  std::uint8_t local_response_timeout = 20;
   std::uint8_t remote_response_timeout = 20;  ///< 5-bit code: the same of the peer
   Bytes private_data{};                       ///< at most kReqPrivateData, else EINVAL; padded with zeros
 };

@@ -68,7 +68,8 @@ Expected<void, Failure> Manager::connect_datagram(Id& id, const ConnectionParame
 Expected<void, Failure> Manager::disconnect(IdNumber number) {
   const auto found = find_for(number, Call::disconnect);
   if (!found) return Unexpected{found.error()};
-  // Not yet, or no longer, connected: Linux has nothing to do then, and programs call it in any state they end in.
+  // Not yet, or no longer, connected: Linux has nothing to do then, and programs call it
+  // in any state they end in.
   if ((*found)->connection.value != 0) (void)cm_.disconnect((*found)->connection, {}, host_.now());
   return {};
 }

@@ -20,8 +20,8 @@ void Manager::devices_changed(std::vector<device::DeviceInfo> devices) {
     if (now == nullptr) {
       device_removed(*id);
     } else if (now->guid != id->binding.guid) {
-      // The GUID comes from the Ethernet address: a bond has failed over, or somebody changed it. Peers may hold the
-      // old one in their neighbour tables.
+      // The GUID comes from the Ethernet address: a bond has failed over, or somebody changed it. Peers may
+      // hold the old one in their neighbour tables.
       id->binding.guid = now->guid;
       Event event;
       event.kind = RDMA_CM_EVENT_ADDR_CHANGE;

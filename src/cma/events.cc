@@ -9,7 +9,8 @@ namespace {
 
 bool is_multicast(const Event& event) { return event.membership != 0; }
 
-/// The id whose events are counted: of a request that is the listener, as the new id is not known to the program yet.
+/// The id whose events are counted: of a request that is the listener, as the new id is not
+/// known to the program yet.
 IdNumber counted_for(const Event& event) { return event.listener != 0 ? event.listener : event.id; }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// RDMA_OPTION_IB_PATH: the program brings the route itself, from a path record of its own (ibacm, or rdma_addrinfo).
+// RDMA_OPTION_IB_PATH: the program brings the route itself, from a path record of its own
+// (ibacm, or rdma_addrinfo).
 #include <arpa/inet.h>
 #include <infiniband/sa.h>
 
@@ -27,7 +28,8 @@ bool names(const ibv_gid& theirs, const wire::Gid& ours) {
   return std::memcmp(&theirs, ours.raw.data(), sizeof theirs) == 0;
 }
 
-/// `path` as the record has it; nothing when the record is of another pair of ports, or asks for what they cannot do.
+/// `path` as the record has it; nothing when the record is of another pair of ports, or asks
+/// for what they cannot do.
 std::optional<cm::Path> changed_by(const ibv_path_record& record, cm::Path path) {
   constexpr std::uint8_t kValue = 0x3f;  // below the two bits of a selector
   constexpr std::uint16_t kFullMember = 0x8000;

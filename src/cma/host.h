@@ -22,8 +22,8 @@ struct RouteQuery {
 };
 struct Route {
   wire::Gid source;  ///< of the query, or what the route chose
-  std::uint32_t interface_index =
-      0;  ///< of the netdev that leads there; of one of our own addresses: that has it
+  /// Of the netdev that leads there; of one of our own addresses: that has it
+  std::uint32_t interface_index = 0;
   std::uint8_t hop_limit = 64;
 };
 /// ENETUNREACH: no route; EHOSTUNREACH: nobody answers for the address; ETIMEDOUT.
@@ -36,8 +36,8 @@ class Host {
   virtual std::uint32_t random_number() = 0;
   /// A MAD from QP1. May be lost.
   virtual void send(const mad::Address& to, Bytes mad) = 0;
-  /// Answered by Manager::resolved(id, …), from within or later, at most once; later questions of the same id replace
-  /// earlier ones.
+  /// Answered by Manager::resolved(id, …), from within or later, at most once; later questions of the same
+  /// id replace earlier ones.
   virtual void resolve(IdNumber id, const RouteQuery& query) = 0;
   virtual void cancel_resolve(IdNumber id) = 0;
   /// next_event(channel) has one more. Must not call back.

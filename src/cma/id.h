@@ -33,8 +33,8 @@ struct Id {
   IdNumber number = 0;
   ChannelNumber channel = 0;
   std::uint64_t cookie = 0;
-  bool accepted =
-      true;  ///< false: came with a request, has no cookie yet, and nobody wants to hear its events
+  /// False: came with a request, has no cookie yet, and nobody wants to hear its events
+  bool accepted = true;
   IdNumber waits_at = 0;  ///< the listener in whose queue its request is, not fetched yet; 0: none
   State state = State::idle;
   PortSpace space{};

@@ -10,11 +10,12 @@
 namespace softrnic::cma {
 namespace {
 
-/// Linux bounds backlogs by 1024 (net.rdma_ucm.max_backlog). Here that would be the least, and is too little: the
-/// daemon takes a burst of requests in one go, and a program that asked for a backlog of 3 would lose clients that
-/// it could well serve. What strangers can do is bounded by cm: of requests whose senders give no sign of life few come
-/// here (Limits::strangers), and when too many are not confirmed (Limits::half_open, no higher than this) it gives up the
-/// oldest without a word, so that honest clients repeat theirs, where this refuses the newest.
+/// Linux bounds backlogs by 1024 (net.rdma_ucm.max_backlog). Here that would be the least, and is too little:
+/// the daemon takes a burst of requests in one go, and a program that asked for a backlog of 3 would lose
+/// clients that it could well serve. What strangers can do is bounded by cm: of requests whose senders give
+/// no sign of life few come here (Limits::strangers), and when too many are not confirmed (Limits::half_open,
+/// no higher than this) it gives up the oldest without a word, so that honest clients repeat theirs, where
+/// this refuses the newest.
 constexpr std::uint32_t kLeastBacklog = 16384;
 
 std::optional<IpHeader> header_of(const cm::Event& event) { return IpHeader::read(event.private_data); }
@@ -52,8 +53,8 @@ void take_addresses(Id& id, const Id& listener, const cm::Event& event) {
     if (address->is_link_local()) address->scope = id.binding.interface_index;
 }
 
-/// The addresses that programs are told have to be those that packets come from, else a list of allowed peers would
-/// be worth nothing. A program connects to its own host by 127.0.0.1, too.
+/// The addresses that programs are told have to be those that packets come from, else a list of allowed peers
+/// would be worth nothing. A program connects to its own host by 127.0.0.1, too.
 bool says_truly_who_asks(const IpHeader& header, const wire::Gid& from, bool from_here) {
   return header.source.host == from || (header.source.is_loopback() && from_here);
 }
@@ -62,8 +63,8 @@ Agreement agreement_of(const cm::Event& event) {
   Agreement agreement;
   agreement.remote_qpn = event.endpoint.qpn.value;
   agreement.remote_starting_psn = event.endpoint.starting_psn;
-  agreement.responder_resources =
-      event.endpoint.initiator_depth;  // what the peer starts, this side responds to
+  // What the peer starts, this side responds to
+  agreement.responder_resources = event.endpoint.initiator_depth;
   agreement.initiator_depth = event.endpoint.responder_resources;
   agreement.retry_count = event.retry_count;
   agreement.rnr_retry_count = event.endpoint.rnr_retry_count;

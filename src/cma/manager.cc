@@ -146,7 +146,8 @@ void Manager::set_timer(Id& id, TimePoint at) {
 
 void Manager::timer_fired(Id& id) {
   if (!id.waits_for_program) return;
-  // The peer repeats its REQ or REP for as long as it thinks this side is silent; it is asked to wait for the program.
+  // The peer repeats its REQ or REP for as long as it thinks this side is silent; it is asked
+  // to wait for the program.
   const TimePoint now = host_.now();
   if (cm_.delay(id.connection, kServiceTimeout, {}, now))
     set_timer(id, now + cm::duration_of(kServiceTimeout) / 2);

@@ -1,8 +1,9 @@
-// The RDMA communication manager: connections by IP address (IBTA annex A11), on top of cm. Pure: calls, MADs, answers to
-// route queries and the time come in; MADs, queries and events go out.
+// The RDMA communication manager: connections by IP address (IBTA annex A11), on top of cm. Pure: calls,
+// MADs, answers to route queries and the time come in; MADs, queries and events go out.
 //
-// Calls come from one thread. They follow rdma_cm(7) and what Linux does where that is silent; a refused one returns the
-// errno of its man page and a reason, and nothing has changed then. Which call is possible when: states.h.
+// Calls come from one thread. They follow rdma_cm(7) and what Linux does where that is silent; a refused
+// one returns the errno of its man page and a reason, and nothing has changed then. Which call is
+// possible when: states.h.
 #pragma once
 
 #include <array>
@@ -54,7 +55,8 @@ class Manager final : private cm::Host {
     std::uint8_t qp_type = 0;      ///< enum ibv_qp_type
   };
   Expected<IdNumber, Failure> create(const Creation& creation);
-  /// Tells the peer what it has to know, drops events that nobody fetched, leaves groups. The number of events fetched.
+  /// Tells the peer what it has to know, drops events that nobody fetched, leaves groups. The
+  /// number of events fetched.
   Expected<std::uint32_t, Failure> destroy(IdNumber id);
   /// Events that nobody fetched move along. The number of those fetched.
   Expected<std::uint32_t, Failure> migrate(IdNumber id, ChannelNumber channel);
@@ -76,7 +78,8 @@ class Manager final : private cm::Host {
   // ---- connections (listening.cc, connecting.cc, accepting.cc)
   Expected<void, Failure> listen(IdNumber id, int backlog);
   Expected<void, Failure> connect(IdNumber id, const ConnectionParameters& parameters, const cm::Ece& ece);
-  /// Passive: accepts; from then on events carry `cookie`. Active, after CONNECT_RESPONSE: `parameters` are not looked at.
+  /// Passive: accepts; from then on events carry `cookie`. Active, after CONNECT_RESPONSE:
+  /// `parameters` are not looked at.
   Expected<void, Failure> accept(IdNumber id, std::uint64_t cookie,
                                  const std::optional<ConnectionParameters>& parameters, const cm::Ece& ece);
   Expected<void, Failure> reject(IdNumber id, cm::RejectReason reason, Bytes private_data);
@@ -94,8 +97,8 @@ class Manager final : private cm::Host {
   IdNumber id_of(MembershipNumber membership) const;
 
   // ---- the world (devices.cc, cm_events.cc, manager.cc)
-  /// The devices as they are now. Ids of a device that has gone get DEVICE_REMOVAL, those of one whose Ethernet address
-  /// changed ADDR_CHANGE.
+  /// The devices as they are now. Ids of a device that has gone get DEVICE_REMOVAL, those of one whose
+  /// Ethernet address changed ADDR_CHANGE.
   void devices_changed(std::vector<device::DeviceInfo> devices);
   /// A MAD of class `communication` for QP1.
   void receive(const mad::Address& from, Bytes mad) { cm_.receive(from, mad, host_.now()); }
@@ -109,7 +112,8 @@ class Manager final : private cm::Host {
     std::deque<Event> events;
     std::size_t ids = 0;
   };
-  /// A port that ids are bound to, listen on or came through: requests for it, in any port space, reach request_came().
+  /// A port that ids are bound to, listen on or came through: requests for it, in any port
+  /// space, reach request_came().
   struct Attended {
     std::array<cm::Id, kPortSpaces.size()> listeners{};
     std::set<IdNumber> ids;
@@ -122,8 +126,8 @@ class Manager final : private cm::Host {
 
   Id* find(IdNumber id);
   const Id* find(IdNumber id) const;
-  /// What a program names. The id of a request becomes the program's with the event that tells of it, so ENOENT
-  /// before: else a number that it guessed could end or move an id whose event is still to come.
+  /// What a program names. The id of a request becomes the program's with the event that tells of it, so
+  /// ENOENT before: else a number that it guessed could end or move an id whose event is still to come.
   Expected<Id*, Failure> find_named(IdNumber id) const;
   Expected<Id*, Failure> find_for(IdNumber id, Call call) const;
   Id* find(cm::Id connection);

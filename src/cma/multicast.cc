@@ -1,5 +1,5 @@
-// Multicast groups. RoCE has no subnet administrator: the address of a group is its GID, and whoever attaches a queue
-// pair belongs to it.
+// Multicast groups. RoCE has no subnet administrator: the address of a group is its GID, and whoever attaches
+// a queue pair belongs to it.
 #include <cerrno>
 
 #include "cma/manager.h"

@@ -21,8 +21,8 @@ constexpr Rate kRates[] = {{200'000, IBV_RATE_200_GBPS}, {100'000, IBV_RATE_100_
                            {40'000, IBV_RATE_40_GBPS},   {30'000, IBV_RATE_30_GBPS},
                            {20'000, IBV_RATE_20_GBPS},   {10'000, IBV_RATE_10_GBPS}};
 
-/// Spreads connections over the paths of a network: the flow label chooses the UDP source port. What the program asked
-/// for in an IPv6 address counts.
+/// Spreads connections over the paths of a network: the flow label chooses the UDP source port. What the
+/// program asked for in an IPv6 address counts.
 std::uint32_t flow_label_of(const Id& id) {
   const std::uint32_t wanted = id.destination.flow_info & kFlowLabelMask;
   if (wanted != 0) return wanted;

@@ -1,4 +1,5 @@
-// The path of a RoCE connection, which nobody has to be asked for: it follows from the port, the addresses and the options.
+// The path of a RoCE connection, which nobody has to be asked for: it follows from the port, the
+// addresses and the options.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@ namespace softrnic::cma {
 std::uint8_t mtu_code(std::uint32_t bytes);
 std::uint8_t rate_code(std::uint64_t mbps);
 
-/// The 5-bit code of an ACK time-out that allows for `packet_life_time` both ways and `ack_delay` at the peer (IBTA
-/// 12.7.34). At most 31.
+/// The 5-bit code of an ACK time-out that allows for `packet_life_time` both ways and `ack_delay` at the peer
+/// (IBTA 12.7.34). At most 31.
 std::uint8_t ack_timeout_code(std::uint8_t ack_delay, std::uint8_t packet_life_time);
 
 /// Half of what RDMA_OPTION_ID_ACK_TIMEOUT asks for, else 1.1 s.

@@ -16,8 +16,8 @@ inline constexpr std::array kPortSpaces = {PortSpace::tcp, PortSpace::udp, PortS
 /// Nothing for a port space that is not supported (RDMA_PS_IPOIB needs an InfiniBand fabric).
 std::optional<PortSpace> port_space_of(std::uint16_t number);
 
-/// The port space an id binds in: its own for IP addresses; AF_IB addresses say it in their service ID (an id of
-/// RDMA_PS_IB may use each of the three). Nothing when they do not agree.
+/// The port space an id binds in: its own for IP addresses; AF_IB addresses say it in their service ID (an id
+/// of RDMA_PS_IB may use each of the three). Nothing when they do not agree.
 std::optional<PortSpace> binding_space(PortSpace of_id, const SocketAddress& address);
 
 /// The service ID of a port.

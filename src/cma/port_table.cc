@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::uint32_t kEphemeralPorts = kLastEphemeralPort - kFirstEphemeralPort + 1;
 
-/// One of two owners stands in the way of the other. Linux says EADDRNOTAVAIL when one of them has the wildcard; here
-/// it is EADDRINUSE in both cases, as for sockets.
+/// One of two owners stands in the way of the other. Linux says EADDRNOTAVAIL when one of them has the
+/// wildcard; here it is EADDRINUSE in both cases, as for sockets.
 bool collide(const PortTable::Owner& a, const PortTable::Owner& b) {
   if (a.family_only && b.family_only && a.address.family != b.address.family) return false;
   return a.address.is_any() || b.address.is_any() || a.address.same_host(b.address);

@@ -16,7 +16,8 @@ namespace softrnic::cma {
 /// A communication id: unique in its manager, never 0.
 using IdNumber = std::uint32_t;
 
-/// The range of Linux's ip_local_port_range. Ports below 1024 are like any other: the daemon belongs to one user.
+/// The range of Linux's ip_local_port_range. Ports below 1024 are like any other: the
+/// daemon belongs to one user.
 inline constexpr std::uint16_t kFirstEphemeralPort = 32768;
 inline constexpr std::uint16_t kLastEphemeralPort = 60999;
 
@@ -26,8 +27,8 @@ class PortTable {
     IdNumber id = 0;
     SocketAddress address;  ///< wildcard or specific
     bool reuse = false;     ///< RDMA_OPTION_ID_REUSEADDR
-    bool family_only =
-        false;  ///< IPv4, or IPv6 with RDMA_OPTION_ID_AFONLY: the other family may have the port
+    /// IPv4, or IPv6 with RDMA_OPTION_ID_AFONLY: the other family may have the port
+    bool family_only = false;
     bool listening = false;
   };
 

@@ -1,5 +1,5 @@
-// rdma_init_qp_attr: what the queue pair of an id needs on its way to INIT, RTR and RTS. The masks are those of Linux'
-// ib_cm and rdma_cm.
+// rdma_init_qp_attr: what the queue pair of an id needs on its way to INIT, RTR and RTS. The masks are those
+// of Linux' ib_cm and rdma_cm.
 #include <cerrno>
 
 #include "cma/manager.h"

@@ -7,7 +7,8 @@
 namespace softrnic::cma {
 namespace {
 
-/// What leaves a program no way to say where it wants to go from: the wildcard of the destination's family and link.
+/// What leaves a program no way to say where it wants to go from: the wildcard of the
+/// destination's family and link.
 SocketAddress unspecified_source(const SocketAddress& destination) {
   SocketAddress source = SocketAddress::any(destination.family);
   source.scope = destination.scope;
@@ -70,7 +71,8 @@ void Manager::resolve_loopback(Id& id) {
   }
   SocketAddress own = id.source;
   own.host = id.binding.gid;
-  // a device of the loopback netdev reaches all of 127.0.0.0/8; another one reaches itself, whatever the program calls it
+  // a device of the loopback netdev reaches all of 127.0.0.0/8; another one reaches itself,
+  // whatever the program calls it
   id.destination_gid = own.is_loopback() ? id.destination.host : id.binding.gid;
   if (id.source.is_any()) id.source.host = SocketAddress::loopback(id.source.family).host;
   address_known(id);

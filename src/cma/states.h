@@ -26,7 +26,8 @@ enum class State : std::uint8_t {
 };
 inline constexpr std::size_t kStates = 11;
 
-/// The calls of rdma_cm that depend on the state. Also figures of the form "cma_call", see base/reason_words.h.
+/// The calls of rdma_cm that depend on the state. Also figures of the form "cma_call", see
+/// base/reason_words.h.
 enum class Call : std::uint8_t {
   bind,
   resolve_address,

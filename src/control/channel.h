@@ -35,7 +35,8 @@ struct Datagram {
   std::optional<ucred> sender;    ///< with SO_PASSCRED
 };
 
-/// Sends one datagram and, when `fd` is not negative, a descriptor. 0 or a positive errno (never EINTR); no SIGPIPE.
+/// Sends one datagram and, when `fd` is not negative, a descriptor. 0 or a positive errno
+/// (never EINTR); no SIGPIPE.
 int send_datagram(int socket, Bytes datagram, int fd = -1, int flags = 0);
 
 /// Receives one datagram into `buffer`; descriptors come close-on-exec. 0 or a positive errno (never EINTR).

@@ -113,7 +113,8 @@ int receive_answer(int socket, std::uint32_t serial, MutableBytes answer, Datagr
   return error;
 }
 
-/// A daemon that has no room answers before it is asked, and closes: its last word is there all the same. 0 or an errno.
+/// A daemon that has no room answers before it is asked, and closes: its last word is there all
+/// the same. 0 or an errno.
 int exchange(int socket, Bytes request, std::uint32_t serial, int fd, MutableBytes answer, Datagram& out) {
   const int error = send_datagram(socket, request, fd);
   if (error != 0 && error != EPIPE && error != ECONNRESET) return error;
@@ -226,10 +227,10 @@ Expected<UniqueFd, Error> Client::share_memory(ShareMemory request) {
   return locks;
 }
 
-Expected<NeighbourReply, Error> Client::find_neighbour(std::uint8_t lane) {
-  auto request = make_message<FindNeighbour>();
+Expected<LocalPeerReply, Error> Client::find_local_peer(std::uint8_t lane) {
+  auto request = make_message<FindLocalPeer>();
   request.lane = lane;
-  return ask_for<NeighbourReply>(request);
+  return ask_for<LocalPeerReply>(request);
 }
 
 Expected<void, Error> Client::hold_devices() {

@@ -61,7 +61,7 @@ struct ConnectOptions {
   std::chrono::seconds patience = kAnswerTimeout;  ///< with its first answer
 };
 
-/// What a process shares with its neighbours: see MemoryPart. Both or none.
+/// What a process shares with its local peers: see MemoryPart. Both or none.
 struct SharedParts {
   UniqueFd own, inbox;
 };
@@ -81,14 +81,15 @@ class Client {
   Expected<void, Error> give_back_lane(std::uint8_t lane);
   /// A lane that this process was given by a daemon that has died since: `socket`, its socket, proves that.
   Expected<void, Error> reclaim_lane(std::uint8_t lane, int socket);
-  /// After reclaim_lane(): nothing more is to come. Until then the daemon does not read what peers ask of listeners.
+  /// After reclaim_lane(): nothing more is to come. Until then the daemon does not read
+  /// what peers ask of listeners.
   Expected<void, Error> settled();
   /// Tells other processes where to take what this one shares. Returns the locks for atomic operations, see
   /// direct_locks.h; no fd: there are none.
   Expected<UniqueFd, Error> share_memory(ShareMemory request);
   /// Where what the holder of a lane shares is to be had. Refused when it lives where this process may not
   /// attach to it.
-  Expected<NeighbourReply, Error> find_neighbour(std::uint8_t lane);
+  Expected<LocalPeerReply, Error> find_local_peer(std::uint8_t lane);
   /// Shows this process's control page (a memfd sealed against shrinking; stays the caller's). Once a
   /// connection.
   Expected<void, Error> register_page(int memfd);
@@ -109,13 +110,15 @@ class Client {
   /// daemon ended. May be called while other threads have requests under way.
   Expected<std::optional<Notification>, Error> read_notification();
 
-  /// Known once read_notification() has failed: the daemon was told to end, or had nothing more to do. Else it has died.
+  /// Known once read_notification() has failed: the daemon was told to end, or had nothing more
+  /// to do. Else it has died.
   bool took_leave() const { return took_leave_.load(std::memory_order_acquire); }
 
   pid_t daemon_pid() const { return daemon_pid_; }
 
-  /// One request and its answer, for the messages that have a file of their own (cm_client.h): `request` comes from
-  /// make_message(), and anything but a Reply is an error. `fd` travels along unless it is -1, and stays the caller's.
+  /// One request and its answer, for the messages that have a file of their own (cm_client.h): `request`
+  /// comes from make_message(), and anything but a Reply is an error. `fd` travels along unless it is
+  /// -1, and stays the caller's.
   template <typename Reply, typename Request>
   Expected<Reply, Error> ask_for(Request request, int fd = -1, UniqueFd* reply_fd = nullptr) {
     auto answer = ask(request.header, bytes_of(request), fd);
@@ -148,8 +151,8 @@ class Client {
 
 /// The sentence and cure of a failure, for an Error that was made on this side.
 Error make_error(const Failure& failure);
-/// The daemon cannot be reached or started because of `error`. A process that lacks descriptors, threads or memory is told
-/// that, not to look at the daemon.
+/// The daemon cannot be reached or started because of `error`. A process that lacks descriptors, threads or
+/// memory is told that, not to look at the daemon.
 Failure no_daemon(int error);
 
 }  // namespace softrnic::control

@@ -1,10 +1,11 @@
 // A process's requests to the connection manager in softrnicd: cm_messages.h with types, over a Client.
 //
-// Where the daemon has died it goes on with the next one, which learns what cm_journal.h says; until then requests wait, for
-// kAnswerTimeout at most. All numbers are this object's, and mean the same whichever daemon there is.
+// Where the daemon has died it goes on with the next one, which learns what cm_journal.h says; until
+// then requests wait, for kAnswerTimeout at most. All numbers are this object's, and mean the same
+// whichever daemon there is.
 //
-// Thread-safe, and never waits for the network: what takes time ends in an event. Errors are the daemon's, with the
-// errno of librdmacm's man pages.
+// Thread-safe, and never waits for the network: what takes time ends in an event. Errors are the daemon's,
+// with the errno of librdmacm's man pages.
 #pragma once
 
 #include <sys/socket.h>
@@ -81,7 +82,8 @@ class CmClient {
   template <typename Reply>
   using CommitReply = std::function<void(CmJournal&, Reply&)>;
 
-  /// The request with the daemon's numbers in place of ours, and `commit` with the journal's lock once it was answered.
+  /// The request with the daemon's numbers in place of ours, and `commit` with the journal's
+  /// lock once it was answered.
   template <typename Reply, typename Request>
   Expected<Reply, Error> ask(const Request& request, const CommitReply<Reply>& commit = {}, int fd = -1);
   template <typename Request>
@@ -90,7 +92,8 @@ class CmClient {
   Expected<std::uint32_t, Error> fetched_after(const Request& request, const Commit& commit);
   /// Waits for another client than `lost`. False: none comes.
   bool comes_back(const std::shared_ptr<Client>& lost);
-  /// A request whose outcome is an event: `failure` (rdma_cm_event_type) tells that it failed. The id has a peer then.
+  /// A request whose outcome is an event: `failure` (rdma_cm_event_type) tells that it
+  /// failed. The id has a peer then.
   template <typename Request>
   Expected<void, Error> start(const Request& request, std::uint32_t failure);
   void await(CmNumber id, std::uint32_t failure);

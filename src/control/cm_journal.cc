@@ -12,10 +12,11 @@
 namespace softrnic::control {
 namespace {
 
-constexpr std::uint32_t kOwnNumbers =
-    1U << 31;  ///< where the daemon's number has another meaning in this process
+/// Where the daemon's number has another meaning in this process
+constexpr std::uint32_t kOwnNumbers = 1U << 31;
 
-/// The daemon's number, which people see in listings too, unless an earlier daemon had given it to something that is still there.
+/// The daemon's number, which people see in listings too, unless an earlier daemon had given it to
+/// something that is still there.
 template <typename Map>
 std::uint32_t free_number(const Map& taken, std::uint32_t wanted) {
   if (!taken.contains(wanted)) return wanted;

@@ -1,8 +1,9 @@
-// What a process has asked of the connection manager that the next daemon can be told again, and the numbers under which the
-// process knows it: those stay, whatever numbers the next daemon gives.
+// What a process has asked of the connection manager that the next daemon can be told again, and the numbers
+// under which the process knows it: those stay, whatever numbers the next daemon gives.
 //
-// Channels, ids without a peer (made, bound, listening) and their options are told again. What two sides know of a connection is
-// lost with the daemon: such an id is unknown from then on (ENOENT), and who waits for the outcome of a call hears that it failed.
+// Channels, ids without a peer (made, bound, listening) and their options are told again. What two sides know
+// of a connection is lost with the daemon: such an id is unknown from then on (ENOENT), and who waits for the
+// outcome of a call hears that it failed.
 //
 // Not thread-safe.
 #pragma once
@@ -35,7 +36,8 @@ class CmJournal {
     std::vector<CmSetOption> options;
   };
 
-  /// The numbers of this process for what the daemon has made; `creation` and all else as the process said it.
+  /// The numbers of this process for what the daemon has made; `creation` and all else as the process said
+  /// it.
   std::uint32_t add_channel(std::uint32_t daemons, int events);
   CmNumber add_id(CmNumber daemons, const CmCreateId& creation);
   CmNumber add_membership(CmNumber daemons);

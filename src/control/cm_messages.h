@@ -1,9 +1,11 @@
-// The messages of the connection manager between processes and softrnicd: what librdmacm asks, and the events.
+// The messages of the connection manager between processes and softrnicd: what librdmacm asks, and the
+// events.
 //
-// The daemon keeps the state of every communication id (IBTA chapter 12, annex A11); the library drives the queue
-// pairs. The requests follow the calls of librdmacm. An event channel is an eventfd of the process that counts
-// events as a semaphore; the daemon holds a duplicate, posts once for each event that it queues, and hands the
-// event itself over when asked (GetEvent). A count without an event is harmless: the library waits again.
+// The daemon keeps the state of every communication id (IBTA chapter 12, annex A11); the library drives
+// the queue pairs. The requests follow the calls of librdmacm. An event channel is an eventfd of the
+// process that counts events as a semaphore; the daemon holds a duplicate, posts once for each event that
+// it queues, and hands the event itself over when asked (GetEvent). A count without an event is harmless:
+// the library waits again.
 #pragma once
 
 #include <sys/socket.h>
@@ -120,7 +122,8 @@ struct CmIdReply {
 using CmDestroyId = AboutId<MessageType::cm_destroy_id>;  ///< reply: CmEventsReply
 using CmQueryId = AboutId<MessageType::cm_query_id>;      ///< reply: CmIdReply
 using CmDisconnect = AboutId<MessageType::cm_disconnect>;
-/// How many events of the id (or membership) the library has fetched: it waits until as many are acknowledged.
+/// How many events of the id (or membership) the library has fetched: it waits until as many are
+/// acknowledged.
 struct CmEventsReply {
   static constexpr MessageType kType = MessageType::cm_events;
   Header header;
@@ -230,7 +233,8 @@ struct CmSetOption {
   std::uint32_t length = 0;  ///< bytes of `value`
   std::uint8_t value[kCmOptionSize] = {};
 };
-/// rdma_join_multicast_ex; events MULTICAST_JOIN or MULTICAST_ERROR. Reply: CmIdReply with the membership's number.
+/// rdma_join_multicast_ex; events MULTICAST_JOIN or MULTICAST_ERROR. Reply: CmIdReply with
+/// the membership's number.
 struct CmJoinMulticast {
   static constexpr MessageType kType = MessageType::cm_join_multicast;
   Header header;
@@ -268,8 +272,8 @@ struct CmEventReply {
   std::uint32_t event = 0;    ///< enum rdma_cm_event_type
   std::int32_t status = 0;    ///< as rdma_cm_event has it: negative errno, or the reject reason
   CmNumber id = 0;            ///< CONNECT_REQUEST: the new id
-  std::uint64_t cookie =
-      0;  ///< of the id, of the membership (multicast), or of the listener (CONNECT_REQUEST)
+  /// Of the id, of the membership (multicast), or of the listener (CONNECT_REQUEST)
+  std::uint64_t cookie = 0;
   CmNumber membership = 0;   ///< multicast events
   std::uint32_t reason = 0;  ///< ReasonId when the event is a failure, else 0
   std::uint64_t figures[4] = {};

@@ -114,7 +114,8 @@ std::optional<Holder> holder_of(const AbstractName& name) {
   }
 }
 
-/// 0 or a positive errno (never EINTR). Where the listener's queue is full, waits only for a listener of this user.
+/// 0 or a positive errno (never EINTR). Where the listener's queue is full, waits only for
+/// a listener of this user.
 int connect_to(int fd, const AbstractName& name) {
   const int flags = fcntl(fd, F_GETFL);
   fcntl(fd, F_SETFL, flags | O_NONBLOCK);

@@ -1,7 +1,8 @@
 // Abstract names of this user's own, in a namespace that all users share.
 //
-// Who binds an abstract name first has it, whoever that is. So a name proves nothing: reach_own() asks the kernel whose
-// socket it leads to before anything is sent, and a name that is somebody else's is told with its holder.
+// Who binds an abstract name first has it, whoever that is. So a name proves nothing: reach_own()
+// asks the kernel whose socket it leads to before anything is sent, and a name that is somebody
+// else's is told with its holder.
 #pragma once
 
 #include <sys/types.h>
@@ -16,16 +17,18 @@
 
 namespace softrnic::control {
 
-/// A blocking SOCK_SEQPACKET socket that is connected to this user's listener of that name. Its calls give up after
-/// `patience`. ECONNREFUSED: nobody listens there. EACCES: somebody else does.
+/// A blocking SOCK_SEQPACKET socket that is connected to this user's listener of that name. Its calls give up
+/// after `patience`. ECONNREFUSED: nobody listens there. EACCES: somebody else does.
 Expected<UniqueFd, Failure> reach_own(const AbstractName& name, std::chrono::seconds patience);
 /// Another patience of such a socket.
 void set_patience(int fd, std::chrono::seconds patience);
 
-/// A non-blocking SOCK_SEQPACKET socket that listens under that name. EADDRINUSE: it is held, the reason says by whom.
+/// A non-blocking SOCK_SEQPACKET socket that listens under that name. EADDRINUSE: it is held,
+/// the reason says by whom.
 Expected<UniqueFd, Failure> listen_as(const AbstractName& name, int backlog);
 
-/// Whether another user has bound the name for SOCK_SEQPACKET, listening or not. False where the kernel does not tell.
+/// Whether another user has bound the name for SOCK_SEQPACKET, listening or not. False where
+/// the kernel does not tell.
 bool is_held_by_other(const AbstractName& name);
 
 /// ReasonId::daemon_name_taken, with what can be seen of the holder.

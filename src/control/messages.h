@@ -48,7 +48,7 @@ enum class MessageType : std::uint16_t {
   status,
   hold_devices,
   share_memory,
-  find_neighbour,
+  find_local_peer,
   reclaim_lane,
   settled,
   // requests of the connection manager, see cm_messages.h
@@ -82,7 +82,7 @@ enum class MessageType : std::uint16_t {
   page,
   daemon_status,
   locks,
-  neighbour,
+  local_peer,
   cm_channel = 0x140,
   cm_id,
   cm_events,
@@ -142,40 +142,40 @@ struct AboutLane {
   std::uint32_t reserved = 0;
 };
 using GiveBackLane = AboutLane<MessageType::give_back_lane>;
-/// With one fd: the socket of a lane that was taken over from an earlier daemon, which shows that the client holds the lane.
-/// From then on the lane is the client's as if it had taken it from this daemon.
+/// With one fd: the socket of a lane that was taken over from an earlier daemon, which shows that the client
+/// holds the lane. From then on the lane is the client's as if it had taken it from this daemon.
 using ReclaimLane = AboutLane<MessageType::reclaim_lane>;
 /// The client has told all that the daemon has to know of it: its listeners, too.
 using Settled = Bare<MessageType::settled>;
-/// Names what neighbours may take from this process (samehost/foreign_descriptor.h), in place of what was named
-/// before. The daemon never has it: who wants it needs the kernel's leave to attach to this process.
+/// Names what local peers may take from this process (samehost/foreign_descriptor.h), in place of what was
+/// named before. The daemon never has it: who wants it needs the kernel's leave to attach to this process.
 struct ShareMemory {
   static constexpr MessageType kType = MessageType::share_memory;
-  struct Bell {
+  struct Doorbell {
     std::uint32_t lane = 0;  ///< one of this client's
     std::uint32_t reserved = 0;
-    DescriptorName bell;  ///< wakes its holder
+    DescriptorName doorbell;  ///< wakes its holder
   };
   Header header;
   std::int32_t pid = 0;     ///< as the process sees itself
-  std::uint32_t count = 0;  ///< of bells, at most kMaxSharedLanes
+  std::uint32_t count = 0;  ///< of doorbells, at most kMaxSharedLanes
   DescriptorName memory;    ///< a memfd of DirectMemory, see samehost/direct_layout.h
   DescriptorName inbox;     ///< one of InboxMemory
-  Bell bells[kMaxSharedLanes];
+  Doorbell doorbells[kMaxSharedLanes];
 };
 /// Asks where what the holder of a lane shares is to be had.
-using FindNeighbour = AboutLane<MessageType::find_neighbour>;
+using FindLocalPeer = AboutLane<MessageType::find_local_peer>;
 /// Fd: the locks of atomic operations (direct_locks.h) of all processes that may attach to each other; no fd:
 /// there are none.
 using LocksReply = Bare<MessageType::locks>;
-struct NeighbourReply {
-  static constexpr MessageType kType = MessageType::neighbour;
+struct LocalPeerReply {
+  static constexpr MessageType kType = MessageType::local_peer;
   Header header;
-  std::int32_t pid = 0;  ///< as the neighbour sees itself; 0: it shares nothing
+  std::int32_t pid = 0;  ///< as the local peer sees itself; 0: it shares nothing
   std::uint32_t reserved = 0;
   DescriptorName memory;
   DescriptorName inbox;
-  DescriptorName bell;
+  DescriptorName doorbell;
 };
 struct AddLink {
   static constexpr MessageType kType = MessageType::add_link;
@@ -270,7 +270,8 @@ struct NotificationMessage {
   DeviceRecord device;
 };
 
-/// The daemon's last word where it ends because it was told to, or is idle: nobody is to start the next one for that.
+/// The daemon's last word where it ends because it was told to, or is idle: nobody is to
+/// start the next one for that.
 using Farewell = Bare<MessageType::farewell>;
 
 static_assert(sizeof(Header) == 16 && sizeof(Hello) == 40 && sizeof(ErrorReply) == 568);

@@ -1,13 +1,14 @@
 // The control page: what a process shows of itself to `softrnic stat`, `resource` and `explain`.
 //
-//   PageHeader | PageLane × kPageLanes | PageExplanation × kPageExplanations | PageQp × kPageQps | PageQpReasons × kPageQps
+//   PageHeader | PageLane × kPageLanes | PageExplanation × kPageExplanations | PageQp × kPageQps |
+//   PageQpReasons × kPageQps
 //
 // One memfd a process, written by it and mapped read-only by readers. The layout is fixed and versioned; a
 // reader believes nothing it reads: it takes sizes from here, never from the page (see page_reader.h).
 //
-// Memory order: every record has a sequence number, odd while its writer is at it; a reader takes a copy only when the
-// number was even, and the same before and after (page_record.h). Figures that stand alone (counters) are written and
-// read relaxed. The file is sparse: rows that were never used cost no memory.
+// Memory order: every record has a sequence number, odd while its writer is at it; a reader takes a copy only
+// when the number was even, and the same before and after (page_record.h). Figures that stand alone
+// (counters) are written and read relaxed. The file is sparse: rows that were never used cost no memory.
 #pragma once
 
 #include <atomic>
@@ -72,11 +73,13 @@ enum class PathChoice : std::uint8_t {
   other_host,  ///< packets: the peer is not known to be on this host
   direct,
   wire_only,  ///< packets: SOFTRNIC_PATH=wire, SOFTRNIC_FAULTS or SOFTRNIC_CAPTURE on this side
-  not_shared,  ///< packets: the peer shares nothing: the same on its side, another version, or no memory for it
-  /// Packets through shared memory: a filter (seccomp) lets this process not at the other's memory, though the kernel lets it
-  /// attach.
+  /// packets: the peer shares nothing: the same on its side, another version, or no memory for it
+  not_shared,
+  /// Packets through shared memory: a filter (seccomp) lets this process not at the other's memory, though
+  /// the kernel lets it attach.
   forbidden,
-  /// Packets: one of the two may not attach to the other (ptrace(2): namespaces, capabilities, not dumpable, Yama).
+  /// Packets: one of the two may not attach to the other (ptrace(2): namespaces,
+  /// capabilities, not dumpable, Yama).
   refused,
 };
 
@@ -103,7 +106,8 @@ struct alignas(64) PageQp {
   PageCounter counters[kPageCounters];
 };
 
-/// The reasons of the QP whose row has the same number (ExplanationHistory). They lie apart, as few QPs have any.
+/// The reasons of the QP whose row has the same number (ExplanationHistory). They lie
+/// apart, as few QPs have any.
 struct PageQpReasonsBody {
   struct Entry {
     PageExplanationBody latest;

@@ -1,7 +1,8 @@
 // Records of the control page that are taken whole or not at all, between processes that share nothing else.
 //
-// The bytes move as words, each an atomic access: released by the writer after the sequence became odd, acquired by the
-// reader before it looks at the sequence again. That orders them without fences (which thread sanitizers do not know).
+// The bytes move as words, each an atomic access: released by the writer after the sequence became odd,
+// acquired by the reader before it looks at the sequence again. That orders them without fences (which thread
+// sanitizers do not know).
 #pragma once
 
 #include <cstddef>

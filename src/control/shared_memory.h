@@ -7,7 +7,8 @@
 
 namespace softrnic::control {
 
-/// A memfd of `bytes` zeros, sealed against shrinking, growing and further seals of others. No fd and errno: none is to be had.
+/// A memfd of `bytes` zeros, sealed against shrinking, growing and further seals of others. No fd and
+/// errno: none is to be had.
 UniqueFd make_shared_memory(const char* name, std::size_t bytes);
 /// A memfd of `bytes` zeros that only this one mapping can write: others may map it, but only to read.
 struct OwnedMemory {
@@ -16,12 +17,12 @@ struct OwnedMemory {
 };
 OwnedMemory make_owned_memory(const char* name, std::size_t bytes);
 
-/// Whether `fd` is a memfd that cannot shrink, of at least `bytes` and of ordinary pages: only then does no access to it end in
-/// SIGBUS. (A hole in one of huge pages may find no page to fill it.)
+/// Whether `fd` is a memfd that cannot shrink, of at least `bytes` and of ordinary pages: only then does no
+/// access to it end in SIGBUS. (A hole in one of huge pages may find no page to fill it.)
 bool is_shared_memory(int fd, std::size_t bytes);
 
-/// `bytes` of the memfd from `offset` (a multiple of the page size) on, for reading and writing; not there in forked
-/// children, nor in core dumps. nullptr: it is smaller or not sealed, or there is no room.
+/// `bytes` of the memfd from `offset` (a multiple of the page size) on, for reading and writing; not there in
+/// forked children, nor in core dumps. nullptr: it is smaller or not sealed, or there is no room.
 void* map_shared_memory(int fd, std::size_t bytes, std::size_t offset = 0);
 /// The same, for reading.
 const void* map_to_read(int fd, std::size_t bytes);

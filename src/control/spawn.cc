@@ -19,9 +19,9 @@
 
 #include "base/settings.h"
 
-/// glibc's clone(2) by the name that no sanitizer takes over. TSan's wrapper is made for a child with a memory of its own:
-/// in a shared one its bookkeeping after the fork runs twice on this thread, which from then on locks and unlocks unseen,
-/// and other threads are told of double locks and races that do not exist.
+/// glibc's clone(2) by the name that no sanitizer takes over. TSan's wrapper is made for a child with a
+/// memory of its own: in a shared one its bookkeeping after the fork runs twice on this thread, which from
+/// then on locks and unlocks unseen, and other threads are told of double locks and races that do not exist.
 extern "C" int __clone(int (*body)(void*), void* stack, int flags, void* argument, ...);
 
 namespace softrnic::control {
@@ -29,7 +29,8 @@ namespace {
 
 constexpr std::size_t kStackBytes = 65536;
 
-/// For what runs in the new process: its frames never return, and a sanitizer would remember them in this one.
+/// For what runs in the new process: its frames never return, and a sanitizer would
+/// remember them in this one.
 #define SOFTRNIC_NEW_PROCESS __attribute__((no_sanitize("address", "thread", "undefined")))
 
 /// All that the new process needs, made before it exists: it shares our memory and may neither allocate nor
@@ -59,14 +60,15 @@ SOFTRNIC_NEW_PROCESS void close_from(int first) {
   for (int fd = first; fd < kMostDescriptors; ++fd) syscall(SYS_close, fd);
 }
 
-/// False: the pipe could not become kReportFd, and nothing was closed. Opens nothing before all is closed, as the program
-/// may have used up its descriptors.
+/// False: the pipe could not become kReportFd, and nothing was closed. Opens nothing before all is closed, as
+/// the program may have used up its descriptors.
 SOFTRNIC_NEW_PROCESS bool keep_only_report(int report) {
   const long moved = report == kReportFd ? syscall(SYS_fcntl, report, F_SETFD, 0)  // no FD_CLOEXEC
                                          : syscall(SYS_dup3, report, kReportFd, 0);
   if (moved < 0) return false;
   close_from(kReportFd + 1);
-  // without /dev/null they stay closed: a pipe of the program must not stay open for as long as the daemon lives
+  // without /dev/null they stay closed: a pipe of the program must not stay open for as
+  // long as the daemon lives
   for (int fd = 0; fd < kReportFd; ++fd) syscall(SYS_close, fd);
   const long null = syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
   for (int fd = 1; fd < kReportFd; ++fd) syscall(SYS_dup3, null, fd, 0);

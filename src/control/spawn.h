@@ -1,4 +1,5 @@
-// Starts softrnicd from inside any program: nothing of the program leaks into it, and nothing of it shows there.
+// Starts softrnicd from inside any program: nothing of the program leaks into it, and
+// nothing of it shows there.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +26,12 @@ struct StartupReport {
 /// The descriptor under which the daemon finds the writing end: `softrnicd --report-fd 3`.
 inline constexpr int kReportFd = 3;
 
-/// The path of softrnicd: SOFTRNIC_DAEMON, else beside the library that holds this code or beside the program.
-/// Empty when there is none.
+/// The path of softrnicd: SOFTRNIC_DAEMON, else beside the library that holds this code or beside the
+/// program. Empty when there is none.
 std::string find_daemon();
 
-/// All that a start takes from the program. Made in one of the program's own calls: other threads must not look at its
-/// environment, which the program may be changing.
+/// All that a start takes from the program. Made in one of the program's own calls: other threads must not
+/// look at its environment, which the program may be changing.
 struct DaemonCommand {
   std::string path;                      ///< empty: there is none to be started
   std::vector<std::string> environment;  ///< without what is meant for this program only
@@ -43,9 +44,9 @@ enum class Started : std::uint8_t {
   vanished,  ///< whoever was to report has ended without a word; try again
 };
 
-/// Starts a daemon as a process of its own (session, signals, descriptors) that is not a child of this one. What is returned
-/// becomes readable when it listens or says why it cannot: then read_report() says which. Raises no SIGCHLD; safe in programs
-/// with threads.
+/// Starts a daemon as a process of its own (session, signals, descriptors) that is not a child of this one.
+/// What is returned becomes readable when it listens or says why it cannot: then read_report() says which.
+/// Raises no SIGCHLD; safe in programs with threads.
 Expected<UniqueFd, Error> launch_daemon(const DaemonCommand& command);
 /// Waits for the report for kAnswerTimeout at most.
 Expected<Started, Error> read_report(const UniqueFd& launched, const std::string& path);

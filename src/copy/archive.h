@@ -1,5 +1,5 @@
-// Little-endian fields in byte buffers that a peer filled, or may still be writing to: every length is checked, every
-// value is read once, texts are copied out before anybody judges them.
+// Little-endian fields in byte buffers that a peer filled, or may still be writing to: every length is
+// checked, every value is read once, texts are copied out before anybody judges them.
 #pragma once
 
 #include <array>
@@ -13,11 +13,12 @@
 
 namespace softrnic::copy {
 
-/// A structure of the protocol has `template <class Self, class Archive> static void fields(Self&, Archive&)`, which
-/// names its fields in the order of the wire. Reader, Writer and Size walk them.
+/// A structure of the protocol has `template <class Self, class Archive> static void fields(Self&,
+/// Archive&)`, which names its fields in the order of the wire. Reader, Writer and Size walk them.
 inline constexpr std::size_t kMaxText = 0xffff;
 
-/// Takes fields off a buffer. After the first that does not fit, `ok()` is false and the others are left as they are.
+/// Takes fields off a buffer. After the first that does not fit, `ok()` is false and the
+/// others are left as they are.
 class Reader {
  public:
   explicit Reader(Bytes bytes) : bytes_(bytes) {}

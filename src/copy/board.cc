@@ -1,9 +1,10 @@
 // Frames and news of them by RDMA WRITE alone, for two ends on one host.
 //
-// There softrnic carries a WRITE out in the thread that posts it, and the peer's process is not disturbed; every message
-// would wake it. A side that has nothing to do looks at its board for a while. Before it sleeps it counts up `naps` on the
-// peer's board, and looks at its own once more; who has written to a board looks for such a nap afterwards, and sends a
-// wake message when there is a new one. One of the two sees what the other has written.
+// There softrnic carries a WRITE out in the thread that posts it, and the peer's process is not disturbed;
+// every message would wake it. A side that has nothing to do looks at its board for a while. Before it
+// sleeps it counts up `naps` on the peer's board, and looks at its own once more; who has written to a board
+// looks for such a nap afterwards, and sends a wake message when there is a new one. One of the two sees
+// what the other has written.
 //
 // The words are written after what they tell of, on the same queue pair, which places writes in their order.
 #include "copy/board.h"

@@ -1,8 +1,10 @@
-// The board of a ring: words behind its slots that the peer writes, so that its owner need not be told by a message.
+// The board of a ring: words behind its slots that the peer writes, so that its owner need
+// not be told by a message.
 //
 //   entry × slots | credit | naps          64 bits each, little-endian
 //
-// An entry says which frame lies in the slot: the number of frames that were sent with it (low 32 bits of it), then its length.
+// An entry says which frame lies in the slot: the number of frames that were sent with it (low 32 bits
+// of it), then its length.
 #pragma once
 
 #include <endian.h>
@@ -32,9 +34,9 @@ class Board {
   std::uint64_t read(std::uint32_t index) const {
     return le64toh(std::atomic_ref<std::uint64_t>(words_[index]).load(std::memory_order_acquire));
   }
-  /// What stands there after everything that this side has done and seen done before. An ordinary read may be carried out
-  /// ahead of an earlier write elsewhere, on the board of the peer, and miss what the peer wrote before it looked there;
-  /// a read-modify-write of the word itself may not, and costs no more than a fence.
+  /// What stands there after everything that this side has done and seen done before. An ordinary read may be
+  /// carried out ahead of an earlier write elsewhere, on the board of the peer, and miss what the peer wrote
+  /// before it looked there; a read-modify-write of the word itself may not, and costs no more than a fence.
   std::uint64_t read_now(std::uint32_t index) const {
     return le64toh(std::atomic_ref<std::uint64_t>(words_[index]).fetch_add(0, std::memory_order_seq_cst));
   }

@@ -1,5 +1,5 @@
-// The bytes of a file that is read or written once: past the page cache (O_DIRECT) when memory could not hold it anyway,
-// so that what others need stays there.
+// The bytes of a file that is read or written once: past the page cache (O_DIRECT) when memory could not hold
+// it anyway, so that what others need stays there.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ constexpr DirectIo direct_io_of(std::uint32_t job_flags) {
                                            : DirectIo::automatic;
 }
 
-/// What file systems ask of the offset, the length and the memory of direct input and output, at most: a page.
+/// What file systems ask of the offset, the length and the memory of direct input and
+/// output, at most: a page.
 inline constexpr std::size_t kDirectAlignment = 4096;
 
 /// Memory that direct input can go to.
@@ -37,13 +38,13 @@ class AlignedBytes {
   std::size_t size_ = 0;
 };
 
-/// Pieces that are aligned in all three ways go past the page cache, others (the end of a file) through it; so does
-/// everything where the file system wants no direct access. Functions return 0 or an errno.
+/// Pieces that are aligned in all three ways go past the page cache, others (the end of a file) through it;
+/// so does everything where the file system wants no direct access. Functions return 0 or an errno.
 class BulkFile {
  public:
   BulkFile() = default;
-  /// `fd` has to stay open. `size`: how much will be moved; 0 when that is not known (a pipe, holes): then the file goes
-  /// past the cache from where it has outgrown it. `room` is asked how much the cache can hold.
+  /// `fd` has to stay open. `size`: how much will be moved; 0 when that is not known (a pipe, holes): then
+  /// the file goes past the cache from where it has outgrown it. `room` is asked how much the cache can hold.
   BulkFile(int fd, DirectIo choice, std::uint64_t size, std::uint64_t (*room)());
   BulkFile(int fd, DirectIo choice, std::uint64_t size);
 

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
-/// Where the two versions of control groups keep their figures. Pages of tmpfs count as cache, but cannot be given up.
+/// Where the two versions of control groups keep their figures. Pages of tmpfs count as
+/// cache, but cannot be given up.
 struct Hierarchy {
   const char* controllers;  ///< as in /proc/self/cgroup
   const char *mount, *limit, *usage, *cache, *shared;
@@ -56,8 +57,8 @@ std::uint64_t room_in_group(const Hierarchy& hierarchy, const std::string& folde
   return less(*limit, less(*usage, given_up));
 }
 
-/// Of the group and those that it stands in. A container may see its own group alone, as the root, and be told a path
-/// that it does not see.
+/// Of the group and those that it stands in. A container may see its own group alone, as the root, and be
+/// told a path that it does not see.
 std::uint64_t room_in_groups(const Hierarchy& hierarchy, const std::string& root, std::string path) {
   std::uint64_t room = kNoLimit;
   for (;;) {

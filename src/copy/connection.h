@@ -1,8 +1,8 @@
-// One reliable connection: a queue pair of rdma_cm with its completion queue, receives and small messages; and more queue
-// pairs for frames when both sides want them.
+// One reliable connection: a queue pair of rdma_cm with its completion queue, receives and small messages;
+// and more queue pairs for frames when both sides want them.
 //
-// Used by one thread. Nothing waits longer than its deadline, and everything that waits ends with Trouble::interrupted
-// when the caller's stop descriptor becomes readable.
+// Used by one thread. Nothing waits longer than its deadline, and everything that waits ends with
+// Trouble::interrupted when the caller's stop descriptor becomes readable.
 #pragma once
 
 #include <chrono>
@@ -50,7 +50,8 @@ class Connection {
 
   /// Whether the adapter lets queue pairs be connected without rdma_cm.
   bool can_have_more() const;
-  /// Makes queue pairs until there are `count`, or fewer if more cannot be had: what the peer has to know of them.
+  /// Makes queue pairs until there are `count`, or fewer if more cannot be had: what the
+  /// peer has to know of them.
   QueuePairNames add_queue_pairs(std::uint32_t count);
   /// Connects them with those of the peer; lets go of those that the peer has no counterpart for.
   Result<void> connect_queue_pairs(const QueuePairNames& own, const QueuePairNames& peer);

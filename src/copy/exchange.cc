@@ -42,8 +42,8 @@ class ByMessages final : public Exchange {
   std::vector<std::uint32_t> lengths_;  ///< by slot: of frames that came before their turn
 };
 
-/// On one queue pair frames come in their order, so that who is out of step shows at once; one queue pair may be ahead of
-/// another, by less than the ring.
+/// On one queue pair frames come in their order, so that who is out of step shows at once; one queue pair may
+/// be ahead of another, by less than the ring.
 Result<void> ByMessages::note_frame(const Arrival& arrival) {
   const std::uint64_t number = next_[arrival.queue_pair];
   next_[arrival.queue_pair] += next_.size();

@@ -1,5 +1,5 @@
-// How two sides put frames into each other's rings, and hear of frames and credit. There are two ways, which a connection
-// settles at its greeting (docs/copy-protocol.md): messages, and boards.
+// How two sides put frames into each other's rings, and hear of frames and credit. There are two ways, which
+// a connection settles at its greeting (docs/copy-protocol.md): messages, and boards.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace softrnic::copy {
 
-/// Where frames begin within a page: the data of a chunk that opens a frame then begins with the next page, as direct
-/// input and output want it.
+/// Where frames begin within a page: the data of a chunk that opens a frame then begins with the next page,
+/// as direct input and output want it.
 inline constexpr std::size_t kPage = 4096;
 inline constexpr std::size_t kFrameLead = kPage - kChunkHead;
 
@@ -37,11 +37,13 @@ struct News {
   std::uint64_t taken = 0;             ///< credit: frames that the peer has taken since the beginning
 };
 
-/// Used by one thread. The queue pairs of the connection take turns, frame by frame. Of what the peer says nothing is checked but its form.
+/// Used by one thread. The queue pairs of the connection take turns, frame by frame. Of what the peer says
+/// nothing is checked but its form.
 class Exchange {
  public:
   virtual ~Exchange() = default;
-  /// RDMA WRITE of `frame` (memory of `lkey`, left alone until the operation is done) into a slot of the peer's ring.
+  /// RDMA WRITE of `frame` (memory of `lkey`, left alone until the operation is done) into a
+  /// slot of the peer's ring.
   virtual Result<Serial> put_frame(Bytes frame, std::uint32_t lkey, std::uint32_t slot) = 0;
   virtual Result<void> give_credit(std::uint64_t taken) = 0;
   /// A sign of life.

@@ -8,9 +8,9 @@
 
 namespace softrnic::copy {
 
-/// Patterns are those of the shell: `*` and `?` do not match '/', `**` does. A pattern without '/' is matched with the
-/// last part of a path, one that begins with '/' with the whole path, others with any number of parts at its end. A
-/// pattern that ends with '/' matches directories alone.
+/// Patterns are those of the shell: `*` and `?` do not match '/', `**` does. A pattern without '/' is matched
+/// with the last part of a path, one that begins with '/' with the whole path, others with any number of
+/// parts at its end. A pattern that ends with '/' matches directories alone.
 class FilterList {
  public:
   static constexpr std::size_t kMost = 1000;

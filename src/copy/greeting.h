@@ -1,5 +1,5 @@
-// The messages of a connection's first moments, and those that go on beside the data: SEND, at most kMaxMessage bytes.
-// docs/copy-protocol.md describes them.
+// The messages of a connection's first moments, and those that go on beside the data: SEND, at most
+// kMaxMessage bytes. docs/copy-protocol.md describes them.
 #pragma once
 
 #include <array>

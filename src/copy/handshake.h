@@ -1,5 +1,5 @@
-// Version and token: what both sides say before anything else. A side that does not know the token learns nothing, not
-// even where it could write to.
+// Version and token: what both sides say before anything else. A side that does not know the token learns
+// nothing, not even where it could write to.
 #pragma once
 
 #include <functional>
@@ -32,8 +32,8 @@ struct Wish {
 Result<Greeted> greet_server(Connection& connection, const std::string& token, const Wish& wish,
                              Deadline deadline);
 
-/// The server's side. `admit` is asked once the client has proved that it knows the token: it returns the server's ring
-/// for the role, or why the client is refused.
+/// The server's side. `admit` is asked once the client has proved that it knows the token: it returns the
+/// server's ring for the role, or why the client is refused.
 Result<Greeted> greet_client(Connection& connection, const std::string& token, Deadline deadline,
                              const std::function<Result<Ring>(Role)>& admit);
 

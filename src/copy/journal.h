@@ -1,5 +1,5 @@
-// How far a file has come, beside the part of it that is there: what --resume starts from. Kept in one small file that
-// is overwritten; one that is torn, or tells of another source, counts as none.
+// How far a file has come, beside the part of it that is there: what --resume starts from. Kept in one small
+// file that is overwritten; one that is torn, or tells of another source, counts as none.
 #pragma once
 
 #include <string>
@@ -24,8 +24,8 @@ struct Progress {
   }
 };
 
-/// The name of the part and of the journal of `name`, in the same directory. They are made of a hash of the name, so that
-/// they are found again, and fit where the name fits.
+/// The name of the part and of the journal of `name`, in the same directory. They are made of a hash of the
+/// name, so that they are found again, and fit where the name fits.
 std::string part_name(const std::string& name);
 std::string journal_name(const std::string& name);
 

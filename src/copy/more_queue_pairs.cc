@@ -1,5 +1,5 @@
-// The queue pairs of a connection beside the one of rdma_cm. They lead to the same peer on the same path, so all that they
-// need is in the first, but for their numbers, which the greeting carries.
+// The queue pairs of a connection beside the one of rdma_cm. They lead to the same peer on the same path, so
+// all that they need is in the first, but for their numbers, which the greeting carries.
 #include "copy/connection.h"
 #include "copy/token.h"
 

@@ -15,11 +15,11 @@ namespace {
 
 constexpr std::uint64_t kAllocateFrom = 1U << 20;  // smaller files find room or do not, at once
 constexpr std::uint32_t kMaxChunk = 1U << 20;
-constexpr std::size_t kRunsAtOnce =
-    4096;  // pieces of a sparse file that --verify remembers: room is made for so many
+// Pieces of a sparse file that --verify remembers: room is made for so many
+constexpr std::size_t kRunsAtOnce = 4096;
 
-/// Finds out now that there is no room, and lets the file system choose a place for all of it. In memory there are no
-/// places to choose: pages would be made twice. 0 or an errno.
+/// Finds out now that there is no room, and lets the file system choose a place for all of it. In memory
+/// there are no places to choose: pages would be made twice. 0 or an errno.
 int make_room(int fd, std::uint64_t size) {
   struct statfs system {};
   if (fstatfs(fd, &system) == 0 && system.f_type == TMPFS_MAGIC) {

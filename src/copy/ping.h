@@ -1,5 +1,5 @@
-// How long a message takes to the server and back (SEND, answered by its process), and how long the server's memory takes
-// to be read (RDMA READ, answered by its adapter).
+// How long a message takes to the server and back (SEND, answered by its process), and how long the server's
+// memory takes to be read (RDMA READ, answered by its adapter).
 #pragma once
 
 #include <functional>

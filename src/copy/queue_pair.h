@@ -20,18 +20,18 @@ struct Serial {
 
 class QueuePair {
  public:
-  static constexpr std::uint32_t kRepost =
-      16;  ///< receives posted at once: a post may have to wait for the adapter
-  static constexpr std::uint32_t kReceives =
-      2 * kMaxSlots + 8 + kRepost;  ///< every frame, and a credit for each
+  /// Receives posted at once: a post may have to wait for the adapter
+  static constexpr std::uint32_t kRepost = 16;
+  /// Every frame, and a credit for each
+  static constexpr std::uint32_t kReceives = 2 * kMaxSlots + 8 + kRepost;
   static constexpr std::uint32_t kSends = 2 * kMaxSlots + 8;
   static constexpr std::uint32_t kEntries = kReceives + kSends;  ///< of the completion queue, at most
 
   /// What a queue pair on `queue` has to be made with.
   static ibv_qp_init_attr wanted(ibv_cq* queue);
 
-  /// `qp` outlives this. `messages`: kReceives times kMaxMessage bytes, where messages come to; with nullptr it takes
-  /// frames alone.
+  /// `qp` outlives this. `messages`: kReceives times kMaxMessage bytes, where messages come to; with
+  /// nullptr it takes frames alone.
   QueuePair(std::uint32_t index, ibv_qp* qp, const Buffer* messages)
       : index_(index), qp_(qp), messages_(messages) {}
 

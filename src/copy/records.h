@@ -151,8 +151,8 @@ struct Totals {
   }
 };
 
-/// Numbers count up from 1 over directories, symbolic links and files. Paths are relative, with '/' between the parts;
-/// the empty path is the destination itself.
+/// Numbers count up from 1 over directories, symbolic links and files. Paths are relative, with '/' between
+/// the parts; the empty path is the destination itself.
 struct Directory {
   static constexpr RecordType kType = RecordType::directory;
   std::uint64_t number = 0;

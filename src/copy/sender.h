@@ -17,7 +17,8 @@
 
 namespace softrnic::copy {
 
-/// Where sources are looked for: in a tree that nothing leads out of (a server), or as this process sees files.
+/// Where sources are looked for: in a tree that nothing leads out of (a server), or as
+/// this process sees files.
 class Origin {
  public:
   Origin() = default;
@@ -36,8 +37,8 @@ class Sender {
   Sender(Stream& stream, Origin origin, const Job& job, const FilterList& filters, Budget& memory,
          Observer& observer);
 
-  /// Sends everything and waits for the receiver's account. Sources that end with '/' stand for their contents; with
-  /// kStream the one source is a file, or "-" for standard input.
+  /// Sends everything and waits for the receiver's account. Sources that end with '/' stand for their
+  /// contents; with kStream the one source is a file, or "-" for standard input.
   Result<Finished> run(const std::vector<std::string>& sources);
 
  private:

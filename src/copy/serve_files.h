@@ -13,8 +13,8 @@ struct ServedTree {
   bool outside_links = false;  ///< clients may leave symbolic links that lead out of what they upload
 };
 
-/// `role` is upload or download; `memory` is for the names that the client makes this side hold. The client has
-/// been told of an error when this returns one, as far as it can be told.
+/// `role` is upload or download; `memory` is for the names that the client makes this side hold. The client
+/// has been told of an error when this returns one, as far as it can be told.
 Result<Finished> serve_files(Stream& stream, Role role, const ServedTree& served, Budget& memory,
                              Observer& observer);
 

@@ -198,7 +198,8 @@ void Server::State::make_room() {
   }
 }
 
-// Who kills a copy and starts it again finds the parts that the first has left, not a session that still has them.
+// Who kills a copy and starts it again finds the parts that the first has left, not a
+// session that still has them.
 void Server::State::start(Listener::Request request) {
   make_room();
   auto left = left_sessions();

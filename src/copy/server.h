@@ -1,7 +1,7 @@
 // softrnic serve: takes connections, lets in who knows the token, and gives each client a thread.
 //
-// The one place of this library that starts threads: sessions share nothing but the options and the descriptor of the
-// root, and a session that waits for a disk or a slow peer holds up nobody else.
+// The one place of this library that starts threads: sessions share nothing but the options and the
+// descriptor of the root, and a session that waits for a disk or a slow peer holds up nobody else.
 #pragma once
 
 #include <functional>

@@ -5,8 +5,9 @@
 namespace softrnic::copy {
 namespace {
 
-// Frames are made in few places, in turn: then they are in the cache still when they leave. Within a host they leave at
-// once; a wire is to be full for a round trip, which takes a frame for each kFrameTime at 2.6 GB/s.
+// Frames are made in few places, in turn: then they are in the cache still when they leave.
+// Within a host they leave at once; a wire is to be full for a round trip, which takes a frame
+// for each kFrameTime at 2.6 GB/s.
 constexpr std::uint32_t kHotSlots = 2;
 constexpr std::uint32_t kLeastOnWire = 4;
 constexpr auto kFrameTime = std::chrono::microseconds(100);

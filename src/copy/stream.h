@@ -1,5 +1,5 @@
-// Frames in both directions over one connection: written into the ring of the peer, no more than the peer has given credit
-// for. A frame is a sequence of records (copy/records.h).
+// Frames in both directions over one connection: written into the ring of the peer, no more than the peer has
+// given credit for. A frame is a sequence of records (copy/records.h).
 #pragma once
 
 #include <deque>
@@ -27,7 +27,8 @@ class Stream {
   static Result<std::unique_ptr<Stream>> make(ConnectionPtr connection, OwnRing own, const Greeted& peer,
                                               std::uint32_t out_slot);
 
-  /// Frames that come while `put` waits go to `consumer`, which must not put. Without one they wait for `next`.
+  /// Frames that come while `put` waits go to `consumer`, which must not put. Without one they wait for
+  /// `next`.
   using Consumer = std::function<Result<void>(Bytes)>;
   void consume_with(Consumer consumer) { consumer_ = std::move(consumer); }
 

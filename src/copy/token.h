@@ -1,5 +1,5 @@
-// The secret that both ends know. It never crosses the wire: each side proves that it knows it (HMAC-SHA-256, RFC 2104,
-// over both nonces and what the side says of itself).
+// The secret that both ends know. It never crosses the wire: each side proves that it knows it (HMAC-SHA-256,
+// RFC 2104, over both nonces and what the side says of itself).
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ inline constexpr std::size_t kMinToken = 16;  ///< characters
 /// HMAC-SHA-256 of `text` with `key`.
 Mac hmac_sha256(Bytes key, Bytes text);
 
-/// The proof of the client (`who` 'c') or of the server ('s'), whose ring and role it binds; and, when both sides can have
-/// more than one, its queue pairs.
+/// The proof of the client (`who` 'c') or of the server ('s'), whose ring and role it binds; and, when both
+/// sides can have more than one, its queue pairs.
 Mac prove(std::string_view token, char who, const Hello& hello, const Challenge& challenge, std::uint8_t role,
           const Ring& ring, const QueuePairNames& names);
 
@@ -32,7 +32,8 @@ Result<std::string> fresh_token();
 /// The first line of `path`. A file that others may read is refused, and a token shorter than kMinToken.
 Result<std::string> read_token(const std::string& path);
 
-/// Where the token is looked for when no file is named: $XDG_CONFIG_HOME/softrnic/token or ~/.config/softrnic/token.
+/// Where the token is looked for when no file is named: $XDG_CONFIG_HOME/softrnic/token or
+/// ~/.config/softrnic/token.
 std::string default_token_path();
 
 }  // namespace softrnic::copy

@@ -1,5 +1,5 @@
-// Paths that cannot leave a directory: the kernel resolves them beneath it (openat2, Linux 5.6), whatever they say and
-// whatever symbolic links lie on the way.
+// Paths that cannot leave a directory: the kernel resolves them beneath it (openat2, Linux 5.6), whatever
+// they say and whatever symbolic links lie on the way.
 #pragma once
 
 #include <fcntl.h>
@@ -13,8 +13,8 @@
 
 namespace softrnic::copy {
 
-/// Whether `path` is a relative path of real names: parts of 1 to 255 bytes other than "." and "..", no '\0'. The empty
-/// path is the directory itself.
+/// Whether `path` is a relative path of real names: parts of 1 to 255 bytes other than "." and "..", no '\0'.
+/// The empty path is the directory itself.
 bool is_clean_path(std::string_view path);
 
 /// What a person writes, as a clean path: "/a//b/./c/" → "a/b/c". False when it has "..".
@@ -30,8 +30,8 @@ class Tree {
   /// The directory `path` of this process's own view: symbolic links are followed.
   static Result<Tree> open(const std::string& path);
 
-  /// Opens what `path` (clean) leads to, never outside. Symbolic links are followed as long as they stay inside,
-  /// unless `flags` has O_NOFOLLOW (last part). -1 and errno.
+  /// Opens what `path` (clean) leads to, never outside. Symbolic links are followed as long as they stay
+  /// inside, unless `flags` has O_NOFOLLOW (last part). -1 and errno.
   UniqueFd open_at(const std::string& path, int flags, mode_t mode = 0) const;
   /// The same for what a peer names: symbolic links are not followed, whoever put them there and whenever.
   UniqueFd open_without_links(const std::string& path, int flags) const;

@@ -1,4 +1,5 @@
-// Owners of what verbs and rdma_cm hand out. Plain C API of libibverbs and librdmacm, nothing of softrnic's own.
+// Owners of what verbs and rdma_cm hand out. Plain C API of libibverbs and librdmacm,
+// nothing of softrnic's own.
 #pragma once
 
 #include <infiniband/verbs.h>

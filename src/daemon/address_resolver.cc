@@ -17,7 +17,8 @@ Failure refuse_hop(int error, ReasonId id, const net::RouteNetlink::Hop& hop) {
   return refuse(error, id, hop.interface_index, hop.address.high_half(), hop.address.low_half());
 }
 
-/// What the routing table may say of a destination; anything else means that the question made no sense to it.
+/// What the routing table may say of a destination; anything else means that the question made no sense to
+/// it.
 int route_error(int error) {
   const bool plain = error == ENETUNREACH || error == EHOSTUNREACH || error == EACCES;
   return plain ? error : ENETUNREACH;

@@ -1,5 +1,5 @@
-// From the address of a peer to the path towards it: the route, our own address on it, the netdev, and whether the next
-// hop answers on the link. Asynchronous, as the link may take seconds.
+// From the address of a peer to the path towards it: the route, our own address on it, the netdev, and
+// whether the next hop answers on the link. Asynchronous, as the link may take seconds.
 //
 // Not thread-safe. Callbacks come from advance() alone, never from start() or cancel(), and may call both.
 #pragma once
@@ -23,8 +23,8 @@ namespace softrnic::daemon {
 struct ResolveRequest {
   wire::Gid destination;
   wire::Gid source{};  ///< zero: the kernel chooses
-  std::uint32_t interface_index =
-      0;  ///< netdev to leave by; needed for link-local destinations; 0: the route's
+  /// Netdev to leave by; needed for link-local destinations; 0: the route's
+  std::uint32_t interface_index = 0;
   TimePoint deadline = kNever;
 };
 
@@ -36,9 +36,10 @@ struct ResolvedAddress {
   bool is_local = false;              ///< the destination is this host
 };
 
-/// Errors: ENETUNREACH (no route) and others of the routing table, EHOSTUNREACH (nobody answers on the link), ETIMEDOUT
-/// (nobody has answered before the deadline), EADDRNOTAVAIL (the source is not ours), EINVAL (link-local without a link).
-/// Failures are not explained yet (base/reason.h): that is for whoever answers with them.
+/// Errors: ENETUNREACH (no route) and others of the routing table, EHOSTUNREACH (nobody answers on the
+/// link), ETIMEDOUT (nobody has answered before the deadline), EADDRNOTAVAIL (the source is not ours),
+/// EINVAL (link-local without a link). Failures are not explained yet (base/reason.h): that is for
+/// whoever answers with them.
 using ResolveResult = Expected<ResolvedAddress, Failure>;
 
 /// Names a request that is under way; never used again.

@@ -52,7 +52,8 @@ std::uint32_t CmService::random_number() {
 void CmService::event_queued(cma::ChannelNumber number) {
   const auto channel = channels_.find(number);
   if (channel == channels_.end()) return;
-  // The client shares the counter and may have filled it; a full one blocks its writer, and wakes the client anyway.
+  // The client shares the counter and may have filled it; a full one blocks its writer, and
+  // wakes the client anyway.
   pollfd ready{channel->second.eventfd.get(), POLLOUT, 0};
   if (poll(&ready, 1, 0) != 1 || (ready.revents & POLLOUT) == 0) return;
   const std::uint64_t one = 1;

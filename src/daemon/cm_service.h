@@ -1,5 +1,5 @@
-// The connection manager as the daemon's clients reach it: their messages (control/cm_messages.h) become calls, its events
-// go to their channels. What a client made ends with its connection.
+// The connection manager as the daemon's clients reach it: their messages (control/cm_messages.h) become
+// calls, its events go to their channels. What a client made ends with its connection.
 #pragma once
 
 #include <functional>

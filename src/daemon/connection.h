@@ -21,7 +21,7 @@ struct Connection {
   std::int32_t pid = 0;
   std::string comm;
   Credentials credentials;
-  /// Where its neighbours find what it shares; pid 0: nothing.
+  /// Where its local peers find what it shares; pid 0: nothing.
   struct Shared {
     std::int32_t pid = 0;
     DescriptorName memory, inbox;

@@ -1,8 +1,8 @@
 // What ptrace(2) compares of two processes of one user: the namespaces that they are in, and their
 // capabilities.
 //
-// The kernel decides who gets at whose memory (samehost/foreign_descriptor.h). This is for what the daemon itself
-// hands out or lets itself be told, and keeps processes apart before they try.
+// The kernel decides who gets at whose memory (samehost/foreign_descriptor.h). This is for what the daemon
+// itself hands out or lets itself be told, and keeps processes apart before they try.
 #pragma once
 
 #include <sys/types.h>

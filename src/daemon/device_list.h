@@ -23,8 +23,8 @@ class DeviceList {
   /// `host` distinguishes GUIDs that cannot come from a MAC.
   explicit DeviceList(std::string host) : host_(std::move(host)) {}
 
-  /// Brings all devices up to date. The first call creates soft0. While `may_rebind` (nobody has it open), soft0 follows
-  /// the choice of netdev; later it stays where it is, and is down while its netdev is away.
+  /// Brings all devices up to date. The first call creates soft0. While `may_rebind` (nobody has it open),
+  /// soft0 follows the choice of netdev; later it stays where it is, and is down while its netdev is away.
   std::vector<DeviceChange> update(const net::NetSnapshot& snapshot, bool may_rebind);
 
   Expected<DeviceChange, Failure> add(const std::string& name, const std::string& netdev,

@@ -1,4 +1,5 @@
-// From the type of a message to the member function that answers it: a table for each class that serves messages.
+// From the type of a message to the member function that answers it: a table for each
+// class that serves messages.
 #pragma once
 
 #include <optional>

@@ -76,8 +76,8 @@ bool marker_comes(int own, std::uint64_t number) {
   }
 }
 
-/// The sockets that have dropped as much as was sent to `place`: the one that stands there, and such as lost packets of
-/// their own meanwhile.
+/// The sockets that have dropped as much as was sent to `place`: the one that stands there, and such as lost
+/// packets of their own meanwhile.
 std::vector<std::size_t> candidates(std::span<const int> sockets, int own, const ProbeSender& sender,
                                     std::uint32_t place) {
   const Probe probe{random_number(), place, static_cast<std::uint32_t>(sockets.size())};

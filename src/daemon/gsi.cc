@@ -13,8 +13,8 @@
 namespace softrnic::daemon {
 namespace {
 
-constexpr std::size_t kFairShare =
-    256;  ///< packets read in one go, so that clients do not wait behind a flood
+/// Packets read in one go, so that clients do not wait behind a flood
+constexpr std::size_t kFairShare = 256;
 constexpr std::size_t kMostQueued = 64;  ///< MADs that wait for a flush
 constexpr std::uint8_t kUsualHopLimit = 64;
 constexpr std::uint16_t kFirstSourcePort = 0xc000, kSourcePorts = 16;
@@ -23,8 +23,9 @@ constexpr std::uint16_t kPkeyNumber = 0x7fff;  ///< the top bit is membership
 /// Ours is 0xffff, a full member: partitions match when their numbers do.
 bool pkey_matches(std::uint16_t pkey) { return (pkey & kPkeyNumber) == (wire::kDefaultPkey & kPkeyNumber); }
 
-// Linux 6 gives a multicast packet that one socket alone wants to whomever the SO_REUSEPORT group chooses, which is any
-// lane (udp_v4_early_demux, then inet_steal_sock). Lane 0 wants every group, so that no other is ever alone.
+// Linux 6 gives a multicast packet that one socket alone wants to whomever the SO_REUSEPORT group
+// chooses, which is any lane (udp_v4_early_demux, then inet_steal_sock). Lane 0 wants every group, so
+// that no other is ever alone.
 void hear_all_groups(int lane_socket) {
   const int on = 1;
   setsockopt(lane_socket, SOL_IP, IP_MULTICAST_ALL, &on, sizeof on);
@@ -57,9 +58,10 @@ void Gsi::set_addresses(std::vector<device::GidEntry> addresses) {
 
 // ---- out
 
-// Each source port has a socket with a buffer of its own. What is for an address that nobody has lies there until the
-// kernel has given up looking for a neighbour, and whoever forges requests has many such addresses answered. So peers are
-// spread over a few sockets, and nobody knows which peers share one; flow labels, which peers choose, have no say.
+// Each source port has a socket with a buffer of its own. What is for an address that nobody has lies there
+// until the kernel has given up looking for a local peer, and whoever forges requests has many such addresses
+// answered. So peers are spread over a few sockets, and nobody knows which peers share one; flow labels,
+// which peers choose, have no say.
 std::uint16_t Gsi::source_port_to(const wire::Gid& peer) const {
   constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
   std::uint64_t mixed = secret_;
@@ -167,7 +169,8 @@ void Gsi::take(const ib::RxPacket& packet) {
 }
 
 const device::GidEntry* Gsi::find_own(const ib::RxPacket& packet) const {
-  // The same link-local address may be on several links. What this host sends itself comes by the loopback: then any.
+  // The same link-local address may be on several links. What this host sends itself comes
+  // by the loopback: then any.
   const device::GidEntry* found = nullptr;
   for (const device::GidEntry& entry : addresses_) {
     if (entry.gid != packet.destination) continue;

@@ -1,8 +1,8 @@
 // The general services interface: QP1 of every device, on lane 0's socket. Management datagrams in and out.
 //
-// What else comes to lane 0 is dropped: packets for queue pairs of lanes that do not exist, and QP0, which RoCE has no
-// use for. Never waits: what a full socket does not take is lost, as the network may lose it, and its sender tries
-// again.
+// What else comes to lane 0 is dropped: packets for queue pairs of lanes that do not exist, and QP0, which
+// RoCE has no use for. Never waits: what a full socket does not take is lost, as the network may lose it,
+// and its sender tries again.
 #pragma once
 
 #include <deque>
@@ -20,8 +20,8 @@
 
 namespace softrnic::daemon {
 
-/// The link of lane 0, whose socket stays the pool's, with the buffers it has. `faults` wrap it when there are any, and
-/// `tap` (or nullptr), which outlives it, sees its packets.
+/// The link of lane 0, whose socket stays the pool's, with the buffers it has. `faults` wrap it when there
+/// are any, and `tap` (or nullptr), which outlives it, sees its packets.
 std::unique_ptr<link::Link> make_gsi_link(int lane_socket, const link::FaultPlan& faults,
                                           link::PacketTap* tap);
 
@@ -40,8 +40,8 @@ class Gsi final : private link::Receiver {
   /// The GIDs of all devices: a MAD for any other address is dropped.
   void set_addresses(std::vector<device::GidEntry> addresses);
 
-  /// Queues a MAD of 256 bytes; it leaves with the next flush() or receive(). What the kernel refuses is counted and
-  /// explained.
+  /// Queues a MAD of 256 bytes; it leaves with the next flush() or receive(). What the kernel refuses
+  /// is counted and explained.
   void send(const mad::Address& to, Bytes mad, TimePoint now);
   void flush(TimePoint now);
 

@@ -161,8 +161,8 @@ class KeeperProcess {
 [[noreturn]] void become_keeper(int channel, int listener) {
   prctl(PR_SET_NAME, "softrnicd-keep");
   setsid();
-  // Who ends all programs of a session or a name ends the daemon and the holders of lanes, and then the keeper ends
-  // by itself. Ended before them, it would misdirect their packets.
+  // Who ends all programs of a session or a name ends the daemon and the holders of lanes, and then the
+  // keeper ends by itself. Ended before them, it would misdirect their packets.
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) signal(number, SIG_IGN);
   sigset_t none;
   sigemptyset(&none);

@@ -1,9 +1,9 @@
 // The keeper: a small process that holds the lane sockets beside the daemon.
 //
-// The place of a socket in its SO_REUSEPORT group stands for its lane, and closing one moves another. Clients alone hold
-// only their own lanes, so the death of the daemon would send their packets astray. The keeper holds them all, does
-// nothing while the daemon lives, and ends once neither daemon nor any process with a lane is left. A new daemon gets
-// everything from it and goes on where the old one was.
+// The place of a socket in its SO_REUSEPORT group stands for its lane, and closing one moves another. Clients
+// alone hold only their own lanes, so the death of the daemon would send their packets astray. The keeper
+// holds them all, does nothing while the daemon lives, and ends once neither daemon nor any process with a
+// lane is left. A new daemon gets everything from it and goes on where the old one was.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct KeptLane {
   std::uint32_t lane = 0;
   std::uint32_t place = kNoPlace;  ///< of the socket in its group
   UniqueFd socket;                 ///< none: no lane of that number was made
-  /// Becomes readable when the process that holds the lane ends: a pidfd, or a connection to it. None: the lane is free, or
-  /// the holder cannot be watched.
+  /// Becomes readable when the process that holds the lane ends: a pidfd, or a connection to it. None: the
+  /// lane is free, or the holder cannot be watched.
   UniqueFd holder;
 };
 

@@ -35,7 +35,8 @@ Failure port_failure(int error) {
   return refuse(error, ReasonId::daemon_unreachable, error);
 }
 
-/// SO_REUSEPORT would join a group of sockets that some other program of this user has left behind. 0 or a positive errno.
+/// SO_REUSEPORT would join a group of sockets that some other program of this user has left
+/// behind. 0 or a positive errno.
 int probe_port() {
   const auto probe = open_lane_socket(false);
   return probe ? 0 : probe.error();

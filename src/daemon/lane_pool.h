@@ -1,4 +1,5 @@
-// The lanes: sockets, their places in the SO_REUSEPORT group, which never change while a daemon lives, and who holds which.
+// The lanes: sockets, their places in the SO_REUSEPORT group, which never change while a daemon
+// lives, and who holds which.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,8 @@ class Lanes {
   virtual Expected<LaneGrant, Failure> take(int pidfd) = 0;
   /// The lane was taken and is so no longer.
   virtual void free(std::uint32_t lane) = 0;
-  /// Whether the lane was taken over from an earlier daemon, nobody has reclaimed it, and `socket` is its socket.
+  /// Whether the lane was taken over from an earlier daemon, nobody has reclaimed it, and `socket` is its
+  /// socket.
   virtual bool may_reclaim(std::uint32_t /*lane*/, int /*socket*/) const { return false; }
   /// It is held by the process `pidfd` (or -1) from then on. Only after may_reclaim().
   virtual void reclaim(std::uint32_t /*lane*/, int /*pidfd*/) {}
@@ -49,8 +51,8 @@ class LanePool final : public Lanes {
  public:
   static constexpr std::uint32_t kMaxLanes = control::kMostLanes;
 
-  /// Takes the port, with lane 0, or takes over the lanes of a daemon that died: from its keeper, or else from the programs
-  /// that have them. Fails with the reason why the port cannot be had.
+  /// Takes the port, with lane 0, or takes over the lanes of a daemon that died: from its keeper, or else
+  /// from the programs that have them. Fails with the reason why the port cannot be had.
   static Expected<LanePool, Failure> open();
 
   /// The one that is free for longest, else a new one.

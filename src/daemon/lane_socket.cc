@@ -89,7 +89,8 @@ Expected<LaneSocket, int> open_lane_socket(bool shared) {
   if (const int error = set_options(fd, kCommonOptions)) return Unexpected{error};
   if (shared) enlarge_receive_buffer(fd);
   int error = bind_port(fd, lane.dual_stack);
-  // IPv6 that is there but has no address at all (disable_ipv6 on every netdev) still binds; EADDRNOTAVAIL does not
+  // IPv6 that is there but has no address at all (disable_ipv6 on every netdev) still
+  // binds; EADDRNOTAVAIL does not
   if (error == EADDRNOTAVAIL && lane.dual_stack) {
     lane.dual_stack = false;
     lane.fd.reset(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_UDP));
@@ -118,7 +119,8 @@ std::size_t drain(int fd, std::size_t limit) {
 }
 
 void leave_all_groups(int fd, bool dual_stack) {
-  // no call lists a socket's groups, but these files list the host's: leaving one that was not joined does nothing
+  // no call lists a socket's groups, but these files list the host's: leaving one that was not joined does
+  // nothing
   if (const File file{std::fopen("/proc/self/net/igmp", "re")}) {
     char line[256];
     int interface = 0;

@@ -1,4 +1,5 @@
-// softrnicd: one a user and network namespace. Started by the first program that opens a device; ends when idle.
+// softrnicd: one a user and network namespace. Started by the first program that opens a device; ends when
+// idle.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -47,8 +48,8 @@ int fail(Startup& startup, const Failure& failure, bool foreground) {
   return 1;
 }
 
-/// What the environment asks for. Only in the foreground: else it is the environment of whatever program came first,
-/// and speaks of that program. False after a complaint.
+/// What the environment asks for. Only in the foreground: else it is the environment of whatever program came
+/// first, and speaks of that program. False after a complaint.
 bool read_settings(Server::Options& out) {
   out.prints = settings().explain;
   const auto faults = link::parse_fault_plan(settings().faults);

@@ -22,8 +22,8 @@ class PageStore {
     std::uint64_t ended_ns = 0;
   };
 
-  /// Keeps the page in `memfd`. Returns its number (from 1, never reused), or 0 when it is not a memfd that is sealed
-  /// against shrinking, or of no sensible size.
+  /// Keeps the page in `memfd`. Returns its number (from 1, never reused), or 0 when it is not a memfd that
+  /// is sealed against shrinking, or of no sensible size.
   std::uint64_t add(UniqueFd memfd, std::int32_t pid, const std::string& comm,
                     const Credentials& credentials);
   /// Its process has ended.

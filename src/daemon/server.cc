@@ -22,8 +22,8 @@ namespace {
 
 constexpr std::uint32_t kInheritedLane = 1U << 31;  ///< marks the id of a process whose lane was taken over
 
-/// How long what comes for QP1 waits for the programs that a dead daemon has left: a request for a port that nobody has is
-/// refused at once, and those who listen there are about to say so.
+/// How long what comes for QP1 waits for the programs that a dead daemon has left: a request for a port that
+/// nobody has is refused at once, and those who listen there are about to say so.
 constexpr Duration kSurvivorsReturn = std::chrono::seconds(1);
 constexpr Duration kKeeperPause = std::chrono::seconds(1);   ///< between keepers, whatever kills them
 constexpr Duration kPause = std::chrono::milliseconds(100);  ///< before a client is accepted after a failure
@@ -125,7 +125,7 @@ bool Server::watch_all() {
                  watch(netlink_.changes_fd(), Source::network, 0, EPOLLIN) &&
                  watch(signals_.get(), Source::signals, 0, EPOLLIN) &&
                  watch(lanes_.keeper_gone_fd(), Source::keeper, 0, EPOLLIN) &&
-                 watch(resolver_.changes_fd(), Source::neighbours, 0, EPOLLIN);
+                 watch(resolver_.changes_fd(), Source::local_peers, 0, EPOLLIN);
   for (const LanePool::Inherited& lane : lanes_.inherited())
     watched = watched && watch(lane.holder, Source::process, lane.lane | kInheritedLane, EPOLLIN);
   if (survivors_are_back()) return watched && watch(gsi_.readable_fd(), Source::lane, 0, EPOLLIN);
@@ -205,7 +205,7 @@ void Server::dispatch(std::uint64_t key, std::uint32_t) {
       return;
     case Source::lane:
       return gsi_.receive(monotonic_now());
-    case Source::neighbours:
+    case Source::local_peers:
       return resolver_.take_changes();
     case Source::keeper:
       return keeper_ended();
@@ -243,7 +243,8 @@ void Server::turn_away(const UniqueFd& socket) {
   control::send_datagram(socket.get(), control::bytes_of(full), -1, MSG_DONTWAIT);
 }
 
-// Who was not accepted stays in the queue, and the listener readable: without an answer this would go round and round.
+// Who was not accepted stays in the queue, and the listener readable: without an answer this
+// would go round and round.
 void Server::accept_failed(int error) {
   if (error == EAGAIN || error == EINTR || error == ECONNABORTED) return;
   if (error == EMFILE && spare_) {

@@ -1,4 +1,5 @@
-// The daemon's event loop: clients, changes of the network, management datagrams, deadlines, the clock of idleness.
+// The daemon's event loop: clients, changes of the network, management datagrams,
+// deadlines, the clock of idleness.
 #pragma once
 
 #include <chrono>
@@ -44,7 +45,7 @@ class Server {
     network,
     signals,
     lane,
-    neighbours,
+    local_peers,
     keeper,
     connection,
     process,

@@ -16,13 +16,13 @@ namespace softrnic::daemon {
 using namespace control;
 
 const DispatchRow<Service> Service::kRows[] = {
-    dispatch_row<&Service::hello>(),          dispatch_row<&Service::list_devices>(),
-    dispatch_row<&Service::hold_devices>(),   dispatch_row<&Service::take_lane>(),
-    dispatch_row<&Service::give_back_lane>(), dispatch_row<&Service::register_page>(),
-    dispatch_row<&Service::add_link>(),       dispatch_row<&Service::delete_link>(),
-    dispatch_row<&Service::next_page>(),      dispatch_row<&Service::status>(),
-    dispatch_row<&Service::shut_down>(),      dispatch_row<&Service::share_memory>(),
-    dispatch_row<&Service::find_neighbour>(), dispatch_row<&Service::reclaim_lane>(),
+    dispatch_row<&Service::hello>(),           dispatch_row<&Service::list_devices>(),
+    dispatch_row<&Service::hold_devices>(),    dispatch_row<&Service::take_lane>(),
+    dispatch_row<&Service::give_back_lane>(),  dispatch_row<&Service::register_page>(),
+    dispatch_row<&Service::add_link>(),        dispatch_row<&Service::delete_link>(),
+    dispatch_row<&Service::next_page>(),       dispatch_row<&Service::status>(),
+    dispatch_row<&Service::shut_down>(),       dispatch_row<&Service::share_memory>(),
+    dispatch_row<&Service::find_local_peer>(), dispatch_row<&Service::reclaim_lane>(),
     dispatch_row<&Service::settled>(),
 };
 
@@ -126,14 +126,15 @@ void Service::free_lane(std::uint32_t lane) {
 // The descriptors stay where they are, so there is nothing to be examined: who takes them does that.
 Answer Service::share_memory(Connection& from, const ShareMemory& message, UniqueFd) {
   if (message.count > kMaxSharedLanes) return bad_message(bytes_of(message));
-  const std::span bells(message.bells, message.count);
-  for (const ShareMemory::Bell& bell : bells)
-    if (!from.lanes.contains(bell.lane))
-      return refused(message, refuse(EINVAL, ReasonId::lane_not_yours, bell.lane));
+  const std::span doorbells(message.doorbells, message.count);
+  for (const ShareMemory::Doorbell& doorbell : doorbells)
+    if (!from.lanes.contains(doorbell.lane))
+      return refused(message, refuse(EINVAL, ReasonId::lane_not_yours, doorbell.lane));
   const int locks = from.lanes.empty() ? -1 : locks_for(from.credentials);
   if (locks >= 0) {
     from.shared = {message.pid, message.memory, message.inbox};
-    for (const ShareMemory::Bell& bell : bells) holders_of_lanes_.at(bell.lane).bell = bell.bell;
+    for (const ShareMemory::Doorbell& doorbell : doorbells)
+      holders_of_lanes_.at(doorbell.lane).doorbell = doorbell.doorbell;
   }
   return answer_with(make_message<LocksReply>(message.header.serial), locks);
 }
@@ -151,17 +152,17 @@ int Service::locks_for(const Credentials& credentials) {
   return circles_.emplace_back(Circle{credentials, std::move(memfd), std::move(locks)}).memfd.get();
 }
 
-Answer Service::find_neighbour(Connection& from, const FindNeighbour& message, UniqueFd) {
-  auto reply = make_message<NeighbourReply>(message.header.serial);
+Answer Service::find_local_peer(Connection& from, const FindLocalPeer& message, UniqueFd) {
+  auto reply = make_message<LocalPeerReply>(message.header.serial);
   const auto holder = holders_of_lanes_.find(message.lane);
   if (holder == holders_of_lanes_.end()) return answer_with(reply);
-  const Connection& neighbour = *holder->second.connection;
-  if (!from.credentials.may_attach_to_each_other(neighbour.credentials))
+  const Connection& local_peer = *holder->second.connection;
+  if (!from.credentials.may_attach_to_each_other(local_peer.credentials))
     return refused(message, refuse(EACCES, ReasonId::neighbour_apart, message.lane));
-  reply.pid = neighbour.shared.pid;
-  reply.memory = neighbour.shared.memory;
-  reply.inbox = neighbour.shared.inbox;
-  reply.bell = holder->second.bell;
+  reply.pid = local_peer.shared.pid;
+  reply.memory = local_peer.shared.memory;
+  reply.inbox = local_peer.shared.inbox;
+  reply.doorbell = holder->second.doorbell;
   return answer_with(reply);
 }
 

@@ -1,5 +1,5 @@
-// What the daemon does for its clients: one message in, one answer out. The sockets are the caller's (see server.h), so
-// that a fuzzer can hand in any bytes.
+// What the daemon does for its clients: one message in, one answer out. The sockets are the caller's (see
+// server.h), so that a fuzzer can hand in any bytes.
 #pragma once
 
 #include <chrono>
@@ -61,7 +61,7 @@ class Service {
   Answer reclaim_lane(Connection& from, const control::ReclaimLane& message, UniqueFd fd);
   Answer settled(Connection& from, const control::Settled& message, UniqueFd fd);
   Answer share_memory(Connection& from, const control::ShareMemory& message, UniqueFd fd);
-  Answer find_neighbour(Connection& from, const control::FindNeighbour& message, UniqueFd fd);
+  Answer find_local_peer(Connection& from, const control::FindLocalPeer& message, UniqueFd fd);
   int locks_for(const Credentials& credentials);
   void free_lane(std::uint32_t lane);
   Answer register_page(Connection& from, const control::RegisterPage& message, UniqueFd fd);
@@ -88,7 +88,7 @@ class Service {
   std::vector<Circle> circles_;  ///< made at first use
   struct Holder {
     const Connection* connection = nullptr;
-    DescriptorName bell;  ///< none: it was not named
+    DescriptorName doorbell;  ///< none: it was not named
   };
   std::map<std::uint32_t, Holder> holders_of_lanes_;
   std::uint32_t bad_messages_ = 0;

@@ -18,8 +18,9 @@ class Startup {
   /// `report_fd`: the pipe of the starter, or -1.
   explicit Startup(int report_fd) : report_(report_fd) {}
 
-  /// Settles the role. The winner keeps the lock until ready() or failed(); who comes second waits for that, and shares
-  /// the winner's failure. Nothing is said to a process of another user that holds one of the names.
+  /// Settles the role. The winner keeps the lock until ready() or failed(); who comes second
+  /// waits for that, and shares the winner's failure. Nothing is said to a process of another
+  /// user that holds one of the names.
   Expected<Role, Failure> begin();
   /// Binds the daemon's name and listens. Everything must be ready to serve.
   Expected<UniqueFd, Failure> listen();

@@ -11,7 +11,8 @@ namespace softrnic::daemon {
 using Places = std::vector<std::uint32_t>;
 inline constexpr std::uint32_t kNoPlace = ~0U;
 
-/// Datagrams of our own that are recognised by length and number, and go where no lane says: see group_order.h.
+/// Datagrams of our own that are recognised by length and number, and go where no lane
+/// says: see group_order.h.
 struct Probe {
   static constexpr std::uint32_t kLength = 33;  ///< no multiple of four, so no RoCEv2 packet has it
   std::uint64_t number = 0;
@@ -20,8 +21,8 @@ struct Probe {
 };
 inline constexpr std::uint8_t kMarker = 1;
 
-/// Makes the kernel hand each packet for the group of `fd` to the lane that the top byte of its DestQP says, and packets
-/// for lanes without a socket to lane 0, which has one. 0 or a positive errno.
+/// Makes the kernel hand each packet for the group of `fd` to the lane that the top byte of its DestQP says,
+/// and packets for lanes without a socket to lane 0, which has one. 0 or a positive errno.
 int attach_steering(int fd, const Places& places, const std::optional<Probe>& probe = std::nullopt);
 
 /// Makes the socket drop the probes of that number, and count them among its drops. 0 or a positive errno.

@@ -29,7 +29,8 @@ std::uint64_t inode_of(int fd) {
 /// A duplicate of the connection for each lane: its end is that of the survivor's hold on it.
 UniqueFd duplicate(const UniqueFd& fd) { return UniqueFd(fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)); }
 
-/// All lanes of the process that listens for `lane`; none when there is no such process or it does not answer.
+/// All lanes of the process that listens for `lane`; none when there is no such process or it does not
+/// answer.
 std::vector<KeptLane> lanes_of_survivor(std::uint32_t lane) {
   std::vector<KeptLane> out;
   const auto survivor = control::reach_own(control::lane_name(lane), kPatience);

@@ -9,8 +9,9 @@
 
 namespace softrnic::daemon {
 
-/// Makes a socket for lane 0 and collects those of all survivors, with the places that they have in the group. Fails, with
-/// who holds the port, when a socket on it is none of theirs, or a survivor does not answer.
+/// Makes a socket for lane 0 and collects those of all survivors, with the places that they have
+/// in the group. Fails, with who holds the port, when a socket on it is none of theirs, or a
+/// survivor does not answer.
 Expected<std::vector<KeptLane>, Failure> take_over_survivors();
 
 }  // namespace softrnic::daemon

@@ -1,4 +1,5 @@
-// A device as its users see it: what the daemon publishes about it. Plain data, copied and replaced as a whole.
+// A device as its users see it: what the daemon publishes about it. Plain data, copied and replaced as a
+// whole.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // LIDs for programs that know nothing else.
 //
-// RoCE addresses peers by GID, and a port has no LID. But some programs exchange LIDs only (qperf, samples of the
-// InfiniBand days). For them a port has the LID that its first IPv4 address ends with, and an address without GRH leads
-// to the host of the same /16 whose IPv4 address ends with the LID.
+// RoCE addresses peers by GID, and a port has no LID. But some programs exchange LIDs only (qperf, samples of
+// the InfiniBand days). For them a port has the LID that its first IPv4 address ends with, and an address
+// without GRH leads to the host of the same /16 whose IPv4 address ends with the LID.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,8 @@
 
 namespace softrnic::device {
 
-/// The LID of a port: the low 16 bits of its first IPv4 address, one that is not 127.x if it has any. 0: none.
+/// The LID of a port: the low 16 bits of its first IPv4 address, one that is not 127.x if it has any. 0:
+/// none.
 std::uint16_t port_lid(const PortInfo& port);
 
 struct LidRoute {

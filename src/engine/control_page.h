@@ -1,7 +1,7 @@
 // The writing side of the control page (control/page_layout.h).
 //
-// Each record has one writer at a time: a lane's counters and the rows of its QPs are written under the lane's lock, the
-// ring of explanations by anybody (each writer owns the number it drew).
+// Each record has one writer at a time: a lane's counters and the rows of its QPs are written under the
+// lane's lock, the ring of explanations by anybody (each writer owns the number it drew).
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ namespace softrnic::engine {
 
 class ControlPage {
  public:
-  /// Makes the page of this process. Without memory for a memfd the page is private: it works, nobody sees it.
+  /// Makes the page of this process. Without memory for a memfd the page is private: it works, nobody sees
+  /// it.
   ControlPage();
   ~ControlPage();
   ControlPage(const ControlPage&) = delete;

@@ -1,7 +1,8 @@
 // The deadlines of a lane's queue pairs: a heap that is lazy about what moved back.
 //
-// Queue pairs change their deadline with almost every packet, nearly always to a later one. Such a change costs nothing
-// here: the old entry stays, and when it comes up the queue pair is asked again. Only an earlier deadline moves.
+// Queue pairs change their deadline with almost every packet, nearly always to a later one. Such a
+// change costs nothing here: the old entry stays, and when it comes up the queue pair is asked again.
+// Only an earlier deadline moves.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +26,8 @@ class Deadlines {
 
   /// When pop_due() wants to be called, or kNever. May be too early, never too late.
   TimePoint earliest() const { return heap_.empty() ? kNever : heap_.front().when; }
-  /// Takes out a queue pair whose deadline has come, or nullptr when there is none (left). Call update() for it after
-  /// expire().
+  /// Takes out a queue pair whose deadline has come, or nullptr when there is none (left). Call
+  /// update() for it after expire().
   Qp* pop_due(TimePoint now);
 
  private:

@@ -26,7 +26,7 @@ EngineThread::EngineThread(Lane& lane)
 // A program that takes its messages itself is behind, perhaps for want of the processor.
 void EngineThread::make_way() const {
   pollfd stop{thread_.stop_fd(), POLLIN, 0};
-  const timespec limit{0, Grace::kShortest.count()};
+  const timespec limit{0, PollModeration::kShortest.count()};
   ppoll(&stop, 1, &limit, nullptr);
 }
 
@@ -34,22 +34,22 @@ EngineThread::Woke EngineThread::wait() {
   pollfd fds[] = {{thread_.stop_fd(), POLLIN, 0},
                   {lane_.timer_fd(), POLLIN, 0},
                   {lane_.readable_fd(), POLLIN, 0},
-                  {lane_.bell_fd(), POLLIN, 0}};
-  const Duration period = grace_.next(lane_.attention().since_call);
+                  {lane_.doorbell_fd(), POLLIN, 0}};
+  const Duration period = moderation_.next(lane_.last_poll().since_call);
   int ready = 0;
   if (period > Duration::zero()) {
     const timespec limit{0, static_cast<long>(period.count())};
     ready = ppoll(fds, 1, &limit, nullptr);
-  } else if (lane_.doze()) {
-    const timespec look_again{0, samehost::InboxLink::kLookAgain / std::chrono::nanoseconds(1)};
+  } else if (lane_.arm_doorbell()) {
+    const timespec look_again{0, samehost::RingLink::kRecheck / std::chrono::nanoseconds(1)};
     ready = ppoll(fds, 4, &look_again, nullptr);
-    if (ready == 0) ready = lane_.overslept() ? 1 : ppoll(fds, 4, nullptr, nullptr);
-    lane_.wake();
+    if (ready == 0) ready = lane_.recheck_doorbell() ? 1 : ppoll(fds, 4, nullptr, nullptr);
+    lane_.disarm_doorbell();
   } else {
     ready = ppoll(fds, 1, &kNoTime, nullptr) + 1;
   }
   if ((fds[0].revents & POLLIN) != 0) return Woke::to_stop;
-  return ready == 0 ? Woke::after_grace : Woke::to_work;
+  return ready == 0 ? Woke::after_pause : Woke::to_work;
 }
 
 void EngineThread::run() {
@@ -57,18 +57,18 @@ void EngineThread::run() {
   lane_.begin_life();
   lives_ = true;
   lives_.notify_one();
-  std::uint32_t polls = lane_.polls_with_briefs();
+  std::uint32_t polls = lane_.eager_polls();
   for (Woke woke = wait(); woke != Woke::to_stop; woke = wait()) {
-    const Attention::Age program = lane_.attention();
-    const std::uint32_t polls_before = std::exchange(polls, lane_.polls_with_briefs());
+    const LastPoll::Age program = lane_.last_poll();
+    const std::uint32_t polls_before = std::exchange(polls, lane_.eager_polls());
     // One that only posts, as its sends complete at once, does nothing for the lane's other queue pairs.
-    const bool neglected = program.since_look > Grace::kNeglected;
+    const bool neglected = program.since_look > PollModeration::kNeglected;
     const bool insist = woke == Woke::to_work || neglected || lane_.needs_service();
     // A program that polls right now needs the processor and the lock more than a second reader.
-    const bool attended = !insist && program.since_call <= Grace::kUnpolled;
+    const bool attended = !insist && program.since_call <= PollModeration::kUnpolled;
     const std::uint32_t messages = polls - polls_before;
     const std::size_t packets = attended ? 0 : lane_.service(insist, messages != 0);
-    grace_.woke(packets != 0, program.since_call, messages);
+    moderation_.woke(packets != 0, program.since_call, messages);
     if (packets >= kManyPackets && messages != 0) make_way();
   }
   lane_.end_life();

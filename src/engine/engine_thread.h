@@ -3,15 +3,16 @@
 
 #include <atomic>
 
-#include "engine/grace.h"
 #include "engine/lane.h"
+#include "engine/poll_moderation.h"
 #include "engine/quiet_thread.h"
 
 namespace softrnic::engine {
 
 class EngineThread {
  public:
-  /// Starts at once, and returns when whoever looks at the lane sees it live. `lane` outlives it. Check error() afterwards.
+  /// Starts at once, and returns when whoever looks at the lane sees it live. `lane` outlives it.
+  /// Check error() afterwards.
   explicit EngineThread(Lane& lane);
 
   /// 0, or the errno of what ran out: descriptors, threads or memory.
@@ -19,13 +20,13 @@ class EngineThread {
 
  private:
   void run();
-  enum class Woke { to_stop, to_work, after_grace };
-  /// Waits for work or for the end of the grace period.
+  enum class Woke { to_stop, to_work, after_pause };
+  /// Waits for work or for the end of the pause.
   Woke wait();
   void make_way() const;
 
   Lane& lane_;
-  Grace grace_;
+  PollModeration moderation_;
   std::atomic<bool> lives_{false};
   QuietThread thread_;
 };

@@ -18,7 +18,8 @@ std::atomic<bool> sink_prints{false};
 constinit std::mutex sink_mutex;
 constinit RepeatLimit repeat_limit;
 
-// Repeats are kept out of the page, too: a program that posts until ENOMEM would wash everything else out of it.
+// Repeats are kept out of the page, too: a program that posts until ENOMEM would wash
+// everything else out of it.
 void sink(const Explanation& explanation) {
   RepeatLimit::Verdict verdict;
   {

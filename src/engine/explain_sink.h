@@ -15,7 +15,8 @@ namespace softrnic::engine {
 /// "softrnic: QP 0x10002 wr_id 7: sentence -> cure" and a newline.
 std::string format_explanation(const Explanation& explanation, std::uint64_t repeats);
 
-/// Lets through at most kPerSecond of the same reason and QP a second and kAllPerSecond of all, and counts the rest.
+/// Lets through at most kPerSecond of the same reason and QP a second and kAllPerSecond of
+/// all, and counts the rest.
 class RepeatLimit {
  public:
   static constexpr std::uint32_t kPerSecond = 4;

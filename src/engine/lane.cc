@@ -20,12 +20,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kSendRound = 256;  ///< packets sent before the lane reads again
-constexpr unsigned kMaxRounds = 16;      ///< rounds a call may stay before the engine thread takes over
-constexpr unsigned kPollRounds = 4;      ///< the same for a poll: a whole window of small packets
-constexpr std::uint32_t kGlances = 16;   ///< polls that look at nothing but rings, and then one that does
-constexpr std::size_t kFewPackets = 8;   ///< take about a microsecond
-constexpr Duration kHandOver = 50us;     ///< a program that polls goes on before the engine thread is woken
+constexpr std::size_t kSendRound = 256;    ///< packets sent before the lane reads again
+constexpr unsigned kMaxRounds = 16;        ///< rounds a call may stay before the engine thread takes over
+constexpr unsigned kPollRounds = 4;        ///< the same for a poll: a whole window of small packets
+constexpr std::uint32_t kQuickPolls = 16;  ///< polls that look at nothing but rings, and then one that does
+constexpr std::size_t kFewPackets = 8;     ///< take about a microsecond
+constexpr Duration kHandOver = 50us;       ///< a program that polls goes on before the engine thread is woken
 constexpr Duration kRecheckWindows = 10ms;  ///< a window may open without a packet (another QP was reset)
 constexpr std::size_t kMaxQps = 65536;
 constexpr Duration kTryAgain = 100us;  ///< packets that wait for a receive, which nobody announces
@@ -41,22 +41,22 @@ std::uint32_t receive_buffer_of(int socket) {
 }  // namespace
 
 Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link::Link> link,
-           ControlPage& page, samehost::DirectShare* share, UniqueFd bell, Introduce introduce)
+           ControlPage& page, samehost::DirectShare* share, UniqueFd doorbell, ResolvePeer resolve_peer)
     : number_(number),
       link_(std::move(link)),
       page_(page),
       shown_(page.add_lane(number)),
       timer_fd_(above_stdio(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK))),
       qps_(number, first_index, IndexOrder(random_key())),
-      letters_(number, receive_buffer_of(link_->readable_fd())),
-      direct_(number, bell ? share : nullptr),
-      introduce_(std::move(introduce)),
-      strangers_fd_(above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))),
+      credit_(number, receive_buffer_of(link_->readable_fd())),
+      direct_(number, doorbell ? share : nullptr),
+      resolve_(std::move(resolve_peer)),
+      pending_fd_(above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))),
       unexpected_(std::max<std::size_t>(receive_buffer_of(link_->readable_fd()), kLeastUnexpected)) {
   if (!direct_.place()) return;
   auto inbox =
-      std::make_unique<samehost::InboxLink>(std::move(link_), number, *share, *direct_.place(),
-                                            std::move(bell), static_cast<samehost::BriefReceiver&>(*this));
+      std::make_unique<samehost::RingLink>(std::move(link_), number, *share, *direct_.place(),
+                                           std::move(doorbell), static_cast<samehost::BriefReceiver&>(*this));
   inbox_ = inbox.get();
   link_ = std::move(inbox);
 }
@@ -112,17 +112,18 @@ ib::PathWindow& Lane::window(const ib::AddressVector& path, Qpn remote) {
   return window;
 }
 
-// A path that goes through memory is told by its ring how much there is room for, every other one by the peer's lane.
+// A path that goes through memory is told by its ring how much there is room for, every
+// other one by the peer's lane.
 ib::PathWindow* Lane::gauged_window(const ib::AddressVector& path, Qpn remote) {
   if (remote.lane() == 0 || path.destination.is_multicast()) return nullptr;  // lane 0 is the daemon's
   const bool local = addresses_.has(path.destination);
   flow::Path* found = paths_.find(path.destination, remote.lane());
   if (found != nullptr && found->watched) return found;
-  if (!local && letters_.full()) return nullptr;
+  if (!local && credit_.full()) return nullptr;
   const bool watched = attempt([&] {
     found = &paths_.path(path.destination, remote.lane());
     reserve(qps_.size());
-    letters_.observe(*found, path, remote.lane(), local);
+    credit_.observe(*found, path, remote.lane(), local);
   });
   if (!watched) return nullptr;
   found->watched = true;
@@ -157,7 +158,7 @@ bool Lane::packet(const ib::RxPacket& packet) {
   if (qpn.index() == Qpn::kLaneIndex) {
     const bool answers =
         !unexpected_.throttles(sender(packet.source, packet.packet.headers.deth.source.lane()));
-    if (letters_.receive(packet, paths_, now_, answers)) return true;
+    if (credit_.receive(packet, paths_, now_, answers)) return true;
   }
   QpSlot* slot = qps_.find(qpn);
   if (slot == nullptr) {
@@ -202,10 +203,10 @@ bool Lane::send(std::size_t packets) {
     deadlines_.update(qp);
     row_is_old(qp);
   });
-  if (letters_.any()) {
+  if (credit_.any()) {
     // A question vouches for all that was sent before it, which may leave by other sockets.
     attempt([&] { link_->flush(now_); });
-    attempt([&] { letters_.send(out); });
+    attempt([&] { credit_.send(out); });
   }
   attempt([&] { link_->flush(now_); });
   look_after_stuck();
@@ -223,14 +224,15 @@ std::size_t Lane::batch(TimePoint now) {
   now_ = now;
   if (unexpected_.any()) look_after_unexpected();
   std::size_t packets = 0;
-  // What the link has read already is behind the packet that was lost, and neither has_packet() nor the socket tells.
+  // What the link has read already is behind the packet that was lost, and neither
+  // has_packet() nor the socket tells.
   unread_ = !attempt([&] { packets = link_->receive(*this, now_); });
   if (unread_) packets = 1;
-  acknowledge_briefs();
+  acknowledge_eager();
   take_acks();
   if (decide_at_ <= now_) decide();
   expire();
-  if (held_until_ <= now_) release_ack();
+  if (held_until_ <= now_) send_delayed_ack();
   send(kSendRound);
   publish();
   return packets;
@@ -244,12 +246,12 @@ void Lane::finish(Duration hand_over) {
 }
 
 void Lane::transmit(rnic::QueuePair& qp) {
-  if (!in_batch_ && send_briefs(qp)) return;
+  if (!in_batch_ && send_eager(qp)) return;
   touch(qp);
   if (in_batch_) return;
   in_batch_ = true;
   now_ = monotonic_now();
-  attention_.called(now_);
+  last_poll_.called(now_);
   posted(qp);
   take_acks();  // what was acknowledged may let a WRITE go direct
   bool read = false;
@@ -260,13 +262,13 @@ void Lane::transmit(rnic::QueuePair& qp) {
     read = true;
   }
   finish(kHandOver);
-  if (read) attention_.looked(monotonic_now());
+  if (read) last_poll_.looked(monotonic_now());
 }
 
 // A look at the clock takes longer than one at the rings: while those are in use, most polls do without.
-bool Lane::glance(std::uint32_t polls) const {
+bool Lane::quick_poll(std::uint32_t polls) const {
   if (inbox_ == nullptr || !inbox_->active() || inbox_->rings_have_packet()) return true;
-  return polls % kGlances == 0;
+  return polls % kQuickPolls == 0;
 }
 
 bool Lane::has_news(TimePoint now) const { return acks_have_come() || link_->has_packet(now); }
@@ -274,14 +276,14 @@ bool Lane::has_news(TimePoint now) const { return acks_have_come() || link_->has
 rnic::Effort Lane::progress(rnic::CompletionSink& sink) {
   const std::uint32_t polls = polls_.load(std::memory_order_relaxed) + 1;
   polls_.store(polls, std::memory_order_relaxed);
-  if (take_briefs(sink, polls)) return rnic::Effort::useful;
-  if (!glance(polls)) return rnic::Effort::glance;
+  if (poll_eager(sink, polls)) return rnic::Effort::useful;
+  if (!quick_poll(polls)) return rnic::Effort::quick_poll;
   const TimePoint now = monotonic_now();
-  attention_.called(now);
+  last_poll_.called(now);
   // Polling for nothing must not keep others (posts of other threads, the engine thread) from the lock.
   if (ns_of(now) < due_ns_.load(std::memory_order_relaxed) && !has_news(now)) {
-    attention_.looked(now);
-    return inbox_ != nullptr && inbox_->active() ? rnic::Effort::glance : rnic::Effort::look;
+    last_poll_.looked(now);
+    return inbox_ != nullptr && inbox_->active() ? rnic::Effort::quick_poll : rnic::Effort::look;
   }
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return rnic::Effort::look;
@@ -293,7 +295,7 @@ rnic::Effort Lane::progress(rnic::CompletionSink& sink) {
   finish(kHandOver);
   sink_ = nullptr;
   // a batch may take long; the program was there until its end
-  attention_.looked(packets < kFewPackets ? now : monotonic_now());
+  last_poll_.looked(packets < kFewPackets ? now : monotonic_now());
   return packets != 0 ? rnic::Effort::useful : rnic::Effort::look;
 }
 
@@ -321,25 +323,25 @@ std::size_t Lane::serve(bool insist, bool makes_way) {
     if (n == 0 && !scheduler_.has_work()) break;
     if (program_polls() || makes_way) break;  // and would wait for the lock
   }
-  wishes_ = direct_.take_wishes();
+  map_requests_ = direct_.take_map_requests();
   finish(program_polls() ? kHandOver : Duration::zero());
   return packets;
 }
 
 // Whether the program polled or posted since the present batch began.
-bool Lane::program_polls() const { return attention_.called_after(now_); }
+bool Lane::program_polls() const { return last_poll_.called_after(now_); }
 
 void Lane::arm(Duration hand_over) {
-  call_introducer();
+  call_resolver();
   TimePoint when = std::min({deadlines_.earliest(), link_->deadline(), rows_due_, decide_at_, held_until_});
   if (unexpected_.any()) when = std::min(when, now_ + kTryAgain);
   if (scheduler_.has_waiting()) when = std::min(when, now_ + kRecheckWindows);
   const bool undone = scheduler_.has_work() || unread_ || more_expected_;
   due_ns_.store(ns_of(undone ? now_ : when), std::memory_order_relaxed);
   if (undone) when = std::min(when, now_ + hand_over);
-  const bool wishes = direct_.any_wishes();
-  when = wishes ? now_ : std::min(when, direct_.sweep_due());
-  needs_service_.store(wishes || direct_.sweep_due() <= now_, std::memory_order_relaxed);
+  const bool requests = direct_.any_map_requests();
+  when = requests ? now_ : std::min(when, direct_.sweep_due());
+  needs_service_.store(requests || direct_.sweep_due() <= now_, std::memory_order_relaxed);
   if (when >= armed_) return;
   armed_ = when;
   itimerspec timer{};

@@ -4,11 +4,11 @@
 //
 //   receive → endpoints → transmit what they owe → flush to the socket → publish completions
 //
-// so that an ACK has left before the program sees the completion of what it acknowledges, and may end or disconnect.
-// Short messages between lanes of one host take a shorter way (lane_briefs.cc).
+// so that an ACK has left before the program sees the completion of what it acknowledges, and may end or
+// disconnect. Short messages between lanes of one host take a shorter way (lane_briefs.cc).
 //
-// Whoever holds the lock runs batches: a program's thread in poll_cq (progress) or post_send (transmit), or the lane's
-// engine thread (service).
+// Whoever holds the lock runs batches: a program's thread in poll_cq (progress) or post_send (transmit), or
+// the lane's engine thread (service).
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -23,9 +23,9 @@
 
 #include "base/clock.h"
 #include "control/client.h"
-#include "engine/attention.h"
 #include "engine/control_page.h"
 #include "engine/deadlines.h"
+#include "engine/last_poll.h"
 #include "engine/local_addresses.h"
 #include "engine/multicast_groups.h"
 #include "engine/qp_table.h"
@@ -37,40 +37,41 @@
 #include "rnic/lane_port.h"
 #include "rnic/queue_pair.h"
 #include "samehost/direct_path.h"
-#include "samehost/introduction.h"
+#include "samehost/peer_handles.h"
 #include "samehost/ring_link.h"
 
 namespace softrnic::engine {
 
 class Lane final : public rnic::LanePort, private link::Receiver, private samehost::BriefReceiver {
  public:
-  /// See introduce(). May wait; called by meet_peers().
-  using Introduce = std::function<std::optional<samehost::Introduction>(std::uint8_t lane)>;
+  /// See introduce(). May wait; called by resolve_pending().
+  using ResolvePeer = std::function<std::optional<samehost::PeerHandles>(std::uint8_t lane)>;
 
-  /// `page` and `share` outlive the lane. `share` or `bell`, which others ring, may be none: then there is no direct path.
+  /// `page` and `share` outlive the lane. `share` or `doorbell`, which others ring, may be none: then
+  /// there is no direct path.
   Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link::Link> link, ControlPage& page,
-       samehost::DirectShare* share, UniqueFd bell, Introduce introduce);
+       samehost::DirectShare* share, UniqueFd doorbell, ResolvePeer resolve_peer);
   ~Lane();
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 
   std::uint8_t number() const { return number_; }
   /// False: descriptors ran out, and the lane has no clock.
-  bool valid() const { return timer_fd_ >= 0 && strangers_fd_; }
+  bool valid() const { return timer_fd_ >= 0 && pending_fd_; }
 
   // ---- rnic::LanePort
   QuickMutex& mutex() override { return mutex_; }
   Expected<Qpn, Failure> attach(rnic::QueuePair& qp) override;
   void detach(rnic::QueuePair& qp) override;
   void transmit(rnic::QueuePair& qp) override;
-  void went_direct(rnic::QueuePair& qp) override;
+  void completed_direct(rnic::QueuePair& qp) override;
   void deliver(rnic::CompletionQueue& cq, const ibv_wc& wc, bool solicited) override;
   void discard(rnic::QueuePair& qp) override;
   ib::PathWindow& window(const ib::AddressVector& path, Qpn remote) override;
   ib::PathWindow* gauged_window(const ib::AddressVector& path, Qpn remote) override;
   std::uint32_t network_mtu(const ib::AddressVector& path) override;
   bool may_go_direct(const rnic::QueuePair& qp) override;
-  rnic::DirectWay direct(const rnic::DirectStep& step) override;
+  rnic::DirectResult direct(const rnic::DirectStep& step) override;
   Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
                                                  const ib::AtomicOperation& operation) override {
     return direct_.execute_atomic(word, operation);
@@ -85,34 +86,35 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
 
   // ---- for the engine thread and the process, without the lock
 
-  /// Runs batches until nothing is left, a fair share is done or the program polls. Returns packets read. `insist` false:
-  /// does nothing while somebody else is at work here. `makes_way`: one round is enough, as a program that takes messages from
-  /// memory itself and is off the processor for a moment posts receives when it is back. If all that comes meanwhile were taken
-  /// for it, it would run out of them.
+  /// Runs batches until nothing is left, a fair share is done or the program polls. Returns packets read.
+  /// `insist` false: does nothing while somebody else is at work here. `makes_way`: one round is enough, as a
+  /// program that takes messages from memory itself and is off the processor for a moment posts receives when
+  /// it is back. If all that comes meanwhile were taken for it, it would run out of them.
   std::size_t service(bool insist, bool makes_way = false);
   /// Something is to be done that a program's polling does not do.
   bool needs_service() const { return needs_service_.load(std::memory_order_relaxed); }
-  Attention::Age attention() const { return attention_.age(monotonic_now()); }
-  /// How often a poll of the program took briefs; wraps.
-  std::uint32_t polls_with_briefs() const { return polls_with_briefs_.load(std::memory_order_relaxed); }
-  /// Asks for the lanes of this host that this one is to talk to and does not know, and sends what waited for that. By one
-  /// thread, which may have to wait for the daemon. False: there were none.
-  bool meet_peers();
-  /// Readable when meet_peers() has somebody to ask for.
-  int strangers_fd() const { return strangers_fd_.get(); }
+  LastPoll::Age last_poll() const { return last_poll_.age(monotonic_now()); }
+  /// How often a poll of the program took eager sends; wraps.
+  std::uint32_t eager_polls() const { return eager_polls_.load(std::memory_order_relaxed); }
+  /// Asks for the lanes of this host that this one is to talk to and does not know, and sends what waited for
+  /// that. By one thread, which may have to wait for the daemon. False: there were none.
+  bool resolve_pending();
+  /// Readable when resolve_pending() has somebody to ask for.
+  int pending_fd() const { return pending_fd_.get(); }
   /// The engine thread is there; to be called by it, as the last thing too.
   void begin_life() { direct_.begin_life(); }
   void end_life() { direct_.end_life(); }
   /// Readable when service() has packets to read.
   int readable_fd() const { return link_->readable_fd(); }
-  /// Readable when a lane of this host wants to be read after doze(); -1: never.
-  int bell_fd() const { return inbox_ != nullptr ? inbox_->bell_fd() : -1; }
-  /// Before a wait for these descriptors. False: do not wait. After true comes wake().
-  bool doze();
-  /// After doze() was true and InboxLink::kLookAgain has passed: there is something to do that nobody will wake for.
-  bool overslept();
-  void wake() {
-    if (inbox_ != nullptr) inbox_->wake();
+  /// Readable when a lane of this host wants to be read after arm_doorbell(); -1: never.
+  int doorbell_fd() const { return inbox_ != nullptr ? inbox_->doorbell_fd() : -1; }
+  /// Before a wait for these descriptors. False: do not wait. After true comes disarm_doorbell().
+  bool arm_doorbell();
+  /// After arm_doorbell() was true and RingLink::kRecheck has passed: there is something to do
+  /// that nobody will wake for.
+  bool recheck_doorbell();
+  void disarm_doorbell() {
+    if (inbox_ != nullptr) inbox_->disarm_doorbell();
   }
   /// Readable when service() has something to do for reasons of time, or because somebody left work undone.
   int timer_fd() const { return timer_fd_; }
@@ -128,35 +130,36 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
     bool solicited;
   };
 
-  /// A neighbour that was met late: the rings are taken when what went to it by packets has been read.
-  struct Newcomer {
+  /// A local peer that was met late: the rings are taken when what went to it by packets has been read.
+  struct LatePeer {
     std::uint8_t lane;
     TimePoint due;
     std::unique_ptr<samehost::DirectPeer> peer;
-    UniqueFd bell;
+    UniqueFd doorbell;
   };
 
   // link::Receiver
   bool packet(const ib::RxPacket& packet) override;
-  bool brief(const samehost::RingMessage& message, std::uint8_t lane) override;
+  bool eager(const samehost::RingEagerSend& message, std::uint8_t lane) override;
   void dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) override;
 
-  /// Runs a step of a batch. False: memory ran out in it, and what it was at is lost, as on a network that loses.
+  /// Runs a step of a batch. False: memory ran out in it, and what it was at is lost, as
+  /// on a network that loses.
   template <typename Step>
   bool attempt(Step&& step);
-  bool glance(std::uint32_t polls) const;
+  bool quick_poll(std::uint32_t polls) const;
   bool has_news(TimePoint now) const;
   std::size_t batch(TimePoint now);
   std::size_t serve(bool insist, bool makes_way);
   // ---- without packets: lane_direct.cc
   samehost::DirectState direct_state(const rnic::QueuePair& qp) const;
   void map_segments();
-  samehost::MappedRange map(const samehost::DirectPath::Wish& wish);
-  // ---- neighbours: lane_peers.cc
-  void call_introducer();
+  samehost::MappedRange map(const samehost::DirectPath::MapRequest& request);
+  // ---- local peers: lane_peers.cc
+  void call_resolver();
   void meet(std::uint8_t lane);
-  void met(std::uint8_t lane, std::unique_ptr<samehost::DirectPeer> peer, UniqueFd bell);
-  void settle(std::uint8_t lane, std::unique_ptr<samehost::DirectPeer> met, UniqueFd bell);
+  void met(std::uint8_t lane, std::unique_ptr<samehost::DirectPeer> peer, UniqueFd doorbell);
+  void settle(std::uint8_t lane, std::unique_ptr<samehost::DirectPeer> met, UniqueFd doorbell);
   void settle(flow::Path& path);
   void wait_for_decision(flow::Path& path, Duration patience);
   void decide();
@@ -166,7 +169,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   template <typename Use>
   void for_each_path_to(std::uint8_t lane, Use use);
   void look_for(flow::Path& path, bool local);
-  void meet_itself();
+  void resolve_itself();
   void look_after_stuck();
   void leave_ring(std::uint8_t lane);
   bool send(std::size_t packets);
@@ -178,9 +181,9 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   void look_after_unexpected();
   std::uint16_t sender(const wire::Gid& address, std::uint8_t lane) const;
   // ---- short messages on one host: lane_briefs.cc
-  bool send_briefs(rnic::QueuePair& qp);
-  bool take_briefs(rnic::CompletionSink& sink, std::uint32_t polls);
-  void acknowledge_briefs();
+  bool send_eager(rnic::QueuePair& qp);
+  bool poll_eager(rnic::CompletionSink& sink, std::uint32_t polls);
+  void acknowledge_eager();
   std::size_t take_acks();
   bool take_ack(QpSlot& slot, TimePoint now);
   void take_ack_first(QpSlot& slot);
@@ -193,7 +196,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   // ---- ACKs that wait for the program's answer: lane_held_ack.cc
   void written(QpSlot& slot, const ib::RxPacket& packet);
   void posted(rnic::QueuePair& qp);
-  void release_ack();
+  void send_delayed_ack();
 
   void open_sink(rnic::CompletionSink& sink);
   void publish();
@@ -214,7 +217,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   const std::uint8_t number_;
   QuickMutex mutex_;
   std::unique_ptr<link::Link> link_;
-  samehost::InboxLink* inbox_ = nullptr;  ///< in front of link_, if there is a direct path
+  samehost::RingLink* inbox_ = nullptr;  ///< in front of link_, if there is a direct path
   ControlPage& page_;
   control::PageLane* shown_;
   int timer_fd_;
@@ -225,29 +228,29 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   bool unread_ = false;  ///< the link may hold packets that it has read already
   std::atomic<bool> needs_service_{false};
   std::atomic<std::uint32_t> polls_{0};
-  std::atomic<std::uint32_t> polls_with_briefs_{0};
-  Attention attention_;
+  std::atomic<std::uint32_t> eager_polls_{0};
+  LastPoll last_poll_;
   std::atomic<std::int64_t> due_ns_{0};  ///< when a batch is due even if no packet comes
 
   QpTable qps_;
   flow::PathTable paths_;
   LocalAddresses addresses_;
-  flow::CreditLetters letters_;
+  flow::CreditMessages credit_;
   samehost::DirectPath direct_;
   std::uint32_t went_since_look_ = 0;  ///< without packets since a post looked at the clock; in kOneLook
-  Introduce introduce_;
-  UniqueFd strangers_fd_;
-  bool called_ = false;  ///< strangers_fd_ says so already
-  std::vector<Newcomer> newcomers_;
-  TimePoint decide_at_ = kNever;         ///< of all paths
-  samehost::DirectPath::Wishes wishes_;  ///< what is to be mapped
+  ResolvePeer resolve_;
+  UniqueFd pending_fd_;
+  bool called_ = false;  ///< pending_fd_ says so already
+  std::vector<LatePeer> late_peers_;
+  TimePoint decide_at_ = kNever;                    ///< of all paths
+  samehost::DirectPath::MapRequests map_requests_;  ///< what is to be mapped
   Scheduler<rnic::QueuePair> scheduler_;
   Deadlines<rnic::QueuePair> deadlines_;
   MulticastGroups groups_;
   std::vector<Completion> completions_;
   std::size_t published_ = 0;             ///< how many of them are, while publish() runs
   rnic::CompletionSink* sink_ = nullptr;  ///< of the thread that polls just now
-  std::vector<QpSlot*> awaiting_;         ///< those that await ACKs of briefs
+  std::vector<QpSlot*> awaiting_;         ///< those that await ACKs of eager sends
   std::size_t next_awaiting_ = 0;
   std::atomic<const samehost::DirectAck*> awaited_{nullptr};  ///< one of theirs, for a look without the lock
   std::atomic<std::uint64_t> awaited_seen_{0};
@@ -256,7 +259,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   TimePoint held_until_ = kNever;
   UnexpectedPackets unexpected_;
   bool more_expected_ = false;  ///< some of them have found their receives, and are to be handed over at once
-  QpSlot* to_acknowledge_ = nullptr;  ///< has executed briefs, and the peer was not told yet
+  QpSlot* to_acknowledge_ = nullptr;  ///< has executed eager sends, and the peer was not told yet
   std::uint32_t its_token_ = 0;
   std::uint32_t last_token_ = 0;
   std::vector<Qpn> dirty_;  ///< QPs whose rows are out of date

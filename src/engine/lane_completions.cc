@@ -25,7 +25,8 @@ void Lane::deliver(rnic::CompletionQueue& cq, const ibv_wc& wc, bool solicited) 
   }
 }
 
-// Completions that come later than others of this lane which lie in the queue must not overtake them: so at once or never.
+// Completions that come later than others of this lane which lie in the queue must not overtake
+// them: so at once or never.
 void Lane::open_sink(rnic::CompletionSink& sink) {
   if (sink.cq != nullptr && sink.cq->may_pass()) sink_ = &sink;
 }

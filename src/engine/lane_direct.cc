@@ -10,13 +10,14 @@
 namespace softrnic::engine {
 namespace {
 
-/// The engine thread has to hear of a program's posts every 20 us (Grace::kUnpolled), and a look at the clock takes a fifth of a
-/// short message's time: so there is one for so many short messages, fewer long ones, or one system call.
+/// The engine thread has to hear of a program's posts every 20 us (PollModeration::kUnpolled), and a look at
+/// the clock takes a fifth of a short message's time: so there is one for so many short messages, fewer long
+/// ones, or one system call.
 constexpr std::uint32_t kOneLook = 16;
 constexpr std::uint32_t kBytesOfAShortOne = 8192;
 
-std::uint32_t share_of_a_look(rnic::DirectWay way, std::uint32_t bytes) {
-  return way == rnic::DirectWay::attach ? kOneLook : 1 + bytes / kBytesOfAShortOne;
+std::uint32_t share_of_a_look(rnic::DirectResult way, std::uint32_t bytes) {
+  return way == rnic::DirectResult::attach ? kOneLook : 1 + bytes / kBytesOfAShortOne;
 }
 
 }  // namespace
@@ -31,54 +32,54 @@ samehost::DirectState Lane::direct_state(const rnic::QueuePair& qp) const {
   return direct_.state(qp.transport_attributes().remote.lane());
 }
 
-rnic::DirectWay Lane::direct(const rnic::DirectStep& step) {
+rnic::DirectResult Lane::direct(const rnic::DirectStep& step) {
   QpSlot* const slot = qps_.find(step.qp.qpn());
-  if (slot == nullptr) return rnic::DirectWay::none;
-  const rnic::DirectWay way = direct_.perform(step, slot->route);
-  if (way == rnic::DirectWay::none) return way;
+  if (slot == nullptr) return rnic::DirectResult::none;
+  const rnic::DirectResult way = direct_.perform(step, slot->route);
+  if (way == rnic::DirectResult::none) return way;
   went_since_look_ += share_of_a_look(way, step.bytes);
   row_is_old(*slot);
   return way;
 }
 
 // Nothing is owed to anybody, so no batch is needed.
-void Lane::went_direct(rnic::QueuePair& qp) {
+void Lane::completed_direct(rnic::QueuePair& qp) {
   publish();
   if (went_since_look_ >= kOneLook && inbox_ != nullptr) {
     went_since_look_ = 0;
-    attention_.called(monotonic_now());
+    last_poll_.called(monotonic_now());
     inbox_->busy();
   }
-  if (holding_ != nullptr || scheduler_.has_work() || direct_.any_wishes()) transmit(qp);
+  if (holding_ != nullptr || scheduler_.has_work() || direct_.any_map_requests()) transmit(qp);
 }
 
-// ---- memory of neighbours, by the lane's thread
+// ---- memory of local peers, by the lane's thread
 
-samehost::MappedRange Lane::map(const samehost::DirectPath::Wish& wish) {
-  std::optional<samehost::DirectPath::Order> order;
+samehost::MappedRange Lane::map(const samehost::DirectPath::MapRequest& request) {
+  std::optional<samehost::DirectPath::MapTarget> target_of;
   {
     const std::lock_guard lock(mutex_);
-    order = direct_.order(wish);
+    target_of = direct_.target_of(request);
   }
-  return order ? samehost::MappedRange::map(order->pid, order->range, settings().share)
-               : samehost::MappedRange();
+  return target_of ? samehost::MappedRange::map(target_of->pid, target_of->range, settings().share)
+                   : samehost::MappedRange();
 }
 
 // Mapping and unmapping take a while, and so are done without the lock.
 void Lane::map_segments() {
   samehost::SegmentCache::Mappings old;
   try {
-    for (const samehost::DirectPath::Wish& wish : wishes_.all()) {
-      samehost::MappedRange mapped = map(wish);
+    for (const samehost::DirectPath::MapRequest& request : map_requests_.all()) {
+      samehost::MappedRange mapped = map(request);
       const std::lock_guard lock(mutex_);
-      direct_.install(wish, std::move(mapped), monotonic_now(), old);
+      direct_.install(request, std::move(mapped), monotonic_now(), old);
     }
     const std::lock_guard lock(mutex_);
     direct_.sweep(monotonic_now(), old);
   } catch (const std::bad_alloc&) {
     // what could not be mapped is reached without
   }
-  wishes_ = {};
+  map_requests_ = {};
 }
 
 }  // namespace softrnic::engine

@@ -12,17 +12,19 @@ namespace softrnic::engine {
 
 class LaneHandover {
  public:
-  /// Thread-safe. `socket`: a duplicate of the lane's; none: there is no descriptor for it. A lane that cannot be handed
-  /// over, for that or because its name is held by somebody else, is only missed when daemon and keeper die at once.
+  /// Thread-safe. `socket`: a duplicate of the lane's; none: there is no descriptor for it. A lane that
+  /// cannot be handed over, for that or because its name is held by somebody else, is only missed when
+  /// daemon and keeper die at once.
   void add(std::uint8_t lane, UniqueFd socket);
-  /// What daemon_returns() and serve() look at: readable when a daemon asks for the lanes; -1: there are none.
+  /// What daemon_returns() and serve() look at: readable when a daemon asks for the lanes; -1: there are
+  /// none.
   int listener();
   /// Answers the daemon that asks. Only after the end of this process's own.
   void answer();
   /// Answers daemons until `stop_fd` is readable.
   void serve(int stop_fd);
-  /// The process is a client of the daemon that has taken the lanes over, and holds them as such from then on. False: the
-  /// daemon does not know one of them.
+  /// The process is a client of the daemon that has taken the lanes over, and holds them as such from then
+  /// on. False: the daemon does not know one of them.
   bool reclaim(control::Client& daemon);
   /// In a forked child, which must hold neither lanes nor names of its parent.
   void abandon();

@@ -34,31 +34,34 @@ void Lane::for_each_path_to(std::uint8_t lane, Use use) {
   });
 }
 
-// A path to a lane of this host carries nothing until it is known which way: packets that took the socket might come after
-// those that took the ring. One that was met before and lives no longer is asked for again: it may be another process's by now.
-// Who showed nothing the last time is asked for too, but what goes to it by packets goes on meanwhile.
+// A path to a lane of this host carries nothing until it is known which way: packets that took the socket
+// might come after those that took the ring. One that was met before and lives no longer is asked for again:
+// it may be another process's by now. Who showed nothing the last time is asked for too, but what goes to it
+// by packets goes on meanwhile.
 void Lane::look_for(flow::Path& path, bool local) {
   path.local = local;
-  if (local && path.lane == number_) meet_itself();
+  if (local && path.lane == number_) resolve_itself();
   if (!local || path.lane == 0 || !direct_.expect(path.lane)) return;
   const samehost::DirectPeer* const peer = direct_.peer(path.lane);
   if (peer != nullptr && peer->lives() && (inbox_->connected(path.lane) || inbox_->is_refused_by(*peer))) {
-    if (!path.settled) settle(path);
+    if (!path.resolved) settle(path);
   } else if (inbox_->connected(path.lane)) {
     forget(path.lane);
-  } else if (!path.settled && !path.undecided()) {
+  } else if (!path.resolved && !path.undecided()) {
     wait_for_decision(path, kDaemonPatience);
   }
   if (!in_batch_) arm(Duration::zero());
 }
 
-// Needs no help from the daemon: then a program that sends datagrams to itself finds them sent when ibv_post_send returns.
-void Lane::meet_itself() {
+// Needs no help from the daemon: then a program that sends datagrams to itself finds them sent
+// when ibv_post_send returns.
+void Lane::resolve_itself() {
   if (direct_.peer(number_) != nullptr) return;
   attempt([&] {
-    UniqueFd bell(inbox_ != nullptr ? fcntl(inbox_->bell_fd(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1);
-    auto met = bell ? direct_.look_at_itself() : nullptr;
-    if (met != nullptr) settle(number_, std::move(met), std::move(bell));
+    UniqueFd doorbell(inbox_ != nullptr ? fcntl(inbox_->doorbell_fd(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+                                        : -1);
+    auto met = doorbell ? direct_.look_at_itself() : nullptr;
+    if (met != nullptr) settle(number_, std::move(met), std::move(doorbell));
   });
 }
 
@@ -88,9 +91,9 @@ void Lane::leave_ring(std::uint8_t lane) {
 // With the ring of the peer, or without; for UC and UD then by what the peer's lane answers.
 void Lane::settle(flow::Path& path) {
   const bool ring = inbox_->connected(path.lane);
-  path.set_memory(ring ? samehost::InboxLink::kLongestPacket : 0, samehost::InboxLink::kWindow);
+  path.set_memory(ring ? samehost::RingLink::kLongestPacket : 0, samehost::RingLink::kWindow);
   path.set_undecided(false);
-  path.settled = true;
+  path.resolved = true;
   path.decide_at = kNever;
   if (ring) {
     path.observe(inbox_->gauge(path.lane));
@@ -99,33 +102,33 @@ void Lane::settle(flow::Path& path) {
   }
 }
 
-void Lane::settle(std::uint8_t lane, std::unique_ptr<samehost::DirectPeer> met, UniqueFd bell) {
+void Lane::settle(std::uint8_t lane, std::unique_ptr<samehost::DirectPeer> met, UniqueFd doorbell) {
   if (!direct_.knows(lane, met.get())) inbox_->disconnect(lane);
   direct_.meet(lane, std::move(met));
   samehost::DirectPeer* const peer = direct_.peer(lane);
   if (peer != nullptr && !inbox_->connected(lane))
-    attempt([&] { inbox_->connect(lane, *peer, std::move(bell)); });
+    attempt([&] { inbox_->connect(lane, *peer, std::move(doorbell)); });
   for_each_path_to(lane, [this](flow::Path& path) {
-    if (!path.settled || path.has_mtu() == inbox_->connected(path.lane)) settle(path);
+    if (!path.resolved || path.has_mtu() == inbox_->connected(path.lane)) settle(path);
   });
   find_next_decision();
 }
 
 void Lane::wait_for_decision(flow::Path& path, Duration patience) {
   path.set_undecided(true);
-  path.settled = false;
+  path.resolved = false;
   path.decide_at = (in_batch_ ? now_ : monotonic_now()) + patience;
   decide_at_ = std::min(decide_at_, path.decide_at);
 }
 
 // Whom the daemon has not introduced in time is reached by packets until it does.
 void Lane::decide() {
-  std::vector<Newcomer> newcomers = std::exchange(newcomers_, {});
-  for (Newcomer& newcomer : newcomers) {
-    if (newcomer.due <= now_)
-      settle(newcomer.lane, std::move(newcomer.peer), std::move(newcomer.bell));
+  std::vector<LatePeer> late_peers = std::exchange(late_peers_, {});
+  for (LatePeer& late_peer : late_peers) {
+    if (late_peer.due <= now_)
+      settle(late_peer.lane, std::move(late_peer.peer), std::move(late_peer.doorbell));
     else
-      attempt([&] { newcomers_.push_back(std::move(newcomer)); });
+      attempt([&] { late_peers_.push_back(std::move(late_peer)); });
   }
   paths_.for_each([this](flow::Path& path) {
     if (path.decide_at <= now_) settle(path);
@@ -140,24 +143,24 @@ void Lane::find_next_decision() {
 
 // ---- by the thread that may wait for the daemon
 
-void Lane::call_introducer() {
-  if (called_ || abandoned_ || !direct_.any_strangers()) return;
+void Lane::call_resolver() {
+  if (called_ || abandoned_ || !direct_.any_pending()) return;
   called_ = true;
-  eventfd_write(strangers_fd_.get(), 1);
+  eventfd_write(pending_fd_.get(), 1);
 }
 
-bool Lane::meet_peers() {
-  samehost::DirectPath::Lanes strangers;
+bool Lane::resolve_pending() {
+  samehost::DirectPath::Lanes pending;
   {
     const std::lock_guard lock(mutex_);
     eventfd_t calls = 0;
-    eventfd_read(strangers_fd_.get(), &calls);
+    eventfd_read(pending_fd_.get(), &calls);
     called_ = false;
-    strangers = direct_.take_strangers();
+    pending = direct_.take_pending();
   }
-  if (strangers.none()) return false;
-  for (std::size_t lane = 0; lane < strangers.size(); ++lane)
-    if (strangers[lane]) meet(static_cast<std::uint8_t>(lane));
+  if (pending.none()) return false;
+  for (std::size_t lane = 0; lane < pending.size(); ++lane)
+    if (pending[lane]) meet(static_cast<std::uint8_t>(lane));
   const std::lock_guard lock(mutex_);
   in_batch_ = true;
   batch(monotonic_now());
@@ -169,9 +172,9 @@ bool Lane::meet_peers() {
 // A lane that cannot be met for want of memory is one that shows nothing: packets reach it all the same.
 void Lane::meet(std::uint8_t lane) {
   std::unique_ptr<samehost::DirectPeer> peer;
-  std::optional<samehost::Introduction> shown{samehost::Introduction()};
+  std::optional<samehost::PeerHandles> shown{samehost::PeerHandles()};
   try {
-    shown = introduce_(lane);
+    shown = resolve_(lane);
     if (shown && shown->memory) peer = direct_.look_at(lane, *shown);
   } catch (const std::bad_alloc&) {
     peer = nullptr;
@@ -179,19 +182,20 @@ void Lane::meet(std::uint8_t lane) {
   const std::lock_guard lock(mutex_);
   if (!shown) return direct_.ask_again(lane);
   const bool any = peer != nullptr;
-  met(lane, std::move(peer), any ? std::move(shown->bell) : UniqueFd());
+  met(lane, std::move(peer), any ? std::move(shown->doorbell) : UniqueFd());
   if (any) return;
   direct_.without(lane, shown->without);
   if (shown->memory && !shown->attached)
     explain({.reason = because(ReasonId::neighbour_out_of_reach, lane, shown->pid, EPERM)});
 }
 
-// What takes the ring is not to overtake what has taken the socket. RC puts that right, others are silent for a moment.
-void Lane::met(std::uint8_t lane, std::unique_ptr<samehost::DirectPeer> peer, UniqueFd bell) {
+// What takes the ring is not to overtake what has taken the socket. RC puts that right, others
+// are silent for a moment.
+void Lane::met(std::uint8_t lane, std::unique_ptr<samehost::DirectPeer> peer, UniqueFd doorbell) {
   if (peer == nullptr || !goes_unordered_by_packets(lane))
-    return settle(lane, std::move(peer), std::move(bell));
+    return settle(lane, std::move(peer), std::move(doorbell));
   attempt([&] {
-    newcomers_.push_back({lane, monotonic_now() + kSilence, std::move(peer), std::move(bell)});
+    late_peers_.push_back({lane, monotonic_now() + kSilence, std::move(peer), std::move(doorbell)});
     for_each_path_to(lane, [this](flow::Path& path) { wait_for_decision(path, kSilence); });
   });
 }
@@ -199,7 +203,7 @@ void Lane::met(std::uint8_t lane, std::unique_ptr<samehost::DirectPeer> peer, Un
 bool Lane::goes_unordered_by_packets(std::uint8_t lane) {
   bool any = false;
   for_each_path_to(lane,
-                   [&](const flow::Path& path) { any |= path.settled && path.watched && path.has_mtu(); });
+                   [&](const flow::Path& path) { any |= path.resolved && path.watched && path.has_mtu(); });
   return any;
 }
 

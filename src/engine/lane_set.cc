@@ -88,7 +88,8 @@ void LaneSet::show_share(control::Client& daemon) {
   request.memory = name_of(share_->fd());
   request.inbox = name_of(share_->inbox_fd());
   for (const Entry& entry : lanes_)
-    request.bells[request.count++] = {.lane = entry.lane->number(), .bell = name_of(entry.lane->bell_fd())};
+    request.doorbells[request.count++] = {.lane = entry.lane->number(),
+                                          .doorbell = name_of(entry.lane->doorbell_fd())};
   const auto locks = daemon.share_memory(request);
   if (locks && *locks) return share_->begin(samehost::DirectLocks(*locks));
   explain({.reason = locks ? because(ReasonId::nothing_shared) : locks.error().failure.reason});
@@ -96,7 +97,7 @@ void LaneSet::show_share(control::Client& daemon) {
 
 void LaneSet::quiesce() {
   for (Entry& entry : lanes_) entry.lane->quiesce();
-  if (share_ != nullptr) share_->wait_for_visitors();
+  if (share_ != nullptr) share_->wait_for_accessors();
 }
 
 void LaneSet::forget() {
@@ -109,14 +110,14 @@ int LaneSet::start(control::Lane& taken, const std::vector<device::GidEntry>& ad
   UniqueFd copy(fcntl(taken.socket.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   entry.lane = std::make_unique<Lane>(
       taken.number, taken.first_index, make_link(taken), page_, share_.get(),
-      share_ != nullptr ? samehost::make_bell() : UniqueFd(),
-      [current = daemon_](std::uint8_t lane) { return samehost::introduce(*current->get(), lane); });
+      share_ != nullptr ? samehost::make_doorbell() : UniqueFd(),
+      [current = daemon_](std::uint8_t lane) { return samehost::resolve_peer(*current->get(), lane); });
   if (!entry.lane->valid()) return errno;
   entry.lane->set_addresses(addresses);
   entry.thread = std::make_unique<EngineThread>(*entry.lane);
   if (const int error = entry.thread->error()) return error;
-  entry.introducer = std::make_unique<Introducer>(*entry.lane);
-  if (const int error = entry.introducer->error()) return error;
+  entry.peer_resolver = std::make_unique<PeerResolver>(*entry.lane);
+  if (const int error = entry.peer_resolver->error()) return error;
   handover_->add(taken.number, std::move(copy));
   lanes_.push_back(std::move(entry));
   return 0;
@@ -128,7 +129,7 @@ bool LaneSet::close(control::Client* daemon) {
   }
   for (Entry& entry : lanes_) {
     const std::uint8_t number = entry.lane->number();
-    entry.introducer.reset();
+    entry.peer_resolver.reset();
     entry.thread.reset();
     entry.lane.reset();
     if (daemon != nullptr) static_cast<void>(daemon->give_back_lane(number));

@@ -10,9 +10,9 @@
 #include "control/client.h"
 #include "engine/control_page.h"
 #include "engine/engine_thread.h"
-#include "engine/introducer.h"
 #include "engine/lane.h"
 #include "engine/lane_handover.h"
+#include "engine/peer_resolver.h"
 #include "link/capture_file.h"
 #include "link/fault_plan.h"
 #include "samehost/direct_share.h"
@@ -30,8 +30,8 @@ class LaneSet {
   /// Takes as many lanes as SOFTRNIC_LANES says from the daemon, at least one, and starts their threads.
   Expected<void, control::Error> open(const std::shared_ptr<control::Client>& daemon,
                                       const std::vector<device::GidEntry>& addresses);
-  /// Stops the threads, closes the sockets and gives the lanes back. False, and nothing is done, while queue pairs live
-  /// on them.
+  /// Stops the threads, closes the sockets and gives the lanes back. False, and nothing is done, while
+  /// queue pairs live on them.
   bool close(control::Client* daemon);
   /// The lane for a new queue pair; requires !empty(). Takes turns.
   Lane& next() { return *lanes_[turn_++ % lanes_.size()].lane; }
@@ -72,7 +72,7 @@ class LaneSet {
   struct Entry {
     std::unique_ptr<Lane> lane;
     std::unique_ptr<EngineThread> thread;
-    std::unique_ptr<Introducer> introducer;
+    std::unique_ptr<PeerResolver> peer_resolver;
   };
 
   /// Makes what SOFTRNIC_FAULTS and SOFTRNIC_CAPTURE ask for; says what cannot be used.
@@ -81,7 +81,7 @@ class LaneSet {
   /// 0, or the errno of what ran out: descriptors, threads or memory.
   int start(control::Lane& taken, const std::vector<device::GidEntry>& addresses);
 
-  /// Makes what neighbours may see, and hands it to the daemon.
+  /// Makes what local peers may see, and hands it to the daemon.
   void make_share();
   void show_share(control::Client& daemon);
 

@@ -61,7 +61,8 @@ std::unique_ptr<control::Client> NextDaemon::connect() {
 
 bool NextDaemon::see_to_start() {
   const auto own = control::listen_as(starter_name(), SOMAXCONN);
-  // Somebody else's program that has the name, or no descriptor for it: then there may be more than one start.
+  // Somebody else's program that has the name, or no descriptor for it: then there may be more than one
+  // start.
   if (!own && own.error().error == EADDRINUSE && !control::is_held_by_other(starter_name()))
     return wait_for_starter();
   return start();

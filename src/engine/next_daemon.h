@@ -1,8 +1,10 @@
-// How a program whose daemon has died comes to the next one: it looks for it, and starts it when nobody else does.
+// How a program whose daemon has died comes to the next one: it looks for it, and starts
+// it when nobody else does.
 //
-// All survivors of one daemon do so at once. One of them has the name "@softrnicd/<uid>/restart" and starts a daemon; the
-// others wait for it to let go of the name. That only saves processes: who of several daemons becomes the one is settled by
-// themselves (daemon/startup.h). A daemon that dies again and again is started ever more rarely, and then no more.
+// All survivors of one daemon do so at once. One of them has the name "@softrnicd/<uid>/restart" and starts a
+// daemon; the others wait for it to let go of the name. That only saves processes: who of several daemons
+// becomes the one is settled by themselves (daemon/startup.h). A daemon that dies again and again is started
+// ever more rarely, and then no more.
 #pragma once
 
 #include <chrono>
@@ -30,8 +32,8 @@ class NextDaemon {
   NextDaemon(control::DaemonCommand command, LaneHandover& lanes, int stop_fd)
       : command_(std::move(command)), lanes_(lanes), stop_fd_(stop_fd) {}
 
-  /// A connection to a daemon after the one that has died. Meanwhile gives the lanes to whatever daemon asks for them. nullptr:
-  /// `stop_fd` is readable, or there has been no daemon in all the attempts.
+  /// A connection to a daemon after the one that has died. Meanwhile gives the lanes to whatever daemon asks
+  /// for them. nullptr: `stop_fd` is readable, or there has been no daemon in all the attempts.
   std::unique_ptr<control::Client> find();
 
   /// The pause before attempt `number` of a row, from 0 on.

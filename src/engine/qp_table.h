@@ -8,7 +8,7 @@
 
 #include "base/strong.h"
 #include "base/time.h"
-#include "engine/answer_habit.h"
+#include "engine/delayed_ack_predictor.h"
 #include "engine/index_order.h"
 #include "engine/unexpected_packets.h"
 #include "samehost/direct_route.h"
@@ -22,13 +22,13 @@ namespace softrnic::engine {
 /// A place for one queue pair.
 struct QpSlot : UnexpectedQueue {
   rnic::QueuePair* qp = nullptr;
-  std::uint32_t row = 0;        ///< of the control page plus one; 0: none
-  bool dirty = false;           ///< its row is out of date
-  bool awaits_acks = false;     ///< of briefs
-  std::uint32_t token = 0;      ///< of its briefs, see DirectAck
-  std::uint64_t ack_seen = 0;   ///< what its DirectAck said
-  AnswerHabit habit;            ///< of its program, see lane_held_ack.cc
-  samehost::DirectRoute route;  ///< of its messages without packets
+  std::uint32_t row = 0;            ///< of the control page plus one; 0: none
+  bool dirty = false;               ///< its row is out of date
+  bool awaits_acks = false;         ///< of eager sends
+  std::uint32_t token = 0;          ///< of its eager sends, see DirectAck
+  std::uint64_t ack_seen = 0;       ///< what its DirectAck said
+  DelayedAckPredictor delayed_ack;  ///< of its program, see lane_held_ack.cc
+  samehost::DirectRoute route;      ///< of its messages without packets
 };
 
 /// 65,536 places, made in groups as they are needed. Each number has its turn, so that one that was given up
@@ -36,8 +36,8 @@ struct QpSlot : UnexpectedQueue {
 /// which order is a secret, so that who has learned one number cannot send to the others.
 class QpTable {
  public:
-  QpTable(std::uint8_t lane, std::uint16_t first_turn, const IndexOrder& order)
-      : lane_(lane), next_turn_(first_turn), order_(order) {}
+  QpTable(std::uint8_t lane, std::uint16_t first_turn, const IndexOrder& target_of)
+      : lane_(lane), next_turn_(first_turn), order_(target_of) {}
 
   /// A free number, now taken by `qp`; nothing when all are in use.
   std::optional<Qpn> insert(rnic::QueuePair& qp);

@@ -1,5 +1,5 @@
-// A thread of the library's own: with all signals blocked, so that the program's handlers run where the program expects them, and
-// with a descriptor that tells it to stop.
+// A thread of the library's own: with all signals blocked, so that the program's handlers run where the
+// program expects them, and with a descriptor that tells it to stop.
 #pragma once
 
 #include <thread>

@@ -3,9 +3,9 @@
 //   touched   something happened to it: it is asked once, and again while it has more than a burst to send
 //   waiting   its path's window is full: it stands in its path's line, and costs nothing until its turn
 //
-// Queue pairs take turns of kBurstBytes. While others stand in line for a path, one that is touched may answer its
-// peer (ACKs, read responses) but its requests go to the end of the line: without that, those whose ACKs come in would
-// take all the room and the others would never start.
+// Queue pairs take turns of kBurstBytes. While others stand in line for a path, one that is touched may
+// answer its peer (ACKs, read responses) but its requests go to the end of the line: without that, those
+// whose ACKs come in would take all the room and the others would never start.
 #pragma once
 
 #include <algorithm>
@@ -17,12 +17,14 @@
 
 namespace softrnic::engine {
 
-/// `Qp` has hook(), transmit(), deadline() and endpoint().window(), as rnic::QueuePair does. Its window, if it has one, is a Path.
+/// `Qp` has hook(), transmit(), deadline() and endpoint().window(), as rnic::QueuePair does. Its window,
+/// if it has one, is a Path.
 template <typename Qp>
 class Scheduler {
  public:
-  /// So many messages of a queue pair arrive in one batch that one ACK serves them all: with turns of 64 KiB, a hundred
-  /// queue pairs that write messages of 64 KiB had an ACK for each, and two thirds of the rate of one.
+  /// So many messages of a queue pair arrive in one batch that one ACK serves them all: with turns
+  /// of 64 KiB, a hundred queue pairs that write messages of 64 KiB had an ACK for each, and two
+  /// thirds of the rate of one.
   static constexpr std::size_t kBurstBytes = 256 * 1024;
 
   /// Makes room for so many queue pairs and paths, so that nothing else here needs memory.
@@ -32,8 +34,8 @@ class Scheduler {
   /// Forgets the queue pair. To be called before its window changes, too.
   void remove(Qp& qp);
 
-  /// Asks queue pairs for packets until none has any, or about `packets` were sent. Calls send(packet) for each packet
-  /// and after(qp) after each turn. Returns the number of packets sent.
+  /// Asks queue pairs for packets until none has any, or about `packets` were sent. Calls send(packet) for
+  /// each packet and after(qp) after each turn. Returns the number of packets sent.
   template <typename Send, typename After>
   std::size_t run(TimePoint now, std::size_t packets, Send&& send, After&& after) {
     std::size_t sent = 0;
@@ -60,8 +62,8 @@ class Scheduler {
   bool has_waiting() const { return !lines_.empty(); }
 
  private:
-  static constexpr std::size_t kMaxFruitless =
-      64;  ///< turns in line that sent nothing although there was room
+  /// Turns in line that sent nothing although there was room
+  static constexpr std::size_t kMaxFruitless = 64;
 
   enum Flag : std::uint32_t { kTouched = 1, kWaiting = 2 };
 

@@ -31,8 +31,8 @@ Expected<void, Reason> UnexpectedPackets::keep(UnexpectedQueue& queue, const ib:
     return Unexpected{because(ReasonId::payload_gone, payload)};
   kept.rx = packet;
   kept.rx.packet.payload = {kept.payload.get(), payload};
-  kept.rx.elsewhere = nullptr;
-  kept.rx.elsewhere_bytes = kept.rx.elsewhere_offset = 0;
+  kept.rx.rendezvous = nullptr;
+  kept.rx.rendezvous_bytes = kept.rx.rendezvous_offset = 0;
   kept.bytes = bytes;
   kept.sender = sender;
   if (queue.packets_.empty()) queues_.push_back(&queue);

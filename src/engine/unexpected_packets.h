@@ -1,9 +1,11 @@
-// Packets of UC and UD that came before their receive was posted ("unexpected messages" in MPI and libfabric): they wait
-// for it, in their order, as in the buffers of an adapter. Packets of other queue pairs do not wait with them.
+// Packets of UC and UD that came before their receive was posted ("unexpected messages" in MPI and
+// libfabric): they wait for it, in their order, as in the buffers of an adapter. Packets of other queue
+// pairs do not wait with them.
 //
 // Whoever can reach a queue pair can make packets wait, so what waits has bounds:
 //
-//   memory   all that waits fits into `capacity`. A queue pair may have as much as is left for the others (dynamic
+//   memory   all that waits fits into `capacity`. A queue pair may have as much as is left for the others
+//            (dynamic
 //            thresholds, Choudhury and Hahne 1998, as switches share their buffers)
 //   time     kPatience; a queue pair that got no receive in that time drops what comes until it gets one
 //   work     look_again() does kMostSteps steps
@@ -42,8 +44,8 @@ class UnexpectedQueue {
   TimePoint since_ = kNever;  ///< when a packet first found no receive
 };
 
-/// Those of a lane. Not thread-safe: the lane's lock guards it. Memory that cannot be had throws std::bad_alloc, and nothing
-/// has changed then.
+/// Those of a lane. Not thread-safe: the lane's lock guards it. Memory that cannot be had throws
+/// std::bad_alloc, and nothing has changed then.
 class UnexpectedPackets {
  public:
   /// As long as a program may be off the processor on a busy machine.
@@ -56,15 +58,16 @@ class UnexpectedPackets {
   /// `capacity`: bytes of memory.
   explicit UnexpectedPackets(std::size_t capacity) : capacity_(capacity) {}
 
-  /// Whether a packet is to be handed over at once: nothing waits before it, and it has its receive or may not wait for it.
+  /// Whether a packet is to be handed over at once: nothing waits before it, and it has its
+  /// receive or may not wait for it.
   template <typename LacksReceive>
   bool is_expected(UnexpectedQueue& queue, TimePoint now, LacksReceive&& lacks_receive) {
     return queue.packets_.empty() && (!lacks_receive() || !may_wait(queue, now));
   }
   /// Keeps a packet that is not expected. A reason: it is lost.
   Expected<void, Reason> keep(UnexpectedQueue& queue, const ib::RxPacket& packet, std::uint16_t sender);
-  /// Hands over, by hand_over(queue, packet), what has its receive now or has waited too long, unless lacks_receive(queue,
-  /// packet). True: there is more to be done at once.
+  /// Hands over, by hand_over(queue, packet), what has its receive now or has waited too long, unless
+  /// lacks_receive(queue, packet). True: there is more to be done at once.
   template <typename LacksReceive, typename HandOver>
   bool look_again(TimePoint now, LacksReceive&& lacks_receive, HandOver&& hand_over);
   /// A receive of the queue pair was used: the next packet that finds none may wait again.
@@ -76,7 +79,8 @@ class UnexpectedPackets {
   /// Whether some queue pair found no receive since the last one was used.
   bool any_starving() const { return starving_ != 0; }
   std::size_t bytes() const { return bytes_; }
-  /// Whether this sender is to send no more UC and UD for the present: much waits, and some of that is from it.
+  /// Whether this sender is to send no more UC and UD for the present: much waits, and
+  /// some of that is from it.
   bool throttles(std::uint16_t sender) const { return bytes_ > capacity_ / kMuch && held_of_[sender] != 0; }
 
  private:

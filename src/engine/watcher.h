@@ -1,5 +1,5 @@
-// The thread that listens to the daemon: changes of devices, and its end. Where the daemon has died it finds the next one; where
-// there is to be none it gives the process's lanes to whatever daemon comes later.
+// The thread that listens to the daemon: changes of devices, and its end. Where the daemon has died it finds
+// the next one; where there is to be none it gives the process's lanes to whatever daemon comes later.
 #pragma once
 
 #include <functional>

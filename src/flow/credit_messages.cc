@@ -12,15 +12,15 @@ constexpr std::uint32_t kQkey = 0x53524e43;
 
 }  // namespace
 
-void CreditLetters::observe(Path& window, const ib::AddressVector& path, std::uint8_t peer, bool local) {
-  if (questions_.capacity() <= askers_.size()) questions_.reserve(2 * askers_.size() + 1);
-  auto credit = std::make_unique<PeerCredit>(static_cast<std::uint32_t>(askers_.size()), questions_, local);
-  askers_.push_back({credit.get(), path, peer});
+void CreditMessages::observe(Path& window, const ib::AddressVector& path, std::uint8_t peer, bool local) {
+  if (probes_.capacity() <= probers_.size()) probes_.reserve(2 * probers_.size() + 1);
+  auto credit = std::make_unique<PeerCredit>(static_cast<std::uint32_t>(probers_.size()), probes_, local);
+  probers_.push_back({credit.get(), path, peer});
   window.observe(*credit);
   window.credit = std::move(credit);
 }
 
-bool CreditLetters::receive(const ib::RxPacket& rx, PathTable& paths, TimePoint now, bool answers) {
+bool CreditMessages::receive(const ib::RxPacket& rx, PathTable& paths, TimePoint now, bool reports) {
   const wire::Packet& packet = rx.packet;
   if (packet.headers.bth.opcode != wire::Opcode::ud_send_only || packet.headers.deth.qkey != kQkey)
     return false;
@@ -30,11 +30,11 @@ bool CreditLetters::receive(const ib::RxPacket& rx, PathTable& paths, TimePoint 
   if (header->method == mad::Method::get_response) {
     Path* const path = paths.find(rx.source, peer);
     if (path != nullptr && path->credit != nullptr)
-      path->credit->answered(header->transaction, header->modifier);
+      path->credit->reported(header->transaction, header->modifier);
     return true;
   }
   if (header->method != mad::Method::get) return false;
-  if (!answers) return true;
+  if (!reports) return true;
   ib::AddressVector back;
   back.source = rx.destination;
   back.destination = rx.source;
@@ -44,13 +44,13 @@ bool CreditLetters::receive(const ib::RxPacket& rx, PathTable& paths, TimePoint 
   return true;
 }
 
-void CreditLetters::write(const ib::AddressVector& path, std::uint8_t peer, mad::Method method,
-                          std::uint64_t place, std::uint32_t share) {
-  if (letters_.size() - sent_ >= kMostLetters) return;  // one that is lost is asked for again
-  Letter& letter = letters_.emplace_back();
-  letter.path = path;
-  letter.to = Qpn::of(peer, Qpn::kLaneIndex);
-  letter.mad = {};
+void CreditMessages::write(const ib::AddressVector& path, std::uint8_t peer, mad::Method method,
+                           std::uint64_t place, std::uint32_t share) {
+  if (credit_.size() - sent_ >= kMostMessages) return;  // one that is lost is asked for again
+  Message& message = credit_.emplace_back();
+  message.path = path;
+  message.to = Qpn::of(peer, Qpn::kLaneIndex);
+  message.mad = {};
   mad::Header header;
   header.management_class = kVendorClass;
   header.class_version = 1;
@@ -58,31 +58,31 @@ void CreditLetters::write(const ib::AddressVector& path, std::uint8_t peer, mad:
   header.transaction = place;
   header.attribute = kTaken;
   header.modifier = share;
-  mad::encode_header(header, letter.mad);
+  mad::encode_header(header, message.mad);
 }
 
-void CreditLetters::send(const std::function<void(const ib::TxPacket&)>& send) {
-  letters_.erase(letters_.begin(), letters_.begin() + static_cast<std::ptrdiff_t>(sent_));
+void CreditMessages::send(const std::function<void(const ib::TxPacket&)>& send) {
+  credit_.erase(credit_.begin(), credit_.begin() + static_cast<std::ptrdiff_t>(sent_));
   sent_ = 0;
-  while (!questions_.empty()) {
-    const Asker& asker = askers_[questions_.back()];
-    questions_.pop_back();
-    write(asker.path, asker.peer, mad::Method::get, asker.credit->take_question(), 0);
+  while (!probes_.empty()) {
+    const Prober& prober = probers_[probes_.back()];
+    probes_.pop_back();
+    write(prober.path, prober.peer, mad::Method::get, prober.credit->take_probe(), 0);
   }
   ib::TxPacket packet;
-  for (const Letter& letter : letters_) {
-    packet.path = &letter.path;
+  for (const Message& message : credit_) {
+    packet.path = &message.path;
     packet.headers = {};
     packet.headers.bth.opcode = wire::Opcode::ud_send_only;
-    packet.headers.bth.destination = letter.to;
+    packet.headers.bth.destination = message.to;
     packet.headers.deth.qkey = kQkey;
     packet.headers.deth.source = Qpn::of(lane_, Qpn::kLaneIndex);
-    packet.fragments[0] = {letter.mad.data(), letter.mad.size()};
+    packet.fragments[0] = {message.mad.data(), message.mad.size()};
     packet.fragment_count = 1;
-    packet.payload_bytes = static_cast<std::uint32_t>(letter.mad.size());
+    packet.payload_bytes = static_cast<std::uint32_t>(message.mad.size());
     send(packet);
   }
-  sent_ = letters_.size();
+  sent_ = credit_.size();
 }
 
 }  // namespace softrnic::flow

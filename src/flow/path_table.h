@@ -13,18 +13,18 @@ namespace softrnic::flow {
 
 /// A window and the line of queue pairs that wait for it, linked through their hooks.
 struct Path final : ib::PathWindow {
-  /// As much as the kernel takes in one datagram of packets of 1024, 2048 or 4096 bytes (link/tx_batch.h): a window that is full
-  /// then does not leave a part of a datagram behind.
+  /// As much as the kernel takes in one datagram of packets of 1024, 2048 or 4096 bytes (link/tx_batch.h): a
+  /// window that is full then does not leave a part of a datagram behind.
   static constexpr std::uint32_t kLongestPacket = 62 * 1024;
 
   Path() : PathWindow(Limits{.longest_packet = kLongestPacket}) {}
 
   void* first = nullptr;
   void* last = nullptr;
-  bool watched = false;  ///< CreditLetters know of it
+  bool watched = false;  ///< CreditMessages know of it
   std::unique_ptr<PeerCredit> credit;
   bool local = false;            ///< to this host
-  bool settled = false;          ///< local: which way it goes is known
+  bool resolved = false;         ///< local: which way it goes is known
   TimePoint decide_at = kNever;  ///< undecided: until then
   std::uint8_t lane = 0;         ///< of the peer
 };

@@ -1,7 +1,7 @@
 // Writes the packets of a process to a pcapng file: SOFTRNIC_CAPTURE.
 //
-// Thread-safe: all lanes share one file. Whole blocks are appended with one write() each batch, so the file is valid
-// whenever the process is killed. In a forked child it writes nothing.
+// Thread-safe: all lanes share one file. Whole blocks are appended with one write() each batch, so the file
+// is valid whenever the process is killed. In a forked child it writes nothing.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,9 @@ namespace softrnic::link {
 
 class CaptureFile final : public PacketTap {
  public:
-  /// Creates the file. "%p" in `path` becomes the process id. When the file exists and another process is writing it,
-  /// the process id is put before its extension; one that nobody writes is replaced. Fails with a positive errno.
+  /// Creates the file. "%p" in `path` becomes the process id. When the file exists and another process
+  /// is writing it, the process id is put before its extension; one that nobody writes is replaced.
+  /// Fails with a positive errno.
   static Expected<std::unique_ptr<CaptureFile>, int> create(std::string_view path);
   ~CaptureFile();
   CaptureFile(const CaptureFile&) = delete;

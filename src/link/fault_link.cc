@@ -18,7 +18,7 @@ std::uint64_t FaultLink::draw() {  // splitmix64 (Steele, Lea, Flood 2014)
 double FaultLink::roll() { return static_cast<double>(draw() >> 11) * 0x1p-53; }
 
 void FaultLink::send(const ib::TxPacket& packet, TimePoint now) {
-  for_each_packet(packet, split_, [&](const ib::TxPacket& part) { send_one(part, now); });
+  for_each_packet(packet, segmenter_, [&](const ib::TxPacket& part) { send_one(part, now); });
 }
 
 void FaultLink::send_one(const ib::TxPacket& packet, TimePoint now) {

@@ -1,7 +1,7 @@
 // A link that mistreats the packets it sends, by a plan and a seed.
 //
-// The same seed and the same sequence of packets give the same faults. Faults are reported as drops (injected), once
-// each at the next receive(). Duplicates, late and delayed packets are copies.
+// The same seed and the same sequence of packets give the same faults. Faults are reported as drops
+// (injected), once each at the next receive(). Duplicates, late and delayed packets are copies.
 #pragma once
 
 #include <deque>
@@ -10,7 +10,7 @@
 
 #include "link/fault_plan.h"
 #include "link/link.h"
-#include "link/packet_split.h"
+#include "link/packet_segmenter.h"
 
 namespace softrnic::link {
 
@@ -63,7 +63,7 @@ class FaultLink final : public Link {
 
   std::unique_ptr<Link> inner_;
   FaultPlan plan_;
-  PacketSplit split_;
+  PacketSegmenter segmenter_;
   std::uint64_t state_;
   std::deque<std::unique_ptr<Held>> held_;
   std::vector<std::unique_ptr<Held>> leaving_;  ///< given to the inner link, kept until it is flushed

@@ -1,21 +1,24 @@
 // Which IPv4 identifications are believed of a peer.
 //
-// The ICRC covers the identification, which a UDP socket cannot see: it is solved for, and where any would do, only 16 of
-// the 32 bits are checked. So each peer (source address) is held to what it has done so far:
+// The ICRC covers the identification, which a UDP socket cannot see: it is solved for, and where any would
+// do, only 16 of the 32 bits are checked. So each peer (source address) is held to what it has done so far:
 //   zero_based  sends 0 (DF set, RFC 6864 4.1), or 0, 1, 2 … in a segmented batch, as this adapter does
-//   counting    counts its packets. The Linux kernel has a count for each pair of addresses, shares it among those of one
-//               hash, begins anywhere, and adds a random part of the time in which the count was not used. So how far it
+//   counting    counts its packets. The Linux kernel has a count for each pair of addresses, shares it among
+//               those of one
+//               hash, begins anywhere, and adds a random part of the time in which the count was not used. So
+//               how far it
 //               may have come grows with the time since the last packet, up to all identifications
 //   scattered   neither: any is believed
-// The first packet of a peer, or after a long silence, is believed whatever it has, and small identifications always are:
-// so nothing is refused of a peer that goes on doing what it does, and nothing that one process learns would save another
-// one a packet. Of a peer that changes its ways, one is refused.
+// The first packet of a peer, or after a long silence, is believed whatever it has, and small identifications
+// always are: so nothing is refused of a peer that goes on doing what it does, and nothing that one process
+// learns would save another one a packet. Of a peer that changes its ways, one is refused.
 //
-// The ICRC keeps out damage, not forgery: who forges a packet can compute the ICRC, too. All that forged packets can do here
-// is to have up to three packets of the peer refused, and then to make it look scattered.
+// The ICRC keeps out damage, not forgery: who forges a packet can compute the ICRC, too. All that forged
+// packets can do here is to have up to three packets of the peer refused, and then to make it look scattered.
 //
-// A damaged packet passes with a probability of 2^-25 when its peer is known to be zero_based, 2^-20 when it counts and has
-// just been heard, and 2^-16 when it counts and was silent for four milliseconds, is new, or scattered.
+// A damaged packet passes with a probability of 2^-25 when its peer is known to be zero_based, 2^-20
+// when it counts and has just been heard, and 2^-16 when it counts and was silent for four
+// milliseconds, is new, or scattered.
 #pragma once
 
 #include <array>
@@ -37,8 +40,8 @@ class IdPolicy {
       std::chrono::seconds(10);                ///< of silence: it may be another adapter now
   static constexpr unsigned kMostStrange = 4;  ///< that do not fit, each within kStrange of the one before
   static constexpr Duration kStrange = std::chrono::seconds(60);
-  static constexpr std::uint32_t kEachMillisecond =
-      2;  ///< how far a count without other traffic runs ahead: HZ is 1000
+  /// How far a count without other traffic runs ahead: HZ is 1000
+  static constexpr std::uint32_t kEachMillisecond = 2;
 
   /// When a packet came: not before `after`, and not after `before`.
   struct Arrival {

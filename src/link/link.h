@@ -22,8 +22,8 @@ namespace softrnic::link {
 /// Receives what a link has read.
 class Receiver {
  public:
-  /// A well-formed packet with a correct ICRC. Valid during the call. False: not now; the link keeps it and all behind
-  /// it for the next receive().
+  /// A well-formed packet with a correct ICRC. Valid during the call. False: not now; the link keeps it and
+  /// all behind it for the next receive().
   virtual bool packet(const ib::RxPacket& packet) = 0;
   /// `packets` packets were dropped for one reason. `qpn` is 0 when unknown. Packets that could not be sent
   /// are reported here too, at the next receive().
@@ -36,7 +36,8 @@ class Receiver {
 /// Sees every packet of a link as it is on the wire, damaged ones included.
 class PacketTap {
  public:
-  /// `pieces` together are the UDP payload: BTH to ICRC. `ip_id` is the IPv4 identification as far as it is known.
+  /// `pieces` together are the UDP payload: BTH to ICRC. `ip_id` is the IPv4
+  /// identification as far as it is known.
   virtual void packet(wire::CaptureDirection direction, const wire::Flow& flow, std::uint16_t ip_id,
                       std::span<const Bytes> pieces) = 0;
   /// A batch is over.
@@ -56,7 +57,8 @@ class Link {
   /// Queues a packet; may send what is queued. The TxPacket may be reused at once, the fragments' bytes may
   /// not change before flush().
   virtual void send(const ib::TxPacket& packet, TimePoint now) = 0;
-  /// Queues a packet of which one bit is flipped after its ICRC was computed: bit number `bit` modulo its bits.
+  /// Queues a packet of which one bit is flipped after its ICRC was computed: bit number `bit` modulo its
+  /// bits.
   virtual void send_damaged(const ib::TxPacket& packet, std::uint32_t bit, TimePoint now) = 0;
   /// Sends all that is queued.
   virtual void flush(TimePoint now) = 0;
@@ -64,7 +66,8 @@ class Link {
   /// (dropped ones included); 0 when nothing was there.
   virtual std::size_t receive(Receiver& receiver, TimePoint now) = 0;
 
-  /// Whether receive() would find a packet right now. May be called without the lock, and is cheaper than receive().
+  /// Whether receive() would find a packet right now. May be called without the lock, and
+  /// is cheaper than receive().
   virtual bool has_packet(TimePoint now) const = 0;
   /// Becomes readable when receive() has work; -1 when there is no such fd.
   virtual int readable_fd() const = 0;

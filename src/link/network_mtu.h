@@ -1,5 +1,5 @@
-// What this host knows of the MTU on the way to a peer. For explanations alone: part of it comes from ICMP, which anybody
-// can forge (RFC 5927), so nothing is decided by it.
+// What this host knows of the MTU on the way to a peer. For explanations alone: part of it comes from ICMP,
+// which anybody can forge (RFC 5927), so nothing is decided by it.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,9 @@ namespace softrnic::link {
 /// The MTU of a netdev, which alone limits what a lane sends; 0: there is no such netdev.
 std::uint32_t netdev_mtu(std::uint32_t interface_index);
 
-/// Bytes of an IP packet: the netdev's MTU, or less where a route or an ICMP message has said so. 0: nothing is known, as
-/// there is no route. `interface_index` is the scope of link-local addresses. Takes some system calls.
+/// Bytes of an IP packet: the netdev's MTU, or less where a route or an ICMP message has said so. 0:
+/// nothing is known, as there is no route. `interface_index` is the scope of link-local addresses.
+/// Takes some system calls.
 std::uint32_t network_mtu(const wire::Gid& source, const wire::Gid& destination,
                           std::uint32_t interface_index);
 

@@ -1,4 +1,5 @@
-// A link to nowhere: what a lane has in a forked child, and what links of tests are but for what they are about.
+// A link to nowhere: what a lane has in a forked child, and what links of tests are but
+// for what they are about.
 #pragma once
 
 #include "link/link.h"

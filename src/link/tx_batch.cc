@@ -73,8 +73,8 @@ void TxBatch::take_scratch(TxMessage& message, std::size_t bytes) {
 }
 
 void TxBatch::add_damaged(const ib::TxPacket& packet, const TxRoute& route, std::uint32_t bit) {
-  constexpr std::size_t kUnprotectedByte =
-      4;  // of the BTH: masked in the ICRC, damage there would go unnoticed
+  // Of the BTH: masked in the ICRC, damage there would go unnoticed
+  constexpr std::size_t kUnprotectedByte = 4;
   add_copying(packet, route, false, kMaxPayload);
   const TxSegment& segment = segments_.back();
   std::size_t byte = bit / 8 % segment.bytes;

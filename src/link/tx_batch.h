@@ -72,8 +72,8 @@ class TxBatch {
   void add(const ib::TxPacket& packet, const TxRoute& route, bool segmentation) {
     add_copying(packet, route, segmentation, kMaxCopy);
   }
-  /// Adds packets like the one that was added last, each with the next PSN and the next bytes from `payload` on, as many of
-  /// `count` as go into its message. Returns how many.
+  /// Adds packets like the one that was added last, each with the next PSN and the next bytes from `payload`
+  /// on, as many of `count` as go into its message. Returns how many.
   std::uint32_t repeat(const std::byte* payload, std::uint32_t count);
   /// The same as add(), with bit number `bit` modulo the packet's bits flipped behind the ICRC's back.
   void add_damaged(const ib::TxPacket& packet, const TxRoute& route, std::uint32_t bit);

@@ -184,17 +184,17 @@ bool UdpReceiver::split(Receiver& receiver, std::size_t& packets) {
 }
 
 std::size_t UdpReceiver::join(Receiver& receiver, const Segment& segment) {
-  run_.begin(packet_, without_icrc(segment.bytes));
+  coalescer_.begin(packet_, without_icrc(segment.bytes));
   const bool in_row = counts_segments();
   bool good = true;
   while (good && cut_ < datagram_.size()) {
     const Segment next = next_segment();
-    if (!run_.goes_on_with(without_icrc(next.bytes))) break;
+    if (!coalescer_.goes_on_with(without_icrc(next.bytes))) break;
     cut_ += next.bytes.size();
     good = in_row ? intact_in_row(receiver, next) : intact(receiver, next);
-    if (good) run_.take();
+    if (good) coalescer_.take();
   }
-  run_.join();
+  coalescer_.join();
   return good ? 0 : 1;
 }
 
@@ -235,7 +235,8 @@ bool UdpReceiver::intact(Receiver& receiver, const Segment& segment) {
   return false;
 }
 
-// Nearly all segments are of this kind, so it costs no more than the CRC. What turns out otherwise is looked at again.
+// Nearly all segments are of this kind, so it costs no more than the CRC. What turns out
+// otherwise is looked at again.
 bool UdpReceiver::intact_in_row(Receiver& receiver, const Segment& segment) {
   const Bytes bytes = segment.bytes;
   std::uint32_t received;

@@ -8,7 +8,7 @@
 
 #include "link/id_policy.h"
 #include "link/link.h"
-#include "link/packet_run.h"
+#include "link/packet_coalescer.h"
 #include "link/socket_address.h"
 #include "wire/icrc.h"
 
@@ -24,8 +24,8 @@ class UdpReceiver {
 
   void set_tap(PacketTap* tap) { tap_ = tap; }
 
-  /// Packets that were handed over or dropped; 0 when there are none, or the first one was refused. `now` (CLOCK_MONOTONIC)
-  /// may be a little old.
+  /// Packets that were handed over or dropped; 0 when there are none, or the first one was refused. `now`
+  /// (CLOCK_MONOTONIC) may be a little old.
   std::size_t receive(Receiver& receiver, TimePoint now);
 
  private:
@@ -63,7 +63,8 @@ class UdpReceiver {
   bool decode(Receiver& receiver, const Segment& segment);
   /// Whether the segments behind the first one of the present datagram are known to be counted from 0.
   bool counts_segments() const;
-  /// Makes packet_, read from `segment`, stand for those behind it that go on with its message. Returns packets dropped.
+  /// Makes packet_, read from `segment`, stand for those behind it that go on with its message.
+  /// Returns packets dropped.
   std::size_t join(Receiver& receiver, const Segment& segment);
   bool intact(Receiver& receiver, const Segment& segment);
   /// The same for one that is not the first of its datagram when counts_segments().
@@ -85,14 +86,15 @@ class UdpReceiver {
   std::uint16_t port_;
   PacketTap* tap_ = nullptr;
   std::byte* pool_ = nullptr;
-  /// That are known. The socket counts for as long as it lives, which is longer than its readers: they begin where it stands.
+  /// That are known. The socket counts for as long as it lives, which is longer than its readers:
+  /// they begin where it stands.
   std::uint32_t overflows_;
   std::array<Slot, kSlots> slots_;
   std::array<mmsghdr, kSlots> headers_;
   IdPolicy ids_;
   wire::LastIcrcStart start_;
   ib::RxPacket packet_;
-  PacketRun run_;
+  PacketCoalescer coalescer_;
   bool refused_ = false;    ///< packet_ is to be handed over again
   TimePoint asked_at_{};    ///< the socket, last
   TimePoint empty_at_{};    ///< it was at some time after this, and before what is in the slots came

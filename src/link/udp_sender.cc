@@ -89,8 +89,8 @@ void prepare(msghdr& out, Envelope& envelope, const TxMessage& message, iovec* i
   out.msg_iovlen = message.iovec_count;
 }
 
-/// No checksum offload on the route, or a netdev that cannot. (Before Linux 6.13 also a segment longer than the MTU: sent by
-/// itself it gets EMSGSIZE.)
+/// No checksum offload on the route, or a netdev that cannot. (Before Linux 6.13 also a segment longer than
+/// the MTU: sent by itself it gets EMSGSIZE.)
 bool cannot_segment(int error) { return error == EIO || error == EINVAL; }
 
 bool is_full(int error) { return error == EAGAIN || error == ENOBUFS || error == ENOMEM; }
@@ -152,10 +152,10 @@ void UdpSender::send(const ib::TxPacket& packet) {
     batch_.add(part, route, segmentation);
   };
   if (packet.packets == 1) return add(packet);
-  for (split_.begin(packet); !split_.done();) {
-    add(split_.next());
-    const PacketSplit::Alike alike = split_.alike();
-    if (alike.count != 0) split_.skip(batch_.repeat(alike.payload, alike.count));
+  for (segmenter_.begin(packet); !segmenter_.done();) {
+    add(segmenter_.next());
+    const PacketSegmenter::Alike alike = segmenter_.alike();
+    if (alike.count != 0) segmenter_.skip(batch_.repeat(alike.payload, alike.count));
   }
 }
 

@@ -6,7 +6,7 @@
 
 #include "device/device_info.h"
 #include "link/link.h"
-#include "link/packet_split.h"
+#include "link/packet_segmenter.h"
 #include "link/tx_batch.h"
 #include "link/tx_sockets.h"
 
@@ -14,8 +14,8 @@ namespace softrnic::link {
 
 class UdpSender {
  public:
-  /// `fd` is the lane's socket, bound to `source_port`; packets go to `peer_port` of their destination. What a full
-  /// socket does not take is lost after a while, or at once when not `patient`.
+  /// `fd` is the lane's socket, bound to `source_port`; packets go to `peer_port` of their destination. What
+  /// a full socket does not take is lost after a while, or at once when not `patient`.
   UdpSender(int fd, Family family, std::uint16_t source_port, std::uint16_t peer_port, bool patient = true);
 
   /// The addresses of this host, so that packets from a link-local or to a multicast address find their
@@ -59,7 +59,7 @@ class UdpSender {
   PacketTap* tap_ = nullptr;
   TxSockets sockets_;
   std::vector<device::GidEntry> addresses_;
-  PacketSplit split_;
+  PacketSegmenter segmenter_;
   TxBatch batch_;
   std::vector<TxMessage*> group_;         ///< of one socket, in order
   std::vector<wire::Gid> unsegmentable_;  ///< destinations whose route refused UDP_SEGMENT

@@ -1,4 +1,5 @@
-// ClassPortInfo: what a management class of a port can do, the attribute that every class answers (IBTA 13.4.8.1).
+// ClassPortInfo: what a management class of a port can do, the attribute that every class
+// answers (IBTA 13.4.8.1).
 #pragma once
 
 #include <cstdint>
@@ -38,8 +39,8 @@ struct ClassPortInfo {
 
 inline constexpr std::size_t kClassPortInfoBytes = 72;
 
-/// Reads and writes the attribute at the start of `bytes`, at least kClassPortInfoBytes long: the MAD's data, where the
-/// class has no header of its own.
+/// Reads and writes the attribute at the start of `bytes`, at least kClassPortInfoBytes long: the MAD's data,
+/// where the class has no header of its own.
 ClassPortInfo decode_class_port_info(Bytes bytes);
 void encode_class_port_info(const ClassPortInfo& info, MutableBytes bytes);
 std::string to_string(const ClassPortInfo& info);

@@ -1,6 +1,6 @@
-// Formats as tables: a message is a struct, its format a table of fields in wire order (name, place, width, member), from
-// which encoder, decoder and printer derive. A table covers every bit of the message, reserved ones too, so that what was
-// decoded is encoded to the same bytes.
+// Formats as tables: a message is a struct, its format a table of fields in wire order (name, place, width,
+// member), from which encoder, decoder and printer derive. A table covers every bit of the message, reserved
+// ones too, so that what was decoded is encoded to the same bytes.
 #pragma once
 
 #include <array>
@@ -26,7 +26,8 @@ void print_number(std::string& out, std::string_view name, std::uint64_t value);
 void print_gid(std::string& out, std::string_view name, const wire::Gid& gid);
 void print_bytes(std::string& out, std::string_view name, Bytes bytes);
 
-/// One field of message type M. Offsets count from the start of the message, bit 0 being the most significant.
+/// One field of message type M. Offsets count from the start of the message, bit 0 being the most
+/// significant.
 template <typename M>
 struct Field {
   std::string_view name;
@@ -97,8 +98,8 @@ constexpr auto& at(M& message) {
 
 }  // namespace detail
 
-/// A field at byte `byte` and bit `bit` of it, `width` bits wide, kept in the member that `path` leads to from M. Fields of
-/// bytes (GIDs, arrays) begin at a byte and are as wide as their member.
+/// A field at byte `byte` and bit `bit` of it, `width` bits wide, kept in the member that `path` leads to
+/// from M. Fields of bytes (GIDs, arrays) begin at a byte and are as wide as their member.
 template <typename M, auto... path>
 constexpr Field<M> field(std::string_view name, unsigned byte, unsigned bit, unsigned width) {
   return {name,

@@ -1,4 +1,5 @@
-// Management datagrams: 256 bytes, of which the first 24 are the header that every class shares (IBTA 13.4.2).
+// Management datagrams: 256 bytes, of which the first 24 are the header that every class shares (IBTA
+// 13.4.2).
 #pragma once
 
 #include <array>
@@ -55,8 +56,8 @@ enum class Status : std::uint16_t {
   bad_attribute_value = 7 << 2,   ///< a value in the attribute or its modifier
 };
 
-inline constexpr std::uint16_t kClassPortInfo =
-    0x0001;  ///< attribute that every class answers (IBTA 13.4.8.1)
+/// Attribute that every class answers (IBTA 13.4.8.1)
+inline constexpr std::uint16_t kClassPortInfo = 0x0001;
 
 /// The common header; the numbers in host order.
 struct Header {

@@ -120,7 +120,8 @@ Expected<Neighbour, Failure> resolve_neighbour(const wire::Gid& destination, std
   RouteNetlink kernel;
   if (!kernel.valid()) return Unexpected{refuse(errno, ReasonId::out_of_fds, errno)};
   RouteNetlink::Query query{.destination = destination};
-  // A link-local address means nothing without its link; any other destination is the routing table's to decide.
+  // A link-local address means nothing without its link; any other destination is the
+  // routing table's to decide.
   if (destination.is_link_local()) query.interface_index = interface_index;
   const auto route = kernel.route(query);
   if (!route)

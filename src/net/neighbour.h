@@ -16,14 +16,15 @@ struct Neighbour {
   std::uint16_t vlan = kNoVlan;
 };
 
-/// Makes the kernel ask the link for `address` (ARP, neighbour discovery) unless it knows it: sends it an empty datagram.
-/// Does not wait.
+/// Makes the kernel ask the link for `address` (ARP, neighbour discovery) unless it knows it: sends it an
+/// empty datagram. Does not wait.
 void solicit(const wire::Gid& address, std::uint32_t interface_index);
 
-/// The next hop towards `destination` from the netdev `interface_index`. Asks for the address on the link when it is
-/// not known and waits for the answer, at most 3 s. Addresses of this host have the MAC of the netdev that holds
-/// them (zeros on loopback), multicast addresses the one they map to (RFC 1112, RFC 2464). EHOSTUNREACH: no route or
-/// no answer. The failure is not explained yet (base/reason.h): that is for whoever answers with it.
+/// The next hop towards `destination` from the netdev `interface_index`. Asks for the address on the link
+/// when it is not known and waits for the answer, at most 3 s. Addresses of this host have the MAC of the
+/// netdev that holds them (zeros on loopback), multicast addresses the one they map to (RFC 1112, RFC 2464).
+/// EHOSTUNREACH: no route or no answer. The failure is not explained yet (base/reason.h): that is for
+/// whoever answers with it.
 Expected<Neighbour, Failure> resolve_neighbour(const wire::Gid& destination, std::uint32_t interface_index);
 
 }  // namespace softrnic::net

@@ -13,12 +13,12 @@
 
 namespace softrnic::net {
 
-/// A socket for questions to the kernel; with `groups` (RTMGRP_…) also one that hears of changes. Needs no privilege.
-/// Invalid, with errno set, when the kernel refuses.
+/// A socket for questions to the kernel; with `groups` (RTMGRP_…) also one that hears of changes. Needs no
+/// privilege. Invalid, with errno set, when the kernel refuses.
 UniqueFd open_netlink(std::uint32_t groups);
 
-/// Calls visit(unsigned type, std::span<const std::uint8_t> value) for each attribute. Attributes that point beyond
-/// `left` end the walk.
+/// Calls visit(unsigned type, std::span<const std::uint8_t> value) for each attribute. Attributes that point
+/// beyond `left` end the walk.
 template <typename Visit>
 void each_attribute(std::span<const std::uint8_t> left, Visit&& visit) {
   while (left.size() >= sizeof(rtattr)) {

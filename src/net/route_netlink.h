@@ -49,7 +49,8 @@ class RouteNetlink {
   /// False, with errno set, when the kernel refused a socket.
   bool valid() const { return questions_ && changes_; }
 
-  /// A positive errno: ENETUNREACH, EHOSTUNREACH and others of ip-route(8), EINVAL when the source is not ours (IPv4).
+  /// A positive errno: ENETUNREACH, EHOSTUNREACH and others of ip-route(8), EINVAL when the
+  /// source is not ours (IPv4).
   Expected<Route, int> route(const Query& query);
   std::optional<Entry> neighbour(const wire::Gid& address, std::uint32_t interface_index);
 

@@ -26,7 +26,8 @@ Unexpected<Failure> invalid(ReasonId id, std::uint64_t a = 0, std::uint64_t b = 
   return Unexpected{refuse(EINVAL, id, a, b, c)};
 }
 
-// Programs leave hop_limit 0 or 1, as InfiniBand subnets do not route; the kernel puts the route's in its place.
+// Programs leave hop_limit 0 or 1, as InfiniBand subnets do not route; the kernel puts the route's in its
+// place.
 std::uint8_t hop_limit(const ibv_global_route& grh, const wire::Gid& destination) {
   if (grh.hop_limit > 1) return grh.hop_limit;
   return destination.is_multicast() ? 1 : kUsualHopLimit;

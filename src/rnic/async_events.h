@@ -31,13 +31,13 @@ class AsyncEventQueue {
   void raise_port(ibv_event_type type, int port);
   void raise_device(ibv_event_type type);
 
-  /// ibv_get_async_event: waits for the next event unless O_NONBLOCK is set on fd(). The error is an errno: EINTR or
-  /// EAGAIN.
+  /// ibv_get_async_event: waits for the next event unless O_NONBLOCK is set on fd(). The error is
+  /// an errno: EINTR or EAGAIN.
   Expected<AsyncEvent, int> get();
   /// ibv_ack_async_event.
   void acknowledge(const AsyncEvent& event);
-  /// For an object that is being destroyed: takes its unfetched events out, then waits until all fetched ones are
-  /// acknowledged. Call without locks held, when nothing raises events for the object any more.
+  /// For an object that is being destroyed: takes its unfetched events out, then waits until all fetched ones
+  /// are acknowledged. Call without locks held, when nothing raises events for the object any more.
   void retire(EventTarget& target);
 
  private:

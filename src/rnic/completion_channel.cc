@@ -36,7 +36,8 @@ Expected<CompletionQueue*, int> CompletionChannel::get() {
   }
 }
 
-// A program that waits while completions lie in a queue that is not armed waits for ever: the classic mistake.
+// A program that waits while completions lie in a queue that is not armed waits for ever: the classic
+// mistake.
 void CompletionChannel::explain_missed() {
   const std::lock_guard lock(mutex_);
   for (CompletionQueue* cq : queues_) {

@@ -27,7 +27,8 @@ class CompletionChannel {
   /// EBUSY while completion queues use it. Delete the object afterwards.
   Expected<void, Failure> destroy();
 
-  /// ibv_get_cq_event: waits for an event unless O_NONBLOCK is set on fd(). The error is an errno: EINTR or EAGAIN.
+  /// ibv_get_cq_event: waits for an event unless O_NONBLOCK is set on fd(). The error is
+  /// an errno: EINTR or EAGAIN.
   Expected<CompletionQueue*, int> get();
 
  private:

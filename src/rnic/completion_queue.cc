@@ -29,9 +29,9 @@ constexpr std::uint32_t kEfforts[] = {0, 1, 256};  ///< by Effort
 /// And so often, before it lets them have it for a while.
 constexpr std::uint32_t kYieldsBeforeNap = 16;
 
-// Some 50 microseconds. sched_yield() alone has Linux 6.18 let others wait for seconds where programs call it in quick
-// succession. While messages come through memory it is not called at all: after a tenth of a millisecond without any the peer
-// is off the processor.
+// Some 50 microseconds. sched_yield() alone has Linux 6.18 let others wait for seconds where programs call it
+// in quick succession. While messages come through memory it is not called at all: after a tenth of a
+// millisecond without any the peer is off the processor.
 void nap() {
   constexpr timespec kShort{0, 1};
   ppoll(nullptr, 0, &kShort, nullptr);
@@ -133,8 +133,8 @@ SOFTRNIC_HOT_PATH int CompletionQueue::poll(int count, ibv_wc* out) {
   return taken;
 }
 
-// A program whose requests complete at once always finds something. If it looked at nothing else, the engine threads would
-// have to, and wait for the lock that it holds nearly all the time.
+// A program whose requests complete at once always finds something. If it looked at nothing else, the engine
+// threads would have to, and wait for the lock that it holds nearly all the time.
 void CompletionQueue::look_after_lanes(std::uint32_t found) {
   const std::uint32_t so_far = found_.load(std::memory_order_relaxed) + found;
   const bool due = so_far >= kFoundPerLook;

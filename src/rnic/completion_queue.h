@@ -1,8 +1,9 @@
 // A completion queue: a ring of work completions, with one-shot notification (IBTA 11.4.2).
 //
-// A completion that finds no room breaks the queue for good (ibv_poll_cq(3): "the CQ cannot be used"), because a program
-// that lost one completion cannot account for its work requests any more: IBV_EVENT_CQ_ERR is raised, what lies there can
-// still be taken, nothing is added, and each QP that has a completion to add goes into the error state.
+// A completion that finds no room breaks the queue for good (ibv_poll_cq(3): "the CQ cannot be used"),
+// because a program that lost one completion cannot account for its work requests any more: IBV_EVENT_CQ_ERR
+// is raised, what lies there can still be taken, nothing is added, and each QP that has a completion to add
+// goes into the error state.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -32,31 +33,34 @@ class CompletionQueue : public EventTarget {
                                                                     CompletionChannel* channel, int vector);
   ~CompletionQueue();
 
-  /// EBUSY while QPs use it. Else removes unfetched events, waits until fetched ones (of the channel and asynchronous
-  /// ones) are acknowledged; delete the object afterwards.
+  /// EBUSY while QPs use it. Else removes unfetched events, waits until fetched ones (of the channel and
+  /// asynchronous ones) are acknowledged; delete the object afterwards.
   Expected<void, Failure> destroy();
 
   int capacity() const { return static_cast<int>(capacity_.load(std::memory_order_relaxed)); }
   CompletionChannel* channel() const { return channel_; }
   Context& context() const { return context_; }
 
-  /// ibv_poll_cq: takes up to `count` completions (0 when there are none). Drives the lanes that feed this queue when
-  /// there is nothing to take. Negative `count`: -EINVAL. -EIO: an overrun has broken the queue, and what lay there has
-  /// been taken; an adapter would answer 0 for ever, and the program would wait for ever.
+  /// ibv_poll_cq: takes up to `count` completions (0 when there are none). Drives the lanes that feed
+  /// this queue when there is nothing to take. Negative `count`: -EINVAL. -EIO: an overrun has broken
+  /// the queue, and what lay there has been taken; an adapter would answer 0 for ever, and the
+  /// program would wait for ever.
   int poll(int count, ibv_wc* out);
-  /// ibv_req_notify_cq: one event on the channel for the next completion that is added (or the next that is solicited
-  /// or failed). Completions that are there already do not count. EIO: broken by an overrun, so none would ever come.
+  /// ibv_req_notify_cq: one event on the channel for the next completion that is added (or the next that
+  /// is solicited or failed). Completions that are there already do not count. EIO: broken by an overrun,
+  /// so none would ever come.
   Expected<void, Failure> request_notification(bool solicited_only);
   /// ibv_ack_cq_events.
   void acknowledge(unsigned events);
-  /// ibv_resize_cq. EINVAL: bad size, or more completions waiting than fit; EIO: broken by an overrun. Returns the new size.
+  /// ibv_resize_cq. EINVAL: bad size, or more completions waiting than fit; EIO: broken by an
+  /// overrun. Returns the new size.
   Expected<int, Failure> resize(int entries);
 
-  /// Adds a completion; tells the channel when armed. False: it is lost, as the queue is full or has been, and its QP is
-  /// to be told (QueuePair::completion_lost). The first loss raises IBV_EVENT_CQ_ERR.
+  /// Adds a completion; tells the channel when armed. False: it is lost, as the queue is full or has been,
+  /// and its QP is to be told (QueuePair::completion_lost). The first loss raises IBV_EVENT_CQ_ERR.
   bool push(const ibv_wc& wc, bool solicited);
-  /// Whether a completion may go to a thread that polls this queue without lying in it: nothing lies there, and no event
-  /// is to tell of it. With the lock of the lane that the completion comes from.
+  /// Whether a completion may go to a thread that polls this queue without lying in it: nothing lies there,
+  /// and no event is to tell of it. With the lock of the lane that the completion comes from.
   bool may_pass() const {
     return size_.load(std::memory_order_relaxed) == 0 &&
            armed_.load(std::memory_order_relaxed) == Armed::no && !overrun_.load(std::memory_order_relaxed);

@@ -8,7 +8,8 @@ namespace {
 constexpr std::uint32_t kTagBits = KeyTable::kTagBits;
 constexpr std::uint32_t kTagMask = (1U << kTagBits) - 1;
 constexpr std::uint32_t kIndices = 1U << 24;
-// So many freed indices wait before one is used again: a stale key then meets nothing rather than another tag.
+// So many freed indices wait before one is used again: a stale key then meets nothing
+// rather than another tag.
 constexpr std::size_t kRestingKeys = 64;
 
 /// Bytes of [address, address + length) that lie outside of the entry's range; length > 0.

@@ -1,8 +1,8 @@
-// All memory keys of the process: key → region. A key is index (24 bits) | tag (8 bits); the tag changes when an index is
-// used again, so that a stale key is refused.
+// All memory keys of the process: key → region. A key is index (24 bits) | tag (8 bits); the tag changes when
+// an index is used again, so that a stale key is refused.
 //
-// Lookups are lock-free. Whoever looks up holds the lock of some lane for as long as it uses the entry; removing an
-// entry takes it out and then quiesces every lane, after which nobody can hold it any more.
+// Lookups are lock-free. Whoever looks up holds the lock of some lane for as long as it uses the entry;
+// removing an entry takes it out and then quiesces every lane, after which nobody can hold it any more.
 #pragma once
 
 #include <array>
@@ -49,8 +49,8 @@ class KeyTable {
   /// The table of this process.
   static KeyTable& process();
 
-  /// Takes a free key for `entry` (its key field is filled in). The caller keeps `entry` alive until remove() and a
-  /// quiesce. False when all keys are in use.
+  /// Takes a free key for `entry` (its key field is filled in). The caller keeps `entry` alive until remove()
+  /// and a quiesce. False when all keys are in use.
   bool insert(KeyEntry& entry);
   /// Replaces the entry of `entry.key`; the old one is in use until all lanes were quiesced.
   void replace(const KeyEntry& entry);

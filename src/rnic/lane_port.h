@@ -31,7 +31,7 @@ struct DirectStep {
 };
 
 /// How it went.
-enum class DirectWay : std::uint8_t {
+enum class DirectResult : std::uint8_t {
   none,    ///< nothing was done, or not all of it
   attach,  ///< by cross-memory attach, or within this process
   mapped,  ///< through memory of the peer that is mapped here
@@ -39,9 +39,9 @@ enum class DirectWay : std::uint8_t {
 
 /// What a call of progress() has cost.
 enum class Effort : std::uint8_t {
-  useful,  ///< something came, if perhaps not for that queue
-  glance,  ///< some nanoseconds
-  look,    ///< about as much as a system call, or more
+  useful,      ///< something came, if perhaps not for that queue
+  quick_poll,  ///< some nanoseconds
+  look,        ///< about as much as a system call, or more
 };
 
 /// Where a thread that polls a completion queue wants what it finds for it: the array it was called with.
@@ -53,23 +53,23 @@ struct CompletionSink {
 
 class LanePort {
  public:
-  static constexpr std::uint32_t kDirectPiece =
-      4U << 20;  ///< bytes; others of the lane wait as long as that takes
+  /// Bytes; others of the lane wait as long as that takes
+  static constexpr std::uint32_t kDirectPiece = 4U << 20;
 
   virtual QuickMutex& mutex() = 0;
 
   // ---- with the lock held
 
-  /// Gives the QP a number on this lane and lets packets reach it. The QP knows neither its number nor its endpoint
-  /// yet; changed() follows when it does, still with the lock held.
+  /// Gives the QP a number on this lane and lets packets reach it. The QP knows neither its number nor its
+  /// endpoint yet; changed() follows when it does, still with the lock held.
   virtual Expected<Qpn, Failure> attach(QueuePair& qp) = 0;
-  /// The QP is going away: no packet, timer, scheduling or neighbour reaches it afterwards.
+  /// The QP is going away: no packet, timer, scheduling or local peer reaches it afterwards.
   virtual void detach(QueuePair& qp) = 0;
   /// The QP's endpoint has something to send: sends it from this thread, as far as windows allow.
   /// Also the end of every verb that may have delivered completions.
   virtual void transmit(QueuePair& qp) = 0;
   /// The same for a post whose work requests have all been carried out already (Endpoint::go_at_once).
-  virtual void went_direct(QueuePair& qp) { transmit(qp); }
+  virtual void completed_direct(QueuePair& qp) { transmit(qp); }
   /// Keeps a completion until the packets of the present batch (ACKs above all) have left, then publishes it
   /// with CompletionQueue::push(). Outside a batch it publishes at the end of the call that holds the lock.
   virtual void deliver(CompletionQueue& cq, const ibv_wc& wc, bool solicited) = 0;
@@ -83,7 +83,8 @@ class LanePort {
     static_cast<void>(remote);
     return nullptr;
   }
-  /// What is known of the MTU on the way to a peer, in bytes of an IP packet. 0: nothing, or there is no network in between.
+  /// What is known of the MTU on the way to a peer, in bytes of an IP packet. 0: nothing, or there
+  /// is no network in between.
   virtual std::uint32_t network_mtu(const ib::AddressVector& path) {
     static_cast<void>(path);
     return 0;
@@ -94,9 +95,9 @@ class LanePort {
     return false;
   }
   /// See ib::Host::direct().
-  virtual DirectWay direct(const DirectStep& step) {
+  virtual DirectResult direct(const DirectStep& step) {
     static_cast<void>(step);
-    return DirectWay::none;
+    return DirectResult::none;
   }
   /// See ib::Host::execute_atomic().
   virtual Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
@@ -108,14 +109,15 @@ class LanePort {
   /// See ib::Host.
   virtual ib::Total* totals() { return nullptr; }
   virtual TimePoint now() = 0;
-  /// The state or the attributes of an attached QP have changed (for its rows in the pages that others read). Waits until
-  /// nobody acts on the old ones.
+  /// The state or the attributes of an attached QP have changed (for its rows in the pages that others read).
+  /// Waits until nobody acts on the old ones.
   virtual void changed(QueuePair& qp) { static_cast<void>(qp); }
 
   // ---- without the lock
 
-  /// Reads and handles what has come in, sends what is due, publishes completions: those of *sink.cq to the sink, as long
-  /// as CompletionQueue::may_pass() and there is room. Returns at once when another thread is at it. For poll_cq.
+  /// Reads and handles what has come in, sends what is due, publishes completions: those of *sink.cq to
+  /// the sink, as long as CompletionQueue::may_pass() and there is room. Returns at once when another
+  /// thread is at it. For poll_cq.
   virtual Effort progress(CompletionSink& sink) = 0;
   /// Takes and releases the lock, so that whoever was inside the lane before is out (dereg_mr).
   virtual void quiesce() = 0;

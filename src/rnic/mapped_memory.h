@@ -5,8 +5,9 @@
 
 namespace softrnic::rnic {
 
-/// Whether [address, address + length) is mapped and readable, and writable if `writable`. `length` > 0 and the range
-/// does not wrap. Small ranges are made present on the way, as registration does everywhere; big ones stay untouched.
+/// Whether [address, address + length) is mapped and readable, and writable if `writable`. `length` > 0
+/// and the range does not wrap. Small ranges are made present on the way, as registration does everywhere;
+/// big ones stay untouched.
 bool is_mapped(const void* address, std::uint64_t length, bool writable);
 
 }  // namespace softrnic::rnic

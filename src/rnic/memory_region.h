@@ -23,14 +23,16 @@ struct Registration {
 
 class MemoryRegion {
  public:
-  /// EINVAL: access flags or length; EFAULT: not mapped, or not writable though LOCAL_WRITE is asked for; EOPNOTSUPP:
-  /// IBV_ACCESS_ON_DEMAND; ENOMEM. IBV_ACCESS_ZERO_BASED makes iova 0; HUGETLB, MW_BIND and the optional flags are
-  /// accepted. Memory that is unmapped later is the program's fault, as is memory of a forked child.
+  /// EINVAL: access flags or length; EFAULT: not mapped, or not writable though LOCAL_WRITE is asked
+  /// for; EOPNOTSUPP: IBV_ACCESS_ON_DEMAND; ENOMEM. IBV_ACCESS_ZERO_BASED makes iova 0; HUGETLB, MW_BIND
+  /// and the optional flags are accepted. Memory that is unmapped later is the program's fault, as is
+  /// memory of a forked child.
   static Expected<std::unique_ptr<MemoryRegion>, Failure> create(ProtectionDomain& pd,
                                                                  const Registration& wanted);
 
-  /// ibv_rereg_mr. On failure the region stays as it was. `pd` may be null when CHANGE_PD is not in `flags`; address,
-  /// length and iova count with CHANGE_TRANSLATION, access with CHANGE_ACCESS. The key stays the same.
+  /// ibv_rereg_mr. On failure the region stays as it was. `pd` may be null when CHANGE_PD is not
+  /// in `flags`; address, length and iova count with CHANGE_TRANSLATION, access with
+  /// CHANGE_ACCESS. The key stays the same.
   Expected<void, Failure> reregister(int flags, ProtectionDomain* pd, const Registration& wanted);
 
   /// Takes the key away and waits until no lane uses the region. Delete the object afterwards.

@@ -13,7 +13,8 @@ namespace {
 constexpr std::uint8_t kPhysicalLinkUp = 5;  // PortPhysicalState, IBTA table 155
 constexpr std::uint8_t kPhysicalDisabled = 3;
 
-/// Lane speeds and widths as PortInfo codes them (IBTA 14.2.5.6); the smallest that carries the netdev's speed.
+/// Lane speeds and widths as PortInfo codes them (IBTA 14.2.5.6); the smallest that
+/// carries the netdev's speed.
 struct Rate {
   std::uint64_t mbps;
   std::uint8_t width;  // 1: 1x, 2: 4x

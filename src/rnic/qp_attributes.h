@@ -17,8 +17,8 @@ struct QpAttributes {
   ib::Attributes transport;
 };
 
-/// Takes the values that `mask` names from `wanted` into `attributes`. EINVAL: a value out of range; EOPNOTSUPP: path
-/// migration. On failure `attributes` is as before. Not explained yet.
+/// Takes the values that `mask` names from `wanted` into `attributes`. EINVAL: a value out of range;
+/// EOPNOTSUPP: path migration. On failure `attributes` is as before. Not explained yet.
 Expected<void, Failure> take_attributes(const Context& context, const ibv_qp_attr& wanted, std::uint32_t mask,
                                         QpAttributes& attributes);
 

@@ -35,8 +35,8 @@ struct Row {
   std::array<Masks, kTypes> masks;
 };
 
-// Every state may also go to RESET and to ERR, with no attributes. SQE is of UC and UD only (IBTA 10.3.1.6): an RC QP
-// never gets there.
+// Every state may also go to RESET and to ERR, with no attributes. SQE is of UC and UD only (IBTA 10.3.1.6):
+// an RC QP never gets there.
 constexpr Row kRows[] = {
     {IBV_QPS_RESET,
      IBV_QPS_INIT,

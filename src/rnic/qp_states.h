@@ -1,5 +1,5 @@
-// The states of a queue pair: one table of every transition, with the attributes it requires and allows for each type
-// (IBTA 10.3.1, 11.2.5.2 and ibv_modify_qp(3)).
+// The states of a queue pair: one table of every transition, with the attributes it requires and allows for
+// each type (IBTA 10.3.1, 11.2.5.2 and ibv_modify_qp(3)).
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -24,7 +24,8 @@ struct Transition {
 /// The table entry; not valid for types and states that do not exist.
 const Transition& transition(ibv_qp_type type, ibv_qp_state from, ibv_qp_state to);
 
-/// Whether `mask` may take a QP of `type` in state `from` to `to`; else EINVAL with a reason that names the bits.
+/// Whether `mask` may take a QP of `type` in state `from` to `to`; else EINVAL with a
+/// reason that names the bits.
 Expected<void, Failure> check_transition(ibv_qp_type type, ibv_qp_state from, ibv_qp_state to,
                                          std::uint32_t mask);
 

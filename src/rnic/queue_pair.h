@@ -1,7 +1,7 @@
 // A queue pair: the verbs around one endpoint of the transport.
 //
-// The lock of its lane guards it. The verbs (create … post_recv) take it themselves; what is under "for the lane" is
-// called with the lock held.
+// The lock of its lane guards it. The verbs (create … post_recv) take it themselves; what is under "for the
+// lane" is called with the lock held.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -52,13 +52,14 @@ struct QueuePairSummary {
 
 class QueuePair final : public EventTarget, private ib::Host {
  public:
-  /// Returns the capabilities made in `init.cap` (0 becomes 1, except receives with an SRQ). EINVAL: capabilities beyond
-  /// the limits, no CQ; EOPNOTSUPP: type; ENOMEM; what Lanes::choose() and LanePort::attach() refuse.
+  /// Returns the capabilities made in `init.cap` (0 becomes 1, except receives with an SRQ). EINVAL:
+  /// capabilities beyond the limits, no CQ; EOPNOTSUPP: type; ENOMEM; what Lanes::choose() and
+  /// LanePort::attach() refuse.
   static Expected<std::unique_ptr<QueuePair>, Failure> create(ProtectionDomain& pd, QueuePairInit& init);
   ~QueuePair();
 
-  /// EBUSY while attached to multicast groups. Else takes the QP off its lane, removes its completions from its CQs and
-  /// waits until its fetched events are acknowledged; delete the object afterwards.
+  /// EBUSY while attached to multicast groups. Else takes the QP off its lane, removes its completions from
+  /// its CQs and waits until its fetched events are acknowledged; delete the object afterwards.
   Expected<void, Failure> destroy();
 
   /// ibv_modify_qp. retry_cnt and rnr_retry above 7 are taken as 7.
@@ -90,14 +91,15 @@ class QueuePair final : public EventTarget, private ib::Host {
   ib::Transmit transmit(ib::TxPacket& out, TimePoint now);
   void expire(TimePoint now);
   /// See ib::Endpoint.
-  bool next_brief(ib::Brief& out) { return endpoint_->next_brief(out); }
-  void brief_sent(TimePoint now) { endpoint_->brief_sent(now); }
-  bool receive_brief(const ib::Brief& brief, const wire::Gid& source) {
-    return endpoint_->receive_brief(brief, source);
+  bool next_eager(ib::EagerSend& out) { return endpoint_->next_eager(out); }
+  void eager_sent(TimePoint now) { endpoint_->eager_sent(now); }
+  bool receive_eager(const ib::EagerSend& eager, const wire::Gid& source) {
+    return endpoint_->receive_eager(eager, source);
   }
   void acknowledged(std::uint32_t psn, TimePoint now);
-  /// CompletionQueue::push() has lost a completion of this QP: it goes into the error state, with IBV_EVENT_QP_FATAL
-  /// (a Class G error of IBTA 9.9). Not from within a call of the endpoint. More completions may be delivered.
+  /// CompletionQueue::push() has lost a completion of this QP: it goes into the error state, with
+  /// IBV_EVENT_QP_FATAL (a Class G error of IBTA 9.9). Not from within a call of the endpoint. More
+  /// completions may be delivered.
   void completion_lost(const CompletionQueue& cq, std::uint64_t wr_id);
   TimePoint deadline() const { return endpoint_->deadline(); }
   ib::SchedulerHook& hook() { return endpoint_->hook; }

@@ -17,7 +17,8 @@ class LocalPlaces {
  public:
   LocalPlaces(const ProtectionDomain& pd, std::uint32_t access) : pd_(pd), access_(access) {}
 
-  /// False: a key does not allow it, or the elements hold less. As on the wire, the whole of an element is checked.
+  /// False: a key does not allow it, or the elements hold less. As on the wire, the whole
+  /// of an element is checked.
   bool find(std::span<const ib::Sge> sges, std::uint64_t offset, std::uint32_t bytes) {
     for (const ib::Sge& sge : sges) {
       if (bytes == 0) break;
@@ -45,7 +46,8 @@ class LocalPlaces {
 
 }  // namespace
 
-// Keys of no use, elements that are too short and messages of no length take packets: who sends those must be told.
+// Keys of no use, elements that are too short and messages of no length take packets: who
+// sends those must be told.
 SOFTRNIC_HOT_PATH std::optional<std::uint32_t> QueuePair::direct(const ib::DirectMessage& message) {
   const ib::SendWqe& wqe = message.wqe;
   const bool writes = wqe.op == SendOp::write;
@@ -60,10 +62,10 @@ SOFTRNIC_HOT_PATH std::optional<std::uint32_t> QueuePair::direct(const ib::Direc
   const DirectStep step{
       *this,          wqe,   message.psn,
       message.offset, bytes, wqe.is_inline ? std::span<const iovec>(&inline_place, 1) : local.places()};
-  const DirectWay way = lane_.direct(step);
-  if (way == DirectWay::none) return std::nullopt;
+  const DirectResult way = lane_.direct(step);
+  if (way == DirectResult::none) return std::nullopt;
   count(ib::Counter::direct_bytes, bytes);
-  if (way == DirectWay::mapped) count(ib::Counter::direct_mapped_bytes, bytes);
+  if (way == DirectResult::mapped) count(ib::Counter::direct_mapped_bytes, bytes);
   if (message.offset + bytes == length) count(ib::Counter::direct_messages, 1);
   return is_atomic(wqe.op) ? wqe.length : bytes;
 }

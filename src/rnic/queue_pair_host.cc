@@ -126,7 +126,8 @@ void QueuePair::event(ib::QpEvent event) {
   lane_.changed(*this);
 }
 
-// A network that carries less than the path MTU drops full packets and says nothing, or nothing that can be trusted.
+// A network that carries less than the path MTU drops full packets and says nothing, or
+// nothing that can be trusted.
 Reason QueuePair::with_network_mtu(const Reason& reason) {
   const ib::Attributes& transport = attributes_.transport;
   const std::uint32_t known = reason.figures[3] == transport.path_mtu ? lane_.network_mtu(transport.path) : 0;

@@ -53,7 +53,7 @@ SOFTRNIC_HOT_PATH Expected<void, Failure> QueuePair::post_send(ibv_send_wr* wr, 
     }
   }
   if (done) {
-    lane_.went_direct(*this);
+    lane_.completed_direct(*this);
   } else {
     lane_.transmit(*this);
   }

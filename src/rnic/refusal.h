@@ -14,7 +14,8 @@ struct Subject {
   bool has_wr_id = false;
 };
 
-/// Explains `failure` (once) and wraps it for return. Whoever passes on a Failure that it got must not call this again.
+/// Explains `failure` (once) and wraps it for return. Whoever passes on a Failure that it got
+/// must not call this again.
 Unexpected<Failure> refused(const Failure& failure, const Subject& subject = {});
 
 /// The same from the parts: an errno, a reason and its figures, about no object in particular.

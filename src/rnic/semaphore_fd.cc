@@ -20,7 +20,8 @@ SemaphoreFd::~SemaphoreFd() {
 
 void SemaphoreFd::post() {
   const std::uint64_t one = 1;
-  // It cannot fail: the counter is far from its end, and an fd that the program closed is the program's trouble.
+  // It cannot fail: the counter is far from its end, and an fd that the program closed is the program's
+  // trouble.
   [[maybe_unused]] const ssize_t written = write(fd_, &one, sizeof one);
 }
 
@@ -34,8 +35,9 @@ bool SemaphoreFd::ready() const {
   return poll(&p, 1, 0) == 1;
 }
 
-// RWF_NOWAIT does not depend on O_NONBLOCK, which belongs to the program. Kernels before 5.8 do not know it for eventfds;
-// there another reader could get in between poll() and read(), and this thread would wait for the next event.
+// RWF_NOWAIT does not depend on O_NONBLOCK, which belongs to the program. Kernels before 5.8 do not know
+// it for eventfds; there another reader could get in between poll() and read(), and this thread would
+// wait for the next event.
 bool SemaphoreFd::try_take() {
   std::uint64_t value = 0;
   iovec into{&value, sizeof value};

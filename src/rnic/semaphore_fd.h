@@ -3,8 +3,8 @@
 
 namespace softrnic::rnic {
 
-/// An eventfd in semaphore mode. Blocking by default; programs may set O_NONBLOCK on it and use poll or epoll, level or
-/// edge triggered (each post() is an edge).
+/// An eventfd in semaphore mode. Blocking by default; programs may set O_NONBLOCK on it and use poll or
+/// epoll, level or edge triggered (each post() is an edge).
 class SemaphoreFd {
  public:
   SemaphoreFd();

@@ -33,7 +33,8 @@ class SharedReceiveQueue : public EventTarget {
   /// ibv_post_srq_recv: everything before `*bad_wr` is posted. ENOMEM: full; EINVAL: too many SGEs.
   Expected<void, Failure> post(ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
 
-  /// Takes the next receive; raises SRQ_LIMIT_REACHED (once) when fewer than the limit are left. False: none is posted.
+  /// Takes the next receive; raises SRQ_LIMIT_REACHED (once) when fewer than the limit are
+  /// left. False: none is posted.
   bool take(TakenReceive& out);
 
   ProtectionDomain& pd() const { return pd_; }

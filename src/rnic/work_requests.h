@@ -1,4 +1,5 @@
-// What a work request must look like: opcodes by QP type, flags, SGEs (ibv_post_send(3), IBTA 10.8.2 and 11.4.1.1).
+// What a work request must look like: opcodes by QP type, flags, SGEs (ibv_post_send(3),
+// IBTA 10.8.2 and 11.4.1.1).
 #pragma once
 
 #include <infiniband/verbs.h>

@@ -1,12 +1,12 @@
-// The locks that make atomic operations atomic on one host, whoever executes them: a responder for packets, or a local peer
-// that does it by itself.
+// The locks that make atomic operations atomic on one host, whoever executes them: a responder for packets,
+// or a local peer that does it by itself.
 //
-// One table for a host, made by the daemon, as a word may be in the memory of several processes. Its place within its page
-// is the same in all of them and chooses the lock.
+// One table for a host, made by the daemon, as a word may be in the memory of several processes. Its place
+// within its page is the same in all of them and chooses the lock.
 //
-// All processes can write the table, so nothing stands there but who has a lock: no pointers, as a robust futex has. Whatever a
-// process writes there, others wait for a bounded time. What the dead have left is taken over by who comes upon it, or freed by
-// the daemon.
+// All processes can write the table, so nothing stands there but who has a lock: no pointers, as a robust
+// futex has. Whatever a process writes there, others wait for a bounded time. What the dead have left is
+// taken over by who comes upon it, or freed by the daemon.
 #pragma once
 
 #include <sys/types.h>

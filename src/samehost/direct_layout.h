@@ -1,17 +1,19 @@
-// The memory that a process lets its neighbours map, so that they can do for themselves what its responders would do. Two
-// memfds of fixed size, handed out by the daemon:
+// The memory that a process lets its local peers map, so that they can do for themselves what its responders
+// would do. Two memfds of fixed size, handed out by the daemon:
 //
-//   DirectMemory, which its owner alone can write (F_SEAL_FUTURE_WRITE) and neighbours read:
+//   DirectMemory, which its owner alone can write (F_SEAL_FUTURE_WRITE) and local peers read:
 //     DirectHeader | DirectKey × kDirectKeys | DirectSegment × kDirectSegments
 //     | DirectQp × 65536 and DirectReception for each lane
 //
 //   InboxMemory, which everybody writes who has it:
-//     DirectAck × 65536 and DirectInbox for each lane | PacketRing × kDirectVisitors for each lane
+//     DirectAck × 65536 and DirectInbox for each lane | PacketRing × kLocalLanes for each lane
 //
-// Locks and whatever leads to an address are in the first. In the second are figures only; whoever reads one looks at it once and
-// checks it. Both files are sparse: what was never used costs no memory. The rings are mapped one by one.
+// Locks and whatever leads to an address are in the first. In the second are figures only; whoever reads
+// one looks at it once and checks it. Both files are sparse: what was never used costs no memory. The
+// rings are mapped one by one.
 //
-// Visits: whoever acts on a row or a key of a neighbour says so in its own header first, see samehost/access_guard.h.
+// Visits: whoever acts on a row or a key of a local peer says so in its own header first, see
+// samehost/hazard_domain.h.
 #pragma once
 
 #include <atomic>
@@ -27,28 +29,28 @@
 namespace softrnic::samehost {
 
 inline constexpr std::uint64_t kDirectMagic = 0x37'74'63'65'72'69'64'72;  ///< "rdirect7"
-inline constexpr std::size_t kDirectVisitors = 256;                       ///< by the lane of the visitor
+inline constexpr std::size_t kLocalLanes = 256;                           ///< by the lane of the accessor
 inline constexpr std::size_t kDirectKeys = 65536;  ///< by index of the key; what is beyond is not shared
 inline constexpr std::size_t kDirectSegments = 512;
 inline constexpr std::size_t kDirectLanes = 16;
 inline constexpr std::size_t kDirectQps = 65536;
 
-/// The visit that a lane is at, a hazard pointer: HazardWord, or 0. Its owner's neighbours look at it.
+/// The access that a lane is at, a hazard pointer: HazardWord, or 0. Its owner's local peers look at it.
 struct alignas(64) DirectHazard {
   std::atomic<std::uint64_t> word;
 };
 
-/// What a process has decided about the lane that may visit it.
-struct alignas(64) DirectVisitor {
+/// What a process has decided about the lane that may access it.
+struct alignas(64) DirectAccessor {
   /// The secret of the process that holds that lane and whose hazards are looked at here; 0: nobody may come.
   std::atomic<std::uint64_t> admitted;
-  /// The hazard of a visit whose accesses are not to be done any more (link::Revocation).
+  /// The hazard of an access whose accesses are not to be done any more (link::Revocation).
   std::atomic<std::uint64_t> revoked;
 };
 
 struct alignas(64) DirectHeader {
   std::uint64_t magic;
-  std::uint64_t gate;    ///< see samehost/remote_memory.h
+  std::uint64_t cookie;  ///< see samehost/remote_memory.h
   std::uint64_t secret;  ///< also names this memory
   std::int32_t pid;      ///< as the process sees itself; another PID namespace finds somebody else
   std::uint32_t lane_count;
@@ -57,10 +59,10 @@ struct alignas(64) DirectHeader {
   std::atomic<std::uint32_t> lanes[kDirectLanes];  ///< number of the lane whose rows stand there; 0: none yet
   RobustMutex lives[kDirectLanes];                 ///< held by the thread of that lane as long as it runs
   DirectHazard hazards[kDirectLanes];
-  DirectVisitor visitors[kDirectVisitors];
+  DirectAccessor accessors[kLocalLanes];
 };
 
-/// Names a part of the memory that neighbours can map.
+/// Names a part of the memory that local peers can map.
 struct SegmentRef {
   std::uint64_t id = 0;  ///< never another segment's; 0: none
   std::uint64_t index = 0;
@@ -90,7 +92,7 @@ struct alignas(64) DirectSegment {
   DirectSegmentBody body;
 };
 
-/// What a neighbour has to know of a responder. Written while it is shut and nobody visits.
+/// What a local peer has to know of a responder. Written while it is shut and nobody accesses.
 struct DirectQpBody {
   std::uint64_t pd = 0;
   std::uint8_t peer_gid[16] = {};  ///< where its packets have to come from
@@ -110,15 +112,15 @@ struct alignas(64) DirectQp {
 /// What the holder of a lane says about the rings that come in there, by the lane that writes them.
 struct alignas(4096) DirectReception {
   /// 1: the holder can fetch payloads from the memory of that lane's process.
-  alignas(64) std::atomic<std::uint8_t> fetches[kDirectVisitors];
+  alignas(64) std::atomic<std::uint8_t> fetches[kLocalLanes];
   /// 1: the holder does not read that lane's ring any more, as what stands there is broken.
-  alignas(64) std::atomic<std::uint8_t> refuses[kDirectVisitors];
+  alignas(64) std::atomic<std::uint8_t> refuses[kLocalLanes];
   /// 1: the holder keeps much that came from that lane and has no receive: no more UC and UD for now.
-  alignas(64) std::atomic<std::uint8_t> throttles[kDirectVisitors];
+  alignas(64) std::atomic<std::uint8_t> throttles[kLocalLanes];
 };
 
-/// How far the peer of a queue pair is with its briefs (ib::Brief), written by that peer instead of ACKs. The token came with
-/// the briefs, and tells one connection of the queue pair from the next.
+/// How far the peer of a queue pair is with its eager sends (ib::EagerSend), written by that peer instead of
+/// ACKs. The token came with the eager sends, and tells one connection of the queue pair from the next.
 struct alignas(64) DirectAck {
   static constexpr std::uint64_t word_of(std::uint32_t token, std::uint32_t psn) {
     return std::uint64_t{token} << 24 | psn;
@@ -132,19 +134,20 @@ struct alignas(64) DirectAck {
 };
 /// Where packets for a lane come in, one ring for each lane that sends them.
 struct alignas(4096) DirectInbox {
-  /// Set by the holder before it sleeps and looks at the rings once more. Whoever clears it rings the lane's bell.
+  /// Set by the holder before it sleeps and looks at the rings once more. Whoever clears
+  /// it rings the lane's bell.
   alignas(64) std::atomic<std::uint32_t> asleep;
-  /// Counted up by a visitor that has made itself known in `writers`.
+  /// Counted up by an accessor that has made itself known in `writers`.
   alignas(64) std::atomic<std::uint32_t> arrivals;
-  alignas(64) std::atomic<std::uint8_t> writers[kDirectVisitors];  ///< 1: that lane has a ring here
+  alignas(64) std::atomic<std::uint8_t> writers[kLocalLanes];  ///< 1: that lane has a ring here
 };
 
 static_assert(sizeof(DirectInbox) == 4096 && sizeof(DirectReception) == 4096 &&
               sizeof(PacketRing) % 4096 == 0);
-static_assert(sizeof(DirectKey) == 64 && sizeof(DirectQp) == 64 && sizeof(DirectVisitor) == 64 &&
+static_assert(sizeof(DirectKey) == 64 && sizeof(DirectQp) == 64 && sizeof(DirectAccessor) == 64 &&
               sizeof(DirectAck) == 64);
 
-/// The parts of what the owner alone writes, by their address. `Byte` is const for neighbours.
+/// The parts of what the owner alone writes, by their address. `Byte` is const for local peers.
 template <typename Byte>
 class DirectMemoryOf {
  public:
@@ -184,14 +187,14 @@ class DirectMemoryOf {
 using DirectMemory = DirectMemoryOf<std::byte>;
 using ForeignMemory = DirectMemoryOf<const std::byte>;
 
-/// The parts of what neighbours write, but for the rings.
+/// The parts of what local peers write, but for the rings.
 class InboxMemory {
  public:
   static constexpr std::size_t size(std::uint32_t lanes) { return lanes * kLaneBytes; }
   static constexpr std::size_t size_with_rings(std::uint32_t lanes) { return ring_offset(lanes, lanes, 0); }
-  /// Where the ring of a visitor lies; `index` is the lane's place in the header's list.
-  static constexpr std::size_t ring_offset(std::uint32_t lanes, std::uint32_t index, std::size_t visitor) {
-    return size(lanes) + (index * kDirectVisitors + visitor) * sizeof(PacketRing);
+  /// Where the ring of an accessor lies; `index` is the lane's place in the header's list.
+  static constexpr std::size_t ring_offset(std::uint32_t lanes, std::uint32_t index, std::size_t accessor) {
+    return size(lanes) + (index * kLocalLanes + accessor) * sizeof(PacketRing);
   }
 
   explicit InboxMemory(void* place = nullptr) : place_(static_cast<std::byte*>(place)) {}

@@ -9,13 +9,13 @@ namespace softrnic::samehost {
 namespace {
 
 using ib::SendOp;
-using rnic::DirectWay;
+using rnic::DirectResult;
 
-/// How long what a neighbour has withdrawn may stay mapped here, unused.
+/// How long what a local peer has withdrawn may stay mapped here, unused.
 constexpr Duration kSweepPeriod = std::chrono::seconds(1);
 
-/// How long a word is waited for. Who has it is gone in microseconds, or is off the processor, or is stopped: then all lanes
-/// of its neighbours would stand still with it.
+/// How long a word is waited for. Who has it is gone in microseconds, or is off the processor, or is stopped:
+/// then all lanes of its local peers would stand still with it.
 constexpr Duration kWordPatience = std::chrono::milliseconds(1);
 
 /// What an operation needs at the other end.
@@ -101,24 +101,24 @@ Expected<std::uint64_t, Reason> DirectPath::execute_atomic(std::uint64_t* word,
   return ib::execute(word, operation);
 }
 
-// ---- neighbours
+// ---- local peers
 
 bool DirectPath::expect(std::uint8_t lane) {
   if (!place_) return false;
-  Neighbour& place = peers_[lane];
+  LocalPeer& place = peers_[lane];
   const bool known = place.peer != nullptr && place.peer->lives();
-  if (!known && !std::exchange(place.asked, true)) strangers_.set(lane);
+  if (!known && !std::exchange(place.asked, true)) pending_.set(lane);
   return true;
 }
 
-std::unique_ptr<DirectPeer> DirectPath::look_at(std::uint8_t lane, const Introduction& shown) const {
+std::unique_ptr<DirectPeer> DirectPath::look_at(std::uint8_t lane, const PeerHandles& shown) const {
   if (share_ == nullptr || !share_->locks()) return nullptr;
   return DirectPeer::meet(shown, lane, lane_, *share_);
 }
 
 std::unique_ptr<DirectPeer> DirectPath::look_at_itself() const {
   if (!place_ || share_ == nullptr || !share_->locks()) return nullptr;
-  return DirectPeer::meet_own(lane_, lane_, *share_);
+  return DirectPeer::open_own(lane_, lane_, *share_);
 }
 
 bool DirectPath::knows(std::uint8_t lane, const DirectPeer* met) const {
@@ -127,7 +127,7 @@ bool DirectPath::knows(std::uint8_t lane, const DirectPeer* met) const {
 }
 
 void DirectPath::meet(std::uint8_t lane, std::unique_ptr<DirectPeer> met) {
-  Neighbour& place = peers_[lane];
+  LocalPeer& place = peers_[lane];
   place.asked = false;
   if (knows(lane, met.get())) return;
   place.peer = std::move(met);
@@ -145,34 +145,35 @@ void DirectPath::abandon() {
   place_.reset();
   share_ = nullptr;
   ++epoch_;
-  for (Neighbour& neighbour : peers_) {
-    if (neighbour.peer == nullptr) continue;
-    neighbour.peer->forget();
-    neighbour.peer.reset();
+  for (LocalPeer& local_peer : peers_) {
+    if (local_peer.peer == nullptr) continue;
+    local_peer.peer->forget();
+    local_peer.peer.reset();
   }
 }
 
 // ---- what is mapped of them
 
-void DirectPath::Wishes::add(const Wish& wish) {
+void DirectPath::MapRequests::add(const MapRequest& request) {
   const auto all = this->all();
-  const bool known = std::any_of(all.begin(), all.end(), [&](const Wish& other) {
-    return other.lane == wish.lane && other.segment.id == wish.segment.id;
+  const bool known = std::any_of(all.begin(), all.end(), [&](const MapRequest& other) {
+    return other.lane == request.lane && other.segment.id == request.segment.id;
   });
-  if (!known && count_ < wishes_.size()) wishes_[count_++] = wish;
+  if (!known && count_ < map_requests_.size()) map_requests_[count_++] = request;
 }
 
-std::optional<DirectPath::Order> DirectPath::order(const Wish& wish) const {
-  const DirectPeer* const peer = peers_[wish.lane].peer.get();
-  if (peer == nullptr || peer->secret() != wish.secret) return std::nullopt;
-  const auto range = peer->range_of(wish.segment);
-  return range ? std::optional(Order{peer->pid(), *range}) : std::nullopt;
+std::optional<DirectPath::MapTarget> DirectPath::target_of(const MapRequest& request) const {
+  const DirectPeer* const peer = peers_[request.lane].peer.get();
+  if (peer == nullptr || peer->secret() != request.secret) return std::nullopt;
+  const auto range = peer->range_of(request.segment);
+  return range ? std::optional(MapTarget{peer->pid(), *range}) : std::nullopt;
 }
 
-void DirectPath::install(const Wish& wish, MappedRange mapped, TimePoint now, SegmentCache::Mappings& old) {
-  DirectPeer* const peer = peers_[wish.lane].peer.get();
-  if (peer == nullptr || peer->secret() != wish.secret) return;
-  peer->segments().install(wish.segment, std::move(mapped), old);
+void DirectPath::install(const MapRequest& request, MappedRange mapped, TimePoint now,
+                         SegmentCache::Mappings& old) {
+  DirectPeer* const peer = peers_[request.lane].peer.get();
+  if (peer == nullptr || peer->secret() != request.secret) return;
+  peer->segments().install(request.segment, std::move(mapped), old);
   ++epoch_;
   sweep_due_ = std::min(sweep_due_, now + kSweepPeriod);
 }
@@ -181,27 +182,28 @@ void DirectPath::sweep(TimePoint now, SegmentCache::Mappings& old) {
   if (now < sweep_due_) return;
   sweep_due_ = kNever;
   ++epoch_;  // also that what is in use is marked as such
-  for (Neighbour& neighbour : peers_) {
-    if (neighbour.peer == nullptr || neighbour.peer->segments().idle()) continue;
-    neighbour.peer->sweep(old);
+  for (LocalPeer& local_peer : peers_) {
+    if (local_peer.peer == nullptr || local_peer.peer->segments().idle()) continue;
+    local_peer.peer->sweep(old);
     sweep_due_ = now + kSweepPeriod;
   }
 }
 
 // ---- the requester's side
 
-DirectWay DirectPath::perform(const rnic::DirectStep& step, DirectRoute& route) {
+DirectResult DirectPath::perform(const rnic::DirectStep& step, DirectRoute& route) {
   const Qpn remote = step.qp.transport_attributes().remote;
   DirectPeer* const peer = peers_[remote.lane()].peer.get();
-  if (peer == nullptr || !peer->attached()) return DirectWay::none;
-  const DirectPeer::Visit visit(*peer);
-  if (!visit) return DirectWay::none;
+  if (peer == nullptr || !peer->attached()) return DirectResult::none;
+  const DirectPeer::AccessGuard access(*peer);
+  if (!access) return DirectResult::none;
   if (leads_on(route, *peer, step)) return follow(route, step);
   const DirectQp& row = peer->row(remote);
-  return accepts(row, step) ? carry_out(*peer, row, step, route) : DirectWay::none;
+  return accepts(row, step) ? carry_out(*peer, row, step, route) : DirectResult::none;
 }
 
-// What a row says stays as it is while it is open under the same number, and what a key says while its sequence stays.
+// What a row says stays as it is while it is open under the same number, and what a key says
+// while its sequence stays.
 bool DirectPath::leads_on(const DirectRoute& route, const DirectPeer& peer,
                           const rnic::DirectStep& step) const {
   const ib::SendWqe& wqe = step.wqe;
@@ -214,23 +216,23 @@ bool DirectPath::leads_on(const DirectRoute& route, const DirectPeer& peer,
          (!route.mapped || peer.lives());
 }
 
-DirectWay DirectPath::follow(const DirectRoute& route, const rnic::DirectStep& step) const {
+DirectResult DirectPath::follow(const DirectRoute& route, const rnic::DirectStep& step) const {
   const std::uint64_t address = step.wqe.remote_address + step.offset + route.shift;
-  if (!move(*route.memory, address, step)) return DirectWay::none;
-  return route.mapped ? DirectWay::mapped : DirectWay::attach;
+  if (!move(*route.memory, address, step)) return DirectResult::none;
+  return route.mapped ? DirectResult::mapped : DirectResult::attach;
 }
 
-DirectWay DirectPath::carry_out(DirectPeer& peer, const DirectQp& row, const rnic::DirectStep& step,
-                                DirectRoute& route) {
+DirectResult DirectPath::carry_out(DirectPeer& peer, const DirectQp& row, const rnic::DirectStep& step,
+                                   DirectRoute& route) {
   const ib::SendWqe& wqe = step.wqe;
   const Needs needs = needs_of(wqe.op);
   // the whole message is checked at its first packet (IBTA 9.7.4.1.5), and what is left of it at every step
   const std::uint64_t left = is_atomic(wqe.op) ? 8 : wqe.length - step.offset;
   const std::uint64_t address = wqe.remote_address + step.offset;
   const auto place = peer.find(wqe.rkey, row.body.pd, address, left, needs.access);
-  if (!place) return DirectWay::none;
+  if (!place) return DirectResult::none;
   const auto way = peer.way_to(*place, step.bytes);
-  if (!way || !move(way->memory, way->address, step)) return DirectWay::none;
+  if (!way || !move(way->memory, way->address, step)) return DirectResult::none;
   if (way->mapped || place->segment.id == 0) {
     route = {.epoch = epoch_,
              .row = &row,
@@ -245,10 +247,10 @@ DirectWay DirectPath::carry_out(DirectPeer& peer, const DirectQp& row, const rni
              .access = place->access & row.body.access,
              .mapped = way->mapped};
   }
-  if (way->mapped) return DirectWay::mapped;
+  if (way->mapped) return DirectResult::mapped;
   if (peer.segments().lacks(place->segment))
-    wishes_.add({step.qp.transport_attributes().remote.lane(), peer.secret(), place->segment});
-  return DirectWay::attach;
+    map_requests_.add({step.qp.transport_attributes().remote.lane(), peer.secret(), place->segment});
+  return DirectResult::attach;
 }
 
 bool DirectPath::move(const RemoteMemory& memory, std::uint64_t address, const rnic::DirectStep& step) const {

@@ -1,9 +1,9 @@
-// The direct path of a lane: messages to queue pairs of this host that this side carries out itself, in the thread that
-// posts, without a packet and without the peer.
+// The direct path of a lane: messages to queue pairs of this host that this side carries out itself, in the
+// thread that posts, without a packet and without the peer.
 //
-// It does only what the peer's responder would do without any fault. Everything else (a key that is wrong, a peer that is
-// not ready, PSNs that were not agreed) goes by packets, so that errors, timers, retries, events and explanations have one
-// implementation, on the wire.
+// It does only what the peer's responder would do without any fault. Everything else (a key that is wrong, a
+// peer that is not ready, PSNs that were not agreed) goes by packets, so that errors, timers, retries, events
+// and explanations have one implementation, on the wire.
 #pragma once
 
 #include <array>
@@ -38,21 +38,21 @@ class DirectPath {
   Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word, const ib::AtomicOperation& operation);
 
   // ---- this side as a requester
-  /// A queue pair is to talk to a lane of this host: take_strangers() names it until it is met, and again when the process
-  /// that held it has let it go since. False: there is no direct path at all.
+  /// A queue pair is to talk to a lane of this host: take_pending() names it until it is met, and again when
+  /// the process that held it has let it go since. False: there is no direct path at all.
   bool expect(std::uint8_t lane);
   /// What has been met there, if it was shared; until the next meet().
   DirectPeer* peer(std::uint8_t lane) const { return peers_[lane].peer.get(); }
   const std::optional<DirectShare::LanePlace>& place() const { return place_; }
   /// `route`: that of the queue pair.
-  rnic::DirectWay perform(const rnic::DirectStep& step, DirectRoute& route);
+  rnic::DirectResult perform(const rnic::DirectStep& step, DirectRoute& route);
 
-  bool any_strangers() const { return strangers_.any(); }
-  Lanes take_strangers() { return std::exchange(strangers_, {}); }
+  bool any_pending() const { return pending_.any(); }
+  Lanes take_pending() { return std::exchange(pending_, {}); }
   /// Nothing could be found out of one of them.
-  void ask_again(std::uint8_t lane) { strangers_.set(lane); }
+  void ask_again(std::uint8_t lane) { pending_.set(lane); }
   /// Without the lane's lock: what meet() installs.
-  std::unique_ptr<DirectPeer> look_at(std::uint8_t lane, const Introduction& shown) const;
+  std::unique_ptr<DirectPeer> look_at(std::uint8_t lane, const PeerHandles& shown) const;
   /// The same for this lane itself.
   std::unique_ptr<DirectPeer> look_at_itself() const;
   /// Whether the one there before is still there.
@@ -61,37 +61,37 @@ class DirectPath {
   /// Nothing was met there, and this is why.
   void without(std::uint8_t lane, DirectState why) { peers_[lane].state = why; }
 
-  // ---- memory of neighbours that could be mapped, but is not yet
-  struct Wish {
+  // ---- memory of local peers that could be mapped, but is not yet
+  struct MapRequest {
     std::uint8_t lane = 0;
-    std::uint64_t secret = 0;  ///< of the neighbour
+    std::uint64_t secret = 0;  ///< of the local peer
     SegmentRef segment;
   };
   /// A few at a time; others will come again with their next message.
-  class Wishes {
+  class MapRequests {
    public:
-    void add(const Wish& wish);
-    std::span<const Wish> all() const { return {wishes_.data(), count_}; }
+    void add(const MapRequest& request);
+    std::span<const MapRequest> all() const { return {map_requests_.data(), count_}; }
 
    private:
-    std::array<Wish, 8> wishes_;
+    std::array<MapRequest, 8> map_requests_;
     std::size_t count_ = 0;
   };
-  bool any_wishes() const { return !wishes_.all().empty(); }
-  Wishes take_wishes() { return std::exchange(wishes_, {}); }
+  bool any_map_requests() const { return !map_requests_.all().empty(); }
+  MapRequests take_map_requests() { return std::exchange(map_requests_, {}); }
   /// How that is to be had, without the lane's lock. Nothing: it is there no longer.
-  struct Order {
+  struct MapTarget {
     pid_t pid = 0;
     SharedRange range;
   };
-  std::optional<Order> order(const Wish& wish) const;
-  void install(const Wish& wish, MappedRange mapped, TimePoint now, SegmentCache::Mappings& old);
-  /// When it is due: lets go of what neighbours share no longer.
+  std::optional<MapTarget> target_of(const MapRequest& request) const;
+  void install(const MapRequest& request, MappedRange mapped, TimePoint now, SegmentCache::Mappings& old);
+  /// When it is due: lets go of what local peers share no longer.
   void sweep(TimePoint now, SegmentCache::Mappings& old);
   TimePoint sweep_due() const { return sweep_due_; }
 
   // ---- of the lane's thread
-  /// As long as that thread runs, neighbours may use what they have mapped of this process.
+  /// As long as that thread runs, local peers may use what they have mapped of this process.
   void begin_life();
   void end_life();
 
@@ -100,25 +100,25 @@ class DirectPath {
   void abandon();
 
  private:
-  struct Neighbour {
+  struct LocalPeer {
     std::unique_ptr<DirectPeer> peer;
     DirectState state = DirectState::not_shared;
     bool asked = false;
   };
 
   bool leads_on(const DirectRoute& route, const DirectPeer& peer, const rnic::DirectStep& step) const;
-  rnic::DirectWay follow(const DirectRoute& route, const rnic::DirectStep& step) const;
-  rnic::DirectWay carry_out(DirectPeer& peer, const DirectQp& row, const rnic::DirectStep& step,
-                            DirectRoute& route);
+  rnic::DirectResult follow(const DirectRoute& route, const rnic::DirectStep& step) const;
+  rnic::DirectResult carry_out(DirectPeer& peer, const DirectQp& row, const rnic::DirectStep& step,
+                               DirectRoute& route);
   bool move(const RemoteMemory& memory, std::uint64_t address, const rnic::DirectStep& step) const;
   bool execute_remote(const RemoteMemory& memory, std::uint64_t address, const rnic::DirectStep& step) const;
 
   const std::uint8_t lane_;
   DirectShare* share_;
   std::optional<DirectShare::LanePlace> place_;
-  std::array<Neighbour, 256> peers_;
-  Lanes strangers_;
-  Wishes wishes_;
+  std::array<LocalPeer, 256> peers_;
+  Lanes pending_;
+  MapRequests map_requests_;
   std::uint64_t epoch_ = 1;  ///< of routes: counts what may have made one bad
   TimePoint sweep_due_ = kNever;
 };

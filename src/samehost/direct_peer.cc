@@ -53,26 +53,26 @@ ForeignMemory as_foreign(const DirectMemory& memory) { return ForeignMemory(memo
 
 }  // namespace
 
-std::unique_ptr<DirectPeer> DirectPeer::meet(const Introduction& shown, std::uint8_t number,
-                                             std::uint8_t visitor, DirectShare& own) {
+std::unique_ptr<DirectPeer> DirectPeer::meet(const PeerHandles& shown, std::uint8_t number,
+                                             std::uint8_t accessor, DirectShare& own) {
   const UniqueFd& fd = shown.memory;
   const std::uint32_t lanes = count_lanes(fd);
   auto memory = map_memory(fd, ForeignMemory::size(lanes));
   if (lanes == 0 || !memory.get() || !shown.inbox) return nullptr;
   const auto index = index_of(memory.get(), lanes, number);
   if (!index) return nullptr;
-  if (file_number(fd.get()) == file_number(own.fd())) return meet_own(number, visitor, own);
+  if (file_number(fd.get()) == file_number(own.fd())) return open_own(number, accessor, own);
   Mapping<InboxMemory> inboxes{
       InboxMemory(control::map_shared_memory(shown.inbox.get(), InboxMemory::size(lanes))),
       InboxMemory::size(lanes)};
-  const auto place = own.find_lane(visitor);
+  const auto place = own.find_lane(accessor);
   if (!inboxes.get() || !place) return nullptr;
   auto* const ring = static_cast<PacketRing*>(control::map_shared_memory(
-      shown.inbox.get(), sizeof(PacketRing), InboxMemory::ring_offset(lanes, *index, visitor)));
+      shown.inbox.get(), sizeof(PacketRing), InboxMemory::ring_offset(lanes, *index, accessor)));
   if (ring == nullptr) return nullptr;
   const DirectHeader& header = memory.get().header();
   // not the number in the header, by which its owner could name another process
-  auto remote = RemoteMemory::open(shown.pid, {header.gate, header.secret, file_number(fd.get())});
+  auto remote = RemoteMemory::open(shown.pid, {header.cookie, header.secret, file_number(fd.get())});
   if (!remote && !shown.attached) return nullptr;
   own.guard().admit(number, fd, *index);
   const Parts parts{.memory = memory.release(),
@@ -82,27 +82,27 @@ std::unique_ptr<DirectPeer> DirectPeer::meet(const Introduction& shown, std::uin
                     .ring = ring,
                     .hazard = place->hazard,
                     .pid = shown.pid};
-  return std::unique_ptr<DirectPeer>(
-      new DirectPeer(parts, number, visitor, own, remote ? std::optional(std::move(*remote)) : std::nullopt));
+  return std::unique_ptr<DirectPeer>(new DirectPeer(
+      parts, number, accessor, own, remote ? std::optional(std::move(*remote)) : std::nullopt));
 }
 
 // Through the one mapping that there is, so that sanitizers see one lock.
-std::unique_ptr<DirectPeer> DirectPeer::meet_own(std::uint8_t number, std::uint8_t visitor,
+std::unique_ptr<DirectPeer> DirectPeer::open_own(std::uint8_t number, std::uint8_t accessor,
                                                  DirectShare& own) {
-  const auto lane = own.find_lane(number), from = own.find_lane(visitor);
-  PacketRing* const ring = lane && from ? own.ring(lane->index, visitor) : nullptr;
+  const auto lane = own.find_lane(number), from = own.find_lane(accessor);
+  PacketRing* const ring = lane && from ? own.ring(lane->index, accessor) : nullptr;
   if (ring == nullptr) return nullptr;
-  own.guard().admit_own(visitor, from->index);
+  own.guard().admit_own(accessor, from->index);
   const Parts parts{.memory = as_foreign(own.memory()),
                     .inboxes = own.inboxes(),
                     .index = lane->index,
                     .ring = ring,
                     .hazard = from->hazard,
                     .pid = getpid()};
-  return std::unique_ptr<DirectPeer>(new DirectPeer(parts, number, visitor, own, RemoteMemory::own()));
+  return std::unique_ptr<DirectPeer>(new DirectPeer(parts, number, accessor, own, RemoteMemory::own()));
 }
 
-DirectPeer::DirectPeer(const Parts& parts, std::uint8_t number, std::uint8_t visitor, const DirectShare& own,
+DirectPeer::DirectPeer(const Parts& parts, std::uint8_t number, std::uint8_t accessor, const DirectShare& own,
                        std::optional<RemoteMemory> remote)
     : memory_(parts.memory),
       inboxes_(parts.inboxes),
@@ -115,7 +115,7 @@ DirectPeer::DirectPeer(const Parts& parts, std::uint8_t number, std::uint8_t vis
       rows_(memory_.rows(parts.index)),
       acks_(inboxes_.acks(parts.index)),
       life_(&memory_.header().lives[parts.index]),
-      place_(memory_.header().visitors[visitor]),
+      place_(memory_.header().accessors[accessor]),
       hazard_(*parts.hazard),
       reception_(memory_.reception(parts.index)),
       inbox_(inboxes_.inbox(parts.index)),

@@ -1,4 +1,5 @@
-// A neighbour: the lane of another process of this host (or of this one), as far as it lets others act for it.
+// A local peer: the lane of another process of this host (or of this one), as far as it lets others act for
+// it.
 #pragma once
 
 #include <sys/types.h>
@@ -10,7 +11,7 @@
 #include "base/unique_fd.h"
 #include "samehost/direct_layout.h"
 #include "samehost/direct_share.h"
-#include "samehost/introduction.h"
+#include "samehost/peer_handles.h"
 #include "samehost/remote_memory.h"
 #include "samehost/segment_cache.h"
 
@@ -20,12 +21,12 @@ using DirectState = control::PathChoice;
 
 class DirectPeer {
  public:
-  /// The neighbour whose memory is `shown` and that holds lane `number`, for visits from lane `visitor` of the process of
-  /// `own`. nullptr: there is none, or the kernel does not let this process attach to it.
-  static std::unique_ptr<DirectPeer> meet(const Introduction& shown, std::uint8_t number,
-                                          std::uint8_t visitor, DirectShare& own);
+  /// The local peer whose memory is `shown` and that holds lane `number`, for accesses from lane `accessor`
+  /// of the process of `own`. nullptr: there is none, or the kernel does not let this process attach to it.
+  static std::unique_ptr<DirectPeer> meet(const PeerHandles& shown, std::uint8_t number,
+                                          std::uint8_t accessor, DirectShare& own);
   /// The same for a lane of this very process.
-  static std::unique_ptr<DirectPeer> meet_own(std::uint8_t number, std::uint8_t visitor, DirectShare& own);
+  static std::unique_ptr<DirectPeer> open_own(std::uint8_t number, std::uint8_t accessor, DirectShare& own);
   ~DirectPeer();
   DirectPeer(const DirectPeer&) = delete;
   DirectPeer& operator=(const DirectPeer&) = delete;
@@ -36,11 +37,11 @@ class DirectPeer {
     segments_.forget();
   }
 
-  /// Whether the neighbour's lane is served: if not, the neighbour is dead or has given the lane back.
+  /// Whether the local peer's lane is served: if not, the local peer is dead or has given the lane back.
   bool lives() const { return life_->is_held(); }
   /// Names the memory: another number is another process.
   std::uint64_t secret() const { return secret_; }
-  /// Of the neighbour, as it sees itself.
+  /// Of the local peer, as it sees itself.
   pid_t pid() const { return pid_; }
 
   // ---- messages: packets through a ring
@@ -53,30 +54,30 @@ class DirectPeer {
 
   // ---- access to its memory
 
-  /// False: the kernel lets this process not at the memory of that one. Then no visits.
+  /// False: the kernel lets this process not at the memory of that one. Then no accesses.
   bool attached() const { return remote_.has_value(); }
 
   /// As long as it lives, rows and keys that were found good stay so, and so does the memory behind them.
-  class Visit {
+  class AccessGuard {
    public:
-    explicit Visit(DirectPeer& peer) : hazard_(peer.hazard_), inside_(peer.enter()) {}
-    ~Visit() {
+    explicit AccessGuard(DirectPeer& peer) : hazard_(peer.hazard_), inside_(peer.enter()) {}
+    ~AccessGuard() {
       if (inside_) hazard_.leave();
     }
-    Visit(const Visit&) = delete;
-    Visit& operator=(const Visit&) = delete;
-    /// False: the neighbour does not let this side in.
+    AccessGuard(const AccessGuard&) = delete;
+    AccessGuard& operator=(const AccessGuard&) = delete;
+    /// False: the local peer does not let this side in.
     explicit operator bool() const { return inside_; }
 
    private:
-    Hazard& hazard_;
+    HazardPointer& hazard_;
     const bool inside_;
   };
 
-  // ---- during a visit
+  // ---- during an access
   const DirectQp& row(Qpn qpn) const { return rows_[qpn.index()]; }
   struct Place {
-    std::uint64_t address;  ///< in the neighbour's process
+    std::uint64_t address;  ///< in the local peer's process
     SegmentRef segment;
     const DirectKey* key;   ///< where the key stands
     std::uint32_t version;  ///< of what stands there
@@ -95,9 +96,9 @@ class DirectPeer {
     std::uint64_t before;  ///< bytes of the region that are reached in the same way
     std::uint64_t behind;  ///< and from `address` on
   };
-  /// Nothing: the neighbour is dead.
+  /// Nothing: the local peer is dead.
   std::optional<Way> way_to(const Place& place, std::uint64_t bytes);
-  /// Whether these bytes of the neighbour's process lie in the region of that key.
+  /// Whether these bytes of the local peer's process lie in the region of that key.
   bool holds(MemoryKey key, std::uint64_t address, std::uint64_t bytes) const;
   const RemoteMemory& remote() const { return *remote_; }
 
@@ -116,12 +117,13 @@ class DirectPeer {
         0;                    ///< mapped for this object, with so many lanes and the ring; 0: not for it
     std::uint32_t index = 0;  ///< of the lane in the header's list
     PacketRing* ring = nullptr;
-    Hazard* hazard = nullptr;  ///< of the visitor
+    HazardPointer* hazard = nullptr;  ///< of the accessor
     pid_t pid = 0;
   };
-  DirectPeer(const Parts& parts, std::uint8_t number, std::uint8_t visitor, const DirectShare& own,
+  DirectPeer(const Parts& parts, std::uint8_t number, std::uint8_t accessor, const DirectShare& own,
              std::optional<RemoteMemory> remote);
-  /// A neighbour that can be revoked itself asks that of its visitors; threads that a program has made by itself may not be.
+  /// A local peer that can be revoked itself asks that of its accessors; threads that a program has
+  /// made by itself may not be.
   bool enter() {
     if (must_be_revocable_ && !accesses_are_revocable()) return false;
     hazard_.enter(number_);
@@ -141,8 +143,8 @@ class DirectPeer {
   const DirectQp* rows_;
   DirectAck* acks_;
   const RobustMutex* life_;
-  const DirectVisitor& place_;
-  Hazard& hazard_;
+  const DirectAccessor& place_;
+  HazardPointer& hazard_;
   const DirectReception& reception_;
   DirectInbox& inbox_;
   PacketRing* ring_;

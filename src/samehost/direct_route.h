@@ -1,5 +1,6 @@
-// The way that the last direct message of a queue pair went. The next one that goes to the same region takes it again after a look
-// at the few words that tell whether what was found then still holds, instead of looking everything up.
+// The way that the last direct message of a queue pair went. The next one that goes to the same region
+// takes it again after a look at the few words that tell whether what was found then still holds, instead
+// of looking everything up.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@ namespace softrnic::samehost {
 
 /// Guarded by the lane's lock.
 struct DirectRoute {
-  std::uint64_t epoch =
-      0;  ///< of the DirectPath: its neighbours and what is mapped of them are the same; 0: no route
+  /// Of the DirectPath: its local peers and what is mapped of them are the same; 0: no route
+  std::uint64_t epoch = 0;
   const DirectQp* row = nullptr;
   const DirectKey* place = nullptr;  ///< of the key
   const RemoteMemory* memory = nullptr;

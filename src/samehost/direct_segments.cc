@@ -10,7 +10,7 @@
 namespace softrnic::samehost {
 namespace {
 
-/// Whether `range`, which is published, gives neighbours all that they would get by `found`.
+/// Whether `range`, which is published, gives local peers all that they would get by `found`.
 bool covers(const SharedRange& range, const SharedRange& found, std::uint64_t address, std::uint64_t length) {
   return range.kind == found.kind && range.device == found.device && range.inode == found.inode &&
          range.start - range.offset == found.start - found.offset && range.writable >= found.writable &&
@@ -70,7 +70,7 @@ SegmentRef DirectSegments::acquire(std::uint64_t address, std::uint64_t length) 
   }
 }
 
-// Neighbours that have mapped it look at the table now and then, and let go.
+// Local peers that have mapped it look at the table now and then, and let go.
 void DirectSegments::release(SegmentRef segment) {
   if (segment.id == 0) return;
   Slot& slot = slots_[segment.index];

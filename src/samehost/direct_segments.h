@@ -1,5 +1,5 @@
-// The parts of this process's registered memory that its neighbours can map: which there are, and a descriptor for each as
-// long as a region lies there.
+// The parts of this process's registered memory that its local peers can map: which there are, and a
+// descriptor for each as long as a region lies there.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,9 @@ class DirectSegments {
   /// Published in `table`, which outlives this object or its use. nullptr: there is no memory for it.
   static std::unique_ptr<DirectSegments> make(DirectSegment* table, ShareFiles files);
 
-  /// The segment where `address` lies, found or published, with one user more; {}: none can be had. What was published
-  /// before with the same bytes at the same place has the same id, so that neighbours that have mapped it keep it.
+  /// The segment where `address` lies, found or published, with one user more; {}: none can be had. What
+  /// was published before with the same bytes at the same place has the same id, so that local peers
+  /// that have mapped it keep it.
   SegmentRef acquire(std::uint64_t address, std::uint64_t length);
   void release(SegmentRef segment);
   /// In a forked child, which has none of the table: closes its descriptors.

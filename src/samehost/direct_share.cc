@@ -35,39 +35,39 @@ DirectQpBody body_of(const rnic::QueuePair& qp) {
 }  // namespace
 
 std::unique_ptr<DirectShare> DirectShare::make(std::uint32_t lanes, ShareFiles files) {
-  auto gate = Gate::open();
+  auto cookie = Cookie::open();
   control::OwnedMemory own = control::make_owned_memory("softrnic-direct", DirectMemory::size(lanes));
   UniqueFd inbox_fd = control::make_shared_memory("softrnic-inbox", InboxMemory::size_with_rings(lanes));
   const InboxMemory inboxes(inbox_fd ? control::map_shared_memory(inbox_fd.get(), InboxMemory::size(lanes))
                                      : nullptr);
-  if (gate && own.place != nullptr && inboxes)
+  if (cookie && own.place != nullptr && inboxes)
     return std::unique_ptr<DirectShare>(
-        new DirectShare(std::move(own), std::move(inbox_fd), inboxes, std::move(*gate), lanes, files));
+        new DirectShare(std::move(own), std::move(inbox_fd), inboxes, std::move(*cookie), lanes, files));
   if (own.place != nullptr) munmap(own.place, DirectMemory::size(lanes));
   if (inboxes) munmap(inboxes.place(), InboxMemory::size(lanes));
   return nullptr;
 }
 
-DirectShare::DirectShare(control::OwnedMemory own, UniqueFd inbox_fd, InboxMemory inboxes, Gate gate,
+DirectShare::DirectShare(control::OwnedMemory own, UniqueFd inbox_fd, InboxMemory inboxes, Cookie cookie,
                          std::uint32_t lanes, ShareFiles files)
     : fd_(std::move(own.fd)),
       inbox_fd_(std::move(inbox_fd)),
-      gate_(std::move(gate)),
+      cookie_(std::move(cookie)),
       memory_(own.place),
       inboxes_(inboxes),
       lanes_(lanes) {
-  gate_.bind(file_number(fd_.get()));
+  cookie_.bind(file_number(fd_.get()));
   auto* const header = new (memory_.place()) DirectHeader{};
   header->magic = kDirectMagic;
-  header->gate = gate_.address().address;
-  header->secret = gate_.address().secret;
+  header->cookie = cookie_.address().address;
+  header->secret = cookie_.address().secret;
   header->pid = getpid();
   header->lane_count = lanes;
   header->pid_space = own_pid_space();
   header->revocable = accesses_are_revocable() ? 1 : 0;
   for (RobustMutex& life : header->lives) life.init();
   for (std::size_t i = 0; i < kDirectLanes; ++i) hazards_[i].lie_in(header->hazards[i]);
-  guard_ = std::make_unique<AccessGuard>(*header);
+  guard_ = std::make_unique<HazardDomain>(*header);
   segments_ = DirectSegments::make(memory_.segments(), files);
 }
 
@@ -107,8 +107,8 @@ std::optional<DirectShare::LanePlace> DirectShare::add_lane(std::uint8_t number)
   return place;
 }
 
-PacketRing* DirectShare::ring(std::uint32_t index, std::uint8_t visitor) {
-  const std::size_t offset = InboxMemory::ring_offset(lanes_, index, visitor);
+PacketRing* DirectShare::ring(std::uint32_t index, std::uint8_t accessor) {
+  const std::size_t offset = InboxMemory::ring_offset(lanes_, index, accessor);
   const std::lock_guard lock(rings_mutex_);
   try {
     PacketRing*& ring = rings_[offset];
@@ -121,7 +121,7 @@ PacketRing* DirectShare::ring(std::uint32_t index, std::uint8_t visitor) {
   }
 }
 
-void DirectShare::wait_for_visitors() {
+void DirectShare::wait_for_accessors() {
   if (memory_) guard_->wait();
 }
 
@@ -130,7 +130,7 @@ void DirectShare::wait_for_visitors() {
 void DirectShare::hide(DirectQp& row) {
   if (!memory_ || row.open.load(std::memory_order_relaxed) == 0) return;
   row.open.store(0, std::memory_order_release);
-  wait_for_visitors();
+  wait_for_accessors();
 }
 
 std::uint32_t DirectShare::next_generation() {
@@ -190,7 +190,7 @@ void DirectShare::forget() {
   inboxes_ = InboxMemory();
   guard_->forget();
   locks_.forget();
-  gate_.forget();
+  cookie_.forget();
 }
 
 }  // namespace softrnic::samehost

@@ -1,4 +1,4 @@
-// What this process lets its neighbours see and do: its side of direct_layout.h.
+// What this process lets its local peers see and do: its side of direct_layout.h.
 #pragma once
 
 #include <array>
@@ -12,17 +12,18 @@
 #include "control/shared_memory.h"
 #include "rnic/key_table.h"
 #include "rnic/queue_pair.h"
-#include "samehost/access_guard.h"
 #include "samehost/atomic_locks.h"
 #include "samehost/direct_layout.h"
 #include "samehost/direct_segments.h"
+#include "samehost/hazard_domain.h"
 #include "samehost/remote_memory.h"
 
 namespace softrnic::samehost {
 
 class DirectShare final : public rnic::KeyMirror {
  public:
-  /// For up to `lanes` lanes. nullptr: there is no memory for it. `files`: what of registered memory neighbours may map.
+  /// For up to `lanes` lanes. nullptr: there is no memory for it. `files`: what of registered
+  /// memory local peers may map.
   static std::unique_ptr<DirectShare> make(std::uint32_t lanes, ShareFiles files = ShareFiles::fixed);
   /// After all lanes are gone.
   ~DirectShare();
@@ -32,18 +33,18 @@ class DirectShare final : public rnic::KeyMirror {
   /// The memfds for the daemon: DirectMemory, and InboxMemory with the rings.
   int fd() const { return fd_.get(); }
   int inbox_fd() const { return inbox_fd_.get(); }
-  /// With the locks that the daemon gave for it, neighbours may come: keys are shown from now on.
+  /// With the locks that the daemon gave for it, local peers may come: keys are shown from now on.
   void begin(DirectLocks locks);
   /// Whether begin() has been called. Queue pairs are shown only then.
   const DirectLocks& locks() const { return locks_; }
   std::uint64_t secret() const { return memory_.header().secret; }
   const DirectMemory& memory() const { return memory_; }
   const InboxMemory& inboxes() const { return inboxes_; }
-  /// Who may visit this process.
-  AccessGuard& guard() { return *guard_; }
+  /// Who may access this process.
+  HazardDomain& guard() { return *guard_; }
   /// Whether the process that holds the lane may, as far as is known without a lock.
   bool admits(std::uint8_t lane) const {
-    return memory_.header().visitors[lane].admitted.load(std::memory_order_relaxed) != 0;
+    return memory_.header().accessors[lane].admitted.load(std::memory_order_relaxed) != 0;
   }
 
   /// What a lane has here.
@@ -53,19 +54,21 @@ class DirectShare final : public rnic::KeyMirror {
     DirectReception* reception = nullptr;
     DirectAck* acks = nullptr;
     DirectInbox* inbox = nullptr;
-    RobustMutex* life = nullptr;  ///< to be held by the thread of the lane while it runs
-    Hazard* hazard = nullptr;     ///< of the lane's visits
+    RobustMutex* life = nullptr;      ///< to be held by the thread of the lane while it runs
+    HazardPointer* hazard = nullptr;  ///< of the lane's accesses
   };
   /// Room for a new lane; nothing: there is no more.
   std::optional<LanePlace> add_lane(std::uint8_t number);
   std::optional<LanePlace> find_lane(std::uint8_t number);
-  /// The ring from lane `visitor` to the lane at `index`, mapped once for the whole process; nullptr: there is no room.
-  PacketRing* ring(std::uint32_t index, std::uint8_t visitor);
-  /// With the lock of the lane: shows a queue pair as it is now, after the last visit to what was shown before.
+  /// The ring from lane `accessor` to the lane at `index`, mapped once for the whole process;
+  /// nullptr: there is no room.
+  PacketRing* ring(std::uint32_t index, std::uint8_t accessor);
+  /// With the lock of the lane: shows a queue pair as it is now, after the last access to what was shown
+  /// before.
   void show(DirectQp& row, const rnic::QueuePair& qp);
   void hide(DirectQp& row);
-  /// AccessGuard::wait().
-  void wait_for_visitors();
+  /// HazardDomain::wait().
+  void wait_for_accessors();
 
   // ---- rnic::KeyMirror
   void show(const rnic::KeyEntry& entry) override;
@@ -75,7 +78,7 @@ class DirectShare final : public rnic::KeyMirror {
   void forget();
 
  private:
-  DirectShare(control::OwnedMemory own, UniqueFd inbox_fd, InboxMemory inboxes, Gate gate,
+  DirectShare(control::OwnedMemory own, UniqueFd inbox_fd, InboxMemory inboxes, Cookie cookie,
               std::uint32_t lanes, ShareFiles files);
   DirectKey* place_of(MemoryKey key) const;
   void replace(DirectKey& place, const DirectKeyBody& body);
@@ -83,12 +86,12 @@ class DirectShare final : public rnic::KeyMirror {
   std::uint32_t next_generation();
 
   UniqueFd fd_, inbox_fd_;
-  Gate gate_;
+  Cookie cookie_;
   DirectMemory memory_;
   InboxMemory inboxes_;
   const std::uint32_t lanes_;
-  std::unique_ptr<AccessGuard> guard_;
-  std::array<Hazard, kDirectLanes> hazards_;
+  std::unique_ptr<HazardDomain> guard_;
+  std::array<HazardPointer, kDirectLanes> hazards_;
   std::atomic<std::uint32_t> generations_{0};  ///< of all rows
   DirectLocks locks_;
   std::unique_ptr<DirectSegments> segments_;

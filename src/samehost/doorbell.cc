@@ -21,18 +21,18 @@ UniqueFd open_pipe() {
 
 }  // namespace
 
-UniqueFd make_bell() {
-  UniqueFd bell = open_pipe();
-  return bell ? std::move(bell) : UniqueFd(above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)));
+UniqueFd make_doorbell() {
+  UniqueFd doorbell = open_pipe();
+  return doorbell ? std::move(doorbell) : UniqueFd(above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)));
 }
 
-void ring_bell(const UniqueFd& bell) { eventfd_write(bell.get(), 1); }
+void ring_doorbell(const UniqueFd& doorbell) { eventfd_write(doorbell.get(), 1); }
 
 // An eventfd has them all in one number, a pipe one after the other.
-std::uint64_t take_rings(const UniqueFd& bell, std::uint64_t most) {
+std::uint64_t take_rings(const UniqueFd& doorbell, std::uint64_t most) {
   std::uint64_t taken = 0;
   eventfd_t rings = 0;
-  while (taken < most && eventfd_read(bell.get(), &rings) == 0) taken += std::min(rings, most - taken);
+  while (taken < most && eventfd_read(doorbell.get(), &rings) == 0) taken += std::min(rings, most - taken);
   return taken;
 }
 

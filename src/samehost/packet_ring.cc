@@ -71,7 +71,8 @@ std::size_t RingWriter::unread() {
   return end_ - read_;
 }
 
-// A record may be twice as long, if it does not fit before the end of the memory; behind it is the mark of its end.
+// A record may be twice as long, if it does not fit before the end of the memory; behind
+// it is the mark of its end.
 std::size_t RingWriter::room() {
   const std::size_t free = kRingBytes - unread();
   return free < 2 * kRingLine ? 0 : (free - 2 * kRingLine) / 2;
@@ -105,41 +106,41 @@ bool RingWriter::write_route(const ib::AddressVector& path) {
   return true;
 }
 
-bool RingWriter::write(const ib::TxPacket& packet, bool by_place) {
+bool RingWriter::write(const ib::TxPacket& packet, bool rendezvous) {
   wire::Headers headers = packet.headers;
-  if (by_place) headers.bth.pad = 0;
+  if (rendezvous) headers.bth.pad = 0;
   std::byte encoded[wire::kMaxHeaderBytes];
   const std::size_t header_bytes = wire::encode(headers, encoded);
   const std::size_t payload =
-      by_place ? packet.fragment_count * sizeof(RingPiece) : packet.payload_bytes + headers.bth.pad;
+      rendezvous ? packet.fragment_count * sizeof(RingPiece) : packet.payload_bytes + headers.bth.pad;
   const std::size_t size = lines(sizeof(RingRecord) + header_bytes + payload);
   if (!write_route(*packet.path) || !make_room(size)) return false;
   std::byte* to = at(end_) + sizeof(RingRecord);
-  if (by_place) to = put_pieces(to, packet);
+  if (rendezvous) to = put_pieces(to, packet);
   std::memcpy(to, encoded, header_bytes);
-  if (!by_place) put_payload(to + header_bytes, packet);
-  publish(size, {.kind = by_place ? RingKind::by_place : RingKind::packet,
+  if (!rendezvous) put_payload(to + header_bytes, packet);
+  publish(size, {.kind = rendezvous ? RingKind::rendezvous : RingKind::packet,
                  .header_bytes = static_cast<std::uint8_t>(header_bytes),
-                 .pieces = by_place ? packet.fragment_count : std::uint16_t{0},
+                 .pieces = rendezvous ? packet.fragment_count : std::uint16_t{0},
                  .payload_bytes = packet.payload_bytes,
                  .packets = packet.packets});
   return true;
 }
 
-bool RingWriter::write(const ib::Brief& brief, const ib::AddressVector& path, std::uint32_t token) {
-  const std::size_t size = lines(sizeof(RingRecord) + sizeof(RingBrief) + brief.payload.size());
+bool RingWriter::write(const ib::EagerSend& eager, const ib::AddressVector& path, std::uint32_t token) {
+  const std::size_t size = lines(sizeof(RingRecord) + sizeof(RingEager) + eager.payload.size());
   if (!write_route(path) || !make_room(size)) return false;
-  const RingBrief head{.destination = brief.destination.value,
-                       .psn = brief.psn,
-                       .immediate = brief.immediate,
+  const RingEager head{.destination = eager.destination.value,
+                       .psn = eager.psn,
+                       .immediate = eager.immediate,
                        .token = token,
-                       .pkey = brief.pkey,
-                       .has_immediate = brief.has_immediate,
-                       .solicited = brief.solicited};
+                       .pkey = eager.pkey,
+                       .has_immediate = eager.has_immediate,
+                       .solicited = eager.solicited};
   std::byte* const to = at(end_) + sizeof(RingRecord);
   std::memcpy(to, &head, sizeof head);
-  if (!brief.payload.empty()) std::memcpy(to + sizeof head, brief.payload.data(), brief.payload.size());
-  publish(size, {.kind = RingKind::brief, .payload_bytes = static_cast<std::uint32_t>(brief.payload.size())});
+  if (!eager.payload.empty()) std::memcpy(to + sizeof head, eager.payload.data(), eager.payload.size());
+  publish(size, {.kind = RingKind::eager, .payload_bytes = static_cast<std::uint32_t>(eager.payload.size())});
   return true;
 }
 
@@ -147,10 +148,11 @@ bool RingWriter::write(const ib::Brief& brief, const ib::AddressVector& path, st
 
 bool RingReader::any() const { return !broken() && size_at(next()).load(std::memory_order_acquire) != 0; }
 
-// A writer never has more unread than the memory holds, so records that run in a circle do not keep the reader for ever.
+// A writer never has more unread than the memory holds, so records that run in a circle do not
+// keep the reader for ever.
 bool RingReader::credible(const RingRecord& record) const {
   return record.size >= sizeof record && fits(position(), record.size) &&
-         position() + record.size - given_back_ <= kRingBytes - kRingLine && record.kind <= RingKind::brief;
+         position() + record.size - given_back_ <= kRingBytes - kRingLine && record.kind <= RingKind::eager;
 }
 
 void RingReader::give_up() { broken_.store(true, std::memory_order_relaxed); }
@@ -173,22 +175,22 @@ bool RingReader::find(RingRecord& record) {
 
 std::optional<RingPacket> RingReader::front() {
   RingRecord record;
-  if (!find(record) || record.kind == RingKind::brief) return std::nullopt;
+  if (!find(record) || record.kind == RingKind::eager) return std::nullopt;
   auto packet = open(record);
   if (!packet) give_up();
   return packet;
 }
 
-bool RingReader::front(RingMessage& out) {
+bool RingReader::front(RingEagerSend& out) {
   RingRecord record;
-  if (!find(record) || record.kind != RingKind::brief) return false;
-  if (record.payload_bytes > ib::Brief::kMostBytes ||
-      sizeof record + sizeof(RingBrief) + record.payload_bytes > record.size) {
+  if (!find(record) || record.kind != RingKind::eager) return false;
+  if (record.payload_bytes > ib::EagerSend::kMostBytes ||
+      sizeof record + sizeof(RingEager) + record.payload_bytes > record.size) {
     give_up();
     return false;
   }
-  const auto head = fetch_once<RingBrief>(next() + sizeof record);
-  out.brief = {.destination = Qpn(head.destination & wire::kPsnMask),
+  const auto head = fetch_once<RingEager>(next() + sizeof record);
+  out.eager = {.destination = Qpn(head.destination & wire::kPsnMask),
                .psn = head.psn & wire::kPsnMask,
                .immediate = head.immediate,
                .pkey = head.pkey,
@@ -203,7 +205,7 @@ bool RingReader::front(RingMessage& out) {
 std::optional<RingPacket> RingReader::open(const RingRecord& record) const {
   const std::byte* from = next() + sizeof record;
   const std::size_t size = record.size - sizeof record;
-  const std::size_t pieces = record.kind == RingKind::by_place ? record.pieces : 0;
+  const std::size_t pieces = record.kind == RingKind::rendezvous ? record.pieces : 0;
   const std::size_t before = pieces * sizeof(RingPiece);
   const std::size_t inside = record.kind == RingKind::packet
                                  ? record.payload_bytes + std::size_t{wire::pad_for(record.payload_bytes)}

@@ -1,16 +1,17 @@
 // Packets from one lane to another of the same host, through memory that both map.
 //
-// A ring of records with one writer and one reader. A record begins with its size, which is written last: that, and not a
-// position elsewhere, tells the reader that it is there, so a message costs the transfer of the cache lines it is in and no
-// other. Before that the place behind the record is marked as empty. So the records that lie there can always be told
-// from what is left of older ones, and who takes over the ring of a writer that died finds its end.
+// A ring of records with one writer and one reader. A record begins with its size, which is written last:
+// that, and not a position elsewhere, tells the reader that it is there, so a message costs the transfer of
+// the cache lines it is in and no other. Before that the place behind the record is marked as empty. So the
+// records that lie there can always be told from what is left of older ones, and who takes over the ring of a
+// writer that died finds its end.
 //
 //   record:  RingRecord | BTH and extensions | payload and pad            (a multiple of 64 bytes)
 //            RingRecord | RingPieces that name the payload | BTH and extensions
-//            RingRecord | RingBrief | payload
+//            RingRecord | RingEager | payload
 //
-// Neither side trusts what the other has written: sizes are checked, and values are used as they were when they were
-// looked at.
+// Neither side trusts what the other has written: sizes are checked, and values are used as they were
+// when they were looked at.
 #pragma once
 
 #include <atomic>
@@ -22,7 +23,7 @@
 #include <type_traits>
 
 #include "base/bytes.h"
-#include "transport/ib/brief.h"
+#include "transport/ib/eager_send.h"
 #include "transport/ib/types.h"
 #include "wire/gid.h"
 
@@ -38,25 +39,25 @@ struct alignas(4096) PacketRing {
 };
 
 enum class RingKind : std::uint8_t {
-  skip,      ///< nothing up to the end of the memory
-  route,     ///< a RingRoute: where the packets behind it come from and go to
-  packet,    ///< with its payload
-  by_place,  ///< a packet whose payload is in the memory of the sender's process
-  brief,     ///< an ib::Brief
+  skip,        ///< nothing up to the end of the memory
+  route,       ///< a RingRoute: where the packets behind it come from and go to
+  packet,      ///< with its payload
+  rendezvous,  ///< a packet whose payload is in the memory of the sender's process
+  eager,       ///< an ib::EagerSend
 };
 
 struct RingRecord {
   std::uint32_t size = 0;  ///< bytes, this included; 0: not written yet
   RingKind kind{};
   std::uint8_t header_bytes = 0;  ///< BTH and extensions
-  std::uint16_t pieces = 0;       ///< by_place
+  std::uint16_t pieces = 0;       ///< rendezvous
   std::uint32_t payload_bytes = 0;
   std::uint32_t packets = 1;  ///< see ib::TxPacket
 };
 static_assert(sizeof(RingRecord) == 16);
 
-/// An ib::Brief, and by what its sender will know the answer (DirectAck).
-struct RingBrief {
+/// An ib::EagerSend, and by what its sender will know the answer (DirectAck).
+struct RingEager {
   std::uint32_t destination = 0;
   std::uint32_t psn = 0;
   std::uint32_t immediate = 0;
@@ -66,7 +67,7 @@ struct RingBrief {
   std::uint8_t solicited = 0;
   std::uint32_t reserved32 = 0;
 };
-static_assert(sizeof(RingBrief) == 24);
+static_assert(sizeof(RingEager) == 24);
 
 /// What an IP header and the socket would tell of a packet.
 struct RingRoute {
@@ -95,10 +96,10 @@ class RingWriter {
   /// Goes on where the last writer of `ring` stopped. The memory outlives this object.
   explicit RingWriter(PacketRing& ring);
 
-  /// `by_place`: names the payload by its fragments, which all lie in regions. False: there is no room.
-  bool write(const ib::TxPacket& packet, bool by_place);
+  /// `rendezvous`: names the payload by its fragments, which all lie in regions. False: there is no room.
+  bool write(const ib::TxPacket& packet, bool rendezvous);
   /// False: there is no room.
-  bool write(const ib::Brief& brief, const ib::AddressVector& path, std::uint32_t token);
+  bool write(const ib::EagerSend& eager, const ib::AddressVector& path, std::uint32_t token);
   /// Bytes that fit in for certain.
   std::size_t room();
   /// Bytes that the reader has not given back.
@@ -126,9 +127,9 @@ struct RingPacket {
   std::span<const RingPiece> pieces;
 };
 
-/// A record of a brief.
-struct RingMessage {
-  ib::Brief brief;
+/// A record of an eager send.
+struct RingEagerSend {
+  ib::EagerSend eager;
   std::uint32_t token = 0;
   const RingRoute* route = nullptr;
 };
@@ -140,10 +141,11 @@ class RingReader {
   explicit RingReader(PacketRing& ring) : ring_(&ring) {}
 
   bool any() const;
-  /// The oldest packet; nothing when there is none, or a brief is before it. It stays there until pop().
+  /// The oldest packet; nothing when there is none, or an eager send is before it. It
+  /// stays there until pop().
   std::optional<RingPacket> front();
-  /// The oldest brief; nothing when there is none, or a packet is before it. It stays there until pop().
-  bool front(RingMessage& out);
+  /// The oldest eager send; nothing when there is none, or a packet is before it. It stays there until pop().
+  bool front(RingEagerSend& out);
   void pop() { advance(front_size_); }
   /// Undoes the last pop(), before give_back().
   void put_back() { advance(-front_size_); }

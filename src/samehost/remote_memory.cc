@@ -17,24 +17,24 @@
 namespace softrnic::samehost {
 namespace {
 
-constexpr std::size_t kGateBytes = 4096;
-constexpr std::uint64_t kLowestGate = 0x1000'0000'0000;
-constexpr std::uint64_t kGates = 0x6000'0000'0000 / kGateBytes;
-constexpr int kWishes =
-    16;  ///< something may lie there already: a sanitizer's heap is a twentieth of all places
+constexpr std::size_t kCookieBytes = 4096;
+constexpr std::uint64_t kLowestCookie = 0x1000'0000'0000;
+constexpr std::uint64_t kCookies = 0x6000'0000'0000 / kCookieBytes;
+/// Something may lie there already: a sanitizer's heap is a twentieth of all places
+constexpr int kWishes = 16;
 /// Up to here one copy through a page of the kernel's is faster than the search for two places.
 constexpr std::size_t kSmallRead = 4096;
 /// Processors may reorder the stores of a longer string instruction, and programs wait for the last byte.
 constexpr std::size_t kSmallWrite = 63;
 
 #ifdef __SANITIZE_THREAD__
-constexpr bool kAddressesAreGiven = true;  ///< the sanitizer takes no wishes
+constexpr bool kAddressesAreGiven = true;  ///< the sanitizer takes no map requests
 #else
 constexpr bool kAddressesAreGiven = false;
 #endif
 
-/// The gate page: what readers compare, and where writers write.
-struct GatePage {
+/// The cookie page: what readers compare, and where writers write.
+struct CookiePage {
   std::uint64_t secret;
   std::uint64_t file_number;
   std::uint64_t scratch;
@@ -60,38 +60,39 @@ std::byte* at(const iovec& piece) { return static_cast<std::byte*>(piece.iov_bas
 
 }  // namespace
 
-// ---- the gate of this process
+// ---- the cookie of this process
 
-Expected<Gate, int> Gate::open() {
+Expected<Cookie, int> Cookie::open() {
   std::array<std::uint64_t, 2> dice{};
   for (int left = kWishes; left > 0; --left) {
     if (!random_numbers(dice)) return Unexpected{EAGAIN};
-    void* const wish = reinterpret_cast<void*>(kLowestGate + dice[0] % kGates * kGateBytes);
+    void* const request = reinterpret_cast<void*>(kLowestCookie + dice[0] % kCookies * kCookieBytes);
     // not MAP_FIXED, which would map over what lies there
-    void* const page = mmap(wish, kGateBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* const page =
+        mmap(request, kCookieBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) return Unexpected{errno};
-    const bool random = page == wish || kAddressesAreGiven;
-    if (random && madvise(page, kGateBytes, MADV_DONTFORK) == 0) {
-      static_cast<GatePage*>(page)->secret = dice[1];
-      return Gate(page);
+    const bool random = page == request || kAddressesAreGiven;
+    if (random && madvise(page, kCookieBytes, MADV_DONTFORK) == 0) {
+      static_cast<CookiePage*>(page)->secret = dice[1];
+      return Cookie(page);
     }
     const int error = errno;
-    munmap(page, kGateBytes);
+    munmap(page, kCookieBytes);
     if (random) return Unexpected{error};
   }
   return Unexpected{EADDRNOTAVAIL};
 }
 
-Gate::~Gate() {
-  if (place_ != nullptr) munmap(place_, kGateBytes);
+Cookie::~Cookie() {
+  if (place_ != nullptr) munmap(place_, kCookieBytes);
 }
 
-GateAddress Gate::address() const {
-  const auto& page = *static_cast<const GatePage*>(place_);
+CookieAddress Cookie::address() const {
+  const auto& page = *static_cast<const CookiePage*>(place_);
   return {reinterpret_cast<std::uint64_t>(place_), page.secret, page.file_number};
 }
 
-void Gate::bind(std::uint64_t file_number) { static_cast<GatePage*>(place_)->file_number = file_number; }
+void Cookie::bind(std::uint64_t file_number) { static_cast<CookiePage*>(place_)->file_number = file_number; }
 
 std::uint64_t file_number(int fd) {
   struct stat status {};
@@ -100,25 +101,25 @@ std::uint64_t file_number(int fd) {
 
 // ---- the memory of others
 
-Expected<RemoteMemory, int> RemoteMemory::open(pid_t pid, const GateAddress& gate) {
+Expected<RemoteMemory, int> RemoteMemory::open(pid_t pid, const CookieAddress& cookie) {
   if (pid <= 0) return Unexpected{ESRCH};
   RemoteMemory memory;
   memory.pid_ = pid;
-  memory.gate_ = gate;
+  memory.cookie_ = cookie;
   std::uint64_t probe = 0;
   const iovec local{&probe, sizeof probe};
   errno = ESRCH;
-  if (!memory.attach_read({&local, 1}, gate.address + offsetof(GatePage, file_number), sizeof probe))
+  if (!memory.attach_read({&local, 1}, cookie.address + offsetof(CookiePage, file_number), sizeof probe))
     return Unexpected{errno};
-  if (probe != gate.file_number) return Unexpected{ESRCH};
-  if (!memory.attach_write({&local, 1}, gate.address + offsetof(GatePage, scratch), sizeof probe))
+  if (probe != cookie.file_number) return Unexpected{ESRCH};
+  if (!memory.attach_write({&local, 1}, cookie.address + offsetof(CookiePage, scratch), sizeof probe))
     return Unexpected{errno};
   const std::string path = "/proc/" + std::to_string(pid) + "/mem";
   memory.memory_.reset(above_stdio(::open(path.c_str(), O_RDWR | O_CLOEXEC)));
   // by now the number may be another's
-  const auto offset = static_cast<off_t>(gate.address);
+  const auto offset = static_cast<off_t>(cookie.address);
   if (memory.memory_ &&
-      (pread(memory.memory_.get(), &probe, sizeof probe, offset) != sizeof probe || probe != gate.secret))
+      (pread(memory.memory_.get(), &probe, sizeof probe, offset) != sizeof probe || probe != cookie.secret))
     memory.memory_.reset();
   return memory;
 }
@@ -189,21 +190,22 @@ long RemoteMemory::call(long number, std::span<const iovec> local, std::span<con
 }
 
 bool RemoteMemory::attach_read(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const {
-  if (life_ == nullptr || !life_->is_held()) return read_by_gate(local, remote, bytes);
+  if (life_ == nullptr || !life_->is_held()) return read_by_cookie(local, remote, bytes);
   if (local.size() > kMaxPieces) return false;
   const iovec there = place(remote, bytes);
   return call(SYS_process_vm_readv, local, {&there, 1}) == static_cast<long>(bytes) && life_->is_held();
 }
 
-bool RemoteMemory::read_by_gate(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const {
+bool RemoteMemory::read_by_cookie(std::span<const iovec> local, std::uint64_t remote,
+                                  std::size_t bytes) const {
   std::array<iovec, kMaxPieces + 1> here;
   if (local.size() > kMaxPieces) return false;
   std::uint64_t secret = 0;
   here[0] = {&secret, sizeof secret};
   std::copy(local.begin(), local.end(), here.begin() + 1);
-  const iovec there[] = {place(gate_.address, sizeof secret), place(remote, bytes)};
+  const iovec there[] = {place(cookie_.address, sizeof secret), place(remote, bytes)};
   const long n = call(SYS_process_vm_readv, {here.data(), local.size() + 1}, there);
-  return n == static_cast<long>(sizeof secret + bytes) && secret == gate_.secret;
+  return n == static_cast<long>(sizeof secret + bytes) && secret == cookie_.secret;
 }
 
 // The last word is a piece of its own: the kernel copies piece by piece.
@@ -220,7 +222,7 @@ bool RemoteMemory::attach_write(std::span<const iovec> local, std::uint64_t remo
     last.iov_len -= word;
     here[pieces++] = {at(last) + last.iov_len, word};
   }
-  const iovec there[] = {place(gate_.address + offsetof(GatePage, scratch), sizeof scratch),
+  const iovec there[] = {place(cookie_.address + offsetof(CookiePage, scratch), sizeof scratch),
                          place(remote, bytes)};
   const long n = call(SYS_process_vm_writev, {here.data(), pieces}, there);
   return n == static_cast<long>(sizeof scratch + bytes);

@@ -1,18 +1,22 @@
 // The memory of another process of this host, read and written by cross-memory attach.
 //
-// The kernel's calls name a process by its number, and a number is given to another process when the first is gone; no
-// look at the process beforehand can rule that out. Two things can:
+// The kernel's calls name a process by its number, and a number is given to another process when the first is
+// gone; no look at the process beforehand can rule that out. Two things can:
 //
 //   /proc/PID/mem, opened once, belongs to the address space and not to the number. It costs less than
 //   process_vm_readv(2) for small pieces, and twice as much for large ones.
 //
-//   A gate: a page of the process at an address that it chose at random (2^34 places) and that no child inherits. A
-//   process_vm_readv/writev begins with it, and the kernel looks the process up once for all places of a call: in an
-//   address space that has no gate there it fails before anything was touched. It costs as much as two pages more.
+//   A cookie: a page of the process at an address that it chose at random (2^34 places) and that no child
+//   inherits. A
+//   process_vm_readv/writev begins with it, and the kernel looks the process up once for all places of a
+//   call: in an
+//   address space that has no cookie there it fails before anything was touched. It costs as much as two
+//   pages more.
 //
-// Reads can do without the gate where the process has a thread that keeps a robust mutex (its life): the kernel marks that as
-// the thread ends, be it by exec(), and gives the number away only when all threads are gone. So who finds the mutex held after
-// the call has read the right memory, and what else has been read is not used. For writes a look afterwards is too late.
+// Reads can do without the cookie where the process has a thread that keeps a robust mutex (its life): the
+// kernel marks that as the thread ends, be it by exec(), and gives the number away only when all threads are
+// gone. So who finds the mutex held after the call has read the right memory, and what else has been read is
+// not used. For writes a look afterwards is too late.
 #pragma once
 
 #include <sys/types.h>
@@ -32,43 +36,44 @@
 namespace softrnic::samehost {
 
 /// What a process publishes so that others may reach its memory.
-struct GateAddress {
+struct CookieAddress {
   std::uint64_t address = 0;
   std::uint64_t secret = 0;  ///< stands there
-  /// Of the file that says so, and whoever looks there knows that by itself; see Gate::bind().
+  /// Of the file that says so, and whoever looks there knows that by itself; see Cookie::bind().
   std::uint64_t file_number = 0;
 };
 
 /// The inode number of a file: among memfds no two have the same. 0: there is none.
 std::uint64_t file_number(int fd);
 
-/// The gate of this process; closed, for everybody at once, with this object.
-class Gate {
+/// The cookie of this process; closed, for everybody at once, with this object.
+class Cookie {
  public:
   /// A positive errno: no memory.
-  static Expected<Gate, int> open();
-  ~Gate();
-  Gate(Gate&& other) noexcept : place_(other.place_) { other.place_ = nullptr; }
-  Gate& operator=(Gate&&) = delete;
+  static Expected<Cookie, int> open();
+  ~Cookie();
+  Cookie(Cookie&& other) noexcept : place_(other.place_) { other.place_ = nullptr; }
+  Cookie& operator=(Cookie&&) = delete;
 
-  GateAddress address() const;
-  /// Says at the gate which file belongs to this process: one of another process could name this gate, so that others write here
-  /// what was meant for that process.
+  CookieAddress address() const;
+  /// Says at the cookie which file belongs to this process: one of another process could name this cookie, so
+  /// that others write here what was meant for that process.
   void bind(std::uint64_t file_number);
-  /// In a forked child, which has no gate.
+  /// In a forked child, which has no cookie.
   void forget() { place_ = nullptr; }
 
  private:
-  explicit Gate(void* place) : place_(place) {}
+  explicit Cookie(void* place) : place_(place) {}
   void* place_;
 };
 
 class RemoteMemory {
  public:
-  /// A positive errno: the kernel does not let this process at the memory of that one (EPERM, EACCES: ptrace rules;
-  /// ENOSYS: seccomp), or no process of that number has this gate (ESRCH).
-  static Expected<RemoteMemory, int> open(pid_t pid, const GateAddress& gate);
-  /// The memory of this process. With `revocation`: what it has mapped of another one, which can revoke every access.
+  /// A positive errno: the kernel does not let this process at the memory of that one (EPERM, EACCES: ptrace
+  /// rules; ENOSYS: seccomp), or no process of that number has this cookie (ESRCH).
+  static Expected<RemoteMemory, int> open(pid_t pid, const CookieAddress& cookie);
+  /// The memory of this process. With `revocation`: what it has mapped of another one, which
+  /// can revoke every access.
   static RemoteMemory own(const Revocation& revocation = {}) {
     RemoteMemory memory;
     memory.revocation_ = revocation;
@@ -81,14 +86,16 @@ class RemoteMemory {
 
   static constexpr std::size_t kMaxPieces = 32;
 
-  /// Copies all of `local`, at most kMaxPieces, from or to `remote`. False: not everything was; what a read has left in `local`
-  /// may be anything that this process could read. The last bytes of a write become visible last.
+  /// Copies all of `local`, at most kMaxPieces, from or to `remote`. False: not everything was; what
+  /// a read has left in `local` may be anything that this process could read. The last bytes of a
+  /// write become visible last.
   bool read(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const;
   bool write(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const;
-  /// read() to memory that a program may be polling: the last bytes become visible last, and only if they are right.
+  /// read() to memory that a program may be polling: the last bytes become visible last,
+  /// and only if they are right.
   bool fetch(std::byte* local, std::uint64_t remote, std::size_t bytes) const;
-  /// Executes an atomic operation; the value before. By attach it is atomic only for those who take a lock for it. Nothing: it
-  /// was not executed.
+  /// Executes an atomic operation; the value before. By attach it is atomic only for those who take a lock
+  /// for it. Nothing: it was not executed.
   std::optional<std::uint64_t> execute(std::uint64_t remote, const ib::AtomicOperation& operation) const;
 
  private:
@@ -96,11 +103,11 @@ class RemoteMemory {
   bool is_own() const { return pid_ == 0; }
   long call(long number, std::span<const iovec> local, std::span<const iovec> remote) const;
   bool attach_read(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const;
-  bool read_by_gate(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const;
+  bool read_by_cookie(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const;
   bool attach_write(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const;
 
   pid_t pid_ = 0;  ///< 0: this process
-  GateAddress gate_;
+  CookieAddress cookie_;
   Revocation revocation_;
   const RobustMutex* life_ = nullptr;  ///< may be missing
   UniqueFd memory_;                    ///< /proc/PID/mem; may be missing

@@ -24,9 +24,9 @@ namespace {
 /// A Revocation as a sequence compares it: one side in memory, the other in a register.
 struct Check {
   explicit Check(const Revocation& revocation)
-      : revoked(*revocation.revoked), visit(revocation.visit->load(std::memory_order_relaxed)) {}
+      : revoked(*revocation.revoked), access(revocation.access->load(std::memory_order_relaxed)) {}
   const std::atomic<std::uint64_t>& revoked;
-  std::uint64_t visit;
+  std::uint64_t access;
 };
 
 #if SOFTRNIC_RSEQ
@@ -37,9 +37,10 @@ struct rseq& own_area() {
 
 bool can_restart() { return __rseq_size != 0 && static_cast<std::int32_t>(own_area().cpu_id) >= 0; }
 
-// A sequence from label 1 to label 2 with `access`, whose last instruction is the only one that stores, at its end. When it was interrupted the kernel goes on at
-// label 4, and with that at label 5; in front of label 4 stands the signature that glibc has registered, label 3 is a struct
-// rseq_cs. In the end nothing points there any more: it goes when the library is unloaded.
+// A sequence from label 1 to label 2 with `access`, whose last instruction is the only one that stores, at
+// its end. When it was interrupted the kernel goes on at label 4, and with that at label 5; in front of label
+// 4 stands the signature that glibc has registered, label 3 is a struct rseq_cs. In the end nothing points
+// there any more: it goes when the library is unloaded.
 #define SOFTRNIC_SEQUENCE(access)                       \
   ".pushsection .data.rel.ro.softrnic_rseq, \"aw\"\n\t" \
   ".balign 32\n\t"                                      \
@@ -54,15 +55,16 @@ bool can_restart() { return __rseq_size != 0 && static_cast<std::int32_t>(own_ar
   "5: leaq 3b(%%rip), %%r11\n\t"                        \
   "movq %%r11, %[sequence]\n\t"                         \
   "movl $0, %[done]\n\t"                                \
-  "1: cmpq %[visit], %[revoked]\n\t"                    \
+  "1: cmpq %[access], %[revoked]\n\t"                   \
   "je 2f\n\t"                                           \
   "movl $1, %[done]\n\t" access                         \
   "\n\t"                                                \
   "2: movq $0, %[sequence]"
 #define SOFTRNIC_SEQUENCE_OUT [done] "=&r"(done), [sequence] "+m"(area.rseq_cs)
-#define SOFTRNIC_SEQUENCE_IN [revoked] "m"(check.revoked), [visit] "r"(check.visit)
+#define SOFTRNIC_SEQUENCE_IN [revoked] "m"(check.revoked), [access] "r"(check.access)
 
-// The string instruction keeps its progress in its registers: the new beginning goes on where it was interrupted.
+// The string instruction keeps its progress in its registers: the new beginning goes on
+// where it was interrupted.
 bool copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes, const Check& check) {
   struct rseq& area = own_area();
   int done;
@@ -104,7 +106,8 @@ bool compare_swap(std::uint64_t* word, std::uint64_t& expected, std::uint64_t wa
   return done != 0;
 }
 
-// The registers are set last: a call on the way to the system call, be it one that a sanitizer adds, would take them.
+// The registers are set last: a call on the way to the system call, be it one that a
+// sanitizer adds, would take them.
 bool call(long& number, long a, long b, long c, long d, long e, long f, const Check& check) {
   struct rseq& area = own_area();
   register long a4 asm("r10") = d;
@@ -181,8 +184,8 @@ long revocable_call(const Revocation& revocation, long number, long a, long b, l
   return -1;
 }
 
-// The kernel tells the system call only of a thread that is off the processor. Who is stopped by a signal has left its system
-// calls; a debugger may have stopped it on the way into one.
+// The kernel tells the system call only of a thread that is off the processor. Who is stopped by a signal has
+// left its system calls; a debugger may have stopped it on the way into one.
 bool is_stopped(pid_t thread) {
   char call[512];
   const char state = thread_state(thread);

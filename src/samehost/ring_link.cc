@@ -14,9 +14,10 @@ namespace {
 using namespace std::chrono_literals;
 
 /// Payloads from here on are fetched: then one copy and a system call cost less than two copies.
-constexpr std::uint32_t kWorthFetching = 8 * 1024;
+constexpr std::uint32_t kRendezvousBytes = 8 * 1024;
 constexpr std::size_t kMostAtOnce = 64;  ///< packets of a ring before the next one has its turn
-/// Nor more bytes than this: the program is to see what has come, and its peer the ACKs, while more is on its way.
+/// Nor more bytes than this: the program is to see what has come, and its peer the ACKs,
+/// while more is on its way.
 constexpr std::size_t kMostBytesAtOnce = 128 * 1024;
 /// How often the socket is looked at while messages go through memory, which costs as much as one of them.
 constexpr Duration kLookBelow = 25us;
@@ -27,14 +28,14 @@ constexpr Duration kStuck = 10ms;
 }  // namespace
 
 /// The payload of a packet that stayed with its sender.
-class InboxLink::Fetch final : public ib::PayloadSource {
+class RingLink::Fetch final : public ib::PayloadSource {
  public:
   Fetch(DirectPeer* from, std::span<const RingPiece> pieces) : from_(from), pieces_(pieces) {}
 
   bool copy(std::size_t offset, std::byte* to, std::size_t size) override {
     if (from_ == nullptr || !from_->attached()) return false;
-    const DirectPeer::Visit visit(*from_);
-    if (!visit) return false;
+    const DirectPeer::AccessGuard access(*from_);
+    if (!access) return false;
     for (std::size_t i = 0; i < pieces_.size() && size > 0; ++i) {
       const auto piece = fetch_once<RingPiece>(&pieces_[i]);
       if (offset >= piece.bytes) {
@@ -56,7 +57,7 @@ class InboxLink::Fetch final : public ib::PayloadSource {
   std::span<const RingPiece> pieces_;
 };
 
-class InboxLink::RingGauge final : public ib::Gauge {
+class RingLink::RingGauge final : public ib::Gauge {
  public:
   RingGauge(const std::unique_ptr<Way>& way, std::uint8_t own_lane) : way_(way), lane_(own_lane) {}
   bool knows(TimePoint) override { return way_ != nullptr; }
@@ -71,41 +72,41 @@ class InboxLink::RingGauge final : public ib::Gauge {
   const std::uint8_t lane_;
 };
 
-InboxLink::InboxLink(std::unique_ptr<link::Link> below, std::uint8_t lane, DirectShare& share,
-                     const DirectShare::LanePlace& place, UniqueFd bell, BriefReceiver& briefs)
+RingLink::RingLink(std::unique_ptr<link::Link> below, std::uint8_t lane, DirectShare& share,
+                   const DirectShare::LanePlace& place, UniqueFd doorbell, BriefReceiver& eagers)
     : below_(std::move(below)),
       lane_(lane),
       share_(share),
       place_(place),
-      bell_(std::move(bell)),
-      briefs_(briefs) {
-  to_wake_.reserve(kDirectVisitors);
+      doorbell_(std::move(doorbell)),
+      briefs_(eagers) {
+  to_wake_.reserve(kLocalLanes);
 }
 
-InboxLink::~InboxLink() = default;
+RingLink::~RingLink() = default;
 
-// ---- neighbours
+// ---- local peers
 
-void InboxLink::connect(std::uint8_t lane, DirectPeer& peer, UniqueFd bell) {
+void RingLink::connect(std::uint8_t lane, DirectPeer& peer, UniqueFd doorbell) {
   if (is_refused_by(peer)) return;
   if (gauges_[lane] == nullptr) gauges_[lane] = std::make_unique<RingGauge>(ways_[lane], lane_);
-  ways_[lane] = std::make_unique<Way>(peer, std::move(bell));
+  ways_[lane] = std::make_unique<Way>(peer, std::move(doorbell));
   place_.reception->fetches[lane].store(peer.attached() ? 1 : 0, std::memory_order_release);
   peer.inbox().writers[lane_].store(1, std::memory_order_relaxed);
   peer.inbox().arrivals.fetch_add(1, std::memory_order_acq_rel);
 }
 
-void InboxLink::disconnect(std::uint8_t lane) {
+void RingLink::disconnect(std::uint8_t lane) {
   ways_[lane].reset();
   std::erase(to_wake_, lane);
   place_.reception->fetches[lane].store(0, std::memory_order_release);
 }
 
-int InboxLink::take_stuck() { return std::exchange(stuck_, -1); }
+int RingLink::take_stuck() { return std::exchange(stuck_, -1); }
 
-ib::Gauge& InboxLink::gauge(std::uint8_t lane) { return *gauges_[lane]; }
+ib::Gauge& RingLink::gauge(std::uint8_t lane) { return *gauges_[lane]; }
 
-void InboxLink::set_addresses(std::vector<device::GidEntry> addresses) {
+void RingLink::set_addresses(std::vector<device::GidEntry> addresses) {
   addresses_.clear();
   for (const device::GidEntry& entry : addresses) addresses_.push_back(entry.gid);
   below_->set_addresses(std::move(addresses));
@@ -113,15 +114,15 @@ void InboxLink::set_addresses(std::vector<device::GidEntry> addresses) {
 
 // ---- sending
 
-InboxLink::Way* InboxLink::way_to(const ib::TxPacket& packet) {
+RingLink::Way* RingLink::way_to(const ib::TxPacket& packet) {
   Way* const way = ways_[packet.headers.bth.destination.lane()].get();
   if (way == nullptr) return nullptr;
   const wire::Gid& to = packet.path->destination;
   return std::find(addresses_.begin(), addresses_.end(), to) != addresses_.end() ? way : nullptr;
 }
 
-bool InboxLink::goes_by_place(const Way& way, const ib::TxPacket& packet) const {
-  if (packet.payload_bytes < kWorthFetching || packet.again ||
+bool RingLink::goes_by_rendezvous(const Way& way, const ib::TxPacket& packet) const {
+  if (packet.payload_bytes < kRendezvousBytes || packet.again ||
       wire::opcode_info(packet.headers.bth.opcode).service != wire::Service::rc ||
       way.peer.reception().fetches[lane_].load(std::memory_order_acquire) == 0 ||
       !share_.admits(packet.headers.bth.destination.lane()))
@@ -132,46 +133,46 @@ bool InboxLink::goes_by_place(const Way& way, const ib::TxPacket& packet) const 
       });
 }
 
-void InboxLink::send(const ib::TxPacket& packet, TimePoint now) {
+void RingLink::send(const ib::TxPacket& packet, TimePoint now) {
   Way* const way = way_to(packet);
   if (way == nullptr) return below_->send(packet, now);
   const std::uint8_t lane = packet.headers.bth.destination.lane();
-  if (way->ring.write(packet, goes_by_place(*way, packet))) return written_to(lane, *way, now);
+  if (way->ring.write(packet, goes_by_rendezvous(*way, packet))) return written_to(lane, *way, now);
   not_written_to(*way, packet.headers.bth.destination, now);
 }
 
-void InboxLink::send(const ib::Brief& brief, const ib::AddressVector& path, std::uint32_t token,
-                     TimePoint now) {
-  const std::uint8_t lane = brief.destination.lane();
+void RingLink::send(const ib::EagerSend& eager, const ib::AddressVector& path, std::uint32_t token,
+                    TimePoint now) {
+  const std::uint8_t lane = eager.destination.lane();
   Way& way = *ways_[lane];
-  if (way.ring.write(brief, path, token)) return written_to(lane, way, now);
-  not_written_to(way, brief.destination, now);
+  if (way.ring.write(eager, path, token)) return written_to(lane, way, now);
+  not_written_to(way, eager.destination, now);
 }
 
-void InboxLink::written_to(std::uint8_t lane, Way& way, TimePoint now) {
+void RingLink::written_to(std::uint8_t lane, Way& way, TimePoint now) {
   wake_later(lane, way);
   watch(lane, way, now);
 }
 
-void InboxLink::not_written_to(Way& way, Qpn qpn, TimePoint now) {
+void RingLink::not_written_to(Way& way, Qpn qpn, TimePoint now) {
   ++way.dropped;
   way.dropped_to = qpn;
   any_dropped_ = true;
   watch(qpn.lane(), way, now);
 }
 
-void InboxLink::wake_later(std::uint8_t lane, Way& way) {
+void RingLink::wake_later(std::uint8_t lane, Way& way) {
   if (!std::exchange(way.to_wake, true)) to_wake_.push_back(lane);
 }
 
-void InboxLink::acknowledge(Qpn peer, std::uint32_t token, std::uint32_t psn) {
+void RingLink::acknowledge(Qpn peer, std::uint32_t token, std::uint32_t psn) {
   Way& way = *ways_[peer.lane()];
   way.peer.ack(peer).word.store(DirectAck::word_of(token, psn), std::memory_order_release);
   wake_later(peer.lane(), way);
 }
 
 // A process that is killed takes nothing out of its ring, and its lane is given to another one.
-void InboxLink::watch(std::uint8_t lane, Way& way, TimePoint now) {
+void RingLink::watch(std::uint8_t lane, Way& way, TimePoint now) {
   if (now < way.watch_at) return;  // a look costs the transfer of a cache line
   way.watch_at = now + kStuck;
   const std::uint64_t read = way.ring.position_read();
@@ -179,23 +180,23 @@ void InboxLink::watch(std::uint8_t lane, Way& way, TimePoint now) {
   way.read = read;
 }
 
-void InboxLink::flush(TimePoint now) {
-  ring_bells();
+void RingLink::flush(TimePoint now) {
+  ring_doorbells();
   below_->flush(now);
 }
 
-void InboxLink::ring_bells() {
+void RingLink::ring_doorbells() {
   for (const std::uint8_t lane : to_wake_) {
     Way& way = *ways_[lane];
     way.to_wake = false;
     std::atomic<std::uint32_t>& asleep = way.peer.inbox().asleep;
     if (asleep.load(std::memory_order_relaxed) == 0) continue;
-    if (asleep.exchange(0, std::memory_order_acq_rel) != 0) ring_bell(way.bell);
+    if (asleep.exchange(0, std::memory_order_acq_rel) != 0) ring_doorbell(way.doorbell);
   }
   to_wake_.clear();
 }
 
-void InboxLink::report(link::Receiver& receiver) {
+void RingLink::report(link::Receiver& receiver) {
   if (!std::exchange(any_dropped_, false)) return;
   for (const auto& way : ways_) {
     if (way == nullptr || way->dropped == 0) continue;
@@ -206,10 +207,10 @@ void InboxLink::report(link::Receiver& receiver) {
 
 // ---- receiving
 
-void InboxLink::find_writers() {
+void RingLink::find_writers() {
   const std::uint32_t arrivals = place_.inbox->arrivals.load(std::memory_order_acquire);
   if (arrivals == arrivals_.load(std::memory_order_relaxed)) return;
-  for (std::size_t lane = 0; lane < kDirectVisitors; ++lane) {
+  for (std::size_t lane = 0; lane < kLocalLanes; ++lane) {
     if (readers_[lane] || place_.inbox->writers[lane].load(std::memory_order_relaxed) == 0) continue;
     PacketRing* const ring = share_.ring(place_.index, static_cast<std::uint8_t>(lane));
     if (ring == nullptr) return;  // looked at again; until then it is as if packets were lost
@@ -223,20 +224,20 @@ void InboxLink::find_writers() {
 }
 
 // Whoever writes there finds out when it looks why its ring is not read, and takes to packets.
-void InboxLink::refuse(std::uint8_t lane, link::Receiver& receiver) {
+void RingLink::refuse(std::uint8_t lane, link::Receiver& receiver) {
   if (place_.reception->refuses[lane].exchange(1, std::memory_order_acq_rel) != 0) return;
   const pid_t writer = ways_[lane] != nullptr ? ways_[lane]->peer.pid() : 0;
   receiver.dropped(because(ReasonId::drop_ring_broken, lane, writer), ib::Counter::drop_malformed, Qpn(), 1);
 }
 
-bool InboxLink::rings_have_packet() const {
+bool RingLink::rings_have_packet() const {
   const std::uint32_t count = reader_count_.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < count; ++i)
     if (order_[i].load(std::memory_order_relaxed)->any()) return true;
   return place_.inbox->arrivals.load(std::memory_order_relaxed) != arrivals_.load(std::memory_order_relaxed);
 }
 
-bool InboxLink::has_packet(TimePoint now) const {
+bool RingLink::has_packet(TimePoint now) const {
   if (rings_have_packet()) return true;
   const std::int64_t ns = ns_of(now);
   if (heard_.load(std::memory_order_relaxed) && heard_.exchange(false, std::memory_order_relaxed)) {
@@ -254,7 +255,7 @@ bool InboxLink::has_packet(TimePoint now) const {
   return below;
 }
 
-std::size_t InboxLink::receive(link::Receiver& receiver, TimePoint now) {
+std::size_t RingLink::receive(link::Receiver& receiver, TimePoint now) {
   report(receiver);
   find_writers();
   std::size_t packets = 0;
@@ -273,20 +274,20 @@ std::size_t InboxLink::receive(link::Receiver& receiver, TimePoint now) {
   return packets + below_->receive(receiver, now);
 }
 
-std::size_t InboxLink::receive_briefs(link::Receiver& receiver, std::size_t most) {
-  std::size_t briefs = 0;
+std::size_t RingLink::receive_eagers(link::Receiver& receiver, std::size_t most) {
+  std::size_t eagers = 0;
   const std::uint32_t count = reader_count_.load(std::memory_order_relaxed);
-  for (std::uint32_t i = 0; i < count && briefs < most; ++i) {
+  for (std::uint32_t i = 0; i < count && eagers < most; ++i) {
     RingReader& ring = *order_[i].load(std::memory_order_relaxed);
-    const std::size_t n = read_briefs(order_lanes_[i], ring, receiver, most - briefs);
+    const std::size_t n = read_eagers(order_lanes_[i], ring, receiver, most - eagers);
     if (n != 0) ring.give_back();
-    briefs += n;
+    eagers += n;
   }
-  if (briefs != 0) heard();
-  return briefs;
+  if (eagers != 0) heard();
+  return eagers;
 }
 
-std::size_t InboxLink::read(std::uint8_t lane, RingReader& ring, link::Receiver& receiver, bool& held) {
+std::size_t RingLink::read(std::uint8_t lane, RingReader& ring, link::Receiver& receiver, bool& held) {
   std::size_t packets = 0;
   for (std::size_t bytes = 0; packets < kMostAtOnce && bytes < kMostBytesAtOnce;) {
     const Taken taken = read_one(lane, ring, receiver);
@@ -300,24 +301,24 @@ std::size_t InboxLink::read(std::uint8_t lane, RingReader& ring, link::Receiver&
   return packets;
 }
 
-std::size_t InboxLink::read_briefs(std::uint8_t lane, RingReader& ring, link::Receiver& receiver,
-                                   std::size_t most) {
-  std::size_t briefs = 0;
-  RingMessage message;
-  for (; briefs < most && ring.front(message) && briefs_.brief(message, lane); ++briefs) ring.pop();
+std::size_t RingLink::read_eagers(std::uint8_t lane, RingReader& ring, link::Receiver& receiver,
+                                  std::size_t most) {
+  std::size_t eagers = 0;
+  RingEagerSend message;
+  for (; eagers < most && ring.front(message) && briefs_.eager(message, lane); ++eagers) ring.pop();
   if (ring.broken()) refuse(lane, receiver);
-  return briefs;
+  return eagers;
 }
 
-// A brief that is not taken as one is handed on as its packet.
-InboxLink::Taken InboxLink::read_one(std::uint8_t lane, RingReader& ring, link::Receiver& receiver) {
-  if (RingMessage message; ring.front(message)) {
-    if (!briefs_.brief(message, lane)) {
+// An eager send that is not taken as one is handed on as its packet.
+RingLink::Taken RingLink::read_one(std::uint8_t lane, RingReader& ring, link::Receiver& receiver) {
+  if (RingEagerSend message; ring.front(message)) {
+    if (!briefs_.eager(message, lane)) {
       decode(message);
       return hand_over(ring, receiver);
     }
     ring.pop();
-    return Taken::brief;
+    return Taken::eager;
   }
   const auto packet = ring.front();
   if (!packet) return Taken::nothing;
@@ -329,25 +330,26 @@ InboxLink::Taken InboxLink::read_one(std::uint8_t lane, RingReader& ring, link::
   return Taken::packet;
 }
 
-// A packet is taken off before it is handed on: should memory run out in that, it is lost, and does not come for ever.
-InboxLink::Taken InboxLink::hand_over(RingReader& ring, link::Receiver& receiver) {
+// A packet is taken off before it is handed on: should memory run out in that, it is lost,
+// and does not come for ever.
+RingLink::Taken RingLink::hand_over(RingReader& ring, link::Receiver& receiver) {
   ring.pop();
   if (receiver.packet(rx_)) return Taken::packet;
   ring.put_back();
   return Taken::held;
 }
 
-bool InboxLink::decode(const RingPacket& from, Fetch& fetch) {
+bool RingLink::decode(const RingPacket& from, Fetch& fetch) {
   if (!wire::parse_into(from.headers, rx_.packet)) return false;
-  const bool by_place = from.record.kind == RingKind::by_place;
+  const bool rendezvous = from.record.kind == RingKind::rendezvous;
   take_route(*from.route);
   rx_.packets = from.record.packets;
-  rx_.elsewhere = by_place ? &fetch : nullptr;
-  rx_.elsewhere_bytes = by_place ? from.record.payload_bytes : 0;
+  rx_.rendezvous = rendezvous ? &fetch : nullptr;
+  rx_.rendezvous_bytes = rendezvous ? from.record.payload_bytes : 0;
   return true;
 }
 
-void InboxLink::take_route(const RingRoute& route) {
+void RingLink::take_route(const RingRoute& route) {
   rx_.source = route.source;
   rx_.destination = route.destination;
   rx_.traffic_class = route.traffic_class;
@@ -356,32 +358,32 @@ void InboxLink::take_route(const RingRoute& route) {
   rx_.interface_index = route.interface_index;
 }
 
-// The packet that a brief stands for.
-void InboxLink::decode(const RingMessage& from) {
-  const ib::Brief& brief = from.brief;
+// The packet that an eager send stands for.
+void RingLink::decode(const RingEagerSend& from) {
+  const ib::EagerSend& eager = from.eager;
   take_route(*from.route);
-  ib::put_headers(brief, rx_.packet.headers);
+  ib::put_headers(eager, rx_.packet.headers);
   rx_.packet.info = &wire::opcode_info(rx_.packet.headers.bth.opcode);
-  rx_.packet.payload = brief.payload;
+  rx_.packet.payload = eager.payload;
   rx_.packets = 1;
-  rx_.elsewhere = nullptr;
-  rx_.elsewhere_bytes = 0;
+  rx_.rendezvous = nullptr;
+  rx_.rendezvous_bytes = 0;
 }
 
 // ---- sleep
 
-bool InboxLink::doze() {
+bool RingLink::arm_doorbell() {
   place_.inbox->asleep.exchange(1, std::memory_order_acq_rel);
   if (!rings_have_packet()) return true;
-  wake();
+  disarm_doorbell();
   return false;
 }
 
-// Who has cleared `asleep` rings a moment later, and this side may be awake by then: a ring that nobody takes would end every
-// sleep to come.
-void InboxLink::wake() {
+// Who has cleared `asleep` rings a moment later, and this side may be awake by then: a ring that nobody takes
+// would end every sleep to come.
+void RingLink::disarm_doorbell() {
   if (place_.inbox->asleep.exchange(0, std::memory_order_acq_rel) == 0) ++rings_due_;
-  if (rings_due_ != 0) rings_due_ -= take_rings(bell_, rings_due_);
+  if (rings_due_ != 0) rings_due_ -= take_rings(doorbell_, rings_due_);
 }
 
 }  // namespace softrnic::samehost

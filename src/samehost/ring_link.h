@@ -1,8 +1,10 @@
-// Packets to and from the other lanes of this host, through the rings of direct_layout.h; all others take the link below.
+// Packets to and from the other lanes of this host, through the rings of direct_layout.h; all
+// others take the link below.
 //
-// What comes from a lane of this host needs no system call, no checksum and no fragments of an MTU: a packet carries up to
-// kLongestPacket bytes. A long payload of RC stays where it is, and the receiver fetches it: one copy, by the side that
-// waits for it. (UC and UD may use their buffers again when the packet has left, so theirs go along.)
+// What comes from a lane of this host needs no system call, no checksum and no fragments of an MTU: a
+// packet carries up to kLongestPacket bytes. A long payload of RC stays where it is, and the receiver
+// fetches it: one copy, by the side that waits for it. (UC and UD may use their buffers again when the
+// packet has left, so theirs go along.)
 //
 // A lane that sleeps says so in its inbox; whoever writes then rings its bell.
 #pragma once
@@ -16,32 +18,35 @@
 
 #include "base/unique_fd.h"
 #include "link/link.h"
-#include "samehost/brief_receiver.h"
 #include "samehost/direct_peer.h"
+#include "samehost/eager_receiver.h"
 #include "samehost/packet_ring.h"
 
 namespace softrnic::samehost {
 
-class InboxLink final : public link::Link {
+class RingLink final : public link::Link {
  public:
   static constexpr std::uint32_t kLongestPacket = 64 * 1024;
   /// In flight to one lane. A ring takes that and the answers to as much.
   static constexpr std::uint32_t kWindow = 256 * 1024;
 
-  /// For the lane of this number, which has `place` in `share`. `bell` is its own. `share` outlives the link.
-  InboxLink(std::unique_ptr<link::Link> below, std::uint8_t lane, DirectShare& share,
-            const DirectShare::LanePlace& place, UniqueFd bell, BriefReceiver& briefs);
-  ~InboxLink() override;
-  InboxLink(const InboxLink&) = delete;
-  InboxLink& operator=(const InboxLink&) = delete;
+  /// For the lane of this number, which has `place` in `share`. `doorbell` is its own.
+  /// `share` outlives the link.
+  RingLink(std::unique_ptr<link::Link> below, std::uint8_t lane, DirectShare& share,
+           const DirectShare::LanePlace& place, UniqueFd doorbell, BriefReceiver& eagers);
+  ~RingLink() override;
+  RingLink(const RingLink&) = delete;
+  RingLink& operator=(const RingLink&) = delete;
 
-  // ---- neighbours
+  // ---- local peers
 
-  /// Packets to `peer`'s lane go through its ring from now on, unless it refuses them. `peer` stays until disconnect().
-  void connect(std::uint8_t lane, DirectPeer& peer, UniqueFd bell);
+  /// Packets to `peer`'s lane go through its ring from now on, unless it refuses them. `peer`
+  /// stays until disconnect().
+  void connect(std::uint8_t lane, DirectPeer& peer, UniqueFd doorbell);
   void disconnect(std::uint8_t lane);
   bool connected(std::uint8_t lane) const { return ways_[lane] != nullptr; }
-  /// A lane that has read nothing between two looks, perhaps as its process is gone, or as it refuses(); -1: there is none.
+  /// A lane that has read nothing between two looks, perhaps as its process is gone, or as it
+  /// refuses(); -1: there is none.
   int take_stuck();
   /// Whether the peer reads the ring from here no more.
   bool is_refused_by(const DirectPeer& peer) const {
@@ -57,26 +62,27 @@ class InboxLink final : public link::Link {
   // ---- short messages
 
   /// To a lane that is connected().
-  void send(const ib::Brief& brief, const ib::AddressVector& path, std::uint32_t token, TimePoint now);
-  /// Tells the peer of a queue pair how far that is with its briefs; its lane is connected().
+  void send(const ib::EagerSend& eager, const ib::AddressVector& path, std::uint32_t token, TimePoint now);
+  /// Tells the peer of a queue pair how far that is with its eager sends; its lane is connected().
   void acknowledge(Qpn peer, std::uint32_t token, std::uint32_t psn);
   /// Wakes whoever sleeps and was sent something.
-  void ring_bells();
-  /// Hands over the briefs that stand before any packet, up to `most` of them. Returns their number.
-  std::size_t receive_briefs(link::Receiver& receiver, std::size_t most);
+  void ring_doorbells();
+  /// Hands over the eager sends that stand before any packet, up to `most` of them. Returns their number.
+  std::size_t receive_eagers(link::Receiver& receiver, std::size_t most);
 
   // ---- sleep, without the lock, by one thread
 
   /// Senders are to ring from now on. False: packets are there, do not sleep.
-  bool doze();
-  /// After doze() was true, when kLookAgain has passed: something has come, and nobody will ring.
-  bool overslept() const { return rings_have_packet(); }
-  /// Who writes looks whether the reader sleeps by a plain load, which the processor may do before others see what it wrote: a
-  /// barrier would cost each message as much as a tenth of its way. So he who sleeps looks again once that is over for certain.
-  static constexpr Duration kLookAgain = std::chrono::milliseconds(1);
-  /// After doze() was true.
-  void wake();
-  int bell_fd() const { return bell_.get(); }
+  bool arm_doorbell();
+  /// After arm_doorbell() was true, when kRecheck has passed: something has come, and nobody will ring.
+  bool recheck_doorbell() const { return rings_have_packet(); }
+  /// Who writes looks whether the reader sleeps by a plain load, which the processor may do before others see
+  /// what it wrote: a barrier would cost each message as much as a tenth of its way. So he who sleeps looks
+  /// again once that is over for certain.
+  static constexpr Duration kRecheck = std::chrono::milliseconds(1);
+  /// After arm_doorbell() was true.
+  void disarm_doorbell();
+  int doorbell_fd() const { return doorbell_.get(); }
 
   // ---- a quick look, without the lock
 
@@ -89,7 +95,8 @@ class InboxLink final : public link::Link {
   /// Whether something has lately.
   bool active() const { return active_.load(std::memory_order_relaxed); }
   bool rings_have_packet() const;
-  /// The next receive() reads the link below as well, which is else done only now and then while rings are in use.
+  /// The next receive() reads the link below as well, which is else done only now and then while rings are in
+  /// use.
   void look_below() { look_below_ns_.store(0, std::memory_order_relaxed); }
 
   // ---- link::Link
@@ -114,10 +121,11 @@ class InboxLink final : public link::Link {
  private:
   /// To a lane.
   struct Way {
-    Way(DirectPeer& to, UniqueFd its_bell) : peer(to), ring(to.ring()), bell(std::move(its_bell)) {}
+    Way(DirectPeer& to, UniqueFd its_doorbell)
+        : peer(to), ring(to.ring()), doorbell(std::move(its_doorbell)) {}
     DirectPeer& peer;
     RingWriter ring;
-    UniqueFd bell;
+    UniqueFd doorbell;
     bool to_wake = false;                    ///< written to since the last flush()
     std::uint64_t read = ~std::uint64_t{0};  ///< how far the reader was at the last look
     TimePoint watch_at{};
@@ -128,18 +136,18 @@ class InboxLink final : public link::Link {
   class Fetch;
 
   Way* way_to(const ib::TxPacket& packet);
-  bool goes_by_place(const Way& way, const ib::TxPacket& packet) const;
+  bool goes_by_rendezvous(const Way& way, const ib::TxPacket& packet) const;
   void watch(std::uint8_t lane, Way& way, TimePoint now);
   void report(link::Receiver& receiver);
   void find_writers();
   void refuse(std::uint8_t lane, link::Receiver& receiver);
-  enum class Taken : std::uint8_t { nothing, brief, packet, held };
+  enum class Taken : std::uint8_t { nothing, eager, packet, held };
   std::size_t read(std::uint8_t lane, RingReader& ring, link::Receiver& receiver, bool& held);
-  std::size_t read_briefs(std::uint8_t lane, RingReader& ring, link::Receiver& receiver, std::size_t most);
+  std::size_t read_eagers(std::uint8_t lane, RingReader& ring, link::Receiver& receiver, std::size_t most);
   Taken read_one(std::uint8_t lane, RingReader& ring, link::Receiver& receiver);
   Taken hand_over(RingReader& ring, link::Receiver& receiver);
   bool decode(const RingPacket& from, Fetch& fetch);
-  void decode(const RingMessage& from);
+  void decode(const RingEagerSend& from);
   void take_route(const RingRoute& route);
   void written_to(std::uint8_t lane, Way& way, TimePoint now);
   void not_written_to(Way& way, Qpn qpn, TimePoint now);
@@ -149,28 +157,28 @@ class InboxLink final : public link::Link {
   const std::uint8_t lane_;
   DirectShare& share_;
   const DirectShare::LanePlace place_;
-  UniqueFd bell_;
+  UniqueFd doorbell_;
   BriefReceiver& briefs_;
   std::vector<wire::Gid> addresses_;
 
-  std::array<std::unique_ptr<Way>, kDirectVisitors> ways_;
-  std::array<std::unique_ptr<RingGauge>, kDirectVisitors> gauges_;
+  std::array<std::unique_ptr<Way>, kLocalLanes> ways_;
+  std::array<std::unique_ptr<RingGauge>, kLocalLanes> gauges_;
   std::vector<std::uint8_t> to_wake_;
   int stuck_ = -1;
   bool any_dropped_ = false;
 
-  std::array<std::optional<RingReader>, kDirectVisitors> readers_;  ///< by lane; without allocation
+  std::array<std::optional<RingReader>, kLocalLanes> readers_;  ///< by lane; without allocation
   /// Those that are there, for everybody to look at; only added to.
-  std::array<std::atomic<RingReader*>, kDirectVisitors> order_{};
-  std::array<std::uint8_t, kDirectVisitors> order_lanes_{};
+  std::array<std::atomic<RingReader*>, kLocalLanes> order_{};
+  std::array<std::uint8_t, kLocalLanes> order_lanes_{};
   std::atomic<std::uint32_t> reader_count_{0};
   std::atomic<std::uint32_t> arrivals_{0};          ///< as many as were looked at
   mutable std::atomic<bool> active_{false};         ///< a ring had packets lately
   mutable std::atomic<std::int64_t> active_ns_{0};  ///< when
-  mutable std::atomic<bool> heard_{false};          ///< of a neighbour, and active_ns_ does not say so yet
+  mutable std::atomic<bool> heard_{false};          ///< of a local peer, and active_ns_ does not say so yet
   mutable std::atomic<bool> busy_{false};           ///< since the last look
   mutable std::atomic<std::int64_t> look_below_ns_{0};
-  std::uint64_t rings_due_ = 0;  ///< of the bell, and not taken from it yet
+  std::uint64_t rings_due_ = 0;  ///< of the doorbell, and not taken from it yet
   ib::RxPacket rx_;
 };
 

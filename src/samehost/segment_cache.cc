@@ -14,7 +14,8 @@ void SegmentCache::drop(Entry& entry, Mappings& old) {
   entry.id = 0;
 }
 
-// What was used since the last sweep stays, or segments in turn would drive each other out with every message.
+// What was used since the last sweep stays, or segments in turn would drive each other out with every
+// message.
 bool SegmentCache::make_room(std::uint64_t bytes, Mappings& old) {
   while (count_ == kMost || bytes > kMostBytes - bytes_) {
     Entry* oldest = nullptr;

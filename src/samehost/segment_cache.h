@@ -1,7 +1,7 @@
-// What of a neighbour's memory is mapped here: its segments (direct_segments.h) by their index.
+// What of a local peer's memory is mapped here: its segments (direct_segments.h) by their index.
 //
-// A bounded number of them and of bytes; what was not used for longest makes room. Mapping takes a while and is done
-// without the lane's lock: until then messages go by cross-memory attach.
+// A bounded number of them and of bytes; what was not used for longest makes room. Mapping takes a while and
+// is done without the lane's lock: until then messages go by cross-memory attach.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace softrnic::samehost {
 /// Guarded by the lane's lock.
 class SegmentCache {
  public:
-  static constexpr std::size_t kMost = 64;                             ///< of one neighbour
+  static constexpr std::size_t kMost = 64;                             ///< of one local peer
   static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 37;  ///< together
 
   struct Found {
@@ -24,7 +24,7 @@ class SegmentCache {
     std::uint64_t before;  ///< bytes that are mapped
     std::uint64_t behind;  ///< and from `address` on
   };
-  /// Where [address, address + bytes) of the neighbour lies here, if its segment is mapped and holds it all.
+  /// Where [address, address + bytes) of the local peer lies here, if its segment is mapped and holds it all.
   std::optional<Found> find(SegmentRef segment, std::uint64_t address, std::uint64_t bytes) {
     if (segment.index >= entries_.size()) return std::nullopt;
     Entry& entry = entries_[segment.index];
@@ -42,10 +42,11 @@ class SegmentCache {
   }
 
   using Mappings = std::vector<MappedRange>;
-  /// The outcome of an attempt; no mapping: it failed. What had to make room goes to `old`, to be unmapped without the lock.
+  /// The outcome of an attempt; no mapping: it failed. What had to make room goes to `old`, to be
+  /// unmapped without the lock.
   void install(SegmentRef segment, MappedRange mapped, Mappings& old);
-  /// Once in a while: drops what the neighbour shares no longer (all of it, when `lives` is false), and forgets which
-  /// attempts have failed.
+  /// Once in a while: drops what the local peer shares no longer (all of it, when `lives` is false), and
+  /// forgets which attempts have failed.
   void sweep(const DirectSegment* table, bool lives, Mappings& old);
   bool empty() const { return count_ == 0; }
   /// Whether sweep() has nothing to do: nothing is mapped, and no attempt is remembered.

@@ -29,7 +29,8 @@ std::uint64_t page_end(std::uint64_t bytes) {
   return (bytes + page - 1) / page * page;
 }
 
-/// The device of all memory that is shared without a file system: memfds, System V segments, mappings without a file.
+/// The device of all memory that is shared without a file system: memfds, System V segments,
+/// mappings without a file.
 dev_t memory_device() {
   static const dev_t device = [] {
     const UniqueFd probe(above_stdio(memfd_create("softrnic-probe", MFD_CLOEXEC)));
@@ -115,7 +116,7 @@ UniqueFd open_by_descriptor(const SharedRange& range, int mode) {
   return UniqueFd();
 }
 
-// ---- the neighbour
+// ---- the local peer
 
 UniqueFd open_again(int fd, int mode) {
   char path[64];

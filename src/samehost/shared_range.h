@@ -1,12 +1,14 @@
-// Memory of a process that its neighbours can map: parts of files, and System V shared memory.
+// Memory of a process that its local peers can map: parts of files, and System V shared memory.
 //
-// The owner finds the file under an address and keeps a descriptor of it; neighbours open it anew from /proc/PID/fd, which
-// takes no more rights than cross-memory attach does, and compare its device and inode number with what was published: so
-// neither a number that was given to another process nor a descriptor that is another file's by now can lead astray.
+// The owner finds the file under an address and keeps a descriptor of it; local peers open it anew from
+// /proc/PID/fd, which takes no more rights than cross-memory attach does, and compare its device and inode
+// number with what was published: so neither a number that was given to another process nor a descriptor that
+// is another file's by now can lead astray.
 //
-// A file that becomes shorter takes the pages of its mappings along, and whoever touches them gets SIGBUS. So by default
-// only what cannot shrink is mapped: memfds sealed against it, memory that was mapped shared without a file, and System V
-// segments. (Huge pages are not among them: a hole in them can be impossible to fill.)
+// A file that becomes shorter takes the pages of its mappings along, and whoever touches them gets
+// SIGBUS. So by default only what cannot shrink is mapped: memfds sealed against it, memory that was
+// mapped shared without a file, and System V segments. (Huge pages are not among them: a hole in them
+// can be impossible to fill.)
 #pragma once
 
 #include <sys/types.h>
@@ -51,8 +53,8 @@ struct OwnedRange {
   UniqueFd fd;  ///< what range.handle names; none for System V segments
 };
 
-/// The whole of the mapping at `address` of this process, and of those behind it that go on with the same file as far as
-/// `length`, if it is one that neighbours could have too. The file is not opened yet.
+/// The whole of the mapping at `address` of this process, and of those behind it that go on with the same
+/// file as far as `length`, if it is one that local peers could have too. The file is not opened yet.
 std::optional<SharedRange> find_shared_range(std::uint64_t address, std::uint64_t length);
 /// Opens its file. Nothing: this process has no descriptor of it and may not get one, or it might shrink.
 std::optional<OwnedRange> own_shared_range(const SharedRange& found, ShareFiles files);

@@ -7,7 +7,8 @@
 namespace softrnic::wire {
 namespace {
 
-// Below this many bytes tables beat the library, whose folding takes long to begin and to end (measured with bench/micro).
+// Below this many bytes tables beat the library, whose folding takes long to begin and to end
+// (measured with bench/micro).
 constexpr std::size_t kSmall = 48;
 
 using Table = std::array<std::uint32_t, 256>;

@@ -23,8 +23,8 @@ inline constexpr std::size_t kBthPsn = 9;  ///< where in it the PSN stands
 inline constexpr std::size_t kRethBytes = 16;
 inline constexpr std::size_t kIcrcBytes = 4;
 inline constexpr std::size_t kGrhBytes = 40;
-inline constexpr std::size_t kMaxHeaderBytes =
-    12 + 8 + 4 + 4 + 16 + 28 + 4 + 8 + 4 + 4;  ///< BTH and all extensions
+/// BTH and all extensions
+inline constexpr std::size_t kMaxHeaderBytes = 12 + 8 + 4 + 4 + 16 + 28 + 4 + 8 + 4 + 4;
 inline constexpr std::uint16_t kRoceUdpPort = 4791;
 inline constexpr std::uint16_t kDefaultPkey = 0xffff;
 
@@ -122,8 +122,8 @@ enum class ParseError : std::uint8_t {
 /// Checks what holds for a packet by itself; path MTU and sequence are the transport's business.
 Expected<Packet, ParseError> parse(Bytes bytes);
 
-/// The same into a packet that is used again and again: fields of headers that the packet does not have keep whatever
-/// they held. After an error `out` is not to be used.
+/// The same into a packet that is used again and again: fields of headers that the packet does not have keep
+/// whatever they held. After an error `out` is not to be used.
 Expected<void, ParseError> parse_into(Bytes bytes, Packet& out);
 
 /// Writes BTH and the extension headers of the opcode to `out` (at least kMaxHeaderBytes long). Returns bytes

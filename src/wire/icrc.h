@@ -27,8 +27,8 @@ struct Flow {
   static constexpr std::uint16_t kDefaultSourcePort = 0xc000;
 };
 
-/// The register after the masked headers below the BTH: all packets of a flow that have one length begin with the same, but
-/// for the IPv4 identification.
+/// The register after the masked headers below the BTH: all packets of a flow that have one length begin with
+/// the same, but for the IPv4 identification.
 class IcrcStart {
  public:
   IcrcStart() = default;
@@ -61,8 +61,8 @@ class Icrc {
       : Icrc(IcrcStart(flow, udp_payload), ip_id) {}
   Icrc(const IcrcStart& start, std::uint16_t ip_id) : state_(start.state(ip_id)) {}
 
-  /// Adds the transport headers: `headers` begins with the BTH, whose reserved byte 4 is masked. What follows the BTH may
-  /// come along with it.
+  /// Adds the transport headers: `headers` begins with the BTH, whose reserved byte 4 is masked. What follows
+  /// the BTH may come along with it.
   void add_headers(Bytes headers);
   /// Adds a BTH that no other headers follow.
   void add_bth(std::span<const std::byte, kBthBytes> bth);

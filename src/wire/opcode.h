@@ -116,8 +116,8 @@ const OpcodeInfo* find_opcode(std::uint8_t raw);
 /// The table entry of a defined opcode; for any other value an entry without headers and payload.
 const OpcodeInfo& opcode_info(Opcode opcode);
 
-/// Whether a message of this operation may have several packets, so that one packet may stand for a row of them: SEND, WRITE
-/// and READ responses of RC and UC.
+/// Whether a message of this operation may have several packets, so that one packet may stand for a row of
+/// them: SEND, WRITE and READ responses of RC and UC.
 bool joinable(const OpcodeInfo& info);
 
 /// The opcodes of the packets of a row that one packet of a message stands for.
@@ -126,7 +126,8 @@ struct OpcodeParts {
 };
 /// `whole` is joinable().
 const OpcodeParts& parts_of(Opcode whole);
-/// The other way round: what stands for a row of packets of one message that begins with `first` and ends with `last`.
+/// The other way round: what stands for a row of packets of one message that begins with
+/// `first` and ends with `last`.
 const OpcodeInfo& joined(const OpcodeInfo& first, const OpcodeInfo& last);
 
 /// The whole table, in ascending order of opcodes.

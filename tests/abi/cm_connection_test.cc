@@ -96,7 +96,8 @@ TEST_F(CmConnection, AProgramMayReject) {
   EXPECT_STREQ(static_cast<const char*>(rejected->param.conn.private_data), "no");
 }
 
-// Rule 3: the moment the last receive arrives the client disconnects; the server's send is complete all the same.
+// Rule 3: the moment the last receive arrives the client disconnects; the server's send is complete all the
+// same.
 TEST_F(CmConnection, NothingIsLostAtDisconnect) {
   connect();
   char out[32] = "last", in[32]{};

@@ -1,4 +1,5 @@
-// The public headers that this library is built against lay structures out as programs of Debian 12 know them.
+// The public headers that this library is built against lay structures out as programs of Debian 12 know
+// them.
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
@@ -13,7 +14,8 @@ struct Row {
   std::size_t size, wanted_size;
 };
 
-// offsetof on a class that C++ does not call standard-layout is conditionally supported; g++ and clang support it.
+// offsetof on a class that C++ does not call standard-layout is conditionally supported;
+// g++ and clang support it.
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 #define STRUCTURE(type, bytes) Row{#type, 0, 0, sizeof(struct type), bytes},
 #define FIELD(type, field, at, bytes)                                                                        \

@@ -105,7 +105,8 @@ TEST_F(DaemonTest, SteersByQpnAsNobody) {
   if (child.result() == 99) GTEST_SKIP() << "needs root";
   EXPECT_EQ(child.result(), 0);
   auto client = Child([] {
-    // with another group, or not dumpable, as who changes its user without exec() is, it could not be seen to be its own
+    // with another group, or not dumpable, as who changes its user without exec() is, it could
+    // not be seen to be its own
     if (setgid(kNobody) != 0 || setuid(kNobody) != 0 || prctl(PR_SET_DUMPABLE, 1) != 0) return 1;
     auto own = Client::connect();
     return own && (*own)->shutdown() ? 0 : 1;
@@ -214,7 +215,8 @@ TEST_F(DaemonTest, AForkedChildNeitherSpeaksNorHoldsTheLane) {
   close(verdict[1]);
 }
 
-// A number proves nothing: whoever reclaimed it would be told what its neighbours share, and could give the lane back.
+// A number proves nothing: whoever reclaimed it would be told what its local peers share, and
+// could give the lane back.
 TEST_F(DaemonTest, ALaneIsReclaimedByItsSocketAlone) {
   auto client = connect();
   const std::vector<Lane> lanes = take_lanes(*client, 2);
@@ -302,7 +304,8 @@ class Program {
 
 enum class First { daemon, keeper };
 
-/// As the end of their container or job would, in any order. A daemon that loses its keeper first may be about to tell another one.
+/// As the end of their container or job would, in any order. A daemon that loses its keeper first may be
+/// about to tell another one.
 void kill_daemon_and_keeper(pid_t daemon, First first) {
   const pid_t keeper = test::process_named("softrnicd-keep");
   ASSERT_GT(keeper, 0);

@@ -1,4 +1,5 @@
-// A program that is called what a terminal would obey, and writes nonsense into its own page: the commands that read it go on.
+// A program that is called what a terminal would obey, and writes nonsense into its own page: the
+// commands that read it go on.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>

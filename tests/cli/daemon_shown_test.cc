@@ -1,6 +1,6 @@
-// Who is shown what: a program that has the user number of its neighbour, but lives in namespaces of its own
+// Who is shown what: a program that has the user number of its local peer, but lives in namespaces of its own
 // and has no capabilities, reaches the same daemon. Whatever it says there, it gets nothing of the
-// neighbour's.
+// local peer's.
 #include <linux/capability.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -28,10 +28,18 @@ using control::Client;
 using control::MessageType;
 
 /// What a stranger may have got, as bits of an exit status.
-enum Loot : int { nothing = 0, lane_socket = 1, memory = 2, bell = 4, page = 8, other = 16, no_attempt = 64 };
+enum Loot : int {
+  nothing = 0,
+  lane_socket = 1,
+  memory = 2,
+  doorbell = 4,
+  page = 8,
+  other = 16,
+  no_attempt = 64
+};
 
-/// What is the neighbour's, for a stranger to compare with.
-struct Neighbour {
+/// What is the local peer's, for a stranger to compare with.
+struct LocalPeer {
   std::uint32_t lane = 0;
   ino_t socket = 0;
 };
@@ -67,10 +75,10 @@ int as_stranger(int namespaces, const std::function<int()>& body) {
   return waitpid(starter, &status, 0) == starter && WIFEXITED(status) ? WEXITSTATUS(status) : no_attempt;
 }
 
-/// Requests of every type and of the usual sizes, all their words the number of the neighbour's lane, or 0.
+/// Requests of every type and of the usual sizes, all their words the number of the local peer's lane, or 0.
 class Stranger {
  public:
-  explicit Stranger(const Neighbour& neighbour) : neighbour_(neighbour) {}
+  explicit Stranger(const LocalPeer& local_peer) : neighbour_(local_peer) {}
 
   int asks_for_everything() {
     constexpr std::uint16_t kTypes = 0x60;
@@ -151,7 +159,7 @@ class Stranger {
            control::receive_datagram(socket, answer_, got) == 0 && got.size != 0;
   }
 
-  /// A lane's socket that is not the neighbour's is the stranger's own.
+  /// A lane's socket that is not the local peer's is the stranger's own.
   int judge(int fd) const {
     struct stat status {};
     if (fstat(fd, &status) != 0) return other;
@@ -159,10 +167,10 @@ class Stranger {
     control::Header header;
     std::memcpy(&header, answer_.data(), sizeof header);
     if (S_ISREG(status.st_mode)) return header.type == MessageType::page ? page : memory;
-    return bell;
+    return doorbell;
   }
 
-  const Neighbour neighbour_;
+  const LocalPeer neighbour_;
   std::array<std::byte, control::kMaxMessage> answer_{};
 };
 
@@ -182,7 +190,7 @@ class DaemonShownTest : public DaemonTest {
     share.pid = getpid();
     share.memory = name_of(memory_.get());
     share.count = 1;
-    share.bells[0] = {.lane = lane_.number, .bell = name_of(memory_.get())};
+    share.doorbells[0] = {.lane = lane_.number, .doorbell = name_of(memory_.get())};
     const auto locks = client_->share_memory(share);
     ASSERT_TRUE(locks && *locks);
     struct stat status {};
@@ -193,7 +201,7 @@ class DaemonShownTest : public DaemonTest {
   std::unique_ptr<Client> client_;
   control::Lane lane_;
   UniqueFd memory_;
-  Neighbour neighbour_;
+  LocalPeer neighbour_;
 };
 
 constexpr int kContainer = CLONE_NEWPID | CLONE_NEWNS;
@@ -226,7 +234,7 @@ TEST_F(DaemonShownTest, AStrangerCommandsNothing) {
 std::optional<ReasonId> why_not_found(std::uint8_t lane) {
   const auto client = Client::connect();
   if (!client) return client.error().failure.reason.id;
-  const auto found = (*client)->find_neighbour(lane);
+  const auto found = (*client)->find_local_peer(lane);
   return found ? std::nullopt : std::optional(found.error().failure.reason.id);
 }
 

@@ -19,7 +19,8 @@ using Clock = std::chrono::steady_clock;
 /// What the squatter does with the name. `mute` does not listen, `full` lets nobody in.
 enum class Manner : std::uint8_t { mute, listening, full };
 
-/// Holds a name as another user, for every type of socket, and looks at what it is given. Only root can play it.
+/// Holds a name as another user, for every type of socket, and looks at what it is given. Only root can play
+/// it.
 class Squatter {
  public:
   Squatter(const char* suffix, Manner manner) : name_(control::daemon_name(0, suffix)) {

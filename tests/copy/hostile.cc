@@ -1,5 +1,6 @@
-// A client that knows the token and sends nonsense: hostile HOST PORT TOKEN SEED COUNT. Each of COUNT connections says a
-// plausible job and then frames whose bytes were changed at random, without any regard for what the server answers.
+// A client that knows the token and sends nonsense: hostile HOST PORT TOKEN SEED COUNT. Each of COUNT
+// connections says a plausible job and then frames whose bytes were changed at random, without any regard for
+// what the server answers.
 #include <cstdio>
 #include <cstdlib>
 #include <random>

@@ -81,15 +81,15 @@ class PeakMemory {
 };
 
 constexpr std::uint64_t kMemory = 16U << 20;
-/// Rings and places of frames at both ends, and what the allocator keeps. A sanitizer keeps what was freed, and more
-/// beside what is used: there the resident memory says nothing.
+/// Rings and places of frames at both ends, and what the allocator keeps. A sanitizer keeps what was freed,
+/// and more beside what is used: there the resident memory says nothing.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr std::uint64_t kFixedMemory = 64ULL << 30;
 #else
 constexpr std::uint64_t kFixedMemory = 80ULL << 20;
 #endif
-constexpr std::uint64_t kListings =
-    16'000;  // of 16 KiB: 256 MiB of names, and as much again for their containers
+// Of 16 KiB: 256 MiB of names, and as much again for their containers
+constexpr std::uint64_t kListings = 16'000;
 
 Listing endless_listing(std::uint64_t number) {
   std::string names;

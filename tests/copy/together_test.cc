@@ -1,4 +1,5 @@
-// A server and many clients in one process, each in a thread of its own: what sanitizers can see of the file server.
+// A server and many clients in one process, each in a thread of its own: what sanitizers
+// can see of the file server.
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 

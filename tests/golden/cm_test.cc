@@ -1,5 +1,6 @@
-// The kernel's connection manager as the judge of ours: every CM datagram of the captures decodes and encodes to the same
-// bytes, and our manager, told to do what either side did, sends the same bytes in the same order.
+// The kernel's connection manager as the judge of ours: every CM datagram of the captures decodes
+// and encodes to the same bytes, and our manager, told to do what either side did, sends the same
+// bytes in the same order.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -49,7 +50,8 @@ TEST_P(GoldenCm, DecodesAndEncodesToTheSameBytes) {
   }
 }
 
-/// One side of a capture, played by our manager: its messages are asked for and compared, the others are delivered.
+/// One side of a capture, played by our manager: its messages are asked for and compared,
+/// the others are delivered.
 class Replay {
  public:
   Replay(std::vector<CapturedMad> mads, const wire::Gid& us) : mads_(std::move(mads)), us_(us) {
@@ -215,7 +217,8 @@ class Replay {
   std::vector<CapturedMad> mads_;
   wire::Gid us_;
   wire::Gid
-      own_;  ///< of the path that a REQ of ours names: the host of host_to_rxe_cm sent it from another address
+      /// of the path that a REQ of ours names: the host of host_to_rxe_cm sent it from another address
+      own_;
   std::uint64_t guid_ = 0;
   CmHost host_;
   std::unique_ptr<Manager> manager_;

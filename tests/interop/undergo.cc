@@ -1,4 +1,5 @@
-// Runs a program in surroundings that tests/robust/hardship.h names: undergo without-attach PROGRAM [ARGUMENTS…]
+// Runs a program in surroundings that tests/robust/hardship.h names: undergo
+// without-attach PROGRAM [ARGUMENTS…]
 #include <unistd.h>
 
 #include "tests/robust/hardship.h"

@@ -52,6 +52,7 @@ PLANTED = (
     ("final-newline", "README.md", "text\n\n"),
     ("file-length", "src/base/a.cc", "int x;\n" * 401),
     ("file-length", "scripts/a", "true\n" * 401),
+    ("line-length", "src/base/a.cc", "// " + "x" * 108 + "\n"),
     ("function-length", "src/base/a.cc", "void f() {\n" + "  g();\n" * 69 + "}\n"),
     ("function-length", "src/base/a.cc", "A::A(int x)\n    : a_{x}, b_(x) {\n" + "  g();\n" * 69 + "}\n"),
     ("function-length", "src/base/a.cc", "namespace {\nstruct S {\n  int f() const {\n" + "  g();\n" * 69 + "  }\n};\n}\n"),

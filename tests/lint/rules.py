@@ -11,6 +11,7 @@ import cpp_text
 
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 70
+MAX_COLUMNS = 110
 LONGER_FILES = {}  # path → reason; empty, and meant to stay so
 FREE_SIZE = (".md", ".def", ".txt", ".json", ".pcap", ".yml")
 
@@ -86,6 +87,14 @@ def check_file_length(source):
     count = len(source.lines) - 1
     if count > MAX_FILE_LINES and source.suffix not in FREE_SIZE and source.path not in LONGER_FILES:
         yield MAX_FILE_LINES, "file-length", f"{count} lines; at most {MAX_FILE_LINES}: give a subject its own file"
+
+
+def check_line_length(source):
+    if not source.is_cpp:
+        return
+    for number, line in enumerate(source.lines, 1):
+        if len(line) > MAX_COLUMNS and '"' not in line:  # a string may be longer: it is what users read
+            yield number, "line-length", f"{len(line)} columns; at most {MAX_COLUMNS}"
 
 
 def check_function_length(source):
@@ -198,4 +207,4 @@ class CitedTests:
                 yield path, line, "cited-test", f"{name}: there is no such test"
 
 
-FILE_RULES = (check_text, check_banned, check_file_length, check_function_length, check_header, check_names)
+FILE_RULES = (check_text, check_banned, check_file_length, check_line_length, check_function_length, check_header, check_names)

@@ -1,4 +1,5 @@
-// A program that overwrites the memory through which its packets go to another one: that says so, and both go on by UDP.
+// A program that overwrites the memory through which its packets go to another one: that says
+// so, and both go on by UDP.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

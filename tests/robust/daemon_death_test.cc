@@ -89,8 +89,8 @@ TEST(KilledDaemon, WithItsKeeperTooTrafficGoesOnAndNewcomersConnectToEachOther) 
   EXPECT_TRUE(daemon_gets_to(is_quiet));
 }
 
-/// A process that is the first of a PID namespace and opens a device there, in which it starts the daemon; then it waits to
-/// be killed, with all that live in there. Nothing: there are no such namespaces here.
+/// A process that is the first of a PID namespace and opens a device there, in which it starts the daemon;
+/// then it waits to be killed, with all that live in there. Nothing: there are no such namespaces here.
 std::optional<Worker> first_of_pid_namespace() {
   Worker starter({"in-pid-namespace", "hold"}, UniqueFd());
   if (!starter.reports(1)) return std::nullopt;
@@ -101,8 +101,8 @@ TEST(KilledDaemon, TheEndOfTheContainerThatStartedItLeavesOthersAtWork) {
   end_daemon();
   auto starter = first_of_pid_namespace();
   if (!starter) GTEST_SKIP() << "no PID namespaces here";
-  // A daemon that cannot see its clients' processes introduces nobody, so these go by packets; and what comes for a lane
-  // whose socket has changed its place is lost until the next daemon has put that right.
+  // A daemon that cannot see its clients' processes introduces nobody, so these go by packets; and what comes
+  // for a lane whose socket has changed its place is lost until the next daemon has put that right.
   Pair pair = pair_of({"stream", "18"});
   expect_traffic(pair);
   const UniqueFd daemon(static_cast<int>(syscall(SYS_pidfd_open, process_named("softrnicd"), 0)));

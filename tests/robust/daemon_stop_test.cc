@@ -1,4 +1,5 @@
-// The daemon is stopped: what is connected goes on, new neighbours are reached by packets, and when it goes on nothing was lost.
+// The daemon is stopped: what is connected goes on, new local peers are reached by packets, and when it
+// goes on nothing was lost.
 #include <signal.h>
 
 #include <cerrno>

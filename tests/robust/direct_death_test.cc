@@ -1,5 +1,5 @@
-// What happens to one side of the direct path when the other one is killed in the middle of an access. DIRECT_ROUNDS is how
-// often.
+// What happens to one side of the direct path when the other one is killed in the middle of an access.
+// DIRECT_ROUNDS is how often.
 
 #include <chrono>
 #include <cstring>

@@ -1,4 +1,5 @@
-// The owner of memory that others write forks: they go on to write its memory, never the child's. DIRECT_ROUNDS is how often.
+// The owner of memory that others write forks: they go on to write its memory, never the child's.
+// DIRECT_ROUNDS is how often.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -40,7 +41,8 @@ bool is_written(const std::uint8_t* memory) {
   return true;
 }
 
-/// Has the memory as it was at the fork, destroys what its parent uses, and uses a device of its own for the same memory.
+/// Has the memory as it was at the fork, destroys what its parent uses, and uses a device of its
+/// own for the same memory.
 int be_the_child(const Way& way, Side& parents, std::uint8_t* memory) {
   const std::vector<std::uint8_t> at_fork(memory, memory + kBytes);
   if (!parents.close()) return fail(refused, "an end of what was the parent's");

@@ -1,5 +1,6 @@
-// A process is stopped in the middle of an access to the memory of another one, which takes that memory away meanwhile: it does
-// not wait for long, and nothing is accessed when the other one goes on. DIRECT_ROUNDS is how often.
+// A process is stopped in the middle of an access to the memory of another one, which takes that memory
+// away meanwhile: it does not wait for long, and nothing is accessed when the other one goes on.
+// DIRECT_ROUNDS is how often.
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -36,8 +37,8 @@ int write_until_refused(const Way& way, const Line& line, const Line& tester) {
   return line.tell() && side.close() ? done : fail(refused, "an end");
 }
 
-/// When the writer is stopped: takes its memory away, and queue pairs that have nothing to do with it; says how long that took.
-/// When the writer goes on looks whether it comes back to the memory.
+/// When the writer is stopped: takes its memory away, and queue pairs that have nothing to do with it; says
+/// how long that took. When the writer goes on looks whether it comes back to the memory.
 int take_away_from_the_stopped(const Way& way, const Line& line, const Line& tester) {
   Side side(way.memory());
   Couple others;

@@ -1,5 +1,6 @@
-// The direct path between two processes, by cross-memory attach and through memory that is mapped: the target is not woken,
-// and nobody reaches memory after its deregistration. DIRECT_ROUNDS is how often the random tests repeat.
+// The direct path between two processes, by cross-memory attach and through memory that is mapped: the
+// target is not woken, and nobody reaches memory after its deregistration. DIRECT_ROUNDS is how often
+// the random tests repeat.
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -40,7 +41,8 @@ std::uint64_t switches(pid_t pid) {
   return sum;
 }
 
-/// Waits until no thread of the process has run for a while: whatever a new connection gives its threads to do is done.
+/// Waits until no thread of the process has run for a while: whatever a new connection gives
+/// its threads to do is done.
 bool falls_asleep(pid_t pid) {
   const auto limit = Clock::now() + std::chrono::seconds(10);
   for (std::uint64_t before = switches(pid); Clock::now() < limit;) {
@@ -64,8 +66,8 @@ struct Load {
   bool all_direct = false;
 };
 
-/// Writes until no packet is needed any more and `target` has gone to sleep, then 20,000 times. Its own process's counters
-/// stand in its page.
+/// Writes until no packet is needed any more and `target` has gone to sleep, then 20,000 times. Its own
+/// process's counters stand in its page.
 int write_to_sleeper(const Way& way, const Line& line, pid_t target, Load& load) {
   Side side(way.memory());
   Card peer;
@@ -120,14 +122,15 @@ bool stays_own(std::uint8_t* memory) {
   return true;
 }
 
-/// Puts other memory to the place of what was there. At once: between munmap() and mmap() another thread may get the place.
+/// Puts other memory to the place of what was there. At once: between munmap() and mmap() another
+/// thread may get the place.
 bool map_anew(std::uint8_t* memory) {
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
   return mmap(memory, kBytes, PROT_READ | PROT_WRITE, kFlags, -1, 0) == static_cast<void*>(memory);
 }
 
-/// One round: lets the peer write as soon as that is ready for it, takes the region away, with `unmapping` its memory too, and looks whether what is there
-/// changes afterwards.
+/// One round: lets the peer write as soon as that is ready for it, takes the region away, with `unmapping`
+/// its memory too, and looks whether what is there changes afterwards.
 int take_region_away(const Side::Memory& buffers, const Line& line, std::mt19937& dice, bool unmapping) {
   Side side(buffers);
   Card peer;
@@ -164,8 +167,8 @@ int write_until_refused(const Side::Memory& buffers, const Line& line, std::mt19
   return side.close() ? done : fail(refused, "an end");
 }
 
-/// `round` again and again, with a lane and buffers that stay. So many messages must have gone without packets, and as the
-/// way says.
+/// `round` again and again, with a lane and buffers that stay. So many messages must have gone without
+/// packets, and as the way says.
 template <typename Round>
 int repeat(const Way& way, const Line& line, unsigned count, unsigned seed, unsigned direct, Round round) {
   const Side::Memory buffers = way.memory();

@@ -1,4 +1,5 @@
-// The ways that a WRITE to another process of this host goes without packets, for the tests of robust_direct_test.
+// The ways that a WRITE to another process of this host goes without packets, for the
+// tests of robust_direct_test.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Programs that lack something: descriptors, threads, memory, /proc, stdin. They work, or are told what is missing.
+// Programs that lack something: descriptors, threads, memory, /proc, stdin. They work, or
+// are told what is missing.
 #include <stdlib.h>
 
 #include <cerrno>
@@ -37,7 +38,8 @@ class HardshipTest : public testing::Test {
     EXPECT_TRUE(daemon_gets_to(is_quiet));
   }
 
-  /// With ever more of `resource`, until there is enough: each refusal has `error`, and `cure` among its words.
+  /// With ever more of `resource`, until there is enough: each refusal has `error`, and `cure` among its
+  /// words.
   static void grow(const std::string& resource, std::uint64_t from, std::uint64_t to,
                    std::uint64_t (*next)(std::uint64_t), const std::vector<std::string>& errors,
                    const std::string& cure) {

@@ -1,5 +1,5 @@
-// A local peer that rewrites every byte of shared memory that it can write, in every state: whom it is connected to neither
-// crashes nor hangs, and goes on with others.
+// A local peer that rewrites every byte of shared memory that it can write, in every state: whom it is
+// connected to neither crashes nor hangs, and goes on with others.
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -154,9 +154,9 @@ int go_on(const Line& victim) {
   return side.close() ? done : fail(refused, "an end");
 }
 
-class HostileNeighbour : public testing::TestWithParam<Attack> {};
+class HostileLocalPeer : public testing::TestWithParam<Attack> {};
 
-TEST_P(HostileNeighbour, DoesNoHarmToWhomItIsConnectedTo) {
+TEST_P(HostileLocalPeer, DoesNoHarmToWhomItIsConnectedTo) {
   Lines to_attacker, to_third;
   const pid_t attacker =
       start_child([&] { return attack_the_victim(GetParam(), Line(to_attacker.b.get())); });
@@ -169,7 +169,7 @@ TEST_P(HostileNeighbour, DoesNoHarmToWhomItIsConnectedTo) {
   end_of(attacker);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, HostileNeighbour,
+INSTANTIATE_TEST_SUITE_P(All, HostileLocalPeer,
                          testing::Values(Attack{"ZerosWhileIdle", zeros, State::idle},
                                          Attack{"OnesWhileIdle", ones, State::idle},
                                          Attack{"NoiseWhileIdle", noise, State::idle},

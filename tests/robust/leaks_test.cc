@@ -1,4 +1,5 @@
-// Whatever was opened and closed, and whatever was refused halfway, leaves neither descriptor nor thread behind.
+// Whatever was opened and closed, and whatever was refused halfway, leaves neither
+// descriptor nor thread behind.
 #include <sys/resource.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
-// Messages between two processes of one host, small and so large that the receiver fetches them: where the kernel forbids
-// that, when one side is killed, stopped or asleep, and when the source is deregistered. DIRECT_ROUNDS is how often the
-// random tests repeat.
+// Messages between two processes of one host, small and so large that the receiver fetches them: where the
+// kernel forbids that, when one side is killed, stopped or asleep, and when the source is deregistered.
+// DIRECT_ROUNDS is how often the random tests repeat.
 #include <signal.h>
 
 #include <algorithm>
@@ -83,7 +83,8 @@ int receive_until_told(Side& side, const Kind& kind, const Line& line) {
   return line.hear() ? done : no_peer;
 }
 
-/// Sends until that fails: the status of the first completion that says so; IBV_WC_SUCCESS: something else went wrong.
+/// Sends until that fails: the status of the first completion that says so; IBV_WC_SUCCESS:
+/// something else went wrong.
 ibv_wc_status send_until_it_fails(Side& side, const Card& peer, const Kind& kind) {
   for (unsigned i = 0; i < kAhead; ++i)
     if (!post(side, peer, kind)) return IBV_WC_SUCCESS;

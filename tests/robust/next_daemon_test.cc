@@ -1,4 +1,5 @@
-// Daemon and keeper die, and nobody new comes: the survivors start the next daemon, and it knows what they have.
+// Daemon and keeper die, and nobody new comes: the survivors start the next daemon, and it knows what they
+// have.
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>

@@ -12,8 +12,8 @@ constexpr int kRetryExceeded = 112;  // exit status of a worker: 100 + IBV_WC_RE
 
 Worker once() { return Worker({"once"}, UniqueFd()); }
 
-/// The daemon's descriptors without the pages of dead processes and the lanes, which it keeps on purpose: a lane is a
-/// socket.
+/// The daemon's descriptors without the pages of dead processes and the lanes, which it keeps on
+/// purpose: a lane is a socket.
 std::size_t descriptors_in_use(const control::StatusReply& status) {
   return descriptors_of(status.pid) - status.dead_pages - status.lanes_made;
 }

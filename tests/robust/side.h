@@ -1,5 +1,5 @@
-// One side of a reliable connection in plain verbs, for programs that are no tests themselves: every call answers true
-// or false, nothing is checked twice. After a false errno is that of the verb.
+// One side of a reliable connection in plain verbs, for programs that are no tests themselves: every call
+// answers true or false, nothing is checked twice. After a false errno is that of the verb.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -28,8 +28,8 @@ class Side {
 
   /// Buffers that outlive a side: kBytes.
   using Memory = std::shared_ptr<std::uint32_t>;
-  /// Of the process alone, which peers reach by cross-memory attach, or of a sealed memfd, which they map. nullptr: there is
-  /// none to be had, and open() fails.
+  /// Of the process alone, which peers reach by cross-memory attach, or of a sealed memfd, which they map.
+  /// nullptr: there is none to be had, and open() fails.
   static Memory own_memory();
   static Memory shared_memory();
 
@@ -69,8 +69,9 @@ class Side {
   std::uint32_t* const memory_;  ///< kDepth receives, then kDepth sends
 };
 
-/// Both sides send `rounds` messages of kMessage bytes, a few at a time, and check what comes: 0, or 1 + the status of
-/// the completion that failed, or -1 for wrong bytes, silence or a refused post. `salt` is what this side sends.
+/// Both sides send `rounds` messages of kMessage bytes, a few at a time, and check what comes: 0, or 1
+/// + the status of the completion that failed, or -1 for wrong bytes, silence or a refused post. `salt`
+/// is what this side sends.
 int exchange(Side& side, std::uint32_t rounds, std::uint32_t salt, std::uint32_t peer_salt);
 
 /// Two sides of this process, opened and connected to each other.

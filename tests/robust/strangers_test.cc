@@ -82,8 +82,9 @@ PathChoice way_of(std::uint32_t qpn) {
   return PathChoice::other_host;
 }
 
-/// Whether the daemon may look at this process: else its page, which tells the way, is shown to nobody. To look at one that is not dumpable
-/// takes capabilities in the user namespace where its program was started, which is not that of an ordinary user's test.
+/// Whether the daemon may look at this process: else its page, which tells the way, is shown to nobody. To
+/// look at one that is not dumpable takes capabilities in the user namespace where its program was started,
+/// which is not that of an ordinary user's test.
 bool is_shown() { return prctl(PR_GET_DUMPABLE) != 0 || test::has_all_users(); }
 
 /// How many processes' memory this one has mapped, its own included.

@@ -1,5 +1,6 @@
-// Two programs of one network namespace that live in different surroundings: seccomp filters, namespaces, limits, a /proc
-// that hides, file systems that cannot be written to. Whatever one of them lacks, they exchange messages, or are told why not.
+// Two programs of one network namespace that live in different surroundings: seccomp filters, namespaces,
+// limits, a /proc that hides, file systems that cannot be written to. Whatever one of them lacks, they
+// exchange messages, or are told why not.
 #include <string>
 #include <vector>
 

@@ -46,7 +46,8 @@ class Line {
   int fd_;
 };
 
-/// Both ends of a line. All children have both, so who waits for one that has failed hears nothing more: after 30 s.
+/// Both ends of a line. All children have both, so who waits for one that has failed hears
+/// nothing more: after 30 s.
 struct Lines {
   Lines();
   UniqueFd a, b;

@@ -1,4 +1,5 @@
-// What a test says when something went otherwise than it should have: to stderr, as long as the processes are there.
+// What a test says when something went otherwise than it should have: to stderr, as long as
+// the processes are there.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -11,8 +12,8 @@ namespace softrnic::robust {
 /// How a child ends.
 enum Exit : int { done = 0, refused = 1, wrong_bytes = 2, no_peer = 3, not_as_expected = 4 };
 
-/// Says what was expected and what was there instead, and all that the adapters of this network namespace tell of their queue
-/// pairs, counters and refusals. Returns `how`.
+/// Says what was expected and what was there instead, and all that the adapters of this network namespace
+/// tell of their queue pairs, counters and refusals. Returns `how`.
 Exit fail(Exit how, std::string_view expected, std::string_view instead);
 /// Instead: errno.
 Exit fail(Exit how, std::string_view expected);

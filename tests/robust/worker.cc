@@ -1,15 +1,20 @@
 // A program with a part to play in tests of many processes:
 //
-//   worker pair ROUNDS     connects to the worker at the other end of descriptor 3, exchanges ROUNDS messages, ends
-//   worker stream [CODE]   the same without an end: until the connection fails, or the tester closes descriptor 4; with
+//   worker pair ROUNDS     connects to the worker at the other end of descriptor 3, exchanges ROUNDS
+//                          messages, ends
+//   worker stream [CODE]   the same without an end: until the connection fails, or the tester closes
+//                          descriptor 4; with
 //                          another timeout of ibv_modify_qp
 //   worker churn           opens, creates, destroys and closes until it is killed
-//   worker hold            opens, makes a queue pair, reports, and keeps it until the tester closes descriptor 4
+//   worker hold            opens, makes a queue pair, reports, and keeps it until the tester closes
+//                          descriptor 4
 //   worker once            opens, connects two queue pairs of its own, exchanges messages, closes
-//   worker leave HOW       ends by exit, _exit, quick_exit or return, with everything open and threads in verbs
+//   worker leave HOW       ends by exit, _exit, quick_exit or return, with everything open and threads in
+//                          verbs
 //
-// Words of hardship.h may come first: `worker as-nobody limit nproc 1 once`. A refusal is told on stderr by its errno.
-// Exit status: 0 done; 1 a verb refused; 2 wrong bytes or silence; 3 no peer; 4 no such hardship here; 100 + status of a bad completion.
+// Words of hardship.h may come first: `worker as-nobody limit nproc 1 once`. A refusal is told on stderr by
+// its errno. Exit status: 0 done; 1 a verb refused; 2 wrong bytes or silence; 3 no peer; 4 no such hardship
+// here; 100 + status of a bad completion.
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>

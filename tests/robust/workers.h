@@ -66,7 +66,8 @@ inline bool is_quiet(const control::StatusReply& status) {
 std::size_t descriptors_of(pid_t process);
 std::size_t threads_of(pid_t process);
 using test::process_named;
-/// Ends the daemon of this namespace, whose-ever it is, and waits until its keeper is gone too; nothing when none runs.
+/// Ends the daemon of this namespace, whose-ever it is, and waits until its keeper is gone
+/// too; nothing when none runs.
 void end_daemon();
 /// Kills a process that is no child of this one and waits until it is gone.
 void kill_stranger(pid_t process, int signal);

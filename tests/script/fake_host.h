@@ -1,4 +1,5 @@
-// An adapter of one QP for tests: memory regions by key, a list of receives, and a log of everything that is reported.
+// An adapter of one QP for tests: memory regions by key, a list of receives, and a log of
+// everything that is reported.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,10 @@
 // Packets as one line of text: "RC RDMA Write First psn=5 va=0x10000 rkey=0x20 dmalen=2000 len=1024 ackreq".
 //
 // The opcode's name as wireshark prints it, then fields:
-//   psn, len (payload bytes), qp (destination), pkey, va, rkey, dmalen, add, swap, cmp, orig, imm, inv, msn, qkey, src,
-//   nak=sequence|invalid|access|operational, rnr=CODE, syndrome, packets (that it stands for, 1 if not said); flags
+//   psn, len (payload bytes), qp (destination), pkey, va, rkey, dmalen, add, swap, cmp, orig, imm, inv, msn,
+//   qkey, src,
+//   nak=sequence|invalid|access|operational, rnr=CODE, syndrome, packets (that it stands for, 1 if not said);
+//   flags
 //   ackreq, se, and elsewhere (incoming: the payload is to be fetched).
 #pragma once
 

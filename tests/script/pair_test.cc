@@ -1,5 +1,6 @@
-// Two RC endpoints and a bad network between them: whatever is lost, doubled or overtaken, everything posted completes
-// in order, once, with the right bytes. (The simulator in tests/sim goes further; this is the transport's own smoke test.)
+// Two RC endpoints and a bad network between them: whatever is lost, doubled or overtaken, everything posted
+// completes in order, once, with the right bytes. (The simulator in tests/sim goes further; this is the
+// transport's own smoke test.)
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -87,7 +88,8 @@ class Pair {
     return a;
   }
 
-  // The first half of each memory is the side's own, the second half its peer's to write; message n uses slot n % 16.
+  // The first half of each memory is the side's own, the second half its peer's to write;
+  // message n uses slot n % 16.
   int post(int i, int n) {
     Side& s = sides_[i];
     SendSlot slot = s.qp->reserve();

@@ -57,7 +57,8 @@ TEST_F(RcLoss, ASequenceNakAcknowledgesWhatIsBeforeItAndSendsTheRestAgain) {
   quiet();
 }
 
-// The word of an atomic was in other hands twice: nothing is lost, so nothing else would make this side send it again.
+// The word of an atomic was in other hands twice: nothing is lost, so nothing else would make
+// this side send it again.
 TEST_F(RcLoss, APeerMayAskForTheSamePacketAgainLater) {
   attributes.timeout = 0;
   rc();
@@ -201,7 +202,8 @@ TEST_F(RcLoss, ATimeoutOfZeroWaitsForEver) {
   quiet();
 }
 
-// What is not answered for long is not under way any more: other QPs of the path may have its place in the window.
+// What is not answered for long is not under way any more: other QPs of the path may have
+// its place in the window.
 TEST_F(RcLoss, ASilentPeersQpLeavesTheWindowAndSendsNothingNew) {
   PathWindow path;
   window = &path;

@@ -168,10 +168,10 @@ void Script::arrive(const wire::Gid& source, const std::string& line,
   auto length = text.fields.find("len");
   std::vector<std::byte> payload(length == text.fields.end() ? 0 : length->second);
   for (std::size_t i = 0; i < payload.size(); ++i) payload[i] = payload_byte(rx.packet.headers.bth.psn, i);
-  Elsewhere elsewhere(*this, payload);
+  Elsewhere rendezvous(*this, payload);
   if (text.fields.contains("elsewhere")) {
-    rx.elsewhere = &elsewhere;
-    rx.elsewhere_bytes = payload.size();
+    rx.rendezvous = &rendezvous;
+    rx.rendezvous_bytes = payload.size();
   } else {
     rx.packet.payload = payload;
   }

@@ -7,9 +7,9 @@
 //   sent("1 success");                                the next send completion must be this one
 //   quiet();                                          nothing more to send, nothing else was reported
 //
-// Of an expected packet only the fields named are compared, flags (ackreq, se) always. Memory: kMemory bytes at address
-// kBase with key kKey, all rights. Payload of packets sent is compared with that memory; payload of packets received
-// is a pattern made from PSN and place, see payload_byte().
+// Of an expected packet only the fields named are compared, flags (ackreq, se) always. Memory: kMemory bytes
+// at address kBase with key kKey, all rights. Payload of packets sent is compared with that memory; payload
+// of packets received is a pattern made from PSN and place, see payload_byte().
 #pragma once
 
 #include <gtest/gtest.h>
@@ -57,12 +57,14 @@ class Script : public ::testing::Test {
   unsigned fetches = ~0U, fetched = 0;
 
   // ---- doing
-  /// "OP [len=N] [at=ADDRESS] [lkey=K] [va=A] [rkey=K] [imm=N] [inv=K] [add=N] [swap=N] [cmp=N] [sges=N] and flags
-  /// unsignaled, fence, se, inline". OP as in ibv_wr_opcode: send, send_imm, write, write_imm, read, cas, faa, send_inv.
+  /// "OP [len=N] [at=ADDRESS] [lkey=K] [va=A] [rkey=K] [imm=N] [inv=K] [add=N] [swap=N] [cmp=N] [sges=N]
+  /// and flags unsignaled, fence, se, inline". OP as in ibv_wr_opcode: send, send_imm, write, write_imm,
+  /// read, cas, faa, send_inv.
   void post(const std::string& line);
   /// Posts a receive of `length` bytes at `address`; numbered from 100.
   void post_receive(std::uint32_t length, std::uint64_t address = kBase, std::uint32_t lkey = kKey);
-  /// "packets=N": it stands for so many; "joined=N": the link has put them together, of N bytes each but the last.
+  /// "packets=N": it stands for so many; "joined=N": the link has put them together, of N
+  /// bytes each but the last.
   void in(const std::string& line, Where where = Where::current());
   /// Asks the QP instead of giving it the packet.
   bool lacks_receive(const std::string& line);

@@ -1,6 +1,7 @@
 // A host that makes its packets itself: see Attack in config.h. It aims at
 //
-//   its own connection   every field may be wrong; what it sends may change only memory that it was given access to
+//   its own connection   every field may be wrong; what it sends may change only memory that it was given
+//                        access to
 //   RC of others         from the address of the true peer, with any PSN but those that would hit
 //   UD without receives  valid datagrams
 //   anybody              packets cut short, damaged, of unknown opcodes, for numbers that do not exist
@@ -14,8 +15,8 @@
 
 namespace softrnic::sim {
 
-/// What a packet carries whose length breaks the rules of its opcode (IBTA 9.7.4.1.6), so that nothing of it may be found in
-/// any memory.
+/// What a packet carries whose length breaks the rules of its opcode (IBTA 9.7.4.1.6), so that nothing of it
+/// may be found in any memory.
 inline constexpr std::byte kForbidden{0xe7};
 /// Whether a run of such bytes lies there, as long as chance does not make it.
 bool holds_forbidden(Bytes bytes);
@@ -38,11 +39,11 @@ class Attacker {
   Shot shoot(bool rings);
   /// `victim`, to which it is connected, has sent this.
   void hears(const Node& victim, const ib::RxPacket& packet);
-  /// Whether packets of these PSNs would be taken for those of the true peer. Requests: the one that is expected is among
-  /// them. Answers: a request may be outstanding.
+  /// Whether packets of these PSNs would be taken for those of the true peer. Requests: the one that is
+  /// expected is among them. Answers: a request may be outstanding.
   static bool would_hit(const Node& node, std::uint32_t psn, std::uint32_t packets, bool request);
-  /// Whether a packet of ours that arrives there now hits after all, or acknowledges what a stingy peer does not: its PSN was
-  /// used while it was under way.
+  /// Whether a packet of ours that arrives there now hits after all, or acknowledges what a stingy peer does
+  /// not: its PSN was used while it was under way.
   bool is_overtaken(const Node& node, const ib::RxPacket& packet) const;
 
  private:

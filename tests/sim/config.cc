@@ -40,20 +40,21 @@ Faults draw_faults(Rng& rng) {
   return f;
 }
 
-/// Two seeds of three are of networks. Even memory may lose, copy and reorder packets here: the transport bears it.
+/// Two seeds of three are of networks. Even memory may lose, copy and reorder packets
+/// here: the transport bears it.
 MemoryPaths draw_memory(Rng& rng, Faults& f) {
   MemoryPaths m;
   if (rng.chance(0.65)) return m;
   m.longest_packet = static_cast<std::uint32_t>(rng.chance(0.3) ? 64 * 1024 : rng.range(300, 64 * 1024));
   m.window = static_cast<std::uint32_t>(rng.chance(0.3) ? 256 * 1024 : rng.range(4096, 256 * 1024));
   if (rng.chance(0.7))
-    m.by_place_from = static_cast<std::uint32_t>(rng.range(1, rng.chance(0.5) ? 500 : 9000));
-  if (m.by_place_from != 0 && rng.chance(0.5)) f.gone = 0.001 + 0.1 * rng.unit() * rng.unit();
+    m.rendezvous_from = static_cast<std::uint32_t>(rng.range(1, rng.chance(0.5) ? 500 : 9000));
+  if (m.rendezvous_from != 0 && rng.chance(0.5)) f.gone = 0.001 + 0.1 * rng.unit() * rng.unit();
   if (rng.chance(0.2)) {
     m.changes = static_cast<std::uint32_t>(rng.range(1, 10));
     m.changes_every = Duration(rng.range(1000, 2'000'000));
   }
-  if (rng.chance(0.7)) m.briefs = rng.chance(0.5) ? 1.0 : rng.unit();
+  if (rng.chance(0.7)) m.eagers = rng.chance(0.5) ? 1.0 : rng.unit();
   return m;
 }
 
@@ -224,7 +225,7 @@ Config Config::from_seed(std::uint64_t seed) {
     draw_timers(p, rng, c.faults);
     draw_trouble(p, rng);
     // What stayed with a sender that deregisters it is lost, and only time tells.
-    if (p.misdeed == Misdeed::deregister_source && c.memory.by_place_from != 0)
+    if (p.misdeed == Misdeed::deregister_source && c.memory.rendezvous_from != 0)
       p.timeout = std::max<std::uint8_t>(p.timeout, 8);
     c.pairs.push_back(p);
   }
@@ -270,7 +271,7 @@ std::string Config::describe() const {
     s += format(
         "  memory: packets of %u, window %u, by place from %u, gone %.4f, briefs %.2f, %u changes every %lld "
         "ns\n",
-        memory.longest_packet, memory.window, memory.by_place_from, faults.gone, memory.briefs,
+        memory.longest_packet, memory.window, memory.rendezvous_from, faults.gone, memory.eagers,
         memory.changes, LL{memory.changes_every.count()});
   for (const PairConfig& p : pairs) {
     s += format(

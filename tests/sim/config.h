@@ -34,13 +34,14 @@ struct Faults {
 struct MemoryPaths {
   std::uint32_t longest_packet = 0;  ///< 0: all paths are networks
   std::uint32_t window = 0;
-  std::uint32_t by_place_from = 0;  ///< RC payloads of so many bytes stay with their sender; 0: none does
-  double briefs = 0;                ///< chance that a message that can go as an ib::Brief does
-  std::uint32_t changes = 0;        ///< how often the paths become a network, or memory again
-  Duration changes_every{0};        ///< at most
+  std::uint32_t rendezvous_from = 0;  ///< RC payloads of so many bytes stay with their sender; 0: none does
+  double eagers = 0;                  ///< chance that a message that can go as an ib::EagerSend does
+  std::uint32_t changes = 0;          ///< how often the paths become a network, or memory again
+  Duration changes_every{0};          ///< at most
 };
 
-/// What the links at both ends of a network do with packets of a message (link/packet_split.h, link/packet_run.h).
+/// What the links at both ends of a network do with packets of a message (link/packet_segmenter.h,
+/// link/packet_coalescer.h).
 struct Runs {
   std::uint32_t longest_packet =
       0;            ///< bytes that a packet may carry until it is taken apart; 0: it is never more than one
@@ -48,9 +49,10 @@ struct Runs {
   Duration gap{0};  ///< that may lie between them
 };
 
-/// A host that sends what it likes, and hears nothing but what is sent to it. Off the path: it forges addresses. Whose queue
-/// pair number it knows it aims at. PSNs and Q_Keys it guesses: one packet in 2^24 would hit a PSN, one in 2^32 a Q_Key; here
-/// none does (Attacker::would_hit). To its own connection, if it has one, it is a peer that knows all and keeps to nothing.
+/// A host that sends what it likes, and hears nothing but what is sent to it. Off the path: it forges
+/// addresses. Whose queue pair number it knows it aims at. PSNs and Q_Keys it guesses: one packet in 2^24
+/// would hit a PSN, one in 2^32 a Q_Key; here none does (Attacker::would_hit). To its own connection, if it
+/// has one, it is a peer that knows all and keeps to nothing.
 struct Attack {
   std::uint32_t shots = 0;       ///< 0: there is no attacker
   Duration gap{0};               ///< between shots, up to

@@ -66,13 +66,14 @@ void Model::check_flushes(bool broken) {
   unexplained_flush_ = false;
 }
 
-/// Whether the requester has waited as long and as often as it was told to, and had a reason to get no answer: a silent
-/// peer, answers slower than its timeout, or a loss in each of its attempts.
+/// Whether the requester has waited as long and as often as it was told to, and had a reason to get no
+/// answer: a silent peer, answers slower than its timeout, or a loss in each of its attempts.
 bool Model::legal_patience(const WorkRequest& wr) const {
   const PairConfig& pair = *node_.pair;
   const Node& peer = *node_.peer;
   const std::uint64_t attempts = pair.retry_count + 1U;
-  // A repeated READ of a region that was deregistered since is not answered: it may be a copy of one that is done.
+  // A repeated READ of a region that was deregistered since is not answered: it may be a
+  // copy of one that is done.
   const bool ignored = wr.op == ib::SendOp::read && !peer.target->usable;
   const bool lost = node_.losses - wr.losses >= attempts;
   const bool silent = peer.gone() || peer.broken || peer.was_late || node_.slow || lost || ignored;

@@ -124,8 +124,9 @@ class UcModel final : public StreamModel {
                const PostedReceive& receive) const;
 };
 
-/// The victim of a peer that keeps to nothing. What it is told may be wrong; but its memory changes only where its peer, or a
-/// work request of its own, had leave to change it, and no packet is believed that the rules forbid.
+/// The victim of a peer that keeps to nothing. What it is told may be wrong; but its memory changes
+/// only where its peer, or a work request of its own, had leave to change it, and no packet is
+/// believed that the rules forbid.
 class HostileModel final : public Model {
  public:
   /// `stingy`: its peer sends no packet that acknowledges anything.

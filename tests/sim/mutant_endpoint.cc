@@ -149,11 +149,11 @@ void MutantEndpoint::receive(const ib::RxPacket& given, TimePoint now) {
   std::optional<Stretched> stretched;
   if (mutation_ == Mutation::trust_joined_lengths && packet.packets > 1 && packet.first_bytes != 0 &&
       packet.first_bytes != mtu) {
-    stretched.emplace(*packet.elsewhere, packet.elsewhere_bytes);
-    packet.elsewhere = &*stretched;
-    packet.elsewhere_bytes = std::size_t{packet.packets} * mtu;
+    stretched.emplace(*packet.rendezvous, packet.rendezvous_bytes);
+    packet.rendezvous = &*stretched;
+    packet.rendezvous_bytes = std::size_t{packet.packets} * mtu;
     packet.first_bytes = mtu;
-    packet.packet.headers.reth.length = static_cast<std::uint32_t>(packet.elsewhere_bytes);
+    packet.packet.headers.reth.length = static_cast<std::uint32_t>(packet.rendezvous_bytes);
   }
   inner_->receive(packet, now);
   if (mutation_ == Mutation::deliver_twice && info.service != wire::Service::rc) inner_->receive(packet, now);

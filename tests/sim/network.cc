@@ -83,7 +83,7 @@ std::uint32_t Network::encode(const ib::TxPacket& packet, Memory* stays_in, std:
   f.flow = flow_of(*packet.path);
   f.packets = packet.packets;
   f.at = stays_in;
-  f.brief = f.hostile = false;
+  f.eager = f.hostile = false;
   f.pieces.clear();
   const std::uint32_t payload = stays_in == nullptr ? packet.payload_bytes : 0;
   wire::Headers headers = packet.headers;
@@ -156,8 +156,8 @@ TimePoint Network::awake(std::uint32_t adapter, TimePoint now) const {
   return phase < faults_.pause_every ? now : now + (period - phase);
 }
 
-void Network::make_brief(std::uint32_t flight, std::uint32_t connection) {
-  flights_[flight].brief = true;
+void Network::make_eager(std::uint32_t flight, std::uint32_t connection) {
+  flights_[flight].eager = true;
   flights_[flight].connection = connection;
 }
 

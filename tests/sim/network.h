@@ -28,7 +28,7 @@ struct Flight {
   std::uint32_t packets = 1;     ///< of the path MTU
   Memory* at = nullptr;          ///< the payload is still there, in `pieces`
   std::vector<Piece> pieces;
-  bool brief = false;            ///< arrives as an ib::Brief
+  bool eager = false;            ///< arrives as an ib::EagerSend
   std::uint32_t connection = 0;  ///< of its sender
   bool hostile = false;          ///< an attacker has made it
   bool used = false;
@@ -47,15 +47,15 @@ class Network {
  public:
   Network(const Faults& faults, std::uint32_t adapters, std::uint64_t seed);
 
-  /// Encodes `packet` into a free place and returns its number; an empty `error` means it is well-formed. `stays_in`: where
-  /// the payload is left; nullptr: it goes along.
+  /// Encodes `packet` into a free place and returns its number; an empty `error` means it is well-formed.
+  /// `stays_in`: where the payload is left; nullptr: it goes along.
   std::uint32_t encode(const ib::TxPacket& packet, Memory* stays_in, std::string& error);
   /// A packet that somebody else has made: BTH to pad. It stands for `packets`, as a ring's record may say.
   std::uint32_t inject(const wire::Flow& flow, Bytes body, std::uint32_t packets, bool good_icrc);
   /// A packet that was seen before.
   std::uint32_t inject(const Flight& seen);
-  /// It is to arrive as a brief of the sender's connection of that number.
-  void make_brief(std::uint32_t flight, std::uint32_t connection);
+  /// It is to arrive as an eager send of the sender's connection of that number.
+  void make_eager(std::uint32_t flight, std::uint32_t connection);
   Fate draw_fate(std::uint32_t from, std::uint32_t to, TimePoint now);
   void corrupt(std::uint32_t flight);
   std::uint32_t copy(std::uint32_t flight);

@@ -75,8 +75,8 @@ class Node final : public ib::Host {
   void event(ib::QpEvent event) override;
   void explain(const Reason& reason, const std::uint64_t* wr_id) override;
 
-  /// Between calls into the endpoint, after its packet has left: hands the completions on, as a lane does, and checks
-  /// that the endpoint's state is explained by what it reported.
+  /// Between calls into the endpoint, after its packet has left: hands the completions on, as a lane does,
+  /// and checks that the endpoint's state is explained by what it reported.
   void check_state();
   bool gone() const { return dead || stopped; }
   /// Whether the observer's rules hold now.
@@ -130,7 +130,7 @@ class Node final : public ib::Host {
   MemoryKey doomed_source;  ///< a region the world deregisters while it is in use
   bool misbehaved = false;  ///< the pair's misdeed is done
 
-  // briefs
+  // eager sends
   std::uint32_t connection = 0;       ///< counts its connections
   std::uint32_t told_connection = 0;  ///< the peer has executed all of this connection …
   std::uint32_t told_psn = 0;         ///< … before this PSN

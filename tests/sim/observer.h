@@ -1,8 +1,9 @@
-// Rules of a reliable connection that the outcome alone does not show, as a slow recovery hides their breach: watched
-// packet by packet, with the endpoint's own idea of the PSN it expects.
+// Rules of a reliable connection that the outcome alone does not show, as a slow recovery hides their breach:
+// watched packet by packet, with the endpoint's own idea of the PSN it expects.
 //
 //   requests  new ones follow one another without a gap; none is sent while an RNR delay runs
-//   NAKs      a gap is answered by one NAK that names the expected PSN, at once, and by no second one before that came
+//   NAKs      a gap is answered by one NAK that names the expected PSN, at once, and by no second one before
+//             that came
 //   ACKs      name executed requests only; one that was asked for comes without delay, for duplicates as well
 #pragma once
 
@@ -29,7 +30,8 @@ class Observer {
     wait_psn_ = psn;
     wait_until_ = until;
   }
-  /// The endpoint cannot execute the expected request yet: it asks for it later, once, and until then is silent about gaps.
+  /// The endpoint cannot execute the expected request yet: it asks for it later, once, and until
+  /// then is silent about gaps.
   void postponed() { postponed_ = true; }
   void forget() { *this = Observer(); }
 

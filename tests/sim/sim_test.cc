@@ -82,18 +82,18 @@ TEST(Simulation, BearsPayloadsThatAreGoneWithoutATimer) {
 }
 
 TEST(Simulation, CoversPathsThatAreMemory) {
-  std::uint32_t memory = 0, by_place = 0, gone = 0, changing = 0, faultless = 0;
+  std::uint32_t memory = 0, rendezvous = 0, gone = 0, changing = 0, faultless = 0;
   for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
     const Config config = Config::from_seed(seed);
     if (config.memory.longest_packet == 0) continue;
     ++memory;
-    by_place += config.memory.by_place_from != 0;
+    rendezvous += config.memory.rendezvous_from != 0;
     gone += config.faults.gone > 0;
     changing += config.memory.changes != 0;
     faultless += !config.faults.loses() && config.faults.duplicate == 0 && config.faults.reorder == 0;
   }
   EXPECT_GE(memory, 300U);
-  EXPECT_GE(by_place, 200U);
+  EXPECT_GE(rendezvous, 200U);
   EXPECT_GE(gone, 100U);
   EXPECT_GE(changing, 50U);
   EXPECT_GE(faultless, 50U);

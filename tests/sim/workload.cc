@@ -139,7 +139,8 @@ void Workload::misbehave(Node& node, WorkRequest& wr) {
     case Misdeed::qp_access:
       if (!is_write(wr.op)) break;
       refuse(Status::remote_invalid_request);
-      // Which of the two it is, and whether the flags count when there is no length, is left open (IBTA 9.7.4.1.5).
+      // Which of the two it is, and whether the flags count when there is no length, is
+      // left open (IBTA 9.7.4.1.5).
       if (p.type == ib::QpType::rc) wr.legal |= bit(Status::remote_access);
       if (wr.length == 0) wr.legal |= success;
       if (wr.length == 0 && p.type == ib::QpType::rc) wr.reaches_peer = true;

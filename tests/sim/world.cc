@@ -11,9 +11,9 @@ constexpr Duration kMaxTime = std::chrono::seconds(2000);
 constexpr Duration kPacketTime{120};
 
 /// The payload of a flight, when it stayed with the sender.
-class Elsewhere final : public ib::PayloadSource {
+class Rendezvous final : public ib::PayloadSource {
  public:
-  Elsewhere(Network& network, std::uint32_t flight) : network_(network), flight_(flight) {}
+  Rendezvous(Network& network, std::uint32_t flight) : network_(network), flight_(flight) {}
   bool copy(std::size_t offset, std::byte* to, std::size_t size) override {
     const bool there = network_.fetch(flight_, offset, to, size);
     failed_ |= !there;
@@ -123,10 +123,10 @@ void World::deliver(std::uint32_t adapter, std::uint32_t flight) {
 
 /// The node that it has reached; nullptr: none.
 Node* World::hand_over(std::uint32_t adapter, std::uint32_t flight, ib::RxPacket& packet) {
-  Elsewhere elsewhere(network_, flight);
+  Rendezvous rendezvous(network_, flight);
   if (network_.flight(flight).at != nullptr) {
-    packet.elsewhere = &elsewhere;
-    packet.elsewhere_bytes = elsewhere.bytes();
+    packet.rendezvous = &rendezvous;
+    packet.rendezvous_bytes = rendezvous.bytes();
   }
   const wire::Bth& bth = packet.packet.headers.bth;
   for (const auto& node : nodes_) {
@@ -142,9 +142,9 @@ Node* World::hand_over(std::uint32_t adapter, std::uint32_t flight, ib::RxPacket
                 packet.payload_bytes() | (std::uint64_t{packet.packet.headers.aeth.syndrome} << 32));
     const Flight& under_way = network_.flight(flight);
     if (under_way.hostile && attacker_.is_overtaken(*node, packet)) break;
-    if (!under_way.brief || !receive_brief(*node, packet, under_way.connection))
+    if (!under_way.eager || !receive_eager(*node, packet, under_way.connection))
       receive(*node, packet, under_way.hostile);
-    if (elsewhere.failed()) lose(*node);
+    if (rendezvous.failed()) lose(*node);
     return node.get();
   }
   return nullptr;
@@ -228,7 +228,7 @@ void World::pump(Node& node) {
   node.blocked = false;
   for (std::uint32_t i = 0; i < config_.quantum; ++i) {
     node.may_request = !node.gone() && !node.broken && !node.endpoint->drained();
-    if (send_brief(node)) continue;
+    if (send_eager(node)) continue;
     const ib::Transmit answer = node.endpoint->transmit(out_, ground_.now);
     if (answer == ib::Transmit::packet) {
       send(node, out_);
@@ -248,7 +248,7 @@ void World::pump(Node& node) {
   arm(node);
 }
 
-void World::send(Node& node, const ib::TxPacket& packet, bool brief) {
+void World::send(Node& node, const ib::TxPacket& packet, bool eager) {
   const wire::Bth& bth = packet.headers.bth;
   const wire::OpcodeInfo& info = wire::opcode_info(bth.opcode);
   node.idle_expiries = 0;
@@ -267,7 +267,7 @@ void World::send(Node& node, const ib::TxPacket& packet, bool brief) {
   std::uint32_t to = 0;
   while (to < config_.adapters && adapters_[to].gid != packet.path->destination) ++to;
   if (to == config_.adapters) return ground_.fail(format("node %u sends to nowhere", node.index));
-  put_on_the_wire(node, to, packet, brief);
+  put_on_the_wire(node, to, packet, eager);
 }
 
 /// A packet may stand for as many as the path allows, all but the last of them full.
@@ -285,7 +285,7 @@ void World::check_size(const Node& node, const ib::TxPacket& packet) {
 
 /// As samehost/ring_link.h does it: of RC, and where all of it lies in regions.
 Memory* World::stays_in(const Node& node, const ib::TxPacket& packet) {
-  const std::uint32_t from = config_.memory.by_place_from;
+  const std::uint32_t from = config_.memory.rendezvous_from;
   if (!memory_paths_ || from == 0 || packet.payload_bytes < from || packet.again ||
       node.pair->type != ib::QpType::rc)
     return nullptr;

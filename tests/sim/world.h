@@ -3,8 +3,8 @@
 
 #include <queue>
 
-#include "link/packet_run.h"
-#include "link/packet_split.h"
+#include "link/packet_coalescer.h"
+#include "link/packet_segmenter.h"
 #include "tests/sim/attacker.h"
 #include "tests/sim/config.h"
 #include "tests/sim/mutant.h"
@@ -80,7 +80,7 @@ class World {
   void expire(Node& node);
   void pump(Node& node);
   void pump_waiting(const Node& node);
-  void send(Node& node, const ib::TxPacket& packet, bool brief = false);
+  void send(Node& node, const ib::TxPacket& packet, bool eager = false);
   void accuse(const Node& node, const std::string& what);
   void receive(Node& node, const ib::RxPacket& packet, bool hostile);
   void check_size(const Node& node, const ib::TxPacket& packet);
@@ -98,8 +98,8 @@ class World {
   bool at_rest() const;
 
   // what the links do (world_links.cc)
-  void put_on_the_wire(Node& node, std::uint32_t to, const ib::TxPacket& packet, bool brief);
-  void launch(Node& node, std::uint32_t to, const ib::TxPacket& packet, bool brief);
+  void put_on_the_wire(Node& node, std::uint32_t to, const ib::TxPacket& packet, bool eager);
+  void launch(Node& node, std::uint32_t to, const ib::TxPacket& packet, bool eager);
   void join(std::uint32_t adapter, std::uint32_t flight, ib::RxPacket& packet);
   bool follows(std::uint32_t flight, std::uint32_t next);
   void set_paths(bool memory);
@@ -115,8 +115,8 @@ class World {
   void forget_unexpected(Node& node);
 
   // short messages (world_briefs.cc)
-  bool send_brief(Node& node);
-  bool receive_brief(Node& node, const ib::RxPacket& packet, std::uint32_t connection);
+  bool send_eager(Node& node);
+  bool receive_eager(Node& node, const ib::RxPacket& packet, std::uint32_t connection);
   void told(Node& node);
 
   // the end (world_end.cc)
@@ -143,8 +143,8 @@ class World {
   bool memory_paths_ = false;
   std::uint32_t path_changes_ = 0;
   ib::TxPacket out_;
-  link::PacketSplit split_;
-  link::PacketRun run_;
+  link::PacketSegmenter segmenter_;
+  link::PacketCoalescer coalescer_;
   Attacker attacker_;
   struct {
     std::uint32_t shots = 0;

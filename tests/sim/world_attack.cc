@@ -1,5 +1,5 @@
-// The attacker in the world, and the packets that wait for their receives as in a lane (engine/unexpected_packets.h): those
-// are what an attacker would fill memory with, and hold up others by.
+// The attacker in the world, and the packets that wait for their receives as in a lane
+// (engine/unexpected_packets.h): those are what an attacker would fill memory with, and hold up others by.
 #include "tests/sim/world.h"
 
 namespace softrnic::sim {
@@ -37,7 +37,7 @@ void World::fire_again() {
 void World::overhear(std::uint32_t to, std::uint32_t flight) {
   const Flight& under_way = network_.flight(flight);
   const auto opcode = static_cast<wire::Opcode>(under_way.bytes[0]);
-  if (config_.attack.shots == 0 || under_way.at != nullptr || under_way.brief ||
+  if (config_.attack.shots == 0 || under_way.at != nullptr || under_way.eager ||
       wire::opcode_info(opcode).service != wire::Service::rc || !rng_.chance(0.02))
     return;
   overheard_ = under_way;

@@ -1,19 +1,20 @@
-// What the links at both ends of a network do: packets that stand for several are taken apart, and those that come one
-// behind the other are put together (link/packet_split.h, link/packet_run.h). Each has a fate of its own on the way.
+// What the links at both ends of a network do: packets that stand for several are taken apart, and those that
+// come one behind the other are put together (link/packet_segmenter.h, link/packet_coalescer.h). Each has a
+// fate of its own on the way.
 #include "tests/sim/world.h"
 
 namespace softrnic::sim {
 
-void World::put_on_the_wire(Node& node, std::uint32_t to, const ib::TxPacket& packet, bool brief) {
-  if (memory_paths_) return launch(node, to, packet, brief);
-  link::for_each_packet(packet, split_, [&](const ib::TxPacket& part) { launch(node, to, part, false); });
+void World::put_on_the_wire(Node& node, std::uint32_t to, const ib::TxPacket& packet, bool eager) {
+  if (memory_paths_) return launch(node, to, packet, eager);
+  link::for_each_packet(packet, segmenter_, [&](const ib::TxPacket& part) { launch(node, to, part, false); });
 }
 
-void World::launch(Node& node, std::uint32_t to, const ib::TxPacket& packet, bool brief) {
+void World::launch(Node& node, std::uint32_t to, const ib::TxPacket& packet, bool eager) {
   std::string error;
   const std::uint32_t flight = network_.encode(packet, stays_in(node, packet), error);
   if (!error.empty()) ground_.fail(error);
-  if (brief) network_.make_brief(flight, node.connection);
+  if (eager) network_.make_eager(flight, node.connection);
   if (mutation_ != Mutation::none) mutate_bytes(mutation_, network_, flight);
   dispatch(node, to, flight);
 }
@@ -22,14 +23,14 @@ void World::launch(Node& node, std::uint32_t to, const ib::TxPacket& packet, boo
 bool World::follows(std::uint32_t flight, std::uint32_t next) {
   const Flight& a = network_.flight(flight);
   const Flight& b = network_.flight(next);
-  return b.at == nullptr && b.packets == 1 && !b.brief && a.flow.source == b.flow.source &&
+  return b.at == nullptr && b.packets == 1 && !b.eager && a.flow.source == b.flow.source &&
          a.flow.destination == b.flow.destination && a.flow.source_port == b.flow.source_port;
 }
 
 /// The packet then stands for all; the time is that of the last one.
 void World::join(std::uint32_t adapter, std::uint32_t flight, ib::RxPacket& packet) {
   if (!follows(flight, flight) || !rng_.chance(config_.runs.join)) return;
-  run_.begin(packet, network_.body(flight));
+  coalescer_.begin(packet, network_.body(flight));
   while (!events_.empty()) {
     const Event next = events_.top();
     if (next.kind != Kind::packet || next.subject != adapter || next.at - ground_.now > config_.runs.gap)
@@ -37,15 +38,15 @@ void World::join(std::uint32_t adapter, std::uint32_t flight, ib::RxPacket& pack
     const auto other = static_cast<std::uint32_t>(next.argument);
     ib::RxPacket alone;
     std::string error;
-    if (!follows(flight, other) || !run_.goes_on_with(network_.body(other)) ||
+    if (!follows(flight, other) || !coalescer_.goes_on_with(network_.body(other)) ||
         !network_.decode(other, alone, error))
       break;
-    run_.take();
+    coalescer_.take();
     joined_.push_back(other);
     events_.pop();
     ground_.now = next.at;
   }
-  run_.join();
+  coalescer_.join();
   if (packet.packets > 1) ground_.log(What::action, adapter, 600, packet.packets);
 }
 

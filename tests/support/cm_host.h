@@ -1,4 +1,5 @@
-// A host for a connection manager in tests: keeps what was sent and told, and gives the random numbers it is given.
+// A host for a connection manager in tests: keeps what was sent and told, and gives the
+// random numbers it is given.
 #pragma once
 
 #include <deque>

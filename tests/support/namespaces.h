@@ -10,7 +10,8 @@
 
 namespace softrnic::test {
 
-/// Enters a network namespace; where that takes a user namespace around it, as root of that. False: there is none to be had.
+/// Enters a network namespace; where that takes a user namespace around it, as root of that. False:
+/// there is none to be had.
 inline bool enter_network_namespace() {
   const std::string uid = std::to_string(geteuid()), gid = std::to_string(getegid());
   if (unshare(CLONE_NEWNET) == 0) return true;

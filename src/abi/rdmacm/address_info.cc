@@ -1,5 +1,5 @@
-// rdma_getaddrinfo: names and services to addresses of librdmacm. Routes come later, with rdma_resolve_route: RoCE has
-// no subnet administrator that could be asked for them here.
+// rdma_getaddrinfo: names and services to addresses of librdmacm. Routes come later, with rdma_resolve_route:
+// RoCE has no subnet administrator that could be asked for them here.
 #include <infiniband/ib.h>
 #include <netdb.h>
 #include <rdma/rdma_cma.h>

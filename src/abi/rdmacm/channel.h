@@ -1,7 +1,8 @@
 // An event channel: a count of events that programs poll, and its number at the daemon.
 //
-// Programs destroy a channel while another thread of theirs waits for its next event, and then end the process (rping). The
-// kernel leaves such a thread waiting, on a file that nobody else has. So what a waiting thread needs outlives the channel.
+// Programs destroy a channel while another thread of theirs waits for its next event, and then end the
+// process (rping). The kernel leaves such a thread waiting, on a file that nobody else has. So what a waiting
+// thread needs outlives the channel.
 #pragma once
 
 #include <rdma/rdma_cma.h>
@@ -31,11 +32,12 @@ class EventSource {
 
   /// No event comes any more; who waits for one goes on to. The destructor does it too.
   void close();
-  /// Waits for the next event, unless the program has set O_NONBLOCK. EAGAIN, or EINTR. `credit` is called with the event
-  /// before settle() returns in any thread that destroys the event's id.
+  /// Waits for the next event, unless the program has set O_NONBLOCK. EAGAIN, or EINTR. `credit` is called
+  /// with the event before settle() returns in any thread that destroys the event's id.
   using Credit = std::function<void(const control::CmEventReply&)>;
   Expected<control::CmEventReply, Failure> next(const Credit& credit);
-  /// Waits until every event that the daemon has handed over was credited. Of a channel that was closed, or lost its daemon.
+  /// Waits until every event that the daemon has handed over was credited. Of a channel that was
+  /// closed, or lost its daemon.
   void settle();
 
   const std::shared_ptr<Session>& session() const { return session_; }

@@ -130,8 +130,8 @@ Expected<void, Failure> reject(Id& id, const void* data, std::uint8_t length, st
       id.session->daemon.reject(id.number, reason, {static_cast<const std::uint8_t*>(data), length}));
 }
 
-/// The QP stops sending before the peer hears of it. A DISCONNECTED that comes from the peer leaves our QP alone, which
-/// may still have receives that the program wants to see.
+/// The QP stops sending before the peer hears of it. A DISCONNECTED that comes from the peer leaves our QP
+/// alone, which may still have receives that the program wants to see.
 Expected<void, Failure> disconnect(Id& id) {
   auto done = id.require_device();
   if (done) done = modify_to_error(id);

@@ -1,4 +1,5 @@
-// Enhanced connection establishment for QPs that the program makes itself: what is carried in REQ and REP, unread.
+// Enhanced connection establishment for QPs that the program makes itself: what is carried in REQ and REP,
+// unread.
 #include <rdma/rdma_cma.h>
 
 #include <cerrno>

@@ -1,4 +1,5 @@
-// Endpoints: ids that rdma_create_ep brings all the way to a queue pair, and listeners that hand out such ids.
+// Endpoints: ids that rdma_create_ep brings all the way to a queue pair, and listeners that hand out such
+// ids.
 #include <rdma/rdma_cma.h>
 
 #include <cerrno>

@@ -88,7 +88,8 @@ Expected<std::unique_ptr<Id>, Failure> requested_id(Id& listener, const Message&
   return id;
 }
 
-/// The acknowledgement counts for the listener. A request for which there is no memory is the peer's to repeat.
+/// The acknowledgement counts for the listener. A request for which there is no memory is the peer's to
+/// repeat.
 bool connect_request(Event& event, const Message& message) {
   auto id = requested_id(*event.credited, message);
   if (!id) {

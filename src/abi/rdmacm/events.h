@@ -22,8 +22,8 @@ struct Event : rdma_cm_event {
   std::array<std::uint8_t, control::kCmPrivateData> private_data{};
 };
 
-/// What the library does about an event before the program sees it: moves QPs, makes the id of a request, and so on.
-/// May change type and status. False: the event is not for the program.
+/// What the library does about an event before the program sees it: moves QPs, makes the id of a request, and
+/// so on. May change type and status. False: the event is not for the program.
 bool handle(Event& event, const control::CmEventReply& message);
 
 /// The next event of the channel for the program; see Channel::next().
@@ -34,12 +34,12 @@ void acknowledge(rdma_cm_event* event);
 /// Acknowledges the event that a synchronous id shows.
 void drop_event(Id& id);
 
-/// Of a synchronous id: waits for the event that ends the operation under way, shows it as id.event and returns its
-/// status (ECONNREFUSED when the peer rejected). Nothing for other ids.
+/// Of a synchronous id: waits for the event that ends the operation under way, shows it as id.event and
+/// returns its status (ECONNREFUSED when the peer rejected). Nothing for other ids.
 Expected<void, Failure> complete(Id& id);
 
-/// Makes a request whose outcome is an event, for which a synchronous id waits. Another id is not touched after a request
-/// that was taken: its event may have come already, and another thread may have destroyed it.
+/// Makes a request whose outcome is an event, for which a synchronous id waits. Another id is not touched
+/// after a request that was taken: its event may have come already, and another thread may have destroyed it.
 template <typename Request>
 Expected<void, Failure> start(Id& id, Request request) {
   const std::shared_ptr<Session> session = id.session;

@@ -12,7 +12,8 @@ namespace softrnic::rdmacm {
 
 ibv_ah_attr address_of(const control::CmAddressVector& vector);
 
-/// The attributes of a transition to `attributes.qp_state`, and their mask; what the mask does not name is zero.
+/// The attributes of a transition to `attributes.qp_state`, and their mask; what the mask does not name is
+/// zero.
 Expected<int, Failure> init_qp_attributes(Id& id, ibv_qp_attr& attributes);
 
 // All of these concern `qp`, or id.qp and do nothing when there is none.

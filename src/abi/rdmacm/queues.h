@@ -9,7 +9,8 @@
 
 namespace softrnic::rdmacm {
 
-/// Sets id.qp, and id.send_cq, id.recv_cq and their channels when `attributes` has none. `attributes` gets what was made.
+/// Sets id.qp, and id.send_cq, id.recv_cq and their channels when `attributes` has none.
+/// `attributes` gets what was made.
 Expected<void, Failure> create_qp(Id& id, ibv_qp_init_attr_ex& attributes);
 /// `pd` nullptr: the device's default.
 Expected<void, Failure> create_qp(Id& id, ibv_pd* pd, ibv_qp_init_attr& attributes);

@@ -9,8 +9,8 @@
 namespace softrnic::rdmacm {
 namespace {
 
-/// Never destroyed: programs call us in their own exit handlers. A forked child makes its own and leaves its parent's
-/// alone, whose locks may be held by threads that the child does not have.
+/// Never destroyed: programs call us in their own exit handlers. A forked child makes its own and leaves its
+/// parent's alone, whose locks may be held by threads that the child does not have.
 struct Process {
   const pid_t pid = getpid();
   std::mutex mutex;
@@ -113,7 +113,8 @@ Expected<std::shared_ptr<Session>, Failure> current_session() {
   const std::lock_guard lock(process.mutex);
   if (process.session != nullptr && !process.session->lost()) return process.session;
   process.session.reset();
-  // The list comes first: with it libibverbs starts the daemon, says on stderr why it cannot, and installs the sink.
+  // The list comes first: with it libibverbs starts the daemon, says on stderr why it
+  // cannot, and installs the sink.
   auto list = list_devices();
   if (!list) return Unexpected{list.error()};
   const abi::Sibling* const sibling = abi::sibling_of(*list->get());

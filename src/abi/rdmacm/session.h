@@ -1,5 +1,5 @@
-// One connection to the connection manager, with what lives on it: the devices it has opened, and what the cookies of
-// its events stand for.
+// One connection to the connection manager, with what lives on it: the devices it has opened, and what the
+// cookies of its events stand for.
 #pragma once
 
 #include <sys/types.h>
@@ -64,7 +64,8 @@ class Session {
     }
   }
   Unexpected<Failure> failed(const control::Error& error);
-  /// Whether `error` says that there is no daemon behind this session any more: it ended, or this is a forked child.
+  /// Whether `error` says that there is no daemon behind this session any more: it ended,
+  /// or this is a forked child.
   bool severed(const control::Error& error);
   /// Whether it makes sense to wait for the daemon: EIO when it has ended, EPERM in a forked child.
   Expected<void, Failure> check() const;
@@ -98,8 +99,8 @@ class ChannelCounts {
 };
 ChannelCounts& channel_counts();
 
-/// The connections of all sessions to their daemon, for the engine's thread, which must not keep a session alive: its end takes
-/// verbs. Thread-safe.
+/// The connections of all sessions to their daemon, for the engine's thread, which must not keep a session
+/// alive: its end takes verbs. Thread-safe.
 class DaemonLinks {
  public:
   void add(const std::shared_ptr<control::CmClient>& link);
@@ -115,8 +116,9 @@ class DaemonLinks {
 };
 DaemonLinks& daemon_links();
 
-/// The session of this process, made when there is none, when the last one lost its daemon, and anew in a forked
-/// child. Starts the daemon and opens the devices, whose thread also hears of the daemon's end. ENODEV when there is none.
+/// The session of this process, made when there is none, when the last one lost its daemon, and anew in a
+/// forked child. Starts the daemon and opens the devices, whose thread also hears of the daemon's end.
+/// ENODEV when there is none.
 Expected<std::shared_ptr<Session>, Failure> current_session();
 
 }  // namespace softrnic::rdmacm

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <string>
 
-#include "engine/process.h"
+#include "engine/adapter.h"
 
 namespace softrnic::abi {
 namespace {
@@ -25,25 +25,25 @@ Failure tell(const control::Error& error) {
 }  // namespace
 
 Expected<std::vector<device::DeviceInfo>, Failure> list_devices() {
-  auto devices = engine::Process::instance().devices();
+  auto devices = engine::Adapter::instance().devices();
   if (!devices) return Unexpected{tell(devices.error())};
   return std::move(*devices);
 }
 
 Expected<std::shared_ptr<rnic::Context>, Failure> open_adapter(std::uint32_t device_index) {
-  auto opened = engine::Process::instance().open(device_index);
+  auto opened = engine::Adapter::instance().open(device_index);
   if (!opened) return Unexpected{tell(opened.error())};
   const auto close = [](rnic::Context* context) {
-    engine::Process::instance().close(std::unique_ptr<rnic::Context>(context));
+    engine::Adapter::instance().close(std::unique_ptr<rnic::Context>(context));
   };
   return std::shared_ptr<rnic::Context>(opened->release(), close);
 }
 
-void on_daemon_end(void (*callback)()) { engine::Process::instance().on_daemon_end(callback); }
-void on_daemon_return(void (*callback)()) { engine::Process::instance().on_daemon_return(callback); }
+void on_daemon_end(void (*callback)()) { engine::Adapter::instance().on_daemon_end(callback); }
+void on_daemon_return(void (*callback)()) { engine::Adapter::instance().on_daemon_return(callback); }
 
 void hold_across_fork(void (*lock)(), void (*unlock)()) {
-  static_cast<void>(engine::Process::instance());  // handlers that are registered later lock earlier
+  static_cast<void>(engine::Adapter::instance());  // handlers that are registered later lock earlier
   static_cast<void>(pthread_atfork(lock, unlock, unlock));
 }
 

@@ -35,8 +35,8 @@ std::uint16_t header_checksum(const iphdr& header) {
   return static_cast<std::uint16_t>(~((sum & 0xffff) + (sum >> 16)));
 }
 
-/// The IPv4 header in the last 20 of the 40 bytes before a datagram, if that is what they are (IBTA A17.4.5.2). An
-/// IPv6 header may look like one by chance: the checksum decides.
+/// The IPv4 header in the last 20 of the 40 bytes before a datagram, if that is what they are (IBTA
+/// A17.4.5.2). An IPv6 header may look like one by chance: the checksum decides.
 bool find_ipv4(const ibv_grh& grh, iphdr& header) {
   std::memcpy(&header, reinterpret_cast<const std::byte*>(&grh) + sizeof grh - sizeof header, sizeof header);
   const bool may_be_ipv6 = (be32toh(grh.version_tclass_flow) >> 28) == 6;

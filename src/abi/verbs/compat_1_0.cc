@@ -1,7 +1,7 @@
 // The IBVERBS_1.0 twins of today's verbs.
 //
-// They served programs built before 2006, whose structures differ from today's. No program of Debian 12 binds to them;
-// they exist because the ABI says so, and fail in the way their return type allows.
+// They served programs built before 2006, whose structures differ from today's. No program of Debian 12 binds
+// to them; they exist because the ABI says so, and fail in the way their return type allows.
 #include <cerrno>
 #include <cstdint>
 

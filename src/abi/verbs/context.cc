@@ -1,7 +1,7 @@
 // Opening, importing and closing of devices.
 //
-// A context's cmd_fd is a memfd whose inode names the context: ibv_import_device gets a duplicate of it and finds the
-// context of this process that it belongs to. It carries no data.
+// A context's cmd_fd is a memfd whose inode names the context: ibv_import_device gets a duplicate of it and
+// finds the context of this process that it belongs to. It carries no data.
 #include <infiniband/verbs.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -91,7 +91,8 @@ Expected<ibv_context*, Failure> make_context(std::shared_ptr<OpenDevice> device,
 Expected<ibv_context*, Failure> open(Device& device) {
   auto adapter = open_adapter(device.index);
   if (!adapter) return Unexpected{adapter.error()};
-  // A descriptor with an inode of its own, by which ibv_import_device() knows it again. Containers may refuse a memfd.
+  // A descriptor with an inode of its own, by which ibv_import_device() knows it again.
+  // Containers may refuse a memfd.
   const int fd = above_stdio(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   struct stat status {};
   if (fd < 0 || fstat(fd, &status) != 0) return rnic::refused(errno, ReasonId::out_of_fds, errno);

@@ -1,5 +1,5 @@
-// Fork safety. The adapter is software: it reaches registered memory through the process's own page tables, so
-// copy-on-write after a fork does no harm and no page needs to be kept from the child.
+// Fork safety. The adapter is software: it reaches registered memory through the process's own page tables,
+// so copy-on-write after a fork does no harm and no page needs to be kept from the child.
 #include <infiniband/verbs.h>
 
 #include "abi/export.h"

@@ -58,7 +58,8 @@ void ibv_copy_ah_attr_from_kern(ibv_ah_attr* to, ib_uverbs_ah_attr* from) {
   to->port_num = from->port_num;
 }
 
-// qp_state stays as it is: the kernel's structure has cur_qp_state only at the place that matters to librdmacm.
+// qp_state stays as it is: the kernel's structure has cur_qp_state only at the place that matters to
+// librdmacm.
 void ibv_copy_qp_attr_from_kern(ibv_qp_attr* to, ib_uverbs_qp_attr* from) {
   copy(to->cur_qp_state, from->cur_qp_state);
   copy(to->path_mtu, from->path_mtu);

@@ -1,7 +1,8 @@
 // The C structures of verbs with our objects behind them.
 //
-// Each derives from the public structure, so that a pointer from C becomes ours by a cast, and holds the rnic object
-// that does the work. They are made by new and freed by delete in the calls that create and destroy them.
+// Each derives from the public structure, so that a pointer from C becomes ours by a cast, and holds
+// the rnic object that does the work. They are made by new and freed by delete in the calls that
+// create and destroy them.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -24,8 +25,8 @@ namespace softrnic::abi {
 
 class OpenDevice;
 
-/// A struct ibv_device as provider libraries see it: the private struct verbs_device has 712 bytes and begins with
-/// the public structure and a pointer that a provider compares with its own; here it is a Sibling's.
+/// A struct ibv_device as provider libraries see it: the private struct verbs_device has 712 bytes and begins
+/// with the public structure and a pointer that a provider compares with its own; here it is a Sibling's.
 struct Device : ibv_device {
   const void* foreign_ops = nullptr;
   std::byte provider_fields[64]{};

@@ -39,9 +39,9 @@ class OpenDevice {
   void forget(rnic::QueuePair& qp);
   std::uint32_t next_handle();
 
-  /// The last context is being closed. Objects that the program did not destroy end as those of a process that exits:
-  /// QPs leave the wire and keys die, so that no peer writes into memory that has a new use. The structures stay,
-  /// as the program may still hold them. Returns whether there were any.
+  /// The last context is being closed. Objects that the program did not destroy end as those of a process
+  /// that exits: QPs leave the wire and keys die, so that no peer writes into memory that has a new use. The
+  /// structures stay, as the program may still hold them. Returns whether there were any.
   bool abandon();
 
  private:

@@ -8,8 +8,8 @@
 
 namespace softrnic::abi {
 
-/// Writes at most `size` bytes of struct ibv_port_attr: the size that the program was built with. What the program knows
-/// beyond ours is zeroed.
+/// Writes at most `size` bytes of struct ibv_port_attr: the size that the program was built with. What the
+/// program knows beyond ours is zeroed.
 int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attributes, std::size_t size);
 
 /// The same for struct ibv_device_attr_ex. EINVAL when `size` does not even hold struct ibv_device_attr.

@@ -15,7 +15,8 @@
 
 namespace {
 
-/// The file's text without its last newline, ended by NUL. Its length, or -1 when it cannot be read or has no room.
+/// The file's text without its last newline, ended by NUL. Its length, or -1 when it
+/// cannot be read or has no room.
 int read_text(const char* path, char* buffer, std::size_t size) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return -1;

@@ -13,7 +13,7 @@
 
 #include <memory>
 
-#include "transport/ib/brief.h"
+#include "transport/ib/eager_send.h"
 #include "transport/ib/host.h"
 #include "transport/ib/path_window.h"
 #include "transport/ib/types.h"
@@ -80,16 +80,17 @@ class Endpoint {
   /// The next free place of the send queue. Fill it, then commit().
   virtual SendSlot reserve() = 0;
   virtual void commit() = 0;
-  /// Carries out the work request that was just committed, if it can go without packets (Host::direct) and nothing is before
-  /// it: then transmit() has nothing to do for it. False: ask transmit().
+  /// Carries out the work request that was just committed, if it can go without packets (Host::direct) and
+  /// nothing is before it: then transmit() has nothing to do for it. False: ask transmit().
   virtual bool go_at_once() { return false; }
   /// Work requests that occupy the send queue.
   virtual std::uint32_t outstanding_sends() const = 0;
 
   // ---- packets and time
 
-  /// UC and UD: whether receive() would drop this packet for want of a posted receive and nothing else. Their peers are
-  /// not told, so a caller that can lets the packet wait for a while: to the peer that is a slow network.
+  /// UC and UD: whether receive() would drop this packet for want of a posted receive and nothing
+  /// else. Their peers are not told, so a caller that can lets the packet wait for a while: to the
+  /// peer that is a slow network.
   virtual bool lacks_receive(const RxPacket& packet) {
     static_cast<void>(packet);
     return false;
@@ -99,24 +100,25 @@ class Endpoint {
   virtual TimePoint deadline() const = 0;  ///< kNever: none
   virtual void expire(TimePoint now) = 0;
 
-  /// RC: an ACK that is owed waits for the next request of this side and leaves behind it, until release_ack(). A NAK does
-  /// not wait, nor does anything behind a READ response.
-  virtual void hold_ack() {}
+  /// RC: an ACK that is owed waits for the next request of this side and leaves behind it, until
+  /// send_delayed_ack(). A NAK does not wait, nor does anything behind a READ response.
+  virtual void delay_ack() {}
   /// An ACK that was held leaves with the next transmit(), behind a request if there is one.
-  virtual void release_ack() {}
+  virtual void send_delayed_ack() {}
 
   // ---- short messages on one host, see brief.h; `now` may be some milliseconds late
 
-  /// What transmit() would give, if that can go as a brief. Nothing changes. False: ask transmit().
-  virtual bool next_brief(Brief& out) {
+  /// What transmit() would give, if that can go as an eager send. Nothing changes. False: ask transmit().
+  virtual bool next_eager(EagerSend& out) {
     static_cast<void>(out);
     return false;
   }
-  /// What next_brief() gave is on its way: called after the peer can see it, which has not to wait for the accounts.
-  virtual void brief_sent(TimePoint now) { static_cast<void>(now); }
-  /// Executes a brief that comes from `source`. False: nothing has changed, hand in its packet.
-  virtual bool receive_brief(const Brief& brief, const wire::Gid& source) {
-    static_cast<void>(brief);
+  /// What next_eager() gave is on its way: called after the peer can see it, which has not
+  /// to wait for the accounts.
+  virtual void eager_sent(TimePoint now) { static_cast<void>(now); }
+  /// Executes an eager send that comes from `source`. False: nothing has changed, hand in its packet.
+  virtual bool receive_eager(const EagerSend& eager, const wire::Gid& source) {
+    static_cast<void>(eager);
     static_cast<void>(source);
     return false;
   }

@@ -25,8 +25,8 @@ bool EndpointBase::refuse(Counter counter, const Reason& reason) {
   return false;
 }
 
-// A peer may keep on sending to a QP that is not ready or has failed: that is explained once. Which of the verbs' states it
-// is in, only the host knows (see Host::explain).
+// A peer may keep on sending to a QP that is not ready or has failed: that is explained once. Which of the
+// verbs' states it is in, only the host knows (see Host::explain).
 bool EndpointBase::admit_state(const RxPacket& packet) {
   if (mode_ != Mode::idle && mode_ != Mode::error) return true;
   host_.count(Counter::drop_not_ready);
@@ -74,9 +74,9 @@ bool EndpointBase::admit(const RxPacket& packet) {
 }
 
 // The first packet of a connection may raise an event, which is left to admit().
-bool EndpointBase::admits(const Brief& brief, const wire::Gid& source) const {
+bool EndpointBase::admits(const EagerSend& eager, const wire::Gid& source) const {
   return established_ && mode_ != Mode::idle && mode_ != Mode::error &&
-         pkeys_match(brief.pkey, attributes_.pkey) && source == attributes_.path.destination;
+         pkeys_match(eager.pkey, attributes_.pkey) && source == attributes_.path.destination;
 }
 
 Transmit EndpointBase::out(const TxPacket& packet) {

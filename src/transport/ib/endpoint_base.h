@@ -23,8 +23,8 @@ class EndpointBase : public Endpoint {
   bool is_for_us(const RxPacket& packet) const;
   /// Whether the packet is for this QP in its present state; otherwise it has been counted and explained.
   bool admit(const RxPacket& packet);
-  /// The same for a brief, without a trace if it is not.
-  bool admits(const Brief& brief, const wire::Gid& source) const;
+  /// The same for an eager send, without a trace if it is not.
+  bool admits(const EagerSend& eager, const wire::Gid& source) const;
   void set_mode(Mode mode);
   bool may_send() const { return mode_ == Mode::sending || mode_ == Mode::draining; }
   /// Counts a packet on its way out.

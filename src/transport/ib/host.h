@@ -66,15 +66,16 @@ class Host {
 
   /// Whether direct() has a chance with messages to the peer of this endpoint at present.
   virtual bool may_go_direct() { return false; }
-  /// Moves the next bytes of a message between this side's memory and the peer's, without packets: only what the peer would
-  /// do for the packets of this message, as it stands now, without any fault. Returns how many (for atomics: the length of
-  /// the work request). Nothing: the message goes by packets from its beginning, and they find out what is wrong.
+  /// Moves the next bytes of a message between this side's memory and the peer's, without packets: only what
+  /// the peer would do for the packets of this message, as it stands now, without any fault. Returns how many
+  /// (for atomics: the length of the work request). Nothing: the message goes by packets from its beginning,
+  /// and they find out what is wrong.
   virtual std::optional<std::uint32_t> direct(const DirectMessage& message) {
     static_cast<void>(message);
     return std::nullopt;
   }
-  /// An atomic operation of the peer on memory that remote_memory() has given out; the value before. Fails when somebody
-  /// else is at that word and does not finish.
+  /// An atomic operation of the peer on memory that remote_memory() has given out; the value before. Fails
+  /// when somebody else is at that word and does not finish.
   virtual Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
                                                          const AtomicOperation& operation) {
     return execute(word, operation);
@@ -93,8 +94,9 @@ class Host {
   }
 
  protected:
-  /// `counters` are the endpoint's, `totals` (by Counter; may be none) those of all that the adapter adds up. Both are the
-  /// adapter's, and live as long as it. Plain memory and no call, as several things are counted for each message.
+  /// `counters` are the endpoint's, `totals` (by Counter; may be none) those of all that the adapter adds
+  /// up. Both are the adapter's, and live as long as it. Plain memory and no call, as several things are
+  /// counted for each message.
   explicit Host(Counters& counters, Total* totals = nullptr) : counters_(counters), totals_(totals) {}
   ~Host() = default;
 

@@ -147,16 +147,16 @@ Verdict InboundMessage::finish(const RxPacket& rx, Host& host) {
 }
 
 // What has been taken or written by then is taken or written again for the packet.
-bool InboundMessage::place(const Brief& brief, Host& host) {
-  if (active_ || take_receive(host) == nullptr || brief.payload.size() > receive_->length) return false;
+bool InboundMessage::place(const EagerSend& eager, Host& host) {
+  if (active_ || take_receive(host) == nullptr || eager.payload.size() > receive_->length) return false;
   SgeCursor cursor;
-  if (!scatter(host, receive_->sges, cursor, 0, {brief.payload, nullptr, brief.payload.size()})) return false;
+  if (!scatter(host, receive_->sges, cursor, 0, {eager.payload, nullptr, eager.payload.size()})) return false;
   RecvDone done;
   done.wr_id = receive_->wr_id;
-  done.has_immediate = brief.has_immediate;
-  done.solicited = brief.solicited;
-  done.immediate = brief.immediate;
-  done.length = static_cast<std::uint32_t>(brief.payload.size());
+  done.has_immediate = eager.has_immediate;
+  done.solicited = eager.solicited;
+  done.immediate = eager.immediate;
+  done.length = static_cast<std::uint32_t>(eager.payload.size());
   receive_ = nullptr;
   host.complete(done);
   return true;

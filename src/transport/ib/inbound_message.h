@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "transport/ib/brief.h"
+#include "transport/ib/eager_send.h"
 #include "transport/ib/host.h"
 #include "transport/ib/sge_list.h"
 #include "transport/ib/syndromes.h"
@@ -21,7 +21,7 @@ class InboundMessage {
   Verdict place(const RxPacket& rx, const Attributes& attributes, Host& host);
 
   /// The same for a SEND of one packet. False: it cannot be taken as it stands, and no fault has been told.
-  bool place(const Brief& brief, Host& host);
+  bool place(const EagerSend& eager, Host& host);
 
   /// Whether a message has begun and not ended; only its next packet may come then.
   bool active() const { return active_; }

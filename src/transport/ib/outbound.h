@@ -7,8 +7,8 @@
 
 namespace softrnic::ib {
 
-/// Adds the payload of the packet that begins at `offset` of the message, at most `most` bytes, with its pad. Error: why
-/// an lkey does not allow it.
+/// Adds the payload of the packet that begins at `offset` of the message, at most `most` bytes, with its pad.
+/// Error: why an lkey does not allow it.
 Expected<void, Reason> add_payload(Host& host, const SendQueue& queue, const SendEntry& entry,
                                    std::uint32_t offset, std::uint32_t most, SgeCursor& cursor,
                                    TxPacket& out);

@@ -1,10 +1,10 @@
 // How much may be under way to one receiver.
 //
-// UDP has no back-pressure: what the receiver's socket buffer cannot hold is lost. All QPs of a lane that send to the
-// same peer lane (destination GID, top byte of the QPN) therefore share one window. For acknowledged services (RC,
-// reads included) it counts bytes in flight: additive increase, halved on loss. UC and UD hear nothing from their peer:
-// where something is known of the receiver's buffer (a Gauge), they take only what is free there, else
-// they take tokens from a bucket. Pure: time is given.
+// UDP has no back-pressure: what the receiver's socket buffer cannot hold is lost. All QPs of a lane that
+// send to the same peer lane (destination GID, top byte of the QPN) therefore share one window. For
+// acknowledged services (RC, reads included) it counts bytes in flight: additive increase, halved on loss. UC
+// and UD hear nothing from their peer: where something is known of the receiver's buffer (a Gauge), they take
+// only what is free there, else they take tokens from a bucket. Pure: time is given.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,8 @@ class Gauge {
   ~Gauge() = default;
 };
 
-/// The most that a datagram of `bytes` takes of a socket's receive buffer: the kernel counts the memory, not the bytes.
+/// The most that a datagram of `bytes` takes of a socket's receive buffer: the kernel counts
+/// the memory, not the bytes.
 constexpr std::uint32_t datagram_cost(std::uint32_t bytes) { return 2 * bytes + 1024; }
 
 class PathWindow {
@@ -46,20 +47,22 @@ class PathWindow {
   PathWindow() : PathWindow(Limits{}) {}
   explicit PathWindow(const Limits& limits);
 
-  /// Whether a packet of an acknowledged service may go now. One packet may always go when nothing is in flight.
+  /// Whether a packet of an acknowledged service may go now. One packet may always go when nothing is in
+  /// flight.
   bool has_room() const { return !held_ && !undecided_ && (in_flight_ == 0 || in_flight_ < window_); }
-  /// Whether a message that is longer than room() should go on: in small pieces it would cost more datagrams, and so would
-  /// their ACKs (what RFC 9293, 3.8.6.2 says of TCP's windows).
+  /// Whether a message that is longer than room() should go on: in small pieces it would cost more datagrams,
+  /// and so would their ACKs (what RFC 9293, 3.8.6.2 says of TCP's windows).
   bool has_much_room() const { return has_room() && (in_flight_ == 0 || room() >= much_room()); }
   std::uint32_t much_room() const { return has_mtu_ ? window_ / kParts : 1; }
   std::uint32_t room() const {
     return held_ || undecided_ || in_flight_ >= window_ ? 0 : window_ - in_flight_;
   }
-  /// Keeps requests back (no room) while it is others' turn: the scheduler lets an endpoint answer its peer only.
+  /// Keeps requests back (no room) while it is others' turn: the scheduler lets an
+  /// endpoint answer its peer only.
   void hold(bool held) { held_ = held; }
 
-  /// The path has no MTU: a packet may carry so many bytes (see TxPacket), and `window` bytes, which never are too many, may
-  /// be in flight. 0 and 0: it is a network.
+  /// The path has no MTU: a packet may carry so many bytes (see TxPacket), and `window` bytes, which never
+  /// are too many, may be in flight. 0 and 0: it is a network.
   void set_memory(std::uint32_t longest_packet, std::uint32_t window);
   /// How many packets of the path MTU one may stand for; on a network no more than go into the window.
   std::uint32_t packets_at_once(std::uint32_t path_mtu) const {
@@ -89,7 +92,8 @@ class PathWindow {
 
   /// From now on UC and UD go by this gauge, which outlives the window.
   void observe(Gauge& gauge) { gauge_ = &gauge; }
-  /// UC and UD: returns `now` when a packet of `bytes` may go, or when to try again (a time point after `now`).
+  /// UC and UD: returns `now` when a packet of `bytes` may go, or when to try again (a
+  /// time point after `now`).
   TimePoint admit(std::uint32_t bytes, TimePoint now);
 
   std::uint32_t in_flight() const { return in_flight_; }

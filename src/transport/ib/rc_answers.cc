@@ -9,8 +9,8 @@
 namespace softrnic::ib {
 namespace {
 
-/// A NAK for a PSN that was sent again is a twin of the first one, unless so much time has passed: then the peer could not
-/// execute it yet (RcResponder::ask_later()).
+/// A NAK for a PSN that was sent again is a twin of the first one, unless so much time has passed: then the
+/// peer could not execute it yet (RcResponder::ask_later()).
 constexpr Duration kSameLoss = std::chrono::milliseconds(1);
 
 }  // namespace
@@ -86,8 +86,8 @@ void RcRequester::receive_rnr_nak(std::uint8_t syndrome, Psn psn, TimePoint now)
   go_back();
 }
 
-// A response answers one request at most, of a READ that is asked for in pieces one piece; that ends with a LAST
-// or ONLY packet, and with no other.
+// A response answers one request at most, of a READ that is asked for in pieces one piece; that ends with a
+// LAST or ONLY packet, and with no other.
 bool RcRequester::fits(const SendEntry& entry, const RxPacket& rx, Psn psn) const {
   const bool atomic = rx.packet.info->operation == wire::Operation::atomic_acknowledge;
   if (!(atomic ? is_atomic(entry.wqe.op) : entry.wqe.op == SendOp::read)) return false;

@@ -1,8 +1,9 @@
 // How the RC requester sends without packets (see Host::direct).
 //
-// PSNs count packets, and a message without packets has none: both sides stay where they are, and the two ways may take
-// turns at message boundaries. A message may go direct when everything before it was acknowledged. Then the responder has
-// nothing to do for this connection but to answer stale duplicates, which never changes memory.
+// PSNs count packets, and a message without packets has none: both sides stay where they are, and the two
+// ways may take turns at message boundaries. A message may go direct when everything before it was
+// acknowledged. Then the responder has nothing to do for this connection but to answer stale duplicates,
+// which never changes memory.
 #include "base/hot_path.h"
 #include "transport/ib/outbound.h"
 #include "transport/ib/rc_requester.h"
@@ -10,8 +11,8 @@
 namespace softrnic::ib {
 namespace {
 
-constexpr std::uint32_t kWorthWaiting =
-    16 * 1024;  // bytes whose copies through a socket take longer than an ACK
+// Bytes whose copies through a socket take longer than an ACK
+constexpr std::uint32_t kWorthWaiting = 16 * 1024;
 constexpr std::uint32_t kDoubts = 64;
 
 }  // namespace
@@ -24,9 +25,9 @@ bool RcRequester::nothing_under_way() const {
   return cursor_ == begun_ && begun_ == queue_.head() && una_ == top_;
 }
 
-// With a queue that never runs empty nothing would ever go direct. So a work request waits for the ACKs of those before it
-// when it is long, or one of many that could all go direct; else the wait would cost more than it brings. Where waiting was
-// in vain, the next ones do not wait.
+// With a queue that never runs empty nothing would ever go direct. So a work request waits for the ACKs of
+// those before it when it is long, or one of many that could all go direct; else the wait would cost more
+// than it brings. Where waiting was in vain, the next ones do not wait.
 bool RcRequester::waits_for_direct(const SendEntry& entry) const {
   if (una_ == top_ || direct_doubts_ > 0 || !one_sided(entry)) return false;
   return (begun_one_sided_ || entry.wqe.length >= kWorthWaiting) && seam_.host.may_go_direct();

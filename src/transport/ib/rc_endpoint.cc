@@ -65,8 +65,8 @@ Transmit RcEndpoint::request(TxPacket& packet, TimePoint now) {
   return may_send() ? requester_.transmit(packet, now) : Transmit::idle;
 }
 
-// Answers go first, as the peer waits for them, but for an ACK that was held; a stream of READ responses takes turns
-// with our own requests.
+// Answers go first, as the peer waits for them, but for an ACK that was held; a stream of READ responses
+// takes turns with our own requests.
 Transmit RcEndpoint::pick(TxPacket& packet, TimePoint now) {
   if (ack_turn_ != AckTurn::first && responder_.owes_ack_alone()) {
     const Transmit result = request(packet, now);

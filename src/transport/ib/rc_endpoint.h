@@ -30,14 +30,14 @@ class RcEndpoint final : public EndpointBase {
   TimePoint deadline() const override { return std::min(requester_.deadline(), responder_.deadline()); }
   void expire(TimePoint now) override;
 
-  void hold_ack() override { ack_turn_ = AckTurn::held; }
-  void release_ack() override {
+  void delay_ack() override { ack_turn_ = AckTurn::held; }
+  void send_delayed_ack() override {
     if (ack_turn_ == AckTurn::held) ack_turn_ = AckTurn::second;
   }
 
-  bool next_brief(Brief& out) override;
-  void brief_sent(TimePoint now) override;
-  bool receive_brief(const Brief& brief, const wire::Gid& source) override;
+  bool next_eager(EagerSend& out) override;
+  void eager_sent(TimePoint now) override;
+  bool receive_eager(const EagerSend& eager, const wire::Gid& source) override;
   void acknowledged(std::uint32_t psn, TimePoint now) override;
   bool has_unsent() const override { return requester_.has_unsent(); }
   bool awaits_answers() const override { return requester_.awaits_answers(); }

@@ -37,8 +37,8 @@ void RcRequester::uncharge() {
   reads_out_ = 0;
 }
 
-// After a long silence nothing is under way any more, whether it was lost or the peer is gone: the window belongs to the
-// other QPs of the path.
+// After a long silence nothing is under way any more, whether it was lost or the peer is gone: the window
+// belongs to the other QPs of the path.
 void RcRequester::leave_window() {
   if (seam_.window != nullptr) seam_.window->forgotten(charged_);
   charged_ = 0;

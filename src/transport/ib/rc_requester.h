@@ -46,8 +46,8 @@ class RcRequester {
   TimePoint deadline() const;
   void expire(TimePoint now);
 
-  bool next_brief(Brief& out);
-  std::uint32_t brief_sent(TimePoint now);  ///< how many bytes it has
+  bool next_eager(EagerSend& out);
+  std::uint32_t eager_sent(TimePoint now);  ///< how many bytes it has
   void acknowledged(std::uint32_t psn, TimePoint now);
   bool has_unsent() const { return cursor_ != queue_.tail(); }
   bool awaits_answers() const { return una_ < top_; }
@@ -68,7 +68,7 @@ class RcRequester {
   Expected<void, Reason> build(const SendEntry& entry, Psn psn, Psn stop, SgeCursor& cursor, TxPacket& out);
   Expected<void, Reason> build_message(const SendEntry& entry, Psn psn, Psn stop, SgeCursor& cursor,
                                        TxPacket& out);
-  std::uint32_t put_under_way(const SendEntry& entry, Psn from, Psn stop, TimePoint now);
+  std::uint32_t mark_in_flight(const SendEntry& entry, Psn from, Psn stop, TimePoint now);
   void sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out, TimePoint now);
   bool asks_for_ack(const SendEntry& entry, Psn stop, std::uint32_t cost);
   bool has_to_ask(const SendEntry& entry, Psn stop) const;
@@ -82,7 +82,7 @@ class RcRequester {
   std::optional<std::uint32_t> go_direct(const SendEntry& entry);
 
   // ---- short messages on one host: rc_brief.cc
-  bool undisturbed() const;
+  bool fast_path_ok() const;
   bool find_payload(const SendEntry& entry, Bytes& out);
 
   // ---- answers: rc_answers.cc
@@ -124,8 +124,8 @@ class RcRequester {
   std::uint32_t charged_ = 0;        ///< bytes in the window for [una_, next_), or less after a silence
   std::uint32_t unasked_bytes_ = 0;  ///< sent since an ACK was last asked for
   std::uint16_t unasked_packets_ = 0;
-  std::uint32_t direct_bytes_ =
-      0;  ///< of the front work request that went without packets; it has no PSNs then
+  /// Of the front work request that went without packets; it has no PSNs then
+  std::uint32_t direct_bytes_ = 0;
   std::uint32_t direct_doubts_ = 0;  ///< work requests to begin before one waits for the direct path again
   bool begun_one_sided_ = false;     ///< the last work request that began was a WRITE, READ or atomic
   std::uint16_t reads_out_ = 0;      ///< READ requests and atomics in [una_, next_)

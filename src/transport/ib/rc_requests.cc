@@ -10,8 +10,8 @@ namespace softrnic::ib {
 namespace {
 
 constexpr std::uint16_t kMaxUnasked = 64;  // packets between two requests for an ACK
-constexpr std::uint32_t kSmallestChunk =
-    16 * 1024;  // bytes one READ request asks for at least, if there are as many
+// Bytes one READ request asks for at least, if there are as many
+constexpr std::uint32_t kSmallestChunk = 16 * 1024;
 constexpr std::uint32_t kLargestChunk = 1U << 20;  // packets; well inside the PSN validity window
 
 }  // namespace
@@ -153,8 +153,8 @@ void RcRequester::cannot_send(Status status, const Reason& reason) {
   if (cursor_ == queue_.head()) fail_front(status, reason);
 }
 
-// A READ is asked for as it was at first. If that was lost and the probe were shorter, the peer would take the probe for the
-// request, and what asks for more afterwards for no repetition of it.
+// A READ is asked for as it was at first. If that was lost and the probe were shorter, the peer would take
+// the probe for the request, and what asks for more afterwards for no repetition of it.
 bool RcRequester::send_probe(TxPacket& out) {
   SgeCursor cursor;
   const SendEntry& entry = queue_.front();
@@ -207,7 +207,7 @@ Expected<void, Reason> RcRequester::build_message(const SendEntry& entry, Psn ps
 }
 
 // The packets [from, stop) of the work request at the cursor leave. Returns what they take up.
-std::uint32_t RcRequester::put_under_way(const SendEntry& entry, Psn from, Psn stop, TimePoint now) {
+std::uint32_t RcRequester::mark_in_flight(const SendEntry& entry, Psn from, Psn stop, TimePoint now) {
   const std::uint32_t cost = cost_of(entry, from, stop);
   if (una_ == next_) timer_.start(now, seam_.attributes.timeout);
   if (seam_.window != nullptr) seam_.window->sent(cost);
@@ -223,7 +223,7 @@ std::uint32_t RcRequester::put_under_way(const SendEntry& entry, Psn from, Psn s
 
 void RcRequester::sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out, TimePoint now) {
   out.again = from < top_;
-  const std::uint32_t cost = put_under_way(entry, from, stop, now);
+  const std::uint32_t cost = mark_in_flight(entry, from, stop, now);
   if (trickle_) timer_.watch(now);
   trickle_ = false;
   if (is_read_or_atomic(entry)) ++reads_out_;
@@ -237,9 +237,10 @@ void RcRequester::sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out
   }
 }
 
-// IBTA 9.7.3 leaves it to the requester when to ask. Each ACK costs both ends a datagram and a wake-up. But the window opens
-// again in time only if the ACK for a half of it is under way while the other half is sent, and whoever fills it without
-// waiting for an ACK that makes much room would wait for a probe. The end of a message asks in any case: where it is near, it serves for both.
+// IBTA 9.7.3 leaves it to the requester when to ask. Each ACK costs both ends a datagram and a wake-up. But
+// the window opens again in time only if the ACK for a half of it is under way while the other half is sent,
+// and whoever fills it without waiting for an ACK that makes much room would wait for a probe. The end of a
+// message asks in any case: where it is near, it serves for both.
 bool RcRequester::has_to_ask(const SendEntry& entry, Psn stop) const {
   if (stop == entry.end || is_read_or_atomic(entry) || unasked_packets_ >= kMaxUnasked) return true;
   if (seam_.window == nullptr) return false;

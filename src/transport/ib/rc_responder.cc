@@ -9,7 +9,8 @@ namespace {
 
 using wire::Operation;
 
-/// How long a peer is left alone whose atomic found its word in other hands. To wait there costs the whole lane a moment.
+/// How long a peer is left alone whose atomic found its word in other hands. To wait there costs
+/// the whole lane a moment.
 constexpr Duration kWordDelay = std::chrono::milliseconds(4);
 
 template <typename... Figures>
@@ -76,14 +77,15 @@ void RcResponder::receive_expected(const RxPacket& rx, TimePoint now) {
   if (!verdict) refuse(verdict, rx.packet);
 }
 
-// As for a packet that was lost. Nothing else was, so nobody would ask for this one before a timer does, and with timeout 0
-// nobody ever.
+// As for a packet that was lost. Nothing else was, so nobody would ask for this one before a timer does, and
+// with timeout 0 nobody ever.
 void RcResponder::ask_again() {
   seam_.host.count(Counter::nak_sequence_sent);
   queue_nak(wire::kNakPsnSequence, expected_);
 }
 
-// Not by an RNR NAK: many a peer has rnr_retry 0, and would fail for a neighbour that was off the processor for a moment.
+// Not by an RNR NAK: many a peer has rnr_retry 0, and would fail for a neighbour that was off
+// the processor for a moment.
 void RcResponder::ask_later(const Reason& reason, TimePoint now) {
   seam_.host.explain(reason, nullptr);
   nak_sent_ = true;

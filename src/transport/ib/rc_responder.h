@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "transport/ib/brief.h"
+#include "transport/ib/eager_send.h"
 #include "transport/ib/endpoint.h"
 #include "transport/ib/inbound_message.h"
 #include "transport/ib/read_atomic_resources.h"
@@ -24,8 +24,8 @@ class RcResponder {
   void receive(const RxPacket& rx, TimePoint now);
   TimePoint deadline() const { return ask_at_; }
   void expire(TimePoint now);
-  /// See Endpoint::receive_brief().
-  bool receive_brief(const Brief& brief);
+  /// See Endpoint::receive_eager().
+  bool receive_eager(const EagerSend& eager);
   /// Whether READ or atomic responses are due.
   bool streaming() { return resources_.pending() != nullptr; }
   /// Whether what is owed is an ACK and nothing else.

@@ -87,8 +87,9 @@ bool RcResponder::send_read_response(ReadAtomic& read, TxPacket& out) {
   return true;
 }
 
-// The region went away while it was being read. One that was answered before is only being repeated, perhaps for a packet
-// that the network doubled, and the peer may have released the region since: no reason to end the connection.
+// The region went away while it was being read. One that was answered before is only being repeated,
+// perhaps for a packet that the network doubled, and the peer may have released the region since: no
+// reason to end the connection.
 void RcResponder::read_failed(ReadAtomic& read, Reason reason) {
   const Psn psn = read.first + read.next;
   seam_.host.explain(reason, nullptr);

@@ -54,8 +54,9 @@ class ReadAtomicResources {
   /// Whether take() will give one.
   bool has_place() { return places_ != 0 && (count_ - oldest() != places_ || at(oldest()).answered); }
 
-  /// A fresh place, or nullptr when the oldest was not answered yet: more are outstanding than was agreed. One that is
-  /// merely being answered again may be overwritten, as the peer would not ask for more if it still needed that.
+  /// A fresh place, or nullptr when the oldest was not answered yet: more are outstanding than was
+  /// agreed. One that is merely being answered again may be overwritten, as the peer would not ask for
+  /// more if it still needed that.
   ReadAtomic* take() {
     if (!has_place()) return nullptr;
     ReadAtomic& place = at(count_++);

@@ -49,11 +49,11 @@ std::optional<RxPacket> RxPacket::behind(std::uint64_t count, std::uint32_t path
   rest.packets = static_cast<std::uint32_t>(packets - count);
   rest.first_opcode = opcodes.middle;
   if (rest.packets == 1) rest.first_bytes = 0;
-  if (elsewhere == nullptr) {
+  if (rendezvous == nullptr) {
     rest.packet.payload = packet.payload.subspan(skipped);
   } else {
-    rest.elsewhere_offset += skipped;
-    rest.elsewhere_bytes -= skipped;
+    rest.rendezvous_offset += skipped;
+    rest.rendezvous_bytes -= skipped;
   }
   return rest;
 }

@@ -7,8 +7,9 @@
 namespace softrnic::ib {
 namespace {
 
-// Calls use(pointer, bytes, sge) for every piece of [offset, offset + size) until one of them returns a reason to stop. The
-// whole SGE is checked, not just the piece: a message that leaves its region fails at its first packet.
+// Calls use(pointer, bytes, sge) for every piece of [offset, offset + size) until one of them returns
+// a reason to stop. The whole SGE is checked, not just the piece: a message that leaves its region
+// fails at its first packet.
 template <typename Use>
 Expected<void, Reason> walk(Host& host, std::span<const Sge> sges, SgeCursor& cursor, std::uint64_t offset,
                             std::uint64_t size, std::uint32_t access, Use use) {

@@ -23,8 +23,8 @@ struct SgeCursor {
 Expected<void, Reason> gather(Host& host, std::span<const Sge> sges, SgeCursor& cursor, std::uint64_t offset,
                               std::uint32_t size, TxPacket& out);
 
-/// Writes `payload` to message bytes [offset, …). The last byte of every SGE is written last. Error: as above, or
-/// ReasonId::payload_gone.
+/// Writes `payload` to message bytes [offset, …). The last byte of every SGE is written last. Error: as
+/// above, or ReasonId::payload_gone.
 Expected<void, Reason> scatter(Host& host, std::span<const Sge> sges, SgeCursor& cursor, std::uint64_t offset,
                                const Payload& payload);
 

@@ -74,8 +74,8 @@ struct AddressVector {
   std::uint8_t service_level = 0;
   std::uint32_t flow_label = 0;   ///< 0: the source port comes from the QPNs
   std::uint16_t source_port = 0;  ///< UDP source port, chosen by the adapter when the vector is made
-  std::uint32_t interface_index =
-      0;  ///< netdev to leave by; 0: what holds `source`, or the routing table, decides
+  /// Netdev to leave by; 0: what holds `source`, or the routing table, decides
+  std::uint32_t interface_index = 0;
 };
 
 /// A send work request as it lies in the send queue. Its SGEs or inline bytes lie behind it in the ring.
@@ -174,8 +174,9 @@ struct Fragment {
 /// A packet on its way out. Fragments point into application memory, inline data or the endpoint; they are
 /// valid until the next call into the endpoint. The link adds pad, ICRC and everything below the BTH.
 ///
-/// One may stand for several packets of the path MTU in a row (PathWindow::packets_at_once): its opcode is that of all of
-/// them taken together, its PSN that of the first. A link takes it apart, or carries it as it is where there is no MTU.
+/// One may stand for several packets of the path MTU in a row (PathWindow::packets_at_once): its opcode is
+/// that of all of them taken together, its PSN that of the first. A link takes it apart, or carries it as it
+/// is where there is no MTU.
 struct TxPacket {
   static constexpr std::size_t kMaxFragments = 34;
   const AddressVector* path = nullptr;
@@ -216,20 +217,23 @@ struct RxPacket {
   std::uint32_t flow_label = 0;
   std::uint32_t interface_index = 0;  ///< netdev that it came in by; 0: unknown
 
-  std::uint32_t packets = 1;           ///< in a row, see TxPacket; several only if wire::joinable()
-  PayloadSource* elsewhere = nullptr;  ///< has the payload, when it is not in `packet`
-  std::size_t elsewhere_bytes = 0;
-  std::size_t elsewhere_offset = 0;
+  std::uint32_t packets = 1;            ///< in a row, see TxPacket; several only if wire::joinable()
+  PayloadSource* rendezvous = nullptr;  ///< has the payload, when it is not in `packet`
+  std::size_t rendezvous_bytes = 0;
+  std::size_t rendezvous_offset = 0;
   wire::Opcode first_opcode{};  ///< of several that the link has put together: that of the first
   /// and the payload of each but the last, which has no more; 0: the link has not, they are of the path MTU
   std::uint32_t first_bytes = 0;
 
-  std::size_t payload_bytes() const { return elsewhere != nullptr ? elsewhere_bytes : packet.payload.size(); }
-  Payload payload() const { return {packet.payload, elsewhere, payload_bytes(), elsewhere_offset}; }
-  /// Whether the payload of each packet that it stands for is as long as its opcode wants it (IBTA 9.7.4.1.6).
+  std::size_t payload_bytes() const {
+    return rendezvous != nullptr ? rendezvous_bytes : packet.payload.size();
+  }
+  Payload payload() const { return {packet.payload, rendezvous, payload_bytes(), rendezvous_offset}; }
+  /// Whether the payload of each packet that it stands for is as long as its opcode wants it (IBTA
+  /// 9.7.4.1.6).
   bool lengths_fit(std::uint32_t path_mtu) const;
-  /// The packet, or the first of those put together, as it was on the wire: for explanations, as it gives the peer's path MTU
-  /// away.
+  /// The packet, or the first of those put together, as it was on the wire: for explanations, as it gives
+  /// the peer's path MTU away.
   wire::Opcode wire_opcode() const { return first_bytes != 0 ? first_opcode : packet.info->opcode; }
   std::size_t wire_bytes() const { return first_bytes != 0 ? first_bytes : payload_bytes(); }
   /// What it is without its first `count` packets, which have come before. Nothing: it has none behind them.

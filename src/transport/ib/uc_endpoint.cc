@@ -115,8 +115,8 @@ Expected<void, Reason> UcEndpoint::build(const SendEntry& entry, Psn stop, bool 
                      packet.packets * attributes_.path_mtu, gather_cursor_, packet);
 }
 
-// Without packets (see Host::direct): the peer must have seen all packets that were sent before, and PSNs stay as they are.
-// Returns the bytes that went.
+// Without packets (see Host::direct): the peer must have seen all packets that were sent before, and PSNs
+// stay as they are. Returns the bytes that went.
 std::optional<std::uint32_t> UcEndpoint::go_direct(const SendEntry& entry) {
   const auto moved =
       host_.direct({entry.wqe, queue_.sges(entry), queue_.inline_data(entry), direct_bytes_, next_.wire()});
@@ -173,8 +173,8 @@ void UcEndpoint::take(const RxPacket& rx) {
 }
 
 // IBTA 9.8.2.2.1: whatever PSN comes is the new base; a gap spoils the message up to the next FIRST or ONLY.
-// Unlike an InfiniBand subnet, IP networks copy and reorder packets: one that lies a little behind is a copy or
-// a straggler, and UC delivers no message twice and none after a later one.
+// Unlike an InfiniBand subnet, IP networks copy and reorder packets: one that lies a little behind is a copy
+// or a straggler, and UC delivers no message twice and none after a later one.
 bool UcEndpoint::in_sequence(const RxPacket& rx) {
   const wire::Packet& packet = rx.packet;
   const Psn psn = Psn::unwrap(packet.headers.bth.psn, expected_);

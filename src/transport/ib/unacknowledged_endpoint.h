@@ -1,5 +1,5 @@
-// What UC and UD have in common: work requests leave in the order of their posting, are done when they have left, and
-// nothing comes back. Only their path says when the next packet may go (see PathWindow).
+// What UC and UD have in common: work requests leave in the order of their posting, are done when they have
+// left, and nothing comes back. Only their path says when the next packet may go (see PathWindow).
 #pragma once
 
 #include "transport/ib/endpoint_base.h"
@@ -20,7 +20,8 @@ class UnacknowledgedEndpoint : public EndpointBase {
   UnacknowledgedEndpoint(Qpn local, const Capacity& capacity, Host& host, wire::Service service)
       : EndpointBase(local, host, service), queue_(capacity) {}
 
-  /// Whether `packet` may leave on `path` (nullptr: unlimited) now; if not, deadline() says when to ask again.
+  /// Whether `packet` may leave on `path` (nullptr: unlimited) now; if not, deadline() says when to ask
+  /// again.
   bool may_leave(const TxPacket& packet, PathWindow* path, TimePoint now);
   /// Completes all that is posted as flushed.
   void flush_sends();

@@ -1,10 +1,12 @@
-// Connection requests with forged senders, as many a second as asked for: what anybody on the network can send.
+// Connection requests with forged senders, as many a second as asked for: what anybody on the network can
+// send.
 //
 //   flood SERVER PORT RATE SECONDS FIRST COUNT [SPARED…]
 //
-// RATE well-formed REQs a second go to the rdma_cm port PORT of SERVER, in the name of COUNT IPv4 addresses from FIRST on,
-// without SERVER and those SPARED. Each asks for a new connection of a new queue pair. Needs CAP_NET_RAW. Prints how many
-// were sent, once a second's portion has gone without pause. SECONDS 0: until it is killed.
+// RATE well-formed REQs a second go to the rdma_cm port PORT of SERVER, in the name of COUNT IPv4
+// addresses from FIRST on, without SERVER and those SPARED. Each asks for a new connection of a new queue
+// pair. Needs CAP_NET_RAW. Prints how many were sent, once a second's portion has gone without pause.
+// SECONDS 0: until it is killed.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 

@@ -1,6 +1,7 @@
-// The flow of another well-known tutorial: an event loop, a thread that waits for completions, many clients at once. A
-// client pushes chunks of 10 MiB by WRITE_WITH_IMM; the server posts its next receive only after it has looked at a chunk
-// (so the client runs into RNR), answers each by SEND, and disconnects from the completion thread after the last.
+// The flow of another well-known tutorial: an event loop, a thread that waits for completions, many clients
+// at once. A client pushes chunks of 10 MiB by WRITE_WITH_IMM; the server posts its next receive only after
+// it has looked at a chunk (so the client runs into RNR), answers each by SEND, and disconnects from the
+// completion thread after the last.
 //
 //   chunks PORT CLIENTS CHUNKS            the server; ends after CLIENTS clients
 //   chunks PORT CLIENTS CHUNKS HOST       CLIENTS clients, each in a thread
@@ -39,7 +40,8 @@ struct Connection {
   std::uint64_t wrong = 0;
 };
 
-/// Shared with its completion thread, which waits for an event that never comes when all is done: lives for ever.
+/// Shared with its completion thread, which waits for an event that never comes when all
+/// is done: lives for ever.
 struct Loop {
   ibv_pd* pd = nullptr;
   ibv_comp_channel* channel = nullptr;

@@ -1,5 +1,6 @@
-// The flow of a well-known tutorial: buffer descriptors are exchanged by SEND, then the client WRITEs its buffer into the
-// server's memory and READs it back. The peer's key is the lkey, as the tutorial has it. Blocking, one client.
+// The flow of a well-known tutorial: buffer descriptors are exchanged by SEND, then the client WRITEs
+// its buffer into the server's memory and READs it back. The peer's key is the lkey, as the tutorial has
+// it. Blocking, one client.
 //
 //   descriptors PORT            the server
 //   descriptors PORT HOST       the client

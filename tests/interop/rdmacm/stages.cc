@@ -1,6 +1,8 @@
-// Both ends of a connection, each of which stops at a stage of its life until SIGUSR1, so that it can be killed there.
+// Both ends of a connection, each of which stops at a stage of its life until SIGUSR1, so
+// that it can be killed there.
 //
-//   stages server SPACE PORT STAGE          accepts one client after another, until one asked for an end (a `whole` client)
+//   stages server SPACE PORT STAGE          accepts one client after another, until one asked for an end (a
+//                                           `whole` client)
 //   stages client SPACE PORT STAGE HOST     ends when the connection has failed or is over
 //   stages whole SPACE PORT STAGE HOST      the same, but it must succeed
 //
@@ -89,7 +91,8 @@ rdma_conn_param parameters(rdma_cm_id* id, const char& last) {
   return wanted;
 }
 
-/// Accepts. Whether that was all: the client has asked for the end of the server, and has its queue pair of datagrams.
+/// Accepts. Whether that was all: the client has asked for the end of the server, and has its
+/// queue pair of datagrams.
 bool answer(Life& life, rdma_cm_event& event) {
   rdma_cm_id* id = event.id;
   const void* data = life.datagrams() ? event.param.ud.private_data : event.param.conn.private_data;

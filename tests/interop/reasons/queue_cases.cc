@@ -103,7 +103,8 @@ void datagram_too_long() {
 
 void cq_overrun() {
   Side a(IBV_QPT_UC, false, 1);
-  // To nobody: with receives of its own it would be chance whether a send's or a receive's completion is lost.
+  // To nobody: with receives of its own it would be chance whether a send's or a receive's completion is
+  // lost.
   must(a.to_init() == 0 && a.to_rtr(0xfffffe) == 0 && a.to_rts() == 0, "RTS");
   must(a.send(64) == 0 && a.send(64) == 0, "send");
   ibv_async_event event{};

@@ -1,7 +1,9 @@
-// Two sides on plain libibverbs that make every mistake on purpose, and what the user has to be told about each.
+// Two sides on plain libibverbs that make every mistake on purpose, and what the user has to be told about
+// each.
 //
-// A case provokes its mistake and prints, for every answer that is due, one line "EXPECT {…}" with the object and the
-// words. reasons.py compares these lines with what SOFTRNIC_EXPLAIN printed and with `softrnic explain`.
+// A case provokes its mistake and prints, for every answer that is due, one line "EXPECT {…}" with
+// the object and the words. reasons.py compares these lines with what SOFTRNIC_EXPLAIN printed and
+// with `softrnic explain`.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -67,8 +69,8 @@ struct Side {
   int send_from(ibv_sge sge, ibv_send_wr request = {}) const;
   /// The next completion, which has to come; whoever waits drives the adapter.
   ibv_wc completion() const;
-  /// Drives the adapter for a moment, for what brings no completion: longer than a lane keeps a packet of UC or UD that
-  /// waits for its receive.
+  /// Drives the adapter for a moment, for what brings no completion: longer than a lane keeps a packet of UC
+  /// or UD that waits for its receive.
   void settle() const;
 
   std::uint32_t qpn() const { return qp->qp_num; }

@@ -20,7 +20,8 @@ class Channel {
   Channel& operator=(const Channel&) = delete;
   ~Channel();
 
-  /// Sends `mine` and returns the other side's value. Both sides are of one build, so the bytes are the format.
+  /// Sends `mine` and returns the other side's value. Both sides are of one build, so the bytes are the
+  /// format.
   template <typename T>
   T exchange(const T& mine) {
     static_assert(std::is_trivially_copyable_v<T>);

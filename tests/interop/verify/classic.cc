@@ -1,5 +1,5 @@
-// A program in the style of the well-known manuals: TCP exchange of LID, GID and QPN; one RC queue pair; the server SENDs
-// a message to the client, the client READs the server's memory, then WRITEs it.
+// A program in the style of the well-known manuals: TCP exchange of LID, GID and QPN; one RC queue pair; the
+// server SENDs a message to the client, the client READs the server's memory, then WRITEs it.
 //
 //   classic [--gid-index N] [--port N]             the server
 //   classic [--gid-index N] [--port N] HOST        the client

@@ -1,4 +1,5 @@
-// What the verifier sends: batches of operations that both sides derive from one seed, and the bytes they carry.
+// What the verifier sends: batches of operations that both sides derive from one seed, and the bytes they
+// carry.
 #pragma once
 
 #include <cstddef>
@@ -40,8 +41,9 @@ inline constexpr std::size_t kGuard = 64;   ///< bytes around every slot that no
 inline constexpr std::size_t kInline = 64;  ///< longest inline message
 inline constexpr std::byte kUntouched{0xa5};
 
-/// Batch number `batch`; the same for both sides. On a lossy transport it ends with a SEND_WITH_IMM: when that arrives,
-/// nothing of the batch is under way any more. Slots do not overlap and fit into slot_memory(settings).
+/// Batch number `batch`; the same for both sides. On a lossy transport it ends with a
+/// SEND_WITH_IMM: when that arrives, nothing of the batch is under way any more. Slots do not
+/// overlap and fit into slot_memory(settings).
 std::vector<Operation> make_batch(const Settings& settings, std::uint32_t batch);
 std::size_t slot_memory(const Settings& settings);
 

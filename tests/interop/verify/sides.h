@@ -1,7 +1,8 @@
 // The two roles of the verifier. Both walk through the same batches; see plan.h.
 //
-// A batch: the target lays out its memory and posts receives; the initiator posts all operations at once, collects the
-// completions and checks what READs and atomics brought; the target checks everything that was written or received.
+// A batch: the target lays out its memory and posts receives; the initiator posts all operations at once,
+// collects the completions and checks what READs and atomics brought; the target checks everything that
+// was written or received.
 #pragma once
 
 #include "tests/interop/verify/channel.h"

@@ -50,7 +50,8 @@ class Target {
     }
   }
 
-  // Reliable: one receive for each message, some exactly as long. Lossy: all of full length, leftovers stay posted.
+  // Reliable: one receive for each message, some exactly as long. Lossy: all of full
+  // length, leftovers stay posted.
   void post_receives() {
     for (const Operation& o : now_) {
       if (!o.takes_receive()) continue;
@@ -123,7 +124,8 @@ class Target {
     const std::size_t used = o->kind == Kind::write_imm ? 0 : o->size;
     const auto message = peer_.receives().bytes(place(index) + head_, used);
     judge(tally_, matches(message, o->number), *o, "received other bytes", used);
-    // A receive that took part of a lost UC message serves the next one, so only what was not posted stays untouched.
+    // A receive that took part of a lost UC message serves the next one, so only what was
+    // not posted stays untouched.
     const bool reused = peer_.lossy() && !peer_.datagrams();
     const auto behind =
         peer_.receives().bytes(place(index) + (reused ? posted_length(*o) : head_ + used), kGuard / 2);
@@ -132,7 +134,8 @@ class Target {
 
   bool batch_holds(const Operation& o) const { return o.number >= now_.front().number; }
 
-  // Reliable: the next one. Lossy: by immediate data, else by content. A datagram may come twice, or after its batch.
+  // Reliable: the next one. Lossy: by immediate data, else by content. A datagram may come
+  // twice, or after its batch.
   const Operation* identify(const ibv_wc& wc, std::size_t index) const {
     for (const bool again : {false, true}) {
       if (again && !peer_.datagrams()) break;

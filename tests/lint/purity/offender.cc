@@ -1,4 +1,5 @@
-// Calls everything that a pure layer must not call, and some of what it may, for the test of the purity check.
+// Calls everything that a pure layer must not call, and some of what it may, for the test of the purity
+// check.
 #include <sys/socket.h>
 
 #include <chrono>

@@ -1,4 +1,5 @@
-// The connection manager's simulator: with arguments of its own a tool (see tool.h), else the GoogleTest program.
+// The connection manager's simulator: with arguments of its own a tool (see tool.h), else the GoogleTest
+// program.
 #include "tests/sim/cm/world.h"
 #include "tests/sim/tool.h"
 

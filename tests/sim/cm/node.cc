@@ -137,8 +137,8 @@ void Node::event(const cm::Event& event) {
   if (event.kind == EventKind::request || event.kind == EventKind::service_id_request) {
     const std::uint64_t token = load_be64(event.private_data.data());
     require(!sides_.contains(id.value), id, event, "the id of a request is new");
-    // A refusal is remembered until the peer should have repeated itself; when two messages are lost it asks anew.
-    // So it does when it had to make room for others.
+    // A refusal is remembered until the peer should have repeated itself; when two messages are lost it asks
+    // anew. So it does when it had to make room for others.
     const Side* const before = find(token, false);
     require(before == nullptr || before->refused || before->unreachable || before->sidr, id, event,
             "an attempt is told once");

@@ -1,4 +1,5 @@
-// One adapter of the simulation: a connection manager, and a program above it that keeps a record of every ID.
+// One adapter of the simulation: a connection manager, and a program above it that keeps a record of every
+// ID.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// Several connection managers on a network that loses, repeats and delays datagrams, each with a program above it that
-// connects, accepts, rejects, disconnects, destroys and dies by chance. A seed gives the same run everywhere.
+// Several connection managers on a network that loses, repeats and delays datagrams, each with a
+// program above it that connects, accepts, rejects, disconnects, destroys and dies by chance. A seed
+// gives the same run everywhere.
 #pragma once
 
 #include <cstdint>

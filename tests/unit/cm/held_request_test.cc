@@ -1,4 +1,5 @@
-// Requests of strangers beyond the allowance: the host hears of who gives a sign of life, and of others now and then.
+// Requests of strangers beyond the allowance: the host hears of who gives a sign of life,
+// and of others now and then.
 #include <arpa/inet.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Requests that the program has not fetched yet: it cannot know of their ids, and never hears of one that is over.
+// Requests that the program has not fetched yet: it cannot know of their ids, and never
+// hears of one that is over.
 #include "tests/unit/cma/network.h"
 
 namespace softrnic::cma {
@@ -24,7 +25,8 @@ class Unfetched : public TwoNodes {
   IdNumber listening = 0, connecting = 0, unfetched = 0;
 };
 
-// A number that the program guessed. Whatever it called with it would take effect before the event that tells of the id.
+// A number that the program guessed. Whatever it called with it would take effect before the
+// event that tells of the id.
 TEST_F(Unfetched, NoCallKnowsTheIdOfARequest) {
   cma::Manager& manager = server.manager;
   const ChannelNumber other = manager.open_channel();

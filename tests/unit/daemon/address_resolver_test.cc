@@ -1,5 +1,5 @@
-// Addresses of peers in a network namespace of the test's own: the loopback, and a veth pair with another namespace behind
-// it.
+// Addresses of peers in a network namespace of the test's own: the loopback, and a veth pair with
+// another namespace behind it.
 #include "daemon/address_resolver.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Two clients of one daemon, who connect to each other through its connection manager, and what they may not do.
+// Two clients of one daemon, who connect to each other through its connection manager, and what they may not
+// do.
 #include "daemon/cm_service.h"
 
 #include <arpa/inet.h>

@@ -168,7 +168,8 @@ TEST_F(GsiTest, SendsThemAsTheKernelDoes) {
   EXPECT_EQ(counter(ib::Counter::tx_packets), psn);
 }
 
-// Peers choose their flow labels: if these chose the sockets, some strangers would use up all that a lane may have.
+// Peers choose their flow labels: if these chose the sockets, some strangers would use up
+// all that a lane may have.
 TEST_F(GsiTest, StrangersTakeFewSourcePortsAndNotAllTheSame) {
   const mad::Mad mad{};
   std::set<std::uint16_t> ports;

@@ -90,17 +90,17 @@ class ServiceMemory : public testing::Test {
     request.memory = {.number = 5, .device = 1, .inode = 2};
     request.inbox = {.number = 4, .device = 1, .inode = 4};
     request.count = 1;
-    request.bells[0] = {.lane = lane, .bell = {.number = 6, .device = 1, .inode = 3}};
+    request.doorbells[0] = {.lane = lane, .doorbell = {.number = 6, .device = 1, .inode = 3}};
     return ask(from, request);
   }
-  control::NeighbourReply found(Connection& from, std::uint32_t lane) {
-    auto request = control::make_message<control::FindNeighbour>(7);
+  control::LocalPeerReply found(Connection& from, std::uint32_t lane) {
+    auto request = control::make_message<control::FindLocalPeer>(7);
     request.lane = lane;
     const Answer answer = ask(from, request);
     EXPECT_EQ(answer.fd, -1) << "the daemon has none";
-    const auto reply = control::parse_message<control::NeighbourReply>(answer.bytes);
+    const auto reply = control::parse_message<control::LocalPeerReply>(answer.bytes);
     EXPECT_TRUE(reply);
-    return reply.value_or(control::NeighbourReply{});
+    return reply.value_or(control::LocalPeerReply{});
   }
   static ino_t inode_of(int fd) {
     struct stat status {};
@@ -124,11 +124,11 @@ TEST_F(ServiceMemory, IsFoundWhereTheHolderOfTheLaneHasIt) {
   EXPECT_EQ(found(other, 1).pid, 0);
   const Answer locks = share(holder, 1);
   EXPECT_TRUE(samehost::DirectLocks(UniqueFd(dup(locks.fd))));
-  const control::NeighbourReply neighbour = found(other, 1);
-  EXPECT_EQ(neighbour.pid, 77);
-  EXPECT_EQ(neighbour.memory.number, 5);
-  EXPECT_EQ(neighbour.inbox.number, 4);
-  EXPECT_EQ(neighbour.bell.number, 6);
+  const control::LocalPeerReply local_peer = found(other, 1);
+  EXPECT_EQ(local_peer.pid, 77);
+  EXPECT_EQ(local_peer.memory.number, 5);
+  EXPECT_EQ(local_peer.inbox.number, 4);
+  EXPECT_EQ(local_peer.doorbell.number, 6);
   ask(other, control::make_message<control::TakeLane>(7));
   EXPECT_EQ(share(other, 2).fd, locks.fd) << "one table for all who may attach to each other";
   EXPECT_EQ(found(other, 3).pid, 0);
@@ -161,7 +161,7 @@ TEST_F(ServiceMemory, AStrangerFindsNothingSharesNothingAndCommandsNothing) {
   ask(stranger, control::make_message<control::TakeLane>(7));
   share(holder, 1);
   EXPECT_EQ(share(stranger, 2).fd, -1) << "no locks";
-  auto find = control::make_message<control::FindNeighbour>(7);
+  auto find = control::make_message<control::FindLocalPeer>(7);
   find.lane = 1;
   EXPECT_EQ(refusal(stranger, find), ReasonId::neighbour_apart);
   find.lane = 2;

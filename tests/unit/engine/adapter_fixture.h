@@ -1,5 +1,5 @@
-// Runs a test body in a process and network namespace of its own, with a daemon of its own; and a node: everything one
-// side of a connection needs.
+// Runs a test body in a process and network namespace of its own, with a daemon of its own; and a node:
+// everything one side of a connection needs.
 #pragma once
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "engine/process.h"
+#include "engine/adapter.h"
 #include "rnic/completion_queue.h"
 #include "rnic/memory_region.h"
 #include "rnic/protection_domain.h"
@@ -38,7 +38,8 @@ inline std::string built_daemon() {
   return access(daemon.c_str(), X_OK) == 0 ? daemon : std::string();
 }
 
-/// As root of a user namespace where it takes one: the daemon is to have the capabilities of this process, or it may not look at it.
+/// As root of a user namespace where it takes one: the daemon is to have the capabilities of this process,
+/// or it may not look at it.
 inline bool enter_namespace() {
   if (!softrnic::test::enter_network_namespace()) return false;
   const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -50,8 +51,8 @@ inline bool enter_namespace() {
   return up;
 }
 
-/// Starts the daemon and waits until it listens. The library would do it by itself, but starts it with clone(), after
-/// which a thread sanitizer no longer sees the locks that the calling thread takes.
+/// Starts the daemon and waits until it listens. The library would do it by itself, but starts it with
+/// clone(), after which a thread sanitizer no longer sees the locks that the calling thread takes.
 inline bool start_daemon(const std::string& path) {
   int report[2];
   if (pipe(report) != 0) return false;
@@ -101,12 +102,12 @@ class Node {
   static constexpr std::size_t kBuffer = 1 << 20;
 
   explicit Node(ibv_qp_type type = IBV_QPT_RC) {
-    auto devices = Process::instance().devices();
+    auto devices = Adapter::instance().devices();
     if (!devices || devices->empty()) {
       ADD_FAILURE() << (devices ? "no device" : devices.error().text);
       return;
     }
-    auto opened = Process::instance().open(devices->front().index);
+    auto opened = Adapter::instance().open(devices->front().index);
     if (!opened) {
       ADD_FAILURE() << opened.error().text;
       return;
@@ -217,7 +218,7 @@ class Node {
     EXPECT_TRUE(cq->destroy());
     cq.reset();
     EXPECT_TRUE(pd->destroy());
-    Process::instance().close(std::move(context));
+    Adapter::instance().close(std::move(context));
   }
 
   std::unique_ptr<rnic::Context> context;

@@ -41,7 +41,8 @@ TEST(Adapter, TwoQueuePairsOfOneLaneTalk) {
   });
 }
 
-/// WRITEs until one goes without packets, which takes a moment: the lane asks for its neighbours when they connect.
+/// WRITEs until one goes without packets, which takes a moment: the lane asks for its local
+/// peers when they connect.
 void write_until_direct(Node& node, const Address& peer) {
   const TimePoint limit = monotonic_now() + std::chrono::seconds(20);
   while (counted(node, ib::Counter::direct_messages) == 0 && monotonic_now() < limit) {
@@ -145,7 +146,8 @@ TEST(Adapter, AUcMessageWaitsForItsReceive) {
   });
 }
 
-// The lane is not held up for ever: after its patience the first message is lost, and those that follow at once.
+// The lane is not held up for ever: after its patience the first message is lost, and
+// those that follow at once.
 TEST(Adapter, AUcMessageThatGetsNoReceiveIsDroppedInTheEnd) {
   in_namespace([] {
     Node a(IBV_QPT_UC);
@@ -307,7 +309,7 @@ TEST(Adapter, DataGoesOnWithoutTheDaemonAndTheNextCallSaysSo) {
     a.post(IBV_WR_RDMA_WRITE, 0, Node::kBuffer, b.address());
     a.complete();
     EXPECT_EQ(a.memory, b.memory);
-    const auto devices = Process::instance().devices();
+    const auto devices = Adapter::instance().devices();
     ASSERT_FALSE(devices);
     EXPECT_EQ(devices.error().failure.reason.id, ReasonId::daemon_gone);
     const auto event = a.context->events().get();

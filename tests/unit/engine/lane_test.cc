@@ -109,9 +109,9 @@ TEST_F(LaneAndLink, PeersChooseHowManyWindowsThereAreOnlyUpToABound) {
   };
   ib::PathWindow* const first = window_to(1);
   ASSERT_NE(first, nullptr);
-  for (std::uint32_t host = 2; host <= flow::CreditLetters::kMostPeers; ++host)
+  for (std::uint32_t host = 2; host <= flow::CreditMessages::kMostPeers; ++host)
     ASSERT_NE(window_to(host), nullptr);
-  EXPECT_EQ(window_to(flow::CreditLetters::kMostPeers + 1), nullptr);
+  EXPECT_EQ(window_to(flow::CreditMessages::kMostPeers + 1), nullptr);
   EXPECT_EQ(window_to(1), first);
 }
 

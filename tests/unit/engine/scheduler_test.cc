@@ -26,7 +26,7 @@ class FakeQp {
     out.payload_bytes = kPacketBytes;
     if (answers > 0) {
       --answers;
-      ++answered;
+      ++reported;
       return ib::Transmit::packet;
     }
     if (requests == 0) return ib::Transmit::idle;
@@ -41,7 +41,7 @@ class FakeQp {
   }
 
   unsigned requests = 0, answers = 0;
-  unsigned asked = 0, sent = 0, answered = 0;
+  unsigned asked = 0, sent = 0, reported = 0;
   bool tokens_missing = false;
   TimePoint deadline_at = kNever;
 
@@ -125,7 +125,7 @@ TEST_F(SchedulerTest, AWindowIsSharedFairlyByThoseInLine) {
   for (const FakeQp& qp : qps) {
     least = std::min(least, qp.sent);
     most = std::max(most, qp.sent);
-    EXPECT_GT(qp.answered, 0U);
+    EXPECT_GT(qp.reported, 0U);
   }
   EXPECT_GT(least, most / 2);
 }
@@ -155,8 +155,8 @@ TEST_F(SchedulerTest, WaitingForTokensDoesNotSpin) {
   EXPECT_EQ(run(), 0U);
   EXPECT_EQ(qp.asked, 1U);
   EXPECT_FALSE(scheduler.has_work());
-  qp.deadline_at =
-      kNever;  // blocked with room and without a deadline: asked again, but not for ever in one run
+  // Blocked with room and without a deadline: asked again, but not for ever in one run
+  qp.deadline_at = kNever;
   scheduler.touch(qp);
   EXPECT_EQ(run(), 0U);
   EXPECT_LT(qp.asked, 100U);

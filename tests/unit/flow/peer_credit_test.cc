@@ -18,8 +18,8 @@ using namespace std::chrono_literals;
 constexpr std::uint32_t kBuffer = 8 << 20;
 
 struct Credit : testing::Test {
-  PeerCredit::Questions questions;
-  PeerCredit credit{7, questions};
+  PeerCredit::Probes probes;
+  PeerCredit credit{7, probes};
   TimePoint now{5s};
 
   std::uint64_t granted() {
@@ -27,18 +27,18 @@ struct Credit : testing::Test {
     while (const std::uint32_t part = credit.room(now)) sum += part;
     return sum;
   }
-  std::uint64_t question() {
-    EXPECT_EQ(questions, PeerCredit::Questions{7});
-    questions.clear();
-    return credit.take_question();
+  std::uint64_t probe() {
+    EXPECT_EQ(probes, PeerCredit::Probes{7});
+    probes.clear();
+    return credit.take_probe();
   }
 };
 
 TEST_F(Credit, NoMoreIsUnderWayThanTheFirstWindowUntilThePeerAnswers) {
   EXPECT_EQ(granted(), PeerCredit::kFirstWindow);
-  const std::uint64_t place = question();
+  const std::uint64_t place = probe();
   EXPECT_LT(place, PeerCredit::kFirstWindow);
-  credit.answered(place, kBuffer);
+  credit.reported(place, kBuffer);
   const std::uint64_t under_way = PeerCredit::kFirstWindow - place + granted();
   EXPECT_LE(under_way, kBuffer / 2);
   EXPECT_GT(under_way, kBuffer / 2 - kBuffer / 2 / PeerCredit::kParts);
@@ -46,60 +46,60 @@ TEST_F(Credit, NoMoreIsUnderWayThanTheFirstWindowUntilThePeerAnswers) {
 
 TEST_F(Credit, AnAnswerGivesBackWhatWasSentBeforeItsQuestion) {
   granted();
-  now += PeerCredit::kAskAgain;
+  now += PeerCredit::kProbeAgain;
   EXPECT_EQ(credit.room(now), 0U);
-  const std::uint64_t place = question();
+  const std::uint64_t place = probe();
   EXPECT_EQ(place, PeerCredit::kFirstWindow);
-  credit.answered(place, 2 * PeerCredit::kFirstWindow);
+  credit.reported(place, 2 * PeerCredit::kFirstWindow);
   EXPECT_EQ(granted(), PeerCredit::kFirstWindow);
 }
 
 TEST_F(Credit, ALostQuestionIsAskedAgain) {
   granted();
-  question();
+  probe();
   EXPECT_EQ(credit.room(now), 0U);
-  EXPECT_TRUE(questions.empty());
-  now += PeerCredit::kAskAgain;
+  EXPECT_TRUE(probes.empty());
+  now += PeerCredit::kProbeAgain;
   EXPECT_EQ(credit.room(now), 0U);
-  question();
+  probe();
 }
 
 TEST_F(Credit, AnswersToWhatWasNeverAskedAndOldOnesChangeNothing) {
   const std::uint64_t all = granted();
-  credit.answered(all + 1, kBuffer);
+  credit.reported(all + 1, kBuffer);
   EXPECT_EQ(granted(), 0U);
-  credit.answered(all, PeerCredit::kFirstWindow * 2);
+  credit.reported(all, PeerCredit::kFirstWindow * 2);
   const std::uint64_t more = granted();
   EXPECT_EQ(more, PeerCredit::kFirstWindow);
-  credit.answered(all, PeerCredit::kFirstWindow * 2);
+  credit.reported(all, PeerCredit::kFirstWindow * 2);
   EXPECT_EQ(granted(), 0U);
 }
 
 TEST_F(Credit, APeerThatNeverAnswersIsNotKnownAfterAWhileButAskedNowAndThen) {
   EXPECT_TRUE(credit.knows(now));
   granted();
-  question();
-  now += PeerCredit::kMeeting - 1ns;
+  probe();
+  now += PeerCredit::kFirstReport - 1ns;
   EXPECT_TRUE(credit.knows(now));
   now += 1ns;
   EXPECT_FALSE(credit.knows(now));
-  const std::uint64_t place = question();
+  const std::uint64_t place = probe();
   EXPECT_FALSE(credit.knows(now));
-  EXPECT_TRUE(questions.empty());
-  credit.answered(place, kBuffer);
+  EXPECT_TRUE(probes.empty());
+  credit.reported(place, kBuffer);
   EXPECT_TRUE(credit.knows(now));
 }
 
-// Where packets stay on the host the peer is softrnic: one that does not answer is off the processor.
+// Where packets stay on the host the peer is softrnic: one that does not report is off the processor.
 TEST_F(Credit, APeerOfThisHostIsWaitedForUntilItAnswers) {
-  PeerCredit local{8, questions, true};
+  PeerCredit local{8, probes, true};
   std::uint64_t sum = 0;
   while (const std::uint32_t part = local.room(now)) sum += part;
   EXPECT_EQ(sum, PeerCredit::kLeastWindow);
-  now += 100 * PeerCredit::kMeeting;
+  now += 100 * PeerCredit::kFirstReport;
   EXPECT_TRUE(local.knows(now));
   EXPECT_EQ(local.room(now), 0U);
-  local.answered(local.take_question(), kBuffer);
+  local.reported(local.take_probe(), kBuffer);
   EXPECT_GT(local.room(now), 0U);
 }
 
@@ -120,24 +120,24 @@ TEST_F(Credit, APeerThatNeverAnswersHoldsUpItsSenderOnceAndBriefly) {
     now += 5us;
   }
   EXPECT_GE(longest, 10ms);
-  EXPECT_LE(longest, PeerCredit::kMeeting);
+  EXPECT_LE(longest, PeerCredit::kFirstReport);
 }
 
 TEST_F(Credit, APeerThatNeverAnswersIsAskedMoreAndMoreSeldom) {
   granted();
-  question();
+  probe();
   std::vector<Duration> times;
   for (const TimePoint end = now + 3600s; now < end; now += 10ms) {
     static_cast<void>(credit.knows(now));
-    if (questions.empty()) continue;
-    question();
+    if (probes.empty()) continue;
+    probe();
     times.push_back(now.time_since_epoch());
   }
   ASSERT_GT(times.size(), 20U);
   EXPECT_LT(times.size(), 100U);
   for (std::size_t i = 2; i < times.size(); ++i) {
     EXPECT_GE(times[i] - times[i - 1], times[i - 1] - times[i - 2]);
-    EXPECT_LE(times[i] - times[i - 1], PeerCredit::kSeldom + 10ms);
+    EXPECT_LE(times[i] - times[i - 1], PeerCredit::kLongestBackOff + 10ms);
   }
 }
 
@@ -148,11 +148,11 @@ std::uint32_t fill(Path& path, TimePoint now) {
   return packets;
 }
 
-/// Two lanes whose letters reach each other.
+/// Two lanes whose messages reach each other.
 struct Letters : testing::Test {
   static constexpr std::uint8_t kA = 3, kB = 4;
   const wire::Gid gid_a = wire::Gid::from_ipv4_be(0x0100000a), gid_b = wire::Gid::from_ipv4_be(0x0200000a);
-  CreditLetters a{kA, kBuffer}, b{kB, kBuffer};
+  CreditMessages a{kA, kBuffer}, b{kB, kBuffer};
   PathTable paths_a, paths_b;
   TimePoint now{5s};
 
@@ -165,15 +165,15 @@ struct Letters : testing::Test {
     rx.destination = sent.path->destination;
     return rx;
   }
-  /// Hands what `from` has to send to `to`; how many letters there were.
-  int deliver(CreditLetters& from, CreditLetters& to, PathTable& paths, std::uint8_t lane) const {
-    int letters = 0;
+  /// Hands what `from` has to send to `to`; how many messages there were.
+  int deliver(CreditMessages& from, CreditMessages& to, PathTable& paths, std::uint8_t lane) const {
+    int messages = 0;
     from.send([&](const ib::TxPacket& packet) {
-      ++letters;
+      ++messages;
       EXPECT_EQ(packet.headers.bth.destination, Qpn::of(lane, Qpn::kLaneIndex));
       EXPECT_TRUE(to.receive(arrived(packet), paths, now));
     });
-    return letters;
+    return messages;
   }
 };
 
@@ -198,9 +198,9 @@ struct Sender {
     way.source = wire::Gid::from_ipv4_be(0x0000000aU | std::uint32_t{host} << 24);
     way.destination = to;
     path = &paths.path(to, Letters::kB);
-    letters.observe(*path, way, Letters::kB);
+    messages.observe(*path, way, Letters::kB);
   }
-  CreditLetters letters{Letters::kA, kBuffer};
+  CreditMessages messages{Letters::kA, kBuffer};
   PathTable paths;
   ib::AddressVector way;
   Path* path = nullptr;
@@ -209,52 +209,53 @@ struct Sender {
 TEST_F(Letters, AllSendersTogetherDoNotFillTheBuffer) {
   std::vector<std::unique_ptr<Sender>> senders;
   for (std::uint8_t host = 10; host < 15; ++host) senders.push_back(std::make_unique<Sender>(host, gid_b));
-  // The lane is off the processor after it has answered everybody: what each may send then stays in its buffer.
-  const auto answer = [&](Sender& sender) {
-    deliver(sender.letters, b, paths_b, kB);
-    EXPECT_EQ(deliver(b, sender.letters, sender.paths, kA), 1);
+  // The lane is off the processor after it has reported everybody: what each may send then stays in its
+  // buffer.
+  const auto report = [&](Sender& sender) {
+    deliver(sender.messages, b, paths_b, kB);
+    EXPECT_EQ(deliver(b, sender.messages, sender.paths, kA), 1);
   };
   for (int round = 0; round < 3; ++round) {
-    now += PeerCredit::kAskAgain;
+    now += PeerCredit::kProbeAgain;
     for (const auto& sender : senders) {
       fill(*sender->path, now);
-      answer(*sender);
+      report(*sender);
     }
   }
   std::uint64_t cost = 0;
   for (const auto& sender : senders) {
-    now += PeerCredit::kAskAgain;
+    now += PeerCredit::kProbeAgain;
     fill(*sender->path, now);
-    answer(*sender);
+    report(*sender);
     cost += std::uint64_t{fill(*sender->path, now)} * ib::datagram_cost(1088);
   }
   EXPECT_LE(cost, kBuffer / 2);
   EXPECT_GT(cost, kBuffer / 4);
   // When the others have ended, there is room again.
   now += 2 * Sharers::kLately;
-  answer(*senders[0]);
+  report(*senders[0]);
   EXPECT_GT(fill(*senders[0]->path, now) * ib::datagram_cost(1088), kBuffer / 4);
 }
 
 TEST_F(Letters, WhatWasAnsweredMakesRoomForTheNextAnswers) {
   Sender sender(10, gid_b);
   fill(*sender.path, now);
-  ib::RxPacket question;
+  ib::RxPacket probe;
   std::vector<std::byte> bytes;
-  sender.letters.send([&](const ib::TxPacket& packet) {
-    question = arrived(packet);
-    bytes.assign(question.packet.payload.begin(), question.packet.payload.end());
+  sender.messages.send([&](const ib::TxPacket& packet) {
+    probe = arrived(packet);
+    bytes.assign(probe.packet.payload.begin(), probe.packet.payload.end());
   });
-  question.packet.payload = bytes;
-  const auto answers = [&] {
-    for (int i = 0; i < 300; ++i) EXPECT_TRUE(b.receive(question, paths_b, now));
+  probe.packet.payload = bytes;
+  const auto reports = [&] {
+    for (int i = 0; i < 300; ++i) EXPECT_TRUE(b.receive(probe, paths_b, now));
     int sent = 0;
     b.send([&](const ib::TxPacket&) { ++sent; });
     return sent;
   };
-  const int first = answers();
+  const int first = reports();
   EXPECT_LT(first, 300);  // a bound there is
-  EXPECT_EQ(answers(), first);
+  EXPECT_EQ(reports(), first);
   EXPECT_FALSE(b.any());
 }
 

@@ -1,4 +1,5 @@
-// ICMP is believed of anybody (RFC 5927): no message of it, whatever packet of ours it quotes, may keep a link from sending.
+// ICMP is believed of anybody (RFC 5927): no message of it, whatever packet of ours it quotes, may
+// keep a link from sending.
 #include <gtest/gtest.h>
 #include <netinet/ip.h>
 #include <netinet/ip_icmp.h>

@@ -1,4 +1,5 @@
-// Netdevs and ways whose MTU is too small. The netdev is the loopback of a network namespace of this program's own.
+// Netdevs and ways whose MTU is too small. The netdev is the loopback of a network
+// namespace of this program's own.
 #include "link/network_mtu.h"
 
 #include <gtest/gtest.h>

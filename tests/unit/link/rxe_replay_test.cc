@@ -1,5 +1,5 @@
-// The packets of the Linux kernel's soft RoCE driver as they were on the wire, identifications included, sent to a lane's
-// socket: none is lost, neither the first of a source nor one behind a jump of the count.
+// The packets of the Linux kernel's soft RoCE driver as they were on the wire, identifications included, sent
+// to a lane's socket: none is lost, neither the first of a source nor one behind a jump of the count.
 #include <gtest/gtest.h>
 #include <netinet/ip.h>
 

@@ -1,4 +1,5 @@
-// Routes and neighbours of a network namespace of the test's own: loopback, and a veth pair with a gateway behind it.
+// Routes and neighbours of a network namespace of the test's own: loopback, and a veth pair
+// with a gateway behind it.
 #include "net/neighbour.h"
 
 #include <arpa/inet.h>

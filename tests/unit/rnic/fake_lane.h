@@ -30,7 +30,7 @@ class FakeLane final : public LanePort {
   int quiesce_calls = 0;
   bool goes_direct = false;  ///< whatever may go without packets does, and moves nothing
   int transmit_calls = 0;
-  int went_direct_calls = 0;
+  int completed_direct_calls = 0;
   std::size_t undelivered() const { return completions_.size(); }
 
   void advance(Duration by) {
@@ -59,12 +59,14 @@ class FakeLane final : public LanePort {
     ++transmit_calls;
     pump();
   }
-  void went_direct(QueuePair&) override {
-    ++went_direct_calls;
+  void completed_direct(QueuePair&) override {
+    ++completed_direct_calls;
     publish();
   }
   bool may_go_direct(const QueuePair&) override { return goes_direct; }
-  DirectWay direct(const DirectStep&) override { return goes_direct ? DirectWay::attach : DirectWay::none; }
+  DirectResult direct(const DirectStep&) override {
+    return goes_direct ? DirectResult::attach : DirectResult::none;
+  }
   void deliver(CompletionQueue& cq, const ibv_wc& wc, bool solicited) override {
     completions_.push_back({&cq, wc, solicited});
   }

@@ -182,19 +182,19 @@ TEST_F(PostTest, WhatGoesDirectIsDoneWithThePost) {
   for (const ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UC}) {
     auto qp = make_qp(type);
     bring(*qp, IBV_QPS_RTS);
-    lanes.lane.transmit_calls = lanes.lane.went_direct_calls = 0;
+    lanes.lane.transmit_calls = lanes.lane.completed_direct_calls = 0;
     ibv_send_wr second = usual(IBV_WR_RDMA_WRITE, type);
     ibv_send_wr first = second;
     first.next = &second;
     EXPECT_EQ(post(*qp, first), 0);
-    EXPECT_EQ(lanes.lane.went_direct_calls, 1);
+    EXPECT_EQ(lanes.lane.completed_direct_calls, 1);
     EXPECT_EQ(lanes.lane.transmit_calls, 0);
     EXPECT_EQ(poll(*cq).size(), 2U);
     // behind a message that has packets the next one waits
     first.opcode = IBV_WR_SEND;
     lanes.lane.hold_packets = true;
     EXPECT_EQ(post(*qp, first), 0);
-    EXPECT_EQ(lanes.lane.went_direct_calls, 1);
+    EXPECT_EQ(lanes.lane.completed_direct_calls, 1);
     EXPECT_EQ(lanes.lane.transmit_calls, 1);
     lanes.lane.hold_packets = false;
     EXPECT_TRUE(qp->destroy());

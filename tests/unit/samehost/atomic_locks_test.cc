@@ -83,7 +83,8 @@ TEST_F(DirectLocksTest, ALockOfAStoppedProcessIsWaitedForBriefly) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
 }
 
-// Whatever somebody writes there: whoever waits comes to an end, and what names no living thread holds nothing.
+// Whatever somebody writes there: whoever waits comes to an end, and what names no living thread holds
+// nothing.
 TEST_F(DirectLocksTest, GarbageHoldsNobodyUp) {
   void* const table = control::map_shared_memory(fd.get(), kDirectLocks * sizeof(DirectLock));
   ASSERT_NE(table, nullptr);

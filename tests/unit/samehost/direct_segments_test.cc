@@ -1,4 +1,4 @@
-// Which parts of its memory a process publishes for mapping, and what its neighbours keep of them.
+// Which parts of its memory a process publishes for mapping, and what its local peers keep of them.
 #include "samehost/direct_segments.h"
 
 #include <fcntl.h>
@@ -90,7 +90,7 @@ TEST_F(DirectSegmentsTest, ThereAreOnlySoMany) {
   EXPECT_EQ(segments_->acquire(more.address(), kBytes).id, 0U);
 }
 
-TEST_F(DirectSegmentsTest, NeighboursLetGoOfWhatWasWithdrawn) {
+TEST_F(DirectSegmentsTest, LocalPeersLetGoOfWhatWasWithdrawn) {
   const Arena arena;
   const SegmentRef segment = segments_->acquire(arena.address(), kBytes);
   SegmentCache cache;
@@ -127,7 +127,7 @@ TEST_F(DirectSegmentsTest, WhatCouldNotBeMappedIsTriedAgainLater) {
   EXPECT_TRUE(cache.find(segment, arena.address(), 8));
 }
 
-TEST_F(DirectSegmentsTest, NeighboursLetGoOfTheDead) {
+TEST_F(DirectSegmentsTest, LocalPeersLetGoOfTheDead) {
   const Arena arena;
   const SegmentRef segment = segments_->acquire(arena.address(), kBytes);
   SegmentCache cache;

@@ -1,4 +1,5 @@
-// What the tests of packet rings share: packets with patterns, and a reader that looks whether all lies inside the ring.
+// What the tests of packet rings share: packets with patterns, and a reader that looks whether
+// all lies inside the ring.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What neighbours may write into a ring of packets, and what must come of it: nothing.
+// What local peers may write into a ring of packets, and what must come of it: nothing.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ constexpr RingRecord packet_of(std::uint32_t size, std::uint8_t headers, std::ui
   return {size, RingKind::packet, headers, 0, payload, packets};
 }
 constexpr RingRecord pieces_of(std::uint32_t size, std::uint8_t headers, std::uint16_t pieces) {
-  return {size, RingKind::by_place, headers, pieces, 10'000, 1};
+  return {size, RingKind::rendezvous, headers, pieces, 10'000, 1};
 }
 
 INSTANTIATE_TEST_SUITE_P(PacketRing, LyingWriter,

@@ -60,7 +60,7 @@ TEST_F(PacketRingTest, NamesPiecesInsteadOfAPayload) {
   ASSERT_TRUE(writer.write(packet.tx, true));
   const auto got = take(reader);
   ASSERT_TRUE(got);
-  EXPECT_EQ(got->record.kind, RingKind::by_place);
+  EXPECT_EQ(got->record.kind, RingKind::rendezvous);
   EXPECT_EQ(got->record.payload_bytes, 10'001U);
   EXPECT_EQ(got->headers.bth.pad, 0);
   EXPECT_EQ(got->headers.reth.length, 10'001U);
@@ -72,22 +72,22 @@ TEST_F(PacketRingTest, NamesPiecesInsteadOfAPayload) {
   EXPECT_EQ(got->pieces[1].key, kKey);
 }
 
-TEST_F(PacketRingTest, CarriesBriefsBetweenPacketsInOrder) {
+TEST_F(PacketRingTest, CarriesEagerSendsBetweenPacketsInOrder) {
   RingWriter writer(*ring);
   RingReader reader(*ring);
   for (const std::size_t bytes : {0UL, 1UL, 8UL, 24UL, 25UL, 1024UL}) {
     const auto payload = pattern(bytes, 3);
     const Packet packet(7, 100);
-    ib::Brief brief{.destination = Qpn{0x020022},
-                    .psn = 0xfffffe,
-                    .immediate = 0x01020304,
-                    .pkey = 0x8001,
-                    .has_immediate = true,
-                    .solicited = true,
-                    .payload = payload};
+    ib::EagerSend eager{.destination = Qpn{0x020022},
+                        .psn = 0xfffffe,
+                        .immediate = 0x01020304,
+                        .pkey = 0x8001,
+                        .has_immediate = true,
+                        .solicited = true,
+                        .payload = payload};
     ASSERT_TRUE(writer.write(packet.tx, false));
-    ASSERT_TRUE(writer.write(brief, packet.path, 77));
-    RingMessage got;
+    ASSERT_TRUE(writer.write(eager, packet.path, 77));
+    RingEagerSend got;
     EXPECT_FALSE(reader.front(got)) << "a packet is before it";
     ASSERT_TRUE(take(reader));
     EXPECT_FALSE(reader.front()) << "it is no packet";
@@ -95,14 +95,14 @@ TEST_F(PacketRingTest, CarriesBriefsBetweenPacketsInOrder) {
     ASSERT_TRUE(reader.front(got));
     EXPECT_EQ(got.token, 77U);
     EXPECT_EQ(got.route->source, packet.path.source);
-    EXPECT_EQ(got.brief.destination, brief.destination);
-    EXPECT_EQ(got.brief.psn, brief.psn);
-    EXPECT_EQ(got.brief.immediate, brief.immediate);
-    EXPECT_EQ(got.brief.pkey, brief.pkey);
-    EXPECT_TRUE(got.brief.has_immediate && got.brief.solicited);
-    EXPECT_TRUE(inside(got.brief.payload.data(), bytes));
+    EXPECT_EQ(got.eager.destination, eager.destination);
+    EXPECT_EQ(got.eager.psn, eager.psn);
+    EXPECT_EQ(got.eager.immediate, eager.immediate);
+    EXPECT_EQ(got.eager.pkey, eager.pkey);
+    EXPECT_TRUE(got.eager.has_immediate && got.eager.solicited);
+    EXPECT_TRUE(inside(got.eager.payload.data(), bytes));
     EXPECT_TRUE(
-        std::equal(payload.begin(), payload.end(), got.brief.payload.begin(), got.brief.payload.end()));
+        std::equal(payload.begin(), payload.end(), got.eager.payload.begin(), got.eager.payload.end()));
     reader.pop();
     reader.give_back();
     EXPECT_FALSE(reader.any());
@@ -240,8 +240,8 @@ TEST_F(PacketRingTest, ANewWriterGoesOnBehindWhatTheLastOneWrote) {
   EXPECT_GT(ring->read.load(), kRingBytes);
 }
 
-// A writer that is killed has stored some of the bytes of its last record, but not its size. Whichever they are, nobody sees
-// them, and the next writer writes over them.
+// A writer that is killed has stored some of the bytes of its last record, but not its size. Whichever they
+// are, nobody sees them, and the next writer writes over them.
 TEST_F(PacketRingTest, ARecordThatWasHalfWrittenIsNotThere) {
   RingReader reader(*ring);
   std::uint32_t psn = 0;

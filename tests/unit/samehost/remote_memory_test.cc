@@ -18,21 +18,21 @@ namespace {
 
 constexpr std::size_t kBytes = 1 << 20;
 
-/// A process with a gate and a buffer of its own at the same address as this process's.
-class Neighbour {
+/// A process with a cookie and a buffer of its own at the same address as this process's.
+class LocalPeer {
  public:
-  explicit Neighbour(std::vector<std::uint8_t>& buffer) {
+  explicit LocalPeer(std::vector<std::uint8_t>& buffer) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return;
     pid_ = fork();
     if (pid_ == 0) live(ends[1], buffer);
     close(ends[1]);
     socket_ = ends[0];
-    EXPECT_EQ(read(socket_, &gate, sizeof gate), static_cast<ssize_t>(sizeof gate));
+    EXPECT_EQ(read(socket_, &cookie, sizeof cookie), static_cast<ssize_t>(sizeof cookie));
   }
-  ~Neighbour() { end(); }
-  Neighbour(const Neighbour&) = delete;
-  Neighbour& operator=(const Neighbour&) = delete;
+  ~LocalPeer() { end(); }
+  LocalPeer(const LocalPeer&) = delete;
+  LocalPeer& operator=(const LocalPeer&) = delete;
 
   /// The sum of the bytes of its buffer.
   std::uint64_t sum() const {
@@ -50,12 +50,12 @@ class Neighbour {
     pid_ = 0;
   }
   pid_t pid() const { return pid_; }
-  GateAddress gate;
+  CookieAddress cookie;
 
  private:
   [[noreturn]] static void live(int socket, const std::vector<std::uint8_t>& buffer) {
-    auto own = Gate::open();
-    const GateAddress address = own ? own->address() : GateAddress{};
+    auto own = Cookie::open();
+    const CookieAddress address = own ? own->address() : CookieAddress{};
     bool good = write(socket, &address, sizeof address) == static_cast<ssize_t>(sizeof address);
     for (char ask; good && read(socket, &ask, 1) == 1;) {
       std::uint64_t sum = 0;
@@ -74,8 +74,8 @@ std::uint64_t address_of(const std::vector<std::uint8_t>& buffer) {
 
 TEST(RemoteMemory, WritesAndReadsPiecesOfEverySize) {
   std::vector<std::uint8_t> buffer(kBytes);
-  Neighbour neighbour(buffer);
-  const auto remote = RemoteMemory::open(neighbour.pid(), neighbour.gate);
+  LocalPeer local_peer(buffer);
+  const auto remote = RemoteMemory::open(local_peer.pid(), local_peer.cookie);
   ASSERT_TRUE(remote) << std::strerror(remote.error());
   std::vector<std::uint8_t> ones(kBytes, 1), back(kBytes);
   std::uint64_t written = 0;
@@ -83,7 +83,7 @@ TEST(RemoteMemory, WritesAndReadsPiecesOfEverySize) {
     const iovec from{ones.data(), size};
     ASSERT_TRUE(remote->write({&from, 1}, address_of(buffer) + written, size)) << size;
     written += size;
-    EXPECT_EQ(neighbour.sum(), written) << size;
+    EXPECT_EQ(local_peer.sum(), written) << size;
     std::fill(back.begin(), back.end(), std::uint8_t{0});
     const iovec to{back.data(), size};
     ASSERT_TRUE(remote->read({&to, 1}, address_of(buffer) + written - size, size));
@@ -95,8 +95,8 @@ TEST(RemoteMemory, WritesAndReadsPiecesOfEverySize) {
 
 TEST(RemoteMemory, GathersAndScatters) {
   std::vector<std::uint8_t> buffer(kBytes);
-  Neighbour neighbour(buffer);
-  const auto remote = RemoteMemory::open(neighbour.pid(), neighbour.gate);
+  LocalPeer local_peer(buffer);
+  const auto remote = RemoteMemory::open(local_peer.pid(), local_peer.cookie);
   ASSERT_TRUE(remote);
   std::array<std::uint8_t, 10> data{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, back{};
   const iovec from[] = {{data.data(), 3}, {data.data() + 3, 7}};
@@ -110,8 +110,8 @@ TEST(RemoteMemory, AHoleEndsTheCopy) {
   void* const page = mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   mprotect(static_cast<char*>(page) + 4096, 4096, PROT_NONE);
   std::vector<std::uint8_t> buffer(kBytes);
-  Neighbour neighbour(buffer);
-  const auto remote = RemoteMemory::open(neighbour.pid(), neighbour.gate);
+  LocalPeer local_peer(buffer);
+  const auto remote = RemoteMemory::open(local_peer.pid(), local_peer.cookie);
   ASSERT_TRUE(remote);
   const iovec local{buffer.data(), 8192};
   EXPECT_FALSE(remote->write({&local, 1}, reinterpret_cast<std::uint64_t>(page), 8192));
@@ -119,35 +119,35 @@ TEST(RemoteMemory, AHoleEndsTheCopy) {
   munmap(page, 8192);
 }
 
-// A process that got the number of another: here it is simply another, reached with the first one's gate.
+// A process that got the number of another: here it is simply another, reached with the first one's cookie.
 TEST(RemoteMemory, AProcessWithoutTheGateIsNotTouched) {
   std::vector<std::uint8_t> buffer(kBytes);
-  Neighbour first(buffer), second(buffer);
-  if (first.gate.address == second.gate.address)
+  LocalPeer first(buffer), second(buffer);
+  if (first.cookie.address == second.cookie.address)
     GTEST_SKIP() << "a sanitizer chooses where things are mapped";
-  const auto wrong = RemoteMemory::open(second.pid(), first.gate);
+  const auto wrong = RemoteMemory::open(second.pid(), first.cookie);
   ASSERT_FALSE(wrong);
-  GateAddress guessed = second.gate;
+  CookieAddress guessed = second.cookie;
   guessed.secret ^= 1;
   EXPECT_FALSE(RemoteMemory::open(second.pid(), guessed));
   EXPECT_EQ(second.sum(), 0U);
 }
 
 TEST(RemoteMemory, AForkedChildHasNoGate) {
-  auto gate = Gate::open();
-  ASSERT_TRUE(gate);
-  EXPECT_TRUE(RemoteMemory::open(getpid(), gate->address()));
+  auto cookie = Cookie::open();
+  ASSERT_TRUE(cookie);
+  EXPECT_TRUE(RemoteMemory::open(getpid(), cookie->address()));
   std::vector<std::uint8_t> buffer(kBytes);
-  Neighbour child(buffer);
-  EXPECT_FALSE(RemoteMemory::open(child.pid(), gate->address()));
+  LocalPeer child(buffer);
+  EXPECT_FALSE(RemoteMemory::open(child.pid(), cookie->address()));
 }
 
 TEST(RemoteMemory, TheDeadHaveNone) {
   std::vector<std::uint8_t> buffer(kBytes);
-  Neighbour neighbour(buffer);
-  const auto remote = RemoteMemory::open(neighbour.pid(), neighbour.gate);
+  LocalPeer local_peer(buffer);
+  const auto remote = RemoteMemory::open(local_peer.pid(), local_peer.cookie);
   ASSERT_TRUE(remote);
-  neighbour.end();
+  local_peer.end();
   std::uint8_t bytes[100] = {};
   for (const std::size_t size : {8UL, 100UL}) {
     const iovec local{bytes, size};
@@ -158,8 +158,8 @@ TEST(RemoteMemory, TheDeadHaveNone) {
 
 TEST(RemoteMemory, ReadsWithoutTheGateWhileTheLifeIsHeld) {
   std::vector<std::uint8_t> buffer(kBytes);
-  Neighbour neighbour(buffer);
-  auto remote = RemoteMemory::open(neighbour.pid(), neighbour.gate);
+  LocalPeer local_peer(buffer);
+  auto remote = RemoteMemory::open(local_peer.pid(), local_peer.cookie);
   ASSERT_TRUE(remote);
   RobustMutex life;
   life.init();
@@ -185,8 +185,8 @@ TEST(RemoteMemory, ReadsWithoutTheGateWhileTheLifeIsHeld) {
 // Whose life ends in the middle of the call: here the call itself takes the holder's number out.
 TEST(RemoteMemory, WhatWasReadOfSomebodyWhoIsGoneIsNotBelieved) {
   std::vector<std::uint8_t> buffer(kBytes);
-  Neighbour neighbour(buffer);
-  auto remote = RemoteMemory::open(neighbour.pid(), neighbour.gate);
+  LocalPeer local_peer(buffer);
+  auto remote = RemoteMemory::open(local_peer.pid(), local_peer.cookie);
   ASSERT_TRUE(remote);
   struct {
     RobustMutex life;

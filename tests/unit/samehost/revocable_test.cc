@@ -111,9 +111,9 @@ TEST_F(RevocableTest, GoesOnAfterSignals) {
 pid_t start_copying() {
   const pid_t child = fork();
   if (child != 0) return child;
-  const std::atomic<std::uint64_t> revoked{0}, visit{7};
+  const std::atomic<std::uint64_t> revoked{0}, access{7};
   std::vector<std::byte> from(1 << 20), to(1 << 20);
-  while (revocable_copy(to.data(), from.data(), from.size(), {&revoked, &visit})) continue;
+  while (revocable_copy(to.data(), from.data(), from.size(), {&revoked, &access})) continue;
   _exit(1);
 }
 

@@ -13,7 +13,7 @@
 #include "link/null_link.h"
 #include "samehost/doorbell.h"
 #include "samehost/ring_link.h"
-#include "tests/support/introduction.h"
+#include "tests/support/peer_handles.h"
 #include "transport/ib/ordered_copy.h"
 
 namespace softrnic::samehost::test {
@@ -47,7 +47,7 @@ class Below final : public link::NullLink {
 struct Got {
   std::uint32_t psn = 0;
   std::uint32_t packets = 0;
-  bool elsewhere = false;
+  bool rendezvous = false;
   bool complete = false;  ///< the payload was to be had
   std::vector<std::byte> payload;
 };
@@ -59,12 +59,12 @@ class Collector final : public link::Receiver, public BriefReceiver {
     Got& out = got.emplace_back();
     out.psn = rx.packet.headers.bth.psn;
     out.packets = rx.packets;
-    out.elsewhere = rx.elsewhere != nullptr;
+    out.rendezvous = rx.rendezvous != nullptr;
     out.payload.resize(rx.payload_bytes());
     out.complete = ib::copy(rx.payload(), 0, out.payload.data(), out.payload.size());
     return true;
   }
-  bool brief(const RingMessage&, std::uint8_t) override { return false; }
+  bool eager(const RingEagerSend&, std::uint8_t) override { return false; }
   void dropped(const Reason& reason, ib::Counter counter, Qpn, std::uint64_t packets) override {
     drops.insert(drops.end(), packets, {reason.id, counter});
   }
@@ -81,16 +81,16 @@ class Side {
     open();
   }
   void open() {
-    link = std::make_unique<InboxLink>(std::make_unique<Below>(below), lane, *share, place,
-                                       UniqueFd(dup(bell.get())), collector);
+    link = std::make_unique<RingLink>(std::make_unique<Below>(below), lane, *share, place,
+                                      UniqueFd(dup(doorbell.get())), collector);
     device::GidEntry address;
     address.gid = own_gid();
     link->set_addresses({address});
   }
   void meet(const Side& other) {
-    peer = DirectPeer::meet(introduction_to(*other.share), other.lane, lane, *share);
+    peer = DirectPeer::meet(handles_of(*other.share), other.lane, lane, *share);
     ASSERT_NE(peer, nullptr);
-    link->connect(other.lane, *peer, UniqueFd(dup(other.bell.get())));
+    link->connect(other.lane, *peer, UniqueFd(dup(other.doorbell.get())));
   }
   std::vector<Got> receive() {
     link->receive(collector, now);
@@ -105,24 +105,24 @@ class Side {
                  .access = 0});
   }
   bool rung() const {
-    pollfd fd{bell.get(), POLLIN, 0};
+    pollfd fd{doorbell.get(), POLLIN, 0};
     return poll(&fd, 1, 0) == 1;
   }
 
   std::uint8_t lane;
-  UniqueFd bell = make_bell();
+  UniqueFd doorbell = make_doorbell();
   std::unique_ptr<DirectShare> share;
   DirectShare::LanePlace place;
   std::unique_ptr<DirectPeer> peer;
-  std::unique_ptr<InboxLink> link;
+  std::unique_ptr<RingLink> link;
   Network below;
   Collector collector;
   TimePoint now{std::chrono::seconds(1)};
 };
 
-class InboxLinkTest : public ::testing::Test {
+class RingLinkTest : public ::testing::Test {
  protected:
-  InboxLinkTest() {
+  RingLinkTest() {
     for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<std::byte>(i * 7 + (i >> 8));
     a.meet(b);
     b.meet(a);

@@ -1,4 +1,5 @@
-// Packets between lanes of one host: which way they take, payloads that stay where they are, rings in trouble.
+// Packets between lanes of one host: which way they take, payloads that stay where they are, rings in
+// trouble.
 #include <cstring>
 
 #include "tests/unit/samehost/ring_link_fixture.h"
@@ -9,7 +10,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-TEST_F(InboxLinkTest, APacketToALaneOfThisHostTakesItsRing) {
+TEST_F(RingLinkTest, APacketToALaneOfThisHostTakesItsRing) {
   ib::TxPacket tx = packet(7, 1000);
   tx.packets = 3;
   send(tx);
@@ -18,13 +19,13 @@ TEST_F(InboxLinkTest, APacketToALaneOfThisHostTakesItsRing) {
   ASSERT_EQ(got.size(), 1U);
   EXPECT_EQ(got[0].psn, 7U);
   EXPECT_EQ(got[0].packets, 3U);
-  EXPECT_FALSE(got[0].elsewhere);
+  EXPECT_FALSE(got[0].rendezvous);
   EXPECT_TRUE(same(got[0], 1000));
   EXPECT_FALSE(b.link->has_packet(b.now));
   EXPECT_EQ(a.below.sent, 0U);
 }
 
-TEST_F(InboxLinkTest, APacketToAnotherHostOrLaneTakesTheNetwork) {
+TEST_F(RingLinkTest, APacketToAnotherHostOrLaneTakesTheNetwork) {
   ib::TxPacket tx = packet(1, 8);
   tx.headers.bth.destination = Qpn::of(5, 7);
   send(tx);
@@ -40,7 +41,7 @@ TEST_F(InboxLinkTest, APacketToAnotherHostOrLaneTakesTheNetwork) {
   EXPECT_TRUE(b.receive().empty());
 }
 
-TEST_F(InboxLinkTest, TheNetworkIsReadNowAndThenWhileRingsAreInUse) {
+TEST_F(RingLinkTest, TheNetworkIsReadNowAndThenWhileRingsAreInUse) {
   b.receive();
   b.receive();
   EXPECT_EQ(b.below.reads, 2U) << "no ring is in use";
@@ -64,7 +65,7 @@ TEST_F(InboxLinkTest, TheNetworkIsReadNowAndThenWhileRingsAreInUse) {
 
 // ---- payloads that stay where they are
 
-TEST_F(InboxLinkTest, ALongPayloadOfRcIsFetched) {
+TEST_F(RingLinkTest, ALongPayloadOfRcIsFetched) {
   a.register_memory(memory);
   ib::TxPacket tx = packet(1, 20'000);
   tx.fragments[0].size = 5000;
@@ -73,36 +74,36 @@ TEST_F(InboxLinkTest, ALongPayloadOfRcIsFetched) {
   send(packet(2, 100));
   const auto got = b.receive();
   ASSERT_EQ(got.size(), 2U);
-  EXPECT_TRUE(got[0].elsewhere);
+  EXPECT_TRUE(got[0].rendezvous);
   EXPECT_TRUE(same(got[0], 20'000));
-  EXPECT_FALSE(got[1].elsewhere) << "not worth a system call";
+  EXPECT_FALSE(got[1].rendezvous) << "not worth a system call";
   EXPECT_TRUE(same(got[1], 100));
 }
 
-TEST_F(InboxLinkTest, APayloadThatIsSentAgainIsCarried) {
+TEST_F(RingLinkTest, APayloadThatIsSentAgainIsCarried) {
   a.register_memory(memory);
   ib::TxPacket tx = packet(1, 20'000);
   tx.again = true;
   send(tx);
   const auto got = b.receive();
   ASSERT_EQ(got.size(), 1U);
-  EXPECT_FALSE(got[0].elsewhere);
+  EXPECT_FALSE(got[0].rendezvous);
   EXPECT_TRUE(same(got[0], 20'000));
 }
 
-TEST_F(InboxLinkTest, UcAndUdMayUseTheirBuffersAgainAtOnce) {
+TEST_F(RingLinkTest, UcAndUdMayUseTheirBuffersAgainAtOnce) {
   a.register_memory(memory);
   send(packet(1, 20'000, wire::Opcode::uc_send_only));
   send(packet(2, 20'000, wire::Opcode::ud_send_only));
   const auto got = b.receive();
   ASSERT_EQ(got.size(), 2U);
   for (const Got& one : got) {
-    EXPECT_FALSE(one.elsewhere);
+    EXPECT_FALSE(one.rendezvous);
     EXPECT_TRUE(same(one, 20'000));
   }
 }
 
-TEST_F(InboxLinkTest, WhatLiesInNoRegionThatOthersKnowGoesAlong) {
+TEST_F(RingLinkTest, WhatLiesInNoRegionThatOthersKnowGoesAlong) {
   a.register_memory(memory);
   for (const MemoryKey key : {MemoryKey(0), MemoryKey{kDirectKeys << rnic::KeyTable::kTagBits}}) {
     ib::TxPacket tx = packet(1, 20'000);
@@ -110,12 +111,12 @@ TEST_F(InboxLinkTest, WhatLiesInNoRegionThatOthersKnowGoesAlong) {
     send(tx);
     const auto got = b.receive();
     ASSERT_EQ(got.size(), 1U);
-    EXPECT_FALSE(got[0].elsewhere);
+    EXPECT_FALSE(got[0].rendezvous);
     EXPECT_TRUE(same(got[0], 20'000));
   }
 }
 
-TEST_F(InboxLinkTest, WhatWasDeregisteredIsNotFetched) {
+TEST_F(RingLinkTest, WhatWasDeregisteredIsNotFetched) {
   a.register_memory(memory);
   send(packet(1, 20'000));
   a.share->hide(kRegionKey);
@@ -131,19 +132,19 @@ TEST_F(InboxLinkTest, WhatWasDeregisteredIsNotFetched) {
   EXPECT_FALSE(got[0].complete);
 }
 
-TEST_F(InboxLinkTest, WhoCannotFetchGetsThePayloadAlong) {
+TEST_F(RingLinkTest, WhoCannotFetchGetsThePayloadAlong) {
   a.register_memory(memory);
   b.link->disconnect(a.lane);
   send(packet(1, 20'000));
   const auto got = b.receive();
   ASSERT_EQ(got.size(), 1U);
-  EXPECT_FALSE(got[0].elsewhere);
+  EXPECT_FALSE(got[0].rendezvous);
   EXPECT_TRUE(same(got[0], 20'000));
 }
 
 // ---- rings that are full, stuck, broken
 
-TEST_F(InboxLinkTest, APacketThatIsHeldComesAgainAndThoseBehindIt) {
+TEST_F(RingLinkTest, APacketThatIsHeldComesAgainAndThoseBehindIt) {
   a.register_memory(memory);
   send(packet(1, 20'000));
   send(packet(2, 8));
@@ -157,7 +158,7 @@ TEST_F(InboxLinkTest, APacketThatIsHeldComesAgainAndThoseBehindIt) {
   EXPECT_EQ(got[1].psn, 2U);
 }
 
-TEST_F(InboxLinkTest, PacketsThatFindNoRoomAreReported) {
+TEST_F(RingLinkTest, PacketsThatFindNoRoomAreReported) {
   ib::Gauge& gauge = a.link->gauge(b.lane);
   EXPECT_TRUE(gauge.knows(a.now));
   const std::uint32_t before = gauge.room(a.now);
@@ -177,7 +178,7 @@ TEST_F(InboxLinkTest, PacketsThatFindNoRoomAreReported) {
   EXPECT_EQ(gauge.room(a.now), 0U);
 }
 
-TEST_F(InboxLinkTest, ALaneThatReadsNothingForLongIsNamed) {
+TEST_F(RingLinkTest, ALaneThatReadsNothingForLongIsNamed) {
   send(packet(1, 8));
   EXPECT_EQ(a.link->take_stuck(), -1);
   b.receive();
@@ -190,7 +191,7 @@ TEST_F(InboxLinkTest, ALaneThatReadsNothingForLongIsNamed) {
   EXPECT_EQ(a.link->take_stuck(), -1);
 }
 
-TEST_F(InboxLinkTest, AnotherProcessMayTakeTheLaneOfOneThatDied) {
+TEST_F(RingLinkTest, AnotherProcessMayTakeTheLaneOfOneThatDied) {
   send(packet(1, 8));
   a.link.reset();
   a.open();
@@ -201,7 +202,7 @@ TEST_F(InboxLinkTest, AnotherProcessMayTakeTheLaneOfOneThatDied) {
   EXPECT_EQ(got[1].psn, 2U);
 }
 
-TEST_F(InboxLinkTest, ARingOfGarbageIsLeftAloneAndTheOthersAreRead) {
+TEST_F(RingLinkTest, ARingOfGarbageIsLeftAloneAndTheOthersAreRead) {
   Side c{9};
   c.meet(b);
   send(packet(1, 8));
@@ -215,7 +216,7 @@ TEST_F(InboxLinkTest, ARingOfGarbageIsLeftAloneAndTheOthersAreRead) {
   EXPECT_FALSE(b.link->has_packet(b.now)) << "nor does it keep the lane awake";
 }
 
-TEST_F(InboxLinkTest, APacketThatIsNoneIsDropped) {
+TEST_F(RingLinkTest, APacketThatIsNoneIsDropped) {
   ib::TxPacket tx = packet(1, 8);
   tx.headers.bth.version = 1;
   send(tx);
@@ -225,7 +226,7 @@ TEST_F(InboxLinkTest, APacketThatIsNoneIsDropped) {
 }
 
 // Somebody's stray pointer.
-TEST_F(InboxLinkTest, ABrokenRingIsReportedAndRefused) {
+TEST_F(RingLinkTest, ABrokenRingIsReportedAndRefused) {
   send(packet(1, 8));
   EXPECT_EQ(b.receive().size(), 1U);
   std::memset(a.peer->ring().records, 0xff, kRingBytes);
@@ -241,25 +242,25 @@ TEST_F(InboxLinkTest, ABrokenRingIsReportedAndRefused) {
   send(packet(3, 8));
   EXPECT_EQ(a.link->take_stuck(), b.lane);
   a.link->disconnect(b.lane);
-  a.link->connect(b.lane, *a.peer, UniqueFd(dup(b.bell.get())));
+  a.link->connect(b.lane, *a.peer, UniqueFd(dup(b.doorbell.get())));
   EXPECT_FALSE(a.link->connected(b.lane));
   send(packet(4, 8));
   EXPECT_EQ(a.below.sent, 1U);
 }
 
-// A program that polls takes briefs and nothing else as long as nothing else is there to take.
-TEST_F(InboxLinkTest, ABrokenRingIsReportedToWhoTakesBriefs) {
+// A program that polls takes eager sends and nothing else as long as nothing else is there to take.
+TEST_F(RingLinkTest, ABrokenRingIsReportedToWhoPollsForEagerSends) {
   send(packet(1, 8));
   EXPECT_EQ(b.receive().size(), 1U);
   std::memset(a.peer->ring().records, 0xff, kRingBytes);
-  EXPECT_EQ(b.link->receive_briefs(b.collector, 1), 0U);
-  EXPECT_EQ(b.link->receive_briefs(b.collector, 1), 0U);
+  EXPECT_EQ(b.link->receive_eagers(b.collector, 1), 0U);
+  EXPECT_EQ(b.link->receive_eagers(b.collector, 1), 0U);
   ASSERT_EQ(b.collector.drops.size(), 1U);
   EXPECT_EQ(b.collector.drops[0], std::pair(ReasonId::drop_ring_broken, ib::Counter::drop_malformed));
 }
 
 // Whose datagrams find no room, as nobody reads them, is told so too.
-TEST_F(InboxLinkTest, ALaneThatReadsNothingIsNamedEvenWhenItsRingIsFull) {
+TEST_F(RingLinkTest, ALaneThatReadsNothingIsNamedEvenWhenItsRingIsFull) {
   for (std::uint32_t psn = 0; psn < 100; ++psn) send(packet(psn, 7000));
   EXPECT_EQ(a.link->take_stuck(), -1);
   a.now += milliseconds(20);

@@ -196,7 +196,7 @@ TEST(SharedRange, TheFirstSystemVSegmentOfAMachine) {
 TEST(SharedRange, StaysWhereTheOwnerMapsSomethingElse) {
   const UniqueFd fd = memfd(F_SEAL_SHRINK);
   const Area area(MAP_SHARED, fd.get());
-  const Area elsewhere(MAP_SHARED, fd.get());
+  const Area rendezvous(MAP_SHARED, fd.get());
   const auto owned = own(area.address());
   ASSERT_TRUE(owned);
   ASSERT_NE(mmap(area.place, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
@@ -205,7 +205,7 @@ TEST(SharedRange, StaysWhereTheOwnerMapsSomethingElse) {
   ASSERT_TRUE(mapped);
   *at(mapped, area.address()) = 3;
   EXPECT_EQ(area.place[0], 0);
-  EXPECT_EQ(elsewhere.place[0], 3);
+  EXPECT_EQ(rendezvous.place[0], 3);
   EXPECT_FALSE(find_shared_range(area.address(), 1));
 }
 

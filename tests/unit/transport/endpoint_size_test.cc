@@ -108,7 +108,8 @@ TEST_P(Big, ReadOfTwoGibibytesIsAnswered) {
   EXPECT_EQ(rc_.receive_psn(), (kTwoGibibytes / mtu) & 0xffffff);
 }
 
-#ifdef __SANITIZE_ADDRESS__  // eight million packets take minutes, and have no more to check than half a million
+// eight million packets take minutes, and have no more to check than half a million
+#ifdef __SANITIZE_ADDRESS__
 INSTANTIATE_TEST_SUITE_P(Mtu, Big, ::testing::Values(4096));
 #else
 INSTANTIATE_TEST_SUITE_P(Mtu, Big, ::testing::Values(256, 4096));

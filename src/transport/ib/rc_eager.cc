@@ -1,0 +1,104 @@
+// Short messages of a reliable connection without packets (see brief.h).
+#include <algorithm>
+
+#include "base/hot_path.h"
+#include "transport/ib/packet_builder.h"
+#include "transport/ib/rc_endpoint.h"
+
+namespace softrnic::ib {
+
+// ---- the endpoint
+
+SOFTRNIC_HOT_PATH bool RcEndpoint::next_eager(EagerSend& out) {
+  return mode_ == Mode::sending && requester_.next_eager(out);
+}
+
+SOFTRNIC_HOT_PATH void RcEndpoint::eager_sent(TimePoint now) {
+  host_.count(Counter::tx_packets);
+  host_.count(Counter::tx_bytes, requester_.eager_sent(now));
+}
+
+SOFTRNIC_HOT_PATH bool RcEndpoint::receive_eager(const EagerSend& eager, const wire::Gid& source) {
+  if (!admits(eager, source) || !responder_.receive_eager(eager)) return false;
+  host_.count(Counter::rx_packets);
+  host_.count(Counter::rx_bytes, eager.payload.size());
+  return true;
+}
+
+SOFTRNIC_HOT_PATH void RcEndpoint::acknowledged(std::uint32_t psn, TimePoint now) {
+  if (!may_send()) return;
+  requester_.acknowledged(psn, now);
+  check_failure();
+}
+
+// ---- the requester
+
+// Nothing is to be sent again, nor before the next work request, nor in another way.
+bool RcRequester::fast_path_ok() const {
+  return cursor_ == begun_ && next_ == top_ && direct_bytes_ == 0 && !failed_ && !probe_due_ && !draining_ &&
+         !silent_ && !timer_.waiting_rnr() && seam_.window != nullptr && seam_.window->has_room() &&
+         next_ - una_ < Psn::kHalf / 2;
+}
+
+bool RcRequester::find_payload(const SendEntry& entry, Bytes& out) {
+  const SendWqe& wqe = entry.wqe;
+  if (wqe.length == 0 || wqe.is_inline) {
+    out = {queue_.inline_data(entry), wqe.length};
+    return true;
+  }
+  if (wqe.sge_count != 1) return false;
+  const Sge& sge = queue_.sges(entry).front();
+  auto memory = seam_.host.local_memory(sge.lkey, sge.address, sge.length, 0);
+  if (!memory) return false;
+  out = {*memory, sge.length};
+  return true;
+}
+
+bool RcRequester::next_eager(EagerSend& out) {
+  if (!has_unsent() || !fast_path_ok()) return false;
+  const SendEntry& entry = queue_.at(cursor_);
+  const SendWqe& wqe = entry.wqe;
+  const bool is_send = wqe.op == SendOp::send || wqe.op == SendOp::send_with_imm;
+  if (!is_send || wqe.length > std::min(EagerSend::kMostBytes, seam_.attributes.path_mtu) ||
+      (wqe.fence && reads_out_ > 0) || !find_payload(entry, out.payload))
+    return false;
+  out.destination = seam_.attributes.remote;
+  out.psn = next_.wire();
+  out.immediate = wqe.immediate;
+  out.pkey = seam_.attributes.pkey;
+  out.has_immediate = wqe.op == SendOp::send_with_imm;
+  out.solicited = wqe.solicited;
+  return true;
+}
+
+std::uint32_t RcRequester::eager_sent(TimePoint now) {
+  SendEntry& entry = queue_.at(cursor_);
+  begin(entry);
+  mark_in_flight(entry, entry.first, entry.end, now);
+  unasked_bytes_ = unasked_packets_ = 0;
+  return entry.wqe.length;
+}
+
+// Not the time of an answer: `now` is not good enough for that. Nor the answer to a probe,
+// which comes as a packet.
+void RcRequester::acknowledged(std::uint32_t psn, TimePoint now) {
+  const Psn end = Psn::unwrap(psn, una_);
+  if (failed_ || end <= una_ || end > top_) return;
+  seam_.host.count(Counter::acks_received);
+  if (end > timed_psn_) timing_ = false;
+  acknowledge_before(end, now, false);
+}
+
+// ---- the responder
+
+bool RcResponder::receive_eager(const EagerSend& eager) {
+  if (failed_ || eager.psn != expected_.wire() || !message_.place(eager, seam_.host)) return false;
+  nak_sent_ = nak_owed_ = false;
+  any_accepted_ = true;
+  ack_psn_ = expected_;
+  ++expected_;
+  msn_ = (msn_ + 1) & wire::kPsnMask;
+  return true;
+}
+
+}  // namespace softrnic::ib
