@@ -6,8 +6,8 @@ namespace softrnic {
 namespace {
 
 constinit std::mutex lists_mutex;
-constinit HeldAcrossFork* lists[static_cast<std::size_t>(HeldAcrossFork::Rank::events) + 1] =
-    {};  ///< by Rank
+/// By Rank
+constinit HeldAcrossFork* lists[static_cast<std::size_t>(HeldAcrossFork::Rank::events) + 1] = {};
 
 }  // namespace
 

@@ -9,10 +9,11 @@
 #include <iterator>
 #include <utility>
 
+#include "base/lane_limits.h"
+
 namespace softrnic {
 namespace {
 
-constexpr unsigned kMaxLanes = 16;
 constexpr std::size_t kTypingErrors = 3;
 constexpr std::string_view kPrefix = "SOFTRNIC_";
 
@@ -73,7 +74,7 @@ constexpr Row kRows[] = {
     {{"SOFTRNIC_CAPTURE", "", "write all packets of the process to this pcapng file (%p: process id)"},
      text<&Settings::capture>},
     {{"SOFTRNIC_LANES", "1", "sockets, locks and engine threads of the process, 1 to 16"},
-     [](std::string_view v, Settings& out) { return parse_count(v, 1, kMaxLanes, out.lanes); }},
+     [](std::string_view v, Settings& out) { return parse_count(v, 1, kProcessLanes, out.lanes); }},
     {{"SOFTRNIC_DAEMON", "", "path of softrnicd (default: found relative to the library)"},
      text<&Settings::daemon>},
     {{"SOFTRNIC_PATH", "auto", "wire: packets even between queue pairs of one host"}, parse_path},

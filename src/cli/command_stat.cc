@@ -12,19 +12,27 @@ using control::CounterValues;
 
 Json counters_json(const CounterValues& values) {
   Json out = Json::object();
-  for (std::size_t i = 0; i < values.size(); ++i)
-    out[control::counter_name(static_cast<ib::Counter>(i))] = values[i];
+  for (std::size_t i = 0; i < values.size(); ++i) out[ib::kCounterInfos[i].name] = values[i];
   return out;
 }
 
 void print_counters(const CounterValues& values, bool zeros) {
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (zeros || values[i] != 0)
-      print_line("    {:<26} {:>16}", control::counter_name(static_cast<ib::Counter>(i)), values[i]);
+    if (zeros || values[i] != 0) print_line("    {:<26} {:>16}", ib::kCounterInfos[i].name, values[i]);
 }
 
 void add(CounterValues& sum, const CounterValues& values) {
   for (std::size_t i = 0; i < values.size(); ++i) sum[i] += values[i];
+}
+
+int describe(bool json) {
+  Json rows = Json::object();
+  for (const auto& [name, description] : ib::kCounterInfos) {
+    rows[name] = description;
+    if (!json) print_line("    {:<26} {}", name, description);
+  }
+  if (json) print_json(rows);
+  return kDone;
 }
 
 /// How many queue pairs of a living process go which way.
@@ -75,10 +83,15 @@ void add_stat(CLI::App& app, Context& context) {
       app.add_subcommand("stat", "Show counters: packets, bytes, retries, NAKs by kind, drops by cause");
   command->alias("statistic");
   auto zeros = std::make_shared<bool>(false);
+  auto described = std::make_shared<bool>(false);
   command->add_flag("-a,--all", *zeros, "counters that are zero too");
-  command->footer("Examples:\n  softrnic stat\n  softrnic stat --all --json");
-  command->callback(
-      [&context, zeros] { context.chosen = [&context, zeros] { return show(context.json, *zeros); }; });
+  command->add_flag("--describe", *described, "what each counter counts, and no values");
+  command->footer("Examples:\n  softrnic stat\n  softrnic stat --all --json\n  softrnic stat --describe");
+  command->callback([&context, zeros, described] {
+    context.chosen = [&context, zeros, described] {
+      return *described ? describe(context.json) : show(context.json, *zeros);
+    };
+  });
 }
 
 }  // namespace softrnic::cli

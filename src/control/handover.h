@@ -13,9 +13,6 @@
 
 namespace softrnic::control {
 
-/// 0 … 254; the top byte 255 is that of multicast QPN 0xffffff
-inline constexpr std::uint32_t kMostLanes = 255;
-
 struct HandedLane {
   static constexpr std::uint32_t kMagic = 0x6e61'6c68;  ///< "hlan"
   std::uint32_t magic = kMagic;

@@ -28,7 +28,7 @@ inline constexpr std::size_t kPageExplanations = 1024;
 inline constexpr std::size_t kPageQps = 16384;
 inline constexpr std::size_t kPageReasons = ExplanationHistory::kPlaces;  ///< of a queue pair
 inline constexpr std::size_t kPageCounters = 48;
-static_assert(static_cast<std::size_t>(ib::Counter::count_) <= kPageCounters);
+static_assert(ib::kCounters <= kPageCounters);
 
 using PageSequence = std::atomic<std::uint32_t>;
 using PageCounter = ib::Total;

@@ -14,49 +14,6 @@
 namespace softrnic::control {
 namespace {
 
-constexpr const char* kCounterNames[] = {
-    "tx_packets",
-    "tx_bytes",
-    "rx_packets",
-    "rx_bytes",
-    "acks_sent",
-    "acks_received",
-    "nak_sequence_sent",
-    "nak_sequence_received",
-    "nak_access_sent",
-    "nak_access_received",
-    "nak_invalid_sent",
-    "nak_invalid_received",
-    "nak_operational_sent",
-    "nak_operational_received",
-    "rnr_nak_sent",
-    "rnr_nak_received",
-    "retransmits",
-    "timeouts",
-    "duplicates",
-    "out_of_sequence",
-    "drop_malformed",
-    "drop_icrc",
-    "drop_unknown_qp",
-    "drop_not_ready",
-    "drop_service",
-    "drop_source",
-    "drop_pkey",
-    "drop_qkey",
-    "drop_no_receive",
-    "drop_length",
-    "drop_sequence",
-    "drop_access",
-    "drop_overflow",
-    "drop_payload",
-    "drop_injected",
-    "send_errors",
-    "direct_messages",
-    "direct_bytes",
-    "direct_mapped_bytes",
-};
-static_assert(std::size(kCounterNames) == static_cast<std::size_t>(ib::Counter::count_));
-
 CounterValues read_counters(const PageCounter (&counters)[kPageCounters]) {
   CounterValues out{};
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = counters[i].load(std::memory_order_relaxed);
@@ -77,11 +34,6 @@ std::optional<Explanation> to_explanation(const PageExplanationBody& body) {
 }
 
 }  // namespace
-
-const char* counter_name(ib::Counter counter) {
-  const auto index = static_cast<std::size_t>(counter);
-  return index < std::size(kCounterNames) ? kCounterNames[index] : "unknown";
-}
 
 Expected<PageReader, int> PageReader::open(int fd) {
   if (!is_shared_memory(fd, 0)) return Unexpected{EPERM};

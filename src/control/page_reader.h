@@ -13,10 +13,7 @@
 
 namespace softrnic::control {
 
-using CounterValues = std::array<std::uint64_t, static_cast<std::size_t>(ib::Counter::count_)>;
-
-/// The name of a counter in reports: "tx_packets".
-const char* counter_name(ib::Counter counter);
+using CounterValues = std::array<std::uint64_t, ib::kCounters>;
 
 struct LaneView {
   std::uint32_t lane = 0;

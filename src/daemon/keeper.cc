@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/lane_limits.h"
 #include "control/channel.h"
 #include "control/client.h"
 #include "control/local_name.h"
@@ -22,7 +23,6 @@ namespace softrnic::daemon {
 namespace {
 
 constexpr const char* kSuffix = "/keeper";
-constexpr std::size_t kMaxLanes = 256;
 constexpr int kAttempts = 8;  ///< a keeper may be ending while we reach for it
 constexpr std::chrono::seconds kPatience{5};
 
@@ -96,7 +96,7 @@ class KeeperProcess {
     if (!receive_note(daemon_, note, fd)) return false;
     if (note.op == Keeper::Op::end) {
       knows_all_ = true;
-    } else if (note.op == Keeper::Op::made && note.lane < kMaxLanes) {
+    } else if (note.op == Keeper::Op::made && note.lane < kLaneNumbers) {
       if (note.lane >= lanes_.size()) lanes_.resize(note.lane + 1);
       lanes_[note.lane] = {note.lane, note.place, std::move(fd), {}};
     } else if (note.lane < lanes_.size()) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/lane_limits.h"
 #include "daemon/lane_socket.h"
 #include "daemon/port_holder.h"
 #include "daemon/takeover.h"
@@ -140,7 +141,7 @@ Expected<LaneGrant, Failure> LanePool::take(int pidfd) {
     if (lanes_[lane].socket) drain(socket_of(lane), kMostWaiting);
   } else {
     lane = made();
-    if (lane >= kMaxLanes) return Unexpected{refuse(ENOSPC, ReasonId::out_of_lanes, kMaxLanes - 1)};
+    if (lane >= kMostLanes) return Unexpected{refuse(ENOSPC, ReasonId::out_of_lanes, kMostLanes - 1)};
     lanes_.emplace_back();
   }
   if (const int error = lanes_[lane].socket ? 0 : make_socket(lane)) {

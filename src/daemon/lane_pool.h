@@ -49,8 +49,6 @@ class Lanes {
 
 class LanePool final : public Lanes {
  public:
-  static constexpr std::uint32_t kMaxLanes = control::kMostLanes;
-
   /// Takes the port, with lane 0, or takes over the lanes of a daemon that died: from its keeper, or else
   /// from the programs that have them. Fails with the reason why the port cannot be had.
   static Expected<LanePool, Failure> open();

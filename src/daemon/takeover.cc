@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/lane_limits.h"
 #include "control/handover.h"
 #include "control/local_name.h"
 #include "daemon/group_order.h"
@@ -41,9 +42,9 @@ std::vector<KeptLane> lanes_of_survivor(std::uint32_t lane) {
     const int error =
         control::receive_datagram(survivor->get(), std::as_writable_bytes(std::span(&note, 1)), datagram);
     if (error != 0 || datagram.size != sizeof note || note.magic != HandedLane::kMagic) break;
-    if (note.lane == 0 || note.lane >= control::kMostLanes || !datagram.fds[0]) break;
+    if (note.lane == 0 || note.lane >= kMostLanes || !datagram.fds[0]) break;
     out.push_back({note.lane, kNoPlace, std::move(datagram.fds[0]), duplicate(*survivor)});
-  } while (note.left != 0 && out.size() < control::kMostLanes);
+  } while (note.left != 0 && out.size() < kMostLanes);
   return out;
 }
 
@@ -64,7 +65,7 @@ bool are_the_group(const std::vector<KeptLane>& lanes) {
 
 Expected<std::vector<KeptLane>, Failure> take_over_survivors() {
   std::vector<KeptLane> lanes;
-  for (std::uint32_t lane = 1; lane < control::kMostLanes; ++lane)
+  for (std::uint32_t lane = 1; lane < kMostLanes; ++lane)
     for (KeptLane& kept : lanes_of_survivor(lane)) lanes.push_back(std::move(kept));
   std::sort(lanes.begin(), lanes.end(), [](const auto& a, const auto& b) { return a.lane < b.lane; });
   if (lanes.empty() || !are_the_group(lanes)) return Unexpected{Failure{EADDRINUSE, who_holds_the_port()}};

@@ -17,9 +17,9 @@ void Lane::keep(QpSlot& slot, const ib::RxPacket& packet) {
 // Of another host all lanes are one sender, and hosts whose addresses end alike: whom that
 // throttles too loses nothing.
 std::uint16_t Lane::sender(const wire::Gid& address, std::uint8_t lane) const {
-  static_assert(UnexpectedPackets::kSenders == 2 * samehost::kLocalLanes);
+  static_assert(UnexpectedPackets::kSenders == 2 * kLaneNumbers);
   if (addresses_.has(address)) return lane;
-  return static_cast<std::uint16_t>(samehost::kLocalLanes + std::to_integer<unsigned>(address.raw.back()));
+  return static_cast<std::uint16_t>(kLaneNumbers + std::to_integer<unsigned>(address.raw.back()));
 }
 
 void Lane::look_after_unexpected() {
@@ -31,7 +31,7 @@ void Lane::look_after_unexpected() {
       },
       [&](UnexpectedQueue& queue, const ib::RxPacket& packet) { hand_over(slot_of(queue), packet); });
   if (inbox_ == nullptr) return;
-  for (std::size_t lane = 0; lane < samehost::kLocalLanes; ++lane)
+  for (std::size_t lane = 0; lane < kLaneNumbers; ++lane)
     inbox_->throttle(static_cast<std::uint8_t>(lane),
                      unexpected_.throttles(static_cast<std::uint16_t>(lane)));
 }

@@ -14,6 +14,7 @@
 
 #include "base/expected.h"
 #include "base/held_across_fork.h"
+#include "base/lane_limits.h"
 #include "base/quick_mutex.h"
 #include "base/reason.h"
 #include "rnic/object.h"
@@ -99,14 +100,13 @@ class CompletionQueue : public EventTarget {
   std::atomic<Armed> armed_{Armed::no};  ///< written under the lock
   std::atomic<bool> overrun_{false};     ///< written under the lock
 
-  std::atomic<std::uint32_t> missed_{
-      0};  ///< completions that brought and will bring no event, as the queue was not armed when they came
+  /// Completions that brought and will bring no event, as the queue was not armed when they came
+  std::atomic<std::uint32_t> missed_{0};
   // guarded by the channel's lock
   std::uint32_t fetched_events_ = 0;
   std::uint32_t acked_events_ = 0;
 
-  static constexpr std::size_t kMaxLanes = 16;
-  std::array<std::atomic<LanePort*>, kMaxLanes> lanes_{};
+  std::array<std::atomic<LanePort*>, kProcessLanes> lanes_{};
   std::atomic<std::uint32_t> found_{0};  ///< without a look at the lanes
   std::atomic<std::uint32_t> vain_effort_{0};
   std::atomic<std::uint32_t> rests_{0};  ///< since a completion was taken

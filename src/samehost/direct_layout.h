@@ -6,7 +6,7 @@
 //     | DirectQp × 65536 and DirectReception for each lane
 //
 //   InboxMemory, which everybody writes who has it:
-//     DirectAck × 65536 and DirectInbox for each lane | PacketRing × kLocalLanes for each lane
+//     DirectAck × 65536 and DirectInbox for each lane | PacketRing × kLaneNumbers for each lane
 //
 // Locks and whatever leads to an address are in the first. In the second are figures only; whoever reads
 // one looks at it once and checks it. Both files are sparse: what was never used costs no memory. The
@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/lane_limits.h"
 #include "base/robust_mutex.h"
 #include "control/page_layout.h"
 #include "samehost/packet_ring.h"
@@ -29,10 +30,8 @@
 namespace softrnic::samehost {
 
 inline constexpr std::uint64_t kDirectMagic = 0x37'74'63'65'72'69'64'72;  ///< "rdirect7"
-inline constexpr std::size_t kLocalLanes = 256;                           ///< by the lane of the accessor
 inline constexpr std::size_t kDirectKeys = 65536;  ///< by index of the key; what is beyond is not shared
 inline constexpr std::size_t kDirectSegments = 512;
-inline constexpr std::size_t kDirectLanes = 16;
 inline constexpr std::size_t kDirectQps = 65536;
 
 /// The access that a lane is at, a hazard pointer: HazardWord, or 0. Its owner's local peers look at it.
@@ -54,12 +53,13 @@ struct alignas(64) DirectHeader {
   std::uint64_t secret;  ///< also names this memory
   std::int32_t pid;      ///< as the process sees itself; another PID namespace finds somebody else
   std::uint32_t lane_count;
-  std::uint32_t pid_space;                         ///< inode number of its PID namespace
-  std::uint32_t revocable;                         ///< 1: its accesses can be revoked (samehost/revocable.h)
-  std::atomic<std::uint32_t> lanes[kDirectLanes];  ///< number of the lane whose rows stand there; 0: none yet
-  RobustMutex lives[kDirectLanes];                 ///< held by the thread of that lane as long as it runs
-  DirectHazard hazards[kDirectLanes];
-  DirectAccessor accessors[kLocalLanes];
+  std::uint32_t pid_space;  ///< inode number of its PID namespace
+  std::uint32_t revocable;  ///< 1: its accesses can be revoked (samehost/revocable.h)
+  std::atomic<std::uint32_t>
+      lanes[kProcessLanes];          ///< number of the lane whose rows stand there; 0: none yet
+  RobustMutex lives[kProcessLanes];  ///< held by the thread of that lane as long as it runs
+  DirectHazard hazards[kProcessLanes];
+  DirectAccessor accessors[kLaneNumbers];
 };
 
 /// Names a part of the memory that local peers can map.
@@ -112,11 +112,11 @@ struct alignas(64) DirectQp {
 /// What the holder of a lane says about the rings that come in there, by the lane that writes them.
 struct alignas(4096) DirectReception {
   /// 1: the holder can fetch payloads from the memory of that lane's process.
-  alignas(64) std::atomic<std::uint8_t> fetches[kLocalLanes];
+  alignas(64) std::atomic<std::uint8_t> fetches[kLaneNumbers];
   /// 1: the holder does not read that lane's ring any more, as what stands there is broken.
-  alignas(64) std::atomic<std::uint8_t> refuses[kLocalLanes];
+  alignas(64) std::atomic<std::uint8_t> refuses[kLaneNumbers];
   /// 1: the holder keeps much that came from that lane and has no receive: no more UC and UD for now.
-  alignas(64) std::atomic<std::uint8_t> throttles[kLocalLanes];
+  alignas(64) std::atomic<std::uint8_t> throttles[kLaneNumbers];
 };
 
 /// How far the peer of a queue pair is with its eager sends (ib::EagerSend), written by that peer instead of
@@ -139,7 +139,7 @@ struct alignas(4096) DirectInbox {
   alignas(64) std::atomic<std::uint32_t> asleep;
   /// Counted up by an accessor that has made itself known in `writers`.
   alignas(64) std::atomic<std::uint32_t> arrivals;
-  alignas(64) std::atomic<std::uint8_t> writers[kLocalLanes];  ///< 1: that lane has a ring here
+  alignas(64) std::atomic<std::uint8_t> writers[kLaneNumbers];  ///< 1: that lane has a ring here
 };
 
 static_assert(sizeof(DirectInbox) == 4096 && sizeof(DirectReception) == 4096 &&
@@ -194,7 +194,7 @@ class InboxMemory {
   static constexpr std::size_t size_with_rings(std::uint32_t lanes) { return ring_offset(lanes, lanes, 0); }
   /// Where the ring of an accessor lies; `index` is the lane's place in the header's list.
   static constexpr std::size_t ring_offset(std::uint32_t lanes, std::uint32_t index, std::size_t accessor) {
-    return size(lanes) + (index * kLocalLanes + accessor) * sizeof(PacketRing);
+    return size(lanes) + (index * kLaneNumbers + accessor) * sizeof(PacketRing);
   }
 
   explicit InboxMemory(void* place = nullptr) : place_(static_cast<std::byte*>(place)) {}

@@ -39,7 +39,7 @@ std::uint32_t count_lanes(const UniqueFd& fd) {
   const auto header = map_memory(fd, sizeof(DirectHeader));
   if (!header.get() || header.get().header().magic != kDirectMagic) return 0;
   const std::uint32_t count = __atomic_load_n(&header.get().header().lane_count, __ATOMIC_RELAXED);
-  return count <= kDirectLanes ? count : 0;
+  return count <= kProcessLanes ? count : 0;
 }
 
 std::optional<std::uint32_t> index_of(const ForeignMemory& memory, std::uint32_t lanes, std::uint8_t number) {

@@ -66,7 +66,7 @@ DirectShare::DirectShare(control::OwnedMemory own, UniqueFd inbox_fd, InboxMemor
   header->pid_space = own_pid_space();
   header->revocable = accesses_are_revocable() ? 1 : 0;
   for (RobustMutex& life : header->lives) life.init();
-  for (std::size_t i = 0; i < kDirectLanes; ++i) hazards_[i].lie_in(header->hazards[i]);
+  for (std::size_t i = 0; i < kProcessLanes; ++i) hazards_[i].lie_in(header->hazards[i]);
   guard_ = std::make_unique<HazardDomain>(*header);
   segments_ = DirectSegments::make(memory_.segments(), files);
 }

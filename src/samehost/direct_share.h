@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 
+#include "base/lane_limits.h"
 #include "base/unique_fd.h"
 #include "control/shared_memory.h"
 #include "rnic/key_table.h"
@@ -91,7 +92,7 @@ class DirectShare final : public rnic::KeyMirror {
   InboxMemory inboxes_;
   const std::uint32_t lanes_;
   std::unique_ptr<HazardDomain> guard_;
-  std::array<HazardPointer, kDirectLanes> hazards_;
+  std::array<HazardPointer, kProcessLanes> hazards_;
   std::atomic<std::uint32_t> generations_{0};  ///< of all rows
   DirectLocks locks_;
   std::unique_ptr<DirectSegments> segments_;

@@ -22,6 +22,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/lane_limits.h"
 #include "base/thread_number.h"
 #include "base/time.h"
 #include "base/unique_fd.h"
@@ -97,7 +98,7 @@ class HazardDomain {
   DirectHeader& own_;
   const Duration patience_;
   std::mutex mutex_;
-  std::array<std::unique_ptr<Accessor>, kLocalLanes> accessors_;
+  std::array<std::unique_ptr<Accessor>, kLaneNumbers> accessors_;
 };
 
 }  // namespace softrnic::samehost

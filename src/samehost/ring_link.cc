@@ -80,7 +80,7 @@ RingLink::RingLink(std::unique_ptr<link::Link> below, std::uint8_t lane, DirectS
       place_(place),
       doorbell_(std::move(doorbell)),
       briefs_(eagers) {
-  to_wake_.reserve(kLocalLanes);
+  to_wake_.reserve(kLaneNumbers);
 }
 
 RingLink::~RingLink() = default;
@@ -210,7 +210,7 @@ void RingLink::report(link::Receiver& receiver) {
 void RingLink::find_writers() {
   const std::uint32_t arrivals = place_.inbox->arrivals.load(std::memory_order_acquire);
   if (arrivals == arrivals_.load(std::memory_order_relaxed)) return;
-  for (std::size_t lane = 0; lane < kLocalLanes; ++lane) {
+  for (std::size_t lane = 0; lane < kLaneNumbers; ++lane) {
     if (readers_[lane] || place_.inbox->writers[lane].load(std::memory_order_relaxed) == 0) continue;
     PacketRing* const ring = share_.ring(place_.index, static_cast<std::uint8_t>(lane));
     if (ring == nullptr) return;  // looked at again; until then it is as if packets were lost

@@ -16,6 +16,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/lane_limits.h"
 #include "base/unique_fd.h"
 #include "link/link.h"
 #include "samehost/direct_peer.h"
@@ -161,16 +162,16 @@ class RingLink final : public link::Link {
   BriefReceiver& briefs_;
   std::vector<wire::Gid> addresses_;
 
-  std::array<std::unique_ptr<Way>, kLocalLanes> ways_;
-  std::array<std::unique_ptr<RingGauge>, kLocalLanes> gauges_;
+  std::array<std::unique_ptr<Way>, kLaneNumbers> ways_;
+  std::array<std::unique_ptr<RingGauge>, kLaneNumbers> gauges_;
   std::vector<std::uint8_t> to_wake_;
   int stuck_ = -1;
   bool any_dropped_ = false;
 
-  std::array<std::optional<RingReader>, kLocalLanes> readers_;  ///< by lane; without allocation
+  std::array<std::optional<RingReader>, kLaneNumbers> readers_;  ///< by lane; without allocation
   /// Those that are there, for everybody to look at; only added to.
-  std::array<std::atomic<RingReader*>, kLocalLanes> order_{};
-  std::array<std::uint8_t, kLocalLanes> order_lanes_{};
+  std::array<std::atomic<RingReader*>, kLaneNumbers> order_{};
+  std::array<std::uint8_t, kLaneNumbers> order_lanes_{};
   std::atomic<std::uint32_t> reader_count_{0};
   std::atomic<std::uint32_t> arrivals_{0};          ///< as many as were looked at
   mutable std::atomic<bool> active_{false};         ///< a ring had packets lately

@@ -17,8 +17,8 @@
 namespace softrnic::robust {
 namespace {
 
-constexpr std::size_t kHalf =
-    Side::kBytes / 2;  ///< what comes in lies in the first half, what goes out in the second
+/// What comes in lies in the first half, what goes out in the second
+constexpr std::size_t kHalf = Side::kBytes / 2;
 constexpr std::uint8_t kSent = 0xaa, kOwn = 0x55;
 constexpr std::uint8_t kShortTimeout = 10;  ///< 4 ms to the first retry
 constexpr unsigned kAhead = 4;              ///< messages under way

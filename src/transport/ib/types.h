@@ -12,6 +12,7 @@
 #include "base/reason.h"
 #include "base/strong.h"
 #include "base/time.h"
+#include "transport/ib/counters.h"
 #include "wire/gid.h"
 #include "wire/headers.h"
 
@@ -238,68 +239,6 @@ struct RxPacket {
   std::size_t wire_bytes() const { return first_bytes != 0 ? first_bytes : payload_bytes(); }
   /// What it is without its first `count` packets, which have come before. Nothing: it has none behind them.
   std::optional<RxPacket> behind(std::uint64_t count, std::uint32_t path_mtu) const;
-};
-
-/// Events counted per QP and lane; the names are those of the kernel's hw_counters where it has one.
-enum class Counter : std::uint8_t {
-  tx_packets,
-  tx_bytes,
-  rx_packets,
-  rx_bytes,
-  acks_sent,
-  acks_received,
-  nak_sequence_sent,
-  nak_sequence_received,
-  nak_access_sent,
-  nak_access_received,
-  nak_invalid_sent,
-  nak_invalid_received,
-  nak_operational_sent,
-  nak_operational_received,
-  rnr_nak_sent,
-  rnr_nak_received,
-  retransmits,
-  timeouts,
-  duplicates,
-  out_of_sequence,
-  drop_malformed,
-  drop_icrc,
-  drop_unknown_qp,
-  drop_not_ready,
-  drop_service,
-  drop_source,
-  drop_pkey,
-  drop_qkey,
-  drop_no_receive,
-  drop_length,
-  drop_sequence,
-  drop_access,
-  drop_overflow,
-  drop_payload,
-  drop_injected,
-  send_errors,
-  direct_messages,
-  direct_bytes,
-  direct_mapped_bytes,
-  count_,
-};
-
-/// One of them, summed up for others to see; one thread at a time writes it.
-using Total = std::atomic<std::uint64_t>;
-inline void add(Total& total, std::uint64_t by) {
-  total.store(total.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
-}
-
-/// How often each of them happened.
-class Counters {
- public:
-  std::uint64_t& operator[](Counter counter) { return values_[static_cast<std::size_t>(counter)]; }
-  std::uint64_t operator[](Counter counter) const { return values_[static_cast<std::size_t>(counter)]; }
-  /// In the order of Counter.
-  const auto& values() const { return values_; }
-
- private:
-  std::array<std::uint64_t, static_cast<std::size_t>(Counter::count_)> values_{};
 };
 
 }  // namespace softrnic::ib

@@ -17,7 +17,7 @@
 #include <thread>
 
 #include "engine/lane_handover.h"
-#include "tests/cli/daemon_fixture.h"
+#include "tests/daemon/daemon_fixture.h"
 #include "tests/support/process_named.h"
 
 namespace softrnic::tests {

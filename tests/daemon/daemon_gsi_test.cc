@@ -15,7 +15,7 @@
 #include "control/spawn.h"
 #include "mad/address.h"
 #include "mad/mad.h"
-#include "tests/cli/daemon_fixture.h"
+#include "tests/daemon/daemon_fixture.h"
 #include "wire/headers.h"
 #include "wire/icrc.h"
 

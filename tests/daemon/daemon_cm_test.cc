@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "control/cm_client.h"
-#include "tests/cli/daemon_fixture.h"
+#include "tests/daemon/daemon_fixture.h"
 
 namespace softrnic::tests {
 namespace {

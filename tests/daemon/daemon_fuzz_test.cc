@@ -10,7 +10,7 @@
 #include <random>
 
 #include "control/channel.h"
-#include "tests/cli/daemon_fixture.h"
+#include "tests/daemon/daemon_fixture.h"
 
 namespace softrnic::tests {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/cli/daemon_fixture.h"
+#include "tests/daemon/daemon_fixture.h"
 
 #include <fcntl.h>
 #include <poll.h>

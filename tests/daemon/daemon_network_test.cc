@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "control/channel.h"
-#include "tests/cli/daemon_fixture.h"
+#include "tests/daemon/daemon_fixture.h"
 
 namespace softrnic::tests {
 namespace {

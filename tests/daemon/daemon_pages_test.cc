@@ -13,7 +13,7 @@
 
 #include "control/page_layout.h"
 #include "control/shared_memory.h"
-#include "tests/cli/daemon_fixture.h"
+#include "tests/daemon/daemon_fixture.h"
 
 namespace softrnic::tests {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "control/channel.h"
 #include "control/spawn.h"
-#include "tests/cli/daemon_fixture.h"
+#include "tests/daemon/daemon_fixture.h"
 
 namespace softrnic::tests {
 namespace {

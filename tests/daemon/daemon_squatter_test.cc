@@ -8,7 +8,7 @@
 #include <string>
 
 #include "control/channel.h"
-#include "tests/cli/daemon_fixture.h"
+#include "tests/daemon/daemon_fixture.h"
 #include "tests/support/namespaces.h"
 
 namespace softrnic::tests {

@@ -19,7 +19,7 @@
 
 #include "control/channel.h"
 #include "control/shared_memory.h"
-#include "tests/cli/daemon_fixture.h"
+#include "tests/daemon/daemon_fixture.h"
 
 namespace softrnic::tests {
 namespace {
