@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "device/device_kind.h"
 #include "wire/gid.h"
 
 namespace softrnic::device {
@@ -26,6 +27,7 @@ struct PortInfo {
 };
 
 struct DeviceInfo {
+  Kind kind = Kind::roce_v2;
   std::uint32_t index = 0;  ///< never reused while the daemon lives
   std::string name;         ///< "soft0"
   std::string netdev;       ///< "eth0"

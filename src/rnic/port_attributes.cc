@@ -78,13 +78,14 @@ Expected<ibv_port_attr, Failure> Context::port_attributes(unsigned port) const {
   if (port != limits::kPorts) return refused(EINVAL, ReasonId::bad_port, port);
   const auto device = info();
   const device::PortInfo& from = device->port;
+  const device::KindInfo& kind = device::info_of(device->kind);
   const Rate& rate = rate_of(from.speed_mbps);
   ibv_port_attr a{};
   a.state = from.up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
   a.max_mtu = IBV_MTU_4096;
   a.active_mtu = mtu_code(from.active_mtu);
   a.gid_tbl_len = static_cast<int>(from.gids.size());
-  a.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS;
+  a.port_cap_flags = kind.port_cap_flags;
   a.max_msg_sz = limits::kMaxMessageBytes;
   a.pkey_tbl_len = limits::kPkeys;
   a.lid = device::port_lid(from);
@@ -92,8 +93,8 @@ Expected<ibv_port_attr, Failure> Context::port_attributes(unsigned port) const {
   a.active_width = rate.width;
   a.active_speed = rate.speed;
   a.phys_state = from.up ? kPhysicalLinkUp : kPhysicalDisabled;
-  a.link_layer = IBV_LINK_LAYER_ETHERNET;
-  a.flags = IBV_QPF_GRH_REQUIRED;
+  a.link_layer = kind.link_layer;
+  a.flags = kind.port_query_flags;
   return a;
 }
 

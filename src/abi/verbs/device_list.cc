@@ -47,8 +47,9 @@ void print(char (&out)[Size], const char* format, const char* name, unsigned ind
 
 std::unique_ptr<Device> make_device(const device::DeviceInfo& info) {
   auto device = std::make_unique<Device>();
-  device->node_type = IBV_NODE_CA;
-  device->transport_type = IBV_TRANSPORT_IB;
+  const device::KindInfo& kind = device::info_of(info.kind);
+  device->node_type = kind.node;
+  device->transport_type = kind.transport;
   device->foreign_ops = &own_sibling();
   device->index = info.index;
   print(device->name, "%s", info.name.c_str(), 0);

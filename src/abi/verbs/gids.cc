@@ -24,12 +24,13 @@ Expected<device::GidEntry, Failure> find_gid(ibv_context* context, unsigned port
   return Context::of(context)->opened->context().gid(port, index);
 }
 
-ibv_gid_entry entry_of(const device::GidEntry& gid, std::uint32_t port, std::uint32_t index) {
+ibv_gid_entry entry_of(ibv_context* context, const device::GidEntry& gid, std::uint32_t port,
+                       std::uint32_t index) {
   ibv_gid_entry entry{};
   std::memcpy(entry.gid.raw, gid.gid.raw.data(), sizeof entry.gid.raw);
   entry.gid_index = index;
   entry.port_num = port;
-  entry.gid_type = IBV_GID_TYPE_ROCE_V2;
+  entry.gid_type = device::info_of(Context::of(context)->opened->context().info()->kind).gid_type;
   entry.ndev_ifindex = gid.interface_index;
   return entry;
 }
@@ -53,7 +54,7 @@ Expected<ssize_t, Failure> copy_table(ibv_context* context, ibv_gid_entry* entri
     if (gid.gid.is_zero()) continue;
     if (written == room) return rnic::refused(EINVAL, ReasonId::gid_table_room, room);
     auto* const to = reinterpret_cast<std::byte*>(entries) + written * entry_size;
-    copy_entry(to, entry_size, entry_of(gid, 1, static_cast<std::uint32_t>(index)));
+    copy_entry(to, entry_size, entry_of(context, gid, 1, static_cast<std::uint32_t>(index)));
     ++written;
   }
   return static_cast<ssize_t>(written);
@@ -96,7 +97,8 @@ SOFTRNIC_EXPORT int _ibv_query_gid_ex(ibv_context* context, uint32_t port, uint3
     const auto found = find_gid(context, port, static_cast<int>(index));
     if (!found) return Unexpected{found.error()};
     empty = found->gid.is_zero();
-    if (!empty) copy_entry(reinterpret_cast<std::byte*>(entry), entry_size, entry_of(*found, port, index));
+    if (!empty)
+      copy_entry(reinterpret_cast<std::byte*>(entry), entry_size, entry_of(context, *found, port, index));
     return {};
   });
   return empty ? ENODATA : failed;
