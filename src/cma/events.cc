@@ -15,20 +15,16 @@ IdNumber counted_for(const Event& event) { return event.listener != 0 ? event.li
 
 }  // namespace
 
-ChannelNumber Manager::open_channel() {
-  while (next_channel_ == 0 || channels_.contains(next_channel_)) ++next_channel_;
-  channels_.try_emplace(next_channel_);
-  return next_channel_++;
-}
+ChannelNumber Manager::open_channel() { return channels_.open(); }
 
 Expected<void, Failure> Manager::close_channel(ChannelNumber number) {
-  const auto it = channels_.find(number);
-  if (it == channels_.end()) return Unexpected{refuse(EINVAL, ReasonId::cma_no_such_channel, number)};
-  if (it->second.ids == 0) {
-    channels_.erase(it);
+  if (!channels_.has(number)) return Unexpected{refuse(EINVAL, ReasonId::cma_no_such_channel, number)};
+  const std::size_t left = channels_.ids(number);
+  if (left == 0) {
+    channels_.close(number);
     return {};
   }
-  host_.explain(because(ReasonId::cma_ids_ended, it->second.ids), {});
+  host_.explain(because(ReasonId::cma_ids_ended, left), {});
   abandon({number});
   return {};
 }
@@ -38,16 +34,15 @@ void Manager::abandon(const std::set<ChannelNumber>& channels) {
   for (const auto& [number, id] : ids_)
     if (channels.contains(id->channel)) ids.push_back(number);
   for (const IdNumber id : ids) forget(id);
-  for (const ChannelNumber channel : channels) channels_.erase(channel);
+  for (const ChannelNumber channel : channels) channels_.close(channel);
 }
 
 void Manager::queue(Id& id, Event event) {
-  const auto channel = channels_.find(id.channel);
-  if (channel == channels_.end() || !id.accepted) return;
+  if (!id.accepted) return;
   if (event.id == 0) event.id = id.number;
   if (!is_multicast(event)) event.cookie = id.cookie;
+  if (!channels_.put(id.channel, std::move(event))) return;
   ++id.queued_events;
-  channel->second.events.push_back(std::move(event));
   host_.event_queued(id.channel);
 }
 
@@ -59,12 +54,9 @@ void Manager::queue_failure(Id& id, rdma_cm_event_type kind, int status, const R
   queue(id, std::move(event));
 }
 
-std::optional<Event> Manager::next_event(ChannelNumber number) {
-  const auto channel = channels_.find(number);
-  if (channel == channels_.end() || channel->second.events.empty()) return std::nullopt;
-  Event event = std::move(channel->second.events.front());
-  channel->second.events.pop_front();
-  count_fetched(event);
+std::optional<Event> Manager::next_event(ChannelNumber channel) {
+  auto event = channels_.take(channel);
+  if (event) count_fetched(*event);
   return event;
 }
 
@@ -82,13 +74,8 @@ void Manager::count_fetched(const Event& event) {
 }
 
 void Manager::take_back_request(Id& id) {
-  if (const auto channel = channels_.find(id.channel); channel != channels_.end()) {
-    auto& events = channel->second.events;
-    const auto request = std::find_if(events.begin(), events.end(), [&id](const Event& event) {
-      return event.listener != 0 && event.id == id.number;
-    });
-    if (request != events.end()) events.erase(request);
-  }
+  channels_.remove(id.channel,
+                   [&id](const Event& event) { return event.listener != 0 && event.id == id.number; });
   if (Id* listener = find(id.waits_at); listener != nullptr) {
     --listener->queued_events;
     --listener->unfetched_requests;
@@ -97,18 +84,15 @@ void Manager::take_back_request(Id& id) {
 }
 
 void Manager::drop_events(Id& id, MembershipNumber membership) {
-  const auto channel = channels_.find(id.channel);
-  if (channel == channels_.end()) return;
-  const auto dropped = std::erase_if(
-      channel->second.events, [membership](const Event& event) { return event.membership == membership; });
+  const std::size_t dropped = channels_.remove(
+      id.channel, [membership](const Event& event) { return event.membership == membership; });
   id.queued_events -= static_cast<std::uint32_t>(dropped);
 }
 
 void Manager::drop_events(Id& id) {
-  const auto channel = channels_.find(id.channel);
-  if (id.queued_events == 0 || channel == channels_.end()) return;
+  if (id.queued_events == 0) return;
   std::vector<IdNumber> unheard;
-  std::erase_if(channel->second.events, [&](const Event& event) {
+  channels_.remove(id.channel, [&](const Event& event) {
     if (counted_for(event) != id.number) return false;
     if (event.listener != 0) unheard.push_back(event.id);
     return true;
@@ -117,25 +101,25 @@ void Manager::drop_events(Id& id) {
   for (const IdNumber request : unheard) forget(request);
 }
 
+void Manager::move_to(Id& id, ChannelNumber channel) {
+  channels_.id_left(id.channel);
+  channels_.id_came(channel);
+  id.channel = channel;
+}
+
 Expected<std::uint32_t, Failure> Manager::migrate(IdNumber number, ChannelNumber to) {
   const auto named = find_named(number);
   if (!named) return Unexpected{named.error()};
   Id* const id = *named;
-  const auto old_channel = channels_.find(id->channel);
-  const auto new_channel = channels_.find(to);
-  if (new_channel == channels_.end() || old_channel == channels_.end())
+  const ChannelNumber from = id->channel;
+  if (!channels_.has(to) || !channels_.has(from))
     return Unexpected{refuse(EINVAL, ReasonId::cma_no_such_channel, to)};
-  if (old_channel == new_channel) return id->fetched_events;
-  const auto move_id = [&](Id& moved) {
-    --old_channel->second.ids;
-    ++new_channel->second.ids;
-    moved.channel = to;
-  };
-  move_id(*id);
-  std::erase_if(old_channel->second.events, [&](Event& event) {
+  if (from == to) return id->fetched_events;
+  move_to(*id, to);
+  channels_.move(from, to, [&](const Event& event) {
     if (counted_for(event) != number) return false;
-    if (Id* request = event.listener != 0 ? find(event.id) : nullptr; request != nullptr) move_id(*request);
-    new_channel->second.events.push_back(std::move(event));
+    if (Id* request = event.listener != 0 ? find(event.id) : nullptr; request != nullptr)
+      move_to(*request, to);
     host_.event_queued(to);
     return true;
   });

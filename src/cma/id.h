@@ -43,8 +43,8 @@ struct Id {
   SocketAddress source;
   SocketAddress destination;
   std::optional<Service> port;  ///< taken in the port table
-  std::optional<std::uint16_t>
-      attends;  ///< bound, listens, or came through a listener: see early_requests.cc
+  /// The port that it is bound to, listens on, or came through: see PortListeners
+  std::optional<std::uint16_t> attends;
   Binding binding;
   wire::Gid destination_gid;
   std::uint8_t hop_limit = 64;

@@ -26,7 +26,7 @@ std::uint32_t free_number(std::uint32_t& next, const Map& used) {
 
 }  // namespace
 
-Manager::Manager(cma::Host& host, std::uint64_t guid) : host_(host), cm_(*this, guid) {}
+Manager::Manager(cma::Host& host, std::uint64_t guid) : host_(host), cm_(*this, guid), listeners_(cm_) {}
 
 Id* Manager::find(IdNumber id) {
   const auto it = ids_.find(id);
@@ -61,12 +61,12 @@ Id& Manager::make_id(ChannelNumber channel, PortSpace space, ibv_qp_type type) {
   made->space = space;
   made->qp_type = type;
   made->starting_psn = host_.random_number() & 0xffffff;
-  ++channels_[channel].ids;
+  channels_.id_came(channel);
   return *ids_.emplace(made->number, std::move(made)).first->second;
 }
 
 Expected<IdNumber, Failure> Manager::create(const Creation& creation) {
-  if (!channels_.contains(creation.channel))
+  if (!channels_.has(creation.channel))
     return Unexpected{refuse(EINVAL, ReasonId::cma_no_such_channel, creation.channel)};
   const auto space = port_space_of(creation.port_space);
   if (!space) return Unexpected{refuse(EPROTONOSUPPORT, ReasonId::cma_port_space, creation.port_space)};
@@ -105,7 +105,7 @@ void Manager::release(Id& id) {
   release_port(id);
   set_timer(id, kNever);
   for (const auto& [membership, details] : id.memberships) memberships_.erase(membership);
-  if (const auto channel = channels_.find(id.channel); channel != channels_.end()) --channel->second.ids;
+  channels_.id_left(id.channel);
 }
 
 std::optional<IdView> Manager::view(IdNumber number) const {
@@ -166,7 +166,7 @@ void Manager::program_answered(Id& id) {
 void Manager::advance() {
   const TimePoint now = host_.now();
   cm_.advance(now);
-  refuse_early([now](const EarlyRequest& early) { return early.until <= now; });
+  refuse_early([now](const EarlyRequests::Request& early) { return early.until <= now; });
   while (!timers_.empty() && timers_.begin()->first <= now) {
     Id* id = find(timers_.begin()->second);
     if (id == nullptr) {
@@ -180,7 +180,7 @@ void Manager::advance() {
 
 TimePoint Manager::deadline() const {
   const TimePoint own = timers_.empty() ? kNever : timers_.begin()->first;
-  return std::min({own, early_.empty() ? kNever : early_.front().until, cm_.deadline()});
+  return std::min({own, early_.deadline(), cm_.deadline()});
 }
 
 }  // namespace softrnic::cma

@@ -6,10 +6,7 @@
 // possible when: states.h.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,8 +18,11 @@
 
 #include "base/expected.h"
 #include "cm/manager.h"
+#include "cma/channels.h"
+#include "cma/early_requests.h"
 #include "cma/host.h"
 #include "cma/id.h"
+#include "cma/port_listeners.h"
 #include "cma/port_table.h"
 #include "cma/types.h"
 #include "device/device_info.h"
@@ -108,22 +108,6 @@ class Manager final : private cm::Host {
   TimePoint deadline() const;
 
  private:
-  struct Channel {
-    std::deque<Event> events;
-    std::size_t ids = 0;
-  };
-  /// A port that ids are bound to, listen on or came through: requests for it, in any port
-  /// space, reach request_came().
-  struct Attended {
-    std::array<cm::Id, kPortSpaces.size()> listeners{};
-    std::set<IdNumber> ids;
-  };
-  struct EarlyRequest {
-    cm::Event event;
-    std::vector<std::byte> data;  ///< the event's private data
-    TimePoint until;
-  };
-
   Id* find(IdNumber id);
   const Id* find(IdNumber id) const;
   /// What a program names. The id of a request becomes the program's with the event that tells of it, so
@@ -137,6 +121,7 @@ class Manager final : private cm::Host {
 
   void queue(Id& id, Event event);
   void queue_failure(Id& id, rdma_cm_event_type kind, int status, const Reason& reason);
+  void move_to(Id& id, ChannelNumber channel);
   void drop_events(Id& id);
   void drop_events(Id& id, MembershipNumber membership);
   void count_fetched(const Event& event);
@@ -167,16 +152,14 @@ class Manager final : private cm::Host {
   void admit(Id& listener, const cm::Event& event);
   void take_request(Id& listener, const cm::Event& event, const Binding& binding);
 
-  // early_requests.cc
+  // ports and requests that came early (ports.cc)
   Expected<void, Failure> attend(Id& id, std::uint16_t port);
   void unattend(Id& id);
-  void withdraw(std::uint16_t port);
-  /// Nobody may listen for it now, but a program that lives may do so in a moment.
-  bool may_be_heard(std::uint16_t port) const;
+  /// Nobody may listen for it now, but a program that lives may do so in a moment. `but`: an id that does not count.
+  bool may_be_heard(std::uint16_t port, IdNumber but = 0) const;
   /// False: it is not to wait.
   bool keep_early(const cm::Event& event);
-  std::deque<EarlyRequest> take_early(const std::function<bool(const EarlyRequest&)>& chosen);
-  void refuse_early(const std::function<bool(const EarlyRequest&)>& chosen);
+  void refuse_early(const EarlyRequests::Chosen& chosen);
   /// A new listener has come.
   void hear_early();
   /// The peer gave up.
@@ -216,13 +199,12 @@ class Manager final : private cm::Host {
   std::vector<device::DeviceInfo> devices_;
   std::map<IdNumber, std::unique_ptr<Id>> ids_;
   std::unordered_map<std::uint32_t, IdNumber> by_connection_;  ///< by cm::Id
-  std::unordered_map<std::uint16_t, Attended> attended_;       ///< by port
-  std::deque<EarlyRequest> early_;                             ///< in the order of `until`
-  std::map<ChannelNumber, Channel> channels_;
+  PortListeners listeners_;
+  EarlyRequests early_;
+  Channels channels_;
   std::map<MembershipNumber, IdNumber> memberships_;
   std::set<std::pair<TimePoint, IdNumber>> timers_;
   std::uint32_t next_id_ = 1;
-  std::uint32_t next_channel_ = 1;
   std::uint32_t next_membership_ = 1;
 };
 

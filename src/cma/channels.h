@@ -1,0 +1,57 @@
+// Event channels: the events that were told and not fetched yet, in their order. Whose events they are, and how many of
+// each id's were fetched, its users know.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "cma/types.h"
+
+namespace softrnic::cma {
+
+class Channels {
+ public:
+  ChannelNumber open();
+  bool has(ChannelNumber channel) const { return channels_.contains(channel); }
+  void close(ChannelNumber channel) { channels_.erase(channel); }
+
+  /// Ids report to a channel; 0 also when there is no such channel.
+  std::size_t ids(ChannelNumber channel) const;
+  void id_came(ChannelNumber channel) { ++channels_[channel].ids; }
+  void id_left(ChannelNumber channel);
+
+  /// False: there is no such channel, and nobody hears of it.
+  bool put(ChannelNumber channel, Event event);
+  std::optional<Event> take(ChannelNumber channel);
+
+  /// Removes the events that chosen(event) is true for, which is asked once of each, in their order. Their number.
+  template <typename Chosen>
+  std::size_t remove(ChannelNumber channel, Chosen&& chosen) {
+    const auto found = channels_.find(channel);
+    return found == channels_.end() ? 0 : std::erase_if(found->second.events, chosen);
+  }
+  /// Moves those to the end of another channel, which there is. Their number.
+  template <typename Chosen>
+  std::size_t move(ChannelNumber from, ChannelNumber to, Chosen&& chosen) {
+    std::deque<Event>& end = channels_.at(to).events;
+    return remove(from, [&](Event& event) {
+      if (!chosen(std::as_const(event))) return false;
+      end.push_back(std::move(event));
+      return true;
+    });
+  }
+
+ private:
+  struct Channel {
+    std::deque<Event> events;
+    std::size_t ids = 0;
+  };
+
+  std::map<ChannelNumber, Channel> channels_;
+  ChannelNumber next_ = 1;
+};
+
+}  // namespace softrnic::cma
