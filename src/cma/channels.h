@@ -1,5 +1,5 @@
-// Event channels: the events that were told and not fetched yet, in their order. Whose events they are, and how many of
-// each id's were fetched, its users know.
+// Event channels: the events that were told and not fetched yet, in their order. Whose events they are, and
+// how many of each id's were fetched, its users know.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,8 @@ class Channels {
   bool put(ChannelNumber channel, Event event);
   std::optional<Event> take(ChannelNumber channel);
 
-  /// Removes the events that chosen(event) is true for, which is asked once of each, in their order. Their number.
+  /// Removes the events that chosen(event) is true for, which is asked once of each, in
+  /// their order. Their number.
   template <typename Chosen>
   std::size_t remove(ChannelNumber channel, Chosen&& chosen) {
     const auto found = channels_.find(channel);

@@ -1,9 +1,10 @@
 // Requests for a port before its program listens there.
 //
-// Programs agree by other means that the server is ready, and some of them do so before they call rdma_listen: the
-// request then races with the listener, and wins when the server loses the processor. InfiniBand's address resolution
-// hides that; here requests take microseconds. So a request waits a moment when the program behind the port lives and may
-// still listen (PortListeners). A port that nobody has is refused at once.
+// Programs agree by other means that the server is ready, and some of them do so before they call
+// rdma_listen: the request then races with the listener, and wins when the server loses the processor.
+// InfiniBand's address resolution hides that; here requests take microseconds. So a request waits a
+// moment when the program behind the port lives and may still listen (PortListeners). A port that
+// nobody has is refused at once.
 #pragma once
 
 #include <cstddef>

@@ -155,7 +155,8 @@ class Manager final : private cm::Host {
   // ports and requests that came early (ports.cc)
   Expected<void, Failure> attend(Id& id, std::uint16_t port);
   void unattend(Id& id);
-  /// Nobody may listen for it now, but a program that lives may do so in a moment. `but`: an id that does not count.
+  /// Nobody may listen for it now, but a program that lives may do so in a moment. `but`:
+  /// an id that does not count.
   bool may_be_heard(std::uint16_t port, IdNumber but = 0) const;
   /// False: it is not to wait.
   bool keep_early(const cm::Event& event);

@@ -1,5 +1,5 @@
-// For which ports the communication manager takes requests: those that ids are bound to, listen on or came through, in all
-// port spaces at once (perftest connects in one and tests in the other).
+// For which ports the communication manager takes requests: those that ids are bound to, listen on or came
+// through, in all port spaces at once (perftest connects in one and tests in the other).
 #pragma once
 
 #include <array>
@@ -19,7 +19,8 @@ class PortListeners {
   /// `cm` outlives this object.
   explicit PortListeners(cm::Manager& cm) : cm_(cm) {}
 
-  /// `id` has to do with the port from now on. Fails when requests for it cannot be had, and nothing has changed then.
+  /// `id` has to do with the port from now on. Fails when requests for it cannot be had, and
+  /// nothing has changed then.
   Expected<void, Failure> add(IdNumber id, std::uint16_t port);
   /// It has no more.
   void remove(IdNumber id, std::uint16_t port);
