@@ -6,8 +6,8 @@
 // advance() and established(), each as the last act on its connection: the host may call any method from
 // there, destroy() of the same id included.
 //
-// Its parts: manager.cc what all states share, dispatch.cc the table state × message, active.cc, passive.cc,
-// held_requests.cc, release.cc and sidr.cc the actions, stateless.cc answers that need no connection.
+// Its parts: manager.cc what all states share, manager_dispatch.cc the table state × message, manager_active.cc, manager_passive.cc,
+// manager_held_requests.cc, manager_release.cc and manager_sidr.cc the actions, manager_stateless.cc answers that need no connection.
 //
 // A method that is refused returns the errno that ib_cm would (EINVAL: not in this state, or a value out of
 // range; ENOENT: no such id; EADDRINUSE, EMFILE) and a reason; nothing has changed then.
@@ -138,7 +138,7 @@ class Manager {
   std::size_t size() const { return table_.size(); }
 
  private:
-  /// What the table of dispatch.cc names.
+  /// What the table of manager_dispatch.cc names.
   using Action = void (Manager::*)(Connection& connection, const Incoming& in);
   struct Actions;
 
@@ -169,7 +169,7 @@ class Manager {
   void repeat_on_time(Connection& connection, TimePoint now);
   void repeat_rtu(Connection& connection, TimePoint now);
 
-  // ---- dispatch.cc
+  // ---- manager_dispatch.cc
   Connection* target_of(const Incoming& in, Message message);
   Connection* repeated_request(const Incoming& in, Message message);
   void dispatch(const Incoming& in, Message message);
@@ -180,18 +180,18 @@ class Manager {
   void refuse_again(Connection& connection, const Incoming& in);
   void on_mra(Connection& connection, const Incoming& in);
 
-  // ---- stateless.cc
+  // ---- manager_stateless.cc
   void on_get(const Incoming& in);
   void on_unknown_target(const Incoming& in, Message message);
   void issue_rej(const Incoming& in, RejectReason reason, About about);
   void answer_dreq(const Incoming& in);
   void answer_lap(const Incoming& in, AprStatus status);
 
-  // ---- active.cc
+  // ---- manager_active.cc
   void on_rep(Connection& connection, const Incoming& in);
   void on_req_timeout(Connection& connection, TimePoint now);
 
-  // ---- passive.cc
+  // ---- manager_passive.cc
   void on_req(const Incoming& in);
   /// For one more request of this burden: the oldest whose sender has proved nothing is given up when there
   /// are too many. False: no room.
@@ -204,7 +204,7 @@ class Manager {
   void be_established(Connection& connection, const Event& event, TimePoint now);
   void on_rep_timeout(Connection& connection, TimePoint now);
 
-  // ---- held_requests.cc
+  // ---- manager_held_requests.cc
   /// Keeps a request from the host, and asks its sender for a sign of life, now or when others were answered.
   void hold(Connection& connection, const Incoming& in, Burden burden);
   void ask(Connection& connection);
@@ -213,7 +213,7 @@ class Manager {
   void on_sign_of_life(Connection& connection, const Incoming& in);
   void tell_held(Connection& connection, const Incoming& in);
 
-  // ---- release.cc
+  // ---- manager_release.cc
   void send_dreq(Connection& connection, Bytes private_data, TimePoint now);
   void send_drep(Connection& connection, std::uint64_t transaction, Bytes private_data, TimePoint now);
   /// What destroy() owes the peer. May erase the connection.
@@ -232,7 +232,7 @@ class Manager {
   /// The peer has begun anew with the same queue pair.
   void give_up_stale(Connection& connection, Message because_of, TimePoint now);
 
-  // ---- sidr.cc
+  // ---- manager_sidr.cc
   void on_sidr_req(const Incoming& in);
   void on_sidr_rep(Connection& connection, const Incoming& in);
   void on_sidr_timeout(Connection& connection);

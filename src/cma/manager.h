@@ -38,7 +38,7 @@ class Manager final : private cm::Host {
   Manager(const Manager&) = delete;
   Manager& operator=(const Manager&) = delete;
 
-  // ---- channels (events.cc)
+  // ---- channels (manager_events.cc)
   ChannelNumber open_channel();
   /// Ends the ids that are left on it, as Linux does when the file of a channel is closed; that is explained.
   Expected<void, Failure> close_channel(ChannelNumber channel);
@@ -67,7 +67,7 @@ class Manager final : private cm::Host {
   IdNumber next_id(IdNumber after) const;
   std::size_t ids() const { return ids_.size(); }
 
-  // ---- addresses (binding.cc, resolving.cc)
+  // ---- addresses (manager_binding.cc, manager_resolving.cc)
   Expected<void, Failure> bind(IdNumber id, const SocketAddress& address);
   Expected<void, Failure> resolve_address(IdNumber id, const SocketAddress& source,
                                           const SocketAddress& destination, Duration timeout);
@@ -75,7 +75,7 @@ class Manager final : private cm::Host {
   void resolved(IdNumber id, const RouteAnswer& answer);
   Expected<void, Failure> resolve_route(IdNumber id);
 
-  // ---- connections (listening.cc, connecting.cc, accepting.cc)
+  // ---- connections (manager_listening.cc, manager_connecting.cc, manager_accepting.cc)
   Expected<void, Failure> listen(IdNumber id, int backlog);
   Expected<void, Failure> connect(IdNumber id, const ConnectionParameters& parameters, const cm::Ece& ece);
   /// Passive: accepts; from then on events carry `cookie`. Active, after CONNECT_RESPONSE:
@@ -86,7 +86,7 @@ class Manager final : private cm::Host {
   Expected<void, Failure> disconnect(IdNumber id);
   Expected<void, Failure> notify(IdNumber id, std::uint32_t ibv_event);
 
-  // ---- what belongs to ids (options.cc, qp_attributes.cc, multicast.cc)
+  // ---- what belongs to ids (manager_options.cc, manager_qp_attributes.cc, manager_multicast.cc)
   Expected<void, Failure> set_option(IdNumber id, std::uint32_t level, std::uint32_t option, Bytes value);
   Expected<QpAttributes, Failure> init_qp_attributes(IdNumber id, std::uint32_t state) const;
   Expected<MembershipNumber, Failure> join_multicast(IdNumber id, std::uint64_t cookie, std::uint32_t flags,
@@ -96,7 +96,7 @@ class Manager final : private cm::Host {
   /// The id that joined; 0: no such membership.
   IdNumber id_of(MembershipNumber membership) const;
 
-  // ---- the world (devices.cc, cm_events.cc, manager.cc)
+  // ---- the world (manager_devices.cc, manager_cm_events.cc, manager.cc)
   /// The devices as they are now. Ids of a device that has gone get DEVICE_REMOVAL, those of one whose
   /// Ethernet address changed ADDR_CHANGE.
   void devices_changed(std::vector<device::DeviceInfo> devices);
@@ -152,7 +152,7 @@ class Manager final : private cm::Host {
   void admit(Id& listener, const cm::Event& event);
   void take_request(Id& listener, const cm::Event& event, const Binding& binding);
 
-  // ports and requests that came early (ports.cc)
+  // ports and requests that came early (manager_ports.cc)
   Expected<void, Failure> attend(Id& id, std::uint16_t port);
   void unattend(Id& id);
   /// Nobody may listen for it now, but a program that lives may do so in a moment. `but`:

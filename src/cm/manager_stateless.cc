@@ -46,7 +46,7 @@ void Manager::on_unknown_target(const Incoming& in, Message message) {
   if (message == Message::dreq) {
     answer_dreq(in);
     if (!exists) return;  // the usual end: our DREP was lost
-    // a peer that wants a sign of life before it takes our REQ, see held_requests.cc
+    // a peer that wants a sign of life before it takes our REQ, see manager_held_requests.cc
     if (named->active && named->remote_id == 0 && named->peer.joins_same_hosts(in.from)) return;
   }
   // Who sends these believes in a connection that this side has given up, and its REJ was lost.

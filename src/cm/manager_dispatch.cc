@@ -133,7 +133,7 @@ Connection* Manager::target_of(const Incoming& in, Message message) {
   if (found == nullptr || found->sidr != sidr || !found->peer.joins_same_hosts(in.from)) return nullptr;
   if ((sidr || message == Message::rep) && !found->active) return nullptr;
   if (!sidr && !names_itself(*found, message, common.local_id)) return nullptr;
-  // a DREP comes from anybody who is asked, see held_requests.cc
+  // a DREP comes from anybody who is asked, see manager_held_requests.cc
   if (message != Message::drep) prove(*found);
   return found;
 }
