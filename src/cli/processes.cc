@@ -5,6 +5,7 @@
 
 #include "cli/copy_progress.h"
 #include "cli/output.h"
+#include "rnic/qp_states.h"
 
 namespace softrnic::cli {
 
@@ -42,10 +43,7 @@ const char* qp_type_name(unsigned type) {
   return name_in(names, type);
 }
 
-const char* qp_state_name(unsigned state) {
-  constexpr const char* names[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};  // enum ibv_qp_state
-  return name_in(names, state);
-}
+std::string_view qp_state_name(unsigned state) { return rnic::state_name(static_cast<ibv_qp_state>(state)); }
 
 const char* path_name(std::uint8_t path) {
   switch (static_cast<control::PathChoice>(path)) {

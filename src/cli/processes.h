@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "control/client.h"
@@ -29,9 +30,9 @@ struct Processes {
 /// Asks the daemon; empty when none runs. False after a complaint.
 bool read_processes(Processes& out);
 
-const char* qp_type_name(unsigned type);    ///< "RC"
-const char* qp_state_name(unsigned state);  ///< "RTS"
-const char* path_name(std::uint8_t path);   ///< control::PathChoice: "direct"
+const char* qp_type_name(unsigned type);         ///< "RC"
+std::string_view qp_state_name(unsigned state);  ///< "RTS"
+const char* path_name(std::uint8_t path);        ///< control::PathChoice: "direct"
 
 /// Of every QP the latest reasons, from the rows of live QPs or else from the ring, which remembers
 /// destroyed ones: errors before notes, and in each the order of time. The QP to which something

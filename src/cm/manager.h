@@ -6,8 +6,9 @@
 // advance() and established(), each as the last act on its connection: the host may call any method from
 // there, destroy() of the same id included.
 //
-// Its parts: manager.cc what all states share, manager_dispatch.cc the table state × message, manager_active.cc, manager_passive.cc,
-// manager_held_requests.cc, manager_release.cc and manager_sidr.cc the actions, manager_stateless.cc answers that need no connection.
+// Its parts: manager.cc has what all states share, manager_dispatch.cc the table state × message;
+// manager_active.cc, manager_passive.cc, manager_held_requests.cc, manager_release.cc and manager_sidr.cc
+// have the actions, manager_stateless.cc the answers that need no connection.
 //
 // A method that is refused returns the errno that ib_cm would (EINVAL: not in this state, or a value out of
 // range; ENOENT: no such id; EADDRINUSE, EMFILE) and a reason; nothing has changed then.

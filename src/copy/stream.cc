@@ -95,7 +95,6 @@ Result<void> Stream::flush() {
   if (!posted) return Unexpected{posted.error()};
   out_serials_[slot] = *posted;
   ++sent_;
-  bytes_out_ += fill_;
   acquired_ = false;
   fill_ = 0;
   spoke_ = Clock::now();

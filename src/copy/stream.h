@@ -67,7 +67,6 @@ class Stream {
   Connection& connection() { return *connection_; }
   /// That both sides have.
   std::uint64_t capabilities() const { return capabilities_; }
-  std::uint64_t bytes_out() const { return bytes_out_; }
 
  private:
   Stream(ConnectionPtr connection, OwnRing own, const Ring& peer)
@@ -100,7 +99,6 @@ class Stream {
   std::uint64_t received_ = 0, taken_ = 0, returned_ = 0;  // frames in
   std::deque<Bytes> frames_;
   Clock::time_point heard_ = Clock::now(), spoke_ = Clock::now(), ticked_ = Clock::now();
-  std::uint64_t bytes_out_ = 0;
 };
 
 using StreamPtr = std::unique_ptr<Stream>;

@@ -5,13 +5,15 @@
 
 #include <cerrno>
 
+#include "wire/fields.h"
+
 namespace softrnic::daemon {
 namespace {
 
 using Code = std::vector<sock_filter>;
 
-constexpr std::uint32_t kLaneOffset = 5;  // BTH: opcode, flags, P_Key (2), FECN/BECN; then the QPN's top byte
-constexpr std::uint32_t kNumberOffset = 16;  // of a probe
+constexpr std::uint32_t kLaneOffset = wire::field::Bth::Destination::kOffset;  // the QPN's top byte
+constexpr std::uint32_t kNumberOffset = 16;                                    // of a probe
 constexpr std::uint32_t kLastOffset = Probe::kLength - 1;
 constexpr std::uint32_t kUdpHeader = 8;  // a socket's filter sees it, that of a group does not
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "transport/ib/ordered_copy.h"
+#include "wire/fields.h"
 
 namespace softrnic::link {
 
@@ -31,11 +32,11 @@ bool PacketCoalescer::repeats_headers(Bytes bytes) const {
 
 bool PacketCoalescer::goes_on_with(Bytes bytes) {
   if (!open_ || count_ == kMost || bytes.size() < wire::kBthBytes) return false;
-  const std::uint32_t psn = load_be24(bytes.data() + wire::kBthPsn);
+  const std::uint32_t psn = wire::field::Bth::Psn::load(bytes.data());
   if (psn != ((first_->packet.headers.bth.psn + count_) & wire::kPsnMask)) return false;
   next_bytes_ = bytes;
   if (repeats_headers(bytes)) {
-    next_.headers.bth.ack_request = (bytes[8] & std::byte{0x80}) != std::byte{0};
+    next_.headers.bth.ack_request = (wire::field::Bth::AckRequest::load(bytes.data()) & 0x80) != 0;
     next_.payload = bytes.subspan(wire::kBthBytes, piece_);
     return true;
   }

@@ -4,10 +4,12 @@
 #include <array>
 #include <cstring>
 
+#include "wire/fields.h"
+
 namespace softrnic::link {
 namespace {
 
-constexpr std::byte kPadBits{0x30};  // PadCnt, byte 1 of the BTH (IBTA 9.2.4)
+constexpr unsigned kPadBits = 0x30;  // PadCnt (IBTA 9.2.4)
 
 bool same_route(const TxRoute& a, const TxRoute& b) {
   return a.fd == b.fd && a.flow.destination == b.flow.destination && a.flow.source == b.flow.source &&
@@ -87,7 +89,8 @@ void TxBatch::add_copying(const ib::TxPacket& packet, const TxRoute& route, bool
   std::byte* const head = cursor();
   const std::size_t header_bytes = wire::encode(packet.headers, {head, wire::kMaxHeaderBytes});
   const std::uint8_t pad = wire::pad_for(packet.payload_bytes);
-  head[1] = (head[1] & ~kPadBits) | static_cast<std::byte>(pad << 4);
+  using Flags = wire::field::Bth::Flags;
+  Flags::store(head, static_cast<std::uint8_t>((Flags::load(head) & ~kPadBits) | pad << 4U));
   const std::size_t bytes = header_bytes + packet.payload_bytes + pad + wire::kIcrcBytes;
 
   TxMessage& message = message_for(packet, route, bytes, segmentation);
@@ -154,11 +157,11 @@ std::uint32_t TxBatch::repeat(const std::byte* payload, std::uint32_t count) {
     return 0;
   std::array<std::byte, wire::kBthBytes> bth;
   std::memcpy(bth.data(), scratch_.get() + segment.head, bth.size());
-  std::uint32_t psn = load_be24(bth.data() + wire::kBthPsn);
+  std::uint32_t psn = wire::field::Bth::Psn::load(bth.data());
   const wire::IcrcStart& start = start_.of(message.route.flow, segment.bytes);
   for (std::size_t i = 0; i < fits; ++i, payload += size) {
     psn = (psn + 1) & wire::kPsnMask;
-    store_be24(bth.data() + wire::kBthPsn, psn);
+    wire::field::Bth::Psn::store(bth.data(), psn);
     wire::Icrc icrc(start, static_cast<std::uint16_t>(message.segment_count + i));
     icrc.add_bth(bth);
     icrc.add({payload, size});

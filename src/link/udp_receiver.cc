@@ -10,6 +10,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "wire/fields.h"
 #include "wire/headers.h"
 
 #ifndef IPV6_FLOWINFO
@@ -51,7 +52,7 @@ TimePoint monotonic_now() {
   return TimePoint(std::chrono::seconds(now.tv_sec) + Duration(now.tv_nsec));
 }
 
-Qpn destination_of(Bytes bytes) { return Qpn(load_be24(bytes.data() + 5)); }
+Qpn destination_of(Bytes bytes) { return Qpn(wire::field::Bth::Destination::load(bytes.data())); }
 
 }  // namespace
 

@@ -43,7 +43,6 @@ enum class Method : std::uint8_t {
   get_response = 0x81,
   report_response = 0x86,
 };
-constexpr bool is_response(Method method) { return (static_cast<std::uint8_t>(method) & 0x80) != 0; }
 
 /// Status, the bits that all classes share (IBTA 13.4.7). Bits 2–4 are one code.
 enum class Status : std::uint16_t {

@@ -16,6 +16,7 @@ inline constexpr std::size_t kEthernetBytes = 14;
 inline constexpr std::size_t kIpv4Bytes = 20;
 inline constexpr std::size_t kIpv6Bytes = 40;
 inline constexpr std::size_t kUdpBytes = 8;
+inline constexpr std::uint8_t kProtocolUdp = 17;
 inline constexpr std::size_t kMaxFrameHeaderBytes = kEthernetBytes + kIpv6Bytes + kUdpBytes;
 inline constexpr std::uint16_t kIpv4DontFragment = 0x4000;
 

@@ -29,6 +29,8 @@ struct Gid {
   bool is_link_local() const;
   /// The IPv4 address in network byte order; 0 when not is_ipv4().
   std::uint32_t ipv4_be() const;
+  /// Its four bytes; requires is_ipv4().
+  const std::byte* ipv4_bytes() const { return raw.data() + 12; }
   /// The first and the last eight bytes as numbers in host order, as figures of a reason.
   std::uint64_t high_half() const;
   std::uint64_t low_half() const;

@@ -1,111 +1,126 @@
 #include "wire/headers.h"
 
+#include "wire/fields.h"
+
 namespace softrnic::wire {
 namespace {
 
 constexpr std::uint8_t bit_if(bool set, std::uint8_t bit) { return set ? bit : std::uint8_t{0}; }
-constexpr std::uint8_t byte_at(const std::byte* p) { return std::to_integer<std::uint8_t>(*p); }
 constexpr std::uint8_t low_bits(unsigned value, unsigned mask) {
   return static_cast<std::uint8_t>(value & mask);
 }
 
 Bth load_bth(const std::byte* p) {
   Bth bth;
-  bth.opcode = static_cast<Opcode>(byte_at(p));
-  const std::uint8_t flags = byte_at(p + 1);
+  bth.opcode = static_cast<Opcode>(field::Bth::Opcode::load(p));
+  const std::uint8_t flags = field::Bth::Flags::load(p);
   bth.solicited = (flags & 0x80) != 0;
   bth.migration_request = (flags & 0x40) != 0;
   bth.pad = low_bits(flags >> 4U, 3);
   bth.version = low_bits(flags, 0xf);
-  bth.pkey = load_be16(p + 2);
-  const std::uint8_t congestion = byte_at(p + 4);
+  bth.pkey = field::Bth::Pkey::load(p);
+  const std::uint8_t congestion = field::Bth::Congestion::load(p);
   bth.fecn = (congestion & 0x80) != 0;
   bth.becn = (congestion & 0x40) != 0;
   bth.reserved6 = low_bits(congestion, 0x3f);
-  bth.destination = Qpn(load_be24(p + 5));
-  const std::uint8_t ack = byte_at(p + 8);
+  bth.destination = Qpn(field::Bth::Destination::load(p));
+  const std::uint8_t ack = field::Bth::AckRequest::load(p);
   bth.ack_request = (ack & 0x80) != 0;
   bth.reserved7 = low_bits(ack, 0x7f);
-  bth.psn = load_be24(p + 9);
+  bth.psn = field::Bth::Psn::load(p);
   return bth;
 }
 
 void store_bth(const Bth& bth, std::byte* p) {
-  p[0] = static_cast<std::byte>(bth.opcode);
-  p[1] = static_cast<std::byte>(bit_if(bth.solicited, 0x80) | bit_if(bth.migration_request, 0x40) |
-                                (bth.pad & 3) << 4 | (bth.version & 0xf));
-  store_be16(p + 2, bth.pkey);
-  p[4] = static_cast<std::byte>(bit_if(bth.fecn, 0x80) | bit_if(bth.becn, 0x40) | (bth.reserved6 & 0x3f));
-  store_be24(p + 5, bth.destination.value);
-  p[8] = static_cast<std::byte>(bit_if(bth.ack_request, 0x80) | (bth.reserved7 & 0x7f));
-  store_be24(p + 9, bth.psn);
+  using Fields = field::Bth;
+  Fields::Opcode::store(p, static_cast<std::uint8_t>(bth.opcode));
+  Fields::Flags::store(
+      p, static_cast<std::uint8_t>(bit_if(bth.solicited, 0x80) | bit_if(bth.migration_request, 0x40) |
+                                   (bth.pad & 3) << 4 | (bth.version & 0xf)));
+  Fields::Pkey::store(p, bth.pkey);
+  Fields::Congestion::store(
+      p, low_bits(bit_if(bth.fecn, 0x80) | bit_if(bth.becn, 0x40) | (bth.reserved6 & 0x3fU), 0xff));
+  Fields::Destination::store(p, bth.destination.value);
+  Fields::AckRequest::store(p, low_bits(bit_if(bth.ack_request, 0x80) | (bth.reserved7 & 0x7fU), 0xff));
+  Fields::Psn::store(p, bth.psn);
+}
+
+Reth load_reth(const std::byte* p) {
+  using Fields = field::Reth;
+  return {Fields::Address::load(p), MemoryKey(Fields::Key::load(p)), Fields::Length::load(p)};
+}
+
+AtomicEth load_atomic(const std::byte* p) {
+  using Fields = field::AtomicEth;
+  return {Fields::Address::load(p), MemoryKey(Fields::Key::load(p)), Fields::SwapOrAdd::load(p),
+          Fields::Compare::load(p)};
 }
 
 // Loads the extension headers of the mask, in wire order, from p on. The caller has checked the length.
 void load_extensions(std::uint16_t mask, const std::byte* p, Headers& h) {
   if ((mask & kDeth) != 0) {
-    h.deth = {load_be32(p), Qpn(load_be24(p + 5)), byte_at(p + 4)};
+    h.deth = {field::Deth::Qkey::load(p), Qpn(field::Deth::Source::load(p)), field::Deth::Reserved::load(p)};
     p += 8;
   }
   if ((mask & kXrceth) != 0) {
-    h.xrc_reserved = byte_at(p);
-    h.xrc_srqn = load_be24(p + 1);
+    h.xrc_reserved = field::Xrceth::Reserved::load(p);
+    h.xrc_srqn = field::Xrceth::Srqn::load(p);
     p += 4;
   }
   if ((mask & kFeth) != 0) {
-    h.flush_selector = load_be32(p);
+    h.flush_selector = field::Feth::Selector::load(p);
     p += 4;
   }
   if ((mask & kReth) != 0) {
-    h.reth = {load_be64(p), MemoryKey(load_be32(p + 8)), load_be32(p + 12)};
+    h.reth = load_reth(p);
     p += 16;
   }
   if ((mask & kAtomicEth) != 0) {
-    h.atomic = {load_be64(p), MemoryKey(load_be32(p + 8)), load_be64(p + 12), load_be64(p + 20)};
+    h.atomic = load_atomic(p);
     p += 28;
   }
   if ((mask & kAeth) != 0) {
-    h.aeth = {byte_at(p), load_be24(p + 1)};
+    h.aeth = {field::Aeth::Syndrome::load(p), field::Aeth::Msn::load(p)};
     p += 4;
   }
   if ((mask & kAtomicAckEth) != 0) {
-    h.atomic_original = load_be64(p);
+    h.atomic_original = field::AtomicAckEth::Original::load(p);
     p += 8;
   }
   if ((mask & kImmDt) != 0) {
-    h.immediate = load_be32(p);
+    h.immediate = field::ImmDt::Data::load(p);
     p += 4;
   }
-  if ((mask & kIeth) != 0) h.invalidate = MemoryKey(load_be32(p));
+  if ((mask & kIeth) != 0) h.invalidate = MemoryKey(field::Ieth::Key::load(p));
 }
 
 void store_reth(const Reth& reth, std::byte* p) {
-  store_be64(p, reth.address);
-  store_be32(p + 8, reth.key.value);
-  store_be32(p + 12, reth.length);
+  field::Reth::Address::store(p, reth.address);
+  field::Reth::Key::store(p, reth.key.value);
+  field::Reth::Length::store(p, reth.length);
 }
 
 void store_atomic(const AtomicEth& atomic, std::byte* p) {
-  store_be64(p, atomic.address);
-  store_be32(p + 8, atomic.key.value);
-  store_be64(p + 12, atomic.swap_or_add);
-  store_be64(p + 20, atomic.compare);
+  field::AtomicEth::Address::store(p, atomic.address);
+  field::AtomicEth::Key::store(p, atomic.key.value);
+  field::AtomicEth::SwapOrAdd::store(p, atomic.swap_or_add);
+  field::AtomicEth::Compare::store(p, atomic.compare);
 }
 
 void store_extensions(std::uint16_t mask, const Headers& h, std::byte* p) {
   if ((mask & kDeth) != 0) {
-    store_be32(p, h.deth.qkey);
-    p[4] = static_cast<std::byte>(h.deth.reserved);
-    store_be24(p + 5, h.deth.source.value);
+    field::Deth::Qkey::store(p, h.deth.qkey);
+    field::Deth::Reserved::store(p, h.deth.reserved);
+    field::Deth::Source::store(p, h.deth.source.value);
     p += 8;
   }
   if ((mask & kXrceth) != 0) {
-    p[0] = static_cast<std::byte>(h.xrc_reserved);
-    store_be24(p + 1, h.xrc_srqn);
+    field::Xrceth::Reserved::store(p, h.xrc_reserved);
+    field::Xrceth::Srqn::store(p, h.xrc_srqn);
     p += 4;
   }
   if ((mask & kFeth) != 0) {
-    store_be32(p, h.flush_selector);
+    field::Feth::Selector::store(p, h.flush_selector);
     p += 4;
   }
   if ((mask & kReth) != 0) {
@@ -117,19 +132,19 @@ void store_extensions(std::uint16_t mask, const Headers& h, std::byte* p) {
     p += 28;
   }
   if ((mask & kAeth) != 0) {
-    p[0] = static_cast<std::byte>(h.aeth.syndrome);
-    store_be24(p + 1, h.aeth.msn);
+    field::Aeth::Syndrome::store(p, h.aeth.syndrome);
+    field::Aeth::Msn::store(p, h.aeth.msn);
     p += 4;
   }
   if ((mask & kAtomicAckEth) != 0) {
-    store_be64(p, h.atomic_original);
+    field::AtomicAckEth::Original::store(p, h.atomic_original);
     p += 8;
   }
   if ((mask & kImmDt) != 0) {
-    store_be32(p, h.immediate);
+    field::ImmDt::Data::store(p, h.immediate);
     p += 4;
   }
-  if ((mask & kIeth) != 0) store_be32(p, h.invalidate.value);
+  if ((mask & kIeth) != 0) field::Ieth::Key::store(p, h.invalidate.value);
 }
 
 }  // namespace

@@ -19,7 +19,6 @@ namespace softrnic::wire {
 
 inline constexpr std::uint32_t kPsnMask = 0xffffff;
 inline constexpr std::size_t kBthBytes = 12;
-inline constexpr std::size_t kBthPsn = 9;  ///< where in it the PSN stands
 inline constexpr std::size_t kRethBytes = 16;
 inline constexpr std::size_t kIcrcBytes = 4;
 inline constexpr std::size_t kGrhBytes = 40;

@@ -4,23 +4,24 @@
 #include <array>
 
 #include "wire/crc32.h"
+#include "wire/fields.h"
 #include "wire/frame.h"
 
 namespace softrnic::wire {
 namespace {
 
-constexpr std::byte kMasked{0xff};
+constexpr std::uint8_t kMasked = 0xff;
 
 // The register after the eight bytes of ones that stand for the masked LRH (IBTA A17.3.2).
 constexpr std::uint32_t kAfterLrh = 0xdebb20e3;
 
 // From the identification (bytes 4 and 5 of the IPv4 header) to the end of what the CRC covers.
 constexpr std::size_t from_ip_id(std::size_t udp_payload) {
-  return kIpv4Bytes - 4 + kUdpBytes + udp_payload - kIcrcBytes;
+  return kIpv4Bytes - field::Ipv4::Id::kOffset + kUdpBytes + udp_payload - kIcrcBytes;
 }
 
 // The CRC is linear: what each byte of the identification adds to the register after the UDP header.
-constexpr std::size_t kAfterIpId = kIpv4Bytes - 6 + kUdpBytes;
+constexpr std::size_t kAfterIpId = kIpv4Bytes - field::Ipv4::Fragment::kOffset + kUdpBytes;
 
 constexpr std::array<std::uint32_t, 256> contributions(std::size_t bytes_behind) {
   std::array<std::uint32_t, 256> out{};
@@ -32,27 +33,29 @@ constexpr auto kIpIdLow = contributions(kAfterIpId);
 
 // IPv4 with identification 0; type of service, time to live and checksum masked.
 std::size_t masked_ipv4(const Flow& flow, std::size_t udp_payload, std::byte* p) {
-  p[0] = std::byte{0x45};
-  p[1] = kMasked;
-  store_be16(p + 2, static_cast<std::uint16_t>(kIpv4Bytes + kUdpBytes + udp_payload));
-  store_be16(p + 4, 0);       // see kIpIdHigh
-  store_be16(p + 6, 0x4000);  // DF
-  p[8] = kMasked;
-  p[9] = std::byte{17};
-  p[10] = p[11] = kMasked;
-  std::copy_n(flow.source.raw.data() + 12, 4, p + 12);
-  std::copy_n(flow.destination.raw.data() + 12, 4, p + 16);
+  using Fields = field::Ipv4;
+  Fields::VersionAndLength::store(p, 0x45);
+  Fields::TrafficClass::store(p, kMasked);
+  Fields::TotalLength::store(p, static_cast<std::uint16_t>(kIpv4Bytes + kUdpBytes + udp_payload));
+  Fields::Id::store(p, 0);             // see kIpIdHigh
+  Fields::Fragment::store(p, 0x4000);  // DF
+  Fields::TimeToLive::store(p, kMasked);
+  Fields::Protocol::store(p, kProtocolUdp);
+  Fields::Checksum::store(p, 0xffff);
+  std::copy_n(flow.source.ipv4_bytes(), Fields::kAddressBytes, p + Fields::kSource);
+  std::copy_n(flow.destination.ipv4_bytes(), Fields::kAddressBytes, p + Fields::kDestination);
   return kIpv4Bytes;
 }
 
 // IPv6 with traffic class, flow label and hop limit masked.
 std::size_t masked_ipv6(const Flow& flow, std::size_t udp_payload, std::byte* p) {
-  store_be32(p, 0x6fffffff);
-  store_be16(p + 4, static_cast<std::uint16_t>(kUdpBytes + udp_payload));
-  p[6] = std::byte{17};
-  p[7] = kMasked;
-  std::copy(flow.source.raw.begin(), flow.source.raw.end(), p + 8);
-  std::copy(flow.destination.raw.begin(), flow.destination.raw.end(), p + 24);
+  using Fields = field::Ipv6;
+  Fields::Flow::store(p, 0x6fffffff);
+  Fields::PayloadLength::store(p, static_cast<std::uint16_t>(kUdpBytes + udp_payload));
+  Fields::NextHeader::store(p, kProtocolUdp);
+  Fields::HopLimit::store(p, kMasked);
+  std::copy(flow.source.raw.begin(), flow.source.raw.end(), p + Fields::kSource);
+  std::copy(flow.destination.raw.begin(), flow.destination.raw.end(), p + Fields::kDestination);
   return kIpv6Bytes;
 }
 
@@ -63,10 +66,10 @@ IcrcStart::IcrcStart(const Flow& flow, std::size_t udp_payload) : has_ip_id_(flo
   const std::size_t ip = has_ip_id_ ? masked_ipv4(flow, udp_payload, masked.data())
                                     : masked_ipv6(flow, udp_payload, masked.data());
   std::byte* udp = masked.data() + ip;
-  store_be16(udp, flow.source_port);
-  store_be16(udp + 2, flow.destination_port);
-  store_be16(udp + 4, static_cast<std::uint16_t>(kUdpBytes + udp_payload));
-  store_be16(udp + 6, 0xffff);
+  field::Udp::SourcePort::store(udp, flow.source_port);
+  field::Udp::DestinationPort::store(udp, flow.destination_port);
+  field::Udp::Length::store(udp, static_cast<std::uint16_t>(kUdpBytes + udp_payload));
+  field::Udp::Checksum::store(udp, 0xffff);
   state_ = crc32_update(kAfterLrh, Bytes(masked).first(ip + kUdpBytes));
 }
 
@@ -95,7 +98,7 @@ void Icrc::add_headers(Bytes headers) {
 void Icrc::add_bth(std::span<const std::byte, kBthBytes> bth) {
   std::array<std::byte, kBthBytes> masked;
   std::copy_n(bth.data(), masked.size(), masked.data());
-  masked[4] = kMasked;
+  field::Bth::Congestion::store(masked.data(), kMasked);
   state_ = crc32_update_12(state_, masked);
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "wire/fields.h"
+
 namespace softrnic::sim {
 namespace {
 
@@ -105,7 +107,8 @@ Shot Attacker::noise() {
   shot.good_icrc = rng_.chance(0.7);
   auto& bytes = shot.packets.emplace_back(rng_.below(200));
   for (std::byte& b : bytes) b = static_cast<std::byte>(rng_.next());
-  if (bytes.size() >= wire::kBthBytes) store_be24(bytes.data() + 5, near.qpn.value & 0xff0000);  // index 0
+  if (bytes.size() >= wire::kBthBytes)
+    wire::field::Bth::Destination::store(bytes.data(), near.qpn.value & 0xff0000);  // index 0
   return shot;
 }
 

@@ -1,5 +1,7 @@
 #include "tests/sim/mutant.h"
 
+#include "wire/fields.h"
+
 namespace softrnic::sim {
 
 const char* name(Mutation mutation) {
@@ -91,7 +93,7 @@ void MutantHost::event(ib::QpEvent event) {
 void mutate_bytes(Mutation mutation, Network& network, std::uint32_t flight) {
   if (mutation != Mutation::wrong_byte) return;
   const auto& bytes = network.flight(flight).bytes;
-  if (load_be24(bytes.data() + 9) % 16 == 5) network.falsify(flight);
+  if (wire::field::Bth::Psn::load(bytes.data()) % 16 == 5) network.falsify(flight);
 }
 
 }  // namespace softrnic::sim

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "wire/fields.h"
+
 namespace softrnic::sim {
 
 namespace {
@@ -311,7 +313,8 @@ void World::dispatch(Node& node, std::uint32_t to, std::uint32_t flight) {
   const Bytes bytes = network_.flight(flight).bytes;
   const auto log = [&](What what) {
     ground_.log(what, from, std::to_integer<std::uint64_t>(bytes[0]),
-                load_be24(bytes.data() + 9) | (std::uint64_t{load_be24(bytes.data() + 5)} << 24));
+                wire::field::Bth::Psn::load(bytes.data()) |
+                    (std::uint64_t{wire::field::Bth::Destination::load(bytes.data())} << 24));
   };
   if (fate.lost || fate.corrupted) lose(node);
   if (fate.lost) {

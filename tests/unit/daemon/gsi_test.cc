@@ -11,6 +11,7 @@
 
 #include "tests/support/pcap_reader.h"
 #include "tests/unit/daemon/gsi_fixture.h"
+#include "wire/fields.h"
 #include "wire/frame.h"
 
 namespace softrnic::daemon {
@@ -41,7 +42,9 @@ std::vector<Golden> golden_packets() {
       const auto frame = wire::parse_frame(bytes);
       if (!frame || frame->headers.flow.destination_port != wire::kRoceUdpPort) continue;
       const Bytes payload = frame->udp_payload;
-      if (payload.size() < kMadOffset || load_be24(payload.data() + 5) != mad::kGsiQpn.value) continue;
+      if (payload.size() < kMadOffset ||
+          wire::field::Bth::Destination::load(payload.data()) != mad::kGsiQpn.value)
+        continue;
       out.push_back({frame->headers.flow, {payload.begin(), payload.end()}});
     }
   }
@@ -161,7 +164,7 @@ TEST_F(GsiTest, SendsThemAsTheKernelDoes) {
     auto expected = packet.bytes;
     expected.resize(expected.size() - wire::kIcrcBytes);
     expected[1] |= std::byte{0x40};  // MigReq, as adapters of hardware send it
-    store_be24(expected.data() + 9, psn++);
+    wire::field::Bth::Psn::store(expected.data(), psn++);
     EXPECT_EQ(sent.bytes, expected);
     link_->flushed.clear();
   }
@@ -251,7 +254,9 @@ struct Damage {
   std::uint32_t qpn;  ///< that the explanation is about
 };
 
-void set_qpn(std::vector<std::byte>& bytes, std::uint32_t qpn) { store_be24(bytes.data() + 5, qpn); }
+void set_qpn(std::vector<std::byte>& bytes, std::uint32_t qpn) {
+  wire::field::Bth::Destination::store(bytes.data(), qpn);
+}
 
 const Damage kDamages[] = {
     {"QKey", [](wire::Flow&, auto& bytes) { store_be32(bytes.data() + 12, 0x11111111); },

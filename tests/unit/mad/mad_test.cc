@@ -44,8 +44,6 @@ TEST(MadNames, AreThoseOfTheSpecification) {
   EXPECT_EQ(name_of(ManagementClass::communication), "ComMgt");
   EXPECT_EQ(name_of(Method::get_response), "GetResp");
   EXPECT_EQ(name_of(Method{0x55}), "");
-  EXPECT_TRUE(is_response(Method::get_response));
-  EXPECT_FALSE(is_response(Method::send));
 }
 
 TEST(Bits, AreCountedFromTheMostSignificant) {
