@@ -58,7 +58,7 @@ class RcRequester {
   std::uint32_t send_psn() const { return top_.wire(); }
 
  private:
-  // ---- sending: rc_requests.cc
+  // ---- sending: rc_requester_send.cc
   enum class Gate : std::uint8_t { open, shut, window };
   bool has_room_for(const SendEntry& entry) const;
   Gate gate(const SendEntry& entry) const;
@@ -75,17 +75,17 @@ class RcRequester {
   void cannot_send(Status status, const Reason& reason);
   bool valid(const SendWqe& wqe);
 
-  // ---- without packets: rc_direct.cc
+  // ---- without packets: rc_requester_direct.cc
   bool one_sided(const SendEntry& entry) const;
   bool nothing_under_way() const;
   bool waits_for_direct(const SendEntry& entry) const;
   std::optional<std::uint32_t> go_direct(const SendEntry& entry);
 
-  // ---- short messages on one host: rc_brief.cc
+  // ---- eager sends: rc_endpoint_eager.cc
   bool fast_path_ok() const;
   bool find_payload(const SendEntry& entry, Bytes& out);
 
-  // ---- answers: rc_answers.cc
+  // ---- answers: rc_requester_responses.cc
   void receive_acknowledge(const RxPacket& rx, Psn psn, TimePoint now);
   void receive_nak(std::uint8_t syndrome, Psn psn, TimePoint now);
   void receive_rnr_nak(std::uint8_t syndrome, Psn psn, TimePoint now);
@@ -96,7 +96,7 @@ class RcRequester {
   bool fits(const SendEntry& entry, const RxPacket& rx, Psn psn) const;
   void bad_response(const RxPacket& rx);
 
-  // ---- recovery: rc_recovery.cc
+  // ---- recovery: rc_requester_recovery.cc
   void lost(TimePoint now);
   void ask_again(const Reason& reason, TimePoint now);
   void go_back();

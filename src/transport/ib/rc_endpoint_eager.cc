@@ -1,4 +1,5 @@
-// Short messages of a reliable connection without packets (see brief.h).
+// Eager sends of a reliable connection (see eager_send.h). The parts of the endpoint and of its two halves stand
+// in one file, so that the compiler makes one function of what a short message goes through.
 #include <algorithm>
 
 #include "base/hot_path.h"
