@@ -1,5 +1,5 @@
-// Eager sends of a reliable connection (see eager_send.h). The parts of the endpoint and of its two halves stand
-// in one file, so that the compiler makes one function of what a short message goes through.
+// Eager sends of a reliable connection (see eager_send.h). What they go through in the endpoint and its two
+// halves stands in one file, so that the compiler makes one function of it.
 #include <algorithm>
 
 #include "base/hot_path.h"

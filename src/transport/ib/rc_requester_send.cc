@@ -238,16 +238,16 @@ void RcRequester::sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out
 }
 
 // IBTA 9.7.3 leaves it to the requester when to ask. Each ACK costs both ends a datagram and a wake-up. But
-// the window opens again in time only if the ACK for a half of it is under way while the other half is sent,
-// and whoever fills it without waiting for an ACK that makes much room would wait for a probe. The end of a
-// message asks in any case: where it is near, it serves for both.
+// the window opens again in time only if the ACK for a half of it is on its way while the other half is sent,
+// and whoever fills it while no ACK is to come that opens it beyond a silly one would wait for a probe. The
+// end of a message asks in any case: where it is near, it serves for both.
 bool RcRequester::has_to_ask(const SendEntry& entry, Psn stop) const {
   if (stop == entry.end || is_read_or_atomic(entry) || unasked_packets_ >= kMaxUnasked) return true;
   if (seam_.window == nullptr) return false;
   const std::uint32_t window = seam_.window->window();
   if (unasked_bytes_ >= window / 2 && cost_of(entry, stop, entry.end) > window / 8) return true;
   const std::uint32_t awaited = charged_ - std::min(charged_, unasked_bytes_);
-  return !seam_.window->has_much_room() && awaited < seam_.window->much_room();
+  return !seam_.window->has_much_room() && awaited < seam_.window->silly_below();
 }
 
 bool RcRequester::asks_for_ack(const SendEntry& entry, Psn stop, std::uint32_t cost) {
