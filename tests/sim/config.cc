@@ -269,7 +269,7 @@ std::string Config::describe() const {
   if (faults.taken != 0) s += format("  words taken %.4f\n", faults.taken);
   if (memory.longest_packet != 0)
     s += format(
-        "  memory: packets of %u, window %u, by place from %u, gone %.4f, briefs %.2f, %u changes every %lld "
+        "  memory: packets of %u, window %u, by place from %u, gone %.4f, eager %.2f, %u changes every %lld "
         "ns\n",
         memory.longest_packet, memory.window, memory.rendezvous_from, faults.gone, memory.eagers,
         memory.changes, LL{memory.changes_every.count()});

@@ -114,7 +114,7 @@ class World {
   void feed(Node& node);
   void forget_unexpected(Node& node);
 
-  // short messages (world_briefs.cc)
+  // short messages (world_eager.cc)
   bool send_eager(Node& node);
   bool receive_eager(Node& node, const ib::RxPacket& packet, std::uint32_t connection);
   void told(Node& node);

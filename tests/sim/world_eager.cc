@@ -42,7 +42,7 @@ bool World::receive_eager(Node& node, const ib::RxPacket& packet, std::uint32_t 
   const std::uint32_t expected = node.endpoint->receive_psn();
   if (expected != ((before + 1) & wire::kPsnMask))
     ground_.fail(
-        format("node %u executes a brief and expects PSN %u after %u", node.index, expected, before));
+        format("node %u executes an eager send and expects PSN %u after %u", node.index, expected, before));
   if (node.observed()) {
     ib::RxPacket shown = packet;
     shown.packet.headers.bth.ack_request = false;

@@ -106,7 +106,7 @@ class Endpoint {
   /// An ACK that was held leaves with the next transmit(), behind a request if there is one.
   virtual void send_delayed_ack() {}
 
-  // ---- short messages on one host, see brief.h; `now` may be some milliseconds late
+  // ---- short messages on one host, see eager_send.h; `now` may be some milliseconds late
 
   /// What transmit() would give, if that can go as an eager send. Nothing changes. False: ask transmit().
   virtual bool next_eager(EagerSend& out) {

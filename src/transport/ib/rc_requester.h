@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "transport/ib/retry_timer.h"
+#include "transport/ib/rc_loss_recovery.h"
 #include "transport/ib/seam.h"
 #include "transport/ib/send_queue.h"
 #include "transport/ib/sge_list.h"
@@ -31,7 +31,7 @@ class RcRequester {
 
   void start();
   void drain();
-  void resume() { draining_ = drained_ = false; }
+  void resume();
   /// Completes everything posted as flushed.
   void flush();
   void reset();
@@ -53,15 +53,26 @@ class RcRequester {
   bool awaits_answers() const { return una_ < top_; }
 
   /// A work request failed, was completed, and so the connection ends.
-  bool failed() const { return failed_; }
-  bool drained() const { return drained_; }
+  bool failed() const { return run_ == Run::failed; }
+  bool drained() const { return run_ == Run::drained; }
   std::uint32_t send_psn() const { return top_.wire(); }
 
+  /// For tests: what of its promises to itself does not hold between two calls; nullptr: all does.
+  const char* broken_invariant() const;
+
  private:
-  // ---- sending: rc_requests.cc
-  enum class Gate : std::uint8_t { open, shut, window };
+  /// What has been commanded, or has happened, to the send queue as a whole.
+  enum class Run : std::uint8_t {
+    running,
+    draining,  ///< starts no new work request (SQD)
+    drained,   ///< and those that had begun are done
+    failed,    ///< until reset()
+  };
+
+  // ---- sending: rc_requester_send.cc
+  enum class SendCheck : std::uint8_t { may_send, wait, window_full };
   bool has_room_for(const SendEntry& entry) const;
-  Gate gate(const SendEntry& entry) const;
+  SendCheck check_send(const SendEntry& entry) const;
   void begin(SendEntry& entry);
   Transmit send_next(SendEntry& entry, TxPacket& out, TimePoint now);
   bool send_probe(TxPacket& out);
@@ -70,22 +81,23 @@ class RcRequester {
                                        TxPacket& out);
   std::uint32_t mark_in_flight(const SendEntry& entry, Psn from, Psn stop, TimePoint now);
   void sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out, TimePoint now);
-  bool asks_for_ack(const SendEntry& entry, Psn stop, std::uint32_t cost);
-  bool has_to_ask(const SendEntry& entry, Psn stop) const;
+  bool requests_ack(const SendEntry& entry, Psn stop, std::uint32_t cost);
+  bool must_request_ack(const SendEntry& entry, Psn stop) const;
+  void ack_requested() { bytes_since_request_ = packets_since_request_ = 0; }
   void cannot_send(Status status, const Reason& reason);
   bool valid(const SendWqe& wqe);
 
-  // ---- without packets: rc_direct.cc
+  // ---- without packets: rc_requester_direct.cc
   bool one_sided(const SendEntry& entry) const;
-  bool nothing_under_way() const;
+  bool nothing_in_flight() const;
   bool waits_for_direct(const SendEntry& entry) const;
   std::optional<std::uint32_t> go_direct(const SendEntry& entry);
 
-  // ---- short messages on one host: rc_brief.cc
+  // ---- eager sends: rc_endpoint_eager.cc
   bool fast_path_ok() const;
   bool find_payload(const SendEntry& entry, Bytes& out);
 
-  // ---- answers: rc_answers.cc
+  // ---- answers: rc_requester_responses.cc
   void receive_acknowledge(const RxPacket& rx, Psn psn, TimePoint now);
   void receive_nak(std::uint8_t syndrome, Psn psn, TimePoint now);
   void receive_rnr_nak(std::uint8_t syndrome, Psn psn, TimePoint now);
@@ -96,16 +108,20 @@ class RcRequester {
   bool fits(const SendEntry& entry, const RxPacket& rx, Psn psn) const;
   void bad_response(const RxPacket& rx);
 
-  // ---- recovery: rc_recovery.cc
-  void lost(TimePoint now);
-  void ask_again(const Reason& reason, TimePoint now);
-  void go_back();
+  // ---- recovery: rc_requester_recovery.cc
+  void implied_nak(TimePoint now);
+  void go_back(LossRecovery::Cause cause, TimePoint now);
   void uncharge();
   void leave_window();
   void timed_out(TimePoint now);
   void finish_front();
   void fail_front(Status status, const Reason& reason);
+
+  // ---- the whole: rc_requester.cc
+  bool stopping() const { return run_ != Run::running; }
   void check_drained();
+  const char* broken_queue() const;
+  const char* broken_charge() const;
 
   bool is_read_or_atomic(const SendEntry& entry) const;
   std::uint32_t offset_of(const SendEntry& entry, Psn psn) const;
@@ -121,27 +137,16 @@ class RcRequester {
   Psn assigned_;  ///< first PSN of the next work request that begins
   SgeCursor gather_cursor_;
   SgeCursor scatter_cursor_;
-  std::uint32_t charged_ = 0;        ///< bytes in the window for [una_, next_), or less after a silence
-  std::uint32_t unasked_bytes_ = 0;  ///< sent since an ACK was last asked for
-  std::uint16_t unasked_packets_ = 0;
+  std::uint32_t charged_ = 0;  ///< bytes in the window for [una_, next_), or less after a back-off
+  std::uint32_t bytes_since_request_ = 0;  ///< sent since an ACK was last requested
+  std::uint16_t packets_since_request_ = 0;
   /// Of the front work request that went without packets; it has no PSNs then
   std::uint32_t direct_bytes_ = 0;
   std::uint32_t direct_doubts_ = 0;  ///< work requests to begin before one waits for the direct path again
   bool begun_one_sided_ = false;     ///< the last work request that began was a WRITE, READ or atomic
   std::uint16_t reads_out_ = 0;      ///< READ requests and atomics in [una_, next_)
-  RetryTimer timer_;
-  TimePoint went_back_{};  ///< when something was lost last
-  Psn timed_psn_;          ///< the packet whose answer will be an RTT sample, if timing_
-  Psn probe_psn_;
-  bool probing_ = false;  ///< a probe for probe_psn_ is out and nothing has come since
-  bool probe_due_ = false;
-  bool silent_ = false;   ///< several probes went unanswered: nothing new is sent and the window is left
-  bool trickle_ = false;  ///< without ACK timeout: one packet may be sent in spite of that
-  bool timing_ = false;
-  bool recovering_ = false;  ///< has gone back to una_ already; more signs of the same loss are ignored
-  bool draining_ = false;
-  bool drained_ = false;
-  bool failed_ = false;
+  LossRecovery recovery_;
+  Run run_ = Run::running;
 };
 
 }  // namespace softrnic::ib

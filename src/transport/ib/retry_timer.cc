@@ -34,7 +34,7 @@ Duration RetryTimer::probe_interval() const {
 }
 
 TimePoint RetryTimer::first_probe(TimePoint now) const {
-  return now + probe_interval() * (timeout_ == Duration::max() ? (1 << kSilentProbes) - 1 : 1);
+  return now + probe_interval() * (timeout_ == Duration::max() ? (1 << kProbesToBackOff) - 1 : 1);
 }
 
 void RetryTimer::start(TimePoint now, std::uint8_t timeout_code) {
@@ -90,7 +90,7 @@ RetryTimer::Due RetryTimer::expire(TimePoint now) {
   ++probes_;
   if (timeout_ == Duration::max()) {
     probe_at_ = kNever;
-    return Due::silence;
+    return Due::back_off;
   }
   probe_at_ = now + probe_interval();
   return Due::probe;

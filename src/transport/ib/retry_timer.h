@@ -3,7 +3,8 @@
 //
 // A probe re-sends the oldest packet long before the ACK timeout, as a lost tail leaves no other sign; it
 // does not count as a retry. Probes wait max(4 · smoothed RTT, 2 ms), doubled at each one without progress.
-// Without an ACK timeout (code 0) nothing is re-sent, but a silence as long as that of silent() is told once.
+// Without an ACK timeout (code 0) nothing is re-sent; when as much time has passed as until backs_off(), that
+// is told once.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +16,14 @@ namespace softrnic::ib {
 
 class RetryTimer {
  public:
-  enum class Due : std::uint8_t { nothing, probe, silence, timeout, rnr_over };
+  enum class Due : std::uint8_t { nothing, probe, back_off, timeout, rnr_over };
 
   /// Forgets everything; counters are full.
   void reset(const Attributes& attributes);
   /// Something was sent while nothing was in flight.
   void start(TimePoint now, std::uint8_t timeout_code);
-  /// Something was sent after a silence was told: it is told again after a while.
-  void watch(TimePoint now) { probe_at_ = now + probe_interval(); }
+  /// Something was sent after Due::back_off: it is told again after a while.
+  void rearm(TimePoint now) { probe_at_ = now + probe_interval(); }
   /// Nothing is in flight any more.
   void stop();
   /// Answers came: counters are full again.
@@ -35,7 +36,7 @@ class RetryTimer {
   bool use_retry();
 
   /// Several probes in a row went unanswered: the peer is more than just late.
-  bool silent() const { return probes_ >= kSilentProbes; }
+  bool backs_off() const { return probes_ >= kProbesToBackOff; }
 
   TimePoint deadline() const;
   /// What is due at `now`; a probe is re-armed, a timeout stops the timer, an RNR delay ends.
@@ -49,7 +50,7 @@ class RetryTimer {
   Duration local_timeout() const { return timeout_; }
 
  private:
-  static constexpr std::uint8_t kSilentProbes = 3;
+  static constexpr std::uint8_t kProbesToBackOff = 3;
   Duration probe_interval() const;
   TimePoint first_probe(TimePoint now) const;
 

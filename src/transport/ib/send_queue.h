@@ -33,6 +33,7 @@ class SendQueue {
   void commit() { ++tail_; }
 
   SendEntry& at(Index index) { return *entry(index); }
+  const SendEntry& at(Index index) const { return *entry(index); }
   SendEntry& front() { return *entry(head_); }
   void pop() { ++head_; }
   void clear() { head_ = tail_ = 0; }

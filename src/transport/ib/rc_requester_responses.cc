@@ -7,18 +7,11 @@
 #include "transport/ib/syndromes.h"
 
 namespace softrnic::ib {
-namespace {
-
-/// A NAK for a PSN that was sent again is a twin of the first one, unless so much time has passed: then the
-/// peer could not execute it yet (RcResponder::ask_later()).
-constexpr Duration kSameLoss = std::chrono::milliseconds(1);
-
-}  // namespace
 
 void RcRequester::receive(const RxPacket& rx, TimePoint now) {
   const wire::Packet& packet = rx.packet;
   const Psn psn = Psn::unwrap(packet.headers.bth.psn, una_);
-  if (failed_) return;
+  if (failed()) return;
   if (psn < una_) {  // answers to what is long done (IBTA 9.7.5.1.1, ghost and duplicate ACKs)
     if (const auto rest = rx.behind(una_ - psn, seam_.attributes.path_mtu)) receive(*rest, now);
     return;
@@ -57,7 +50,7 @@ void RcRequester::receive_acknowledge(const RxPacket& rx, Psn psn, TimePoint now
 void RcRequester::receive_nak(std::uint8_t syndrome, Psn psn, TimePoint now) {
   const NakRule* fatal = fatal_nak_rule(syndrome);
   seam_.host.count(fatal != nullptr ? fatal->counter : Counter::nak_sequence_received);
-  if (!acknowledge_before(psn, now) || una_ != psn || failed_) return;
+  if (!acknowledge_before(psn, now) || una_ != psn || failed()) return;
   if (fatal != nullptr) {
     const SendWqe& wqe = queue_.front().wqe;
     static constexpr ReasonId kReasons[] = {ReasonId::got_nak_invalid_request, ReasonId::got_nak_access,
@@ -67,23 +60,22 @@ void RcRequester::receive_nak(std::uint8_t syndrome, Psn psn, TimePoint now) {
         id == ReasonId::got_nak_access ? wqe.rkey.value : static_cast<std::uint64_t>(wqe.op);
     return fail_front(fatal->status, because(id, psn.wire(), subject, wqe.remote_address, wqe.length));
   }
-  const bool known = recovering_ && now - went_back_ < kSameLoss;
-  if (syndrome != wire::kNakPsnSequence || known || next_ == una_) return;
+  if (syndrome != wire::kNakPsnSequence || !recovery_.nak_is_news(now) || next_ == una_) return;
   seam_.host.explain(because(ReasonId::got_nak_sequence, psn.wire()), nullptr);
-  lost(now);
+  go_back(LossRecovery::Cause::loss, now);
 }
 
 void RcRequester::receive_rnr_nak(std::uint8_t syndrome, Psn psn, TimePoint now) {
   seam_.host.count(Counter::rnr_nak_received);
-  if (!acknowledge_before(psn, now) || una_ != psn || next_ == una_ || failed_) return;
+  if (!acknowledge_before(psn, now) || una_ != psn || next_ == una_ || failed()) return;
   const std::uint8_t code = syndrome & 31;
   const auto delay = std::chrono::duration_cast<std::chrono::microseconds>(rnr_delay(code));
-  if (!timer_.wait_rnr(now, code, seam_.attributes)) {
+  if (!recovery_.wait_rnr(now, code, seam_.attributes)) {
     return fail_front(Status::rnr_exceeded,
                       because(ReasonId::rnr_exceeded, seam_.attributes.rnr_retry + 1, psn.wire()));
   }
   seam_.host.explain(because(ReasonId::got_nak_rnr, psn.wire(), delay.count()), nullptr);
-  go_back();
+  go_back(LossRecovery::Cause::receiver_not_ready, now);
 }
 
 // A response answers one request at most, of a READ that is asked for in pieces one piece; that ends with a
@@ -99,24 +91,21 @@ bool RcRequester::fits(const SendEntry& entry, const RxPacket& rx, Psn psn) cons
 
 void RcRequester::receive_response(const RxPacket& rx, Psn psn, TimePoint now) {
   // A response acknowledges every SEND and WRITE before it (IBTA 9.7.5).
-  if (!acknowledge_before(psn, now) || una_ != psn || failed_) return;
+  if (!acknowledge_before(psn, now) || una_ != psn || failed()) return;
   SendEntry& entry = queue_.front();
   if (!fits(entry, rx, psn)) return bad_response(rx);
   const std::uint64_t original = rx.packet.headers.atomic_original;
   Payload data = rx.payload();
   if (is_atomic(entry.wqe.op)) data = {std::as_bytes(std::span(&original, 1)), nullptr, sizeof original};
   auto done = scatter(seam_.host, queue_.sges(entry), scatter_cursor_, offset_of(entry, psn), data);
-  if (!done && done.error().id == ReasonId::payload_gone) return ask_again(done.error(), now);
+  if (!done && done.error().id == ReasonId::payload_gone) {  // as if the response had been lost
+    seam_.host.count(Counter::drop_payload);
+    seam_.host.explain(done.error(), nullptr);
+    return implied_nak(now);
+  }
   if (!done) return fail_front(Status::local_protection, done.error());
   answered(entry, psn + rx.packets);
   progress(rx.packet.info->position == wire::Position::only, now);
-}
-
-// As for a response that was lost (IBTA 9.7.6, implied NAK).
-void RcRequester::ask_again(const Reason& reason, TimePoint now) {
-  seam_.host.count(Counter::drop_payload);
-  seam_.host.explain(reason, nullptr);
-  if (!recovering_ && next_ > una_) lost(now);
 }
 
 void RcRequester::bad_response(const RxPacket& rx) {
@@ -135,7 +124,7 @@ bool RcRequester::acknowledge_before(Psn end, TimePoint now, bool may_answer_pro
   }
   if (una_ > before) progress(may_answer_probe, now);
   if (una_ >= end) return true;
-  if (!recovering_ && next_ > una_) lost(now);
+  implied_nak(now);
   return false;
 }
 
@@ -154,17 +143,8 @@ void RcRequester::answered(SendEntry& entry, Psn end) {
 }
 
 void RcRequester::progress(bool may_answer_probe, TimePoint now) {
-  recovering_ = silent_ = trickle_ = false;
-  if (timing_ && una_ > timed_psn_) {
-    timing_ = false;
-    timer_.sample(now - timer_.timed_at());
-  }
-  timer_.progress(now, seam_.attributes, next_ > una_);
-  // The peer answers a probe with the newest PSN it has: if that is the probe itself, what was sent after it
-  // is lost.
-  const bool tail_lost = probing_ && may_answer_probe && una_ == probe_psn_ + 1 && next_ > una_;
-  probing_ = false;
-  if (tail_lost) lost(now);
+  const bool tail_lost = recovery_.progress(una_, next_ > una_, may_answer_probe, now, seam_.attributes);
+  if (tail_lost) go_back(LossRecovery::Cause::loss, now);
   check_drained();
 }
 

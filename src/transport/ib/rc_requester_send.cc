@@ -9,7 +9,7 @@
 namespace softrnic::ib {
 namespace {
 
-constexpr std::uint16_t kMaxUnasked = 64;  // packets between two requests for an ACK
+constexpr std::uint16_t kPacketsPerRequest = 64;  // between two requests for an ACK, at most
 // Bytes one READ request asks for at least, if there are as many
 constexpr std::uint32_t kSmallestChunk = 16 * 1024;
 constexpr std::uint32_t kLargestChunk = 1U << 20;  // packets; well inside the PSN validity window
@@ -64,14 +64,14 @@ bool RcRequester::has_room_for(const SendEntry& entry) const {
   return window.has_room() && entry.wqe.length - sent <= window.room();
 }
 
-RcRequester::Gate RcRequester::gate(const SendEntry& entry) const {
+RcRequester::SendCheck RcRequester::check_send(const SendEntry& entry) const {
   const bool fresh = cursor_ == begun_;
   // IBTA 10.8.3: a fenced request waits for the READs and atomics before it.
-  if (fresh && (draining_ || (entry.wqe.fence && reads_out_ > 0) || waits_for_direct(entry)))
-    return Gate::shut;
-  if (is_read_or_atomic(entry) && reads_out_ >= seam_.attributes.max_reads_out) return Gate::shut;
-  if ((silent_ && !trickle_) || next_ + kLargestChunk - una_ >= Psn::kHalf) return Gate::shut;
-  return seam_.window == nullptr || has_room_for(entry) ? Gate::open : Gate::window;
+  if (fresh && (stopping() || (entry.wqe.fence && reads_out_ > 0) || waits_for_direct(entry)))
+    return SendCheck::wait;
+  if (is_read_or_atomic(entry) && reads_out_ >= seam_.attributes.max_reads_out) return SendCheck::wait;
+  if (!recovery_.may_send() || next_ + kLargestChunk - una_ >= Psn::kHalf) return SendCheck::wait;
+  return seam_.window == nullptr || has_room_for(entry) ? SendCheck::may_send : SendCheck::window_full;
 }
 
 // Completes what can never be sent; rnic should have refused it at the post.
@@ -108,27 +108,26 @@ void RcRequester::begin(SendEntry& entry) {
 }
 
 Transmit RcRequester::transmit(TxPacket& out, TimePoint now) {
-  if (failed_) return Transmit::idle;
-  if (probe_due_) {
-    probe_due_ = false;
+  if (failed()) return Transmit::idle;
+  if (recovery_.take_probe()) {
     if (una_ < next_ && send_probe(out)) return Transmit::packet;
-    if (failed_) return Transmit::idle;
+    if (failed()) return Transmit::idle;
   }
-  if (timer_.waiting_rnr() || cursor_ == queue_.tail()) return Transmit::idle;
+  if (recovery_.waiting_rnr() || cursor_ == queue_.tail()) return Transmit::idle;
   SendEntry& entry = queue_.at(cursor_);
-  if (cursor_ == begun_ && !draining_ && !valid(entry.wqe)) return Transmit::idle;
-  if (nothing_under_way() && (!draining_ || direct_bytes_ > 0)) {
+  if (cursor_ == begun_ && !stopping() && !valid(entry.wqe)) return Transmit::idle;
+  if (nothing_in_flight() && (!stopping() || direct_bytes_ > 0)) {
     if (const auto moved = go_direct(entry)) {
       out.payload_bytes = *moved;
       return Transmit::direct;
     }
   }
-  switch (gate(entry)) {
-    case Gate::shut:
+  switch (check_send(entry)) {
+    case SendCheck::wait:
       return Transmit::idle;
-    case Gate::window:
+    case SendCheck::window_full:
       return Transmit::blocked;
-    case Gate::open:
+    case SendCheck::may_send:
       break;
   }
   if (cursor_ == begun_) begin(entry);
@@ -165,9 +164,7 @@ bool RcRequester::send_probe(TxPacket& out) {
     return false;
   }
   out.headers.bth.ack_request = true;
-  probing_ = true;
-  probe_psn_ = una_;
-  timing_ = false;
+  recovery_.probe_sent(una_);
   seam_.host.count(Counter::retransmits);
   return true;
 }
@@ -209,7 +206,7 @@ Expected<void, Reason> RcRequester::build_message(const SendEntry& entry, Psn ps
 // The packets [from, stop) of the work request at the cursor leave. Returns what they take up.
 std::uint32_t RcRequester::mark_in_flight(const SendEntry& entry, Psn from, Psn stop, TimePoint now) {
   const std::uint32_t cost = cost_of(entry, from, stop);
-  if (una_ == next_) timer_.start(now, seam_.attributes.timeout);
+  if (una_ == next_) recovery_.flight_begins(now, seam_.attributes.timeout);
   if (seam_.window != nullptr) seam_.window->sent(cost);
   charged_ += cost;
   next_ = stop;
@@ -224,37 +221,35 @@ std::uint32_t RcRequester::mark_in_flight(const SendEntry& entry, Psn from, Psn 
 void RcRequester::sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out, TimePoint now) {
   out.again = from < top_;
   const std::uint32_t cost = mark_in_flight(entry, from, stop, now);
-  if (trickle_) timer_.watch(now);
-  trickle_ = false;
+  recovery_.packet_sent(now);
   if (is_read_or_atomic(entry)) ++reads_out_;
-  out.headers.bth.ack_request = asks_for_ack(entry, stop, cost);
+  out.headers.bth.ack_request = requests_ack(entry, stop, cost);
   if (out.again) {
     seam_.host.count(Counter::retransmits);
-  } else if (out.headers.bth.ack_request && !timing_) {
-    timing_ = true;
-    timed_psn_ = from;
-    timer_.time_packet(now);
+  } else if (out.headers.bth.ack_request) {
+    recovery_.time_packet(from, now);
   }
 }
 
-// IBTA 9.7.3 leaves it to the requester when to ask. Each ACK costs both ends a datagram and a wake-up. But
-// the window opens again in time only if the ACK for a half of it is under way while the other half is sent,
-// and whoever fills it without waiting for an ACK that makes much room would wait for a probe. The end of a
-// message asks in any case: where it is near, it serves for both.
-bool RcRequester::has_to_ask(const SendEntry& entry, Psn stop) const {
-  if (stop == entry.end || is_read_or_atomic(entry) || unasked_packets_ >= kMaxUnasked) return true;
+// IBTA 9.7.3 leaves it to the requester when to request an ACK. Each costs both ends a datagram and a
+// wake-up. But the window opens again in time only if the ACK for a half of it is on its way while the other
+// half is sent, and whoever fills it while no ACK is to come that opens it beyond a silly one would wait for a
+// probe. The end of a message requests one in any case: where it is near, it serves for both.
+bool RcRequester::must_request_ack(const SendEntry& entry, Psn stop) const {
+  if (stop == entry.end || is_read_or_atomic(entry) || packets_since_request_ >= kPacketsPerRequest)
+    return true;
   if (seam_.window == nullptr) return false;
   const std::uint32_t window = seam_.window->window();
-  if (unasked_bytes_ >= window / 2 && cost_of(entry, stop, entry.end) > window / 8) return true;
-  const std::uint32_t awaited = charged_ - std::min(charged_, unasked_bytes_);
-  return !seam_.window->has_much_room() && awaited < seam_.window->much_room();
+  if (bytes_since_request_ >= window / 2 && cost_of(entry, stop, entry.end) > window / 8) return true;
+  const std::uint32_t awaited = charged_ - std::min(charged_, bytes_since_request_);
+  return !seam_.window->has_much_room() && awaited < seam_.window->silly_below();
 }
 
-bool RcRequester::asks_for_ack(const SendEntry& entry, Psn stop, std::uint32_t cost) {
-  unasked_bytes_ += cost;
-  ++unasked_packets_;
-  if (!has_to_ask(entry, stop)) return false;
-  unasked_bytes_ = unasked_packets_ = 0;
+bool RcRequester::requests_ack(const SendEntry& entry, Psn stop, std::uint32_t cost) {
+  bytes_since_request_ += cost;
+  ++packets_since_request_;
+  if (!must_request_ack(entry, stop)) return false;
+  ack_requested();
   return true;
 }
 

@@ -1,4 +1,5 @@
-// Short messages of a reliable connection without packets (see brief.h).
+// Eager sends of a reliable connection (see eager_send.h). What they go through in the endpoint and its two
+// halves stands in one file, so that the compiler makes one function of it.
 #include <algorithm>
 
 #include "base/hot_path.h"
@@ -35,9 +36,8 @@ SOFTRNIC_HOT_PATH void RcEndpoint::acknowledged(std::uint32_t psn, TimePoint now
 
 // Nothing is to be sent again, nor before the next work request, nor in another way.
 bool RcRequester::fast_path_ok() const {
-  return cursor_ == begun_ && next_ == top_ && direct_bytes_ == 0 && !failed_ && !probe_due_ && !draining_ &&
-         !silent_ && !timer_.waiting_rnr() && seam_.window != nullptr && seam_.window->has_room() &&
-         next_ - una_ < Psn::kHalf / 2;
+  return cursor_ == begun_ && next_ == top_ && direct_bytes_ == 0 && !stopping() && recovery_.undisturbed() &&
+         seam_.window != nullptr && seam_.window->has_room() && next_ - una_ < Psn::kHalf / 2;
 }
 
 bool RcRequester::find_payload(const SendEntry& entry, Bytes& out) {
@@ -75,7 +75,7 @@ std::uint32_t RcRequester::eager_sent(TimePoint now) {
   SendEntry& entry = queue_.at(cursor_);
   begin(entry);
   mark_in_flight(entry, entry.first, entry.end, now);
-  unasked_bytes_ = unasked_packets_ = 0;
+  ack_requested();
   return entry.wqe.length;
 }
 
@@ -83,9 +83,9 @@ std::uint32_t RcRequester::eager_sent(TimePoint now) {
 // which comes as a packet.
 void RcRequester::acknowledged(std::uint32_t psn, TimePoint now) {
   const Psn end = Psn::unwrap(psn, una_);
-  if (failed_ || end <= una_ || end > top_) return;
+  if (failed() || end <= una_ || end > top_) return;
   seam_.host.count(Counter::acks_received);
-  if (end > timed_psn_) timing_ = false;
+  recovery_.answered_earlier(end);
   acknowledge_before(end, now, false);
 }
 

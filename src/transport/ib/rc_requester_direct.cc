@@ -21,7 +21,7 @@ bool RcRequester::one_sided(const SendEntry& entry) const {
   return entry.wqe.op == SendOp::write || is_read_or_atomic(entry);
 }
 
-bool RcRequester::nothing_under_way() const {
+bool RcRequester::nothing_in_flight() const {
   return cursor_ == begun_ && begun_ == queue_.head() && una_ == top_;
 }
 
@@ -56,7 +56,7 @@ std::optional<std::uint32_t> RcRequester::go_direct(const SendEntry& entry) {
 }
 
 SOFTRNIC_HOT_PATH bool RcRequester::go_at_once() {
-  if (queue_.size() != 1 || !nothing_under_way() || draining_ || failed_ || direct_doubts_ > 0) return false;
+  if (queue_.size() != 1 || !nothing_in_flight() || stopping() || direct_doubts_ > 0) return false;
   const SendEntry& entry = queue_.front();
   if (!one_sided(entry) || (is_read_or_atomic(entry) && seam_.attributes.max_reads_out == 0)) return false;
   return go_direct(entry) && queue_.empty();

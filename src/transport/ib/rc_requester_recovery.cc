@@ -1,0 +1,73 @@
+// How the RC requester goes back, finishes and fails work requests.
+#include "transport/ib/outbound.h"
+#include "transport/ib/rc_requester.h"
+
+namespace softrnic::ib {
+
+void RcRequester::uncharge() {
+  leave_window();
+  reads_out_ = 0;
+}
+
+// Nothing is in flight any more, whether it was lost or the peer is gone: the window belongs to the other QPs
+// of the path.
+void RcRequester::leave_window() {
+  if (seam_.window != nullptr) seam_.window->forgotten(charged_);
+  charged_ = 0;
+}
+
+void RcRequester::go_back(LossRecovery::Cause cause, TimePoint now) {
+  const bool congested = cause != LossRecovery::Cause::receiver_not_ready;
+  if (congested && seam_.window != nullptr) seam_.window->lost(now);
+  uncharge();
+  next_ = una_;
+  cursor_ = queue_.head();
+  gather_cursor_ = {};
+  ack_requested();
+  recovery_.went_back(cause, now);
+}
+
+// Something behind una_ came: the response that is due there was lost (IBTA 9.7.6).
+void RcRequester::implied_nak(TimePoint now) {
+  if (recovery_.is_news() && next_ > una_) go_back(LossRecovery::Cause::loss, now);
+}
+
+TimePoint RcRequester::deadline() const { return failed() ? kNever : recovery_.deadline(); }
+
+void RcRequester::expire(TimePoint now) {
+  if (failed()) return;
+  switch (recovery_.expire(now)) {
+    case LossRecovery::Due::timeout:
+      return timed_out(now);
+    case LossRecovery::Due::back_off:
+      return leave_window();
+    case LossRecovery::Due::nothing:
+      return;
+  }
+}
+
+void RcRequester::timed_out(TimePoint now) {
+  seam_.host.count(Counter::timeouts);
+  if (recovery_.use_retry()) return go_back(LossRecovery::Cause::timeout, now);
+  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(recovery_.local_timeout()).count();
+  const std::uint32_t bytes = offset_of(queue_.front(), una_ + 1) - offset_of(queue_.front(), una_);
+  fail_front(Status::retry_exceeded,
+             because(ReasonId::retry_exceeded, una_.wire(), seam_.attributes.retry_count, us, bytes));
+}
+
+void RcRequester::finish_front() {
+  if (cursor_ == queue_.head()) {
+    ++cursor_;
+    gather_cursor_ = {};
+  }
+  scatter_cursor_ = {};
+  complete_front(seam_.host, queue_, Status::success);
+}
+
+void RcRequester::fail_front(Status status, const Reason& reason) {
+  run_ = Run::failed;
+  uncharge();
+  complete_front(seam_.host, queue_, status, reason);
+}
+
+}  // namespace softrnic::ib
