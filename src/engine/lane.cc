@@ -288,12 +288,12 @@ rnic::Effort Lane::progress(rnic::CompletionSink& sink) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return rnic::Effort::look;
   in_batch_ = true;
-  open_sink(sink);
+  completions_.open(sink);
   std::size_t packets = batch(now);
   for (unsigned round = 1; round < kPollRounds && scheduler_.has_work(); ++round)
     packets += batch(monotonic_now());
   finish(kHandOver);
-  sink_ = nullptr;
+  completions_.close();
   // a batch may take long; the program was there until its end
   last_poll_.looked(packets < kFewPackets ? now : monotonic_now());
   return packets != 0 ? rnic::Effort::useful : rnic::Effort::look;

@@ -23,6 +23,7 @@
 
 #include "base/clock.h"
 #include "control/client.h"
+#include "engine/completion_batch.h"
 #include "engine/control_page.h"
 #include "engine/deadlines.h"
 #include "engine/last_poll.h"
@@ -124,12 +125,6 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   void abandon();
 
  private:
-  struct Completion {
-    rnic::CompletionQueue* cq;
-    ibv_wc wc;
-    bool solicited;
-  };
-
   /// A local peer that was met late: the rings are taken when what went to it by packets has been read.
   struct LatePeer {
     std::uint8_t lane;
@@ -198,9 +193,8 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   void posted(rnic::QueuePair& qp);
   void send_delayed_ack();
 
-  void open_sink(rnic::CompletionSink& sink);
   void publish();
-  void publish(const Completion& completion);
+  void lost(const CompletionBatch::Completion& completion);
   /// Room for so many queue pairs and for all paths.
   void reserve(std::size_t qps);
   /// `hand_over`: how long what is left undone waits before the engine thread goes on with it.
@@ -247,10 +241,8 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   Scheduler<rnic::QueuePair> scheduler_;
   Deadlines<rnic::QueuePair> deadlines_;
   MulticastGroups groups_;
-  std::vector<Completion> completions_;
-  std::size_t published_ = 0;             ///< how many of them are, while publish() runs
-  rnic::CompletionSink* sink_ = nullptr;  ///< of the thread that polls just now
-  std::vector<QpSlot*> awaiting_;         ///< those that await ACKs of eager sends
+  CompletionBatch completions_;
+  std::vector<QpSlot*> awaiting_;  ///< those that await ACKs of eager sends
   std::size_t next_awaiting_ = 0;
   std::atomic<const samehost::DirectAck*> awaited_{nullptr};  ///< one of theirs, for a look without the lock
   std::atomic<std::uint64_t> awaited_seen_{0};

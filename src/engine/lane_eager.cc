@@ -66,13 +66,13 @@ SOFTRNIC_HOT_PATH bool Lane::poll_eager(rnic::CompletionSink& sink, std::uint32_
   if (polls % kEagerPolls == 0) return false;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
-  open_sink(sink);
+  completions_.open(sink);
   std::size_t taken = acks ? take_acks() : 0;
   attempt([&] { taken += inbox_->receive_eagers(*this, room(sink)); });
   acknowledge_eager();
   inbox_->ring_doorbells();
   publish();
-  sink_ = nullptr;
+  completions_.close();
   if (taken != 0) eager_polls_.store(eager_polls() + 1, std::memory_order_relaxed);
   if (taken >= kMessagesPerLook || (taken != 0 && polls % kPollsPerLook == 0))
     last_poll_.looked(monotonic_now());
