@@ -93,7 +93,7 @@ void Lane::reserve(std::size_t qps) {
 }
 
 void Lane::detach(rnic::QueuePair& qp) {
-  if (holding_ != nullptr && holding_->qp == &qp) transmit(qp);
+  if (delayed_ack_.holds(qp)) transmit(qp);
   discard(qp);
   groups_.leave_all(*link_, qp);
   deadlines_.remove(qp);
@@ -144,7 +144,7 @@ bool Lane::packet(const ib::RxPacket& packet) {
   const auto opcode = static_cast<std::uint64_t>(packet.packet.headers.bth.opcode);
   if (qpn.value == Qpn::kMulticast) {
     const std::size_t members = groups_.for_each(packet.destination, [&](rnic::QueuePair& qp) {
-      qp.receive(packet, now_);
+      qp.receive(packet, clock_.batch_time());
       touch(qp);
     });
     if (members == 0)
@@ -158,7 +158,7 @@ bool Lane::packet(const ib::RxPacket& packet) {
   if (qpn.index() == Qpn::kLaneIndex) {
     const bool answers =
         !unexpected_.throttles(sender(packet.source, packet.packet.headers.deth.source.lane()));
-    if (credit_.receive(packet, paths_, now_, answers)) return true;
+    if (credit_.receive(packet, paths_, clock_.batch_time(), answers)) return true;
   }
   QpSlot* slot = qps_.find(qpn);
   if (slot == nullptr) {
@@ -173,9 +173,9 @@ bool Lane::packet(const ib::RxPacket& packet) {
 
 void Lane::hand_over(QpSlot& slot, const ib::RxPacket& packet) {
   take_ack_first(slot);
-  slot.qp->receive(packet, now_);
+  slot.qp->receive(packet, clock_.batch_time());
   direct_.received(*slot.qp);
-  written(slot, packet);
+  touch(delayed_ack_.written(slot, packet, clock_.batch_time()));
   touch(*slot.qp);
 }
 
@@ -195,44 +195,50 @@ void Lane::dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint
 
 void Lane::touch(rnic::QueuePair& qp) { scheduler_.touch(qp); }
 
+void Lane::touch(QpSlot* slot) {
+  if (slot != nullptr) touch(*slot->qp);
+}
+
 // ---- batches
 
 bool Lane::send(std::size_t packets) {
-  const auto out = [this](const ib::TxPacket& packet) { attempt([&] { link_->send(packet, now_); }); };
-  const std::size_t sent = scheduler_.run(now_, packets, out, [this](rnic::QueuePair& qp) {
+  const auto out = [this](const ib::TxPacket& packet) {
+    attempt([&] { link_->send(packet, clock_.batch_time()); });
+  };
+  const std::size_t sent = scheduler_.run(clock_.batch_time(), packets, out, [this](rnic::QueuePair& qp) {
     deadlines_.update(qp);
     row_is_old(qp);
   });
   if (credit_.any()) {
     // A question vouches for all that was sent before it, which may leave by other sockets.
-    attempt([&] { link_->flush(now_); });
+    attempt([&] { link_->flush(clock_.batch_time()); });
     attempt([&] { credit_.send(out); });
   }
-  attempt([&] { link_->flush(now_); });
+  attempt([&] { link_->flush(clock_.batch_time()); });
   look_after_stuck();
   return sent >= packets;
 }
 
 void Lane::expire() {
-  while (rnic::QueuePair* qp = deadlines_.pop_due(now_)) {
-    qp->expire(now_);
+  while (rnic::QueuePair* qp = deadlines_.pop_due(clock_.batch_time())) {
+    qp->expire(clock_.batch_time());
     touch(*qp);
   }
 }
 
 std::size_t Lane::batch(TimePoint now) {
-  now_ = now;
+  clock_.begin(now);
   if (unexpected_.any()) look_after_unexpected();
   std::size_t packets = 0;
   // What the link has read already is behind the packet that was lost, and neither
   // has_packet() nor the socket tells.
-  unread_ = !attempt([&] { packets = link_->receive(*this, now_); });
+  unread_ = !attempt([&] { packets = link_->receive(*this, now); });
   if (unread_) packets = 1;
   acknowledge_eager();
   take_acks();
-  if (decide_at_ <= now_) decide();
+  if (decide_at_ <= now) decide();
   expire();
-  if (held_until_ <= now_) send_delayed_ack();
+  if (delayed_ack_.due() <= now) touch(delayed_ack_.release());
   send(kSendRound);
   publish();
   return packets;
@@ -240,19 +246,19 @@ std::size_t Lane::batch(TimePoint now) {
 
 void Lane::finish(Duration hand_over) {
   publish();
-  if (rows_due_ <= now_) write_rows();
-  in_batch_ = false;
+  if (rows_due_ <= clock_.batch_time()) write_rows();
+  clock_.end();
   arm(hand_over);
 }
 
 void Lane::transmit(rnic::QueuePair& qp) {
-  if (!in_batch_ && send_eager(qp)) return;
+  if (!clock_.in_batch() && send_eager(qp)) return;
   touch(qp);
-  if (in_batch_) return;
-  in_batch_ = true;
-  now_ = monotonic_now();
-  last_poll_.called(now_);
-  posted(qp);
+  if (clock_.in_batch()) return;
+  const TimePoint now = monotonic_now();
+  clock_.begin(now);
+  last_poll_.called(now);
+  if (QpSlot* const slot = qps_.find(qp.qpn())) touch(delayed_ack_.posted(*slot, now));
   take_acks();  // what was acknowledged may let a WRITE go direct
   bool read = false;
   for (unsigned round = 0; send(kSendRound) && round < kMaxRounds; ++round) {
@@ -287,7 +293,6 @@ rnic::Effort Lane::progress(rnic::CompletionSink& sink) {
   }
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return rnic::Effort::look;
-  in_batch_ = true;
   completions_.open(sink);
   std::size_t packets = batch(now);
   for (unsigned round = 1; round < kPollRounds && scheduler_.has_work(); ++round)
@@ -314,7 +319,6 @@ std::size_t Lane::serve(bool insist, bool makes_way) {
   }
   std::uint64_t expirations = 0;
   if (read(timer_fd_, &expirations, sizeof expirations) > 0) armed_ = kNever;
-  in_batch_ = true;
   if (inbox_ != nullptr) inbox_->look_below();
   std::size_t packets = 0;
   for (unsigned round = 0; round < kMaxRounds; ++round) {
@@ -329,19 +333,21 @@ std::size_t Lane::serve(bool insist, bool makes_way) {
 }
 
 // Whether the program polled or posted since the present batch began.
-bool Lane::program_polls() const { return last_poll_.called_after(now_); }
+bool Lane::program_polls() const { return last_poll_.called_after(clock_.batch_time()); }
 
 void Lane::arm(Duration hand_over) {
   call_resolver();
-  TimePoint when = std::min({deadlines_.earliest(), link_->deadline(), rows_due_, decide_at_, held_until_});
-  if (unexpected_.any()) when = std::min(when, now_ + kTryAgain);
-  if (scheduler_.has_waiting()) when = std::min(when, now_ + kRecheckWindows);
+  const TimePoint now = clock_.batch_time();
+  TimePoint when =
+      std::min({deadlines_.earliest(), link_->deadline(), rows_due_, decide_at_, delayed_ack_.due()});
+  if (unexpected_.any()) when = std::min(when, now + kTryAgain);
+  if (scheduler_.has_waiting()) when = std::min(when, now + kRecheckWindows);
   const bool undone = scheduler_.has_work() || unread_ || more_expected_;
-  due_ns_.store(ns_of(undone ? now_ : when), std::memory_order_relaxed);
-  if (undone) when = std::min(when, now_ + hand_over);
+  due_ns_.store(ns_of(undone ? now : when), std::memory_order_relaxed);
+  if (undone) when = std::min(when, now + hand_over);
   const bool requests = direct_.any_map_requests();
-  when = requests ? now_ : std::min(when, direct_.sweep_due());
-  needs_service_.store(requests || direct_.sweep_due() <= now_, std::memory_order_relaxed);
+  when = requests ? now : std::min(when, direct_.sweep_due());
+  needs_service_.store(requests || direct_.sweep_due() <= now, std::memory_order_relaxed);
   if (when >= armed_) return;
   armed_ = when;
   itimerspec timer{};
@@ -379,8 +385,7 @@ void Lane::abandon() {
   inbox_ = nullptr;
   awaiting_.clear();
   awaited_ = nullptr;
-  holding_ = nullptr;
-  held_until_ = kNever;
+  delayed_ack_.abandon();
   link_ = std::make_unique<link::NullLink>();
   close(timer_fd_);
   timer_fd_ = -1;

@@ -23,9 +23,11 @@
 
 #include "base/clock.h"
 #include "control/client.h"
+#include "engine/batch_clock.h"
 #include "engine/completion_batch.h"
 #include "engine/control_page.h"
 #include "engine/deadlines.h"
+#include "engine/delayed_ack.h"
 #include "engine/last_poll.h"
 #include "engine/local_addresses.h"
 #include "engine/multicast_groups.h"
@@ -188,11 +190,6 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   bool acks_have_come() const;
   bool any_ack_has_come();
   const samehost::DirectAck& ack_of(const QpSlot& slot) const;
-  // ---- ACKs that wait for the program's answer: lane_held_ack.cc
-  void written(QpSlot& slot, const ib::RxPacket& packet);
-  void posted(rnic::QueuePair& qp);
-  void send_delayed_ack();
-
   void publish();
   void lost(const CompletionBatch::Completion& completion);
   /// Room for so many queue pairs and for all paths.
@@ -203,6 +200,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   void disarm();
   bool program_polls() const;
   void touch(rnic::QueuePair& qp);
+  void touch(QpSlot* slot);
   void count(ib::Counter counter, std::uint64_t by);
   void row_is_old(rnic::QueuePair& qp);
   void row_is_old(QpSlot& slot);
@@ -216,8 +214,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   control::PageLane* shown_;
   int timer_fd_;
   TimePoint armed_ = kNever;
-  TimePoint now_{};
-  bool in_batch_ = false;
+  BatchClock clock_;
   bool abandoned_ = false;
   bool unread_ = false;  ///< the link may hold packets that it has read already
   std::atomic<bool> needs_service_{false};
@@ -247,8 +244,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   std::atomic<const samehost::DirectAck*> awaited_{nullptr};  ///< one of theirs, for a look without the lock
   std::atomic<std::uint64_t> awaited_seen_{0};
   std::atomic<const rnic::CompletionQueue*> awaited_cq_{nullptr};
-  QpSlot* holding_ = nullptr;  ///< its ACK waits, until then:
-  TimePoint held_until_ = kNever;
+  DelayedAck delayed_ack_;
   UnexpectedPackets unexpected_;
   bool more_expected_ = false;  ///< some of them have found their receives, and are to be handed over at once
   QpSlot* to_acknowledge_ = nullptr;  ///< has executed eager sends, and the peer was not told yet

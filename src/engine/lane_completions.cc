@@ -9,7 +9,7 @@ void Lane::deliver(rnic::CompletionQueue& cq, const ibv_wc& wc, bool solicited) 
     if (QpSlot* slot = qps_.find(Qpn(wc.qp_num))) unexpected_.fed(*slot);
   }
   const CompletionBatch::Completion completion{&cq, wc, solicited};
-  if (completions_.add(completion, !in_batch_ && !receive)) return;
+  if (completions_.add(completion, !clock_.in_batch() && !receive)) return;
   publish();  // better too early than not at all
   if (!cq.push(wc, solicited)) lost(completion);
 }

@@ -50,7 +50,7 @@ void Lane::completed_direct(rnic::QueuePair& qp) {
     last_poll_.called(monotonic_now());
     inbox_->busy();
   }
-  if (holding_ != nullptr || scheduler_.has_work() || direct_.any_map_requests()) transmit(qp);
+  if (delayed_ack_.any() || scheduler_.has_work() || direct_.any_map_requests()) transmit(qp);
 }
 
 // ---- memory of local peers, by the lane's thread

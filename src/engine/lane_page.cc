@@ -33,8 +33,8 @@ void Lane::row_is_old(QpSlot& slot) {
   slot.dirty = true;
   dirty_.push_back(slot.qp->qpn());
   if (rows_due_ != kNever) return;
-  rows_due_ = (in_batch_ ? now_ : monotonic_now()) + kRowInterval;
-  if (!in_batch_) arm(Duration::zero());
+  rows_due_ = clock_.now() + kRowInterval;
+  if (!clock_.in_batch()) arm(Duration::zero());
 }
 
 void Lane::write_rows() {

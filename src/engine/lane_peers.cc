@@ -50,7 +50,7 @@ void Lane::look_for(flow::Path& path, bool local) {
   } else if (!path.resolved && !path.undecided()) {
     wait_for_decision(path, kDaemonPatience);
   }
-  if (!in_batch_) arm(Duration::zero());
+  if (!clock_.in_batch()) arm(Duration::zero());
 }
 
 // Needs no help from the daemon: then a program that sends datagrams to itself finds them sent
@@ -117,7 +117,7 @@ void Lane::settle(std::uint8_t lane, std::unique_ptr<samehost::DirectPeer> met, 
 void Lane::wait_for_decision(flow::Path& path, Duration patience) {
   path.set_undecided(true);
   path.resolved = false;
-  path.decide_at = (in_batch_ ? now_ : monotonic_now()) + patience;
+  path.decide_at = clock_.now() + patience;
   decide_at_ = std::min(decide_at_, path.decide_at);
 }
 
@@ -125,13 +125,13 @@ void Lane::wait_for_decision(flow::Path& path, Duration patience) {
 void Lane::decide() {
   std::vector<LatePeer> late_peers = std::exchange(late_peers_, {});
   for (LatePeer& late_peer : late_peers) {
-    if (late_peer.due <= now_)
+    if (late_peer.due <= clock_.batch_time())
       settle(late_peer.lane, std::move(late_peer.peer), std::move(late_peer.doorbell));
     else
       attempt([&] { late_peers_.push_back(std::move(late_peer)); });
   }
   paths_.for_each([this](flow::Path& path) {
-    if (path.decide_at <= now_) settle(path);
+    if (path.decide_at <= clock_.batch_time()) settle(path);
   });
   find_next_decision();
 }
@@ -162,7 +162,6 @@ bool Lane::resolve_pending() {
   for (std::size_t lane = 0; lane < pending.size(); ++lane)
     if (pending[lane]) meet(static_cast<std::uint8_t>(lane));
   const std::lock_guard lock(mutex_);
-  in_batch_ = true;
   batch(monotonic_now());
   disarm();
   finish(Duration::zero());

@@ -4,7 +4,7 @@
 namespace softrnic::engine {
 
 bool Lane::is_expected(QpSlot& slot, const ib::RxPacket& packet) {
-  return unexpected_.is_expected(slot, now_, [&] { return slot.qp->lacks_receive(packet); });
+  return unexpected_.is_expected(slot, clock_.batch_time(), [&] { return slot.qp->lacks_receive(packet); });
 }
 
 void Lane::keep(QpSlot& slot, const ib::RxPacket& packet) {
@@ -25,7 +25,7 @@ std::uint16_t Lane::sender(const wire::Gid& address, std::uint8_t lane) const {
 void Lane::look_after_unexpected() {
   const auto slot_of = [](UnexpectedQueue& queue) -> QpSlot& { return static_cast<QpSlot&>(queue); };
   more_expected_ = unexpected_.look_again(
-      now_,
+      clock_.batch_time(),
       [&](UnexpectedQueue& queue, const ib::RxPacket& packet) {
         return slot_of(queue).qp->lacks_receive(packet);
       },
