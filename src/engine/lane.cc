@@ -52,6 +52,7 @@ Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link:
       direct_(number, doorbell ? share : nullptr),
       resolve_(std::move(resolve_peer)),
       pending_fd_(above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))),
+      eager_acks_(direct_.place() ? direct_.place()->acks : nullptr),
       unexpected_(std::max<std::size_t>(receive_buffer_of(link_->readable_fd()), kLeastUnexpected)) {
   if (!direct_.place()) return;
   auto inbox =
@@ -88,7 +89,7 @@ Expected<Qpn, Failure> Lane::attach(rnic::QueuePair& qp) {
 void Lane::reserve(std::size_t qps) {
   scheduler_.reserve(qps, paths_.size());
   deadlines_.reserve(qps);
-  if (awaiting_.capacity() < qps) awaiting_.reserve(2 * qps);
+  eager_acks_.reserve(qps);
   if (dirty_.capacity() < dirty_.size() + qps) dirty_.reserve(2 * (dirty_.size() + qps));
 }
 
@@ -99,7 +100,7 @@ void Lane::detach(rnic::QueuePair& qp) {
   deadlines_.remove(qp);
   direct_.hide(qp.qpn());
   if (QpSlot* slot = qps_.find(qp.qpn())) {
-    forget_acks(*slot);
+    eager_acks_.forget(*slot);
     page_.give_back_row(slot->row);
   }
   qps_.erase(qp.qpn());
@@ -172,7 +173,7 @@ bool Lane::packet(const ib::RxPacket& packet) {
 }
 
 void Lane::hand_over(QpSlot& slot, const ib::RxPacket& packet) {
-  take_ack_first(slot);
+  eager_acks_.take_first(slot, [this](rnic::QueuePair& qp) { touch(qp); });
   slot.qp->receive(packet, clock_.batch_time());
   direct_.received(*slot.qp);
   touch(delayed_ack_.written(slot, packet, clock_.batch_time()));
@@ -277,7 +278,7 @@ bool Lane::quick_poll(std::uint32_t polls) const {
   return polls % kQuickPolls == 0;
 }
 
-bool Lane::has_news(TimePoint now) const { return acks_have_come() || link_->has_packet(now); }
+bool Lane::has_news(TimePoint now) const { return eager_acks_.have_come() || link_->has_packet(now); }
 
 rnic::Effort Lane::progress(rnic::CompletionSink& sink) {
   const std::uint32_t polls = polls_.load(std::memory_order_relaxed) + 1;
@@ -383,8 +384,7 @@ void Lane::abandon() {
   abandoned_ = true;
   direct_.abandon();
   inbox_ = nullptr;
-  awaiting_.clear();
-  awaited_ = nullptr;
+  eager_acks_.abandon();
   delayed_ack_.abandon();
   link_ = std::make_unique<link::NullLink>();
   close(timer_fd_);

@@ -5,7 +5,7 @@
 //   receive → endpoints → transmit what they owe → flush to the socket → publish completions
 //
 // so that an ACK has left before the program sees the completion of what it acknowledges, and may end or
-// disconnect. Short messages between lanes of one host take a shorter way (lane_briefs.cc).
+// disconnect. Short messages between lanes of one host take a shorter way (lane_eager.cc).
 //
 // Whoever holds the lock runs batches: a program's thread in poll_cq (progress) or post_send (transmit), or
 // the lane's engine thread (service).
@@ -28,6 +28,7 @@
 #include "engine/control_page.h"
 #include "engine/deadlines.h"
 #include "engine/delayed_ack.h"
+#include "engine/eager_ack_watch.h"
 #include "engine/last_poll.h"
 #include "engine/local_addresses.h"
 #include "engine/multicast_groups.h"
@@ -177,19 +178,13 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   void keep(QpSlot& slot, const ib::RxPacket& packet);
   void look_after_unexpected();
   std::uint16_t sender(const wire::Gid& address, std::uint8_t lane) const;
-  // ---- short messages on one host: lane_briefs.cc
+  // ---- short messages on one host: lane_eager.cc
   bool send_eager(rnic::QueuePair& qp);
   bool poll_eager(rnic::CompletionSink& sink, std::uint32_t polls);
   void acknowledge_eager();
   std::size_t take_acks();
-  bool take_ack(QpSlot& slot, TimePoint now);
-  void take_ack_first(QpSlot& slot);
-  void await_acks(QpSlot& slot);
-  void forget_acks(QpSlot& slot);
-  void watch_acks();
-  bool acks_have_come() const;
   bool any_ack_has_come();
-  const samehost::DirectAck& ack_of(const QpSlot& slot) const;
+
   void publish();
   void lost(const CompletionBatch::Completion& completion);
   /// Room for so many queue pairs and for all paths.
@@ -239,18 +234,12 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   Deadlines<rnic::QueuePair> deadlines_;
   MulticastGroups groups_;
   CompletionBatch completions_;
-  std::vector<QpSlot*> awaiting_;  ///< those that await ACKs of eager sends
-  std::size_t next_awaiting_ = 0;
-  std::atomic<const samehost::DirectAck*> awaited_{nullptr};  ///< one of theirs, for a look without the lock
-  std::atomic<std::uint64_t> awaited_seen_{0};
-  std::atomic<const rnic::CompletionQueue*> awaited_cq_{nullptr};
+  EagerAckWatch eager_acks_;
+  OwedAck owed_ack_;
   DelayedAck delayed_ack_;
   UnexpectedPackets unexpected_;
   bool more_expected_ = false;  ///< some of them have found their receives, and are to be handed over at once
-  QpSlot* to_acknowledge_ = nullptr;  ///< has executed eager sends, and the peer was not told yet
-  std::uint32_t its_token_ = 0;
-  std::uint32_t last_token_ = 0;
-  std::vector<Qpn> dirty_;  ///< QPs whose rows are out of date
+  std::vector<Qpn> dirty_;      ///< QPs whose rows are out of date
   TimePoint rows_due_ = kNever;
 };
 

@@ -17,10 +17,7 @@ void Lane::changed(rnic::QueuePair& qp) {
   direct_.show(qp);
   QpSlot* const slot = qps_.find(qp.qpn());
   if (slot != nullptr) slot->route = {};
-  if (slot != nullptr && qp.state() <= IBV_QPS_RTR) {
-    forget_acks(*slot);
-    slot->token = ++last_token_;  // another connection
-  }
+  if (slot != nullptr && qp.state() <= IBV_QPS_RTR) eager_acks_.begin_connection(*slot);
   row_is_old(qp);
 }
 
