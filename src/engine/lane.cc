@@ -28,8 +28,7 @@ constexpr std::size_t kFewPackets = 8;     ///< take about a microsecond
 constexpr Duration kHandOver = 50us;       ///< a program that polls goes on before the engine thread is woken
 constexpr Duration kRecheckWindows = 10ms;  ///< a window may open without a packet (another QP was reset)
 constexpr std::size_t kMaxQps = 65536;
-constexpr Duration kTryAgain = 100us;  ///< packets that wait for a receive, which nobody announces
-constexpr std::size_t kLeastUnexpected = 2 << 20;
+constexpr std::size_t kLeastHeld = 2 << 20;
 
 std::uint32_t receive_buffer_of(int socket) {
   std::uint32_t bytes = 0;
@@ -53,7 +52,7 @@ Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link:
       resolve_(std::move(resolve_peer)),
       pending_fd_(above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))),
       eager_acks_(direct_.place() ? direct_.place()->acks : nullptr),
-      unexpected_(std::max<std::size_t>(receive_buffer_of(link_->readable_fd()), kLeastUnexpected)) {
+      hold_(std::max<std::size_t>(receive_buffer_of(link_->readable_fd()), kLeastHeld), addresses_) {
   if (!direct_.place()) return;
   auto inbox =
       std::make_unique<samehost::RingLink>(std::move(link_), number, *share, *direct_.place(),
@@ -157,8 +156,7 @@ bool Lane::packet(const ib::RxPacket& packet) {
     return true;
   }
   if (qpn.index() == Qpn::kLaneIndex) {
-    const bool answers =
-        !unexpected_.throttles(sender(packet.source, packet.packet.headers.deth.source.lane()));
+    const bool answers = !hold_.throttles(packet.source, packet.packet.headers.deth.source.lane());
     if (credit_.receive(packet, paths_, clock_.batch_time(), answers)) return true;
   }
   QpSlot* slot = qps_.find(qpn);
@@ -168,7 +166,11 @@ bool Lane::packet(const ib::RxPacket& packet) {
             ib::Counter::drop_unknown_qp, qpn, 1);
     return true;
   }
-  is_expected(*slot, packet) ? hand_over(*slot, packet) : keep(*slot, packet);
+  if (hold_.is_expected(*slot, packet, clock_.batch_time())) {
+    hand_over(*slot, packet);
+  } else if (const auto kept = hold_.keep(*slot, packet); !kept) {
+    dropped(kept.error(), ib::Counter::drop_no_receive, qpn, packet.packets);
+  }
   return true;
 }
 
@@ -178,6 +180,14 @@ void Lane::hand_over(QpSlot& slot, const ib::RxPacket& packet) {
   direct_.received(*slot.qp);
   touch(delayed_ack_.written(slot, packet, clock_.batch_time()));
   touch(*slot.qp);
+}
+
+void Lane::look_after_held() {
+  hold_.look_again(clock_.batch_time(),
+                   [this](QpSlot& slot, const ib::RxPacket& packet) { hand_over(slot, packet); });
+  if (inbox_ == nullptr) return;
+  for (std::size_t lane = 0; lane < samehost::kLocalLanes; ++lane)
+    inbox_->throttle(static_cast<std::uint8_t>(lane), hold_.throttles(static_cast<std::uint8_t>(lane)));
 }
 
 void Lane::dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) {
@@ -229,7 +239,7 @@ void Lane::expire() {
 
 std::size_t Lane::batch(TimePoint now) {
   clock_.begin(now);
-  if (unexpected_.any()) look_after_unexpected();
+  if (hold_.any()) look_after_held();
   std::size_t packets = 0;
   // What the link has read already is behind the packet that was lost, and neither
   // has_packet() nor the socket tells.
@@ -341,9 +351,9 @@ void Lane::arm(Duration hand_over) {
   const TimePoint now = clock_.batch_time();
   TimePoint when =
       std::min({deadlines_.earliest(), link_->deadline(), rows_due_, decide_at_, delayed_ack_.due()});
-  if (unexpected_.any()) when = std::min(when, now + kTryAgain);
+  if (hold_.any()) when = std::min(when, now + ReceiveHold::kTryAgain);
   if (scheduler_.has_waiting()) when = std::min(when, now + kRecheckWindows);
-  const bool undone = scheduler_.has_work() || unread_ || more_expected_;
+  const bool undone = scheduler_.has_work() || unread_ || hold_.more();
   due_ns_.store(ns_of(undone ? now : when), std::memory_order_relaxed);
   if (undone) when = std::min(when, now + hand_over);
   const bool requests = direct_.any_map_requests();

@@ -33,8 +33,8 @@
 #include "engine/local_addresses.h"
 #include "engine/multicast_groups.h"
 #include "engine/qp_table.h"
+#include "engine/receive_hold.h"
 #include "engine/scheduler.h"
-#include "engine/unexpected_packets.h"
 #include "flow/credit_messages.h"
 #include "flow/path_table.h"
 #include "link/link.h"
@@ -173,11 +173,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   bool send(std::size_t packets);
   void expire();
   void hand_over(QpSlot& slot, const ib::RxPacket& packet);
-  // ---- packets without a receive: lane_starving.cc
-  bool is_expected(QpSlot& slot, const ib::RxPacket& packet);
-  void keep(QpSlot& slot, const ib::RxPacket& packet);
-  void look_after_unexpected();
-  std::uint16_t sender(const wire::Gid& address, std::uint8_t lane) const;
+  void look_after_held();
   // ---- short messages on one host: lane_eager.cc
   bool send_eager(rnic::QueuePair& qp);
   bool poll_eager(rnic::CompletionSink& sink, std::uint32_t polls);
@@ -237,9 +233,8 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   EagerAckWatch eager_acks_;
   OwedAck owed_ack_;
   DelayedAck delayed_ack_;
-  UnexpectedPackets unexpected_;
-  bool more_expected_ = false;  ///< some of them have found their receives, and are to be handed over at once
-  std::vector<Qpn> dirty_;      ///< QPs whose rows are out of date
+  ReceiveHold hold_;
+  std::vector<Qpn> dirty_;  ///< QPs whose rows are out of date
   TimePoint rows_due_ = kNever;
 };
 

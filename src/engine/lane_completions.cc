@@ -5,8 +5,8 @@ namespace softrnic::engine {
 
 void Lane::deliver(rnic::CompletionQueue& cq, const ibv_wc& wc, bool solicited) {
   const bool receive = (wc.opcode & IBV_WC_RECV) != 0;
-  if (receive && unexpected_.any_starving()) {
-    if (QpSlot* slot = qps_.find(Qpn(wc.qp_num))) unexpected_.fed(*slot);
+  if (receive && hold_.any_starving()) {
+    if (QpSlot* slot = qps_.find(Qpn(wc.qp_num))) hold_.fed(*slot);
   }
   const CompletionBatch::Completion completion{&cq, wc, solicited};
   if (completions_.add(completion, !clock_.in_batch() && !receive)) return;
@@ -16,7 +16,7 @@ void Lane::deliver(rnic::CompletionQueue& cq, const ibv_wc& wc, bool solicited) 
 
 void Lane::discard(rnic::QueuePair& qp) {
   scheduler_.remove(qp);
-  if (QpSlot* const slot = qps_.find(qp.qpn())) unexpected_.forget(*slot);
+  if (QpSlot* const slot = qps_.find(qp.qpn())) hold_.forget(*slot);
   completions_.discard(qp.qpn());
 }
 
