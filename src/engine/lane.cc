@@ -43,8 +43,6 @@ Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link:
            ControlPage& page, samehost::DirectShare* share, UniqueFd doorbell, ResolvePeer resolve_peer)
     : number_(number),
       link_(std::move(link)),
-      page_(page),
-      shown_(page.add_lane(number)),
       timer_fd_(above_stdio(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK))),
       qps_(number, first_index, IndexOrder(random_key())),
       credit_(number, receive_buffer_of(link_->readable_fd())),
@@ -52,7 +50,8 @@ Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link:
       resolve_(std::move(resolve_peer)),
       pending_fd_(above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))),
       eager_acks_(direct_.place() ? direct_.place()->acks : nullptr),
-      hold_(std::max<std::size_t>(receive_buffer_of(link_->readable_fd()), kLeastHeld), addresses_) {
+      hold_(std::max<std::size_t>(receive_buffer_of(link_->readable_fd()), kLeastHeld), addresses_),
+      rows_(page, number) {
   if (!direct_.place()) return;
   auto inbox =
       std::make_unique<samehost::RingLink>(std::move(link_), number, *share, *direct_.place(),
@@ -62,7 +61,6 @@ Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link:
 }
 
 Lane::~Lane() {
-  page_.remove_lane(shown_);
   if (timer_fd_ >= 0) close(timer_fd_);
 }
 
@@ -75,7 +73,7 @@ Expected<Qpn, Failure> Lane::attach(rnic::QueuePair& qp) {
   } else {
     reserve(qps_.size() + 1);  // first: a queue pair that an exception destroys must not have a number
     if (const auto qpn = qps_.insert(qp)) {
-      qps_.find(*qpn)->row = page_.take_row();
+      rows_.take_row(*qps_.find(*qpn));
       return *qpn;
     }
     failure = refuse(ENOMEM, ReasonId::out_of_qpns, kMaxQps);
@@ -89,7 +87,7 @@ void Lane::reserve(std::size_t qps) {
   scheduler_.reserve(qps, paths_.size());
   deadlines_.reserve(qps);
   eager_acks_.reserve(qps);
-  if (dirty_.capacity() < dirty_.size() + qps) dirty_.reserve(2 * (dirty_.size() + qps));
+  rows_.reserve(qps);
 }
 
 void Lane::detach(rnic::QueuePair& qp) {
@@ -100,35 +98,9 @@ void Lane::detach(rnic::QueuePair& qp) {
   direct_.hide(qp.qpn());
   if (QpSlot* slot = qps_.find(qp.qpn())) {
     eager_acks_.forget(*slot);
-    page_.give_back_row(slot->row);
+    rows_.give_back_row(*slot);
   }
   qps_.erase(qp.qpn());
-}
-
-ib::PathWindow& Lane::window(const ib::AddressVector& path, Qpn remote) {
-  flow::Path& window = paths_.path(path.destination, remote.lane());
-  reserve(qps_.size());
-  look_for(window, addresses_.has(path.destination));
-  return window;
-}
-
-// A path that goes through memory is told by its ring how much there is room for, every
-// other one by the peer's lane.
-ib::PathWindow* Lane::gauged_window(const ib::AddressVector& path, Qpn remote) {
-  if (remote.lane() == 0 || path.destination.is_multicast()) return nullptr;  // lane 0 is the daemon's
-  const bool local = addresses_.has(path.destination);
-  flow::Path* found = paths_.find(path.destination, remote.lane());
-  if (found != nullptr && found->watched) return found;
-  if (!local && credit_.full()) return nullptr;
-  const bool watched = attempt([&] {
-    found = &paths_.path(path.destination, remote.lane());
-    reserve(qps_.size());
-    credit_.observe(*found, path, remote.lane(), local);
-  });
-  if (!watched) return nullptr;
-  found->watched = true;
-  look_for(*found, local);
-  return found;
 }
 
 bool Lane::join(rnic::QueuePair& qp, const wire::Gid& group) {
@@ -191,7 +163,7 @@ void Lane::look_after_held() {
 }
 
 void Lane::dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) {
-  count(counter, packets);
+  rows_.count(counter, packets);
   Explanation explanation;
   explanation.reason = reason;
   if (reason.id == ReasonId::drop_lane_overflow) explanation.reason.figures[1] = number_;
@@ -205,6 +177,23 @@ void Lane::dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint
 }
 
 void Lane::touch(rnic::QueuePair& qp) { scheduler_.touch(qp); }
+
+void Lane::changed(rnic::QueuePair& qp) {
+  direct_.show(qp);
+  QpSlot* const slot = qps_.find(qp.qpn());
+  if (slot == nullptr) return;
+  slot->route = {};
+  if (qp.state() <= IBV_QPS_RTR) eager_acks_.begin_connection(*slot);
+  row_is_old(*slot);
+}
+
+void Lane::row_is_old(rnic::QueuePair& qp) {
+  if (QpSlot* const slot = qps_.find(qp.qpn())) row_is_old(*slot);
+}
+
+void Lane::row_is_old(QpSlot& slot) {
+  if (rows_.outdate(slot, clock_) && !clock_.in_batch()) arm(Duration::zero());
+}
 
 void Lane::touch(QpSlot* slot) {
   if (slot != nullptr) touch(*slot->qp);
@@ -257,7 +246,8 @@ std::size_t Lane::batch(TimePoint now) {
 
 void Lane::finish(Duration hand_over) {
   publish();
-  if (rows_due_ <= clock_.batch_time()) write_rows();
+  if (rows_.due() <= clock_.batch_time())
+    rows_.write(qps_, [this](const rnic::QueuePair& qp) { return direct_state(qp); });
   clock_.end();
   arm(hand_over);
 }
@@ -350,7 +340,7 @@ void Lane::arm(Duration hand_over) {
   call_resolver();
   const TimePoint now = clock_.batch_time();
   TimePoint when =
-      std::min({deadlines_.earliest(), link_->deadline(), rows_due_, decide_at_, delayed_ack_.due()});
+      std::min({deadlines_.earliest(), link_->deadline(), rows_.due(), decide_at_, delayed_ack_.due()});
   if (hold_.any()) when = std::min(when, now + ReceiveHold::kTryAgain);
   if (scheduler_.has_waiting()) when = std::min(when, now + kRecheckWindows);
   const bool undone = scheduler_.has_work() || unread_ || hold_.more();

@@ -32,6 +32,7 @@
 #include "engine/last_poll.h"
 #include "engine/local_addresses.h"
 #include "engine/multicast_groups.h"
+#include "engine/page_rows.h"
 #include "engine/qp_table.h"
 #include "engine/receive_hold.h"
 #include "engine/scheduler.h"
@@ -82,7 +83,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   }
   bool join(rnic::QueuePair& qp, const wire::Gid& group) override;
   bool leave(rnic::QueuePair& qp, const wire::Gid& group) override;
-  ib::Total* totals() override { return shown_ != nullptr ? shown_->counters : nullptr; }
+  ib::Total* totals() override { return rows_.totals(); }
   TimePoint now() override;
   void changed(rnic::QueuePair& qp) override;
   rnic::Effort progress(rnic::CompletionSink& sink) override;
@@ -192,17 +193,13 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   bool program_polls() const;
   void touch(rnic::QueuePair& qp);
   void touch(QpSlot* slot);
-  void count(ib::Counter counter, std::uint64_t by);
   void row_is_old(rnic::QueuePair& qp);
   void row_is_old(QpSlot& slot);
-  void write_rows();
 
   const std::uint8_t number_;
   QuickMutex mutex_;
   std::unique_ptr<link::Link> link_;
   samehost::RingLink* inbox_ = nullptr;  ///< in front of link_, if there is a direct path
-  ControlPage& page_;
-  control::PageLane* shown_;
   int timer_fd_;
   TimePoint armed_ = kNever;
   BatchClock clock_;
@@ -234,8 +231,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   OwedAck owed_ack_;
   DelayedAck delayed_ack_;
   ReceiveHold hold_;
-  std::vector<Qpn> dirty_;  ///< QPs whose rows are out of date
-  TimePoint rows_due_ = kNever;
+  PageRows rows_;
 };
 
 template <typename Step>
