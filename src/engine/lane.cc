@@ -1,6 +1,5 @@
 #include "engine/lane.h"
 
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/unique_fd.h"
+#include "engine/attempt.h"
 #include "link/null_link.h"
 #include "rnic/completion_queue.h"
 #include "rnic/context.h"
@@ -47,8 +47,7 @@ Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link:
       qps_(number, first_index, IndexOrder(random_key())),
       credit_(number, receive_buffer_of(link_->readable_fd())),
       direct_(number, doorbell ? share : nullptr),
-      resolve_(std::move(resolve_peer)),
-      pending_fd_(above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))),
+      peers_(number, {mutex_, clock_, direct_, paths_}, std::move(resolve_peer)),
       eager_acks_(direct_.place() ? direct_.place()->acks : nullptr),
       hold_(std::max<std::size_t>(receive_buffer_of(link_->readable_fd()), kLeastHeld), addresses_),
       rows_(page, number) {
@@ -57,6 +56,7 @@ Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link:
       std::make_unique<samehost::RingLink>(std::move(link_), number, *share, *direct_.place(),
                                            std::move(doorbell), static_cast<samehost::BriefReceiver&>(*this));
   inbox_ = inbox.get();
+  peers_.use(*inbox_);
   link_ = std::move(inbox);
 }
 
@@ -178,23 +178,6 @@ void Lane::dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint
 
 void Lane::touch(rnic::QueuePair& qp) { scheduler_.touch(qp); }
 
-void Lane::changed(rnic::QueuePair& qp) {
-  direct_.show(qp);
-  QpSlot* const slot = qps_.find(qp.qpn());
-  if (slot == nullptr) return;
-  slot->route = {};
-  if (qp.state() <= IBV_QPS_RTR) eager_acks_.begin_connection(*slot);
-  row_is_old(*slot);
-}
-
-void Lane::row_is_old(rnic::QueuePair& qp) {
-  if (QpSlot* const slot = qps_.find(qp.qpn())) row_is_old(*slot);
-}
-
-void Lane::row_is_old(QpSlot& slot) {
-  if (rows_.outdate(slot, clock_) && !clock_.in_batch()) arm(Duration::zero());
-}
-
 void Lane::touch(QpSlot* slot) {
   if (slot != nullptr) touch(*slot->qp);
 }
@@ -215,7 +198,7 @@ bool Lane::send(std::size_t packets) {
     attempt([&] { credit_.send(out); });
   }
   attempt([&] { link_->flush(clock_.batch_time()); });
-  look_after_stuck();
+  peers_.look_after_stuck();
   return sent >= packets;
 }
 
@@ -236,7 +219,7 @@ std::size_t Lane::batch(TimePoint now) {
   if (unread_) packets = 1;
   acknowledge_eager();
   take_acks();
-  if (decide_at_ <= now) decide();
+  if (peers_.due() <= now) peers_.decide();
   expire();
   if (delayed_ack_.due() <= now) touch(delayed_ack_.release());
   send(kSendRound);
@@ -333,14 +316,23 @@ std::size_t Lane::serve(bool insist, bool makes_way) {
   return packets;
 }
 
+bool Lane::resolve_pending() {
+  if (!peers_.resolve()) return false;
+  const std::lock_guard lock(mutex_);
+  batch(monotonic_now());
+  disarm();
+  finish(Duration::zero());
+  return true;
+}
+
 // Whether the program polled or posted since the present batch began.
 bool Lane::program_polls() const { return last_poll_.called_after(clock_.batch_time()); }
 
 void Lane::arm(Duration hand_over) {
-  call_resolver();
+  peers_.call_resolver();
   const TimePoint now = clock_.batch_time();
   TimePoint when =
-      std::min({deadlines_.earliest(), link_->deadline(), rows_.due(), decide_at_, delayed_ack_.due()});
+      std::min({deadlines_.earliest(), link_->deadline(), rows_.due(), peers_.due(), delayed_ack_.due()});
   if (hold_.any()) when = std::min(when, now + ReceiveHold::kTryAgain);
   if (scheduler_.has_waiting()) when = std::min(when, now + kRecheckWindows);
   const bool undone = scheduler_.has_work() || unread_ || hold_.more();
@@ -383,6 +375,7 @@ std::size_t Lane::queue_pairs() {
 void Lane::abandon() {
   abandoned_ = true;
   direct_.abandon();
+  peers_.abandon();
   inbox_ = nullptr;
   eager_acks_.abandon();
   delayed_ack_.abandon();

@@ -15,10 +15,8 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include "base/clock.h"
@@ -33,6 +31,7 @@
 #include "engine/local_addresses.h"
 #include "engine/multicast_groups.h"
 #include "engine/page_rows.h"
+#include "engine/peer_resolution.h"
 #include "engine/qp_table.h"
 #include "engine/receive_hold.h"
 #include "engine/scheduler.h"
@@ -42,15 +41,13 @@
 #include "rnic/lane_port.h"
 #include "rnic/queue_pair.h"
 #include "samehost/direct_path.h"
-#include "samehost/peer_handles.h"
 #include "samehost/ring_link.h"
 
 namespace softrnic::engine {
 
 class Lane final : public rnic::LanePort, private link::Receiver, private samehost::BriefReceiver {
  public:
-  /// See introduce(). May wait; called by resolve_pending().
-  using ResolvePeer = std::function<std::optional<samehost::PeerHandles>(std::uint8_t lane)>;
+  using ResolvePeer = PeerResolution::ResolvePeer;
 
   /// `page` and `share` outlive the lane. `share` or `doorbell`, which others ring, may be none: then
   /// there is no direct path.
@@ -62,7 +59,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
 
   std::uint8_t number() const { return number_; }
   /// False: descriptors ran out, and the lane has no clock.
-  bool valid() const { return timer_fd_ >= 0 && pending_fd_; }
+  bool valid() const { return timer_fd_ >= 0 && peers_.valid(); }
 
   // ---- rnic::LanePort
   QuickMutex& mutex() override { return mutex_; }
@@ -105,7 +102,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   /// that. By one thread, which may have to wait for the daemon. False: there were none.
   bool resolve_pending();
   /// Readable when resolve_pending() has somebody to ask for.
-  int pending_fd() const { return pending_fd_.get(); }
+  int pending_fd() const { return peers_.pending_fd(); }
   /// The engine thread is there; to be called by it, as the last thing too.
   void begin_life() { direct_.begin_life(); }
   void end_life() { direct_.end_life(); }
@@ -129,23 +126,11 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   void abandon();
 
  private:
-  /// A local peer that was met late: the rings are taken when what went to it by packets has been read.
-  struct LatePeer {
-    std::uint8_t lane;
-    TimePoint due;
-    std::unique_ptr<samehost::DirectPeer> peer;
-    UniqueFd doorbell;
-  };
-
   // link::Receiver
   bool packet(const ib::RxPacket& packet) override;
   bool eager(const samehost::RingEagerSend& message, std::uint8_t lane) override;
   void dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) override;
 
-  /// Runs a step of a batch. False: memory ran out in it, and what it was at is lost, as
-  /// on a network that loses.
-  template <typename Step>
-  bool attempt(Step&& step);
   bool quick_poll(std::uint32_t polls) const;
   bool has_news(TimePoint now) const;
   std::size_t batch(TimePoint now);
@@ -154,23 +139,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   samehost::DirectState direct_state(const rnic::QueuePair& qp) const;
   void map_segments();
   samehost::MappedRange map(const samehost::DirectPath::MapRequest& request);
-  // ---- local peers: lane_peers.cc
-  void call_resolver();
-  void meet(std::uint8_t lane);
-  void met(std::uint8_t lane, std::unique_ptr<samehost::DirectPeer> peer, UniqueFd doorbell);
-  void settle(std::uint8_t lane, std::unique_ptr<samehost::DirectPeer> met, UniqueFd doorbell);
-  void settle(flow::Path& path);
-  void wait_for_decision(flow::Path& path, Duration patience);
-  void decide();
-  void find_next_decision();
-  bool goes_unordered_by_packets(std::uint8_t lane);
-  void forget(std::uint8_t lane);
-  template <typename Use>
-  void for_each_path_to(std::uint8_t lane, Use use);
   void look_for(flow::Path& path, bool local);
-  void resolve_itself();
-  void look_after_stuck();
-  void leave_ring(std::uint8_t lane);
   bool send(std::size_t packets);
   void expire();
   void hand_over(QpSlot& slot, const ib::RxPacket& packet);
@@ -217,11 +186,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   flow::CreditMessages credit_;
   samehost::DirectPath direct_;
   std::uint32_t went_since_look_ = 0;  ///< without packets since a post looked at the clock; in kOneLook
-  ResolvePeer resolve_;
-  UniqueFd pending_fd_;
-  bool called_ = false;  ///< pending_fd_ says so already
-  std::vector<LatePeer> late_peers_;
-  TimePoint decide_at_ = kNever;                    ///< of all paths
+  PeerResolution peers_;
   samehost::DirectPath::MapRequests map_requests_;  ///< what is to be mapped
   Scheduler<rnic::QueuePair> scheduler_;
   Deadlines<rnic::QueuePair> deadlines_;
@@ -233,16 +198,5 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   ReceiveHold hold_;
   PageRows rows_;
 };
-
-template <typename Step>
-bool Lane::attempt(Step&& step) {
-  try {
-    step();
-    return true;
-  } catch (const std::bad_alloc&) {
-    explain({.reason = because(ReasonId::out_of_memory, 0)});
-    return false;
-  }
-}
 
 }  // namespace softrnic::engine

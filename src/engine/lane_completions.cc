@@ -1,4 +1,5 @@
-// What programs see of a batch: its completions, when its packets have left.
+// What others see of a lane: programs its completions, when the packets of a batch have left; the control
+// page and local peers its queue pairs.
 #include "engine/lane.h"
 
 namespace softrnic::engine {
@@ -31,6 +32,23 @@ void Lane::lost(const CompletionBatch::Completion& completion) {
   if (slot == nullptr) return;
   slot->qp->completion_lost(*completion.cq, completion.wc.wr_id);
   touch(*slot->qp);
+}
+
+void Lane::changed(rnic::QueuePair& qp) {
+  direct_.show(qp);
+  QpSlot* const slot = qps_.find(qp.qpn());
+  if (slot == nullptr) return;
+  slot->route = {};
+  if (qp.state() <= IBV_QPS_RTR) eager_acks_.begin_connection(*slot);
+  row_is_old(*slot);
+}
+
+void Lane::row_is_old(rnic::QueuePair& qp) {
+  if (QpSlot* const slot = qps_.find(qp.qpn())) row_is_old(*slot);
+}
+
+void Lane::row_is_old(QpSlot& slot) {
+  if (rows_.outdate(slot, clock_) && !clock_.in_batch()) arm(Duration::zero());
 }
 
 }  // namespace softrnic::engine

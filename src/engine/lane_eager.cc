@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/hot_path.h"
+#include "engine/attempt.h"
 #include "engine/lane.h"
 #include "rnic/completion_queue.h"
 
