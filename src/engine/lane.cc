@@ -1,16 +1,14 @@
 #include "engine/lane.h"
 
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 #include <utility>
 
 #include "base/clock.h"
-#include "base/unique_fd.h"
+#include "engine/attempt.h"
 #include "link/null_link.h"
 #include "rnic/completion_queue.h"
 #include "rnic/context.h"
@@ -20,16 +18,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kSendRound = 256;    ///< packets sent before the lane reads again
 constexpr unsigned kMaxRounds = 16;        ///< rounds a call may stay before the engine thread takes over
 constexpr unsigned kPollRounds = 4;        ///< the same for a poll: a whole window of small packets
 constexpr std::uint32_t kQuickPolls = 16;  ///< polls that look at nothing but rings, and then one that does
 constexpr std::size_t kFewPackets = 8;     ///< take about a microsecond
 constexpr Duration kHandOver = 50us;       ///< a program that polls goes on before the engine thread is woken
-constexpr Duration kRecheckWindows = 10ms;  ///< a window may open without a packet (another QP was reset)
+constexpr Duration kRecheckWindows = 10ms;
 constexpr std::size_t kMaxQps = 65536;
-constexpr Duration kTryAgain = 100us;  ///< packets that wait for a receive, which nobody announces
-constexpr std::size_t kLeastUnexpected = 2 << 20;
+constexpr std::size_t kLeastHeld = 2 << 20;
 
 std::uint32_t receive_buffer_of(int socket) {
   std::uint32_t bytes = 0;
@@ -44,26 +40,21 @@ Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link:
            ControlPage& page, samehost::DirectShare* share, UniqueFd doorbell, ResolvePeer resolve_peer)
     : number_(number),
       link_(std::move(link)),
-      page_(page),
-      shown_(page.add_lane(number)),
-      timer_fd_(above_stdio(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK))),
       qps_(number, first_index, IndexOrder(random_key())),
       credit_(number, receive_buffer_of(link_->readable_fd())),
       direct_(number, doorbell ? share : nullptr),
-      resolve_(std::move(resolve_peer)),
-      pending_fd_(above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))),
-      unexpected_(std::max<std::size_t>(receive_buffer_of(link_->readable_fd()), kLeastUnexpected)) {
+      mapper_(mutex_, direct_),
+      peers_(number, {mutex_, clock_, direct_, paths_}, std::move(resolve_peer)),
+      eager_acks_(direct_.place() ? direct_.place()->acks : nullptr),
+      hold_(std::max<std::size_t>(receive_buffer_of(link_->readable_fd()), kLeastHeld), addresses_),
+      rows_(page, number) {
   if (!direct_.place()) return;
   auto inbox =
       std::make_unique<samehost::RingLink>(std::move(link_), number, *share, *direct_.place(),
                                            std::move(doorbell), static_cast<samehost::BriefReceiver&>(*this));
   inbox_ = inbox.get();
+  peers_.use(*inbox_);
   link_ = std::move(inbox);
-}
-
-Lane::~Lane() {
-  page_.remove_lane(shown_);
-  if (timer_fd_ >= 0) close(timer_fd_);
 }
 
 // ---- queue pairs
@@ -75,7 +66,7 @@ Expected<Qpn, Failure> Lane::attach(rnic::QueuePair& qp) {
   } else {
     reserve(qps_.size() + 1);  // first: a queue pair that an exception destroys must not have a number
     if (const auto qpn = qps_.insert(qp)) {
-      qps_.find(*qpn)->row = page_.take_row();
+      rows_.take_row(*qps_.find(*qpn));
       return *qpn;
     }
     failure = refuse(ENOMEM, ReasonId::out_of_qpns, kMaxQps);
@@ -88,47 +79,21 @@ Expected<Qpn, Failure> Lane::attach(rnic::QueuePair& qp) {
 void Lane::reserve(std::size_t qps) {
   scheduler_.reserve(qps, paths_.size());
   deadlines_.reserve(qps);
-  if (awaiting_.capacity() < qps) awaiting_.reserve(2 * qps);
-  if (dirty_.capacity() < dirty_.size() + qps) dirty_.reserve(2 * (dirty_.size() + qps));
+  eager_acks_.reserve(qps);
+  rows_.reserve(qps);
 }
 
 void Lane::detach(rnic::QueuePair& qp) {
-  if (holding_ != nullptr && holding_->qp == &qp) transmit(qp);
+  if (delayed_ack_.holds(qp)) transmit(qp);
   discard(qp);
   groups_.leave_all(*link_, qp);
   deadlines_.remove(qp);
   direct_.hide(qp.qpn());
   if (QpSlot* slot = qps_.find(qp.qpn())) {
-    forget_acks(*slot);
-    page_.give_back_row(slot->row);
+    eager_acks_.forget(*slot);
+    rows_.give_back_row(*slot);
   }
   qps_.erase(qp.qpn());
-}
-
-ib::PathWindow& Lane::window(const ib::AddressVector& path, Qpn remote) {
-  flow::Path& window = paths_.path(path.destination, remote.lane());
-  reserve(qps_.size());
-  look_for(window, addresses_.has(path.destination));
-  return window;
-}
-
-// A path that goes through memory is told by its ring how much there is room for, every
-// other one by the peer's lane.
-ib::PathWindow* Lane::gauged_window(const ib::AddressVector& path, Qpn remote) {
-  if (remote.lane() == 0 || path.destination.is_multicast()) return nullptr;  // lane 0 is the daemon's
-  const bool local = addresses_.has(path.destination);
-  flow::Path* found = paths_.find(path.destination, remote.lane());
-  if (found != nullptr && found->watched) return found;
-  if (!local && credit_.full()) return nullptr;
-  const bool watched = attempt([&] {
-    found = &paths_.path(path.destination, remote.lane());
-    reserve(qps_.size());
-    credit_.observe(*found, path, remote.lane(), local);
-  });
-  if (!watched) return nullptr;
-  found->watched = true;
-  look_for(*found, local);
-  return found;
 }
 
 bool Lane::join(rnic::QueuePair& qp, const wire::Gid& group) {
@@ -137,132 +102,143 @@ bool Lane::join(rnic::QueuePair& qp, const wire::Gid& group) {
 
 bool Lane::leave(rnic::QueuePair& qp, const wire::Gid& group) { return groups_.leave(*link_, qp, group); }
 
-// ---- packets
-
-bool Lane::packet(const ib::RxPacket& packet) {
-  const Qpn qpn = packet.packet.headers.bth.destination;
-  const auto opcode = static_cast<std::uint64_t>(packet.packet.headers.bth.opcode);
-  if (qpn.value == Qpn::kMulticast) {
-    const std::size_t members = groups_.for_each(packet.destination, [&](rnic::QueuePair& qp) {
-      qp.receive(packet, now_);
-      touch(qp);
-    });
-    if (members == 0)
-      dropped(because(ReasonId::drop_no_multicast_member), ib::Counter::drop_unknown_qp, qpn, 1);
-    return true;
-  }
-  if (qpn.lane() != number_) {
-    dropped(because(ReasonId::drop_wrong_lane, qpn.value, number_), ib::Counter::drop_unknown_qp, qpn, 1);
-    return true;
-  }
-  if (qpn.index() == Qpn::kLaneIndex) {
-    const bool answers =
-        !unexpected_.throttles(sender(packet.source, packet.packet.headers.deth.source.lane()));
-    if (credit_.receive(packet, paths_, now_, answers)) return true;
-  }
-  QpSlot* slot = qps_.find(qpn);
-  if (slot == nullptr) {
-    dropped(because(ReasonId::drop_unknown_qpn, qpn.value, opcode, packet.source.high_half(),
-                    packet.source.low_half()),
-            ib::Counter::drop_unknown_qp, qpn, 1);
-    return true;
-  }
-  is_expected(*slot, packet) ? hand_over(*slot, packet) : keep(*slot, packet);
-  return true;
-}
-
-void Lane::hand_over(QpSlot& slot, const ib::RxPacket& packet) {
-  take_ack_first(slot);
-  slot.qp->receive(packet, now_);
-  direct_.received(*slot.qp);
-  written(slot, packet);
-  touch(*slot.qp);
-}
-
-void Lane::dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) {
-  count(counter, packets);
-  Explanation explanation;
-  explanation.reason = reason;
-  if (reason.id == ReasonId::drop_lane_overflow) explanation.reason.figures[1] = number_;
-  const bool outgoing = counter == ib::Counter::send_errors || counter == ib::Counter::drop_injected;
-  if (outgoing) {
-    explanation.peer_qpn = qpn.value;
-  } else if (qpn.lane() == number_ && qps_.find(qpn) != nullptr) {
-    explanation.qpn = qpn.value;
-  }
-  explain(explanation);
-}
-
 void Lane::touch(rnic::QueuePair& qp) { scheduler_.touch(qp); }
+
+void Lane::touch(QpSlot* slot) {
+  if (slot != nullptr) touch(*slot->qp);
+}
+
+// ---- what is done at times of its own
+
+/// What, when and who: a step of a batch, or of the end of all of them, does it when it is due; the link, what
+/// is held and the windows are looked after by every batch; and some is the engine thread's alone. Everything
+/// is known where it is compiled, so that a look at all of it is no calls.
+struct Lane::Timetable {
+  enum class Who : std::uint8_t { batch_step, end_step, every_batch, engine_thread };
+  struct Row {
+    const char* what;
+    Who who;
+    TimePoint (*when)(const Lane& lane);
+    void (*run)(Lane& lane);
+  };
+
+  static constexpr Row kRows[] = {
+      {"packets that the link delays", Who::every_batch,
+       [](const Lane& lane) { return lane.link_->deadline(); }, nullptr},
+      {"packets that wait for receives, which nobody announces", Who::every_batch,
+       [](const Lane& lane) {
+         return lane.hold_.any() ? lane.clock_.batch_time() + ReceiveHold::kTryAgain : kNever;
+       },
+       nullptr},
+      {"windows that open without a packet, as another queue pair was reset", Who::every_batch,
+       [](const Lane& lane) {
+         return lane.scheduler_.has_waiting() ? lane.clock_.batch_time() + kRecheckWindows : kNever;
+       },
+       nullptr},
+      {"paths to local peers that are not met in time", Who::batch_step,
+       [](const Lane& lane) { return lane.peers_.due(); }, [](Lane& lane) { lane.peers_.decide(); }},
+      {"deadlines of queue pairs", Who::batch_step,
+       [](const Lane& lane) { return lane.deadlines_.earliest(); }, [](Lane& lane) { lane.expire(); }},
+      {"a delayed ACK", Who::batch_step, [](const Lane& lane) { return lane.delayed_ack_.due(); },
+       [](Lane& lane) { lane.touch(lane.delayed_ack_.release()); }},
+      {"rows of the control page", Who::end_step, [](const Lane& lane) { return lane.rows_.due(); },
+       [](Lane& lane) { lane.write_rows(); }},
+      {"memory of local peers that is to be mapped, or let go", Who::engine_thread,
+       [](const Lane& lane) {
+         return lane.direct_.any_map_requests() ? lane.clock_.batch_time() : lane.direct_.sweep_due();
+       },
+       nullptr},
+  };
+  using All = std::make_index_sequence<std::size(kRows)>;
+
+  /// When the first of them is due: those of batches, or those of the engine thread.
+  template <bool of_thread>
+  static TimePoint next(const Lane& lane) {
+    return []<std::size_t... i>(const Lane& of, std::index_sequence<i...>) {
+      return std::min({((kRows[i].who == Who::engine_thread) == of_thread ? kRows[i].when(of) : kNever)...});
+    }
+    (lane, All());
+  }
+  /// Runs those steps that are due, in their order.
+  template <Who who>
+  static void run_due(Lane& lane) {
+    []<std::size_t... i>(Lane & of, std::index_sequence<i...>) { (run_row<who, i>(of), ...); }
+    (lane, All());
+  }
+  template <Who who, std::size_t i>
+  static void run_row(Lane& lane) {
+    if constexpr (kRows[i].who == who)
+      if (kRows[i].when(lane) <= lane.clock_.batch_time()) kRows[i].run(lane);
+  }
+};
 
 // ---- batches
 
-bool Lane::send(std::size_t packets) {
-  const auto out = [this](const ib::TxPacket& packet) { attempt([&] { link_->send(packet, now_); }); };
-  const std::size_t sent = scheduler_.run(now_, packets, out, [this](rnic::QueuePair& qp) {
-    deadlines_.update(qp);
-    row_is_old(qp);
-  });
-  if (credit_.any()) {
-    // A question vouches for all that was sent before it, which may leave by other sockets.
-    attempt([&] { link_->flush(now_); });
-    attempt([&] { credit_.send(out); });
-  }
-  attempt([&] { link_->flush(now_); });
-  look_after_stuck();
-  return sent >= packets;
-}
-
-void Lane::expire() {
-  while (rnic::QueuePair* qp = deadlines_.pop_due(now_)) {
-    qp->expire(now_);
-    touch(*qp);
-  }
-}
-
 std::size_t Lane::batch(TimePoint now) {
-  now_ = now;
-  if (unexpected_.any()) look_after_unexpected();
+  clock_.begin(now);
+  if (hold_.any()) look_after_held();
   std::size_t packets = 0;
   // What the link has read already is behind the packet that was lost, and neither
   // has_packet() nor the socket tells.
-  unread_ = !attempt([&] { packets = link_->receive(*this, now_); });
+  unread_ = !attempt([&] { packets = link_->receive(*this, now); });
   if (unread_) packets = 1;
   acknowledge_eager();
   take_acks();
-  if (decide_at_ <= now_) decide();
-  expire();
-  if (held_until_ <= now_) send_delayed_ack();
-  send(kSendRound);
+  Timetable::run_due<Timetable::Who::batch_step>(*this);
+  send();
   publish();
   return packets;
 }
 
-void Lane::finish(Duration hand_over) {
+// ---- who works here
+
+bool Lane::goes_on(Caller caller, const Work& done) {
+  switch (caller) {
+    case Caller::post:  // much to send: lets the ACKs in meanwhile, or what another queue pair is sent
+      if (!send() || done.rounds >= kMaxRounds) return false;
+      publish();
+      return true;
+    case Caller::poll:
+      return done.rounds == 0 || (done.rounds < kPollRounds && scheduler_.has_work());
+    case Caller::engine_thread:  // a program that polls would wait for the lock
+      return done.rounds == 0 ||
+             (done.rounds < kMaxRounds && !program_polls() && (done.last != 0 || scheduler_.has_work()));
+    case Caller::engine_thread_in_passing:
+    case Caller::resolver:
+      break;
+  }
+  return done.rounds == 0;
+}
+
+Lane::Work Lane::do_work(Caller caller, TimePoint now) {
+  Work done;
+  while (goes_on(caller, done)) {
+    // a post has sent before it comes here a first time
+    const bool fresh = done.rounds == 0 && caller != Caller::post;
+    done.last = batch(fresh ? now : monotonic_now());
+    done.packets += done.last;
+    ++done.rounds;
+  }
+  const bool by_thread = caller == Caller::engine_thread || caller == Caller::engine_thread_in_passing;
+  if (by_thread) mapper_.take_requests();
+  const bool program = caller == Caller::post || caller == Caller::poll || (by_thread && program_polls());
   publish();
-  if (rows_due_ <= now_) write_rows();
-  in_batch_ = false;
-  arm(hand_over);
+  Timetable::run_due<Timetable::Who::end_step>(*this);
+  clock_.end();
+  arm(program ? kHandOver : Duration::zero());
+  return done;
 }
 
 void Lane::transmit(rnic::QueuePair& qp) {
-  if (!in_batch_ && send_eager(qp)) return;
+  if (!clock_.in_batch() && send_eager(qp)) return;
   touch(qp);
-  if (in_batch_) return;
-  in_batch_ = true;
-  now_ = monotonic_now();
-  last_poll_.called(now_);
-  posted(qp);
+  if (clock_.in_batch()) return;
+  const TimePoint now = monotonic_now();
+  clock_.begin(now);
+  last_poll_.called(now);
+  if (QpSlot* const slot = qps_.find(qp.qpn())) touch(delayed_ack_.posted(*slot, now));
   take_acks();  // what was acknowledged may let a WRITE go direct
-  bool read = false;
-  for (unsigned round = 0; send(kSendRound) && round < kMaxRounds; ++round) {
-    // Much to send: let the ACKs in meanwhile, or what another queue pair of this lane is sent.
-    publish();
-    batch(monotonic_now());
-    read = true;
-  }
-  finish(kHandOver);
-  if (read) last_poll_.looked(monotonic_now());
+  if (do_work(Caller::post, now).rounds != 0) last_poll_.looked(monotonic_now());
 }
 
 // A look at the clock takes longer than one at the rings: while those are in use, most polls do without.
@@ -271,89 +247,63 @@ bool Lane::quick_poll(std::uint32_t polls) const {
   return polls % kQuickPolls == 0;
 }
 
-bool Lane::has_news(TimePoint now) const { return acks_have_come() || link_->has_packet(now); }
+bool Lane::has_news(TimePoint now) const { return eager_acks_.have_come() || link_->has_packet(now); }
 
 rnic::Effort Lane::progress(rnic::CompletionSink& sink) {
-  const std::uint32_t polls = polls_.load(std::memory_order_relaxed) + 1;
-  polls_.store(polls, std::memory_order_relaxed);
+  const std::uint32_t polls = last_poll_.polled();
   if (poll_eager(sink, polls)) return rnic::Effort::useful;
   if (!quick_poll(polls)) return rnic::Effort::quick_poll;
   const TimePoint now = monotonic_now();
   last_poll_.called(now);
   // Polling for nothing must not keep others (posts of other threads, the engine thread) from the lock.
-  if (ns_of(now) < due_ns_.load(std::memory_order_relaxed) && !has_news(now)) {
+  if (!timers_.batch_is_due(now) && !has_news(now)) {
     last_poll_.looked(now);
     return inbox_ != nullptr && inbox_->active() ? rnic::Effort::quick_poll : rnic::Effort::look;
   }
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return rnic::Effort::look;
-  in_batch_ = true;
-  open_sink(sink);
-  std::size_t packets = batch(now);
-  for (unsigned round = 1; round < kPollRounds && scheduler_.has_work(); ++round)
-    packets += batch(monotonic_now());
-  finish(kHandOver);
-  sink_ = nullptr;
+  completions_.open(sink);
+  const Work done = do_work(Caller::poll, now);
+  completions_.close();
   // a batch may take long; the program was there until its end
-  last_poll_.looked(packets < kFewPackets ? now : monotonic_now());
-  return packets != 0 ? rnic::Effort::useful : rnic::Effort::look;
+  last_poll_.looked(done.packets < kFewPackets ? now : monotonic_now());
+  return done.packets != 0 ? rnic::Effort::useful : rnic::Effort::look;
 }
 
 std::size_t Lane::service(bool insist, bool makes_way) {
-  const std::size_t packets = serve(insist, makes_way);
-  map_segments();
+  std::size_t packets = 0;
+  {
+    std::unique_lock lock(mutex_, std::defer_lock);
+    if (insist) lock.lock();
+    if (insist || lock.try_lock()) {
+      timers_.take_expiration();
+      if (inbox_ != nullptr) inbox_->look_below();
+      const Caller caller = makes_way ? Caller::engine_thread_in_passing : Caller::engine_thread;
+      packets = do_work(caller, monotonic_now()).packets;
+    }
+  }
+  mapper_.run();
   return packets;
 }
 
-std::size_t Lane::serve(bool insist, bool makes_way) {
-  std::unique_lock lock(mutex_, std::defer_lock);
-  if (insist) {
-    lock.lock();
-  } else if (!lock.try_lock()) {
-    return 0;
-  }
-  std::uint64_t expirations = 0;
-  if (read(timer_fd_, &expirations, sizeof expirations) > 0) armed_ = kNever;
-  in_batch_ = true;
-  if (inbox_ != nullptr) inbox_->look_below();
-  std::size_t packets = 0;
-  for (unsigned round = 0; round < kMaxRounds; ++round) {
-    const std::size_t n = batch(monotonic_now());
-    packets += n;
-    if (n == 0 && !scheduler_.has_work()) break;
-    if (program_polls() || makes_way) break;  // and would wait for the lock
-  }
-  map_requests_ = direct_.take_map_requests();
-  finish(program_polls() ? kHandOver : Duration::zero());
-  return packets;
+bool Lane::resolve_pending() {
+  if (!peers_.resolve()) return false;
+  const std::lock_guard lock(mutex_);
+  timers_.disarm();
+  do_work(Caller::resolver, monotonic_now());
+  return true;
 }
 
 // Whether the program polled or posted since the present batch began.
-bool Lane::program_polls() const { return last_poll_.called_after(now_); }
+bool Lane::program_polls() const { return last_poll_.called_after(clock_.batch_time()); }
 
 void Lane::arm(Duration hand_over) {
-  call_resolver();
-  TimePoint when = std::min({deadlines_.earliest(), link_->deadline(), rows_due_, decide_at_, held_until_});
-  if (unexpected_.any()) when = std::min(when, now_ + kTryAgain);
-  if (scheduler_.has_waiting()) when = std::min(when, now_ + kRecheckWindows);
-  const bool undone = scheduler_.has_work() || unread_ || more_expected_;
-  due_ns_.store(ns_of(undone ? now_ : when), std::memory_order_relaxed);
-  if (undone) when = std::min(when, now_ + hand_over);
-  const bool requests = direct_.any_map_requests();
-  when = requests ? now_ : std::min(when, direct_.sweep_due());
-  needs_service_.store(requests || direct_.sweep_due() <= now_, std::memory_order_relaxed);
-  if (when >= armed_) return;
-  armed_ = when;
-  itimerspec timer{};
-  timer.it_value = to_timespec(when);
-  timerfd_settime(timer_fd_, TFD_TIMER_ABSTIME, &timer, nullptr);
-}
-
-// What the timer was armed for may not be due any more, and would wake a thread for nothing.
-void Lane::disarm() {
-  armed_ = kNever;
-  const itimerspec none{};
-  timerfd_settime(timer_fd_, 0, &none, nullptr);
+  peers_.call_resolver();
+  timers_.arm({.now = clock_.batch_time(),
+               .batch = Timetable::next<false>(*this),
+               .undone = scheduler_.has_work() || unread_ || hold_.more(),
+               .hand_over = hand_over,
+               .thread = Timetable::next<true>(*this)});
 }
 
 // ---- time, threads, life
@@ -376,14 +326,12 @@ std::size_t Lane::queue_pairs() {
 void Lane::abandon() {
   abandoned_ = true;
   direct_.abandon();
+  peers_.abandon();
   inbox_ = nullptr;
-  awaiting_.clear();
-  awaited_ = nullptr;
-  holding_ = nullptr;
-  held_until_ = kNever;
+  eager_acks_.abandon();
+  delayed_ack_.abandon();
   link_ = std::make_unique<link::NullLink>();
-  close(timer_fd_);
-  timer_fd_ = -1;
+  timers_.abandon();
 }
 
 }  // namespace softrnic::engine

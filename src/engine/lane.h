@@ -5,59 +5,70 @@
 //   receive → endpoints → transmit what they owe → flush to the socket → publish completions
 //
 // so that an ACK has left before the program sees the completion of what it acknowledges, and may end or
-// disconnect. Short messages between lanes of one host take a shorter way (lane_briefs.cc).
+// disconnect. Whoever works here does so by do_work(), which runs batches as long as its caller may stay:
 //
-// Whoever holds the lock runs batches: a program's thread in poll_cq (progress) or post_send (transmit), or
-// the lane's engine thread (service).
+//   caller                 comes by                               stays
+//   a post                 transmit()                             while it has much to send
+//   a poll                 progress()                             a few batches, while there is to send
+//   the engine thread      service()                              until nothing comes, or the program polls
+//   the peer resolver      resolve_pending()                      one batch: what waited for a peer
+//
+// Two ways are shorter than a batch. Eager sends, short messages between lanes of one host, are sent by
+// transmit() and taken by progress() before either comes to do_work() (lane_eager.cc). Messages without packets
+// have gone already when completed_direct() publishes what they bring (lane_direct.cc).
+//
+// What a batch goes through are classes of their own; the lane says in which order.
 #pragma once
 
 #include <infiniband/verbs.h>
 
-#include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <vector>
 
 #include "base/clock.h"
 #include "control/client.h"
+#include "engine/batch_clock.h"
+#include "engine/completion_batch.h"
 #include "engine/control_page.h"
 #include "engine/deadlines.h"
+#include "engine/delayed_ack.h"
+#include "engine/eager_ack_watch.h"
+#include "engine/lane_timers.h"
 #include "engine/last_poll.h"
 #include "engine/local_addresses.h"
 #include "engine/multicast_groups.h"
+#include "engine/page_rows.h"
+#include "engine/peer_resolution.h"
 #include "engine/qp_table.h"
+#include "engine/receive_hold.h"
 #include "engine/scheduler.h"
-#include "engine/unexpected_packets.h"
+#include "engine/segment_mapper.h"
 #include "flow/credit_messages.h"
 #include "flow/path_table.h"
 #include "link/link.h"
 #include "rnic/lane_port.h"
 #include "rnic/queue_pair.h"
 #include "samehost/direct_path.h"
-#include "samehost/peer_handles.h"
 #include "samehost/ring_link.h"
 
 namespace softrnic::engine {
 
 class Lane final : public rnic::LanePort, private link::Receiver, private samehost::BriefReceiver {
  public:
-  /// See introduce(). May wait; called by resolve_pending().
-  using ResolvePeer = std::function<std::optional<samehost::PeerHandles>(std::uint8_t lane)>;
+  using ResolvePeer = PeerResolution::ResolvePeer;
 
   /// `page` and `share` outlive the lane. `share` or `doorbell`, which others ring, may be none: then
   /// there is no direct path.
   Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link::Link> link, ControlPage& page,
        samehost::DirectShare* share, UniqueFd doorbell, ResolvePeer resolve_peer);
-  ~Lane();
+  ~Lane() = default;
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 
   std::uint8_t number() const { return number_; }
   /// False: descriptors ran out, and the lane has no clock.
-  bool valid() const { return timer_fd_ >= 0 && pending_fd_; }
+  bool valid() const { return timers_.valid() && peers_.valid(); }
 
   // ---- rnic::LanePort
   QuickMutex& mutex() override { return mutex_; }
@@ -78,7 +89,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   }
   bool join(rnic::QueuePair& qp, const wire::Gid& group) override;
   bool leave(rnic::QueuePair& qp, const wire::Gid& group) override;
-  ib::Total* totals() override { return shown_ != nullptr ? shown_->counters : nullptr; }
+  ib::Total* totals() override { return rows_.totals(); }
   TimePoint now() override;
   void changed(rnic::QueuePair& qp) override;
   rnic::Effort progress(rnic::CompletionSink& sink) override;
@@ -92,15 +103,15 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   /// it is back. If all that comes meanwhile were taken for it, it would run out of them.
   std::size_t service(bool insist, bool makes_way = false);
   /// Something is to be done that a program's polling does not do.
-  bool needs_service() const { return needs_service_.load(std::memory_order_relaxed); }
+  bool needs_service() const { return timers_.needs_thread(); }
   LastPoll::Age last_poll() const { return last_poll_.age(monotonic_now()); }
   /// How often a poll of the program took eager sends; wraps.
-  std::uint32_t eager_polls() const { return eager_polls_.load(std::memory_order_relaxed); }
+  std::uint32_t eager_polls() const { return last_poll_.eager_polls(); }
   /// Asks for the lanes of this host that this one is to talk to and does not know, and sends what waited for
   /// that. By one thread, which may have to wait for the daemon. False: there were none.
   bool resolve_pending();
   /// Readable when resolve_pending() has somebody to ask for.
-  int pending_fd() const { return pending_fd_.get(); }
+  int pending_fd() const { return peers_.pending_fd(); }
   /// The engine thread is there; to be called by it, as the last thing too.
   void begin_life() { direct_.begin_life(); }
   void end_life() { direct_.end_life(); }
@@ -117,99 +128,56 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
     if (inbox_ != nullptr) inbox_->disarm_doorbell();
   }
   /// Readable when service() has something to do for reasons of time, or because somebody left work undone.
-  int timer_fd() const { return timer_fd_; }
+  int timer_fd() const { return timers_.fd(); }
   void set_addresses(std::vector<device::GidEntry> addresses);
   std::size_t queue_pairs();
   /// In a forked child, with the lock held: the lane stays the parent's; here it does nothing from now on.
   void abandon();
 
  private:
-  struct Completion {
-    rnic::CompletionQueue* cq;
-    ibv_wc wc;
-    bool solicited;
-  };
-
-  /// A local peer that was met late: the rings are taken when what went to it by packets has been read.
-  struct LatePeer {
-    std::uint8_t lane;
-    TimePoint due;
-    std::unique_ptr<samehost::DirectPeer> peer;
-    UniqueFd doorbell;
-  };
-
   // link::Receiver
   bool packet(const ib::RxPacket& packet) override;
   bool eager(const samehost::RingEagerSend& message, std::uint8_t lane) override;
   void dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) override;
 
-  /// Runs a step of a batch. False: memory ran out in it, and what it was at is lost, as
-  /// on a network that loses.
-  template <typename Step>
-  bool attempt(Step&& step);
+  // ---- the loop
+  enum class Caller : std::uint8_t { post, poll, engine_thread, engine_thread_in_passing, resolver };
+  struct Work {
+    unsigned rounds = 0;      ///< batches
+    std::size_t last = 0;     ///< packets read by the last one
+    std::size_t packets = 0;  ///< by all
+  };
+  /// Runs batches as long as the caller may stay, the first at `now`, and ends them.
+  Work do_work(Caller caller, TimePoint now);
+  bool goes_on(Caller caller, const Work& done);
+  std::size_t batch(TimePoint now);
+  struct Timetable;
+  void arm(Duration hand_over);
   bool quick_poll(std::uint32_t polls) const;
   bool has_news(TimePoint now) const;
-  std::size_t batch(TimePoint now);
-  std::size_t serve(bool insist, bool makes_way);
+  bool program_polls() const;
+  // ---- packets: lane_packets.cc
+  void hand_over(QpSlot& slot, const ib::RxPacket& packet);
+  void look_after_held();
+  bool send();
+  void expire();
+  void touch(rnic::QueuePair& qp);
+  void touch(QpSlot* slot);
+  // ---- paths: lane_paths.cc
+  void look_for(flow::Path& path, bool local);
+  /// Room for so many queue pairs and for all paths.
+  void reserve(std::size_t qps);
   // ---- without packets: lane_direct.cc
   samehost::DirectState direct_state(const rnic::QueuePair& qp) const;
-  void map_segments();
-  samehost::MappedRange map(const samehost::DirectPath::MapRequest& request);
-  // ---- local peers: lane_peers.cc
-  void call_resolver();
-  void meet(std::uint8_t lane);
-  void met(std::uint8_t lane, std::unique_ptr<samehost::DirectPeer> peer, UniqueFd doorbell);
-  void settle(std::uint8_t lane, std::unique_ptr<samehost::DirectPeer> met, UniqueFd doorbell);
-  void settle(flow::Path& path);
-  void wait_for_decision(flow::Path& path, Duration patience);
-  void decide();
-  void find_next_decision();
-  bool goes_unordered_by_packets(std::uint8_t lane);
-  void forget(std::uint8_t lane);
-  template <typename Use>
-  void for_each_path_to(std::uint8_t lane, Use use);
-  void look_for(flow::Path& path, bool local);
-  void resolve_itself();
-  void look_after_stuck();
-  void leave_ring(std::uint8_t lane);
-  bool send(std::size_t packets);
-  void expire();
-  void hand_over(QpSlot& slot, const ib::RxPacket& packet);
-  // ---- packets without a receive: lane_starving.cc
-  bool is_expected(QpSlot& slot, const ib::RxPacket& packet);
-  void keep(QpSlot& slot, const ib::RxPacket& packet);
-  void look_after_unexpected();
-  std::uint16_t sender(const wire::Gid& address, std::uint8_t lane) const;
-  // ---- short messages on one host: lane_briefs.cc
+  // ---- short messages on one host: lane_eager.cc
   bool send_eager(rnic::QueuePair& qp);
   bool poll_eager(rnic::CompletionSink& sink, std::uint32_t polls);
   void acknowledge_eager();
   std::size_t take_acks();
-  bool take_ack(QpSlot& slot, TimePoint now);
-  void take_ack_first(QpSlot& slot);
-  void await_acks(QpSlot& slot);
-  void forget_acks(QpSlot& slot);
-  void watch_acks();
-  bool acks_have_come() const;
   bool any_ack_has_come();
-  const samehost::DirectAck& ack_of(const QpSlot& slot) const;
-  // ---- ACKs that wait for the program's answer: lane_held_ack.cc
-  void written(QpSlot& slot, const ib::RxPacket& packet);
-  void posted(rnic::QueuePair& qp);
-  void send_delayed_ack();
-
-  void open_sink(rnic::CompletionSink& sink);
+  // ---- what others see: lane_completions.cc
   void publish();
-  void publish(const Completion& completion);
-  /// Room for so many queue pairs and for all paths.
-  void reserve(std::size_t qps);
-  /// `hand_over`: how long what is left undone waits before the engine thread goes on with it.
-  void finish(Duration hand_over);
-  void arm(Duration hand_over);
-  void disarm();
-  bool program_polls() const;
-  void touch(rnic::QueuePair& qp);
-  void count(ib::Counter counter, std::uint64_t by);
+  void lost(const CompletionBatch::Completion& completion);
   void row_is_old(rnic::QueuePair& qp);
   void row_is_old(QpSlot& slot);
   void write_rows();
@@ -218,19 +186,11 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   QuickMutex mutex_;
   std::unique_ptr<link::Link> link_;
   samehost::RingLink* inbox_ = nullptr;  ///< in front of link_, if there is a direct path
-  ControlPage& page_;
-  control::PageLane* shown_;
-  int timer_fd_;
-  TimePoint armed_ = kNever;
-  TimePoint now_{};
-  bool in_batch_ = false;
+  BatchClock clock_;
   bool abandoned_ = false;
   bool unread_ = false;  ///< the link may hold packets that it has read already
-  std::atomic<bool> needs_service_{false};
-  std::atomic<std::uint32_t> polls_{0};
-  std::atomic<std::uint32_t> eager_polls_{0};
   LastPoll last_poll_;
-  std::atomic<std::int64_t> due_ns_{0};  ///< when a batch is due even if no packet comes
+  LaneTimers timers_;
 
   QpTable qps_;
   flow::PathTable paths_;
@@ -238,43 +198,17 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   flow::CreditMessages credit_;
   samehost::DirectPath direct_;
   std::uint32_t went_since_look_ = 0;  ///< without packets since a post looked at the clock; in kOneLook
-  ResolvePeer resolve_;
-  UniqueFd pending_fd_;
-  bool called_ = false;  ///< pending_fd_ says so already
-  std::vector<LatePeer> late_peers_;
-  TimePoint decide_at_ = kNever;                    ///< of all paths
-  samehost::DirectPath::MapRequests map_requests_;  ///< what is to be mapped
+  SegmentMapper mapper_;
+  PeerResolution peers_;
   Scheduler<rnic::QueuePair> scheduler_;
   Deadlines<rnic::QueuePair> deadlines_;
   MulticastGroups groups_;
-  std::vector<Completion> completions_;
-  std::size_t published_ = 0;             ///< how many of them are, while publish() runs
-  rnic::CompletionSink* sink_ = nullptr;  ///< of the thread that polls just now
-  std::vector<QpSlot*> awaiting_;         ///< those that await ACKs of eager sends
-  std::size_t next_awaiting_ = 0;
-  std::atomic<const samehost::DirectAck*> awaited_{nullptr};  ///< one of theirs, for a look without the lock
-  std::atomic<std::uint64_t> awaited_seen_{0};
-  std::atomic<const rnic::CompletionQueue*> awaited_cq_{nullptr};
-  QpSlot* holding_ = nullptr;  ///< its ACK waits, until then:
-  TimePoint held_until_ = kNever;
-  UnexpectedPackets unexpected_;
-  bool more_expected_ = false;  ///< some of them have found their receives, and are to be handed over at once
-  QpSlot* to_acknowledge_ = nullptr;  ///< has executed eager sends, and the peer was not told yet
-  std::uint32_t its_token_ = 0;
-  std::uint32_t last_token_ = 0;
-  std::vector<Qpn> dirty_;  ///< QPs whose rows are out of date
-  TimePoint rows_due_ = kNever;
+  CompletionBatch completions_;
+  EagerAckWatch eager_acks_;
+  OwedAck owed_ack_;
+  DelayedAck delayed_ack_;
+  ReceiveHold hold_;
+  PageRows rows_;
 };
-
-template <typename Step>
-bool Lane::attempt(Step&& step) {
-  try {
-    step();
-    return true;
-  } catch (const std::bad_alloc&) {
-    explain({.reason = because(ReasonId::out_of_memory, 0)});
-    return false;
-  }
-}
 
 }  // namespace softrnic::engine

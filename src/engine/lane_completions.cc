@@ -1,60 +1,58 @@
-// The completions of a batch, which programs see when its packets have left.
-#include <new>
-
+// What others see of a lane: programs its completions, when the packets of a batch have left; the control
+// page and local peers its queue pairs.
 #include "engine/lane.h"
-#include "rnic/completion_queue.h"
 
 namespace softrnic::engine {
 
 void Lane::deliver(rnic::CompletionQueue& cq, const ibv_wc& wc, bool solicited) {
-  if (unexpected_.any_starving() && (wc.opcode & IBV_WC_RECV) != 0) {
-    if (QpSlot* slot = qps_.find(Qpn(wc.qp_num))) unexpected_.fed(*slot);
+  const bool receive = (wc.opcode & IBV_WC_RECV) != 0;
+  if (receive && hold_.any_starving()) {
+    if (QpSlot* slot = qps_.find(Qpn(wc.qp_num))) hold_.fed(*slot);
   }
-  if (sink_ != nullptr && sink_->cq == &cq && sink_->next != sink_->end) {
-    *sink_->next++ = wc;
-    return;
-  }
-  // Outside a batch nobody is owed anything for a request that is done.
-  if (!in_batch_ && (wc.opcode & IBV_WC_RECV) == 0 && completions_.empty() && cq.push(wc, solicited)) return;
-  const Completion completion{&cq, wc, solicited};
-  try {
-    completions_.push_back(completion);
-  } catch (const std::bad_alloc&) {  // better too early than not at all
-    publish();
-    publish(completion);
-  }
-}
-
-// Completions that come later than others of this lane which lie in the queue must not overtake
-// them: so at once or never.
-void Lane::open_sink(rnic::CompletionSink& sink) {
-  if (sink.cq != nullptr && sink.cq->may_pass()) sink_ = &sink;
+  const CompletionBatch::Completion completion{&cq, wc, solicited};
+  if (completions_.add(completion, !clock_.in_batch() && !receive)) return;
+  publish();  // better too early than not at all
+  if (!cq.push(wc, solicited)) lost(completion);
 }
 
 void Lane::discard(rnic::QueuePair& qp) {
   scheduler_.remove(qp);
-  if (QpSlot* const slot = qps_.find(qp.qpn())) unexpected_.forget(*slot);
-  const std::uint32_t number = qp.qpn().value;
-  std::erase_if(completions_,
-                [number](const Completion& completion) { return completion.wc.qp_num == number; });
+  if (QpSlot* const slot = qps_.find(qp.qpn())) hold_.forget(*slot);
+  completions_.discard(qp.qpn());
 }
 
-// A QP that loses one delivers more: all that it flushes. deliver() may come back here for want of memory.
 void Lane::publish() {
-  while (published_ < completions_.size()) {
-    const Completion next = completions_[published_++];
-    publish(next);
-  }
-  completions_.clear();
-  published_ = 0;
+  if (completions_.empty()) return;
+  while (const auto completion = completions_.publish()) lost(*completion);
 }
 
-void Lane::publish(const Completion& completion) {
-  if (completion.cq->push(completion.wc, completion.solicited)) return;
+// A QP that loses one delivers more: all that it flushes.
+void Lane::lost(const CompletionBatch::Completion& completion) {
   const QpSlot* slot = qps_.find(Qpn(completion.wc.qp_num));
   if (slot == nullptr) return;
   slot->qp->completion_lost(*completion.cq, completion.wc.wr_id);
   touch(*slot->qp);
+}
+
+void Lane::changed(rnic::QueuePair& qp) {
+  direct_.show(qp);
+  QpSlot* const slot = qps_.find(qp.qpn());
+  if (slot == nullptr) return;
+  slot->route = {};
+  if (qp.state() <= IBV_QPS_RTR) eager_acks_.begin_connection(*slot);
+  row_is_old(*slot);
+}
+
+void Lane::row_is_old(rnic::QueuePair& qp) {
+  if (QpSlot* const slot = qps_.find(qp.qpn())) row_is_old(*slot);
+}
+
+void Lane::row_is_old(QpSlot& slot) {
+  if (rows_.outdate(slot, clock_) && !clock_.in_batch()) arm(Duration::zero());
+}
+
+void Lane::write_rows() {
+  rows_.write(qps_, [this](const rnic::QueuePair& qp) { return direct_state(qp); });
 }
 
 }  // namespace softrnic::engine

@@ -27,7 +27,7 @@ struct QpSlot : UnexpectedQueue {
   bool awaits_acks = false;         ///< of eager sends
   std::uint32_t token = 0;          ///< of its eager sends, see DirectAck
   std::uint64_t ack_seen = 0;       ///< what its DirectAck said
-  DelayedAckPredictor delayed_ack;  ///< of its program, see lane_held_ack.cc
+  DelayedAckPredictor delayed_ack;  ///< of its program, see delayed_ack.h
   samehost::DirectRoute route;      ///< of its messages without packets
 };
 

@@ -1,4 +1,4 @@
-// ACKs that wait for the program's answer, over packets between two processes (engine/lane_delayed_ack.cc).
+// ACKs that wait for the program's answer, over packets between two processes (engine/delayed_ack.h).
 #include <gtest/gtest.h>
 
 #include <cstdlib>

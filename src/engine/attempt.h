@@ -1,0 +1,23 @@
+// What a lane does on a thread where nobody could be told that memory ran out.
+#pragma once
+
+#include <new>
+
+#include "base/reason.h"
+
+namespace softrnic::engine {
+
+/// Runs a step of a batch. False: memory ran out in it, and what it was at is lost, as on a network that
+/// loses.
+template <typename Step>
+bool attempt(Step&& step) {
+  try {
+    step();
+    return true;
+  } catch (const std::bad_alloc&) {
+    explain({.reason = because(ReasonId::out_of_memory, 0)});
+    return false;
+  }
+}
+
+}  // namespace softrnic::engine

@@ -1,0 +1,36 @@
+#include "engine/completion_batch.h"
+
+#include <new>
+
+namespace softrnic::engine {
+
+bool CompletionBatch::add(const Completion& completion, bool at_once) {
+  rnic::CompletionQueue& cq = *completion.cq;
+  if (sink_ != nullptr && sink_->cq == &cq && sink_->next != sink_->end) {
+    *sink_->next++ = completion.wc;
+    return true;
+  }
+  if (at_once && waiting_.empty() && cq.push(completion.wc, completion.solicited)) return true;
+  try {
+    waiting_.push_back(completion);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+std::optional<CompletionBatch::Completion> CompletionBatch::publish() {
+  while (published_ < waiting_.size()) {
+    const Completion next = waiting_[published_++];
+    if (!next.cq->push(next.wc, next.solicited)) return next;
+  }
+  waiting_.clear();
+  published_ = 0;
+  return std::nullopt;
+}
+
+void CompletionBatch::discard(Qpn qpn) {
+  std::erase_if(waiting_, [qpn](const Completion& completion) { return completion.wc.qp_num == qpn.value; });
+}
+
+}  // namespace softrnic::engine

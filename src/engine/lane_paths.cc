@@ -1,0 +1,43 @@
+// The windows of a lane's paths.
+#include "engine/attempt.h"
+#include "engine/lane.h"
+#include "link/network_mtu.h"
+
+namespace softrnic::engine {
+
+ib::PathWindow& Lane::window(const ib::AddressVector& path, Qpn remote) {
+  flow::Path& window = paths_.path(path.destination, remote.lane());
+  reserve(qps_.size());
+  look_for(window, addresses_.has(path.destination));
+  return window;
+}
+
+// A path that goes through memory is told by its ring how much there is room for, every
+// other one by the peer's lane.
+ib::PathWindow* Lane::gauged_window(const ib::AddressVector& path, Qpn remote) {
+  if (remote.lane() == 0 || path.destination.is_multicast()) return nullptr;  // lane 0 is the daemon's
+  const bool local = addresses_.has(path.destination);
+  flow::Path* found = paths_.find(path.destination, remote.lane());
+  if (found != nullptr && found->watched) return found;
+  if (!local && credit_.full()) return nullptr;
+  const bool watched = attempt([&] {
+    found = &paths_.path(path.destination, remote.lane());
+    reserve(qps_.size());
+    credit_.observe(*found, path, remote.lane(), local);
+  });
+  if (!watched) return nullptr;
+  found->watched = true;
+  look_for(*found, local);
+  return found;
+}
+
+std::uint32_t Lane::network_mtu(const ib::AddressVector& path) {
+  if (addresses_.has(path.destination)) return 0;
+  return link::network_mtu(path.source, path.destination, path.interface_index);
+}
+
+void Lane::look_for(flow::Path& path, bool local) {
+  if (peers_.look_for(path, local) && !clock_.in_batch()) arm(Duration::zero());
+}
+
+}  // namespace softrnic::engine

@@ -1,0 +1,102 @@
+// Which way leads to the other lanes of this host: the daemon is asked for those that a queue pair is to
+// talk to, and until it is known what they show of themselves, nothing goes to them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/quick_mutex.h"
+#include "base/unique_fd.h"
+#include "engine/batch_clock.h"
+#include "flow/path_table.h"
+#include "samehost/direct_path.h"
+#include "samehost/peer_handles.h"
+#include "samehost/ring_link.h"
+
+namespace softrnic::engine {
+
+/// Of one lane. The lane's lock guards it, except where it says otherwise.
+class PeerResolution {
+ public:
+  /// Asks the daemon to introduce a lane. May wait; called by resolve(). Nothing: it could not be found out.
+  using ResolvePeer = std::function<std::optional<samehost::PeerHandles>(std::uint8_t lane)>;
+
+  /// What a lane has beside it, all of which outlives this object.
+  struct Parts {
+    QuickMutex& mutex;  ///< the lane's lock
+    const BatchClock& clock;
+    samehost::DirectPath& direct;
+    flow::PathTable& paths;
+  };
+
+  /// `lane`: its number.
+  PeerResolution(std::uint8_t lane, const Parts& parts, ResolvePeer resolve);
+
+  /// False: descriptors ran out.
+  bool valid() const { return static_cast<bool>(pending_fd_); }
+  /// Local peers that show a ring are met in `rings`, which outlives this object. Without a call there is no
+  /// direct path.
+  void use(samehost::RingLink& rings) { rings_ = &rings; }
+
+  /// A queue pair is to talk over this path. True: that may have changed due(), or called for resolve().
+  bool look_for(flow::Path& path, bool local);
+  /// Who has let its ring lie is looked after.
+  void look_after_stuck();
+  /// When decide() is to be called, or kNever.
+  TimePoint due() const { return due_; }
+  /// Whom the daemon has not introduced in time is reached by packets until it does.
+  void decide();
+  /// Makes pending_fd() readable if there is somebody to ask for.
+  void call_resolver();
+  /// In a forked child: nobody is asked for or met.
+  void abandon();
+
+  // ---- without the lock
+
+  /// Readable when resolve() has somebody to ask for.
+  int pending_fd() const { return pending_fd_.get(); }
+  /// Asks for those that are pending, and meets them. By one thread, which may have to wait for the daemon.
+  /// False: there were none.
+  bool resolve();
+
+ private:
+  /// One that was met late: the rings are taken when what went to it by packets has been read.
+  struct LatePeer {
+    std::uint8_t lane;
+    TimePoint due;
+    std::unique_ptr<samehost::DirectPeer> peer;
+    UniqueFd doorbell;
+  };
+
+  samehost::DirectPath::Lanes take_pending();
+  void meet(std::uint8_t lane);
+  void met(std::uint8_t lane, std::unique_ptr<samehost::DirectPeer> peer, UniqueFd doorbell);
+  void resolve_itself();
+  void settle(std::uint8_t lane, std::unique_ptr<samehost::DirectPeer> met, UniqueFd doorbell);
+  void settle(flow::Path& path);
+  void wait_for_decision(flow::Path& path, Duration patience);
+  void find_next_decision();
+  bool goes_unordered_by_packets(std::uint8_t lane);
+  void forget(std::uint8_t lane);
+  void leave_ring(std::uint8_t lane);
+  template <typename Use>
+  void for_each_path_to(std::uint8_t lane, Use use);
+
+  const std::uint8_t lane_;
+  QuickMutex& mutex_;
+  const BatchClock& clock_;
+  samehost::DirectPath& direct_;
+  flow::PathTable& paths_;
+  samehost::RingLink* rings_ = nullptr;
+  ResolvePeer resolve_;
+  UniqueFd pending_fd_;
+  bool called_ = false;  ///< pending_fd_ says so already
+  bool abandoned_ = false;
+  std::vector<LatePeer> late_peers_;
+  TimePoint due_ = kNever;  ///< of all paths
+};
+
+}  // namespace softrnic::engine
