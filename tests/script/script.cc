@@ -146,6 +146,7 @@ void Script::post_receive(std::uint32_t length, std::uint64_t address, std::uint
 void Script::in(const std::string& line, Where where) {
   SCOPED_TRACE(place(where));
   in_from(attributes.path.destination, line);
+  keeps_invariants();
 }
 
 void Script::in_from(const wire::Gid& source, const std::string& line) {
@@ -194,12 +195,14 @@ void Script::pass(Duration time) {
     endpoint_->expire(now);
     if (endpoint_->deadline() <= now) break;
   }
+  keeps_invariants();
   now = end;
 }
 
 void Script::out(const std::string& line, Where where) {
   SCOPED_TRACE(place(where));
   ASSERT_EQ(endpoint_->transmit(packet, now), Transmit::packet) << "nothing came out; expected " << line;
+  keeps_invariants();
   const PacketText expected = parse_packet_text(line);
   PacketText actual = describe_packet(packet.headers, packet.payload_bytes);
   actual.fields["packets"] = packet.packets;
@@ -221,6 +224,7 @@ void Script::out(const std::string& line, Where where) {
 void Script::silent(Where where) {
   SCOPED_TRACE(place(where));
   const Transmit result = endpoint_->transmit(packet, now);
+  keeps_invariants();
   EXPECT_EQ(result, Transmit::idle);
   if (result == Transmit::packet) {
     ADD_FAILURE() << to_string(describe_packet(packet.headers, packet.payload_bytes));
@@ -266,6 +270,8 @@ void Script::quiet(Where where) {
   EXPECT_TRUE(host.recvs.empty()) << text_of(host.recvs.front());
   EXPECT_TRUE(host.events.empty());
 }
+
+void Script::keeps_invariants() { EXPECT_STREQ(endpoint_->broken_invariant(), nullptr); }
 
 bool Script::holds(std::uint64_t address, std::uint32_t psn, std::size_t size) {
   for (std::size_t i = 0; i < size; ++i) {

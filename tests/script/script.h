@@ -103,6 +103,8 @@ class Script : public ::testing::Test {
   void arrive(const wire::Gid& source, const std::string& line,
               const std::function<void(const RxPacket&)>& handle);
   void check_payload(Where where);
+  /// After a call into the endpoint.
+  void keeps_invariants();
 
   std::vector<std::byte> memory_;
   std::unique_ptr<Endpoint> endpoint_;

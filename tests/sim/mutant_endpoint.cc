@@ -56,6 +56,7 @@ class MutantEndpoint final : public ib::Endpoint {
   std::uint32_t receive_psn() const override { return inner_->receive_psn(); }
   bool in_error() const override { return inner_->in_error(); }
   bool drained() const override { return inner_->drained(); }
+  const char* broken_invariant() const override { return inner_->broken_invariant(); }
 
  private:
   TimePoint early(TimePoint due) const {

@@ -152,7 +152,10 @@ void Node::explain(const Reason& reason, const std::uint64_t* wr_id) {
 void Node::check_state() {
   for (const ib::SendDone& done : finished_) sends->send_done(done);
   finished_.clear();
-  if (endpoint == nullptr || gone()) return;
+  if (endpoint == nullptr) return;
+  if (const char* rule = endpoint->broken_invariant())
+    ground_.fail(format("node %u breaks an invariant of its endpoint: %s", index, rule));
+  if (gone()) return;
   if (endpoint->in_error() && !error_reported && !flush_commanded)
     ground_.fail(
         format("node %u went into the error state without a completion or event that says so", index));

@@ -76,7 +76,7 @@ class Node final : public ib::Host {
   void explain(const Reason& reason, const std::uint64_t* wr_id) override;
 
   /// Between calls into the endpoint, after its packet has left: hands the completions on, as a lane does,
-  /// and checks that the endpoint's state is explained by what it reported.
+  /// and checks that the endpoint keeps its invariants and that its state is explained by what it reported.
   void check_state();
   bool gone() const { return dead || stopped; }
   /// Whether the observer's rules hold now.

@@ -138,6 +138,11 @@ class Endpoint {
   virtual std::uint32_t receive_psn() const = 0;  ///< PSN expected next, 24 bits
   virtual bool in_error() const = 0;              ///< put itself into the error state (RC, UC: ERR; UD: SQE)
   virtual bool drained() const = 0;               ///< in SQD with nothing outstanding
+  /// For tests: what of the endpoint's promises to itself, or of its window's, does not hold between two
+  /// calls; nullptr: all does.
+  virtual const char* broken_invariant() const {
+    return window_ == nullptr ? nullptr : window_->broken_invariant();
+  }
 
   /// The window of the path to the peer; set before start_requester(). Shared with other endpoints. UD
   /// endpoints are given one for all destinations.

@@ -99,4 +99,10 @@ void RcEndpoint::check_failure() {
   if (auto event = responder_.failure_event()) host_.event(*event);
 }
 
+const char* RcEndpoint::broken_invariant() const {
+  if (requester_.failed() && mode_ != Mode::error) return "the requester has failed and the QP goes on";
+  const char* broken = requester_.broken_invariant();
+  return broken != nullptr ? broken : EndpointBase::broken_invariant();
+}
+
 }  // namespace softrnic::ib

@@ -46,6 +46,8 @@ class RcEndpoint final : public EndpointBase {
   std::uint32_t receive_psn() const override { return responder_.expected_psn(); }
   bool drained() const override { return mode_ == Mode::draining && requester_.drained(); }
 
+  const char* broken_invariant() const override;
+
   /// Bytes allocated besides the object itself.
   std::size_t heap_bytes() const { return requester_.queue().heap_bytes() + responder_.heap_bytes(); }
 

@@ -233,8 +233,8 @@ void RcRequester::sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out
 
 // IBTA 9.7.3 leaves it to the requester when to request an ACK. Each costs both ends a datagram and a
 // wake-up. But the window opens again in time only if the ACK for a half of it is on its way while the other
-// half is sent, and whoever fills it while no ACK is to come that opens it beyond a silly one would wait for a
-// probe. The end of a message requests one in any case: where it is near, it serves for both.
+// half is sent, and whoever fills it while no ACK is to come that opens it beyond a silly one would wait for
+// a probe. The end of a message requests one in any case: where it is near, it serves for both.
 bool RcRequester::must_request_ack(const SendEntry& entry, Psn stop) const {
   if (stop == entry.end || is_read_or_atomic(entry) || packets_since_request_ >= kPacketsPerRequest)
     return true;
