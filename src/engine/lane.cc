@@ -1,15 +1,13 @@
 #include "engine/lane.h"
 
 #include <sys/socket.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 #include <utility>
 
 #include "base/clock.h"
-#include "base/unique_fd.h"
 #include "engine/attempt.h"
 #include "link/null_link.h"
 #include "rnic/completion_queue.h"
@@ -20,13 +18,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kSendRound = 256;    ///< packets sent before the lane reads again
 constexpr unsigned kMaxRounds = 16;        ///< rounds a call may stay before the engine thread takes over
 constexpr unsigned kPollRounds = 4;        ///< the same for a poll: a whole window of small packets
 constexpr std::uint32_t kQuickPolls = 16;  ///< polls that look at nothing but rings, and then one that does
 constexpr std::size_t kFewPackets = 8;     ///< take about a microsecond
 constexpr Duration kHandOver = 50us;       ///< a program that polls goes on before the engine thread is woken
-constexpr Duration kRecheckWindows = 10ms;  ///< a window may open without a packet (another QP was reset)
+constexpr Duration kRecheckWindows = 10ms;
 constexpr std::size_t kMaxQps = 65536;
 constexpr std::size_t kLeastHeld = 2 << 20;
 
@@ -43,10 +40,10 @@ Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link:
            ControlPage& page, samehost::DirectShare* share, UniqueFd doorbell, ResolvePeer resolve_peer)
     : number_(number),
       link_(std::move(link)),
-      timer_fd_(above_stdio(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK))),
       qps_(number, first_index, IndexOrder(random_key())),
       credit_(number, receive_buffer_of(link_->readable_fd())),
       direct_(number, doorbell ? share : nullptr),
+      mapper_(mutex_, direct_),
       peers_(number, {mutex_, clock_, direct_, paths_}, std::move(resolve_peer)),
       eager_acks_(direct_.place() ? direct_.place()->acks : nullptr),
       hold_(std::max<std::size_t>(receive_buffer_of(link_->readable_fd()), kLeastHeld), addresses_),
@@ -58,10 +55,6 @@ Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link:
   inbox_ = inbox.get();
   peers_.use(*inbox_);
   link_ = std::move(inbox);
-}
-
-Lane::~Lane() {
-  if (timer_fd_ >= 0) close(timer_fd_);
 }
 
 // ---- queue pairs
@@ -109,105 +102,77 @@ bool Lane::join(rnic::QueuePair& qp, const wire::Gid& group) {
 
 bool Lane::leave(rnic::QueuePair& qp, const wire::Gid& group) { return groups_.leave(*link_, qp, group); }
 
-// ---- packets
-
-bool Lane::packet(const ib::RxPacket& packet) {
-  const Qpn qpn = packet.packet.headers.bth.destination;
-  const auto opcode = static_cast<std::uint64_t>(packet.packet.headers.bth.opcode);
-  if (qpn.value == Qpn::kMulticast) {
-    const std::size_t members = groups_.for_each(packet.destination, [&](rnic::QueuePair& qp) {
-      qp.receive(packet, clock_.batch_time());
-      touch(qp);
-    });
-    if (members == 0)
-      dropped(because(ReasonId::drop_no_multicast_member), ib::Counter::drop_unknown_qp, qpn, 1);
-    return true;
-  }
-  if (qpn.lane() != number_) {
-    dropped(because(ReasonId::drop_wrong_lane, qpn.value, number_), ib::Counter::drop_unknown_qp, qpn, 1);
-    return true;
-  }
-  if (qpn.index() == Qpn::kLaneIndex) {
-    const bool answers = !hold_.throttles(packet.source, packet.packet.headers.deth.source.lane());
-    if (credit_.receive(packet, paths_, clock_.batch_time(), answers)) return true;
-  }
-  QpSlot* slot = qps_.find(qpn);
-  if (slot == nullptr) {
-    dropped(because(ReasonId::drop_unknown_qpn, qpn.value, opcode, packet.source.high_half(),
-                    packet.source.low_half()),
-            ib::Counter::drop_unknown_qp, qpn, 1);
-    return true;
-  }
-  if (hold_.is_expected(*slot, packet, clock_.batch_time())) {
-    hand_over(*slot, packet);
-  } else if (const auto kept = hold_.keep(*slot, packet); !kept) {
-    dropped(kept.error(), ib::Counter::drop_no_receive, qpn, packet.packets);
-  }
-  return true;
-}
-
-void Lane::hand_over(QpSlot& slot, const ib::RxPacket& packet) {
-  eager_acks_.take_first(slot, [this](rnic::QueuePair& qp) { touch(qp); });
-  slot.qp->receive(packet, clock_.batch_time());
-  direct_.received(*slot.qp);
-  touch(delayed_ack_.written(slot, packet, clock_.batch_time()));
-  touch(*slot.qp);
-}
-
-void Lane::look_after_held() {
-  hold_.look_again(clock_.batch_time(),
-                   [this](QpSlot& slot, const ib::RxPacket& packet) { hand_over(slot, packet); });
-  if (inbox_ == nullptr) return;
-  for (std::size_t lane = 0; lane < samehost::kLocalLanes; ++lane)
-    inbox_->throttle(static_cast<std::uint8_t>(lane), hold_.throttles(static_cast<std::uint8_t>(lane)));
-}
-
-void Lane::dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) {
-  rows_.count(counter, packets);
-  Explanation explanation;
-  explanation.reason = reason;
-  if (reason.id == ReasonId::drop_lane_overflow) explanation.reason.figures[1] = number_;
-  const bool outgoing = counter == ib::Counter::send_errors || counter == ib::Counter::drop_injected;
-  if (outgoing) {
-    explanation.peer_qpn = qpn.value;
-  } else if (qpn.lane() == number_ && qps_.find(qpn) != nullptr) {
-    explanation.qpn = qpn.value;
-  }
-  explain(explanation);
-}
-
 void Lane::touch(rnic::QueuePair& qp) { scheduler_.touch(qp); }
 
 void Lane::touch(QpSlot* slot) {
   if (slot != nullptr) touch(*slot->qp);
 }
 
-// ---- batches
+// ---- what is done at times of its own
 
-bool Lane::send(std::size_t packets) {
-  const auto out = [this](const ib::TxPacket& packet) {
-    attempt([&] { link_->send(packet, clock_.batch_time()); });
+/// What, when and who: a step of a batch, or of the end of all of them, does it when it is due; the link,
+/// what is held and the windows are looked after by every batch; and some is the engine thread's alone.
+/// Everything is known where it is compiled, so that a look at all of it is no calls.
+struct Lane::Timetable {
+  enum class Who : std::uint8_t { batch_step, end_step, every_batch, engine_thread };
+  struct Row {
+    const char* what;
+    Who who;
+    TimePoint (*when)(const Lane& lane);
+    void (*run)(Lane& lane);
   };
-  const std::size_t sent = scheduler_.run(clock_.batch_time(), packets, out, [this](rnic::QueuePair& qp) {
-    deadlines_.update(qp);
-    row_is_old(qp);
-  });
-  if (credit_.any()) {
-    // A question vouches for all that was sent before it, which may leave by other sockets.
-    attempt([&] { link_->flush(clock_.batch_time()); });
-    attempt([&] { credit_.send(out); });
-  }
-  attempt([&] { link_->flush(clock_.batch_time()); });
-  peers_.look_after_stuck();
-  return sent >= packets;
-}
 
-void Lane::expire() {
-  while (rnic::QueuePair* qp = deadlines_.pop_due(clock_.batch_time())) {
-    qp->expire(clock_.batch_time());
-    touch(*qp);
+  static constexpr Row kRows[] = {
+      {"packets that the link delays", Who::every_batch,
+       [](const Lane& lane) { return lane.link_->deadline(); }, nullptr},
+      {"packets that wait for receives, which nobody announces", Who::every_batch,
+       [](const Lane& lane) {
+         return lane.hold_.any() ? lane.clock_.batch_time() + ReceiveHold::kTryAgain : kNever;
+       },
+       nullptr},
+      {"windows that open without a packet, as another queue pair was reset", Who::every_batch,
+       [](const Lane& lane) {
+         return lane.scheduler_.has_waiting() ? lane.clock_.batch_time() + kRecheckWindows : kNever;
+       },
+       nullptr},
+      {"paths to local peers that are not met in time", Who::batch_step,
+       [](const Lane& lane) { return lane.peers_.due(); }, [](Lane& lane) { lane.peers_.decide(); }},
+      {"deadlines of queue pairs", Who::batch_step,
+       [](const Lane& lane) { return lane.deadlines_.earliest(); }, [](Lane& lane) { lane.expire(); }},
+      {"a delayed ACK", Who::batch_step, [](const Lane& lane) { return lane.delayed_ack_.due(); },
+       [](Lane& lane) { lane.touch(lane.delayed_ack_.release()); }},
+      {"rows of the control page", Who::end_step, [](const Lane& lane) { return lane.rows_.due(); },
+       [](Lane& lane) { lane.write_rows(); }},
+      {"memory of local peers that is to be mapped, or let go", Who::engine_thread,
+       [](const Lane& lane) {
+         return lane.direct_.any_map_requests() ? lane.clock_.batch_time() : lane.direct_.sweep_due();
+       },
+       nullptr},
+  };
+  using All = std::make_index_sequence<std::size(kRows)>;
+
+  /// When the first of them is due: those of batches, or those of the engine thread.
+  template <bool of_thread>
+  static TimePoint next(const Lane& lane) {
+    return []<std::size_t... i>(const Lane& of, std::index_sequence<i...>) {
+      return std::min({((kRows[i].who == Who::engine_thread) == of_thread ? kRows[i].when(of) : kNever)...});
+    }
+    (lane, All());
   }
-}
+  /// Runs those steps that are due, in their order.
+  template <Who who>
+  static void run_due(Lane& lane) {
+    []<std::size_t... i>(Lane & of, std::index_sequence<i...>) { (run_row<who, i>(of), ...); }
+    (lane, All());
+  }
+  template <Who who, std::size_t i>
+  static void run_row(Lane& lane) {
+    if constexpr (kRows[i].who == who)
+      if (kRows[i].when(lane) <= lane.clock_.batch_time()) kRows[i].run(lane);
+  }
+};
+
+// ---- batches
 
 std::size_t Lane::batch(TimePoint now) {
   clock_.begin(now);
@@ -219,20 +184,49 @@ std::size_t Lane::batch(TimePoint now) {
   if (unread_) packets = 1;
   acknowledge_eager();
   take_acks();
-  if (peers_.due() <= now) peers_.decide();
-  expire();
-  if (delayed_ack_.due() <= now) touch(delayed_ack_.release());
-  send(kSendRound);
+  Timetable::run_due<Timetable::Who::batch_step>(*this);
+  send();
   publish();
   return packets;
 }
 
-void Lane::finish(Duration hand_over) {
+// ---- who works here
+
+bool Lane::goes_on(Caller caller, const Work& done) {
+  switch (caller) {
+    case Caller::post:  // much to send: lets the ACKs in meanwhile, or what another queue pair is sent
+      if (!send() || done.rounds >= kMaxRounds) return false;
+      publish();
+      return true;
+    case Caller::poll:
+      return done.rounds == 0 || (done.rounds < kPollRounds && scheduler_.has_work());
+    case Caller::engine_thread:  // a program that polls would wait for the lock
+      return done.rounds == 0 ||
+             (done.rounds < kMaxRounds && !program_polls() && (done.last != 0 || scheduler_.has_work()));
+    case Caller::engine_thread_in_passing:
+    case Caller::resolver:
+      break;
+  }
+  return done.rounds == 0;
+}
+
+Lane::Work Lane::do_work(Caller caller, TimePoint now) {
+  Work done;
+  while (goes_on(caller, done)) {
+    // a post has sent before it comes here a first time
+    const bool fresh = done.rounds == 0 && caller != Caller::post;
+    done.last = batch(fresh ? now : monotonic_now());
+    done.packets += done.last;
+    ++done.rounds;
+  }
+  const bool by_thread = caller == Caller::engine_thread || caller == Caller::engine_thread_in_passing;
+  if (by_thread) mapper_.take_requests();
+  const bool program = caller == Caller::post || caller == Caller::poll || (by_thread && program_polls());
   publish();
-  if (rows_.due() <= clock_.batch_time())
-    rows_.write(qps_, [this](const rnic::QueuePair& qp) { return direct_state(qp); });
+  Timetable::run_due<Timetable::Who::end_step>(*this);
   clock_.end();
-  arm(hand_over);
+  arm(program ? kHandOver : Duration::zero());
+  return done;
 }
 
 void Lane::transmit(rnic::QueuePair& qp) {
@@ -244,15 +238,7 @@ void Lane::transmit(rnic::QueuePair& qp) {
   last_poll_.called(now);
   if (QpSlot* const slot = qps_.find(qp.qpn())) touch(delayed_ack_.posted(*slot, now));
   take_acks();  // what was acknowledged may let a WRITE go direct
-  bool read = false;
-  for (unsigned round = 0; send(kSendRound) && round < kMaxRounds; ++round) {
-    // Much to send: let the ACKs in meanwhile, or what another queue pair of this lane is sent.
-    publish();
-    batch(monotonic_now());
-    read = true;
-  }
-  finish(kHandOver);
-  if (read) last_poll_.looked(monotonic_now());
+  if (do_work(Caller::post, now).rounds != 0) last_poll_.looked(monotonic_now());
 }
 
 // A look at the clock takes longer than one at the rings: while those are in use, most polls do without.
@@ -264,64 +250,47 @@ bool Lane::quick_poll(std::uint32_t polls) const {
 bool Lane::has_news(TimePoint now) const { return eager_acks_.have_come() || link_->has_packet(now); }
 
 rnic::Effort Lane::progress(rnic::CompletionSink& sink) {
-  const std::uint32_t polls = polls_.load(std::memory_order_relaxed) + 1;
-  polls_.store(polls, std::memory_order_relaxed);
+  const std::uint32_t polls = last_poll_.polled();
   if (poll_eager(sink, polls)) return rnic::Effort::useful;
   if (!quick_poll(polls)) return rnic::Effort::quick_poll;
   const TimePoint now = monotonic_now();
   last_poll_.called(now);
   // Polling for nothing must not keep others (posts of other threads, the engine thread) from the lock.
-  if (ns_of(now) < due_ns_.load(std::memory_order_relaxed) && !has_news(now)) {
+  if (!timers_.batch_is_due(now) && !has_news(now)) {
     last_poll_.looked(now);
     return inbox_ != nullptr && inbox_->active() ? rnic::Effort::quick_poll : rnic::Effort::look;
   }
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return rnic::Effort::look;
   completions_.open(sink);
-  std::size_t packets = batch(now);
-  for (unsigned round = 1; round < kPollRounds && scheduler_.has_work(); ++round)
-    packets += batch(monotonic_now());
-  finish(kHandOver);
+  const Work done = do_work(Caller::poll, now);
   completions_.close();
   // a batch may take long; the program was there until its end
-  last_poll_.looked(packets < kFewPackets ? now : monotonic_now());
-  return packets != 0 ? rnic::Effort::useful : rnic::Effort::look;
+  last_poll_.looked(done.packets < kFewPackets ? now : monotonic_now());
+  return done.packets != 0 ? rnic::Effort::useful : rnic::Effort::look;
 }
 
 std::size_t Lane::service(bool insist, bool makes_way) {
-  const std::size_t packets = serve(insist, makes_way);
-  map_segments();
-  return packets;
-}
-
-std::size_t Lane::serve(bool insist, bool makes_way) {
-  std::unique_lock lock(mutex_, std::defer_lock);
-  if (insist) {
-    lock.lock();
-  } else if (!lock.try_lock()) {
-    return 0;
-  }
-  std::uint64_t expirations = 0;
-  if (read(timer_fd_, &expirations, sizeof expirations) > 0) armed_ = kNever;
-  if (inbox_ != nullptr) inbox_->look_below();
   std::size_t packets = 0;
-  for (unsigned round = 0; round < kMaxRounds; ++round) {
-    const std::size_t n = batch(monotonic_now());
-    packets += n;
-    if (n == 0 && !scheduler_.has_work()) break;
-    if (program_polls() || makes_way) break;  // and would wait for the lock
+  {
+    std::unique_lock lock(mutex_, std::defer_lock);
+    if (insist) lock.lock();
+    if (insist || lock.try_lock()) {
+      timers_.take_expiration();
+      if (inbox_ != nullptr) inbox_->look_below();
+      const Caller caller = makes_way ? Caller::engine_thread_in_passing : Caller::engine_thread;
+      packets = do_work(caller, monotonic_now()).packets;
+    }
   }
-  map_requests_ = direct_.take_map_requests();
-  finish(program_polls() ? kHandOver : Duration::zero());
+  mapper_.run();
   return packets;
 }
 
 bool Lane::resolve_pending() {
   if (!peers_.resolve()) return false;
   const std::lock_guard lock(mutex_);
-  batch(monotonic_now());
-  disarm();
-  finish(Duration::zero());
+  timers_.disarm();
+  do_work(Caller::resolver, monotonic_now());
   return true;
 }
 
@@ -330,29 +299,11 @@ bool Lane::program_polls() const { return last_poll_.called_after(clock_.batch_t
 
 void Lane::arm(Duration hand_over) {
   peers_.call_resolver();
-  const TimePoint now = clock_.batch_time();
-  TimePoint when =
-      std::min({deadlines_.earliest(), link_->deadline(), rows_.due(), peers_.due(), delayed_ack_.due()});
-  if (hold_.any()) when = std::min(when, now + ReceiveHold::kTryAgain);
-  if (scheduler_.has_waiting()) when = std::min(when, now + kRecheckWindows);
-  const bool undone = scheduler_.has_work() || unread_ || hold_.more();
-  due_ns_.store(ns_of(undone ? now : when), std::memory_order_relaxed);
-  if (undone) when = std::min(when, now + hand_over);
-  const bool requests = direct_.any_map_requests();
-  when = requests ? now : std::min(when, direct_.sweep_due());
-  needs_service_.store(requests || direct_.sweep_due() <= now, std::memory_order_relaxed);
-  if (when >= armed_) return;
-  armed_ = when;
-  itimerspec timer{};
-  timer.it_value = to_timespec(when);
-  timerfd_settime(timer_fd_, TFD_TIMER_ABSTIME, &timer, nullptr);
-}
-
-// What the timer was armed for may not be due any more, and would wake a thread for nothing.
-void Lane::disarm() {
-  armed_ = kNever;
-  const itimerspec none{};
-  timerfd_settime(timer_fd_, 0, &none, nullptr);
+  timers_.arm({.now = clock_.batch_time(),
+               .batch = Timetable::next<false>(*this),
+               .undone = scheduler_.has_work() || unread_ || hold_.more(),
+               .hand_over = hand_over,
+               .thread = Timetable::next<true>(*this)});
 }
 
 // ---- time, threads, life
@@ -380,8 +331,7 @@ void Lane::abandon() {
   eager_acks_.abandon();
   delayed_ack_.abandon();
   link_ = std::make_unique<link::NullLink>();
-  close(timer_fd_);
-  timer_fd_ = -1;
+  timers_.abandon();
 }
 
 }  // namespace softrnic::engine

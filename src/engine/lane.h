@@ -5,18 +5,25 @@
 //   receive → endpoints → transmit what they owe → flush to the socket → publish completions
 //
 // so that an ACK has left before the program sees the completion of what it acknowledges, and may end or
-// disconnect. Short messages between lanes of one host take a shorter way (lane_eager.cc).
+// disconnect. Whoever works here does so by do_work(), which runs batches as long as its caller may stay:
 //
-// Whoever holds the lock runs batches: a program's thread in poll_cq (progress) or post_send (transmit), or
-// the lane's engine thread (service).
+//   caller                 comes by                               stays
+//   a post                 transmit()                             while it has much to send
+//   a poll                 progress()                             a few batches, while there is to send
+//   the engine thread      service()                              until nothing comes, or the program polls
+//   the peer resolver      resolve_pending()                      one batch: what waited for a peer
+//
+// Two ways are shorter than a batch. Eager sends, short messages between lanes of one host, are sent by
+// transmit() and taken by progress() before either comes to do_work() (lane_eager.cc). Messages without
+// packets have gone already when completed_direct() publishes what they bring (lane_direct.cc).
+//
+// What a batch goes through are classes of their own; the lane says in which order.
 #pragma once
 
 #include <infiniband/verbs.h>
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "base/clock.h"
@@ -27,6 +34,7 @@
 #include "engine/deadlines.h"
 #include "engine/delayed_ack.h"
 #include "engine/eager_ack_watch.h"
+#include "engine/lane_timers.h"
 #include "engine/last_poll.h"
 #include "engine/local_addresses.h"
 #include "engine/multicast_groups.h"
@@ -35,6 +43,7 @@
 #include "engine/qp_table.h"
 #include "engine/receive_hold.h"
 #include "engine/scheduler.h"
+#include "engine/segment_mapper.h"
 #include "flow/credit_messages.h"
 #include "flow/path_table.h"
 #include "link/link.h"
@@ -53,13 +62,13 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   /// there is no direct path.
   Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link::Link> link, ControlPage& page,
        samehost::DirectShare* share, UniqueFd doorbell, ResolvePeer resolve_peer);
-  ~Lane();
+  ~Lane() = default;
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 
   std::uint8_t number() const { return number_; }
   /// False: descriptors ran out, and the lane has no clock.
-  bool valid() const { return timer_fd_ >= 0 && peers_.valid(); }
+  bool valid() const { return timers_.valid() && peers_.valid(); }
 
   // ---- rnic::LanePort
   QuickMutex& mutex() override { return mutex_; }
@@ -94,10 +103,10 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   /// it is back. If all that comes meanwhile were taken for it, it would run out of them.
   std::size_t service(bool insist, bool makes_way = false);
   /// Something is to be done that a program's polling does not do.
-  bool needs_service() const { return needs_service_.load(std::memory_order_relaxed); }
+  bool needs_service() const { return timers_.needs_thread(); }
   LastPoll::Age last_poll() const { return last_poll_.age(monotonic_now()); }
   /// How often a poll of the program took eager sends; wraps.
-  std::uint32_t eager_polls() const { return eager_polls_.load(std::memory_order_relaxed); }
+  std::uint32_t eager_polls() const { return last_poll_.eager_polls(); }
   /// Asks for the lanes of this host that this one is to talk to and does not know, and sends what waited for
   /// that. By one thread, which may have to wait for the daemon. False: there were none.
   bool resolve_pending();
@@ -119,7 +128,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
     if (inbox_ != nullptr) inbox_->disarm_doorbell();
   }
   /// Readable when service() has something to do for reasons of time, or because somebody left work undone.
-  int timer_fd() const { return timer_fd_; }
+  int timer_fd() const { return timers_.fd(); }
   void set_addresses(std::vector<device::GidEntry> addresses);
   std::size_t queue_pairs();
   /// In a forked child, with the lock held: the lane stays the parent's; here it does nothing from now on.
@@ -131,54 +140,57 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   bool eager(const samehost::RingEagerSend& message, std::uint8_t lane) override;
   void dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) override;
 
+  // ---- the loop
+  enum class Caller : std::uint8_t { post, poll, engine_thread, engine_thread_in_passing, resolver };
+  struct Work {
+    unsigned rounds = 0;      ///< batches
+    std::size_t last = 0;     ///< packets read by the last one
+    std::size_t packets = 0;  ///< by all
+  };
+  /// Runs batches as long as the caller may stay, the first at `now`, and ends them.
+  Work do_work(Caller caller, TimePoint now);
+  bool goes_on(Caller caller, const Work& done);
+  std::size_t batch(TimePoint now);
+  struct Timetable;
+  void arm(Duration hand_over);
   bool quick_poll(std::uint32_t polls) const;
   bool has_news(TimePoint now) const;
-  std::size_t batch(TimePoint now);
-  std::size_t serve(bool insist, bool makes_way);
-  // ---- without packets: lane_direct.cc
-  samehost::DirectState direct_state(const rnic::QueuePair& qp) const;
-  void map_segments();
-  samehost::MappedRange map(const samehost::DirectPath::MapRequest& request);
-  void look_for(flow::Path& path, bool local);
-  bool send(std::size_t packets);
-  void expire();
+  bool program_polls() const;
+  // ---- packets: lane_packets.cc
   void hand_over(QpSlot& slot, const ib::RxPacket& packet);
   void look_after_held();
+  bool send();
+  void expire();
+  void touch(rnic::QueuePair& qp);
+  void touch(QpSlot* slot);
+  // ---- paths: lane_paths.cc
+  void look_for(flow::Path& path, bool local);
+  /// Room for so many queue pairs and for all paths.
+  void reserve(std::size_t qps);
+  // ---- without packets: lane_direct.cc
+  samehost::DirectState direct_state(const rnic::QueuePair& qp) const;
   // ---- short messages on one host: lane_eager.cc
   bool send_eager(rnic::QueuePair& qp);
   bool poll_eager(rnic::CompletionSink& sink, std::uint32_t polls);
   void acknowledge_eager();
   std::size_t take_acks();
   bool any_ack_has_come();
-
+  // ---- what others see: lane_completions.cc
   void publish();
   void lost(const CompletionBatch::Completion& completion);
-  /// Room for so many queue pairs and for all paths.
-  void reserve(std::size_t qps);
-  /// `hand_over`: how long what is left undone waits before the engine thread goes on with it.
-  void finish(Duration hand_over);
-  void arm(Duration hand_over);
-  void disarm();
-  bool program_polls() const;
-  void touch(rnic::QueuePair& qp);
-  void touch(QpSlot* slot);
   void row_is_old(rnic::QueuePair& qp);
   void row_is_old(QpSlot& slot);
+  void write_rows();
 
   const std::uint8_t number_;
   QuickMutex mutex_;
   std::unique_ptr<link::Link> link_;
   samehost::RingLink* inbox_ = nullptr;  ///< in front of link_, if there is a direct path
-  int timer_fd_;
-  TimePoint armed_ = kNever;
   BatchClock clock_;
   bool abandoned_ = false;
   bool unread_ = false;  ///< the link may hold packets that it has read already
-  std::atomic<bool> needs_service_{false};
-  std::atomic<std::uint32_t> polls_{0};
-  std::atomic<std::uint32_t> eager_polls_{0};
   LastPoll last_poll_;
-  std::atomic<std::int64_t> due_ns_{0};  ///< when a batch is due even if no packet comes
+  LaneTimers timers_;
 
   QpTable qps_;
   flow::PathTable paths_;
@@ -186,8 +198,8 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   flow::CreditMessages credit_;
   samehost::DirectPath direct_;
   std::uint32_t went_since_look_ = 0;  ///< without packets since a post looked at the clock; in kOneLook
+  SegmentMapper mapper_;
   PeerResolution peers_;
-  samehost::DirectPath::MapRequests map_requests_;  ///< what is to be mapped
   Scheduler<rnic::QueuePair> scheduler_;
   Deadlines<rnic::QueuePair> deadlines_;
   MulticastGroups groups_;

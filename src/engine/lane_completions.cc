@@ -51,4 +51,8 @@ void Lane::row_is_old(QpSlot& slot) {
   if (rows_.outdate(slot, clock_) && !clock_.in_batch()) arm(Duration::zero());
 }
 
+void Lane::write_rows() {
+  rows_.write(qps_, [this](const rnic::QueuePair& qp) { return direct_state(qp); });
+}
+
 }  // namespace softrnic::engine

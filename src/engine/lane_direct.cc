@@ -1,10 +1,5 @@
 // What a lane adds to messages that go without packets (direct_path.h).
-#include <mutex>
-#include <new>
-#include <utility>
-
 #include "base/clock.h"
-#include "base/settings.h"
 #include "engine/lane.h"
 
 namespace softrnic::engine {
@@ -51,35 +46,6 @@ void Lane::completed_direct(rnic::QueuePair& qp) {
     inbox_->busy();
   }
   if (delayed_ack_.any() || scheduler_.has_work() || direct_.any_map_requests()) transmit(qp);
-}
-
-// ---- memory of local peers, by the lane's thread
-
-samehost::MappedRange Lane::map(const samehost::DirectPath::MapRequest& request) {
-  std::optional<samehost::DirectPath::MapTarget> target_of;
-  {
-    const std::lock_guard lock(mutex_);
-    target_of = direct_.target_of(request);
-  }
-  return target_of ? samehost::MappedRange::map(target_of->pid, target_of->range, settings().share)
-                   : samehost::MappedRange();
-}
-
-// Mapping and unmapping take a while, and so are done without the lock.
-void Lane::map_segments() {
-  samehost::SegmentCache::Mappings old;
-  try {
-    for (const samehost::DirectPath::MapRequest& request : map_requests_.all()) {
-      samehost::MappedRange mapped = map(request);
-      const std::lock_guard lock(mutex_);
-      direct_.install(request, std::move(mapped), monotonic_now(), old);
-    }
-    const std::lock_guard lock(mutex_);
-    direct_.sweep(monotonic_now(), old);
-  } catch (const std::bad_alloc&) {
-    // what could not be mapped is reached without
-  }
-  map_requests_ = {};
 }
 
 }  // namespace softrnic::engine

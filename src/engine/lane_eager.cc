@@ -51,7 +51,7 @@ SOFTRNIC_HOT_PATH bool Lane::send_eager(rnic::QueuePair& qp) {
   eager_acks_.await(*slot);
   row_is_old(*slot);
   deadlines_.update(qp);
-  if (deadlines_.earliest() < armed_) arm(Duration::zero());
+  if (deadlines_.earliest() < timers_.armed()) arm(Duration::zero());
   return !qp.endpoint().has_unsent();
 }
 
@@ -73,7 +73,7 @@ SOFTRNIC_HOT_PATH bool Lane::poll_eager(rnic::CompletionSink& sink, std::uint32_
   inbox_->ring_doorbells();
   publish();
   completions_.close();
-  if (taken != 0) eager_polls_.store(eager_polls() + 1, std::memory_order_relaxed);
+  if (taken != 0) last_poll_.took_eagers();
   if (taken >= kMessagesPerLook || (taken != 0 && polls % kPollsPerLook == 0))
     last_poll_.looked(monotonic_now());
   return taken != 0 && !scheduler_.has_work();

@@ -1,0 +1,106 @@
+// What a lane does with packets: to whom those that come go, and how those leave that are to be sent.
+#include "engine/attempt.h"
+#include "engine/lane.h"
+
+namespace softrnic::engine {
+namespace {
+
+constexpr std::size_t kSendRound = 256;  ///< packets sent before the lane reads again
+
+}  // namespace
+
+// ---- in
+
+bool Lane::packet(const ib::RxPacket& packet) {
+  const Qpn qpn = packet.packet.headers.bth.destination;
+  const auto opcode = static_cast<std::uint64_t>(packet.packet.headers.bth.opcode);
+  if (qpn.value == Qpn::kMulticast) {
+    const std::size_t members = groups_.for_each(packet.destination, [&](rnic::QueuePair& qp) {
+      qp.receive(packet, clock_.batch_time());
+      touch(qp);
+    });
+    if (members == 0)
+      dropped(because(ReasonId::drop_no_multicast_member), ib::Counter::drop_unknown_qp, qpn, 1);
+    return true;
+  }
+  if (qpn.lane() != number_) {
+    dropped(because(ReasonId::drop_wrong_lane, qpn.value, number_), ib::Counter::drop_unknown_qp, qpn, 1);
+    return true;
+  }
+  if (qpn.index() == Qpn::kLaneIndex) {
+    const bool answers = !hold_.throttles(packet.source, packet.packet.headers.deth.source.lane());
+    if (credit_.receive(packet, paths_, clock_.batch_time(), answers)) return true;
+  }
+  QpSlot* slot = qps_.find(qpn);
+  if (slot == nullptr) {
+    dropped(because(ReasonId::drop_unknown_qpn, qpn.value, opcode, packet.source.high_half(),
+                    packet.source.low_half()),
+            ib::Counter::drop_unknown_qp, qpn, 1);
+    return true;
+  }
+  if (hold_.is_expected(*slot, packet, clock_.batch_time())) {
+    hand_over(*slot, packet);
+  } else if (const auto kept = hold_.keep(*slot, packet); !kept) {
+    dropped(kept.error(), ib::Counter::drop_no_receive, qpn, packet.packets);
+  }
+  return true;
+}
+
+void Lane::hand_over(QpSlot& slot, const ib::RxPacket& packet) {
+  eager_acks_.take_first(slot, [this](rnic::QueuePair& qp) { touch(qp); });
+  slot.qp->receive(packet, clock_.batch_time());
+  direct_.received(*slot.qp);
+  touch(delayed_ack_.written(slot, packet, clock_.batch_time()));
+  touch(*slot.qp);
+}
+
+void Lane::look_after_held() {
+  hold_.look_again(clock_.batch_time(),
+                   [this](QpSlot& slot, const ib::RxPacket& packet) { hand_over(slot, packet); });
+  if (inbox_ == nullptr) return;
+  for (std::size_t lane = 0; lane < samehost::kLocalLanes; ++lane)
+    inbox_->throttle(static_cast<std::uint8_t>(lane), hold_.throttles(static_cast<std::uint8_t>(lane)));
+}
+
+void Lane::dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) {
+  rows_.count(counter, packets);
+  Explanation explanation;
+  explanation.reason = reason;
+  if (reason.id == ReasonId::drop_lane_overflow) explanation.reason.figures[1] = number_;
+  const bool outgoing = counter == ib::Counter::send_errors || counter == ib::Counter::drop_injected;
+  if (outgoing) {
+    explanation.peer_qpn = qpn.value;
+  } else if (qpn.lane() == number_ && qps_.find(qpn) != nullptr) {
+    explanation.qpn = qpn.value;
+  }
+  explain(explanation);
+}
+
+// ---- out
+
+bool Lane::send() {
+  const auto out = [this](const ib::TxPacket& packet) {
+    attempt([&] { link_->send(packet, clock_.batch_time()); });
+  };
+  const std::size_t sent = scheduler_.run(clock_.batch_time(), kSendRound, out, [this](rnic::QueuePair& qp) {
+    deadlines_.update(qp);
+    row_is_old(qp);
+  });
+  if (credit_.any()) {
+    // A question vouches for all that was sent before it, which may leave by other sockets.
+    attempt([&] { link_->flush(clock_.batch_time()); });
+    attempt([&] { credit_.send(out); });
+  }
+  attempt([&] { link_->flush(clock_.batch_time()); });
+  peers_.look_after_stuck();
+  return sent >= kSendRound;
+}
+
+void Lane::expire() {
+  while (rnic::QueuePair* qp = deadlines_.pop_due(clock_.batch_time())) {
+    qp->expire(clock_.batch_time());
+    touch(*qp);
+  }
+}
+
+}  // namespace softrnic::engine

@@ -1,0 +1,46 @@
+#include "engine/lane_timers.h"
+
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/unique_fd.h"
+
+namespace softrnic::engine {
+
+LaneTimers::LaneTimers() : fd_(above_stdio(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK))) {}
+
+LaneTimers::~LaneTimers() {
+  if (fd_ >= 0) close(fd_);
+}
+
+void LaneTimers::arm(const Plan& plan) {
+  batch_ns_.store(ns_of(plan.undone ? plan.now : plan.batch), std::memory_order_relaxed);
+  needs_thread_.store(plan.thread <= plan.now, std::memory_order_relaxed);
+  TimePoint when = std::min(plan.batch, plan.thread);
+  if (plan.undone) when = std::min(when, plan.now + plan.hand_over);
+  if (when >= armed_) return;
+  armed_ = when;
+  itimerspec timer{};
+  timer.it_value = to_timespec(when);
+  timerfd_settime(fd_, TFD_TIMER_ABSTIME, &timer, nullptr);
+}
+
+void LaneTimers::disarm() {
+  armed_ = kNever;
+  const itimerspec none{};
+  timerfd_settime(fd_, 0, &none, nullptr);
+}
+
+void LaneTimers::take_expiration() {
+  std::uint64_t expirations = 0;
+  if (read(fd_, &expirations, sizeof expirations) > 0) armed_ = kNever;
+}
+
+void LaneTimers::abandon() {
+  close(fd_);
+  fd_ = -1;
+}
+
+}  // namespace softrnic::engine

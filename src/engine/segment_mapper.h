@@ -1,0 +1,28 @@
+// Maps memory of local peers that messages without packets go to, and lets it go again: by the lane's
+// thread, as that takes a while.
+#pragma once
+
+#include "base/quick_mutex.h"
+#include "samehost/direct_path.h"
+
+namespace softrnic::engine {
+
+class SegmentMapper {
+ public:
+  /// `mutex`, the lane's lock, guards `direct`; both outlive this object.
+  SegmentMapper(QuickMutex& mutex, samehost::DirectPath& direct) : mutex_(mutex), direct_(direct) {}
+
+  /// With the lock held: what is to be mapped is now this object's to do.
+  void take_requests() { requests_ = direct_.take_map_requests(); }
+  /// Without the lock, by the thread that has called take_requests(): maps that, and unmaps what is due.
+  void run();
+
+ private:
+  samehost::MappedRange map(const samehost::DirectPath::MapRequest& request);
+
+  QuickMutex& mutex_;
+  samehost::DirectPath& direct_;
+  samehost::DirectPath::MapRequests requests_;
+};
+
+}  // namespace softrnic::engine
