@@ -83,7 +83,7 @@ class Scene {
   std::vector<std::vector<std::byte>> good_;
 };
 
-class Sink final : public link::Receiver, public BriefReceiver {
+class Sink final : public link::Receiver, public EagerReceiver {
  public:
   bool packet(const ib::RxPacket& rx) override {
     FUZZ_CHECK(rx.packet.info != nullptr && rx.packet.info->opcode == rx.packet.headers.bth.opcode);

@@ -51,7 +51,7 @@ Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link:
   if (!direct_.place()) return;
   auto inbox =
       std::make_unique<samehost::RingLink>(std::move(link_), number, *share, *direct_.place(),
-                                           std::move(doorbell), static_cast<samehost::BriefReceiver&>(*this));
+                                           std::move(doorbell), static_cast<samehost::EagerReceiver&>(*this));
   inbox_ = inbox.get();
   peers_.use(*inbox_);
   link_ = std::move(inbox);
@@ -110,9 +110,9 @@ void Lane::touch(QpSlot* slot) {
 
 // ---- what is done at times of its own
 
-/// What, when and who: a step of a batch, or of the end of all of them, does it when it is due; the link, what
-/// is held and the windows are looked after by every batch; and some is the engine thread's alone. Everything
-/// is known where it is compiled, so that a look at all of it is no calls.
+/// What, when and who: a step of a batch, or of the end of all of them, does it when it is due; the link,
+/// what is held and the windows are looked after by every batch; and some is the engine thread's alone.
+/// Everything is known where it is compiled, so that a look at all of it is no calls.
 struct Lane::Timetable {
   enum class Who : std::uint8_t { batch_step, end_step, every_batch, engine_thread };
   struct Row {

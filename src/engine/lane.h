@@ -14,8 +14,8 @@
 //   the peer resolver      resolve_pending()                      one batch: what waited for a peer
 //
 // Two ways are shorter than a batch. Eager sends, short messages between lanes of one host, are sent by
-// transmit() and taken by progress() before either comes to do_work() (lane_eager.cc). Messages without packets
-// have gone already when completed_direct() publishes what they bring (lane_direct.cc).
+// transmit() and taken by progress() before either comes to do_work() (lane_eager.cc). Messages without
+// packets have gone already when completed_direct() publishes what they bring (lane_direct.cc).
 //
 // What a batch goes through are classes of their own; the lane says in which order.
 #pragma once
@@ -54,7 +54,7 @@
 
 namespace softrnic::engine {
 
-class Lane final : public rnic::LanePort, private link::Receiver, private samehost::BriefReceiver {
+class Lane final : public rnic::LanePort, private link::Receiver, private samehost::EagerReceiver {
  public:
   using ResolvePeer = PeerResolution::ResolvePeer;
 

@@ -22,7 +22,7 @@ bool Lane::may_go_direct(const rnic::QueuePair& qp) {
 }
 
 samehost::DirectState Lane::direct_state(const rnic::QueuePair& qp) const {
-  const auto* path = static_cast<const flow::Path*>(qp.window());
+  const flow::Path* const path = flow::path_of(qp.window());
   if (path == nullptr || !path->local || qp.type() == IBV_QPT_UD) return samehost::DirectState::other_host;
   return direct_.state(qp.transport_attributes().remote.lane());
 }

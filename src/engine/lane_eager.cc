@@ -33,8 +33,8 @@ std::size_t room(const rnic::CompletionSink& sink) {
 // ---- requests
 
 SOFTRNIC_HOT_PATH bool Lane::send_eager(rnic::QueuePair& qp) {
-  auto* const path = static_cast<flow::Path*>(qp.window());
-  if (inbox_ == nullptr || path == nullptr || !path->local || path->first != nullptr || !completions_.empty())
+  const flow::Path* const path = flow::path_of(qp.window());
+  if (inbox_ == nullptr || path == nullptr || !path->local || path->waited_for || !completions_.empty())
     return false;
   const ib::Attributes& attributes = qp.transport_attributes();
   QpSlot* const slot = qps_.find(qp.qpn());

@@ -67,8 +67,16 @@ class Scheduler {
 
   enum Flag : std::uint32_t { kTouched = 1, kWaiting = 2 };
 
+  /// The queue pairs that wait for a path, linked through their hooks.
+  struct Line {
+    Qp* first = nullptr;
+    Qp* last = nullptr;
+  };
+
+  /// What a hook links to: the transport, whose hook it is, knows no queue pairs.
   static Qp* at(void* link) { return static_cast<Qp*>(link); }
-  static flow::Path* path_of(Qp& qp) { return static_cast<flow::Path*>(qp.endpoint().window()); }
+  static flow::Path* path_of(Qp& qp) { return flow::path_of(qp.endpoint().window()); }
+  Line& line_of(flow::Path& path);
 
   Qp* next(bool& turn);
   Qp* next_in_line();
@@ -79,6 +87,7 @@ class Scheduler {
   void forget_served();
 
   std::vector<flow::Path*> lines_;  ///< the paths with somebody in line
+  std::vector<Line> all_lines_;     ///< by Path::line; that of a path once it has one
   std::size_t next_line_ = 0;
   std::vector<Qp*> touched_;  ///< from first_touched_ on
   std::size_t first_touched_ = 0;
@@ -91,6 +100,16 @@ void Scheduler<Qp>::reserve(std::size_t qps, std::size_t paths) {
   // Twice: what was served stands there until the run is over or the room is needed.
   if (touched_.capacity() < 2 * qps) touched_.reserve(4 * qps);
   if (lines_.capacity() < paths) lines_.reserve(2 * paths);
+  if (all_lines_.capacity() < paths) all_lines_.reserve(2 * paths);
+}
+
+template <typename Qp>
+typename Scheduler<Qp>::Line& Scheduler<Qp>::line_of(flow::Path& path) {
+  if (path.line == flow::Path::kNoLine) {
+    path.line = static_cast<std::uint32_t>(all_lines_.size());
+    all_lines_.emplace_back();
+  }
+  return all_lines_[path.line];
 }
 
 template <typename Qp>
@@ -115,35 +134,39 @@ void Scheduler<Qp>::remove(Qp& qp) {
 
 template <typename Qp>
 void Scheduler<Qp>::enqueue(flow::Path& path, Qp& qp) {
+  Line& line = line_of(path);
   qp.hook().flags |= kWaiting;
   qp.hook().next = nullptr;
-  qp.hook().previous = path.last;
-  if (path.last != nullptr) {
-    at(path.last)->hook().next = &qp;
+  qp.hook().previous = line.last;
+  if (line.last != nullptr) {
+    line.last->hook().next = &qp;
   } else {
-    path.first = &qp;
+    line.first = &qp;
+    path.waited_for = true;
     lines_.push_back(&path);
   }
-  path.last = &qp;
+  line.last = &qp;
 }
 
 template <typename Qp>
 void Scheduler<Qp>::dequeue(Qp& qp) {
   flow::Path& path = *path_of(qp);
+  Line& line = line_of(path);
   qp.hook().flags &= ~std::uint32_t{kWaiting};
   Qp* const before = at(qp.hook().previous);
   Qp* const behind = at(qp.hook().next);
   if (before != nullptr) {
     before->hook().next = behind;
   } else {
-    path.first = behind;
+    line.first = behind;
   }
   if (behind != nullptr) {
     behind->hook().previous = before;
   } else {
-    path.last = before;
+    line.last = before;
   }
-  if (path.first == nullptr) std::erase(lines_, &path);
+  path.waited_for = line.first != nullptr;
+  if (!path.waited_for) std::erase(lines_, &path);
 }
 
 template <typename Qp>
@@ -164,7 +187,7 @@ Qp* Scheduler<Qp>::next_in_line() {
     next_line_ = (next_line_ + 1) % lines_.size();
     flow::Path& path = *lines_[next_line_];
     if (!path.has_much_room()) continue;
-    Qp* qp = at(path.first);
+    Qp* qp = line_of(path).first;
     dequeue(*qp);
     return qp;
   }
@@ -175,7 +198,7 @@ template <typename Qp>
 template <typename Send>
 std::size_t Scheduler<Qp>::serve(Qp& qp, bool turn, TimePoint now, Send& send) {
   flow::Path* const path = path_of(qp);
-  const bool hold = !turn && path != nullptr && path->first != nullptr;
+  const bool hold = !turn && path != nullptr && path->waited_for;
   if (hold) path->hold(true);
   std::size_t packets = 0;
   std::size_t bytes = 0;

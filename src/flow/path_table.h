@@ -1,4 +1,4 @@
-// The windows of a lane, one for each peer lane, and the queue pairs that stand in line for them.
+// The windows of a lane, one for each peer lane.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace softrnic::flow {
 
-/// A window and the line of queue pairs that wait for it, linked through their hooks.
+/// A window, and what is known of the way to the peer.
 struct Path final : ib::PathWindow {
   /// As much as the kernel takes in one datagram of packets of 1024, 2048 or 4096 bytes (link/tx_batch.h): a
   /// window that is full then does not leave a part of a datagram behind.
@@ -19,15 +19,20 @@ struct Path final : ib::PathWindow {
 
   Path() : PathWindow(Limits{.longest_packet = kLongestPacket}) {}
 
-  void* first = nullptr;
-  void* last = nullptr;
-  bool watched = false;  ///< CreditMessages know of it
+  static constexpr std::uint32_t kNoLine = ~std::uint32_t{0};
+  std::uint32_t line = kNoLine;  ///< of the scheduler: where queue pairs wait for this window
+  bool waited_for = false;       ///< by some of them
+  bool watched = false;          ///< CreditMessages know of it
   std::unique_ptr<PeerCredit> credit;
   bool local = false;            ///< to this host
   bool resolved = false;         ///< local: which way it goes is known
   TimePoint decide_at = kNever;  ///< undecided: until then
   std::uint8_t lane = 0;         ///< of the peer
 };
+
+/// The windows that a lane gives its queue pairs all are Paths of its table: nobody else casts.
+inline Path* path_of(ib::PathWindow* window) { return static_cast<Path*>(window); }
+inline const Path* path_of(const ib::PathWindow* window) { return static_cast<const Path*>(window); }
 
 class PathTable {
  public:

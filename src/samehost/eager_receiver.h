@@ -7,13 +7,13 @@
 
 namespace softrnic::samehost {
 
-class BriefReceiver {
+class EagerReceiver {
  public:
   /// From a lane of this host. Valid during the call. False: it is to be handed over as its packet.
   virtual bool eager(const RingEagerSend& message, std::uint8_t lane) = 0;
 
  protected:
-  ~BriefReceiver() = default;
+  ~EagerReceiver() = default;
 };
 
 }  // namespace softrnic::samehost

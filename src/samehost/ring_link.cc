@@ -73,7 +73,7 @@ class RingLink::RingGauge final : public ib::Gauge {
 };
 
 RingLink::RingLink(std::unique_ptr<link::Link> below, std::uint8_t lane, DirectShare& share,
-                   const DirectShare::LanePlace& place, UniqueFd doorbell, BriefReceiver& eagers)
+                   const DirectShare::LanePlace& place, UniqueFd doorbell, EagerReceiver& eagers)
     : below_(std::move(below)),
       lane_(lane),
       share_(share),
@@ -237,21 +237,24 @@ bool RingLink::rings_have_packet() const {
   return place_.inbox->arrivals.load(std::memory_order_relaxed) != arrivals_.load(std::memory_order_relaxed);
 }
 
+bool RingLink::Activity::polled(std::int64_t ns) {
+  if (heard_.load(std::memory_order_relaxed) && heard_.exchange(false, std::memory_order_relaxed))
+    had_packets(ns);
+  const bool busy = busy_.load(std::memory_order_relaxed);
+  if (busy) busy_.store(false, std::memory_order_relaxed);
+  if (!busy && !lately()) return false;
+  if (ns - active_ns_.load(std::memory_order_relaxed) >= kActive.count())
+    active_.store(false, std::memory_order_relaxed);
+  return true;
+}
+
 bool RingLink::has_packet(TimePoint now) const {
   if (rings_have_packet()) return true;
   const std::int64_t ns = ns_of(now);
-  if (heard_.load(std::memory_order_relaxed) && heard_.exchange(false, std::memory_order_relaxed)) {
-    active_ns_.store(ns, std::memory_order_relaxed);
-    active_.store(true, std::memory_order_relaxed);
-  }
-  const bool busy = busy_.load(std::memory_order_relaxed);
-  if (busy) busy_.store(false, std::memory_order_relaxed);
-  if (!busy && !active()) return below_->has_packet(now);
-  if (ns - active_ns_.load(std::memory_order_relaxed) >= kActive.count())
-    active_.store(false, std::memory_order_relaxed);
-  if (ns < look_below_ns_.load(std::memory_order_relaxed)) return false;
+  if (!activity_.polled(ns)) return below_->has_packet(now);
+  if (!activity_.below_is_due(ns)) return false;
   const bool below = below_->has_packet(now);
-  look_below_ns_.store(below ? 0 : ns + kLookBelow.count(), std::memory_order_relaxed);
+  activity_.look_below_at(below ? 0 : ns + kLookBelow.count());
   return below;
 }
 
@@ -265,12 +268,9 @@ std::size_t RingLink::receive(link::Receiver& receiver, TimePoint now) {
     packets += read(order_lanes_[i], *order_[i].load(std::memory_order_relaxed), receiver, held);
   if (held) return packets;
   const std::int64_t ns = ns_of(now);
-  if (packets != 0) {
-    active_ns_.store(ns, std::memory_order_relaxed);
-    active_.store(true, std::memory_order_relaxed);
-  }
-  if (active() && ns < look_below_ns_.load(std::memory_order_relaxed)) return packets;
-  look_below_ns_.store(ns + kLookBelow.count(), std::memory_order_relaxed);
+  if (packets != 0) activity_.had_packets(ns);
+  if (active() && !activity_.below_is_due(ns)) return packets;
+  activity_.look_below_at(ns + kLookBelow.count());
   return packets + below_->receive(receiver, now);
 }
 

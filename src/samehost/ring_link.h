@@ -34,7 +34,7 @@ class RingLink final : public link::Link {
   /// For the lane of this number, which has `place` in `share`. `doorbell` is its own.
   /// `share` outlives the link.
   RingLink(std::unique_ptr<link::Link> below, std::uint8_t lane, DirectShare& share,
-           const DirectShare::LanePlace& place, UniqueFd doorbell, BriefReceiver& eagers);
+           const DirectShare::LanePlace& place, UniqueFd doorbell, EagerReceiver& eagers);
   ~RingLink() override;
   RingLink(const RingLink&) = delete;
   RingLink& operator=(const RingLink&) = delete;
@@ -88,17 +88,15 @@ class RingLink final : public link::Link {
   // ---- a quick look, without the lock
 
   /// Something came through memory, by a ring or without.
-  void heard() {
-    if (!heard_.load(std::memory_order_relaxed)) heard_.store(true, std::memory_order_relaxed);
-  }
+  void heard() { activity_.heard(); }
   /// The program moves messages without packets: the next look at the socket need not come at once.
-  void busy() { busy_.store(true, std::memory_order_relaxed); }
+  void busy() { activity_.busy(); }
   /// Whether something has lately.
-  bool active() const { return active_.load(std::memory_order_relaxed); }
+  bool active() const { return activity_.lately(); }
   bool rings_have_packet() const;
   /// The next receive() reads the link below as well, which is else done only now and then while rings are in
   /// use.
-  void look_below() { look_below_ns_.store(0, std::memory_order_relaxed); }
+  void look_below() { activity_.look_below(); }
 
   // ---- link::Link
   void set_tap(link::PacketTap* tap) override { below_->set_tap(tap); }
@@ -135,6 +133,34 @@ class RingLink final : public link::Link {
   };
   class RingGauge;
   class Fetch;
+  /// Whether something came through memory lately, and when the link below is to be looked at. Thread-safe:
+  /// each figure stands alone, and one that is lost costs a look.
+  class Activity {
+   public:
+    void heard() {
+      if (!heard_.load(std::memory_order_relaxed)) heard_.store(true, std::memory_order_relaxed);
+    }
+    void busy() { busy_.store(true, std::memory_order_relaxed); }
+    bool lately() const { return active_.load(std::memory_order_relaxed); }
+    void look_below() { look_below_ns_.store(0, std::memory_order_relaxed); }
+    /// A ring had packets at `ns`.
+    void had_packets(std::int64_t ns) {
+      active_ns_.store(ns, std::memory_order_relaxed);
+      active_.store(true, std::memory_order_relaxed);
+    }
+    bool below_is_due(std::int64_t ns) const { return ns >= look_below_ns_.load(std::memory_order_relaxed); }
+    void look_below_at(std::int64_t ns) { look_below_ns_.store(ns, std::memory_order_relaxed); }
+    /// Somebody polls at `ns`, and the rings are empty. False: nothing moves through memory, and the link
+    /// below is looked at as if there were no rings.
+    bool polled(std::int64_t ns);
+
+   private:
+    std::atomic<bool> active_{false};         ///< a ring had packets lately
+    std::atomic<std::int64_t> active_ns_{0};  ///< when
+    std::atomic<bool> heard_{false};          ///< of a local peer, and active_ns_ does not say so yet
+    std::atomic<bool> busy_{false};           ///< since the last look
+    std::atomic<std::int64_t> look_below_ns_{0};
+  };
 
   Way* way_to(const ib::TxPacket& packet);
   bool goes_by_rendezvous(const Way& way, const ib::TxPacket& packet) const;
@@ -159,7 +185,7 @@ class RingLink final : public link::Link {
   DirectShare& share_;
   const DirectShare::LanePlace place_;
   UniqueFd doorbell_;
-  BriefReceiver& briefs_;
+  EagerReceiver& briefs_;
   std::vector<wire::Gid> addresses_;
 
   std::array<std::unique_ptr<Way>, kLaneNumbers> ways_;
@@ -173,12 +199,10 @@ class RingLink final : public link::Link {
   std::array<std::atomic<RingReader*>, kLaneNumbers> order_{};
   std::array<std::uint8_t, kLaneNumbers> order_lanes_{};
   std::atomic<std::uint32_t> reader_count_{0};
-  std::atomic<std::uint32_t> arrivals_{0};          ///< as many as were looked at
-  mutable std::atomic<bool> active_{false};         ///< a ring had packets lately
-  mutable std::atomic<std::int64_t> active_ns_{0};  ///< when
-  mutable std::atomic<bool> heard_{false};          ///< of a local peer, and active_ns_ does not say so yet
-  mutable std::atomic<bool> busy_{false};           ///< since the last look
-  mutable std::atomic<std::int64_t> look_below_ns_{0};
+  std::atomic<std::uint32_t> arrivals_{0};  ///< as many as were looked at
+  /// Of has_packet(), which looks at the socket the less the more comes through memory. Changed by whoever
+  /// looks, at any time and without the lock: that is what it is for.
+  mutable Activity activity_;
   std::uint64_t rings_due_ = 0;  ///< of the doorbell, and not taken from it yet
   ib::RxPacket rx_;
 };

@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct NoEagers final : samehost::BriefReceiver {
+struct NoEagers final : samehost::EagerReceiver {
   bool eager(const samehost::RingEagerSend&, std::uint8_t) override { return false; }
 };
 

@@ -52,7 +52,7 @@ struct Got {
   std::vector<std::byte> payload;
 };
 
-class Collector final : public link::Receiver, public BriefReceiver {
+class Collector final : public link::Receiver, public EagerReceiver {
  public:
   bool packet(const ib::RxPacket& rx) override {
     if (hold) return false;
