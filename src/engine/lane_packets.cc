@@ -1,8 +1,5 @@
 // What a lane does with packets: to whom those that come go, and how those leave that are to be sent.
-<<<<<<< HEAD
 #include "base/lane_limits.h"
-=======
->>>>>>> h2
 #include "engine/attempt.h"
 #include "engine/lane.h"
 
@@ -62,11 +59,7 @@ void Lane::look_after_held() {
   hold_.look_again(clock_.batch_time(),
                    [this](QpSlot& slot, const ib::RxPacket& packet) { hand_over(slot, packet); });
   if (inbox_ == nullptr) return;
-<<<<<<< HEAD
   for (std::size_t lane = 0; lane < kLaneNumbers; ++lane)
-=======
-  for (std::size_t lane = 0; lane < samehost::kLocalLanes; ++lane)
->>>>>>> h2
     inbox_->throttle(static_cast<std::uint8_t>(lane), hold_.throttles(static_cast<std::uint8_t>(lane)));
 }
 
