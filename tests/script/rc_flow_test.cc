@@ -36,7 +36,7 @@ TEST_F(RcFlow, FillsTheWindowAndAsksForAnAckWithThePacketThatDoes) {
   EXPECT_EQ(path.in_flight(), 0U);
 }
 
-/// Sixteen packets of 1024 with their overhead: half a window are eight, much room are two.
+/// Sixteen packets of 1024 with their overhead: half a window are eight, silly_below() are two.
 class RcFlowInABigWindow : public Script {
  protected:
   static constexpr std::uint32_t kPacket = 1088;

@@ -27,6 +27,7 @@ const char* name(Mutation mutation) {
                                       "impatient",
                                       "lose_timer",
                                       "leak_window",
+                                      "forget_window",
                                       "ignore_fence",
                                       "deliver_twice",
                                       "join_torn_message",

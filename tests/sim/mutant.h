@@ -36,6 +36,7 @@ enum class Mutation : std::uint8_t {
   impatient,  ///< each timer is taken for long over
   lose_timer,
   leak_window,
+  forget_window,  ///< what is in flight leaves the window before it is answered
   ignore_fence,
   deliver_twice,      ///< UC and UD: each packet is handled twice
   join_torn_message,  ///< UC: a middle packet is missing and nobody notices

@@ -175,6 +175,7 @@ ib::Transmit MutantEndpoint::transmit(ib::TxPacket& out, TimePoint now) {
     leaked_ = true;
     window()->sent(64);
   }
+  if (mutation_ == Mutation::forget_window) window()->forgotten(64);
   return answer;
 }
 
