@@ -53,9 +53,9 @@ class ReceiveHold {
  private:
   std::uint16_t sender(const wire::Gid& address, std::uint8_t lane) const;
 
+  bool more_ = false;  ///< stands by what every batch looks at, at the beginning of:
   UnexpectedPacketsOf<QpSlot> packets_;
   const LocalAddresses& addresses_;
-  bool more_ = false;
 };
 
 }  // namespace softrnic::engine

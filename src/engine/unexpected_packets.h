@@ -61,6 +61,7 @@ class UnexpectedBounds {
   /// Whether some queue pair found no receive since the last one was used.
   bool any_starving() const { return starving_ != 0; }
   std::size_t bytes() const { return bytes_; }
+  bool any() const { return bytes_ != 0; }
   /// Whether this sender is to send no more UC and UD for the present: much waits, and
   /// some of that is from it.
   bool throttles(std::uint16_t sender) const { return bytes_ > capacity_ / kMuch && held_of_[sender] != 0; }
@@ -112,8 +113,6 @@ class UnexpectedPacketsOf : public UnexpectedBounds {
   bool look_again(TimePoint now, LacksReceive&& lacks_receive, HandOver&& hand_over);
   /// Drops all that waits: the queue pair goes away, or begins anew.
   void forget(Queue& queue);
-
-  bool any() const { return !queues_.empty(); }
 
  private:
   void remove_from_turn() {
