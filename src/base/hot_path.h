@@ -5,3 +5,5 @@
 #pragma once
 
 #define SOFTRNIC_HOT_PATH [[gnu::flatten]]
+/// Where such a way ends: what comes then is long, the same for all ways, and has one copy.
+#define SOFTRNIC_OUT_OF_LINE [[gnu::noinline]]

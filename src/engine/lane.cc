@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/hot_path.h"
 #include "engine/attempt.h"
 #include "link/null_link.h"
 #include "rnic/completion_queue.h"
@@ -210,7 +211,7 @@ bool Lane::goes_on(Caller caller, const Work& done) {
   return done.rounds == 0;
 }
 
-Lane::Work Lane::do_work(Caller caller, TimePoint now) {
+SOFTRNIC_OUT_OF_LINE Lane::Work Lane::do_work(Caller caller, TimePoint now) {
   Work done;
   while (goes_on(caller, done)) {
     // a post has sent before it comes here a first time
