@@ -25,10 +25,9 @@ void PortListeners::remove(IdNumber id, std::uint16_t number) {
   if (port->second.ids.empty()) withdraw(number);
 }
 
-const std::set<IdNumber>& PortListeners::ids(std::uint16_t number) const {
-  static const std::set<IdNumber> none;
+const std::set<IdNumber>* PortListeners::ids(std::uint16_t number) const {
   const auto port = ports_.find(number);
-  return port == ports_.end() ? none : port->second.ids;
+  return port == ports_.end() ? nullptr : &port->second.ids;
 }
 
 void PortListeners::withdraw(std::uint16_t number) {

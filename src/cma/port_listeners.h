@@ -24,8 +24,8 @@ class PortListeners {
   Expected<void, Failure> add(IdNumber id, std::uint16_t port);
   /// It has no more.
   void remove(IdNumber id, std::uint16_t port);
-  /// Who has.
-  const std::set<IdNumber>& ids(std::uint16_t port) const;
+  /// Who has; null: nobody.
+  const std::set<IdNumber>* ids(std::uint16_t port) const;
 
  private:
   struct Port {

@@ -40,7 +40,7 @@ def lint(root):
     known = set(paths)
     layers_file = root / "src/CMakeLists.txt"
     layers = rules.Layers(layers_file.read_text() if layers_file.exists() else "")
-    tables, cited = rules.Tables(), rules.CitedTests()
+    across = (rules.Tables(), rules.CitedTests(), rules.Suppressions())
     for path in paths:
         if DATA.search(path):
             continue
@@ -49,15 +49,15 @@ def lint(root):
         except UnicodeDecodeError:
             yield path, 1, "utf-8", "not UTF-8 text"
             continue
-        tables.see(source)
-        cited.see(source)
+        for rule in across:
+            rule.see(source)
         findings = [finding for rule in rules.FILE_RULES for finding in rule(source)]
         findings += layers.check(source, known.__contains__)
         for line, rule, message in sorted(findings):
             if not is_excused(source, line, rule):
                 yield path, line, rule, message
-    yield from tables.findings()
-    yield from cited.findings()
+    for rule in across:
+        yield from rule.findings()
 
 
 def main():

@@ -70,6 +70,7 @@ PLANTED = (
     ("unused-row", "src/base/reasons.def", 'SOFTRNIC_REASON(nobody_says, "a", "b")\n'),
     ("cited-test", "docs/security.md", "Sealed: `Memory.IsSealed`\n"),
     ("cited-test", "docs/security.md", "Sealed: `fuzz_seals`\n"),
+    ("suppression", "tests/interop/tsan.supp", "race:^softrnic::base::renamed\n"),
     ("unused-row", "src/base/later_verbs.def", "SOFTRNIC_LATER_VERB(nobody_refuses)\n"),
 )
 

@@ -207,4 +207,26 @@ class CitedTests:
                 yield path, line, "cited-test", f"{name}: there is no such test"
 
 
+class Suppressions:
+    """A line that hides reports of a sanitizer names what is there: after a renaming it would hide nothing."""
+
+    FUNCTION = re.compile(r"^race:\^?softrnic::([\w:]+)", re.M)
+
+    def __init__(self):
+        self.named = []  # (words, path, line)
+        self.words = set()
+
+    def see(self, source):
+        if source.path.endswith(".supp"):
+            self.named += [(m.group(1).split("::"), source.path, line_of(source.text, m.start()))
+                           for m in self.FUNCTION.finditer(source.text)]
+        elif source.is_cpp and source.path.startswith("src/"):
+            self.words.update(re.findall(r"\w+", source.code))
+
+    def findings(self):
+        for words, path, line in self.named:
+            if not self.words.issuperset(words):
+                yield path, line, "suppression", f"{'::'.join(words)}: there is no such function in src/"
+
+
 FILE_RULES = (check_text, check_banned, check_file_length, check_line_length, check_function_length, check_header, check_names)

@@ -100,6 +100,39 @@ TEST_F(RcResponder, AnAtomicOnAWordThatSomebodyHoldsIsAskedForAgainAfterAWhile) 
   quiet();
 }
 
+// Timeout 0 leaves it to the responder: nobody else would have what is behind the atomic sent again.
+TEST_F(RcResponder, ACopyOfABusyAtomicDoesNotHideThatPacketsBehindItWereDropped) {
+  rc();
+  const std::uint64_t forty = 40;
+  std::memcpy(at(0x12000), &forty, 8);
+  host.words_taken = true;
+  in("RC Fetch Add psn=5 va=0x12000 rkey=0x20 add=2");
+  because_of(ReasonId::nak_atomic_busy);
+  in("RC Send Only psn=6 len=8");
+  in("RC Send Only psn=7 len=8 ackreq");
+  host.words_taken = false;
+  in("RC Fetch Add psn=5 va=0x12000 rkey=0x20 add=2");  // the network doubled it
+  out("RC Atomic Acknowledge psn=5 msn=1 orig=40");
+  out("RC Acknowledge psn=6 msn=1 nak=sequence");
+  pass(milliseconds(100));
+  quiet();
+}
+
+TEST_F(RcResponder, AsksForWhatIsStillMissingWhenTheFirstComesBeforeItsNakGoesOut) {
+  attributes.path_mtu = 1024;
+  rc();
+  in("RC RDMA Write Only psn=6 va=0x12000 rkey=0x20 dmalen=8 len=8");
+  in("RC RDMA Write Only psn=7 va=0x12000 rkey=0x20 dmalen=8 len=8 ackreq");
+  because_of(ReasonId::nak_wrong_psn);
+  in("RC RDMA Write Only psn=5 va=0x12000 rkey=0x20 dmalen=8 len=8");
+  in("RC RDMA Write Only psn=6 va=0x12000 rkey=0x20 dmalen=8 len=8");
+  out("RC Acknowledge psn=7 msn=2 nak=sequence");
+  in("RC RDMA Write Only psn=7 va=0x12000 rkey=0x20 dmalen=8 len=8 ackreq");
+  out("RC Acknowledge psn=7 msn=3");
+  pass(milliseconds(100));
+  quiet();
+}
+
 TEST_F(RcResponder, AnswersWithPayloadWhenItIsKnownWhichWayThatGoes) {
   PathWindow path;
   window = &path;

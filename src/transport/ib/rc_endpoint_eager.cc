@@ -93,11 +93,12 @@ void RcRequester::acknowledged(std::uint32_t psn, TimePoint now) {
 
 bool RcResponder::receive_eager(const EagerSend& eager) {
   if (failed_ || eager.psn != expected_.wire() || !message_.place(eager, seam_.host)) return false;
-  nak_sent_ = nak_owed_ = false;
+  forget_asking();
   any_accepted_ = true;
   ack_psn_ = expected_;
   ++expected_;
   msn_ = (msn_ + 1) & wire::kPsnMask;
+  ask_for_dropped();
   return true;
 }
 

@@ -25,6 +25,7 @@ void RcResponder::start() {
   resources_.resize(seam_.attributes.max_reads_in);
   expected_ = Psn::first(seam_.attributes.receive_psn);
   ack_psn_ = expected_.previous();
+  dropped_end_ = expected_;
 }
 
 void RcResponder::reset() {
@@ -46,7 +47,7 @@ void RcResponder::receive(const RxPacket& rx, TimePoint now) {
   if (psn == expected_) {
     receive_expected(rx, now);
   } else if (psn > expected_) {
-    receive_ahead(psn);
+    receive_ahead(psn, rx.packets);
   } else if (const auto rest = rx.behind(expected_ - psn, seam_.attributes.path_mtu)) {
     seam_.host.count(Counter::duplicates);
     receive_expected(*rest, now);
@@ -56,8 +57,10 @@ void RcResponder::receive(const RxPacket& rx, TimePoint now) {
 }
 
 // IBTA 9.7.5: one NAK, then silence until the expected PSN comes.
-void RcResponder::receive_ahead(Psn psn) {
+void RcResponder::receive_ahead(Psn psn, std::uint32_t packets) {
   seam_.host.count(Counter::out_of_sequence);
+  const bool asked_for = nak_sent_ && !nak_owed_ && ask_at_ == kNever;
+  if (!asked_for) dropped_end_ = std::max(dropped_end_, psn + packets);
   if (nak_sent_) return;
   const auto id = any_accepted_ ? ReasonId::nak_sequence : ReasonId::nak_wrong_psn;
   seam_.host.explain(because(id, expected_.wire(), psn.wire(), psn - expected_), nullptr);
@@ -66,15 +69,26 @@ void RcResponder::receive_ahead(Psn psn) {
 }
 
 void RcResponder::receive_expected(const RxPacket& rx, TimePoint now) {
-  nak_sent_ = nak_owed_ = false;
-  ask_at_ = kNever;
+  forget_asking();
   const Verdict verdict = execute(rx, now);
   if (verdict.fault == Fault::payload_gone) {
     seam_.host.count(Counter::drop_payload);
     seam_.host.explain(verdict.reason, nullptr);
     return ask_again();
   }
-  if (!verdict) refuse(verdict, rx.packet);
+  if (!verdict) return refuse(verdict, rx.packet);
+  ask_for_dropped();
+}
+
+void RcResponder::forget_asking() {
+  nak_sent_ = nak_owed_ = false;
+  ask_at_ = kNever;
+}
+
+// The expected packet came (late, or a copy of it) before the NAK that asks for it went out. What was dropped
+// behind it has to be asked for all the same.
+void RcResponder::ask_for_dropped() {
+  if (dropped_end_ > expected_ && ask_at_ == kNever) ask_again();
 }
 
 // As for a packet that was lost. Nothing else was, so nobody would ask for this one before a timer does, and

@@ -35,6 +35,7 @@ Transmit RcResponder::transmit(TxPacket& out) {
 bool RcResponder::transmit_ack(TxPacket& out) {
   if (nak_owed_) {
     nak_owed_ = ack_owed_ = false;
+    dropped_end_ = expected_;
     acknowledge(out, nak_syndrome_, nak_psn_);
     return true;
   }
