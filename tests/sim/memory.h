@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -14,6 +15,11 @@
 #include "transport/ib/types.h"
 
 namespace softrnic::sim {
+
+/// Whether two pieces of memory hold the same. (std::equal compares std::byte one by one.)
+inline bool same(Bytes a, Bytes b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
+}
 
 /// What a region is there for; decides which calls of the transport may touch it.
 enum class Use : std::uint8_t { target, source, sink, receive };

@@ -131,7 +131,7 @@ void Model::check_local(const WorkRequest& wr, const std::vector<std::byte>& exp
   Region* region = wr.local.value == 0 ? nullptr : node_.memory.find(wr.local);
   if (region == nullptr) return;
   const Bytes bytes = region->bytes();
-  if (!std::equal(bytes.begin(), bytes.end(), expected.begin(), expected.end())) {
+  if (!same(bytes, expected)) {
     const auto at = std::mismatch(bytes.begin(), bytes.end(), expected.begin()).first - bytes.begin();
     complain(wr, format("local buffer differs from what it must hold at byte %td of %zu", at, bytes.size()));
   }
@@ -169,8 +169,7 @@ bool Model::holds(Node& receiver, const PostedReceive& receive, Bytes payload, s
   else if (skip != 0)
     scatter(gather(receive.sges, region.base, region.bytes()), 0, receive.sges, region.base, expected);
   scatter(payload, skip, receive.sges, region.base, expected);
-  const Bytes now = region.bytes();
-  return region.guards_intact() && std::equal(now.begin(), now.end(), expected.begin(), expected.end());
+  return region.guards_intact() && same(region.bytes(), expected);
 }
 
 void Model::receive_failed(Node& receiver, const ib::RecvDone& done, PostedReceive& receive) {

@@ -38,8 +38,7 @@ void HostileModel::finish() {
   check_lengths(*node_.target);
   const Region* const others[] = {node_.foreign, node_.feeble};
   for (std::size_t i = 0; i < untouched_.size(); ++i) {
-    const Bytes now = others[i]->bytes();
-    if (!std::equal(now.begin(), now.end(), untouched_[i].begin()) || !others[i]->guards_intact())
+    if (!same(others[i]->bytes(), untouched_[i]) || !others[i]->guards_intact())
       ground_.fail(format("node %u: its peer has written to memory that it has no access to", node_.index));
   }
   if (!node_.target->guards_intact())
