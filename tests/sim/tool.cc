@@ -28,8 +28,8 @@ ToolOptions parse_tool_options(int argc, char** argv) {
 
 namespace {
 
-// Every seed builds a world and drops it. To give its memory back to the kernel and to fetch it again takes as
-// long as the simulation.
+// Every seed builds a world and drops it. To give its memory back to the kernel and to fetch it again takes
+// as long as the simulation.
 void keep_memory() {
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   mallopt(M_MMAP_THRESHOLD, 1 << 30);

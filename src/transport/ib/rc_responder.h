@@ -73,7 +73,7 @@ class RcResponder {
   Psn expected_;  ///< PSN of the next new request
   Psn ack_psn_;   ///< newest SEND or WRITE packet executed
   Psn nak_psn_;
-  Psn dropped_end_;  ///< end of what was dropped as ahead and no NAK on its way asks for
+  Psn dropped_end_;        ///< end of what was dropped as ahead and no NAK on its way asks for
   std::uint32_t msn_ = 0;  ///< messages completed, 24 bits
   std::uint8_t nak_syndrome_ = 0;
   TimePoint ask_at_ = kNever;  ///< when to ask for the expected packet again
