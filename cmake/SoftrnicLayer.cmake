@@ -17,6 +17,15 @@ function(softrnic_layer name)
   endforeach()
 endfunction()
 
+# softrnic_runs_anywhere(TARGET): a program or library that needs glibc 2.34 and nothing else of the host, wherever it was
+# built. A sanitizer's runtime comes with the program, so builds with one stay as they are.
+function(softrnic_runs_anywhere target)
+  if(NOT SOFTRNIC_SANITIZE)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:softrnic_older_libc>)
+    target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc)
+  endif()
+endfunction()
+
 # What scripts/test builds of each preset besides "all": the tests that are worth a sanitizer, and the product alone.
 add_custom_target(sanitized_tests_asan)
 add_custom_target(sanitized_tests_tsan)

@@ -4,7 +4,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -12,6 +14,7 @@
 #include "transport/ib/ordered_copy.h"
 
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && __has_include(<sys/rseq.h>)
+#include <dlfcn.h>
 #include <sys/rseq.h>
 #define SOFTRNIC_RSEQ 1
 #else
@@ -31,11 +34,26 @@ struct Check {
 
 #if SOFTRNIC_RSEQ
 
-struct rseq& own_area() {
-  return *reinterpret_cast<struct rseq*>(static_cast<std::byte*>(__builtin_thread_pointer()) + __rseq_offset);
+constexpr std::ptrdiff_t kNotLookedYet = 0, kNone = 1;  // where no area is: they are in front of the pointer
+constinit std::atomic<std::ptrdiff_t> g_area_offset{kNotLookedYet};
+
+// From a thread's pointer to its area. glibc registers one since 2.35, and says so by two variables; a
+// program may run with an older one.
+std::ptrdiff_t area_offset() {
+  std::ptrdiff_t offset = g_area_offset.load(std::memory_order_relaxed);
+  if (offset != kNotLookedYet) return offset;
+  const auto* size = static_cast<const unsigned*>(dlsym(RTLD_DEFAULT, "__rseq_size"));
+  const auto* found = static_cast<const std::ptrdiff_t*>(dlsym(RTLD_DEFAULT, "__rseq_offset"));
+  offset = size == nullptr || *size == 0 || found == nullptr ? kNone : *found;
+  g_area_offset.store(offset, std::memory_order_relaxed);
+  return offset;
 }
 
-bool can_restart() { return __rseq_size != 0 && static_cast<std::int32_t>(own_area().cpu_id) >= 0; }
+struct rseq& own_area() {
+  return *reinterpret_cast<struct rseq*>(static_cast<std::byte*>(__builtin_thread_pointer()) + area_offset());
+}
+
+bool can_restart() { return area_offset() != kNone && static_cast<std::int32_t>(own_area().cpu_id) >= 0; }
 
 // A sequence from label 1 to label 2 with `access`, whose last instruction is the only one that stores, at
 // its end. When it was interrupted the kernel goes on at label 4, and with that at label 5; in front of label

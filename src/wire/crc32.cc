@@ -1,15 +1,16 @@
 #include "wire/crc32.h"
 
-#include <isa-l/crc.h>
-
 #include <array>
+#include <atomic>
+#include <cstring>
+
+#include "wire/crc32_fold.h"
 
 namespace softrnic::wire {
 namespace {
 
-// Below this many bytes tables beat the library, whose folding takes long to begin and to end
-// (measured with bench/micro).
-constexpr std::size_t kSmall = 48;
+// Below this many bytes tables beat folding, which takes long to begin and to end.
+constexpr std::size_t kSmall = 32;
 
 using Table = std::array<std::uint32_t, 256>;
 
@@ -96,12 +97,36 @@ constexpr std::array<Table, 2> make_back() {
 }
 constexpr auto kBack = make_back();
 
+void not_chosen_yet(std::uint32_t, const std::byte*, std::size_t, std::byte*) {}
+constinit std::atomic<Fold> g_fold{not_chosen_yet};
+
+Fold chosen_fold() {
+  Fold fold = g_fold.load(std::memory_order_relaxed);
+  if (fold != not_chosen_yet) return fold;
+  fold = best_fold();
+  g_fold.store(fold, std::memory_order_relaxed);
+  return fold;
+}
+
+std::uint32_t update_by(Fold fold, std::uint32_t state, Bytes bytes) {
+  if (fold == nullptr) return update_by_tables(state, bytes.data(), bytes.size());
+  std::byte rest[kFoldBlock];
+  const std::size_t blocks = bytes.size() / kFoldBlock;
+  fold(state, bytes.data(), blocks, rest);
+  return update_by_tables(step<kFoldBlock>(0, rest), bytes.data() + blocks * kFoldBlock,
+                          bytes.size() % kFoldBlock);
+}
+
 }  // namespace
 
 std::uint32_t crc32_update(std::uint32_t state, Bytes bytes) {
   if (bytes.size() < kSmall) return update_by_tables(state, bytes.data(), bytes.size());
-  // The library inverts the register on the way in and out.
-  return ~crc32_gzip_refl(~state, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+  return update_by(chosen_fold(), state, bytes);
+}
+
+std::uint32_t crc32_update_by(Fold fold, std::uint32_t state, Bytes bytes) {
+  if (bytes.size() < kFoldBlock) fold = nullptr;
+  return update_by(fold, state, bytes);
 }
 
 std::uint32_t crc32_update_12(std::uint32_t state, std::span<const std::byte, 12> bytes) {

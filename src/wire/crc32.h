@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/bytes.h"
+#include "wire/crc32_fold.h"
 
 namespace softrnic::wire {
 
@@ -16,6 +17,9 @@ inline constexpr std::uint32_t kCrc32Polynomial = 0xedb88320;
 
 /// The register after `bytes`, having been `state` before.
 std::uint32_t crc32_update(std::uint32_t state, Bytes bytes);
+
+/// The same by a way of folding that works here, or by tables (nullptr); for tests and benches.
+std::uint32_t crc32_update_by(Fold fold, std::uint32_t state, Bytes bytes);
 
 /// The same for as many bytes as a BTH has.
 std::uint32_t crc32_update_12(std::uint32_t state, std::span<const std::byte, 12> bytes);

@@ -2,14 +2,14 @@
 """Compares the dynamic symbols of a library with a golden list: usage exports.py LIBRARY GOLDEN SONAME.
 
 Name, version, default or hidden, and kind (function, data, version node) must all agree. The library may need nothing
-but the C library, ISA-L and our other libraries, which it must find beside itself, must stay loaded after dlclose, and
+but the C library and our other libraries, which it must find beside itself, must stay loaded after dlclose, and
 must not be marked for immediate binding.
 """
 import re
 import subprocess
 import sys
 
-ALLOWED_NEEDS = re.compile(r"^(libc\.so\.6|ld-linux-.*|libisal\.so\.2|libm\.so\.6|lib[atu]+san\.so.*)$")
+ALLOWED_NEEDS = re.compile(r"^(libc\.so\.6|ld-linux-.*|libm\.so\.6|lib[atu]+san\.so.*)$")
 SIBLING = "libibverbs.so.1"
 ALLOWED_UNDER_SANITIZER = re.compile(r"^(libstdc\+\+\.so\.6|libgcc_s\.so\.1)$")
 

@@ -22,7 +22,7 @@ ALLOWED = re.compile("|".join((
     r"mem(?:cpy|move|set|cmp|chr)|bcmp|str(?:len|nlen)",
     r"v?snprintf|inet_ntop",  # into a buffer of the caller
     r"__(?:mem(?:cpy|move|set)|v?snprintf)_chk|__stack_chk_fail",  # their fortified forms
-    r"crc32_gzip_refl",
+    r"__cpu_(?:model|features2|indicator_init)",  # what this processor can do
     r"_Z(?:n[wa]|d[la]).*",  # operator new and delete
     r"_ZN?K?St.*|_ZNKSt.*|_ZNS[ast].*|_ZNKS[ast].*|_ZT[ISV].*",  # the C++ library, less IMPURE_STD; type information
     r"_ZTVN10__cxxabiv1.*",
