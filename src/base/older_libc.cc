@@ -1,5 +1,6 @@
-// What the static C++ runtime asks of the C library and glibc 2.34 does not have yet. Linked into each program
-// and library of the product by itself, so that one build runs on all distributions since 2021. Not exported.
+// What the static C++ runtime asks of the C library and glibc 2.34 does not have yet. Linked by itself into
+// each program and library of the product, so that one build runs on all distributions since 2021. It is not
+// exported.
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/random.h>

@@ -1,19 +1,21 @@
 #include "copy/checksum.h"
 
-#if defined(__x86_64__)
-#include <xxh_x86dispatch.h>  // chooses AVX2 or AVX-512 where the processor has them
-#else
-#include <xxhash.h>
-#endif
+#include "copy/xxh3.h"
 
 namespace softrnic::copy {
 
+Xxh3* best_xxh3() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") != 0) return xxh3_avx512;
+  if (__builtin_cpu_supports("avx2") != 0) return xxh3_avx2;
+#endif
+  return xxh3_baseline;
+}
+
 Hash hash_of(Bytes bytes) {
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes.data(), bytes.size()));
+  static Xxh3* const best = best_xxh3();
   Hash out;
-  static_assert(sizeof out == sizeof canonical);
-  std::memcpy(out.data(), canonical.digest, sizeof out);
+  best(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(out.data()));
   return out;
 }
 
