@@ -51,6 +51,22 @@ TEST(Texts, OfUnknownValuesAreUnknown) {
   EXPECT_STREQ(text("ibv_node_type_str", 0), "unknown");
 }
 
+// In the node of each release of the provider interface, as the providers of all releases are served.
+TEST(Texts, OfOpcodesInEveryNode) {
+  for (const char* node : {"IBVERBS_PRIVATE_34", "IBVERBS_PRIVATE_57", "IBVERBS_PRIVATE_59",
+                           "IBVERBS_PRIVATE_64", "IBVERBS_PRIVATE_65"}) {
+    auto* get = reinterpret_cast<const char* (*)(int)>(dlvsym(RTLD_DEFAULT, "ibv_wr_opcode_str", node));
+    ASSERT_NE(get, nullptr) << node;
+    EXPECT_STREQ(get(IBV_WR_SEND), "send");
+    EXPECT_STREQ(get(IBV_WR_TSO), "tso");
+    EXPECT_STREQ(get(12), "unknown");
+    EXPECT_STREQ(get(14), "flush");
+    EXPECT_STREQ(get(IBV_WR_ATOMIC_WRITE), "atomic-write");
+    EXPECT_STREQ(get(-1), "unknown");
+    EXPECT_STREQ(get(16), "unknown");
+  }
+}
+
 TEST(Rates, ConvertBothWays) {
   EXPECT_EQ(ibv_rate_to_mult(IBV_RATE_10_GBPS), 4);
   EXPECT_EQ(ibv_rate_to_mult(IBV_RATE_MAX), -1);

@@ -7,14 +7,11 @@
 #include <cstring>
 
 #include "abi/calls.h"
-#include "abi/export.h"
+#include "abi/provider_nodes.h"
 #include "abi/verbs/open_device.h"
 
 /// The GID type in the words of sysfs: 0 InfiniBand or RoCEv1, 1 RoCEv2.
 enum ibv_gid_type_sysfs : int { kSysfsRoceV1 = 0, kSysfsRoceV2 = 1 };
-
-SOFTRNIC_EXPORT int ibv_query_gid_type(ibv_context* context, uint8_t port, unsigned index,
-                                       ibv_gid_type_sysfs* type);
 
 namespace softrnic::abi {
 namespace {
@@ -76,8 +73,8 @@ SOFTRNIC_VERB(int, ibv_query_gid, (ibv_context * context, uint8_t port, int inde
   });
 }
 
-SOFTRNIC_EXPORT int ibv_query_gid_type(ibv_context* context, uint8_t port, unsigned index,
-                                       ibv_gid_type_sysfs* type) {
+SOFTRNIC_PROVIDER_CALL(int, ibv_query_gid_type,
+                       (ibv_context * context, uint8_t port, unsigned index, ibv_gid_type_sysfs* type)) {
   return minus_one_call([&]() -> Expected<void, Failure> {
     if (type == nullptr) return null_argument();
     const auto found = find_gid(context, port, static_cast<int>(index));

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 
-#include "abi/export.h"
+#include "abi/provider_nodes.h"
 
 namespace {
 
@@ -76,6 +76,26 @@ constexpr std::array kStatuses = {
 static_assert(kStatuses.size() == IBV_WC_TM_RNDV_INCOMPLETE + 1);
 
 /// The text of `value`, whose first is `first`. Values come from C, so any int may come.
+// From 0. Nothing has the numbers 12 and 13; headers of Debian 12 do not name 14.
+constexpr std::array kOpcodes = {
+    "rdma-write",
+    "rdma-write-with-imm",
+    "send",
+    "send-with-imm",
+    "rdma-read",
+    "atomic-cmp-and-swp",
+    "atomic-fetch-and-add",
+    "local-inv",
+    "bind-mw",
+    "send-with-inv",
+    "tso",
+    "driver1",
+    "unknown",
+    "unknown",
+    "flush",
+    "atomic-write",
+};
+
 template <std::size_t Size>
 const char* text_of(const std::array<const char*, Size>& texts, long value, long first = 0) {
   const long at = value - first;
@@ -95,4 +115,7 @@ SOFTRNIC_EXPORT const char* ibv_event_type_str(ibv_event_type event) {
 }
 SOFTRNIC_EXPORT const char* ibv_wc_status_str(ibv_wc_status status) {
   return text_of(kStatuses, static_cast<long>(status));
+}
+SOFTRNIC_PROVIDER_CALL(const char*, ibv_wr_opcode_str, (ibv_wr_opcode opcode)) {
+  return text_of(kOpcodes, static_cast<long>(opcode));
 }

@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "abi/export.h"
+#include "abi/provider_nodes.h"
 
 namespace {
 
@@ -54,8 +54,10 @@ struct SysfsDevice {
 SOFTRNIC_EXPORT const char* ibv_get_sysfs_path(void);
 SOFTRNIC_EXPORT int ibv_read_sysfs_file(const char* directory, const char* file, char* buffer,
                                         std::size_t size);
-SOFTRNIC_EXPORT int ibv_read_ibdev_sysfs_file(char* buffer, std::size_t size, SysfsDevice* device,
-                                              const char* format, ...) __attribute__((format(printf, 4, 5)));
+SINCE_34(softrnic_ibv_read_ibdev_sysfs_file, ibv_read_ibdev_sysfs_file);
+SOFTRNIC_EXPORT int softrnic_ibv_read_ibdev_sysfs_file(char* buffer, std::size_t size, SysfsDevice* device,
+                                                       const char* format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 const char* ibv_get_sysfs_path(void) {
   static const std::string path = find_sysfs_path();
@@ -72,7 +74,8 @@ int ibv_read_sysfs_file(const char* directory, const char* file, char* buffer, s
   return read_text(path, buffer, size);
 }
 
-int ibv_read_ibdev_sysfs_file(char* buffer, std::size_t size, SysfsDevice* device, const char* format, ...) {
+int softrnic_ibv_read_ibdev_sysfs_file(char* buffer, std::size_t size, SysfsDevice* device,
+                                       const char* format, ...) {
   // softrnic's devices have no place in sysfs: their `sysfs` pointer is null.
   if (device == nullptr) {
     errno = EINVAL;
