@@ -138,6 +138,7 @@ class Driver {
         break;
     }
     if ((what & 128) == 0) send_all();
+    FUZZ_CHECK(endpoint_->broken_invariant() == nullptr);
   }
 
   wire::Headers base(Opcode opcode, std::int32_t psn_offset) const {

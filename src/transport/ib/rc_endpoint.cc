@@ -101,8 +101,9 @@ void RcEndpoint::check_failure() {
 
 const char* RcEndpoint::broken_invariant() const {
   if (requester_.failed() && mode_ != Mode::error) return "the requester has failed and the QP goes on";
-  const char* broken = requester_.broken_invariant();
-  return broken != nullptr ? broken : EndpointBase::broken_invariant();
+  if (const char* broken = requester_.broken_invariant()) return broken;
+  if (const char* broken = responder_.broken_invariant()) return broken;
+  return EndpointBase::broken_invariant();
 }
 
 }  // namespace softrnic::ib

@@ -93,12 +93,12 @@ void RcRequester::acknowledged(std::uint32_t psn, TimePoint now) {
 
 bool RcResponder::receive_eager(const EagerSend& eager) {
   if (failed_ || eager.psn != expected_.wire() || !message_.place(eager, seam_.host)) return false;
-  forget_asking();
+  nak_.expected_came();
   any_accepted_ = true;
   ack_psn_ = expected_;
   ++expected_;
   msn_ = (msn_ + 1) & wire::kPsnMask;
-  ask_for_dropped();
+  if (nak_.must_ask(expected_)) ask();
   return true;
 }
 

@@ -25,20 +25,20 @@ void RcResponder::start() {
   resources_.resize(seam_.attributes.max_reads_in);
   expected_ = Psn::first(seam_.attributes.receive_psn);
   ack_psn_ = expected_.previous();
-  dropped_end_ = expected_;
+  nak_.start(expected_);
 }
 
 void RcResponder::reset() {
   message_.forget();
   resources_.clear();
   msn_ = 0;
-  ack_owed_ = nak_owed_ = nak_sent_ = any_accepted_ = failed_ = told_behind_ = false;
-  ask_at_ = kNever;
+  nak_ = {};
+  ack_owed_ = any_accepted_ = failed_ = told_behind_ = false;
   event_.reset();
 }
 
 void RcResponder::flush() {
-  ask_at_ = kNever;
+  nak_.stop();
   message_.fail_receive(Status::flushed, because(ReasonId::flushed), seam_.host);
 }
 
@@ -56,60 +56,47 @@ void RcResponder::receive(const RxPacket& rx, TimePoint now) {
   }
 }
 
-// IBTA 9.7.5: one NAK, then silence until the expected PSN comes.
 void RcResponder::receive_ahead(Psn psn, std::uint32_t packets) {
   seam_.host.count(Counter::out_of_sequence);
-  const bool asked_for = nak_sent_ && !nak_owed_ && ask_at_ == kNever;
-  if (!asked_for) dropped_end_ = std::max(dropped_end_, psn + packets);
-  if (nak_sent_) return;
+  if (!nak_.came_ahead(psn, packets)) return;
   const auto id = any_accepted_ ? ReasonId::nak_sequence : ReasonId::nak_wrong_psn;
   seam_.host.explain(because(id, expected_.wire(), psn.wire(), psn - expected_), nullptr);
-  seam_.host.count(Counter::nak_sequence_sent);
-  queue_nak(wire::kNakPsnSequence, expected_);
+  ask();
 }
 
 void RcResponder::receive_expected(const RxPacket& rx, TimePoint now) {
-  forget_asking();
+  nak_.expected_came();
   const Verdict verdict = execute(rx, now);
   if (verdict.fault == Fault::payload_gone) {
     seam_.host.count(Counter::drop_payload);
     seam_.host.explain(verdict.reason, nullptr);
-    return ask_again();
+    return ask();
   }
   if (!verdict) return refuse(verdict, rx.packet);
-  ask_for_dropped();
+  if (nak_.must_ask(expected_)) ask();
 }
 
-void RcResponder::forget_asking() {
-  nak_sent_ = nak_owed_ = false;
-  ask_at_ = kNever;
-}
-
-// The expected packet came (late, or a copy of it) before the NAK that asks for it went out. What was dropped
-// behind it has to be asked for all the same.
-void RcResponder::ask_for_dropped() {
-  if (dropped_end_ > expected_ && ask_at_ == kNever) ask_again();
-}
-
-// As for a packet that was lost. Nothing else was, so nobody would ask for this one before a timer does, and
-// with timeout 0 nobody ever.
-void RcResponder::ask_again() {
+// For the expected packet and all behind it, whether they were lost or dropped here: else nobody would send
+// them again before a timer does, and with timeout 0 nobody ever.
+void RcResponder::ask() {
   seam_.host.count(Counter::nak_sequence_sent);
-  queue_nak(wire::kNakPsnSequence, expected_);
+  nak_.owe(wire::kNakPsnSequence, expected_);
 }
 
 // Not by an RNR NAK: many a peer has rnr_retry 0, and would fail for a neighbour that was off
 // the processor for a moment.
 void RcResponder::ask_later(const Reason& reason, TimePoint now) {
   seam_.host.explain(reason, nullptr);
-  nak_sent_ = true;
-  ask_at_ = now + kWordDelay;
+  nak_.later(now + kWordDelay);
 }
 
 void RcResponder::expire(TimePoint now) {
-  if (now < ask_at_) return;
-  ask_at_ = kNever;
-  ask_again();
+  if (now >= nak_.deadline()) ask();
+}
+
+const char* RcResponder::broken_invariant() const {
+  if (ack_psn_ >= expected_ && expected_ != Psn()) return "a packet is acknowledged that has not come";
+  return nak_.broken_invariant(expected_);
 }
 
 Verdict RcResponder::execute(const RxPacket& rx, TimePoint now) {
@@ -248,12 +235,6 @@ void RcResponder::replay_read(const wire::Reth& reth, Psn psn) {
   resources_.rescan();
 }
 
-void RcResponder::queue_nak(std::uint8_t syndrome, Psn psn) {
-  nak_owed_ = nak_sent_ = true;
-  nak_syndrome_ = syndrome;
-  nak_psn_ = psn;
-}
-
 void RcResponder::refuse(const Verdict& verdict, const wire::Packet& packet) {
   const FaultRule& rule = fault_rule(verdict.fault);
   const Attributes& attributes = seam_.attributes;
@@ -263,11 +244,11 @@ void RcResponder::refuse(const Verdict& verdict, const wire::Packet& packet) {
         std::chrono::duration_cast<std::chrono::microseconds>(rnr_delay(attributes.min_rnr_timer));
     seam_.host.explain(because(ReasonId::nak_rnr, expected_.wire(), delay.count(), packet.info->opcode),
                        nullptr);
-    return queue_nak(static_cast<std::uint8_t>(rule.syndrome | (attributes.min_rnr_timer & 31)), expected_);
+    return nak_.owe(static_cast<std::uint8_t>(rule.syndrome | (attributes.min_rnr_timer & 31)), expected_);
   }
   const bool blamed = rule.receive_status != Status::flushed;
   seam_.host.explain(verdict.reason, blamed ? message_.receive_id() : nullptr);
-  queue_nak(rule.syndrome, expected_);
+  nak_.owe(rule.syndrome, expected_);
   failed_ = true;
   message_.fail_receive(rule.receive_status, blamed ? verdict.reason : because(ReasonId::flushed),
                         seam_.host);

@@ -10,6 +10,7 @@
 #include "transport/ib/eager_send.h"
 #include "transport/ib/endpoint.h"
 #include "transport/ib/inbound_message.h"
+#include "transport/ib/nak_state.h"
 #include "transport/ib/read_atomic_resources.h"
 #include "transport/ib/seam.h"
 
@@ -22,14 +23,14 @@ class RcResponder {
   /// Allocates the read and atomic resources.
   void start();
   void receive(const RxPacket& rx, TimePoint now);
-  TimePoint deadline() const { return ask_at_; }
+  TimePoint deadline() const { return nak_.deadline(); }
   void expire(TimePoint now);
   /// See Endpoint::receive_eager().
   bool receive_eager(const EagerSend& eager);
   /// Whether READ or atomic responses are due.
   bool streaming() { return resources_.pending() != nullptr; }
   /// Whether what is owed is an ACK and nothing else.
-  bool owes_ack_alone() { return ack_owed_ && !nak_owed_ && !streaming(); }
+  bool owes_ack_alone() { return ack_owed_ && !nak_.owed() && !streaming(); }
   /// The next answer owed; idle: none is. READ and atomic responses, and what is behind them, are blocked as
   /// long as the path is undecided.
   Transmit transmit(TxPacket& out);
@@ -42,15 +43,16 @@ class RcResponder {
   void flush();
   void reset();
 
+  /// Why this state cannot be; nullptr: it can.
+  const char* broken_invariant() const;
+
   std::uint32_t expected_psn() const { return expected_.wire(); }
   std::size_t heap_bytes() const { return resources_.heap_bytes(); }
 
  private:
   void receive_expected(const RxPacket& rx, TimePoint now);
   void receive_ahead(Psn psn, std::uint32_t packets);
-  void forget_asking();
-  void ask_for_dropped();
-  void ask_again();
+  void ask();
   void ask_later(const Reason& reason, TimePoint now);
   void receive_duplicate(const wire::Packet& packet, Psn psn);
   void replay_read(const wire::Reth& reth, Psn psn);
@@ -60,7 +62,6 @@ class RcResponder {
   ReadAtomic* take_resource(std::uint32_t packets);
   void accepted(const wire::Packet& packet, std::uint32_t packets);
   void refuse(const Verdict& verdict, const wire::Packet& packet);
-  void queue_nak(std::uint8_t syndrome, Psn psn);
   bool transmit_ack(TxPacket& out);
   void acknowledge(TxPacket& out, std::uint8_t syndrome, Psn psn);
   bool send_read_response(ReadAtomic& read, TxPacket& out);
@@ -72,14 +73,9 @@ class RcResponder {
   ReadAtomicResources resources_;
   Psn expected_;  ///< PSN of the next new request
   Psn ack_psn_;   ///< newest SEND or WRITE packet executed
-  Psn nak_psn_;
-  Psn dropped_end_;        ///< end of what was dropped as ahead and no NAK on its way asks for
+  NakState nak_;
   std::uint32_t msn_ = 0;  ///< messages completed, 24 bits
-  std::uint8_t nak_syndrome_ = 0;
-  TimePoint ask_at_ = kNever;  ///< when to ask for the expected packet again
   bool ack_owed_ = false;
-  bool nak_owed_ = false;
-  bool nak_sent_ = false;  ///< silent about PSNs ahead until the expected one comes
   bool any_accepted_ = false;
   bool failed_ = false;
   bool told_behind_ = false;  ///< that the first packet's PSN lies before rq_psn

@@ -33,10 +33,10 @@ Transmit RcResponder::transmit(TxPacket& out) {
 }
 
 bool RcResponder::transmit_ack(TxPacket& out) {
-  if (nak_owed_) {
-    nak_owed_ = ack_owed_ = false;
-    dropped_end_ = expected_;
-    acknowledge(out, nak_syndrome_, nak_psn_);
+  if (nak_.owed()) {
+    ack_owed_ = false;
+    const NakState::Nak nak = nak_.take();
+    acknowledge(out, nak.syndrome, nak.psn);
     return true;
   }
   if (!ack_owed_) return false;
@@ -100,7 +100,7 @@ void RcResponder::read_failed(ReadAtomic& read, Reason reason) {
   }
   resources_.drop_pending();  // later answers would be out of order
   seam_.host.count(Counter::nak_access_sent);
-  queue_nak(wire::kNakRemoteAccess, psn);
+  nak_.owe(wire::kNakRemoteAccess, psn);
   if (failed_) return;
   failed_ = true;
   event_ = QpEvent::access_error;
