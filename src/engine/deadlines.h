@@ -12,7 +12,7 @@
 
 namespace softrnic::engine {
 
-/// `Qp` has hook() and deadline(), as rnic::QueuePair does.
+/// `Qp` has hook() (rnic::SchedulerHook) and deadline(), as rnic::QueuePair does.
 template <typename Qp>
 class Deadlines {
  public:
@@ -29,6 +29,8 @@ class Deadlines {
   /// Takes out a queue pair whose deadline has come, or nullptr when there is none (left). Call
   /// update() for it after expire().
   Qp* pop_due(TimePoint now);
+  /// Why this state cannot be; nullptr: it can. Looks at everything.
+  const char* broken_invariant() const;
 
  private:
   struct Entry {
@@ -36,7 +38,6 @@ class Deadlines {
     Qp* qp;
   };
 
-  // hook().timer of a queue pair is its place in the heap plus one; 0: not in the heap.
   void place(std::size_t at, const Entry& entry);
   void sift_up(std::size_t at);
   void sift_down(std::size_t at);
@@ -48,7 +49,7 @@ class Deadlines {
 template <typename Qp>
 void Deadlines<Qp>::place(std::size_t at, const Entry& entry) {
   heap_[at] = entry;
-  entry.qp->hook().timer = at + 1;
+  entry.qp->hook().heap_place = at + 1;
 }
 
 template <typename Qp>
@@ -81,12 +82,12 @@ template <typename Qp>
 void Deadlines<Qp>::update(Qp& qp) {
   const TimePoint when = qp.deadline();
   if (when == kNever) return;
-  if (qp.hook().timer == 0) {
+  if (qp.hook().heap_place == 0) {
     heap_.push_back({when, &qp});
     sift_up(heap_.size() - 1);
     return;
   }
-  const std::size_t at = qp.hook().timer - 1;
+  const std::size_t at = qp.hook().heap_place - 1;
   if (when >= heap_[at].when) return;
   heap_[at].when = when;
   sift_up(at);
@@ -94,18 +95,28 @@ void Deadlines<Qp>::update(Qp& qp) {
 
 template <typename Qp>
 void Deadlines<Qp>::remove_at(std::size_t at) {
-  heap_[at].qp->hook().timer = 0;
+  heap_[at].qp->hook().heap_place = 0;
   const Entry last = heap_.back();
   heap_.pop_back();
   if (at == heap_.size()) return;
   place(at, last);
   sift_up(at);
-  sift_down(last.qp->hook().timer - 1);
+  sift_down(last.qp->hook().heap_place - 1);
 }
 
 template <typename Qp>
 void Deadlines<Qp>::remove(Qp& qp) {
-  if (qp.hook().timer != 0) remove_at(qp.hook().timer - 1);
+  if (qp.hook().heap_place != 0) remove_at(qp.hook().heap_place - 1);
+}
+
+template <typename Qp>
+const char* Deadlines<Qp>::broken_invariant() const {
+  for (std::size_t at = 0; at < heap_.size(); ++at) {
+    if (heap_[at].qp->hook().heap_place != at + 1) return "a queue pair does not know its place in the heap";
+    if (heap_[(at - (at != 0)) / 2].when > heap_[at].when) return "the heap is not one";
+    if (heap_[at].qp->deadline() < heap_[at].when) return "a deadline comes before its entry";
+  }
+  return nullptr;
 }
 
 template <typename Qp>

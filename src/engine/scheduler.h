@@ -17,8 +17,8 @@
 
 namespace softrnic::engine {
 
-/// `Qp` has hook(), transmit(), deadline() and endpoint().window(), as rnic::QueuePair does. Its window,
-/// if it has one, is a Path.
+/// `Qp` has hook() (rnic::SchedulerHook), transmit(), deadline() and endpoint().window(), as rnic::QueuePair
+/// does. Its window, if it has one, is a Path.
 template <typename Qp>
 class Scheduler {
  public:
@@ -60,6 +60,8 @@ class Scheduler {
   }
   /// Whether some queue pair stands in line for a window.
   bool has_waiting() const { return !lines_.empty(); }
+  /// Why this state cannot be; nullptr: it can. Looks at everything.
+  const char* broken_invariant() const;
 
  private:
   /// Turns in line that sent nothing although there was room
@@ -73,8 +75,6 @@ class Scheduler {
     Qp* last = nullptr;
   };
 
-  /// What a hook links to: the transport, whose hook it is, knows no queue pairs.
-  static Qp* at(void* link) { return static_cast<Qp*>(link); }
   static flow::Path* path_of(Qp& qp) { return flow::path_of(qp.endpoint().window()); }
   Line& line_of(flow::Path& path);
 
@@ -85,6 +85,7 @@ class Scheduler {
   void enqueue(flow::Path& path, Qp& qp);
   void dequeue(Qp& qp);
   void forget_served();
+  const char* broken_line(const Line& line) const;
 
   std::vector<flow::Path*> lines_;  ///< the paths with somebody in line
   std::vector<Line> all_lines_;     ///< by Path::line; that of a path once it has one
@@ -153,8 +154,8 @@ void Scheduler<Qp>::dequeue(Qp& qp) {
   flow::Path& path = *path_of(qp);
   Line& line = line_of(path);
   qp.hook().flags &= ~std::uint32_t{kWaiting};
-  Qp* const before = at(qp.hook().previous);
-  Qp* const behind = at(qp.hook().next);
+  Qp* const before = qp.hook().previous;
+  Qp* const behind = qp.hook().next;
   if (before != nullptr) {
     before->hook().next = behind;
   } else {
@@ -223,6 +224,35 @@ std::size_t Scheduler<Qp>::serve(Qp& qp, bool turn, TimePoint now, Send& send) {
     enqueue(*path, qp);  // else it waits for tokens: its deadline brings it back
   }
   return packets;
+}
+
+template <typename Qp>
+const char* Scheduler<Qp>::broken_invariant() const {
+  if (touched_.size() - first_touched_ != touched_count_) return "touched queue pairs are miscounted";
+  for (std::size_t i = first_touched_; i < touched_.size(); ++i)
+    if ((touched_[i]->hook().flags & kTouched) == 0)
+      return "a queue pair is to be asked and does not know it";
+  std::size_t lines = 0;
+  for (const Line& line : all_lines_) {
+    if (line.first == nullptr) continue;
+    ++lines;
+    if (const char* broken = broken_line(line)) return broken;
+  }
+  return lines == lines_.size() ? nullptr : "lines with somebody in them are miscounted";
+}
+
+template <typename Qp>
+const char* Scheduler<Qp>::broken_line(const Line& line) const {
+  const flow::Path* const path = path_of(*line.first);
+  if (!path->waited_for || std::count(lines_.begin(), lines_.end(), path) != 1)
+    return "a path does not know who waits for it";
+  Qp* before = nullptr;
+  for (Qp* qp = line.first; qp != nullptr; before = qp, qp = qp->hook().next) {
+    if (qp->hook().previous != before) return "a line is linked wrongly";
+    if ((qp->hook().flags & kWaiting) == 0 || path_of(*qp) != path)
+      return "a queue pair stands in a wrong line";
+  }
+  return before == line.last ? nullptr : "a line has a wrong end";
 }
 
 template <typename Qp>

@@ -18,6 +18,7 @@
 #include "rnic/object.h"
 #include "rnic/qp_attributes.h"
 #include "rnic/receive_queue.h"
+#include "rnic/scheduler_hook.h"
 #include "rnic/shared_receive_queue.h"
 #include "transport/ib/endpoint.h"
 #include "transport/ib/host.h"
@@ -102,7 +103,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   /// completions may be delivered.
   void completion_lost(const CompletionQueue& cq, std::uint64_t wr_id);
   TimePoint deadline() const { return endpoint_->deadline(); }
-  ib::SchedulerHook& hook() { return endpoint_->hook; }
+  SchedulerHook<QueuePair>& hook() { return hook_; }
   ib::Endpoint& endpoint() { return *endpoint_; }
   QueuePairSummary summary() const;
   const ib::Counters& counters() const { return counters_; }
@@ -170,6 +171,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   QueuePairInit init_;
   Qpn qpn_;
   std::unique_ptr<ib::Endpoint> endpoint_;
+  SchedulerHook<QueuePair> hook_;
 
   ibv_qp_state state_ = IBV_QPS_RESET;
   QpAttributes attributes_;

@@ -35,14 +35,6 @@ enum class Transmit : std::uint8_t {
   blocked,  ///< wants to send, but the PathWindow is full or undecided; ask again when it has room
 };
 
-/// Links an endpoint into the queues of whoever schedules it. The transport never touches it.
-struct SchedulerHook {
-  void* next = nullptr;
-  void* previous = nullptr;
-  std::uint64_t timer = 0;
-  std::uint32_t flags = 0;
-};
-
 /// A place in the send queue that is being filled: a WQE and room for its SGEs or its inline bytes.
 struct SendSlot {
   SendWqe* wqe = nullptr;  ///< nullptr: the send queue is full
@@ -148,8 +140,6 @@ class Endpoint {
   /// endpoints are given one for all destinations.
   void set_window(PathWindow* window) { window_ = window; }
   PathWindow* window() const { return window_; }
-
-  SchedulerHook hook;
 
  protected:
   Endpoint() = default;

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <random>
 
 #include "engine/deadlines.h"
+#include "rnic/scheduler_hook.h"
 
 namespace softrnic::engine {
 namespace {
@@ -16,7 +18,7 @@ class FakeQp {
  public:
   explicit FakeQp(ib::PathWindow* window = nullptr) : window_(window) {}
 
-  ib::SchedulerHook& hook() { return hook_; }
+  rnic::SchedulerHook<FakeQp>& hook() { return hook_; }
   FakeQp& endpoint() { return *this; }
   ib::PathWindow* window() const { return window_; }
   TimePoint deadline() const { return deadline_at; }
@@ -47,7 +49,7 @@ class FakeQp {
 
  private:
   ib::PathWindow* window_;
-  ib::SchedulerHook hook_;
+  rnic::SchedulerHook<FakeQp> hook_;
 };
 
 class SchedulerTest : public testing::Test {
@@ -180,6 +182,74 @@ TEST_F(SchedulerTest, RemovedQueuePairsAreForgotten) {
   EXPECT_EQ(waiting.sent + touched.sent, 0U);
   EXPECT_EQ(behind.sent, 1U);
   EXPECT_FALSE(scheduler.has_waiting());
+}
+
+// Whatever happens in whatever order; in the end everything that was asked for has been sent.
+TEST_F(SchedulerTest, HoldsItsInvariantsWhateverHappens) {
+  std::mt19937 random(11);
+  const auto below = [&](std::size_t limit) { return random() % limit; };
+  flow::Path* const of[] = {&paths.path(wire::Gid{}, 1), &paths.path(wire::Gid{}, 2), nullptr};
+  std::vector<FakeQp> qps;
+  for (std::size_t i = 0; i < 30; ++i) qps.emplace_back(of[i % 3]);
+  std::size_t wanted = 0;
+  for (int step = 0; step < 20'000; ++step) {
+    FakeQp& qp = qps[below(qps.size())];
+    switch (below(5)) {
+      case 0: {
+        const auto more = static_cast<unsigned>(below(400));
+        qp.requests += more;
+        wanted += more;
+        scheduler.touch(qp);
+        break;
+      }
+      case 1:
+        ++qp.answers;
+        scheduler.touch(qp);
+        break;
+      case 2:
+        scheduler.remove(qp);
+        break;
+      case 3:
+        if (flow::Path* const path = of[below(2)])
+          path->acknowledged(static_cast<std::uint32_t>(below(path->in_flight() + 1)));
+        break;
+      default:
+        run(below(300));
+    }
+    ASSERT_EQ(scheduler.broken_invariant(), nullptr) << "step " << step;
+  }
+  for (FakeQp& qp : qps) scheduler.touch(qp);
+  for (int round = 0; round < 10'000 && (run() != 0 || scheduler.has_waiting()); ++round)
+    for (flow::Path* const path : {of[0], of[1]}) path->acknowledged(path->in_flight());
+  std::size_t sent = 0;
+  for (const FakeQp& qp : qps) sent += qp.sent;
+  EXPECT_EQ(sent, wanted);
+}
+
+TEST(Deadlines, HoldTheirInvariantsWhateverHappens) {
+  std::mt19937 random(12);
+  const auto below = [&](int limit) { return static_cast<int>(random() % static_cast<unsigned>(limit)); };
+  Deadlines<FakeQp> deadlines;
+  std::vector<FakeQp> qps(40);
+  TimePoint now{};
+  for (int step = 0; step < 20'000; ++step) {
+    FakeQp& qp = qps[static_cast<std::size_t>(below(40))];
+    if (below(10) == 0) {
+      deadlines.remove(qp);
+    } else if (below(10) == 0) {
+      qp.deadline_at = kNever;
+    } else {
+      qp.deadline_at = now + Duration(below(500));
+      deadlines.update(qp);
+    }
+    now += Duration(below(20));
+    while (FakeQp* const due = deadlines.pop_due(now)) {
+      ASSERT_LE(due->deadline_at, now);
+      due->deadline_at = kNever;
+    }
+    ASSERT_EQ(deadlines.broken_invariant(), nullptr) << "step " << step;
+    ASSERT_GT(deadlines.earliest(), now);
+  }
 }
 
 TEST(Deadlines, ComeUpInOrderAndLazily) {
