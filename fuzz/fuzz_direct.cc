@@ -85,11 +85,10 @@ class Scene {
 
 class Sink final : public link::Receiver, public EagerReceiver {
  public:
-  bool packet(const ib::RxPacket& rx) override {
+  void packet(const ib::RxPacket& rx) override {
     FUZZ_CHECK(rx.packet.info != nullptr && rx.packet.info->opcode == rx.packet.headers.bth.opcode);
     std::vector<std::byte> payload(rx.payload_bytes());
     static_cast<void>(ib::copy(rx.payload(), 0, payload.data(), payload.size()));
-    return true;
   }
   bool eager(const samehost::RingEagerSend& message, std::uint8_t) override {
     FUZZ_CHECK(message.eager.payload.size() <= ib::EagerSend::kMostBytes);

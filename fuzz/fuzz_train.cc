@@ -29,7 +29,6 @@ constexpr std::uint16_t kPort = 4791;
 constexpr std::uint32_t kPsn = 0xfffff0;  // near the wrap
 constexpr Qpn kLocal(0x010203), kRemote(0x040506);
 constexpr std::size_t kMostBytes = 65'000;  // of a datagram
-constexpr unsigned kMostRefusals = 3;
 
 /// What the next recvmmsg() reads.
 struct Datagram {
@@ -187,22 +186,17 @@ class Driver final : public link::Receiver {
   }
 
   // ---- link::Receiver
-  bool packet(const ib::RxPacket& rx) override {
-    if (refusals_ > 0) {
-      --refusals_;
-      return false;
-    }
+  void packet(const ib::RxPacket& rx) override {
     FUZZ_CHECK(rx.packets == 1 || rx.rendezvous != nullptr);
     if (rx.rendezvous == nullptr) {
       joined_.endpoint->receive(rx, joined_.now);
-      return true;
+      return;
     }
     ask_for_anything(rx);
     Fetched fetched(*rx.rendezvous, rx.rendezvous_bytes, fetches_);
     ib::RxPacket with = rx;
     with.rendezvous = &fetched;
     joined_.endpoint->receive(with, joined_.now);
-    return true;
   }
   void dropped(const Reason& reason, ib::Counter, Qpn, std::uint64_t packets) override {
     FUZZ_CHECK(reason.id != ReasonId::none && packets != 0);
@@ -227,9 +221,6 @@ class Driver final : public link::Receiver {
       case 1:
         fetches_ = in_.take<std::uint8_t>() / 16;
         comparable_ = false;
-        break;
-      case 2:
-        refusals_ = what / 8 % (kMostRefusals + 1);
         break;
       default:
         datagram(1 + in_.take<std::uint8_t>() % 24);
@@ -270,7 +261,7 @@ class Driver final : public link::Receiver {
   void deliver() {
     if (datagram_.bytes.empty()) return;
     waiting = &datagram_;
-    for (unsigned i = 0; i <= kMostRefusals + 1; ++i) receiver_.receive(*this, joined_.now);
+    receiver_.receive(*this, joined_.now);
     FUZZ_CHECK(waiting == nullptr);
     beyond.open();
     for (const auto& bytes : arrivals_) deliver_by_itself(bytes);
@@ -349,7 +340,6 @@ class Driver final : public link::Receiver {
   std::uint32_t read_ = 0;
   std::uint32_t request_psn_ = 0, response_psn_ = 0;
   unsigned fetches_ = ~0U;
-  unsigned refusals_ = 0;
   bool comparable_ = true;
 };
 

@@ -120,18 +120,17 @@ void Gsi::receive(TimePoint now) {
   flush(now);
 }
 
-bool Gsi::packet(const ib::RxPacket& packet) {
+void Gsi::packet(const ib::RxPacket& packet) {
   const Qpn qpn = packet.packet.headers.bth.destination;
   if (qpn == mad::kGsiQpn) {
     take(packet);
-    return true;
+    return;
   }
-  if (qpn.value == Qpn::kMulticast) return true;  // the lanes that joined the group have it, too
+  if (qpn.value == Qpn::kMulticast) return;  // the lanes that joined the group have it, too
   dropped(because(ReasonId::drop_unknown_qpn, qpn.value,
                   static_cast<std::uint64_t>(packet.packet.headers.bth.opcode), packet.source.high_half(),
                   packet.source.low_half()),
           ib::Counter::drop_unknown_qp, qpn, 1);
-  return true;
 }
 
 void Gsi::take(const ib::RxPacket& packet) {

@@ -54,7 +54,7 @@ class Gsi final : private link::Receiver {
 
  private:
   // link::Receiver
-  bool packet(const ib::RxPacket& packet) override;
+  void packet(const ib::RxPacket& packet) override;
   void dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) override;
 
   std::uint16_t source_port_to(const wire::Gid& peer) const;

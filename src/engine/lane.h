@@ -136,7 +136,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
 
  private:
   // link::Receiver
-  bool packet(const ib::RxPacket& packet) override;
+  void packet(const ib::RxPacket& packet) override;
   bool eager(const samehost::RingEagerSend& message, std::uint8_t lane) override;
   void dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) override;
 

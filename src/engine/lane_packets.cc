@@ -12,7 +12,7 @@ constexpr std::size_t kSendRound = 256;  ///< packets sent before the lane reads
 
 // ---- in
 
-bool Lane::packet(const ib::RxPacket& packet) {
+void Lane::packet(const ib::RxPacket& packet) {
   const Qpn qpn = packet.packet.headers.bth.destination;
   const auto opcode = static_cast<std::uint64_t>(packet.packet.headers.bth.opcode);
   if (qpn.value == Qpn::kMulticast) {
@@ -22,29 +22,28 @@ bool Lane::packet(const ib::RxPacket& packet) {
     });
     if (members == 0)
       dropped(because(ReasonId::drop_no_multicast_member), ib::Counter::drop_unknown_qp, qpn, 1);
-    return true;
+    return;
   }
   if (qpn.lane() != number_) {
     dropped(because(ReasonId::drop_wrong_lane, qpn.value, number_), ib::Counter::drop_unknown_qp, qpn, 1);
-    return true;
+    return;
   }
   if (qpn.index() == Qpn::kLaneIndex) {
     const bool answers = !hold_.throttles(packet.source, packet.packet.headers.deth.source.lane());
-    if (credit_.receive(packet, paths_, clock_.batch_time(), answers)) return true;
+    if (credit_.receive(packet, paths_, clock_.batch_time(), answers)) return;
   }
   QpSlot* slot = qps_.find(qpn);
   if (slot == nullptr) {
     dropped(because(ReasonId::drop_unknown_qpn, qpn.value, opcode, packet.source.high_half(),
                     packet.source.low_half()),
             ib::Counter::drop_unknown_qp, qpn, 1);
-    return true;
+    return;
   }
   if (hold_.is_expected(*slot, packet, clock_.batch_time())) {
     hand_over(*slot, packet);
   } else if (const auto kept = hold_.keep(*slot, packet); !kept) {
     dropped(kept.error(), ib::Counter::drop_no_receive, qpn, packet.packets);
   }
-  return true;
 }
 
 void Lane::hand_over(QpSlot& slot, const ib::RxPacket& packet) {

@@ -22,9 +22,8 @@ namespace softrnic::link {
 /// Receives what a link has read.
 class Receiver {
  public:
-  /// A well-formed packet with a correct ICRC. Valid during the call. False: not now; the link keeps it and
-  /// all behind it for the next receive().
-  virtual bool packet(const ib::RxPacket& packet) = 0;
+  /// A well-formed packet with a correct ICRC. Valid during the call.
+  virtual void packet(const ib::RxPacket& packet) = 0;
   /// `packets` packets were dropped for one reason. `qpn` is 0 when unknown. Packets that could not be sent
   /// are reported here too, at the next receive().
   virtual void dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) = 0;

@@ -96,14 +96,9 @@ void UdpReceiver::fill(TimePoint now) {
 
 std::size_t UdpReceiver::receive(Receiver& receiver, TimePoint now) {
   if (pool_ == nullptr) return 0;
-  if (refused_ && !receiver.packet(packet_)) return 0;
-  std::size_t packets = refused_ ? 1 : 0;
-  refused_ = false;
   fill(now);
-  while (slot_ < filled_ && split(receiver, packets)) {
-    ++slot_;
-    cut_ = 0;
-  }
+  std::size_t packets = 0;
+  for (; slot_ < filled_; ++slot_, cut_ = 0) split(receiver, packets);
   if (tap_ != nullptr && packets != 0) tap_->flush();
   return packets;
 }
@@ -164,7 +159,7 @@ UdpReceiver::Segment UdpReceiver::next_segment() const {
           static_cast<std::uint16_t>(cut_ / std::max<std::size_t>(step, 1))};
 }
 
-bool UdpReceiver::split(Receiver& receiver, std::size_t& packets) {
+void UdpReceiver::split(Receiver& receiver, std::size_t& packets) {
   const mmsghdr& header = headers_[slot_];
   if (cut_ == 0) {
     envelope_ = open(header.msg_hdr);
@@ -175,13 +170,12 @@ bool UdpReceiver::split(Receiver& receiver, std::size_t& packets) {
   while (cut_ < datagram_.size()) {
     const Segment segment = next_segment();
     cut_ += segment.bytes.size();
-    const bool good = decode(receiver, segment);
-    if (good) packets += join(receiver, segment);
-    refused_ = good && !receiver.packet(packet_);
-    if (refused_) return false;
+    if (decode(receiver, segment)) {
+      packets += join(receiver, segment);
+      receiver.packet(packet_);
+    }
     ++packets;
   }
-  return true;
 }
 
 std::size_t UdpReceiver::join(Receiver& receiver, const Segment& segment) {

@@ -52,7 +52,7 @@ class UdpReceiver {
   /// Reads datagrams when none is left to cut.
   void fill(TimePoint now);
   /// Hands over what is left of the present datagram; false: a packet was refused.
-  bool split(Receiver& receiver, std::size_t& packets);
+  void split(Receiver& receiver, std::size_t& packets);
   /// The packet that is next in the present datagram, and its place there.
   struct Segment {
     Bytes bytes;
@@ -95,7 +95,6 @@ class UdpReceiver {
   wire::LastIcrcStart start_;
   ib::RxPacket packet_;
   PacketCoalescer coalescer_;
-  bool refused_ = false;    ///< packet_ is to be handed over again
   TimePoint asked_at_{};    ///< the socket, last
   TimePoint empty_at_{};    ///< it was at some time after this, and before what is in the slots came
   bool emptied_ = false;    ///< by what is in the slots

@@ -147,8 +147,6 @@ class RingReader {
   /// The oldest eager send; nothing when there is none, or a packet is before it. It stays there until pop().
   bool front(RingEagerSend& out);
   void pop() { advance(front_size_); }
-  /// Undoes the last pop(), before give_back().
-  void put_back() { advance(-front_size_); }
   /// Gives the memory of what was taken back to the writer.
   void give_back() {
     given_back_ = position();

@@ -262,11 +262,9 @@ std::size_t RingLink::receive(link::Receiver& receiver, TimePoint now) {
   report(receiver);
   find_writers();
   std::size_t packets = 0;
-  bool held = false;
   const std::uint32_t count = reader_count_.load(std::memory_order_relaxed);
-  for (std::uint32_t i = 0; i < count && !held; ++i)
-    packets += read(order_lanes_[i], *order_[i].load(std::memory_order_relaxed), receiver, held);
-  if (held) return packets;
+  for (std::uint32_t i = 0; i < count; ++i)
+    packets += read(order_lanes_[i], *order_[i].load(std::memory_order_relaxed), receiver);
   const std::int64_t ns = ns_of(now);
   if (packets != 0) activity_.had_packets(ns);
   if (active() && !activity_.below_is_due(ns)) return packets;
@@ -287,12 +285,11 @@ std::size_t RingLink::receive_eagers(link::Receiver& receiver, std::size_t most)
   return eagers;
 }
 
-std::size_t RingLink::read(std::uint8_t lane, RingReader& ring, link::Receiver& receiver, bool& held) {
+std::size_t RingLink::read(std::uint8_t lane, RingReader& ring, link::Receiver& receiver) {
   std::size_t packets = 0;
   for (std::size_t bytes = 0; packets < kMostAtOnce && bytes < kMostBytesAtOnce;) {
     const Taken taken = read_one(lane, ring, receiver);
-    held = taken == Taken::held;
-    if (taken == Taken::nothing || held) break;
+    if (taken == Taken::nothing) break;
     if (taken == Taken::packet) bytes += rx_.payload_bytes();
     ++packets;
   }
@@ -334,9 +331,8 @@ RingLink::Taken RingLink::read_one(std::uint8_t lane, RingReader& ring, link::Re
 // and does not come for ever.
 RingLink::Taken RingLink::hand_over(RingReader& ring, link::Receiver& receiver) {
   ring.pop();
-  if (receiver.packet(rx_)) return Taken::packet;
-  ring.put_back();
-  return Taken::held;
+  receiver.packet(rx_);
+  return Taken::packet;
 }
 
 bool RingLink::decode(const RingPacket& from, Fetch& fetch) {

@@ -168,8 +168,8 @@ class RingLink final : public link::Link {
   void report(link::Receiver& receiver);
   void find_writers();
   void refuse(std::uint8_t lane, link::Receiver& receiver);
-  enum class Taken : std::uint8_t { nothing, eager, packet, held };
-  std::size_t read(std::uint8_t lane, RingReader& ring, link::Receiver& receiver, bool& held);
+  enum class Taken : std::uint8_t { nothing, eager, packet };
+  std::size_t read(std::uint8_t lane, RingReader& ring, link::Receiver& receiver);
   std::size_t read_eagers(std::uint8_t lane, RingReader& ring, link::Receiver& receiver, std::size_t most);
   Taken read_one(std::uint8_t lane, RingReader& ring, link::Receiver& receiver);
   Taken hand_over(RingReader& ring, link::Receiver& receiver);

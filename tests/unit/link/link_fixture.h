@@ -28,13 +28,11 @@ struct Got {
 
 class Collector final : public Receiver {
  public:
-  bool packet(const ib::RxPacket& p) override {
-    if (refuse_psn == p.packet.headers.bth.psn) return false;
+  void packet(const ib::RxPacket& p) override {
     std::vector<std::byte> payload(p.payload_bytes());
     ib::copy(p.payload(), 0, payload.data(), payload.size());
     packets.push_back({p.packet.headers, std::move(payload), p.source, p.destination, p.traffic_class,
                        p.hop_limit, p.interface_index, p.packets});
-    return true;
   }
   /// Packets that came, drops included.
   std::size_t count() const {
@@ -45,7 +43,6 @@ class Collector final : public Receiver {
   void dropped(const Reason& reason, ib::Counter counter, Qpn, std::uint64_t count) override {
     drops.insert(drops.end(), count, {reason, counter});
   }
-  std::optional<std::uint32_t> refuse_psn;  ///< the packet that is told to come again
   std::vector<Got> packets;
   std::vector<std::pair<Reason, ib::Counter>> drops;
 };

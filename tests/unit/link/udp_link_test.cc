@@ -94,33 +94,6 @@ TEST_P(UdpLinkPath, TakesLongPacketsApart) {
   EXPECT_EQ(pair.got.packets.back().headers.immediate, 4711U);
 }
 
-// What is refused comes again, and nothing overtakes it, wherever in a datagram of many packets it stood.
-TEST_P(UdpLinkPath, KeepsARefusedPacketAndAllBehindIt) {
-  Pair pair(GetParam().from, GetParam().to, GetParam().family);
-  ASSERT_NE(pair.sender, nullptr);
-  constexpr std::uint32_t kPackets = 20;
-  for (std::uint32_t i = 0; i < kPackets; ++i) {
-    pair.sender->send(pair.maker.make(wire::Opcode::uc_send_only, i, pattern(1000, i)), TimePoint{});
-  }
-  pair.sender->flush(TimePoint{});
-  for (std::uint32_t i = 0; i < kPackets; ++i) {
-    pollfd entry{pair.b->readable_fd(), POLLIN, 0};
-    ASSERT_TRUE(i != 0 || poll(&entry, 1, 1000) == 1);
-    pair.got.refuse_psn = i;
-    while (pair.b->receive(pair.got, TimePoint{}) != 0) {
-    }
-    EXPECT_EQ(pair.got.packets.size(), i);
-    EXPECT_EQ(pair.b->receive(pair.got, TimePoint{}), 0U);
-  }
-  pair.got.refuse_psn.reset();
-  read_until(*pair.b, pair.got, kPackets);
-  ASSERT_EQ(pair.got.packets.size(), kPackets);
-  for (std::uint32_t i = 0; i < kPackets; ++i) {
-    EXPECT_EQ(pair.got.packets[i].headers.bth.psn, i);
-    EXPECT_EQ(pair.got.packets[i].payload, pattern(1000, i));
-  }
-}
-
 TEST_P(UdpLinkPath, CarriesTrafficClassHopLimitAndSourcePort) {
   Pair pair(GetParam().from, GetParam().to, GetParam().family);
   ASSERT_NE(pair.sender, nullptr);

@@ -120,18 +120,6 @@ TEST_F(PacketRingTest, PiecesAsManyAsAPacketMayHave) {
   EXPECT_EQ(take(reader)->pieces.size(), ib::TxPacket::kMaxFragments);
 }
 
-TEST_F(PacketRingTest, APacketThatIsPutBackComesAgain) {
-  RingWriter writer(*ring);
-  RingReader reader(*ring);
-  ASSERT_TRUE(put(writer, 1, 100) && put(writer, 2, 5000));
-  expect_packet(reader, 1, 100);
-  expect_packet(reader, 2, 5000);
-  reader.put_back();
-  reader.give_back();
-  expect_packet(reader, 2, 5000);
-  EXPECT_FALSE(reader.any());
-}
-
 // ---- round and round
 
 TEST_F(PacketRingTest, SizesOfAllKindsGoRoundManyTimes) {

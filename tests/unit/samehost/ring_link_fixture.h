@@ -54,21 +54,18 @@ struct Got {
 
 class Collector final : public link::Receiver, public EagerReceiver {
  public:
-  bool packet(const ib::RxPacket& rx) override {
-    if (hold) return false;
+  void packet(const ib::RxPacket& rx) override {
     Got& out = got.emplace_back();
     out.psn = rx.packet.headers.bth.psn;
     out.packets = rx.packets;
     out.rendezvous = rx.rendezvous != nullptr;
     out.payload.resize(rx.payload_bytes());
     out.complete = ib::copy(rx.payload(), 0, out.payload.data(), out.payload.size());
-    return true;
   }
   bool eager(const RingEagerSend&, std::uint8_t) override { return false; }
   void dropped(const Reason& reason, ib::Counter counter, Qpn, std::uint64_t packets) override {
     drops.insert(drops.end(), packets, {reason.id, counter});
   }
-  bool hold = false;
   std::vector<Got> got;
   std::vector<std::pair<ReasonId, ib::Counter>> drops;
 };

@@ -144,20 +144,6 @@ TEST_F(RingLinkTest, WhoCannotFetchGetsThePayloadAlong) {
 
 // ---- rings that are full, stuck, broken
 
-TEST_F(RingLinkTest, APacketThatIsHeldComesAgainAndThoseBehindIt) {
-  a.register_memory(memory);
-  send(packet(1, 20'000));
-  send(packet(2, 8));
-  b.collector.hold = true;
-  EXPECT_TRUE(b.receive().empty());
-  EXPECT_TRUE(b.receive().empty());
-  b.collector.hold = false;
-  const auto got = b.receive();
-  ASSERT_EQ(got.size(), 2U);
-  EXPECT_TRUE(same(got[0], 20'000));
-  EXPECT_EQ(got[1].psn, 2U);
-}
-
 TEST_F(RingLinkTest, PacketsThatFindNoRoomAreReported) {
   ib::Gauge& gauge = a.link->gauge(b.lane);
   EXPECT_TRUE(gauge.knows(a.now));
