@@ -106,15 +106,18 @@ TEST_F(RcDuplicate, AReadThatIsNotPartOfTheOriginalIsDropped) {
   quiet();
 }
 
-TEST_F(RcDuplicate, AReadOfARegionThatIsGoneIsNotRepeatedButNoFault) {
+// The peer may wait for it still, without a timeout for ever; if it does not, it takes no notice.
+TEST_F(RcDuplicate, ARepeatedReadOfARegionThatIsGoneIsRefusedAndNoFault) {
   rc();
   in("RC RDMA Read Request psn=5 va=0x12000 rkey=0x20 dmalen=8");
   out("RC RDMA Read Response Only psn=5 msn=1");
   host.regions.erase(kKey);
   in("RC RDMA Read Request psn=5 va=0x12000 rkey=0x20 dmalen=8");
-  silent();
+  out("RC Acknowledge psn=5 msn=1 nak=access");
   because_of(ReasonId::nak_rkey_unknown);
   EXPECT_FALSE(qp().in_error());
+  in("RC RDMA Write Only psn=6 va=0x12000 rkey=0x20 dmalen=0 ackreq");
+  out("RC Acknowledge psn=6 msn=2");
   quiet();
 }
 

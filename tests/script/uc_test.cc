@@ -160,7 +160,7 @@ TEST_F(Uc, WaitsForTokens) {
   post("send len=2048");
   out("UC Send First psn=5 len=1024");
   silent();
-  EXPECT_EQ(qp().deadline(), now + std::chrono::nanoseconds(1088001));
+  EXPECT_EQ(qp().deadline(), now + std::chrono::nanoseconds(1088000));
   pass(std::chrono::milliseconds(2));
   out("UC Send Last psn=6 len=1024");
   sent("1 success");

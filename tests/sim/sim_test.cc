@@ -30,6 +30,18 @@ TEST(Simulation, HoldsItsPromisesUnderEveryFault) {
   }
 }
 
+// Seeds that once failed, among millions, by faults of the transport.
+TEST(Simulation, SeedsThatFailedOnce) {
+  constexpr std::uint64_t kAtomicBusy = 72'972;  // what is behind a busy atomic, dropped and never asked for
+  constexpr std::uint64_t kReadGone = 993'216;   // a repeated READ of a region that is gone, never answered
+  constexpr std::uint64_t kOvertaken =
+      783'089;  // a large UC packet, always overtaken by small ones of another
+  for (const std::uint64_t seed : {kAtomicBusy, kReadGone, kOvertaken}) {
+    const Result result = run_seed(seed);
+    EXPECT_TRUE(result.failure.empty()) << report(seed, result);
+  }
+}
+
 TEST(Simulation, IsReproducible) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const Result one = run_seed(seed);

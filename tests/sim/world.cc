@@ -84,7 +84,8 @@ void World::handle(const Event& event) {
       return expire(node);
     case Kind::pump:
       node.pump_scheduled = false;
-      return pump(node);
+      pump(node);
+      return resume_if_drained(node);
     case Kind::work:
       node.work_scheduled = false;
       return work(node);
@@ -162,19 +163,6 @@ void World::receive(Node& node, const ib::RxPacket& packet, bool hostile) {
   if (node.observed() && !hostile) node.observer.arrived(packet, before, node.endpoint->receive_psn());
 }
 
-void World::expire(Node& node) {
-  if (node.timer_at != ground_.now) return;  // an older appointment
-  node.timer_at = kNever;
-  if (node.dead) return;
-  const TimePoint due = node.endpoint->deadline();
-  if (due <= ground_.now) {
-    ground_.log(What::expired, node.index);
-    node.endpoint->expire(ground_.now);
-    if (++node.idle_expiries > 10'000) ground_.fail(format("node %u: its timer runs in circles", node.index));
-  }
-  touched(node);
-}
-
 /// After each call into an endpoint.
 void World::touched(Node& node) {
   node.check_state();
@@ -188,8 +176,7 @@ void World::touched(Node& node) {
     schedule(ground_.now +
                  Duration(rng_.below(static_cast<std::uint64_t>(node.receives->repost_delay.count()) + 1)),
              Kind::repost, node.index);
-  if (node.drained_seen) schedule(ground_.now + Duration(rng_.below(100'000)), Kind::resume, node.index);
-  node.drained_seen = false;
+  resume_if_drained(node);
   const bool stuck_in_sqe = node.pair->type == ib::QpType::ud && node.broken && !node.flush_commanded;
   if (stuck_in_sqe && !node.resume_scheduled) {
     node.resume_scheduled = true;
@@ -201,7 +188,15 @@ void World::touched(Node& node) {
 /// What `node` held of a window may be free now, also when it died.
 void World::pump_waiting(const Node& node) {
   for (const auto& other : nodes_)
-    if (other->blocked && other.get() != &node && !other->dead) pump(*other);
+    if (other->blocked && other.get() != &node && !other->dead) {
+      pump(*other);
+      resume_if_drained(*other);
+    }
+}
+
+void World::resume_if_drained(Node& node) {
+  if (node.drained_seen) schedule(ground_.now + Duration(rng_.below(100'000)), Kind::resume, node.index);
+  node.drained_seen = false;
 }
 
 void World::want_work(Node& node) {
@@ -211,14 +206,6 @@ void World::want_work(Node& node) {
     schedule(ground_.now + Duration(rng_.below(static_cast<std::uint64_t>(node.pair->gap.count()))),
              Kind::work, node.index);
   }
-}
-
-void World::arm(Node& node) {
-  const TimePoint due = node.endpoint->deadline();
-  if (due == kNever) return;
-  if (node.timer_at <= std::max(due, ground_.now)) return;
-  node.timer_at = std::max(due, ground_.now);
-  schedule(node.timer_at, Kind::timer, node.index);
 }
 
 void World::pump(Node& node) {

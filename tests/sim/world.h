@@ -79,6 +79,7 @@ class World {
   void deliver(std::uint32_t adapter, std::uint32_t flight);
   void expire(Node& node);
   void pump(Node& node);
+  void resume_if_drained(Node& node);
   void pump_waiting(const Node& node);
   void send(Node& node, const ib::TxPacket& packet, bool eager = false);
   void accuse(const Node& node, const std::string& what);

@@ -94,7 +94,7 @@ Node& World::build_node(const PairConfig& pair, int side, std::uint32_t adapter)
   n.was_late = side == 1 && pair.late_start.count() != 0;
   n.bad_invalidate_expected = pair.hostile;
   n.exact_counts = config_.attack.shots == 0 && f.duplicate == 0 && f.reorder == 0 && !f.loses() &&
-                   f.pause_length.count() == 0;
+                   f.pause_length.count() == 0 && config_.memory.changes == 0;
   n.slow = pair.timeout != 0 && answer > ib::ack_timeout(pair.timeout);
   constexpr std::uint32_t kRemote = ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic;
   const std::size_t bytes = pair.type == ib::QpType::ud ? 8 : (pair.largest + 8192U) & ~7U;

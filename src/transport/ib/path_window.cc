@@ -22,22 +22,21 @@ void PathWindow::set_memory(std::uint32_t longest_packet, std::uint32_t window) 
                                : CongestionWindow::Limits{window, window, window});
 }
 
-TimePoint PathWindow::admit(std::uint32_t bytes, TimePoint now) {
-  if (undecided_) return now + kLookAgain;
+PathWindow::Admission PathWindow::admit(std::uint32_t bytes, TimePoint now) {
+  if (undecided_) return {now + kLookAgain, false};
   switch (gauged_.take(bytes, now)) {
     case GaugedRoom::Answer::granted:
-      return now;
+      return {now, true};
     case GaugedRoom::Answer::full:
-      return now + kLookAgain;
+      return {now + kLookAgain, false};
     case GaugedRoom::Answer::unknown:
       break;
   }
-  return pacer_.take(bytes, now);
+  return {pacer_.take(bytes, now), true};
 }
 
 const char* PathWindow::broken_invariant() const {
   if (const char* broken = congestion_.broken_invariant()) return broken;
-  if (const char* broken = pacer_.broken_invariant()) return broken;
   return gauged_.broken_invariant();
 }
 

@@ -71,9 +71,13 @@ class PathWindow {
 
   /// From now on UC and UD go by this gauge, which outlives the window.
   void observe(Gauge& gauge) { gauged_.observe(gauge); }
-  /// UC and UD: returns `now` when a packet of `bytes` may go, or when to try again (a
-  /// time point after `now`).
-  TimePoint admit(std::uint32_t bytes, TimePoint now);
+  /// Whether a packet of UC or UD may go.
+  struct Admission {
+    TimePoint when;        ///< it may go, or may be asked for again
+    bool granted = false;  ///< it may go then, and is not to be asked for again
+  };
+  /// For a packet of `bytes`.
+  Admission admit(std::uint32_t bytes, TimePoint now);
 
   /// For tests: what of its promises to itself does not hold; nullptr: all does.
   const char* broken_invariant() const;

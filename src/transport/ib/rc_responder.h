@@ -64,9 +64,10 @@ class RcResponder {
   void refuse(const Verdict& verdict, const wire::Packet& packet);
   bool transmit_ack(TxPacket& out);
   void acknowledge(TxPacket& out, std::uint8_t syndrome, Psn psn);
+  /// False: there is nothing to send.
   bool send_read_response(ReadAtomic& read, TxPacket& out);
   void send_atomic_response(ReadAtomic& atomic, TxPacket& out);
-  void read_failed(ReadAtomic& read, Reason reason);
+  bool read_failed(ReadAtomic& read, const Reason& reason, TxPacket& out);
 
   const Seam& seam_;
   InboundMessage message_;

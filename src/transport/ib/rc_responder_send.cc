@@ -67,10 +67,7 @@ bool RcResponder::send_read_response(ReadAtomic& read, TxPacket& out) {
   const std::byte* data = nullptr;
   if (size > 0) {
     auto memory = seam_.host.remote_memory(read.rkey, read.address + offset, size, kRemoteRead);
-    if (!memory) {
-      read_failed(read, memory.error());
-      return false;
-    }
+    if (!memory) return read_failed(read, memory.error(), out);
     data = *memory;
   }
   const bool last = read.next + count == read.stop;
@@ -88,22 +85,25 @@ bool RcResponder::send_read_response(ReadAtomic& read, TxPacket& out) {
   return true;
 }
 
-// The region went away while it was being read. One that was answered before is only being repeated,
-// perhaps for a packet that the network doubled, and the peer may have released the region since: no
-// reason to end the connection.
-void RcResponder::read_failed(ReadAtomic& read, Reason reason) {
+// The region went away while it was being read. One that was answered before is only being repeated, perhaps
+// for a packet that the network doubled, and the program may have released the region since: no reason to end
+// the connection here. A peer that has the data takes no notice of the NAK; one that has not learns why it
+// waits, for ever without a timeout.
+bool RcResponder::read_failed(ReadAtomic& read, const Reason& reason, TxPacket& out) {
   const Psn psn = read.first + read.next;
   seam_.host.explain(reason, nullptr);
+  seam_.host.count(Counter::nak_access_sent);
   if (read.answered) {
     read.stop = read.next;
-    return seam_.host.count(Counter::drop_access);
+    acknowledge(out, wire::kNakRemoteAccess, psn);
+    return true;
   }
   resources_.drop_pending();  // later answers would be out of order
-  seam_.host.count(Counter::nak_access_sent);
   nak_.owe(wire::kNakRemoteAccess, psn);
-  if (failed_) return;
+  if (failed_) return false;
   failed_ = true;
   event_ = QpEvent::access_error;
+  return false;
 }
 
 }  // namespace softrnic::ib

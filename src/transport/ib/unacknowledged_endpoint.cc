@@ -14,17 +14,23 @@ void UnacknowledgedEndpoint::expire(TimePoint now) {
 }
 
 bool UnacknowledgedEndpoint::may_leave(const TxPacket& packet, PathWindow* path, TimePoint now) {
-  const TimePoint when = path != nullptr ? path->admit(packet.payload_bytes + kPacketOverhead, now) : now;
-  send_at_ = when > now ? when : kNever;
-  return when <= now;
+  if (!turn_.granted)
+    turn_ = path == nullptr ? PathWindow::Admission{now, true}
+                            : path->admit(packet.payload_bytes + kPacketOverhead, now);
+  const bool leaves = turn_.granted && turn_.when <= now;
+  send_at_ = leaves ? kNever : turn_.when;
+  if (leaves) turn_ = {};
+  return leaves;
 }
 
 void UnacknowledgedEndpoint::flush_sends() {
+  turn_ = {};
   send_at_ = kNever;
   flush_all(host_, queue_);
 }
 
 void UnacknowledgedEndpoint::forget_sends() {
+  turn_ = {};
   send_at_ = kNever;
   queue_.clear();
 }

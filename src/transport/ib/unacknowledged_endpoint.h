@@ -32,6 +32,7 @@ class UnacknowledgedEndpoint : public EndpointBase {
 
  private:
   TimePoint send_at_ = kNever;
+  PathWindow::Admission turn_;  ///< of the oldest packet, if one was granted
 };
 
 }  // namespace softrnic::ib

@@ -111,7 +111,7 @@ TEST_F(Credit, APeerThatNeverAnswersHoldsUpItsSenderOnceAndBriefly) {
   TimePoint last = now;
   Duration longest{};
   while (now - begin < 5s) {
-    if (window.admit(1088, now) > now) {
+    if (window.admit(1088, now).when > now) {
       now += ib::PathWindow::kLookAgain;
       continue;
     }
@@ -144,7 +144,7 @@ TEST_F(Credit, APeerThatNeverAnswersIsAskedMoreAndMoreSeldom) {
 /// Fills `path` as far as it goes: how many packets that takes.
 std::uint32_t fill(Path& path, TimePoint now) {
   std::uint32_t packets = 0;
-  while (path.admit(1088, now) == now) ++packets;
+  while (path.admit(1088, now).when == now) ++packets;
   return packets;
 }
 

@@ -65,8 +65,8 @@ TEST(PathWindow, HasRoomAsItsCongestionWindowHas) {
 TEST(PathWindow, WithoutAGaugeKeepsToItsRate) {
   PathWindow window(limits());
   const TimePoint now{milliseconds(5)};
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(window.admit(1000, now), now);
-  EXPECT_GT(window.admit(1000, now), now);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(window.admit(1000, now).when, now);
+  EXPECT_GT(window.admit(1000, now).when, now);
   EXPECT_EQ(window.broken_invariant(), nullptr);
 }
 
@@ -85,12 +85,12 @@ TEST(PathWindow, AGaugesRoomIsUsedUpBeforeItIsLookedAtAgain) {
   window.observe(gauge);
   gauge.free = 3 * datagram_cost(1000);
   const TimePoint now{milliseconds(5)};
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(window.admit(1000, now), now);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(window.admit(1000, now).when, now);
   EXPECT_EQ(gauge.looks, 1);
   gauge.free = datagram_cost(1000) - 1;
-  EXPECT_EQ(window.admit(1000, now), now + PathWindow::kLookAgain);
+  EXPECT_EQ(window.admit(1000, now).when, now + PathWindow::kLookAgain);
   gauge.free = datagram_cost(1000);
-  EXPECT_EQ(window.admit(1000, now + PathWindow::kLookAgain), now + PathWindow::kLookAgain);
+  EXPECT_EQ(window.admit(1000, now + PathWindow::kLookAgain).when, now + PathWindow::kLookAgain);
   EXPECT_EQ(gauge.looks, 3);
 }
 
@@ -100,7 +100,7 @@ TEST(PathWindow, AGaugeThatHasRoomSetsNoRate) {
   window.observe(gauge);
   gauge.free = 100'000;
   const TimePoint now{milliseconds(5)};
-  for (int i = 0; i < 1000; ++i) EXPECT_EQ(window.admit(1000, now), now);
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(window.admit(1000, now).when, now);
 }
 
 TEST(PathWindow, AReceiverThatTakesNothingIsWaitedForForASecond) {
@@ -108,16 +108,16 @@ TEST(PathWindow, AReceiverThatTakesNothingIsWaitedForForASecond) {
   FakeGauge gauge;
   window.observe(gauge);
   TimePoint now{milliseconds(5)};
-  EXPECT_GT(window.admit(1000, now), now);
+  EXPECT_GT(window.admit(1000, now).when, now);
   now += PathWindow::kPatience - Duration(1);
-  EXPECT_GT(window.admit(1000, now), now);
+  EXPECT_GT(window.admit(1000, now).when, now);
   now += Duration(1);
-  EXPECT_EQ(window.admit(1000, now), now);
+  EXPECT_EQ(window.admit(1000, now).when, now);
   gauge.free = 100'000;  // it is back, and is waited for as long when it stops again
-  EXPECT_EQ(window.admit(1000, now), now);
+  EXPECT_EQ(window.admit(1000, now).when, now);
   gauge.free = 0;
   for (int i = 0; i < 100; ++i) static_cast<void>(window.admit(1000, now));
-  EXPECT_EQ(window.admit(1000, now), now + PathWindow::kLookAgain);
+  EXPECT_EQ(window.admit(1000, now).when, now + PathWindow::kLookAgain);
 }
 
 TEST(PathWindow, MemoryTakesLongPacketsAndAWindowThatStaysAsItIs) {
@@ -172,10 +172,10 @@ TEST(PathWindow, NothingMayGoWhileItIsUndecided) {
   EXPECT_FALSE(window.has_room()) << "not even one packet";
   EXPECT_EQ(window.room(), 0U);
   const TimePoint now(milliseconds(10));
-  EXPECT_EQ(window.admit(100, now), now + PathWindow::kLookAgain);
+  EXPECT_EQ(window.admit(100, now).when, now + PathWindow::kLookAgain);
   window.set_undecided(false);
   EXPECT_TRUE(window.has_room());
-  EXPECT_EQ(window.admit(100, now), now);
+  EXPECT_EQ(window.admit(100, now).when, now);
 }
 
 }  // namespace
