@@ -40,17 +40,17 @@ struct Area {
 class Scene {
  public:
   Scene() : own_(DirectShare::make(1)), theirs_(DirectShare::make(1)) {
-    const auto place = own_->add_lane(kOwn);
+    const auto slot = own_->add_lane(kOwn);
     theirs_->add_lane(kTheirs);
-    place_ = *place;
+    slot_ = *slot;
     const DirectMemory& t = theirs_->memory();
     areas_ = {area(&t.header(), sizeof(DirectHeader)),
               area(t.keys(), kKeys * sizeof(DirectKey)),
               area(t.segments(), kSegments * sizeof(DirectSegment)),
-              area(t.rows(0), kQps * sizeof(DirectQp)),
+              area(t.qps(0), kQps * sizeof(DirectQp)),
               area(&t.reception(0), sizeof(DirectReception)),
-              area(place_.acks, kQps * sizeof(DirectAck)),
-              area(place_.inbox, sizeof(DirectInbox)),
+              area(slot_.acks, kQps * sizeof(DirectAck)),
+              area(slot_.inbox, sizeof(DirectInbox)),
               area(own_->ring(0, kTheirs), 8192)};
     for (const Area& a : areas_) good_.emplace_back(a.begin, a.begin + a.size);
   }
@@ -69,16 +69,16 @@ class Scene {
     // Not another process of this machine: that would be written to if it had agreed to it.
     theirs_->memory().header().pid = getpid();
   }
-  std::unique_ptr<DirectPeer> meet() { return DirectPeer::meet(handles_of(*theirs_), kTheirs, kOwn, *own_); }
+  std::unique_ptr<DirectPeer> meet() { return DirectPeer::open(handles_of(*theirs_), kTheirs, kOwn, *own_); }
   DirectShare& own() const { return *own_; }
   DirectShare& theirs() const { return *theirs_; }
-  const DirectShare::LanePlace& place() const { return place_; }
+  const DirectShare::LaneSlot& slot() const { return slot_; }
 
  private:
   static Area area(void* begin, std::size_t size) { return {static_cast<std::byte*>(begin), size}; }
 
   std::unique_ptr<DirectShare> own_, theirs_;
-  DirectShare::LanePlace place_;
+  DirectShare::LaneSlot slot_;
   std::vector<Area> areas_;
   std::vector<std::vector<std::byte>> good_;
 };
@@ -108,14 +108,14 @@ bool reads(std::uint64_t address) {
 void look_at_keys(const Scene& scene, DirectPeer& peer) {
   for (std::uint32_t index = 0; index < kKeys; ++index) {
     const DirectKeyBody body = scene.theirs().memory().keys()[index].body;
-    const auto place = peer.find(MemoryKey(body.key), body.pd, body.start, kLength, 0);
-    if (!place) continue;
-    FUZZ_CHECK(place->behind >= kLength);
+    const auto target = peer.find(MemoryKey(body.key), body.pd, body.start, kLength, 0);
+    if (!target) continue;
+    FUZZ_CHECK(target->behind >= kLength);
     SegmentCache::Mappings old;
-    if (const auto range = peer.range_of(place->segment)) {
+    if (const auto range = peer.range_of(target->segment)) {
       samehost::MappedRange mapped = samehost::MappedRange::map(peer.pid(), *range, ShareFiles::fixed);
-      peer.segments().install(place->segment, std::move(mapped), old);
-      if (const auto found = peer.segments().find(place->segment, place->address, kLength))
+      peer.segments().install(target->segment, std::move(mapped), old);
+      if (const auto found = peer.segments().find(target->segment, target->address, kLength))
         FUZZ_CHECK(found->behind >= kLength && reads(found->address));
     }
     peer.sweep(old);
@@ -124,7 +124,7 @@ void look_at_keys(const Scene& scene, DirectPeer& peer) {
 
 void receive(Scene& scene, DirectPeer& peer) {
   Sink sink;
-  RingLink link(std::make_unique<softrnic::link::NullLink>(), kOwn, scene.own(), scene.place(), UniqueFd(),
+  RingLink link(std::make_unique<softrnic::link::NullLink>(), kOwn, scene.own(), scene.slot(), UniqueFd(),
                 sink);
   link.connect(kTheirs, peer, UniqueFd());
   TimePoint now{std::chrono::seconds(1)};

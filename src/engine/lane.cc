@@ -46,12 +46,12 @@ Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link:
       direct_(number, doorbell ? share : nullptr),
       mapper_(mutex_, direct_),
       peers_(number, {mutex_, clock_, direct_, paths_}, std::move(resolve_peer)),
-      eager_acks_(direct_.place() ? direct_.place()->acks : nullptr),
+      eager_acks_(direct_.slot() ? direct_.slot()->acks : nullptr),
       hold_(std::max<std::size_t>(receive_buffer_of(link_->readable_fd()), kLeastHeld), addresses_),
       rows_(page, number) {
-  if (!direct_.place()) return;
+  if (!direct_.slot()) return;
   auto inbox =
-      std::make_unique<samehost::RingLink>(std::move(link_), number, *share, *direct_.place(),
+      std::make_unique<samehost::RingLink>(std::move(link_), number, *share, *direct_.slot(),
                                            std::move(doorbell), static_cast<samehost::EagerReceiver&>(*this));
   inbox_ = inbox.get();
   peers_.use(*inbox_);
@@ -89,7 +89,7 @@ void Lane::detach(rnic::QueuePair& qp) {
   discard(qp);
   groups_.leave_all(*link_, qp);
   deadlines_.remove(qp);
-  direct_.hide(qp.qpn());
+  direct_.withdraw(qp.qpn());
   if (QpSlot* slot = qps_.find(qp.qpn())) {
     eager_acks_.forget(*slot);
     rows_.give_back_row(*slot);
@@ -111,40 +111,46 @@ void Lane::touch(QpSlot* slot) {
 
 // ---- what is done at times of its own
 
-/// What, when and who: a step of a batch, or of the end of all of them, does it when it is due; the link,
+/// When and who: a step of a batch, or of the end of all of them, does it when it is due; the link,
 /// what is held and the windows are looked after by every batch; and some is the engine thread's alone.
 /// Everything is known where it is compiled, so that a look at all of it is no calls.
 struct Lane::Timetable {
   enum class Who : std::uint8_t { batch_step, end_step, every_batch, engine_thread };
   struct Row {
-    const char* what;
     Who who;
     TimePoint (*when)(const Lane& lane);
     void (*run)(Lane& lane);
   };
 
   static constexpr Row kRows[] = {
-      {"packets that the link delays", Who::every_batch,
-       [](const Lane& lane) { return lane.link_->deadline(); }, nullptr},
-      {"packets that wait for receives, which nobody announces", Who::every_batch,
+      // packets that the link delays
+      {Who::every_batch, [](const Lane& lane) { return lane.link_->deadline(); }, nullptr},
+      // packets that wait for receives, which nobody announces
+      {Who::every_batch,
        [](const Lane& lane) {
          return lane.hold_.any() ? lane.clock_.batch_time() + ReceiveHold::kTryAgain : kNever;
        },
        nullptr},
-      {"windows that open without a packet, as another queue pair was reset", Who::every_batch,
+      // windows that open without a packet, as another queue pair was reset
+      {Who::every_batch,
        [](const Lane& lane) {
          return lane.scheduler_.has_waiting() ? lane.clock_.batch_time() + kRecheckWindows : kNever;
        },
        nullptr},
-      {"paths to local peers that are not met in time", Who::batch_step,
-       [](const Lane& lane) { return lane.peers_.due(); }, [](Lane& lane) { lane.peers_.decide(); }},
-      {"deadlines of queue pairs", Who::batch_step,
-       [](const Lane& lane) { return lane.deadlines_.earliest(); }, [](Lane& lane) { lane.expire(); }},
-      {"a delayed ACK", Who::batch_step, [](const Lane& lane) { return lane.delayed_ack_.due(); },
+      // paths to local peers that are not met in time
+      {Who::batch_step, [](const Lane& lane) { return lane.peers_.due(); },
+       [](Lane& lane) { lane.peers_.decide(); }},
+      // deadlines of queue pairs
+      {Who::batch_step, [](const Lane& lane) { return lane.deadlines_.earliest(); },
+       [](Lane& lane) { lane.expire(); }},
+      // a delayed ACK
+      {Who::batch_step, [](const Lane& lane) { return lane.delayed_ack_.due(); },
        [](Lane& lane) { lane.touch(lane.delayed_ack_.release()); }},
-      {"rows of the control page", Who::end_step, [](const Lane& lane) { return lane.rows_.due(); },
+      // rows of the control page
+      {Who::end_step, [](const Lane& lane) { return lane.rows_.due(); },
        [](Lane& lane) { lane.write_rows(); }},
-      {"memory of local peers that is to be mapped, or let go", Who::engine_thread,
+      // memory of local peers that is to be mapped, or let go
+      {Who::engine_thread,
        [](const Lane& lane) {
          return lane.direct_.any_map_requests() ? lane.clock_.batch_time() : lane.direct_.sweep_due();
        },
@@ -278,7 +284,7 @@ std::size_t Lane::service(bool insist, bool makes_way) {
     if (insist) lock.lock();
     if (insist || lock.try_lock()) {
       timers_.take_expiration();
-      if (inbox_ != nullptr) inbox_->look_below();
+      if (inbox_ != nullptr) inbox_->poll_below_next();
       const Caller caller = makes_way ? Caller::engine_thread_in_passing : Caller::engine_thread;
       packets = do_work(caller, monotonic_now()).packets;
     }

@@ -178,8 +178,8 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   // ---- what others see: lane_completions.cc
   void publish();
   void lost(const CompletionBatch::Completion& completion);
-  void row_is_old(rnic::QueuePair& qp);
-  void row_is_old(QpSlot& slot);
+  void outdate_row(rnic::QueuePair& qp);
+  void outdate_row(QpSlot& slot);
   void write_rows();
 
   const std::uint8_t number_;
@@ -197,7 +197,8 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   LocalAddresses addresses_;
   flow::CreditMessages credit_;
   samehost::DirectPath direct_;
-  std::uint32_t went_since_look_ = 0;  ///< without packets since a post looked at the clock; in kOneLook
+  std::uint32_t direct_since_clock_ =
+      0;  ///< without packets since a post looked at the clock; in kOneClockRead
   SegmentMapper mapper_;
   PeerResolution peers_;
   Scheduler<rnic::QueuePair> scheduler_;

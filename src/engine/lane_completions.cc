@@ -35,19 +35,19 @@ void Lane::lost(const CompletionBatch::Completion& completion) {
 }
 
 void Lane::changed(rnic::QueuePair& qp) {
-  direct_.show(qp);
+  direct_.publish(qp);
   QpSlot* const slot = qps_.find(qp.qpn());
   if (slot == nullptr) return;
   slot->route = {};
   if (qp.state() <= IBV_QPS_RTR) eager_acks_.begin_connection(*slot);
-  row_is_old(*slot);
+  outdate_row(*slot);
 }
 
-void Lane::row_is_old(rnic::QueuePair& qp) {
-  if (QpSlot* const slot = qps_.find(qp.qpn())) row_is_old(*slot);
+void Lane::outdate_row(rnic::QueuePair& qp) {
+  if (QpSlot* const slot = qps_.find(qp.qpn())) outdate_row(*slot);
 }
 
-void Lane::row_is_old(QpSlot& slot) {
+void Lane::outdate_row(QpSlot& slot) {
   if (rows_.outdate(slot, clock_) && !clock_.in_batch()) arm(Duration::zero());
 }
 

@@ -8,11 +8,11 @@ namespace {
 /// The engine thread has to hear of a program's posts every 20 us (PollModeration::kUnpolled), and a look at
 /// the clock takes a fifth of a short message's time: so there is one for so many short messages, fewer long
 /// ones, or one system call.
-constexpr std::uint32_t kOneLook = 16;
-constexpr std::uint32_t kBytesOfAShortOne = 8192;
+constexpr std::uint32_t kOneClockRead = 16;
+constexpr std::uint32_t kShortMessage = 8192;
 
-std::uint32_t share_of_a_look(rnic::DirectResult way, std::uint32_t bytes) {
-  return way == rnic::DirectResult::attach ? kOneLook : 1 + bytes / kBytesOfAShortOne;
+std::uint32_t share_of_clock_read(rnic::DirectResult result, std::uint32_t bytes) {
+  return result == rnic::DirectResult::attach ? kOneClockRead : 1 + bytes / kShortMessage;
 }
 
 }  // namespace
@@ -30,20 +30,20 @@ samehost::DirectState Lane::direct_state(const rnic::QueuePair& qp) const {
 rnic::DirectResult Lane::direct(const rnic::DirectStep& step) {
   QpSlot* const slot = qps_.find(step.qp.qpn());
   if (slot == nullptr) return rnic::DirectResult::none;
-  const rnic::DirectResult way = direct_.perform(step, slot->route);
-  if (way == rnic::DirectResult::none) return way;
-  went_since_look_ += share_of_a_look(way, step.bytes);
-  row_is_old(*slot);
-  return way;
+  const rnic::DirectResult result = direct_.perform(step, slot->route);
+  if (result == rnic::DirectResult::none) return result;
+  direct_since_clock_ += share_of_clock_read(result, step.bytes);
+  outdate_row(*slot);
+  return result;
 }
 
 // Nothing is owed to anybody, so no batch is needed.
 void Lane::completed_direct(rnic::QueuePair& qp) {
   publish();
-  if (went_since_look_ >= kOneLook && inbox_ != nullptr) {
-    went_since_look_ = 0;
+  if (direct_since_clock_ >= kOneClockRead && inbox_ != nullptr) {
+    direct_since_clock_ = 0;
     last_poll_.called(monotonic_now());
-    inbox_->busy();
+    inbox_->note_direct_traffic();
   }
   if (delayed_ack_.any() || scheduler_.has_work() || direct_.any_map_requests()) transmit(qp);
 }

@@ -49,7 +49,7 @@ SOFTRNIC_HOT_PATH bool Lane::send_eager(rnic::QueuePair& qp) {
   if (!any) return false;
   inbox_->ring_doorbells();
   eager_acks_.await(*slot);
-  row_is_old(*slot);
+  outdate_row(*slot);
   deadlines_.update(qp);
   if (deadlines_.earliest() < timers_.armed()) arm(Duration::zero());
   return !qp.endpoint().has_unsent();
@@ -98,12 +98,12 @@ void Lane::acknowledge_eager() {
   rnic::QueuePair& qp = *slot.qp;
   inbox_->acknowledge(qp.transport_attributes().remote, owed_ack_.token, qp.receive_psn());
   direct_.received(qp);
-  row_is_old(slot);
+  outdate_row(slot);
 }
 
 std::size_t Lane::take_acks() {
   const std::size_t taken = eager_acks_.take([this](rnic::QueuePair& qp) { touch(qp); });
-  if (taken != 0) inbox_->heard();
+  if (taken != 0) inbox_->note_traffic();
   return taken;
 }
 

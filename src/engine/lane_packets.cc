@@ -84,7 +84,7 @@ bool Lane::send() {
   };
   const std::size_t sent = scheduler_.run(clock_.batch_time(), kSendRound, out, [this](rnic::QueuePair& qp) {
     deadlines_.update(qp);
-    row_is_old(qp);
+    outdate_row(qp);
   });
   if (credit_.any()) {
     // A question vouches for all that was sent before it, which may leave by other sockets.

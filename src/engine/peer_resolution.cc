@@ -53,7 +53,7 @@ void PeerResolution::for_each_path_to(std::uint8_t lane, Use use) {
 bool PeerResolution::look_for(flow::Path& path, bool local) {
   path.local = local;
   if (local && path.lane == lane_) resolve_itself();
-  if (!local || path.lane == 0 || !direct_.expect(path.lane)) return false;
+  if (!local || path.lane == 0 || !direct_.request_peer(path.lane)) return false;
   const samehost::DirectPeer* const peer = direct_.peer(path.lane);
   if (peer != nullptr && peer->lives() && (rings_->connected(path.lane) || rings_->is_refused_by(*peer))) {
     if (!path.resolved) settle(path);
@@ -72,7 +72,7 @@ void PeerResolution::resolve_itself() {
   attempt([&] {
     UniqueFd doorbell(rings_ != nullptr ? fcntl(rings_->doorbell_fd(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
                                         : -1);
-    auto met = doorbell ? direct_.look_at_itself() : nullptr;
+    auto met = doorbell ? direct_.open_own() : nullptr;
     if (met != nullptr) settle(lane_, std::move(met), std::move(doorbell));
   });
 }
@@ -89,7 +89,7 @@ void PeerResolution::look_after_stuck() {
   const samehost::DirectPeer& peer = *direct_.peer(number);
   if (peer.lives() && rings_->is_refused_by(peer)) return leave_ring(number);
   if (peer.lives()) return;
-  direct_.expect(number);
+  direct_.request_peer(number);
   forget(number);
 }
 
@@ -115,8 +115,8 @@ void PeerResolution::settle(flow::Path& path) {
 }
 
 void PeerResolution::settle(std::uint8_t lane, std::unique_ptr<samehost::DirectPeer> met, UniqueFd doorbell) {
-  if (!direct_.knows(lane, met.get())) rings_->disconnect(lane);
-  direct_.meet(lane, std::move(met));
+  if (!direct_.is_same_peer(lane, met.get())) rings_->disconnect(lane);
+  direct_.install_peer(lane, std::move(met));
   samehost::DirectPeer* const peer = direct_.peer(lane);
   if (peer != nullptr && !rings_->connected(lane))
     attempt([&] { rings_->connect(lane, *peer, std::move(doorbell)); });
@@ -171,26 +171,26 @@ samehost::DirectPath::Lanes PeerResolution::take_pending() {
 bool PeerResolution::resolve() {
   const samehost::DirectPath::Lanes pending = take_pending();
   for (std::size_t lane = 0; lane < pending.size(); ++lane)
-    if (pending[lane]) meet(static_cast<std::uint8_t>(lane));
+    if (pending[lane]) resolve(static_cast<std::uint8_t>(lane));
   return pending.any();
 }
 
 // A lane that cannot be met for want of memory is one that shows nothing: packets reach it all the same.
-void PeerResolution::meet(std::uint8_t lane) {
+void PeerResolution::resolve(std::uint8_t lane) {
   std::unique_ptr<samehost::DirectPeer> peer;
   std::optional<samehost::PeerHandles> shown{samehost::PeerHandles()};
   try {
     shown = resolve_(lane);
-    if (shown && shown->memory) peer = direct_.look_at(lane, *shown);
+    if (shown && shown->memory) peer = direct_.open_peer(lane, *shown);
   } catch (const std::bad_alloc&) {
     peer = nullptr;
   }
   const std::lock_guard lock(mutex_);
-  if (!shown) return direct_.ask_again(lane);
+  if (!shown) return direct_.request_again(lane);
   const bool any = peer != nullptr;
   met(lane, std::move(peer), any ? std::move(shown->doorbell) : UniqueFd());
   if (any) return;
-  direct_.without(lane, shown->without);
+  direct_.set_unavailable(lane, shown->without);
   if (shown->memory && !shown->attached)
     explain({.reason = because(ReasonId::neighbour_out_of_reach, lane, shown->pid, EPERM)});
 }

@@ -72,7 +72,7 @@ class PeerResolution {
   };
 
   samehost::DirectPath::Lanes take_pending();
-  void meet(std::uint8_t lane);
+  void resolve(std::uint8_t lane);
   void met(std::uint8_t lane, std::unique_ptr<samehost::DirectPeer> peer, UniqueFd doorbell);
   void resolve_itself();
   void settle(std::uint8_t lane, std::unique_ptr<samehost::DirectPeer> met, UniqueFd doorbell);

@@ -26,7 +26,7 @@ void SegmentMapper::run() {
     for (const samehost::DirectPath::MapRequest& request : requests_.all()) {
       samehost::MappedRange mapped = map(request);
       const std::lock_guard lock(mutex_);
-      direct_.install(request, std::move(mapped), monotonic_now(), old);
+      direct_.install_segment(request, std::move(mapped), monotonic_now(), old);
     }
     const std::lock_guard lock(mutex_);
     direct_.sweep(monotonic_now(), old);

@@ -52,20 +52,20 @@ bool KeyTable::insert(KeyEntry& entry) {
     return false;
   }
   slot(entry.key)->store(&entry, std::memory_order_release);
-  if (mirror_ != nullptr) mirror_->show(entry);
+  if (mirror_ != nullptr) mirror_->publish(entry);
   return true;
 }
 
 void KeyTable::replace(const KeyEntry& entry) {
   const std::lock_guard lock(mutex_);
   slot(entry.key)->store(&entry, std::memory_order_release);
-  if (mirror_ != nullptr) mirror_->show(entry);
+  if (mirror_ != nullptr) mirror_->publish(entry);
 }
 
 void KeyTable::remove(MemoryKey key) {
   const std::lock_guard lock(mutex_);
   slot(key)->store(nullptr, std::memory_order_release);
-  if (mirror_ != nullptr) mirror_->hide(key);
+  if (mirror_ != nullptr) mirror_->withdraw(key);
   free_keys_.push_back((key.value & ~kTagMask) | ((key.value + 1) & kTagMask));
 }
 
@@ -75,7 +75,7 @@ void KeyTable::set_mirror(KeyMirror* mirror) {
   if (mirror == nullptr) return;
   for (std::uint32_t index = 1; index < next_index_; ++index) {
     const KeyEntry* entry = slot(MemoryKey(index << kTagBits))->load(std::memory_order_relaxed);
-    if (entry != nullptr) mirror->show(*entry);
+    if (entry != nullptr) mirror->publish(*entry);
   }
 }
 

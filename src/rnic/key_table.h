@@ -34,9 +34,9 @@ struct KeyEntry {
 class KeyMirror {
  public:
   /// The entry of `entry.key` is new or another one.
-  virtual void show(const KeyEntry& entry) = 0;
+  virtual void publish(const KeyEntry& entry) = 0;
   /// The key is no longer in use.
-  virtual void hide(MemoryKey key) = 0;
+  virtual void withdraw(MemoryKey key) = 0;
 
  protected:
   ~KeyMirror() = default;

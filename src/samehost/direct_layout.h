@@ -12,7 +12,7 @@
 // one looks at it once and checks it. Both files are sparse: what was never used costs no memory. The
 // rings are mapped one by one.
 //
-// Visits: whoever acts on a row or a key of a local peer says so in its own header first, see
+// Accesses: whoever acts on an entry of a local peer says so in its own header first, see
 // samehost/hazard_domain.h.
 #pragma once
 
@@ -56,7 +56,7 @@ struct alignas(64) DirectHeader {
   std::uint32_t pid_space;  ///< inode number of its PID namespace
   std::uint32_t revocable;  ///< 1: its accesses can be revoked (samehost/revocable.h)
   std::atomic<std::uint32_t>
-      lanes[kProcessLanes];          ///< number of the lane whose rows stand there; 0: none yet
+      lanes[kProcessLanes];          ///< number of the lane whose queue pairs stand there; 0: none yet
   RobustMutex lives[kProcessLanes];  ///< held by the thread of that lane as long as it runs
   DirectHazard hazards[kProcessLanes];
   DirectAccessor accessors[kLaneNumbers];
@@ -156,17 +156,17 @@ class DirectMemoryOf {
 
   static constexpr std::size_t size(std::uint32_t lanes) { return kLanes + lanes * kLaneBytes; }
 
-  explicit DirectMemoryOf(Part<void>* place = nullptr) : place_(static_cast<Byte*>(place)) {}
-  explicit operator bool() const { return place_ != nullptr; }
-  Part<void>* place() const { return place_; }
+  explicit DirectMemoryOf(Part<void>* base = nullptr) : base_(static_cast<Byte*>(base)) {}
+  explicit operator bool() const { return base_ != nullptr; }
+  Part<void>* base() const { return base_; }
 
   Part<DirectHeader>& header() const { return *at<DirectHeader>(0); }
   Part<DirectKey>* keys() const { return at<DirectKey>(kKeys); }
   Part<DirectSegment>* segments() const { return at<DirectSegment>(kSegments); }
-  /// The rows of the lane that stands at `index` of the header's list.
-  Part<DirectQp>* rows(std::uint32_t index) const { return at<DirectQp>(kLanes + index * kLaneBytes); }
+  /// The queue pairs of the lane that stands at `index` of the header's list.
+  Part<DirectQp>* qps(std::uint32_t index) const { return at<DirectQp>(kLanes + index * kLaneBytes); }
   Part<DirectReception>& reception(std::uint32_t index) const {
-    return *at<DirectReception>(kLanes + index * kLaneBytes + kRowBytes);
+    return *at<DirectReception>(kLanes + index * kLaneBytes + kQpBytes);
   }
 
  private:
@@ -174,15 +174,15 @@ class DirectMemoryOf {
   static constexpr std::size_t kSegments = kKeys + kDirectKeys * sizeof(DirectKey);
   static constexpr std::size_t kLanes =
       (kSegments + kDirectSegments * sizeof(DirectSegment) + 4095) / 4096 * 4096;
-  static constexpr std::size_t kRowBytes = kDirectQps * sizeof(DirectQp);
-  static constexpr std::size_t kLaneBytes = kRowBytes + sizeof(DirectReception);
+  static constexpr std::size_t kQpBytes = kDirectQps * sizeof(DirectQp);
+  static constexpr std::size_t kLaneBytes = kQpBytes + sizeof(DirectReception);
 
   template <typename T>
   Part<T>* at(std::size_t offset) const {
-    return reinterpret_cast<Part<T>*>(place_ + offset);
+    return reinterpret_cast<Part<T>*>(base_ + offset);
   }
 
-  Byte* place_;
+  Byte* base_;
 };
 using DirectMemory = DirectMemoryOf<std::byte>;
 using ForeignMemory = DirectMemoryOf<const std::byte>;
@@ -197,22 +197,22 @@ class InboxMemory {
     return size(lanes) + (index * kLaneNumbers + accessor) * sizeof(PacketRing);
   }
 
-  explicit InboxMemory(void* place = nullptr) : place_(static_cast<std::byte*>(place)) {}
-  explicit operator bool() const { return place_ != nullptr; }
-  void* place() const { return place_; }
+  explicit InboxMemory(void* base = nullptr) : base_(static_cast<std::byte*>(base)) {}
+  explicit operator bool() const { return base_ != nullptr; }
+  void* base() const { return base_; }
 
   DirectAck* acks(std::uint32_t index) const {
-    return reinterpret_cast<DirectAck*>(place_ + index * kLaneBytes);
+    return reinterpret_cast<DirectAck*>(base_ + index * kLaneBytes);
   }
   DirectInbox& inbox(std::uint32_t index) const {
-    return *reinterpret_cast<DirectInbox*>(place_ + index * kLaneBytes + kAckBytes);
+    return *reinterpret_cast<DirectInbox*>(base_ + index * kLaneBytes + kAckBytes);
   }
 
  private:
   static constexpr std::size_t kAckBytes = kDirectQps * sizeof(DirectAck);
   static constexpr std::size_t kLaneBytes = kAckBytes + sizeof(DirectInbox);
 
-  std::byte* place_;
+  std::byte* base_;
 };
 
 }  // namespace softrnic::samehost

@@ -36,12 +36,12 @@ constexpr Needs needs_of(SendOp op) {
 }
 
 /// Whether the responder would take the packets of this message.
-bool accepts(const DirectQp& row, const rnic::DirectStep& step) {
-  if (row.open.load(std::memory_order_acquire) == 0) return false;
+bool accepts(const DirectQp& entry, const rnic::DirectStep& step) {
+  if (entry.open.load(std::memory_order_acquire) == 0) return false;
   const ib::Attributes& ours = step.qp.transport_attributes();
-  const DirectQpBody& theirs = row.body;
+  const DirectQpBody& theirs = entry.body;
   const Needs needs = needs_of(step.wqe.op);
-  return row.expected_psn.load(std::memory_order_acquire) == step.psn &&
+  return entry.expected_psn.load(std::memory_order_acquire) == step.psn &&
          theirs.type == static_cast<std::uint8_t>(step.qp.type()) && theirs.peer_qpn == ours.local.value &&
          std::memcmp(theirs.peer_gid, ours.path.source.raw.data(), sizeof theirs.peer_gid) == 0 &&
          theirs.path_mtu == ours.path_mtu && theirs.pkey == ours.pkey &&
@@ -63,32 +63,32 @@ ib::AtomicOperation atomic_of(const ib::SendWqe& wqe) {
 }  // namespace
 
 DirectPath::DirectPath(std::uint8_t lane, DirectShare* share) : lane_(lane), share_(share) {
-  if (share != nullptr) place_ = share->add_lane(lane);
+  if (share != nullptr) slot_ = share->add_lane(lane);
 }
 
 void DirectPath::begin_life() {
-  if (place_) place_->life->lock();
+  if (slot_) slot_->life->lock();
 }
 
 void DirectPath::end_life() {
-  if (place_) place_->life->unlock();
+  if (slot_) slot_->life->unlock();
 }
 
 // ---- the responder's side
 
-void DirectPath::show(const rnic::QueuePair& qp) {
-  if (place_) share_->show(place_->rows[qp.qpn().index()], qp);
+void DirectPath::publish(const rnic::QueuePair& qp) {
+  if (slot_) share_->publish(slot_->qps[qp.qpn().index()], qp);
 }
 
-void DirectPath::hide(Qpn qpn) {
-  if (place_) share_->hide(place_->rows[qpn.index()]);
+void DirectPath::withdraw(Qpn qpn) {
+  if (slot_) share_->withdraw(slot_->qps[qpn.index()]);
 }
 
 void DirectPath::received(const rnic::QueuePair& qp) {
-  if (!place_) return;
-  DirectQp& row = place_->rows[qp.qpn().index()];
-  if (row.open.load(std::memory_order_relaxed) != 0)
-    row.expected_psn.store(qp.receive_psn(), std::memory_order_release);
+  if (!slot_) return;
+  DirectQp& entry = slot_->qps[qp.qpn().index()];
+  if (entry.open.load(std::memory_order_relaxed) != 0)
+    entry.expected_psn.store(qp.receive_psn(), std::memory_order_release);
 }
 
 Expected<std::uint64_t, Reason> DirectPath::execute_atomic(std::uint64_t* word,
@@ -103,46 +103,46 @@ Expected<std::uint64_t, Reason> DirectPath::execute_atomic(std::uint64_t* word,
 
 // ---- local peers
 
-bool DirectPath::expect(std::uint8_t lane) {
-  if (!place_) return false;
-  LocalPeer& place = peers_[lane];
-  const bool known = place.peer != nullptr && place.peer->lives();
-  if (!known && !std::exchange(place.asked, true)) pending_.set(lane);
+bool DirectPath::request_peer(std::uint8_t lane) {
+  if (!slot_) return false;
+  LocalPeer& local = peers_[lane];
+  const bool known = local.peer != nullptr && local.peer->lives();
+  if (!known && !std::exchange(local.asked, true)) pending_.set(lane);
   return true;
 }
 
-std::unique_ptr<DirectPeer> DirectPath::look_at(std::uint8_t lane, const PeerHandles& shown) const {
+std::unique_ptr<DirectPeer> DirectPath::open_peer(std::uint8_t lane, const PeerHandles& handles) const {
   if (share_ == nullptr || !share_->locks()) return nullptr;
-  return DirectPeer::meet(shown, lane, lane_, *share_);
+  return DirectPeer::open(handles, lane, lane_, *share_);
 }
 
-std::unique_ptr<DirectPeer> DirectPath::look_at_itself() const {
-  if (!place_ || share_ == nullptr || !share_->locks()) return nullptr;
+std::unique_ptr<DirectPeer> DirectPath::open_own() const {
+  if (!slot_ || share_ == nullptr || !share_->locks()) return nullptr;
   return DirectPeer::open_own(lane_, lane_, *share_);
 }
 
-bool DirectPath::knows(std::uint8_t lane, const DirectPeer* met) const {
+bool DirectPath::is_same_peer(std::uint8_t lane, const DirectPeer* peer) const {
   const DirectPeer* const known = peers_[lane].peer.get();
-  return met != nullptr && known != nullptr && met->secret() == known->secret();
+  return peer != nullptr && known != nullptr && peer->secret() == known->secret();
 }
 
-void DirectPath::meet(std::uint8_t lane, std::unique_ptr<DirectPeer> met) {
-  LocalPeer& place = peers_[lane];
-  place.asked = false;
-  if (knows(lane, met.get())) return;
-  place.peer = std::move(met);
-  place.state = DirectState::not_shared;
+void DirectPath::install_peer(std::uint8_t lane, std::unique_ptr<DirectPeer> peer) {
+  LocalPeer& local = peers_[lane];
+  local.asked = false;
+  if (is_same_peer(lane, peer.get())) return;
+  local.peer = std::move(peer);
+  local.state = DirectState::not_shared;
   ++epoch_;
-  if (place.peer != nullptr)
-    place.state = place.peer->attached() ? DirectState::direct : DirectState::forbidden;
+  if (local.peer != nullptr)
+    local.state = local.peer->attached() ? DirectState::direct : DirectState::forbidden;
 }
 
 DirectState DirectPath::state(std::uint8_t lane) const {
-  return place_ ? peers_[lane].state : DirectState::wire_only;
+  return slot_ ? peers_[lane].state : DirectState::wire_only;
 }
 
 void DirectPath::abandon() {
-  place_.reset();
+  slot_.reset();
   share_ = nullptr;
   ++epoch_;
   for (LocalPeer& local_peer : peers_) {
@@ -169,8 +169,8 @@ std::optional<DirectPath::MapTarget> DirectPath::target_of(const MapRequest& req
   return range ? std::optional(MapTarget{peer->pid(), *range}) : std::nullopt;
 }
 
-void DirectPath::install(const MapRequest& request, MappedRange mapped, TimePoint now,
-                         SegmentCache::Mappings& old) {
+void DirectPath::install_segment(const MapRequest& request, MappedRange mapped, TimePoint now,
+                                 SegmentCache::Mappings& old) {
   DirectPeer* const peer = peers_[request.lane].peer.get();
   if (peer == nullptr || peer->secret() != request.secret) return;
   peer->segments().install(request.segment, std::move(mapped), old);
@@ -197,59 +197,59 @@ DirectResult DirectPath::perform(const rnic::DirectStep& step, DirectRoute& rout
   if (peer == nullptr || !peer->attached()) return DirectResult::none;
   const DirectPeer::AccessGuard access(*peer);
   if (!access) return DirectResult::none;
-  if (leads_on(route, *peer, step)) return follow(route, step);
-  const DirectQp& row = peer->row(remote);
-  return accepts(row, step) ? carry_out(*peer, row, step, route) : DirectResult::none;
+  if (is_valid(route, *peer, step)) return perform_by_route(route, step);
+  const DirectQp& entry = peer->qp(remote);
+  return accepts(entry, step) ? perform_by_key(*peer, entry, step, route) : DirectResult::none;
 }
 
-// What a row says stays as it is while it is open under the same number, and what a key says
-// while its sequence stays.
-bool DirectPath::leads_on(const DirectRoute& route, const DirectPeer& peer,
+// What an entry of a queue pair says stays as it is while it is open under the same number, and what a key
+// says while its sequence stays.
+bool DirectPath::is_valid(const DirectRoute& route, const DirectPeer& peer,
                           const rnic::DirectStep& step) const {
   const ib::SendWqe& wqe = step.wqe;
   return route.epoch == epoch_ && route.key == wqe.rkey && !is_atomic(wqe.op) &&
-         route.row->open.load(std::memory_order_acquire) == route.generation &&
-         route.row->expected_psn.load(std::memory_order_acquire) == step.psn &&
-         route.place->sequence.load(std::memory_order_acquire) == route.version &&
+         route.qp->open.load(std::memory_order_acquire) == route.generation &&
+         route.qp->expected_psn.load(std::memory_order_acquire) == step.psn &&
+         route.published->sequence.load(std::memory_order_acquire) == route.version &&
          (needs_of(wqe.op).access & ~route.access) == 0 &&
          route.holds(wqe.remote_address + step.offset, wqe.length - step.offset) &&
          (!route.mapped || peer.lives());
 }
 
-DirectResult DirectPath::follow(const DirectRoute& route, const rnic::DirectStep& step) const {
+DirectResult DirectPath::perform_by_route(const DirectRoute& route, const rnic::DirectStep& step) const {
   const std::uint64_t address = step.wqe.remote_address + step.offset + route.shift;
   if (!move(*route.memory, address, step)) return DirectResult::none;
   return route.mapped ? DirectResult::mapped : DirectResult::attach;
 }
 
-DirectResult DirectPath::carry_out(DirectPeer& peer, const DirectQp& row, const rnic::DirectStep& step,
-                                   DirectRoute& route) {
+DirectResult DirectPath::perform_by_key(DirectPeer& peer, const DirectQp& entry, const rnic::DirectStep& step,
+                                        DirectRoute& route) {
   const ib::SendWqe& wqe = step.wqe;
   const Needs needs = needs_of(wqe.op);
   // the whole message is checked at its first packet (IBTA 9.7.4.1.5), and what is left of it at every step
   const std::uint64_t left = is_atomic(wqe.op) ? 8 : wqe.length - step.offset;
   const std::uint64_t address = wqe.remote_address + step.offset;
-  const auto place = peer.find(wqe.rkey, row.body.pd, address, left, needs.access);
-  if (!place) return DirectResult::none;
-  const auto way = peer.way_to(*place, step.bytes);
-  if (!way || !move(way->memory, way->address, step)) return DirectResult::none;
-  if (way->mapped || place->segment.id == 0) {
+  const auto target = peer.find(wqe.rkey, entry.body.pd, address, left, needs.access);
+  if (!target) return DirectResult::none;
+  const auto access = peer.access_to(*target, step.bytes);
+  if (!access || !move(access->memory, access->address, step)) return DirectResult::none;
+  if (access->mapped || target->segment.id == 0) {
     route = {.epoch = epoch_,
-             .row = &row,
-             .place = place->key,
-             .memory = &way->memory,
-             .start = address - way->before,
-             .length = way->before + way->behind,
-             .shift = way->address - address,
-             .generation = row.open.load(std::memory_order_relaxed),
-             .version = place->version,
+             .qp = &entry,
+             .published = target->key,
+             .memory = &access->memory,
+             .start = address - access->before,
+             .length = access->before + access->behind,
+             .shift = access->address - address,
+             .generation = entry.open.load(std::memory_order_relaxed),
+             .version = target->version,
              .key = wqe.rkey,
-             .access = place->access & row.body.access,
-             .mapped = way->mapped};
+             .access = target->access & entry.body.access,
+             .mapped = access->mapped};
   }
-  if (way->mapped) return DirectResult::mapped;
-  if (peer.segments().lacks(place->segment))
-    map_requests_.add({step.qp.transport_attributes().remote.lane(), peer.secret(), place->segment});
+  if (access->mapped) return DirectResult::mapped;
+  if (peer.segments().lacks(target->segment))
+    map_requests_.add({step.qp.transport_attributes().remote.lane(), peer.secret(), target->segment});
   return DirectResult::attach;
 }
 

@@ -30,36 +30,36 @@ class DirectPath {
   DirectPath(std::uint8_t lane, DirectShare* share);
 
   // ---- this side as a responder
-  void show(const rnic::QueuePair& qp);
-  void hide(Qpn qpn);
+  void publish(const rnic::QueuePair& qp);
+  void withdraw(Qpn qpn);
   /// A packet has come for the queue pair.
   void received(const rnic::QueuePair& qp);
   /// See ib::Host::execute_atomic().
   Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word, const ib::AtomicOperation& operation);
 
   // ---- this side as a requester
-  /// A queue pair is to talk to a lane of this host: take_pending() names it until it is met, and again when
-  /// the process that held it has let it go since. False: there is no direct path at all.
-  bool expect(std::uint8_t lane);
-  /// What has been met there, if it was shared; until the next meet().
+  /// A queue pair is to talk to a lane of this host: take_pending() names it until it is installed, and
+  /// again when the process that held it has let it go since. False: there is no direct path at all.
+  bool request_peer(std::uint8_t lane);
+  /// The peer there, if it was shared; until the next install_peer().
   DirectPeer* peer(std::uint8_t lane) const { return peers_[lane].peer.get(); }
-  const std::optional<DirectShare::LanePlace>& place() const { return place_; }
+  const std::optional<DirectShare::LaneSlot>& slot() const { return slot_; }
   /// `route`: that of the queue pair.
   rnic::DirectResult perform(const rnic::DirectStep& step, DirectRoute& route);
 
   bool any_pending() const { return pending_.any(); }
   Lanes take_pending() { return std::exchange(pending_, {}); }
   /// Nothing could be found out of one of them.
-  void ask_again(std::uint8_t lane) { pending_.set(lane); }
-  /// Without the lane's lock: what meet() installs.
-  std::unique_ptr<DirectPeer> look_at(std::uint8_t lane, const PeerHandles& shown) const;
+  void request_again(std::uint8_t lane) { pending_.set(lane); }
+  /// Without the lane's lock: what install_peer() takes.
+  std::unique_ptr<DirectPeer> open_peer(std::uint8_t lane, const PeerHandles& handles) const;
   /// The same for this lane itself.
-  std::unique_ptr<DirectPeer> look_at_itself() const;
+  std::unique_ptr<DirectPeer> open_own() const;
   /// Whether the one there before is still there.
-  bool knows(std::uint8_t lane, const DirectPeer* met) const;
-  void meet(std::uint8_t lane, std::unique_ptr<DirectPeer> met);
-  /// Nothing was met there, and this is why.
-  void without(std::uint8_t lane, DirectState why) { peers_[lane].state = why; }
+  bool is_same_peer(std::uint8_t lane, const DirectPeer* peer) const;
+  void install_peer(std::uint8_t lane, std::unique_ptr<DirectPeer> peer);
+  /// None is to be had there, and this is why.
+  void set_unavailable(std::uint8_t lane, DirectState why) { peers_[lane].state = why; }
 
   // ---- memory of local peers that could be mapped, but is not yet
   struct MapRequest {
@@ -85,7 +85,8 @@ class DirectPath {
     SharedRange range;
   };
   std::optional<MapTarget> target_of(const MapRequest& request) const;
-  void install(const MapRequest& request, MappedRange mapped, TimePoint now, SegmentCache::Mappings& old);
+  void install_segment(const MapRequest& request, MappedRange mapped, TimePoint now,
+                       SegmentCache::Mappings& old);
   /// When it is due: lets go of what local peers share no longer.
   void sweep(TimePoint now, SegmentCache::Mappings& old);
   TimePoint sweep_due() const { return sweep_due_; }
@@ -106,16 +107,16 @@ class DirectPath {
     bool asked = false;
   };
 
-  bool leads_on(const DirectRoute& route, const DirectPeer& peer, const rnic::DirectStep& step) const;
-  rnic::DirectResult follow(const DirectRoute& route, const rnic::DirectStep& step) const;
-  rnic::DirectResult carry_out(DirectPeer& peer, const DirectQp& row, const rnic::DirectStep& step,
-                               DirectRoute& route);
+  bool is_valid(const DirectRoute& route, const DirectPeer& peer, const rnic::DirectStep& step) const;
+  rnic::DirectResult perform_by_route(const DirectRoute& route, const rnic::DirectStep& step) const;
+  rnic::DirectResult perform_by_key(DirectPeer& peer, const DirectQp& entry, const rnic::DirectStep& step,
+                                    DirectRoute& route);
   bool move(const RemoteMemory& memory, std::uint64_t address, const rnic::DirectStep& step) const;
   bool execute_remote(const RemoteMemory& memory, std::uint64_t address, const rnic::DirectStep& step) const;
 
   const std::uint8_t lane_;
   DirectShare* share_;
-  std::optional<DirectShare::LanePlace> place_;
+  std::optional<DirectShare::LaneSlot> slot_;
   std::array<LocalPeer, 256> peers_;
   Lanes pending_;
   MapRequests map_requests_;

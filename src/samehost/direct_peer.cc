@@ -18,7 +18,7 @@ class Mapping {
  public:
   Mapping(Memory memory, std::size_t bytes) : memory_(memory), bytes_(bytes) {}
   ~Mapping() {
-    if (memory_) munmap(const_cast<void*>(static_cast<const void*>(memory_.place())), bytes_);
+    if (memory_) munmap(const_cast<void*>(static_cast<const void*>(memory_.base())), bytes_);
   }
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
@@ -49,39 +49,39 @@ std::optional<std::uint32_t> index_of(const ForeignMemory& memory, std::uint32_t
   return std::nullopt;
 }
 
-ForeignMemory as_foreign(const DirectMemory& memory) { return ForeignMemory(memory.place()); }
+ForeignMemory as_foreign(const DirectMemory& memory) { return ForeignMemory(memory.base()); }
 
 }  // namespace
 
-std::unique_ptr<DirectPeer> DirectPeer::meet(const PeerHandles& shown, std::uint8_t number,
+std::unique_ptr<DirectPeer> DirectPeer::open(const PeerHandles& handles, std::uint8_t number,
                                              std::uint8_t accessor, DirectShare& own) {
-  const UniqueFd& fd = shown.memory;
+  const UniqueFd& fd = handles.memory;
   const std::uint32_t lanes = count_lanes(fd);
   auto memory = map_memory(fd, ForeignMemory::size(lanes));
-  if (lanes == 0 || !memory.get() || !shown.inbox) return nullptr;
+  if (lanes == 0 || !memory.get() || !handles.inbox) return nullptr;
   const auto index = index_of(memory.get(), lanes, number);
   if (!index) return nullptr;
   if (file_number(fd.get()) == file_number(own.fd())) return open_own(number, accessor, own);
   Mapping<InboxMemory> inboxes{
-      InboxMemory(control::map_shared_memory(shown.inbox.get(), InboxMemory::size(lanes))),
+      InboxMemory(control::map_shared_memory(handles.inbox.get(), InboxMemory::size(lanes))),
       InboxMemory::size(lanes)};
-  const auto place = own.find_lane(accessor);
-  if (!inboxes.get() || !place) return nullptr;
+  const auto slot = own.find_lane(accessor);
+  if (!inboxes.get() || !slot) return nullptr;
   auto* const ring = static_cast<PacketRing*>(control::map_shared_memory(
-      shown.inbox.get(), sizeof(PacketRing), InboxMemory::ring_offset(lanes, *index, accessor)));
+      handles.inbox.get(), sizeof(PacketRing), InboxMemory::ring_offset(lanes, *index, accessor)));
   if (ring == nullptr) return nullptr;
   const DirectHeader& header = memory.get().header();
   // not the number in the header, by which its owner could name another process
-  auto remote = RemoteMemory::open(shown.pid, {header.cookie, header.secret, file_number(fd.get())});
-  if (!remote && !shown.attached) return nullptr;
+  auto remote = RemoteMemory::open(handles.pid, {header.cookie, header.secret, file_number(fd.get())});
+  if (!remote && !handles.attached) return nullptr;
   own.guard().admit(number, fd, *index);
   const Parts parts{.memory = memory.release(),
                     .inboxes = inboxes.release(),
                     .lanes_mapped = lanes,
                     .index = *index,
                     .ring = ring,
-                    .hazard = place->hazard,
-                    .pid = shown.pid};
+                    .hazard = slot->hazard,
+                    .pid = handles.pid};
   return std::unique_ptr<DirectPeer>(new DirectPeer(
       parts, number, accessor, own, remote ? std::optional(std::move(*remote)) : std::nullopt));
 }
@@ -112,65 +112,67 @@ DirectPeer::DirectPeer(const Parts& parts, std::uint8_t number, std::uint8_t acc
       own_secret_(own.secret()),
       pid_(parts.pid),
       must_be_revocable_(parts.lanes_mapped != 0 && memory_.header().revocable != 0),
-      rows_(memory_.rows(parts.index)),
+      qps_(memory_.qps(parts.index)),
       acks_(inboxes_.acks(parts.index)),
       life_(&memory_.header().lives[parts.index]),
-      place_(memory_.header().accessors[accessor]),
+      accessor_(memory_.header().accessors[accessor]),
       hazard_(*parts.hazard),
       reception_(memory_.reception(parts.index)),
       inbox_(inboxes_.inbox(parts.index)),
       ring_(parts.ring),
       remote_(std::move(remote)),
-      mapped_(RemoteMemory::own({&place_.revoked, &hazard_.word()})) {
+      mapped_(RemoteMemory::own({&accessor_.revoked, &hazard_.word()})) {
   if (!remote_ || lanes_mapped_ == 0) return;
-  remote_->let_revoke({&place_.revoked, &hazard_.word()});
+  remote_->let_revoke({&accessor_.revoked, &hazard_.word()});
   remote_->set_life(*life_);
 }
 
 DirectPeer::~DirectPeer() {
   if (lanes_mapped_ == 0) return;
   munmap(ring_, sizeof *ring_);
-  munmap(inboxes_.place(), InboxMemory::size(lanes_mapped_));
-  munmap(const_cast<void*>(memory_.place()), ForeignMemory::size(lanes_mapped_));
+  munmap(inboxes_.base(), InboxMemory::size(lanes_mapped_));
+  munmap(const_cast<void*>(memory_.base()), ForeignMemory::size(lanes_mapped_));
 }
 
 // Where it stands; nullptr: it is not in use.
 const DirectKey* DirectPeer::read_key(MemoryKey key, DirectKeyBody& out) const {
   const std::uint32_t index = key.value >> rnic::KeyTable::kTagBits;
   if (index >= kDirectKeys) return nullptr;
-  const DirectKey& place = memory_.keys()[index];
-  return control::read_record(place.sequence, place.body, out) && out.key == key.value ? &place : nullptr;
+  const DirectKey& published = memory_.keys()[index];
+  return control::read_record(published.sequence, published.body, out) && out.key == key.value ? &published
+                                                                                               : nullptr;
 }
 
-std::optional<DirectPeer::Place> DirectPeer::find(MemoryKey key, std::uint64_t pd, std::uint64_t address,
-                                                  std::uint64_t bytes, std::uint32_t access) const {
+std::optional<DirectPeer::Target> DirectPeer::find(MemoryKey key, std::uint64_t pd, std::uint64_t address,
+                                                   std::uint64_t bytes, std::uint32_t access) const {
   const std::uint32_t index = key.value >> rnic::KeyTable::kTagBits;
   const std::uint32_t version =
       index < kDirectKeys ? memory_.keys()[index].sequence.load(std::memory_order_acquire) : 0;
   DirectKeyBody entry;
-  const DirectKey* const place = read_key(key, entry);
-  if (place == nullptr || entry.pd != pd) return std::nullopt;
+  const DirectKey* const published = read_key(key, entry);
+  if (published == nullptr || entry.pd != pd) return std::nullopt;
   const std::uint64_t offset = address - entry.start;  // huge when address < start
   if (offset >= entry.length || bytes > entry.length - offset || (access & ~entry.access) != 0)
     return std::nullopt;
-  return Place{entry.base + offset,  entry.segment, place, version, entry.access, offset,
-               entry.length - offset};
+  return Target{entry.base + offset,  entry.segment, published, version, entry.access, offset,
+                entry.length - offset};
 }
 
 // Cross-memory attach finds out by itself that the process is gone; a file that was mapped outlives it.
-std::optional<DirectPeer::Way> DirectPeer::way_to(const Place& place, std::uint64_t bytes) {
-  const auto mapped = segments_.find(place.segment, place.address, bytes);
-  if (!mapped) return Way{*remote_, place.address, false, place.before, place.behind};
+std::optional<DirectPeer::Access> DirectPeer::access_to(const Target& target, std::uint64_t bytes) {
+  const auto mapped = segments_.find(target.segment, target.address, bytes);
+  if (!mapped) return Access{*remote_, target.address, false, target.before, target.behind};
   if (!lives()) return std::nullopt;
-  return Way{mapped_, mapped->address, true, std::min(place.before, mapped->before),
-             std::min(place.behind, mapped->behind)};
+  return Access{mapped_, mapped->address, true, std::min(target.before, mapped->before),
+                std::min(target.behind, mapped->behind)};
 }
 
 std::optional<SharedRange> DirectPeer::range_of(SegmentRef segment) const {
   if (segment.index >= kDirectSegments) return std::nullopt;
-  const DirectSegment& place = memory_.segments()[segment.index];
+  const DirectSegment& published = memory_.segments()[segment.index];
   DirectSegmentBody body;
-  if (!control::read_record(place.sequence, place.body, body) || body.id != segment.id) return std::nullopt;
+  if (!control::read_record(published.sequence, published.body, body) || body.id != segment.id)
+    return std::nullopt;
   return body.range;
 }
 

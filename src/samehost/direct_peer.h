@@ -21,9 +21,9 @@ using DirectState = control::PathChoice;
 
 class DirectPeer {
  public:
-  /// The local peer whose memory is `shown` and that holds lane `number`, for accesses from lane `accessor`
+  /// The local peer whose memory is `handles` and that holds lane `number`, for accesses from lane `accessor`
   /// of the process of `own`. nullptr: there is none, or the kernel does not let this process attach to it.
-  static std::unique_ptr<DirectPeer> meet(const PeerHandles& shown, std::uint8_t number,
+  static std::unique_ptr<DirectPeer> open(const PeerHandles& handles, std::uint8_t number,
                                           std::uint8_t accessor, DirectShare& own);
   /// The same for a lane of this very process.
   static std::unique_ptr<DirectPeer> open_own(std::uint8_t number, std::uint8_t accessor, DirectShare& own);
@@ -57,7 +57,8 @@ class DirectPeer {
   /// False: the kernel lets this process not at the memory of that one. Then no accesses.
   bool attached() const { return remote_.has_value(); }
 
-  /// As long as it lives, rows and keys that were found good stay so, and so does the memory behind them.
+  /// As long as it lives, queue pairs and keys that were found good stay so, and so does the
+  /// memory behind them.
   class AccessGuard {
    public:
     explicit AccessGuard(DirectPeer& peer) : hazard_(peer.hazard_), inside_(peer.enter()) {}
@@ -75,8 +76,8 @@ class DirectPeer {
   };
 
   // ---- during an access
-  const DirectQp& row(Qpn qpn) const { return rows_[qpn.index()]; }
-  struct Place {
+  const DirectQp& qp(Qpn qpn) const { return qps_[qpn.index()]; }
+  struct Target {
     std::uint64_t address;  ///< in the local peer's process
     SegmentRef segment;
     const DirectKey* key;   ///< where the key stands
@@ -86,10 +87,10 @@ class DirectPeer {
     std::uint64_t behind;   ///< and from `address` on
   };
   /// Where `bytes` bytes at `address` lie, if the key allows it.
-  std::optional<Place> find(MemoryKey key, std::uint64_t pd, std::uint64_t address, std::uint64_t bytes,
-                            std::uint32_t access) const;
+  std::optional<Target> find(MemoryKey key, std::uint64_t pd, std::uint64_t address, std::uint64_t bytes,
+                             std::uint32_t access) const;
   /// How this process gets at them.
-  struct Way {
+  struct Access {
     const RemoteMemory& memory;
     std::uint64_t address;
     bool mapped;
@@ -97,7 +98,7 @@ class DirectPeer {
     std::uint64_t behind;  ///< and from `address` on
   };
   /// Nothing: the local peer is dead.
-  std::optional<Way> way_to(const Place& place, std::uint64_t bytes);
+  std::optional<Access> access_to(const Target& target, std::uint64_t bytes);
   /// Whether these bytes of the local peer's process lie in the region of that key.
   bool holds(MemoryKey key, std::uint64_t address, std::uint64_t bytes) const;
   const RemoteMemory& remote() const { return *remote_; }
@@ -127,7 +128,7 @@ class DirectPeer {
   bool enter() {
     if (must_be_revocable_ && !accesses_are_revocable()) return false;
     hazard_.enter(number_);
-    if (place_.admitted.load(std::memory_order_seq_cst) == own_secret_) return true;
+    if (accessor_.admitted.load(std::memory_order_seq_cst) == own_secret_) return true;
     hazard_.leave();
     return false;
   }
@@ -140,10 +141,10 @@ class DirectPeer {
   const std::uint64_t secret_, own_secret_;
   const pid_t pid_;
   const bool must_be_revocable_;
-  const DirectQp* rows_;
+  const DirectQp* qps_;
   DirectAck* acks_;
   const RobustMutex* life_;
-  const DirectAccessor& place_;
+  const DirectAccessor& accessor_;
   HazardPointer& hazard_;
   const DirectReception& reception_;
   DirectInbox& inbox_;

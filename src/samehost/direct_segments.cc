@@ -32,7 +32,7 @@ SegmentRef DirectSegments::use(Slot& slot) {
 }
 
 // Where it was before, or in the slot that has rested longest: its id should be known to nobody any more.
-DirectSegments::Slot* DirectSegments::place_for(const SharedRange& range) {
+DirectSegments::Slot* DirectSegments::slot_for(const SharedRange& range) {
   for (Slot& slot : slots_) {
     if (slot.id != 0 && slot.users == 0 && slot.owned.range.is_same_place(range)) return &slot;
   }
@@ -55,7 +55,7 @@ SegmentRef DirectSegments::find(std::uint64_t address, std::uint64_t length) {
   }
   auto owned = own_shared_range(*found, files_);
   if (!owned || !owned->range.holds(address, 1)) return {};
-  Slot* const slot = place_for(owned->range);
+  Slot* const slot = slot_for(owned->range);
   if (slot == nullptr) return {};
   slot->owned = std::move(*owned);
   return use(*slot);
@@ -76,8 +76,8 @@ void DirectSegments::release(SegmentRef segment) {
   Slot& slot = slots_[segment.index];
   if (--slot.users != 0) return;
   slot.owned.fd.reset();
-  DirectSegment& place = table_[segment.index];
-  control::write_record(place.sequence, place.body, DirectSegmentBody{});
+  DirectSegment& entry = table_[segment.index];
+  control::write_record(entry.sequence, entry.body, DirectSegmentBody{});
 }
 
 void DirectSegments::forget() {

@@ -32,7 +32,7 @@ class DirectSegments {
   DirectSegments(DirectSegment* table, ShareFiles files) : table_(table), files_(files) {}
   SegmentRef find(std::uint64_t address, std::uint64_t length);
   SegmentRef use(Slot& slot);
-  Slot* place_for(const SharedRange& range);
+  Slot* slot_for(const SharedRange& range);
 
   DirectSegment* const table_;
   const ShareFiles files_;

@@ -44,7 +44,7 @@ std::unique_ptr<DirectShare> DirectShare::make(std::uint32_t lanes, ShareFiles f
     return std::unique_ptr<DirectShare>(
         new DirectShare(std::move(own), std::move(inbox_fd), inboxes, std::move(*cookie), lanes, files));
   if (own.place != nullptr) munmap(own.place, DirectMemory::size(lanes));
-  if (inboxes) munmap(inboxes.place(), InboxMemory::size(lanes));
+  if (inboxes) munmap(inboxes.base(), InboxMemory::size(lanes));
   return nullptr;
 }
 
@@ -57,7 +57,7 @@ DirectShare::DirectShare(control::OwnedMemory own, UniqueFd inbox_fd, InboxMemor
       inboxes_(inboxes),
       lanes_(lanes) {
   cookie_.bind(file_number(fd_.get()));
-  auto* const header = new (memory_.place()) DirectHeader{};
+  auto* const header = new (memory_.base()) DirectHeader{};
   header->magic = kDirectMagic;
   header->cookie = cookie_.address().address;
   header->secret = cookie_.address().secret;
@@ -75,8 +75,8 @@ DirectShare::~DirectShare() {
   if (!memory_) return;
   rnic::KeyTable::process().set_mirror(nullptr);
   for (const auto& [offset, ring] : rings_) munmap(ring, sizeof *ring);
-  munmap(memory_.place(), DirectMemory::size(lanes_));
-  munmap(inboxes_.place(), InboxMemory::size(lanes_));
+  munmap(memory_.base(), DirectMemory::size(lanes_));
+  munmap(inboxes_.base(), InboxMemory::size(lanes_));
 }
 
 void DirectShare::begin(DirectLocks locks) {
@@ -84,9 +84,9 @@ void DirectShare::begin(DirectLocks locks) {
   rnic::KeyTable::process().set_mirror(this);
 }
 
-DirectShare::LanePlace DirectShare::place_at(std::uint32_t index) {
+DirectShare::LaneSlot DirectShare::slot_at(std::uint32_t index) {
   return {.index = index,
-          .rows = memory_.rows(index),
+          .qps = memory_.qps(index),
           .reception = &memory_.reception(index),
           .acks = inboxes_.acks(index),
           .inbox = &inboxes_.inbox(index),
@@ -94,17 +94,17 @@ DirectShare::LanePlace DirectShare::place_at(std::uint32_t index) {
           .hazard = &hazards_[index]};
 }
 
-std::optional<DirectShare::LanePlace> DirectShare::find_lane(std::uint8_t number) {
+std::optional<DirectShare::LaneSlot> DirectShare::find_lane(std::uint8_t number) {
   const DirectHeader& header = memory_.header();
   for (std::uint32_t i = 0; i < lanes_; ++i)
-    if (header.lanes[i].load(std::memory_order_acquire) == number) return place_at(i);
+    if (header.lanes[i].load(std::memory_order_acquire) == number) return slot_at(i);
   return std::nullopt;
 }
 
-std::optional<DirectShare::LanePlace> DirectShare::add_lane(std::uint8_t number) {
-  const auto place = find_lane(0);
-  if (place) memory_.header().lanes[place->index].store(number, std::memory_order_release);
-  return place;
+std::optional<DirectShare::LaneSlot> DirectShare::add_lane(std::uint8_t number) {
+  const auto slot = find_lane(0);
+  if (slot) memory_.header().lanes[slot->index].store(number, std::memory_order_release);
+  return slot;
 }
 
 PacketRing* DirectShare::ring(std::uint32_t index, std::uint8_t accessor) {
@@ -127,9 +127,9 @@ void DirectShare::wait_for_accessors() {
 
 // ---- queue pairs
 
-void DirectShare::hide(DirectQp& row) {
-  if (!memory_ || row.open.load(std::memory_order_relaxed) == 0) return;
-  row.open.store(0, std::memory_order_release);
+void DirectShare::withdraw(DirectQp& entry) {
+  if (!memory_ || entry.open.load(std::memory_order_relaxed) == 0) return;
+  entry.open.store(0, std::memory_order_release);
   wait_for_accessors();
 }
 
@@ -138,29 +138,29 @@ std::uint32_t DirectShare::next_generation() {
   return next != 0 ? next : next_generation();
 }
 
-void DirectShare::show(DirectQp& row, const rnic::QueuePair& qp) {
+void DirectShare::publish(DirectQp& entry, const rnic::QueuePair& qp) {
   if (!memory_) return;
   const DirectQpBody body = body_of(qp);
   const bool open = locks_ && is_connected(qp) && qp.takes_requests();
-  const bool was_open = row.open.load(std::memory_order_relaxed) != 0;
-  if (open && was_open && std::memcmp(&row.body, &body, sizeof body) == 0) return;
-  hide(row);
+  const bool was_open = entry.open.load(std::memory_order_relaxed) != 0;
+  if (open && was_open && std::memcmp(&entry.body, &body, sizeof body) == 0) return;
+  withdraw(entry);
   if (!open) return;
-  row.body = body;
-  row.expected_psn.store(qp.receive_psn(), std::memory_order_relaxed);
-  row.open.store(next_generation(), std::memory_order_release);
+  entry.body = body;
+  entry.expected_psn.store(qp.receive_psn(), std::memory_order_relaxed);
+  entry.open.store(next_generation(), std::memory_order_release);
 }
 
 // ---- keys
 
-DirectKey* DirectShare::place_of(MemoryKey key) const {
+DirectKey* DirectShare::entry_of(MemoryKey key) const {
   const std::uint32_t index = key.value >> rnic::KeyTable::kTagBits;
   return memory_ && index < kDirectKeys ? memory_.keys() + index : nullptr;
 }
 
-void DirectShare::show(const rnic::KeyEntry& entry) {
-  DirectKey* const place = place_of(entry.key);
-  if (place == nullptr) return;
+void DirectShare::publish(const rnic::KeyEntry& entry) {
+  DirectKey* const published = entry_of(entry.key);
+  if (published == nullptr) return;
   DirectKeyBody body;
   body.key = entry.key.value;
   body.access = entry.access;
@@ -170,17 +170,17 @@ void DirectShare::show(const rnic::KeyEntry& entry) {
   body.base = reinterpret_cast<std::uint64_t>(entry.base);
   if (segments_ != nullptr && (entry.access & kForNeighbours) != 0)
     body.segment = segments_->acquire(body.base, body.length);
-  replace(*place, body);
+  replace(*published, body);
 }
 
-void DirectShare::replace(DirectKey& place, const DirectKeyBody& body) {
-  const SegmentRef before = place.body.segment;
-  control::write_record(place.sequence, place.body, body);
+void DirectShare::replace(DirectKey& entry, const DirectKeyBody& body) {
+  const SegmentRef before = entry.body.segment;
+  control::write_record(entry.sequence, entry.body, body);
   if (segments_ != nullptr) segments_->release(before);
 }
 
-void DirectShare::hide(MemoryKey key) {
-  if (DirectKey* const place = place_of(key)) replace(*place, DirectKeyBody{});
+void DirectShare::withdraw(MemoryKey key) {
+  if (DirectKey* const entry = entry_of(key)) replace(*entry, DirectKeyBody{});
 }
 
 void DirectShare::forget() {

@@ -49,9 +49,9 @@ class DirectShare final : public rnic::KeyMirror {
   }
 
   /// What a lane has here.
-  struct LanePlace {
+  struct LaneSlot {
     std::uint32_t index = 0;  ///< in the header's list
-    DirectQp* rows = nullptr;
+    DirectQp* qps = nullptr;
     DirectReception* reception = nullptr;
     DirectAck* acks = nullptr;
     DirectInbox* inbox = nullptr;
@@ -59,21 +59,21 @@ class DirectShare final : public rnic::KeyMirror {
     HazardPointer* hazard = nullptr;  ///< of the lane's accesses
   };
   /// Room for a new lane; nothing: there is no more.
-  std::optional<LanePlace> add_lane(std::uint8_t number);
-  std::optional<LanePlace> find_lane(std::uint8_t number);
+  std::optional<LaneSlot> add_lane(std::uint8_t number);
+  std::optional<LaneSlot> find_lane(std::uint8_t number);
   /// The ring from lane `accessor` to the lane at `index`, mapped once for the whole process;
   /// nullptr: there is no room.
   PacketRing* ring(std::uint32_t index, std::uint8_t accessor);
   /// With the lock of the lane: shows a queue pair as it is now, after the last access to what was shown
   /// before.
-  void show(DirectQp& row, const rnic::QueuePair& qp);
-  void hide(DirectQp& row);
+  void publish(DirectQp& entry, const rnic::QueuePair& qp);
+  void withdraw(DirectQp& entry);
   /// HazardDomain::wait().
   void wait_for_accessors();
 
   // ---- rnic::KeyMirror
-  void show(const rnic::KeyEntry& entry) override;
-  void hide(MemoryKey key) override;
+  void publish(const rnic::KeyEntry& entry) override;
+  void withdraw(MemoryKey key) override;
 
   /// In a forked child, which has none of this memory: nothing is shown any more.
   void forget();
@@ -81,9 +81,9 @@ class DirectShare final : public rnic::KeyMirror {
  private:
   DirectShare(control::OwnedMemory own, UniqueFd inbox_fd, InboxMemory inboxes, Cookie cookie,
               std::uint32_t lanes, ShareFiles files);
-  DirectKey* place_of(MemoryKey key) const;
-  void replace(DirectKey& place, const DirectKeyBody& body);
-  LanePlace place_at(std::uint32_t index);
+  DirectKey* entry_of(MemoryKey key) const;
+  void replace(DirectKey& entry, const DirectKeyBody& body);
+  LaneSlot slot_at(std::uint32_t index);
   std::uint32_t next_generation();
 
   UniqueFd fd_, inbox_fd_;
@@ -93,7 +93,7 @@ class DirectShare final : public rnic::KeyMirror {
   const std::uint32_t lanes_;
   std::unique_ptr<HazardDomain> guard_;
   std::array<HazardPointer, kProcessLanes> hazards_;
-  std::atomic<std::uint32_t> generations_{0};  ///< of all rows
+  std::atomic<std::uint32_t> generations_{0};  ///< of all queue pairs
   DirectLocks locks_;
   std::unique_ptr<DirectSegments> segments_;
   std::mutex rings_mutex_;

@@ -94,15 +94,15 @@ void HazardDomain::admit_own(std::uint8_t lane, std::uint32_t index) {
 }
 
 void HazardDomain::put(std::uint8_t lane, std::unique_ptr<Accessor> accessor) {
-  std::unique_ptr<Accessor>& place = accessors_[lane];
+  std::unique_ptr<Accessor>& entry = accessors_[lane];
   std::atomic<std::uint64_t>& admitted = own_.accessors[lane].admitted;
-  if (place != nullptr) {
+  if (entry != nullptr) {
     admitted.store(0, std::memory_order_seq_cst);
     TimePoint limit = kNever;
-    wait_for(*place, limit);
+    wait_for(*entry, limit);
   }
-  place = std::move(accessor);
-  admitted.store(place->secret, std::memory_order_seq_cst);
+  entry = std::move(accessor);
+  admitted.store(entry->secret, std::memory_order_seq_cst);
 }
 
 void HazardDomain::wait() {
@@ -128,15 +128,15 @@ bool HazardDomain::is_here(std::uint64_t hazard) const {
 // its next access. `limit` is that of all accessors together, from the first one on that has to be waited
 // for; kNever: there was none.
 void HazardDomain::wait_for(Accessor& accessor, TimePoint& limit) {
-  DirectAccessor& place = own_.accessors[accessor.lane];
+  DirectAccessor& entry = own_.accessors[accessor.lane];
   // The accessor's next look at `admitted` sees what was withdrawn before, or its hazard is seen here: both
   // are in the one order of all sequentially consistent operations.
-  place.admitted.fetch_or(0, std::memory_order_seq_cst);
+  entry.admitted.fetch_or(0, std::memory_order_seq_cst);
   const std::uint64_t hazard = accessor.hazard.load(std::memory_order_seq_cst);
   if (!is_here(hazard)) return;
-  const bool waited_before = place.revoked.load(std::memory_order_relaxed) == hazard;
+  const bool waited_before = entry.revoked.load(std::memory_order_relaxed) == hazard;
   if (!waited_before && changes_soon(accessor.hazard, hazard)) return;
-  place.revoked.store(hazard, std::memory_order_seq_cst);
+  entry.revoked.store(hazard, std::memory_order_seq_cst);
   if (limit == kNever) limit = monotonic_now() + patience_;
   const bool knows_threads = accessor.mapped && accessor.pid_space == own_.pid_space;
   const pid_t thread = HazardWord::thread(hazard);

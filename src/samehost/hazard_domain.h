@@ -1,11 +1,11 @@
 // Who is at the memory of a process just now, so that it can wait for them when it withdraws
 // something: hazard pointers.
 //
-// Before a lane looks at a row or a key of another process it says whom it accesses, in memory that its own
-// process alone can write (HazardPointer), and takes that back after its last access. Whoever withdraws a row
-// or a key does so first and looks at the hazards of all accessors then (HazardDomain): so nobody accesses
-// memory after its deregistration has returned. A process accesses only who has admitted it, and that one
-// does so once it sees its hazards.
+// Before a lane looks at a queue pair or a key of another process it says whom it accesses, in memory that
+// its own process alone can write (HazardPointer), and takes that back after its last access. Whoever
+// withdraws a queue pair or a key does so first and looks at the hazards of all accessors then
+// (HazardDomain): so nobody accesses memory after its deregistration has returned. A process
+// accesses only who has admitted it, and that one does so once it sees its hazards.
 //
 // There is no lock that somebody else could hold or destroy, and no word that both sides write. From
 // accessors that are stopped the owner revokes what they were at (samehost/revocable.h), those that are dead
@@ -47,17 +47,17 @@ struct HazardWord {
 /// The accesses of a lane of this process, one at a time. Guarded by the lane's lock.
 class HazardPointer {
  public:
-  void lie_in(DirectHazard& place) { place_ = &place; }
+  void lie_in(DirectHazard& slot) { slot_ = &slot; }
   /// What the lane's owner has withdrawn before is seen after this, or the owner sees this;
   /// see HazardDomain::wait().
   void enter(std::uint8_t lane) {
-    place_->word.exchange(HazardWord::of(++number_, thread_number(), lane), std::memory_order_seq_cst);
+    slot_->word.exchange(HazardWord::of(++number_, thread_number(), lane), std::memory_order_seq_cst);
   }
-  void leave() { place_->word.store(0, std::memory_order_release); }
-  const std::atomic<std::uint64_t>& word() const { return place_->word; }
+  void leave() { slot_->word.store(0, std::memory_order_release); }
+  const std::atomic<std::uint64_t>& word() const { return slot_->word; }
 
  private:
-  DirectHazard* place_ = nullptr;
+  DirectHazard* slot_ = nullptr;
   std::uint64_t number_ = 0;
 };
 

@@ -84,15 +84,15 @@ Expected<Cookie, int> Cookie::open() {
 }
 
 Cookie::~Cookie() {
-  if (place_ != nullptr) munmap(place_, kCookieBytes);
+  if (page_ != nullptr) munmap(page_, kCookieBytes);
 }
 
 CookieAddress Cookie::address() const {
-  const auto& page = *static_cast<const CookiePage*>(place_);
-  return {reinterpret_cast<std::uint64_t>(place_), page.secret, page.file_number};
+  const auto& page = *static_cast<const CookiePage*>(page_);
+  return {reinterpret_cast<std::uint64_t>(page_), page.secret, page.file_number};
 }
 
-void Cookie::bind(std::uint64_t file_number) { static_cast<CookiePage*>(place_)->file_number = file_number; }
+void Cookie::bind(std::uint64_t file_number) { static_cast<CookiePage*>(page_)->file_number = file_number; }
 
 std::uint64_t file_number(int fd) {
   struct stat status {};

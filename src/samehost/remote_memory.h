@@ -52,7 +52,7 @@ class Cookie {
   /// A positive errno: no memory.
   static Expected<Cookie, int> open();
   ~Cookie();
-  Cookie(Cookie&& other) noexcept : place_(other.place_) { other.place_ = nullptr; }
+  Cookie(Cookie&& other) noexcept : page_(other.page_) { other.page_ = nullptr; }
   Cookie& operator=(Cookie&&) = delete;
 
   CookieAddress address() const;
@@ -60,11 +60,11 @@ class Cookie {
   /// that others write here what was meant for that process.
   void bind(std::uint64_t file_number);
   /// In a forked child, which has no cookie.
-  void forget() { place_ = nullptr; }
+  void forget() { page_ = nullptr; }
 
  private:
-  explicit Cookie(void* place) : place_(place) {}
-  void* place_;
+  explicit Cookie(void* page) : page_(page) {}
+  void* page_;
 };
 
 class RemoteMemory {

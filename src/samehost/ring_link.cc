@@ -20,7 +20,7 @@ constexpr std::size_t kMostAtOnce = 64;  ///< packets of a ring before the next 
 /// while more is on its way.
 constexpr std::size_t kMostBytesAtOnce = 128 * 1024;
 /// How often the socket is looked at while messages go through memory, which costs as much as one of them.
-constexpr Duration kLookBelow = 25us;
+constexpr Duration kPollBelow = 25us;
 constexpr Duration kActive = 1ms;
 /// A lane that has not read its ring for so long may be gone.
 constexpr Duration kStuck = 10ms;
@@ -59,27 +59,29 @@ class RingLink::Fetch final : public ib::PayloadSource {
 
 class RingLink::RingGauge final : public ib::Gauge {
  public:
-  RingGauge(const std::unique_ptr<Way>& way, std::uint8_t own_lane) : way_(way), lane_(own_lane) {}
-  bool knows(TimePoint) override { return way_ != nullptr; }
+  RingGauge(const std::unique_ptr<OutboundRing>& out, std::uint8_t own_lane)
+      : outbound_(out), lane_(own_lane) {}
+  bool knows(TimePoint) override { return outbound_ != nullptr; }
   std::uint32_t room(TimePoint) override {
-    if (way_ == nullptr || way_->peer.reception().throttles[lane_].load(std::memory_order_relaxed) != 0)
+    if (outbound_ == nullptr ||
+        outbound_->peer.reception().throttles[lane_].load(std::memory_order_relaxed) != 0)
       return 0;
-    return static_cast<std::uint32_t>(way_->ring.room());
+    return static_cast<std::uint32_t>(outbound_->ring.room());
   }
 
  private:
-  const std::unique_ptr<Way>& way_;
+  const std::unique_ptr<OutboundRing>& outbound_;
   const std::uint8_t lane_;
 };
 
 RingLink::RingLink(std::unique_ptr<link::Link> below, std::uint8_t lane, DirectShare& share,
-                   const DirectShare::LanePlace& place, UniqueFd doorbell, EagerReceiver& eagers)
+                   const DirectShare::LaneSlot& slot, UniqueFd doorbell, EagerReceiver& eagers)
     : below_(std::move(below)),
       lane_(lane),
       share_(share),
-      place_(place),
+      slot_(slot),
       doorbell_(std::move(doorbell)),
-      briefs_(eagers) {
+      eager_receiver_(eagers) {
   to_wake_.reserve(kLaneNumbers);
 }
 
@@ -89,17 +91,17 @@ RingLink::~RingLink() = default;
 
 void RingLink::connect(std::uint8_t lane, DirectPeer& peer, UniqueFd doorbell) {
   if (is_refused_by(peer)) return;
-  if (gauges_[lane] == nullptr) gauges_[lane] = std::make_unique<RingGauge>(ways_[lane], lane_);
-  ways_[lane] = std::make_unique<Way>(peer, std::move(doorbell));
-  place_.reception->fetches[lane].store(peer.attached() ? 1 : 0, std::memory_order_release);
+  if (gauges_[lane] == nullptr) gauges_[lane] = std::make_unique<RingGauge>(outbound_[lane], lane_);
+  outbound_[lane] = std::make_unique<OutboundRing>(peer, std::move(doorbell));
+  slot_.reception->fetches[lane].store(peer.attached() ? 1 : 0, std::memory_order_release);
   peer.inbox().writers[lane_].store(1, std::memory_order_relaxed);
   peer.inbox().arrivals.fetch_add(1, std::memory_order_acq_rel);
 }
 
 void RingLink::disconnect(std::uint8_t lane) {
-  ways_[lane].reset();
+  outbound_[lane].reset();
   std::erase(to_wake_, lane);
-  place_.reception->fetches[lane].store(0, std::memory_order_release);
+  slot_.reception->fetches[lane].store(0, std::memory_order_release);
 }
 
 int RingLink::take_stuck() { return std::exchange(stuck_, -1); }
@@ -114,17 +116,17 @@ void RingLink::set_addresses(std::vector<device::GidEntry> addresses) {
 
 // ---- sending
 
-RingLink::Way* RingLink::way_to(const ib::TxPacket& packet) {
-  Way* const way = ways_[packet.headers.bth.destination.lane()].get();
-  if (way == nullptr) return nullptr;
+RingLink::OutboundRing* RingLink::outbound_to(const ib::TxPacket& packet) {
+  OutboundRing* const out = outbound_[packet.headers.bth.destination.lane()].get();
+  if (out == nullptr) return nullptr;
   const wire::Gid& to = packet.path->destination;
-  return std::find(addresses_.begin(), addresses_.end(), to) != addresses_.end() ? way : nullptr;
+  return std::find(addresses_.begin(), addresses_.end(), to) != addresses_.end() ? out : nullptr;
 }
 
-bool RingLink::goes_by_rendezvous(const Way& way, const ib::TxPacket& packet) const {
+bool RingLink::goes_by_rendezvous(const OutboundRing& out, const ib::TxPacket& packet) const {
   if (packet.payload_bytes < kRendezvousBytes || packet.again ||
       wire::opcode_info(packet.headers.bth.opcode).service != wire::Service::rc ||
-      way.peer.reception().fetches[lane_].load(std::memory_order_acquire) == 0 ||
+      out.peer.reception().fetches[lane_].load(std::memory_order_acquire) == 0 ||
       !share_.admits(packet.headers.bth.destination.lane()))
     return false;
   return std::all_of(
@@ -134,50 +136,50 @@ bool RingLink::goes_by_rendezvous(const Way& way, const ib::TxPacket& packet) co
 }
 
 void RingLink::send(const ib::TxPacket& packet, TimePoint now) {
-  Way* const way = way_to(packet);
-  if (way == nullptr) return below_->send(packet, now);
+  OutboundRing* const out = outbound_to(packet);
+  if (out == nullptr) return below_->send(packet, now);
   const std::uint8_t lane = packet.headers.bth.destination.lane();
-  if (way->ring.write(packet, goes_by_rendezvous(*way, packet))) return written_to(lane, *way, now);
-  not_written_to(*way, packet.headers.bth.destination, now);
+  if (out->ring.write(packet, goes_by_rendezvous(*out, packet))) return note_written(lane, *out, now);
+  note_dropped(*out, packet.headers.bth.destination, now);
 }
 
 void RingLink::send(const ib::EagerSend& eager, const ib::AddressVector& path, std::uint32_t token,
                     TimePoint now) {
   const std::uint8_t lane = eager.destination.lane();
-  Way& way = *ways_[lane];
-  if (way.ring.write(eager, path, token)) return written_to(lane, way, now);
-  not_written_to(way, eager.destination, now);
+  OutboundRing& out = *outbound_[lane];
+  if (out.ring.write(eager, path, token)) return note_written(lane, out, now);
+  note_dropped(out, eager.destination, now);
 }
 
-void RingLink::written_to(std::uint8_t lane, Way& way, TimePoint now) {
-  wake_later(lane, way);
-  watch(lane, way, now);
+void RingLink::note_written(std::uint8_t lane, OutboundRing& out, TimePoint now) {
+  wake_later(lane, out);
+  watch(lane, out, now);
 }
 
-void RingLink::not_written_to(Way& way, Qpn qpn, TimePoint now) {
-  ++way.dropped;
-  way.dropped_to = qpn;
+void RingLink::note_dropped(OutboundRing& out, Qpn qpn, TimePoint now) {
+  ++out.dropped;
+  out.dropped_to = qpn;
   any_dropped_ = true;
-  watch(qpn.lane(), way, now);
+  watch(qpn.lane(), out, now);
 }
 
-void RingLink::wake_later(std::uint8_t lane, Way& way) {
-  if (!std::exchange(way.to_wake, true)) to_wake_.push_back(lane);
+void RingLink::wake_later(std::uint8_t lane, OutboundRing& out) {
+  if (!std::exchange(out.to_wake, true)) to_wake_.push_back(lane);
 }
 
 void RingLink::acknowledge(Qpn peer, std::uint32_t token, std::uint32_t psn) {
-  Way& way = *ways_[peer.lane()];
-  way.peer.ack(peer).word.store(DirectAck::word_of(token, psn), std::memory_order_release);
-  wake_later(peer.lane(), way);
+  OutboundRing& out = *outbound_[peer.lane()];
+  out.peer.ack(peer).word.store(DirectAck::word_of(token, psn), std::memory_order_release);
+  wake_later(peer.lane(), out);
 }
 
 // A process that is killed takes nothing out of its ring, and its lane is given to another one.
-void RingLink::watch(std::uint8_t lane, Way& way, TimePoint now) {
-  if (now < way.watch_at) return;  // a look costs the transfer of a cache line
-  way.watch_at = now + kStuck;
-  const std::uint64_t read = way.ring.position_read();
-  if (read == way.read) stuck_ = lane;
-  way.read = read;
+void RingLink::watch(std::uint8_t lane, OutboundRing& out, TimePoint now) {
+  if (now < out.watch_at) return;  // a look costs the transfer of a cache line
+  out.watch_at = now + kStuck;
+  const std::uint64_t read = out.ring.position_read();
+  if (read == out.read) stuck_ = lane;
+  out.read = read;
 }
 
 void RingLink::flush(TimePoint now) {
@@ -187,37 +189,37 @@ void RingLink::flush(TimePoint now) {
 
 void RingLink::ring_doorbells() {
   for (const std::uint8_t lane : to_wake_) {
-    Way& way = *ways_[lane];
-    way.to_wake = false;
-    std::atomic<std::uint32_t>& asleep = way.peer.inbox().asleep;
+    OutboundRing& out = *outbound_[lane];
+    out.to_wake = false;
+    std::atomic<std::uint32_t>& asleep = out.peer.inbox().asleep;
     if (asleep.load(std::memory_order_relaxed) == 0) continue;
-    if (asleep.exchange(0, std::memory_order_acq_rel) != 0) ring_doorbell(way.doorbell);
+    if (asleep.exchange(0, std::memory_order_acq_rel) != 0) ring_doorbell(out.doorbell);
   }
   to_wake_.clear();
 }
 
 void RingLink::report(link::Receiver& receiver) {
   if (!std::exchange(any_dropped_, false)) return;
-  for (const auto& way : ways_) {
-    if (way == nullptr || way->dropped == 0) continue;
-    receiver.dropped(because(ReasonId::drop_ring_full, way->dropped_to.value), ib::Counter::send_errors,
-                     way->dropped_to, std::exchange(way->dropped, 0));
+  for (const auto& out : outbound_) {
+    if (out == nullptr || out->dropped == 0) continue;
+    receiver.dropped(because(ReasonId::drop_ring_full, out->dropped_to.value), ib::Counter::send_errors,
+                     out->dropped_to, std::exchange(out->dropped, 0));
   }
 }
 
 // ---- receiving
 
-void RingLink::find_writers() {
-  const std::uint32_t arrivals = place_.inbox->arrivals.load(std::memory_order_acquire);
+void RingLink::adopt_new_writers() {
+  const std::uint32_t arrivals = slot_.inbox->arrivals.load(std::memory_order_acquire);
   if (arrivals == arrivals_.load(std::memory_order_relaxed)) return;
   for (std::size_t lane = 0; lane < kLaneNumbers; ++lane) {
-    if (readers_[lane] || place_.inbox->writers[lane].load(std::memory_order_relaxed) == 0) continue;
-    PacketRing* const ring = share_.ring(place_.index, static_cast<std::uint8_t>(lane));
+    if (readers_[lane] || slot_.inbox->writers[lane].load(std::memory_order_relaxed) == 0) continue;
+    PacketRing* const ring = share_.ring(slot_.index, static_cast<std::uint8_t>(lane));
     if (ring == nullptr) return;  // looked at again; until then it is as if packets were lost
     readers_[lane].emplace(*ring);
     const std::uint32_t count = reader_count_.load(std::memory_order_relaxed);
-    order_lanes_[count] = static_cast<std::uint8_t>(lane);
-    order_[count].store(&*readers_[lane], std::memory_order_relaxed);
+    reader_lanes_[count] = static_cast<std::uint8_t>(lane);
+    reader_list_[count].store(&*readers_[lane], std::memory_order_relaxed);
     reader_count_.store(count + 1, std::memory_order_release);
   }
   arrivals_.store(arrivals, std::memory_order_relaxed);
@@ -225,24 +227,24 @@ void RingLink::find_writers() {
 
 // Whoever writes there finds out when it looks why its ring is not read, and takes to packets.
 void RingLink::refuse(std::uint8_t lane, link::Receiver& receiver) {
-  if (place_.reception->refuses[lane].exchange(1, std::memory_order_acq_rel) != 0) return;
-  const pid_t writer = ways_[lane] != nullptr ? ways_[lane]->peer.pid() : 0;
+  if (slot_.reception->refuses[lane].exchange(1, std::memory_order_acq_rel) != 0) return;
+  const pid_t writer = outbound_[lane] != nullptr ? outbound_[lane]->peer.pid() : 0;
   receiver.dropped(because(ReasonId::drop_ring_broken, lane, writer), ib::Counter::drop_malformed, Qpn(), 1);
 }
 
 bool RingLink::rings_have_packet() const {
   const std::uint32_t count = reader_count_.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < count; ++i)
-    if (order_[i].load(std::memory_order_relaxed)->any()) return true;
-  return place_.inbox->arrivals.load(std::memory_order_relaxed) != arrivals_.load(std::memory_order_relaxed);
+    if (reader_list_[i].load(std::memory_order_relaxed)->any()) return true;
+  return slot_.inbox->arrivals.load(std::memory_order_relaxed) != arrivals_.load(std::memory_order_relaxed);
 }
 
 bool RingLink::Activity::polled(std::int64_t ns) {
-  if (heard_.load(std::memory_order_relaxed) && heard_.exchange(false, std::memory_order_relaxed))
+  if (traffic_.load(std::memory_order_relaxed) && traffic_.exchange(false, std::memory_order_relaxed))
     had_packets(ns);
-  const bool busy = busy_.load(std::memory_order_relaxed);
-  if (busy) busy_.store(false, std::memory_order_relaxed);
-  if (!busy && !lately()) return false;
+  const bool busy = direct_traffic_.load(std::memory_order_relaxed);
+  if (busy) direct_traffic_.store(false, std::memory_order_relaxed);
+  if (!busy && !recent()) return false;
   if (ns - active_ns_.load(std::memory_order_relaxed) >= kActive.count())
     active_.store(false, std::memory_order_relaxed);
   return true;
@@ -254,21 +256,21 @@ bool RingLink::has_packet(TimePoint now) const {
   if (!activity_.polled(ns)) return below_->has_packet(now);
   if (!activity_.below_is_due(ns)) return false;
   const bool below = below_->has_packet(now);
-  activity_.look_below_at(below ? 0 : ns + kLookBelow.count());
+  activity_.poll_below_at(below ? 0 : ns + kPollBelow.count());
   return below;
 }
 
 std::size_t RingLink::receive(link::Receiver& receiver, TimePoint now) {
   report(receiver);
-  find_writers();
+  adopt_new_writers();
   std::size_t packets = 0;
   const std::uint32_t count = reader_count_.load(std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < count; ++i)
-    packets += read(order_lanes_[i], *order_[i].load(std::memory_order_relaxed), receiver);
+    packets += read(reader_lanes_[i], *reader_list_[i].load(std::memory_order_relaxed), receiver);
   const std::int64_t ns = ns_of(now);
   if (packets != 0) activity_.had_packets(ns);
   if (active() && !activity_.below_is_due(ns)) return packets;
-  activity_.look_below_at(ns + kLookBelow.count());
+  activity_.poll_below_at(ns + kPollBelow.count());
   return packets + below_->receive(receiver, now);
 }
 
@@ -276,12 +278,12 @@ std::size_t RingLink::receive_eagers(link::Receiver& receiver, std::size_t most)
   std::size_t eagers = 0;
   const std::uint32_t count = reader_count_.load(std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < count && eagers < most; ++i) {
-    RingReader& ring = *order_[i].load(std::memory_order_relaxed);
-    const std::size_t n = read_eagers(order_lanes_[i], ring, receiver, most - eagers);
+    RingReader& ring = *reader_list_[i].load(std::memory_order_relaxed);
+    const std::size_t n = read_eagers(reader_lanes_[i], ring, receiver, most - eagers);
     if (n != 0) ring.give_back();
     eagers += n;
   }
-  if (eagers != 0) heard();
+  if (eagers != 0) note_traffic();
   return eagers;
 }
 
@@ -302,7 +304,7 @@ std::size_t RingLink::read_eagers(std::uint8_t lane, RingReader& ring, link::Rec
                                   std::size_t most) {
   std::size_t eagers = 0;
   RingEagerSend message;
-  for (; eagers < most && ring.front(message) && briefs_.eager(message, lane); ++eagers) ring.pop();
+  for (; eagers < most && ring.front(message) && eager_receiver_.eager(message, lane); ++eagers) ring.pop();
   if (ring.broken()) refuse(lane, receiver);
   return eagers;
 }
@@ -310,7 +312,7 @@ std::size_t RingLink::read_eagers(std::uint8_t lane, RingReader& ring, link::Rec
 // An eager send that is not taken as one is handed on as its packet.
 RingLink::Taken RingLink::read_one(std::uint8_t lane, RingReader& ring, link::Receiver& receiver) {
   if (RingEagerSend message; ring.front(message)) {
-    if (!briefs_.eager(message, lane)) {
+    if (!eager_receiver_.eager(message, lane)) {
       decode(message);
       return hand_over(ring, receiver);
     }
@@ -319,7 +321,7 @@ RingLink::Taken RingLink::read_one(std::uint8_t lane, RingReader& ring, link::Re
   }
   const auto packet = ring.front();
   if (!packet) return Taken::nothing;
-  Fetch fetch(ways_[lane] != nullptr ? &ways_[lane]->peer : nullptr, packet->pieces);
+  Fetch fetch(outbound_[lane] != nullptr ? &outbound_[lane]->peer : nullptr, packet->pieces);
   if (decode(*packet, fetch)) return hand_over(ring, receiver);
   ring.pop();
   receiver.dropped(because(ReasonId::drop_malformed, packet->headers.size(), 0), ib::Counter::drop_malformed,
@@ -369,7 +371,7 @@ void RingLink::decode(const RingEagerSend& from) {
 // ---- sleep
 
 bool RingLink::arm_doorbell() {
-  place_.inbox->asleep.exchange(1, std::memory_order_acq_rel);
+  slot_.inbox->asleep.exchange(1, std::memory_order_acq_rel);
   if (!rings_have_packet()) return true;
   disarm_doorbell();
   return false;
@@ -378,7 +380,7 @@ bool RingLink::arm_doorbell() {
 // Who has cleared `asleep` rings a moment later, and this side may be awake by then: a ring that nobody takes
 // would end every sleep to come.
 void RingLink::disarm_doorbell() {
-  if (place_.inbox->asleep.exchange(0, std::memory_order_acq_rel) == 0) ++rings_due_;
+  if (slot_.inbox->asleep.exchange(0, std::memory_order_acq_rel) == 0) ++rings_due_;
   if (rings_due_ != 0) rings_due_ -= take_rings(doorbell_, rings_due_);
 }
 

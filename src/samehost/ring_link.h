@@ -31,10 +31,10 @@ class RingLink final : public link::Link {
   /// In flight to one lane. A ring takes that and the answers to as much.
   static constexpr std::uint32_t kWindow = 256 * 1024;
 
-  /// For the lane of this number, which has `place` in `share`. `doorbell` is its own.
+  /// For the lane of this number, which has `slot` in `share`. `doorbell` is its own.
   /// `share` outlives the link.
   RingLink(std::unique_ptr<link::Link> below, std::uint8_t lane, DirectShare& share,
-           const DirectShare::LanePlace& place, UniqueFd doorbell, EagerReceiver& eagers);
+           const DirectShare::LaneSlot& slot, UniqueFd doorbell, EagerReceiver& eagers);
   ~RingLink() override;
   RingLink(const RingLink&) = delete;
   RingLink& operator=(const RingLink&) = delete;
@@ -45,7 +45,7 @@ class RingLink final : public link::Link {
   /// stays until disconnect().
   void connect(std::uint8_t lane, DirectPeer& peer, UniqueFd doorbell);
   void disconnect(std::uint8_t lane);
-  bool connected(std::uint8_t lane) const { return ways_[lane] != nullptr; }
+  bool connected(std::uint8_t lane) const { return outbound_[lane] != nullptr; }
   /// A lane that has read nothing between two looks, perhaps as its process is gone, or as it
   /// refuses(); -1: there is none.
   int take_stuck();
@@ -55,7 +55,7 @@ class RingLink final : public link::Link {
   }
   /// Whether that lane is to send no UC and UD here for now.
   void throttle(std::uint8_t lane, bool throttled) {
-    place_.reception->throttles[lane].store(throttled ? 1 : 0, std::memory_order_relaxed);
+    slot_.reception->throttles[lane].store(throttled ? 1 : 0, std::memory_order_relaxed);
   }
   /// What UC and UD go by; lives as long as the link.
   ib::Gauge& gauge(std::uint8_t lane);
@@ -88,15 +88,15 @@ class RingLink final : public link::Link {
   // ---- a quick look, without the lock
 
   /// Something came through memory, by a ring or without.
-  void heard() { activity_.heard(); }
+  void note_traffic() { activity_.note_traffic(); }
   /// The program moves messages without packets: the next look at the socket need not come at once.
-  void busy() { activity_.busy(); }
+  void note_direct_traffic() { activity_.note_direct_traffic(); }
   /// Whether something has lately.
-  bool active() const { return activity_.lately(); }
+  bool active() const { return activity_.recent(); }
   bool rings_have_packet() const;
   /// The next receive() reads the link below as well, which is else done only now and then while rings are in
   /// use.
-  void look_below() { activity_.look_below(); }
+  void poll_below_next() { activity_.poll_below_next(); }
 
   // ---- link::Link
   void set_tap(link::PacketTap* tap) override { below_->set_tap(tap); }
@@ -119,8 +119,8 @@ class RingLink final : public link::Link {
 
  private:
   /// To a lane.
-  struct Way {
-    Way(DirectPeer& to, UniqueFd its_doorbell)
+  struct OutboundRing {
+    OutboundRing(DirectPeer& to, UniqueFd its_doorbell)
         : peer(to), ring(to.ring()), doorbell(std::move(its_doorbell)) {}
     DirectPeer& peer;
     RingWriter ring;
@@ -137,36 +137,36 @@ class RingLink final : public link::Link {
   /// each figure stands alone, and one that is lost costs a look.
   class Activity {
    public:
-    void heard() {
-      if (!heard_.load(std::memory_order_relaxed)) heard_.store(true, std::memory_order_relaxed);
+    void note_traffic() {
+      if (!traffic_.load(std::memory_order_relaxed)) traffic_.store(true, std::memory_order_relaxed);
     }
-    void busy() { busy_.store(true, std::memory_order_relaxed); }
-    bool lately() const { return active_.load(std::memory_order_relaxed); }
-    void look_below() { look_below_ns_.store(0, std::memory_order_relaxed); }
+    void note_direct_traffic() { direct_traffic_.store(true, std::memory_order_relaxed); }
+    bool recent() const { return active_.load(std::memory_order_relaxed); }
+    void poll_below_next() { poll_below_ns_.store(0, std::memory_order_relaxed); }
     /// A ring had packets at `ns`.
     void had_packets(std::int64_t ns) {
       active_ns_.store(ns, std::memory_order_relaxed);
       active_.store(true, std::memory_order_relaxed);
     }
-    bool below_is_due(std::int64_t ns) const { return ns >= look_below_ns_.load(std::memory_order_relaxed); }
-    void look_below_at(std::int64_t ns) { look_below_ns_.store(ns, std::memory_order_relaxed); }
+    bool below_is_due(std::int64_t ns) const { return ns >= poll_below_ns_.load(std::memory_order_relaxed); }
+    void poll_below_at(std::int64_t ns) { poll_below_ns_.store(ns, std::memory_order_relaxed); }
     /// Somebody polls at `ns`, and the rings are empty. False: nothing moves through memory, and the link
     /// below is looked at as if there were no rings.
     bool polled(std::int64_t ns);
 
    private:
-    std::atomic<bool> active_{false};         ///< a ring had packets lately
-    std::atomic<std::int64_t> active_ns_{0};  ///< when
-    std::atomic<bool> heard_{false};          ///< of a local peer, and active_ns_ does not say so yet
-    std::atomic<bool> busy_{false};           ///< since the last look
-    std::atomic<std::int64_t> look_below_ns_{0};
+    std::atomic<bool> active_{false};          ///< a ring had packets lately
+    std::atomic<std::int64_t> active_ns_{0};   ///< when
+    std::atomic<bool> traffic_{false};         ///< of a local peer, and active_ns_ does not say so yet
+    std::atomic<bool> direct_traffic_{false};  ///< since the last look
+    std::atomic<std::int64_t> poll_below_ns_{0};
   };
 
-  Way* way_to(const ib::TxPacket& packet);
-  bool goes_by_rendezvous(const Way& way, const ib::TxPacket& packet) const;
-  void watch(std::uint8_t lane, Way& way, TimePoint now);
+  OutboundRing* outbound_to(const ib::TxPacket& packet);
+  bool goes_by_rendezvous(const OutboundRing& out, const ib::TxPacket& packet) const;
+  void watch(std::uint8_t lane, OutboundRing& out, TimePoint now);
   void report(link::Receiver& receiver);
-  void find_writers();
+  void adopt_new_writers();
   void refuse(std::uint8_t lane, link::Receiver& receiver);
   enum class Taken : std::uint8_t { nothing, eager, packet };
   std::size_t read(std::uint8_t lane, RingReader& ring, link::Receiver& receiver);
@@ -176,19 +176,19 @@ class RingLink final : public link::Link {
   bool decode(const RingPacket& from, Fetch& fetch);
   void decode(const RingEagerSend& from);
   void take_route(const RingRoute& route);
-  void written_to(std::uint8_t lane, Way& way, TimePoint now);
-  void not_written_to(Way& way, Qpn qpn, TimePoint now);
-  void wake_later(std::uint8_t lane, Way& way);
+  void note_written(std::uint8_t lane, OutboundRing& out, TimePoint now);
+  void note_dropped(OutboundRing& out, Qpn qpn, TimePoint now);
+  void wake_later(std::uint8_t lane, OutboundRing& out);
 
   std::unique_ptr<link::Link> below_;
   const std::uint8_t lane_;
   DirectShare& share_;
-  const DirectShare::LanePlace place_;
+  const DirectShare::LaneSlot slot_;
   UniqueFd doorbell_;
-  EagerReceiver& briefs_;
+  EagerReceiver& eager_receiver_;
   std::vector<wire::Gid> addresses_;
 
-  std::array<std::unique_ptr<Way>, kLaneNumbers> ways_;
+  std::array<std::unique_ptr<OutboundRing>, kLaneNumbers> outbound_;
   std::array<std::unique_ptr<RingGauge>, kLaneNumbers> gauges_;
   std::vector<std::uint8_t> to_wake_;
   int stuck_ = -1;
@@ -196,8 +196,8 @@ class RingLink final : public link::Link {
 
   std::array<std::optional<RingReader>, kLaneNumbers> readers_;  ///< by lane; without allocation
   /// Those that are there, for everybody to look at; only added to.
-  std::array<std::atomic<RingReader*>, kLaneNumbers> order_{};
-  std::array<std::uint8_t, kLaneNumbers> order_lanes_{};
+  std::array<std::atomic<RingReader*>, kLaneNumbers> reader_list_{};
+  std::array<std::uint8_t, kLaneNumbers> reader_lanes_{};
   std::atomic<std::uint32_t> reader_count_{0};
   std::atomic<std::uint32_t> arrivals_{0};  ///< as many as were looked at
   /// Of has_packet(), which looks at the socket the less the more comes through memory. Changed by whoever

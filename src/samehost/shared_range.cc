@@ -154,12 +154,12 @@ void* map_system_v(pid_t owner, const SharedRange& range) {
   if (!has_same_ids(owner) || shmctl(range.handle, IPC_STAT, &status) != 0 ||
       !is_inside(range, page_end(status.shm_segsz)))
     return MAP_FAILED;
-  void* const place = shmat(range.handle, nullptr, range.writable != 0 ? 0 : SHM_RDONLY);
-  if (place == MAP_FAILED) return place;
+  void* const base = shmat(range.handle, nullptr, range.writable != 0 ? 0 : SHM_RDONLY);
+  if (base == MAP_FAILED) return base;
   // one of huge pages has another device, and may have holes that cannot be filled
-  const auto mapping = mapping_at(reinterpret_cast<std::uint64_t>(place));
-  if (mapping && mapping->device == memory_device()) return static_cast<std::byte*>(place) + range.offset;
-  shmdt(place);
+  const auto mapping = mapping_at(reinterpret_cast<std::uint64_t>(base));
+  if (mapping && mapping->device == memory_device()) return static_cast<std::byte*>(base) + range.offset;
+  shmdt(base);
   return MAP_FAILED;
 }
 
@@ -208,22 +208,22 @@ std::optional<OwnedRange> own_shared_range(const SharedRange& found, ShareFiles 
 
 MappedRange MappedRange::map(pid_t owner, const SharedRange& range, ShareFiles files) {
   if (files == ShareFiles::none || range.length == 0) return {};
-  void* const place = range.kind == SharedKind::system_v ? map_system_v(owner, range)
-                      : range.kind == SharedKind::file   ? map_file(owner, range, files)
-                                                         : MAP_FAILED;
-  if (place == MAP_FAILED) return {};
-  MappedRange mapped(range, place);
-  madvise(place, range.length, MADV_DONTDUMP);
-  if (madvise(place, range.length, MADV_DONTFORK) != 0) return {};
+  void* const base = range.kind == SharedKind::system_v ? map_system_v(owner, range)
+                     : range.kind == SharedKind::file   ? map_file(owner, range, files)
+                                                        : MAP_FAILED;
+  if (base == MAP_FAILED) return {};
+  MappedRange mapped(range, base);
+  madvise(base, range.length, MADV_DONTDUMP);
+  if (madvise(base, range.length, MADV_DONTFORK) != 0) return {};
   return mapped;
 }
 
 MappedRange::~MappedRange() {
-  if (place_ == nullptr) return;
+  if (base_ == nullptr) return;
   if (range_.kind == SharedKind::system_v) {
-    shmdt(static_cast<std::byte*>(place_) - range_.offset);
+    shmdt(static_cast<std::byte*>(base_) - range_.offset);
   } else {
-    munmap(place_, range_.length);
+    munmap(base_, range_.length);
   }
 }
 

@@ -67,27 +67,27 @@ class MappedRange {
   static MappedRange map(pid_t owner, const SharedRange& range, ShareFiles files);
   ~MappedRange();
   MappedRange(MappedRange&& other) noexcept
-      : range_(other.range_), place_(std::exchange(other.place_, nullptr)) {}
+      : range_(other.range_), base_(std::exchange(other.base_, nullptr)) {}
   MappedRange& operator=(MappedRange&& other) noexcept {
     std::swap(range_, other.range_);
-    std::swap(place_, other.place_);
+    std::swap(base_, other.base_);
     return *this;
   }
 
-  explicit operator bool() const { return place_ != nullptr; }
+  explicit operator bool() const { return base_ != nullptr; }
   const SharedRange& range() const { return range_; }
   /// Where the owner's `address` lies here; range().holds() it.
   std::uint64_t at(std::uint64_t address) const {
-    return reinterpret_cast<std::uint64_t>(place_) + (address - range_.start);
+    return reinterpret_cast<std::uint64_t>(base_) + (address - range_.start);
   }
   /// In a forked child, where it is not mapped.
-  void forget() { place_ = nullptr; }
+  void forget() { base_ = nullptr; }
 
  private:
-  MappedRange(const SharedRange& range, void* place) : range_(range), place_(place) {}
+  MappedRange(const SharedRange& range, void* base) : range_(range), base_(base) {}
 
   SharedRange range_;
-  void* place_ = nullptr;
+  void* base_ = nullptr;
 };
 
 }  // namespace softrnic::samehost

@@ -19,7 +19,7 @@ void RcRequester::reset() {
   una_ = next_ = assigned_ = top_;
   gather_cursor_ = scatter_cursor_ = {};
   ack_requested();
-  direct_bytes_ = direct_doubts_ = 0;
+  direct_bytes_ = direct_backoff_ = 0;
   recovery_.reset();
   run_ = Run::running;
 }

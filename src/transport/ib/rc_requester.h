@@ -142,9 +142,9 @@ class RcRequester {
   std::uint16_t packets_since_request_ = 0;
   /// Of the front work request that went without packets; it has no PSNs then
   std::uint32_t direct_bytes_ = 0;
-  std::uint32_t direct_doubts_ = 0;  ///< work requests to begin before one waits for the direct path again
-  bool begun_one_sided_ = false;     ///< the last work request that began was a WRITE, READ or atomic
-  std::uint16_t reads_out_ = 0;      ///< READ requests and atomics in [una_, next_)
+  std::uint32_t direct_backoff_ = 0;  ///< work requests to begin before one waits for the direct path again
+  bool begun_one_sided_ = false;      ///< the last work request that began was a WRITE, READ or atomic
+  std::uint16_t reads_out_ = 0;       ///< READ requests and atomics in [una_, next_)
   LossRecovery recovery_;
   Run run_ = Run::running;
 };

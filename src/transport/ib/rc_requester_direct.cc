@@ -13,7 +13,7 @@ namespace {
 
 // Bytes whose copies through a socket take longer than an ACK
 constexpr std::uint32_t kWorthWaiting = 16 * 1024;
-constexpr std::uint32_t kDoubts = 64;
+constexpr std::uint32_t kDirectBackoff = 64;
 
 }  // namespace
 
@@ -29,7 +29,7 @@ bool RcRequester::nothing_in_flight() const {
 // those before it when it is long, or one of many that could all go direct; else the wait would cost more
 // than it brings. Where waiting was in vain, the next ones do not wait.
 bool RcRequester::waits_for_direct(const SendEntry& entry) const {
-  if (una_ == top_ || direct_doubts_ > 0 || !one_sided(entry)) return false;
+  if (una_ == top_ || direct_backoff_ > 0 || !one_sided(entry)) return false;
   return (begun_one_sided_ || entry.wqe.length >= kWorthWaiting) && seam_.host.may_go_direct();
 }
 
@@ -41,12 +41,12 @@ std::optional<std::uint32_t> RcRequester::go_direct(const SendEntry& entry) {
   if (!moved) {
     if (direct_bytes_ > 0) begin(queue_.front());  // although the queue may be draining by now
     direct_bytes_ = 0;
-    if (one_sided(entry)) direct_doubts_ = kDoubts;
+    if (one_sided(entry)) direct_backoff_ = kDirectBackoff;
     return std::nullopt;
   }
   direct_bytes_ += *moved;
   if (direct_bytes_ < entry.wqe.length) return moved;
-  direct_bytes_ = direct_doubts_ = 0;
+  direct_bytes_ = direct_backoff_ = 0;
   ++cursor_;
   ++begun_;
   gather_cursor_ = {};
@@ -56,7 +56,7 @@ std::optional<std::uint32_t> RcRequester::go_direct(const SendEntry& entry) {
 }
 
 SOFTRNIC_HOT_PATH bool RcRequester::go_at_once() {
-  if (queue_.size() != 1 || !nothing_in_flight() || stopping() || direct_doubts_ > 0) return false;
+  if (queue_.size() != 1 || !nothing_in_flight() || stopping() || direct_backoff_ > 0) return false;
   const SendEntry& entry = queue_.front();
   if (!one_sided(entry) || (is_read_or_atomic(entry) && seam_.attributes.max_reads_out == 0)) return false;
   return go_direct(entry) && queue_.empty();

@@ -104,7 +104,7 @@ void RcRequester::begin(SendEntry& entry) {
   assigned_ = entry.end;
   ++begun_;
   begun_one_sided_ = one_sided(entry);
-  if (direct_doubts_ > 0) --direct_doubts_;
+  if (direct_backoff_ > 0) --direct_backoff_;
 }
 
 Transmit RcRequester::transmit(TxPacket& out, TimePoint now) {

@@ -33,7 +33,7 @@ void RcResponder::reset() {
   resources_.clear();
   msn_ = 0;
   nak_ = {};
-  ack_owed_ = any_accepted_ = failed_ = told_behind_ = false;
+  ack_owed_ = any_accepted_ = failed_ = explained_behind_ = false;
   event_.reset();
 }
 
@@ -134,13 +134,13 @@ void RcResponder::accepted(const wire::Packet& packet, std::uint32_t packets) {
 }
 
 ReadAtomic* RcResponder::take_resource(std::uint32_t packets) {
-  ReadAtomic* place = resources_.take();
-  if (place == nullptr) return nullptr;
+  ReadAtomic* resource = resources_.take();
+  if (resource == nullptr) return nullptr;
   msn_ = (msn_ + 1) & wire::kPsnMask;
-  place->first = expected_;
-  place->packets = packets;
-  place->msn = msn_;
-  return place;
+  resource->first = expected_;
+  resource->packets = packets;
+  resource->msn = msn_;
+  return resource;
 }
 
 Verdict RcResponder::execute_read(const wire::Packet& packet) {
@@ -198,8 +198,8 @@ Verdict RcResponder::execute_atomic(const wire::Packet& packet, TimePoint now) {
 // IBTA 9.7.5.1.2 – 9.7.5.1.5: duplicate requests.
 void RcResponder::receive_duplicate(const wire::Packet& packet, Psn psn) {
   seam_.host.count(Counter::duplicates);
-  if (!any_accepted_ && !told_behind_) {
-    told_behind_ = true;
+  if (!any_accepted_ && !explained_behind_) {
+    explained_behind_ = true;
     seam_.host.explain(because(ReasonId::psn_behind, expected_.wire(), psn.wire(), expected_ - psn), nullptr);
   }
   switch (packet.info->operation) {

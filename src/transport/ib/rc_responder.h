@@ -79,7 +79,7 @@ class RcResponder {
   bool ack_owed_ = false;
   bool any_accepted_ = false;
   bool failed_ = false;
-  bool told_behind_ = false;  ///< that the first packet's PSN lies before rq_psn
+  bool explained_behind_ = false;  ///< that the first packet's PSN lies before rq_psn
   std::optional<QpEvent> event_;
 };
 

@@ -30,7 +30,7 @@ struct LocalPeer {
   }
   ~LocalPeer() { place.life->unlock(); }
   std::unique_ptr<samehost::DirectShare> share;
-  samehost::DirectShare::LanePlace place;
+  samehost::DirectShare::LaneSlot place;
   UniqueFd doorbell = samehost::make_doorbell();
 };
 

@@ -34,7 +34,7 @@ class Resolution : public LocalPeers {
   std::unique_ptr<samehost::DirectShare> own_share = samehost::DirectShare::make(1);
   samehost::DirectPath direct{kOwn, own_share.get()};
   NoEagers no_eagers;
-  samehost::RingLink rings{std::make_unique<link::NullLink>(), kOwn,     *own_share, *direct.place(),
+  samehost::RingLink rings{std::make_unique<link::NullLink>(), kOwn,     *own_share, *direct.slot(),
                            samehost::make_doorbell(),          no_eagers};
   PeerResolution peers{kOwn, {mutex, clock, direct, paths}, [this](std::uint8_t) { return answer(); }};
 };

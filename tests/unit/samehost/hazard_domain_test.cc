@@ -191,7 +191,7 @@ TEST(DirectPeerVisit, GoesOnlyToWhoSeesIt) {
   own->add_lane(kOwn);
   other->add_lane(kTheirs);
   const auto meet = [](DirectShare& who, std::uint8_t accessor, DirectShare& whom, std::uint8_t lane) {
-    return DirectPeer::meet(handles_of(whom), lane, accessor, who);
+    return DirectPeer::open(handles_of(whom), lane, accessor, who);
   };
   const auto peer = meet(*own, kOwn, *other, kTheirs);
   ASSERT_NE(peer, nullptr);
@@ -208,7 +208,7 @@ TEST(DirectPeerVisit, NobodyIsLedToTheMemoryOfAThirdProcess) {
   third->add_lane(kOther);
   liar->add_lane(kTheirs);
   const auto attaches = [&] {
-    const auto peer = DirectPeer::meet(handles_of(*liar), kTheirs, kOwn, *own);
+    const auto peer = DirectPeer::open(handles_of(*liar), kTheirs, kOwn, *own);
     return peer != nullptr && peer->attached();
   };
   ASSERT_TRUE(attaches());

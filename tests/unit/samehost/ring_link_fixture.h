@@ -85,7 +85,7 @@ class Side {
     link->set_addresses({address});
   }
   void meet(const Side& other) {
-    peer = DirectPeer::meet(handles_of(*other.share), other.lane, lane, *share);
+    peer = DirectPeer::open(handles_of(*other.share), other.lane, lane, *share);
     ASSERT_NE(peer, nullptr);
     link->connect(other.lane, *peer, UniqueFd(dup(other.doorbell.get())));
   }
@@ -94,12 +94,12 @@ class Side {
     return std::exchange(collector.got, {});
   }
   void register_memory(std::vector<std::byte>& memory) const {
-    share->show({.key = kRegionKey,
-                 .pd = nullptr,
-                 .start = reinterpret_cast<std::uint64_t>(memory.data()),
-                 .length = memory.size(),
-                 .base = memory.data(),
-                 .access = 0});
+    share->publish({.key = kRegionKey,
+                    .pd = nullptr,
+                    .start = reinterpret_cast<std::uint64_t>(memory.data()),
+                    .length = memory.size(),
+                    .base = memory.data(),
+                    .access = 0});
   }
   bool rung() const {
     pollfd fd{doorbell.get(), POLLIN, 0};
@@ -109,7 +109,7 @@ class Side {
   std::uint8_t lane;
   UniqueFd doorbell = make_doorbell();
   std::unique_ptr<DirectShare> share;
-  DirectShare::LanePlace place;
+  DirectShare::LaneSlot place;
   std::unique_ptr<DirectPeer> peer;
   std::unique_ptr<RingLink> link;
   Network below;

@@ -53,7 +53,7 @@ TEST_F(RingLinkTest, TheNetworkIsReadNowAndThenWhileRingsAreInUse) {
   send(packet(2, 8));
   b.receive();
   EXPECT_EQ(b.below.reads, 3U);
-  b.link->look_below();
+  b.link->poll_below_next();
   b.receive();
   EXPECT_EQ(b.below.reads, 4U) << "who waits for the network knows that something is there";
   b.now += std::chrono::microseconds(30);
@@ -119,7 +119,7 @@ TEST_F(RingLinkTest, WhatLiesInNoRegionThatOthersKnowGoesAlong) {
 TEST_F(RingLinkTest, WhatWasDeregisteredIsNotFetched) {
   a.register_memory(memory);
   send(packet(1, 20'000));
-  a.share->hide(kRegionKey);
+  a.share->withdraw(kRegionKey);
   auto got = b.receive();
   ASSERT_EQ(got.size(), 1U);
   EXPECT_FALSE(got[0].complete);
