@@ -7,9 +7,9 @@
 #include <new>
 #include <utility>
 
+#include "base/attempt.h"
 #include "base/clock.h"
 #include "base/hot_path.h"
-#include "engine/attempt.h"
 #include "link/null_link.h"
 #include "rnic/completion_queue.h"
 #include "rnic/context.h"
@@ -43,19 +43,12 @@ Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link:
       link_(std::move(link)),
       qps_(number, first_index, IndexOrder(random_key())),
       credit_(number, receive_buffer_of(link_->readable_fd())),
-      direct_(number, doorbell ? share : nullptr),
-      mapper_(mutex_, direct_),
-      peers_(number, {mutex_, clock_, direct_, paths_}, std::move(resolve_peer)),
-      eager_acks_(direct_.slot() ? direct_.slot()->acks : nullptr),
+      peers_(number, {mutex_, clock_, paths_}, doorbell ? share : nullptr, std::move(resolve_peer)),
+      eager_acks_(peers_.acks()),
       hold_(std::max<std::size_t>(receive_buffer_of(link_->readable_fd()), kLeastHeld), addresses_),
       rows_(page, number) {
-  if (!direct_.slot()) return;
-  auto inbox =
-      std::make_unique<samehost::RingLink>(std::move(link_), number, *share, *direct_.slot(),
-                                           std::move(doorbell), static_cast<samehost::EagerReceiver&>(*this));
-  inbox_ = inbox.get();
-  peers_.use(*inbox_);
-  link_ = std::move(inbox);
+  link_ = peers_.put_rings_before(std::move(link_), std::move(doorbell), *this);
+  rings_ = peers_.rings();
 }
 
 // ---- queue pairs
@@ -89,7 +82,7 @@ void Lane::detach(rnic::QueuePair& qp) {
   discard(qp);
   groups_.leave_all(*link_, qp);
   deadlines_.remove(qp);
-  direct_.withdraw(qp.qpn());
+  peers_.withdraw(qp.qpn());
   if (QpSlot* slot = qps_.find(qp.qpn())) {
     eager_acks_.forget(*slot);
     rows_.give_back_row(*slot);
@@ -138,7 +131,7 @@ struct Lane::Timetable {
        },
        nullptr},
       // paths to local peers that are not met in time
-      {Who::batch_step, [](const Lane& lane) { return lane.peers_.due(); },
+      {Who::batch_step, [](const Lane& lane) { return lane.peers_.decision_due(); },
        [](Lane& lane) { lane.peers_.decide(); }},
       // deadlines of queue pairs
       {Who::batch_step, [](const Lane& lane) { return lane.deadlines_.earliest(); },
@@ -152,7 +145,7 @@ struct Lane::Timetable {
       // memory of local peers that is to be mapped, or let go
       {Who::engine_thread,
        [](const Lane& lane) {
-         return lane.direct_.any_map_requests() ? lane.clock_.batch_time() : lane.direct_.sweep_due();
+         return lane.peers_.any_map_requests() ? lane.clock_.batch_time() : lane.peers_.sweep_due();
        },
        nullptr},
   };
@@ -227,7 +220,7 @@ SOFTRNIC_OUT_OF_LINE Lane::Work Lane::do_work(Caller caller, TimePoint now) {
     ++done.rounds;
   }
   const bool by_thread = caller == Caller::engine_thread || caller == Caller::engine_thread_in_passing;
-  if (by_thread) mapper_.take_requests();
+  if (by_thread) peers_.take_map_requests();
   const bool program = caller == Caller::post || caller == Caller::poll || (by_thread && program_polls());
   publish();
   Timetable::run_due<Timetable::Who::end_step>(*this);
@@ -250,7 +243,7 @@ void Lane::transmit(rnic::QueuePair& qp) {
 
 // A look at the clock takes longer than one at the rings: while those are in use, most polls do without.
 bool Lane::quick_poll(std::uint32_t polls) const {
-  if (inbox_ == nullptr || !inbox_->active() || inbox_->rings_have_packet()) return true;
+  if (rings_ == nullptr || !rings_->active() || rings_->rings_have_packet()) return true;
   return polls % kQuickPolls == 0;
 }
 
@@ -265,7 +258,7 @@ rnic::Effort Lane::progress(rnic::CompletionSink& sink) {
   // Polling for nothing must not keep others (posts of other threads, the engine thread) from the lock.
   if (!timers_.batch_is_due(now) && !has_news(now)) {
     last_poll_.looked(now);
-    return inbox_ != nullptr && inbox_->active() ? rnic::Effort::quick_poll : rnic::Effort::look;
+    return rings_ != nullptr && rings_->active() ? rnic::Effort::quick_poll : rnic::Effort::look;
   }
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return rnic::Effort::look;
@@ -284,12 +277,12 @@ std::size_t Lane::service(bool insist, bool makes_way) {
     if (insist) lock.lock();
     if (insist || lock.try_lock()) {
       timers_.take_expiration();
-      if (inbox_ != nullptr) inbox_->poll_below_next();
+      if (rings_ != nullptr) rings_->poll_below_next();
       const Caller caller = makes_way ? Caller::engine_thread_in_passing : Caller::engine_thread;
       packets = do_work(caller, monotonic_now()).packets;
     }
   }
-  mapper_.run();
+  peers_.map();
   return packets;
 }
 
@@ -332,9 +325,8 @@ std::size_t Lane::queue_pairs() {
 
 void Lane::abandon() {
   abandoned_ = true;
-  direct_.abandon();
   peers_.abandon();
-  inbox_ = nullptr;
+  rings_ = nullptr;
   eager_acks_.abandon();
   delayed_ack_.abandon();
   link_ = std::make_unique<link::NullLink>();

@@ -26,9 +26,9 @@
 #include <memory>
 #include <vector>
 
+#include "base/batch_clock.h"
 #include "base/clock.h"
 #include "control/client.h"
-#include "engine/batch_clock.h"
 #include "engine/completion_batch.h"
 #include "engine/control_page.h"
 #include "engine/deadlines.h"
@@ -39,24 +39,21 @@
 #include "engine/local_addresses.h"
 #include "engine/multicast_groups.h"
 #include "engine/page_rows.h"
-#include "engine/peer_resolution.h"
 #include "engine/qp_table.h"
 #include "engine/receive_hold.h"
 #include "engine/scheduler.h"
-#include "engine/segment_mapper.h"
 #include "flow/credit_messages.h"
 #include "flow/path_table.h"
 #include "link/link.h"
 #include "rnic/lane_port.h"
 #include "rnic/queue_pair.h"
-#include "samehost/direct_path.h"
-#include "samehost/ring_link.h"
+#include "samehost/local_peers.h"
 
 namespace softrnic::engine {
 
 class Lane final : public rnic::LanePort, private link::Receiver, private samehost::EagerReceiver {
  public:
-  using ResolvePeer = PeerResolution::ResolvePeer;
+  using ResolvePeer = samehost::PeerResolution::ResolvePeer;
 
   /// `page` and `share` outlive the lane. `share` or `doorbell`, which others ring, may be none: then
   /// there is no direct path.
@@ -85,7 +82,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   rnic::DirectResult direct(const rnic::DirectStep& step) override;
   Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
                                                  const ib::AtomicOperation& operation) override {
-    return direct_.execute_atomic(word, operation);
+    return peers_.execute_atomic(word, operation);
   }
   bool join(rnic::QueuePair& qp, const wire::Gid& group) override;
   bool leave(rnic::QueuePair& qp, const wire::Gid& group) override;
@@ -113,19 +110,19 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   /// Readable when resolve_pending() has somebody to ask for.
   int pending_fd() const { return peers_.pending_fd(); }
   /// The engine thread is there; to be called by it, as the last thing too.
-  void begin_life() { direct_.begin_life(); }
-  void end_life() { direct_.end_life(); }
+  void begin_life() { peers_.begin_life(); }
+  void end_life() { peers_.end_life(); }
   /// Readable when service() has packets to read.
   int readable_fd() const { return link_->readable_fd(); }
   /// Readable when a lane of this host wants to be read after arm_doorbell(); -1: never.
-  int doorbell_fd() const { return inbox_ != nullptr ? inbox_->doorbell_fd() : -1; }
+  int doorbell_fd() const { return rings_ != nullptr ? rings_->doorbell_fd() : -1; }
   /// Before a wait for these descriptors. False: do not wait. After true comes disarm_doorbell().
   bool arm_doorbell();
   /// After arm_doorbell() was true and RingLink::kRecheck has passed: there is something to do
   /// that nobody will wake for.
   bool recheck_doorbell();
   void disarm_doorbell() {
-    if (inbox_ != nullptr) inbox_->disarm_doorbell();
+    if (rings_ != nullptr) rings_->disarm_doorbell();
   }
   /// Readable when service() has something to do for reasons of time, or because somebody left work undone.
   int timer_fd() const { return timers_.fd(); }
@@ -185,7 +182,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   const std::uint8_t number_;
   QuickMutex mutex_;
   std::unique_ptr<link::Link> link_;
-  samehost::RingLink* inbox_ = nullptr;  ///< in front of link_, if there is a direct path
+  samehost::RingLink* rings_ = nullptr;  ///< peers_.rings(): these are before link_
   BatchClock clock_;
   bool abandoned_ = false;
   bool unread_ = false;  ///< the link may hold packets that it has read already
@@ -196,11 +193,9 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   flow::PathTable paths_;
   LocalAddresses addresses_;
   flow::CreditMessages credit_;
-  samehost::DirectPath direct_;
-  std::uint32_t direct_since_clock_ =
-      0;  ///< without packets since a post looked at the clock; in kOneClockRead
-  SegmentMapper mapper_;
-  PeerResolution peers_;
+  samehost::LocalPeers peers_;
+  /// without packets since a post looked at the clock; in kOneClockRead
+  std::uint32_t direct_since_clock_ = 0;
   Scheduler<rnic::QueuePair> scheduler_;
   Deadlines<rnic::QueuePair> deadlines_;
   MulticastGroups groups_;

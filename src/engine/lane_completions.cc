@@ -35,7 +35,7 @@ void Lane::lost(const CompletionBatch::Completion& completion) {
 }
 
 void Lane::changed(rnic::QueuePair& qp) {
-  direct_.publish(qp);
+  peers_.publish(qp);
   QpSlot* const slot = qps_.find(qp.qpn());
   if (slot == nullptr) return;
   slot->route = {};

@@ -24,13 +24,13 @@ bool Lane::may_go_direct(const rnic::QueuePair& qp) {
 samehost::DirectState Lane::direct_state(const rnic::QueuePair& qp) const {
   const flow::Path* const path = flow::path_of(qp.window());
   if (path == nullptr || !path->local || qp.type() == IBV_QPT_UD) return samehost::DirectState::other_host;
-  return direct_.state(qp.transport_attributes().remote.lane());
+  return peers_.state(qp.transport_attributes().remote.lane());
 }
 
 rnic::DirectResult Lane::direct(const rnic::DirectStep& step) {
   QpSlot* const slot = qps_.find(step.qp.qpn());
   if (slot == nullptr) return rnic::DirectResult::none;
-  const rnic::DirectResult result = direct_.perform(step, slot->route);
+  const rnic::DirectResult result = peers_.perform(step, slot->route);
   if (result == rnic::DirectResult::none) return result;
   direct_since_clock_ += share_of_clock_read(result, step.bytes);
   outdate_row(*slot);
@@ -40,12 +40,12 @@ rnic::DirectResult Lane::direct(const rnic::DirectStep& step) {
 // Nothing is owed to anybody, so no batch is needed.
 void Lane::completed_direct(rnic::QueuePair& qp) {
   publish();
-  if (direct_since_clock_ >= kOneClockRead && inbox_ != nullptr) {
+  if (direct_since_clock_ >= kOneClockRead && rings_ != nullptr) {
     direct_since_clock_ = 0;
     last_poll_.called(monotonic_now());
-    inbox_->note_direct_traffic();
+    rings_->note_direct_traffic();
   }
-  if (delayed_ack_.any() || scheduler_.has_work() || direct_.any_map_requests()) transmit(qp);
+  if (delayed_ack_.any() || scheduler_.has_work() || peers_.any_map_requests()) transmit(qp);
 }
 
 }  // namespace softrnic::engine

@@ -7,8 +7,8 @@
 #include <mutex>
 #include <utility>
 
+#include "base/attempt.h"
 #include "base/hot_path.h"
-#include "engine/attempt.h"
 #include "engine/lane.h"
 #include "rnic/completion_queue.h"
 
@@ -34,20 +34,20 @@ std::size_t room(const rnic::CompletionSink& sink) {
 
 SOFTRNIC_HOT_PATH bool Lane::send_eager(rnic::QueuePair& qp) {
   const flow::Path* const path = flow::path_of(qp.window());
-  if (inbox_ == nullptr || path == nullptr || !path->local || path->waited_for || !completions_.empty())
+  if (rings_ == nullptr || path == nullptr || !path->local || path->waited_for || !completions_.empty())
     return false;
   const ib::Attributes& attributes = qp.transport_attributes();
   QpSlot* const slot = qps_.find(qp.qpn());
-  if (slot == nullptr || !inbox_->connected(attributes.remote.lane())) return false;
+  if (slot == nullptr || !rings_->connected(attributes.remote.lane())) return false;
   const TimePoint now = soon();
   ib::EagerSend eager;
   bool any = false;
   for (; qp.next_eager(eager); any = true) {
-    inbox_->send(eager, attributes.path, slot->token, now);
+    rings_->send(eager, attributes.path, slot->token, now);
     qp.eager_sent(now);
   }
   if (!any) return false;
-  inbox_->ring_doorbells();
+  rings_->ring_doorbells();
   eager_acks_.await(*slot);
   outdate_row(*slot);
   deadlines_.update(qp);
@@ -60,17 +60,17 @@ SOFTRNIC_HOT_PATH bool Lane::send_eager(rnic::QueuePair& qp) {
 // A program that polls for what it receives is not kept with ACKs of what it has sent: they wait until it
 // asks for those completions, or for a batch.
 SOFTRNIC_HOT_PATH bool Lane::poll_eager(rnic::CompletionSink& sink, std::uint32_t polls) {
-  if (inbox_ == nullptr) return false;
+  if (rings_ == nullptr) return false;
   const bool acks = eager_acks_.have_come_for(sink.cq);
-  if (!acks && !(inbox_->active() && inbox_->rings_have_packet())) return false;
+  if (!acks && !(rings_->active() && rings_->rings_have_packet())) return false;
   if (polls % kEagerPolls == 0) return false;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
   completions_.open(sink);
   std::size_t taken = acks ? take_acks() : 0;
-  attempt([&] { taken += inbox_->receive_eagers(*this, room(sink)); });
+  attempt([&] { taken += rings_->receive_eagers(*this, room(sink)); });
   acknowledge_eager();
-  inbox_->ring_doorbells();
+  rings_->ring_doorbells();
   publish();
   completions_.close();
   if (taken != 0) last_poll_.took_eagers();
@@ -82,7 +82,7 @@ SOFTRNIC_HOT_PATH bool Lane::poll_eager(rnic::CompletionSink& sink, std::uint32_
 bool Lane::eager(const samehost::RingEagerSend& message, std::uint8_t lane) {
   const ib::EagerSend& eager = message.eager;
   QpSlot* const slot = eager.destination.lane() == number_ ? qps_.find(eager.destination) : nullptr;
-  if (slot == nullptr || !inbox_->connected(lane) || slot->qp->transport_attributes().remote.lane() != lane)
+  if (slot == nullptr || !rings_->connected(lane) || slot->qp->transport_attributes().remote.lane() != lane)
     return false;
   if (slot != owed_ack_.slot) acknowledge_eager();
   eager_acks_.take_first(*slot, [this](rnic::QueuePair& qp) { touch(qp); });
@@ -96,29 +96,29 @@ void Lane::acknowledge_eager() {
   if (owed_ack_.slot == nullptr) return;
   QpSlot& slot = *std::exchange(owed_ack_.slot, nullptr);
   rnic::QueuePair& qp = *slot.qp;
-  inbox_->acknowledge(qp.transport_attributes().remote, owed_ack_.token, qp.receive_psn());
-  direct_.received(qp);
+  rings_->acknowledge(qp.transport_attributes().remote, owed_ack_.token, qp.receive_psn());
+  peers_.received(qp);
   outdate_row(slot);
 }
 
 std::size_t Lane::take_acks() {
   const std::size_t taken = eager_acks_.take([this](rnic::QueuePair& qp) { touch(qp); });
-  if (taken != 0) inbox_->note_traffic();
+  if (taken != 0) rings_->note_traffic();
   return taken;
 }
 
 // ---- sleep
 
 bool Lane::arm_doorbell() {
-  if (inbox_ == nullptr) return true;
-  if (!inbox_->arm_doorbell()) return false;
+  if (rings_ == nullptr) return true;
+  if (!rings_->arm_doorbell()) return false;
   const bool any = any_ack_has_come();
-  if (any) inbox_->disarm_doorbell();
+  if (any) rings_->disarm_doorbell();
   return !any;
 }
 
 bool Lane::recheck_doorbell() {
-  return inbox_ != nullptr && (inbox_->recheck_doorbell() || any_ack_has_come());
+  return rings_ != nullptr && (rings_->recheck_doorbell() || any_ack_has_come());
 }
 
 bool Lane::any_ack_has_come() {

@@ -1,6 +1,6 @@
 // What a lane does with packets: to whom those that come go, and how those leave that are to be sent.
+#include "base/attempt.h"
 #include "base/lane_limits.h"
-#include "engine/attempt.h"
 #include "engine/lane.h"
 
 namespace softrnic::engine {
@@ -49,7 +49,7 @@ void Lane::packet(const ib::RxPacket& packet) {
 void Lane::hand_over(QpSlot& slot, const ib::RxPacket& packet) {
   eager_acks_.take_first(slot, [this](rnic::QueuePair& qp) { touch(qp); });
   slot.qp->receive(packet, clock_.batch_time());
-  direct_.received(*slot.qp);
+  peers_.received(*slot.qp);
   touch(delayed_ack_.written(slot, packet, clock_.batch_time()));
   touch(*slot.qp);
 }
@@ -57,9 +57,9 @@ void Lane::hand_over(QpSlot& slot, const ib::RxPacket& packet) {
 void Lane::look_after_held() {
   hold_.look_again(clock_.batch_time(),
                    [this](QpSlot& slot, const ib::RxPacket& packet) { hand_over(slot, packet); });
-  if (inbox_ == nullptr) return;
+  if (rings_ == nullptr) return;
   for (std::size_t lane = 0; lane < kLaneNumbers; ++lane)
-    inbox_->throttle(static_cast<std::uint8_t>(lane), hold_.throttles(static_cast<std::uint8_t>(lane)));
+    rings_->throttle(static_cast<std::uint8_t>(lane), hold_.throttles(static_cast<std::uint8_t>(lane)));
 }
 
 void Lane::dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) {

@@ -1,5 +1,5 @@
 // The windows of a lane's paths.
-#include "engine/attempt.h"
+#include "base/attempt.h"
 #include "engine/lane.h"
 #include "link/network_mtu.h"
 

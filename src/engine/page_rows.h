@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/batch_clock.h"
+#include "base/batch_clock.h"
 #include "engine/control_page.h"
 #include "engine/qp_table.h"
 #include "rnic/queue_pair.h"

@@ -2,12 +2,12 @@
 #include <mutex>
 
 #include "engine/engine_thread.h"
-#include "tests/unit/engine/local_peers_fixture.h"
+#include "tests/unit/engine/lane_with_peers_fixture.h"
 
 namespace softrnic::engine::test {
 namespace {
 
-TEST_F(LocalPeers, APathIsSilentUntilTheDaemonHasAnswered) {
+TEST_F(LaneWithPeers, APathIsSilentUntilTheDaemonHasAnswered) {
   const ib::PathWindow& to = window();
   EXPECT_TRUE(to.undecided());
   EXPECT_TRUE(calls());
@@ -20,7 +20,7 @@ TEST_F(LocalPeers, APathIsSilentUntilTheDaemonHasAnswered) {
   EXPECT_FALSE(lane->resolve_pending());
 }
 
-TEST_F(LocalPeers, WhomTheDaemonDoesNotIntroduceInTimeIsReachedByPacketsUntilItDoes) {
+TEST_F(LaneWithPeers, WhomTheDaemonDoesNotIntroduceInTimeIsReachedByPacketsUntilItDoes) {
   const ib::PathWindow& to = window();
   ASSERT_TRUE(gets_to(to, false));
   EXPECT_TRUE(to.has_mtu());
@@ -33,7 +33,7 @@ TEST_F(LocalPeers, WhomTheDaemonDoesNotIntroduceInTimeIsReachedByPacketsUntilItD
 
 // Who sends datagrams to itself finds them sent when ibv_post_send() returns, however soon
 // after the lane is there.
-TEST_F(LocalPeers, ALaneKnowsItselfAsSoonAsItsThreadIsStarted) {
+TEST_F(LaneWithPeers, ALaneKnowsItselfAsSoonAsItsThreadIsStarted) {
   const EngineThread thread(*lane);
   ASSERT_EQ(thread.error(), 0);
   const std::lock_guard lock(lane->mutex());
@@ -42,7 +42,7 @@ TEST_F(LocalPeers, ALaneKnowsItselfAsSoonAsItsThreadIsStarted) {
   EXPECT_FALSE(to.has_mtu());
 }
 
-TEST_F(LocalPeers, WhatMayNotBeOvertakenIsReadBeforeTheRingIsTaken) {
+TEST_F(LaneWithPeers, WhatMayNotBeOvertakenIsReadBeforeTheRingIsTaken) {
   const ib::PathWindow& to = *lane->gauged_window(path, Qpn::of(kTheirs, 5));
   ASSERT_TRUE(gets_to(to, false));
   EXPECT_TRUE(to.has_mtu());
@@ -53,7 +53,7 @@ TEST_F(LocalPeers, WhatMayNotBeOvertakenIsReadBeforeTheRingIsTaken) {
   EXPECT_FALSE(to.has_mtu());
 }
 
-TEST_F(LocalPeers, WhoShowsNothingIsAskedForWithEveryQueuePairAndHeldUpByNone) {
+TEST_F(LaneWithPeers, WhoShowsNothingIsAskedForWithEveryQueuePairAndHeldUpByNone) {
   shares = false;
   const ib::PathWindow& to = window();
   EXPECT_TRUE(lane->resolve_pending());
@@ -68,7 +68,7 @@ TEST_F(LocalPeers, WhoShowsNothingIsAskedForWithEveryQueuePairAndHeldUpByNone) {
 }
 
 // What the kernel does not let it attach to, or what is not where it should be, is not looked at.
-TEST_F(LocalPeers, WhomItMayNotAttachToIsReachedByPackets) {
+TEST_F(LaneWithPeers, WhomItMayNotAttachToIsReachedByPackets) {
   pid = 0x3fffff;  // nobody
   const ib::PathWindow& to = window();
   EXPECT_TRUE(lane->resolve_pending());
@@ -76,7 +76,7 @@ TEST_F(LocalPeers, WhomItMayNotAttachToIsReachedByPackets) {
   EXPECT_TRUE(to.has_mtu());
 }
 
-TEST_F(LocalPeers, ADaemonThatDoesNotAnswerIsAskedAgain) {
+TEST_F(LaneWithPeers, ADaemonThatDoesNotAnswerIsAskedAgain) {
   const ib::PathWindow& to = window();
   answers = false;
   EXPECT_TRUE(lane->resolve_pending());
@@ -90,13 +90,13 @@ TEST_F(LocalPeers, ADaemonThatDoesNotAnswerIsAskedAgain) {
   EXPECT_FALSE(lane->resolve_pending());
 }
 
-TEST_F(LocalPeers, ALaneThatIsDeadIsAskedForAgainAndItsPathIsSilent) {
+TEST_F(LaneWithPeers, ALaneThatIsDeadIsAskedForAgainAndItsPathIsSilent) {
   const ib::PathWindow& to = window();
   EXPECT_TRUE(lane->resolve_pending());
-  local_peer.place.life->unlock();
+  local_peer.slot.life->unlock();
   EXPECT_TRUE(window().undecided());
   EXPECT_TRUE(calls());
-  local_peer.place.life->lock();
+  local_peer.slot.life->lock();
   shares = false;
   EXPECT_TRUE(lane->resolve_pending());
   EXPECT_FALSE(to.undecided());

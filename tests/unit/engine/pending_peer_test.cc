@@ -6,7 +6,7 @@
 #include "rnic/memory_region.h"
 #include "rnic/protection_domain.h"
 #include "rnic/queue_pair.h"
-#include "tests/unit/engine/local_peers_fixture.h"
+#include "tests/unit/engine/lane_with_peers_fixture.h"
 #include "wire/opcode.h"
 
 namespace softrnic::engine::test {
@@ -31,7 +31,7 @@ std::shared_ptr<device::DeviceInfo> device() {
 }
 
 /// The lane has a queue pair that is connected to one of the local peer's.
-class UnmetVisitor : public LocalPeers {
+class UnmetVisitor : public LaneWithPeers {
  protected:
   UnmetVisitor() {
     const auto base = reinterpret_cast<std::uint64_t>(memory.data());
@@ -79,7 +79,7 @@ class UnmetVisitor : public LocalPeers {
   }
   /// Whether a packet lies in the ring from this lane to the local peer's.
   bool ring_has_packet() {
-    return samehost::RingReader(*local_peer.share->ring(local_peer.place.index, kOwn)).any();
+    return samehost::RingReader(*local_peer.share->ring(local_peer.slot.index, kOwn)).any();
   }
 
   std::vector<std::byte> memory = std::vector<std::byte>(kBytes);

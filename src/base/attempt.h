@@ -5,7 +5,7 @@
 
 #include "base/reason.h"
 
-namespace softrnic::engine {
+namespace softrnic {
 
 /// Runs a step of a batch. False: memory ran out in it, and what it was at is lost, as on a network that
 /// loses.
@@ -20,4 +20,4 @@ bool attempt(Step&& step) {
   }
 }
 
-}  // namespace softrnic::engine
+}  // namespace softrnic

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 
-namespace softrnic::engine {
+namespace softrnic {
 
 /// Not thread-safe: the lane's lock guards it.
 class BatchClock {
@@ -26,4 +26,4 @@ class BatchClock {
   bool in_batch_ = false;
 };
 
-}  // namespace softrnic::engine
+}  // namespace softrnic

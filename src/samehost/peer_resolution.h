@@ -8,27 +8,27 @@
 #include <optional>
 #include <vector>
 
+#include "base/batch_clock.h"
 #include "base/quick_mutex.h"
 #include "base/unique_fd.h"
-#include "engine/batch_clock.h"
 #include "flow/path_table.h"
 #include "samehost/direct_path.h"
 #include "samehost/peer_handles.h"
 #include "samehost/ring_link.h"
 
-namespace softrnic::engine {
+namespace softrnic::samehost {
 
 /// Of one lane. The lane's lock guards it, except where it says otherwise.
 class PeerResolution {
  public:
   /// Asks the daemon to introduce a lane. May wait; called by resolve(). Nothing: it could not be found out.
-  using ResolvePeer = std::function<std::optional<samehost::PeerHandles>(std::uint8_t lane)>;
+  using ResolvePeer = std::function<std::optional<PeerHandles>(std::uint8_t lane)>;
 
   /// What a lane has beside it, all of which outlives this object.
   struct Parts {
     QuickMutex& mutex;  ///< the lane's lock
     const BatchClock& clock;
-    samehost::DirectPath& direct;
+    DirectPath& direct;
     flow::PathTable& paths;
   };
 
@@ -39,7 +39,7 @@ class PeerResolution {
   bool valid() const { return static_cast<bool>(pending_fd_); }
   /// Local peers that show a ring are met in `rings`, which outlives this object. Without a call there is no
   /// direct path.
-  void use(samehost::RingLink& rings) { rings_ = &rings; }
+  void use(RingLink& rings) { rings_ = &rings; }
 
   /// A queue pair is to talk over this path. True: that may have changed due(), or called for resolve().
   bool look_for(flow::Path& path, bool local);
@@ -67,15 +67,15 @@ class PeerResolution {
   struct LatePeer {
     std::uint8_t lane;
     TimePoint due;
-    std::unique_ptr<samehost::DirectPeer> peer;
+    std::unique_ptr<DirectPeer> peer;
     UniqueFd doorbell;
   };
 
-  samehost::DirectPath::Lanes take_pending();
+  DirectPath::Lanes take_pending();
   void resolve(std::uint8_t lane);
-  void met(std::uint8_t lane, std::unique_ptr<samehost::DirectPeer> peer, UniqueFd doorbell);
+  void met(std::uint8_t lane, std::unique_ptr<DirectPeer> peer, UniqueFd doorbell);
   void resolve_itself();
-  void settle(std::uint8_t lane, std::unique_ptr<samehost::DirectPeer> met, UniqueFd doorbell);
+  void settle(std::uint8_t lane, std::unique_ptr<DirectPeer> met, UniqueFd doorbell);
   void settle(flow::Path& path);
   void wait_for_decision(flow::Path& path, Duration patience);
   void find_next_decision();
@@ -88,9 +88,9 @@ class PeerResolution {
   const std::uint8_t lane_;
   QuickMutex& mutex_;
   const BatchClock& clock_;
-  samehost::DirectPath& direct_;
+  DirectPath& direct_;
   flow::PathTable& paths_;
-  samehost::RingLink* rings_ = nullptr;
+  RingLink* rings_ = nullptr;
   ResolvePeer resolve_;
   UniqueFd pending_fd_;
   bool called_ = false;  ///< pending_fd_ says so already
@@ -99,4 +99,4 @@ class PeerResolution {
   TimePoint due_ = kNever;  ///< of all paths
 };
 
-}  // namespace softrnic::engine
+}  // namespace softrnic::samehost

@@ -1,4 +1,4 @@
-#include "engine/peer_resolution.h"
+#include "samehost/peer_resolution.h"
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
@@ -11,10 +11,10 @@
 #include <new>
 #include <utility>
 
+#include "base/attempt.h"
 #include "base/clock.h"
-#include "engine/attempt.h"
 
-namespace softrnic::engine {
+namespace softrnic::samehost {
 namespace {
 
 /// How long what is for a lane of this host waits for the daemon to introduce that.
@@ -54,7 +54,7 @@ bool PeerResolution::look_for(flow::Path& path, bool local) {
   path.local = local;
   if (local && path.lane == lane_) resolve_itself();
   if (!local || path.lane == 0 || !direct_.request_peer(path.lane)) return false;
-  const samehost::DirectPeer* const peer = direct_.peer(path.lane);
+  const DirectPeer* const peer = direct_.peer(path.lane);
   if (peer != nullptr && peer->lives() && (rings_->connected(path.lane) || rings_->is_refused_by(*peer))) {
     if (!path.resolved) settle(path);
   } else if (rings_->connected(path.lane)) {
@@ -86,7 +86,7 @@ void PeerResolution::look_after_stuck() {
   const int lane = rings_ != nullptr ? rings_->take_stuck() : -1;
   if (lane < 0) return;
   const auto number = static_cast<std::uint8_t>(lane);
-  const samehost::DirectPeer& peer = *direct_.peer(number);
+  const DirectPeer& peer = *direct_.peer(number);
   if (peer.lives() && rings_->is_refused_by(peer)) return leave_ring(number);
   if (peer.lives()) return;
   direct_.request_peer(number);
@@ -103,7 +103,7 @@ void PeerResolution::leave_ring(std::uint8_t lane) {
 // With the ring of the peer, or without; for UC and UD then by what the peer's lane answers.
 void PeerResolution::settle(flow::Path& path) {
   const bool ring = rings_->connected(path.lane);
-  path.set_memory(ring ? samehost::RingLink::kLongestPacket : 0, samehost::RingLink::kWindow);
+  path.set_memory(ring ? RingLink::kLongestPacket : 0, RingLink::kWindow);
   path.set_undecided(false);
   path.resolved = true;
   path.decide_at = kNever;
@@ -114,10 +114,10 @@ void PeerResolution::settle(flow::Path& path) {
   }
 }
 
-void PeerResolution::settle(std::uint8_t lane, std::unique_ptr<samehost::DirectPeer> met, UniqueFd doorbell) {
+void PeerResolution::settle(std::uint8_t lane, std::unique_ptr<DirectPeer> met, UniqueFd doorbell) {
   if (!direct_.is_same_peer(lane, met.get())) rings_->disconnect(lane);
   direct_.install_peer(lane, std::move(met));
-  samehost::DirectPeer* const peer = direct_.peer(lane);
+  DirectPeer* const peer = direct_.peer(lane);
   if (peer != nullptr && !rings_->connected(lane))
     attempt([&] { rings_->connect(lane, *peer, std::move(doorbell)); });
   for_each_path_to(lane, [this](flow::Path& path) {
@@ -160,7 +160,7 @@ void PeerResolution::call_resolver() {
   eventfd_write(pending_fd_.get(), 1);
 }
 
-samehost::DirectPath::Lanes PeerResolution::take_pending() {
+DirectPath::Lanes PeerResolution::take_pending() {
   const std::lock_guard lock(mutex_);
   eventfd_t calls = 0;
   eventfd_read(pending_fd_.get(), &calls);
@@ -169,7 +169,7 @@ samehost::DirectPath::Lanes PeerResolution::take_pending() {
 }
 
 bool PeerResolution::resolve() {
-  const samehost::DirectPath::Lanes pending = take_pending();
+  const DirectPath::Lanes pending = take_pending();
   for (std::size_t lane = 0; lane < pending.size(); ++lane)
     if (pending[lane]) resolve(static_cast<std::uint8_t>(lane));
   return pending.any();
@@ -177,8 +177,8 @@ bool PeerResolution::resolve() {
 
 // A lane that cannot be met for want of memory is one that shows nothing: packets reach it all the same.
 void PeerResolution::resolve(std::uint8_t lane) {
-  std::unique_ptr<samehost::DirectPeer> peer;
-  std::optional<samehost::PeerHandles> shown{samehost::PeerHandles()};
+  std::unique_ptr<DirectPeer> peer;
+  std::optional<PeerHandles> shown{PeerHandles()};
   try {
     shown = resolve_(lane);
     if (shown && shown->memory) peer = direct_.open_peer(lane, *shown);
@@ -197,7 +197,7 @@ void PeerResolution::resolve(std::uint8_t lane) {
 
 // What takes the ring is not to overtake what has taken the socket. RC puts that right, others
 // are silent for a moment.
-void PeerResolution::met(std::uint8_t lane, std::unique_ptr<samehost::DirectPeer> peer, UniqueFd doorbell) {
+void PeerResolution::met(std::uint8_t lane, std::unique_ptr<DirectPeer> peer, UniqueFd doorbell) {
   if (peer == nullptr || !goes_unordered_by_packets(lane))
     return settle(lane, std::move(peer), std::move(doorbell));
   attempt([&] {
@@ -213,4 +213,4 @@ bool PeerResolution::goes_unordered_by_packets(std::uint8_t lane) {
   return any;
 }
 
-}  // namespace softrnic::engine
+}  // namespace softrnic::samehost

@@ -1,4 +1,4 @@
-#include "engine/segment_mapper.h"
+#include "samehost/segment_mapper.h"
 
 #include <mutex>
 #include <new>
@@ -8,23 +8,22 @@
 #include "base/clock.h"
 #include "base/settings.h"
 
-namespace softrnic::engine {
+namespace softrnic::samehost {
 
-samehost::MappedRange SegmentMapper::map(const samehost::DirectPath::MapRequest& request) {
-  std::optional<samehost::DirectPath::MapTarget> target_of;
+MappedRange SegmentMapper::map(const DirectPath::MapRequest& request) {
+  std::optional<DirectPath::MapTarget> target_of;
   {
     const std::lock_guard lock(mutex_);
     target_of = direct_.target_of(request);
   }
-  return target_of ? samehost::MappedRange::map(target_of->pid, target_of->range, settings().share)
-                   : samehost::MappedRange();
+  return target_of ? MappedRange::map(target_of->pid, target_of->range, settings().share) : MappedRange();
 }
 
 void SegmentMapper::run() {
-  samehost::SegmentCache::Mappings old;
+  SegmentCache::Mappings old;
   try {
-    for (const samehost::DirectPath::MapRequest& request : requests_.all()) {
-      samehost::MappedRange mapped = map(request);
+    for (const DirectPath::MapRequest& request : requests_.all()) {
+      MappedRange mapped = map(request);
       const std::lock_guard lock(mutex_);
       direct_.install_segment(request, std::move(mapped), monotonic_now(), old);
     }
@@ -36,4 +35,4 @@ void SegmentMapper::run() {
   requests_ = {};
 }
 
-}  // namespace softrnic::engine
+}  // namespace softrnic::samehost

@@ -5,12 +5,12 @@
 #include "base/quick_mutex.h"
 #include "samehost/direct_path.h"
 
-namespace softrnic::engine {
+namespace softrnic::samehost {
 
 class SegmentMapper {
  public:
   /// `mutex`, the lane's lock, guards `direct`; both outlive this object.
-  SegmentMapper(QuickMutex& mutex, samehost::DirectPath& direct) : mutex_(mutex), direct_(direct) {}
+  SegmentMapper(QuickMutex& mutex, DirectPath& direct) : mutex_(mutex), direct_(direct) {}
 
   /// With the lock held: what is to be mapped is now this object's to do.
   void take_requests() { requests_ = direct_.take_map_requests(); }
@@ -18,11 +18,11 @@ class SegmentMapper {
   void run();
 
  private:
-  samehost::MappedRange map(const samehost::DirectPath::MapRequest& request);
+  MappedRange map(const DirectPath::MapRequest& request);
 
   QuickMutex& mutex_;
-  samehost::DirectPath& direct_;
-  samehost::DirectPath::MapRequests requests_;
+  DirectPath& direct_;
+  DirectPath::MapRequests requests_;
 };
 
-}  // namespace softrnic::engine
+}  // namespace softrnic::samehost

@@ -3,36 +3,21 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <unistd.h>
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "engine/control_page.h"
 #include "engine/lane.h"
 #include "link/null_link.h"
-#include "samehost/atomic_locks.h"
 #include "samehost/doorbell.h"
+#include "tests/support/local_peer.h"
 
 namespace softrnic::engine::test {
 
-inline constexpr std::uint8_t kOwn = 3, kTheirs = 9;
-
-inline wire::Gid own_gid() { return wire::Gid::from_ipv4_be(0x0100007f); }
-
-/// A lane of another process.
-struct LocalPeer {
-  LocalPeer() : share(samehost::DirectShare::make(1)), place(*share->add_lane(kTheirs)) {
-    place.life->lock();
-  }
-  ~LocalPeer() { place.life->unlock(); }
-  std::unique_ptr<samehost::DirectShare> share;
-  samehost::DirectShare::LaneSlot place;
-  UniqueFd doorbell = samehost::make_doorbell();
-};
+using samehost::test::kOwn, samehost::test::kTheirs, samehost::test::own_gid;
 
 /// What comes from the network and goes there.
 struct Traffic {
@@ -54,9 +39,9 @@ class Socket final : public link::NullLink {
   Traffic& network_;
 };
 
-class LocalPeers : public testing::Test {
+class LaneWithPeers : public testing::Test, protected samehost::test::LocalPeerAnswers {
  protected:
-  LocalPeers() {
+  LaneWithPeers() {
     share->begin(samehost::DirectLocks(locks));
     lane = std::make_unique<Lane>(kOwn, 1, std::make_unique<Socket>(network), page, share.get(),
                                   samehost::make_doorbell(), [this](std::uint8_t) { return answer(); });
@@ -64,17 +49,6 @@ class LocalPeers : public testing::Test {
     address.gid = own_gid();
     lane->set_addresses({address});
     path.source = path.destination = own_gid();
-  }
-  std::optional<samehost::PeerHandles> answer() {
-    ++asked;
-    if (!answers) return std::nullopt;
-    samehost::PeerHandles shown;
-    if (!shares) return shown;
-    shown.memory.reset(dup(local_peer.share->fd()));
-    shown.inbox.reset(dup(local_peer.share->inbox_fd()));
-    shown.doorbell.reset(dup(local_peer.doorbell.get()));
-    shown.pid = pid;
-    return shown;
   }
   ib::PathWindow& window() { return lane->window(path, Qpn::of(kTheirs, 5)); }
   /// Runs the lane until its path is (un)decided; false after ten seconds.
@@ -92,13 +66,7 @@ class LocalPeers : public testing::Test {
   }
 
   Traffic network;
-  UniqueFd locks = samehost::DirectLocks::make();
   std::unique_ptr<samehost::DirectShare> share = samehost::DirectShare::make(1);
-  LocalPeer local_peer;
-  bool shares = true;
-  bool answers = true;
-  pid_t pid = getpid();  ///< of the local peer
-  unsigned asked = 0;
   ControlPage page;
   std::unique_ptr<Lane> lane;
   ib::AddressVector path;
