@@ -6,6 +6,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdint>
+#include <initializer_list>
 
 namespace softrnic::cli {
 namespace {

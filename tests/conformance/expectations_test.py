@@ -55,6 +55,19 @@ class Comparison(unittest.TestCase):
         results = {**GOOD, **{name.replace("_", "."): result for name, result in changes.items()}}
         return [case for case, *_ in expectations.compare(self.expected, results, partial).differences]
 
+    def other_release(self, **changes):
+        results = {**GOOD, **{name.replace("_", "."): result for name, result in changes.items()}}
+        return expectations.compare_other_release(self.expected, results)
+
+    def test_another_release_may_have_other_cases_and_words(self):
+        verdict = self.other_release(t_B_x=Result("pass", ""), t_C_y=Result("skip", "in other words"),
+                                     t_new_z=Result("skip", "unheard of"), t_new_y=Result("pass", ""))
+        self.assertEqual((verdict.passed, sum(verdict.skipped.values()), verdict.differences), (4, 2, []))
+
+    def test_nothing_goes_wrong_in_another_release_either(self):
+        verdict = self.other_release(t_A_one=Result("skip", "why?"), t_new_z=Result("fail", "?"), t_C_y=Result("crash", "?"))
+        self.assertEqual([case for case, *_ in verdict.differences], ["t.A.one", "t.C.y", "t.new.z"])
+
     def test_agreement(self):
         verdict = expectations.compare(self.expected, GOOD, False)
         self.assertEqual((verdict.passed, dict(verdict.skipped), verdict.differences), (2, {"windows": 1, "others": 1}, []))
