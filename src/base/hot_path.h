@@ -5,5 +5,6 @@
 #pragma once
 
 #define SOFTRNIC_HOT_PATH [[gnu::flatten]]
-/// Where such a way ends: what comes then is long, the same for all ways, and has one copy.
+/// Where such a way ends: what comes then is long or seldom, the same for all ways, and has one copy. Each
+/// copy is paid for by all builds: an error path that was part of every way took the linker two minutes.
 #define SOFTRNIC_OUT_OF_LINE [[gnu::noinline]]

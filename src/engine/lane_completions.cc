@@ -1,5 +1,6 @@
 // What others see of a lane: programs its completions, when the packets of a batch have left; the control
 // page and local peers its queue pairs.
+#include "base/hot_path.h"
 #include "engine/lane.h"
 
 namespace softrnic::engine {
@@ -27,14 +28,14 @@ void Lane::publish() {
 }
 
 // A QP that loses one delivers more: all that it flushes.
-void Lane::lost(const CompletionBatch::Completion& completion) {
+SOFTRNIC_OUT_OF_LINE void Lane::lost(const CompletionBatch::Completion& completion) {
   const QpSlot* slot = qps_.find(Qpn(completion.wc.qp_num));
   if (slot == nullptr) return;
   slot->qp->completion_lost(*completion.cq, completion.wc.wr_id);
   touch(*slot->qp);
 }
 
-void Lane::changed(rnic::QueuePair& qp) {
+SOFTRNIC_OUT_OF_LINE void Lane::changed(rnic::QueuePair& qp) {
   peers_.publish(qp);
   QpSlot* const slot = qps_.find(qp.qpn());
   if (slot == nullptr) return;

@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "base/hot_path.h"
 #include "rnic/completion_queue.h"
 #include "rnic/context.h"
 #include "rnic/key_table.h"
@@ -138,7 +139,7 @@ Reason QueuePair::with_network_mtu(const Reason& reason) {
                  headers + transport.path_mtu, known);
 }
 
-void QueuePair::explain(const Reason& reason, const std::uint64_t* wr_id) {
+SOFTRNIC_OUT_OF_LINE void QueuePair::explain(const Reason& reason, const std::uint64_t* wr_id) {
   Reason complete = reason;
   if (reason.id == ReasonId::drop_qp_not_ready) {
     if (broken_) return;  // what broke it has been explained; this would only hide it

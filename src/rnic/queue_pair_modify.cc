@@ -3,6 +3,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/hot_path.h"
 #include "rnic/completion_queue.h"
 #include "rnic/context.h"
 #include "rnic/qp_states.h"
@@ -80,7 +81,7 @@ void QueuePair::reset() {
 }
 
 // IBTA 10.3.1.7: what is posted is flushed; posts are still accepted and flushed at once.
-void QueuePair::enter_error() {
+SOFTRNIC_OUT_OF_LINE void QueuePair::enter_error() {
   if (state_ == IBV_QPS_ERR) return;
   state_ = IBV_QPS_ERR;
   endpoint_->flush();
@@ -105,7 +106,7 @@ void QueuePair::raise_last_wqe() {
   raise(IBV_EVENT_QP_LAST_WQE_REACHED);
 }
 
-void QueuePair::completion_lost(const CompletionQueue& cq, std::uint64_t wr_id) {
+SOFTRNIC_OUT_OF_LINE void QueuePair::completion_lost(const CompletionQueue& cq, std::uint64_t wr_id) {
   if (std::exchange(completion_lost_, true)) return;
   explain(because(ReasonId::cq_overrun, cq.capacity()), &wr_id);
   if (state_ == IBV_QPS_ERR) return;
