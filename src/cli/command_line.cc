@@ -67,16 +67,22 @@ int complain_about(const CLI::App& app, const CLI::ParseError& error) {
 
 }  // namespace
 
-int run_command_line(int argc, const char* const* argv) {
-  Context context;
-  CLI::App app{"softrnic: RDMA for every program, with no adapter.", "softrnic"};
-  app.add_flag("-j,--json", context.json, "print JSON");
-  app.footer(kExamples);
-  app.fallthrough();
-  app.require_subcommand(0, 1);
+std::unique_ptr<CLI::App> make_grammar(Context& context) {
+  auto app = std::make_unique<CLI::App>("softrnic: RDMA for every program, with no adapter.", "softrnic");
+  app->add_flag("-j,--json", context.json, "print JSON");
+  app->footer(kExamples);
+  app->fallthrough();
+  app->require_subcommand(0, 1);
   for (const auto add : {add_run, add_dev, add_link, add_resource, add_stat, add_explain, add_cp, add_serve,
                          add_ping, add_daemon, add_env, add_version})
-    add(app, context);
+    add(*app, context);
+  return app;
+}
+
+int run_command_line(int argc, const char* const* argv) {
+  Context context;
+  const std::unique_ptr<CLI::App> grammar = make_grammar(context);
+  CLI::App& app = *grammar;
   std::vector<std::string> words(argv + 1, argv + argc);
   context.program = cut_program(words, *app.get_subcommand("run"));
   std::reverse(words.begin(), words.end());  // so CLI11 wants them

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,9 @@ void add_ping(CLI::App& app, Context& context);
 void add_daemon(CLI::App& app, Context& context);
 void add_env(CLI::App& app, Context& context);
 void add_version(CLI::App& app, Context& context);
+
+/// The whole grammar of the command; what it parses goes to `context`, which outlives it.
+std::unique_ptr<CLI::App> make_grammar(Context& context);
 
 /// Parses and runs. Returns the exit code.
 int run_command_line(int argc, const char* const* argv);

@@ -15,16 +15,12 @@
 #include "base/settings.h"
 #include "base/short_slices.h"
 #include "control/client.h"
+#include "daemon/daemon_options.h"
 #include "daemon/server.h"
 #include "daemon/startup.h"
 
 namespace softrnic::daemon {
 namespace {
-
-struct Options {
-  int report_fd = -1;
-  unsigned idle = 30;
-};
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -101,10 +97,8 @@ int serve(const Options& options) {
 
 int main(int argc, char** argv) {
   softrnic::daemon::Options options;
-  CLI::App app{"softrnicd: the control daemon of softrnic. Programs start it by themselves."};
-  app.add_option("--idle", options.idle, "seconds to stay without a client; 0: for ever")
-      ->capture_default_str();
-  app.add_option("--report-fd", options.report_fd, "used by programs that start the daemon");
+  CLI::App app;
+  softrnic::daemon::add_options(app, options);
   CLI11_PARSE(app, argc, argv);
   signal(SIGPIPE, SIG_IGN);
   if (options.report_fd >= 0) {

@@ -1,0 +1,121 @@
+// The manual and the completions hold every command and option that the grammar has.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "base/settings.h"
+#include "cli/commands.h"
+#include "cli/completion.h"
+#include "cli/man_page.h"
+#include "cli/option_table.h"
+
+namespace softrnic::cli {
+namespace {
+
+using std::filesystem::path;
+
+class Manual : public testing::Test {
+ protected:
+  const CLI::App& command(const std::string& name) const { return *grammar->get_subcommand(name); }
+  Context context;
+  std::unique_ptr<CLI::App> grammar = make_grammar(context);
+};
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::string in_roff(std::string name) {
+  std::string out;
+  for (const char c : name) out += c == '-' ? std::string("\\-") : std::string(1, c);
+  return out;
+}
+
+TEST_F(Manual, OptionsHaveNamesValuesChoicesAndLimits) {
+  const auto rows = options_of(command("cp"));
+  const auto row_of = [&](const std::string& name) {
+    return *std::find_if(rows.begin(), rows.end(),
+                         [&](const OptionRow& row) { return row.names.back() == name; });
+  };
+  EXPECT_EQ(row_of("--recursive").names, (std::vector<std::string>{"-r", "--recursive"}));
+  EXPECT_EQ(row_of("--recursive").value, "");
+  EXPECT_EQ(row_of("--direct-io").choices, (std::vector<std::string>{"auto", "always", "never"}));
+  EXPECT_EQ(row_of("--queue-pairs").limits, "1 - 8");
+  EXPECT_EQ(row_of("--queue-pairs").value, "UINT");
+  EXPECT_EQ(positionals_of(command("cp")).front().names.front(), "paths");
+}
+
+TEST_F(Manual, APageHasAllOptionsAndExamples) {
+  for (const CLI::App* each : commands_of(*grammar)) {
+    const std::string page = man_page(*each, "softrnic " + each->get_name(), 1);
+    for (const OptionRow& row : options_of(*each))
+      for (const std::string& name : row.names)
+        EXPECT_TRUE(holds(page, "\\fB" + in_roff(name) + "\\fR")) << page;
+    EXPECT_TRUE(page.starts_with(".TH \"SOFTRNIC\\-")) << page;
+  }
+  const std::string cp = man_page(command("cp"), "softrnic cp", 1);
+  EXPECT_TRUE(holds(cp, ".SH EXAMPLES\n.nf\nsoftrnic cp disk.img")) << cp;
+  EXPECT_TRUE(holds(cp, "\nExit codes: 0 all copied")) << cp;
+  const std::string run = man_page(command("run"), "softrnic run", 1);
+  EXPECT_TRUE(holds(run, "\\fIPROGRAM\\fR")) << run;
+}
+
+TEST_F(Manual, TextIsNeverARequestOfRoff) {
+  CLI::App odd;
+  odd.add_flag("--odd")->description("'.' is here,\n.and 'there', and \\ too");
+  const std::string page = man_page(odd, "odd", 1);
+  EXPECT_TRUE(holds(page, "\n\\&'.' is here,\n\\&.and 'there', and \\e too\n")) << page;
+}
+
+TEST_F(Manual, ThePageOfVariablesHasEachOfThem) {
+  const std::string page = man_page_of_settings();
+  for (const SettingInfo& row : setting_table()) EXPECT_TRUE(holds(page, std::string(row.name))) << page;
+}
+
+TEST_F(Manual, EachShellHasAllCommandsAndOptions) {
+  const std::string bash = bash_completion(*grammar), zsh = zsh_completion(*grammar),
+                    fish = fish_completion(*grammar);
+  for (const CLI::App* each : commands_of(*grammar))
+    for (const OptionRow& row : options_of(*each)) {
+      const std::string& name = row.names.back();
+      EXPECT_TRUE(holds(bash, " " + name)) << name;
+      EXPECT_TRUE(holds(zsh, name + "[") || holds(zsh, name + "}")) << name;
+      EXPECT_TRUE(holds(fish, " -l " + name.substr(2))) << name;
+    }
+}
+
+/// What bash offers for a command line, the last word of which is being written.
+std::string completed(const std::string& script, const std::string& words) {
+  const path folder =
+      std::filesystem::temp_directory_path() / ("softrnic-completion-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "script") << script;
+  std::ofstream(folder / "try")
+      << "source " << folder / "script"
+      << "\nCOMP_WORDS=(" << words
+      << ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_softrnic\nprintf '%s ' \"${COMPREPLY[@]}\" >"
+      << folder / "out"
+      << "\n";
+  const int status = std::system(("bash " + (folder / "try").string()).c_str());
+  std::string out;
+  std::getline(std::ifstream(folder / "out"), out);
+  std::filesystem::remove_all(folder);
+  return status == 0 ? out : "bash failed";
+}
+
+TEST_F(Manual, BashCompletesWithIt) {
+  const std::string script = bash_completion(*grammar);
+  EXPECT_EQ(completed(script, "softrnic st"), "stat ");
+  EXPECT_EQ(completed(script, "softrnic --json res"), "resource ");
+  EXPECT_EQ(completed(script, "softrnic cp --rec"), "--recursive ");
+  EXPECT_EQ(completed(script, "softrnic cp --direct-io a"), "auto always ");
+  EXPECT_EQ(completed(script, "softrnic cp --queue-pairs ''"), " ");
+  EXPECT_EQ(completed(script, "softrnic run --exp"), "--explain ");
+  EXPECT_TRUE(completed(script, "softrnic run -- mkfif").starts_with("mkfifo "));
+}
+
+}  // namespace
+}  // namespace softrnic::cli
