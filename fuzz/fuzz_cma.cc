@@ -201,7 +201,7 @@ void Driver::migrate(IdNumber number, ChannelNumber to) {
 /// Events that end what a program may be waiting for.
 bool ends_a_wait(const cma::Event& event) {
   return event.kind != RDMA_CM_EVENT_CONNECT_REQUEST && event.kind != RDMA_CM_EVENT_MULTICAST_JOIN &&
-         event.kind != RDMA_CM_EVENT_ADDR_CHANGE;
+         event.kind != RDMA_CM_EVENT_ADDR_CHANGE && event.kind <= RDMA_CM_EVENT_TIMEWAIT_EXIT;
 }
 
 bool Driver::fetch(ChannelNumber number) {
@@ -334,9 +334,9 @@ void Driver::call_more(unsigned what, unsigned a, unsigned b, unsigned c) {
       migrate(id(a), channel(b));
       break;
     case 22:
+      return (void)fetch(channel(a));
     case 23:
-      fetch(channel(a));
-      break;
+      return (void)worked(manager_.write_event(id(a), b % 32, -1, c));
     default:
       break;
   }

@@ -14,9 +14,11 @@
 #define SOFTRNIC_OLD_VERSION(implementation, name, version) \
   __asm__(".symver " #implementation "," #name "@" version)
 
-/// Heads the definition of a function whose default version has a hidden IBVERBS_1.0 twin (see
-/// compat_1_0.cc). Inside the library it is called softrnic_NAME.
-#define SOFTRNIC_VERB(type, name, parameters)                     \
-  SOFTRNIC_DEFAULT_VERSION(softrnic_##name, name, "IBVERBS_1.1"); \
-  SOFTRNIC_EXPORT type softrnic_##name parameters;                \
+/// Heads the definition of a function that is called softrnic_NAME inside the library.
+#define SOFTRNIC_VERSIONED(type, name, version, parameters) \
+  SOFTRNIC_DEFAULT_VERSION(softrnic_##name, name, version); \
+  SOFTRNIC_EXPORT type softrnic_##name parameters;          \
   type softrnic_##name parameters
+
+/// The same of a function whose default version has a hidden IBVERBS_1.0 twin, see compat_1_0.cc.
+#define SOFTRNIC_VERB(type, name, parameters) SOFTRNIC_VERSIONED(type, name, "IBVERBS_1.1", parameters)

@@ -1,6 +1,6 @@
 // What libibverbs.so.1 lends to the drop-in libraries beside it, which have a copy of the lower layers of
 // their own and no threads: their explanations must end in the one page and the one stderr of the process,
-// and who waits for the daemon must hear of its end.
+// who waits for the daemon must hear of its end, and what takes long must not hold up the program.
 //
 // It is reached through an ibv_device, without an exported symbol: where a provider's device has the pointer
 // that the provider compares with its own (see Device in abi/verbs/objects.h), ours points to a Sibling.
@@ -17,7 +17,7 @@ namespace softrnic::abi {
 
 struct Sibling {
   static constexpr std::uint64_t kMagic = 0x676e'696c'6269'7300;  ///< "\0sibling"
-  static constexpr std::uint32_t kVersion = 2;
+  static constexpr std::uint32_t kVersion = 3;
 
   std::uint64_t magic = kMagic;
   std::uint32_t version = kVersion;
@@ -28,6 +28,8 @@ struct Sibling {
   void (*on_daemon_end)(void (*callback)()) = nullptr;
   /// The same for a daemon that has died, once the next one knows the lanes.
   void (*on_daemon_return)(void (*callback)()) = nullptr;
+  /// Calls body(argument), which throws nothing, in a thread of its own. 0, or the errno of what ran out.
+  int (*run_aside)(const char* name, void (*body)(void*), void* argument) = nullptr;
 };
 
 /// The sibling behind a device of ibv_get_device_list; nullptr when the device is another

@@ -86,10 +86,11 @@ constexpr Word kObjects[] = {{0, "PD"},  {1, "MR"}, {2, "CQ"},         {3, "comp
                              {5, "SRQ"}, {6, "AH"}, {7, "rdma_cm_id"}, {8, "multicast membership"}};
 // enum rdma_cm_event_type
 constexpr Word kCmEvents[] = {
-    {0, "ADDR_RESOLVED"},   {1, "ADDR_ERROR"},       {2, "ROUTE_RESOLVED"}, {3, "ROUTE_ERROR"},
-    {4, "CONNECT_REQUEST"}, {5, "CONNECT_RESPONSE"}, {6, "CONNECT_ERROR"},  {7, "UNREACHABLE"},
-    {8, "REJECTED"},        {9, "ESTABLISHED"},      {10, "DISCONNECTED"},  {11, "DEVICE_REMOVAL"},
-    {12, "MULTICAST_JOIN"}, {13, "MULTICAST_ERROR"}, {14, "ADDR_CHANGE"},   {15, "TIMEWAIT_EXIT"},
+    {0, "ADDR_RESOLVED"},      {1, "ADDR_ERROR"},       {2, "ROUTE_RESOLVED"}, {3, "ROUTE_ERROR"},
+    {4, "CONNECT_REQUEST"},    {5, "CONNECT_RESPONSE"}, {6, "CONNECT_ERROR"},  {7, "UNREACHABLE"},
+    {8, "REJECTED"},           {9, "ESTABLISHED"},      {10, "DISCONNECTED"},  {11, "DEVICE_REMOVAL"},
+    {12, "MULTICAST_JOIN"},    {13, "MULTICAST_ERROR"}, {14, "ADDR_CHANGE"},   {15, "TIMEWAIT_EXIT"},
+    {16, "ADDRINFO_RESOLVED"}, {17, "ADDRINFO_ERROR"},  {18, "USER"},          {19, "INTERNAL"},
 };
 constexpr Word kCapFields[] = {{0, "max_send_wr"},  {1, "max_recv_wr"},     {2, "max_send_sge"},
                                {3, "max_recv_sge"}, {4, "max_inline_data"}, {5, "max_wr"},

@@ -8,6 +8,13 @@ ChannelNumber Channels::open() {
   return next_++;
 }
 
+void Channels::close(ChannelNumber channel) {
+  const auto found = channels_.find(channel);
+  if (found == channels_.end()) return;
+  events_ -= found->second.events.size();
+  channels_.erase(found);
+}
+
 std::size_t Channels::ids(ChannelNumber channel) const {
   const auto found = channels_.find(channel);
   return found == channels_.end() ? 0 : found->second.ids;
@@ -21,6 +28,7 @@ bool Channels::put(ChannelNumber channel, Event event) {
   const auto found = channels_.find(channel);
   if (found == channels_.end()) return false;
   found->second.events.push_back(std::move(event));
+  ++events_;
   return true;
 }
 
@@ -29,6 +37,7 @@ std::optional<Event> Channels::take(ChannelNumber channel) {
   if (found == channels_.end() || found->second.events.empty()) return std::nullopt;
   Event event = std::move(found->second.events.front());
   found->second.events.pop_front();
+  --events_;
   return event;
 }
 

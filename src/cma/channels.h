@@ -16,12 +16,14 @@ class Channels {
  public:
   ChannelNumber open();
   bool has(ChannelNumber channel) const { return channels_.contains(channel); }
-  void close(ChannelNumber channel) { channels_.erase(channel); }
+  void close(ChannelNumber channel);
 
   /// Ids report to a channel; 0 also when there is no such channel.
   std::size_t ids(ChannelNumber channel) const;
   void id_came(ChannelNumber channel) { ++channels_[channel].ids; }
   void id_left(ChannelNumber channel);
+  /// In all channels.
+  std::size_t events() const { return events_; }
 
   /// False: there is no such channel, and nobody hears of it.
   bool put(ChannelNumber channel, Event event);
@@ -32,7 +34,10 @@ class Channels {
   template <typename Chosen>
   std::size_t remove(ChannelNumber channel, Chosen&& chosen) {
     const auto found = channels_.find(channel);
-    return found == channels_.end() ? 0 : std::erase_if(found->second.events, chosen);
+    if (found == channels_.end()) return 0;
+    const std::size_t removed = std::erase_if(found->second.events, chosen);
+    events_ -= removed;
+    return removed;
   }
   /// Moves those to the end of another channel, which there is. Their number.
   template <typename Chosen>
@@ -41,6 +46,7 @@ class Channels {
     return remove(from, [&](Event& event) {
       if (!chosen(std::as_const(event))) return false;
       end.push_back(std::move(event));
+      ++events_;
       return true;
     });
   }
@@ -53,6 +59,7 @@ class Channels {
 
   std::map<ChannelNumber, Channel> channels_;
   ChannelNumber next_ = 1;
+  std::size_t events_ = 0;
 };
 
 }  // namespace softrnic::cma

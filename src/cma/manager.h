@@ -32,6 +32,8 @@ namespace softrnic::cma {
 class Manager final : private cm::Host {
  public:
   static constexpr std::size_t kMostIds = 65536;
+  /// Not fetched yet, of whatever kind, when another is written: any user may write as many as he likes.
+  static constexpr std::size_t kMostQueuedEvents = 65536;
 
   /// `host` outlives the manager. `guid` names this host in CM messages.
   Manager(cma::Host& host, std::uint64_t guid);
@@ -46,6 +48,8 @@ class Manager final : private cm::Host {
   void abandon(const std::set<ChannelNumber>& channels);
   /// The next event, which counts as fetched from then on. Nothing when there is none.
   std::optional<Event> next_event(ChannelNumber channel);
+  /// Queues an event of the library's own (rdma_write_cm_event), of a kind that the manager does not tell.
+  Expected<void, Failure> write_event(IdNumber id, std::uint32_t kind, int status, std::uint64_t argument);
 
   // ---- ids (manager.cc)
   struct Creation {
@@ -120,6 +124,7 @@ class Manager final : private cm::Host {
   void forget(IdNumber id);
 
   void queue(Id& id, Event event);
+  void put(Id& id, Event event);
   void queue_failure(Id& id, rdma_cm_event_type kind, int status, const Reason& reason);
   void move_to(Id& id, ChannelNumber channel);
   void drop_events(Id& id);

@@ -38,7 +38,10 @@ void Manager::abandon(const std::set<ChannelNumber>& channels) {
 }
 
 void Manager::queue(Id& id, Event event) {
-  if (!id.accepted) return;
+  if (id.accepted) put(id, std::move(event));
+}
+
+void Manager::put(Id& id, Event event) {
   if (event.id == 0) event.id = id.number;
   if (!is_multicast(event)) event.cookie = id.cookie;
   if (!channels_.put(id.channel, std::move(event))) return;
@@ -52,6 +55,24 @@ void Manager::queue_failure(Id& id, rdma_cm_event_type kind, int status, const R
   event.status = status;
   event.reason = reason;
   queue(id, std::move(event));
+}
+
+// Also of an id that came with a request and is not accepted yet: Linux's library drops its event then, and
+// who waits to be woken sleeps on.
+Expected<void, Failure> Manager::write_event(IdNumber number, std::uint32_t kind, int status,
+                                             std::uint64_t argument) {
+  const auto named = find_named(number);
+  if (!named) return Unexpected{named.error()};
+  if (kind <= RDMA_CM_EVENT_TIMEWAIT_EXIT)
+    return Unexpected{refuse(EINVAL, ReasonId::cma_written_event, kind)};
+  if (channels_.events() >= kMostQueuedEvents)
+    return Unexpected{refuse(ENOMEM, ReasonId::cma_too_many_events, channels_.events())};
+  Event event;
+  event.kind = kind;
+  event.status = status;
+  event.argument = argument;
+  put(**named, std::move(event));
+  return {};
 }
 
 std::optional<Event> Manager::next_event(ChannelNumber channel) {

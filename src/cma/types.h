@@ -73,14 +73,15 @@ struct IdView {
 };
 
 struct Event {
-  rdma_cm_event_type kind{};
-  int status = 0;         ///< 0, a negative errno, the reason of a REJ, or the status of a SIDR_REP
-  IdNumber id = 0;        ///< CONNECT_REQUEST: the new one
-  IdNumber listener = 0;  ///< CONNECT_REQUEST
+  std::uint32_t kind = 0;  ///< enum rdma_cm_event_type, which has more in newer headers than in those here
+  int status = 0;          ///< 0, a negative errno, the reason of a REJ, or the status of a SIDR_REP
+  IdNumber id = 0;         ///< CONNECT_REQUEST: the new one
+  IdNumber listener = 0;   ///< CONNECT_REQUEST
   /// Of the id, of the listener (CONNECT_REQUEST) or of the membership (MULTICAST_…).
   std::uint64_t cookie = 0;
   MembershipNumber membership = 0;
-  Reason reason;  ///< of a failure
+  std::uint64_t argument = 0;  ///< of an event that the program has written
+  Reason reason;               ///< of a failure
   ConnectionParameters parameters;
   AddressVector address;  ///< UD: ESTABLISHED, MULTICAST_JOIN
   cm::Ece ece;

@@ -162,6 +162,28 @@ Expected<CmEventReply, Error> CmClient::next_event(std::uint32_t channel) {
   });
 }
 
+// Noted before the request, as the event may be fetched before its answer comes.
+Expected<void, Error> CmClient::write_event(CmNumber id, std::uint32_t event, int status,
+                                            std::uint64_t argument) {
+  auto request = about<CmWriteEvent>(id);
+  request.event = event;
+  request.status = status;
+  request.argument = argument;
+  if (getpid() == owner_) {
+    const std::lock_guard lock(mutex_);
+    journal_.note_written(request);
+  }
+  auto written = done(request, [&](CmJournal& journal) { journal.confirm_written(request); });
+  if (written || getpid() != owner_) return written;
+  const std::lock_guard lock(mutex_);
+  journal_.forget_written(request);
+  if (written.error().failure.error == ENOENT && journal_.is_lost(id)) {
+    journal_.say(request);
+    return {};
+  }
+  return written;
+}
+
 // ---- ids
 
 Expected<CmIdReply, Error> CmClient::create_id(std::uint32_t channel, std::uint16_t port_space,

@@ -41,6 +41,10 @@ class CmClient {
   Expected<void, Error> close_channel(std::uint32_t channel);
   /// The next event of a channel; `present` 0: there is none.
   Expected<CmEventReply, Error> next_event(std::uint32_t channel);
+  /// An event of the program's own, behind those that are there. `event`: enum rdma_cm_event_type. Once
+  /// written it comes, whichever daemon there is, and also of an id whose connection was lost with its
+  /// daemon.
+  Expected<void, Error> write_event(CmNumber id, std::uint32_t event, int status, std::uint64_t argument);
 
   /// `port_space`: enum rdma_port_space; `qp_type`: enum ibv_qp_type. `cookie` comes back in events.
   Expected<CmIdReply, Error> create_id(std::uint32_t channel, std::uint16_t port_space, std::uint8_t qp_type,

@@ -4,6 +4,7 @@
 #include <rdma/rdma_cma.h>
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -31,6 +32,11 @@ template <typename Map>
 typename Map::mapped_type* find_in(Map& map, std::uint32_t number) {
   const auto found = map.find(number);
   return found == map.end() ? nullptr : &found->second;
+}
+
+/// The program cannot tell two of them apart, nor need we.
+bool same(const CmWriteEvent& a, const CmWriteEvent& b) {
+  return a.id == b.id && a.event == b.event && a.status == b.status && a.argument == b.argument;
 }
 
 }  // namespace
@@ -62,7 +68,11 @@ CmNumber CmJournal::add_membership(CmNumber daemons) {
 void CmJournal::remove_channel(std::uint32_t channel) { channels_.erase(channel); }
 
 void CmJournal::remove_id(CmNumber number) {
-  if (const Id* removed = id(number)) own_ids_.erase(removed->number);
+  const Id* const removed = id(number);
+  if (removed == nullptr) return;
+  if (Channel* const of = channel(removed->creation.channel))
+    std::erase_if(of->own_events, [number](const CmEventReply& event) { return event.id == number; });
+  own_ids_.erase(removed->number);
   ids_.erase(number);
 }
 
@@ -93,13 +103,45 @@ void CmJournal::translate(CmEventReply& event, std::uint32_t channel) {
   if (event.membership != 0) event.membership = add_membership(event.membership);
   if (const CmNumber* known = find_in(own_ids_, event.id)) {
     event.id = *known;
-    ids_[event.id].awaited = 0;
+    if (event.event > RDMA_CM_EVENT_TIMEWAIT_EXIT) {
+      auto written = make_message<CmWriteEvent>();
+      written.id = event.id;
+      written.event = event.event;
+      written.status = event.status;
+      written.argument = event.argument;
+      forget_written(written);
+    } else {
+      ids_[event.id].awaited = 0;
+    }
   } else if (event.event == RDMA_CM_EVENT_CONNECT_REQUEST) {
     auto creation = make_message<CmCreateId>();
     creation.channel = channel;
     event.id = add_id(event.id, creation);
     ids_[event.id].has_peer = true;
   }
+}
+
+// ---- events of the program's own
+
+void CmJournal::note_written(const CmWriteEvent& event) {
+  if (Id* const of = id(event.id)) of->written.push_back({event});
+}
+
+void CmJournal::confirm_written(const CmWriteEvent& event) {
+  Id* const of = id(event.id);
+  if (of == nullptr) return;
+  const auto found = std::find_if(of->written.rbegin(), of->written.rend(), [&](const Written& written) {
+    return !written.confirmed && same(written.event, event);
+  });
+  if (found != of->written.rend()) found->confirmed = true;
+}
+
+void CmJournal::forget_written(const CmWriteEvent& event) {
+  Id* const of = id(event.id);
+  if (of == nullptr) return;
+  const auto found = std::find_if(of->written.begin(), of->written.end(),
+                                  [&](const Written& written) { return same(written.event, event); });
+  if (found != of->written.end()) of->written.erase(found);
 }
 
 // ---- after a daemon's death
@@ -130,10 +172,14 @@ bool CmJournal::tell_id(Client& daemon, CmNumber own, Id& id) {
     return true;
   }
   const auto made = daemon.ask_for<CmIdReply>(creation);
-  if (!made) return !gone(made.error());
-  id.number = made->id;
-  own_ids_[id.number] = own;
-  return tell_state(daemon, id);
+  if (!made && gone(made.error())) return false;
+  if (made) {
+    id.number = made->id;
+    own_ids_[id.number] = own;
+    if (!tell_state(daemon, id)) return false;
+  }
+  if (id.number == 0) say_written(id);
+  return true;
 }
 
 bool CmJournal::tell_state(Client& daemon, Id& id) {
@@ -155,6 +201,8 @@ bool CmJournal::tell_state(Client& daemon, Id& id) {
     request.backlog = *id.backlog;
     tell(request, Done{});
   }
+  for (const Written& written : id.written)
+    if (written.confirmed) tell(written.event, Done{});
   if (told) return true;
   if (gone(told.error())) return false;
   auto unwanted = make_message<CmDestroyId>();  // another program has its port by now
@@ -167,21 +215,45 @@ bool CmJournal::tell_state(Client& daemon, Id& id) {
 
 void CmJournal::lose(CmNumber own, Id& id) {
   if (const std::uint32_t event = std::exchange(id.awaited, 0)) say(own, event);
+  say_written(id);
+}
+
+void CmJournal::say_written(Id& id) {
+  for (const Written& written : std::exchange(id.written, {}))
+    if (written.confirmed) say(written.event);
 }
 
 void CmJournal::say(CmNumber own, std::uint32_t kind) {
-  const Id& about = ids_.at(own);
-  Channel* const where = channel(about.creation.channel);
-  if (where == nullptr) return;
   auto event = make_message<CmEventReply>();
-  event.present = 1;
   event.event = kind;
   event.id = own;
-  event.cookie = about.creation.cookie;
   if (kind != RDMA_CM_EVENT_DISCONNECTED) {
     event.status = -EIO;
     event.reason = static_cast<std::uint32_t>(ReasonId::daemon_gone);
   }
+  put(event);
+}
+
+void CmJournal::say(const CmWriteEvent& written) {
+  auto event = make_message<CmEventReply>();
+  event.event = written.event;
+  event.status = written.status;
+  event.argument = written.argument;
+  event.id = written.id;
+  put(event);
+}
+
+bool CmJournal::is_lost(CmNumber number) {
+  const Id* const found = id(number);
+  return found != nullptr && found->number == 0;
+}
+
+void CmJournal::put(CmEventReply event) {
+  const Id& about = ids_.at(event.id);
+  Channel* const where = channel(about.creation.channel);
+  if (where == nullptr) return;
+  event.present = 1;
+  event.cookie = about.creation.cookie;
   where->own_events.push_back(event);
   // A full counter, which the program may have made, would block its writer, and wakes the program anyway.
   pollfd ready{where->events, POLLOUT, 0};

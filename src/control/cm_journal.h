@@ -3,7 +3,8 @@
 //
 // Channels, ids without a peer (made, bound, listening) and their options are told again. What two sides know
 // of a connection is lost with the daemon: such an id is unknown from then on (ENOENT), and who waits for the
-// outcome of a call hears that it failed.
+// outcome of a call hears that it failed. Events that the program wrote itself and has not fetched come all
+// the same: somebody may wait to be woken by them.
 //
 // Not thread-safe.
 #pragma once
@@ -26,6 +27,10 @@ class CmJournal {
     int events = -1;                      ///< the eventfd; stays the caller's
     std::deque<CmEventReply> own_events;  ///< go before the daemon's
   };
+  struct Written {
+    CmWriteEvent event;      ///< with the id as the process knows it
+    bool confirmed = false;  ///< a daemon has taken it; until then whoever writes it asks again by himself
+  };
   struct Id {
     CmNumber number = 0;        ///< the daemon's; 0: it knows none
     CmCreateId creation;        ///< with the channel as the process knows it
@@ -34,6 +39,7 @@ class CmJournal {
     std::optional<sockaddr_storage> bound;
     std::optional<std::int32_t> backlog;
     std::vector<CmSetOption> options;
+    std::deque<Written> written;  ///< not fetched yet
   };
 
   /// The numbers of this process for what the daemon has made; `creation` and all else as the process said
@@ -56,8 +62,17 @@ class CmJournal {
   /// Puts the process's numbers in place of the daemon's, and notes what the event ends.
   void translate(CmEventReply& event, std::uint32_t channel);
 
+  /// No daemon knows it, and it was not destroyed.
+  bool is_lost(CmNumber number);
+
   /// Queues an event (rdma_cm_event_type) about an id that no daemon knows.
   void say(CmNumber id, std::uint32_t event);
+  void say(const CmWriteEvent& event);
+
+  // ---- of a written event, in this order; the last when the daemon has refused it
+  void note_written(const CmWriteEvent& event);
+  void confirm_written(const CmWriteEvent& event);
+  void forget_written(const CmWriteEvent& event);
 
   /// Tells a new daemon. False: it went away meanwhile. What it refuses counts as lost.
   bool tell(Client& daemon);
@@ -68,6 +83,8 @@ class CmJournal {
   /// False: `daemon` has gone. A refusal leaves the id without a number.
   bool tell_state(Client& daemon, Id& id);
   void lose(CmNumber number, Id& id);
+  void say_written(Id& id);
+  void put(CmEventReply event);
 
   std::map<std::uint32_t, Channel> channels_;
   std::map<CmNumber, Id> ids_;

@@ -258,6 +258,17 @@ struct CmMigrateId {
   std::uint32_t channel = 0;  ///< the new one
 };
 
+/// rdma_write_cm_event, and what else the library tells the program by an event. Reply: Done.
+struct CmWriteEvent {
+  static constexpr MessageType kType = MessageType::cm_write_event;
+  Header header;
+  std::uint64_t argument = 0;
+  CmNumber id = 0;
+  std::uint32_t event = 0;  ///< enum rdma_cm_event_type, above TIMEWAIT_EXIT
+  std::int32_t status = 0;
+  std::uint32_t reserved = 0;
+};
+
 /// The next event of a channel. Reply: CmEventReply.
 struct CmGetEvent {
   static constexpr MessageType kType = MessageType::cm_get_event;
@@ -274,8 +285,9 @@ struct CmEventReply {
   CmNumber id = 0;            ///< CONNECT_REQUEST: the new id
   /// Of the id, of the membership (multicast), or of the listener (CONNECT_REQUEST)
   std::uint64_t cookie = 0;
-  CmNumber membership = 0;   ///< multicast events
-  std::uint32_t reason = 0;  ///< ReasonId when the event is a failure, else 0
+  std::uint64_t argument = 0;  ///< of an event that was written
+  CmNumber membership = 0;     ///< multicast events
+  std::uint32_t reason = 0;    ///< ReasonId when the event is a failure, else 0
   std::uint64_t figures[4] = {};
   CmIdRecord record;                  ///< of `id`
   CmConnectionParameters parameters;  ///< connection events; in UD events: qpn, qkey and private data

@@ -92,6 +92,7 @@ control::CmEventReply to_reply(const cma::Event& event, std::uint32_t serial) {
   reply.status = event.status;
   reply.id = event.id;
   reply.cookie = event.cookie;
+  reply.argument = event.argument;
   reply.membership = event.membership;
   reply.reason = static_cast<std::uint32_t>(event.reason.id);
   std::copy(event.reason.figures.begin(), event.reason.figures.end(), reply.figures);

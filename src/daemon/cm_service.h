@@ -73,6 +73,7 @@ class CmService final : private cma::Host {
   Answer leave_multicast(Connection& from, const control::CmLeaveMulticast& message, UniqueFd fd);
   Answer migrate_id(Connection& from, const control::CmMigrateId& message, UniqueFd fd);
   Answer get_event(Connection& from, const control::CmGetEvent& message, UniqueFd fd);
+  Answer write_event(Connection& from, const control::CmWriteEvent& message, UniqueFd fd);
   Answer next_id(Connection& from, const control::CmNextId& message, UniqueFd fd);
 
   // cma::Host

@@ -20,7 +20,7 @@ const DispatchRow<CmService> CmService::kRows[] = {
     dispatch_row<&CmService::notify>(),          dispatch_row<&CmService::set_option>(),
     dispatch_row<&CmService::join_multicast>(),  dispatch_row<&CmService::leave_multicast>(),
     dispatch_row<&CmService::migrate_id>(),      dispatch_row<&CmService::get_event>(),
-    dispatch_row<&CmService::next_id>(),
+    dispatch_row<&CmService::write_event>(),     dispatch_row<&CmService::next_id>(),
 };
 
 std::optional<Answer> CmService::handle(Connection& from, Bytes datagram, UniqueFd& fd) {
@@ -189,6 +189,13 @@ Answer CmService::get_event(Connection& from, const CmGetEvent& message, UniqueF
   CmEventReply reply = to_reply(*event, message.header.serial);
   if (const auto view = manager().view(event->id)) reply.record = to_record(*view);
   return answer_with(reply);
+}
+
+Answer CmService::write_event(Connection& from, const CmWriteEvent& message, UniqueFd) {
+  return about(from, message, [&](cma::Manager& m) {
+    return done_or_refused(message,
+                           m.write_event(message.id, message.event, message.status, message.argument));
+  });
 }
 
 Answer CmService::next_id(Connection&, const CmNextId& message, UniqueFd) {

@@ -46,4 +46,11 @@ QuietThread::~QuietThread() {
   thread_.join();
 }
 
+int run_aside(const char* name, void (*body)(void*), void* argument) {
+  std::thread thread = start(name, body, argument);
+  if (!thread.joinable()) return errno;
+  thread.detach();
+  return 0;
+}
+
 }  // namespace softrnic::engine

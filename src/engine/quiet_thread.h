@@ -1,5 +1,5 @@
-// A thread of the library's own: with all signals blocked, so that the program's handlers run where the
-// program expects them, and with a descriptor that tells it to stop.
+// Threads of the library's own: with all signals blocked, so that the program's handlers run where the
+// program expects them.
 #pragma once
 
 #include <thread>
@@ -8,7 +8,8 @@
 
 namespace softrnic::engine {
 
-/// The last member of whoever it works for: all that its body uses is there before it and goes after it.
+/// With a descriptor that tells it to stop. The last member of whoever it works for: all that its body uses
+/// is there before it and goes after it.
 class QuietThread {
  public:
   /// Starts at once; the body ends when stop_fd() is readable. Check error() afterwards.
@@ -29,5 +30,10 @@ class QuietThread {
   int error_ = 0;
   std::thread thread_;
 };
+
+/// A thread that nobody waits for and nothing stops, for a call into the C library that may take long and
+/// cannot be cut short. 0, or the errno of what ran out. `body` throws nothing, and whatever it touches lives
+/// as long as it does; the process may end meanwhile.
+int run_aside(const char* name, void (*body)(void*), void* argument);
 
 }  // namespace softrnic::engine

@@ -4,23 +4,19 @@
 #include <rdma/rsocket.h>
 
 #include "tests/abi/cm_fixture.h"
+#include "tests/abi/later_calls.h"
 
 namespace softrnic::abi_test {
 namespace {
 
-/// -1 and this errno.
-#define EXPECT_REFUSED(call, error) \
-  do {                              \
-    errno = 0;                      \
-    EXPECT_EQ(call, -1);            \
-    EXPECT_EQ(errno, error);        \
-  } while (false)
-
 TEST(CmNames, AreThoseOfLibrdmacm) {
   EXPECT_STREQ(rdma_event_str(RDMA_CM_EVENT_ADDR_RESOLVED), "RDMA_CM_EVENT_ADDR_RESOLVED");
   EXPECT_STREQ(rdma_event_str(RDMA_CM_EVENT_TIMEWAIT_EXIT), "RDMA_CM_EVENT_TIMEWAIT_EXIT");
-  // As a C program may call it; C++ has no such enumerator.
-  EXPECT_STREQ(reinterpret_cast<const char* (*)(int)>(rdma_event_str)(16), "UNKNOWN EVENT");
+  // As a C program may call it; C++ with older headers has no such enumerators.
+  const auto text = reinterpret_cast<const char* (*)(int)>(rdma_event_str);
+  EXPECT_STREQ(text(16), "RDMA_CM_EVENT_ADDRINFO_RESOLVED");
+  EXPECT_STREQ(text(17), "RDMA_CM_EVENT_ADDRINFO_ERROR");
+  for (const int none : {18, 19, 20, -1}) EXPECT_STREQ(text(none), "UNKNOWN EVENT");
 }
 
 TEST(Rsockets, FailAndSayNeverSuccess) {
@@ -29,6 +25,10 @@ TEST(Rsockets, FailAndSayNeverSuccess) {
   EXPECT_REFUSED(rfcntl(3, 1), EOPNOTSUPP);
   EXPECT_REFUSED(rsend(3, "x", 1, 0), EOPNOTSUPP);
   EXPECT_REFUSED(riomap(3, nullptr, 0, 0, 0, 0), EOPNOTSUPP);
+  epoll_event event{};
+  EXPECT_REFUSED(later::repoll_create(0), EOPNOTSUPP);
+  EXPECT_REFUSED(later::repoll_ctl(3, EPOLL_CTL_ADD, 4, &event), EOPNOTSUPP);
+  EXPECT_REFUSED(later::repoll_wait(3, &event, 1, 0), EOPNOTSUPP);
 }
 
 TEST(CmDevices, AreThoseOfVerbs) {
@@ -182,6 +182,18 @@ TEST(CmAddressInfo, ErrorsAreThoseOfGetaddrinfo) {
   rdma_addrinfo hints{}, *info = nullptr;
   hints.ai_flags = RAI_NUMERICHOST;
   EXPECT_EQ(rdma_getaddrinfo("not.an.address", "1", &hints, &info), EAI_NONAME);
+}
+
+TEST(CmAddressInfo, ASubnetAdministratorIsNotThere) {
+  rdma_addrinfo hints{}, *info = nullptr;
+  hints.ai_flags = later::kSa;
+  EXPECT_REFUSED(rdma_getaddrinfo(nullptr, "service", &hints, &info), ENOENT);
+  EXPECT_REFUSED(rdma_getaddrinfo(nullptr, nullptr, &hints, &info), EINVAL);
+  EXPECT_REFUSED(rdma_getaddrinfo("127.0.0.1", "1", &hints, &info), EOPNOTSUPP);
+  hints.ai_flags = later::kSa | later::kDns;
+  EXPECT_REFUSED(rdma_getaddrinfo(nullptr, "1", &hints, &info), EOPNOTSUPP);
+  hints.ai_flags = later::kDns;
+  EXPECT_NE(info_of("127.0.0.1", "1", &hints), nullptr);
 }
 
 }  // namespace

@@ -35,6 +35,14 @@ using CmEventPtr = std::unique_ptr<rdma_cm_event, AckEvent>;
 
 constexpr int kPatienceMs = 20000;
 
+/// -1 and this errno.
+#define EXPECT_REFUSED(call, error) \
+  do {                              \
+    errno = 0;                      \
+    EXPECT_EQ(call, -1);            \
+    EXPECT_EQ(errno, error);        \
+  } while (false)
+
 /// "127.0.0.1" or "::1"; `port` in network order.
 inline sockaddr_storage address_of(const std::string& text, std::uint16_t port = 0) {
   sockaddr_storage out{};

@@ -2,6 +2,7 @@
 // have.
 #include <fcntl.h>
 #include <poll.h>
+#include <rdma/rdma_cma.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -15,9 +16,11 @@
 #include <cstdio>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "cm_couple.h"
 #include "control/cm_messages.h"
+#include "tests/abi/later_calls.h"
 
 namespace softrnic::robust {
 namespace {
@@ -222,6 +225,62 @@ TEST(NextDaemon, ComesAfterACgroupThatWasKilledWithTheLast) {
   ASSERT_TRUE(ends(daemon_fd) && ends(keeper_fd));
   expect_next_daemon(couple, daemon, 2);
   EXPECT_TRUE(couple.talk('c'));
+}
+
+// ---- events that the program writes itself, of an id that the next daemon knows and of one that it does not
+
+/// The arguments of the next two events of `id`; 0 for what is not of rdma_write_cm_event.
+std::vector<std::uint64_t> arguments(rdma_event_channel* channel, const rdma_cm_id* id) {
+  std::vector<std::uint64_t> out;
+  for (int i = 0; i < 2; ++i) {
+    pollfd waiting{channel->fd, POLLIN, 0};
+    rdma_cm_event* event = nullptr;
+    if (poll(&waiting, 1, 10000) != 1 || rdma_get_cm_event(channel, &event) != 0) break;
+    const bool written = event->id == id && abi_test::later::type_of(*event) == abi_test::later::kUser;
+    out.push_back(written ? abi_test::later::argument_of(*event) : 0);
+    rdma_ack_cm_event(event);
+  }
+  return out;
+}
+
+struct ProgramOfTwoIds {
+  rdma_event_channel* channels[2] = {rdma_create_event_channel(), rdma_create_event_channel()};
+  rdma_cm_id* ids[2] = {};
+
+  bool make() {
+    for (int i = 0; i < 2; ++i)
+      if (channels[i] == nullptr || rdma_create_id(channels[i], &ids[i], nullptr, RDMA_PS_TCP) != 0)
+        return false;
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    to.sin_port = htons(7);
+    rdma_cm_event* event = nullptr;
+    return rdma_resolve_addr(ids[1], nullptr, reinterpret_cast<sockaddr*>(&to), 2000) == 0 &&
+           rdma_get_cm_event(channels[1], &event) == 0 && rdma_ack_cm_event(event) == 0;
+  }
+  bool write(std::uint64_t argument) {
+    for (rdma_cm_id* id : ids)
+      if (abi_test::later::write_cm_event(id, abi_test::later::kUser, 0, argument) != 0) return false;
+    return true;
+  }
+};
+
+TEST(NextDaemon, HandsOverTheEventsThatProgramsWroteToTheLast) {
+  const int failed = in_child([] {
+    ProgramOfTwoIds program;
+    if (!program.make() || !program.write(1)) return 1;
+    kill_daemon_and_keeper();
+    if (!program.write(2)) return 2;
+    for (int i = 0; i < 2; ++i)
+      if (arguments(program.channels[i], program.ids[i]) != std::vector<std::uint64_t>{1, 2}) return 3 + i;
+    if (rdma_resolve_route(program.ids[1], 1000) == 0 || errno != ENOENT) return 5;
+    for (rdma_cm_id* id : program.ids)
+      if (rdma_destroy_id(id) != 0) return 6;
+    return 0;
+  });
+  EXPECT_EQ(failed, 0)
+      << "1, 2: not written; 3: lost; 4: lost with the state of its id; 5: known; 6: not destroyed";
 }
 
 // ---- a process that is about to go is not held up, and starts nothing

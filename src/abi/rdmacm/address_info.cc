@@ -1,8 +1,9 @@
 // rdma_getaddrinfo: names and services to addresses of librdmacm. Routes come later, with rdma_resolve_route:
 // RoCE has no subnet administrator that could be asked for them here.
+#include "abi/rdmacm/address_info.h"
+
 #include <infiniband/ib.h>
 #include <netdb.h>
-#include <rdma/rdma_cma.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -12,15 +13,11 @@
 #include "abi/calls.h"
 #include "abi/export.h"
 #include "abi/rdmacm/addresses.h"
+#include "abi/rdmacm/later_releases.h"
 
 namespace softrnic::rdmacm {
 namespace {
 
-/// Made by malloc in all its parts: programs put addresses of their own into it and have them freed.
-struct FreeInfo {
-  void operator()(rdma_addrinfo* info) const { rdma_freeaddrinfo(info); }
-};
-using Info = std::unique_ptr<rdma_addrinfo, FreeInfo>;
 struct FreeResolved {
   void operator()(addrinfo* info) const { freeaddrinfo(info); }
 };
@@ -121,15 +118,18 @@ Expected<void, Failure> take_over(rdma_addrinfo& info, const rdma_addrinfo& hint
 }
 
 /// 0, or an EAI code.
-Expected<int, Failure> resolve_names(rdma_addrinfo& info, const char* node, const char* service,
-                                     const rdma_addrinfo* hints) {
+Expected<int, Failure> resolve_names(rdma_addrinfo& info, const InfoQuestion& question, int flags) {
   constexpr rdma_addrinfo kNone{};
+  const bool hinted = question.hints != nullptr;
+  const rdma_addrinfo& hints = hinted ? *question.hints : kNone;
   addrinfo* found = nullptr;
-  const addrinfo wanted = hints_for_names(hints == nullptr ? kNone : *hints);
-  const int code = getaddrinfo(node, service, hints == nullptr ? nullptr : &wanted, &found);
+  addrinfo wanted = hints_for_names(hints);
+  if (!hinted) wanted.ai_flags = AI_V4MAPPED | AI_ADDRCONFIG;  // what no hints stand for
+  wanted.ai_flags |= flags;
+  const int code = getaddrinfo(question.node, question.service, &wanted, &found);
   if (code != 0) return code;
   const std::unique_ptr<addrinfo, FreeResolved> resolved(found);
-  const auto taken = take_over(info, hints == nullptr ? kNone : *hints, *resolved);
+  const auto taken = take_over(info, hints, *resolved);
   if (!taken) return Unexpected{taken.error()};
   return 0;
 }
@@ -143,15 +143,24 @@ Expected<void, Failure> copy_hints(rdma_addrinfo& info, const rdma_addrinfo& hin
   return copy_address(destination_of(info), hints.ai_dst_addr, hints.ai_dst_len);
 }
 
-Expected<int, Failure> resolve(const char* node, const char* service, const rdma_addrinfo* hints,
-                               rdma_addrinfo** out) {
-  if (out == nullptr || (node == nullptr && service == nullptr && hints == nullptr))
-    return abi::null_argument();
-  if (const auto session = current_session(); !session) return Unexpected{session.error()};
+}  // namespace
+
+Expected<bool, Failure> is_for_subnet_administrator(const InfoQuestion& question) {
+  const int flags = question.hints == nullptr ? 0 : question.hints->ai_flags;
+  if ((flags & kResolveBySubnetAdministrator) == 0) return false;
+  if (question.node != nullptr || (flags & kResolveByDns) != 0)
+    return rnic::refused(EOPNOTSUPP, ReasonId::rdma_service_records);
+  if (question.service == nullptr) return abi::null_argument();
+  return true;
+}
+
+Expected<int, Failure> resolve(const InfoQuestion& question, int flags, Info& out) {
+  const auto [node, service, hints] = question;
+  if (node == nullptr && service == nullptr && hints == nullptr) return abi::null_argument();
   Info info(static_cast<rdma_addrinfo*>(std::calloc(1, sizeof(rdma_addrinfo))));
   if (!info) return abi::out_of_memory();
   if (node != nullptr || service != nullptr) {
-    auto code = resolve_names(*info, node, service, hints);
+    auto code = resolve_names(*info, question, flags);
     if (!code || *code != 0) return code;
   } else if (const auto copied = copy_hints(*info, *hints); !copied) {
     return Unexpected{copied.error()};
@@ -160,8 +169,22 @@ Expected<int, Failure> resolve(const char* node, const char* service, const rdma
     const auto copied = copy_address(source_of(*info), hints->ai_src_addr, hints->ai_src_len);
     if (!copied) return Unexpected{copied.error()};
   }
-  *out = info.release();
+  out = std::move(info);
   return 0;
+}
+
+namespace {
+
+Expected<int, Failure> get_info(const InfoQuestion& question, rdma_addrinfo** out) {
+  if (out == nullptr) return abi::null_argument();
+  if (const auto session = current_session(); !session) return Unexpected{session.error()};
+  const auto elsewhere = is_for_subnet_administrator(question);
+  if (!elsewhere) return Unexpected{elsewhere.error()};
+  if (*elsewhere) return rnic::refused(ENOENT, ReasonId::rdma_service_records);
+  Info info;
+  auto code = resolve(question, 0, info);
+  if (code && *code == 0) *out = info.release();
+  return code;
 }
 
 }  // namespace
@@ -174,7 +197,7 @@ SOFTRNIC_EXPORT int rdma_getaddrinfo(const char* node, const char* service, cons
                                      rdma_addrinfo** res) {
   int code = 0;
   const int failed = abi::minus_one_call([&]() -> Expected<void, Failure> {
-    const auto resolved = resolve(node, service, hints, res);
+    const auto resolved = get_info({node, service, hints}, res);
     if (!resolved) return Unexpected{resolved.error()};
     code = *resolved;
     return {};

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "abi/rdmacm/events.h"
+#include "abi/rdmacm/later_releases.h"
 #include "abi/rdmacm/qp_states.h"
 
 namespace softrnic::rdmacm {
@@ -152,26 +153,43 @@ bool multicast_error(Event& event, const Message&) {
   return true;
 }
 
+// ---- events that the library, or the program, has written itself
+
+bool nothing_to_do(Event&, const Message&) { return true; }
+
+bool address_info_error(Event& event, const Message&) {
+  event.credited->address_info->failure_fetched();
+  return true;
+}
+
+bool copy_argument(Event& event, const Message& message) {
+  std::memcpy(&event.param, &message.argument, sizeof message.argument);
+  return true;
+}
+
 using Handler = bool (*)(Event&, const Message&);
 
 // By enum rdma_cm_event_type.
-constexpr std::array<Handler, RDMA_CM_EVENT_TIMEWAIT_EXIT + 1> kHandlers = {
-    address_resolved,  // ADDR_RESOLVED
-    copy_parameters,   // ADDR_ERROR
-    route_resolved,    // ROUTE_RESOLVED
-    copy_parameters,   // ROUTE_ERROR
-    connect_request,   // CONNECT_REQUEST
-    connect_response,  // CONNECT_RESPONSE
-    copy_parameters,   // CONNECT_ERROR
-    copy_parameters,   // UNREACHABLE
-    rejected,          // REJECTED
-    copy_parameters,   // ESTABLISHED
-    disconnected,      // DISCONNECTED
-    copy_parameters,   // DEVICE_REMOVAL
-    multicast_join,    // MULTICAST_JOIN
-    multicast_error,   // MULTICAST_ERROR
-    copy_parameters,   // ADDR_CHANGE
-    copy_parameters,   // TIMEWAIT_EXIT
+constexpr std::array<Handler, kEventUser + 1> kHandlers = {
+    address_resolved,    // ADDR_RESOLVED
+    copy_parameters,     // ADDR_ERROR
+    route_resolved,      // ROUTE_RESOLVED
+    copy_parameters,     // ROUTE_ERROR
+    connect_request,     // CONNECT_REQUEST
+    connect_response,    // CONNECT_RESPONSE
+    copy_parameters,     // CONNECT_ERROR
+    copy_parameters,     // UNREACHABLE
+    rejected,            // REJECTED
+    copy_parameters,     // ESTABLISHED
+    disconnected,        // DISCONNECTED
+    copy_parameters,     // DEVICE_REMOVAL
+    multicast_join,      // MULTICAST_JOIN
+    multicast_error,     // MULTICAST_ERROR
+    copy_parameters,     // ADDR_CHANGE
+    copy_parameters,     // TIMEWAIT_EXIT
+    nothing_to_do,       // ADDRINFO_RESOLVED
+    address_info_error,  // ADDRINFO_ERROR
+    copy_argument,       // USER
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "abi/calls.h"
 #include "abi/export.h"
+#include "abi/rdmacm/later_releases.h"
 
 namespace softrnic::rdmacm {
 namespace {
@@ -50,7 +51,7 @@ Expected<std::unique_ptr<Event>, Failure> next_event(Channel& channel) {
     });
     if (!message) return Unexpected{message.error()};
     if (event->credited == nullptr) continue;
-    event->event = static_cast<rdma_cm_event_type>(message->event);
+    event->set_type(message->event);
     event->status = message->status;
     explain_failure(*event->credited, *message);
     if (handle(*event, *message)) return event;
@@ -100,5 +101,15 @@ SOFTRNIC_EXPORT int rdma_ack_cm_event(rdma_cm_event* event) {
     if (event == nullptr) return abi::null_argument();
     acknowledge(event);
     return {};
+  });
+}
+
+SOFTRNIC_VERSIONED(int, rdma_write_cm_event, "RDMACM_1.4",
+                   (rdma_cm_id * id, std::uint32_t event, int status, std::uint64_t arg)) {
+  return abi::minus_one_call([&]() -> Expected<void, Failure> {
+    if (id == nullptr) return abi::null_argument();
+    if (event != kEventUser) return rnic::refused(EINVAL, ReasonId::cma_written_event, event);
+    const Id& of = *Id::of(id);
+    return of.session->heard(of.session->daemon.write_event(of.number, event, status, arg));
   });
 }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 
 #include "abi/rdmacm/id.h"
@@ -16,6 +17,12 @@ namespace softrnic::rdmacm {
 struct Event : rdma_cm_event {
   Event() : rdma_cm_event{} {}
   static Event* of(rdma_cm_event* event) { return static_cast<Event*>(event); }
+
+  /// Also a type that the enumeration of the headers here has no room for.
+  void set_type(std::uint32_t type) {
+    static_assert(sizeof event == sizeof type);
+    std::memcpy(&event, &type, sizeof event);
+  }
 
   Id* credited = nullptr;  ///< whose destruction waits for the acknowledgement
   Membership* membership = nullptr;

@@ -41,7 +41,10 @@ void EventAccount::wait(std::uint32_t events, ObjectKind object) {
 // ---- ids
 
 Id::Id(std::shared_ptr<Session> owner)
-    : rdma_cm_id{}, session(std::move(owner)), cookie(session->next_cookie()) {
+    : rdma_cm_id{},
+      session(std::move(owner)),
+      cookie(session->next_cookie()),
+      address_info(std::make_shared<AddressInfoRequest>(*this)) {
   session->ids.put(cookie, *this);
 }
 
@@ -138,12 +141,14 @@ Expected<void, Failure> destroy(Id* id) {
   if (!fetched && !ended && !id->session->severed(fetched.error()))
     return id->session->failed(fetched.error());
   if (id->event != nullptr) acknowledge(id->event);
+  const bool forked = !fetched && !ended && fetched.error().failure.reason.id != ReasonId::daemon_gone;
+  if (!forked) id->address_info->abandon();
   if (fetched) {
     id->account.wait(*fetched, ObjectKind::cm_id);
-  } else if (ended || fetched.error().failure.reason.id == ReasonId::daemon_gone) {
+  } else if (!forked) {  // in a child nobody acknowledges what the parent was given
     id->events->settle();
     id->account.wait(id->account.handed_out(), ObjectKind::cm_id);
-  }  // else a forked child, where nobody acknowledges what the parent was given
+  }
   delete id;
   return {};
 }

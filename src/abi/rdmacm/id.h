@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "abi/rdmacm/address_info_request.h"
 #include "abi/rdmacm/channel.h"
 #include "abi/rdmacm/session.h"
 #include "base/reason_words.h"
@@ -79,6 +80,8 @@ struct Id : rdma_cm_id {
   Device* device = nullptr;
   ibv_sa_path_rec path{};
   EventAccount account;
+  /// Shared with the thread that looks up a name, which may outlive the id.
+  const std::shared_ptr<AddressInfoRequest> address_info;
 
   std::uint8_t initiator_depth = 0;
   std::uint8_t responder_resources = 0;

@@ -1,5 +1,6 @@
 // rsockets are not there yet: every call fails with EOPNOTSUPP.
 #include <rdma/rsocket.h>
+#include <sys/epoll.h>
 
 #include <cerrno>
 
@@ -20,6 +21,10 @@ int refuse() {
 
 #define RSOCKET_CALL(type, name, parameters) \
   SOFTRNIC_EXPORT type name parameters { return static_cast<type>(refuse()); }
+
+/// Of releases after that of the headers here.
+#define LATER_RSOCKET_CALL(type, name, parameters) \
+  SOFTRNIC_VERSIONED(type, name, "RDMACM_1.5", parameters) { return static_cast<type>(refuse()); }
 
 /// Asks for the session, as an rsocket will: with it comes who hears the explanation.
 SOFTRNIC_EXPORT int rsocket(int, int, int) {
@@ -53,3 +58,6 @@ RSOCKET_CALL(int, rfcntl, (int, int, ...))
 RSOCKET_CALL(off_t, riomap, (int, void*, size_t, int, int, off_t))
 RSOCKET_CALL(int, riounmap, (int, void*, size_t))
 RSOCKET_CALL(size_t, riowrite, (int, const void*, size_t, off_t, int))
+LATER_RSOCKET_CALL(int, repoll_create, (int))
+LATER_RSOCKET_CALL(int, repoll_ctl, (int, int, int, epoll_event*))
+LATER_RSOCKET_CALL(int, repoll_wait, (int, epoll_event*, int, int))

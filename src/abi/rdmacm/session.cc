@@ -4,8 +4,6 @@
 
 #include <cerrno>
 
-#include "abi/sibling.h"
-
 namespace softrnic::rdmacm {
 namespace {
 
@@ -127,6 +125,7 @@ Expected<std::shared_ptr<Session>, Failure> current_session() {
   if (!client) return rnic::refused(client.error().failure);
   auto session = std::make_shared<Session>(std::move(*client));
   if (const auto opened = session->devices.all(); !opened) return Unexpected{opened.error()};
+  session->sibling = sibling;
   if (sibling != nullptr) session->daemon.set_watched();
   daemon_links().add(session->shared_daemon);
   process.session = session;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "abi/rdmacm/devices.h"
+#include "abi/sibling.h"
 #include "base/expected.h"
 #include "base/reason.h"
 #include "control/cm_client.h"
@@ -79,6 +80,7 @@ class Session {
   NumberTable<std::uint64_t, Id> ids;                  ///< by cookie
   NumberTable<control::CmNumber, Id> numbered_ids;     ///< by number
   NumberTable<std::uint64_t, Membership> memberships;  ///< by cookie
+  const abi::Sibling* sibling = nullptr;               ///< none: libibverbs.so.1 is another build's
 
  private:
   const pid_t owner_ = getpid();

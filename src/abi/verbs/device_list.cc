@@ -12,6 +12,7 @@
 #include "abi/sibling.h"
 #include "abi/verbs/adapter.h"
 #include "base/bytes.h"
+#include "engine/quiet_thread.h"
 
 namespace softrnic::abi {
 namespace {
@@ -21,7 +22,8 @@ const Sibling& own_sibling() {
   static const Sibling sibling{.reasons = static_cast<std::uint32_t>(reason_count()),
                                .explain = explain,
                                .on_daemon_end = on_daemon_end,
-                               .on_daemon_return = on_daemon_return};
+                               .on_daemon_return = on_daemon_return,
+                               .run_aside = engine::run_aside};
   return sibling;
 }
 

@@ -176,6 +176,20 @@ TEST_F(CmServiceTest, IdsOfOthersDoNotExist) {
   EXPECT_EQ(ask<ErrorReply>(client, migrate).error, EINVAL);
 }
 
+TEST_F(CmServiceTest, EventsThatAProgramWritesComeBackToIt) {
+  auto write = about<CmWriteEvent>(make_id(client, 22));
+  write.event = 18;  // RDMA_CM_EVENT_USER
+  write.status = -7;
+  write.argument = 0x0123'4567'89ab'cdef;
+  EXPECT_EQ(ask<ErrorReply>(server, write).error, ENOENT) << "another's id";
+  ask<Done>(client, write);
+  const CmEventReply got = event(client);
+  EXPECT_EQ(got.event, 18U);
+  EXPECT_EQ(got.status, -7);
+  EXPECT_EQ(got.argument, 0x0123'4567'89ab'cdefU);
+  EXPECT_EQ(got.cookie, 22U);
+}
+
 TEST_F(CmServiceTest, AChannelIsAnEventfd) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
