@@ -14,9 +14,12 @@
 #define SOFTRNIC_OLD_VERSION(implementation, name, version) \
   __asm__(".symver " #implementation "," #name "@" version)
 
-/// Heads the definition of a function whose default version has a hidden IBVERBS_1.0 twin (see
-/// compat_1_0.cc). Inside the library it is called softrnic_NAME.
-#define SOFTRNIC_VERB(type, name, parameters)                     \
-  SOFTRNIC_DEFAULT_VERSION(softrnic_##name, name, "IBVERBS_1.1"); \
-  SOFTRNIC_EXPORT type softrnic_##name parameters;                \
+/// Heads the definition of a function that is exported as NAME in one version and called softrnic_NAME inside
+/// the library, because a header may declare NAME in another way, or not at all.
+#define SOFTRNIC_VERB_OF(version, type, name, parameters)   \
+  SOFTRNIC_DEFAULT_VERSION(softrnic_##name, name, version); \
+  SOFTRNIC_EXPORT type softrnic_##name parameters;          \
   type softrnic_##name parameters
+
+/// The same for a function whose default version has a hidden IBVERBS_1.0 twin (see compat_1_0.cc).
+#define SOFTRNIC_VERB(type, name, parameters) SOFTRNIC_VERB_OF("IBVERBS_1.1", type, name, parameters)
