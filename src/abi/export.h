@@ -14,7 +14,8 @@
 #define SOFTRNIC_OLD_VERSION(implementation, name, version) \
   __asm__(".symver " #implementation "," #name "@" version)
 
-/// Heads the definition of a function that is called softrnic_NAME inside the library.
+/// Heads the definition of a function that is exported as NAME in one version and called softrnic_NAME inside
+/// the library, because a header may declare NAME in another way, or not at all.
 #define SOFTRNIC_VERSIONED(type, name, version, parameters) \
   SOFTRNIC_DEFAULT_VERSION(softrnic_##name, name, version); \
   SOFTRNIC_EXPORT type softrnic_##name parameters;          \

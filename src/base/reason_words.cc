@@ -82,8 +82,9 @@ constexpr Word kRereg[] = {{1 << 0, "IBV_REREG_MR_CHANGE_TRANSLATION"},
                            {1 << 2, "IBV_REREG_MR_CHANGE_ACCESS"}};
 // enum ibv_srq_attr_mask
 constexpr Word kSrqAttributes[] = {{1 << 0, "IBV_SRQ_MAX_WR"}, {1 << 1, "IBV_SRQ_LIMIT"}};
-constexpr Word kObjects[] = {{0, "PD"},  {1, "MR"}, {2, "CQ"},         {3, "completion channel"},  {4, "QP"},
-                             {5, "SRQ"}, {6, "AH"}, {7, "rdma_cm_id"}, {8, "multicast membership"}};
+constexpr Word kObjects[] = {
+    {0, "PD"},  {1, "MR"}, {2, "CQ"},         {3, "completion channel"},   {4, "QP"},
+    {5, "SRQ"}, {6, "AH"}, {7, "rdma_cm_id"}, {8, "multicast membership"}, {9, "completion counter"}};
 // enum rdma_cm_event_type
 constexpr Word kCmEvents[] = {
     {0, "ADDR_RESOLVED"},      {1, "ADDR_ERROR"},       {2, "ROUTE_RESOLVED"}, {3, "ROUTE_ERROR"},

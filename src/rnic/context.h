@@ -36,6 +36,8 @@ class Context {
   ibv_device_attr device_attributes() const;
   /// EINVAL: no such port.
   Expected<ibv_port_attr, Failure> port_attributes(unsigned port) const;
+  /// What the netdev says of its speed, in Mb/s; 10,000 when it says nothing. EINVAL: no such port.
+  Expected<std::uint64_t, Failure> port_mbps(unsigned port) const;
   /// Zero for an empty entry below gid_tbl_len; EINVAL beyond.
   Expected<device::GidEntry, Failure> gid(unsigned port, int index) const;
   /// In host order. EINVAL beyond pkey_tbl_len.
@@ -43,7 +45,7 @@ class Context {
 
   /// Objects alive, held against the limits.
   struct Counts {
-    UseCount pds, mrs, cqs, srqs, qps, ahs, channels;
+    UseCount pds, mrs, cqs, srqs, qps, ahs, channels, counters;
   };
   Counts counts;
 

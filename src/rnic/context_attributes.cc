@@ -24,8 +24,9 @@ constexpr Rate kRates[] = {{2'500, 1, 1},    {5'000, 1, 2},    {10'000, 1, 4},
                            {25'000, 1, 32},  {40'000, 2, 4},   {50'000, 1, 64},
                            {100'000, 2, 32}, {200'000, 2, 64}, {400'000, 2, 128}};
 
+constexpr std::uint64_t kUnknownMbps = 10'000;  // virtual netdevs do not tell; what veth says of itself
+
 const Rate& rate_of(std::uint64_t mbps) {
-  if (mbps == 0) mbps = 10'000;  // virtual netdevs do not tell; what veth says of itself
   for (const Rate& rate : kRates) {
     if (mbps <= rate.mbps) return rate;
   }
@@ -79,7 +80,7 @@ Expected<ibv_port_attr, Failure> Context::port_attributes(unsigned port) const {
   const auto device = info();
   const device::PortInfo& from = device->port;
   const device::KindInfo& kind = device::info_of(device->kind);
-  const Rate& rate = rate_of(from.speed_mbps);
+  const Rate& rate = rate_of(from.speed_mbps != 0 ? from.speed_mbps : kUnknownMbps);
   ibv_port_attr a{};
   a.state = from.up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
   a.max_mtu = IBV_MTU_4096;
@@ -96,6 +97,12 @@ Expected<ibv_port_attr, Failure> Context::port_attributes(unsigned port) const {
   a.link_layer = kind.link_layer;
   a.flags = kind.port_query_flags;
   return a;
+}
+
+Expected<std::uint64_t, Failure> Context::port_mbps(unsigned port) const {
+  if (port != limits::kPorts) return refused(EINVAL, ReasonId::bad_port, port);
+  const std::uint64_t told = info()->port.speed_mbps;
+  return told != 0 ? told : kUnknownMbps;
 }
 
 }  // namespace softrnic::rnic

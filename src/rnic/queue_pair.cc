@@ -131,6 +131,7 @@ Expected<void, Failure> QueuePair::destroy() {
   init_.send_cq->remove_user();
   init_.recv_cq->remove_user();
   if (init_.srq != nullptr) init_.srq->uses.release();
+  release_counters();
   pd_.uses.release();
   context().counts.qps.release();
   return {};

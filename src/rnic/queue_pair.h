@@ -25,6 +25,7 @@
 
 namespace softrnic::rnic {
 
+class CompletionCounter;
 class CompletionQueue;
 class Context;
 class ProtectionDomain;
@@ -76,6 +77,10 @@ class QueuePair final : public EventTarget, private ib::Host {
   Expected<void, Failure> attach_multicast(const wire::Gid& group);
   Expected<void, Failure> detach_multicast(const wire::Gid& group);
 
+  /// From now on `counter` counts these operations (bits of ib::Counted). EINVAL: the QP is beyond INIT, or
+  /// the counter is another device's; EBUSY: one of them is counted already.
+  Expected<void, Failure> attach_counter(CompletionCounter& counter, std::uint8_t operations);
+
   // ---- constant
   Qpn qpn() const { return qpn_; }
   std::uint32_t number() const override { return qpn_.value; }
@@ -110,9 +115,13 @@ class QueuePair final : public EventTarget, private ib::Host {
   /// What was explained about this QP; nullptr: nothing yet.
   const ExplanationHistory* explained() const { return explained_.get(); }
   bool attached_to(const wire::Gid& group) const;
-  /// Whether the next request needs no look at the state: it neither changes it nor raises an event.
+  /// Whether the next request needs no look at the QP: it neither changes its state nor raises an event, and
+  /// nobody counts it.
   bool takes_requests() const {
-    return state_ == IBV_QPS_RTS || state_ == IBV_QPS_SQD || (state_ == IBV_QPS_RTR && established_);
+    constexpr std::uint8_t kRemote = bit_of(ib::Counted::remote_read) | bit_of(ib::Counted::remote_write);
+    const bool ready =
+        state_ == IBV_QPS_RTS || state_ == IBV_QPS_SQD || (state_ == IBV_QPS_RTR && established_);
+    return ready && (counted() & kRemote) == 0;
   }
   const CompletionQueue* send_cq() const { return init_.send_cq; }
   const ib::Attributes& transport_attributes() const { return attributes_.transport; }
@@ -139,6 +148,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   }
   void complete(const ib::SendDone& done) override;
   void complete(const ib::RecvDone& done) override;
+  void add_ended(ib::Counted operation, bool success, std::uint64_t bytes) override;
   void event(ib::QpEvent event) override;
   void explain(const Reason& reason, const std::uint64_t* wr_id) override;
   Reason with_network_mtu(const Reason& reason);
@@ -158,6 +168,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   void flush_receives();
   void raise(ibv_event_type type);
   void raise_last_wqe();
+  void release_counters();
   /// What has become of a work request: its completion has been delivered, or it waits for its turn.
   enum class Posted : std::uint8_t { done, queued };
   Expected<Posted, Failure> post_one(const ibv_send_wr& wr);
@@ -187,6 +198,8 @@ class QueuePair final : public EventTarget, private ib::Host {
   std::vector<wire::Gid> groups_;
   ib::Counters counters_;
   std::unique_ptr<ExplanationHistory> explained_;  ///< made at the first
+  using AttachedCounters = std::array<CompletionCounter*, static_cast<std::size_t>(ib::Counted::count_)>;
+  std::unique_ptr<AttachedCounters> counters_attached_;  ///< by Counted; made at the first
 };
 
 }  // namespace softrnic::rnic

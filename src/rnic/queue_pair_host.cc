@@ -101,6 +101,7 @@ void QueuePair::complete(const ib::SendDone& done) {
 void QueuePair::complete(const ib::RecvDone& done) {
   receive_taken_ = false;
   if (done.status != ib::Status::success && done.status != ib::Status::flushed) receive_failed_ = true;
+  ended(ib::Counted::receive, done.status == ib::Status::success, done.length);
   ibv_wc wc = completion(done.wr_id, done.status, done.reason, qpn_);
   wc.opcode = done.is_write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV;
   wc.byte_len = done.length;

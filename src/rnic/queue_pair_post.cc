@@ -86,6 +86,7 @@ void QueuePair::flush_send(const ibv_send_wr& wr) {
   done.op = static_cast<ib::SendOp>(wr.opcode);
   done.status = ib::Status::flushed;
   done.reason = because(ReasonId::flushed);
+  ended(done.op, false, 0);
   complete(done);
 }
 

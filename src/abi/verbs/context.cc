@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstddef>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -15,6 +17,7 @@
 #include "abi/export.h"
 #include "abi/verbs/adapter.h"
 #include "abi/verbs/data_path.h"
+#include "abi/verbs/newer_verbs.h"
 #include "abi/verbs/open_device.h"
 #include "abi/verbs/queries.h"
 #include "abi/verbs/unsupported.h"
@@ -70,11 +73,15 @@ void fill_operations(Context& context) {
   ops.post_send = post_send;
   ops.post_recv = post_receive;
   ops.post_srq_recv = post_shared_receive;
+  const NewerOperations newer;
+  std::byte* const verbs = reinterpret_cast<std::byte*>(&ops) - offsetof(ibv_context, ops);
+  std::memcpy(verbs - kBytesBeforeContext, &newer, sizeof newer);
 }
 
 Expected<ibv_context*, Failure> make_context(std::shared_ptr<OpenDevice> device, int cmd_fd) {
   auto context = std::make_unique<Context>();
-  context->sz = sizeof(verbs_context);
+  // By this a program knows which operations its verbs.h may look for in front of the others.
+  context->sz = kVerbsContextBytes;
   ibv_context& verbs = context->context;
   verbs.device = &device->device();
   verbs.cmd_fd = cmd_fd;

@@ -7,13 +7,16 @@
 
 #include <infiniband/verbs.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 
+#include "abi/verbs/newer_verbs.h"
 #include "rnic/address_handle.h"
 #include "rnic/completion_channel.h"
+#include "rnic/completion_counter.h"
 #include "rnic/completion_queue.h"
 #include "rnic/context.h"
 #include "rnic/memory_region.h"
@@ -34,7 +37,15 @@ struct Device : ibv_device {
   std::uint32_t index = 0;
 };
 
-struct Context : verbs_context {
+/// Room in front of a struct verbs_context, which grows at its beginning: for the operations that are newer
+/// than the header this is built with.
+struct NewerOperationsRoom {
+  static constexpr std::size_t kBytes =
+      kVerbsContextBytes - std::min(kVerbsContextBytes, sizeof(verbs_context));
+  alignas(void*) std::byte room[std::max(kBytes, sizeof(void*))]{};
+};
+
+struct Context : NewerOperationsRoom, verbs_context {
   std::shared_ptr<OpenDevice> opened;
 
   static Context* of(ibv_context* context) {
@@ -81,6 +92,12 @@ struct Srq : ibv_srq {
   static Srq* of(ibv_srq* srq) { return static_cast<Srq*>(srq); }
 };
 
+struct Counter : CompCntr {
+  std::unique_ptr<rnic::CompletionCounter> impl;
+
+  static Counter* of(CompCntr* counter) { return static_cast<Counter*>(counter); }
+};
+
 struct Qp : ibv_qp_ex {
   OpenDevice* opened = nullptr;
   std::unique_ptr<rnic::QueuePair> impl;
@@ -92,9 +109,9 @@ struct Qp : ibv_qp_ex {
 inline rnic::AddressHandle* handle_of(ibv_ah* ah) { return static_cast<rnic::AddressHandle*>(ah); }
 
 // Programs and providers reach into these by offset (tests/abi/golden).
-// Newer headers have more operations before the context, and a mutex is of another size elsewhere.
-static_assert(offsetof(verbs_context, context) >= 320 &&
-              sizeof(verbs_context) == offsetof(verbs_context, context) + sizeof(ibv_context));
+static_assert(offsetof(verbs_context, context) - offsetof(verbs_context, query_port) == 320);
+static_assert(sizeof(verbs_context) == offsetof(verbs_context, context) + sizeof(ibv_context));
+static_assert(sizeof(verbs_context) >= 648);
 static_assert(sizeof(ibv_device) == 664 && sizeof(Device) >= 720);
 static_assert(offsetof(ibv_qp_ex, qp_base) == 0 && offsetof(ibv_cq_ex, cqe) == offsetof(ibv_cq, cqe));
 

@@ -67,7 +67,7 @@ bool OpenDevice::abandon() {
   for (auto& [handle, mr] : mrs) static_cast<void>(mr->destroy());
   const auto& counts = context_->counts;
   return counts.pds.users() + counts.cqs.users() + counts.srqs.users() + counts.qps.users() +
-             counts.ahs.users() + counts.channels.users() !=
+             counts.ahs.users() + counts.channels.users() + counts.counters.users() !=
          0;
 }
 

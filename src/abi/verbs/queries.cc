@@ -7,6 +7,7 @@
 
 #include "abi/calls.h"
 #include "abi/export.h"
+#include "abi/verbs/newer_verbs.h"
 #include "abi/verbs/open_device.h"
 #include "rnic/limits.h"
 
@@ -34,6 +35,8 @@ ibv_device_attr_ex extended_attributes(const rnic::Context& context) {
 /// Struct ibv_port_attr of programs built before port_cap_flags2: it ends after `flags`.
 constexpr std::size_t kOldPortBytes = 48;
 static_assert(offsetof(ibv_port_attr, port_cap_flags2) == kOldPortBytes);
+/// Where programs built since active_speed_ex have that: active_speed once more, with 32 bits.
+constexpr std::size_t kSpeedExAt = offsetof(PortAttr, active_speed_ex);
 
 }  // namespace
 
@@ -43,6 +46,9 @@ int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attribute
     const auto found = Context::of(context)->opened->context().port_attributes(port);
     if (!found) return Unexpected{found.error()};
     copy_sized(attributes, size, *found);
+    const std::uint32_t speed = found->active_speed;
+    if (size >= kSpeedExAt + sizeof speed)
+      std::memcpy(reinterpret_cast<std::byte*>(attributes) + kSpeedExAt, &speed, sizeof speed);
     return {};
   });
 }
@@ -75,6 +81,17 @@ SOFTRNIC_VERB(int, ibv_query_device, (ibv_context * context, ibv_device_attr* at
 
 SOFTRNIC_VERB(int, ibv_query_port, (ibv_context * context, uint8_t port, _compat_ibv_port_attr* attributes)) {
   return query_port(context, port, reinterpret_cast<ibv_port_attr*>(attributes), kOldPortBytes);
+}
+
+SOFTRNIC_VERSIONED(int, ibv_query_port_speed, "IBVERBS_1.16",
+                   (ibv_context * context, uint32_t port, uint64_t* speed)) {
+  return errno_call([&]() -> Expected<void, Failure> {
+    if (context == nullptr || speed == nullptr) return null_argument();
+    const auto mbps = Context::of(context)->opened->context().port_mbps(port);
+    if (!mbps) return Unexpected{mbps.error()};
+    *speed = std::max<std::uint64_t>(*mbps / 100, 1);
+    return {};
+  });
 }
 
 SOFTRNIC_VERB(int, ibv_query_pkey, (ibv_context * context, uint8_t port, int index, __be16* pkey)) {

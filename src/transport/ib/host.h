@@ -84,6 +84,18 @@ class Host {
   virtual void complete(const SendDone& done) = 0;
   virtual void complete(const RecvDone& done) = 0;
 
+  /// A work request has ended, or a request of the peer: for whoever counts such, signaled or not. `bytes`
+  /// are those of a success. Nearly nobody counts, and then it costs a branch.
+  void ended(Counted operation, bool success, std::uint64_t bytes) {
+    if ((counted_ & bit_of(operation)) != 0) [[unlikely]]
+      add_ended(operation, success, bytes);
+  }
+  void ended(SendOp op, bool success, std::uint64_t bytes) {
+    if (counted_ == 0) [[likely]]
+      return;
+    if (const auto operation = counted_as(op)) ended(*operation, success, bytes);
+  }
+
   /// fatal, request_error and access_error: the endpoint has put itself into the error state already.
   virtual void event(QpEvent event) = 0;
   /// `wr_id`: of the work request it is about, or nullptr. Figure 0 of drop_qp_not_ready is left to the host.
@@ -100,9 +112,20 @@ class Host {
   explicit Host(Counters& counters, Total* totals = nullptr) : counters_(counters), totals_(totals) {}
   ~Host() = default;
 
+  /// From now on add_ended() is called for these too (bits of Counted).
+  void count_ends_of(std::uint8_t operations) { counted_ |= operations; }
+  std::uint8_t counted() const { return counted_; }
+
  private:
+  virtual void add_ended(Counted operation, bool success, std::uint64_t bytes) {
+    static_cast<void>(operation);
+    static_cast<void>(success);
+    static_cast<void>(bytes);
+  }
+
   Counters& counters_;
   Total* const totals_;
+  std::uint8_t counted_ = 0;  ///< here, as whoever counts anything has this cache line
 };
 
 }  // namespace softrnic::ib

@@ -71,6 +71,11 @@ Verdict InboundMessage::check(const RxPacket& rx, const Attributes& attributes, 
   return {};
 }
 
+void InboundMessage::count_refused(const wire::OpcodeInfo& info, Host& host) {
+  if (is_write(info)) host.ended(Counted::remote_write, false, 0);
+  if (info.operation == wire::Operation::read_request) host.ended(Counted::remote_read, false, 0);
+}
+
 bool InboundMessage::needs_receive(const wire::OpcodeInfo& info) {
   return is_write(info) ? info.has(wire::kImmDt) : info.starts();
 }
@@ -132,6 +137,7 @@ Verdict InboundMessage::finish(const RxPacket& rx, Host& host) {
     auto done = host.invalidate(packet.headers.invalidate);
     if (!done) return {Fault::invalidate, done.error()};
   }
+  if (is_write_) host.ended(Counted::remote_write, true, received_);
   if (is_write_ && !info.has(wire::kImmDt)) return {};
   RecvDone done;
   done.wr_id = receive_->wr_id;

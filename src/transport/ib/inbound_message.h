@@ -36,6 +36,9 @@ class InboundMessage {
   const std::uint64_t* receive_id() const { return receive_ != nullptr ? &receive_->wr_id : nullptr; }
   void forget() { *this = InboundMessage(); }
 
+  /// A SEND or WRITE, or another request of the peer, has come to nothing.
+  static void count_refused(const wire::OpcodeInfo& info, Host& host);
+
   /// A SEND needs a receive at its first packet, a WRITE with immediate at its last (IBTA 9.7.4.1.4).
   static bool needs_receive(const wire::OpcodeInfo& info);
   /// Takes a receive unless one is at hand. nullptr: none is posted.

@@ -23,6 +23,7 @@ void complete_front(Host& host, SendQueue& queue, Status status, const Reason& r
   const SendDone done{wqe.wr_id, wqe.op, status, wqe.signaled, success ? wqe.length : 0, reason};
   queue.pop();
   if (!success && status != Status::flushed) host.explain(reason, &done.wr_id);
+  host.ended(done.op, success, done.length);
   if (!success || done.signaled) host.complete(done);
 }
 

@@ -248,6 +248,7 @@ void RcResponder::refuse(const Verdict& verdict, const wire::Packet& packet) {
   }
   const bool blamed = rule.receive_status != Status::flushed;
   seam_.host.explain(verdict.reason, blamed ? message_.receive_id() : nullptr);
+  InboundMessage::count_refused(*packet.info, seam_.host);
   nak_.owe(rule.syndrome, expected_);
   failed_ = true;
   message_.fail_receive(rule.receive_status, blamed ? verdict.reason : because(ReasonId::flushed),

@@ -81,7 +81,9 @@ bool RcResponder::send_read_response(ReadAtomic& read, TxPacket& out) {
   }
   out.packets = count;
   out.again = read.again;
+  const bool answered_before = read.answered;
   read.sent(count);
+  if (read.answered && !answered_before) seam_.host.ended(Counted::remote_read, true, read.length);
   return true;
 }
 
@@ -102,6 +104,7 @@ bool RcResponder::read_failed(ReadAtomic& read, const Reason& reason, TxPacket& 
   nak_.owe(wire::kNakRemoteAccess, psn);
   if (failed_) return false;
   failed_ = true;
+  seam_.host.ended(Counted::remote_read, false, 0);
   event_ = QpEvent::access_error;
   return false;
 }

@@ -133,6 +133,29 @@ struct RecvDone {
   Reason reason;
 };
 
+/// What completion counters can be attached to. The order is that of the bits of enum
+/// ibv_qp_attach_comp_cntr_op; the remote ones are the peer's requests.
+enum class Counted : std::uint8_t { send, receive, read, remote_read, write, remote_write, count_ };
+constexpr std::uint8_t bit_of(Counted operation) {
+  return static_cast<std::uint8_t>(1U << static_cast<unsigned>(operation));
+}
+/// What a work request of the send queue is counted as; nothing: it is not.
+constexpr std::optional<Counted> counted_as(SendOp op) {
+  switch (op) {
+    case SendOp::write:
+    case SendOp::write_with_imm:
+      return Counted::write;
+    case SendOp::send:
+    case SendOp::send_with_imm:
+    case SendOp::send_with_invalidate:
+      return Counted::send;
+    case SendOp::read:
+      return Counted::read;
+    default:
+      return std::nullopt;
+  }
+}
+
 /// What befalls a QP besides completions (the affiliated asynchronous events of IBTA 11.6.3).
 enum class QpEvent : std::uint8_t {
   communication_established,  ///< a packet came in RTR

@@ -213,6 +213,7 @@ void UcEndpoint::drop(const Verdict& verdict, const wire::Packet& packet) {
   } else {
     host_.explain(verdict.reason, own_fault ? message_.receive_id() : nullptr);
   }
+  if (verdict.fault != Fault::payload_gone) InboundMessage::count_refused(*packet.info, host_);
   message_.abandon();
   skipping_ = !packet.info->ends();
   if (!own_fault) return;
