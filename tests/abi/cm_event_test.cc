@@ -125,6 +125,41 @@ TEST_F(CmEvents, DestroyingAnIdWaitsForAcknowledgements) {
   EXPECT_EQ(destroyed.get(), 0);
 }
 
+// A thread that polls the channel is woken and takes its time. If the event went with its id meanwhile, the
+// thread would wait for it without end: here it would get EAGAIN.
+TEST_F(CmEvents, AThreadThatIsWokenGetsItsEventThoughTheIdIsDestroyed) {
+  constexpr int kRounds = 20;
+  std::atomic<int> woken{0}, destroying{0}, done{0}, fetched{0};
+  fcntl(client_channel->fd, F_SETFL, O_NONBLOCK);
+  std::thread fetcher([&, channel = client_channel.get()] {
+    for (int round = 1; round <= kRounds; ++round) {
+      if (!readable(channel->fd, kPatienceMs)) return;
+      woken = round;
+      if (round > 1) {  // the first time it becomes known as the thread that fetches
+        while (destroying < round) std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      rdma_cm_event* event = nullptr;
+      if (rdma_get_cm_event(channel, &event) == 0) {
+        ++fetched;
+        EXPECT_EQ(rdma_ack_cm_event(event), 0);
+      }
+      done = round;
+    }
+  });
+  for (int round = 1; round <= kRounds; ++round) {
+    client = make_id(client_channel.get());
+    resolve_loopback(client.get());
+    while (woken < round) std::this_thread::yield();
+    destroying = round;
+    if (round > 1) client.reset();
+    while (done < round) std::this_thread::yield();
+    client.reset();
+  }
+  fetcher.join();
+  EXPECT_GT(fetched, kRounds / 2);
+}
+
 TEST_F(CmEvents, WithTheirChannelIdsEnd) {
   connect();
   server_channel.reset();

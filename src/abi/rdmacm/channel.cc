@@ -1,6 +1,7 @@
 #include "abi/rdmacm/channel.h"
 
 #include <cerrno>
+#include <chrono>
 
 #include "abi/calls.h"
 #include "abi/export.h"
@@ -31,6 +32,7 @@ class EventSource::Fetch {
   explicit Fetch(EventSource& source) : source_(source) {
     const std::lock_guard lock(source_.mutex_);
     ++source_.fetching_;
+    source_.fetcher_ = std::this_thread::get_id();
   }
   ~Fetch() {
     const std::lock_guard lock(source_.mutex_);
@@ -46,6 +48,13 @@ class EventSource::Fetch {
 void EventSource::settle() {
   std::unique_lock lock(mutex_);
   settled_.wait(lock, [this] { return fetching_ == 0; });
+}
+
+void EventSource::let_fetch() {
+  constexpr std::chrono::milliseconds kTimeToFetch{10};
+  std::unique_lock lock(mutex_);
+  if (fetcher_ == std::thread::id() || fetcher_ == std::this_thread::get_id()) return;
+  settled_.wait_for(lock, kTimeToFetch, [this] { return fetching_ == 0 && !count_.ready(); });
 }
 
 Expected<control::CmEventReply, Failure> EventSource::next(const Credit& credit) {

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <thread>
 
 #include "abi/rdmacm/session.h"
 #include "base/expected.h"
@@ -39,6 +40,10 @@ class EventSource {
   /// Waits until every event that the daemon has handed over was credited. Of a channel that was
   /// closed, or lost its daemon.
   void settle();
+  /// Before events are dropped with their id: a few milliseconds for the thread that fetches events here, if
+  /// that is another one. Programs poll the channel and then wait in rdma_get_cm_event, without end if the
+  /// event that has woken them is dropped in between (rping since rdma-core 59).
+  void let_fetch();
 
   const std::shared_ptr<Session>& session() const { return session_; }
   std::uint32_t number() const { return number_; }
@@ -54,6 +59,7 @@ class EventSource {
   std::mutex mutex_;
   std::condition_variable settled_;
   std::uint32_t fetching_ = 0;  ///< threads that may have an event which is not credited yet
+  std::thread::id fetcher_;     ///< the last that fetched
 };
 
 class Channel : public rdma_event_channel {

@@ -135,6 +135,7 @@ Expected<void, Failure> Id::require_device() const {
 }
 
 Expected<void, Failure> destroy(Id* id) {
+  id->events->let_fetch();
   const auto fetched = id->session->daemon.destroy_id(id->number);
   // The daemon does not know it any more when its channel was destroyed before it.
   const bool ended = !fetched && fetched.error().failure.error == ENOENT;
