@@ -137,7 +137,7 @@ TEST_F(CmEvents, AThreadThatIsWokenGetsItsEventThoughTheIdIsDestroyed) {
       woken = round;
       if (round > 1) {  // the first time it becomes known as the thread that fetches
         while (destroying < round) std::this_thread::yield();
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));  // NOLINT(no-sleep): a thread that is slow
       }
       rdma_cm_event* event = nullptr;
       if (rdma_get_cm_event(channel, &event) == 0) {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -304,10 +305,20 @@ class Program {
 
 enum class First { daemon, keeper };
 
+/// It takes its name when the daemon may answer already. 0: not within ten seconds.
+pid_t wait_for_keeper() {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  for (;;) {
+    const pid_t keeper = test::process_named("softrnicd-keep");
+    if (keeper != 0 || std::chrono::steady_clock::now() > end) return keeper;
+    std::this_thread::yield();
+  }
+}
+
 /// As the end of their container or job would, in any order. A daemon that loses its keeper first may be
 /// about to tell another one.
 void kill_daemon_and_keeper(pid_t daemon, First first) {
-  const pid_t keeper = test::process_named("softrnicd-keep");
+  const pid_t keeper = wait_for_keeper();
   ASSERT_GT(keeper, 0);
   if (first == First::daemon) kill(daemon, SIGSTOP);
   EXPECT_EQ(kill(keeper, SIGKILL), 0);
