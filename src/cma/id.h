@@ -35,6 +35,7 @@ struct Id {
   std::uint64_t cookie = 0;
   /// False: came with a request, has no cookie yet, and nobody wants to hear its events
   bool accepted = true;
+  bool quiet = false;     ///< about to be destroyed: no more events
   IdNumber waits_at = 0;  ///< the listener in whose queue its request is, not fetched yet; 0: none
   State state = State::idle;
   PortSpace space{};

@@ -86,6 +86,13 @@ Expected<std::uint32_t, Failure> Manager::destroy(IdNumber number) {
   return fetched;
 }
 
+Expected<std::uint32_t, Failure> Manager::quiesce(IdNumber number) {
+  const auto id = find_named(number);
+  if (!id) return Unexpected{id.error()};
+  (*id)->quiet = true;
+  return (*id)->queued_events;
+}
+
 void Manager::forget(IdNumber number) {
   const auto it = ids_.find(number);
   if (it == ids_.end()) return;

@@ -62,6 +62,8 @@ class Manager final : private cm::Host {
   /// Tells the peer what it has to know, drops events that nobody fetched, leaves groups. The
   /// number of events fetched.
   Expected<std::uint32_t, Failure> destroy(IdNumber id);
+  /// No events of the id are queued from now on, as it is about to be destroyed. How many wait to be fetched.
+  Expected<std::uint32_t, Failure> quiesce(IdNumber id);
   /// Events that nobody fetched move along. The number of those fetched.
   Expected<std::uint32_t, Failure> migrate(IdNumber id, ChannelNumber channel);
   std::optional<IdView> view(IdNumber id) const;

@@ -42,6 +42,7 @@ void Manager::queue(Id& id, Event event) {
 }
 
 void Manager::put(Id& id, Event event) {
+  if (id.quiet) return;
   if (event.id == 0) event.id = id.number;
   if (!is_multicast(event)) event.cookie = id.cookie;
   if (!channels_.put(id.channel, std::move(event))) return;

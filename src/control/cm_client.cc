@@ -197,12 +197,15 @@ Expected<CmIdReply, Error> CmClient::create_id(std::uint32_t channel, std::uint1
       request, [&](CmJournal& journal, CmIdReply& made) { made.id = journal.add_id(made.id, request); });
 }
 
-Expected<std::uint32_t, Error> CmClient::destroy_id(CmNumber id) {
-  auto fetched = fetched_after(about<CmDestroyId>(id), [](CmJournal&) {});
-  if (getpid() != owner_ || (!fetched && fetched.error().failure.error != ENOENT)) return fetched;
+Expected<CmEventsReply, Error> CmClient::destroy_id(CmNumber id, bool patient) {
+  auto request = about<CmDestroyId>(id);
+  request.patient = patient ? 1 : 0;
+  auto reply = ask<CmEventsReply>(request, [](CmJournal&, CmEventsReply&) {});
+  const bool ended = reply ? reply->waiting == 0 : reply.error().failure.error == ENOENT;
+  if (getpid() != owner_ || !ended) return reply;
   const std::lock_guard lock(mutex_);
   journal_.remove_id(id);
-  return fetched;
+  return reply;
 }
 
 Expected<CmIdRecord, Error> CmClient::query_id(CmNumber id) {

@@ -50,7 +50,8 @@ class CmClient {
   Expected<CmIdReply, Error> create_id(std::uint32_t channel, std::uint16_t port_space, std::uint8_t qp_type,
                                        std::uint64_t cookie);
   /// How many events of the id were handed out.
-  Expected<std::uint32_t, Error> destroy_id(CmNumber id);
+  /// `patient`: see CmDestroyId.
+  Expected<CmEventsReply, Error> destroy_id(CmNumber id, bool patient = false);
   Expected<CmIdRecord, Error> query_id(CmNumber id);
   /// How many events of the id were handed out until it moved.
   Expected<std::uint32_t, Error> migrate_id(CmNumber id, std::uint32_t channel);

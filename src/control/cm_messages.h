@@ -119,8 +119,16 @@ struct CmIdReply {
   std::uint32_t reserved = 0;
   CmIdRecord record;
 };
-using CmDestroyId = AboutId<MessageType::cm_destroy_id>;  ///< reply: CmEventsReply
-using CmQueryId = AboutId<MessageType::cm_query_id>;      ///< reply: CmIdReply
+/// reply: CmEventsReply
+struct CmDestroyId {
+  static constexpr MessageType kType = MessageType::cm_destroy_id;
+  Header header;
+  CmNumber id = 0;
+  /// 1: not while events of it wait to be fetched, and no more come. For a program whose other thread may
+  /// have been woken by one.
+  std::uint32_t patient = 0;
+};
+using CmQueryId = AboutId<MessageType::cm_query_id>;  ///< reply: CmIdReply
 using CmDisconnect = AboutId<MessageType::cm_disconnect>;
 /// How many events of the id (or membership) the library has fetched: it waits until as many are
 /// acknowledged.
@@ -128,7 +136,7 @@ struct CmEventsReply {
   static constexpr MessageType kType = MessageType::cm_events;
   Header header;
   std::uint32_t fetched = 0;
-  std::uint32_t reserved = 0;
+  std::uint32_t waiting = 0;  ///< CmDestroyId: so many wait to be fetched, so the id is still there
 };
 
 /// rdma_bind_addr; reply: CmIdReply with the port that was given.

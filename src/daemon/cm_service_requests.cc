@@ -33,9 +33,10 @@ Failure no_such_id(cma::IdNumber id) { return refuse(ENOENT, ReasonId::cma_no_su
 
 Failure bad_family() { return refuse(EAFNOSUPPORT, ReasonId::cma_family); }
 
-Answer count_reply(std::uint32_t serial, std::uint32_t fetched) {
+Answer count_reply(std::uint32_t serial, std::uint32_t fetched, std::uint32_t waiting = 0) {
   auto reply = make_message<CmEventsReply>(serial);
   reply.fetched = fetched;
+  reply.waiting = waiting;
   return answer_with(reply);
 }
 
@@ -67,8 +68,13 @@ Answer CmService::create_id(Connection& from, const CmCreateId& message, UniqueF
 }
 
 Answer CmService::destroy_id(Connection& from, const CmDestroyId& message, UniqueFd) {
-  return about(from, message,
-               [&](cma::Manager& m) { return count_or_refused(message, m.destroy(message.id)); });
+  return about(from, message, [&](cma::Manager& m) {
+    if (message.patient != 0) {
+      const auto waiting = m.quiesce(message.id);
+      if (waiting && *waiting != 0) return count_reply(message.header.serial, 0, *waiting);
+    }
+    return count_or_refused(message, m.destroy(message.id));
+  });
 }
 
 Answer CmService::query_id(Connection& from, const CmQueryId& message, UniqueFd) {

@@ -1,7 +1,6 @@
 #include "abi/rdmacm/channel.h"
 
 #include <cerrno>
-#include <chrono>
 
 #include "abi/calls.h"
 #include "abi/export.h"
@@ -36,7 +35,9 @@ class EventSource::Fetch {
   }
   ~Fetch() {
     const std::lock_guard lock(source_.mutex_);
-    if (--source_.fetching_ == 0) source_.settled_.notify_all();
+    --source_.fetching_;
+    ++source_.fetches_;
+    source_.settled_.notify_all();
   }
   Fetch(const Fetch&) = delete;
   Fetch& operator=(const Fetch&) = delete;
@@ -50,11 +51,19 @@ void EventSource::settle() {
   settled_.wait(lock, [this] { return fetching_ == 0; });
 }
 
-void EventSource::let_fetch() {
-  constexpr std::chrono::milliseconds kTimeToFetch{10};
+bool EventSource::others_fetch() {
+  const std::lock_guard lock(mutex_);
+  return fetcher_ != std::thread::id() && fetcher_ != std::this_thread::get_id();
+}
+
+std::uint32_t EventSource::fetches() {
+  const std::lock_guard lock(mutex_);
+  return fetches_;
+}
+
+bool EventSource::await_fetch(std::uint32_t seen, std::chrono::steady_clock::time_point until) {
   std::unique_lock lock(mutex_);
-  if (fetcher_ == std::thread::id() || fetcher_ == std::this_thread::get_id()) return;
-  settled_.wait_for(lock, kTimeToFetch, [this] { return fetching_ == 0 && !count_.ready(); });
+  return settled_.wait_until(lock, until, [&] { return fetches_ != seen; });
 }
 
 Expected<control::CmEventReply, Failure> EventSource::next(const Credit& credit) {

@@ -8,6 +8,7 @@
 #include <rdma/rdma_cma.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -40,10 +41,16 @@ class EventSource {
   /// Waits until every event that the daemon has handed over was credited. Of a channel that was
   /// closed, or lost its daemon.
   void settle();
-  /// Before events are dropped with their id: a few milliseconds for the thread that fetches events here, if
-  /// that is another one. Programs poll the channel and then wait in rdma_get_cm_event, without end if the
-  /// event that has woken them is dropped in between (rping since rdma-core 59).
-  void let_fetch();
+
+  // Programs poll the channel in one thread and destroy ids in another. A thread that was woken by an event
+  // which is dropped with its id would wait in rdma_get_cm_event without end (rping since rdma-core 59).
+
+  /// Whether another thread than the caller fetches events.
+  bool others_fetch();
+  /// How many have been fetched; wraps.
+  std::uint32_t fetches();
+  /// Waits until there are others than `seen`. False: not by then.
+  bool await_fetch(std::uint32_t seen, std::chrono::steady_clock::time_point until);
 
   const std::shared_ptr<Session>& session() const { return session_; }
   std::uint32_t number() const { return number_; }
@@ -59,7 +66,8 @@ class EventSource {
   std::mutex mutex_;
   std::condition_variable settled_;
   std::uint32_t fetching_ = 0;  ///< threads that may have an event which is not credited yet
-  std::thread::id fetcher_;     ///< the last that fetched
+  std::uint32_t fetches_ = 0;
+  std::thread::id fetcher_;  ///< the last that fetched
 };
 
 class Channel : public rdma_event_channel {

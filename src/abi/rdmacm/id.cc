@@ -3,6 +3,7 @@
 #include <endian.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "abi/calls.h"
@@ -134,9 +135,25 @@ Expected<void, Failure> Id::require_device() const {
   return {};
 }
 
+namespace {
+
+/// At the daemon. A thread that fetches events has a few milliseconds for those that are there.
+Expected<control::CmEventsReply, control::Error> end(Id& id) {
+  constexpr std::chrono::milliseconds kTimeToFetch{10};
+  EventSource& events = *id.events;
+  const auto until = std::chrono::steady_clock::now() + kTimeToFetch;
+  for (bool patient = events.others_fetch();;) {
+    const std::uint32_t seen = events.fetches();
+    auto reply = id.session->daemon.destroy_id(id.number, patient);
+    if (!reply || reply->waiting == 0) return reply;
+    patient = events.await_fetch(seen, until);
+  }
+}
+
+}  // namespace
+
 Expected<void, Failure> destroy(Id* id) {
-  id->events->let_fetch();
-  const auto fetched = id->session->daemon.destroy_id(id->number);
+  const auto fetched = end(*id);
   // The daemon does not know it any more when its channel was destroyed before it.
   const bool ended = !fetched && fetched.error().failure.error == ENOENT;
   if (!fetched && !ended && !id->session->severed(fetched.error()))
@@ -145,7 +162,7 @@ Expected<void, Failure> destroy(Id* id) {
   const bool forked = !fetched && !ended && fetched.error().failure.reason.id != ReasonId::daemon_gone;
   if (!forked) id->address_info->abandon();
   if (fetched) {
-    id->account.wait(*fetched, ObjectKind::cm_id);
+    id->account.wait(fetched->fetched, ObjectKind::cm_id);
   } else if (!forked) {  // in a child nobody acknowledges what the parent was given
     id->events->settle();
     id->account.wait(id->account.handed_out(), ObjectKind::cm_id);

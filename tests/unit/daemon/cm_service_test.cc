@@ -155,6 +155,23 @@ TEST_F(CmServiceTest, TwoProgramsConnectAndPart) {
   EXPECT_EQ(ask<CmEventsReply>(client, about<CmDestroyId>(active)).fetched, 4U);
 }
 
+TEST_F(CmServiceTest, APatientEndLeavesTheIdUntilItsEventsAreFetched) {
+  connect();
+  ask<Done>(client, about<CmDisconnect>(active));
+  expect(server, RDMA_CM_EVENT_DISCONNECTED);
+  auto patient = about<CmDestroyId>(active);
+  patient.patient = 1;
+  EXPECT_EQ(ask<CmEventsReply>(client, patient).waiting, 1U);
+  auto late = about<CmWriteEvent>(active);
+  late.event = RDMA_CM_EVENT_TIMEWAIT_EXIT + 1;
+  ask<Done>(client, late);
+  expect(client, RDMA_CM_EVENT_DISCONNECTED);
+  const auto ended = ask<CmEventsReply>(client, patient);
+  EXPECT_EQ(ended.waiting, 0U) << "what came since is not queued";
+  EXPECT_EQ(ended.fetched, 4U);
+  EXPECT_EQ(ask<ErrorReply>(client, patient).error, ENOENT);
+}
+
 TEST_F(CmServiceTest, WhatAProgramLeavesBehindEnds) {
   connect();
   EXPECT_FALSE(service.idle());
