@@ -77,8 +77,10 @@ std::string Observer::sending(const ib::TxPacket& packet, std::uint32_t expected
     if (sequence && h.bth.psn != expected)
       return format("asks for PSN %u but expects %u", h.bth.psn, expected);
     if (sequence && nak_stands_) return "asks a second time before the expected PSN came (IBTA 9.7.5)";
-    nak_stands_ = true;
-    nak_owed_ = false;
+    // A copy of a READ was answered so, whose region has gone since: that asks for nothing.
+    const bool asks = h.aeth.syndrome != wire::kNakRemoteAccess || h.bth.psn == expected;
+    nak_stands_ |= asks;
+    nak_owed_ &= !asks;
     ack_owed_.reset();  // a NAK acknowledges everything before it
     return "";
   }

@@ -36,7 +36,8 @@ TEST(Simulation, SeedsThatFailedOnce) {
   constexpr std::uint64_t kReadGone = 993'216;   // a repeated READ of a region that is gone, never answered
   constexpr std::uint64_t kOvertaken =
       783'089;  // a large UC packet, always overtaken by small ones of another
-  for (const std::uint64_t seed : {kAtomicBusy, kReadGone, kOvertaken}) {
+  constexpr std::uint64_t kReadGoneThenGap = 1'019'220;  // it is answered, and then a packet is lost
+  for (const std::uint64_t seed : {kAtomicBusy, kReadGone, kOvertaken, kReadGoneThenGap}) {
     const Result result = run_seed(seed);
     EXPECT_TRUE(result.failure.empty()) << report(seed, result);
   }
