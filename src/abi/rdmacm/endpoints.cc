@@ -74,10 +74,10 @@ Expected<void, Failure> create_endpoint(rdma_cm_id** out, const rdma_addrinfo& i
 
 /// Why the event is not the request that was waited for.
 Expected<void, Failure> check(const Event& event) {
-  if (event.event == RDMA_CM_EVENT_REJECTED) return Unexpected{Failure{ECONNREFUSED, {}}};
-  if (event.status == 0 && event.event == RDMA_CM_EVENT_CONNECT_REQUEST) return {};
+  if (type_of(event) == RDMA_CM_EVENT_REJECTED) return Unexpected{Failure{ECONNREFUSED, {}}};
+  if (event.status == 0 && type_of(event) == RDMA_CM_EVENT_CONNECT_REQUEST) return {};
   const int error = event.status < 0 ? -event.status : EINVAL;
-  return rnic::refused(error, ReasonId::rdma_unexpected_event, event.event, event.status);
+  return rnic::refused(error, ReasonId::rdma_unexpected_event, type_of(event), event.status);
 }
 
 /// A failure leaves the event with the listener, where the program can look at it.

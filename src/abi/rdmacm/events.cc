@@ -77,7 +77,7 @@ Expected<void, Failure> complete(Id& id) {
   if (!event) return Unexpected{event.error()};
   id.event = event->release();
   if (id.event->status == 0) return {};
-  if (id.event->event == RDMA_CM_EVENT_REJECTED) return Unexpected{Failure{ECONNREFUSED, {}}};
+  if (type_of(*id.event) == RDMA_CM_EVENT_REJECTED) return Unexpected{Failure{ECONNREFUSED, {}}};
   return Unexpected{Failure{std::abs(id.event->status), {}}};
 }
 

@@ -13,6 +13,14 @@
 
 namespace softrnic::rdmacm {
 
+/// enum rdma_cm_event_type, or one that the headers here do not have: no value to load as that enumeration.
+inline std::uint32_t type_of(const rdma_cm_event& event) {
+  std::uint32_t type = 0;
+  static_assert(sizeof type == sizeof event.event);
+  std::memcpy(&type, &event.event, sizeof type);
+  return type;
+}
+
 /// Lives until it is acknowledged.
 struct Event : rdma_cm_event {
   Event() : rdma_cm_event{} {}
