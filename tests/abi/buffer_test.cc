@@ -31,25 +31,6 @@ class BufferTest : public VerbsTest {
   }
   int refusal(std::uint64_t mask) { return refusal(wanted(mask)); }
 
-  /// Whether a WRITE of a few bytes to `address` of the region arrives at `there`.
-  void expect_reached(const ibv_mr* mr, std::uint64_t address, const char* there) {
-    QpPtr a = make_qp(IBV_QPT_RC);
-    QpPtr b = make_qp(IBV_QPT_RC);
-    connect(a.get(), b.get());
-    char source[] = "reached";
-    MrPtr source_mr = make_mr(source, sizeof source, 0);
-    ibv_sge sge = sge_of(source, sizeof source, source_mr.get());
-    ibv_send_wr wr{}, *bad = nullptr;
-    wr.sg_list = &sge;
-    wr.num_sge = 1;
-    wr.opcode = IBV_WR_RDMA_WRITE;
-    wr.send_flags = IBV_SEND_SIGNALED;
-    wr.wr.rdma = {.remote_addr = address, .rkey = mr->rkey};
-    ASSERT_EQ(ibv_post_send(a.get(), &wr, &bad), 0);
-    EXPECT_EQ(collect(cq.get(), 1)[0].status, IBV_WC_SUCCESS);
-    EXPECT_STREQ(there, source);
-  }
-
   static constexpr std::uint64_t kIova = 0x20000;
   alignas(64) char bytes[4096] = {};
 };

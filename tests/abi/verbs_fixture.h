@@ -44,6 +44,11 @@ inline ibv_context* open_first() {
   return context;
 }
 
+inline ibv_sge sge_of(const void* data, std::size_t length, const ibv_mr* mr) {
+  return {reinterpret_cast<std::uintptr_t>(data), static_cast<std::uint32_t>(length),
+          mr == nullptr ? 0 : mr->lkey};
+}
+
 /// A device with a PD and a CQ.
 class VerbsTest : public testing::Test {
  protected:
@@ -143,6 +148,24 @@ class VerbsTest : public testing::Test {
     all.resize(count);
     return all;
   }
+  /// A WRITE of a few bytes to `address` of the region arrives at `there`.
+  void expect_reached(const ibv_mr* mr, std::uint64_t address, const char* there) const {
+    QpPtr a = make_qp(IBV_QPT_RC);
+    QpPtr b = make_qp(IBV_QPT_RC);
+    connect(a.get(), b.get());
+    char source[] = "reached";
+    MrPtr source_mr = make_mr(source, sizeof source, 0);
+    ibv_sge sge = sge_of(source, sizeof source, source_mr.get());
+    ibv_send_wr wr{}, *bad = nullptr;
+    wr.sg_list = &sge;
+    wr.num_sge = 1;
+    wr.opcode = IBV_WR_RDMA_WRITE;
+    wr.send_flags = IBV_SEND_SIGNALED;
+    wr.wr.rdma = {.remote_addr = address, .rkey = mr->rkey};
+    ASSERT_EQ(ibv_post_send(a.get(), &wr, &bad), 0);
+    EXPECT_EQ(collect(cq.get(), 1)[0].status, IBV_WC_SUCCESS);
+    EXPECT_STREQ(there, source);
+  }
 
   static bool readable(int fd, int milliseconds) {
     pollfd waiting{fd, POLLIN, 0};
@@ -155,11 +178,6 @@ class VerbsTest : public testing::Test {
   CqPtr cq;
   ibv_gid gid{};
 };
-
-inline ibv_sge sge_of(const void* data, std::size_t length, const ibv_mr* mr) {
-  return {reinterpret_cast<std::uintptr_t>(data), static_cast<std::uint32_t>(length),
-          mr == nullptr ? 0 : mr->lkey};
-}
 
 inline int post_recv(ibv_qp* qp, std::uint64_t id, ibv_sge sge) {
   ibv_recv_wr wr{}, *bad = nullptr;

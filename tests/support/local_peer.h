@@ -11,6 +11,7 @@
 #include "samehost/atomic_locks.h"
 #include "samehost/direct_share.h"
 #include "samehost/doorbell.h"
+#include "samehost/eager_receiver.h"
 #include "tests/support/peer_handles.h"
 #include "wire/gid.h"
 
@@ -26,6 +27,11 @@ struct LocalPeer {
   std::unique_ptr<DirectShare> share;
   DirectShare::LaneSlot slot;
   UniqueFd doorbell = make_doorbell();
+};
+
+/// Of a lane that gets none.
+struct NoEagers final : EagerReceiver {
+  bool eager(const RingEagerSend&, std::uint8_t) override { return false; }
 };
 
 /// The daemon, as the test wants it.

@@ -12,10 +12,6 @@
 namespace softrnic::samehost::test {
 namespace {
 
-struct NoEagers final : EagerReceiver {
-  bool eager(const RingEagerSend&, std::uint8_t) override { return false; }
-};
-
 class Peers : public testing::Test, protected LocalPeerAnswers {
  protected:
   Peers() {

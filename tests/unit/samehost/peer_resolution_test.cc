@@ -8,7 +8,6 @@
 
 #include "link/null_link.h"
 #include "samehost/direct_path.h"
-#include "samehost/eager_receiver.h"
 #include "samehost/ring_link.h"
 #include "tests/support/local_peer.h"
 
@@ -16,10 +15,6 @@ namespace softrnic::samehost::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-struct NoEagers final : EagerReceiver {
-  bool eager(const RingEagerSend&, std::uint8_t) override { return false; }
-};
 
 class Resolution : public testing::Test, protected LocalPeerAnswers {
  protected:
