@@ -24,7 +24,7 @@ struct Sibling {
   std::uint32_t reasons = 0;  ///< reason_count(): tables of different builds do not match
   ExplainSink explain = nullptr;
   /// The callback comes from a thread of the engine, while a device is open. It must not call verbs, nor wait
-  /// for a lock that is held while they are called.
+  /// for a lock that is held while they are called, and throws nothing.
   void (*on_daemon_end)(void (*callback)()) = nullptr;
   /// The same for a daemon that has died, once the next one knows the lanes.
   void (*on_daemon_return)(void (*callback)()) = nullptr;

@@ -113,11 +113,12 @@ void Adapter::ended(const DaemonPointer& lost) {
 Expected<void, control::Error> Adapter::refresh_devices(control::Client& daemon) {
   auto found = daemon.devices();
   if (!found) return Unexpected{found.error()};
-  devices_.clear();
+  decltype(devices_) now;
   for (device::DeviceInfo& device : *found) {
     const std::uint32_t index = device.index;
-    devices_[index] = std::make_shared<const device::DeviceInfo>(std::move(device));
+    now[index] = std::make_shared<const device::DeviceInfo>(std::move(device));
   }
+  devices_ = std::move(now);
   return {};
 }
 
@@ -133,6 +134,11 @@ bool Adapter::compare_devices(control::Client& daemon) {
   }
   lanes_.set_addresses(addresses());
   return true;
+}
+
+void Adapter::look_again(const DaemonPointer& daemon) {
+  const std::lock_guard lock(mutex_);
+  if (connection_.daemon == daemon) static_cast<void>(compare_devices(*daemon));
 }
 
 void Adapter::take(const control::Notification& notification) {
@@ -207,6 +213,7 @@ Expected<void, Failure> Adapter::watch() {
       connection_.daemon, lanes_.handover(), control::daemon_command(settings().daemon),
       Watcher::Callbacks{
           .change = [this](const control::Notification& notification) { take(notification); },
+          .changes_lost = [this](const auto& daemon) { look_again(daemon); },
           .returned = [this](const auto& lost, const auto& next) { return returned(lost, next); },
           .ended = [this](const auto& lost) { ended(lost); }});
   if (const int error = watcher->error()) return Unexpected{refuse(error, ReasonId::out_of_threads, error)};

@@ -79,6 +79,8 @@ class Adapter final : public rnic::Lanes {
   Expected<void, control::Error> refresh_devices(control::Client& daemon);
   /// Contexts learn how their devices are now, or that they are gone.
   bool compare_devices(control::Client& daemon);
+  /// The same where changes were lost for want of memory.
+  void look_again(const DaemonPointer& daemon);
   Expected<std::unique_ptr<rnic::Context>, control::Error> open_here(std::uint32_t index);
   Expected<void, Failure> watch();
   void daemon_ended();

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/attempt.h"
 #include "control/handover.h"
 #include "control/local_name.h"
 #include "control/messages.h"
@@ -31,7 +32,7 @@ void LaneHandover::serve(int stop_fd) {
   for (;;) {
     ppoll(fds, 2, nullptr, nullptr);
     if ((fds[0].revents & POLLIN) != 0) return;
-    if (fds[1].revents != 0) answer();
+    if (fds[1].revents != 0) attempt([this] { answer(); });
   }
 }
 
@@ -41,6 +42,7 @@ void LaneHandover::answer() {
   if (!heir) return;
   const auto peer = control::peer_credentials(heir.get());
   if (!peer || peer->uid != geteuid()) return;
+  heirs_.reserve(heirs_.size() + 1);
   auto left = static_cast<std::uint32_t>(lanes_.size());
   for (const Kept& kept : lanes_) {
     const control::HandedLane note{.lane = kept.lane, .left = --left};

@@ -2,9 +2,17 @@
 
 #include <poll.h>
 
+#include <memory>
 #include <utility>
 
+#include "base/attempt.h"
+
 namespace softrnic::engine {
+namespace {
+
+constexpr timespec kPauseWithoutMemory{0, 10'000'000};
+
+}  // namespace
 
 Watcher::Watcher(std::shared_ptr<control::Client> daemon, std::shared_ptr<LaneHandover> lanes,
                  control::DaemonCommand command, Callbacks callbacks)
@@ -15,13 +23,33 @@ Watcher::Watcher(std::shared_ptr<control::Client> daemon, std::shared_ptr<LaneHa
       thread_(
           "softrnic-watch", [](void* self) { static_cast<Watcher*>(self)->run(); }, this) {}
 
-bool Watcher::read_all() {
+template <typename Step>
+bool Watcher::insist(Step step) {
+  pollfd stop{thread_.stop_fd(), POLLIN, 0};
+  while (!attempt(step))
+    if (ppoll(&stop, 1, &kPauseWithoutMemory, nullptr) > 0) return false;
+  return true;
+}
+
+bool Watcher::read_changes() {
   for (;;) {
     const auto notification = daemon_->read_notification();
     if (!notification) return false;
     if (!notification->has_value()) return true;
     callbacks_.change(**notification);
   }
+}
+
+// A notification is off its socket before there is room for what it says, so the one that found no memory is
+// lost. What all devices are now says the same, and notifications that come after it still hold.
+bool Watcher::read_all() {
+  bool lives = true;
+  if (attempt([&] { lives = read_changes(); })) return lives;
+  const bool again = insist([&] {
+    callbacks_.changes_lost(daemon_);
+    lives = read_changes();
+  });
+  return !again || lives;
 }
 
 bool Watcher::watch() {
@@ -36,20 +64,23 @@ bool Watcher::watch() {
 bool Watcher::change_over(NextDaemon& next) {
   if (daemon_->took_leave()) return false;
   for (;;) {
-    const std::shared_ptr<control::Client> found = next.find();
-    if (found == nullptr) return false;
-    if (!callbacks_.returned(daemon_, found)) continue;
-    daemon_ = found;
+    std::shared_ptr<control::Client> found;
+    if (!insist([&] { found = next.find(); }) || found == nullptr) return false;
+    bool useful = false;
+    attempt([&] { useful = callbacks_.returned(daemon_, found); });
+    if (!useful) continue;
+    daemon_ = std::move(found);
     return true;
   }
 }
 
 void Watcher::run() {
-  NextDaemon next(command_, *lanes_, thread_.stop_fd());
+  std::unique_ptr<NextDaemon> next;
+  if (!insist([&] { next = std::make_unique<NextDaemon>(command_, *lanes_, thread_.stop_fd()); })) return;
   do {
     if (!watch()) return;
-  } while (change_over(next));
-  callbacks_.ended(daemon_);
+  } while (change_over(*next));
+  if (!insist([&] { callbacks_.ended(daemon_); })) return;
   lanes_->serve(thread_.stop_fd());
 }
 

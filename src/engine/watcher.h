@@ -17,6 +17,8 @@ class Watcher {
   /// All called from this thread.
   struct Callbacks {
     std::function<void(const control::Notification&)> change;
+    /// Changes were lost: looks at all devices.
+    std::function<void(const std::shared_ptr<control::Client>& daemon)> changes_lost;
     /// A daemon after the one that has died. False: it is of no use to this process.
     std::function<bool(const std::shared_ptr<control::Client>& lost,
                        const std::shared_ptr<control::Client>& next)>
@@ -42,7 +44,12 @@ class Watcher {
   /// False: the process wants no more of it.
   bool watch();
   bool change_over(NextDaemon& next);
+  /// False: the daemon has ended.
+  bool read_changes();
   bool read_all();
+  /// Again and again while memory is out. False: the process wants no more of it.
+  template <typename Step>
+  bool insist(Step step);
 
   std::shared_ptr<control::Client> daemon_;
   const std::shared_ptr<LaneHandover> lanes_;

@@ -4,6 +4,8 @@
 
 #include <cerrno>
 
+#include "base/attempt.h"
+
 namespace softrnic::rdmacm {
 namespace {
 
@@ -76,12 +78,14 @@ void DaemonLinks::give_up() {
 namespace {
 
 void no_daemon_any_more() {
-  daemon_links().give_up();
+  attempt([] { daemon_links().give_up(); });
   channel_counts().post_all();
 }
 
 void daemon_has_returned() {
-  if (!daemon_links().come_back()) channel_counts().post_all();
+  bool all = false;
+  attempt([&] { all = daemon_links().come_back(); });
+  if (!all) channel_counts().post_all();
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 // Memory runs out while packets come and go.
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <memory>
@@ -110,6 +113,35 @@ TEST(OutOfMemory, AllReceivesAreFlushedInOrder) {
     }
     a.destroy();
     b.destroy();
+  });
+}
+
+bool has_address(const rnic::Context& context, const char* ipv6) {
+  wire::Gid gid;
+  inet_pton(AF_INET6, ipv6, gid.raw.data());
+  const auto info = context.info();
+  return std::ranges::any_of(info->port.gids,
+                             [&](const device::GidEntry& entry) { return entry.gid == gid; });
+}
+
+// Seen first as the end of a program whose addresses changed while it had no memory.
+TEST(OutOfMemory, ADeviceThatChangesMeanwhileIsKnownAfterwards) {
+  in_namespace([] {
+    Node a;
+    if (!a.ready()) return;
+    const TimePoint limit = monotonic_now() + std::chrono::seconds(20);
+    int added = 0;
+    const int before = refusals.load();
+    {
+      const NoMemory none;
+      added = std::system("ip address add fd07::1/128 dev lo nodad");
+      while (refusals.load() == before && monotonic_now() < limit) sched_yield();
+    }
+    EXPECT_EQ(added, 0);
+    EXPECT_GT(refusals.load(), before);
+    while (!has_address(*a.context, "fd07::1") && monotonic_now() < limit) sched_yield();
+    EXPECT_TRUE(has_address(*a.context, "fd07::1"));
+    a.destroy();
   });
 }
 
