@@ -20,10 +20,35 @@ TEST_F(RcRnr, TheRequesterWaitsAsLongAsItIsTold) {
   silent();
   pass(microseconds(1));
   out("RC Send Only psn=5 ackreq");
+  silent();  // the peer would drop the second one if it still had no receive
+  in("RC Acknowledge psn=5 msn=1");
   out("RC Send Only psn=6 ackreq");
   in("RC Acknowledge psn=6 msn=2");
   sent("1 success");
   sent("2 success");
+  quiet();
+}
+
+TEST_F(RcRnr, OfALongMessageOnePacketAsksWhetherThereIsAReceive) {
+  rc();
+  post("send len=2500");
+  out("RC Send First psn=5 len=1024");
+  out("RC Send Middle psn=6 len=1024");
+  out("RC Send Last psn=7 len=452 ackreq");
+  in("RC Acknowledge psn=5 rnr=1 msn=0");
+  for (int i = 0; i < 3; ++i) {
+    pass(microseconds(10));
+    out("RC Send First psn=5 len=1024 ackreq");
+    silent();
+    in("RC Acknowledge psn=5 rnr=1 msn=0");
+  }
+  pass(microseconds(10));
+  out("RC Send First psn=5 len=1024 ackreq");
+  in("RC Acknowledge psn=5 msn=0");
+  out("RC Send Middle psn=6 len=1024");
+  out("RC Send Last psn=7 len=452 ackreq");
+  in("RC Acknowledge psn=7 msn=1");
+  sent("1 success");
   quiet();
 }
 

@@ -37,7 +37,8 @@ TEST(Simulation, SeedsThatFailedOnce) {
   constexpr std::uint64_t kOvertaken =
       783'089;  // a large UC packet, always overtaken by small ones of another
   constexpr std::uint64_t kReadGoneThenGap = 1'019'220;  // it is answered, and then a packet is lost
-  for (const std::uint64_t seed : {kAtomicBusy, kReadGone, kOvertaken, kReadGoneThenGap}) {
+  constexpr std::uint64_t kRarelyReady = 1'214'684;  // a window of packets for each of thousands of RNR NAKs
+  for (const std::uint64_t seed : {kAtomicBusy, kReadGone, kOvertaken, kReadGoneThenGap, kRarelyReady}) {
     const Result result = run_seed(seed);
     EXPECT_TRUE(result.failure.empty()) << report(seed, result);
   }

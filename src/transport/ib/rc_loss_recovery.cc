@@ -17,7 +17,7 @@ void LossRecovery::went_back(Cause cause, TimePoint now) {
   timed_.reset();
   probed_.reset();
   probe_due_ = false;
-  back_off_ = BackOff::none;
+  back_off_ = cause == Cause::receiver_not_ready ? BackOff::one_request : BackOff::none;
   if (cause == Cause::receiver_not_ready) return;  // which says nothing of losses
   phase_ = cause == Cause::loss ? Phase::recovering : Phase::open;
   last_go_back_ = now;
@@ -46,7 +46,9 @@ const char* LossRecovery::broken_invariant(Psn una, Psn next, Psn top) const {
   const bool in_flight = una < next;
   if (probed_ && (*probed_ != una || !in_flight)) return "a probe is out for a packet that is not the oldest";
   if (timed_ && (*timed_ < una || *timed_ >= next)) return "a packet is timed that is not in flight";
-  if (back_off_ != BackOff::none && !in_flight) return "backed off with nothing in flight";
+  if (back_off_ == BackOff::one_request && in_flight) return "asks for a receive behind other packets";
+  const bool waits = back_off_ == BackOff::full || back_off_ == BackOff::one_packet;
+  if (waits && !in_flight) return "backed off with nothing in flight";
   if (phase_ == Phase::recovering && una == top) return "recovering with nothing to recover";
   if (in_flight && back_off_ != BackOff::one_packet && timer_.deadline() == kNever)
     return "packets are in flight and no timer runs";

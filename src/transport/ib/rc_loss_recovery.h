@@ -4,7 +4,8 @@
 //   Phase     open ── went_back(loss) ──▶ recovering ── progress(), went_back(timeout) ──▶ open
 //   BackOff   none ── expire(): probes go unanswered ──▶ full
 //             none ── expire(): the same without an ACK timeout ──▶ one_packet ── packet_sent() ──▶ full
-//             any ── progress(), went_back() ──▶ none
+//             any ── went_back(receiver_not_ready) ──▶ one_request ── packet_sent() ──▶ full
+//             any ── progress(), went_back(loss or timeout) ──▶ none
 //
 // The two are independent: what was sent again may stay unanswered, too. Probes (as RFC 8985, 7 has them) and
 // RTT samples (RFC 6298) are of one packet each, which may be none.
@@ -48,7 +49,8 @@ class LossRecovery {
   void probe_sent(Psn una);
   /// Something is sent while nothing is in flight.
   void flight_begins(TimePoint now, std::uint8_t timeout_code) { timer_.start(now, timeout_code); }
-  void packet_sent(TimePoint now);
+  /// True: it is to request an ACK.
+  bool packet_sent(TimePoint now);
   /// `psn` was sent for the first time and asks for an ACK: it may become an RTT sample.
   void time_packet(Psn psn, TimePoint now);
 
@@ -92,6 +94,9 @@ class LossRecovery {
     none,
     full,        ///< nothing new is sent
     one_packet,  ///< but one, from which the peer may see what it lacks
+    /// But one, whose ACK tells that the peer has a receive by now. Else the peer would drop a window of
+    /// packets each time.
+    one_request,
   };
   static constexpr Duration kSameLoss = std::chrono::milliseconds(1);
 
@@ -106,10 +111,10 @@ class LossRecovery {
 
 // What each packet or answer goes through is inline.
 
-inline void LossRecovery::packet_sent(TimePoint now) {
-  if (back_off_ != BackOff::one_packet) return;
-  timer_.rearm(now);
-  back_off_ = BackOff::full;
+inline bool LossRecovery::packet_sent(TimePoint now) {
+  if (back_off_ == BackOff::none) return false;
+  if (back_off_ == BackOff::one_packet) timer_.rearm(now);
+  return std::exchange(back_off_, BackOff::full) == BackOff::one_request;
 }
 
 inline void LossRecovery::time_packet(Psn psn, TimePoint now) {

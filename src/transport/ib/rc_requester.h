@@ -81,7 +81,8 @@ class RcRequester {
                                        TxPacket& out);
   std::uint32_t mark_in_flight(const SendEntry& entry, Psn from, Psn stop, TimePoint now);
   void sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out, TimePoint now);
-  bool requests_ack(const SendEntry& entry, Psn stop, std::uint32_t cost);
+  /// `awaited`: what is done next depends on the ACK.
+  bool requests_ack(const SendEntry& entry, Psn stop, std::uint32_t cost, bool awaited);
   bool must_request_ack(const SendEntry& entry, Psn stop) const;
   void ack_requested() { bytes_since_request_ = packets_since_request_ = 0; }
   void cannot_send(Status status, const Reason& reason);

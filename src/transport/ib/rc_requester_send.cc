@@ -221,9 +221,9 @@ std::uint32_t RcRequester::mark_in_flight(const SendEntry& entry, Psn from, Psn 
 void RcRequester::sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out, TimePoint now) {
   out.again = from < top_;
   const std::uint32_t cost = mark_in_flight(entry, from, stop, now);
-  recovery_.packet_sent(now);
+  const bool awaited = recovery_.packet_sent(now);
   if (is_read_or_atomic(entry)) ++reads_out_;
-  out.headers.bth.ack_request = requests_ack(entry, stop, cost);
+  out.headers.bth.ack_request = requests_ack(entry, stop, cost, awaited);
   if (out.again) {
     seam_.host.count(Counter::retransmits);
   } else if (out.headers.bth.ack_request) {
@@ -245,10 +245,10 @@ bool RcRequester::must_request_ack(const SendEntry& entry, Psn stop) const {
   return !seam_.window->has_much_room() && awaited < seam_.window->silly_below();
 }
 
-bool RcRequester::requests_ack(const SendEntry& entry, Psn stop, std::uint32_t cost) {
+bool RcRequester::requests_ack(const SendEntry& entry, Psn stop, std::uint32_t cost, bool awaited) {
   bytes_since_request_ += cost;
   ++packets_since_request_;
-  if (!must_request_ack(entry, stop)) return false;
+  if (!awaited && !must_request_ack(entry, stop)) return false;
   ack_requested();
   return true;
 }

@@ -74,6 +74,21 @@ TEST_F(LossRecoveryTest, ToWaitForAReceiveSaysNothingOfLosses) {
   EXPECT_FALSE(recovery.is_news());
 }
 
+TEST_F(LossRecoveryTest, AfterAWaitForAReceiveOnePacketAsksForIt) {
+  send_ten();
+  go_back(Cause::receiver_not_ready);
+  expect_whole();
+  EXPECT_TRUE(recovery.may_send());
+  recovery.flight_begins(now, attributes.timeout);
+  EXPECT_TRUE(recovery.packet_sent(now));
+  next = una + 1;
+  EXPECT_FALSE(recovery.may_send());
+  expect_whole();
+  answer_one();
+  EXPECT_TRUE(recovery.undisturbed());
+  EXPECT_FALSE(recovery.packet_sent(now));
+}
+
 TEST_F(LossRecoveryTest, BacksOffWhenThreeProbesGoUnanswered) {
   send_ten();
   for (const Due due : {Due::nothing, Due::nothing, Due::back_off}) {
@@ -112,7 +127,7 @@ TEST_F(LossRecoveryTest, WithoutTimeoutOnePacketAfterTheOtherMayGo) {
     EXPECT_TRUE(recovery.may_send());
     EXPECT_FALSE(recovery.undisturbed());
     expect_whole();
-    recovery.packet_sent(now);
+    EXPECT_FALSE(recovery.packet_sent(now));
     EXPECT_FALSE(recovery.may_send());
     expect_whole();
   }
@@ -175,6 +190,9 @@ TEST_F(LossRecoveryTest, TellsWhatIsBroken) {
   EXPECT_NE(recovery.broken_invariant(una, next, top), nullptr) << "a packet is timed that was not sent";
   recovery.went_back(Cause::loss, now);
   EXPECT_NE(recovery.broken_invariant(top, top, top), nullptr) << "recovers with nothing outstanding";
+  recovery.went_back(Cause::receiver_not_ready, now);
+  recovery.flight_begins(now, attributes.timeout);
+  EXPECT_NE(recovery.broken_invariant(una, next, top), nullptr) << "asks for a receive behind other packets";
 }
 
 }  // namespace
