@@ -25,7 +25,7 @@ namespace {
 
 class CountingLanes final : public daemon::Lanes {
  public:
-  Expected<daemon::LaneGrant, Failure> take(int) override {
+  Expected<daemon::LaneGrant, Failure> take(int, uid_t) override {
     if (taken.size() == 4) return Unexpected{refuse(ENOSPC, ReasonId::out_of_lanes, 4)};
     std::uint32_t lane = 1;
     while (!taken.insert(lane).second) ++lane;

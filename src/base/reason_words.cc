@@ -96,6 +96,7 @@ constexpr Word kCmEvents[] = {
 constexpr Word kCapFields[] = {{0, "max_send_wr"},  {1, "max_recv_wr"},     {2, "max_send_sge"},
                                {3, "max_recv_sge"}, {4, "max_inline_data"}, {5, "max_wr"},
                                {6, "max_sge"}};
+constexpr Word kQuotas[] = {{0, "connections"}, {1, "lanes"}, {2, "channels"}, {3, "ids"}};
 constexpr Word kLaterVerbs[] = {
 #define SOFTRNIC_LATER_VERB(name) {static_cast<std::uint64_t>(LaterVerb::name), "ibv_" #name},
 #include "base/later_verbs.def"
@@ -242,6 +243,7 @@ constexpr Form kForms[] = {
     {"srq", bits, kSrqAttributes},
     {"object", one_of, kObjects},
     {"cap", one_of, kCapFields},
+    {"quota", one_of, kQuotas},
     {"verb", one_of, kLaterVerbs},
     {"opcode", packet_opcode, {}},
     {"errno", error_text, {}},

@@ -27,6 +27,9 @@ enum class CapField : std::uint8_t {
   max_sge,
 };
 
+/// What one user has too many of, as a figure for the form "quota".
+enum class UserQuota : std::uint8_t { connections, lanes, channels, ids };
+
 /// Verbs that are not there yet, as a figure for the form "verb".
 enum class LaterVerb : std::uint8_t {
 #define SOFTRNIC_LATER_VERB(name) name,

@@ -77,6 +77,11 @@ constexpr Row kRows[] = {
      [](std::string_view v, Settings& out) { return parse_count(v, 1, kProcessLanes, out.lanes); }},
     {{"SOFTRNIC_DAEMON", "", "path of softrnicd (default: found relative to the library)"},
      text<&Settings::daemon>},
+    {{"SOFTRNIC_SYSTEM_USER", "0",
+      "number of the user whose softrnicd --system is believed, besides root's; in a user namespace that "
+      "does "
+      "not know root that is 65534"},
+     [](std::string_view v, Settings& out) { return parse_count(v, 0, 0xfffffffe, out.system_user); }},
     {{"SOFTRNIC_PATH", "auto", "wire: packets even between queue pairs of one host"}, parse_path},
     {{"SOFTRNIC_SHARE", "fixed",
       "which shared memory that is registered peers on this host map: fixed: what cannot shrink, all: every "

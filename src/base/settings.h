@@ -24,12 +24,13 @@ enum class ShareFiles { none, fixed, all };
 
 struct Settings {
   bool explain = false;
-  std::string faults;      ///< see link/fault_plan.h for the grammar
-  std::string capture;     ///< path of a pcapng file; %p is the process id
-  unsigned lanes = 1;      ///< 1 … 16
-  std::string daemon;      ///< path of softrnicd, empty: beside the library
-  std::string device;      ///< show only this device, empty: all
-  bool wire_only = false;  ///< packets even to the same host
+  std::string faults;        ///< see link/fault_plan.h for the grammar
+  std::string capture;       ///< path of a pcapng file; %p is the process id
+  unsigned lanes = 1;        ///< 1 … 16
+  std::string daemon;        ///< path of softrnicd, empty: beside the library
+  unsigned system_user = 0;  ///< who, besides root, may run the daemon of all users
+  std::string device;        ///< show only this device, empty: all
+  bool wire_only = false;    ///< packets even to the same host
   ShareFiles share = ShareFiles::fixed;
 };
 

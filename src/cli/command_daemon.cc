@@ -50,6 +50,8 @@ int show_status(bool json) {
   if (json) {
     print_json({{"running", true},
                 {"pid", s->pid},
+                {"all_users", s->all_users != 0},
+                {"user", s->user},
                 {"clients", others},
                 {"lanes_used", s->lanes_used},
                 {"dead_processes_remembered", s->dead_pages},
@@ -57,7 +59,8 @@ int show_status(bool json) {
                 {"idle_seconds", s->idle_seconds},
                 {"receive_buffer_bytes", s->receive_buffer}});
   } else {
-    print_line("softrnicd pid {} clients {} lanes {} idle-timeout {} receive-buffer {}", s->pid, others,
+    print_line("softrnicd pid {} of {} clients {} lanes {} idle-timeout {} receive-buffer {}", s->pid,
+               s->all_users != 0 ? std::string("all-users") : fmt::format("user {}", s->user), others,
                s->lanes_used, s->idle_seconds == 0 ? "none" : fmt::format("{}s", s->idle_seconds),
                s->receive_buffer);
   }

@@ -72,6 +72,8 @@ class Manager final : private cm::Host {
   /// The id with the lowest number above `after`; 0: none.
   IdNumber next_id(IdNumber after) const;
   std::size_t ids() const { return ids_.size(); }
+  /// That report to this channel.
+  std::size_t ids_of(ChannelNumber channel) const { return channels_.ids(channel); }
 
   // ---- addresses (manager_binding.cc, manager_resolving.cc)
   Expected<void, Failure> bind(IdNumber id, const SocketAddress& address);

@@ -3,21 +3,28 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
-#include <cstdio>
 #include <cstring>
 
 namespace softrnic::control {
 
-AbstractName daemon_name(uid_t uid, const char* suffix) {
+namespace {
+
+AbstractName abstract_name(const std::string& text) {
   AbstractName name;
   name.address.sun_family = AF_UNIX;
   // the first byte stays zero: that makes the name abstract (unix(7))
-  const int length = std::snprintf(name.address.sun_path + 1, sizeof name.address.sun_path - 1,
-                                   "softrnicd/%u%s", static_cast<unsigned>(uid), suffix);
-  name.length =
-      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(length));
+  const std::size_t length = text.copy(name.address.sun_path + 1, sizeof name.address.sun_path - 1);
+  name.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
   return name;
 }
+
+}  // namespace
+
+AbstractName daemon_name(uid_t uid, const char* suffix) {
+  return abstract_name("softrnicd/" + std::to_string(uid) + suffix);
+}
+
+AbstractName system_daemon_name() { return abstract_name("softrnicd/system"); }
 
 int send_datagram(int socket, Bytes datagram, int fd, int flags) {
   iovec part{const_cast<std::byte*>(datagram.data()), datagram.size()};

@@ -24,6 +24,9 @@ struct AbstractName {
 /// "@softrnicd/<uid>" and a suffix; `uid` as this process's user namespace shows it.
 AbstractName daemon_name(uid_t uid, const char* suffix = "");
 
+/// "@softrnicd/system": of the daemon of all users.
+AbstractName system_daemon_name();
+
 /// One datagram as it came. `fds` beyond what the receiver asked for were closed.
 struct Datagram {
   static constexpr std::size_t kMaxFds = 8;

@@ -1,6 +1,8 @@
 #include "control/client.h"
 
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,6 +14,7 @@
 #include "control/cm_messages.h"
 #include "control/local_name.h"
 #include "control/spawn.h"
+#include "control/system_daemon.h"
 
 namespace softrnic::control {
 namespace {
@@ -74,26 +77,62 @@ Failure no_daemon(int error) {
 Error Client::bad_reply() { return make_error(refuse(EPROTO, ReasonId::daemon_unreachable, EPROTO)); }
 
 Expected<std::unique_ptr<Client>, Error> Client::connect(const ConnectOptions& options) {
+  if (options.kind == DaemonKind::of_user) return connect_of_user(options);
+  auto client = connect_of_all(options.patience);
+  if (client || options.kind == DaemonKind::of_all) return client;
+  const Failure& failure = client.error().failure;
+  if (failure.error == EACCES) explain({.reason = failure.reason});
+  if (failure.error != EACCES && failure.error != ECONNREFUSED && !ended(client.error())) return client;
+  return connect_of_user(options);
+}
+
+Expected<std::unique_ptr<Client>, Error> Client::connect_to(UniqueFd socket, DaemonKind kind) {
+  std::unique_ptr<Client> client(new Client(std::move(socket), getpid(), kind));
+  if (const auto greeted = client->greet(); !greeted) return Unexpected{greeted.error()};
+  set_patience(client->socket_.get(), kAnswerTimeout);
+  return client;
+}
+
+// It may be starting anew; who waits for the next one of systemd's waits in its socket's queue.
+Expected<std::unique_ptr<Client>, Error> Client::connect_of_all(std::chrono::seconds patience) {
+  Error last = broken(ECONNREFUSED);
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    auto socket = reach_system_daemon(patience);
+    if (!socket) return Unexpected{make_error(socket.error())};
+    auto client = connect_to(std::move(*socket), DaemonKind::of_all);
+    if (client) (*client)->show_namespaces();
+    if (client || !ended(client.error())) return client;
+    last = client.error();
+  }
+  return Unexpected{std::move(last)};
+}
+
+Expected<std::unique_ptr<Client>, Error> Client::connect_of_user(const ConnectOptions& options) {
   Error last = broken(ECONNREFUSED);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     auto socket = reach_own(daemon_name(geteuid()), options.patience);
     if (socket) {
-      std::unique_ptr<Client> client(new Client(std::move(*socket), getpid()));
-      const auto greeted = client->greet();
-      if (greeted) {
-        set_patience(client->socket_.get(), kAnswerTimeout);
-        return client;
-      }
-      if (!ended(greeted.error())) return Unexpected{greeted.error()};
-      last = greeted.error();
+      auto client = connect_to(std::move(*socket), DaemonKind::of_user);
+      if (client || !ended(client.error())) return client;
+      last = client.error();
       continue;
     }
     last = make_error(socket.error());
     if (socket.error().error != ECONNREFUSED || !options.spawn) return Unexpected{std::move(last)};
     const auto started = start_daemon(daemon_command(options.daemon_path));
     if (!started) return Unexpected{started.error()};
+    if (auto client = connect_of_all(options.patience)) return client;  // one of all users was faster
   }
   return Unexpected{std::move(last)};
+}
+
+// Who may not be looked at shows nothing either.
+void Client::show_namespaces() {
+  if (prctl(PR_GET_DUMPABLE) != 1) return;
+  for (const char* path : {"/proc/self/ns/user", "/proc/self/ns/pid"}) {
+    const UniqueFd file(above_stdio(open(path, O_RDONLY | O_CLOEXEC)));
+    if (file) static_cast<void>(ask_for<Done>(make_message<ShowNamespace>(), file.get()));
+  }
 }
 
 namespace {

@@ -55,10 +55,14 @@ struct Notification {
 
 struct CmIdListing;
 
+/// The daemon of this user, or that of all users of the host (softrnicd --system).
+enum class DaemonKind { any, of_user, of_all };
+
 struct ConnectOptions {
   std::string daemon_path;  ///< empty: SOFTRNIC_DAEMON, else found beside the library or program
   bool spawn = true;        ///< start a daemon when none listens
   std::chrono::seconds patience = kAnswerTimeout;  ///< with its first answer
+  DaemonKind kind = DaemonKind::any;               ///< any: that of all users where there is one
 };
 
 /// What a process shares with its local peers: see MemoryPart. Both or none.
@@ -68,7 +72,8 @@ struct SharedParts {
 
 class Client {
  public:
-  /// Connects to the daemon of this user and network namespace, starting it when there is none.
+  /// Connects to the daemon of this network namespace: of all users, else of this user, starting that when
+  /// there is none.
   static Expected<std::unique_ptr<Client>, Error> connect(const ConnectOptions& options = {});
   ~Client() = default;
   Client(const Client&) = delete;
@@ -115,6 +120,7 @@ class Client {
   bool took_leave() const { return took_leave_.load(std::memory_order_acquire); }
 
   pid_t daemon_pid() const { return daemon_pid_; }
+  DaemonKind kind() const { return kind_; }
 
   /// One request and its answer, for the messages that have a file of their own (cm_client.h): `request`
   /// comes from make_message(), and anything but a Reply is an error. `fd` travels along unless it is
@@ -134,7 +140,13 @@ class Client {
     std::vector<std::byte> bytes;
     UniqueFd fd;
   };
-  Client(UniqueFd socket, pid_t owner) : socket_(std::move(socket)), owner_(owner) {}
+  Client(UniqueFd socket, pid_t owner, DaemonKind kind)
+      : socket_(std::move(socket)), owner_(owner), kind_(kind) {}
+  static Expected<std::unique_ptr<Client>, Error> connect_to(UniqueFd socket, DaemonKind kind);
+  static Expected<std::unique_ptr<Client>, Error> connect_of_all(std::chrono::seconds patience);
+  static Expected<std::unique_ptr<Client>, Error> connect_of_user(const ConnectOptions& options);
+  /// What a daemon that may not look at this process is to know of it.
+  void show_namespaces();
   Expected<void, Error> greet();
   /// `header` is the head of `request`, and gets its serial.
   Expected<Answer, Error> ask(Header& header, Bytes request, int fd);
@@ -144,6 +156,7 @@ class Client {
   UniqueFd socket_;  ///< reset after a broken exchange
   UniqueFd notifications_;
   pid_t owner_;
+  const DaemonKind kind_;
   pid_t daemon_pid_ = 0;
   std::uint32_t serial_ = 0;
   std::atomic<bool> took_leave_{false};

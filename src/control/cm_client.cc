@@ -41,7 +41,7 @@ bool is_gone(const Error& error) { return error.failure.reason.id == ReasonId::d
 
 bool CmClient::come_back() {
   const std::lock_guard lock(mutex_);
-  auto found = Client::connect({.daemon_path = {}, .spawn = false});
+  auto found = Client::connect({.daemon_path = {}, .spawn = false, .kind = client_->kind()});
   if (found && journal_.tell(**found)) {
     client_ = std::move(*found);
   } else if (!found && found.error().failure.error != ECONNREFUSED) {

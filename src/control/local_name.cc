@@ -10,6 +10,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -114,14 +115,19 @@ std::optional<Holder> holder_of(const AbstractName& name) {
   }
 }
 
+bool is_one_of(uid_t uid, std::span<const uid_t> users) {
+  return std::find(users.begin(), users.end(), uid) != users.end();
+}
+
 /// 0 or a positive errno (never EINTR). Where the listener's queue is full, waits only for
-/// a listener of this user.
-int connect_to(int fd, const AbstractName& name) {
+/// a listener of these users.
+int connect_to(int fd, const AbstractName& name, std::span<const uid_t> holders) {
   const int flags = fcntl(fd, F_GETFL);
   fcntl(fd, F_SETFL, flags | O_NONBLOCK);
   int result = connect(fd, name.get(), name.length);
   const bool full = result != 0 && errno == EAGAIN;
-  if (full && is_held_by_other(name)) return EACCES;
+  const auto holder = full ? holder_of(name) : std::nullopt;
+  if (holder && !is_one_of(holder->uid, holders)) return EACCES;
   const int error = result == 0 ? 0 : errno;
   fcntl(fd, F_SETFL, flags);
   if (!full) return error;
@@ -129,6 +135,11 @@ int connect_to(int fd, const AbstractName& name) {
     result = connect(fd, name.get(), name.length);
   } while (result != 0 && errno == EINTR);
   return result == 0 ? 0 : errno;
+}
+
+Reason taken(ReasonId id, const AbstractName& name) {
+  const Holder holder = holder_of(name).value_or(Holder{});
+  return because_of(id, holder.uid, process_with_socket(holder.inode));
 }
 
 }  // namespace
@@ -140,16 +151,22 @@ void set_patience(int fd, std::chrono::seconds patience) {
 }
 
 Expected<UniqueFd, Failure> reach_own(const AbstractName& name, std::chrono::seconds patience) {
+  const uid_t own[] = {geteuid()};
+  return reach(name, patience, own, ReasonId::daemon_name_taken);
+}
+
+Expected<UniqueFd, Failure> reach(const AbstractName& name, std::chrono::seconds patience,
+                                  std::span<const uid_t> holders, ReasonId untrusted) {
   UniqueFd fd(above_stdio(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)));
   if (!fd) return Unexpected{no_daemon(errno)};
   set_patience(fd.get(), patience);
-  const int error = connect_to(fd.get(), name);
-  if (error == EACCES) return Unexpected{Failure{EACCES, name_taken(name)}};
+  const int error = connect_to(fd.get(), name, holders);
+  if (error == EACCES) return Unexpected{Failure{EACCES, taken(untrusted, name)}};
   if (error != 0) return Unexpected{no_daemon(error == EAGAIN ? ETIMEDOUT : error)};
   const auto peer = peer_credentials(fd.get());
   if (!peer) return Unexpected{no_daemon(errno)};
-  if (peer->uid != geteuid())
-    return Unexpected{Failure{EACCES, because_of(ReasonId::daemon_name_taken, peer->uid, peer->pid)}};
+  if (!is_one_of(peer->uid, holders))
+    return Unexpected{Failure{EACCES, because_of(untrusted, peer->uid, peer->pid)}};
   return fd;
 }
 
@@ -166,10 +183,7 @@ bool is_held_by_other(const AbstractName& name) {
   return holder && holder->uid != geteuid();
 }
 
-Reason name_taken(const AbstractName& name) {
-  const Holder holder = holder_of(name).value_or(Holder{});
-  return because_of(ReasonId::daemon_name_taken, holder.uid, process_with_socket(holder.inode));
-}
+Reason name_taken(const AbstractName& name) { return taken(ReasonId::daemon_name_taken, name); }
 
 pid_t process_with_socket(std::uint64_t inode) {
   const Folder processes{inode != 0 ? opendir("/proc") : nullptr};

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <span>
 
 #include "base/expected.h"
 #include "base/reason.h"
@@ -20,6 +21,9 @@ namespace softrnic::control {
 /// A blocking SOCK_SEQPACKET socket that is connected to this user's listener of that name. Its calls give up
 /// after `patience`. ECONNREFUSED: nobody listens there. EACCES: somebody else does.
 Expected<UniqueFd, Failure> reach_own(const AbstractName& name, std::chrono::seconds patience);
+/// The same for a listener of one of `holders`. EACCES has `untrusted` as its reason.
+Expected<UniqueFd, Failure> reach(const AbstractName& name, std::chrono::seconds patience,
+                                  std::span<const uid_t> holders, ReasonId untrusted);
 /// Another patience of such a socket.
 void set_patience(int fd, std::chrono::seconds patience);
 

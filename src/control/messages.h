@@ -24,7 +24,7 @@ namespace softrnic::control {
 
 inline constexpr std::uint32_t kMessageMagic = 0x636e'7273;  ///< "srnc"
 /// Of the messages between a daemon and its clients, which may be of different installations.
-inline constexpr std::uint16_t kProtocolVersion = 6;
+inline constexpr std::uint16_t kProtocolVersion = 7;
 inline constexpr std::size_t kMaxMessage = 32768;  ///< bytes; nothing longer is ever read
 inline constexpr std::size_t kMaxDevices = 32;
 inline constexpr std::size_t kMaxGids = 16;
@@ -51,6 +51,7 @@ enum class MessageType : std::uint16_t {
   find_local_peer,
   reclaim_lane,
   settled,
+  show_namespace,
   // requests of the connection manager, see cm_messages.h
   cm_open_channel = 0x40,
   cm_close_channel,
@@ -121,8 +122,8 @@ struct Hello {
 struct Welcome {
   static constexpr MessageType kType = MessageType::welcome;
   Header header;
-  std::int32_t pid = 0;  ///< the daemon's
-  std::uint32_t reserved = 0;
+  std::int32_t pid = 0;         ///< the daemon's
+  std::uint32_t all_users = 0;  ///< 1: it serves all users, and wants to be shown namespaces
 };
 
 using ListDevices = Bare<MessageType::list_devices>;
@@ -148,6 +149,8 @@ using GiveBackLane = AboutLane<MessageType::give_back_lane>;
 using ReclaimLane = AboutLane<MessageType::reclaim_lane>;
 /// The client has told all that the daemon has to know of it: its listeners, too.
 using Settled = Bare<MessageType::settled>;
+/// With one fd: /proc/self/ns/user or pid, for a daemon that may not look there (of all users).
+using ShowNamespace = Bare<MessageType::show_namespace>;
 /// Names what local peers may take from this process (samehost/foreign_descriptor.h), in place of what was
 /// named before. The daemon never has it: who wants it needs the kernel's leave to attach to this process.
 struct ShareMemory {
@@ -235,6 +238,8 @@ struct StatusReply {
   std::uint32_t bad_messages = 0;
   std::uint32_t idle_seconds = 0;    ///< how long the daemon stays without a client; 0: for ever
   std::uint32_t receive_buffer = 0;  ///< bytes of a lane's socket buffer
+  std::uint32_t all_users = 0;       ///< 1: it serves all users of the network namespace
+  std::uint32_t user = 0;            ///< that it runs as
 };
 
 struct GidRecord {

@@ -17,13 +17,15 @@
 #include "daemon/answer.h"
 #include "daemon/connection.h"
 #include "daemon/dispatch.h"
+#include "daemon/user_limits.h"
 #include "device/device_info.h"
 
 namespace softrnic::daemon {
 
 class CmService final : private cma::Host {
  public:
-  CmService() = default;
+  /// `limits`: of each user, where all users of the host are served.
+  explicit CmService(std::optional<UserLimits> limits = {}) : limits_(limits) {}
   CmService(const CmService&) = delete;
   CmService& operator=(const CmService&) = delete;
 
@@ -87,13 +89,19 @@ class CmService final : private cma::Host {
 
   /// Made when it is first needed: it takes its name from a device.
   cma::Manager& manager();
+  std::size_t channels_of(uid_t user) const;
+  std::size_t ids_of(uid_t user);
+  /// EACCES: among several users the low ports are root's (ip_unprivileged_port_start), as for TCP.
+  Expected<void, Failure> check_port(const Connection& from, std::uint16_t port) const;
   bool owns_channel(const Connection& from, cma::ChannelNumber channel) const;
   bool owns(const Connection& from, cma::IdNumber id);
+  bool may_list(const Connection& from, cma::IdNumber id);
   /// `call` when the id is the client's, else ENOENT.
   template <typename Message, typename Call>
   Answer about(const Connection& from, const Message& message, Call call);
   Answer id_reply(std::uint32_t serial, cma::IdNumber id);
 
+  const std::optional<UserLimits> limits_;
   std::unique_ptr<cma::Manager> manager_;
   std::vector<device::DeviceInfo> devices_;
   std::unordered_map<cma::ChannelNumber, Channel> channels_;

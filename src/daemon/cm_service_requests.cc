@@ -63,6 +63,8 @@ Answer CmService::id_reply(std::uint32_t serial, cma::IdNumber id) {
 Answer CmService::create_id(Connection& from, const CmCreateId& message, UniqueFd) {
   if (!owns_channel(from, message.channel))
     return refused(message, refuse(EINVAL, ReasonId::cma_no_such_channel, message.channel));
+  if (const std::size_t has = limits_ ? ids_of(from.user) : 0; limits_ && has >= limits_->ids)
+    return refused(message, over_limit(from.user, has, limits_->ids, UserQuota::ids));
   const auto id = manager().create({message.cookie, message.channel, message.port_space, message.qp_type});
   return id ? id_reply(message.header.serial, *id) : refused(message, id.error());
 }
@@ -84,6 +86,7 @@ Answer CmService::query_id(Connection& from, const CmQueryId& message, UniqueFd)
 Answer CmService::bind(Connection& from, const CmBind& message, UniqueFd) {
   const auto address = cma::from_sockaddr(message.address);
   if (!address) return refused(message, bad_family());
+  if (const auto may = check_port(from, address->port); !may) return refused(message, may.error());
   return about(from, message, [&](cma::Manager& m) {
     const auto bound = m.bind(message.id, *address);
     return bound ? id_reply(message.header.serial, message.id) : refused(message, bound.error());
@@ -94,6 +97,7 @@ Answer CmService::resolve_address(Connection& from, const CmResolveAddress& mess
   const auto source = cma::from_sockaddr(message.source);
   const auto destination = cma::from_sockaddr(message.destination);
   if (!source || !destination) return refused(message, bad_family());
+  if (const auto may = check_port(from, source->port); !may) return refused(message, may.error());
   return about(from, message, [&](cma::Manager& m) {
     const auto timeout = std::chrono::milliseconds(message.timeout_ms);
     return done_or_refused(message, m.resolve_address(message.id, *source, *destination, timeout));
@@ -204,10 +208,17 @@ Answer CmService::write_event(Connection& from, const CmWriteEvent& message, Uni
   });
 }
 
-Answer CmService::next_id(Connection&, const CmNextId& message, UniqueFd) {
+// The ids of other users are not shown.
+bool CmService::may_list(const Connection& from, cma::IdNumber id) {
+  const auto channel = channels_.find(manager().channel_of(id));
+  return channel == channels_.end() ? !limits_ : channel->second.owner->user == from.user;
+}
+
+Answer CmService::next_id(Connection& from, const CmNextId& message, UniqueFd) {
   auto reply = make_message<CmIdListing>(message.header.serial);
-  const cma::IdNumber id =
+  cma::IdNumber id =
       message.after < UINT32_MAX ? manager().next_id(static_cast<cma::IdNumber>(message.after)) : 0;
+  while (id != 0 && !may_list(from, id)) id = manager().next_id(id);
   const auto view = manager().view(id);
   if (!view) return answer_with(reply);
   reply.key = id;

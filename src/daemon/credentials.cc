@@ -1,6 +1,9 @@
 #include "daemon/credentials.h"
 
+#include <linux/nsfs.h>
 #include <poll.h>
+#include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -33,18 +36,19 @@ struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-bool read_capabilities(pid_t pid, std::uint64_t& out) {
+std::optional<std::uint64_t> capabilities_of(pid_t pid) {
   const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path_of(pid, "status").c_str(), "re"));
-  if (file == nullptr) return false;
+  if (file == nullptr) return std::nullopt;
   constexpr std::string_view kLabel = "CapPrm:\t";
   std::array<char, 256> text{};
   while (std::fgets(text.data(), text.size(), file.get()) != nullptr) {
     const std::string_view line(text.data());
     if (!line.starts_with(kLabel)) continue;
+    std::uint64_t out = 0;
     const char* const end = line.data() + line.size();
-    return std::from_chars(line.data() + kLabel.size(), end, out, 16).ec == std::errc();
+    if (std::from_chars(line.data() + kLabel.size(), end, out, 16).ec == std::errc()) return out;
   }
-  return false;
+  return std::nullopt;
 }
 
 bool lives(const UniqueFd& process) {
@@ -64,38 +68,56 @@ UniqueFd peer_process(int socket, pid_t pid) {
   return UniqueFd(above_stdio(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))));
 }
 
-bool Credentials::read_namespace(pid_t pid, const char* name, Namespace& out) {
+std::optional<Credentials::Namespace> Credentials::namespace_of(pid_t pid, const char* name) {
   struct stat status {};
-  if (stat(path_of(pid, name).c_str(), &status) != 0) return false;
-  out = {status.st_dev, status.st_ino};
-  return true;
+  if (stat(path_of(pid, name).c_str(), &status) != 0) return std::nullopt;
+  return Namespace{status.st_dev, status.st_ino};
 }
 
-bool Credentials::read(pid_t pid, Credentials& out) {
-  out.known_ = read_namespace(pid, "ns/user", out.user_) && read_namespace(pid, "ns/pid", out.pid_) &&
-               read_capabilities(pid, out.capabilities_);
-  return out.known_;
+void Credentials::read(pid_t pid) {
+  user_namespace_ = namespace_of(pid, "ns/user");
+  pid_namespace_ = namespace_of(pid, "ns/pid");
+  capabilities_ = capabilities_of(pid);
 }
 
 Credentials Credentials::own() {
   Credentials out;
-  if (!proc_is_ours() || !read(getpid(), out)) {
-    out = {};
-    out.known_ = true;
-  }
+  out.user_ = geteuid();
+  if (proc_is_ours()) out.read(getpid());
+  if (out.known()) return out;
+  out.user_namespace_ = out.pid_namespace_ = Namespace{};
+  out.capabilities_ = 0;
   return out;
 }
 
-Credentials Credentials::of(pid_t pid, const UniqueFd& process) {
-  if (!proc_is_ours()) return own();
-  Credentials out;
-  if (pid <= 0 || !read(pid, out) || !lives(process)) return {};
-  return out;
+Credentials Credentials::of(uid_t user, pid_t pid, const UniqueFd& process) {
+  Credentials nothing;
+  nothing.user_ = user;
+  if (!proc_is_ours()) {
+    Credentials alike = own();
+    alike.user_ = user;
+    return alike;
+  }
+  if (pid <= 0) return nothing;
+  Credentials out = nothing;
+  out.read(pid);
+  return lives(process) ? out : nothing;
+}
+
+bool Credentials::show_namespace(int file) {
+  struct stat status {};
+  const int type = ioctl(file, NS_GET_NSTYPE);
+  if ((type != CLONE_NEWUSER && type != CLONE_NEWPID) || fstat(file, &status) != 0) return false;
+  std::optional<Namespace>& shown = type == CLONE_NEWUSER ? user_namespace_ : pid_namespace_;
+  if (shown) return true;
+  shown = Namespace{status.st_dev, status.st_ino};
+  shown_ = true;
+  return true;
 }
 
 bool Credentials::may_attach_to(const Credentials& other) const {
-  return known_ && other.known_ && user_ == other.user_ && pid_ == other.pid_ &&
-         (other.capabilities_ & ~capabilities_) == 0;
+  return known() && other.known() && user_ == other.user_ && user_namespace_ == other.user_namespace_ &&
+         pid_namespace_ == other.pid_namespace_ && (*other.capabilities_ & ~*capabilities_) == 0;
 }
 
 }  // namespace softrnic::daemon

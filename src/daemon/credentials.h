@@ -1,4 +1,4 @@
-// What ptrace(2) compares of two processes of one user: the namespaces that they are in, and their
+// What ptrace(2) compares of two processes: their users, the namespaces that they are in, and their
 // capabilities.
 //
 // The kernel decides who gets at whose memory (samehost/foreign_descriptor.h). This is for what the daemon
@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 
 #include "base/unique_fd.h"
 
@@ -21,13 +22,20 @@ class Credentials {
  public:
   /// Of a process that must not be looked at: it may attach to nobody, and nobody to it.
   Credentials() = default;
-  /// Of a client, by the number that this process has for it. `process` is its pidfd: a number that was given
-  /// to another process meanwhile is noticed.
-  static Credentials of(pid_t pid, const UniqueFd& process);
+  /// Of a client, by the user and number that this process has for it. `process` is its pidfd: a number that
+  /// was given to another process meanwhile is noticed. What may not be looked at stays unknown.
+  static Credentials of(uid_t user, pid_t pid, const UniqueFd& process);
   static Credentials own();
 
+  /// What the process itself shows where this one may not look at its namespaces: an open file of one
+  /// (/proc/self/ns/user or pid). It can have that only from a process of its user in that namespace. It is
+  /// believed of a process without capabilities: which namespace they are good for cannot be seen. False: it
+  /// is no such file.
+  bool show_namespace(int file);
+
+  uid_t user() const { return user_; }
   /// By the rules of ptrace(2), as far as they can be read from /proc: not whether the other one is dumpable,
-  /// nor what Yama or a policy says. Where this process has no /proc all may.
+  /// nor what Yama or a policy says. Where this process has no /proc all of one user may.
   bool may_attach_to(const Credentials& other) const;
   bool may_attach_to_each_other(const Credentials& other) const {
     return may_attach_to(other) && other.may_attach_to(*this);
@@ -39,12 +47,16 @@ class Credentials {
     std::uint64_t inode = 0;
     bool operator==(const Namespace&) const = default;
   };
-  static bool read(pid_t pid, Credentials& out);
-  static bool read_namespace(pid_t pid, const char* name, Namespace& out);
+  static std::optional<Namespace> namespace_of(pid_t pid, const char* name);
+  void read(pid_t pid);
+  bool known() const {
+    return user_namespace_ && pid_namespace_ && capabilities_ && (!shown_ || *capabilities_ == 0);
+  }
 
-  bool known_ = false;
-  Namespace user_, pid_;
-  std::uint64_t capabilities_ = 0;  ///< permitted
+  uid_t user_ = static_cast<uid_t>(-1);
+  std::optional<Namespace> user_namespace_, pid_namespace_;
+  std::optional<std::uint64_t> capabilities_;  ///< permitted
+  bool shown_ = false;                         ///< a namespace, by the process itself
 };
 
 }  // namespace softrnic::daemon

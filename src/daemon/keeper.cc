@@ -96,6 +96,8 @@ class KeeperProcess {
     if (!receive_note(daemon_, note, fd)) return false;
     if (note.op == Keeper::Op::end) {
       knows_all_ = true;
+    } else if (note.op == Keeper::Op::made && note.lane == kNoLane) {
+      retired_.push_back({kNoLane, note.place, std::move(fd), {}});
     } else if (note.op == Keeper::Op::made && note.lane < kLaneNumbers) {
       if (note.lane >= lanes_.size()) lanes_.resize(note.lane + 1);
       lanes_[note.lane] = {note.lane, note.place, std::move(fd), {}};
@@ -124,10 +126,12 @@ class KeeperProcess {
 
   /// The sockets hold what is on its way to the lanes.
   static bool may_inherit(int heir, pid_t pid) {
-    return Credentials::of(pid, peer_process(heir, pid)).may_attach_to(Credentials::own());
+    return Credentials::of(geteuid(), pid, peer_process(heir, pid)).may_attach_to(Credentials::own());
   }
 
   bool tell_all(int heir) const {
+    for (const KeptLane& lane : retired_)
+      if (send_note(heir, {Keeper::Op::made, kNoLane, lane.place}, lane.socket.get()) != 0) return false;
     for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
       const KeptLane& lane = lanes_[i];
       if (!lane.socket) continue;
@@ -140,6 +144,7 @@ class KeeperProcess {
   /// The port is free before the name is: who does not find the name may take the port.
   void leave() {
     lanes_.clear();
+    retired_.clear();
     if (listener_ >= 0) close(listener_);
     listener_ = -1;
   }
@@ -155,6 +160,7 @@ class KeeperProcess {
   int listener_;
   bool knows_all_ = false;  ///< that there was when it began
   std::vector<KeptLane> lanes_;
+  std::vector<KeptLane> retired_;
 };
 
 /// Keeps only what the keeper needs: it must not hold the starter's pipe, a terminal or the daemon's sockets.

@@ -16,9 +16,11 @@
 
 namespace softrnic::daemon {
 
+inline constexpr std::uint32_t kNoLane = ~0U;  ///< of a socket that is kept for its place alone
+
 /// A lane as the keeper knows it.
 struct KeptLane {
-  std::uint32_t lane = 0;
+  std::uint32_t lane = 0;          ///< or kNoLane
   std::uint32_t place = kNoPlace;  ///< of the socket in its group
   UniqueFd socket;                 ///< none: no lane of that number was made
   /// Becomes readable when the process that holds the lane ends: a pidfd, or a connection to it. None: the
@@ -38,6 +40,8 @@ class Keeper {
   static Expected<Keeper, Failure> inherit(std::vector<KeptLane>& lanes);
 
   void lane_made(std::uint32_t lane, std::uint32_t place, int socket) { tell(Op::made, lane, place, socket); }
+  /// The socket at that place is no lane's any more, but keeps the place.
+  void lane_retired(std::uint32_t place, int socket) { tell(Op::made, kNoLane, place, socket); }
   void lane_taken(std::uint32_t lane, int holder) { tell(Op::taken, lane, kNoPlace, holder); }
   void lane_freed(std::uint32_t lane) { tell(Op::freed, lane, kNoPlace, -1); }
   void told_all() { tell(Op::end, 0, kNoPlace, -1); }

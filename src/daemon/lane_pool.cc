@@ -16,7 +16,7 @@
 namespace softrnic::daemon {
 namespace {
 
-constexpr std::size_t kMostWaiting = 1 << 20;  ///< packets; more than any buffer holds
+constexpr std::size_t kMostWaiting = 1 << 16;  ///< packets; more than any buffer holds
 
 std::uint32_t random_index() {
   std::uint16_t index = 0;
@@ -53,7 +53,11 @@ Expected<std::vector<KeptLane>, Failure> lanes_without_keeper() {
 
 }  // namespace
 
-Expected<LanePool, Failure> LanePool::open() {
+Expected<LanePool, Failure> LanePool::open() { return open(false); }
+
+Expected<LanePool, Failure> LanePool::open_for_all_users() { return open(true); }
+
+Expected<LanePool, Failure> LanePool::open(bool for_all_users) {
   std::vector<KeptLane> kept;
   auto keeper = Keeper::inherit(kept);
   if (!keeper && keeper.error().error != ECONNREFUSED) return Unexpected{keeper.error()};
@@ -65,7 +69,7 @@ Expected<LanePool, Failure> LanePool::open() {
     keeper = Keeper::start();
     if (!keeper) return Unexpected{keeper.error()};
   }
-  LanePool pool(std::move(*keeper));
+  LanePool pool(std::move(*keeper), for_all_users);
   for (KeptLane& lane : kept) pool.adopt(std::move(lane));
   if (!has_keeper) pool.tell_keeper();
   if (const int error = pool.see_to_own_lane()) return Unexpected{port_failure(error)};
@@ -88,6 +92,7 @@ int LanePool::see_to_own_lane() {
 }
 
 void LanePool::tell_keeper() {
+  for (const KeptLane& lane : retired_) keeper_.lane_retired(lane.place, lane.socket.get());
   for (std::uint32_t lane = 0; lane < made(); ++lane) {
     const LaneState& state = lanes_[lane];
     if (state.socket) keeper_.lane_made(lane, state.place, state.socket.get());
@@ -110,9 +115,21 @@ int LanePool::steer() const {
   return attach_steering(socket_of(0), places);
 }
 
+bool LanePool::is_shared() const {
+  uid_t first = kNoUser;
+  for (const LaneState& lane : lanes_) {
+    if (!lane.taken || lane.user == kNoUser) continue;
+    if (first != kNoUser && lane.user != first) return true;
+    first = lane.user;
+  }
+  return false;
+}
+
 int LanePool::make_socket(std::uint32_t lane) {
   auto socket = open_lane_socket(true);
   if (!socket) return socket.error();
+  if (for_all_users_ && lane != 0)
+    if (const int error = confine_to_lane(socket->fd.get(), lane)) return error;
   LaneState& state = lanes_[lane];
   state.socket = std::move(socket->fd);
   state.place = sockets_++;
@@ -121,7 +138,21 @@ int LanePool::make_socket(std::uint32_t lane) {
   return steer();
 }
 
+bool LanePool::retire(std::uint32_t lane) {
+  if (retired_.size() >= kMostRetired) return false;
+  LaneState& state = lanes_[lane];
+  keeper_.lane_retired(state.place, state.socket.get());
+  retired_.push_back({kNoLane, state.place, std::move(state.socket), {}});
+  state.place = kNoPlace;
+  return true;
+}
+
 void LanePool::adopt(KeptLane kept) {
+  if (kept.lane == kNoLane) {
+    ++sockets_;
+    retired_.push_back(std::move(kept));
+    return;
+  }
   if (kept.lane >= lanes_.size()) lanes_.resize(kept.lane + 1);
   LaneState& state = lanes_[kept.lane];
   state = {std::move(kept.socket), kept.place, std::move(kept.holder), kept.lane == 0};
@@ -133,23 +164,36 @@ void LanePool::adopt(KeptLane kept) {
   ++used_;
 }
 
-Expected<LaneGrant, Failure> LanePool::take(int pidfd) {
-  std::uint32_t lane;
-  if (!free_.empty()) {
-    lane = free_.front();
-    free_.pop_front();
-    if (lanes_[lane].socket) drain(socket_of(lane), kMostWaiting);
-  } else {
-    lane = made();
-    if (lane >= kMostLanes) return Unexpected{refuse(ENOSPC, ReasonId::out_of_lanes, kMostLanes - 1)};
+Expected<std::uint32_t, Failure> LanePool::choose(uid_t user) {
+  const auto is_fit = [&](std::uint32_t lane) {
+    return !for_all_users_ || !lanes_[lane].socket || lanes_[lane].user == user;
+  };
+  auto found = std::find_if(free_.begin(), free_.end(), is_fit);
+  if (found == free_.end() && made() < kMostLanes) {
     lanes_.emplace_back();
+    return made() - 1;
   }
-  if (const int error = lanes_[lane].socket ? 0 : make_socket(lane)) {
+  if (found == free_.end()) found = free_.begin();
+  if (found == free_.end() || (!is_fit(*found) && !retire(*found)))
+    return Unexpected{refuse(ENOSPC, ReasonId::out_of_lanes, kMostLanes - 1)};
+  const std::uint32_t lane = *found;
+  free_.erase(found);
+  return lane;
+}
+
+Expected<LaneGrant, Failure> LanePool::take(int pidfd, uid_t user) {
+  const auto chosen = choose(user);
+  if (!chosen) return Unexpected{chosen.error()};
+  const std::uint32_t lane = *chosen;
+  if (lanes_[lane].socket) {
+    drain(socket_of(lane), kMostWaiting);
+  } else if (const int error = make_socket(lane)) {
     free_.push_back(lane);
     return Unexpected{port_failure(error)};
   }
   LaneState& state = lanes_[lane];
   state.taken = true;
+  state.user = user;
   if (pidfd >= 0) {
     state.holder.reset(fcntl(pidfd, F_DUPFD_CLOEXEC, 0));
     keeper_.lane_taken(lane, pidfd);
@@ -179,7 +223,8 @@ bool LanePool::may_reclaim(std::uint32_t lane, int socket) const {
          fstat(socket_of(lane), &ours) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
-void LanePool::reclaim(std::uint32_t lane, int pidfd) {
+void LanePool::reclaim(std::uint32_t lane, int pidfd, uid_t user) {
+  lanes_[lane].user = user;
   std::erase_if(inherited_, [lane](const Inherited& i) { return i.lane == lane; });
   if (pidfd < 0) return;
   lanes_[lane].holder.reset(fcntl(pidfd, F_DUPFD_CLOEXEC, 0));

@@ -1,6 +1,12 @@
 // The lanes: sockets, their places in the SO_REUSEPORT group, which never change while a daemon
 // lives, and who holds which.
+//
+// Who has held a lane may have kept a duplicate of its socket, and would read what comes for the next holder.
+// So with several users a lane comes to another one only with another socket. The old one is retired: it
+// stays where it stands in its group for as long as the daemon lives, as its end would move another.
 #pragma once
+
+#include <sys/types.h>
 
 #include <cstdint>
 #include <deque>
@@ -26,15 +32,15 @@ struct LaneGrant {
 /// What the service asks of the lanes; tests and fuzzers have lanes without sockets.
 class Lanes {
  public:
-  /// A free lane. `pidfd` (or -1) is the process that takes it.
-  virtual Expected<LaneGrant, Failure> take(int pidfd) = 0;
+  /// A free lane. `pidfd` (or -1) is the process that takes it, of that user.
+  virtual Expected<LaneGrant, Failure> take(int pidfd, uid_t user) = 0;
   /// The lane was taken and is so no longer.
   virtual void free(std::uint32_t lane) = 0;
   /// Whether the lane was taken over from an earlier daemon, nobody has reclaimed it, and `socket` is its
   /// socket.
   virtual bool may_reclaim(std::uint32_t /*lane*/, int /*socket*/) const { return false; }
-  /// It is held by the process `pidfd` (or -1) from then on. Only after may_reclaim().
-  virtual void reclaim(std::uint32_t /*lane*/, int /*pidfd*/) {}
+  /// It is held by the process `pidfd` (or -1), of that user, from then on. Only after may_reclaim().
+  virtual void reclaim(std::uint32_t /*lane*/, int /*pidfd*/, uid_t /*user*/) {}
   virtual std::uint32_t made() const = 0;               ///< lane 0 included
   virtual std::uint32_t used() const = 0;               ///< by processes
   virtual int socket_of(std::uint32_t lane) const = 0;  ///< of a lane below made(); stays the pool's
@@ -52,13 +58,15 @@ class LanePool final : public Lanes {
   /// Takes the port, with lane 0, or takes over the lanes of a daemon that died: from its keeper, or else
   /// from the programs that have them. Fails with the reason why the port cannot be had.
   static Expected<LanePool, Failure> open();
+  /// The same for lanes that several users hold.
+  static Expected<LanePool, Failure> open_for_all_users();
 
-  /// The one that is free for longest, else a new one.
-  Expected<LaneGrant, Failure> take(int pidfd) override;
+  /// The one of this user's that is free for longest, else a new one, else another user's.
+  Expected<LaneGrant, Failure> take(int pidfd, uid_t user) override;
   /// Drains the lane and gives it to whoever asks next.
   void free(std::uint32_t lane) override;
   bool may_reclaim(std::uint32_t lane, int socket) const override;
-  void reclaim(std::uint32_t lane, int pidfd) override;
+  void reclaim(std::uint32_t lane, int pidfd, uid_t user) override;
   std::uint32_t made() const override { return static_cast<std::uint32_t>(lanes_.size()); }
   std::uint32_t used() const override { return used_; }
   std::uint32_t receive_buffer() const override;
@@ -79,28 +87,41 @@ class LanePool final : public Lanes {
 
   int socket_of(std::uint32_t lane) const override { return lanes_[lane].socket.get(); }
 
+  /// Hands each packet to its lane again, should somebody have changed that. 0 or a positive errno.
+  int steer() const;
+  /// Whether more than one user holds lanes, so that one might.
+  bool is_shared() const;
+
  private:
+  static constexpr std::size_t kMostRetired = 4096;
+
   struct LaneState {
     UniqueFd socket;  ///< none: made when the lane is taken
     std::uint32_t place = kNoPlace;
     UniqueFd holder;
     bool taken = false;
+    uid_t user = kNoUser;  ///< who has, or had, the socket
   };
-  explicit LanePool(Keeper keeper) : keeper_(std::move(keeper)) {}
+  static constexpr uid_t kNoUser = static_cast<uid_t>(-1);
+  LanePool(Keeper keeper, bool for_all_users) : keeper_(std::move(keeper)), for_all_users_(for_all_users) {}
+  static Expected<LanePool, Failure> open(bool for_all_users);
+  Expected<std::uint32_t, Failure> choose(uid_t user);
+  bool retire(std::uint32_t lane);
   // a positive errno, or 0
   int see_to_own_lane();
   int make_socket(std::uint32_t lane);
-  int steer() const;
   void adopt(KeptLane lane);
   void tell_keeper();
 
   std::vector<LaneState> lanes_;
   std::deque<std::uint32_t> free_;
+  std::vector<KeptLane> retired_;
   std::vector<Inherited> inherited_;
   std::uint32_t used_ = 0;
   std::uint32_t sockets_ = 0;  ///< in the group
   bool dual_stack_ = true;
   Keeper keeper_;
+  bool for_all_users_;
 };
 
 }  // namespace softrnic::daemon

@@ -1,5 +1,5 @@
-// softrnicd: one a user and network namespace. Started by the first program that opens a device; ends when
-// idle.
+// softrnicd: one a user and network namespace, started by the first program that opens a device; ends when
+// idle. Or one of all users, started by the administrator.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -18,6 +18,7 @@
 #include "daemon/daemon_options.h"
 #include "daemon/server.h"
 #include "daemon/startup.h"
+#include "daemon/system_mode.h"
 
 namespace softrnic::daemon {
 namespace {
@@ -65,31 +66,85 @@ bool read_settings(Server::Options& out) {
   return capture.has_value();
 }
 
-int serve(const Options& options) {
+int complain(const std::string& text) {
+  fmt::print(stderr, "softrnicd: {}\n", text);
+  return 1;
+}
+
+std::chrono::seconds idle_of(const Options& options) {
+  return std::chrono::seconds(options.idle.value_or(options.system ? 0 : 30));
+}
+
+struct Parts {
+  net::Netlink netlink;
+  LanePool lanes;
+};
+
+Expected<Parts, Failure> open_parts(bool for_all_users) {
+  auto netlink = net::Netlink::open();
+  if (!netlink) return Unexpected{refuse(netlink.error(), ReasonId::daemon_unreachable, netlink.error())};
+  auto lanes = for_all_users ? LanePool::open_for_all_users() : LanePool::open();
+  if (!lanes) return Unexpected{lanes.error()};
+  return Parts{std::move(*netlink), std::move(*lanes)};
+}
+
+/// The user's own daemon.
+int serve_user(const Options& options, Server::Options serving) {
   const bool foreground = options.report_fd < 0;
-  Server::Options serving{.idle = std::chrono::seconds(options.idle)};
-  if (foreground && !read_settings(serving)) return 1;
   Startup startup(options.report_fd);
   const auto role = startup.begin();
   if (!role) return fail(startup, role.error(), foreground);
   if (*role == Startup::Role::second) {
-    if (foreground) fmt::print(stderr, "softrnicd: a daemon of this user is running already\n");
-    return foreground ? 1 : 0;
+    if (foreground) return complain("a daemon of this user, or of all users, is running already");
+    return 0;
   }
-  auto netlink = net::Netlink::open();
-  if (!netlink) {
-    const int error = netlink.error();
-    return fail(startup, refuse(error, ReasonId::daemon_unreachable, error), foreground);
-  }
-  auto lanes = LanePool::open();
-  if (!lanes) return fail(startup, lanes.error(), foreground);
+  auto parts = open_parts(false);
+  if (!parts) return fail(startup, parts.error(), foreground);
   auto listener = startup.listen();
   if (!listener) return fail(startup, listener.error(), foreground);
-  Server server(std::move(*listener), std::move(*netlink), std::move(*lanes), DeviceList(host_name()),
-                std::move(serving));
+  Server server(std::move(*listener), std::move(parts->netlink), std::move(parts->lanes),
+                DeviceList(host_name()), std::move(serving));
   startup.ready();
   if (foreground) fmt::print(stderr, "softrnicd: ready, process {}; end it with Ctrl-C\n", getpid());
   return server.run() == 0 ? 0 : 1;
+}
+
+/// NAME=NETDEV.
+Expected<void, std::string> add_link(DeviceList& devices, const std::string& link,
+                                     const net::NetSnapshot& network) {
+  const std::size_t equals = link.find('=');
+  if (equals == std::string::npos) return Unexpected{"--link: not NAME=NETDEV: " + link};
+  const auto added = devices.add(link.substr(0, equals), link.substr(equals + 1), network);
+  if (!added) return Unexpected{"--link " + link + ": " + control::make_error(added.error()).text};
+  return {};
+}
+
+/// That of all users. Programs that come early wait in the listener's queue.
+int serve_all_users(const Options& options, Server::Options serving) {
+  auto listener = listen_for_all_users();
+  if (!listener) return complain(listener.error());
+  if (auto became = become(options.user); !became) return complain(became.error());
+  auto parts = open_parts(true);
+  if (!parts) return complain(control::make_error(parts.error()).text);
+  DeviceList devices(host_name());
+  if (!options.links.empty()) {
+    const auto network = parts->netlink.snapshot(true);
+    if (!network) return complain(fmt::format("cannot read the network: {}", std::strerror(network.error())));
+    for (const std::string& link : options.links)
+      if (auto added = add_link(devices, link, *network); !added) return complain(added.error());
+  }
+  serving.limits = options.limits;
+  Server server(std::move(*listener), std::move(parts->netlink), std::move(parts->lanes), std::move(devices),
+                std::move(serving));
+  fmt::print(stderr, "softrnicd: ready for all users, process {}, user {}\n", getpid(), geteuid());
+  return server.run() == 0 ? 0 : 1;
+}
+
+int serve(const Options& options) {
+  Server::Options serving{.idle = idle_of(options)};
+  if (options.report_fd < 0 && !read_settings(serving)) return 1;
+  return options.system ? serve_all_users(options, std::move(serving))
+                        : serve_user(options, std::move(serving));
 }
 
 }  // namespace

@@ -34,10 +34,13 @@ void PageStore::ended(std::uint64_t number, std::uint64_t now_ns) {
   const auto it = pages_.find(number);
   if (it == pages_.end() || it->second.ended_ns != 0) return;
   it->second.ended_ns = std::max<std::uint64_t>(now_ns, 1);
-  if (++dead_ <= kMostDead) return;
-  const auto oldest =
-      std::find_if(pages_.begin(), pages_.end(), [](const auto& p) { return p.second.ended_ns != 0; });
-  pages_.erase(oldest);
+  ++dead_;
+  const uid_t user = it->second.credentials.user();
+  const auto is_dead = [user](const auto& p) {
+    return p.second.ended_ns != 0 && p.second.credentials.user() == user;
+  };
+  if (std::count_if(pages_.begin(), pages_.end(), is_dead) <= kMostDead) return;
+  pages_.erase(std::find_if(pages_.begin(), pages_.end(), is_dead));
   --dead_;
 }
 

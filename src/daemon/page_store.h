@@ -1,6 +1,7 @@
 // The control pages of all processes, and of those that died lately.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -12,7 +13,7 @@ namespace softrnic::daemon {
 
 class PageStore {
  public:
-  static constexpr std::size_t kMostDead = 64;  ///< the oldest goes first
+  static constexpr std::ptrdiff_t kMostDead = 64;  ///< of a user; the oldest goes first
 
   struct Page {
     UniqueFd fd;  ///< read-only

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "control/channel.h"
+#include "control/client.h"
 #include "engine/explain_sink.h"
 
 namespace softrnic::daemon {
@@ -25,7 +26,9 @@ constexpr std::uint32_t kInheritedLane = 1U << 31;  ///< marks the id of a proce
 /// How long what comes for QP1 waits for the programs that a dead daemon has left: a request for a port that
 /// nobody has is refused at once, and those who listen there are about to say so.
 constexpr Duration kSurvivorsReturn = std::chrono::seconds(1);
-constexpr Duration kKeeperPause = std::chrono::seconds(1);   ///< between keepers, whatever kills them
+constexpr Duration kKeeperPause = std::chrono::seconds(1);  ///< between keepers, whatever kills them
+/// With several users: between two looks after the steering, which any holder of a lane can detach.
+constexpr Duration kSteeringPeriod = std::chrono::milliseconds(100);
 constexpr Duration kPause = std::chrono::milliseconds(100);  ///< before a client is accepted after a failure
 
 /// To be given up when a client is to be told that there is no descriptor for it.
@@ -45,7 +48,7 @@ Server::Server(UniqueFd listener, net::Netlink netlink, LanePool lanes, DeviceLi
       spare_(spare_descriptor()),
       netlink_(std::move(netlink)),
       lanes_(std::move(lanes)),
-      service_(lanes_, std::move(devices)),
+      service_(lanes_, std::move(devices), options.limits),
       options_(std::move(options)),
       gsi_(make_gsi_link(lanes_.socket_of(0), options_.faults, options_.capture.get()), page_),
       idle_since_(monotonic_now()) {
@@ -107,7 +110,7 @@ bool Server::is_idle() const {
 
 TimePoint Server::next_deadline() const {
   const TimePoint due = std::min({reads_mads_ == kNever ? gsi_.deadline() : reads_mads_, resolver_.deadline(),
-                                  service_.cm().deadline(), listens_again_, keeper_due_});
+                                  service_.cm().deadline(), listens_again_, keeper_due_, steering_due_});
   return is_idle() ? std::min(due, idle_since_ + options_.idle) : due;
 }
 
@@ -185,6 +188,7 @@ void Server::catch_up() {
   resolver_.advance(now);
   if (service_.cm().deadline() <= now) service_.cm().advance();
   renew_keeper(now);
+  renew_steering(now);
   begin_to_read_mads();
   if (gsi_.deadline() <= now && reads_mads_ == kNever) {
     gsi_.receive(now);
@@ -224,23 +228,44 @@ void Server::accept_client() {
   client->socket.reset(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!client->socket) return accept_failed(errno);
   const auto peer = control::peer_credentials(client->socket.get());
-  if (!peer || peer->uid != geteuid()) return;  // the client finds out by itself whose daemon this is
+  if (!peer || (!options_.limits && peer->uid != geteuid())) return;  // the client sees whose daemon this is
+  if (const auto refusal = refusal_of(peer->uid)) return turn_away(client->socket, *refusal);
+  client->user = peer->uid;
   client->pid = peer->pid;
   client->pidfd = peer_process(client->socket.get(), peer->pid);
-  client->credentials = Credentials::of(peer->pid, client->pidfd);
+  client->credentials = Credentials::of(peer->uid, peer->pid, client->pidfd);
   const std::uint32_t id = next_id_++ & ~kInheritedLane;
-  if (clients_.size() >= kMostConnections || !watch(client->socket.get(), Source::connection, id, EPOLLIN))
-    return turn_away(client->socket);
+  if (!watch(client->socket.get(), Source::connection, id, EPOLLIN))
+    return turn_away(client->socket, no_room());
   if (client->pidfd) watch(client->pidfd.get(), Source::process, id, EPOLLIN);
   clients_.emplace(id, std::move(client));
+  if (steering_due_ == kNever && options_.limits) steering_due_ = monotonic_now() + kSteeringPeriod;
 }
 
-void Server::turn_away(const UniqueFd& socket) {
-  auto full = control::make_message<control::ErrorReply>(1);
-  full.error = EMFILE;
-  full.reason = static_cast<std::uint32_t>(ReasonId::daemon_busy);
-  full.figures[0] = clients_.size();
-  control::send_datagram(socket.get(), control::bytes_of(full), -1, MSG_DONTWAIT);
+Failure Server::no_room() const { return refuse(EMFILE, ReasonId::daemon_busy, clients_.size()); }
+
+std::optional<Failure> Server::refusal_of(uid_t user) const {
+  if (clients_.size() >= kMostConnections) return no_room();
+  if (!options_.limits) return std::nullopt;
+  const auto is_his = [user](const auto& client) { return client.second->user == user; };
+  const auto has = static_cast<std::uint32_t>(std::count_if(clients_.begin(), clients_.end(), is_his));
+  if (has < options_.limits->connections) return std::nullopt;
+  return over_limit(user, has, options_.limits->connections, UserQuota::connections);
+}
+
+void Server::turn_away(const UniqueFd& socket, const Failure& failure) {
+  auto refusal = control::make_message<control::ErrorReply>(1);
+  refusal.error = failure.error;
+  refusal.reason = static_cast<std::uint32_t>(failure.reason.id);
+  std::copy(failure.reason.figures.begin(), failure.reason.figures.end(), refusal.figures);
+  control::put_text(refusal.text, control::make_error(failure).text);
+  control::send_datagram(socket.get(), control::bytes_of(refusal), -1, MSG_DONTWAIT);
+}
+
+void Server::renew_steering(TimePoint now) {
+  if (steering_due_ > now) return;
+  steering_due_ = clients_.empty() ? kNever : now + kSteeringPeriod;
+  if (lanes_.is_shared()) static_cast<void>(lanes_.steer());
 }
 
 // Who was not accepted stays in the queue, and the listener readable: without an answer this
@@ -250,7 +275,7 @@ void Server::accept_failed(int error) {
   if (error == EMFILE && spare_) {
     spare_.reset();
     const UniqueFd socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (socket) turn_away(socket);
+    if (socket) turn_away(socket, no_room());
   } else {
     forget(listener_.get());
     listens_again_ = monotonic_now() + kPause;

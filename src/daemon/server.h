@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "base/time.h"
 #include "base/unique_fd.h"
@@ -28,6 +29,7 @@ class Server {
     bool prints = false;                           ///< explanations on stderr, too
     link::FaultPlan faults{};                      ///< for the datagrams that the daemon sends
     std::unique_ptr<link::CaptureFile> capture{};  ///< of the daemon's packets; none: nobody looks
+    std::optional<UserLimits> limits{};            ///< of each user; none: it serves its own user alone
   };
 
   /// `listener` is bound and listens.
@@ -64,7 +66,11 @@ class Server {
   void accept_client();
   void accept_failed(int error);
   /// Tells a client that there is no room for it.
-  void turn_away(const UniqueFd& socket);
+  void turn_away(const UniqueFd& socket, const Failure& failure);
+  Failure no_room() const;
+  /// Why a process of this user is not served, if so.
+  std::optional<Failure> refusal_of(uid_t user) const;
+  void renew_steering(TimePoint now);
   void listen_again();
   void read_client(std::uint32_t id);
   void answer(std::uint32_t id, Answer reply);
@@ -91,6 +97,7 @@ class Server {
   TimePoint listens_again_ = kNever;
   TimePoint keeper_due_ = kNever;  ///< when there is to be another
   TimePoint keeper_started_{};     ///< the last other
+  TimePoint steering_due_ = kNever;
   TimePoint reads_mads_ = kNever;  ///< at the latest; kNever: it does so already
   engine::ControlPage page_;       ///< explanations may come from all below
   UniqueFd epoll_;

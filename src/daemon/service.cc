@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -23,7 +24,7 @@ const DispatchRow<Service> Service::kRows[] = {
     dispatch_row<&Service::next_page>(),       dispatch_row<&Service::status>(),
     dispatch_row<&Service::shut_down>(),       dispatch_row<&Service::share_memory>(),
     dispatch_row<&Service::find_local_peer>(), dispatch_row<&Service::reclaim_lane>(),
-    dispatch_row<&Service::settled>(),
+    dispatch_row<&Service::settled>(),         dispatch_row<&Service::show_namespace>(),
 };
 
 Answer Service::handle(Connection& from, Bytes datagram, UniqueFd fd) {
@@ -56,6 +57,7 @@ Answer Service::hello(Connection& from, const Hello& message, UniqueFd) {
   if (from.pid <= 0) from.pid = message.pid;  // of another pid namespace
   auto reply = make_message<Welcome>(message.header.serial);
   reply.pid = getpid();
+  reply.all_users = limits_ ? 1 : 0;
   Answer answer = answer_with(reply, ends[1]);
   answer.own_fd.reset(ends[1]);
   return answer;
@@ -75,8 +77,16 @@ Answer Service::hold_devices(Connection& from, const HoldDevices& message, Uniqu
   return done(message);
 }
 
+std::uint32_t Service::lanes_of(uid_t user) const {
+  return static_cast<std::uint32_t>(
+      std::count_if(holders_of_lanes_.begin(), holders_of_lanes_.end(),
+                    [user](const auto& holder) { return holder.second.connection->user == user; }));
+}
+
 Answer Service::take_lane(Connection& from, const TakeLane& message, UniqueFd) {
-  const auto grant = lanes_.take(from.pidfd.get());
+  if (const std::uint32_t has = limits_ ? lanes_of(from.user) : 0; limits_ && has >= limits_->lanes)
+    return refused(message, over_limit(from.user, has, limits_->lanes, UserQuota::lanes));
+  const auto grant = lanes_.take(from.pidfd.get(), from.user);
   if (!grant) return refused(message, grant.error());
   from.lanes.insert(grant->lane);
   holders_of_lanes_[grant->lane] = {&from, {}};
@@ -100,7 +110,7 @@ Answer Service::reclaim_lane(Connection& from, const ReclaimLane& message, Uniqu
   if (!fd || !lanes_.may_reclaim(message.lane, fd.get()))
     return refused(message, refuse(EINVAL, ReasonId::lane_not_yours, message.lane));
   forget_inherited(message.lane);
-  lanes_.reclaim(message.lane, from.pidfd.get());
+  lanes_.reclaim(message.lane, from.pidfd.get(), from.user);
   from.lanes.insert(message.lane);
   from.returning = true;
   holders_of_lanes_[message.lane] = {&from, {}};
@@ -166,6 +176,18 @@ Answer Service::find_local_peer(Connection& from, const FindLocalPeer& message, 
   return answer_with(reply);
 }
 
+// Where this daemon may look by itself, what it saw stands.
+Answer Service::show_namespace(Connection& from, const ShowNamespace& message, UniqueFd fd) {
+  if (!limits_ || !fd || !from.credentials.show_namespace(fd.get())) return bad_message(bytes_of(message));
+  return done(message);
+}
+
+Expected<void, Failure> Service::check_commander(const Connection& from) const {
+  if (limits_) return Unexpected{refuse(EPERM, ReasonId::daemon_of_all)};
+  if (!from.credentials.may_attach_to(own_)) return Unexpected{refuse(EPERM, ReasonId::daemon_apart)};
+  return {};
+}
+
 Answer Service::register_page(Connection& from, const RegisterPage& message, UniqueFd fd) {
   const std::uint64_t number =
       fd && from.page == 0 ? pages_.add(std::move(fd), from.pid, from.comm, from.credentials) : 0;
@@ -179,7 +201,7 @@ void Service::show_own_page(UniqueFd memfd) {
 }
 
 Answer Service::add_link(Connection& from, const AddLink& message, UniqueFd) {
-  if (!commands(from)) return refused(message, refuse(EPERM, ReasonId::daemon_apart));
+  if (auto may = check_commander(from); !may) return refused(message, may.error());
   const auto name = text_in(message.name);
   const auto netdev = text_in(message.netdev);
   if (!name || !netdev) return bad_message(bytes_of(message));
@@ -192,7 +214,7 @@ Answer Service::add_link(Connection& from, const AddLink& message, UniqueFd) {
 }
 
 Answer Service::delete_link(Connection& from, const DeleteLink& message, UniqueFd) {
-  if (!commands(from)) return refused(message, refuse(EPERM, ReasonId::daemon_apart));
+  if (auto may = check_commander(from); !may) return refused(message, may.error());
   const auto name = text_in(message.name);
   if (!name) return bad_message(bytes_of(message));
   const auto change = devices_.remove(std::string(*name));
@@ -221,11 +243,13 @@ Answer Service::status(Connection&, const StatusRequest& message, UniqueFd) {
   reply.bad_messages = bad_messages_;
   reply.idle_seconds = static_cast<std::uint32_t>(idle.count());
   reply.receive_buffer = lanes_.receive_buffer();
+  reply.all_users = limits_ ? 1 : 0;
+  reply.user = geteuid();
   return answer_with(reply);
 }
 
 Answer Service::shut_down(Connection& from, const Shutdown& message, UniqueFd) {
-  if (!commands(from)) return refused(message, refuse(EPERM, ReasonId::daemon_apart));
+  if (auto may = check_commander(from); !may) return refused(message, may.error());
   end();
   return done(message);
 }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "base/bytes.h"
@@ -16,14 +17,16 @@
 #include "daemon/dispatch.h"
 #include "daemon/lane_pool.h"
 #include "daemon/page_store.h"
+#include "daemon/user_limits.h"
 #include "samehost/atomic_locks.h"
 
 namespace softrnic::daemon {
 
 class Service {
  public:
-  /// `lanes` outlives this object.
-  Service(Lanes& lanes, DeviceList devices) : lanes_(lanes), devices_(std::move(devices)) {}
+  /// `lanes` outlives this object. `limits`: of each user, where all users of the host are served.
+  Service(Lanes& lanes, DeviceList devices, std::optional<UserLimits> limits = {})
+      : lanes_(lanes), devices_(std::move(devices)), limits_(limits), cm_(limits) {}
 
   /// Handles one datagram with the descriptor that came along, if any.
   Answer handle(Connection& from, Bytes datagram, UniqueFd fd);
@@ -64,6 +67,7 @@ class Service {
   Answer find_local_peer(Connection& from, const control::FindLocalPeer& message, UniqueFd fd);
   int locks_for(const Credentials& credentials);
   void free_lane(std::uint32_t lane);
+  Answer show_namespace(Connection& from, const control::ShowNamespace& message, UniqueFd fd);
   Answer register_page(Connection& from, const control::RegisterPage& message, UniqueFd fd);
   Answer add_link(Connection& from, const control::AddLink& message, UniqueFd fd);
   Answer delete_link(Connection& from, const control::DeleteLink& message, UniqueFd fd);
@@ -71,12 +75,15 @@ class Service {
   Answer status(Connection& from, const control::StatusRequest& message, UniqueFd fd);
   Answer shut_down(Connection& from, const control::Shutdown& message, UniqueFd fd);
   Answer bad_message(Bytes datagram);
-  /// Whether the client may tell the daemon what to do; who could take it over anyway may.
-  bool commands(const Connection& from) const { return from.credentials.may_attach_to(own_); }
+  /// Whether the client may tell the daemon what to do; who could take it over anyway may. One of all users
+  /// takes no orders from any.
+  Expected<void, Failure> check_commander(const Connection& from) const;
+  std::uint32_t lanes_of(uid_t user) const;
 
   Lanes& lanes_;
   const Credentials own_ = Credentials::own();
   DeviceList devices_;
+  const std::optional<UserLimits> limits_;
   PageStore pages_;
   CmService cm_;
   /// The locks of those holders of lanes who may attach to each other.

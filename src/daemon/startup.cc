@@ -10,6 +10,7 @@
 
 #include "control/local_name.h"
 #include "control/spawn.h"
+#include "control/system_daemon.h"
 
 namespace softrnic::daemon {
 namespace {
@@ -30,8 +31,9 @@ StartupReport report_of(const Failure& failure) {
   return report;
 }
 
-/// A daemon of this user listens. EACCES: somebody else has its name.
+/// A daemon of this user or of all users listens. EACCES: somebody else has its name.
 Expected<bool, Failure> somebody_listens() {
+  if (control::reach_system_daemon(kAnswerTimeout)) return true;
   const auto socket = control::reach_own(daemon_name(geteuid()), kAnswerTimeout);
   if (!socket && socket.error().error != ECONNREFUSED) return Unexpected{socket.error()};
   return socket.has_value();

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "base/strong.h"
 #include "wire/fields.h"
 
 namespace softrnic::daemon {
@@ -15,7 +16,8 @@ using Code = std::vector<sock_filter>;
 constexpr std::uint32_t kLaneOffset = wire::field::Bth::Destination::kOffset;  // the QPN's top byte
 constexpr std::uint32_t kNumberOffset = 16;                                    // of a probe
 constexpr std::uint32_t kLastOffset = Probe::kLength - 1;
-constexpr std::uint32_t kUdpHeader = 8;  // a socket's filter sees it, that of a group does not
+constexpr std::uint32_t kWhole = 0xffffffff;  // the packet is taken, all of it
+constexpr std::uint32_t kUdpHeader = 8;       // a socket's filter sees it, that of a group does not
 
 void add(Code& code, unsigned operation, std::uint32_t operand) {
   code.push_back(BPF_STMT(static_cast<std::uint16_t>(operation), operand));
@@ -64,8 +66,20 @@ int attach_steering(int fd, const Places& places, const std::optional<Probe>& pr
   return attach(fd, SO_ATTACH_REUSEPORT_CBPF, code);
 }
 
+int confine_to_lane(int fd, std::uint32_t lane) {
+  Code code;
+  add(code, BPF_LD | BPF_B | BPF_ABS, kUdpHeader + kLaneOffset);  // what is too short is dropped
+  add_if(code, lane, 1);
+  add(code, BPF_RET | BPF_K, kWhole);
+  add_if(code, Qpn::kMulticast >> 16, 1);
+  add(code, BPF_RET | BPF_K, kWhole);
+  add(code, BPF_RET | BPF_K, 0);
+  if (const int error = attach(fd, SO_ATTACH_FILTER, code)) return error;
+  const int on = 1;
+  return setsockopt(fd, SOL_SOCKET, SO_LOCK_FILTER, &on, sizeof on) == 0 ? 0 : errno;
+}
+
 int drop_probes(int fd, std::uint64_t number) {
-  constexpr std::uint32_t kWhole = 0xffffffff;
   Code code;
   add_if_probe(code, number, kUdpHeader, 1);
   add(code, BPF_RET | BPF_K, 0);

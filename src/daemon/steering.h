@@ -25,6 +25,12 @@ inline constexpr std::uint8_t kMarker = 1;
 /// and packets for lanes without a socket to lane 0, which has one. 0 or a positive errno.
 int attach_steering(int fd, const Places& places, const std::optional<Probe>& probe = std::nullopt);
 
+/// Makes the socket take packets for its lane and multicast alone, and locks it in that (SO_LOCK_FILTER): who
+/// holds it can neither change that nor attach other steering to its group. He can still detach the group's
+/// (SO_DETACH_REUSEPORT_BPF is open to all); then packets are lost, but nobody gets those of others. 0 or a
+/// positive errno.
+int confine_to_lane(int fd, std::uint32_t lane);
+
 /// Makes the socket drop the probes of that number, and count them among its drops. 0 or a positive errno.
 int drop_probes(int fd, std::uint64_t number);
 void stop_dropping(int fd);

@@ -28,7 +28,7 @@ std::unique_ptr<control::Client> NextDaemon::find() {
   while (attempts_ < kAttempts) {
     if (wait_for(-1, pause_before(attempts_++)) == Outcome::stopped) return nullptr;
     auto client = connect();
-    if (!client) {
+    if (!client && kind_ != control::DaemonKind::of_all) {
       if (!see_to_start()) return nullptr;
       client = connect();
     }
@@ -55,7 +55,8 @@ NextDaemon::Outcome NextDaemon::wait_for(int fd, Milliseconds longest) {
 }
 
 std::unique_ptr<control::Client> NextDaemon::connect() {
-  auto client = control::Client::connect({.daemon_path = {}, .spawn = false, .patience = kPatience});
+  auto client =
+      control::Client::connect({.daemon_path = {}, .spawn = false, .patience = kPatience, .kind = kind_});
   return client ? std::move(*client) : nullptr;
 }
 

@@ -76,7 +76,10 @@ bool Watcher::change_over(NextDaemon& next) {
 
 void Watcher::run() {
   std::unique_ptr<NextDaemon> next;
-  if (!insist([&] { next = std::make_unique<NextDaemon>(command_, *lanes_, thread_.stop_fd()); })) return;
+  if (!insist([&] {
+        next = std::make_unique<NextDaemon>(command_, daemon_->kind(), *lanes_, thread_.stop_fd());
+      }))
+    return;
   do {
     if (!watch()) return;
   } while (change_over(*next));

@@ -19,6 +19,7 @@
 
 #include "engine/lane_handover.h"
 #include "tests/daemon/daemon_fixture.h"
+#include "tests/daemon/lane_packets.h"
 #include "tests/support/process_named.h"
 
 namespace softrnic::tests {
@@ -26,48 +27,6 @@ namespace {
 
 using control::Client;
 using control::Lane;
-
-constexpr int kDeadSource = 40000;  ///< first source port of the test's packets
-
-/// Sends `count` packets to every lane of `lanes`, from eight source ports.
-bool send_packets(const std::vector<Lane>& lanes, int count) {
-  std::vector<UniqueFd> senders;
-  for (int i = 0; i < 8; ++i) {
-    senders.emplace_back(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    sockaddr_in from{};
-    from.sin_family = AF_INET;
-    from.sin_port = htons(static_cast<std::uint16_t>(kDeadSource + i));
-    if (bind(senders.back().get(), reinterpret_cast<const sockaddr*>(&from), sizeof from) != 0) return false;
-  }
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(4791);
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  std::array<unsigned char, 64> packet{};
-  for (int i = 0; i < count; ++i) {
-    for (const Lane& lane : lanes) {
-      packet[5] = lane.number;
-      if (sendto(senders[i % 8].get(), packet.data(), packet.size(), 0,
-                 reinterpret_cast<const sockaddr*>(&to), sizeof to) < 0)
-        return false;
-    }
-  }
-  return true;
-}
-
-/// The packets that wait in the lane and are for it; -1 when one is for another.
-int own_packets(const Lane& lane) {
-  std::array<unsigned char, 65536> data;
-  int count = 0;
-  for (;;) {
-    const ssize_t got = recv(lane.socket.get(), data.data(), data.size(), MSG_DONTWAIT);
-    if (got < 0) return count;
-    for (ssize_t at = 0; at < got; at += 64) {  // UDP_GRO may join packets
-      if (data[static_cast<std::size_t>(at) + 5] != lane.number) return -1;
-      ++count;
-    }
-  }
-}
 
 std::vector<Lane> take_lanes(Client& client, int count) {
   std::vector<Lane> lanes;

@@ -11,7 +11,7 @@ namespace {
 
 class NoLanes final : public Lanes {
  public:
-  Expected<LaneGrant, Failure> take(int) override {
+  Expected<LaneGrant, Failure> take(int, uid_t) override {
     return Unexpected{refuse(ENOSPC, ReasonId::out_of_lanes)};
   }
   void free(std::uint32_t) override {}
@@ -24,7 +24,7 @@ class NoLanes final : public Lanes {
 /// Has lanes 1, 2, …
 class NumberedLanes final : public Lanes {
  public:
-  Expected<LaneGrant, Failure> take(int) override { return LaneGrant{++last_, -1, 1, true}; }
+  Expected<LaneGrant, Failure> take(int, uid_t) override { return LaneGrant{++last_, -1, 1, true}; }
   void free(std::uint32_t) override {}
   std::uint32_t made() const override { return last_ + 1; }
   std::uint32_t used() const override { return last_; }

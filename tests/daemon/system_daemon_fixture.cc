@@ -1,0 +1,111 @@
+#include "tests/daemon/system_daemon_fixture.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <rdma/rdma_cma.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "control/spawn.h"
+#include "tests/support/namespaces.h"
+
+namespace softrnic::tests {
+
+const control::ConnectOptions kOfAll{.daemon_path = {}, .spawn = false, .kind = control::DaemonKind::of_all};
+
+bool become(uid_t user) {
+  return setgroups(0, nullptr) == 0 && setresgid(user, user, user) == 0 && setresuid(user, user, user) == 0 &&
+         prctl(PR_SET_DUMPABLE, 1) == 0;
+}
+
+int as_user(uid_t user, const std::function<int()>& body) {
+  return Child([&] { return become(user) ? body() : kNoUser; }).result();
+}
+
+ino_t inode_of(const UniqueFd& fd) {
+  struct stat status {};
+  return fstat(fd.get(), &status) == 0 ? status.st_ino : 0;
+}
+
+bool refused_with(int error, const control::Error& got) { return got.failure.error == error; }
+
+bool sets_to_zero(const UniqueFd& socket, int option) {
+  const int zero = 0;
+  return setsockopt(socket.get(), SOL_SOCKET, option, &zero, sizeof zero) == 0;
+}
+
+// ---- a program
+
+namespace {
+
+std::unique_ptr<control::Client> connection() {
+  auto client = control::Client::connect(kOfAll);
+  return client ? std::move(*client) : nullptr;
+}
+
+UniqueFd make_page() {
+  UniqueFd page(memfd_create("page", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (ftruncate(page.get(), 4096) != 0 || fcntl(page.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) page.reset();
+  return page;
+}
+
+}  // namespace
+
+Program::Program()
+    : client_(connection()), cm_(connection()), events_(eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC)) {
+  if (!client_) return;
+  auto taken = client_->take_lane();
+  if (!taken) return;
+  lane = std::move(*taken);
+  page_ = make_page();
+  static_cast<void>(client_->register_page(page_.get()));
+  if (const auto opened = cm_.open_channel(events_.get())) channel = *opened;
+  if (const auto made = cm_.create_id(channel, RDMA_PS_TCP, IBV_QPT_RC, 1)) id = made->id;
+}
+
+UniqueFd Program::locks() {
+  auto request = control::make_message<control::ShareMemory>();
+  request.pid = getpid();
+  auto given = client_->share_memory(request);
+  return given ? std::move(*given) : UniqueFd();
+}
+
+// ---- the daemon
+
+void SystemDaemonTest::SetUp() {
+  if (geteuid() != 0 || !test::has_all_users()) GTEST_SKIP() << "needs root";
+  DaemonTest::SetUp();
+  if (!IsSkipped() && !HasFatalFailure()) start({});
+}
+
+void SystemDaemonTest::TearDown() {
+  if (daemon_ > 0) stop();
+}
+
+void SystemDaemonTest::start(const std::vector<std::string>& options) {
+  std::vector<std::string> words{control::find_daemon(), "--system", "--user", std::to_string(kNobody)};
+  words.insert(words.end(), options.begin(), options.end());
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  daemon_ = fork();
+  if (daemon_ == 0) {
+    execv(arguments[0], arguments.data());
+    _exit(1);
+  }
+  while (!control::Client::connect(kOfAll) && waitpid(daemon_, nullptr, WNOHANG) == 0) sched_yield();
+}
+
+void SystemDaemonTest::stop(int signal) {
+  kill(daemon_, signal);
+  waitpid(daemon_, nullptr, 0);
+  daemon_ = -1;
+}
+
+}  // namespace softrnic::tests
