@@ -8,15 +8,35 @@
 namespace softrnic {
 namespace {
 
-constexpr ReasonText kReasons[] = {
+constexpr std::size_t kReasons = 0
+#define SOFTRNIC_REASON(id, sentence, cure) +1
+#include "base/reasons.def"
+#undef SOFTRNIC_REASON
+    ;
+
+using Table = std::array<ReasonText, kReasons>;
+
+constexpr Table kEnglish = {{
 #define SOFTRNIC_REASON(id, sentence, cure) {#id, sentence, cure},
 #include "base/reasons.def"
 #undef SOFTRNIC_REASON
-};
+}};
+
+/// A row that is not translated yet stays English.
+consteval Table chinese_rows() {
+  Table rows = kEnglish;
+#define SOFTRNIC_REASON(id, sentence, cure) \
+  rows[static_cast<std::size_t>(ReasonId::id)] = {#id, sentence, cure};
+#include "base/reasons_zh.def"
+#undef SOFTRNIC_REASON
+  return rows;
+}
+
+constexpr Table kChinese = chinese_rows();
 
 std::atomic<ExplainSink> explain_sink{nullptr};
 
-std::string fill_in(std::string_view text, const Reason& reason) {
+std::string fill_in(std::string_view text, const Reason& reason, Language in) {
   std::string out;
   while (!text.empty()) {
     const std::size_t open = text.find('{');
@@ -29,21 +49,23 @@ std::string fill_in(std::string_view text, const Reason& reason) {
     const auto& figures = reason.figures;
     const auto index = static_cast<std::size_t>(field[0] - '0') % figures.size();
     const std::string_view form = field.size() > 1 ? field.substr(2) : "";
-    out += figure_text(form, figures[index], figures[(index + 1) % figures.size()]);
+    out += figure_text(form, figures[index], figures[(index + 1) % figures.size()], in);
   }
   return out;
 }
 
 }  // namespace
 
-std::size_t reason_count() { return std::size(kReasons); }
+std::size_t reason_count() { return kReasons; }
 
-const ReasonText& reason_text(ReasonId id) {
+const ReasonText& reason_text(ReasonId id, Language in) {
   const auto index = static_cast<std::size_t>(id);
-  return kReasons[index < std::size(kReasons) ? index : 0];
+  return (in == Language::chinese ? kChinese : kEnglish)[index < kReasons ? index : 0];
 }
 
-std::string describe(const Reason& reason) { return fill_in(reason_text(reason.id).sentence, reason); }
+std::string describe(const Reason& reason, Language in) {
+  return fill_in(reason_text(reason.id, in).sentence, reason, in);
+}
 
 void set_explain_sink(ExplainSink sink) { explain_sink.store(sink, std::memory_order_release); }
 

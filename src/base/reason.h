@@ -1,4 +1,5 @@
-// Why something was refused, dropped or failed: one table (reasons.def), one record, one way out.
+// Why something was refused, dropped or failed: one table (reasons.def, its Chinese in reasons_zh.def), one
+// record, one way out.
 //
 // A reason costs nothing until it happens: the record is a small fixed-size value of figures, and
 // the sentence is made only when somebody reads it. Records live in shared memory (see engine/),
@@ -9,6 +10,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "base/language.h"
 
 namespace softrnic {
 
@@ -25,8 +28,8 @@ struct ReasonText {
   std::string_view cure;
 };
 
-/// The table entry of `id`; the entry of ReasonId::none for a value out of range.
-const ReasonText& reason_text(ReasonId id);
+/// The table entry of `id`; the entry of ReasonId::none for a value out of range. Does not allocate.
+const ReasonText& reason_text(ReasonId id, Language in = language());
 
 /// The number of reasons in the table.
 std::size_t reason_count();
@@ -44,7 +47,7 @@ constexpr Reason because(ReasonId id, Figures... figures) {
 }
 
 /// The sentence of `reason` with its figures filled in (no cure).
-std::string describe(const Reason& reason);
+std::string describe(const Reason& reason, Language in = language());
 
 /// A refused verb: the errno its man page names, and the reason.
 struct Failure {

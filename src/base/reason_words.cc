@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 
@@ -12,6 +13,7 @@ namespace {
 struct Word {
   std::uint64_t value;
   std::string_view name;
+  std::string_view chinese = {};  ///< empty: the name is the same in all languages
 };
 
 // enum ibv_qp_state
@@ -82,9 +84,16 @@ constexpr Word kRereg[] = {{1 << 0, "IBV_REREG_MR_CHANGE_TRANSLATION"},
                            {1 << 2, "IBV_REREG_MR_CHANGE_ACCESS"}};
 // enum ibv_srq_attr_mask
 constexpr Word kSrqAttributes[] = {{1 << 0, "IBV_SRQ_MAX_WR"}, {1 << 1, "IBV_SRQ_LIMIT"}};
-constexpr Word kObjects[] = {
-    {0, "PD"},  {1, "MR"}, {2, "CQ"},         {3, "completion channel"},   {4, "QP"},
-    {5, "SRQ"}, {6, "AH"}, {7, "rdma_cm_id"}, {8, "multicast membership"}, {9, "completion counter"}};
+constexpr Word kObjects[] = {{0, "PD"},
+                             {1, "MR"},
+                             {2, "CQ"},
+                             {3, "completion channel", "完成通道"},
+                             {4, "QP"},
+                             {5, "SRQ"},
+                             {6, "AH"},
+                             {7, "rdma_cm_id"},
+                             {8, "multicast membership", "组播成员关系"},
+                             {9, "completion counter", "完成计数器"}};
 // enum rdma_cm_event_type
 constexpr Word kCmEvents[] = {
     {0, "ADDR_RESOLVED"},      {1, "ADDR_ERROR"},       {2, "ROUTE_RESOLVED"}, {3, "ROUTE_ERROR"},
@@ -96,7 +105,8 @@ constexpr Word kCmEvents[] = {
 constexpr Word kCapFields[] = {{0, "max_send_wr"},  {1, "max_recv_wr"},     {2, "max_send_sge"},
                                {3, "max_recv_sge"}, {4, "max_inline_data"}, {5, "max_wr"},
                                {6, "max_sge"}};
-constexpr Word kQuotas[] = {{0, "connections"}, {1, "lanes"}, {2, "channels"}, {3, "ids"}};
+constexpr Word kQuotas[] = {
+    {0, "connections", "连接"}, {1, "lanes", "泳道"}, {2, "channels", "事件通道"}, {3, "ids", " id"}};
 constexpr Word kLaterVerbs[] = {
 #define SOFTRNIC_LATER_VERB(name) {static_cast<std::uint64_t>(LaterVerb::name), "ibv_" #name},
 #include "base/later_verbs.def"
@@ -113,14 +123,21 @@ constexpr Word kCmMessages[] = {{0x10, "REQ"},      {0x11, "MRA"},  {0x12, "REJ"
                                 {0x14, "RTU"},      {0x15, "DREQ"}, {0x16, "DREP"}, {0x17, "SIDR_REQ"},
                                 {0x18, "SIDR_REP"}, {0x19, "LAP"},  {0x1a, "APR"}};
 constexpr Word kCmRejects[] = {
-#define SOFTRNIC_CM_REJECT(number, name, words) {number, words},
+#define SOFTRNIC_CM_REJECT(number, name, words, chinese) {number, words, chinese},
 #include "base/cm_reject_reasons.def"
 #undef SOFTRNIC_CM_REJECT
 };
-constexpr Word kCmAbout[] = {{0, "REQ"}, {1, "REP"}, {2, "connection"}};
-constexpr Word kSidrStatus[] = {{0, "valid"},      {1, "service ID not supported"},
-                                {2, "rejected"},   {3, "no queue pair"},
-                                {4, "redirected"}, {5, "version not supported"}};
+constexpr Word kCmAbout[] = {{0, "REQ"}, {1, "REP"}, {2, "connection", "连接"}};
+constexpr Word kSidrStatus[] = {
+    {0, "valid", "有效"},          {1, "service ID not supported", "不支持该服务 ID"},
+    {2, "rejected", "已拒绝"},     {3, "no queue pair", "没有可用的 QP"},
+    {4, "redirected", "已重定向"}, {5, "version not supported", "不支持该版本"}};
+
+constexpr Word kErrors[] = {
+#define SOFTRNIC_ERROR(name, chinese) {name, #name, chinese},
+#include "base/errors_zh.def"
+#undef SOFTRNIC_ERROR
+};
 
 // The opcode of a base transport header: service in the top three bits, operation in the others.
 constexpr Word kServices[] = {{0, "RC"}, {1, "UC"}, {2, "RD"}, {3, "UD"}};
@@ -181,22 +198,24 @@ std::string number(const char* format, std::uint64_t value) {
   return text;
 }
 
-std::string decimal(std::uint64_t figure, std::span<const Word>) { return number("%llu", figure); }
-std::string hexadecimal(std::uint64_t figure, std::span<const Word>) { return number("0x%llx", figure); }
-
-std::string_view find(std::span<const Word> words, std::uint64_t value) {
-  for (const Word& word : words) {
-    if (word.value == value) return word.name;
-  }
-  return {};
+std::string decimal(std::uint64_t figure, std::span<const Word>, Language) { return number("%llu", figure); }
+std::string hexadecimal(std::uint64_t figure, std::span<const Word>, Language) {
+  return number("0x%llx", figure);
 }
 
-std::string one_of(std::uint64_t figure, std::span<const Word> words) {
-  const std::string_view name = find(words, figure);
-  return name.empty() ? number("%llu", figure) : std::string(name);
+const Word* find(std::span<const Word> words, std::uint64_t value) {
+  const auto found =
+      std::find_if(words.begin(), words.end(), [value](const Word& word) { return word.value == value; });
+  return found == words.end() ? nullptr : &*found;
 }
 
-std::string bits(std::uint64_t figure, std::span<const Word> words) {
+std::string one_of(std::uint64_t figure, std::span<const Word> words, Language in) {
+  const Word* const word = find(words, figure);
+  if (word == nullptr) return number("%llu", figure);
+  return std::string(word->chinese.empty() ? word->name : in_words(in, word->name, word->chinese));
+}
+
+std::string bits(std::uint64_t figure, std::span<const Word> words, Language) {
   if (figure == 0) return "0";
   std::string out;
   const auto add = [&out](std::string_view part) { out.append(out.empty() ? "" : "|").append(part); };
@@ -209,23 +228,25 @@ std::string bits(std::uint64_t figure, std::span<const Word> words) {
   return out;
 }
 
-std::string packet_opcode(std::uint64_t figure, std::span<const Word>) {
+std::string packet_opcode(std::uint64_t figure, std::span<const Word>, Language) {
   if (figure == kCnp) return "CNP";
-  const std::string_view service = find(kServices, figure >> 5);
-  const std::string_view operation = find(kOperations, figure & 0x1f);
-  if (service.empty() || operation.empty()) return number("0x%02llx", figure);
-  return std::string(service) + " " + std::string(operation);
+  const Word* const service = find(kServices, figure >> 5);
+  const Word* const operation = find(kOperations, figure & 0x1f);
+  if (service == nullptr || operation == nullptr) return number("0x%02llx", figure);
+  return std::string(service->name) + " " + std::string(operation->name);
 }
 
 // Not strerror(), which speaks the language of the program's locale.
-std::string error_text(std::uint64_t figure, std::span<const Word>) {
+std::string error_text(std::uint64_t figure, std::span<const Word> words, Language in) {
+  if (const Word* const word = in == Language::chinese ? find(words, figure) : nullptr)
+    return std::string(word->chinese) + " " + std::string(word->name);
   const char* text = strerrordesc_np(static_cast<int>(figure));
   return text != nullptr ? text : number("errno %llu", figure);
 }
 
 struct Form {
   std::string_view name;
-  std::string (*print)(std::uint64_t figure, std::span<const Word> words);
+  std::string (*print)(std::uint64_t figure, std::span<const Word> words, Language in);
   std::span<const Word> words;
 };
 
@@ -246,7 +267,7 @@ constexpr Form kForms[] = {
     {"quota", one_of, kQuotas},
     {"verb", one_of, kLaterVerbs},
     {"opcode", packet_opcode, {}},
-    {"errno", error_text, {}},
+    {"errno", error_text, kErrors},
     {"cm_state", one_of, kCmStates},
     {"cm_message", one_of, kCmMessages},
     {"cm_reject", one_of, kCmRejects},
@@ -257,12 +278,12 @@ constexpr Form kForms[] = {
     {"cma_state", one_of, kCmaStates},
 };
 
-std::string program_text(std::uint64_t first, std::uint64_t second) {
+std::string program_text(std::uint64_t first, std::uint64_t second, Language in) {
   char raw[2 * sizeof first];
   std::memcpy(raw, &first, sizeof first);
   std::memcpy(raw + sizeof first, &second, sizeof second);
   const std::string_view name(raw, strnlen(raw, sizeof raw));
-  if (name.empty()) return "a program that cannot be seen from here";
+  if (name.empty()) return in_words(in, "a program that cannot be seen from here", "从这里看不到的程序");
   std::string out = "'";
   for (const char c : name) {
     const bool plain = c >= 0x20 && c < 0x7f && c != '\\';
@@ -280,15 +301,15 @@ const Form* find_form(std::string_view name) {
 
 }  // namespace
 
-std::string figure_text(std::string_view form, std::uint64_t figure) {
+std::string figure_text(std::string_view form, std::uint64_t figure, Language in) {
   const Form* found = find_form(form);
   if (found == nullptr) found = &kForms[0];
-  return found->print(figure, found->words);
+  return found->print(figure, found->words, in);
 }
 
-std::string figure_text(std::string_view form, std::uint64_t high, std::uint64_t low) {
-  if (form == "program") return program_text(high, low);
-  if (form != "gid") return figure_text(form, high);
+std::string figure_text(std::string_view form, std::uint64_t high, std::uint64_t low, Language in) {
+  if (form == "program") return program_text(high, low, in);
+  if (form != "gid") return figure_text(form, high, in);
   unsigned char raw[16];
   for (int i = 0; i < 8; ++i) {
     raw[i] = static_cast<unsigned char>(high >> (56 - 8 * i));

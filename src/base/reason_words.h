@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/language.h"
+
 namespace softrnic {
 
 /// What a refusal is about, as a figure for the form "object".
@@ -38,12 +40,14 @@ enum class LaterVerb : std::uint8_t {
 };
 
 /// The text of `figure` in `form`: "" is decimal, "x" hexadecimal; the others stand in one table in the
-/// source. Numbers and bits without a name are printed as such. An unknown form is decimal.
-std::string figure_text(std::string_view form, std::uint64_t figure);
+/// source. Numbers and bits without a name are printed as such. An unknown form is decimal. In Chinese an
+/// errno ends in its name, by which people look it up.
+std::string figure_text(std::string_view form, std::uint64_t figure, Language in = language());
 
 /// The same for a form that takes two figures: "gid", the two halves of a GID, in host order: "10.0.0.1" or
 /// "fe80::1"; "program", see program_figures().
-std::string figure_text(std::string_view form, std::uint64_t high, std::uint64_t low);
+std::string figure_text(std::string_view form, std::uint64_t high, std::uint64_t low,
+                        Language in = language());
 
 /// The name of a program (/proc/PID/comm, 15 bytes at most) as two figures for the form "program", which
 /// prints it with whatever a terminal would obey escaped. Any user chooses the names of his programs.

@@ -53,6 +53,14 @@ bool parse_share(std::string_view value, Settings& out) {
   return true;
 }
 
+/// As locales are written, but for the encodings that are not ours.
+bool parse_language(std::string_view value, Settings& out) {
+  for (const std::string_view encoding : {".UTF-8", ".utf8"})
+    if (value.ends_with(encoding)) value.remove_suffix(encoding.size());
+  if (value == "zh" || value == "zh_CN") out.language = Language::chinese;
+  return out.language == Language::chinese || value.empty() || value == "en";
+}
+
 template <std::string Settings::*member>
 bool text(std::string_view value, Settings& out) {
   out.*member = value;
@@ -67,6 +75,8 @@ struct Row {
 constexpr Row kRows[] = {
     {{"SOFTRNIC_EXPLAIN", "0", "1: print the reason of every failure, drop and NAK to stderr as it happens"},
      [](std::string_view v, Settings& out) { return parse_flag(v, out.explain); }},
+    {{"SOFTRNIC_LANG", "en", "language of reasons: en, or zh (zh_CN, zh_CN.UTF-8) for Chinese"},
+     parse_language},
     {{"SOFTRNIC_FAULTS", "",
       "inject faults: drop=1%,dup=1%,reorder=1%,corrupt=1%,delay=5ms,seed=7; when it does not parse, no "
       "device opens"},
@@ -147,6 +157,7 @@ Settings load_settings() {
   std::vector<std::string> warnings;
   Settings loaded = parse_settings(environ, warnings);
   for (const std::string& warning : warnings) std::fprintf(stderr, "softrnic: %s\n", warning.c_str());
+  set_language(loaded.language);
   return loaded;
 }
 

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/language.h"
+
 namespace softrnic {
 
 /// One row of the table, for help texts and for the warning about unknown variables.
@@ -32,6 +34,7 @@ struct Settings {
   std::string device;        ///< show only this device, empty: all
   bool wire_only = false;    ///< packets even to the same host
   ShareFiles share = ShareFiles::fixed;
+  Language language = Language::english;  ///< of reasons
 };
 
 /// All rows.
@@ -41,7 +44,8 @@ std::span<const SettingInfo> setting_table();
 /// values that do not parse and SOFTRNIC_* names that are not in the table (with the nearest name that is).
 Settings parse_settings(const char* const* environment, std::vector<std::string>& warnings);
 
-/// The settings of this process. The first call writes the warnings to stderr. Thread-safe.
+/// The settings of this process. The first call writes the warnings to stderr and sets the language.
+/// Thread-safe.
 const Settings& settings();
 
 }  // namespace softrnic

@@ -25,7 +25,9 @@ struct Row {
   std::uint64_t times = 1;
 };
 
-const char* kind_of(ReasonId id) { return is_note(id) ? "note" : "error"; }
+const char* kind_of(ReasonId id, Language in) {
+  return is_note(id) ? in_words(in, "note", "提示") : in_words(in, "error", "错误");
+}
 
 Json table_json(const ReasonText& text) {
   return {{"id", text.id}, {"sentence", text.sentence}, {"cure", text.cure}};
@@ -85,7 +87,7 @@ Json row_json(const Row& row) {
               {"alive", row.process->alive()}, {"lqpn", e.qpn},           {"rqpn", e.peer_qpn}};
   if (e.has_wr_id) out["wr_id"] = e.wr_id;
   out["reason"] = text.id;
-  out["kind"] = kind_of(e.reason.id);
+  out["kind"] = kind_of(e.reason.id, Language::english);
   out["times"] = row.times;
   out["figures"] = e.reason.figures;
   out["sentence"] = describe(e.reason);
@@ -95,14 +97,17 @@ Json row_json(const Row& row) {
 
 void print_row(const Row& row) {
   const Explanation& e = row.explanation;
-  std::string head = fmt::format("{} pid {} comm {}{}", time_text(e.time_ns), row.process->pid,
-                                 printable(row.process->comm), row.process->alive() ? "" : " (ended)");
+  const Language in = language();
+  std::string head =
+      fmt::format("{} pid {} comm {}{}", time_text(e.time_ns), row.process->pid, printable(row.process->comm),
+                  row.process->alive() ? "" : in_words(in, " (ended)", "（已结束）"));
   if (e.qpn != 0) head += fmt::format(" lqpn {}", e.qpn);
   if (e.peer_qpn != 0) head += fmt::format(" rqpn {}", e.peer_qpn);
   if (e.has_wr_id) head += fmt::format(" wr_id {}", e.wr_id);
   const ReasonText& text = reason_text(e.reason.id);
-  const std::string times = row.times > 1 ? fmt::format(" ({} times)", row.times) : "";
-  print_line("{} {} {}{}", head, kind_of(e.reason.id), strong(text.id), times);
+  const std::string times =
+      row.times > 1 ? fmt::format(" ({} {})", row.times, in_words(in, "times", "次")) : "";
+  print_line("{} {} {}{}", head, kind_of(e.reason.id, in), strong(text.id), times);
   print_line("    {}", describe(e.reason));
   if (!text.cure.empty()) print_line("    -> {}", text.cure);
 }
@@ -141,7 +146,9 @@ int show_latest(const ExplainOptions& options, bool json) {
     }
   }
   if (json) print_json(out);
-  if (rows.empty() && !json) complain("nothing to explain: no process of this user has had a failure lately");
+  if (rows.empty() && !json)
+    complain(in_words(language(), "nothing to explain: no process of this user has had a failure lately",
+                      "没有需要解释的：本用户的进程最近没有出现失败"));
   return kDone;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/settings.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/suggest.h"
@@ -98,6 +99,7 @@ int run_command_line(int argc, const char* const* argv) {
     fmt::print(stderr, "{}", app.help());
     return kUsage;
   }
+  settings();  // the language of what the command has to say
   return context.chosen();
 }
 

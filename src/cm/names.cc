@@ -12,7 +12,7 @@ struct RejectName {
   std::string_view words;
 };
 constexpr RejectName kRejectNames[] = {
-#define SOFTRNIC_CM_REJECT(number, name, words) {RejectReason::name, words},
+#define SOFTRNIC_CM_REJECT(number, name, words, chinese) {RejectReason::name, words},
 #include "base/cm_reject_reasons.def"
 #undef SOFTRNIC_CM_REJECT
 };

@@ -50,7 +50,7 @@ enum class Service : std::uint8_t { rc, uc, rd, xrc };
 /// Why a REJ was sent (IBTA 12.6.7.2).
 enum class RejectReason : std::uint16_t {
   none = 0,
-#define SOFTRNIC_CM_REJECT(number, name, words) name = number,
+#define SOFTRNIC_CM_REJECT(number, name, words, chinese) name = number,
 #include "base/cm_reject_reasons.def"
 #undef SOFTRNIC_CM_REJECT
 };

@@ -30,16 +30,6 @@ Error broken(int error) {
 
 bool ended(const Error& error) { return error.failure.reason.id == ReasonId::daemon_gone; }
 
-Error refusal(const ErrorReply& reply) {
-  Failure failure{reply.error > 0 ? reply.error : EPROTO, {}};
-  if (reply.reason < reason_count()) failure.reason.id = static_cast<ReasonId>(reply.reason);
-  std::copy(std::begin(reply.figures), std::end(reply.figures), failure.reason.figures.begin());
-  Error error = make_error(failure);
-  const auto text = text_in(reply.text);
-  if (text && !text->empty()) error.text = *text;
-  return error;
-}
-
 std::string own_comm() {
   std::array<char, kCommSize + 1> text{};
   if (std::FILE* file = std::fopen("/proc/self/comm", "re")) {
@@ -52,13 +42,6 @@ std::string own_comm() {
 }
 
 }  // namespace
-
-Error make_error(const Failure& failure) {
-  Error error{failure, describe(failure.reason)};
-  const std::string_view cure = reason_text(failure.reason.id).cure;
-  if (!cure.empty()) error.text.append(": ").append(cure);
-  return error;
-}
 
 Failure no_daemon(int error) {
   struct Shortage {
@@ -190,7 +173,7 @@ Expected<Client::Answer, Error> Client::ask(Header& header, Bytes request, int f
     socket_.reset();
     return Unexpected{make_error(refuse(EPROTO, ReasonId::daemon_version, head->version, kProtocolVersion))};
   }
-  if (const auto refused = parse_message<ErrorReply>(answer.bytes)) return Unexpected{refusal(*refused)};
+  if (const auto refused = parse_message<ErrorReply>(answer.bytes)) return Unexpected{error_in(*refused)};
   return answer;
 }
 

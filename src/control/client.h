@@ -19,6 +19,7 @@
 #include "base/expected.h"
 #include "base/reason.h"
 #include "base/unique_fd.h"
+#include "control/error.h"
 #include "control/messages.h"
 #include "device/device_info.h"
 
@@ -26,13 +27,6 @@ namespace softrnic::control {
 
 /// How long a request, or the start of a daemon, may take.
 inline constexpr std::chrono::seconds kAnswerTimeout{10};
-
-/// Why a request failed: errno, reason and a sentence for people (never empty; in the daemon's words when it
-/// refused).
-struct Error {
-  Failure failure;
-  std::string text;
-};
 
 struct Lane {
   UniqueFd socket;  ///< UDP, non-blocking, bound to port 4791; shared with the daemon, so never shut it down
@@ -162,8 +156,6 @@ class Client {
   std::atomic<bool> took_leave_{false};
 };
 
-/// The sentence and cure of a failure, for an Error that was made on this side.
-Error make_error(const Failure& failure);
 /// The daemon cannot be reached or started because of `error`. A process that lacks descriptors, threads or
 /// memory is told that, not to look at the daemon.
 Failure no_daemon(int error);

@@ -199,7 +199,8 @@ struct NextPage {
   std::uint64_t after = 0;
 };
 
-/// A refused request. The text is made by the daemon, whose table of reasons may be another version's.
+/// A refused request, see control/error.h. The text is made by the daemon, whose table of reasons may be
+/// another version's.
 struct ErrorReply {
   static constexpr MessageType kType = MessageType::error;
   Header header;

@@ -206,13 +206,8 @@ Expected<Started, Error> read_report(const UniqueFd& launched, const std::string
   if (got == 0) return Started::vanished;
   if (got != sizeof report || report.magic != StartupReport::kMagic) return Unexpected{start_failed(EPROTO)};
   if (report.error == 0) return Started::ready;
-  Failure failure{report.error, {}};
-  if (report.reason < reason_count()) failure.reason.id = static_cast<ReasonId>(report.reason);
-  std::copy(std::begin(report.figures), std::end(report.figures), failure.reason.figures.begin());
-  Error error = make_error(failure);
-  const auto text = text_in(report.text);
-  if (text && !text->empty()) error.text = *text;
-  if (failure.reason.id == ReasonId::daemon_unreachable) error.text += " (" + path + ")";
+  Error error = error_in(report);
+  if (error.failure.reason.id == ReasonId::daemon_unreachable) error.text += " (" + path + ")";
   return Unexpected{std::move(error)};
 }
 

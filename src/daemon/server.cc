@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "control/channel.h"
-#include "control/client.h"
+#include "control/error.h"
 #include "engine/explain_sink.h"
 
 namespace softrnic::daemon {
@@ -255,10 +255,7 @@ std::optional<Failure> Server::refusal_of(uid_t user) const {
 
 void Server::turn_away(const UniqueFd& socket, const Failure& failure) {
   auto refusal = control::make_message<control::ErrorReply>(1);
-  refusal.error = failure.error;
-  refusal.reason = static_cast<std::uint32_t>(failure.reason.id);
-  std::copy(failure.reason.figures.begin(), failure.reason.figures.end(), refusal.figures);
-  control::put_text(refusal.text, control::make_error(failure).text);
+  control::put_failure(refusal, failure);
   control::send_datagram(socket.get(), control::bytes_of(refusal), -1, MSG_DONTWAIT);
 }
 

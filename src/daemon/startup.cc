@@ -24,10 +24,7 @@ control::AbstractName lock_name() { return daemon_name(geteuid(), "/starting"); 
 
 StartupReport report_of(const Failure& failure) {
   StartupReport report;
-  report.error = failure.error;
-  report.reason = static_cast<std::uint32_t>(failure.reason.id);
-  std::copy(failure.reason.figures.begin(), failure.reason.figures.end(), report.figures);
-  if (failure.error != 0) control::put_text(report.text, control::make_error(failure).text);
+  control::put_failure(report, failure);
   return report;
 }
 
@@ -50,10 +47,7 @@ Failure wait_for_holder() {
   if (error == EAGAIN) return refuse(ETIMEDOUT, ReasonId::daemon_unreachable, ETIMEDOUT);
   if (error != 0 || datagram.size != sizeof report || report.magic != StartupReport::kMagic)
     return refuse(ECONNREFUSED, ReasonId::daemon_unreachable, ECONNREFUSED);
-  Failure failure{report.error, {}};
-  if (report.reason < reason_count()) failure.reason.id = static_cast<ReasonId>(report.reason);
-  std::copy(std::begin(report.figures), std::end(report.figures), failure.reason.figures.begin());
-  return failure;
+  return control::failure_in(report);
 }
 
 }  // namespace

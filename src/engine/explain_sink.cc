@@ -46,23 +46,25 @@ std::string number(const char* format, std::uint64_t value) {
 }  // namespace
 
 std::string format_explanation(const Explanation& explanation, std::uint64_t repeats) {
+  const Language in = language();
   std::string out = "softrnic: ";
   if (explanation.qpn != 0) {
     out += number("QP 0x%llx", explanation.qpn);
-    if (explanation.peer_qpn != 0) out += number(" (peer 0x%llx)", explanation.peer_qpn);
+    if (explanation.peer_qpn != 0)
+      out += number(in_words(in, " (peer 0x%llx)", "（对端 0x%llx）"), explanation.peer_qpn);
   } else if (explanation.peer_qpn != 0) {
-    out += number("peer QP 0x%llx", explanation.peer_qpn);
+    out += number(in_words(in, "peer QP 0x%llx", "对端 QP 0x%llx"), explanation.peer_qpn);
   }
   if (explanation.has_wr_id)
     out += number(explanation.qpn != 0 ? " wr_id %llu" : "wr_id %llu", explanation.wr_id);
   if (out.back() != ' ') out += ": ";
-  out += describe(explanation.reason);
-  const std::string_view cure = reason_text(explanation.reason.id).cure;
+  out += describe(explanation.reason, in);
+  const std::string_view cure = reason_text(explanation.reason.id, in).cure;
   if (!cure.empty()) {
     out += " -> ";
     out += cure;
   }
-  if (repeats != 0) out += number(" [and %llu more of these]", repeats);
+  if (repeats != 0) out += number(in_words(in, " [and %llu more of these]", " [另有 %llu 条相同]"), repeats);
   out += '\n';
   return out;
 }

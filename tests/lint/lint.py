@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import rules
+import translation
 
 # Data, not prose or code: other people's bytes and lists are kept as they are.
 DATA = re.compile(r"(^|/)(golden|corpus|seeds)/|\.pcap(ng)?$|^tests/abi/.*\.(txt|list)$|^LICENSE|\.(bin|png|svg)$")
@@ -40,7 +41,7 @@ def lint(root):
     known = set(paths)
     layers_file = root / "src/CMakeLists.txt"
     layers = rules.Layers(layers_file.read_text() if layers_file.exists() else "")
-    across = (rules.Tables(), rules.CitedTests(), rules.Suppressions())
+    across = (rules.Tables(), rules.CitedTests(), rules.Suppressions(), translation.Documents(), translation.Rows())
     for path in paths:
         if DATA.search(path):
             continue

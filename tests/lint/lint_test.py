@@ -9,6 +9,7 @@ import cpp_text  # noqa: E402
 import labels  # noqa: E402
 import lint  # noqa: E402
 import rules  # noqa: E402
+import translation  # noqa: E402
 
 LAYERS = "add_subdirectory(base)\nadd_subdirectory(wire)\nadd_subdirectory(engine)\nadd_subdirectory(cli)\n"
 GOOD = """// A header.
@@ -71,6 +72,10 @@ PLANTED = (
     ("cited-test", "docs/security.md", "Sealed: `Memory.IsSealed`\n"),
     ("cited-test", "docs/security.md", "Sealed: `fuzz_seals`\n"),
     ("suppression", "tests/interop/tsan.supp", "race:^softrnic::base::renamed\n"),
+    ("line-length", "src/base/a.cc", "// " + "宽" * 54 + "\n"),
+    ("chinese-space", "README.zh-CN.md", "打开QP\n"),
+    ("chinese-space", "src/base/reasons_zh.def", "第 {0}个\n"),
+    ("chinese-punctuation", "README.zh-CN.md", "打开,关闭\n"),
     ("unused-row", "src/base/later_verbs.def", "SOFTRNIC_LATER_VERB(nobody_refuses)\n"),
 )
 
@@ -90,6 +95,7 @@ CLEAN = (
     ("src/engine/a.cc", "// CLOCK_REALTIME\nvoid f() { clock_gettime(CLOCK_MONOTONIC, &now); g(time(first)); }\n"),
     ("src/base/a.cc", 'void f() { fprintf(stderr, "x"); snprintf(a, 1, "x"); }\n'),
     ("tests/golden/a.pcap", "\t \x00"),
+    ("README.zh-CN.md", "打开 `QP`，第 {0} 个（RC）：**MTU** 1024\n"),
 )
 
 
@@ -100,6 +106,53 @@ def findings_in(path, text):
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(content)
         return [f for f in lint.lint(folder) if f[0] == path]
+
+
+ORIGINAL = """[b](README.zh-CN.md)
+
+# A
+Takes 3 of `x`, see [y](y.md).
+## B
+```
+run --me  # for ever
+```
+| a | b |
+"""
+TRANSLATION = """[a](README.md)
+
+# 甲
+见 [乙](y.md)：取 `x` 中的 3 个。
+## 乙
+```
+run --me  # 直到永远
+```
+| 甲 | 乙 |
+"""
+
+
+def differences(original, translated, names=("README.md", "README.zh-CN.md"), rule=translation.Documents):
+    pair = rule()
+    for path, text in zip(names, (original, translated)):
+        pair.see(rules.Source(path, text))
+    return list(pair.findings())
+
+
+class TranslationTest(unittest.TestCase):
+    def test_a_true_translation_is_left_alone(self):
+        self.assertEqual([], differences(ORIGINAL, TRANSLATION))
+
+    def test_what_differs_is_found(self):
+        for old, new in (("3", "4"), ("`x`", "`z`"), ("y.md", "z.md"), ("--me", "--you"), ("## 乙", "# 乙"), ("| 甲 | 乙 |\n", ""),
+                         ("README.md", "other.md"), ("## 乙\n", "")):
+            with self.subTest(old=old, new=new):
+                self.assertEqual({"translation"}, {f[2] for f in differences(ORIGINAL, TRANSLATION.replace(old, new))})
+
+    def test_rows_have_one_order(self):
+        def found(*names):
+            there = "".join(f'SOFTRNIC_REASON({name}, "", "")\n' for name in names)
+            tables = (translation.Rows.ORIGINAL, translation.Rows.TRANSLATION)
+            return len(differences('SOFTRNIC_REASON(a, "", "")\nSOFTRNIC_REASON(b, "", "")\n', there, tables, translation.Rows))
+        self.assertEqual([0, 1, 1], [found("a", "b"), found("b", "a"), found("b")])
 
 
 class LintTest(unittest.TestCase):

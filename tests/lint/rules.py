@@ -8,6 +8,7 @@ import pathlib
 import re
 
 import cpp_text
+import translation
 
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 70
@@ -93,8 +94,9 @@ def check_line_length(source):
     if not source.is_cpp:
         return
     for number, line in enumerate(source.lines, 1):
-        if len(line) > MAX_COLUMNS and '"' not in line:  # a string may be longer: it is what users read
-            yield number, "line-length", f"{len(line)} columns; at most {MAX_COLUMNS}"
+        width = translation.columns(line)
+        if width > MAX_COLUMNS and '"' not in line:  # a string may be longer: it is what users read
+            yield number, "line-length", f"{width} columns; at most {MAX_COLUMNS}"
 
 
 def check_function_length(source):
@@ -229,4 +231,5 @@ class Suppressions:
                 yield path, line, "suppression", f"{'::'.join(words)}: there is no such function in src/"
 
 
-FILE_RULES = (check_text, check_banned, check_file_length, check_line_length, check_function_length, check_header, check_names)
+FILE_RULES = (check_text, check_banned, check_file_length, check_line_length, check_function_length, check_header, check_names,
+              translation.check_typography)

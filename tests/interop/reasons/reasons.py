@@ -93,6 +93,25 @@ def settings(host, program):
     return failures, output
 
 
+def chinese(host, program):
+    """SOFTRNIC_LANG chooses what the program prints, and what `softrnic explain` says of it; not what is recorded."""
+    failures = []
+    chinese_words, english_words = "端口 2 不存在；设备只有端口 1", "port 2 does not exist; the device has port 1"
+    _, output = host.run([program, "queries"], {"SOFTRNIC_EXPLAIN": "1", "SOFTRNIC_LANG": "zh"})
+    told = "\n".join(words for _, _, words in printed(output))
+    if chinese_words not in told or english_words in told:
+        failures.append(f"the program did not say \"{chinese_words}\"")
+    pid = re.search(r"^PID (\d+)", output, re.M)[1]
+    for language, words in (("zh_CN.UTF-8", chinese_words), ("en", english_words)):
+        _, text = host.run(["softrnic", "explain", "--pid", pid, "--all"], {"SOFTRNIC_LANG": language})
+        if words not in text:
+            failures.append(f"softrnic explain in {language} does not say \"{words}\" but:\n{text}")
+    _, text = host.run(["softrnic", "dev"], {"SOFTRNIC_LANG": "tlh"})
+    if text.count("SOFTRNIC_LANG=tlh is ignored") != 1:
+        failures.append(f"of a language that is not there: {text}")
+    return failures, output
+
+
 def run_all(lab, options):
     host = lab.lone
     program = lab.build / "tests/interop/reasons"
@@ -101,6 +120,7 @@ def run_all(lab, options):
              for name, _, env in (line.partition(" ") for line in listing.splitlines())]
     runs = [(name, lambda name=name, env=env: check(host, program, name, env)) for name, env in cases]
     runs.append(("settings", lambda: settings(host, program)))
+    runs.append(("chinese", lambda: chinese(host, program)))
     if lab.pair:
         a, b = lab.pair
         runs.append(("pingpong_mtu", lambda: pingpong(

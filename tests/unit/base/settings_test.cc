@@ -37,6 +37,28 @@ TEST(Settings, WarnsAboutUnknownNamesAndBadValues) {
   EXPECT_FALSE(read.explain);
 }
 
+TEST(Settings, LanguagesAreWrittenAsLocalesAre) {
+  struct {
+    const char* entry;
+    Language expected;
+    bool warned;
+  } const cases[] = {
+      {"SOFTRNIC_LANG=zh", Language::chinese, false},
+      {"SOFTRNIC_LANG=zh_CN", Language::chinese, false},
+      {"SOFTRNIC_LANG=zh_CN.UTF-8", Language::chinese, false},
+      {"SOFTRNIC_LANG=en", Language::english, false},
+      {"SOFTRNIC_LANG=", Language::english, false},
+      {"SOFTRNIC_LANG=zh_CN.GB18030", Language::english, true},
+      {"SOFTRNIC_LANG=klingon", Language::english, true},
+  };
+  for (const auto& one : cases) {
+    const char* environment[] = {one.entry, nullptr};
+    std::vector<std::string> warnings;
+    EXPECT_EQ(parse_settings(environment, warnings).language, one.expected) << one.entry;
+    EXPECT_EQ(warnings.size(), one.warned ? 1U : 0U) << one.entry;
+  }
+}
+
 TEST(Settings, EveryRowHasHelp) {
   for (const SettingInfo& row : setting_table()) {
     EXPECT_TRUE(row.name.starts_with("SOFTRNIC_"));

@@ -85,6 +85,23 @@ TEST(Messages, TextsEndInsideTheirField) {
   EXPECT_FALSE(text_in(field));
 }
 
+/// A daemon of the same table is told in the language of this process, any other in its own words.
+TEST(Messages, RefusalsAreToldInTheLanguageOfTheReader) {
+  const Failure failure = refuse(EMFILE, ReasonId::daemon_busy, 9);
+  set_language(Language::chinese);
+  auto reply = make_message<ErrorReply>();
+  put_failure(reply, failure);
+  EXPECT_NE(std::string_view(reply.text).find("serves 9 connections"), std::string_view::npos) << reply.text;
+  EXPECT_NE(error_in(reply).text.find("正在服务 9 个连接"), std::string::npos) << error_in(reply).text;
+  put_text(reply.text, "words of another version");
+  EXPECT_EQ(error_in(reply).text, "words of another version");
+  reply.text[0] = 0;
+  EXPECT_EQ(error_in(reply).text, make_error(failure).text);
+  set_language(Language::english);
+  EXPECT_EQ(error_in(reply).failure.error, EMFILE);
+  EXPECT_EQ(error_in(reply).text, make_error(failure).text);
+}
+
 TEST(Messages, EveryErrorHasASentence) {
   const Error error = make_error(refuse(EACCES, ReasonId::daemon_name_taken, 1, 2));
   EXPECT_NE(error.text.find("held by user 1: process 2"), std::string::npos) << error.text;

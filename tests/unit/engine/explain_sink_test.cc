@@ -30,6 +30,15 @@ TEST(ExplainSink, NamesTheObjectTheFiguresAndTheCure) {
               StartsWith("softrnic: port 2"));
 }
 
+TEST(ExplainSink, SpeaksChinese) {
+  const Explanation explanation{.qpn = 7, .peer_qpn = 8, .reason = because(ReasonId::nak_sequence, 5, 9)};
+  set_language(Language::chinese);
+  const std::string line = format_explanation(explanation, 3);
+  set_language(Language::english);
+  EXPECT_THAT(line, StartsWith("softrnic: QP 0x7（对端 0x8）: 应收到 PSN 5，却收到 PSN 9"));
+  EXPECT_THAT(line, EndsWith(" [另有 3 条相同]\n"));
+}
+
 TEST(RepeatLimit, SwallowsRepeatsAndCountsThem) {
   RepeatLimit limit;
   Explanation explanation;
