@@ -59,7 +59,7 @@ void Gsi::set_addresses(std::vector<device::GidEntry> addresses) {
 // ---- out
 
 // Each source port has a socket with a buffer of its own. What is for an address that nobody has lies there
-// until the kernel has given up looking for a local peer, and whoever forges requests has many such addresses
+// until the kernel has given up resolving a neighbour, and whoever forges requests has many such addresses
 // answered. So peers are spread over a few sockets, and nobody knows which peers share one; flow labels,
 // which peers choose, have no say.
 std::uint16_t Gsi::source_port_to(const wire::Gid& peer) const {

@@ -128,7 +128,7 @@ bool Server::watch_all() {
                  watch(netlink_.changes_fd(), Source::network, 0, EPOLLIN) &&
                  watch(signals_.get(), Source::signals, 0, EPOLLIN) &&
                  watch(lanes_.keeper_gone_fd(), Source::keeper, 0, EPOLLIN) &&
-                 watch(resolver_.changes_fd(), Source::local_peers, 0, EPOLLIN);
+                 watch(resolver_.changes_fd(), Source::neighbours, 0, EPOLLIN);
   for (const LanePool::Inherited& lane : lanes_.inherited())
     watched = watched && watch(lane.holder, Source::process, lane.lane | kInheritedLane, EPOLLIN);
   if (survivors_are_back()) return watched && watch(gsi_.readable_fd(), Source::lane, 0, EPOLLIN);
@@ -209,7 +209,7 @@ void Server::dispatch(std::uint64_t key, std::uint32_t) {
       return;
     case Source::lane:
       return gsi_.receive(monotonic_now());
-    case Source::local_peers:
+    case Source::neighbours:
       return resolver_.take_changes();
     case Source::keeper:
       return keeper_ended();

@@ -47,7 +47,7 @@ class Server {
     network,
     signals,
     lane,
-    local_peers,
+    neighbours,
     keeper,
     connection,
     process,

@@ -130,7 +130,7 @@ struct Lane::Timetable {
          return lane.scheduler_.has_waiting() ? lane.clock_.batch_time() + kRecheckWindows : kNever;
        },
        nullptr},
-      // paths to local peers that are not met in time
+      // paths to local peers that are not resolved in time
       {Who::batch_step, [](const Lane& lane) { return lane.peers_.decision_due(); },
        [](Lane& lane) { lane.peers_.decide(); }},
       // deadlines of queue pairs

@@ -52,7 +52,7 @@ class LaneSet {
   }
 
  private:
-  /// Whom introducers ask: after a daemon that has died, the next.
+  /// Whom peer resolvers ask: after a daemon that has died, the next.
   class CurrentDaemon {
    public:
     void set(std::shared_ptr<control::Client> daemon) {
