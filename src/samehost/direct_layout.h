@@ -23,9 +23,9 @@
 #include <type_traits>
 
 #include "base/lane_limits.h"
-#include "base/robust_mutex.h"
 #include "control/page_layout.h"
 #include "samehost/packet_ring.h"
+#include "samehost/robust_mutex.h"
 #include "samehost/shared_range.h"
 
 namespace softrnic::samehost {
@@ -35,7 +35,7 @@ inline constexpr std::size_t kDirectKeys = 65536;  ///< by index of the key; wha
 inline constexpr std::size_t kDirectSegments = 512;
 inline constexpr std::size_t kDirectQps = 65536;
 
-/// The access that a lane is at, a hazard pointer: HazardWord, or 0. Its owner's local peers look at it.
+/// The access that a lane is at: HazardWord, or 0. Its owner's local peers look at it.
 struct alignas(64) DirectHazard {
   std::atomic<std::uint64_t> word;
 };

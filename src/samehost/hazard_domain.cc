@@ -13,9 +13,9 @@
 
 #include "base/clock.h"
 #include "base/reason.h"
-#include "base/thread_state.h"
 #include "control/shared_memory.h"
 #include "samehost/revocable.h"
+#include "samehost/thread_state.h"
 
 namespace softrnic::samehost {
 namespace {

@@ -1,5 +1,5 @@
 // Who is at the memory of a process just now, so that it can wait for them when it withdraws
-// something: hazard pointers.
+// something: a grace period, as in RCU. (A hazard word names an access, and no object.)
 //
 // Before a lane looks at a queue pair or a key of another process it says whom it accesses, in memory that
 // its own process alone can write (HazardPointer), and takes that back after its last access. Whoever
