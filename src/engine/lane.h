@@ -8,7 +8,7 @@
 // disconnect. Whoever works here does so by do_work(), which runs batches as long as its caller may stay:
 //
 //   caller                 comes by                               stays
-//   a post                 transmit()                             while it has much to send
+//   a post                 transmit()                             sends; batches only with much to send
 //   a poll                 progress()                             a few batches, while there is to send
 //   the engine thread      service()                              until nothing comes, or the program polls
 //   the peer resolver      resolve_pending()                      one batch: what waited for a peer
@@ -146,7 +146,8 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   };
   /// Runs batches as long as the caller may stay, the first at `now`, and ends them.
   Work do_work(Caller caller, TimePoint now);
-  bool goes_on(Caller caller, const Work& done);
+  bool send_before_batch(const Work& done);
+  bool may_stay(Caller caller, const Work& done) const;
   std::size_t batch(TimePoint now);
   struct Timetable;
   void arm(Duration hand_over);
