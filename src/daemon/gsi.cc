@@ -43,7 +43,7 @@ std::unique_ptr<link::Link> make_gsi_link(int lane_socket, const link::FaultPlan
   return std::make_unique<link::FaultLink>(std::move(link), faults);
 }
 
-Gsi::Gsi(std::unique_ptr<link::Link> link, engine::ControlPage& page)
+Gsi::Gsi(std::unique_ptr<link::Link> link, control::PageWriter& page)
     : link_(std::move(link)), page_(page), shown_(page.add_lane(0)) {
   // 8 bytes are never cut short
   [[maybe_unused]] const ssize_t taken = getrandom(&secret_, sizeof secret_, 0);

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "control/channel.h"
 #include "control/client.h"
-#include "engine/explain_sink.h"
+#include "control/explain_sink.h"
 
 namespace softrnic::daemon {
 namespace {
@@ -52,7 +52,7 @@ Server::Server(UniqueFd listener, net::Netlink netlink, LanePool lanes, DeviceLi
       options_(std::move(options)),
       gsi_(make_gsi_link(lanes_.socket_of(0), options_.faults, options_.capture.get()), page_),
       idle_since_(monotonic_now()) {
-  engine::install_explain_sink(&page_, options_.prints);
+  control::install_explain_sink(&page_, options_.prints);
   service_.show_own_page(UniqueFd(fcntl(page_.fd(), F_DUPFD_CLOEXEC, 0)));
   service_.look_at_network = [this] { return look_at_network(); };
   service_.announce = [this](const DeviceChange& change) { announce(change); };
@@ -91,7 +91,7 @@ void Server::forget_route(cma::IdNumber id) {
   routes_.erase(it);
 }
 
-Server::~Server() { engine::install_explain_sink(nullptr, false); }
+Server::~Server() { control::install_explain_sink(nullptr, false); }
 
 bool Server::watch(int fd, Source source, std::uint32_t id, std::uint32_t events) {
   epoll_event event{};

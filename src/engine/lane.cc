@@ -38,7 +38,8 @@ std::uint32_t receive_buffer_of(int socket) {
 }  // namespace
 
 Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link::Link> link,
-           ControlPage& page, samehost::DirectShare* share, UniqueFd doorbell, ResolvePeer resolve_peer)
+           control::PageWriter& page, samehost::DirectShare* share, UniqueFd doorbell,
+           ResolvePeer resolve_peer)
     : number_(number),
       link_(std::move(link)),
       qps_(number, first_index, IndexOrder(random_key())),

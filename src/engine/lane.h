@@ -29,8 +29,8 @@
 #include "base/batch_clock.h"
 #include "base/clock.h"
 #include "control/client.h"
+#include "control/page_writer.h"
 #include "engine/completion_batch.h"
-#include "engine/control_page.h"
 #include "engine/deadlines.h"
 #include "engine/delayed_ack.h"
 #include "engine/eager_ack_watch.h"
@@ -57,8 +57,8 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
 
   /// `page` and `share` outlive the lane. `share` or `doorbell`, which others ring, may be none: then
   /// there is no direct path.
-  Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link::Link> link, ControlPage& page,
-       samehost::DirectShare* share, UniqueFd doorbell, ResolvePeer resolve_peer);
+  Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link::Link> link,
+       control::PageWriter& page, samehost::DirectShare* share, UniqueFd doorbell, ResolvePeer resolve_peer);
   ~Lane() = default;
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
