@@ -4,7 +4,7 @@
 // write: acknowledgements, flags, a ring.
 //
 // Whatever it is, this side reads it without an error: what it finds lies inside of what it asked for,
-// nothing is mapped that is not there, waits come to an end, and the next local peer is met.
+// nothing is mapped that is not there, waits come to an end, and the next local peer is resolved.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -106,7 +106,7 @@ constexpr Word kCapFields[] = {{0, "max_send_wr"},  {1, "max_recv_wr"},     {2, 
                                {3, "max_recv_sge"}, {4, "max_inline_data"}, {5, "max_wr"},
                                {6, "max_sge"}};
 constexpr Word kQuotas[] = {
-    {0, "connections", "连接"}, {1, "lanes", "泳道"}, {2, "channels", "事件通道"}, {3, "ids", " id"}};
+    {0, "connections", "连接"}, {1, "lanes", "泳道"}, {2, "channels", "事件通道"}, {3, "ids", "id"}};
 constexpr Word kLaterVerbs[] = {
 #define SOFTRNIC_LATER_VERB(name) {static_cast<std::uint64_t>(LaterVerb::name), "ibv_" #name},
 #include "base/later_verbs.def"

@@ -5,7 +5,7 @@
 namespace softrnic::cli {
 namespace {
 
-/// Edits by one character: insert, delete, replace, swap of local peers.
+/// Edits by one character: insert, delete, replace, swap of adjacent letters.
 std::size_t edits(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;

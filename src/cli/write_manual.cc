@@ -7,9 +7,9 @@
 #include <system_error>
 
 #include "cli/commands.h"
-#include "cli/completion.h"
 #include "cli/man_page.h"
 #include "cli/option_table.h"
+#include "cli/shell_completion.h"
 #include "daemon/daemon_options.h"
 
 namespace softrnic::cli {

@@ -3,7 +3,7 @@
 namespace softrnic::cm {
 namespace {
 
-bool meet(std::uint64_t a, std::uint64_t mask_a, std::uint64_t b, std::uint64_t mask_b) {
+bool overlap(std::uint64_t a, std::uint64_t mask_a, std::uint64_t b, std::uint64_t mask_b) {
   return ((a ^ b) & mask_a & mask_b) == 0;
 }
 
@@ -15,7 +15,7 @@ bool Listeners::add(Id id, ServiceId service_id, std::uint64_t mask) {
     exact_.emplace(service_id.value, id.value);
   } else {
     for (const auto& [other, range] : ranges_) {
-      if (meet(service_id.value, mask, range.service_id, range.mask)) return false;
+      if (overlap(service_id.value, mask, range.service_id, range.mask)) return false;
     }
     masked_.emplace(id.value, Range{service_id.value, mask});
   }
@@ -34,7 +34,7 @@ void Listeners::remove(Id id) {
 std::optional<Id> Listeners::find(ServiceId service_id) const {
   if (const auto found = exact_.find(service_id.value); found != exact_.end()) return Id(found->second);
   for (const auto& [id, range] : masked_) {
-    if (meet(service_id.value, kExact, range.service_id, range.mask)) return Id(id);
+    if (overlap(service_id.value, kExact, range.service_id, range.mask)) return Id(id);
   }
   return std::nullopt;
 }

@@ -157,14 +157,14 @@ Result<void> Connection::next_completion(Deadline deadline) {
     if (spin_ > Clock::duration::zero() && Clock::now() < std::min(spin_end, deadline)) continue;
     if (ibv_req_notify_cq(queue_.get(), 0) != 0) return fail(Trouble::broken, "ibv_req_notify_cq failed");
     if (drain()) return {};
-    const auto woken = doze(deadline);
+    const auto woken = wait_for_event(deadline);
     if (!woken) return Unexpected{woken.error()};
     if (!*woken) return {};
   }
 }
 
 /// False at the deadline.
-Result<bool> Connection::doze(Deadline deadline) {
+Result<bool> Connection::wait_for_event(Deadline deadline) {
   std::array<pollfd, 3> waiting{
       {{completions_->fd, POLLIN, 0}, {events_->fd, POLLIN, 0}, {stop_fd_, POLLIN, 0}}};
   const int ready = ::poll(waiting.data(), waiting.size(), milliseconds_until(deadline));
@@ -181,7 +181,7 @@ Result<bool> Connection::doze(Deadline deadline) {
 }
 
 Result<void> Connection::look_around() {
-  const auto woken = doze(Clock::now());
+  const auto woken = wait_for_event(Clock::now());
   return woken ? Result<void>{} : Unexpected{woken.error()};
 }
 

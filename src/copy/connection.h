@@ -101,7 +101,7 @@ class Connection {
   bool drain();
   void complete(const ibv_wc& wc);
   void received(const ibv_wc& wc);
-  Result<bool> doze(Deadline deadline);
+  Result<bool> wait_for_event(Deadline deadline);
   void look_at_events();
   void broke(std::string text);
 

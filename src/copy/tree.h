@@ -52,8 +52,8 @@ class Tree {
 };
 
 /// Opens or makes a file that is nobody else's: regular, this user's, of one name. Else invalid and errno
-/// (EPERM); so what a neighbour put in its place (a link, a pipe, a second name of another file) is neither
-/// read nor written.
+/// (EPERM); so what another process put in its place (a link, a pipe, a second name of another file) is
+/// neither read nor written.
 UniqueFd open_own(int directory, const std::string& name, int flags, mode_t mode = 0);
 
 /// Removes `name` in `directory`, with all that is in it; symbolic links are not followed. False and errno.

@@ -43,7 +43,7 @@ std::unique_ptr<link::Link> make_gsi_link(int lane_socket, const link::FaultPlan
   return std::make_unique<link::FaultLink>(std::move(link), faults);
 }
 
-Gsi::Gsi(std::unique_ptr<link::Link> link, engine::ControlPage& page)
+Gsi::Gsi(std::unique_ptr<link::Link> link, control::PageWriter& page)
     : link_(std::move(link)), page_(page), shown_(page.add_lane(0)) {
   // 8 bytes are never cut short
   [[maybe_unused]] const ssize_t taken = getrandom(&secret_, sizeof secret_, 0);
@@ -59,7 +59,7 @@ void Gsi::set_addresses(std::vector<device::GidEntry> addresses) {
 // ---- out
 
 // Each source port has a socket with a buffer of its own. What is for an address that nobody has lies there
-// until the kernel has given up looking for a local peer, and whoever forges requests has many such addresses
+// until the kernel has given up resolving a neighbour, and whoever forges requests has many such addresses
 // answered. So peers are spread over a few sockets, and nobody knows which peers share one; flow labels,
 // which peers choose, have no say.
 std::uint16_t Gsi::source_port_to(const wire::Gid& peer) const {

@@ -12,7 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/time.h"
-#include "engine/control_page.h"
+#include "control/page_writer.h"
 #include "link/fault_plan.h"
 #include "link/link.h"
 #include "mad/address.h"
@@ -31,7 +31,7 @@ class Gsi final : private link::Receiver {
   using Handler = std::function<void(const mad::Address& from, Bytes mad)>;
 
   /// Counts in `page`, which outlives this object.
-  Gsi(std::unique_ptr<link::Link> link, engine::ControlPage& page);
+  Gsi(std::unique_ptr<link::Link> link, control::PageWriter& page);
   ~Gsi();
   Gsi(const Gsi&) = delete;
   Gsi& operator=(const Gsi&) = delete;
@@ -65,7 +65,7 @@ class Gsi final : private link::Receiver {
   const device::GidEntry* find_own(const ib::RxPacket& packet) const;
 
   std::unique_ptr<link::Link> link_;
-  engine::ControlPage& page_;
+  control::PageWriter& page_;
   control::PageLane* shown_;
   Handler handler_ = [](const mad::Address&, Bytes) {};
   std::vector<device::GidEntry> addresses_;

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "control/channel.h"
 #include "control/error.h"
-#include "engine/explain_sink.h"
+#include "control/explain_sink.h"
 
 namespace softrnic::daemon {
 namespace {
@@ -52,7 +52,7 @@ Server::Server(UniqueFd listener, net::Netlink netlink, LanePool lanes, DeviceLi
       options_(std::move(options)),
       gsi_(make_gsi_link(lanes_.socket_of(0), options_.faults, options_.capture.get()), page_),
       idle_since_(monotonic_now()) {
-  engine::install_explain_sink(&page_, options_.prints);
+  control::install_explain_sink(&page_, options_.prints);
   service_.show_own_page(UniqueFd(fcntl(page_.fd(), F_DUPFD_CLOEXEC, 0)));
   service_.look_at_network = [this] { return look_at_network(); };
   service_.announce = [this](const DeviceChange& change) { announce(change); };
@@ -91,7 +91,7 @@ void Server::forget_route(cma::IdNumber id) {
   routes_.erase(it);
 }
 
-Server::~Server() { engine::install_explain_sink(nullptr, false); }
+Server::~Server() { control::install_explain_sink(nullptr, false); }
 
 bool Server::watch(int fd, Source source, std::uint32_t id, std::uint32_t events) {
   epoll_event event{};
@@ -128,7 +128,7 @@ bool Server::watch_all() {
                  watch(netlink_.changes_fd(), Source::network, 0, EPOLLIN) &&
                  watch(signals_.get(), Source::signals, 0, EPOLLIN) &&
                  watch(lanes_.keeper_gone_fd(), Source::keeper, 0, EPOLLIN) &&
-                 watch(resolver_.changes_fd(), Source::local_peers, 0, EPOLLIN);
+                 watch(resolver_.changes_fd(), Source::neighbours, 0, EPOLLIN);
   for (const LanePool::Inherited& lane : lanes_.inherited())
     watched = watched && watch(lane.holder, Source::process, lane.lane | kInheritedLane, EPOLLIN);
   if (survivors_are_back()) return watched && watch(gsi_.readable_fd(), Source::lane, 0, EPOLLIN);
@@ -209,7 +209,7 @@ void Server::dispatch(std::uint64_t key, std::uint32_t) {
       return;
     case Source::lane:
       return gsi_.receive(monotonic_now());
-    case Source::local_peers:
+    case Source::neighbours:
       return resolver_.take_changes();
     case Source::keeper:
       return keeper_ended();

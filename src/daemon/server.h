@@ -9,11 +9,11 @@
 
 #include "base/time.h"
 #include "base/unique_fd.h"
+#include "control/page_writer.h"
 #include "daemon/address_resolver.h"
 #include "daemon/gsi.h"
 #include "daemon/lane_pool.h"
 #include "daemon/service.h"
-#include "engine/control_page.h"
 #include "link/capture_file.h"
 #include "link/fault_plan.h"
 #include "net/netlink.h"
@@ -47,7 +47,7 @@ class Server {
     network,
     signals,
     lane,
-    local_peers,
+    neighbours,
     keeper,
     connection,
     process,
@@ -99,7 +99,7 @@ class Server {
   TimePoint keeper_started_{};     ///< the last other
   TimePoint steering_due_ = kNever;
   TimePoint reads_mads_ = kNever;  ///< at the latest; kNever: it does so already
-  engine::ControlPage page_;       ///< explanations may come from all below
+  control::PageWriter page_;       ///< explanations may come from all below
   UniqueFd epoll_;
   UniqueFd signals_;
   net::Netlink netlink_;

@@ -11,7 +11,7 @@
 #include "base/held_across_fork.h"
 #include "base/settings.h"
 #include "base/thread_number.h"
-#include "engine/explain_sink.h"
+#include "control/explain_sink.h"
 #include "rnic/key_table.h"
 
 namespace softrnic::engine {
@@ -35,7 +35,7 @@ Adapter& Adapter::instance() {
   return *process;
 }
 
-Adapter::Adapter() : lanes_(page_) { install_explain_sink(&page_, settings().explain); }
+Adapter::Adapter() : lanes_(page_) { control::install_explain_sink(&page_, settings().explain); }
 
 // ---- the daemon
 
@@ -261,11 +261,11 @@ void Adapter::before_fork() {
     rnic::KeyTable::process().mutex().lock();
     HeldAcrossFork::lock_all();
   }
-  lock_explain_sink();  // a leaf
+  control::lock_explain_sink();  // a leaf
 }
 
 void Adapter::after_fork_parent() {
-  unlock_explain_sink();
+  control::unlock_explain_sink();
   if (Adapter* process = the_instance.load(std::memory_order_acquire)) {
     HeldAcrossFork::unlock_all();
     rnic::KeyTable::process().mutex().unlock();
@@ -277,7 +277,7 @@ void Adapter::after_fork_parent() {
 
 void Adapter::after_fork_child() {
   forget_thread_number();
-  unlock_explain_sink();
+  control::unlock_explain_sink();
   if (Adapter* process = the_instance.load(std::memory_order_acquire)) {
     HeldAcrossFork::unlock_all();
     rnic::KeyTable::process().mutex().unlock();

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "control/client.h"
-#include "engine/control_page.h"
+#include "control/page_writer.h"
 #include "engine/lane_set.h"
 #include "engine/watcher.h"
 #include "rnic/context.h"
@@ -97,7 +97,7 @@ class Adapter final : public rnic::Lanes {
   std::condition_variable daemon_settled_;  ///< another daemon, or daemon_gone_
   std::atomic<void (*)()> daemon_end_{nullptr};
   std::atomic<void (*)()> daemon_return_{nullptr};
-  ControlPage page_;
+  control::PageWriter page_;
   Connection connection_;
   Devices devices_;
   std::vector<rnic::Context*> contexts_;

@@ -1,6 +1,6 @@
 // The ACKs of eager sends (transport/ib/eager_send.h): the peer says in a word of this lane's memory how far
-// a queue pair's are, and nobody rings for that. So those that await such words are looked at in turn, and
-// one of them, which stands for all, by whoever polls.
+// a queue pair's are, and rings the lane's doorbell only if its thread sleeps. So those that await such words
+// are looked at in turn, and one of them, which stands for all, by whoever polls.
 #pragma once
 
 #include <algorithm>

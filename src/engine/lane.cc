@@ -38,7 +38,8 @@ std::uint32_t receive_buffer_of(int socket) {
 }  // namespace
 
 Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link::Link> link,
-           ControlPage& page, samehost::DirectShare* share, UniqueFd doorbell, ResolvePeer resolve_peer)
+           control::PageWriter& page, samehost::DirectShare* share, UniqueFd doorbell,
+           ResolvePeer resolve_peer)
     : number_(number),
       link_(std::move(link)),
       qps_(number, first_index, IndexOrder(random_key())),
@@ -130,7 +131,7 @@ struct Lane::Timetable {
          return lane.scheduler_.has_waiting() ? lane.clock_.batch_time() + kRecheckWindows : kNever;
        },
        nullptr},
-      // paths to local peers that are not met in time
+      // paths to local peers that are not resolved in time
       {Who::batch_step, [](const Lane& lane) { return lane.peers_.decision_due(); },
        [](Lane& lane) { lane.peers_.decide(); }},
       // deadlines of queue pairs
@@ -192,17 +193,22 @@ std::size_t Lane::batch(TimePoint now) {
 
 // ---- who works here
 
-bool Lane::goes_on(Caller caller, const Work& done) {
+// A post sends, and that is all it does as a rule. Where it has much to send, batches in between let the ACKs
+// in, or what another queue pair is sent. False: no batch follows.
+bool Lane::send_before_batch(const Work& done) {
+  if (!send() || done.rounds >= kMaxRounds) return false;
+  publish();
+  return true;
+}
+
+bool Lane::may_stay(Caller caller, const Work& done) const {
   switch (caller) {
-    case Caller::post:  // much to send: lets the ACKs in meanwhile, or what another queue pair is sent
-      if (!send() || done.rounds >= kMaxRounds) return false;
-      publish();
-      return true;
     case Caller::poll:
       return done.rounds == 0 || (done.rounds < kPollRounds && scheduler_.has_work());
     case Caller::engine_thread:  // a program that polls would wait for the lock
       return done.rounds == 0 ||
              (done.rounds < kMaxRounds && !program_polls() && (done.last != 0 || scheduler_.has_work()));
+    case Caller::post:
     case Caller::engine_thread_in_passing:
     case Caller::resolver:
       break;
@@ -212,8 +218,8 @@ bool Lane::goes_on(Caller caller, const Work& done) {
 
 SOFTRNIC_OUT_OF_LINE Lane::Work Lane::do_work(Caller caller, TimePoint now) {
   Work done;
-  while (goes_on(caller, done)) {
-    // a post has sent before it comes here a first time
+  while (caller == Caller::post ? send_before_batch(done) : may_stay(caller, done)) {
+    // a post's `now` is from before it sent
     const bool fresh = done.rounds == 0 && caller != Caller::post;
     done.last = batch(fresh ? now : monotonic_now());
     done.packets += done.last;

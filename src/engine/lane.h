@@ -8,7 +8,7 @@
 // disconnect. Whoever works here does so by do_work(), which runs batches as long as its caller may stay:
 //
 //   caller                 comes by                               stays
-//   a post                 transmit()                             while it has much to send
+//   a post                 transmit()                             sends; batches only with much to send
 //   a poll                 progress()                             a few batches, while there is to send
 //   the engine thread      service()                              until nothing comes, or the program polls
 //   the peer resolver      resolve_pending()                      one batch: what waited for a peer
@@ -29,8 +29,8 @@
 #include "base/batch_clock.h"
 #include "base/clock.h"
 #include "control/client.h"
+#include "control/page_writer.h"
 #include "engine/completion_batch.h"
-#include "engine/control_page.h"
 #include "engine/deadlines.h"
 #include "engine/delayed_ack.h"
 #include "engine/eager_ack_watch.h"
@@ -57,8 +57,8 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
 
   /// `page` and `share` outlive the lane. `share` or `doorbell`, which others ring, may be none: then
   /// there is no direct path.
-  Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link::Link> link, ControlPage& page,
-       samehost::DirectShare* share, UniqueFd doorbell, ResolvePeer resolve_peer);
+  Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link::Link> link,
+       control::PageWriter& page, samehost::DirectShare* share, UniqueFd doorbell, ResolvePeer resolve_peer);
   ~Lane() = default;
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
@@ -77,7 +77,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   void discard(rnic::QueuePair& qp) override;
   ib::PathWindow& window(const ib::AddressVector& path, Qpn remote) override;
   ib::PathWindow* gauged_window(const ib::AddressVector& path, Qpn remote) override;
-  std::uint32_t network_mtu(const ib::AddressVector& path) override;
+  std::uint32_t mtu_hint(const ib::AddressVector& path) override;
   bool may_go_direct(const rnic::QueuePair& qp) override;
   rnic::DirectResult direct(const rnic::DirectStep& step) override;
   Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
@@ -146,7 +146,8 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   };
   /// Runs batches as long as the caller may stay, the first at `now`, and ends them.
   Work do_work(Caller caller, TimePoint now);
-  bool goes_on(Caller caller, const Work& done);
+  bool send_before_batch(const Work& done);
+  bool may_stay(Caller caller, const Work& done) const;
   std::size_t batch(TimePoint now);
   struct Timetable;
   void arm(Duration hand_over);

@@ -1,7 +1,7 @@
 // The windows of a lane's paths.
 #include "base/attempt.h"
 #include "engine/lane.h"
-#include "link/network_mtu.h"
+#include "link/mtu_hint.h"
 
 namespace softrnic::engine {
 
@@ -31,9 +31,9 @@ ib::PathWindow* Lane::gauged_window(const ib::AddressVector& path, Qpn remote) {
   return found;
 }
 
-std::uint32_t Lane::network_mtu(const ib::AddressVector& path) {
+std::uint32_t Lane::mtu_hint(const ib::AddressVector& path) {
   if (addresses_.has(path.destination)) return 0;
-  return link::network_mtu(path.source, path.destination, path.interface_index);
+  return link::mtu_hint(path.source, path.destination, path.interface_index);
 }
 
 void Lane::look_for(flow::Path& path, bool local) {

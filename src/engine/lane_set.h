@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "control/client.h"
-#include "engine/control_page.h"
+#include "control/page_writer.h"
 #include "engine/engine_thread.h"
 #include "engine/lane.h"
 #include "engine/lane_handover.h"
@@ -21,7 +21,7 @@ namespace softrnic::engine {
 
 class LaneSet {
  public:
-  explicit LaneSet(ControlPage& page) : page_(page) {}
+  explicit LaneSet(control::PageWriter& page) : page_(page) {}
 
   /// EINVAL: SOFTRNIC_FAULTS cannot be understood.
   static Expected<void, control::Error> check_settings();
@@ -52,7 +52,7 @@ class LaneSet {
   }
 
  private:
-  /// Whom introducers ask: after a daemon that has died, the next.
+  /// Whom peer resolvers ask: after a daemon that has died, the next.
   class CurrentDaemon {
    public:
     void set(std::shared_ptr<control::Client> daemon) {
@@ -85,8 +85,8 @@ class LaneSet {
   void make_share();
   void show_share(control::Client& daemon);
 
-  ControlPage& page_;
-  std::unique_ptr<samehost::DirectShare> share_;  ///< nullptr: everything goes by packets
+  control::PageWriter& page_;
+  std::unique_ptr<samehost::DirectShare> share_;  ///< nullptr: everything goes by UDP
   const std::shared_ptr<CurrentDaemon> daemon_ = std::make_shared<CurrentDaemon>();
   std::vector<Entry> lanes_;
   std::shared_ptr<LaneHandover> handover_ = std::make_shared<LaneHandover>();

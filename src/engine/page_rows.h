@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/batch_clock.h"
-#include "engine/control_page.h"
+#include "control/page_writer.h"
 #include "engine/qp_table.h"
 #include "rnic/queue_pair.h"
 
@@ -20,7 +20,7 @@ class PageRows {
   static constexpr Duration kInterval = std::chrono::milliseconds(100);
 
   /// `page` outlives the rows.
-  PageRows(ControlPage& page, std::uint8_t lane) : page_(page), shown_(page.add_lane(lane)) {}
+  PageRows(control::PageWriter& page, std::uint8_t lane) : page_(page), shown_(page.add_lane(lane)) {}
   ~PageRows() { page_.remove_lane(shown_); }
   PageRows(const PageRows&) = delete;
   PageRows& operator=(const PageRows&) = delete;
@@ -61,7 +61,7 @@ class PageRows {
   }
 
  private:
-  ControlPage& page_;
+  control::PageWriter& page_;
   control::PageLane* const shown_;
   std::vector<Qpn> dirty_;  ///< QPs whose rows are out of date
   TimePoint due_ = kNever;

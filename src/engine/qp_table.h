@@ -36,8 +36,8 @@ struct QpSlot : UnexpectedQueue {
 /// which order is a secret, so that who has learned one number cannot send to the others.
 class QpTable {
  public:
-  QpTable(std::uint8_t lane, std::uint16_t first_turn, const IndexOrder& target_of)
-      : lane_(lane), next_turn_(first_turn), order_(target_of) {}
+  QpTable(std::uint8_t lane, std::uint16_t first_turn, const IndexOrder& order)
+      : lane_(lane), next_turn_(first_turn), order_(order) {}
 
   /// A free number, now taken by `qp`; nothing when all are in use.
   std::optional<Qpn> insert(rnic::QueuePair& qp);

@@ -46,8 +46,8 @@ bool CreditMessages::receive(const ib::RxPacket& rx, PathTable& paths, TimePoint
 
 void CreditMessages::write(const ib::AddressVector& path, std::uint8_t peer, mad::Method method,
                            std::uint64_t place, std::uint32_t share) {
-  if (credit_.size() - sent_ >= kMostMessages) return;  // one that is lost is asked for again
-  Message& message = credit_.emplace_back();
+  if (outbox_.size() - sent_ >= kMostMessages) return;  // one that is lost is asked for again
+  Message& message = outbox_.emplace_back();
   message.path = path;
   message.to = Qpn::of(peer, Qpn::kLaneIndex);
   message.mad = {};
@@ -62,7 +62,7 @@ void CreditMessages::write(const ib::AddressVector& path, std::uint8_t peer, mad
 }
 
 void CreditMessages::send(const std::function<void(const ib::TxPacket&)>& send) {
-  credit_.erase(credit_.begin(), credit_.begin() + static_cast<std::ptrdiff_t>(sent_));
+  outbox_.erase(outbox_.begin(), outbox_.begin() + static_cast<std::ptrdiff_t>(sent_));
   sent_ = 0;
   while (!probes_.empty()) {
     const Prober& prober = probers_[probes_.back()];
@@ -70,7 +70,7 @@ void CreditMessages::send(const std::function<void(const ib::TxPacket&)>& send) 
     write(prober.path, prober.peer, mad::Method::get, prober.credit->take_probe(), 0);
   }
   ib::TxPacket packet;
-  for (const Message& message : credit_) {
+  for (const Message& message : outbox_) {
     packet.path = &message.path;
     packet.headers = {};
     packet.headers.bth.opcode = wire::Opcode::ud_send_only;
@@ -82,7 +82,7 @@ void CreditMessages::send(const std::function<void(const ib::TxPacket&)>& send) 
     packet.payload_bytes = static_cast<std::uint32_t>(message.mad.size());
     send(packet);
   }
-  sent_ = credit_.size();
+  sent_ = outbox_.size();
 }
 
 }  // namespace softrnic::flow

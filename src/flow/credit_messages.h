@@ -32,7 +32,7 @@ class CreditMessages {
   /// meanwhile than it has leave for.
   bool receive(const ib::RxPacket& packet, PathTable& paths, TimePoint now, bool reports = true);
   /// Whether send() has something to send.
-  bool any() const { return !probes_.empty() || credit_.size() > sent_; }
+  bool any() const { return !probes_.empty() || outbox_.size() > sent_; }
   /// Hands probes and reports to `send`. The packets' bytes stay until the next call.
   void send(const std::function<void(const ib::TxPacket&)>& send);
 
@@ -58,7 +58,7 @@ class CreditMessages {
   Sharers sharers_;
   PeerCredit::Probes probes_;
   std::vector<Prober> probers_;
-  std::vector<Message> credit_;
+  std::vector<Message> outbox_;
   std::size_t sent_ = 0;  ///< messages that the link may still hold
 };
 

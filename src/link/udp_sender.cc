@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "link/network_mtu.h"
+#include "link/mtu_hint.h"
 #include "wire/frame.h"
 
 namespace softrnic::link {

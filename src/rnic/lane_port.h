@@ -85,7 +85,7 @@ class LanePort {
   }
   /// What is known of the MTU on the way to a peer, in bytes of an IP packet. 0: nothing, or there
   /// is no network in between.
-  virtual std::uint32_t network_mtu(const ib::AddressVector& path) {
+  virtual std::uint32_t mtu_hint(const ib::AddressVector& path) {
     static_cast<void>(path);
     return 0;
   }

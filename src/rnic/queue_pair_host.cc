@@ -130,9 +130,9 @@ void QueuePair::event(ib::QpEvent event) {
 
 // A network that carries less than the path MTU drops full packets and says nothing, or
 // nothing that can be trusted.
-Reason QueuePair::with_network_mtu(const Reason& reason) {
+Reason QueuePair::with_mtu_hint(const Reason& reason) {
   const ib::Attributes& transport = attributes_.transport;
-  const std::uint32_t known = reason.figures[3] == transport.path_mtu ? lane_.network_mtu(transport.path) : 0;
+  const std::uint32_t known = reason.figures[3] == transport.path_mtu ? lane_.mtu_hint(transport.path) : 0;
   if (known == 0) return reason;
   const std::size_t headers = (transport.path.destination.is_ipv4() ? wire::kIpv4Bytes : wire::kIpv6Bytes) +
                               wire::kUdpBytes + wire::kBthBytes + wire::kRethBytes + wire::kIcrcBytes;
@@ -146,7 +146,7 @@ SOFTRNIC_OUT_OF_LINE void QueuePair::explain(const Reason& reason, const std::ui
     if (broken_) return;  // what broke it has been explained; this would only hide it
     complete.figures[0] = state_;
   }
-  if (reason.id == ReasonId::retry_exceeded) complete = with_network_mtu(reason);
+  if (reason.id == ReasonId::retry_exceeded) complete = with_mtu_hint(reason);
   softrnic::explain(remember(complete, wr_id));
 }
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/thread_number.h"
-#include "base/thread_state.h"
 #include "control/shared_memory.h"
+#include "samehost/thread_state.h"
 
 namespace softrnic::samehost {
 namespace {

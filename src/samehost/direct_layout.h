@@ -1,5 +1,6 @@
 // The memory that a process lets its local peers map, so that they can do for themselves what its responders
-// would do. Two memfds of fixed size, handed out by the daemon:
+// would do. Two memfds of fixed size, which local peers take from their owner's process
+// (samehost/foreign_descriptor.h):
 //
 //   DirectMemory, which its owner alone can write (F_SEAL_FUTURE_WRITE) and local peers read:
 //     DirectHeader | DirectKey × kDirectKeys | DirectSegment × kDirectSegments
@@ -22,9 +23,9 @@
 #include <type_traits>
 
 #include "base/lane_limits.h"
-#include "base/robust_mutex.h"
 #include "control/page_layout.h"
 #include "samehost/packet_ring.h"
+#include "samehost/robust_mutex.h"
 #include "samehost/shared_range.h"
 
 namespace softrnic::samehost {
@@ -34,7 +35,7 @@ inline constexpr std::size_t kDirectKeys = 65536;  ///< by index of the key; wha
 inline constexpr std::size_t kDirectSegments = 512;
 inline constexpr std::size_t kDirectQps = 65536;
 
-/// The access that a lane is at, a hazard pointer: HazardWord, or 0. Its owner's local peers look at it.
+/// The access that a lane is at: HazardWord, or 0. Its owner's local peers look at it.
 struct alignas(64) DirectHazard {
   std::atomic<std::uint64_t> word;
 };
@@ -43,7 +44,7 @@ struct alignas(64) DirectHazard {
 struct alignas(64) DirectAccessor {
   /// The secret of the process that holds that lane and whose hazards are looked at here; 0: nobody may come.
   std::atomic<std::uint64_t> admitted;
-  /// The hazard of an access whose accesses are not to be done any more (link::Revocation).
+  /// The hazard of an access whose accesses are not to be done any more (samehost/revocable.h).
   std::atomic<std::uint64_t> revoked;
 };
 

@@ -104,7 +104,7 @@ class DirectPeer {
   const RemoteMemory& remote() const { return *remote_; }
 
   // ---- at any time
-  /// Where a segment lies, for link::MappedRange::map() with pid(). Nothing: it was withdrawn.
+  /// Where a segment lies, for MappedRange::map() with pid(). Nothing: it was withdrawn.
   std::optional<SharedRange> range_of(SegmentRef segment) const;
   SegmentCache& segments() { return segments_; }
   /// See SegmentCache::sweep().

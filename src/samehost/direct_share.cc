@@ -13,7 +13,7 @@ namespace softrnic::samehost {
 namespace {
 
 /// Regions without these are not reached by others.
-constexpr std::uint32_t kForNeighbours =
+constexpr std::uint32_t kRemoteAccess =
     IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 
 bool is_connected(const rnic::QueuePair& qp) { return qp.type() == IBV_QPT_RC || qp.type() == IBV_QPT_UC; }
@@ -168,7 +168,7 @@ void DirectShare::publish(const rnic::KeyEntry& entry) {
   body.start = entry.start;
   body.length = entry.length;
   body.base = reinterpret_cast<std::uint64_t>(entry.base);
-  if (segments_ != nullptr && (entry.access & kForNeighbours) != 0)
+  if (segments_ != nullptr && (entry.access & kRemoteAccess) != 0)
     body.segment = segments_->acquire(body.base, body.length);
   replace(*published, body);
 }

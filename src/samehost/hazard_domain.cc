@@ -13,14 +13,14 @@
 
 #include "base/clock.h"
 #include "base/reason.h"
-#include "base/thread_state.h"
 #include "control/shared_memory.h"
 #include "samehost/revocable.h"
+#include "samehost/thread_state.h"
 
 namespace softrnic::samehost {
 namespace {
 
-/// A access takes less, unless the accessor is off the processor.
+/// An access takes less, unless the accessor is off the processor.
 constexpr Duration kVisit = std::chrono::milliseconds(2);
 constexpr timespec kRecheck{0, 1'000'000};
 
@@ -124,7 +124,7 @@ bool HazardDomain::is_here(std::uint64_t hazard) const {
                                     });
 }
 
-// A accessor that is stopped leaves when it likes. What it is at is revoked then: it will find that before
+// An accessor that is stopped leaves when it likes. What it is at is revoked then: it will find that before
 // its next access. `limit` is that of all accessors together, from the first one on that has to be waited
 // for; kNever: there was none.
 void HazardDomain::wait_for(Accessor& accessor, TimePoint& limit) {

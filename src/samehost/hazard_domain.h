@@ -1,5 +1,5 @@
 // Who is at the memory of a process just now, so that it can wait for them when it withdraws
-// something: hazard pointers.
+// something: a grace period, as in RCU. (A hazard word names an access, and no object.)
 //
 // Before a lane looks at a queue pair or a key of another process it says whom it accesses, in memory that
 // its own process alone can write (HazardPointer), and takes that back after its last access. Whoever
@@ -31,7 +31,7 @@
 namespace softrnic::samehost {
 
 /// The words of DirectHazard: number of the access (34 bits) | thread (22 bits: PID_MAX_LIMIT) | lane
-/// that is visited (8 bits).
+/// that is accessed (8 bits).
 struct HazardWord {
   static constexpr unsigned kLaneBits = 8, kThreadBits = 22;
 
@@ -87,7 +87,7 @@ class HazardDomain {
   void forget();
 
  private:
-  /// What is known of one, from its header as it was when that was met.
+  /// What is known of one, from its header as it was when that was resolved.
   struct Accessor;
 
   void put(std::uint8_t lane, std::unique_ptr<Accessor> accessor);

@@ -1,4 +1,5 @@
-// All that a lane has to do with the other lanes of its host; the door of this folder to the engine.
+// All that a lane has to do with the other lanes of its host. Rings and what the process shares are also used
+// directly (RingLink, DirectShare).
 //
 // A local peer is asked for when a queue pair is to talk to it (PeerResolution). From then on packets to it
 // go through rings (RingLink, which stands before the lane's link), one-sided messages are carried out by
@@ -30,7 +31,7 @@ class LocalPeers {
     flow::PathTable& paths;
   };
 
-  /// `lane`: its number. `share` (nullptr: everything takes the wire) outlives this object.
+  /// `lane`: its number. `share` (nullptr: everything goes by UDP) outlives this object.
   LocalPeers(std::uint8_t lane, const Parts& parts, DirectShare* share, PeerResolution::ResolvePeer resolve)
       : lane_(lane),
         share_(share),
@@ -44,7 +45,7 @@ class LocalPeers {
   /// or is not used any more.
   std::unique_ptr<link::Link> put_rings_before(std::unique_ptr<link::Link> link, UniqueFd doorbell,
                                                EagerReceiver& eagers);
-  /// nullptr: there is no way to local peers but the wire.
+  /// nullptr: there is no way to local peers but UDP.
   RingLink* rings() const { return rings_; }
 
   // ---- who they are

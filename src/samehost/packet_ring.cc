@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/fetch_once.h"
+#include "samehost/fetch_once.h"
 #include "wire/headers.h"
 
 namespace softrnic::samehost {

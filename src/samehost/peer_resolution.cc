@@ -17,7 +17,7 @@
 namespace softrnic::samehost {
 namespace {
 
-/// How long what is for a lane of this host waits for the daemon to introduce that.
+/// How long what is for a lane of this host waits for the daemon to tell of that.
 constexpr Duration kDaemonPatience = std::chrono::milliseconds(100);
 /// In such a time a lane has read what lies in its socket.
 constexpr Duration kSilence = std::chrono::milliseconds(20);
@@ -47,9 +47,9 @@ void PeerResolution::for_each_path_to(std::uint8_t lane, Use use) {
 }
 
 // A path to a lane of this host carries nothing until it is known which way: packets that took the socket
-// might come after those that took the ring. One that was met before and lives no longer is asked for again:
-// it may be another process's by now. Who showed nothing the last time is asked for too, but what goes to it
-// by packets goes on meanwhile.
+// might come after those that took the ring. One that was resolved before and lives no longer is asked for
+// again: it may be another process's by now. Who shared nothing the last time is asked for too, but what goes
+// to it by UDP goes on meanwhile.
 bool PeerResolution::look_for(flow::Path& path, bool local) {
   path.local = local;
   if (local && path.lane == lane_) resolve_itself();
@@ -72,8 +72,8 @@ void PeerResolution::resolve_itself() {
   attempt([&] {
     UniqueFd doorbell(rings_ != nullptr ? fcntl(rings_->doorbell_fd(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
                                         : -1);
-    auto met = doorbell ? direct_.open_own() : nullptr;
-    if (met != nullptr) settle(lane_, std::move(met), std::move(doorbell));
+    auto own = doorbell ? direct_.open_own() : nullptr;
+    if (own != nullptr) settle(lane_, std::move(own), std::move(doorbell));
   });
 }
 
@@ -93,7 +93,7 @@ void PeerResolution::look_after_stuck() {
   forget(number);
 }
 
-// By packets from now on. What was in the ring is lost.
+// By UDP from now on. What was in the ring is lost.
 void PeerResolution::leave_ring(std::uint8_t lane) {
   explain({.reason = because(ReasonId::ring_refused, lane, direct_.peer(lane)->pid())});
   rings_->disconnect(lane);
@@ -114,9 +114,9 @@ void PeerResolution::settle(flow::Path& path) {
   }
 }
 
-void PeerResolution::settle(std::uint8_t lane, std::unique_ptr<DirectPeer> met, UniqueFd doorbell) {
-  if (!direct_.is_same_peer(lane, met.get())) rings_->disconnect(lane);
-  direct_.install_peer(lane, std::move(met));
+void PeerResolution::settle(std::uint8_t lane, std::unique_ptr<DirectPeer> opened, UniqueFd doorbell) {
+  if (!direct_.is_same_peer(lane, opened.get())) rings_->disconnect(lane);
+  direct_.install_peer(lane, std::move(opened));
   DirectPeer* const peer = direct_.peer(lane);
   if (peer != nullptr && !rings_->connected(lane))
     attempt([&] { rings_->connect(lane, *peer, std::move(doorbell)); });
@@ -175,7 +175,7 @@ bool PeerResolution::resolve() {
   return pending.any();
 }
 
-// A lane that cannot be met for want of memory is one that shows nothing: packets reach it all the same.
+// A lane that cannot be opened for want of memory is one that shares nothing: UDP reaches it all the same.
 void PeerResolution::resolve(std::uint8_t lane) {
   std::unique_ptr<DirectPeer> peer;
   std::optional<PeerHandles> shown{PeerHandles()};
@@ -188,7 +188,7 @@ void PeerResolution::resolve(std::uint8_t lane) {
   const std::lock_guard lock(mutex_);
   if (!shown) return direct_.request_again(lane);
   const bool any = peer != nullptr;
-  met(lane, std::move(peer), any ? std::move(shown->doorbell) : UniqueFd());
+  opened(lane, std::move(peer), any ? std::move(shown->doorbell) : UniqueFd());
   if (any) return;
   direct_.set_unavailable(lane, shown->without);
   if (shown->memory && !shown->attached)
@@ -197,8 +197,8 @@ void PeerResolution::resolve(std::uint8_t lane) {
 
 // What takes the ring is not to overtake what has taken the socket. RC puts that right, others
 // are silent for a moment.
-void PeerResolution::met(std::uint8_t lane, std::unique_ptr<DirectPeer> peer, UniqueFd doorbell) {
-  if (peer == nullptr || !goes_unordered_by_packets(lane))
+void PeerResolution::opened(std::uint8_t lane, std::unique_ptr<DirectPeer> peer, UniqueFd doorbell) {
+  if (peer == nullptr || !goes_unordered_by_udp(lane))
     return settle(lane, std::move(peer), std::move(doorbell));
   attempt([&] {
     late_peers_.push_back({lane, monotonic_now() + kSilence, std::move(peer), std::move(doorbell)});
@@ -206,7 +206,7 @@ void PeerResolution::met(std::uint8_t lane, std::unique_ptr<DirectPeer> peer, Un
   });
 }
 
-bool PeerResolution::goes_unordered_by_packets(std::uint8_t lane) {
+bool PeerResolution::goes_unordered_by_udp(std::uint8_t lane) {
   bool any = false;
   for_each_path_to(lane,
                    [&](const flow::Path& path) { any |= path.resolved && path.watched && path.has_mtu(); });

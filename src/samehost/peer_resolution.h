@@ -1,5 +1,5 @@
 // Which way leads to the other lanes of this host: the daemon is asked for those that a queue pair is to
-// talk to, and until it is known what they show of themselves, nothing goes to them.
+// talk to, and until it is known what they share, nothing goes to them.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace softrnic::samehost {
 /// Of one lane. The lane's lock guards it, except where it says otherwise.
 class PeerResolution {
  public:
-  /// Asks the daemon to introduce a lane. May wait; called by resolve(). Nothing: it could not be found out.
+  /// Asks the daemon about a lane. May wait; called by resolve(). Nothing: it could not be found out.
   using ResolvePeer = std::function<std::optional<PeerHandles>(std::uint8_t lane)>;
 
   /// What a lane has beside it, all of which outlives this object.
@@ -37,8 +37,8 @@ class PeerResolution {
 
   /// False: descriptors ran out.
   bool valid() const { return static_cast<bool>(pending_fd_); }
-  /// Local peers that show a ring are met in `rings`, which outlives this object. Without a call there is no
-  /// direct path.
+  /// Local peers that share a ring are connected in `rings`, which outlives this object. Without a call there
+  /// is no direct path.
   void use(RingLink& rings) { rings_ = &rings; }
 
   /// A queue pair is to talk over this path. True: that may have changed due(), or called for resolve().
@@ -47,23 +47,23 @@ class PeerResolution {
   void look_after_stuck();
   /// When decide() is to be called, or kNever.
   TimePoint due() const { return due_; }
-  /// Whom the daemon has not introduced in time is reached by packets until it does.
+  /// Whom the daemon has not told of in time is reached by UDP until it does.
   void decide();
   /// Makes pending_fd() readable if there is somebody to ask for.
   void call_resolver();
-  /// In a forked child: nobody is asked for or met.
+  /// In a forked child: nobody is asked for or connected.
   void abandon();
 
   // ---- without the lock
 
   /// Readable when resolve() has somebody to ask for.
   int pending_fd() const { return pending_fd_.get(); }
-  /// Asks for those that are pending, and meets them. By one thread, which may have to wait for the daemon.
-  /// False: there were none.
+  /// Asks for those that are pending, and resolves them. By one thread, which may have to wait for the
+  /// daemon. False: there were none.
   bool resolve();
 
  private:
-  /// One that was met late: the rings are taken when what went to it by packets has been read.
+  /// One that was resolved late: the rings are taken when what went to it by UDP has been read.
   struct LatePeer {
     std::uint8_t lane;
     TimePoint due;
@@ -73,13 +73,13 @@ class PeerResolution {
 
   DirectPath::Lanes take_pending();
   void resolve(std::uint8_t lane);
-  void met(std::uint8_t lane, std::unique_ptr<DirectPeer> peer, UniqueFd doorbell);
+  void opened(std::uint8_t lane, std::unique_ptr<DirectPeer> peer, UniqueFd doorbell);
   void resolve_itself();
-  void settle(std::uint8_t lane, std::unique_ptr<DirectPeer> met, UniqueFd doorbell);
+  void settle(std::uint8_t lane, std::unique_ptr<DirectPeer> opened, UniqueFd doorbell);
   void settle(flow::Path& path);
   void wait_for_decision(flow::Path& path, Duration patience);
   void find_next_decision();
-  bool goes_unordered_by_packets(std::uint8_t lane);
+  bool goes_unordered_by_udp(std::uint8_t lane);
   void forget(std::uint8_t lane);
   void leave_ring(std::uint8_t lane);
   template <typename Use>

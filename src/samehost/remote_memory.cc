@@ -28,7 +28,7 @@ constexpr std::size_t kSmallRead = 4096;
 constexpr std::size_t kSmallWrite = 63;
 
 #ifdef __SANITIZE_THREAD__
-constexpr bool kAddressesAreGiven = true;  ///< the sanitizer takes no map requests
+constexpr bool kAddressesAreGiven = true;  ///< the sanitizer heeds no hint of mmap()
 #else
 constexpr bool kAddressesAreGiven = false;
 #endif

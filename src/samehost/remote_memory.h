@@ -28,9 +28,9 @@
 #include <span>
 
 #include "base/expected.h"
-#include "base/robust_mutex.h"
 #include "base/unique_fd.h"
 #include "samehost/revocable.h"
+#include "samehost/robust_mutex.h"
 #include "transport/ib/host.h"
 
 namespace softrnic::samehost {

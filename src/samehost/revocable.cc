@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/thread_state.h"
+#include "samehost/thread_state.h"
 #include "transport/ib/ordered_copy.h"
 
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && __has_include(<sys/rseq.h>)

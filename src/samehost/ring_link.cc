@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/fetch_once.h"
 #include "rnic/key_table.h"
 #include "samehost/doorbell.h"
+#include "samehost/fetch_once.h"
 
 namespace softrnic::samehost {
 namespace {

@@ -11,12 +11,12 @@
 namespace softrnic::samehost {
 
 MappedRange SegmentMapper::map(const DirectPath::MapRequest& request) {
-  std::optional<DirectPath::MapTarget> target_of;
+  std::optional<DirectPath::MapTarget> target;
   {
     const std::lock_guard lock(mutex_);
-    target_of = direct_.target_of(request);
+    target = direct_.target_of(request);
   }
-  return target_of ? MappedRange::map(target_of->pid, target_of->range, settings().share) : MappedRange();
+  return target ? MappedRange::map(target->pid, target->range, settings().share) : MappedRange();
 }
 
 void SegmentMapper::run() {

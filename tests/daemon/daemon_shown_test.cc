@@ -78,7 +78,7 @@ int as_stranger(int namespaces, const std::function<int()>& body) {
 /// Requests of every type and of the usual sizes, all their words the number of the local peer's lane, or 0.
 class Stranger {
  public:
-  explicit Stranger(const LocalPeer& local_peer) : neighbour_(local_peer) {}
+  explicit Stranger(const LocalPeer& local_peer) : local_peer_(local_peer) {}
 
   int asks_for_everything() {
     constexpr std::uint16_t kTypes = 0x60;
@@ -88,7 +88,7 @@ class Stranger {
           type == static_cast<std::uint16_t>(MessageType::shutdown))
         continue;
       for (std::size_t words = 0; words <= 8; ++words)
-        for (const std::uint32_t word : {neighbour_.lane, 0U})
+        for (const std::uint32_t word : {local_peer_.lane, 0U})
           loot |= ask(static_cast<MessageType>(type), words, word);
     }
     return loot;
@@ -163,14 +163,14 @@ class Stranger {
   int judge(int fd) const {
     struct stat status {};
     if (fstat(fd, &status) != 0) return other;
-    if (S_ISSOCK(status.st_mode)) return status.st_ino == neighbour_.socket ? lane_socket : nothing;
+    if (S_ISSOCK(status.st_mode)) return status.st_ino == local_peer_.socket ? lane_socket : nothing;
     control::Header header;
     std::memcpy(&header, answer_.data(), sizeof header);
     if (S_ISREG(status.st_mode)) return header.type == MessageType::page ? page : memory;
     return doorbell;
   }
 
-  const LocalPeer neighbour_;
+  const LocalPeer local_peer_;
   std::array<std::byte, control::kMaxMessage> answer_{};
 };
 
@@ -195,13 +195,13 @@ class DaemonShownTest : public DaemonTest {
     ASSERT_TRUE(locks && *locks);
     struct stat status {};
     ASSERT_EQ(fstat(lane_.socket.get(), &status), 0);
-    neighbour_ = {lane_.number, status.st_ino};
+    local_peer_ = {lane_.number, status.st_ino};
   }
 
   std::unique_ptr<Client> client_;
   control::Lane lane_;
   UniqueFd memory_;
-  LocalPeer neighbour_;
+  LocalPeer local_peer_;
 };
 
 constexpr int kContainer = CLONE_NEWPID | CLONE_NEWNS;
@@ -210,21 +210,21 @@ constexpr int kStrangers[] = {0, kContainer,
 
 TEST_F(DaemonShownTest, AStrangerGetsNothing) {
   for (const int namespaces : kStrangers) {
-    const int loot = as_stranger(namespaces, [this] { return Stranger(neighbour_).asks_for_everything(); });
+    const int loot = as_stranger(namespaces, [this] { return Stranger(local_peer_).asks_for_everything(); });
     EXPECT_EQ(loot, nothing) << "lane socket 1, memory 2, bell 4, page 8; namespaces " << namespaces;
   }
 }
 
 TEST_F(DaemonShownTest, AStrangerIsNotTheDaemonsHeir) {
   for (const int namespaces : kStrangers) {
-    const int loot = as_stranger(namespaces, [this] { return Stranger(neighbour_).inherits(); });
+    const int loot = as_stranger(namespaces, [this] { return Stranger(local_peer_).inherits(); });
     EXPECT_EQ(loot, nothing) << namespaces;
   }
 }
 
 TEST_F(DaemonShownTest, AStrangerCommandsNothing) {
   for (const int namespaces : kStrangers) {
-    const int obeyed = as_stranger(namespaces, [this] { return Stranger(neighbour_).commands() ? 1 : 0; });
+    const int obeyed = as_stranger(namespaces, [this] { return Stranger(local_peer_).commands() ? 1 : 0; });
     EXPECT_EQ(obeyed, 0) << namespaces;
   }
   EXPECT_TRUE(client_->status());
@@ -246,7 +246,7 @@ TEST_F(DaemonShownTest, AStrangerIsToldWhyItFindsNothing) {
   }
 }
 
-TEST_F(DaemonShownTest, AProcessOfTheSameKindFindsItsNeighbour) {
+TEST_F(DaemonShownTest, AProcessOfTheSameKindFindsItsLocalPeer) {
   const Child child([this] { return why_not_found(lane_.number) ? 1 : 0; });
   EXPECT_EQ(child.result(), 0);
 }

@@ -101,7 +101,7 @@ TEST(KilledDaemon, TheEndOfTheContainerThatStartedItLeavesOthersAtWork) {
   end_daemon();
   auto starter = first_of_pid_namespace();
   if (!starter) GTEST_SKIP() << "no PID namespaces here";
-  // A daemon that cannot see its clients' processes introduces nobody, so these go by packets; and what comes
+  // A daemon that cannot see its clients' processes tells of nobody, so these go by UDP; and what comes
   // for a lane whose socket has changed its place is lost until the next daemon has put that right.
   Pair pair = pair_of({"stream", "18"});
   expect_traffic(pair);

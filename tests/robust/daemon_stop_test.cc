@@ -1,4 +1,4 @@
-// The daemon is stopped: what is connected goes on, new local peers are reached by packets, and when it
+// The daemon is stopped: what is connected goes on, new local peers are reached by UDP, and when it
 // goes on nothing was lost.
 #include <signal.h>
 
@@ -28,8 +28,8 @@ class Stopped {
 };
 
 /// Opens; connects and talks while the daemon is stopped; sees what goes through memory when it goes on.
-int talk_to_a_new_neighbour(const Line& line, const Line& tester, std::uint32_t salt,
-                            std::uint32_t peer_salt) {
+int talk_to_a_new_local_peer(const Line& line, const Line& tester, std::uint32_t salt,
+                             std::uint32_t peer_salt) {
   Side side;
   Card peer;
   if (!side.open()) return fail(refused, "a queue pair");
@@ -47,7 +47,7 @@ int talk_to_a_new_neighbour(const Line& line, const Line& tester, std::uint32_t 
   return line.tell() && line.hear() && side.close() ? done : fail(refused, "an end");
 }
 
-TEST(StoppedDaemon, WhatIsConnectedGoesOnAndNewNeighboursAreReachedByPackets) {
+TEST(StoppedDaemon, WhatIsConnectedGoesOnAndNewLocalPeersAreReachedByUdp) {
   auto pair = pair_of({"stream"});
   const auto expect_traffic = [&] {
     EXPECT_TRUE(pair.first.fresh_reports(3));
@@ -56,9 +56,9 @@ TEST(StoppedDaemon, WhatIsConnectedGoesOnAndNewNeighboursAreReachedByPackets) {
   expect_traffic();
   Lines lines, to_a, to_b;
   const pid_t a =
-      start_child([&] { return talk_to_a_new_neighbour(Line(lines.a.get()), Line(to_a.a.get()), 1, 2); });
+      start_child([&] { return talk_to_a_new_local_peer(Line(lines.a.get()), Line(to_a.a.get()), 1, 2); });
   const pid_t b =
-      start_child([&] { return talk_to_a_new_neighbour(Line(lines.b.get()), Line(to_b.a.get()), 2, 1); });
+      start_child([&] { return talk_to_a_new_local_peer(Line(lines.b.get()), Line(to_b.a.get()), 2, 1); });
   const Line tell_a(to_a.b.get()), tell_b(to_b.b.get());
   EXPECT_TRUE(tell_a.hear() && tell_b.hear()) << "both are open";
   const auto status = daemon_status();

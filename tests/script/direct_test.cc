@@ -71,6 +71,39 @@ TEST_F(Direct, WhatIsRefusedAtOnceGoesByPackets) {
   quiet();
 }
 
+TEST_F(Direct, OnePostAsksOnce) {
+  rc();
+  post("write len=8 va=0x7000 rkey=0x55");
+  EXPECT_FALSE(qp().go_at_once());
+  out("RC RDMA Write Only psn=5 len=8 ackreq");
+  EXPECT_EQ(host.direct_calls, 1U);
+  in("RC Acknowledge psn=5 msn=1");
+  sent("1 success");
+  post("write len=8 va=0x7000 rkey=0x55");
+  EXPECT_FALSE(qp().go_at_once());
+  out("RC RDMA Write Only psn=6 len=8 ackreq");
+  EXPECT_EQ(host.direct_calls, 2U);
+  in("RC Acknowledge psn=6 msn=2");
+  sent("2 success");
+  quiet();
+}
+
+TEST_F(Direct, WhatWasRefusedAtOnceAndMustWaitIsAskedForAgain) {
+  PathWindow full;
+  full.sent(1U << 30);
+  window = &full;
+  rc();
+  post("write len=8 va=0x7000 rkey=0x55");
+  EXPECT_FALSE(qp().go_at_once());
+  EXPECT_EQ(qp().transmit(packet, now), Transmit::blocked);
+  EXPECT_EQ(host.direct_calls, 1U);
+  host.direct_budget = kPlenty;
+  direct();
+  sent("1 success");
+  full.forgotten(1U << 30);
+  quiet();
+}
+
 TEST_F(Direct, WhatDoesNotGoAtOnceAsAWholeGoesOn) {
   rc();
   host.direct_budget = kPlenty;
@@ -259,6 +292,18 @@ TEST_F(Direct, UcGoesAtOnceToo) {
   out("UC RDMA Write Only psn=5 len=8");
   sent("3 success");
   EXPECT_EQ(host.directs, (Moves{{0, 5}, {0, 5}, {1000, 5}}));
+  quiet();
+}
+
+TEST_F(Direct, OnePostOfUcAsksOnce) {
+  uc();
+  for (const char* id : {"1", "2"}) {
+    post("write len=8 va=0x7000 rkey=0x55");
+    EXPECT_FALSE(qp().go_at_once());
+    out("UC RDMA Write Only len=8");
+    sent(std::string(id) + " success");
+  }
+  EXPECT_EQ(host.direct_calls, 2U);
   quiet();
 }
 

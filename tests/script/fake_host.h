@@ -44,6 +44,7 @@ class FakeHost final : public Host {
     bool operator==(const Direct&) const = default;
   };
   std::vector<Direct> directs;
+  unsigned direct_calls = 0;  ///< refused ones included
   unsigned direct_budget = 0;
   std::uint32_t direct_piece = 1000;
 
@@ -93,6 +94,7 @@ class FakeHost final : public Host {
 
   bool may_go_direct() override { return direct_budget > 0; }
   std::optional<std::uint32_t> direct(const DirectMessage& message) override {
+    ++direct_calls;
     if (direct_budget == 0 || message.wqe.op == SendOp::send) return std::nullopt;
     --direct_budget;
     directs.push_back({message.offset, message.psn});

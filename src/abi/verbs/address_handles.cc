@@ -134,7 +134,7 @@ SOFTRNIC_VERB(int, ibv_destroy_ah, (ibv_ah * ah)) {
   });
 }
 
-// Returns a negative errno, unlike its neighbours.
+// Returns a negative errno, unlike the verbs beside it.
 SOFTRNIC_EXPORT int ibv_resolve_eth_l2_from_gid(ibv_context* context, ibv_ah_attr* attributes,
                                                 uint8_t mac[ETHERNET_LL_SIZE], uint16_t* vlan) {
   return -errno_call([&]() -> Expected<void, Failure> {

@@ -8,7 +8,7 @@ bool pkeys_match(std::uint16_t a, std::uint16_t b) {
   return ((a ^ b) & 0x7fff) == 0 && ((a | b) & 0x8000) != 0;
 }
 
-// A neighbour may write into its ring what it likes; the PSNs of what has one packet alone count one.
+// A local peer may write into its ring what it likes; the PSNs of what has one packet alone count one.
 bool claims_too_much(const RxPacket& rx) { return rx.packets != 1 && !wire::joinable(*rx.packet.info); }
 
 }  // namespace

@@ -20,6 +20,7 @@ void RcRequester::reset() {
   gather_cursor_ = scatter_cursor_ = {};
   ack_requested();
   direct_bytes_ = direct_backoff_ = 0;
+  refused_at_once_ = false;
   recovery_.reset();
   run_ = Run::running;
 }

@@ -105,6 +105,7 @@ class RcRequester {
   void receive_response(const RxPacket& rx, Psn psn, TimePoint now);
   bool acknowledge_before(Psn end, TimePoint now, bool may_answer_probe = true);
   void answered(SendEntry& entry, Psn end);
+  void finish_front();
   void progress(bool may_answer_probe, TimePoint now);
   bool fits(const SendEntry& entry, const RxPacket& rx, Psn psn) const;
   void bad_response(const RxPacket& rx);
@@ -115,7 +116,6 @@ class RcRequester {
   void uncharge();
   void leave_window();
   void timed_out(TimePoint now);
-  void finish_front();
   void fail_front(Status status, const Reason& reason);
 
   // ---- the whole: rc_requester.cc
@@ -144,6 +144,7 @@ class RcRequester {
   /// Of the front work request that went without packets; it has no PSNs then
   std::uint32_t direct_bytes_ = 0;
   std::uint32_t direct_backoff_ = 0;  ///< work requests to begin before one waits for the direct path again
+  bool refused_at_once_ = false;      ///< go_at_once() was just refused: transmit() does not ask again
   bool begun_one_sided_ = false;      ///< the last work request that began was a WRITE, READ or atomic
   std::uint16_t reads_out_ = 0;       ///< READ requests and atomics in [una_, next_)
   LossRecovery recovery_;

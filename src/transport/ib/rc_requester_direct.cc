@@ -59,7 +59,8 @@ SOFTRNIC_HOT_PATH bool RcRequester::go_at_once() {
   if (queue_.size() != 1 || !nothing_in_flight() || stopping() || direct_backoff_ > 0) return false;
   const SendEntry& entry = queue_.front();
   if (!one_sided(entry) || (is_read_or_atomic(entry) && seam_.attributes.max_reads_out == 0)) return false;
-  return go_direct(entry) && queue_.empty();
+  refused_at_once_ = !go_direct(entry);
+  return !refused_at_once_ && queue_.empty();
 }
 
 }  // namespace softrnic::ib

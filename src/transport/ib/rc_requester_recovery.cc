@@ -1,4 +1,4 @@
-// How the RC requester goes back, finishes and fails work requests.
+// How the RC requester goes back and fails work requests.
 #include "transport/ib/outbound.h"
 #include "transport/ib/rc_requester.h"
 
@@ -53,15 +53,6 @@ void RcRequester::timed_out(TimePoint now) {
   const std::uint32_t bytes = offset_of(queue_.front(), una_ + 1) - offset_of(queue_.front(), una_);
   fail_front(Status::retry_exceeded,
              because(ReasonId::retry_exceeded, una_.wire(), seam_.attributes.retry_count, us, bytes));
-}
-
-void RcRequester::finish_front() {
-  if (cursor_ == queue_.head()) {
-    ++cursor_;
-    gather_cursor_ = {};
-  }
-  scatter_cursor_ = {};
-  complete_front(seam_.host, queue_, Status::success);
 }
 
 void RcRequester::fail_front(Status status, const Reason& reason) {

@@ -1,7 +1,8 @@
-// What the RC requester does about ACKs, NAKs and responses.
+// What the RC requester does about ACKs, NAKs and responses, and how work requests end by them.
 #include <algorithm>
 
 #include "transport/ib/endpoint.h"
+#include "transport/ib/outbound.h"
 #include "transport/ib/packet_builder.h"
 #include "transport/ib/rc_requester.h"
 #include "transport/ib/syndromes.h"
@@ -140,6 +141,15 @@ void RcRequester::answered(SendEntry& entry, Psn end) {
   una_ = end;
   if (next_ < una_) next_ = una_;
   if (una_ == entry.end) finish_front();
+}
+
+void RcRequester::finish_front() {
+  if (cursor_ == queue_.head()) {
+    ++cursor_;
+    gather_cursor_ = {};
+  }
+  scatter_cursor_ = {};
+  complete_front(seam_.host, queue_, Status::success);
 }
 
 void RcRequester::progress(bool may_answer_probe, TimePoint now) {

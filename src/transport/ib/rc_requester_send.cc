@@ -1,5 +1,6 @@
 // The sending side of the RC requester.
 #include <algorithm>
+#include <utility>
 
 #include "transport/ib/inbound_message.h"
 #include "transport/ib/outbound.h"
@@ -116,7 +117,7 @@ Transmit RcRequester::transmit(TxPacket& out, TimePoint now) {
   if (recovery_.waiting_rnr() || cursor_ == queue_.tail()) return Transmit::idle;
   SendEntry& entry = queue_.at(cursor_);
   if (cursor_ == begun_ && !stopping() && !valid(entry.wqe)) return Transmit::idle;
-  if (nothing_in_flight() && (!stopping() || direct_bytes_ > 0)) {
+  if (nothing_in_flight() && (!stopping() || direct_bytes_ > 0) && !std::exchange(refused_at_once_, false)) {
     if (const auto moved = go_direct(entry)) {
       out.payload_bytes = *moved;
       return Transmit::direct;

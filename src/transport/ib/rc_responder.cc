@@ -83,7 +83,7 @@ void RcResponder::ask() {
   nak_.owe(wire::kNakPsnSequence, expected_);
 }
 
-// Not by an RNR NAK: many a peer has rnr_retry 0, and would fail for a neighbour that was off
+// Not by an RNR NAK: many a peer has rnr_retry 0, and would fail for a third process that was off
 // the processor for a moment.
 void RcResponder::ask_later(const Reason& reason, TimePoint now) {
   seam_.host.explain(reason, nullptr);

@@ -1,5 +1,7 @@
 #include "transport/ib/uc_endpoint.h"
 
+#include <utility>
+
 #include "transport/ib/packet_builder.h"
 
 namespace softrnic::ib {
@@ -72,7 +74,7 @@ Transmit UcEndpoint::transmit(TxPacket& packet, TimePoint now) {
   if (queue_.empty() || !may_send() || (mode_ == Mode::draining && !in_message())) return Transmit::idle;
   const SendEntry& entry = queue_.front();
   if (!in_message() && !valid(entry.wqe)) return Transmit::idle;
-  if (next_ == message_start_) {
+  if (next_ == message_start_ && !std::exchange(refused_at_once_, false)) {
     if (const auto moved = go_direct(entry)) {
       packet.payload_bytes = *moved;
       return Transmit::direct;
@@ -134,12 +136,14 @@ std::optional<std::uint32_t> UcEndpoint::go_direct(const SendEntry& entry) {
 }
 
 bool UcEndpoint::go_at_once() {
-  return mode_ == Mode::sending && queue_.size() == 1 && !in_message() &&
-         queue_.front().wqe.op == SendOp::write && go_direct(queue_.front()) && queue_.empty();
+  if (mode_ != Mode::sending || queue_.size() != 1 || in_message()) return false;
+  if (queue_.front().wqe.op != SendOp::write) return false;
+  refused_at_once_ = !go_direct(queue_.front());
+  return !refused_at_once_ && queue_.empty();
 }
 
 void UcEndpoint::forget_direct() {
-  direct_begun_ = false;
+  direct_begun_ = refused_at_once_ = false;
   direct_bytes_ = 0;
 }
 

@@ -45,6 +45,7 @@ class UcEndpoint final : public UnacknowledgedEndpoint {
   SgeCursor gather_cursor_;
   std::uint32_t direct_bytes_ = 0;  ///< of the front work request that went without packets
   bool direct_begun_ = false;       ///< the front work request has begun so, even if packets are to repeat it
+  bool refused_at_once_ = false;    ///< go_at_once() was just refused: transmit() does not ask again
   Psn next_ = Psn::first(0);        ///< PSN of the next packet out
   Psn message_start_ = Psn::first(0);  ///< PSN at which the front work request began
   InboundMessage message_;

@@ -10,9 +10,9 @@
 
 #include "base/settings.h"
 #include "cli/commands.h"
-#include "cli/completion.h"
 #include "cli/man_page.h"
 #include "cli/option_table.h"
+#include "cli/shell_completion.h"
 
 namespace softrnic::cli {
 namespace {

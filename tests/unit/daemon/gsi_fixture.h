@@ -38,7 +38,7 @@ class GsiFixture : public ::testing::Test {
     return reader->lanes().at(0).counters[static_cast<std::size_t>(which)];
   }
 
-  engine::ControlPage page_;
+  control::PageWriter page_;
   std::vector<Got> got_;
 };
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/control_page.h"
+#include "control/page_writer.h"
 #include "engine/qp_table.h"
 #include "link/null_link.h"
 #include "mad/mad.h"
@@ -68,7 +68,7 @@ struct LaneAndLink : testing::Test {
   }
 
   BatchLink::Log log;
-  ControlPage page;
+  control::PageWriter page;
   Lane lane{kLane, 1, std::make_unique<BatchLink>(log), page, nullptr, {}, {}};
 };
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/control_page.h"
+#include "control/page_writer.h"
 #include "engine/lane.h"
 #include "link/null_link.h"
 #include "samehost/doorbell.h"
@@ -67,7 +67,7 @@ class LaneWithPeers : public testing::Test, protected samehost::test::LocalPeerA
 
   Traffic network;
   std::unique_ptr<samehost::DirectShare> share = samehost::DirectShare::make(1);
-  ControlPage page;
+  control::PageWriter page;
   std::unique_ptr<Lane> lane;
   ib::AddressVector path;
 };

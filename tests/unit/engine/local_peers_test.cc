@@ -1,4 +1,4 @@
-// How a lane meets the others of its host, while the daemon that introduces them takes its time.
+// How a lane resolves the others of its host, while the daemon that tells of them takes its time.
 #include <mutex>
 
 #include "engine/engine_thread.h"
@@ -20,7 +20,7 @@ TEST_F(LaneWithPeers, APathIsSilentUntilTheDaemonHasAnswered) {
   EXPECT_FALSE(lane->resolve_pending());
 }
 
-TEST_F(LaneWithPeers, WhomTheDaemonDoesNotIntroduceInTimeIsReachedByPacketsUntilItDoes) {
+TEST_F(LaneWithPeers, WhomTheDaemonDoesNotTellOfInTimeIsReachedByUdpUntilItDoes) {
   const ib::PathWindow& to = window();
   ASSERT_TRUE(gets_to(to, false));
   EXPECT_TRUE(to.has_mtu());

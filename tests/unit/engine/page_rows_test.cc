@@ -18,7 +18,7 @@ class Rows : public test::QueuePairs {
  protected:
   Rows() { rows.take_row(placed.slot); }
 
-  ControlPage page;
+  control::PageWriter page;
   PageRows rows{page, kLane};
   BatchClock clock;
   Placed placed{make_qp()};

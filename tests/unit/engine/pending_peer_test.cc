@@ -1,4 +1,4 @@
-// What a lane answers to a local peer that has met it, and whom it has not met yet.
+// What a lane answers to a local peer that has resolved it, and that it has not resolved yet.
 #include <cstring>
 
 #include "rnic/completion_queue.h"

@@ -40,7 +40,7 @@ TEST_F(QpNumbers, AreAllInUseAtLast) {
 }
 
 // Who connects and learns his own queue pair's number is not to know those that come next: by chance one of
-// 65,536 pairs is local peers.
+// 65,536 pairs is adjacent.
 TEST_F(QpNumbers, DoNotTellTheNext) {
   int near = 0;
   for (int i = 0; i < 1000; ++i) {

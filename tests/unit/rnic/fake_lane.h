@@ -22,7 +22,7 @@ class FakeLane final : public LanePort {
   bool lose_packets = false;  ///< nothing arrives any more
   bool hold_packets = false;  ///< packets stay in flight until released
   bool refuse_join = false;
-  std::uint32_t known_mtu = 0;  ///< see LanePort::network_mtu()
+  std::uint32_t known_mtu = 0;  ///< see LanePort::mtu_hint()
   std::vector<ibv_qp_state> changes;
   std::vector<ib::TxPacket> headers_sent;  ///< without payload
   std::deque<ibv_wc> for_the_sink;         ///< handed to whoever polls
@@ -54,7 +54,7 @@ class FakeLane final : public LanePort {
     return Qpn::of(number_, last_index_);
   }
   void detach(QueuePair& qp) override { qps_.erase(qp.qpn().index()); }
-  std::uint32_t network_mtu(const ib::AddressVector&) override { return known_mtu; }
+  std::uint32_t mtu_hint(const ib::AddressVector&) override { return known_mtu; }
   void transmit(QueuePair&) override {
     ++transmit_calls;
     pump();

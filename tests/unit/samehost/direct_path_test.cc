@@ -10,7 +10,7 @@
 namespace softrnic::samehost {
 namespace {
 
-TEST(DirectPath, AWordThatANeighbourHoldsDoesNotHoldUpTheLane) {
+TEST(DirectPath, AWordThatALocalPeerHoldsDoesNotHoldUpTheLane) {
   const UniqueFd table = DirectLocks::make();
   const DirectLocks theirs(table);
   ASSERT_TRUE(theirs);

@@ -75,7 +75,7 @@ TEST_F(Resolution, WhoShowsNothingIsReachedByPackets) {
   EXPECT_TRUE(path.has_mtu());
 }
 
-TEST_F(Resolution, WhoIsNotIntroducedInTimeIsReachedByPacketsMeanwhile) {
+TEST_F(Resolution, WhoIsNotToldOfInTimeIsReachedByUdpMeanwhile) {
   flow::Path& path = path_to(kTheirs);
   peers.look_for(path, true);
   ASSERT_NE(peers.due(), kNever);
@@ -87,7 +87,7 @@ TEST_F(Resolution, WhoIsNotIntroducedInTimeIsReachedByPacketsMeanwhile) {
   EXPECT_FALSE(path.undecided());
   EXPECT_TRUE(path.has_mtu());
   EXPECT_EQ(peers.due(), kNever);
-  EXPECT_TRUE(peers.resolve()) << "and by its ring as soon as it is introduced";
+  EXPECT_TRUE(peers.resolve()) << "and by its ring as soon as it is told of";
   EXPECT_FALSE(path.has_mtu());
 }
 

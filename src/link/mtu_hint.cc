@@ -1,4 +1,4 @@
-#include "link/network_mtu.h"
+#include "link/mtu_hint.h"
 
 #include <net/if.h>
 #include <sys/ioctl.h>
@@ -22,8 +22,7 @@ std::uint32_t netdev_mtu(std::uint32_t interface_index) {
   return static_cast<std::uint32_t>(request.ifr_mtu);
 }
 
-std::uint32_t network_mtu(const wire::Gid& source, const wire::Gid& destination,
-                          std::uint32_t interface_index) {
+std::uint32_t mtu_hint(const wire::Gid& source, const wire::Gid& destination, std::uint32_t interface_index) {
   const bool ipv4 = destination.is_ipv4();
   const Family family = ipv4 ? Family::inet : Family::dual;
   const UniqueFd fd(socket(ipv4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, IPPROTO_UDP));

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <span>
 
-namespace softrnic {
+namespace softrnic::samehost {
 
 /// Reads a file of a thread in /proc, as far as there is room, and ends it by a zero. 0: there is none,
 /// or none for this process.
@@ -17,4 +17,4 @@ char thread_state(pid_t thread);
 /// False also when the kernel does not tell.
 bool is_gone(pid_t thread);
 
-}  // namespace softrnic
+}  // namespace softrnic::samehost

@@ -14,7 +14,7 @@
 #include <cerrno>
 #include <cstdint>
 
-namespace softrnic {
+namespace softrnic::samehost {
 
 /// Lives in shared memory; init() is called once, by whoever makes the memory.
 class RobustMutex {
@@ -51,4 +51,4 @@ class RobustMutex {
   pthread_mutex_t mutex_;
 };
 
-}  // namespace softrnic
+}  // namespace softrnic::samehost

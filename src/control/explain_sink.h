@@ -8,9 +8,9 @@
 
 #include "base/reason.h"
 #include "base/time.h"
-#include "engine/control_page.h"
+#include "control/page_writer.h"
 
-namespace softrnic::engine {
+namespace softrnic::control {
 
 /// "softrnic: QP 0x10002 wr_id 7: sentence -> cure" and a newline.
 std::string format_explanation(const Explanation& explanation, std::uint64_t repeats);
@@ -48,6 +48,6 @@ void lock_explain_sink();
 void unlock_explain_sink();
 
 /// Installs the sink of this process. `page` lives for ever; nullptr: none.
-void install_explain_sink(ControlPage* page, bool to_stderr);
+void install_explain_sink(PageWriter* page, bool to_stderr);
 
-}  // namespace softrnic::engine
+}  // namespace softrnic::control

@@ -1,4 +1,4 @@
-#include "engine/explain_sink.h"
+#include "control/explain_sink.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -8,7 +8,7 @@
 
 #include "control/page_reader.h"
 
-namespace softrnic::engine {
+namespace softrnic::control {
 namespace {
 
 using namespace std::chrono_literals;
@@ -54,19 +54,19 @@ TEST(RepeatLimit, SwallowsRepeatsAndCountsThem) {
   EXPECT_EQ(later.repeats, 100 - RepeatLimit::kPerSecond);
 }
 
-TEST(ControlPage, IsReadAsItWasWritten) {
-  ControlPage page;
+TEST(PageWriter, IsReadAsItWasWritten) {
+  PageWriter page;
   ASSERT_GE(page.fd(), 0);
-  control::PageLane* lane = page.add_lane(7);
+  PageLane* lane = page.add_lane(7);
   ASSERT_NE(lane, nullptr);
   lane->counters[static_cast<std::size_t>(ib::Counter::drop_icrc)].store(42);
-  for (std::uint64_t i = 0; i < control::kPageExplanations + 10; ++i) {
+  for (std::uint64_t i = 0; i < kPageExplanations + 10; ++i) {
     Explanation explanation;
     explanation.qpn = static_cast<std::uint32_t>(i);
     explanation.reason = because(ReasonId::bad_port, i);
     page.record(explanation);
   }
-  const auto reader = control::PageReader::open(page.fd());
+  const auto reader = PageReader::open(page.fd());
   ASSERT_TRUE(reader);
   EXPECT_EQ(reader->process().pid, getpid());
   EXPECT_FALSE(reader->process().comm.empty());
@@ -74,9 +74,9 @@ TEST(ControlPage, IsReadAsItWasWritten) {
   EXPECT_EQ(reader->lanes()[0].lane, 7U);
   EXPECT_EQ(reader->lanes()[0].counters[static_cast<std::size_t>(ib::Counter::drop_icrc)], 42U);
   const auto explanations = reader->explanations();
-  ASSERT_EQ(explanations.size(), control::kPageExplanations);
+  ASSERT_EQ(explanations.size(), kPageExplanations);
   EXPECT_EQ(explanations.front().qpn, 10U);
-  EXPECT_EQ(explanations.back().reason.figures[0], control::kPageExplanations + 9);
+  EXPECT_EQ(explanations.back().reason.figures[0], kPageExplanations + 9);
   EXPECT_TRUE(reader->qps().empty());
   page.remove_lane(lane);
   EXPECT_TRUE(reader->lanes().empty());
@@ -84,14 +84,14 @@ TEST(ControlPage, IsReadAsItWasWritten) {
 
 TEST(PageReader, RefusesWhatIsNoPage) {
   const int fd = memfd_create("x", MFD_ALLOW_SEALING);
-  EXPECT_EQ(control::PageReader::open(fd).error(), EPERM);  // not sealed
+  EXPECT_EQ(PageReader::open(fd).error(), EPERM);  // not sealed
   ASSERT_EQ(ftruncate(fd, 4096), 0);
   ASSERT_EQ(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
-  EXPECT_EQ(control::PageReader::open(fd).error(), EMSGSIZE);
-  ASSERT_EQ(ftruncate(fd, static_cast<off_t>(control::kPageBytes)), 0);
-  EXPECT_EQ(control::PageReader::open(fd).error(), EPROTO);
+  EXPECT_EQ(PageReader::open(fd).error(), EMSGSIZE);
+  ASSERT_EQ(ftruncate(fd, static_cast<off_t>(kPageBytes)), 0);
+  EXPECT_EQ(PageReader::open(fd).error(), EPROTO);
   close(fd);
 }
 
 }  // namespace
-}  // namespace softrnic::engine
+}  // namespace softrnic::control

@@ -1,6 +1,6 @@
 // Netdevs and ways whose MTU is too small. The netdev is the loopback of a network
 // namespace of this program's own.
-#include "link/network_mtu.h"
+#include "link/mtu_hint.h"
 
 #include <gtest/gtest.h>
 #include <net/if.h>
@@ -35,16 +35,15 @@ class SmallLoopback {
 };
 
 TEST(NetworkMtu, IsThatOfTheNetdevOrOfTheRoute) {
-  EXPECT_EQ(network_mtu(gid_of("127.0.0.1"), gid_of("127.0.0.2"), 0), kLoopbackMtu - 1) << "the most of IPv4";
-  EXPECT_EQ(network_mtu(gid_of("::1"), gid_of("::1"), 0), kLoopbackMtu);
-  EXPECT_EQ(network_mtu(gid_of("127.0.0.1"), gid_of("255.255.255.255"), 0), 0U) << "no way there";
+  EXPECT_EQ(mtu_hint(gid_of("127.0.0.1"), gid_of("127.0.0.2"), 0), kLoopbackMtu - 1) << "the most of IPv4";
+  EXPECT_EQ(mtu_hint(gid_of("::1"), gid_of("::1"), 0), kLoopbackMtu);
+  EXPECT_EQ(mtu_hint(gid_of("127.0.0.1"), gid_of("255.255.255.255"), 0), 0U) << "no way there";
   EXPECT_EQ(netdev_mtu(if_nametoindex("lo")), kLoopbackMtu);
   EXPECT_EQ(netdev_mtu(0), 0U);
   if (!configure("route replace 203.0.113.0/24 dev lo mtu 1300"))
     GTEST_SKIP() << "no routes can be made here";
-  EXPECT_EQ(network_mtu(gid_of("127.0.0.1"), gid_of("203.0.113.1"), 0), 1300U);
-  EXPECT_EQ(network_mtu(gid_of("198.51.100.1"), gid_of("203.0.113.1"), 0), 1300U)
-      << "a source of another host";
+  EXPECT_EQ(mtu_hint(gid_of("127.0.0.1"), gid_of("203.0.113.1"), 0), 1300U);
+  EXPECT_EQ(mtu_hint(gid_of("198.51.100.1"), gid_of("203.0.113.1"), 0), 1300U) << "a source of another host";
 }
 
 class TooLong : public testing::TestWithParam<const char*> {

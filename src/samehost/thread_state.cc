@@ -1,4 +1,4 @@
-#include "base/thread_state.h"
+#include "samehost/thread_state.h"
 
 #include <fcntl.h>
 #include <sys/syscall.h>
@@ -10,7 +10,7 @@
 
 #include "base/unique_fd.h"
 
-namespace softrnic {
+namespace softrnic::samehost {
 
 std::size_t read_thread_file(pid_t thread, const char* name, std::span<char> text) {
   char path[64];
@@ -35,4 +35,4 @@ bool is_gone(pid_t thread) {
   return state == 'Z' || state == 'X';
 }
 
-}  // namespace softrnic
+}  // namespace softrnic::samehost

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace softrnic {
+namespace softrnic::samehost {
 
 /// `from` is aligned to 8 bytes. The words need not belong to one state of what is there.
 template <typename T>
@@ -22,4 +22,4 @@ T fetch_once(const void* from) {
   return std::bit_cast<T>(words);
 }
 
-}  // namespace softrnic
+}  // namespace softrnic::samehost

@@ -14,7 +14,6 @@ std::uint32_t netdev_mtu(std::uint32_t interface_index);
 /// Bytes of an IP packet: the netdev's MTU, or less where a route or an ICMP message has said so. 0:
 /// nothing is known, as there is no route. `interface_index` is the scope of link-local addresses.
 /// Takes some system calls.
-std::uint32_t network_mtu(const wire::Gid& source, const wire::Gid& destination,
-                          std::uint32_t interface_index);
+std::uint32_t mtu_hint(const wire::Gid& source, const wire::Gid& destination, std::uint32_t interface_index);
 
 }  // namespace softrnic::link

@@ -1,4 +1,4 @@
-#include "engine/explain_sink.h"
+#include "control/explain_sink.h"
 
 #include <unistd.h>
 
@@ -8,10 +8,10 @@
 
 #include "base/clock.h"
 
-namespace softrnic::engine {
+namespace softrnic::control {
 namespace {
 
-std::atomic<ControlPage*> sink_page{nullptr};
+std::atomic<PageWriter*> sink_page{nullptr};
 std::atomic<bool> sink_prints{false};
 
 /// Constant-initialized, and never destroyed in effect: other threads may explain until the very end.
@@ -27,7 +27,7 @@ void sink(const Explanation& explanation) {
     verdict = repeat_limit.admit(explanation, monotonic_now());
   }
   if (!verdict.pass) return;
-  if (ControlPage* page = sink_page.load(std::memory_order_acquire)) page->record(explanation);
+  if (PageWriter* page = sink_page.load(std::memory_order_acquire)) page->record(explanation);
   if (!sink_prints.load(std::memory_order_relaxed)) return;
   try {
     const std::string line = format_explanation(explanation, verdict.repeats);
@@ -98,10 +98,10 @@ RepeatLimit::Verdict RepeatLimit::admit(const Explanation& explanation, TimePoin
 void lock_explain_sink() { sink_mutex.lock(); }
 void unlock_explain_sink() { sink_mutex.unlock(); }
 
-void install_explain_sink(ControlPage* page, bool to_stderr) {
+void install_explain_sink(PageWriter* page, bool to_stderr) {
   sink_page.store(page, std::memory_order_release);
   sink_prints.store(to_stderr, std::memory_order_relaxed);
   set_explain_sink(sink);
 }
 
-}  // namespace softrnic::engine
+}  // namespace softrnic::control

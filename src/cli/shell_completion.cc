@@ -1,4 +1,4 @@
-#include "cli/completion.h"
+#include "cli/shell_completion.h"
 
 #include <fmt/format.h>
 

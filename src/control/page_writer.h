@@ -16,23 +16,23 @@ namespace softrnic::rnic {
 class QueuePair;
 }
 
-namespace softrnic::engine {
+namespace softrnic::control {
 
-class ControlPage {
+class PageWriter {
  public:
   /// Makes the page of this process. Without memory for a memfd the page is private: it works, nobody sees
   /// it.
-  ControlPage();
-  ~ControlPage();
-  ControlPage(const ControlPage&) = delete;
-  ControlPage& operator=(const ControlPage&) = delete;
+  PageWriter();
+  ~PageWriter();
+  PageWriter(const PageWriter&) = delete;
+  PageWriter& operator=(const PageWriter&) = delete;
 
   /// The memfd, sealed against shrinking; -1: there is none.
   int fd() const { return fd_; }
 
   /// Shows lane number `lane`; nullptr when there are too many.
-  control::PageLane* add_lane(std::uint8_t lane);
-  void remove_lane(control::PageLane* lane);
+  PageLane* add_lane(std::uint8_t lane);
+  void remove_lane(PageLane* lane);
 
   /// A row for a queue pair: its number plus one, 0 when all are taken. Thread-safe.
   std::uint32_t take_row();
@@ -47,11 +47,11 @@ class ControlPage {
   void detach_from_parent();
 
  private:
-  control::Page* page_ = nullptr;
+  Page* page_ = nullptr;
   int fd_ = -1;
   std::mutex mutex_;  ///< guards the free rows and the lanes
   std::vector<std::uint32_t> free_rows_;
   std::uint32_t fresh_rows_ = 0;
 };
 
-}  // namespace softrnic::engine
+}  // namespace softrnic::control

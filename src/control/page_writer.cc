@@ -1,4 +1,4 @@
-#include "engine/control_page.h"
+#include "control/page_writer.h"
 
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -14,20 +14,18 @@
 #include "rnic/context.h"
 #include "rnic/queue_pair.h"
 
-namespace softrnic::engine {
+namespace softrnic::control {
 namespace {
 
-using control::kPageBytes;
-
-control::Page* map_private(void* at) {
+Page* map_private(void* at) {
   const int fixed = at == nullptr ? 0 : MAP_FIXED;
   void* mapped = mmap(at, kPageBytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
-  return mapped == MAP_FAILED ? nullptr : static_cast<control::Page*>(mapped);
+  return mapped == MAP_FAILED ? nullptr : static_cast<Page*>(mapped);
 }
 
-control::PageExplanationBody to_body(const Explanation& explanation) {
-  control::PageExplanationBody body;
+PageExplanationBody to_body(const Explanation& explanation) {
+  PageExplanationBody body;
   body.time_ns = explanation.time_ns != 0 ? explanation.time_ns : wall_clock_ns();
   body.qpn = explanation.qpn;
   body.peer_qpn = explanation.peer_qpn;
@@ -38,8 +36,8 @@ control::PageExplanationBody to_body(const Explanation& explanation) {
   return body;
 }
 
-control::PageQpReasonsBody to_body(const ExplanationHistory& history) {
-  control::PageQpReasonsBody body;
+PageQpReasonsBody to_body(const ExplanationHistory& history) {
+  PageQpReasonsBody body;
   for (std::size_t i = 0; i < history.entries().size(); ++i) {
     const ExplanationHistory::Entry& entry = history.entries()[i];
     if (entry.times != 0) body.entries[i] = {to_body(entry.latest), entry.times};
@@ -49,38 +47,38 @@ control::PageQpReasonsBody to_body(const ExplanationHistory& history) {
 
 }  // namespace
 
-ControlPage::ControlPage() {
-  control::OwnedMemory memory = control::make_owned_memory("softrnic-page", kPageBytes);
+PageWriter::PageWriter() {
+  OwnedMemory memory = make_owned_memory("softrnic-page", kPageBytes);
   fd_ = memory.fd.release();
-  page_ = static_cast<control::Page*>(memory.place);
+  page_ = static_cast<Page*>(memory.place);
   if (page_ == nullptr) page_ = map_private(nullptr);
   if (page_ == nullptr) return;
-  control::PageHeader& header = page_->header;
-  header.magic = control::kPageMagic;
-  header.version = control::kPageVersion;
+  PageHeader& header = page_->header;
+  header.magic = kPageMagic;
+  header.version = kPageVersion;
   header.page_bytes = static_cast<std::uint32_t>(kPageBytes);
   header.pid = getpid();
   header.started_ns = wall_clock_ns();
   prctl(PR_GET_NAME, header.comm);
 }
 
-ControlPage::~ControlPage() {
+PageWriter::~PageWriter() {
   if (page_ != nullptr) munmap(page_, kPageBytes);
   if (fd_ >= 0) close(fd_);
 }
 
-void ControlPage::detach_from_parent() {
+void PageWriter::detach_from_parent() {
   if (page_ != nullptr) map_private(page_);
   if (fd_ >= 0) close(fd_);
   fd_ = -1;
 }
 
-control::PageLane* ControlPage::add_lane(std::uint8_t lane) {
+PageLane* PageWriter::add_lane(std::uint8_t lane) {
   if (page_ == nullptr) return nullptr;
   const std::lock_guard lock(mutex_);
-  for (control::PageLane& place : page_->lanes) {
+  for (PageLane& place : page_->lanes) {
     if (place.used.load(std::memory_order_relaxed) != 0) continue;
-    for (control::PageCounter& counter : place.counters) counter.store(0, std::memory_order_relaxed);
+    for (PageCounter& counter : place.counters) counter.store(0, std::memory_order_relaxed);
     place.lane = lane;
     place.used.store(1, std::memory_order_release);
     return &place;
@@ -88,11 +86,11 @@ control::PageLane* ControlPage::add_lane(std::uint8_t lane) {
   return nullptr;
 }
 
-void ControlPage::remove_lane(control::PageLane* lane) {
+void PageWriter::remove_lane(PageLane* lane) {
   if (lane != nullptr) lane->used.store(0, std::memory_order_release);
 }
 
-std::uint32_t ControlPage::take_row() {
+std::uint32_t PageWriter::take_row() {
   if (page_ == nullptr) return 0;
   const std::lock_guard lock(mutex_);
   if (!free_rows_.empty()) {
@@ -100,24 +98,24 @@ std::uint32_t ControlPage::take_row() {
     free_rows_.pop_back();
     return row;
   }
-  if (fresh_rows_ < control::kPageQps) return ++fresh_rows_;
+  if (fresh_rows_ < kPageQps) return ++fresh_rows_;
   page_->header.qps_hidden.fetch_add(1, std::memory_order_relaxed);
   return 0;
 }
 
-void ControlPage::give_back_row(std::uint32_t row) {
+void PageWriter::give_back_row(std::uint32_t row) {
   if (row == 0) return;
-  control::PageQp& place = page_->qps[row - 1];
-  write_record(place.sequence, place.body, control::PageQpBody{});
+  PageQp& place = page_->qps[row - 1];
+  write_record(place.sequence, place.body, PageQpBody{});
   const std::lock_guard lock(mutex_);
   free_rows_.push_back(row);
 }
 
-void ControlPage::write_row(std::uint32_t row, const rnic::QueuePair& qp, std::uint8_t path) {
+void PageWriter::write_row(std::uint32_t row, const rnic::QueuePair& qp, std::uint8_t path) {
   if (row == 0) return;
-  control::PageQp& place = page_->qps[row - 1];
+  PageQp& place = page_->qps[row - 1];
   const rnic::QueuePairSummary summary = qp.summary();
-  control::PageQpBody body;
+  PageQpBody body;
   body.qpn = summary.local.value;
   body.peer_qpn = summary.remote.value;
   body.device = qp.context().info()->index;
@@ -128,8 +126,8 @@ void ControlPage::write_row(std::uint32_t row, const rnic::QueuePair& qp, std::u
   std::memcpy(body.peer_gid, summary.peer_gid.raw.data(), sizeof body.peer_gid);
   if (qp.explained() != nullptr) {
     body.explained = 1;
-    control::PageQpReasons& reasons = page_->reasons[row - 1];
-    const control::PageQpReasonsBody latest = to_body(*qp.explained());
+    PageQpReasons& reasons = page_->reasons[row - 1];
+    const PageQpReasonsBody latest = to_body(*qp.explained());
     if (std::memcmp(&reasons.body, &latest, sizeof latest) != 0)
       write_record(reasons.sequence, reasons.body, latest);
   }
@@ -141,11 +139,11 @@ void ControlPage::write_row(std::uint32_t row, const rnic::QueuePair& qp, std::u
     place.counters[i].store(counters[i], std::memory_order_relaxed);
 }
 
-void ControlPage::record(const Explanation& explanation) {
+void PageWriter::record(const Explanation& explanation) {
   if (page_ == nullptr) return;
   const std::uint64_t number = page_->header.explanations.fetch_add(1, std::memory_order_acq_rel);
-  control::PageExplanation& place = page_->explanations[number % control::kPageExplanations];
+  PageExplanation& place = page_->explanations[number % kPageExplanations];
   write_record(place.sequence, place.body, to_body(explanation));
 }
 
-}  // namespace softrnic::engine
+}  // namespace softrnic::control
