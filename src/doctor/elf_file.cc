@@ -60,7 +60,7 @@ ElfFile look_at(const std::string& path) {
     return {ProgramKind::other_machine, {}};
   const std::string interpreter = interpreter_in(file.get(), header);
   if (interpreter.empty()) return {ProgramKind::without_loader, {}};
-  if (interpreter.find("/ld-linux") == std::string::npos) return {ProgramKind::other_libc, interpreter};
+  if (interpreter.find("/ld-musl") != std::string::npos) return {ProgramKind::other_libc, interpreter};
   return {is_privileged(file.get()) ? ProgramKind::privileged : ProgramKind::dynamic, interpreter};
 }
 

@@ -37,7 +37,8 @@ enum class ProgramKind : std::uint8_t {
   other_machine,
   without_loader,  ///< linked statically
   other_libc,
-  privileged,  ///< set-user-ID, set-group-ID or with file capabilities
+  other_loader,  ///< not this host's, so it is not run to ask it
+  privileged,    ///< set-user-ID, set-group-ID or with file capabilities
 };
 
 struct ProgramFacts {

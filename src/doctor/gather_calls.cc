@@ -37,9 +37,9 @@ struct Try {
   int (*make)();
 };
 constexpr Try kTries[] = {
-    {{"rseq", "accesses to memory of peers are not let in (rseq)"}, try_rseq},
-    {{"process_vm_readv", "data goes through shared memory in packets"}, try_vm_readv},
-    {{"process_vm_writev", "data goes through shared memory in packets"}, try_vm_writev},
+    {{"rseq", "peers that have it do not let this program at their memory"}, try_rseq},
+    {{"process_vm_readv", "data goes in packets through shared memory"}, try_vm_readv},
+    {{"process_vm_writev", "data goes in packets through shared memory"}, try_vm_writev},
     {{"pidfd_open", "the daemon takes programs for strangers to each other"}, try_pidfd_open},
     {{"pidfd_getfd", "descriptors of peers are opened anew from /proc"}, try_pidfd_getfd},
     {{"memfd_create", "programs share no memory and show no counters"}, try_memfd},

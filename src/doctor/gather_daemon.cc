@@ -24,6 +24,14 @@ std::uint64_t us_since(TimePoint then) {
   return static_cast<std::uint64_t>((monotonic_now() - then).count()) / 1000;
 }
 
+/// What a failure says ends with its cure (control::make_error()).
+std::string without_cure(std::string text, const std::string& cure) {
+  const std::string end = ": " + cure;
+  if (const std::size_t at = text.find(end); !cure.empty() && at != std::string::npos)
+    text.erase(at, end.size());
+  return text;
+}
+
 /// As a program that opens a device does it.
 std::unique_ptr<control::Client> connect(DaemonFacts& daemon) {
   control::ConnectOptions options;
@@ -37,9 +45,9 @@ std::unique_ptr<control::Client> connect(DaemonFacts& daemon) {
   }
   daemon.answer_us = us_since(begin);
   if (client) return std::move(*client);
-  daemon.error = client.error().text;
   daemon.reason = client.error().failure.reason.id;
   daemon.cure = reason_text(daemon.reason).cure;
+  daemon.error = without_cure(client.error().text, daemon.cure);
   return nullptr;
 }
 

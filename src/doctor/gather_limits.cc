@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::uint32_t kThreads = 3;  ///< of an open device: its lane's, the PeerResolver's, the Watcher's
 constexpr std::uint64_t kStack = 8 << 20;
+constexpr std::uint64_t kOther = 16 << 20;  ///< heap, receive buffers, libraries
 
 struct Limit {
   std::uint64_t soft = kUnlimited, hard = kUnlimited;
@@ -63,7 +64,7 @@ void gather_limits(HostFacts& host) {
   host.threads_error = try_threads();
   host.address_space_limit = limit_of(RLIMIT_AS).soft;
   host.address_space_wanted = samehost::DirectMemory::size(1) + samehost::InboxMemory::size(1) +
-                              2 * sizeof(samehost::PacketRing) + kThreads * kStack;
+                              2 * sizeof(samehost::PacketRing) + kThreads * kStack + kOther;
   host.address_space_error = try_address_space(host.address_space_wanted);
   host.memlock_limit = limit_of(RLIMIT_MEMLOCK).soft;
 }

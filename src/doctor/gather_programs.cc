@@ -124,10 +124,15 @@ ProgramFacts gather_program(const Wanted& wanted) {
   gather_settings(program);
   program.library_folder = wanted.library_folder;
   program.path = wanted.program.empty() ? "" : find_program(wanted.program);
-  const std::string asked = program.path.empty() ? c_library() : program.path;
-  const ElfFile file = look_at(asked);
+  const ElfFile own = look_at(c_library());
+  const ElfFile file = program.path.empty() ? own : look_at(program.path);
   if (!program.path.empty()) program.kind = file.kind;
   if (file.kind != ProgramKind::dynamic) return program;
+  if (!same_file(file.interpreter, own.interpreter)) {  // whoever made the program has named it
+    program.kind = ProgramKind::other_loader;
+    return program;
+  }
+  const std::string asked = program.path.empty() ? c_library() : program.path;
   const std::string path = variable("LD_LIBRARY_PATH");
   program.folder_in_path = names_ours(path, wanted.library_folder);
   program.by_run =

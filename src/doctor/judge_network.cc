@@ -80,8 +80,8 @@ Finding judge_mtu(const DeviceFacts& device) {
   if (port.netdev_mtu < daemon::netdev_mtu_for(kShortestMtu))
     return broken(seen, "not even packets of 256 bytes fit", cure);
   return slow(seen,
-              fmt::format("{} packets where {} of path MTU 4096 would do, and peers that insist on more fail",
-                          kLongestMtu / port.active_mtu, 1),
+              fmt::format("{} times as many packets as with path MTU 4096, which some programs insist on",
+                          kLongestMtu / port.active_mtu),
               cure);
 }
 
@@ -95,10 +95,12 @@ Finding judge_own_address(const DeviceFacts& device) {
                                   : one.error == ETIMEDOUT ? " lost"
                                                            : " " + error_text(one.error)));
   if (lost.empty()) return good("UDP 4791 arrives: " + joined(arrived));
-  return broken(joined(lost),
-                "datagrams to UDP port 4791 of this host's own address do not arrive: a firewall",
-                "as root: nft insert rule inet filter input udp dport 4791 accept (iptables -I INPUT -p udp "
-                "--dport 4791 -j ACCEPT), and the same for output");
+  return broken(
+      joined(lost),
+      "datagrams to UDP port 4791 of this host's own address do not arrive: a firewall, or lo is down",
+      "ip link set lo up; as root: nft insert rule inet filter input udp dport 4791 accept (iptables -I "
+      "INPUT -p udp "
+      "--dport 4791 -j ACCEPT), and the same for output");
 }
 
 }  // namespace softrnic::doctor

@@ -47,6 +47,9 @@ Finding judge_kind(const ProgramFacts& program) {
       return no("it is linked statically and loads no library", "link it dynamically with libibverbs");
     case ProgramKind::other_libc:
       return no("it is not linked with glibc, for which softrnic's libraries are", "use its glibc build");
+    case ProgramKind::other_loader:
+      return not_checked(seen, "its dynamic loader is not the one of this host, and is not run to ask it",
+                         "LD_DEBUG=libs softrnic run -- PROGRAM 2>&1 | grep ibverbs");
     case ProgramKind::privileged:
       return no("the loader ignores LD_LIBRARY_PATH of programs with the set-user-ID bit or capabilities",
                 "run a copy without them: softrnic needs no privilege");

@@ -28,7 +28,7 @@ Finding judge_seccomp(const Facts& facts) {
     if (call.error == 0) continue;
     kills |= call.error == kKilled;
     refused.emplace_back(call.name);
-    uses.emplace_back(call.use);
+    if (uses.empty() || uses.back() != call.use) uses.emplace_back(call.use);
   }
   if (refused.empty())
     return good(fmt::format("{}; {} system calls tried, all are there",
@@ -36,8 +36,7 @@ Finding judge_seccomp(const Facts& facts) {
   const std::string seen = fmt::format(
       "{} {}", here.filtered ? "the filter refuses" : "the kernel does not have", joined(refused));
   if (kills) return broken(seen, "it ends programs that try these calls, which softrnic does", kFilterCure);
-  return slow(seen, "without these calls: " + joined(uses),
-              here.filtered ? kFilterCure : "run a newer kernel");
+  return slow(seen, joined(uses), here.filtered ? kFilterCure : "run a newer kernel");
 }
 
 Finding judge_attach(const Facts& facts) {
@@ -59,7 +58,7 @@ Finding judge_attach(const Facts& facts) {
                 is_filtered(here.memory_error) ? "see seccomp" : "see ptrace(2)");
   if (!here.proc_memory)
     return slow("read and written, but not by /proc/PID/mem", "short READs and WRITEs take longer",
-                "mount /proc, without hidepid for this user");
+                "mount /proc for reading and writing, without hidepid for this user");
   return good("read and written by another process of this user: the direct path");
 }
 
@@ -103,7 +102,7 @@ Finding judge_proc(const Facts& facts) {
                 "port stay unnamed",
                 "mount -t proc proc /proc");
   const std::string hidden = here.proc_hidepid.empty() ? "" : ", hidepid=" + here.proc_hidepid;
-  if (!here.mapping_seen)
+  if (!here.mapping_seen && here.memfd_error == 0)
     return slow("mounted" + hidden, "it does not tell of mappings: shared memory is not mapped by peers",
                 "allow /proc/self/maps");
   if (!here.proc_hidepid.empty() && here.attach_tried && !here.proc_memory)
