@@ -81,6 +81,14 @@ int run(bool json, const Options& options) {
   return doctor::worst(results) == Outcome::broken ? kFailed : kDone;
 }
 
+std::string names_of_checks() {
+  std::string out = "Checks:";
+  for (const doctor::Check& check : doctor::checks()) out += fmt::format(" {}", check.id);
+  out += "; of each device:";
+  for (const doctor::DeviceCheck& check : doctor::device_checks()) out += fmt::format(" {}", check.id);
+  return out + ".\n";
+}
+
 }  // namespace
 
 void add_doctor(CLI::App& app, Context& context) {
@@ -106,8 +114,8 @@ void add_doctor(CLI::App& app, Context& context) {
       "With --json: outcome (the worst), counts (by outcome), checks: id, title, device (where it is about "
       "one), "
       "outcome,\n"
-      "seen, because, cure. The ids and these names stay as they are; the sentences may change.\n"
-      "Exit codes: 0 nothing is broken, 1 something is, 2 usage.");
+      "seen, because, cure. The ids and these names stay as they are; the sentences may change.\n" +
+      names_of_checks() + "Exit codes: 0 nothing is broken, 1 something is, 2 usage.");
   command->callback(
       [&context, options] { context.chosen = [&context, options] { return run(context.json, *options); }; });
 }
