@@ -186,6 +186,21 @@ TEST_F(DoctorTest, SeesThatNothingArrivesWithoutALoopback) {
   EXPECT_EQ(report.outcome("link"), "broken") << report.json.dump(1);
 }
 
+TEST_F(DoctorTest, SeesTheMtuAndDatagramsThatAreLost) {
+  const auto shell = [](const char* command) { return std::system(command) == 0; };
+  if (!shell("ip link add v0 type veth peer name v1 && ip address add 10.9.9.1/24 dev v0 && "
+             "ip link set v0 up && ip link set v1 up && ip link set lo down"))
+    GTEST_SKIP() << "no pairs of netdevs here";
+  const Report report = doctor({});  // without loopback a host does not reach its own addresses
+  EXPECT_TRUE(shell("ip link delete v0 && ip link set lo up"));
+  EXPECT_EQ(report.outcome("mtu"), "slow");
+  EXPECT_EQ(report.field("mtu", "seen"), "MTU 1500 of v0: path MTU 1024");
+  EXPECT_EQ(report.outcome("own-address"), "broken");
+  EXPECT_NE(report.field("own-address", "seen").find("10.9.9.1 lost"), std::string::npos)
+      << report.field("own-address", "seen");
+  EXPECT_EQ(report.code, 1);
+}
+
 TEST_F(DoctorTest, LooksAtOneProgramAndOneDevice) {
   EXPECT_EQ(doctor({}, {}, {"--program", "sh"}).outcome("libraries"), "good");
   EXPECT_EQ(doctor({}, {}, {"--program", "/proc/self/status"}).outcome("libraries"), "not-checked");
