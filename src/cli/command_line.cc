@@ -16,6 +16,7 @@ constexpr const char* kExamples = R"(Examples:
   softrnic cp -r src host:backup                    copy files to a host that runs `softrnic serve`
   softrnic dev                                      which devices there are
   softrnic explain                                  why the last thing failed, queue pair by queue pair
+  softrnic doctor                                   what stands in the way on this host, and the cure
   softrnic stat --json                              counters of every process, for scripts
 See `softrnic COMMAND --help` for each command.)";
 
@@ -75,7 +76,7 @@ std::unique_ptr<CLI::App> make_grammar(Context& context) {
   app->fallthrough();
   app->require_subcommand(0, 1);
   for (const auto add : {add_run, add_dev, add_link, add_resource, add_stat, add_explain, add_cp, add_serve,
-                         add_ping, add_daemon, add_env, add_version})
+                         add_ping, add_daemon, add_doctor, add_env, add_version})
     add(*app, context);
   return app;
 }

@@ -33,13 +33,14 @@ int show_qps(bool json) {
                         {"sq-psn", qp.send_psn},
                         {"rq-psn", qp.receive_psn},
                         {"path-mtu", qp.body.path_mtu},
-                        {"path", path_name(qp.body.path)},
+                        {"path", path_text(qp.body.path).name},
+                        {"path-reason", path_text(qp.body.path).why},
                         {"pid", process.pid},
                         {"comm", process.comm}});
       } else {
         print_line("link {}/1 lqpn {} rqpn {} type {} state {} sq-psn {} rq-psn {} path {} pid {} comm {}",
                    strong(device), qp.body.qpn, qp.body.peer_qpn, qp_type_name(qp.body.type),
-                   qp_state_name(qp.body.state), qp.send_psn, qp.receive_psn, path_name(qp.body.path),
+                   qp_state_name(qp.body.state), qp.send_psn, qp.receive_psn, path_text(qp.body.path).name,
                    process.pid, printable(process.comm));
       }
     }
@@ -164,13 +165,28 @@ int show_summary(bool json) {
 
 }  // namespace
 
+namespace {
+
+std::string words_of_paths() {
+  std::string out =
+      "The path of a queue pair says how its WRITEs, READs and atomics go to a peer on this host: direct "
+      "(without\npackets), ring (packets through shared memory), wire (packets by UDP), and why they go not "
+      "more directly:\n";
+  for (const PathText& text : path_texts()) out += fmt::format("{}: {}.\n", text.name, text.why);
+  out.pop_back();
+  return out;
+}
+
+}  // namespace
+
 void add_resource(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("resource", "Show what processes hold");
   command->alias("res");
   command->require_subcommand(0, 1);
   command->footer(
       "Examples:\n  softrnic resource\n  softrnic resource show qp\n  softrnic resource show qp --json\n  "
-      "softrnic resource show cm_id");
+      "softrnic resource show cm_id\n" +
+      words_of_paths());
   // of the callbacks of a command and its subcommands the innermost comes last, and what it chooses counts
   const auto summary = [&context] { context.chosen = [&context] { return show_summary(context.json); }; };
   command->parse_complete_callback(summary);

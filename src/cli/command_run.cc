@@ -4,11 +4,11 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/library_folder.h"
 #include "cli/output.h"
 
 namespace softrnic::cli {
@@ -22,18 +22,6 @@ struct RunOptions {
   std::string device;
   std::vector<std::string> program;
 };
-
-/// The folder of the drop-in libraries that belongs to this command.
-std::string library_folder() {
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return {};
-  for (const char* folder : {SOFTRNIC_LIBDIR "/softrnic", "lib/softrnic"}) {
-    const auto path = self.parent_path().parent_path() / folder;
-    if (std::filesystem::exists(path / "libibverbs.so.1", error)) return path.string();
-  }
-  return {};
-}
 
 void prepend_path(const char* variable, const std::string& folder) {
   const char* old = std::getenv(variable);

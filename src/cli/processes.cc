@@ -45,21 +45,27 @@ const char* qp_type_name(unsigned type) {
 
 std::string_view qp_state_name(unsigned state) { return rnic::state_name(static_cast<ibv_qp_state>(state)); }
 
-const char* path_name(std::uint8_t path) {
-  switch (static_cast<control::PathChoice>(path)) {
-    case control::PathChoice::direct:
-      return "direct";
-    case control::PathChoice::wire_only:
-      return "wire-by-setting";
-    case control::PathChoice::not_shared:
-      return "wire-by-peer";
-    case control::PathChoice::forbidden:
-      return "ring-by-kernel";
-    case control::PathChoice::refused:
-      return "wire-by-kernel";
-    default:
-      return "wire";
-  }
+std::span<const PathText> path_texts() {
+  using control::PathChoice;
+  static constexpr PathText kTexts[control::kPathChoices] = {
+      {PathChoice::other_host, "wire", "the peer is not known to be on this host"},
+      {PathChoice::direct, "direct", "nothing is in the way"},
+      {PathChoice::wire_only, "wire-by-setting",
+       "SOFTRNIC_PATH, SOFTRNIC_FAULTS or SOFTRNIC_CAPTURE of this program asks for packets"},
+      {PathChoice::not_shared, "wire-by-peer",
+       "the peer shares no memory: its settings, its version, no memfd, or it is still asked"},
+      {PathChoice::forbidden, "ring-by-kernel",
+       "a seccomp filter keeps this program from process_vm_readv and process_vm_writev"},
+      {PathChoice::refused, "wire-by-kernel",
+       "one of both may not attach to the other: ptrace(2), Yama, namespaces, capabilities"},
+      {PathChoice::no_rseq, "ring-by-rseq",
+       "this program lacks rseq(2), without which the peer lets nobody at its memory"}};
+  return kTexts;
+}
+
+const PathText& path_text(std::uint8_t path) {
+  const auto texts = path_texts();
+  return texts[path < texts.size() ? path : 0];
 }
 
 namespace {

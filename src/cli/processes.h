@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,7 +33,17 @@ bool read_processes(Processes& out);
 
 const char* qp_type_name(unsigned type);         ///< "RC"
 std::string_view qp_state_name(unsigned state);  ///< "RTS"
-const char* path_name(std::uint8_t path);        ///< control::PathChoice: "direct"
+
+/// A control::PathChoice in words.
+struct PathText {
+  control::PathChoice choice;
+  const char* name;  ///< "direct"
+  const char* why;   ///< and nothing shorter
+};
+/// In the order of the enumeration.
+std::span<const PathText> path_texts();
+/// Of a number that may be another version's.
+const PathText& path_text(std::uint8_t path);
 
 /// Of every QP the latest reasons, from the rows of live QPs or else from the ring, which remembers
 /// destroyed ones: errors before notes, and in each the order of time. The QP to which something

@@ -81,7 +81,11 @@ enum class PathChoice : std::uint8_t {
   /// Packets: one of the two may not attach to the other (ptrace(2): namespaces,
   /// capabilities, not dumpable, Yama).
   refused,
+  /// Packets through shared memory: this process lacks restartable sequences (rseq(2)), without which the
+  /// other lets nobody at its memory.
+  no_rseq,
 };
+inline constexpr std::size_t kPathChoices = 7;
 
 /// The slow part of a QP's row, under `PageQp::sequence`.
 struct alignas(8) PageQpBody {

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -122,11 +123,14 @@ int run_plan(Plan& plan) {
   return error;
 }
 
-std::string folder_of(std::string path) {
-  char resolved[PATH_MAX];
-  if (path.empty() || realpath(path.c_str(), resolved) == nullptr) return {};
-  path = resolved;
-  return path.substr(0, path.rfind('/'));
+std::string resolved(const char* path) {
+  char out[PATH_MAX];
+  return realpath(path, out) != nullptr ? out : "";
+}
+
+std::string folder_of(const std::string& path) {
+  const std::string real = resolved(path.c_str());
+  return real.substr(0, real.rfind('/'));
 }
 
 std::string daemon_near(const std::string& folder) {
@@ -152,13 +156,21 @@ bool daemon_has_descriptors() {
 
 }  // namespace
 
+std::string own_program() {
+  const std::string found = resolved("/proc/self/exe");
+  if (!found.empty()) return found;
+  // without /proc: as execve(2) was given it, which may lead elsewhere by now
+  const auto* const given = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  return given != nullptr ? resolved(given) : "";
+}
+
 std::string find_daemon() {
   if (!settings().daemon.empty()) return settings().daemon;
   Dl_info info{};
   std::string found;
   if (dladdr(reinterpret_cast<const void*>(&find_daemon), &info) != 0 && info.dli_fname != nullptr)
     found = daemon_near(folder_of(info.dli_fname));
-  return found.empty() ? daemon_near(folder_of("/proc/self/exe")) : found;
+  return found.empty() ? daemon_near(folder_of(own_program())) : found;
 }
 
 DaemonCommand daemon_command(const std::string& path) {

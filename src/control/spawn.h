@@ -30,6 +30,9 @@ inline constexpr int kReportFd = 3;
 /// program. Empty when there is none.
 std::string find_daemon();
 
+/// The path of the program that this process runs, without links in it. Empty when it cannot be told.
+std::string own_program();
+
 /// All that a start takes from the program. Made in one of the program's own calls: other threads must not
 /// look at its environment, which the program may be changing.
 struct DaemonCommand {

@@ -20,16 +20,6 @@
 namespace softrnic::daemon {
 namespace {
 
-/// Whether /proc is there, and is that of this process's PID namespace: in another one the numbers are other
-/// processes'.
-bool proc_is_ours() {
-  std::array<char, 32> target{};
-  const ssize_t length = readlink("/proc/self", target.data(), target.size());
-  pid_t number = 0;
-  if (length > 0) std::from_chars(target.data(), target.data() + length, number);
-  return number == getpid();
-}
-
 std::string path_of(pid_t pid, const char* entry) { return "/proc/" + std::to_string(pid) + "/" + entry; }
 
 struct CloseFile {
@@ -57,6 +47,14 @@ bool lives(const UniqueFd& process) {
 }
 
 }  // namespace
+
+bool proc_is_ours() {
+  std::array<char, 32> target{};
+  const ssize_t length = readlink("/proc/self", target.data(), target.size());
+  pid_t number = 0;
+  if (length > 0) std::from_chars(target.data(), target.data() + length, number);
+  return number == getpid();
+}
 
 // By its number only where the kernel does not tell the process itself: the number may be another's by now.
 UniqueFd peer_process(int socket, pid_t pid) {

@@ -18,6 +18,10 @@ namespace softrnic::daemon {
 /// or of a PID namespace that cannot be seen from here.
 UniqueFd peer_process(int socket, pid_t pid);
 
+/// Whether /proc is there, and is that of this process's PID namespace: in another one the numbers are other
+/// processes'.
+bool proc_is_ours();
+
 class Credentials {
  public:
   /// Of a process that must not be looked at: it may attach to nobody, and nobody to it.

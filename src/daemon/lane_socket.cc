@@ -16,8 +16,6 @@
 namespace softrnic::daemon {
 namespace {
 
-constexpr int kReceiveBuffer = 8 << 20;  ///< bytes; a burst of 2,000 packets of 4 KiB
-
 struct SocketOption {
   int level;
   int name;

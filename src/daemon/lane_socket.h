@@ -8,6 +8,9 @@
 
 namespace softrnic::daemon {
 
+/// Bytes that are asked for; a burst of 2,000 packets of 4 KiB.
+inline constexpr int kReceiveBuffer = 8 << 20;
+
 struct LaneSocket {
   UniqueFd fd;
   bool dual_stack = true;  ///< false: AF_INET, the host has no IPv6

@@ -32,11 +32,15 @@ const net::Netdev* choose_netdev(const net::NetSnapshot& snapshot) {
   return nullptr;
 }
 
-std::uint32_t active_mtu_for(std::uint32_t netdev_mtu) {
+std::uint32_t netdev_mtu_for(std::uint32_t path_mtu) {
   // IPv6, UDP, BTH, XRCETH, AtomicETH, ICRC: no packet has more around its payload (IBTA 9.2, A17.4)
   constexpr std::uint32_t kOverhead = 40 + 8 + 12 + 4 + 28 + 4;
+  return path_mtu + kOverhead;
+}
+
+std::uint32_t active_mtu_for(std::uint32_t netdev_mtu) {
   for (std::uint32_t mtu = 4096; mtu > 256; mtu /= 2)
-    if (mtu + kOverhead <= netdev_mtu) return mtu;
+    if (netdev_mtu_for(mtu) <= netdev_mtu) return mtu;
   return 256;
 }
 

@@ -13,6 +13,8 @@ const net::Netdev* choose_netdev(const net::NetSnapshot& snapshot);
 /// The largest IBTA path MTU whose packets fit into IP packets of `netdev_mtu` bytes, however long their
 /// headers; 256 when none does.
 std::uint32_t active_mtu_for(std::uint32_t netdev_mtu);
+/// The least MTU of a netdev that carries it.
+std::uint32_t netdev_mtu_for(std::uint32_t path_mtu);
 
 /// EUI-64 of the MAC (RFC 4291 appendix A), else a number of the same shape made from
 /// `host` and the netdev's name.

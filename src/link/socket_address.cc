@@ -19,8 +19,6 @@
 namespace softrnic::link {
 namespace {
 
-constexpr int kBufferBytes = 4 * 1024 * 1024;
-
 struct Option {
   int level;
   int name;
@@ -101,14 +99,14 @@ void set_receive_options(int fd, Family family) {
 }
 
 void set_send_buffer(int fd) {
-  constexpr Option options[] = {{SOL_SOCKET, SO_SNDBUF, kBufferBytes}};
+  constexpr Option options[] = {{SOL_SOCKET, SO_SNDBUF, kSocketBuffer}};
   set_all(fd, options);
 }
 
 void set_buffer_sizes(int fd) {
   constexpr Option options[] = {
-      {SOL_SOCKET, SO_RCVBUF, kBufferBytes},
-      {SOL_SOCKET, SO_RCVBUFFORCE, kBufferBytes},  // beyond rmem_max, when privileged
+      {SOL_SOCKET, SO_RCVBUF, kSocketBuffer},
+      {SOL_SOCKET, SO_RCVBUFFORCE, kSocketBuffer},  // beyond rmem_max, when privileged
   };
   set_send_buffer(fd);
   set_all(fd, options);

@@ -49,6 +49,8 @@ void set_send_options(int fd, Family family);
 /// What a lane's socket needs for receiving: UDP_GRO, destination address, traffic class, hop limit, overflow
 /// counts, multicast only to groups joined here.
 void set_receive_options(int fd, Family family);
+/// Bytes that are asked for.
+inline constexpr int kSocketBuffer = 4 * 1024 * 1024;
 /// A large send buffer.
 void set_send_buffer(int fd);
 /// Large buffers for both ways.

@@ -121,6 +121,15 @@ std::unique_ptr<DirectPeer> DirectPath::open_own() const {
   return DirectPeer::open_own(lane_, lane_, *share_);
 }
 
+namespace {
+
+DirectState state_of(const DirectPeer& peer) {
+  if (!peer.attached()) return DirectState::forbidden;
+  return peer.lets_this_thread_in() ? DirectState::direct : DirectState::no_rseq;
+}
+
+}  // namespace
+
 bool DirectPath::is_same_peer(std::uint8_t lane, const DirectPeer* peer) const {
   const DirectPeer* const known = peers_[lane].peer.get();
   return peer != nullptr && known != nullptr && peer->secret() == known->secret();
@@ -133,8 +142,7 @@ void DirectPath::install_peer(std::uint8_t lane, std::unique_ptr<DirectPeer> pee
   local.peer = std::move(peer);
   local.state = DirectState::not_shared;
   ++epoch_;
-  if (local.peer != nullptr)
-    local.state = local.peer->attached() ? DirectState::direct : DirectState::forbidden;
+  if (local.peer != nullptr) local.state = state_of(*local.peer);
 }
 
 DirectState DirectPath::state(std::uint8_t lane) const {

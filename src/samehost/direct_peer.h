@@ -56,6 +56,9 @@ class DirectPeer {
 
   /// False: the kernel lets this process not at the memory of that one. Then no accesses.
   bool attached() const { return remote_.has_value(); }
+  /// A local peer that can be revoked itself asks that of its accessors. Threads that a program has made by
+  /// itself may not be, though others of their process are.
+  bool lets_this_thread_in() const { return !must_be_revocable_ || accesses_are_revocable(); }
 
   /// As long as it lives, queue pairs and keys that were found good stay so, and so does the
   /// memory behind them.
@@ -123,10 +126,8 @@ class DirectPeer {
   };
   DirectPeer(const Parts& parts, std::uint8_t number, std::uint8_t accessor, const DirectShare& own,
              std::optional<RemoteMemory> remote);
-  /// A local peer that can be revoked itself asks that of its accessors; threads that a program has
-  /// made by itself may not be.
   bool enter() {
-    if (must_be_revocable_ && !accesses_are_revocable()) return false;
+    if (!lets_this_thread_in()) return false;
     hazard_.enter(number_);
     if (accessor_.admitted.load(std::memory_order_seq_cst) == own_secret_) return true;
     hazard_.leave();

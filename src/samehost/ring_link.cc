@@ -93,7 +93,8 @@ void RingLink::connect(std::uint8_t lane, DirectPeer& peer, UniqueFd doorbell) {
   if (is_refused_by(peer)) return;
   if (gauges_[lane] == nullptr) gauges_[lane] = std::make_unique<RingGauge>(outbound_[lane], lane_);
   outbound_[lane] = std::make_unique<OutboundRing>(peer, std::move(doorbell));
-  slot_.reception->fetches[lane].store(peer.attached() ? 1 : 0, std::memory_order_release);
+  const bool fetches = peer.attached() && peer.lets_this_thread_in();
+  slot_.reception->fetches[lane].store(fetches ? 1 : 0, std::memory_order_release);
   peer.inbox().writers[lane_].store(1, std::memory_order_relaxed);
   peer.inbox().arrivals.fetch_add(1, std::memory_order_acq_rel);
 }

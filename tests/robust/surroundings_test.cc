@@ -1,9 +1,13 @@
 // Two programs of one network namespace that live in different surroundings: seccomp filters, namespaces,
 // limits, a /proc that hides, file systems that cannot be written to. Whatever one of them lacks, they
 // exchange messages, or are told why not.
+#include <chrono>
+#include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "control/page_reader.h"
 #include "workers.h"
 
 namespace softrnic::robust {
@@ -103,6 +107,41 @@ TEST_F(SurroundingsTest, AllNamespacesTalkToAll) {
   if (!talk(kUsual, all[7])) GTEST_SKIP() << "no namespaces on this system";
   for (std::size_t a = 0; a < all.size(); ++a)
     for (std::size_t b = a; b < all.size(); ++b) EXPECT_TRUE(talk(all[a], all[b]));
+}
+
+/// The way that the queue pairs of a process go, by its page.
+control::PathChoice way_of(pid_t process) {
+  const auto client = control::Client::connect({.daemon_path = {}, .spawn = false});
+  if (!client) return control::PathChoice::other_host;
+  const auto pages = (*client)->pages();
+  if (!pages) return control::PathChoice::other_host;
+  for (const control::PageFd& page : *pages) {
+    const auto reader = control::PageReader::open(page.fd.get());
+    if (page.pid != process || !reader) continue;
+    for (const control::QpView& qp : reader->qps()) return static_cast<control::PathChoice>(qp.body.path);
+  }
+  return control::PathChoice::other_host;
+}
+
+// Beside a program that lacks nothing.
+TEST_F(SurroundingsTest, AQueuePairSaysWhyItDoesNotGoDirect) {
+  if (std::getenv("SOFTRNIC_PATH") != nullptr) GTEST_SKIP() << "packets";
+  const Words part{"stream"};
+  const std::pair<Surrounding, control::PathChoice> ways[] = {{kUsual, control::PathChoice::direct},
+                                                              {kShortages[0], control::PathChoice::forbidden},
+                                                              {kShortages[1], control::PathChoice::no_rseq}};
+  for (const auto& [surrounding, way] : ways) {
+    end_daemon();
+    const Worker holder = keep_daemon(false);
+    Pair both = pair_of(words_of(surrounding, kUsual, part), part);
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    do {  // the row is written now and then
+      expect_traffic(both);
+    } while (way_of(both.first.pid()) != way && std::chrono::steady_clock::now() < limit && !HasFailure());
+    EXPECT_EQ(static_cast<int>(way_of(both.first.pid())), static_cast<int>(way)) << surrounding.name;
+    EXPECT_EQ(way_of(both.second.pid()), control::PathChoice::direct) << surrounding.name;
+    end(both);
+  }
 }
 
 }  // namespace
