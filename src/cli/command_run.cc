@@ -1,14 +1,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/library_folder.h"
 #include "cli/output.h"
 
 namespace softrnic::cli {
@@ -22,18 +21,6 @@ struct RunOptions {
   std::string device;
   std::vector<std::string> program;
 };
-
-/// The folder of the drop-in libraries that belongs to this command.
-std::string library_folder() {
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return {};
-  for (const char* folder : {SOFTRNIC_LIBDIR "/softrnic", "lib/softrnic"}) {
-    const auto path = self.parent_path().parent_path() / folder;
-    if (std::filesystem::exists(path / "libibverbs.so.1", error)) return path.string();
-  }
-  return {};
-}
 
 void prepend_path(const char* variable, const std::string& folder) {
   const char* old = std::getenv(variable);
@@ -51,10 +38,7 @@ int run(const RunOptions& options) {
     return kUsage;
   }
   const std::string folder = library_folder();
-  if (folder.empty()) {
-    complain("libibverbs.so.1 of softrnic is not where it belongs; is softrnic installed completely?");
-    return kCannotRun;
-  }
+  if (folder.empty()) return kCannotRun;
   prepend_path("LD_LIBRARY_PATH", folder);
   if (options.explain) setenv("SOFTRNIC_EXPLAIN", "1", 1);
   set_when_given("SOFTRNIC_FAULTS", options.faults);

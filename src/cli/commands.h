@@ -36,6 +36,7 @@ void add_cp(CLI::App& app, Context& context);
 void add_serve(CLI::App& app, Context& context);
 void add_ping(CLI::App& app, Context& context);
 void add_daemon(CLI::App& app, Context& context);
+void add_system(CLI::App& app, Context& context);
 void add_env(CLI::App& app, Context& context);
 void add_version(CLI::App& app, Context& context);
 

@@ -41,8 +41,8 @@ TEST(CommandLine, NothingSaidIsAUsageError) {
 }
 
 TEST(CommandLine, HelpHasExamples) {
-  for (const char* command :
-       {"run", "dev", "link", "resource", "stat", "explain", "cp", "serve", "ping", "daemon", "env"}) {
+  for (const char* command : {"run", "dev", "link", "resource", "stat", "explain", "cp", "serve", "ping",
+                              "daemon", "system", "env"}) {
     const Result r = run({command, "--help"});
     EXPECT_EQ(r.code, kDone) << command;
     EXPECT_NE(r.out.find("Examples:"), std::string::npos) << command;
