@@ -57,7 +57,8 @@ inside_namespaces='
   mount --rbind /dev "$root/dev"
   mount --rbind /sys "$root/sys"
   mount -t tmpfs none "$root/tmp"
-  chmod 1777 "$root/tmp"
+  mount -t tmpfs none "$root/dev/shm"
+  chmod 1777 "$root/tmp" "$root/dev/shm"
   while [ "$1" != -- ]; do
     mkdir -p "$root$3"
     mount --bind -o "$1" "$2" "$root$3"
