@@ -1,4 +1,4 @@
-// Asks each of the installed libraries for something: prints the devices, whether rdma_cm answers, and an opcode.
+// Asks each installed library for something: prints the devices, whether rdma_cm answers, and an opcode.
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
