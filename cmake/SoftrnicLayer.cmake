@@ -1,18 +1,19 @@
 set(softrnic_data_path base wire transport rnic link flow samehost engine)
 
-# softrnic_layer(NAME SOURCES … DEPENDS …): one static library a layer; DEPENDS names layers below it.
+# softrnic_layer(NAME SOURCES … DEPENDS …): one static library a layer; DEPENDS names layers below it. A layer that is
+# installed asks nothing of those who link it but its headers.
 function(softrnic_layer name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(softrnic_${name} STATIC ${ARG_SOURCES})
-  target_link_libraries(softrnic_${name} PUBLIC softrnic_options)
+  target_link_libraries(softrnic_${name} PUBLIC $<BUILD_INTERFACE:softrnic_options>)
   if(name IN_LIST softrnic_data_path)
     set_target_properties(softrnic_${name} PROPERTIES SOFTRNIC_ON_THE_DATA_PATH ON)
   endif()
   foreach(dep IN LISTS ARG_DEPENDS)
     if(TARGET softrnic_${dep} OR NOT TARGET ${dep})
-      target_link_libraries(softrnic_${name} PUBLIC softrnic_${dep})
+      target_link_libraries(softrnic_${name} PUBLIC $<BUILD_INTERFACE:softrnic_${dep}>)
     else()
-      target_link_libraries(softrnic_${name} PUBLIC ${dep})
+      target_link_libraries(softrnic_${name} PUBLIC $<BUILD_INTERFACE:${dep}>)
     endif()
   endforeach()
 endfunction()

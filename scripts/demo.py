@@ -91,7 +91,8 @@ def rsync_beside(scene, path):
     if not shutil.which("rsync"):
         return None
     conf = scene.folder / "rsyncd.conf"
-    conf.write_text(f"port = 8873\nuse chroot = no\nlog file = /dev/null\n[root]\npath = {scene.root}\nread only = no\n")
+    me = f"uid = {os.geteuid()}\ngid = {os.getegid()}\n"  # of one that is started as root in a container; else it would be nobody
+    conf.write_text(f"port = 8873\nuse chroot = no\nlog file = /dev/null\n{me}[root]\npath = {scene.root}\nread only = no\n")
     scene.give(conf)
     daemon = scene.server_host.start(["rsync", "--daemon", "--no-detach", "--config", conf])
     try:

@@ -76,7 +76,7 @@ std::unique_ptr<CLI::App> make_grammar(Context& context) {
   app->fallthrough();
   app->require_subcommand(0, 1);
   for (const auto add : {add_run, add_dev, add_link, add_resource, add_stat, add_explain, add_cp, add_serve,
-                         add_ping, add_daemon, add_doctor, add_env, add_version})
+                         add_ping, add_daemon, add_doctor, add_system, add_env, add_version})
     add(*app, context);
   return app;
 }

@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -38,11 +37,8 @@ int run(const RunOptions& options) {
     complain("say which program: softrnic run -- PROGRAM [ARGUMENTS...]");
     return kUsage;
   }
-  const std::string folder = library_folder();
-  if (folder.empty()) {
-    complain("libibverbs.so.1 of softrnic is not where it belongs; is softrnic installed completely?");
-    return kCannotRun;
-  }
+  const std::string folder = require_library_folder();
+  if (folder.empty()) return kCannotRun;
   prepend_path("LD_LIBRARY_PATH", folder);
   if (options.explain) setenv("SOFTRNIC_EXPLAIN", "1", 1);
   set_when_given("SOFTRNIC_FAULTS", options.faults);

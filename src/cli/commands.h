@@ -37,6 +37,7 @@ void add_serve(CLI::App& app, Context& context);
 void add_ping(CLI::App& app, Context& context);
 void add_daemon(CLI::App& app, Context& context);
 void add_doctor(CLI::App& app, Context& context);
+void add_system(CLI::App& app, Context& context);
 void add_env(CLI::App& app, Context& context);
 void add_version(CLI::App& app, Context& context);
 

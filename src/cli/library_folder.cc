@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "cli/output.h"
 #include "control/spawn.h"
 
 namespace softrnic::cli {
@@ -15,6 +16,13 @@ std::string library_folder() {
     if (std::filesystem::exists(path / "libibverbs.so.1", error)) return path.string();
   }
   return {};
+}
+
+std::string require_library_folder() {
+  std::string folder = library_folder();
+  if (folder.empty())
+    complain("libibverbs.so.1 of softrnic is not where it belongs; is softrnic installed completely?");
+  return folder;
 }
 
 }  // namespace softrnic::cli

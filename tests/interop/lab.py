@@ -235,6 +235,8 @@ class Lab:
 
     def sanitizer_environment(self):
         """What an uninstrumented program needs to load our library from a sanitized build; nothing otherwise."""
+        if not shutil.which("readelf"):  # comes with the compiler: where it is not, nothing was built
+            return {}
         library = self.build / "lib/softrnic/libibverbs.so.1"
         dynamic = subprocess.run(["readelf", "-d", library], capture_output=True, text=True, check=False).stdout
         runtimes = re.findall(r"NEEDED.*\[(lib(?:asan|tsan)\.so\.\d+)\]", dynamic)

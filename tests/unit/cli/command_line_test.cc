@@ -42,7 +42,7 @@ TEST(CommandLine, NothingSaidIsAUsageError) {
 
 TEST(CommandLine, HelpHasExamples) {
   for (const char* command : {"run", "dev", "link", "resource", "stat", "explain", "cp", "serve", "ping",
-                              "daemon", "doctor", "env"}) {
+                              "daemon", "doctor", "system", "env"}) {
     const Result r = run({command, "--help"});
     EXPECT_EQ(r.code, kDone) << command;
     EXPECT_NE(r.out.find("Examples:"), std::string::npos) << command;
