@@ -1,5 +1,5 @@
 # Run by CPack between the install rules and the making of the packages: compressed manual pages, a change log, the
-# licence, the unit of systemd, and times that do not depend on when it was built.
+# licence, the units of systemd, and times that do not depend on when it was built.
 cmake_minimum_required(VERSION 3.25)
 
 function(run)
@@ -23,5 +23,7 @@ complete_documents(${runtime} softrnic)
 complete_documents(${development} softrnic-dev)
 file(GLOB pages ${runtime}/usr/share/man/*/*)
 run(gzip -9n ${pages})
-file(COPY ${CPACK_SOFTRNIC_DEB}/softrnicd.service DESTINATION ${runtime}/usr/lib/systemd/user)
+foreach(of user system)
+  file(COPY ${CPACK_SOFTRNIC_DEB}/${of} DESTINATION ${runtime}/usr/lib/systemd)
+endforeach()
 run(find ${CPACK_TEMPORARY_DIRECTORY} -exec touch --no-dereference --date=@$ENV{SOURCE_DATE_EPOCH} {} +)

@@ -12,6 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
+#include "control/channel.h"
+#include "control/local_name.h"
 #include "control/spawn.h"
 #include "tests/support/namespaces.h"
 
@@ -99,6 +103,25 @@ void SystemDaemonTest::start(const std::vector<std::string>& options) {
     execv(arguments[0], arguments.data());
     _exit(1);
   }
+  wait_for_daemon();
+}
+
+void SystemDaemonTest::start_as_unit(uid_t user) {
+  std::string path = control::find_daemon(), option = "--system";
+  daemon_ = fork();
+  if (daemon_ == 0) {
+    auto listener = control::listen_as(control::system_daemon_name(), 8);
+    if (!listener || dup2(listener->get(), 3) != 3 || !become(user)) _exit(1);
+    setenv("LISTEN_PID", std::to_string(getpid()).c_str(), 1);
+    setenv("LISTEN_FDS", "1", 1);
+    char* arguments[] = {path.data(), option.data(), nullptr};
+    execv(arguments[0], arguments);
+    _exit(1);
+  }
+  wait_for_daemon();
+}
+
+void SystemDaemonTest::wait_for_daemon() {
   while (!control::Client::connect(kOfAll) && waitpid(daemon_, nullptr, WNOHANG) == 0) sched_yield();
 }
 

@@ -56,9 +56,12 @@ class SystemDaemonTest : public DaemonTest {
 
   /// Returns when it listens, or has ended.
   void start(const std::vector<std::string>& options);
+  /// The same as that user, with a socket that root opened.
+  void start_as_unit(uid_t user);
   void stop(int signal = SIGTERM);
 
  private:
+  void wait_for_daemon();
   pid_t daemon_ = -1;
 };
 

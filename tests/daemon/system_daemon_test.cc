@@ -200,6 +200,18 @@ TEST_F(SystemDaemonTest, ADaemonOfAUserStepsBack) {
             0);
 }
 
+// As systemd starts it: the socket is root's, the daemon never was.
+TEST_F(SystemDaemonTest, TakesTheSocketOfAUnit) {
+  stop();
+  start_as_unit(kNobody);
+  EXPECT_EQ(as_user(kVictim,
+                    [] {
+                      Program program;
+                      return program.complete() ? 0 : 1;
+                    }),
+            0);
+}
+
 TEST_F(SystemDaemonTest, WhoHoldsItsNameIsNotBelieved) {
   stop();
   const Child squatter([] {
