@@ -148,11 +148,14 @@ bool daemon_gets_to(const std::function<bool(const control::StatusReply&)>& cond
 }
 
 void end_daemon() {
-  const pid_t daemon = process_named("softrnicd"), keeper = process_named("softrnicd-keep");
-  const UniqueFd kept(keeper > 0 ? static_cast<int>(syscall(SYS_pidfd_open, keeper, 0)) : -1);
-  if (daemon > 0) kill_stranger(daemon, SIGTERM);
-  if (kept) {
-    EXPECT_TRUE(wait_readable(kept.get(), 10000)) << "the keeper lives on";
+  std::vector<UniqueFd> ending;
+  // a keeper that has just been forked still has the daemon's name, and takes no notice of the signal
+  for (const char* name : {"softrnicd", "softrnicd-keep"})
+    for (const pid_t process : test::processes_named(name))
+      ending.emplace_back(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
+  for (const UniqueFd& process : ending) syscall(SYS_pidfd_send_signal, process.get(), SIGTERM, nullptr, 0);
+  for (const UniqueFd& process : ending) {
+    EXPECT_TRUE(!process || wait_readable(process.get(), 10000)) << "the daemon or its keeper lives on";
   }
 }
 
