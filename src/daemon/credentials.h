@@ -38,6 +38,7 @@ class Credentials {
   bool show_namespace(int file);
 
   uid_t user() const { return user_; }
+  bool has_capabilities() const { return capabilities_.value_or(0) != 0; }
   /// By the rules of ptrace(2), as far as they can be read from /proc: not whether the other one is dumpable,
   /// nor what Yama or a policy says. Where this process has no /proc all of one user may.
   bool may_attach_to(const Credentials& other) const;

@@ -118,6 +118,7 @@ struct DaemonFacts {
   std::int32_t pid = 0;   ///< as this process sees it; 0: it does not
   std::string program;    ///< its path; empty: not to be seen
   bool replaced = false;  ///< the file was replaced since it started
+  bool of_all = false;    ///< it serves all users
   std::uint32_t uid = 0;
   std::uint32_t protocol = 0, clients = 0, lanes = 0, idle_seconds = 0;
   std::vector<std::string> other_namespaces;  ///< "user", "pid" or "net" differ

@@ -64,6 +64,15 @@ void gather_program_of(DaemonFacts& daemon) {
   if (daemon.replaced) daemon.program.resize(daemon.program.size() - kGone.size());
 }
 
+/// Of the daemon of all users, whose socket is root's.
+void gather_process_of_all(const control::Client& client, const control::StatusReply& status,
+                           DaemonFacts& daemon) {
+  daemon.of_all = true;
+  daemon.pid = client.daemon_pid();
+  daemon.uid = status.user;
+  daemon.may_attach = !daemon::Credentials::own().has_capabilities();
+}
+
 /// By a connection of its own, since a process number means something only as the kernel tells it here.
 void gather_process(DaemonFacts& daemon) {
   const auto socket = control::reach_own(control::daemon_name(geteuid()), control::kAnswerTimeout);
@@ -72,7 +81,7 @@ void gather_process(DaemonFacts& daemon) {
   daemon.pid = peer->pid;
   daemon.uid = peer->uid;
   const UniqueFd process = daemon::peer_process(socket->get(), peer->pid);
-  const auto its = daemon::Credentials::of(peer->pid, process);
+  const auto its = daemon::Credentials::of(peer->uid, peer->pid, process);
   daemon.may_attach = daemon::Credentials::own().may_attach_to_each_other(its);
   if (daemon.pid <= 0) {
     daemon.other_namespaces.emplace_back("PID namespace");
@@ -89,6 +98,11 @@ void gather_process(DaemonFacts& daemon) {
 void gather_status(control::Client& client, Facts& facts) {
   const auto status = client.status();
   if (!status) return;
+  if (status->all_users != 0) {
+    gather_process_of_all(client, *status, facts.daemon);
+  } else {
+    gather_process(facts.daemon);
+  }
   facts.daemon.protocol = control::kProtocolVersion;
   facts.daemon.clients = status->clients - 1;  // not this one
   facts.daemon.lanes = status->lanes_used;
@@ -128,7 +142,6 @@ void gather_daemon(const Wanted& wanted, Facts& facts) {
   const auto client = connect(facts.daemon);
   facts.daemon.reachable = client != nullptr;
   if (client == nullptr) return gather_port(facts.network);
-  gather_process(facts.daemon);
   gather_devices(*client, wanted.device, facts);
   gather_status(*client, facts);
 }

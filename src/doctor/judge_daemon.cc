@@ -20,6 +20,7 @@ Finding judge_daemon(const Facts& facts) {
     return broken("not reachable", daemon.error, daemon.cure.empty() ? "run `softrnic daemon`" : daemon.cure);
   std::string seen =
       daemon.pid > 0 ? fmt::format("process {}", daemon.pid) : std::string("of another PID namespace");
+  if (daemon.of_all) seen = "for all users, " + seen;
   seen += fmt::format(" of user {}, protocol {}, {} in {}, {} clients, {} lanes", daemon.uid, daemon.protocol,
                       daemon.started ? "started by itself" : "answered", time_text(daemon.answer_us),
                       daemon.clients, daemon.lanes);
@@ -39,6 +40,11 @@ Finding judge_namespaces(const Facts& facts) {
     return slow(joined(daemon.other_namespaces) + ": others than the daemon's",
                 "programs in different ones may not attach to each other: data goes by UDP packets",
                 "run both programs in the same containers, or containers with --pid=host --userns=host");
+  if (daemon.of_all && !daemon.may_attach)
+    return slow("this process has capabilities",
+                "the daemon of all users cannot see what they are good for: data goes by UDP packets",
+                "run programs without capabilities, as an ordinary user");
+  if (daemon.of_all) return good("a process without capabilities shares memory with others of its user");
   if (!daemon.may_attach)
     return slow("the same as the daemon's, but other capabilities",
                 "programs with different ones may not attach to each other: data goes by UDP packets",

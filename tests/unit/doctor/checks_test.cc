@@ -165,6 +165,10 @@ const std::vector<Case>& cases_of_network() {
       {"daemon", kGood, [](F& f) { f.daemon.pid = 0; }, "of another PID namespace"},
       {"namespaces", kSlow, [](F& f) { f.daemon.other_namespaces = {"PID namespace"}; }, "PID namespace"},
       {"namespaces", kSlow, [](F& f) { f.daemon.may_attach = false; }, "capabilities"},
+      {"daemon", kGood, [](F& f) { f.daemon.of_all = true; }, "for all users"},
+      {"namespaces", kGood, [](F& f) { f.daemon.of_all = true; }, "without capabilities"},
+      {"namespaces", kSlow, [](F& f) { f.daemon.of_all = true, f.daemon.may_attach = false; },
+       "capabilities"},
       {"namespaces", kNot, [](F& f) { f.daemon.reachable = false; }},
       {"port", kBroken,
        [](F& f) {
