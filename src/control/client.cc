@@ -64,9 +64,12 @@ Expected<std::unique_ptr<Client>, Error> Client::connect(const ConnectOptions& o
   auto client = connect_of_all(options.patience);
   if (client || options.kind == DaemonKind::of_all) return client;
   const Failure& failure = client.error().failure;
-  if (failure.error == EACCES) explain({.reason = failure.reason});
-  if (failure.error != EACCES && failure.error != ECONNREFUSED && !ended(client.error())) return client;
-  return connect_of_user(options);
+  const bool untrusted = failure.error == EACCES;
+  if (untrusted) explain({.reason = failure.reason});
+  if (!untrusted && failure.error != ECONNREFUSED && !ended(client.error())) return client;
+  auto own = connect_of_user(options);
+  // Who is not believed has the port, perhaps with right.
+  return !own && untrusted && own.error().failure.error == EADDRINUSE ? std::move(client) : std::move(own);
 }
 
 Expected<std::unique_ptr<Client>, Error> Client::connect_to(UniqueFd socket, DaemonKind kind) {

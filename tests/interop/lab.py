@@ -86,17 +86,18 @@ class Program:
 
     def wait_for_listener(self, port, timeout=10):
         """Waits until something on the program's host listens on TCP `port`; False when it does not come to that."""
-        return self._wait_until(lambda: self.host.listens(self.process.pid, port), timeout)
+        return self.wait_until(lambda: self.host.listens(self.process.pid, port), timeout)
 
     def wait_for_cm_listener(self, port, timeout=10):
         """The same for a port of rdma_cm."""
-        return self._wait_until(lambda: self.host.listens_for_connections(self.process.pid, port), timeout)
+        return self.wait_until(lambda: self.host.listens_for_connections(self.process.pid, port), timeout)
 
     def wait_for_output(self, pattern, timeout=10):
         """Waits until what it has printed matches `pattern`."""
-        return self._wait_until(lambda: re.search(pattern, self.output()), timeout)
+        return self.wait_until(lambda: re.search(pattern, self.output()), timeout)
 
-    def _wait_until(self, ready, timeout):
+    def wait_until(self, ready, timeout=10):
+        """Waits for `ready()`; False when it does not come to that, or the program has ended."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
             running = self.running  # before: what an ended program has done is done
