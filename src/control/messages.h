@@ -122,8 +122,8 @@ struct Hello {
 struct Welcome {
   static constexpr MessageType kType = MessageType::welcome;
   Header header;
-  std::int32_t pid = 0;         ///< the daemon's
-  std::uint32_t all_users = 0;  ///< 1: it serves all users, and wants to be shown namespaces
+  std::int32_t pid = 0;  ///< the daemon's
+  std::uint32_t reserved = 0;
 };
 
 using ListDevices = Bare<MessageType::list_devices>;

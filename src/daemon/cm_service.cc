@@ -80,7 +80,7 @@ bool CmService::owns(const Connection& from, cma::IdNumber id) {
 std::size_t CmService::channels_of(uid_t user) const {
   std::size_t count = 0;
   for (const auto& [owner, channels] : by_owner_)
-    if (owner->user == user) count += channels.size();
+    if (owner->credentials.user() == user) count += channels.size();
   return count;
 }
 
@@ -88,20 +88,22 @@ std::size_t CmService::ids_of(uid_t user) {
   std::size_t count = 0;
   for (const auto& [owner, channels] : by_owner_)
     for (const cma::ChannelNumber channel : channels)
-      if (owner->user == user) count += manager().ids_of(channel);
+      if (owner->credentials.user() == user) count += manager().ids_of(channel);
   return count;
 }
 
 Expected<void, Failure> CmService::check_port(const Connection& from, std::uint16_t port) const {
   constexpr std::uint16_t kFirstFreePort = 1024;
-  if (!limits_ || port == 0 || port >= kFirstFreePort || from.user == 0) return {};
+  if (!limits_ || port == 0 || port >= kFirstFreePort || from.credentials.user() == 0) return {};
   return Unexpected{refuse(EACCES, ReasonId::cma_low_port, port, kFirstFreePort)};
 }
 
 Answer CmService::open_channel(Connection& from, const control::CmOpenChannel& message, UniqueFd fd) {
   if (!fd || !is_eventfd(fd.get())) return refused(message, refuse(EINVAL, ReasonId::cma_channel_fd));
-  if (const std::size_t has = limits_ ? channels_of(from.user) : 0; limits_ && has >= limits_->channels)
-    return refused(message, over_limit(from.user, has, limits_->channels, UserQuota::channels));
+  const uid_t user = from.credentials.user();
+  if (limits_)
+    if (auto may = check_limit(user, channels_of(user), limits_->channels, UserQuota::channels); !may)
+      return refused(message, may.error());
   auto reply = control::make_message<control::CmChannelReply>(message.header.serial);
   reply.channel = manager().open_channel();
   channels_.emplace(reply.channel, Channel{std::move(fd), &from});

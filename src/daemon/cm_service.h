@@ -91,7 +91,7 @@ class CmService final : private cma::Host {
   cma::Manager& manager();
   std::size_t channels_of(uid_t user) const;
   std::size_t ids_of(uid_t user);
-  /// EACCES: among several users the low ports are root's (ip_unprivileged_port_start), as for TCP.
+  /// EACCES: among several users the ports below 1024 are root's, as for TCP.
   Expected<void, Failure> check_port(const Connection& from, std::uint16_t port) const;
   bool owns_channel(const Connection& from, cma::ChannelNumber channel) const;
   bool owns(const Connection& from, cma::IdNumber id);

@@ -63,8 +63,10 @@ Answer CmService::id_reply(std::uint32_t serial, cma::IdNumber id) {
 Answer CmService::create_id(Connection& from, const CmCreateId& message, UniqueFd) {
   if (!owns_channel(from, message.channel))
     return refused(message, refuse(EINVAL, ReasonId::cma_no_such_channel, message.channel));
-  if (const std::size_t has = limits_ ? ids_of(from.user) : 0; limits_ && has >= limits_->ids)
-    return refused(message, over_limit(from.user, has, limits_->ids, UserQuota::ids));
+  const uid_t user = from.credentials.user();
+  if (limits_)
+    if (auto may = check_limit(user, ids_of(user), limits_->ids, UserQuota::ids); !may)
+      return refused(message, may.error());
   const auto id = manager().create({message.cookie, message.channel, message.port_space, message.qp_type});
   return id ? id_reply(message.header.serial, *id) : refused(message, id.error());
 }
@@ -211,7 +213,8 @@ Answer CmService::write_event(Connection& from, const CmWriteEvent& message, Uni
 // The ids of other users are not shown.
 bool CmService::may_list(const Connection& from, cma::IdNumber id) {
   const auto channel = channels_.find(manager().channel_of(id));
-  return channel == channels_.end() ? !limits_ : channel->second.owner->user == from.user;
+  return channel == channels_.end() ? !limits_
+                                    : channel->second.owner->credentials.user() == from.credentials.user();
 }
 
 Answer CmService::next_id(Connection& from, const CmNextId& message, UniqueFd) {

@@ -18,7 +18,6 @@ struct Connection {
   UniqueFd socket;
   UniqueFd notify;  ///< the daemon's end of the notification socket; none before hello
   UniqueFd pidfd;   ///< a forked child may keep the socket open after its process has died
-  uid_t user = 0;
   std::int32_t pid = 0;
   std::string comm;
   Credentials credentials;

@@ -53,11 +53,7 @@ Expected<std::vector<KeptLane>, Failure> lanes_without_keeper() {
 
 }  // namespace
 
-Expected<LanePool, Failure> LanePool::open() { return open(false); }
-
-Expected<LanePool, Failure> LanePool::open_for_all_users() { return open(true); }
-
-Expected<LanePool, Failure> LanePool::open(bool for_all_users) {
+Expected<LanePool, Failure> LanePool::open(Users users) {
   std::vector<KeptLane> kept;
   auto keeper = Keeper::inherit(kept);
   if (!keeper && keeper.error().error != ECONNREFUSED) return Unexpected{keeper.error()};
@@ -69,7 +65,7 @@ Expected<LanePool, Failure> LanePool::open(bool for_all_users) {
     keeper = Keeper::start();
     if (!keeper) return Unexpected{keeper.error()};
   }
-  LanePool pool(std::move(*keeper), for_all_users);
+  LanePool pool(std::move(*keeper), users);
   for (KeptLane& lane : kept) pool.adopt(std::move(lane));
   if (!has_keeper) pool.tell_keeper();
   if (const int error = pool.see_to_own_lane()) return Unexpected{port_failure(error)};
@@ -128,7 +124,7 @@ bool LanePool::is_shared() const {
 int LanePool::make_socket(std::uint32_t lane) {
   auto socket = open_lane_socket(true);
   if (!socket) return socket.error();
-  if (for_all_users_ && lane != 0)
+  if (users_ == Users::all && lane != 0)
     if (const int error = confine_to_lane(socket->fd.get(), lane)) return error;
   LaneState& state = lanes_[lane];
   state.socket = std::move(socket->fd);
@@ -166,7 +162,7 @@ void LanePool::adopt(KeptLane kept) {
 
 Expected<std::uint32_t, Failure> LanePool::choose(uid_t user) {
   const auto is_fit = [&](std::uint32_t lane) {
-    return !for_all_users_ || !lanes_[lane].socket || lanes_[lane].user == user;
+    return users_ == Users::one || !lanes_[lane].socket || lanes_[lane].user == user;
   };
   auto found = std::find_if(free_.begin(), free_.end(), is_fit);
   if (found == free_.end() && made() < kMostLanes) {

@@ -55,11 +55,11 @@ class Lanes {
 
 class LanePool final : public Lanes {
  public:
+  enum class Users : std::uint8_t { one, all };
+
   /// Takes the port, with lane 0, or takes over the lanes of a daemon that died: from its keeper, or else
   /// from the programs that have them. Fails with the reason why the port cannot be had.
-  static Expected<LanePool, Failure> open();
-  /// The same for lanes that several users hold.
-  static Expected<LanePool, Failure> open_for_all_users();
+  static Expected<LanePool, Failure> open(Users users);
 
   /// The one of this user's that is free for longest, else a new one, else another user's.
   Expected<LaneGrant, Failure> take(int pidfd, uid_t user) override;
@@ -103,8 +103,7 @@ class LanePool final : public Lanes {
     uid_t user = kNoUser;  ///< who has, or had, the socket
   };
   static constexpr uid_t kNoUser = static_cast<uid_t>(-1);
-  LanePool(Keeper keeper, bool for_all_users) : keeper_(std::move(keeper)), for_all_users_(for_all_users) {}
-  static Expected<LanePool, Failure> open(bool for_all_users);
+  LanePool(Keeper keeper, Users users) : keeper_(std::move(keeper)), users_(users) {}
   Expected<std::uint32_t, Failure> choose(uid_t user);
   bool retire(std::uint32_t lane);
   // a positive errno, or 0
@@ -121,7 +120,7 @@ class LanePool final : public Lanes {
   std::uint32_t sockets_ = 0;  ///< in the group
   bool dual_stack_ = true;
   Keeper keeper_;
-  bool for_all_users_;
+  Users users_;
 };
 
 }  // namespace softrnic::daemon

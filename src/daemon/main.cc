@@ -39,10 +39,14 @@ void raise_limits() {
   }
 }
 
+int complain(const std::string& text) {
+  fmt::print(stderr, "softrnicd: {}\n", text);
+  return 1;
+}
+
 int fail(Startup& startup, const Failure& failure, bool foreground) {
   startup.failed(failure);
-  if (foreground) fmt::print(stderr, "softrnicd: {}\n", control::make_error(failure).text);
-  return 1;
+  return foreground ? complain(control::make_error(failure).text) : 1;
 }
 
 /// What the environment asks for. Only in the foreground: else it is the environment of whatever program came
@@ -66,11 +70,6 @@ bool read_settings(Server::Options& out) {
   return capture.has_value();
 }
 
-int complain(const std::string& text) {
-  fmt::print(stderr, "softrnicd: {}\n", text);
-  return 1;
-}
-
 std::chrono::seconds idle_of(const Options& options) {
   return std::chrono::seconds(options.idle.value_or(options.system ? 0 : 30));
 }
@@ -80,10 +79,10 @@ struct Parts {
   LanePool lanes;
 };
 
-Expected<Parts, Failure> open_parts(bool for_all_users) {
+Expected<Parts, Failure> open_parts(LanePool::Users users) {
   auto netlink = net::Netlink::open();
   if (!netlink) return Unexpected{refuse(netlink.error(), ReasonId::daemon_unreachable, netlink.error())};
-  auto lanes = for_all_users ? LanePool::open_for_all_users() : LanePool::open();
+  auto lanes = LanePool::open(users);
   if (!lanes) return Unexpected{lanes.error()};
   return Parts{std::move(*netlink), std::move(*lanes)};
 }
@@ -98,7 +97,7 @@ int serve_user(const Options& options, Server::Options serving) {
     if (foreground) return complain("a daemon of this user, or of all users, is running already");
     return 0;
   }
-  auto parts = open_parts(false);
+  auto parts = open_parts(LanePool::Users::one);
   if (!parts) return fail(startup, parts.error(), foreground);
   auto listener = startup.listen();
   if (!listener) return fail(startup, listener.error(), foreground);
@@ -124,7 +123,7 @@ int serve_all_users(const Options& options, Server::Options serving) {
   auto listener = listen_for_all_users();
   if (!listener) return complain(listener.error());
   if (auto became = become(options.user); !became) return complain(became.error());
-  auto parts = open_parts(true);
+  auto parts = open_parts(LanePool::Users::all);
   if (!parts) return complain(control::make_error(parts.error()).text);
   DeviceList devices(host_name());
   if (!options.links.empty()) {

@@ -229,8 +229,7 @@ void Server::accept_client() {
   if (!client->socket) return accept_failed(errno);
   const auto peer = control::peer_credentials(client->socket.get());
   if (!peer || (!options_.limits && peer->uid != geteuid())) return;  // the client sees whose daemon this is
-  if (const auto refusal = refusal_of(peer->uid)) return turn_away(client->socket, *refusal);
-  client->user = peer->uid;
+  if (auto may = check_room(peer->uid); !may) return turn_away(client->socket, may.error());
   client->pid = peer->pid;
   client->pidfd = peer_process(client->socket.get(), peer->pid);
   client->credentials = Credentials::of(peer->uid, peer->pid, client->pidfd);
@@ -239,18 +238,16 @@ void Server::accept_client() {
     return turn_away(client->socket, no_room());
   if (client->pidfd) watch(client->pidfd.get(), Source::process, id, EPOLLIN);
   clients_.emplace(id, std::move(client));
-  if (steering_due_ == kNever && options_.limits) steering_due_ = monotonic_now() + kSteeringPeriod;
 }
 
 Failure Server::no_room() const { return refuse(EMFILE, ReasonId::daemon_busy, clients_.size()); }
 
-std::optional<Failure> Server::refusal_of(uid_t user) const {
-  if (clients_.size() >= kMostConnections) return no_room();
-  if (!options_.limits) return std::nullopt;
-  const auto is_his = [user](const auto& client) { return client.second->user == user; };
-  const auto has = static_cast<std::uint32_t>(std::count_if(clients_.begin(), clients_.end(), is_his));
-  if (has < options_.limits->connections) return std::nullopt;
-  return over_limit(user, has, options_.limits->connections, UserQuota::connections);
+Expected<void, Failure> Server::check_room(uid_t user) const {
+  if (clients_.size() >= kMostConnections) return Unexpected{no_room()};
+  if (!options_.limits) return {};
+  const auto is_his = [user](const auto& client) { return client.second->credentials.user() == user; };
+  const auto has = static_cast<std::size_t>(std::count_if(clients_.begin(), clients_.end(), is_his));
+  return check_limit(user, has, options_.limits->connections, UserQuota::connections);
 }
 
 void Server::turn_away(const UniqueFd& socket, const Failure& failure) {
@@ -259,10 +256,16 @@ void Server::turn_away(const UniqueFd& socket, const Failure& failure) {
   control::send_datagram(socket.get(), control::bytes_of(refusal), -1, MSG_DONTWAIT);
 }
 
+// Nobody steals from himself.
 void Server::renew_steering(TimePoint now) {
-  if (steering_due_ > now) return;
-  steering_due_ = clients_.empty() ? kNever : now + kSteeringPeriod;
-  if (lanes_.is_shared()) static_cast<void>(lanes_.steer());
+  if (!lanes_.is_shared()) {
+    steering_due_ = kNever;
+  } else if (steering_due_ == kNever) {
+    steering_due_ = now + kSteeringPeriod;
+  } else if (steering_due_ <= now) {
+    steering_due_ = now + kSteeringPeriod;
+    static_cast<void>(lanes_.steer());
+  }
 }
 
 // Who was not accepted stays in the queue, and the listener readable: without an answer this

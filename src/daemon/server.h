@@ -68,8 +68,8 @@ class Server {
   /// Tells a client that there is no room for it.
   void turn_away(const UniqueFd& socket, const Failure& failure);
   Failure no_room() const;
-  /// Why a process of this user is not served, if so.
-  std::optional<Failure> refusal_of(uid_t user) const;
+  /// Whether there is room for one more connection, of this user.
+  Expected<void, Failure> check_room(uid_t user) const;
   void renew_steering(TimePoint now);
   void listen_again();
   void read_client(std::uint32_t id);
@@ -95,11 +95,11 @@ class Server {
   UniqueFd listener_;  ///< first, so that it is closed last: the name is free only when the port is
   UniqueFd spare_;     ///< makes room for the last word to a client that cannot be served
   TimePoint listens_again_ = kNever;
-  TimePoint keeper_due_ = kNever;  ///< when there is to be another
-  TimePoint keeper_started_{};     ///< the last other
-  TimePoint steering_due_ = kNever;
-  TimePoint reads_mads_ = kNever;  ///< at the latest; kNever: it does so already
-  control::PageWriter page_;       ///< explanations may come from all below
+  TimePoint keeper_due_ = kNever;    ///< when there is to be another
+  TimePoint keeper_started_{};       ///< the last other
+  TimePoint steering_due_ = kNever;  ///< while users share the lanes
+  TimePoint reads_mads_ = kNever;    ///< at the latest; kNever: it does so already
+  control::PageWriter page_;         ///< explanations may come from all below
   UniqueFd epoll_;
   UniqueFd signals_;
   net::Netlink netlink_;

@@ -57,7 +57,6 @@ Answer Service::hello(Connection& from, const Hello& message, UniqueFd) {
   if (from.pid <= 0) from.pid = message.pid;  // of another pid namespace
   auto reply = make_message<Welcome>(message.header.serial);
   reply.pid = getpid();
-  reply.all_users = limits_ ? 1 : 0;
   Answer answer = answer_with(reply, ends[1]);
   answer.own_fd.reset(ends[1]);
   return answer;
@@ -77,16 +76,19 @@ Answer Service::hold_devices(Connection& from, const HoldDevices& message, Uniqu
   return done(message);
 }
 
-std::uint32_t Service::lanes_of(uid_t user) const {
-  return static_cast<std::uint32_t>(
-      std::count_if(holders_of_lanes_.begin(), holders_of_lanes_.end(),
-                    [user](const auto& holder) { return holder.second.connection->user == user; }));
+std::size_t Service::lanes_of(uid_t user) const {
+  const auto is_his = [user](const auto& holder) {
+    return holder.second.connection->credentials.user() == user;
+  };
+  return static_cast<std::size_t>(std::count_if(holders_of_lanes_.begin(), holders_of_lanes_.end(), is_his));
 }
 
 Answer Service::take_lane(Connection& from, const TakeLane& message, UniqueFd) {
-  if (const std::uint32_t has = limits_ ? lanes_of(from.user) : 0; limits_ && has >= limits_->lanes)
-    return refused(message, over_limit(from.user, has, limits_->lanes, UserQuota::lanes));
-  const auto grant = lanes_.take(from.pidfd.get(), from.user);
+  const uid_t user = from.credentials.user();
+  if (limits_)
+    if (auto may = check_limit(user, lanes_of(user), limits_->lanes, UserQuota::lanes); !may)
+      return refused(message, may.error());
+  const auto grant = lanes_.take(from.pidfd.get(), user);
   if (!grant) return refused(message, grant.error());
   from.lanes.insert(grant->lane);
   holders_of_lanes_[grant->lane] = {&from, {}};
@@ -110,7 +112,7 @@ Answer Service::reclaim_lane(Connection& from, const ReclaimLane& message, Uniqu
   if (!fd || !lanes_.may_reclaim(message.lane, fd.get()))
     return refused(message, refuse(EINVAL, ReasonId::lane_not_yours, message.lane));
   forget_inherited(message.lane);
-  lanes_.reclaim(message.lane, from.pidfd.get(), from.user);
+  lanes_.reclaim(message.lane, from.pidfd.get(), from.credentials.user());
   from.lanes.insert(message.lane);
   from.returning = true;
   holders_of_lanes_[message.lane] = {&from, {}};

@@ -78,7 +78,7 @@ class Service {
   /// Whether the client may tell the daemon what to do; who could take it over anyway may. One of all users
   /// takes no orders from any.
   Expected<void, Failure> check_commander(const Connection& from) const;
-  std::uint32_t lanes_of(uid_t user) const;
+  std::size_t lanes_of(uid_t user) const;
 
   Lanes& lanes_;
   const Credentials own_ = Credentials::own();

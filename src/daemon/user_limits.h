@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "base/expected.h"
 #include "base/reason.h"
 #include "base/reason_words.h"
 
@@ -18,9 +19,10 @@ struct UserLimits {
   std::uint32_t ids = 8192;         ///< of rdma_cm, those of requests that nobody has fetched included
 };
 
-/// The user has so many and may have no more.
-inline Failure over_limit(uid_t user, std::size_t has, std::size_t limit, UserQuota what) {
-  return refuse(EDQUOT, ReasonId::user_quota, user, has, limit, static_cast<std::uint64_t>(what));
+/// EDQUOT: the user has so many already, and may have no more.
+inline Expected<void, Failure> check_limit(uid_t user, std::size_t has, std::uint32_t limit, UserQuota what) {
+  if (has < limit) return {};
+  return Unexpected{refuse(EDQUOT, ReasonId::user_quota, user, has, limit, static_cast<std::uint64_t>(what))};
 }
 
 }  // namespace softrnic::daemon

@@ -29,8 +29,9 @@ class NextDaemon {
   static constexpr std::chrono::seconds kPatience{2};  ///< with each answer of the next daemon
 
   /// Made in a call of the program's: see DaemonCommand. All of it outlives this object.
-  NextDaemon(control::DaemonCommand command, control::DaemonKind kind, LaneHandover& lanes, int stop_fd)
-      : command_(std::move(command)), kind_(kind), lanes_(lanes), stop_fd_(stop_fd) {}
+  NextDaemon(const control::DaemonCommand& command, control::DaemonKind kind, LaneHandover& lanes,
+             int stop_fd)
+      : command_(command), kind_(kind), lanes_(lanes), stop_fd_(stop_fd) {}
 
   /// A connection to a daemon after the one that has died. Meanwhile gives the lanes to whatever daemon asks
   /// for them. nullptr: `stop_fd` is readable, or there has been no daemon in all the attempts.
@@ -50,7 +51,7 @@ class NextDaemon {
   bool wait_for_starter();
   bool start();
 
-  const control::DaemonCommand command_;
+  const control::DaemonCommand& command_;
   const control::DaemonKind kind_;  ///< one of all users is not this program's to start
   LaneHandover& lanes_;
   const int stop_fd_;

@@ -2,7 +2,6 @@
 
 #include <poll.h>
 
-#include <memory>
 #include <utility>
 
 #include "base/attempt.h"
@@ -75,14 +74,10 @@ bool Watcher::change_over(NextDaemon& next) {
 }
 
 void Watcher::run() {
-  std::unique_ptr<NextDaemon> next;
-  if (!insist([&] {
-        next = std::make_unique<NextDaemon>(command_, daemon_->kind(), *lanes_, thread_.stop_fd());
-      }))
-    return;
+  NextDaemon next(command_, daemon_->kind(), *lanes_, thread_.stop_fd());
   do {
     if (!watch()) return;
-  } while (change_over(*next));
+  } while (change_over(next));
   if (!insist([&] { callbacks_.ended(daemon_); })) return;
   lanes_->serve(thread_.stop_fd());
 }

@@ -1,14 +1,10 @@
 // The connection manager of a daemon that runs: two processes connect over QP1, and one of them is killed.
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <rdma/rdma_cma.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cstring>
 
 #include "control/cm_client.h"
 #include "tests/daemon/daemon_fixture.h"
@@ -17,16 +13,6 @@ namespace softrnic::tests {
 namespace {
 
 constexpr std::uint16_t kPort = 7174;
-
-sockaddr_storage loopback(std::uint16_t port) {
-  sockaddr_in in{};
-  in.sin_family = AF_INET;
-  in.sin_port = htons(port);
-  in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  sockaddr_storage storage{};
-  std::memcpy(&storage, &in, sizeof in);
-  return storage;
-}
 
 /// A process's channel and one id on it.
 class Caller {

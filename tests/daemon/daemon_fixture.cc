@@ -1,6 +1,7 @@
 #include "tests/daemon/daemon_fixture.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 
 #include "tests/support/namespaces.h"
 
@@ -25,6 +27,16 @@ bool readable(int fd) {
 }  // namespace
 
 bool shell(const std::string& command) { return std::system(command.c_str()) == 0; }
+
+sockaddr_storage loopback(std::uint16_t port) {
+  sockaddr_in in{};
+  in.sin_family = AF_INET;
+  in.sin_port = htons(port);
+  in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  sockaddr_storage storage{};
+  std::memcpy(&storage, &in, sizeof in);
+  return storage;
+}
 
 Child::Child(const std::function<int()>& body) {
   int go[2], back[2];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include <chrono>
@@ -19,6 +20,9 @@ constexpr uid_t kNobody = 65534;
 
 /// Runs a shell command. True when it succeeded.
 bool shell(const std::string& command);
+
+/// The IPv4 loopback address and a port, as rdma_cm takes them.
+sockaddr_storage loopback(std::uint16_t port);
 
 /// A process that runs a function and then waits to be told to go on, or to be killed.
 class Child {

@@ -8,7 +8,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 
 #include "control/channel.h"
 #include "control/cm_messages.h"
@@ -28,16 +27,6 @@ bool binds_the_port(int option) {
   any.sin6_family = AF_INET6;
   any.sin6_port = htons(4791);
   return bind(socket.get(), reinterpret_cast<const sockaddr*>(&any), sizeof any) == 0;
-}
-
-sockaddr_storage loopback(std::uint16_t port) {
-  sockaddr_in in{};
-  in.sin_family = AF_INET;
-  in.sin_port = htons(port);
-  in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  sockaddr_storage storage{};
-  std::memcpy(&storage, &in, sizeof in);
-  return storage;
 }
 
 struct Prey {

@@ -26,8 +26,8 @@ int search(bool stopped, std::chrono::seconds least, std::chrono::seconds most) 
   if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return 77;
   LaneHandover lanes;
   const UniqueFd stop(eventfd(stopped ? 1 : 0, EFD_CLOEXEC));
-  NextDaemon next({.path = "/nonexistent/softrnicd", .environment = {}}, control::DaemonKind::of_user, lanes,
-                  stop.get());
+  const control::DaemonCommand command{.path = "/nonexistent/softrnicd", .environment = {}};
+  NextDaemon next(command, control::DaemonKind::of_user, lanes, stop.get());
   const auto begin = std::chrono::steady_clock::now();
   const bool found = next.find() != nullptr;
   const auto took = std::chrono::steady_clock::now() - begin;
