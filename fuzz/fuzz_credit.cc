@@ -10,6 +10,7 @@
 #include "engine/qp_table.h"
 #include "flow/credit_messages.h"
 #include "fuzz/check.h"
+#include "transport/ib/rx_packet.h"
 
 using namespace softrnic;
 using flow::PeerCredit;

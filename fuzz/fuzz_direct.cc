@@ -19,6 +19,7 @@
 #include "samehost/ring_link.h"
 #include "tests/support/peer_handles.h"
 #include "transport/ib/ordered_copy.h"
+#include "transport/ib/rx_packet.h"
 
 using namespace softrnic;
 using namespace softrnic::samehost;
@@ -48,9 +49,9 @@ class Scene {
               area(t.keys(), kKeys * sizeof(DirectKey)),
               area(t.segments(), kSegments * sizeof(DirectSegment)),
               area(t.qps(0), kQps * sizeof(DirectQp)),
-              area(&t.reception(0), sizeof(DirectReception)),
-              area(slot_.acks, kQps * sizeof(DirectAck)),
-              area(slot_.inbox, sizeof(DirectInbox)),
+              area(&t.reception(0), sizeof(RingReception)),
+              area(slot_.acks, kQps * sizeof(EagerAck)),
+              area(slot_.inbox, sizeof(RingInbox)),
               area(own_->ring(0, kTheirs), 8192)};
     for (const Area& a : areas_) good_.emplace_back(a.begin, a.begin + a.size);
   }

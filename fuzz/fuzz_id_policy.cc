@@ -2,7 +2,7 @@
 // its name) and with which identification. Whatever is forged, only so many packets of the peer are refused;
 // without forgery none is.
 #include "fuzz/check.h"
-#include "link/id_policy.h"
+#include "link/ipv4_id_policy.h"
 
 using namespace softrnic;
 

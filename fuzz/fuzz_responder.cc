@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "fuzz/fuzz_responder_host.h"
+#include "transport/ib/rx_packet.h"
 #include "wire/headers.h"
 
 using namespace softrnic;

@@ -17,6 +17,7 @@
 
 #include "fuzz/fuzz_responder_host.h"
 #include "link/udp_receiver.h"
+#include "transport/ib/rx_packet.h"
 #include "wire/headers.h"
 
 using namespace softrnic;

@@ -4,6 +4,7 @@
 
 #include "fuzz/check.h"
 #include "wire/headers.h"
+#include "wire/print.h"
 
 using namespace softrnic;
 

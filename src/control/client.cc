@@ -206,8 +206,8 @@ Expected<std::vector<device::DeviceInfo>, Error> Client::devices() {
   return devices;
 }
 
-Expected<Lane, Error> Client::take_lane() {
-  Lane lane;
+Expected<LaneGrant, Error> Client::take_lane() {
+  LaneGrant lane;
   const auto reply = ask_for<LaneReply>(make_message<TakeLane>(), -1, &lane.socket);
   if (!reply) return Unexpected{reply.error()};
   if (reply->lane == 0 || reply->lane > 0xff || reply->first_index > 0xffff) return Unexpected{bad_reply()};

@@ -28,7 +28,8 @@ namespace softrnic::control {
 /// How long a request, or the start of a daemon, may take.
 inline constexpr std::chrono::seconds kAnswerTimeout{10};
 
-struct Lane {
+/// What the daemon gives who asks for a lane.
+struct LaneGrant {
   UniqueFd socket;  ///< UDP, non-blocking, bound to port 4791; shared with the daemon, so never shut it down
   std::uint8_t number = 0;
   std::uint16_t first_index = 0;  ///< begin to hand out QP indices here; wraps at 65535
@@ -76,7 +77,7 @@ class Client {
   Expected<std::vector<device::DeviceInfo>, Error> devices();
   /// Keeps soft0 on its netdev as long as this connection lives: for a process that opens a device.
   Expected<void, Error> hold_devices();
-  Expected<Lane, Error> take_lane();
+  Expected<LaneGrant, Error> take_lane();
   Expected<void, Error> give_back_lane(std::uint8_t lane);
   /// A lane that this process was given by a daemon that has died since: `socket`, its socket, proves that.
   Expected<void, Error> reclaim_lane(std::uint8_t lane, int socket);
@@ -84,7 +85,7 @@ class Client {
   /// what peers ask of listeners.
   Expected<void, Error> settled();
   /// Tells other processes where to take what this one shares. Returns the locks for atomic operations, see
-  /// direct_locks.h; no fd: there are none.
+  /// atomic_locks.h; no fd: there are none.
   Expected<UniqueFd, Error> share_memory(ShareMemory request);
   /// Where what the holder of a lane shares is to be had. Refused when it lives where this process may not
   /// attach to it.

@@ -169,7 +169,7 @@ struct ShareMemory {
 };
 /// Asks where what the holder of a lane shares is to be had.
 using FindLocalPeer = AboutLane<MessageType::find_local_peer>;
-/// Fd: the locks of atomic operations (direct_locks.h) of all processes that may attach to each other; no fd:
+/// Fd: the locks of atomic operations (atomic_locks.h) of all processes that may attach to each other; no fd:
 /// there are none.
 using LocksReply = Bare<MessageType::locks>;
 struct LocalPeerReply {

@@ -9,6 +9,7 @@
 
 #include "link/fault_link.h"
 #include "link/udp_link.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::daemon {
 namespace {

@@ -17,6 +17,7 @@
 #include "link/link.h"
 #include "mad/address.h"
 #include "mad/mad.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::daemon {
 

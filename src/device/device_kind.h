@@ -1,5 +1,5 @@
-// The kinds of devices: all that verbs say of a device because of the network and the transport behind it. A
-// new transport is a row here, an endpoint (transport/ib/endpoint.h) and a link (link/link.h).
+// The kinds of devices: all that verbs say of a device because of the network and the transport behind it.
+// What else a new transport needs: docs/design/transports.md.
 #pragma once
 
 #include <infiniband/verbs.h>

@@ -57,7 +57,7 @@ int await_probe(const Probe& probe, int socket) {
 
 }  // namespace
 
-AddressFacts send_to_own_address(const control::Lane& lane, const device::GidEntry& gid) {
+AddressFacts send_to_own_address(const control::LaneGrant& lane, const device::GidEntry& gid) {
   AddressFacts facts{gid.gid.to_string(), 0, 0};
   const Probe probe = make_probe(lane.number);
   const TimePoint begin = monotonic_now();

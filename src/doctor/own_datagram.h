@@ -8,6 +8,6 @@
 namespace softrnic::doctor {
 
 /// Sends one to the address of the GID and waits for it in the lane, whose socket nobody else reads.
-AddressFacts send_to_own_address(const control::Lane& lane, const device::GidEntry& gid);
+AddressFacts send_to_own_address(const control::LaneGrant& lane, const device::GidEntry& gid);
 
 }  // namespace softrnic::doctor

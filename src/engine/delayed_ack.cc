@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "rnic/queue_pair.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::engine {
 namespace {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "engine/qp_table.h"
+#include "transport/ib/rx_packet.h"
 #include "transport/ib/types.h"
 
 namespace softrnic::engine {

@@ -21,7 +21,7 @@ namespace softrnic::engine {
 class EagerAckWatch {
  public:
   /// `words`: of the lane's queue pairs, by index; none: the lane has no direct path, and nobody awaits any.
-  explicit EagerAckWatch(const samehost::DirectAck* words) : words_(words) {}
+  explicit EagerAckWatch(const samehost::EagerAck* words) : words_(words) {}
 
   /// Makes room for so many queue pairs: await() then needs no memory.
   void reserve(std::size_t qps) {
@@ -54,7 +54,7 @@ class EagerAckWatch {
 
   /// Without the lock: whether something has come for the one that stands for all.
   bool have_come() const {
-    const samehost::DirectAck* const watched = watched_.load(std::memory_order_acquire);
+    const samehost::EagerAck* const watched = watched_.load(std::memory_order_acquire);
     return watched != nullptr &&
            watched->word.load(std::memory_order_relaxed) != watched_seen_.load(std::memory_order_relaxed);
   }
@@ -71,16 +71,16 @@ class EagerAckWatch {
  private:
   static constexpr std::size_t kMostLooks = 64;  ///< queue pairs that are looked at in one go
 
-  const samehost::DirectAck& word_of(const QpSlot& slot) const { return words_[slot.qp->qpn().index()]; }
+  const samehost::EagerAck& word_of(const QpSlot& slot) const { return words_[slot.qp->qpn().index()]; }
   /// False: it awaits no more.
   template <typename Touch>
   bool take(QpSlot& slot, TimePoint now, Touch& touch);
   void watch();
 
-  const samehost::DirectAck* words_;
+  const samehost::EagerAck* words_;
   std::vector<QpSlot*> awaiting_;
-  std::size_t next_ = 0;                                      ///< of them
-  std::atomic<const samehost::DirectAck*> watched_{nullptr};  ///< the one that stands for all
+  std::size_t next_ = 0;                                     ///< of them
+  std::atomic<const samehost::EagerAck*> watched_{nullptr};  ///< the one that stands for all
   std::atomic<std::uint64_t> watched_seen_{0};
   std::atomic<const rnic::CompletionQueue*> watched_cq_{nullptr};
   std::uint32_t last_token_ = 0;
@@ -92,8 +92,8 @@ bool EagerAckWatch::take(QpSlot& slot, TimePoint now, Touch& touch) {
   const std::uint64_t word = word_of(slot).word.load(std::memory_order_acquire);
   if (word != slot.ack_seen) {
     slot.ack_seen = word;
-    if (samehost::DirectAck::token_of(word) == slot.token)
-      qp.acknowledged(samehost::DirectAck::psn_of(word), now);
+    if (samehost::EagerAck::token_of(word) == slot.token)
+      qp.acknowledged(samehost::EagerAck::psn_of(word), now);
     if (qp.endpoint().has_unsent()) touch(qp);
   }
   return qp.endpoint().awaits_answers();

@@ -48,6 +48,7 @@
 #include "rnic/lane_port.h"
 #include "rnic/queue_pair.h"
 #include "samehost/local_peers.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::engine {
 
@@ -166,7 +167,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   /// Room for so many queue pairs and for all paths.
   void reserve(std::size_t qps);
   // ---- without packets: lane_direct.cc
-  samehost::DirectState direct_state(const rnic::QueuePair& qp) const;
+  control::PathChoice direct_state(const rnic::QueuePair& qp) const;
   // ---- short messages on one host: lane_eager.cc
   bool send_eager(rnic::QueuePair& qp);
   bool poll_eager(rnic::CompletionSink& sink, std::uint32_t polls);

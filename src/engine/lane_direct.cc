@@ -18,12 +18,12 @@ std::uint32_t share_of_clock_read(rnic::DirectResult result, std::uint32_t bytes
 }  // namespace
 
 bool Lane::may_go_direct(const rnic::QueuePair& qp) {
-  return direct_state(qp) == samehost::DirectState::direct;
+  return direct_state(qp) == control::PathChoice::direct;
 }
 
-samehost::DirectState Lane::direct_state(const rnic::QueuePair& qp) const {
-  const flow::Path* const path = flow::path_of(qp.window());
-  if (path == nullptr || !path->local || qp.type() == IBV_QPT_UD) return samehost::DirectState::other_host;
+control::PathChoice Lane::direct_state(const rnic::QueuePair& qp) const {
+  const ib::PathWindow* const path = qp.window();
+  if (path == nullptr || !path->local() || qp.type() == IBV_QPT_UD) return control::PathChoice::other_host;
   return peers_.state(qp.transport_attributes().remote.lane());
 }
 

@@ -33,8 +33,9 @@ std::size_t room(const rnic::CompletionSink& sink) {
 // ---- requests
 
 SOFTRNIC_HOT_PATH bool Lane::send_eager(rnic::QueuePair& qp) {
-  const flow::Path* const path = flow::path_of(qp.window());
-  if (rings_ == nullptr || path == nullptr || !path->local || path->waited_for || !completions_.empty())
+  const ib::PathWindow* const path = qp.window();
+  if (rings_ == nullptr || path == nullptr || !path->local() || path->hook().waited_for ||
+      !completions_.empty())
     return false;
   const ib::Attributes& attributes = qp.transport_attributes();
   QpSlot* const slot = qps_.find(qp.qpn());

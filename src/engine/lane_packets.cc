@@ -2,6 +2,7 @@
 #include "base/attempt.h"
 #include "base/lane_limits.h"
 #include "engine/lane.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::engine {
 namespace {

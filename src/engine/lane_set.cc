@@ -42,7 +42,7 @@ Expected<void, control::Error> LaneSet::check_settings() {
   return Unexpected{std::move(error)};
 }
 
-std::unique_ptr<link::Link> LaneSet::make_link(control::Lane& lane) {
+std::unique_ptr<link::Link> LaneSet::make_link(control::LaneGrant& lane) {
   std::unique_ptr<link::Link> link =
       std::make_unique<link::UdpLink>(link::UdpLink::Options{.fd = lane.socket.release()});
   if (capture_ != nullptr) link->set_tap(capture_.get());
@@ -105,7 +105,7 @@ void LaneSet::forget() {
   handover_->abandon();
 }
 
-int LaneSet::start(control::Lane& taken, const std::vector<device::GidEntry>& addresses) {
+int LaneSet::start(control::LaneGrant& taken, const std::vector<device::GidEntry>& addresses) {
   Entry entry;
   UniqueFd copy(fcntl(taken.socket.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   entry.lane = std::make_unique<Lane>(

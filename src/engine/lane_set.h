@@ -77,9 +77,9 @@ class LaneSet {
 
   /// Makes what SOFTRNIC_FAULTS and SOFTRNIC_CAPTURE ask for; says what cannot be used.
   void read_settings();
-  std::unique_ptr<link::Link> make_link(control::Lane& lane);
+  std::unique_ptr<link::Link> make_link(control::LaneGrant& lane);
   /// 0, or the errno of what ran out: descriptors, threads or memory.
-  int start(control::Lane& taken, const std::vector<device::GidEntry>& addresses);
+  int start(control::LaneGrant& taken, const std::vector<device::GidEntry>& addresses);
 
   /// Makes what local peers may see, and hands it to the daemon.
   void make_share();

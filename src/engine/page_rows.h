@@ -47,7 +47,7 @@ class PageRows {
   }
   /// When write() is to be called, or kNever.
   TimePoint due() const { return due_; }
-  /// Writes all rows that are out of date; path_of(qp) is a DirectState.
+  /// Writes all rows that are out of date; path_of(qp) is a control::PathChoice.
   template <typename PathOf>
   void write(QpTable& qps, PathOf&& path_of) {
     for (const Qpn qpn : dirty_) {

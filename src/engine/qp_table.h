@@ -25,8 +25,8 @@ struct QpSlot : UnexpectedQueue {
   std::uint32_t row = 0;            ///< of the control page plus one; 0: none
   bool dirty = false;               ///< its row is out of date
   bool awaits_acks = false;         ///< of eager sends
-  std::uint32_t token = 0;          ///< of its eager sends, see DirectAck
-  std::uint64_t ack_seen = 0;       ///< what its DirectAck said
+  std::uint32_t token = 0;          ///< of its eager sends, see EagerAck
+  std::uint64_t ack_seen = 0;       ///< what its EagerAck said
   DelayedAckPredictor delayed_ack;  ///< of its program, see delayed_ack.h
   samehost::DirectRoute route;      ///< of its messages without packets
 };

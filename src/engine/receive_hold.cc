@@ -1,6 +1,7 @@
 #include "engine/receive_hold.h"
 
 #include "base/lane_limits.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::engine {
 

@@ -9,6 +9,7 @@
 #include "engine/qp_table.h"
 #include "rnic/queue_pair.h"
 #include "samehost/direct_layout.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::engine {
 

@@ -12,13 +12,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "flow/path_table.h"
 #include "transport/ib/endpoint.h"
+#include "transport/ib/path_window.h"
 
 namespace softrnic::engine {
 
 /// `Qp` has hook() (rnic::SchedulerHook), transmit(), deadline() and endpoint().window(), as rnic::QueuePair
-/// does. Its window, if it has one, is a Path.
+/// does.
 template <typename Qp>
 class Scheduler {
  public:
@@ -55,8 +55,9 @@ class Scheduler {
 
   /// Whether run() left something to do.
   bool has_work() const {
-    return touched_count_ != 0 || std::any_of(lines_.begin(), lines_.end(),
-                                              [](const flow::Path* path) { return path->has_much_room(); });
+    return touched_count_ != 0 || std::any_of(lines_.begin(), lines_.end(), [](const ib::PathWindow* path) {
+             return path->has_much_room();
+           });
   }
   /// Whether some queue pair stands in line for a window.
   bool has_waiting() const { return !lines_.empty(); }
@@ -75,20 +76,20 @@ class Scheduler {
     Qp* last = nullptr;
   };
 
-  static flow::Path* path_of(Qp& qp) { return flow::path_of(qp.endpoint().window()); }
-  Line& line_of(flow::Path& path);
+  static ib::PathWindow* path_of(Qp& qp) { return qp.endpoint().window(); }
+  Line& line_of(ib::PathWindow& path);
 
   Qp* next(bool& turn);
   Qp* next_in_line();
   template <typename Send>
   std::size_t serve(Qp& qp, bool turn, TimePoint now, Send& send);
-  void enqueue(flow::Path& path, Qp& qp);
+  void enqueue(ib::PathWindow& path, Qp& qp);
   void dequeue(Qp& qp);
   void forget_served();
   const char* broken_line(const Line& line) const;
 
-  std::vector<flow::Path*> lines_;  ///< the paths with somebody in line
-  std::vector<Line> all_lines_;     ///< by Path::line; that of a path once it has one
+  std::vector<ib::PathWindow*> lines_;  ///< the paths with somebody in line
+  std::vector<Line> all_lines_;         ///< by SchedulerHook::line; that of a path once it has one
   std::size_t next_line_ = 0;
   std::vector<Qp*> touched_;  ///< from first_touched_ on
   std::size_t first_touched_ = 0;
@@ -105,12 +106,12 @@ void Scheduler<Qp>::reserve(std::size_t qps, std::size_t paths) {
 }
 
 template <typename Qp>
-typename Scheduler<Qp>::Line& Scheduler<Qp>::line_of(flow::Path& path) {
-  if (path.line == flow::Path::kNoLine) {
-    path.line = static_cast<std::uint32_t>(all_lines_.size());
+typename Scheduler<Qp>::Line& Scheduler<Qp>::line_of(ib::PathWindow& path) {
+  if (path.hook().line == ib::PathWindow::SchedulerHook::kNoLine) {
+    path.hook().line = static_cast<std::uint32_t>(all_lines_.size());
     all_lines_.emplace_back();
   }
-  return all_lines_[path.line];
+  return all_lines_[path.hook().line];
 }
 
 template <typename Qp>
@@ -134,7 +135,7 @@ void Scheduler<Qp>::remove(Qp& qp) {
 }
 
 template <typename Qp>
-void Scheduler<Qp>::enqueue(flow::Path& path, Qp& qp) {
+void Scheduler<Qp>::enqueue(ib::PathWindow& path, Qp& qp) {
   Line& line = line_of(path);
   qp.hook().flags |= kWaiting;
   qp.hook().next = nullptr;
@@ -143,7 +144,7 @@ void Scheduler<Qp>::enqueue(flow::Path& path, Qp& qp) {
     line.last->hook().next = &qp;
   } else {
     line.first = &qp;
-    path.waited_for = true;
+    path.hook().waited_for = true;
     lines_.push_back(&path);
   }
   line.last = &qp;
@@ -151,7 +152,7 @@ void Scheduler<Qp>::enqueue(flow::Path& path, Qp& qp) {
 
 template <typename Qp>
 void Scheduler<Qp>::dequeue(Qp& qp) {
-  flow::Path& path = *path_of(qp);
+  ib::PathWindow& path = *path_of(qp);
   Line& line = line_of(path);
   qp.hook().flags &= ~std::uint32_t{kWaiting};
   Qp* const before = qp.hook().previous;
@@ -166,8 +167,8 @@ void Scheduler<Qp>::dequeue(Qp& qp) {
   } else {
     line.last = before;
   }
-  path.waited_for = line.first != nullptr;
-  if (!path.waited_for) std::erase(lines_, &path);
+  path.hook().waited_for = line.first != nullptr;
+  if (!path.hook().waited_for) std::erase(lines_, &path);
 }
 
 template <typename Qp>
@@ -186,7 +187,7 @@ template <typename Qp>
 Qp* Scheduler<Qp>::next_in_line() {
   for (std::size_t tried = 0; tried < lines_.size(); ++tried) {
     next_line_ = (next_line_ + 1) % lines_.size();
-    flow::Path& path = *lines_[next_line_];
+    ib::PathWindow& path = *lines_[next_line_];
     if (!path.has_much_room()) continue;
     Qp* qp = line_of(path).first;
     dequeue(*qp);
@@ -198,8 +199,8 @@ Qp* Scheduler<Qp>::next_in_line() {
 template <typename Qp>
 template <typename Send>
 std::size_t Scheduler<Qp>::serve(Qp& qp, bool turn, TimePoint now, Send& send) {
-  flow::Path* const path = path_of(qp);
-  const bool hold = !turn && path != nullptr && path->waited_for;
+  ib::PathWindow* const path = path_of(qp);
+  const bool hold = !turn && path != nullptr && path->hook().waited_for;
   if (hold) path->hold(true);
   std::size_t packets = 0;
   std::size_t bytes = 0;
@@ -243,8 +244,8 @@ const char* Scheduler<Qp>::broken_invariant() const {
 
 template <typename Qp>
 const char* Scheduler<Qp>::broken_line(const Line& line) const {
-  const flow::Path* const path = path_of(*line.first);
-  if (!path->waited_for || std::count(lines_.begin(), lines_.end(), path) != 1)
+  const ib::PathWindow* const path = path_of(*line.first);
+  if (!path->hook().waited_for || std::count(lines_.begin(), lines_.end(), path) != 1)
     return "a path does not know who waits for it";
   Qp* before = nullptr;
   for (Qp* qp = line.first; qp != nullptr; before = qp, qp = qp->hook().next) {

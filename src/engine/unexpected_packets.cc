@@ -1,6 +1,7 @@
 #include "engine/unexpected_packets.h"
 
 #include "transport/ib/ordered_copy.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::engine {
 

@@ -24,6 +24,7 @@
 #include "base/expected.h"
 #include "base/reason.h"
 #include "base/time.h"
+#include "transport/ib/rx_packet.h"
 #include "transport/ib/types.h"
 
 namespace softrnic::engine {

@@ -3,6 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include "transport/ib/rx_packet.h"
+
 namespace softrnic::flow {
 namespace {
 

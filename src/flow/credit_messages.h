@@ -9,6 +9,7 @@
 #include "flow/peer_credit.h"
 #include "flow/sharers.h"
 #include "mad/mad.h"
+#include "transport/ib/rx_packet.h"
 #include "transport/ib/types.h"
 
 namespace softrnic::flow {

@@ -19,20 +19,12 @@ struct Path final : ib::PathWindow {
 
   Path() : PathWindow(Limits{.longest_packet = kLongestPacket}) {}
 
-  static constexpr std::uint32_t kNoLine = ~std::uint32_t{0};
-  std::uint32_t line = kNoLine;  ///< of the scheduler: where queue pairs wait for this window
-  bool waited_for = false;       ///< by some of them
-  bool watched = false;          ///< CreditMessages know of it
+  bool watched = false;  ///< CreditMessages know of it
   std::unique_ptr<PeerCredit> credit;
-  bool local = false;            ///< to this host
   bool resolved = false;         ///< local: which way it goes is known
   TimePoint decide_at = kNever;  ///< undecided: until then
   std::uint8_t lane = 0;         ///< of the peer
 };
-
-/// The windows that a lane gives its queue pairs all are Paths of its table: nobody else casts.
-inline Path* path_of(ib::PathWindow* window) { return static_cast<Path*>(window); }
-inline const Path* path_of(const ib::PathWindow* window) { return static_cast<const Path*>(window); }
 
 class PathTable {
  public:

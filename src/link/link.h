@@ -1,5 +1,5 @@
-// A link carries packets between a lane and the world. Fault injection and capture are links that wrap a
-// link.
+// A link carries packets between a lane and the world. Fault injection is a link that wraps a link; capture
+// is a PacketTap of one.
 //
 // Not thread-safe: the lane's lock guards it. A link batches: send() may keep a packet until flush(), but
 // takes the payload's bytes from their fragments no later than the next flush(), which happens before the
@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/time.h"
 #include "device/device_info.h"
+#include "transport/ib/rx_packet.h"
 #include "transport/ib/types.h"
 #include "wire/icrc.h"
 #include "wire/pcapng.h"

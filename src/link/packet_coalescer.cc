@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "transport/ib/ordered_copy.h"
+#include "transport/ib/rx_packet.h"
 #include "wire/fields.h"
 
 namespace softrnic::link {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "transport/ib/rx_packet.h"
 #include "transport/ib/types.h"
 
 namespace softrnic::link {

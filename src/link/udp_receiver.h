@@ -6,10 +6,11 @@
 #include <array>
 #include <cstdint>
 
-#include "link/id_policy.h"
+#include "link/ipv4_id_policy.h"
 #include "link/link.h"
 #include "link/packet_coalescer.h"
 #include "link/socket_address.h"
+#include "transport/ib/rx_packet.h"
 #include "wire/icrc.h"
 
 namespace softrnic::link {

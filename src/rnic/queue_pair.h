@@ -22,6 +22,7 @@
 #include "rnic/shared_receive_queue.h"
 #include "transport/ib/endpoint.h"
 #include "transport/ib/host.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::rnic {
 

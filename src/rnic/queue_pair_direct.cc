@@ -51,8 +51,8 @@ class LocalPlaces {
 SOFTRNIC_HOT_PATH std::optional<std::uint32_t> QueuePair::direct(const ib::DirectMessage& message) {
   const ib::SendWqe& wqe = message.wqe;
   const bool writes = wqe.op == SendOp::write;
-  if (!(writes || wqe.op == SendOp::read || is_atomic(wqe.op)) || !lane_.may_go_direct(*this))
-    return std::nullopt;
+  if (!writes && !is_read_or_atomic(wqe.op)) return std::nullopt;
+  if (const ib::PathWindow* const path = window(); path == nullptr || !path->local()) return std::nullopt;
   const std::uint32_t length = is_atomic(wqe.op) ? 8 : wqe.length;
   if (length == 0 || length > limits::kMaxMessageBytes) return std::nullopt;
   const std::uint32_t bytes = std::min(length - message.offset, LanePort::kDirectPiece);

@@ -10,6 +10,7 @@
 #include "rnic/key_table.h"
 #include "rnic/queue_pair.h"
 #include "rnic/work_requests.h"
+#include "transport/ib/rx_packet.h"
 #include "wire/frame.h"
 
 namespace softrnic::rnic {

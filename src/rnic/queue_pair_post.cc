@@ -76,7 +76,8 @@ Expected<QueuePair::Posted, Failure> QueuePair::post_one(const ibv_send_wr& wr) 
   }
   fill(slot, wr);
   endpoint_->commit();
-  const bool one_sided = send_rules(wr.opcode)->has_remote_memory;
+  const SendRules& kind = *send_rules(wr.opcode);
+  const bool one_sided = kind.has_remote_memory || kind.is_atomic;
   return one_sided && endpoint_->go_at_once() ? Posted::done : Posted::queued;
 }
 

@@ -4,10 +4,10 @@
 //
 //   DirectMemory, which its owner alone can write (F_SEAL_FUTURE_WRITE) and local peers read:
 //     DirectHeader | DirectKey × kDirectKeys | DirectSegment × kDirectSegments
-//     | DirectQp × 65536 and DirectReception for each lane
+//     | DirectQp × 65536 and RingReception for each lane
 //
 //   InboxMemory, which everybody writes who has it:
-//     DirectAck × 65536 and DirectInbox for each lane | PacketRing × kLaneNumbers for each lane
+//     EagerAck × 65536 and RingInbox for each lane | PacketRing × kLaneNumbers for each lane
 //
 // Locks and whatever leads to an address are in the first. In the second are figures only; whoever reads
 // one looks at it once and checks it. Both files are sparse: what was never used costs no memory. The
@@ -111,7 +111,7 @@ struct alignas(64) DirectQp {
 };
 
 /// What the holder of a lane says about the rings that come in there, by the lane that writes them.
-struct alignas(4096) DirectReception {
+struct alignas(4096) RingReception {
   /// 1: the holder can fetch payloads from the memory of that lane's process.
   alignas(64) std::atomic<std::uint8_t> fetches[kLaneNumbers];
   /// 1: the holder does not read that lane's ring any more, as what stands there is broken.
@@ -122,7 +122,7 @@ struct alignas(4096) DirectReception {
 
 /// How far the peer of a queue pair is with its eager sends (ib::EagerSend), written by that peer instead of
 /// ACKs. The token came with the eager sends, and tells one connection of the queue pair from the next.
-struct alignas(64) DirectAck {
+struct alignas(64) EagerAck {
   static constexpr std::uint64_t word_of(std::uint32_t token, std::uint32_t psn) {
     return std::uint64_t{token} << 24 | psn;
   }
@@ -134,7 +134,7 @@ struct alignas(64) DirectAck {
   std::atomic<std::uint64_t> word;  ///< token | PSN that is expected next
 };
 /// Where packets for a lane come in, one ring for each lane that sends them.
-struct alignas(4096) DirectInbox {
+struct alignas(4096) RingInbox {
   /// Set by the holder before it sleeps and looks at the rings once more. Whoever clears
   /// it rings the lane's bell.
   alignas(64) std::atomic<std::uint32_t> asleep;
@@ -143,10 +143,9 @@ struct alignas(4096) DirectInbox {
   alignas(64) std::atomic<std::uint8_t> writers[kLaneNumbers];  ///< 1: that lane has a ring here
 };
 
-static_assert(sizeof(DirectInbox) == 4096 && sizeof(DirectReception) == 4096 &&
-              sizeof(PacketRing) % 4096 == 0);
+static_assert(sizeof(RingInbox) == 4096 && sizeof(RingReception) == 4096 && sizeof(PacketRing) % 4096 == 0);
 static_assert(sizeof(DirectKey) == 64 && sizeof(DirectQp) == 64 && sizeof(DirectAccessor) == 64 &&
-              sizeof(DirectAck) == 64);
+              sizeof(EagerAck) == 64);
 
 /// The parts of what the owner alone writes, by their address. `Byte` is const for local peers.
 template <typename Byte>
@@ -166,8 +165,8 @@ class DirectMemoryOf {
   Part<DirectSegment>* segments() const { return at<DirectSegment>(kSegments); }
   /// The queue pairs of the lane that stands at `index` of the header's list.
   Part<DirectQp>* qps(std::uint32_t index) const { return at<DirectQp>(kLanes + index * kLaneBytes); }
-  Part<DirectReception>& reception(std::uint32_t index) const {
-    return *at<DirectReception>(kLanes + index * kLaneBytes + kQpBytes);
+  Part<RingReception>& reception(std::uint32_t index) const {
+    return *at<RingReception>(kLanes + index * kLaneBytes + kQpBytes);
   }
 
  private:
@@ -176,7 +175,7 @@ class DirectMemoryOf {
   static constexpr std::size_t kLanes =
       (kSegments + kDirectSegments * sizeof(DirectSegment) + 4095) / 4096 * 4096;
   static constexpr std::size_t kQpBytes = kDirectQps * sizeof(DirectQp);
-  static constexpr std::size_t kLaneBytes = kQpBytes + sizeof(DirectReception);
+  static constexpr std::size_t kLaneBytes = kQpBytes + sizeof(RingReception);
 
   template <typename T>
   Part<T>* at(std::size_t offset) const {
@@ -202,16 +201,16 @@ class InboxMemory {
   explicit operator bool() const { return base_ != nullptr; }
   void* base() const { return base_; }
 
-  DirectAck* acks(std::uint32_t index) const {
-    return reinterpret_cast<DirectAck*>(base_ + index * kLaneBytes);
+  EagerAck* acks(std::uint32_t index) const {
+    return reinterpret_cast<EagerAck*>(base_ + index * kLaneBytes);
   }
-  DirectInbox& inbox(std::uint32_t index) const {
-    return *reinterpret_cast<DirectInbox*>(base_ + index * kLaneBytes + kAckBytes);
+  RingInbox& inbox(std::uint32_t index) const {
+    return *reinterpret_cast<RingInbox*>(base_ + index * kLaneBytes + kAckBytes);
   }
 
  private:
-  static constexpr std::size_t kAckBytes = kDirectQps * sizeof(DirectAck);
-  static constexpr std::size_t kLaneBytes = kAckBytes + sizeof(DirectInbox);
+  static constexpr std::size_t kAckBytes = kDirectQps * sizeof(EagerAck);
+  static constexpr std::size_t kLaneBytes = kAckBytes + sizeof(RingInbox);
 
   std::byte* base_;
 };

@@ -123,9 +123,9 @@ std::unique_ptr<DirectPeer> DirectPath::open_own() const {
 
 namespace {
 
-DirectState state_of(const DirectPeer& peer) {
-  if (!peer.attached()) return DirectState::forbidden;
-  return peer.lets_this_thread_in() ? DirectState::direct : DirectState::no_rseq;
+control::PathChoice state_of(const DirectPeer& peer) {
+  if (!peer.attached()) return control::PathChoice::forbidden;
+  return peer.lets_this_thread_in() ? control::PathChoice::direct : control::PathChoice::no_rseq;
 }
 
 }  // namespace
@@ -140,13 +140,13 @@ void DirectPath::install_peer(std::uint8_t lane, std::unique_ptr<DirectPeer> pee
   local.asked = false;
   if (is_same_peer(lane, peer.get())) return;
   local.peer = std::move(peer);
-  local.state = DirectState::not_shared;
+  local.state = control::PathChoice::not_shared;
   ++epoch_;
   if (local.peer != nullptr) local.state = state_of(*local.peer);
 }
 
-DirectState DirectPath::state(std::uint8_t lane) const {
-  return slot_ ? peers_[lane].state : DirectState::wire_only;
+control::PathChoice DirectPath::state(std::uint8_t lane) const {
+  return slot_ ? peers_[lane].state : control::PathChoice::wire_only;
 }
 
 void DirectPath::abandon() {

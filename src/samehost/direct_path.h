@@ -59,7 +59,7 @@ class DirectPath {
   bool is_same_peer(std::uint8_t lane, const DirectPeer* peer) const;
   void install_peer(std::uint8_t lane, std::unique_ptr<DirectPeer> peer);
   /// None is to be had there, and this is why.
-  void set_unavailable(std::uint8_t lane, DirectState why) { peers_[lane].state = why; }
+  void set_unavailable(std::uint8_t lane, control::PathChoice why) { peers_[lane].state = why; }
 
   // ---- memory of local peers that could be mapped, but is not yet
   struct MapRequest {
@@ -96,14 +96,14 @@ class DirectPath {
   void begin_life();
   void end_life();
 
-  DirectState state(std::uint8_t lane) const;
+  control::PathChoice state(std::uint8_t lane) const;
   /// In a forked child: the lane does nothing from now on.
   void abandon();
 
  private:
   struct LocalPeer {
     std::unique_ptr<DirectPeer> peer;
-    DirectState state = DirectState::not_shared;
+    control::PathChoice state = control::PathChoice::not_shared;
     bool asked = false;
   };
 

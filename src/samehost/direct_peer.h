@@ -17,8 +17,6 @@
 
 namespace softrnic::samehost {
 
-using DirectState = control::PathChoice;
-
 class DirectPeer {
  public:
   /// The local peer whose memory is `handles` and that holds lane `number`, for accesses from lane `accessor`
@@ -46,11 +44,11 @@ class DirectPeer {
 
   // ---- messages: packets through a ring
 
-  DirectInbox& inbox() const { return inbox_; }
+  RingInbox& inbox() const { return inbox_; }
   /// What it says of its rings.
-  const DirectReception& reception() const { return reception_; }
+  const RingReception& reception() const { return reception_; }
   PacketRing& ring() const { return *ring_; }
-  DirectAck& ack(Qpn qpn) const { return acks_[qpn.index()]; }
+  EagerAck& ack(Qpn qpn) const { return acks_[qpn.index()]; }
 
   // ---- access to its memory
 
@@ -74,7 +72,7 @@ class DirectPeer {
     explicit operator bool() const { return inside_; }
 
    private:
-    HazardPointer& hazard_;
+    HazardSlot& hazard_;
     const bool inside_;
   };
 
@@ -121,7 +119,7 @@ class DirectPeer {
         0;                    ///< mapped for this object, with so many lanes and the ring; 0: not for it
     std::uint32_t index = 0;  ///< of the lane in the header's list
     PacketRing* ring = nullptr;
-    HazardPointer* hazard = nullptr;  ///< of the accessor
+    HazardSlot* hazard = nullptr;  ///< of the accessor
     pid_t pid = 0;
   };
   DirectPeer(const Parts& parts, std::uint8_t number, std::uint8_t accessor, const DirectShare& own,
@@ -143,12 +141,12 @@ class DirectPeer {
   const pid_t pid_;
   const bool must_be_revocable_;
   const DirectQp* qps_;
-  DirectAck* acks_;
+  EagerAck* acks_;
   const RobustMutex* life_;
   const DirectAccessor& accessor_;
-  HazardPointer& hazard_;
-  const DirectReception& reception_;
-  DirectInbox& inbox_;
+  HazardSlot& hazard_;
+  const RingReception& reception_;
+  RingInbox& inbox_;
   PacketRing* ring_;
   std::optional<RemoteMemory> remote_;
   RemoteMemory mapped_;  ///< what segments_ has of it

@@ -52,11 +52,11 @@ class DirectShare final : public rnic::KeyMirror {
   struct LaneSlot {
     std::uint32_t index = 0;  ///< in the header's list
     DirectQp* qps = nullptr;
-    DirectReception* reception = nullptr;
-    DirectAck* acks = nullptr;
-    DirectInbox* inbox = nullptr;
-    RobustMutex* life = nullptr;      ///< to be held by the thread of the lane while it runs
-    HazardPointer* hazard = nullptr;  ///< of the lane's accesses
+    RingReception* reception = nullptr;
+    EagerAck* acks = nullptr;
+    RingInbox* inbox = nullptr;
+    RobustMutex* life = nullptr;   ///< to be held by the thread of the lane while it runs
+    HazardSlot* hazard = nullptr;  ///< of the lane's accesses
   };
   /// Room for a new lane; nothing: there is no more.
   std::optional<LaneSlot> add_lane(std::uint8_t number);
@@ -92,7 +92,7 @@ class DirectShare final : public rnic::KeyMirror {
   InboxMemory inboxes_;
   const std::uint32_t lanes_;
   std::unique_ptr<HazardDomain> guard_;
-  std::array<HazardPointer, kProcessLanes> hazards_;
+  std::array<HazardSlot, kProcessLanes> hazards_;
   std::atomic<std::uint32_t> generations_{0};  ///< of all queue pairs
   DirectLocks locks_;
   std::unique_ptr<DirectSegments> segments_;

@@ -2,7 +2,7 @@
 // something: a grace period, as in RCU. (A hazard word names an access, and no object.)
 //
 // Before a lane looks at a queue pair or a key of another process it says whom it accesses, in memory that
-// its own process alone can write (HazardPointer), and takes that back after its last access. Whoever
+// its own process alone can write (HazardSlot), and takes that back after its last access. Whoever
 // withdraws a queue pair or a key does so first and looks at the hazards of all accessors then
 // (HazardDomain): so nobody accesses memory after its deregistration has returned. A process
 // accesses only who has admitted it, and that one does so once it sees its hazards.
@@ -45,7 +45,7 @@ struct HazardWord {
 };
 
 /// The accesses of a lane of this process, one at a time. Guarded by the lane's lock.
-class HazardPointer {
+class HazardSlot {
  public:
   void lie_in(DirectHazard& slot) { slot_ = &slot; }
   /// What the lane's owner has withdrawn before is seen after this, or the owner sees this;

@@ -69,13 +69,13 @@ class LocalPeers {
     return direct_.execute_atomic(word, operation);
   }
   /// What they acknowledge, by index of the queue pair; nullptr: they cannot.
-  const DirectAck* acks() const { return direct_.slot() ? direct_.slot()->acks : nullptr; }
+  const EagerAck* acks() const { return direct_.slot() ? direct_.slot()->acks : nullptr; }
   /// By the lane's thread: as long as it runs, they may use what they have mapped of this process.
   void begin_life() { direct_.begin_life(); }
   void end_life() { direct_.end_life(); }
 
   // ---- their memory
-  DirectState state(std::uint8_t lane) const { return direct_.state(lane); }
+  control::PathChoice state(std::uint8_t lane) const { return direct_.state(lane); }
   rnic::DirectResult perform(const rnic::DirectStep& step, DirectRoute& route) {
     return direct_.perform(step, route);
   }

@@ -56,7 +56,7 @@ struct RingRecord {
 };
 static_assert(sizeof(RingRecord) == 16);
 
-/// An ib::EagerSend, and by what its sender will know the answer (DirectAck).
+/// An ib::EagerSend, and by what its sender will know the answer (EagerAck).
 struct RingEager {
   std::uint32_t destination = 0;
   std::uint32_t psn = 0;

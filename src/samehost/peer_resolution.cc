@@ -42,7 +42,7 @@ void PeerResolution::abandon() {
 template <typename Use>
 void PeerResolution::for_each_path_to(std::uint8_t lane, Use use) {
   paths_.for_each([&](flow::Path& path) {
-    if (path.local && path.lane == lane) use(path);
+    if (path.local() && path.lane == lane) use(path);
   });
 }
 
@@ -51,7 +51,7 @@ void PeerResolution::for_each_path_to(std::uint8_t lane, Use use) {
 // again: it may be another process's by now. Who shared nothing the last time is asked for too, but what goes
 // to it by UDP goes on meanwhile.
 bool PeerResolution::look_for(flow::Path& path, bool local) {
-  path.local = local;
+  path.set_local(local);
   if (local && path.lane == lane_) resolve_itself();
   if (!local || path.lane == 0 || !direct_.request_peer(path.lane)) return false;
   const DirectPeer* const peer = direct_.peer(path.lane);

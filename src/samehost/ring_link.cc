@@ -7,6 +7,7 @@
 #include "rnic/key_table.h"
 #include "samehost/doorbell.h"
 #include "samehost/fetch_once.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::samehost {
 namespace {
@@ -170,7 +171,7 @@ void RingLink::wake_later(std::uint8_t lane, OutboundRing& out) {
 
 void RingLink::acknowledge(Qpn peer, std::uint32_t token, std::uint32_t psn) {
   OutboundRing& out = *outbound_[peer.lane()];
-  out.peer.ack(peer).word.store(DirectAck::word_of(token, psn), std::memory_order_release);
+  out.peer.ack(peer).word.store(EagerAck::word_of(token, psn), std::memory_order_release);
   wake_later(peer.lane(), out);
 }
 

@@ -22,6 +22,7 @@
 #include "samehost/direct_peer.h"
 #include "samehost/eager_receiver.h"
 #include "samehost/packet_ring.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::samehost {
 

@@ -8,7 +8,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
 #include "base/bytes.h"
 #include "base/expected.h"
@@ -128,10 +127,6 @@ Expected<void, ParseError> parse_into(Bytes bytes, Packet& out);
 /// Writes BTH and the extension headers of the opcode to `out` (at least kMaxHeaderBytes long). Returns bytes
 /// written.
 std::size_t encode(const Headers& headers, MutableBytes out);
-
-/// One line: opcode, destination QP, PSN and the fields of every extension header the opcode has. For people
-/// and logs; allocates.
-std::string to_string(const Packet& packet);
 
 /// Pad bytes that bring `payload` to a multiple of 4.
 constexpr std::uint8_t pad_for(std::size_t payload) {

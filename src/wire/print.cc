@@ -1,8 +1,8 @@
+#include "wire/print.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
-
-#include "wire/headers.h"
 
 namespace softrnic::wire {
 namespace {

@@ -1,10 +1,11 @@
 // The public headers that this library is built against lay structures out as programs of Debian 12 know
-// them.
+// them. Those of newer releases have more at the ends of some.
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
 #include <cstddef>
+#include <string_view>
 
 namespace {
 
@@ -29,7 +30,11 @@ constexpr Row kRows[] = {
 TEST(Layout, IsThatOfDebian12) {
   for (const Row& row : kRows) {
     EXPECT_EQ(row.offset, row.wanted_offset) << row.name;
-    EXPECT_EQ(row.size, row.wanted_size) << row.name;
+    if (std::string_view(row.name).find('.') == std::string_view::npos) {
+      EXPECT_GE(row.size, row.wanted_size) << row.name;
+    } else {
+      EXPECT_EQ(row.size, row.wanted_size) << row.name;
+    }
   }
   EXPECT_GT(std::size(kRows), 400U);
 }

@@ -26,10 +26,10 @@ namespace softrnic::tests {
 namespace {
 
 using control::Client;
-using control::Lane;
+using control::LaneGrant;
 
-std::vector<Lane> take_lanes(Client& client, int count) {
-  std::vector<Lane> lanes;
+std::vector<LaneGrant> take_lanes(Client& client, int count) {
+  std::vector<LaneGrant> lanes;
   for (int i = 0; i < count; ++i) {
     auto lane = client.take_lane();
     if (!lane) return {};
@@ -48,11 +48,11 @@ UniqueFd make_page() {
 int steer() {
   auto client = Client::connect();
   if (!client) return 1;
-  const std::vector<Lane> lanes = take_lanes(**client, 4);
+  const std::vector<LaneGrant> lanes = take_lanes(**client, 4);
   if (lanes.size() != 4) return 2;
   for (int round = 0; round < 10; ++round) {  // small rounds, as an ordinary user's buffers may be small
     if (!send_packets(lanes, 100)) return 3;
-    for (const Lane& lane : lanes)
+    for (const LaneGrant& lane : lanes)
       if (own_packets(lane) != 100) return 4;
   }
   return 0;
@@ -76,17 +76,17 @@ TEST_F(DaemonTest, SteersByQpnAsNobody) {
 
 TEST_F(DaemonTest, PacketsForNoLaneGoToTheDaemon) {
   const auto client = connect();
-  std::vector<Lane> lanes = take_lanes(*client, 2);
+  std::vector<LaneGrant> lanes = take_lanes(*client, 2);
   ASSERT_EQ(lanes.size(), 2U);
-  std::vector<Lane> nowhere(1);
+  std::vector<LaneGrant> nowhere(1);
   nowhere[0].number = 77;
   ASSERT_TRUE(send_packets(nowhere, 100));
-  for (const Lane& lane : lanes) EXPECT_EQ(own_packets(lane), 0);
+  for (const LaneGrant& lane : lanes) EXPECT_EQ(own_packets(lane), 0);
 }
 
 TEST_F(DaemonTest, GivenBackLanesAreReusedAndEmpty) {
   const auto client = connect();
-  std::vector<Lane> lanes = take_lanes(*client, 3);
+  std::vector<LaneGrant> lanes = take_lanes(*client, 3);
   ASSERT_EQ(lanes.size(), 3U);
   ASSERT_TRUE(send_packets(lanes, 10));
   ASSERT_TRUE(client->give_back_lane(2));
@@ -179,7 +179,7 @@ TEST_F(DaemonTest, AForkedChildNeitherSpeaksNorHoldsTheLane) {
 // could give the lane back.
 TEST_F(DaemonTest, ALaneIsReclaimedByItsSocketAlone) {
   auto client = connect();
-  const std::vector<Lane> lanes = take_lanes(*client, 2);
+  const std::vector<LaneGrant> lanes = take_lanes(*client, 2);
   ASSERT_EQ(lanes.size(), 2U);
   const int first = lanes[0].socket.get(), second = lanes[1].socket.get();
   const UniqueFd strangers(socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -205,13 +205,13 @@ TEST_F(DaemonTest, ALaneIsReclaimedByItsSocketAlone) {
 
 TEST_F(DaemonTest, LanesOutliveTheDaemon) {
   auto client = connect();
-  const std::vector<Lane> lanes = take_lanes(*client, 3);
+  const std::vector<LaneGrant> lanes = take_lanes(*client, 3);
   ASSERT_EQ(lanes.size(), 3U);
   const pid_t daemon = client->daemon_pid();
   ASSERT_EQ(kill(daemon, SIGKILL), 0);
   ASSERT_TRUE(wait_gone(daemon));
   ASSERT_TRUE(send_packets(lanes, 50));
-  for (const Lane& lane : lanes) EXPECT_EQ(own_packets(lane), 50) << "lane " << int{lane.number};
+  for (const LaneGrant& lane : lanes) EXPECT_EQ(own_packets(lane), 50) << "lane " << int{lane.number};
   EXPECT_EQ(client->devices().error().failure.reason.id, ReasonId::daemon_gone);
   pollfd told{client->notification_fd(), POLLIN, 0};
   EXPECT_EQ(poll(&told, 1, 10000), 1);
@@ -223,12 +223,12 @@ TEST_F(DaemonTest, LanesOutliveTheDaemon) {
   auto fourth = second->take_lane();
   ASSERT_TRUE(fourth);
   EXPECT_EQ(fourth->number, 4);
-  std::vector<Lane> one;
+  std::vector<LaneGrant> one;
   one.push_back(std::move(*fourth));
   ASSERT_TRUE(send_packets(one, 50));
   ASSERT_TRUE(send_packets(lanes, 50));
   EXPECT_EQ(own_packets(one[0]), 50);
-  for (const Lane& lane : lanes) EXPECT_EQ(own_packets(lane), 50);
+  for (const LaneGrant& lane : lanes) EXPECT_EQ(own_packets(lane), 50);
 }
 
 /// A program with lanes, which hands them to a daemon that comes after its own, as the engine does.
@@ -239,7 +239,7 @@ class Program {
     if (!client) return;
     client_ = std::move(*client);
     lanes_ = take_lanes(*client_, lanes);
-    for (const Lane& lane : lanes_)
+    for (const LaneGrant& lane : lanes_)
       handover_.add(lane.number, UniqueFd(fcntl(lane.socket.get(), F_DUPFD_CLOEXEC, 0)));
   }
   ~Program() {
@@ -247,7 +247,7 @@ class Program {
     if (thread_.joinable()) thread_.join();
   }
 
-  const std::vector<Lane>& lanes() const { return lanes_; }
+  const std::vector<LaneGrant>& lanes() const { return lanes_; }
   void lose_daemon() {
     if (!client_) return;  // an earlier one
     client_.reset();
@@ -257,7 +257,7 @@ class Program {
  private:
   UniqueFd stop_;
   std::unique_ptr<Client> client_;
-  std::vector<Lane> lanes_;
+  std::vector<LaneGrant> lanes_;
   engine::LaneHandover handover_;
   std::thread thread_;
 };
@@ -286,9 +286,9 @@ void kill_daemon_and_keeper(pid_t daemon, First first) {
   EXPECT_TRUE(wait_gone(keeper));
 }
 
-void expect_packets(const std::vector<Lane>& lanes) {
+void expect_packets(const std::vector<LaneGrant>& lanes) {
   ASSERT_TRUE(send_packets(lanes, 50));
-  for (const Lane& lane : lanes) EXPECT_EQ(own_packets(lane), 50) << "lane " << int{lane.number};
+  for (const LaneGrant& lane : lanes) EXPECT_EQ(own_packets(lane), 50) << "lane " << int{lane.number};
 }
 
 TEST_F(DaemonTest, ANewDaemonGoesOnBesideTheSurvivorsOfDaemonAndKeeper) {
@@ -307,7 +307,7 @@ TEST_F(DaemonTest, ANewDaemonGoesOnBesideTheSurvivorsOfDaemonAndKeeper) {
     for (const auto& program : programs) {
       expect_packets(program->lanes());
       lanes += program->lanes().size();
-      for (const Lane& lane : program->lanes()) numbers.insert(lane.number);
+      for (const LaneGrant& lane : program->lanes()) numbers.insert(lane.number);
     }
     EXPECT_EQ(numbers.size(), lanes);
     EXPECT_EQ(connect()->status()->lanes_used, lanes);

@@ -199,7 +199,7 @@ class DaemonShownTest : public DaemonTest {
   }
 
   std::unique_ptr<Client> client_;
-  control::Lane lane_;
+  control::LaneGrant lane_;
   UniqueFd memory_;
   LocalPeer local_peer_;
 };

@@ -12,7 +12,7 @@ constexpr int kDeadSource = 40000;  ///< first source port of the test's packets
 
 }  // namespace
 
-bool send_packets(const std::vector<control::Lane>& lanes, int count) {
+bool send_packets(const std::vector<control::LaneGrant>& lanes, int count) {
   std::vector<UniqueFd> senders;
   for (int i = 0; i < 8; ++i) {
     senders.emplace_back(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -27,7 +27,7 @@ bool send_packets(const std::vector<control::Lane>& lanes, int count) {
   to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   std::array<unsigned char, 64> packet{};
   for (int i = 0; i < count; ++i) {
-    for (const control::Lane& lane : lanes) {
+    for (const control::LaneGrant& lane : lanes) {
       packet[5] = lane.number;
       if (sendto(senders[i % 8].get(), packet.data(), packet.size(), 0,
                  reinterpret_cast<const sockaddr*>(&to), sizeof to) < 0)
@@ -37,7 +37,7 @@ bool send_packets(const std::vector<control::Lane>& lanes, int count) {
   return true;
 }
 
-int own_packets(const control::Lane& lane) {
+int own_packets(const control::LaneGrant& lane) {
   std::array<unsigned char, 65536> data;
   int count = 0;
   for (;;) {

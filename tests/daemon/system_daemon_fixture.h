@@ -39,7 +39,7 @@ class Program {
   control::CmClient& cm() { return cm_; }
   UniqueFd locks();
 
-  control::Lane lane;
+  control::LaneGrant lane;
   std::uint32_t channel = 0;
   control::CmNumber id = 0;
 

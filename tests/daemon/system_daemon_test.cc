@@ -20,7 +20,7 @@ namespace softrnic::tests {
 namespace {
 
 using control::Client;
-using control::Lane;
+using control::LaneGrant;
 
 TEST_F(SystemDaemonTest, ServesEveryUserAndIsNoneOfThem) {
   for (const uid_t user : {uid_t{0}, kVictim, kAttacker}) {
@@ -70,7 +70,7 @@ TEST_F(SystemDaemonTest, WhoDetachesTheSteeringGetsNothingAndItComesBack) {
   ASSERT_GT(attacker.result(), 100);
   const int result = as_user(kVictim, [&] {
     Program program;
-    std::vector<Lane> lanes;
+    std::vector<LaneGrant> lanes;
     lanes.push_back(std::move(program.lane));
     // Lost until the daemon looks again; never another's.
     for (const TimePoint limit = monotonic_now() + std::chrono::seconds(10); monotonic_now() < limit;) {
@@ -89,7 +89,7 @@ TEST_F(SystemDaemonTest, ASocketTakesPacketsOfItsLaneAloneEvenWithoutSteering) {
                     [] {
                       Program own, second;
                       if (!own.complete() || !second.complete()) return 1;
-                      std::vector<Lane> lanes(2);
+                      std::vector<LaneGrant> lanes(2);
                       lanes[0].number = second.lane.number;
                       lanes[1].number = own.lane.number;
                       for (int round = 0; round < 20; ++round) {
@@ -141,7 +141,7 @@ TEST_F(SystemDaemonTest, LanesOfOthersAreTakenWhereNoneIsLeft) {
                     [] {
                       Program program;
                       if (!program.complete()) return 1;
-                      std::vector<Lane> lanes;
+                      std::vector<LaneGrant> lanes;
                       lanes.push_back(std::move(program.lane));
                       return send_packets(lanes, 16) && own_packets(lanes[0]) == 16 ? 0 : 2;
                     }),

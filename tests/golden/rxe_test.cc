@@ -13,6 +13,7 @@
 #include "wire/frame.h"
 #include "wire/headers.h"
 #include "wire/icrc.h"
+#include "wire/print.h"
 
 namespace softrnic::wire {
 namespace {

@@ -26,7 +26,7 @@ BANNED = (
     ("no-sleep", r"\b(?:sleep|usleep|nanosleep|clock_nanosleep|sleep_for|sleep_until)\s*\(", ["src", "tests", "fuzz"], [],
      "wait for the event itself"),
     ("no-rand", r"\b(?:std::)?(?:rand|srand|random|drand48|random_device)\s*\(|\bstd::(?:rand\b|random_device)", ["src"],
-     [], "take the number from the seam that the caller provides"),
+     [], "take the number from the context that the caller provides"),
     ("no-wall-clock", r"\bsystem_clock\b|\bCLOCK_(?:REALTIME\w*|TAI)\b|\b(?:gettimeofday|ftime|pthread_cond_timedwait"
      r"|pthread_mutex_timedlock|sem_timedwait|mq_timed\w+)\s*\(|\btime\s*\(\s*(?:nullptr|NULL|0|&\w+)\s*\)", ["src"], [],
      "it jumps when somebody sets it: measure by CLOCK_MONOTONIC; where people are shown a time, say so"),

@@ -9,6 +9,7 @@
 
 #include "tests/script/fake_host.h"
 #include "transport/ib/endpoint.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::ib::test {
 namespace {

@@ -1,5 +1,6 @@
 // What the RC requester does when something got lost (IBTA 9.7.5.1.1, 9.7.5.2, 9.7.6).
 #include "tests/script/script.h"
+#include "transport/ib/timers.h"
 
 namespace softrnic::ib::test {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <sstream>
 
+#include "transport/ib/rx_packet.h"
+
 namespace softrnic::ib::test {
 namespace {
 

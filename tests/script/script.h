@@ -22,6 +22,7 @@
 #include "tests/script/fake_host.h"
 #include "tests/script/packet_text.h"
 #include "transport/ib/endpoint.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::ib::test {
 

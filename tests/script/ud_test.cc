@@ -1,5 +1,7 @@
 // Unreliable datagrams, IBTA vol. 1, 9.8.4, and annex A17 for the header that precedes them.
 #include "tests/script/script.h"
+#include "transport/ib/datagram_header.h"
+#include "transport/ib/rx_packet.h"
 #include "transport/ib/ud_endpoint.h"
 
 namespace softrnic::ib::test {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "transport/ib/rx_packet.h"
 #include "wire/fields.h"
 
 namespace softrnic::sim {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/sim/node.h"
+#include "transport/ib/rx_packet.h"
 #include "wire/icrc.h"
 
 namespace softrnic::sim {

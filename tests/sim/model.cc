@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tests/sim/scatter.h"
+#include "transport/ib/timers.h"
 
 namespace softrnic::sim {
 

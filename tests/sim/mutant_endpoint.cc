@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "tests/sim/mutant.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::sim {
 

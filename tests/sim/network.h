@@ -9,6 +9,7 @@
 #include "tests/sim/config.h"
 #include "tests/sim/memory.h"
 #include "tests/sim/rng.h"
+#include "transport/ib/rx_packet.h"
 #include "transport/ib/types.h"
 #include "wire/icrc.h"
 

@@ -4,6 +4,7 @@
 
 #include "tests/sim/model.h"
 #include "tests/sim/scatter.h"
+#include "transport/ib/timers.h"
 
 namespace softrnic::sim {
 

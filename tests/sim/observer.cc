@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tests/sim/trace.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::sim {
 

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/time.h"
+#include "transport/ib/rx_packet.h"
 #include "transport/ib/types.h"
 
 namespace softrnic::sim {

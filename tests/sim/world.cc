@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "transport/ib/rx_packet.h"
 #include "wire/fields.h"
 
 namespace softrnic::sim {

@@ -10,6 +10,7 @@
 #include "tests/sim/mutant.h"
 #include "tests/sim/network.h"
 #include "tests/sim/workload.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::sim {
 

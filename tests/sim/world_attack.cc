@@ -1,6 +1,7 @@
 // The attacker in the world, and the packets that wait for their receives as in a lane
 // (engine/unexpected_packets.h): those are what an attacker would fill memory with, and hold up others by.
 #include "tests/sim/world.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::sim {
 

@@ -1,6 +1,7 @@
 // Short messages as eager sends (transport/ib/eager_send.h): they travel as the packets they stand for, and
 // the answer is a word in the requester's memory, which it looks at some time later.
 #include "tests/sim/world.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::sim {
 

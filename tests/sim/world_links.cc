@@ -2,6 +2,7 @@
 // come one behind the other are put together (link/packet_segmenter.h, link/packet_coalescer.h). Each has a
 // fate of its own on the way.
 #include "tests/sim/world.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::sim {
 

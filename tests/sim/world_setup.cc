@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "tests/sim/world.h"
+#include "transport/ib/timers.h"
 
 namespace softrnic::sim {
 

@@ -15,8 +15,8 @@
 
 #include "abi/calls.h"
 #include "abi/export.h"
-#include "abi/verbs/adapter.h"
 #include "abi/verbs/data_path.h"
+#include "abi/verbs/engine_calls.h"
 #include "abi/verbs/newer_verbs.h"
 #include "abi/verbs/open_device.h"
 #include "abi/verbs/queries.h"

@@ -10,7 +10,7 @@
 #include "abi/calls.h"
 #include "abi/export.h"
 #include "abi/sibling.h"
-#include "abi/verbs/adapter.h"
+#include "abi/verbs/engine_calls.h"
 #include "base/bytes.h"
 #include "engine/quiet_thread.h"
 

@@ -1,6 +1,8 @@
+#include "transport/ib/datagram_header.h"
+
 #include <algorithm>
 
-#include "transport/ib/ud_endpoint.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::ib {
 namespace {

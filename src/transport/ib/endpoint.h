@@ -16,6 +16,7 @@
 #include "transport/ib/eager_send.h"
 #include "transport/ib/host.h"
 #include "transport/ib/path_window.h"
+#include "transport/ib/rx_packet.h"
 #include "transport/ib/types.h"
 
 namespace softrnic::ib {
@@ -147,10 +148,5 @@ class Endpoint {
 };
 
 std::unique_ptr<Endpoint> make_endpoint(QpType type, Qpn local, const Capacity& capacity, Host& host);
-
-/// 4.096 us · 2^code; code 0 never expires (kNever's distance is not a Duration: returns Duration::max()).
-Duration ack_timeout(std::uint8_t code);
-/// The delay an RNR timer code stands for (IBTA 9.7.5.2.8, table 45).
-Duration rnr_delay(std::uint8_t code);
 
 }  // namespace softrnic::ib

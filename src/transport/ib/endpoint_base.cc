@@ -1,5 +1,7 @@
 #include "transport/ib/endpoint_base.h"
 
+#include "transport/ib/rx_packet.h"
+
 namespace softrnic::ib {
 namespace {
 

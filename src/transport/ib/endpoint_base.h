@@ -3,6 +3,7 @@
 #pragma once
 
 #include "transport/ib/endpoint.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::ib {
 

@@ -1,6 +1,7 @@
 #include "transport/ib/inbound_message.h"
 
 #include "transport/ib/ordered_copy.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::ib {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "transport/ib/eager_send.h"
 #include "transport/ib/host.h"
+#include "transport/ib/rx_packet.h"
 #include "transport/ib/sge_list.h"
 #include "transport/ib/syndromes.h"
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "transport/ib/types.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::ib {
 

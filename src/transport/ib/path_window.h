@@ -57,6 +57,19 @@ class PathWindow {
   void set_undecided(bool undecided) { undecided_ = undecided; }
   bool undecided() const { return undecided_; }
 
+  /// Leads to this host.
+  void set_local(bool local) { local_ = local; }
+  bool local() const { return local_; }
+
+  /// What the scheduler of the lane notes of the path. The window does not look at it.
+  struct SchedulerHook {
+    static constexpr std::uint32_t kNoLine = ~std::uint32_t{0};
+    std::uint32_t line = kNoLine;  ///< where queue pairs wait for this window
+    bool waited_for = false;       ///< by some of them
+  };
+  SchedulerHook& hook() { return hook_; }
+  const SchedulerHook& hook() const { return hook_; }
+
   /// See CongestionWindow.
   void sent(std::uint32_t bytes) { congestion_.sent(bytes); }
   void acknowledged(std::uint32_t bytes) { congestion_.acknowledged(bytes); }
@@ -91,6 +104,8 @@ class PathWindow {
   bool held_ = false;
   bool undecided_ = false;
   bool has_mtu_ = true;
+  bool local_ = false;
+  SchedulerHook hook_;
 };
 
 }  // namespace softrnic::ib

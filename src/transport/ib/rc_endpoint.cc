@@ -1,12 +1,14 @@
 #include "transport/ib/rc_endpoint.h"
 
+#include "transport/ib/rx_packet.h"
+
 namespace softrnic::ib {
 
 RcEndpoint::RcEndpoint(Qpn local, const Capacity& capacity, Host& host)
     : EndpointBase(local, host, wire::Service::rc),
-      seam_{host_, attributes_, window_},
-      requester_(seam_, capacity),
-      responder_(seam_) {}
+      context_{host_, attributes_, window_},
+      requester_(context_, capacity),
+      responder_(context_) {}
 
 void RcEndpoint::start_responder(const Attributes& attributes) {
   attributes_ = attributes;

@@ -6,6 +6,7 @@
 #include "transport/ib/endpoint_base.h"
 #include "transport/ib/rc_requester.h"
 #include "transport/ib/rc_responder.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::ib {
 
@@ -59,7 +60,7 @@ class RcEndpoint final : public EndpointBase {
   Transmit request(TxPacket& packet, TimePoint now);
   void check_failure();
 
-  Seam seam_;
+  EndpointContext context_;
   RcRequester requester_;
   RcResponder responder_;
   AckTurn ack_turn_ = AckTurn::first;

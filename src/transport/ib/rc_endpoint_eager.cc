@@ -37,7 +37,7 @@ SOFTRNIC_HOT_PATH void RcEndpoint::acknowledged(std::uint32_t psn, TimePoint now
 // Nothing is to be sent again, nor before the next work request, nor in another way.
 bool RcRequester::fast_path_ok() const {
   return cursor_ == begun_ && next_ == top_ && direct_bytes_ == 0 && !stopping() && recovery_.undisturbed() &&
-         seam_.window != nullptr && seam_.window->has_room() && next_ - una_ < Psn::kHalf / 2;
+         context_.window != nullptr && context_.window->has_room() && next_ - una_ < Psn::kHalf / 2;
 }
 
 bool RcRequester::find_payload(const SendEntry& entry, Bytes& out) {
@@ -48,7 +48,7 @@ bool RcRequester::find_payload(const SendEntry& entry, Bytes& out) {
   }
   if (wqe.sge_count != 1) return false;
   const Sge& sge = queue_.sges(entry).front();
-  auto memory = seam_.host.local_memory(sge.lkey, sge.address, sge.length, 0);
+  auto memory = context_.host.local_memory(sge.lkey, sge.address, sge.length, 0);
   if (!memory) return false;
   out = {*memory, sge.length};
   return true;
@@ -59,13 +59,13 @@ bool RcRequester::next_eager(EagerSend& out) {
   const SendEntry& entry = queue_.at(cursor_);
   const SendWqe& wqe = entry.wqe;
   const bool is_send = wqe.op == SendOp::send || wqe.op == SendOp::send_with_imm;
-  if (!is_send || wqe.length > std::min(EagerSend::kMostBytes, seam_.attributes.path_mtu) ||
+  if (!is_send || wqe.length > std::min(EagerSend::kMostBytes, context_.attributes.path_mtu) ||
       (wqe.fence && reads_out_ > 0) || !find_payload(entry, out.payload))
     return false;
-  out.destination = seam_.attributes.remote;
+  out.destination = context_.attributes.remote;
   out.psn = next_.wire();
   out.immediate = wqe.immediate;
-  out.pkey = seam_.attributes.pkey;
+  out.pkey = context_.attributes.pkey;
   out.has_immediate = wqe.op == SendOp::send_with_imm;
   out.solicited = wqe.solicited;
   return true;
@@ -84,7 +84,7 @@ std::uint32_t RcRequester::eager_sent(TimePoint now) {
 void RcRequester::acknowledged(std::uint32_t psn, TimePoint now) {
   const Psn end = Psn::unwrap(psn, una_);
   if (failed() || end <= una_ || end > top_) return;
-  seam_.host.count(Counter::acks_received);
+  context_.host.count(Counter::acks_received);
   recovery_.answered_earlier(end);
   acknowledge_before(end, now, false);
 }
@@ -92,7 +92,7 @@ void RcRequester::acknowledged(std::uint32_t psn, TimePoint now) {
 // ---- the responder
 
 bool RcResponder::receive_eager(const EagerSend& eager) {
-  if (failed_ || eager.psn != expected_.wire() || !message_.place(eager, seam_.host)) return false;
+  if (failed_ || eager.psn != expected_.wire() || !message_.place(eager, context_.host)) return false;
   nak_.expected_came();
   any_accepted_ = true;
   ack_psn_ = expected_;

@@ -8,8 +8,8 @@
 namespace softrnic::ib {
 
 void RcRequester::start() {
-  una_ = next_ = top_ = assigned_ = Psn::first(seam_.attributes.send_psn);
-  recovery_.start(seam_.attributes);
+  una_ = next_ = top_ = assigned_ = Psn::first(context_.attributes.send_psn);
+  recovery_.start(context_.attributes);
 }
 
 void RcRequester::reset() {
@@ -29,7 +29,7 @@ void RcRequester::flush() {
   uncharge();
   recovery_.stop();
   direct_bytes_ = 0;
-  flush_all(seam_.host, queue_);
+  flush_all(context_.host, queue_);
   cursor_ = begun_ = queue_.head();
   una_ = next_ = assigned_ = top_;
   run_ = Run::failed;
@@ -48,7 +48,7 @@ void RcRequester::resume() {
 void RcRequester::check_drained() {
   if (run_ != Run::draining || queue_.head() != begun_ || direct_bytes_ > 0) return;
   run_ = Run::drained;
-  seam_.host.event(QpEvent::send_queue_drained);
+  context_.host.event(QpEvent::send_queue_drained);
 }
 
 const char* RcRequester::broken_invariant() const {
@@ -79,8 +79,8 @@ const char* RcRequester::broken_queue() const {
 const char* RcRequester::broken_charge() const {
   if (una_ == next_ && charged_ != 0) return "bytes are charged and nothing is in flight";
   if (una_ == next_ && reads_out_ != 0) return "READs or atomics are out and nothing is in flight";
-  if (reads_out_ > seam_.attributes.max_reads_out) return "more READs and atomics are out than agreed";
-  if (seam_.window != nullptr && charged_ > seam_.window->in_flight())
+  if (reads_out_ > context_.attributes.max_reads_out) return "more READs and atomics are out than agreed";
+  if (context_.window != nullptr && charged_ > context_.window->in_flight())
     return "more is charged than the window has in flight";
   std::uint64_t cost = 0;
   for (SendQueue::Index i = queue_.head(); charged_ != 0 && i != begun_ && queue_.at(i).first < next_; ++i) {

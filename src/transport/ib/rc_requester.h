@@ -15,8 +15,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "transport/ib/endpoint_context.h"
 #include "transport/ib/rc_loss_recovery.h"
-#include "transport/ib/seam.h"
+#include "transport/ib/rx_packet.h"
 #include "transport/ib/send_queue.h"
 #include "transport/ib/sge_list.h"
 
@@ -24,7 +25,8 @@ namespace softrnic::ib {
 
 class RcRequester {
  public:
-  RcRequester(const Seam& seam, const Capacity& capacity) : seam_(seam), queue_(capacity) {}
+  RcRequester(const EndpointContext& context, const Capacity& capacity)
+      : context_(context), queue_(capacity) {}
   RcRequester(const RcRequester&) = delete;
   RcRequester& operator=(const RcRequester&) = delete;
   ~RcRequester() { uncharge(); }
@@ -130,7 +132,7 @@ class RcRequester {
   Psn chunk_end(const SendEntry& entry, Psn psn) const;
   Psn packet_end(const SendEntry& entry, Psn psn) const;
 
-  const Seam& seam_;
+  const EndpointContext& context_;
   SendQueue queue_;
   SendQueue::Index cursor_ = 0;  ///< work request that contains next_
   SendQueue::Index begun_ = 0;   ///< first work request without PSNs

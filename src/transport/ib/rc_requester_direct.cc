@@ -30,14 +30,14 @@ bool RcRequester::nothing_in_flight() const {
 // than it brings. Where waiting was in vain, the next ones do not wait.
 bool RcRequester::waits_for_direct(const SendEntry& entry) const {
   if (una_ == top_ || direct_backoff_ > 0 || !one_sided(entry)) return false;
-  return (begun_one_sided_ || entry.wqe.length >= kWorthWaiting) && seam_.host.may_go_direct();
+  return (begun_one_sided_ || entry.wqe.length >= kWorthWaiting) && context_.host.may_go_direct();
 }
 
 // The bytes that went.
 std::optional<std::uint32_t> RcRequester::go_direct(const SendEntry& entry) {
   const DirectMessage message{entry.wqe, queue_.sges(entry), queue_.inline_data(entry), direct_bytes_,
                               next_.wire()};
-  const auto moved = seam_.host.direct(message);
+  const auto moved = context_.host.direct(message);
   if (!moved) {
     if (direct_bytes_ > 0) begin(queue_.front());  // although the queue may be draining by now
     direct_bytes_ = 0;
@@ -50,7 +50,7 @@ std::optional<std::uint32_t> RcRequester::go_direct(const SendEntry& entry) {
   ++cursor_;
   ++begun_;
   gather_cursor_ = {};
-  complete_front(seam_.host, queue_, Status::success);
+  complete_front(context_.host, queue_, Status::success);
   check_drained();
   return moved;
 }
@@ -58,7 +58,7 @@ std::optional<std::uint32_t> RcRequester::go_direct(const SendEntry& entry) {
 SOFTRNIC_HOT_PATH bool RcRequester::go_at_once() {
   if (queue_.size() != 1 || !nothing_in_flight() || stopping() || direct_backoff_ > 0) return false;
   const SendEntry& entry = queue_.front();
-  if (!one_sided(entry) || (is_read_or_atomic(entry) && seam_.attributes.max_reads_out == 0)) return false;
+  if (!one_sided(entry) || (is_read_or_atomic(entry) && context_.attributes.max_reads_out == 0)) return false;
   refused_at_once_ = !go_direct(entry);
   return !refused_at_once_ && queue_.empty();
 }

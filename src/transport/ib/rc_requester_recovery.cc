@@ -12,13 +12,13 @@ void RcRequester::uncharge() {
 // Nothing is in flight any more, whether it was lost or the peer is gone: the window belongs to the other QPs
 // of the path.
 void RcRequester::leave_window() {
-  if (seam_.window != nullptr) seam_.window->forgotten(charged_);
+  if (context_.window != nullptr) context_.window->forgotten(charged_);
   charged_ = 0;
 }
 
 void RcRequester::go_back(LossRecovery::Cause cause, TimePoint now) {
   const bool congested = cause != LossRecovery::Cause::receiver_not_ready;
-  if (congested && seam_.window != nullptr) seam_.window->lost(now);
+  if (congested && context_.window != nullptr) context_.window->lost(now);
   uncharge();
   next_ = una_;
   cursor_ = queue_.head();
@@ -47,18 +47,18 @@ void RcRequester::expire(TimePoint now) {
 }
 
 void RcRequester::timed_out(TimePoint now) {
-  seam_.host.count(Counter::timeouts);
+  context_.host.count(Counter::timeouts);
   if (recovery_.use_retry()) return go_back(LossRecovery::Cause::timeout, now);
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(recovery_.local_timeout()).count();
   const std::uint32_t bytes = offset_of(queue_.front(), una_ + 1) - offset_of(queue_.front(), una_);
   fail_front(Status::retry_exceeded,
-             because(ReasonId::retry_exceeded, una_.wire(), seam_.attributes.retry_count, us, bytes));
+             because(ReasonId::retry_exceeded, una_.wire(), context_.attributes.retry_count, us, bytes));
 }
 
 void RcRequester::fail_front(Status status, const Reason& reason) {
   run_ = Run::failed;
   uncharge();
-  complete_front(seam_.host, queue_, status, reason);
+  complete_front(context_.host, queue_, status, reason);
 }
 
 }  // namespace softrnic::ib

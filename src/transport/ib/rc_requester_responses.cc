@@ -1,11 +1,12 @@
 // What the RC requester does about ACKs, NAKs and responses, and how work requests end by them.
 #include <algorithm>
 
-#include "transport/ib/endpoint.h"
 #include "transport/ib/outbound.h"
 #include "transport/ib/packet_builder.h"
 #include "transport/ib/rc_requester.h"
+#include "transport/ib/rx_packet.h"
 #include "transport/ib/syndromes.h"
+#include "transport/ib/timers.h"
 
 namespace softrnic::ib {
 
@@ -14,12 +15,12 @@ void RcRequester::receive(const RxPacket& rx, TimePoint now) {
   const Psn psn = Psn::unwrap(packet.headers.bth.psn, una_);
   if (failed()) return;
   if (psn < una_) {  // answers to what is long done (IBTA 9.7.5.1.1, ghost and duplicate ACKs)
-    if (const auto rest = rx.behind(una_ - psn, seam_.attributes.path_mtu)) receive(*rest, now);
+    if (const auto rest = rx.behind(una_ - psn, context_.attributes.path_mtu)) receive(*rest, now);
     return;
   }
   if (psn >= top_) {
-    seam_.host.count(Counter::drop_sequence);
-    return seam_.host.explain(
+    context_.host.count(Counter::drop_sequence);
+    return context_.host.explain(
         because(ReasonId::bad_response, packet.info->opcode, psn.wire(), packet.payload.size()), nullptr);
   }
   if (packet.info->operation == wire::Operation::acknowledge) {
@@ -31,10 +32,10 @@ void RcRequester::receive(const RxPacket& rx, TimePoint now) {
 
 void RcRequester::receive_acknowledge(const RxPacket& rx, Psn psn, TimePoint now) {
   const std::uint8_t syndrome = rx.packet.headers.aeth.syndrome;
-  const bool good = rx.lengths_fit(seam_.attributes.path_mtu);
+  const bool good = rx.lengths_fit(context_.attributes.path_mtu);
   switch (good ? wire::syndrome_kind(syndrome) : wire::SyndromeKind::reserved) {
     case wire::SyndromeKind::ack:
-      seam_.host.count(Counter::acks_received);
+      context_.host.count(Counter::acks_received);
       acknowledge_before(psn + 1, now);
       return;
     case wire::SyndromeKind::rnr_nak:
@@ -44,13 +45,14 @@ void RcRequester::receive_acknowledge(const RxPacket& rx, Psn psn, TimePoint now
     case wire::SyndromeKind::reserved:
       break;
   }
-  seam_.host.count(Counter::drop_malformed);
-  seam_.host.explain(because(ReasonId::bad_response, rx.wire_opcode(), psn.wire(), rx.wire_bytes()), nullptr);
+  context_.host.count(Counter::drop_malformed);
+  context_.host.explain(because(ReasonId::bad_response, rx.wire_opcode(), psn.wire(), rx.wire_bytes()),
+                        nullptr);
 }
 
 void RcRequester::receive_nak(std::uint8_t syndrome, Psn psn, TimePoint now) {
   const NakRule* fatal = fatal_nak_rule(syndrome);
-  seam_.host.count(fatal != nullptr ? fatal->counter : Counter::nak_sequence_received);
+  context_.host.count(fatal != nullptr ? fatal->counter : Counter::nak_sequence_received);
   if (!acknowledge_before(psn, now) || una_ != psn || failed()) return;
   if (fatal != nullptr) {
     const SendWqe& wqe = queue_.front().wqe;
@@ -62,20 +64,20 @@ void RcRequester::receive_nak(std::uint8_t syndrome, Psn psn, TimePoint now) {
     return fail_front(fatal->status, because(id, psn.wire(), subject, wqe.remote_address, wqe.length));
   }
   if (syndrome != wire::kNakPsnSequence || !recovery_.nak_is_news(now) || next_ == una_) return;
-  seam_.host.explain(because(ReasonId::got_nak_sequence, psn.wire()), nullptr);
+  context_.host.explain(because(ReasonId::got_nak_sequence, psn.wire()), nullptr);
   go_back(LossRecovery::Cause::loss, now);
 }
 
 void RcRequester::receive_rnr_nak(std::uint8_t syndrome, Psn psn, TimePoint now) {
-  seam_.host.count(Counter::rnr_nak_received);
+  context_.host.count(Counter::rnr_nak_received);
   if (!acknowledge_before(psn, now) || una_ != psn || next_ == una_ || failed()) return;
   const std::uint8_t code = syndrome & 31;
   const auto delay = std::chrono::duration_cast<std::chrono::microseconds>(rnr_delay(code));
-  if (!recovery_.wait_rnr(now, code, seam_.attributes)) {
+  if (!recovery_.wait_rnr(now, code, context_.attributes)) {
     return fail_front(Status::rnr_exceeded,
-                      because(ReasonId::rnr_exceeded, seam_.attributes.rnr_retry + 1, psn.wire()));
+                      because(ReasonId::rnr_exceeded, context_.attributes.rnr_retry + 1, psn.wire()));
   }
-  seam_.host.explain(because(ReasonId::got_nak_rnr, psn.wire(), delay.count()), nullptr);
+  context_.host.explain(because(ReasonId::got_nak_rnr, psn.wire(), delay.count()), nullptr);
   go_back(LossRecovery::Cause::receiver_not_ready, now);
 }
 
@@ -86,7 +88,7 @@ bool RcRequester::fits(const SendEntry& entry, const RxPacket& rx, Psn psn) cons
   if (!(atomic ? is_atomic(entry.wqe.op) : entry.wqe.op == SendOp::read)) return false;
   const Psn end = psn + rx.packets;
   const Psn due = chunk_end(entry, psn);
-  return rx.lengths_fit(seam_.attributes.path_mtu) && (rx.packet.info->ends() ? end == due : end < due) &&
+  return rx.lengths_fit(context_.attributes.path_mtu) && (rx.packet.info->ends() ? end == due : end < due) &&
          (atomic || rx.payload_bytes() == offset_of(entry, end) - offset_of(entry, psn));
 }
 
@@ -98,10 +100,10 @@ void RcRequester::receive_response(const RxPacket& rx, Psn psn, TimePoint now) {
   const std::uint64_t original = rx.packet.headers.atomic_original;
   Payload data = rx.payload();
   if (is_atomic(entry.wqe.op)) data = {std::as_bytes(std::span(&original, 1)), nullptr, sizeof original};
-  auto done = scatter(seam_.host, queue_.sges(entry), scatter_cursor_, offset_of(entry, psn), data);
+  auto done = scatter(context_.host, queue_.sges(entry), scatter_cursor_, offset_of(entry, psn), data);
   if (!done && done.error().id == ReasonId::payload_gone) {  // as if the response had been lost
-    seam_.host.count(Counter::drop_payload);
-    seam_.host.explain(done.error(), nullptr);
+    context_.host.count(Counter::drop_payload);
+    context_.host.explain(done.error(), nullptr);
     return implied_nak(now);
   }
   if (!done) return fail_front(Status::local_protection, done.error());
@@ -133,7 +135,7 @@ bool RcRequester::acknowledge_before(Psn end, TimePoint now, bool may_answer_pro
 void RcRequester::answered(SendEntry& entry, Psn end) {
   if (next_ > una_) {
     const std::uint32_t cost = std::min(charged_, cost_of(entry, una_, std::min(end, next_)));
-    if (seam_.window != nullptr) seam_.window->acknowledged(cost);
+    if (context_.window != nullptr) context_.window->acknowledged(cost);
     charged_ -= cost;
   }
   const bool counted = is_read_or_atomic(entry) && next_ >= end && end == chunk_end(entry, una_);
@@ -149,11 +151,11 @@ void RcRequester::finish_front() {
     gather_cursor_ = {};
   }
   scatter_cursor_ = {};
-  complete_front(seam_.host, queue_, Status::success);
+  complete_front(context_.host, queue_, Status::success);
 }
 
 void RcRequester::progress(bool may_answer_probe, TimePoint now) {
-  const bool tail_lost = recovery_.progress(una_, next_ > una_, may_answer_probe, now, seam_.attributes);
+  const bool tail_lost = recovery_.progress(una_, next_ > una_, may_answer_probe, now, context_.attributes);
   if (tail_lost) go_back(LossRecovery::Cause::loss, now);
   check_drained();
 }

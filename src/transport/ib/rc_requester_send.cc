@@ -22,7 +22,7 @@ bool RcRequester::is_read_or_atomic(const SendEntry& entry) const {
 }
 
 std::uint32_t RcRequester::offset_of(const SendEntry& entry, Psn psn) const {
-  const std::uint64_t offset = (psn - entry.first) * seam_.attributes.path_mtu;
+  const std::uint64_t offset = (psn - entry.first) * context_.attributes.path_mtu;
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(offset, entry.wqe.length));
 }
 
@@ -42,8 +42,8 @@ Psn RcRequester::chunk_end(const SendEntry& entry, Psn psn) const {
 // Where the packet that begins at `psn` ends: one further, or as far as the path lets it go.
 Psn RcRequester::packet_end(const SendEntry& entry, Psn psn) const {
   if (entry.wqe.op == SendOp::read) return chunk_end(entry, psn);
-  if (seam_.window == nullptr || is_read_or_atomic(entry)) return psn + 1;
-  return std::min(entry.end, psn + seam_.window->packets_at_once(seam_.attributes.path_mtu));
+  if (context_.window == nullptr || is_read_or_atomic(entry)) return psn + 1;
+  return std::min(entry.end, psn + context_.window->packets_at_once(context_.attributes.path_mtu));
 }
 
 SendSlot RcRequester::reserve() {
@@ -57,7 +57,7 @@ SendSlot RcRequester::reserve() {
 
 // What is left of the work request, or enough of it.
 bool RcRequester::has_room_for(const SendEntry& entry) const {
-  const PathWindow& window = *seam_.window;
+  const PathWindow& window = *context_.window;
   if (is_read_or_atomic(entry)) return window.has_room();
   if (window.has_much_room()) return true;
   const bool fresh = cursor_ == begun_;
@@ -70,9 +70,9 @@ RcRequester::SendCheck RcRequester::check_send(const SendEntry& entry) const {
   // IBTA 10.8.3: a fenced request waits for the READs and atomics before it.
   if (fresh && (stopping() || (entry.wqe.fence && reads_out_ > 0) || waits_for_direct(entry)))
     return SendCheck::wait;
-  if (is_read_or_atomic(entry) && reads_out_ >= seam_.attributes.max_reads_out) return SendCheck::wait;
+  if (is_read_or_atomic(entry) && reads_out_ >= context_.attributes.max_reads_out) return SendCheck::wait;
   if (!recovery_.may_send() || next_ + kLargestChunk - una_ >= Psn::kHalf) return SendCheck::wait;
-  return seam_.window == nullptr || has_room_for(entry) ? SendCheck::may_send : SendCheck::window_full;
+  return context_.window == nullptr || has_room_for(entry) ? SendCheck::may_send : SendCheck::window_full;
 }
 
 // Completes what can never be sent; rnic should have refused it at the post.
@@ -86,7 +86,7 @@ bool RcRequester::valid(const SendWqe& wqe) {
     cannot_send(Status::local_length, because(ReasonId::local_length, wqe.length, kMaxMessage));
     return false;
   }
-  if (ib::is_read_or_atomic(wqe.op) && seam_.attributes.max_reads_out == 0) {
+  if (ib::is_read_or_atomic(wqe.op) && context_.attributes.max_reads_out == 0) {
     cannot_send(Status::local_qp_operation, because(ReasonId::read_needs_resources, wqe.op));
     return false;
   }
@@ -94,12 +94,12 @@ bool RcRequester::valid(const SendWqe& wqe) {
 }
 
 void RcRequester::begin(SendEntry& entry) {
-  const std::uint32_t mtu = seam_.attributes.path_mtu;
+  const std::uint32_t mtu = context_.attributes.path_mtu;
   entry.first = assigned_;
   entry.end = assigned_ + (is_atomic(entry.wqe.op) ? 1 : packets_of(entry.wqe.length, mtu));
   entry.chunk = kLargestChunk;
-  if (entry.wqe.op == SendOp::read && seam_.window != nullptr) {
-    const std::uint32_t share = seam_.window->window() / (seam_.attributes.max_reads_out >= 4 ? 4 : 2);
+  if (entry.wqe.op == SendOp::read && context_.window != nullptr) {
+    const std::uint32_t share = context_.window->window() / (context_.attributes.max_reads_out >= 4 ? 4 : 2);
     entry.chunk = std::max(share, kSmallestChunk) / mtu;
   }
   assigned_ = entry.end;
@@ -166,7 +166,7 @@ bool RcRequester::send_probe(TxPacket& out) {
   }
   out.headers.bth.ack_request = true;
   recovery_.probe_sent(una_);
-  seam_.host.count(Counter::retransmits);
+  context_.host.count(Counter::retransmits);
   return true;
 }
 
@@ -175,12 +175,12 @@ Expected<void, Reason> RcRequester::build(const SendEntry& entry, Psn psn, Psn s
   const SendWqe& wqe = entry.wqe;
   if (wqe.op == SendOp::read) {
     const std::uint32_t offset = offset_of(entry, psn);
-    begin_packet(out, seam_.attributes, wire::Opcode::rc_read_request, psn);
+    begin_packet(out, context_.attributes, wire::Opcode::rc_read_request, psn);
     out.headers.reth = {wqe.remote_address + offset, wqe.rkey, offset_of(entry, stop) - offset};
     return {};
   }
   if (is_read_or_atomic(entry)) {
-    begin_packet(out, seam_.attributes, rc_opcodes(wqe.op).only, psn);
+    begin_packet(out, context_.attributes, rc_opcodes(wqe.op).only, psn);
     out.headers.atomic = {wqe.remote_address, wqe.rkey, wqe.swap_or_add, wqe.compare};
     return {};
   }
@@ -192,7 +192,7 @@ Expected<void, Reason> RcRequester::build_message(const SendEntry& entry, Psn ps
   const SendWqe& wqe = entry.wqe;
   const MessageOpcodes& opcodes = rc_opcodes(wqe.op);
   const bool last = stop == entry.end;
-  begin_packet(out, seam_.attributes, opcodes.at(psn == entry.first, last), psn);
+  begin_packet(out, context_.attributes, opcodes.at(psn == entry.first, last), psn);
   out.headers.reth = {wqe.remote_address, wqe.rkey, wqe.length};
   if (last) {
     out.headers.bth.solicited = wqe.solicited && wqe.op != SendOp::write;  // IBTA 9.2.3
@@ -200,15 +200,15 @@ Expected<void, Reason> RcRequester::build_message(const SendEntry& entry, Psn ps
     out.headers.invalidate = MemoryKey(wqe.immediate);
   }
   out.packets = static_cast<std::uint32_t>(stop - psn);
-  return add_payload(seam_.host, queue_, entry, offset_of(entry, psn),
-                     out.packets * seam_.attributes.path_mtu, cursor, out);
+  return add_payload(context_.host, queue_, entry, offset_of(entry, psn),
+                     out.packets * context_.attributes.path_mtu, cursor, out);
 }
 
 // The packets [from, stop) of the work request at the cursor leave. Returns what they take up.
 std::uint32_t RcRequester::mark_in_flight(const SendEntry& entry, Psn from, Psn stop, TimePoint now) {
   const std::uint32_t cost = cost_of(entry, from, stop);
-  if (una_ == next_) recovery_.flight_begins(now, seam_.attributes.timeout);
-  if (seam_.window != nullptr) seam_.window->sent(cost);
+  if (una_ == next_) recovery_.flight_begins(now, context_.attributes.timeout);
+  if (context_.window != nullptr) context_.window->sent(cost);
   charged_ += cost;
   next_ = stop;
   top_ = std::max(top_, stop);
@@ -226,7 +226,7 @@ void RcRequester::sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out
   if (is_read_or_atomic(entry)) ++reads_out_;
   out.headers.bth.ack_request = requests_ack(entry, stop, cost, awaited);
   if (out.again) {
-    seam_.host.count(Counter::retransmits);
+    context_.host.count(Counter::retransmits);
   } else if (out.headers.bth.ack_request) {
     recovery_.time_packet(from, now);
   }
@@ -239,11 +239,11 @@ void RcRequester::sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out
 bool RcRequester::must_request_ack(const SendEntry& entry, Psn stop) const {
   if (stop == entry.end || is_read_or_atomic(entry) || packets_since_request_ >= kPacketsPerRequest)
     return true;
-  if (seam_.window == nullptr) return false;
-  const std::uint32_t window = seam_.window->window();
+  if (context_.window == nullptr) return false;
+  const std::uint32_t window = context_.window->window();
   if (bytes_since_request_ >= window / 2 && cost_of(entry, stop, entry.end) > window / 8) return true;
   const std::uint32_t awaited = charged_ - std::min(charged_, bytes_since_request_);
-  return !seam_.window->has_much_room() && awaited < seam_.window->silly_below();
+  return !context_.window->has_much_room() && awaited < context_.window->silly_below();
 }
 
 bool RcRequester::requests_ack(const SendEntry& entry, Psn stop, std::uint32_t cost, bool awaited) {

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "transport/ib/endpoint.h"
+#include "transport/ib/rx_packet.h"
+#include "transport/ib/timers.h"
 
 namespace softrnic::ib {
 namespace {
@@ -22,8 +23,8 @@ Verdict invalid(ReasonId id, Figures... figures) {
 
 void RcResponder::start() {
   reset();
-  resources_.resize(seam_.attributes.max_reads_in);
-  expected_ = Psn::first(seam_.attributes.receive_psn);
+  resources_.resize(context_.attributes.max_reads_in);
+  expected_ = Psn::first(context_.attributes.receive_psn);
   ack_psn_ = expected_.previous();
   nak_.start(expected_);
 }
@@ -39,7 +40,7 @@ void RcResponder::reset() {
 
 void RcResponder::flush() {
   nak_.stop();
-  message_.fail_receive(Status::flushed, because(ReasonId::flushed), seam_.host);
+  message_.fail_receive(Status::flushed, because(ReasonId::flushed), context_.host);
 }
 
 void RcResponder::receive(const RxPacket& rx, TimePoint now) {
@@ -48,8 +49,8 @@ void RcResponder::receive(const RxPacket& rx, TimePoint now) {
     receive_expected(rx, now);
   } else if (psn > expected_) {
     receive_ahead(psn, rx.packets);
-  } else if (const auto rest = rx.behind(expected_ - psn, seam_.attributes.path_mtu)) {
-    seam_.host.count(Counter::duplicates);
+  } else if (const auto rest = rx.behind(expected_ - psn, context_.attributes.path_mtu)) {
+    context_.host.count(Counter::duplicates);
     receive_expected(*rest, now);
   } else {
     receive_duplicate(rx.packet, psn);
@@ -57,10 +58,10 @@ void RcResponder::receive(const RxPacket& rx, TimePoint now) {
 }
 
 void RcResponder::receive_ahead(Psn psn, std::uint32_t packets) {
-  seam_.host.count(Counter::out_of_sequence);
+  context_.host.count(Counter::out_of_sequence);
   if (!nak_.came_ahead(psn, packets)) return;
   const auto id = any_accepted_ ? ReasonId::nak_sequence : ReasonId::nak_wrong_psn;
-  seam_.host.explain(because(id, expected_.wire(), psn.wire(), psn - expected_), nullptr);
+  context_.host.explain(because(id, expected_.wire(), psn.wire(), psn - expected_), nullptr);
   ask();
 }
 
@@ -68,8 +69,8 @@ void RcResponder::receive_expected(const RxPacket& rx, TimePoint now) {
   nak_.expected_came();
   const Verdict verdict = execute(rx, now);
   if (verdict.fault == Fault::payload_gone) {
-    seam_.host.count(Counter::drop_payload);
-    seam_.host.explain(verdict.reason, nullptr);
+    context_.host.count(Counter::drop_payload);
+    context_.host.explain(verdict.reason, nullptr);
     return ask();
   }
   if (!verdict) return refuse(verdict, rx.packet);
@@ -79,14 +80,14 @@ void RcResponder::receive_expected(const RxPacket& rx, TimePoint now) {
 // For the expected packet and all behind it, whether they were lost or dropped here: else nobody would send
 // them again before a timer does, and with timeout 0 nobody ever.
 void RcResponder::ask() {
-  seam_.host.count(Counter::nak_sequence_sent);
+  context_.host.count(Counter::nak_sequence_sent);
   nak_.owe(wire::kNakPsnSequence, expected_);
 }
 
 // Not by an RNR NAK: many a peer has rnr_retry 0, and would fail for a third process that was off
 // the processor for a moment.
 void RcResponder::ask_later(const Reason& reason, TimePoint now) {
-  seam_.host.explain(reason, nullptr);
+  context_.host.explain(reason, nullptr);
   nak_.later(now + kWordDelay);
 }
 
@@ -101,11 +102,11 @@ const char* RcResponder::broken_invariant() const {
 
 Verdict RcResponder::execute(const RxPacket& rx, TimePoint now) {
   const wire::Packet& packet = rx.packet;
-  const std::uint32_t mtu = seam_.attributes.path_mtu;
+  const std::uint32_t mtu = context_.attributes.path_mtu;
   switch (packet.info->operation) {
     case Operation::send:
     case Operation::write: {
-      Verdict verdict = message_.place(rx, seam_.attributes, seam_.host);
+      Verdict verdict = message_.place(rx, context_.attributes, context_.host);
       if (verdict) accepted(packet, rx.packets);
       return verdict;
     }
@@ -144,7 +145,7 @@ ReadAtomic* RcResponder::take_resource(std::uint32_t packets) {
 }
 
 Verdict RcResponder::execute_read(const wire::Packet& packet) {
-  const Attributes& attributes = seam_.attributes;
+  const Attributes& attributes = context_.attributes;
   const wire::Reth& reth = packet.headers.reth;
   if (auto verdict = message_.interrupted_by(*packet.info); !verdict) return verdict;
   if ((attributes.access & kRemoteRead) == 0) {
@@ -152,7 +153,7 @@ Verdict RcResponder::execute_read(const wire::Packet& packet) {
   }
   if (reth.length > kMaxMessage) return invalid(ReasonId::nak_message_length, kMaxMessage, reth.length);
   if (reth.length > 0) {  // C9-88: the key of a zero-length READ is not checked
-    auto memory = seam_.host.remote_memory(reth.key, reth.address, reth.length, kRemoteRead);
+    auto memory = context_.host.remote_memory(reth.key, reth.address, reth.length, kRemoteRead);
     if (!memory) return {Fault::remote_access, memory.error()};
   }
   const std::uint32_t packets = packets_of(reth.length, attributes.path_mtu);
@@ -167,20 +168,20 @@ Verdict RcResponder::execute_read(const wire::Packet& packet) {
 }
 
 Verdict RcResponder::execute_atomic(const wire::Packet& packet, TimePoint now) {
-  const Attributes& attributes = seam_.attributes;
+  const Attributes& attributes = context_.attributes;
   const wire::AtomicEth& eth = packet.headers.atomic;
   if (auto verdict = message_.interrupted_by(*packet.info); !verdict) return verdict;
   if ((attributes.access & kRemoteAtomic) == 0) {
     return invalid(ReasonId::nak_qp_access, attributes.access, kRemoteAtomic, packet.info->opcode);
   }
   if (eth.address % 8 != 0) return invalid(ReasonId::nak_atomic_alignment, eth.address);
-  auto memory = seam_.host.remote_memory(eth.key, eth.address, 8, kRemoteAtomic);
+  auto memory = context_.host.remote_memory(eth.key, eth.address, 8, kRemoteAtomic);
   if (!memory) return {Fault::remote_access, memory.error()};
   // With iova registration an aligned address need not be aligned in this process.
   if (reinterpret_cast<std::uintptr_t>(*memory) % 8 != 0)
     return invalid(ReasonId::nak_atomic_alignment, eth.address);
   if (!resources_.has_place()) return invalid(ReasonId::nak_read_resources, resources_.places());
-  const auto original = seam_.host.execute_atomic(
+  const auto original = context_.host.execute_atomic(
       reinterpret_cast<std::uint64_t*>(*memory),
       {packet.info->operation == Operation::compare_swap, eth.swap_or_add, eth.compare});
   if (!original) {
@@ -197,10 +198,11 @@ Verdict RcResponder::execute_atomic(const wire::Packet& packet, TimePoint now) {
 
 // IBTA 9.7.5.1.2 – 9.7.5.1.5: duplicate requests.
 void RcResponder::receive_duplicate(const wire::Packet& packet, Psn psn) {
-  seam_.host.count(Counter::duplicates);
+  context_.host.count(Counter::duplicates);
   if (!any_accepted_ && !explained_behind_) {
     explained_behind_ = true;
-    seam_.host.explain(because(ReasonId::psn_behind, expected_.wire(), psn.wire(), expected_ - psn), nullptr);
+    context_.host.explain(because(ReasonId::psn_behind, expected_.wire(), psn.wire(), expected_ - psn),
+                          nullptr);
   }
   switch (packet.info->operation) {
     case Operation::send:
@@ -225,7 +227,7 @@ void RcResponder::receive_duplicate(const wire::Packet& packet, Psn psn) {
 void RcResponder::replay_read(const wire::Reth& reth, Psn psn) {
   ReadAtomic* read = resources_.find(psn);
   if (read == nullptr || read->is_atomic) return;
-  const std::uint32_t mtu = seam_.attributes.path_mtu;
+  const std::uint32_t mtu = context_.attributes.path_mtu;
   const auto from = static_cast<std::uint32_t>(psn - read->first);
   const std::uint64_t offset = std::uint64_t{from} * mtu;
   const bool subset = reth.address == read->address + offset && offset + reth.length <= read->length;
@@ -237,22 +239,22 @@ void RcResponder::replay_read(const wire::Reth& reth, Psn psn) {
 
 void RcResponder::refuse(const Verdict& verdict, const wire::Packet& packet) {
   const FaultRule& rule = fault_rule(verdict.fault);
-  const Attributes& attributes = seam_.attributes;
-  seam_.host.count(rule.nak_counter);
+  const Attributes& attributes = context_.attributes;
+  context_.host.count(rule.nak_counter);
   if (verdict.fault == Fault::no_receive) {
     const auto delay =
         std::chrono::duration_cast<std::chrono::microseconds>(rnr_delay(attributes.min_rnr_timer));
-    seam_.host.explain(because(ReasonId::nak_rnr, expected_.wire(), delay.count(), packet.info->opcode),
-                       nullptr);
+    context_.host.explain(because(ReasonId::nak_rnr, expected_.wire(), delay.count(), packet.info->opcode),
+                          nullptr);
     return nak_.owe(static_cast<std::uint8_t>(rule.syndrome | (attributes.min_rnr_timer & 31)), expected_);
   }
   const bool blamed = rule.receive_status != Status::flushed;
-  seam_.host.explain(verdict.reason, blamed ? message_.receive_id() : nullptr);
-  InboundMessage::count_refused(*packet.info, seam_.host);
+  context_.host.explain(verdict.reason, blamed ? message_.receive_id() : nullptr);
+  InboundMessage::count_refused(*packet.info, context_.host);
   nak_.owe(rule.syndrome, expected_);
   failed_ = true;
   message_.fail_receive(rule.receive_status, blamed ? verdict.reason : because(ReasonId::flushed),
-                        seam_.host);
+                        context_.host);
   if (rule.has_event) event_ = rule.event;
 }
 

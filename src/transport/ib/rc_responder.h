@@ -9,16 +9,17 @@
 
 #include "transport/ib/eager_send.h"
 #include "transport/ib/endpoint.h"
+#include "transport/ib/endpoint_context.h"
 #include "transport/ib/inbound_message.h"
 #include "transport/ib/nak_state.h"
 #include "transport/ib/read_atomic_resources.h"
-#include "transport/ib/seam.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::ib {
 
 class RcResponder {
  public:
-  explicit RcResponder(const Seam& seam) : seam_(seam) {}
+  explicit RcResponder(const EndpointContext& context) : context_(context) {}
 
   /// Allocates the read and atomic resources.
   void start();
@@ -69,7 +70,7 @@ class RcResponder {
   void send_atomic_response(ReadAtomic& atomic, TxPacket& out);
   bool read_failed(ReadAtomic& read, const Reason& reason, TxPacket& out);
 
-  const Seam& seam_;
+  const EndpointContext& context_;
   InboundMessage message_;
   ReadAtomicResources resources_;
   Psn expected_;  ///< PSN of the next new request

@@ -22,7 +22,7 @@ constexpr MessageOpcodes kReadResponses = {rc_read_response_first,
 // for its completions.
 Transmit RcResponder::transmit(TxPacket& out) {
   while (ReadAtomic* next = resources_.pending()) {
-    if (seam_.window != nullptr && seam_.window->undecided()) return Transmit::blocked;
+    if (context_.window != nullptr && context_.window->undecided()) return Transmit::blocked;
     if (next->is_atomic) {
       send_atomic_response(*next, out);
       return Transmit::packet;
@@ -42,36 +42,36 @@ bool RcResponder::transmit_ack(TxPacket& out) {
   if (!ack_owed_) return false;
   ack_owed_ = false;
   acknowledge(out, wire::kAckUnlimitedCredits, ack_psn_);
-  seam_.host.count(Counter::acks_sent);
+  context_.host.count(Counter::acks_sent);
   return true;
 }
 
 void RcResponder::acknowledge(TxPacket& out, std::uint8_t syndrome, Psn psn) {
-  begin_packet(out, seam_.attributes, rc_acknowledge, psn);
+  begin_packet(out, context_.attributes, rc_acknowledge, psn);
   out.headers.aeth = {syndrome, msn_};
 }
 
 void RcResponder::send_atomic_response(ReadAtomic& atomic, TxPacket& out) {
-  begin_packet(out, seam_.attributes, rc_atomic_acknowledge, atomic.first);
+  begin_packet(out, context_.attributes, rc_atomic_acknowledge, atomic.first);
   out.headers.aeth = {wire::kAckUnlimitedCredits, atomic.msn};
   out.headers.atomic_original = atomic.original;
   atomic.sent();
 }
 
 bool RcResponder::send_read_response(ReadAtomic& read, TxPacket& out) {
-  const std::uint32_t mtu = seam_.attributes.path_mtu;
+  const std::uint32_t mtu = context_.attributes.path_mtu;
   const std::uint64_t offset = std::uint64_t{read.next} * mtu;
-  const std::uint32_t most = seam_.window == nullptr ? 1 : seam_.window->packets_at_once(mtu);
+  const std::uint32_t most = context_.window == nullptr ? 1 : context_.window->packets_at_once(mtu);
   const std::uint32_t count = std::min(most, read.stop - read.next);
   const std::uint32_t size = std::min(count * mtu, static_cast<std::uint32_t>(read.stop_offset - offset));
   const std::byte* data = nullptr;
   if (size > 0) {
-    auto memory = seam_.host.remote_memory(read.rkey, read.address + offset, size, kRemoteRead);
+    auto memory = context_.host.remote_memory(read.rkey, read.address + offset, size, kRemoteRead);
     if (!memory) return read_failed(read, memory.error(), out);
     data = *memory;
   }
   const bool last = read.next + count == read.stop;
-  begin_packet(out, seam_.attributes, kReadResponses.at(read.next == read.begin, last),
+  begin_packet(out, context_.attributes, kReadResponses.at(read.next == read.begin, last),
                read.first + read.next);
   out.headers.aeth = {wire::kAckUnlimitedCredits, read.msn};
   if (size > 0) {
@@ -83,7 +83,7 @@ bool RcResponder::send_read_response(ReadAtomic& read, TxPacket& out) {
   out.again = read.again;
   const bool answered_before = read.answered;
   read.sent(count);
-  if (read.answered && !answered_before) seam_.host.ended(Counted::remote_read, true, read.length);
+  if (read.answered && !answered_before) context_.host.ended(Counted::remote_read, true, read.length);
   return true;
 }
 
@@ -93,8 +93,8 @@ bool RcResponder::send_read_response(ReadAtomic& read, TxPacket& out) {
 // waits, for ever without a timeout.
 bool RcResponder::read_failed(ReadAtomic& read, const Reason& reason, TxPacket& out) {
   const Psn psn = read.first + read.next;
-  seam_.host.explain(reason, nullptr);
-  seam_.host.count(Counter::nak_access_sent);
+  context_.host.explain(reason, nullptr);
+  context_.host.count(Counter::nak_access_sent);
   if (read.answered) {
     read.stop = read.next;
     acknowledge(out, wire::kNakRemoteAccess, psn);
@@ -104,7 +104,7 @@ bool RcResponder::read_failed(ReadAtomic& read, const Reason& reason, TxPacket& 
   nak_.owe(wire::kNakRemoteAccess, psn);
   if (failed_) return false;
   failed_ = true;
-  seam_.host.ended(Counted::remote_read, false, 0);
+  context_.host.ended(Counted::remote_read, false, 0);
   event_ = QpEvent::access_error;
   return false;
 }

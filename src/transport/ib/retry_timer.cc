@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "transport/ib/endpoint.h"
+#include "transport/ib/timers.h"
 
 namespace softrnic::ib {
 namespace {

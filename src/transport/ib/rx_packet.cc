@@ -1,4 +1,4 @@
-#include "transport/ib/types.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::ib {
 namespace {

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "transport/ib/host.h"
-#include "transport/ib/types.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::ib {
 

@@ -1,6 +1,6 @@
-#include <array>
+#include "transport/ib/timers.h"
 
-#include "transport/ib/endpoint.h"
+#include <array>
 
 namespace softrnic::ib {
 namespace {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "transport/ib/packet_builder.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::ib {
 namespace {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "transport/ib/inbound_message.h"
+#include "transport/ib/rx_packet.h"
 #include "transport/ib/unacknowledged_endpoint.h"
 
 namespace softrnic::ib {

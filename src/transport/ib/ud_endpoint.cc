@@ -1,6 +1,8 @@
 #include "transport/ib/ud_endpoint.h"
 
+#include "transport/ib/datagram_header.h"
 #include "transport/ib/packet_builder.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::ib {
 

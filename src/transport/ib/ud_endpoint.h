@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "transport/ib/rx_packet.h"
 #include "transport/ib/unacknowledged_endpoint.h"
 
 namespace softrnic::ib {
@@ -37,9 +38,5 @@ class UdEndpoint final : public UnacknowledgedEndpoint {
   Psn psn_ = Psn::first(0);
   const RecvWqe* receive_ = nullptr;  ///< taken for a datagram that is to come, or did not fit
 };
-
-/// The 40 bytes that precede a datagram in its receive: the IPv6 header, or 20 zero bytes and the IPv4 header
-/// (IBTA A17.4.5.1). The IPv4 identification is not known here and stands as 0.
-std::array<std::byte, wire::kGrhBytes> datagram_header(const RxPacket& packet);
 
 }  // namespace softrnic::ib

@@ -11,6 +11,7 @@
 
 #include "tests/support/pcap_reader.h"
 #include "tests/unit/daemon/gsi_fixture.h"
+#include "transport/ib/rx_packet.h"
 #include "wire/fields.h"
 #include "wire/frame.h"
 

@@ -1,6 +1,7 @@
 // Whose ACK waits for the program's answer, and when it is let go (engine/delayed_ack.h alone).
 #include "engine/delayed_ack.h"
 #include "tests/unit/engine/queue_pairs_fixture.h"
+#include "transport/ib/rx_packet.h"
 #include "wire/opcode.h"
 
 namespace softrnic::engine {

@@ -19,13 +19,13 @@ class Watch : public test::QueuePairs {
   }
   /// The peer has executed the first `count` messages of that connection.
   void acknowledge(const QpSlot& slot, std::uint32_t token, std::uint32_t count) {
-    words[slot.qp->qpn().index()].word = samehost::DirectAck::word_of(token, kFirstPsn + count);
+    words[slot.qp->qpn().index()].word = samehost::EagerAck::word_of(token, kFirstPsn + count);
   }
   std::size_t take() {
     return watch.take([this](rnic::QueuePair& qp) { touched.push_back(&qp); });
   }
 
-  std::vector<samehost::DirectAck> words = std::vector<samehost::DirectAck>(65536);
+  std::vector<samehost::EagerAck> words = std::vector<samehost::EagerAck>(65536);
   EagerAckWatch watch{words.data()};
   std::vector<rnic::QueuePair*> touched;
   Placed a{make_qp()}, b{make_qp()};

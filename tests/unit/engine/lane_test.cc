@@ -12,6 +12,7 @@
 #include "engine/qp_table.h"
 #include "link/null_link.h"
 #include "mad/mad.h"
+#include "transport/ib/rx_packet.h"
 #include "wire/opcode.h"
 
 namespace softrnic::engine {

@@ -14,6 +14,7 @@
 #include "link/null_link.h"
 #include "samehost/doorbell.h"
 #include "tests/support/local_peer.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::engine::test {
 

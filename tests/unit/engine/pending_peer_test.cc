@@ -7,6 +7,7 @@
 #include "rnic/protection_domain.h"
 #include "rnic/queue_pair.h"
 #include "tests/unit/engine/lane_with_peers_fixture.h"
+#include "transport/ib/rx_packet.h"
 #include "wire/opcode.h"
 
 namespace softrnic::engine::test {

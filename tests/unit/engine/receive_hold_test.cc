@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tests/unit/engine/queue_pairs_fixture.h"
+#include "transport/ib/rx_packet.h"
 #include "wire/opcode.h"
 
 namespace softrnic::engine {

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "engine/deadlines.h"
+#include "flow/path_table.h"
 #include "rnic/scheduler_hook.h"
 
 namespace softrnic::engine {

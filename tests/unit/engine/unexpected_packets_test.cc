@@ -7,6 +7,7 @@
 #include <cstring>
 #include <deque>
 
+#include "transport/ib/rx_packet.h"
 #include "wire/opcode.h"
 
 namespace softrnic::engine {

@@ -8,6 +8,7 @@
 
 #include "engine/qp_table.h"
 #include "flow/credit_messages.h"
+#include "transport/ib/rx_packet.h"
 #include "wire/opcode.h"
 
 namespace softrnic::flow {

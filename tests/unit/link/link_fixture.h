@@ -14,6 +14,7 @@
 #include "link/link.h"
 #include "link/socket_address.h"
 #include "transport/ib/ordered_copy.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::link::test {
 

@@ -6,6 +6,7 @@
 
 #include "link/packet_segmenter.h"
 #include "tests/unit/link/link_fixture.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::link::test {
 namespace {

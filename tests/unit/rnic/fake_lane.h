@@ -12,12 +12,13 @@
 #include "rnic/context.h"
 #include "rnic/lanes.h"
 #include "rnic/queue_pair.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::rnic::test {
 
 class FakeLane final : public LanePort {
  public:
-  explicit FakeLane(std::uint8_t number = 7) : number_(number) {}
+  explicit FakeLane(std::uint8_t number = 7) : number_(number) { window_.set_local(true); }
 
   bool lose_packets = false;  ///< nothing arrives any more
   bool hold_packets = false;  ///< packets stay in flight until released

@@ -201,6 +201,23 @@ TEST_F(PostTest, WhatGoesDirectIsDoneWithThePost) {
   }
 }
 
+TEST_F(PostTest, EveryOneSidedRequestGoesDirectWithinThePost) {
+  lanes.lane.goes_direct = true;
+  auto qp = make_qp(IBV_QPT_RC);
+  bring(*qp, IBV_QPS_RTS);
+  lanes.lane.transmit_calls = lanes.lane.completed_direct_calls = 0;
+  int posted = 0;
+  for (const ibv_wr_opcode opcode :
+       {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD}) {
+    ibv_send_wr wr = usual(opcode, IBV_QPT_RC);
+    EXPECT_EQ(post(*qp, wr), 0);
+    EXPECT_EQ(lanes.lane.completed_direct_calls, ++posted) << "opcode " << opcode;
+    EXPECT_EQ(poll(*cq).size(), 1U);
+  }
+  EXPECT_EQ(lanes.lane.transmit_calls, 0);
+  EXPECT_TRUE(qp->destroy());
+}
+
 TEST_F(PostTest, ReceiveQueueFull) {
   auto qp = make_qp(IBV_QPT_RC);
   bring(*qp, IBV_QPS_INIT);

@@ -69,7 +69,7 @@ class HazardDomainTest : public testing::Test {
 TEST_F(HazardDomainTest, WhoLeavesIsWaitedFor) {
   ASSERT_TRUE(guard.admit(kTheirs, theirs.fd(), 0));
   EXPECT_EQ(admitted(), theirs->secret);
-  HazardPointer hazard;
+  HazardSlot hazard;
   hazard.lie_in(theirs->hazards[0]);
   for (int i = 0; i < 100; ++i) {
     std::atomic<bool> inside{false}, left{false};

@@ -15,6 +15,7 @@
 #include "samehost/ring_link.h"
 #include "tests/support/peer_handles.h"
 #include "transport/ib/ordered_copy.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::samehost::test {
 

@@ -4,6 +4,7 @@
 
 #include "tests/script/fake_host.h"
 #include "transport/ib/rc_endpoint.h"
+#include "transport/ib/rx_packet.h"
 #include "transport/ib/uc_endpoint.h"
 #include "transport/ib/ud_endpoint.h"
 

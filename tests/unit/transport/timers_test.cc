@@ -1,6 +1,7 @@
+#include "transport/ib/timers.h"
+
 #include <gtest/gtest.h>
 
-#include "transport/ib/endpoint.h"
 #include "transport/ib/retry_timer.h"
 
 namespace softrnic::ib {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/support/synthetic.h"
+#include "wire/print.h"
 
 namespace softrnic::wire {
 namespace {

@@ -7,7 +7,7 @@
 namespace softrnic::ib {
 
 /// References into the endpoint; lives as long as it.
-struct Seam {
+struct EndpointContext {
   Host& host;
   const Attributes& attributes;
   PathWindow* const& window;  ///< nullptr: unlimited

@@ -1,4 +1,4 @@
-#include "abi/verbs/adapter.h"
+#include "abi/verbs/engine_calls.h"
 
 #include <pthread.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "link/id_policy.h"
+#include "link/ipv4_id_policy.h"
 
 #include <algorithm>
 
