@@ -60,8 +60,8 @@ TEST(Texts, OfOpcodesInEveryNode) {
     EXPECT_STREQ(get(IBV_WR_SEND), "send");
     EXPECT_STREQ(get(IBV_WR_TSO), "tso");
     EXPECT_STREQ(get(12), "unknown");
-    EXPECT_STREQ(get(14), "flush");
-    EXPECT_STREQ(get(IBV_WR_ATOMIC_WRITE), "atomic-write");
+    EXPECT_STREQ(get(14), "flush");  // IBV_WR_FLUSH, ATOMIC_WRITE: not in the headers of rdma-core 39
+    EXPECT_STREQ(get(15), "atomic-write");
     EXPECT_STREQ(get(-1), "unknown");
     EXPECT_STREQ(get(16), "unknown");
   }
