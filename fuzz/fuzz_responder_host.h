@@ -29,8 +29,8 @@ class FuzzHost final : public ib::Host {
   FuzzHost() : Host(counters_) {}
 
   Expected<std::byte*, Reason> local_memory(MemoryKey lkey, std::uint64_t address, std::uint64_t length,
-                                            std::uint32_t access) override {
-    const bool writes = (access & ib::kLocalWrite) != 0;
+                                            ib::LocalUse use) override {
+    const bool writes = use != ib::LocalUse::send;
     FUZZ_CHECK(writes ? lkey != kSource : lkey != kReceive);
     return find(lkey, address, length, ReasonId::lkey_unknown);
   }

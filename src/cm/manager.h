@@ -56,9 +56,9 @@ class Host {
 struct Limits {
   /// Passive connections and SIDR requests that the host has not answered or the peer not confirmed. One
   /// more, and the oldest is given up (EventKind::unreachable): who floods keeps nobody else out, and who
-  /// means it repeats his request.
-  std::size_t half_open = 16384;
-  std::size_t half_open_peer = 8192;  ///< of them, from one remote GID
+  /// means it repeats his request. A program that connects to a server 10,000 times at once is an honest one.
+  std::size_t half_open = 32768;
+  std::size_t half_open_peer = 16384;  ///< of them, from one remote GID
   /// REQs that the host is told of without a sign of life of their senders: so many at once, and so many a
   /// second in the long run. `softrnic serve` drops the oldest of 64 that have not proved themselves: who
   /// has to has a second for it.

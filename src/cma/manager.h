@@ -157,6 +157,8 @@ class Manager final : private cm::Host {
   bool hears(const Id& listener, const cm::Event& event) const;
   std::uint8_t device_mtu(const wire::Gid& gid) const;
   void turn_away(const cm::Event& event, cm::RejectReason reason, cm::SidrStatus status);
+  /// Who listens for that port, but at another address; nullptr: nobody.
+  const Id* listener_elsewhere(const cm::Event& event) const;
   void refuse_unheard(const cm::Event& event);
   void admit(Id& listener, const cm::Event& event);
   void take_request(Id& listener, const cm::Event& event, const Binding& binding);

@@ -55,9 +55,11 @@ std::optional<Binding> Manager::loopback_device(Family family) const {
   return first_entry(devices_, [](const device::GidEntry&) { return true; });
 }
 
+// A loopback address that no device has means any device, as on Linux: which one is known with the peer.
+// (libfabric's servers, seeing none, listen on the addresses of the devices.)
 std::optional<Binding> Manager::own_address(const SocketAddress& address) const {
   if (const auto found = find_device(address.host, address.is_link_local() ? address.scope : 0)) return found;
-  return address.is_loopback() ? loopback_device(address.family) : std::nullopt;
+  return address.is_loopback() ? std::optional(Binding{}) : std::nullopt;
 }
 
 PortTable::Owner Manager::owner_of(const Id& id) const {

@@ -16,7 +16,7 @@ namespace {
 /// no sign of life few come here (Limits::strangers), and when too many are not confirmed (Limits::half_open,
 /// no higher than this) it gives up the oldest without a word, so that honest clients repeat theirs, where
 /// this refuses the newest.
-constexpr std::uint32_t kLeastBacklog = 16384;
+constexpr std::uint32_t kLeastBacklog = 32768;
 
 std::optional<IpHeader> header_of(const cm::Event& event) { return IpHeader::read(event.private_data); }
 
@@ -168,10 +168,21 @@ void Manager::request_came(const cm::Event& event) {
   if (!keep_early(event)) refuse_unheard(event);
 }
 
+const Id* Manager::listener_elsewhere(const cm::Event& event) const {
+  const auto service = service_of(event.service_id.value);
+  if (!service) return nullptr;
+  for (const PortTable::Owner& owner : ports_.owners(service->space, service->port))
+    if (owner.listening && !owner.address.is_any()) return find(owner.id);
+  return nullptr;
+}
+
 void Manager::refuse_unheard(const cm::Event& event) {
   const auto message = is_datagram(event) ? cm::Message::sidr_req : cm::Message::req;
-  host_.explain(because(ReasonId::cm_no_listener, message, event.service_id.value),
-                cm::address_of(event.path));
+  Reason reason = because(ReasonId::cm_no_listener, message, event.service_id.value);
+  if (const Id* const other = listener_elsewhere(event))
+    reason = because(ReasonId::cma_listener_elsewhere, message, other->source.port,
+                     other->source.host.high_half(), other->source.host.low_half());
+  host_.explain(reason, cm::address_of(event.path));
   turn_away(event, cm::RejectReason::invalid_service_id, cm::SidrStatus::unsupported);
 }
 

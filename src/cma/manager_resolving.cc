@@ -69,11 +69,10 @@ void Manager::resolve_loopback(Id& id) {
     if (!binding) return address_failed(id, refuse(ENODEV, ReasonId::cma_no_device));
     id.binding = *binding;
   }
-  SocketAddress own = id.source;
-  own.host = id.binding.gid;
-  // a device of the loopback netdev reaches all of 127.0.0.0/8; another one reaches itself,
-  // whatever the program calls it
-  id.destination_gid = own.is_loopback() ? id.destination.host : id.binding.gid;
+  // a device of the loopback netdev may have several addresses; else a device reaches itself, whatever the
+  // program calls it
+  const bool is_gid = find_device(id.destination.host, 0).has_value();
+  id.destination_gid = is_gid ? id.destination.host : id.binding.gid;
   if (id.source.is_any()) id.source.host = SocketAddress::loopback(id.source.family).host;
   address_known(id);
 }

@@ -24,10 +24,10 @@ namespace softrnic::control {
 
 inline constexpr std::uint32_t kMessageMagic = 0x636e'7273;  ///< "srnc"
 /// Of the messages between a daemon and its clients, which may be of different installations.
-inline constexpr std::uint16_t kProtocolVersion = 7;
+inline constexpr std::uint16_t kProtocolVersion = 8;
 inline constexpr std::size_t kMaxMessage = 32768;  ///< bytes; nothing longer is ever read
 inline constexpr std::size_t kMaxDevices = 32;
-inline constexpr std::size_t kMaxGids = 16;
+inline constexpr std::size_t kMaxGids = 32;
 inline constexpr std::size_t kDeviceNameSize = 64;  ///< IB_DEVICE_NAME_MAX, ending zero included
 inline constexpr std::size_t kNetdevNameSize = 16;  ///< IFNAMSIZ
 inline constexpr std::size_t kCommSize = 16;        ///< TASK_COMM_LEN
@@ -282,7 +282,7 @@ struct NotificationMessage {
 using Farewell = Bare<MessageType::farewell>;
 
 static_assert(sizeof(Header) == 16 && sizeof(Hello) == 40 && sizeof(ErrorReply) == 568);
-static_assert(sizeof(DeviceRecord) == 440 && sizeof(DevicesReply) <= kMaxMessage);
+static_assert(sizeof(DeviceRecord) == 760 && sizeof(DevicesReply) <= kMaxMessage);
 
 /// A message of type T ready to send.
 template <typename T>

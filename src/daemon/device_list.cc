@@ -10,6 +10,7 @@ namespace softrnic::daemon {
 namespace {
 
 constexpr const char* kDefaultName = "soft0";
+static_assert(GidTable::kLength <= control::kMaxGids);
 
 bool same(const device::DeviceInfo& a, const device::DeviceInfo& b) {
   const control::DeviceRecord x = control::to_record(a), y = control::to_record(b);

@@ -35,7 +35,6 @@ void GidTable::insert(const net::Address& address) {
   const wire::Gid& gid = address.gid;
   for (const Place& place : places_)
     if (place.entry.gid == gid) return;
-  if (gid.is_ipv4() && holds_ipv4()) return;
   if (Place* place = place_for(gid)) {
     place->entry = {gid, address.interface_index};
     place->last = gid;

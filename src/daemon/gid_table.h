@@ -1,9 +1,8 @@
 // The GID table of a port, kept from the addresses of its netdev.
 //
 // An address keeps its index as long as it exists; one that goes leaves an empty entry and gets it back
-// when it returns before the place is taken. There is never more than one IPv4 GID, that of the netdev's
-// first address: TensorFlow refuses a port with several. A fresh table begins with the link-local address,
-// then IPv4, then the others.
+// when it returns before the place is taken. A fresh table begins with the link-local address, then the IPv4
+// addresses, secondary ones last, then the others.
 #pragma once
 
 #include <array>
@@ -16,7 +15,7 @@ namespace softrnic::daemon {
 
 class GidTable {
  public:
-  static constexpr std::size_t kLength = 8;  ///< clients walk the whole table, so it is short
+  static constexpr std::size_t kLength = 32;  ///< clients walk the whole table, so it is short
 
   /// Takes the addresses of the netdev, in the kernel's order. Addresses beyond the
   /// table's length are left out.

@@ -135,7 +135,7 @@ class QueuePair final : public EventTarget, private ib::Host {
 
   // ib::Host
   Expected<std::byte*, Reason> local_memory(MemoryKey lkey, std::uint64_t address, std::uint64_t length,
-                                            std::uint32_t access) override;
+                                            ib::LocalUse use) override;
   Expected<std::byte*, Reason> remote_memory(MemoryKey rkey, std::uint64_t address, std::uint64_t length,
                                              std::uint32_t access) override;
   Expected<void, Reason> invalidate(MemoryKey rkey) override;

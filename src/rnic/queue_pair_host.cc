@@ -61,9 +61,13 @@ void QueuePair::acknowledged(std::uint32_t psn, TimePoint now) {
 
 // ---- for the endpoint
 
+// IBTA 10.2.3: receives of an SRQ use the keys of its protection domain, which may be another than the queue
+// pair's.
 Expected<std::byte*, Reason> QueuePair::local_memory(MemoryKey lkey, std::uint64_t address,
-                                                     std::uint64_t length, std::uint32_t access) {
-  return KeyTable::process().local(&pd_, lkey, address, length, access);
+                                                     std::uint64_t length, ib::LocalUse use) {
+  const bool shared = use == ib::LocalUse::receive && init_.srq != nullptr;
+  const std::uint32_t access = use == ib::LocalUse::send ? 0 : IBV_ACCESS_LOCAL_WRITE;
+  return KeyTable::process().local(shared ? &init_.srq->pd() : &pd_, lkey, address, length, access);
 }
 
 Expected<std::byte*, Reason> QueuePair::remote_memory(MemoryKey rkey, std::uint64_t address,

@@ -57,7 +57,8 @@ class FakeHost final : public Host {
   }
 
   Expected<std::byte*, Reason> local_memory(MemoryKey lkey, std::uint64_t address, std::uint64_t length,
-                                            std::uint32_t access) override {
+                                            LocalUse use) override {
+    const std::uint32_t access = use == LocalUse::send ? 0U : std::uint32_t{kLocalWrite};
     auto* found = find(lkey, address, length);
     if (found == nullptr || (found->access & access) != access) {
       return Unexpected{because(ReasonId::lkey_unknown, lkey.value, length, address, access)};

@@ -23,6 +23,22 @@ TEST_F(RcError, UnknownKey) {
   EXPECT_EQ(counted(Counter::nak_access_sent), 1U);
 }
 
+// IBTA 11.6.2, Local Access Error
+TEST_F(RcError, AReceiveThatAWriteWithImmediateWouldHaveTakenEndsWithIt) {
+  rc();
+  post_receive(0);
+  in("RC RDMA Write Only Immediate psn=5 va=0x12000 rkey=0x99 len=8 imm=3 ackreq");
+  received("100 local_access");
+  refused("psn=5 nak=access msn=0", ReasonId::nak_rkey_unknown);
+}
+
+TEST_F(RcError, AWriteWithImmediateThatFindsNoReceiveEndsWithAnEvent) {
+  rc();
+  in("RC RDMA Write Only Immediate psn=5 va=0x12000 rkey=0x99 len=8 imm=3 ackreq");
+  event(QpEvent::access_error);
+  refused("psn=5 nak=access msn=0", ReasonId::nak_rkey_unknown);
+}
+
 TEST_F(RcError, TheWholeRangeOfAWriteIsCheckedAtItsFirstPacket) {
   rc();
   in("RC RDMA Write First psn=5 va=0x4ff00 rkey=0x20 dmalen=2000 len=1024");

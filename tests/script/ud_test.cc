@@ -136,6 +136,7 @@ TEST(DatagramHeader, IsAnIpv4HeaderBehindTwentyZeros) {
   EXPECT_EQ((sum & 0xffff) + (sum >> 16), 0xffffU);
   EXPECT_EQ(load_be32(&grh[32]), 0x0a000001U);
   EXPECT_EQ(load_be32(&grh[36]), 0x0a000002U);
+  EXPECT_EQ(network_header_code(rx), 0xa);
 }
 
 TEST(DatagramHeader, IsTheIpv6Header) {
@@ -148,6 +149,7 @@ TEST(DatagramHeader, IsTheIpv6Header) {
   rx.flow_label = 0x34567;
   const auto grh = datagram_header(rx);
   EXPECT_EQ(load_be32(&grh[0]), 0x61234567U);
+  EXPECT_EQ(network_header_code(rx), 0x9);
   EXPECT_EQ(load_be16(&grh[4]), 8 + 12 + 8 + 4 + 4);
   EXPECT_EQ(grh[6], std::byte{17});
   EXPECT_EQ(grh[23], std::byte{1});

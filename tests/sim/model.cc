@@ -178,7 +178,7 @@ void Model::receive_failed(Node& receiver, const ib::RecvDone& done, PostedRecei
   legal |= done.status == Status::local_length && receive.is_short;
   legal |= (done.status == Status::local_protection || done.status == Status::local_qp_operation) &&
            receive.is_bad;
-  legal |= done.status == Status::remote_access || done.status == Status::remote_invalid_request;
+  legal |= done.status == Status::local_access || done.status == Status::remote_invalid_request;
   if (!legal)
     ground_.fail(format("node %u: receive %llu fails with %s without cause", receiver.index,
                         static_cast<unsigned long long>(receive.id), name(done.status)));

@@ -56,8 +56,8 @@ class MutantHost final : public ib::Host {
   MutantHost(Node& node, Mutation mutation) : Host(node.counters), node_(node), mutation_(mutation) {}
 
   Expected<std::byte*, Reason> local_memory(MemoryKey lkey, std::uint64_t address, std::uint64_t length,
-                                            std::uint32_t access) override {
-    return node_.local_memory(lkey, address, length, access);
+                                            ib::LocalUse use) override {
+    return node_.local_memory(lkey, address, length, use);
   }
   Expected<std::byte*, Reason> remote_memory(MemoryKey rkey, std::uint64_t address, std::uint64_t length,
                                              std::uint32_t access) override;

@@ -28,8 +28,8 @@ void ReceiveQueue::post(Rng& rng) {
 }
 
 Expected<std::byte*, Reason> Node::local_memory(MemoryKey lkey, std::uint64_t at, std::uint64_t length,
-                                                std::uint32_t access) {
-  const auto refused = Unexpected{because(ReasonId::lkey_unknown, lkey.value, length, at, access)};
+                                                ib::LocalUse use) {
+  const auto refused = Unexpected{because(ReasonId::lkey_unknown, lkey.value, length, at, use)};
   Region* region = memory.find(lkey);
   if (lkey == kBadKey) return refused;
   if (region == nullptr || !region->contains(at, length) || region->owner != index) {
@@ -42,10 +42,12 @@ Expected<std::byte*, Reason> Node::local_memory(MemoryKey lkey, std::uint64_t at
                                  : "out of range"));
     return refused;
   }
-  const bool for_writing = (access & ib::kLocalWrite) != 0;
-  if (for_writing != (region->use == Use::sink || region->use == Use::receive))
-    ground_.fail(format("node %u asks to %s a buffer that is there for the opposite", index,
-                        for_writing ? "write" : "read"));
+  const ib::LocalUse meant = region->use == Use::receive ? ib::LocalUse::receive
+                             : region->use == Use::sink  ? ib::LocalUse::response
+                                                         : ib::LocalUse::send;
+  if (use != meant)
+    ground_.fail(format("node %u asks for a buffer for use %u that is there for use %u", index,
+                        static_cast<unsigned>(use), static_cast<unsigned>(meant)));
   if (!region->usable) return refused;
   return region->bytes().data() + (at - region->base);
 }

@@ -63,7 +63,7 @@ class Node final : public ib::Host {
         rng_(rng) {}
 
   Expected<std::byte*, Reason> local_memory(MemoryKey lkey, std::uint64_t address, std::uint64_t length,
-                                            std::uint32_t access) override;
+                                            ib::LocalUse use) override;
   Expected<std::byte*, Reason> remote_memory(MemoryKey rkey, std::uint64_t address, std::uint64_t length,
                                              std::uint32_t access) override;
   Expected<void, Reason> invalidate(MemoryKey rkey) override;

@@ -40,12 +40,18 @@ inline std::uint64_t execute(std::uint64_t* word, const AtomicOperation& operati
   return original;
 }
 
+/// What an endpoint wants with memory of its own SGEs.
+enum class LocalUse : std::uint8_t {
+  send,      ///< to read what it sends
+  response,  ///< to write what a READ or atomic has brought
+  receive,   ///< to write what came for a posted receive: its keys go by the queue that it was posted to
+};
+
 class Host {
  public:
-  /// Memory of the endpoint's own SGEs. `access` is 0 to read or kLocalWrite to write.
-  /// The pointer is good until the call into the endpoint returns.
+  /// Memory of the endpoint's own SGEs. The pointer is good until the call into the endpoint returns.
   virtual Expected<std::byte*, Reason> local_memory(MemoryKey lkey, std::uint64_t address,
-                                                    std::uint64_t length, std::uint32_t access) = 0;
+                                                    std::uint64_t length, LocalUse use) = 0;
   /// Memory a peer named by rkey; checks PD, range and region access. `access` is one of the remote Access
   /// bits.
   virtual Expected<std::byte*, Reason> remote_memory(MemoryKey rkey, std::uint64_t address,

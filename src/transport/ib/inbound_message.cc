@@ -115,7 +115,7 @@ Verdict InboundMessage::place_send(const Payload& payload, Host& host) {
     return {Fault::receive_short,
             because(ReasonId::nak_receive_too_short, received_ + payload.size, receive_->length)};
   }
-  auto done = scatter(host, receive_->sges, cursor_, received_, payload);
+  auto done = scatter(host, LocalUse::receive, receive_->sges, cursor_, received_, payload);
   if (!done) return not_placed(Fault::receive_memory, done.error());
   return {};
 }
@@ -157,7 +157,9 @@ Verdict InboundMessage::finish(const RxPacket& rx, Host& host) {
 bool InboundMessage::place(const EagerSend& eager, Host& host) {
   if (active_ || take_receive(host) == nullptr || eager.payload.size() > receive_->length) return false;
   SgeCursor cursor;
-  if (!scatter(host, receive_->sges, cursor, 0, {eager.payload, nullptr, eager.payload.size()})) return false;
+  if (!scatter(host, LocalUse::receive, receive_->sges, cursor, 0,
+               {eager.payload, nullptr, eager.payload.size()}))
+    return false;
   RecvDone done;
   done.wr_id = receive_->wr_id;
   done.has_immediate = eager.has_immediate;
@@ -166,6 +168,12 @@ bool InboundMessage::place(const EagerSend& eager, Host& host) {
   done.length = static_cast<std::uint32_t>(eager.payload.size());
   receive_ = nullptr;
   host.complete(done);
+  return true;
+}
+
+bool InboundMessage::spoil_receive(const wire::OpcodeInfo& info, const Reason& reason, Host& host) {
+  if (!is_write(info) || !needs_receive(info) || take_receive(host) == nullptr) return false;
+  fail_receive(Status::local_access, reason, host);
   return true;
 }
 

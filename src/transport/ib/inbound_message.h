@@ -33,6 +33,9 @@ class InboundMessage {
   void abandon() { active_ = false; }
   /// Completes the receive in use with an error; nothing when there is none.
   void fail_receive(Status status, const Reason& reason, Host& host);
+  /// A WRITE with immediate data may not write where it wants to: ends the receive that it would have taken
+  /// with local_access (IBTA 11.6.2). False: that is no such packet, or there is no receive.
+  bool spoil_receive(const wire::OpcodeInfo& info, const Reason& reason, Host& host);
   /// The wr_id of the receive in use, nullptr when there is none. Valid until the next call.
   const std::uint64_t* receive_id() const { return receive_ != nullptr ? &receive_->wr_id : nullptr; }
   void forget() { *this = InboundMessage(); }

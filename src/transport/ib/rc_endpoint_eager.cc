@@ -48,7 +48,7 @@ bool RcRequester::find_payload(const SendEntry& entry, Bytes& out) {
   }
   if (wqe.sge_count != 1) return false;
   const Sge& sge = queue_.sges(entry).front();
-  auto memory = context_.host.local_memory(sge.lkey, sge.address, sge.length, 0);
+  auto memory = context_.host.local_memory(sge.lkey, sge.address, sge.length, LocalUse::send);
   if (!memory) return false;
   out = {*memory, sge.length};
   return true;

@@ -253,6 +253,10 @@ void RcResponder::refuse(const Verdict& verdict, const wire::Packet& packet) {
   InboundMessage::count_refused(*packet.info, context_.host);
   nak_.owe(rule.syndrome, expected_);
   failed_ = true;
+  // the program learns of the first by its receive, and of the second by an event (IBTA 9.9.3)
+  if (verdict.fault == Fault::remote_access &&
+      message_.spoil_receive(*packet.info, verdict.reason, context_.host))
+    return;
   message_.fail_receive(rule.receive_status, blamed ? verdict.reason : because(ReasonId::flushed),
                         context_.host);
   if (rule.has_event) event_ = rule.event;

@@ -8,11 +8,12 @@ namespace softrnic::ib {
 namespace {
 
 // Calls use(pointer, bytes, sge) for every piece of [offset, offset + size) until one of them returns
-// a reason to stop. The whole SGE is checked, not just the piece: a message that leaves its region
-// fails at its first packet.
+// a reason to stop. Of a message that fills its SGEs the whole SGE is checked: what leaves its region fails
+// at its first packet. A receive may be longer than what comes for it, and only the bytes scattered have to
+// lie in the region.
 template <typename Use>
 Expected<void, Reason> walk(Host& host, std::span<const Sge> sges, SgeCursor& cursor, std::uint64_t offset,
-                            std::uint64_t size, std::uint32_t access, Use use) {
+                            std::uint64_t size, LocalUse purpose, Use use) {
   if (offset < cursor.base) cursor = {};
   while (size > 0) {
     if (cursor.index >= sges.size()) {
@@ -26,9 +27,12 @@ Expected<void, Reason> walk(Host& host, std::span<const Sge> sges, SgeCursor& cu
     }
     const std::uint64_t skip = offset - cursor.base;
     const std::uint64_t piece = std::min<std::uint64_t>(size, sge.length - skip);
-    auto memory = host.local_memory(sge.lkey, sge.address, sge.length, access);
+    const bool whole = purpose != LocalUse::receive;
+    auto memory = whole ? host.local_memory(sge.lkey, sge.address, sge.length, purpose)
+                        : host.local_memory(sge.lkey, sge.address + skip, piece, purpose);
     if (!memory) return Unexpected{memory.error()};
-    if (auto used = use(*memory + skip, static_cast<std::size_t>(piece), sge); !used) return used;
+    if (auto used = use(*memory + (whole ? skip : 0), static_cast<std::size_t>(piece), sge); !used)
+      return used;
     offset += piece;
     size -= piece;
   }
@@ -46,18 +50,18 @@ Expected<void, Reason> gather(Host& host, std::span<const Sge> sges, SgeCursor& 
     out.payload_bytes += static_cast<std::uint32_t>(piece);
     return {};
   };
-  return walk(host, sges, cursor, offset, size, 0, add);
+  return walk(host, sges, cursor, offset, size, LocalUse::send, add);
 }
 
-Expected<void, Reason> scatter(Host& host, std::span<const Sge> sges, SgeCursor& cursor, std::uint64_t offset,
-                               const Payload& payload) {
+Expected<void, Reason> scatter(Host& host, LocalUse use, std::span<const Sge> sges, SgeCursor& cursor,
+                               std::uint64_t offset, const Payload& payload) {
   std::size_t done = 0;
   const auto fill = [&](std::byte* to, std::size_t piece, const Sge&) -> Expected<void, Reason> {
     if (!copy(payload, done, to, piece)) return Unexpected{because(ReasonId::payload_gone, payload.size)};
     done += piece;
     return {};
   };
-  return walk(host, sges, cursor, offset, payload.size, kLocalWrite, fill);
+  return walk(host, sges, cursor, offset, payload.size, use, fill);
 }
 
 }  // namespace softrnic::ib

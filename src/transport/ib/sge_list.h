@@ -23,9 +23,9 @@ struct SgeCursor {
 Expected<void, Reason> gather(Host& host, std::span<const Sge> sges, SgeCursor& cursor, std::uint64_t offset,
                               std::uint32_t size, TxPacket& out);
 
-/// Writes `payload` to message bytes [offset, …). The last byte of every SGE is written last. Error: as
-/// above, or ReasonId::payload_gone.
-Expected<void, Reason> scatter(Host& host, std::span<const Sge> sges, SgeCursor& cursor, std::uint64_t offset,
-                               const Payload& payload);
+/// Writes `payload` to message bytes [offset, …) of a response or a receive. The last byte of every SGE is
+/// written last. Error: as above, or ReasonId::payload_gone.
+Expected<void, Reason> scatter(Host& host, LocalUse use, std::span<const Sge> sges, SgeCursor& cursor,
+                               std::uint64_t offset, const Payload& payload);
 
 }  // namespace softrnic::ib

@@ -126,10 +126,10 @@ struct RecvDone {
   bool has_invalidate = false;
   bool has_grh = false;
   bool solicited = false;
-  std::uint32_t immediate = 0;  ///< host order; or the invalidated key
-  std::uint32_t length = 0;     ///< bytes received; UD: GRH included
-  Qpn source;                   ///< UD: the sender
-  std::uint8_t service_level = 0;
+  std::uint32_t immediate = 0;     ///< host order; or the invalidated key
+  std::uint32_t length = 0;        ///< bytes received; UD: GRH included
+  Qpn source;                      ///< UD: the sender
+  std::uint8_t service_level = 0;  ///< UD: see network_header_code()
   Reason reason;
 };
 

@@ -128,8 +128,8 @@ void UdEndpoint::receive(const RxPacket& rx, TimePoint) {
 void UdEndpoint::place(const RxPacket& rx) {
   const auto grh = datagram_header(rx);
   SgeCursor cursor;
-  auto done = scatter(host_, receive_->sges, cursor, 0, {grh, nullptr, grh.size()});
-  if (done) done = scatter(host_, receive_->sges, cursor, wire::kGrhBytes, rx.payload());
+  auto done = scatter(host_, LocalUse::receive, receive_->sges, cursor, 0, {grh, nullptr, grh.size()});
+  if (done) done = scatter(host_, LocalUse::receive, receive_->sges, cursor, wire::kGrhBytes, rx.payload());
   if (!done && done.error().id == ReasonId::payload_gone) {  // as if it had been lost on the way
     host_.count(Counter::drop_payload);
     return host_.explain(done.error(), nullptr);
@@ -149,6 +149,7 @@ void UdEndpoint::place(const RxPacket& rx) {
   recv.immediate = headers.immediate;
   recv.length = static_cast<std::uint32_t>(rx.payload_bytes() + wire::kGrhBytes);
   recv.source = headers.deth.source;
+  recv.service_level = network_header_code(rx);
   receive_ = nullptr;
   host_.complete(recv);
 }

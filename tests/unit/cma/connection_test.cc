@@ -53,7 +53,7 @@ TEST_F(Connections, ParametersArriveAsTheOtherSideHasToUseThem) {
   EXPECT_EQ(asked.listener, listening);
   EXPECT_EQ(asked.parameters.private_data, data(56, 7));
   EXPECT_EQ(asked.parameters.qpn, 0x222U);
-  EXPECT_EQ(asked.parameters.responder_resources, 16);  // within the device
+  EXPECT_EQ(asked.parameters.responder_resources, 128);  // within the device
   EXPECT_EQ(asked.parameters.initiator_depth, 3);
   EXPECT_EQ(asked.parameters.retry_count, 7);
   EXPECT_EQ(asked.parameters.rnr_retry_count, 7);
@@ -292,6 +292,43 @@ TEST_F(Connections, LoopbackAddressesLeadToTheDeviceItself) {
   ASSERT_TRUE(server.manager.connect(active, {.qpn = 1}, {}));
   take_request();
   EXPECT_EQ(server.manager.view(passive)->source, address("127.0.0.1", 7174));
+}
+
+TEST_F(Connections, AListenerOnLoopbackHasNoDeviceButItsConnectionsHave) {
+  listening = server.listener(address("127.0.0.1", 7174));
+  EXPECT_EQ(server.manager.view(listening)->binding.device, 0U) << "as on Linux";
+  active = server.routed(address("127.0.0.1", 7174));
+  ASSERT_TRUE(server.manager.connect(active, {.qpn = 1}, {}));
+  take_request();
+  EXPECT_EQ(server.manager.view(passive)->binding.gid, address("10.0.0.1").host);
+}
+
+TEST_F(Connections, WhoListensElsewhereIsNamed) {
+  listening = server.listener(address("127.0.0.1", 7174));
+  active = client.routed(address("10.0.0.1", 7174));
+  ASSERT_TRUE(client.manager.connect(active, {.qpn = 1}, {}));
+  network.deliver();
+  ASSERT_TRUE(network.run([&] { return client.posts[client.channel] > 2; }));
+  EXPECT_EQ(client.expect(RDMA_CM_EVENT_REJECTED).status,
+            static_cast<int>(cm::RejectReason::invalid_service_id));
+  EXPECT_EQ(server.explained.back(), ReasonId::cma_listener_elsewhere);
+}
+
+TEST(Loopback, ADeviceOfItsNetdevTakesTheWholeRange) {
+  Network network;
+  Node node{network, 0x33, {"127.0.0.1", "::1"}};
+  for (const char* text : {"127.0.0.1", "127.0.0.2", "127.255.0.1"}) {
+    const IdNumber listening = node.listener(address(text, 7174));
+    const IdNumber active = node.routed(address(text, 7174));
+    EXPECT_EQ(node.manager.view(active)->destination_gid, address("127.0.0.1").host) << text;
+    ASSERT_TRUE(node.manager.connect(active, {.qpn = 1}, {}));
+    network.deliver();
+    const Event event = node.expect(RDMA_CM_EVENT_CONNECT_REQUEST);
+    EXPECT_EQ(node.manager.view(event.id)->source, address(text, 7174)) << text;
+    EXPECT_TRUE(node.manager.destroy(event.id));
+    EXPECT_TRUE(node.manager.destroy(active));
+    EXPECT_TRUE(node.manager.destroy(listening));
+  }
 }
 
 }  // namespace

@@ -57,25 +57,26 @@ TEST(GidTable, AnAddressKeepsItsIndex) {
       << "and it comes back to it";
 }
 
-TEST(GidTable, OneIpv4AtMostAndItStaysTheSame) {
+TEST(GidTable, EveryIpv4AddressHasItsPlaceAndKeepsIt) {
   GidTable table;
   table.update(addresses({"10.0.0.1", "10.0.0.2"}));
   table.update(addresses({"10.0.0.2", "10.0.0.1"}));
-  EXPECT_THAT(used(table), ElementsAre(Pair(0, "::ffff:10.0.0.1")));
+  EXPECT_THAT(used(table), ElementsAre(Pair(0, "::ffff:10.0.0.1"), Pair(1, "::ffff:10.0.0.2")));
   table.update(addresses({"10.0.0.2"}));
   EXPECT_THAT(used(table), ElementsAre(Pair(1, "::ffff:10.0.0.2")));
 }
 
-TEST(GidTable, SecondaryIpv4IsTheLastChoice) {
+TEST(GidTable, SecondaryIpv4ComesBehindTheFirst) {
   GidTable table;
-  table.update({{2, gid("10.0.0.2"), true}, {2, gid("10.0.0.1"), false}});
-  EXPECT_THAT(used(table), ElementsAre(Pair(0, "::ffff:10.0.0.1")));
+  table.update({{2, gid("10.0.0.2"), true}, {2, gid("2001:db8::1"), false}, {2, gid("10.0.0.1"), false}});
+  EXPECT_THAT(used(table),
+              ElementsAre(Pair(0, "::ffff:10.0.0.1"), Pair(1, "::ffff:10.0.0.2"), Pair(2, "2001:db8::1")));
 }
 
 TEST(GidTable, ManyAddressesLeaveAPlaceForIpv4) {
   GidTable table;
   std::vector<net::Address> many;
-  for (int i = 1; i < 20; ++i) many.push_back({2, gid("2001:db8::" + std::to_string(i)), false});
+  for (int i = 1; i < 40; ++i) many.push_back({2, gid("2001:db8::" + std::to_string(i)), false});
   table.update(many);
   EXPECT_EQ(used(table).size(), GidTable::kLength - 1);
   many.push_back({2, gid("10.0.0.1"), false});

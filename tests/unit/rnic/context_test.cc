@@ -11,7 +11,7 @@ TEST_F(ContextTest, Device) {
   const ibv_device_attr a = context.device_attributes();
   EXPECT_EQ(__builtin_bswap64(a.node_guid), 0x0200'00ff'fe00'0001U);
   EXPECT_EQ(a.phys_port_cnt, 1);
-  EXPECT_EQ(a.max_qp_rd_atom, 16);
+  EXPECT_EQ(a.max_qp_rd_atom, 128);
   EXPECT_EQ(a.atomic_cap, IBV_ATOMIC_HCA);
   EXPECT_GT(a.max_qp_wr, 0);
   EXPECT_GT(a.max_sge, 0);

@@ -96,7 +96,7 @@ TEST_F(QpModify, ValuesOfRts) {
   change.attributes.timeout = 32;
   expect_refused(*qp, change, ReasonId::bad_qp_attribute);
   change = change_to(IBV_QPS_RTS, IBV_QPT_RC);
-  change.attributes.max_rd_atomic = 17;
+  change.attributes.max_rd_atomic = limits::kMaxReadsPerQp + 1;
   expect_refused(*qp, change, ReasonId::bad_qp_attribute);
   change = change_to(IBV_QPS_RTS, IBV_QPT_RC);
   change.attributes.cur_qp_state = IBV_QPS_INIT;

@@ -74,14 +74,26 @@ TEST_F(SgeList, ALongerMessageThanTheListFails) {
 TEST_F(SgeList, ScattersAndNeedsTheRightToWrite) {
   std::array<std::byte, 7> payload;
   payload.fill(std::byte{0xaa});
-  ASSERT_TRUE(scatter(host, sges, cursor, 8, {payload, nullptr, payload.size()}));
+  ASSERT_TRUE(scatter(host, LocalUse::response, sges, cursor, 8, {payload, nullptr, payload.size()}));
   EXPECT_EQ(memory[7], std::byte{7});
   EXPECT_EQ(memory[8], std::byte{0xaa});
   EXPECT_EQ(memory[9], std::byte{0xaa});
   EXPECT_EQ(memory[10], std::byte{10});
   EXPECT_EQ(memory[0x24], std::byte{0xaa});
   EXPECT_EQ(memory[0x25], std::byte{0x25});
-  EXPECT_FALSE(scatter(host, sges, cursor, 15, {payload, nullptr, payload.size()}));
+  EXPECT_FALSE(scatter(host, LocalUse::response, sges, cursor, 15, {payload, nullptr, payload.size()}));
+}
+
+TEST_F(SgeList, OfAReceiveOnlyWhatIsScatteredHasToLieInItsRegion) {
+  const Sge sticking_out[] = {{0x10fc, 10, MemoryKey(1)}};
+  std::array<std::byte, 4> payload;
+  payload.fill(std::byte{0xaa});
+  const Payload four{payload, nullptr, 4}, three{Bytes(payload).first(3), nullptr, 3};
+  EXPECT_FALSE(scatter(host, LocalUse::response, sticking_out, cursor, 0, four)) << "it would go on";
+  ASSERT_TRUE(scatter(host, LocalUse::receive, sticking_out, cursor, 0, three));
+  EXPECT_EQ(memory[0xfe], std::byte{0xaa});
+  EXPECT_EQ(memory[0xff], std::byte{0xff});
+  EXPECT_FALSE(scatter(host, LocalUse::receive, sticking_out, cursor, 3, three)) << "two bytes too many";
 }
 
 TEST_F(SgeList, FragmentsAreLimited) {
