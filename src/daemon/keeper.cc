@@ -180,6 +180,7 @@ class KeeperProcess {
   for (int fd = 3; fd < kept_listener; ++fd)
     if (fd != kept_channel) close(fd);
   syscall(SYS_close_range, kept_listener + 1, ~0U, 0);
+  send_note(kept_channel, {Keeper::Op::ready});
   KeeperProcess(kept_channel, kept_listener).run();
   _exit(0);
 }
@@ -194,10 +195,15 @@ Expected<Keeper, Failure> Keeper::start() {
     return Unexpected{control::no_daemon(errno)};
   Keeper keeper;
   keeper.channel_.reset(ends[0]);
-  const UniqueFd other(ends[1]);
+  UniqueFd other(ends[1]);
   const pid_t child = fork();
   if (child < 0) return Unexpected{control::no_daemon(errno)};
   if (child == 0) become_keeper(other.get(), listener->get());
+  other.reset();
+  Note note;
+  UniqueFd none;
+  receive_note(keeper.channel_.get(), note,
+               none);  // nothing comes from one that has died: it is missed later
   return keeper;
 }
 

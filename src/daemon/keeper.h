@@ -31,9 +31,10 @@ struct KeptLane {
 /// The daemon's end.
 class Keeper {
  public:
-  /// Forks the keeper; the caller must have one thread. It keeps nothing for a next daemon before told_all().
-  /// EADDRINUSE: its name is held, by an older keeper, which inherit() reaches, or by somebody else, whom the
-  /// reason names.
+  /// Forks the keeper; the caller must have one thread. Returns when the keeper holds nothing of the caller's
+  /// any more, so that what the caller closes later is closed. It keeps nothing for a next daemon before
+  /// told_all(). EADDRINUSE: its name is held, by an older keeper, which inherit() reaches, or by somebody
+  /// else, whom the reason names.
   static Expected<Keeper, Failure> start();
   /// Becomes the daemon of the keeper of a dead daemon, and takes over the lanes that it holds. ECONNREFUSED:
   /// there is none.
@@ -49,7 +50,7 @@ class Keeper {
   /// Readable when the keeper has gone.
   int gone_fd() const { return channel_.get(); }
 
-  enum class Op : std::uint32_t { made = 1, taken, freed, take_over, end };
+  enum class Op : std::uint32_t { made = 1, taken, freed, take_over, end, ready };
 
  private:
   void tell(Op op, std::uint32_t lane, std::uint32_t place, int fd);

@@ -53,8 +53,11 @@ Child::Child(const std::function<int()>& body) {
   close(go[0]);
   close(back[1]);
   go_.reset(go[1]);
-  if (read(back[0], &result_, sizeof result_) != sizeof result_) result_ = -1;
+  const bool told = read(back[0], &result_, sizeof result_) == sizeof result_;
   close(back[0]);
+  if (told) return;
+  result_ = -1;  // it has died
+  kill();
 }
 
 Child::~Child() {
