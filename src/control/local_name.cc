@@ -59,6 +59,20 @@ std::string comm_of(pid_t pid) {
   return {text, static_cast<std::size_t>(text[length - 1] == '\n' ? length - 1 : length)};
 }
 
+/// When the process began, in clock ticks since boot (proc(5), stat, field 22).
+std::uint64_t start_of(pid_t pid) {
+  constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
+  const UniqueFd file(
+      open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  char text[1024];
+  const ssize_t length = file ? read(file.get(), text, sizeof text - 1) : 0;
+  if (length <= 0) return kUnknown;
+  text[length] = 0;
+  const char* field = std::strrchr(text, ')');  // the second one; a name may have any character
+  for (int number = 2; field != nullptr && number < 22; ++number) field = std::strchr(field + 1, ' ');
+  return field != nullptr ? std::strtoull(field, nullptr, 10) : kUnknown;
+}
+
 /// The holder that one answer of unix_diag tells of, when the socket has that name.
 std::optional<Holder> holder_in(nlmsghdr& message, std::string_view name) {
   if (message.nlmsg_len < NLMSG_SPACE(sizeof(unix_diag_msg))) return std::nullopt;
@@ -188,13 +202,15 @@ Reason name_taken(const AbstractName& name) { return taken(ReasonId::daemon_name
 pid_t process_with_socket(std::uint64_t inode) {
   const Folder processes{inode != 0 ? opendir("/proc") : nullptr};
   if (!processes) return 0;
+  pid_t first = 0;
   while (const dirent* entry = readdir(processes.get())) {
     char* end = nullptr;
     const long pid = std::strtol(entry->d_name, &end, 10);
     if (pid <= 0 || *end != 0) continue;
-    if (has_socket("/proc/" + std::string(entry->d_name) + "/fd", inode)) return static_cast<pid_t>(pid);
+    if (!has_socket("/proc/" + std::string(entry->d_name) + "/fd", inode)) continue;
+    if (first == 0 || start_of(static_cast<pid_t>(pid)) < start_of(first)) first = static_cast<pid_t>(pid);
   }
-  return 0;
+  return first;
 }
 
 Reason because_of(ReasonId id, std::uint32_t uid, pid_t pid) {

@@ -1,7 +1,5 @@
 #include "rnic/completion_queue.h"
 
-#include <poll.h>
-#include <sched.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -10,7 +8,6 @@
 #include <cstring>
 #include <mutex>
 
-#include "base/cpu_relax.h"
 #include "base/hot_path.h"
 #include "base/reason_words.h"
 #include "rnic/completion_channel.h"
@@ -22,28 +19,7 @@
 namespace softrnic::rnic {
 namespace {
 
-/// A program that polls in vain lets others have the processor after so much effort.
-constexpr std::uint32_t kEffortBeforeRest = 4096;
-constexpr std::uint32_t kEfforts[] = {0, 1, 256};  ///< by Effort
-
-/// And so often, before it lets them have it for a while.
-constexpr std::uint32_t kYieldsBeforeNap = 16;
-
-// Some 50 microseconds. sched_yield() alone has Linux 6.18 let others wait for seconds where programs call it
-// in quick succession. While messages come through memory it is not called at all: after a tenth of a
-// millisecond without any the peer is off the processor.
-void nap() {
-  constexpr timespec kShort{0, 1};
-  ppoll(nullptr, 0, &kShort, nullptr);
-}
-
-void rest(std::uint32_t effort, std::uint32_t rests) {
-  if (effort >= kEfforts[static_cast<std::size_t>(Effort::look)] && rests % kYieldsBeforeNap != 0) {
-    sched_yield();
-  } else {
-    nap();
-  }
-}
+constexpr std::uint32_t kEfforts[] = {0, 1, PollBackoff::kSystemCall};  ///< by Effort
 
 constexpr std::uint32_t kFoundPerLook = 16;  ///< completions
 
@@ -117,18 +93,10 @@ SOFTRNIC_HOT_PATH int CompletionQueue::poll(int count, ibv_wc* out) {
   const std::uint32_t effort = drive_lanes(sink);
   int taken = static_cast<int>(sink.next - out);
   if (taken < count) taken += take(count - taken, sink.next);
-  const bool useful = taken != 0 || effort == 0;
-  const std::uint32_t vain = useful ? 0 : vain_effort_.load(std::memory_order_relaxed) + effort;
-  const bool rests = vain >= kEffortBeforeRest;
-  vain_effort_.store(rests ? 0 : vain, std::memory_order_relaxed);
-  if (useful) {
-    rests_.store(0, std::memory_order_relaxed);
-  } else if (rests) {
-    const std::uint32_t so_far = rests_.load(std::memory_order_relaxed) + 1;
-    rests_.store(so_far, std::memory_order_relaxed);
-    rest(effort, so_far);
+  if (taken != 0 || effort == 0) {
+    backoff_.found();
   } else {
-    cpu_relax();
+    take_rest(backoff_.in_vain(effort));
   }
   return taken;
 }

@@ -15,6 +15,7 @@
 #include "base/expected.h"
 #include "base/held_across_fork.h"
 #include "base/lane_limits.h"
+#include "base/poll_backoff.h"
 #include "base/quick_mutex.h"
 #include "base/reason.h"
 #include "rnic/object.h"
@@ -108,8 +109,7 @@ class CompletionQueue : public EventTarget {
 
   std::array<std::atomic<LanePort*>, kProcessLanes> lanes_{};
   std::atomic<std::uint32_t> found_{0};  ///< without a look at the lanes
-  std::atomic<std::uint32_t> vain_effort_{0};
-  std::atomic<std::uint32_t> rests_{0};  ///< since a completion was taken
+  PollBackoff backoff_;
 };
 
 }  // namespace softrnic::rnic

@@ -136,7 +136,7 @@ struct alignas(64) EagerAck {
 /// Where packets for a lane come in, one ring for each lane that sends them.
 struct alignas(4096) RingInbox {
   /// Set by the holder before it sleeps and looks at the rings once more. Whoever clears
-  /// it rings the lane's bell.
+  /// it rings the lane's doorbell.
   alignas(64) std::atomic<std::uint32_t> asleep;
   /// Counted up by an accessor that has made itself known in `writers`.
   alignas(64) std::atomic<std::uint32_t> arrivals;

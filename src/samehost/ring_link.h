@@ -6,7 +6,7 @@
 // fetches it: one copy, by the side that waits for it. (UC and UD may use their buffers again when the
 // packet has left, so theirs go along.)
 //
-// A lane that sleeps says so in its inbox; whoever writes then rings its bell.
+// A lane that sleeps says so in its inbox; whoever writes then rings its doorbell.
 #pragma once
 
 #include <array>

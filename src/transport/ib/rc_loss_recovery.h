@@ -41,7 +41,7 @@ class LossRecovery {
   /// Whether new packets may be sent in spite of the silence.
   bool may_send() const { return back_off_ != BackOff::full; }
   /// Nothing at all is to be heeded when sending.
-  bool undisturbed() const { return back_off_ == BackOff::none && !probe_due_ && !timer_.waiting_rnr(); }
+  bool idle() const { return back_off_ == BackOff::none && !probe_due_ && !timer_.waiting_rnr(); }
   bool waiting_rnr() const { return timer_.waiting_rnr(); }
   /// Whether a probe is to be sent, once.
   bool take_probe() { return std::exchange(probe_due_, false); }

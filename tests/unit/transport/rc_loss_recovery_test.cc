@@ -85,7 +85,7 @@ TEST_F(LossRecoveryTest, AfterAWaitForAReceiveOnePacketAsksForIt) {
   EXPECT_FALSE(recovery.may_send());
   expect_whole();
   answer_one();
-  EXPECT_TRUE(recovery.undisturbed());
+  EXPECT_TRUE(recovery.idle());
   EXPECT_FALSE(recovery.packet_sent(now));
 }
 
@@ -94,7 +94,7 @@ TEST_F(LossRecoveryTest, BacksOffWhenThreeProbesGoUnanswered) {
   for (const Due due : {Due::nothing, Due::nothing, Due::back_off}) {
     EXPECT_TRUE(recovery.may_send());
     EXPECT_EQ(expire(), due);
-    EXPECT_FALSE(recovery.undisturbed());
+    EXPECT_FALSE(recovery.idle());
     EXPECT_TRUE(recovery.take_probe());
     EXPECT_FALSE(recovery.take_probe()) << "it is sent once";
     recovery.probe_sent(una);
@@ -103,7 +103,7 @@ TEST_F(LossRecoveryTest, BacksOffWhenThreeProbesGoUnanswered) {
   EXPECT_FALSE(recovery.may_send());
   answer_one();
   EXPECT_TRUE(recovery.may_send());
-  EXPECT_TRUE(recovery.undisturbed());
+  EXPECT_TRUE(recovery.idle());
   expect_whole();
 }
 
@@ -111,7 +111,7 @@ TEST_F(LossRecoveryTest, GoingBackEndsTheBackOff) {
   send_ten();
   while (recovery.may_send()) expire();
   go_back(Cause::timeout);
-  EXPECT_TRUE(recovery.undisturbed());
+  EXPECT_TRUE(recovery.idle());
   EXPECT_EQ(recovery.deadline(), kNever);
   expect_whole();
 }
@@ -125,7 +125,7 @@ TEST_F(LossRecoveryTest, WithoutTimeoutOnePacketAfterTheOtherMayGo) {
     EXPECT_EQ(expire(), Due::back_off);
     EXPECT_FALSE(recovery.take_probe());
     EXPECT_TRUE(recovery.may_send());
-    EXPECT_FALSE(recovery.undisturbed());
+    EXPECT_FALSE(recovery.idle());
     expect_whole();
     EXPECT_FALSE(recovery.packet_sent(now));
     EXPECT_FALSE(recovery.may_send());
@@ -171,7 +171,7 @@ TEST_F(LossRecoveryTest, ResetForgetsEverything) {
   while (recovery.may_send()) expire();
   recovery.reset();
   una = next = top;
-  EXPECT_TRUE(recovery.undisturbed());
+  EXPECT_TRUE(recovery.idle());
   EXPECT_EQ(recovery.deadline(), kNever);
   expect_whole();
 }
