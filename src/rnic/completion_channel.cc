@@ -41,7 +41,7 @@ Expected<CompletionQueue*, int> CompletionChannel::get() {
 void CompletionChannel::explain_missed() {
   const std::lock_guard lock(mutex_);
   for (CompletionQueue* cq : queues_) {
-    const std::uint32_t waiting = cq->size_.load(std::memory_order_relaxed);
+    const std::uint32_t waiting = cq->ring_.size();
     const std::uint32_t missed = std::min(waiting, cq->missed_.exchange(0, std::memory_order_relaxed));
     if (missed != 0) explain({.reason = because(ReasonId::cq_not_rearmed, missed, ready_.fd())});
   }

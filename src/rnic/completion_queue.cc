@@ -1,13 +1,11 @@
 #include "rnic/completion_queue.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <mutex>
+#include <new>
 
+#include "base/clock.h"
 #include "base/hot_path.h"
 #include "base/reason_words.h"
 #include "rnic/completion_channel.h"
@@ -23,37 +21,36 @@ constexpr std::uint32_t kEfforts[] = {0, 1, PollBackoff::kSystemCall};  ///< by 
 
 constexpr std::uint32_t kFoundPerLook = 16;  ///< completions
 
+Unexpected<Failure> out_of_memory(std::uint32_t entries) {
+  return refused(ENOMEM, ReasonId::out_of_memory, std::uint64_t{entries} * sizeof(ibv_wc));
+}
+
 bool valid_size(int entries) { return entries >= 1 && static_cast<unsigned>(entries) <= limits::kMaxCqes; }
 
 }  // namespace
 
-void CompletionQueue::FreeRing::operator()(ibv_wc* ring) const { std::free(ring); }
-
-// malloc takes big rings from the kernel as pages that are there only once they are used.
-CompletionQueue::Ring CompletionQueue::allocate(std::uint32_t entries) {
-  return Ring(static_cast<ibv_wc*>(std::malloc(entries * sizeof(ibv_wc))));
-}
-
-CompletionQueue::CompletionQueue(Context& context, CompletionChannel* channel)
-    : EventTarget(Kind::completion_queue), context_(context), channel_(channel) {}
+CompletionQueue::CompletionQueue(Context& context, const CompletionQueueInit& init)
+    : EventTarget(Kind::completion_queue),
+      context_(context),
+      channel_(init.channel),
+      ignores_overrun_(init.ignores_overrun) {}
 
 CompletionQueue::~CompletionQueue() = default;
 
-Expected<std::unique_ptr<CompletionQueue>, Failure> CompletionQueue::create(Context& context, int entries,
-                                                                            CompletionChannel* channel,
-                                                                            int vector) {
-  if (!valid_size(entries)) return refused(EINVAL, ReasonId::bad_cqe, entries, limits::kMaxCqes);
-  if (vector < 0 || vector >= limits::kCompletionVectors) {
-    return refused(EINVAL, ReasonId::bad_comp_vector, vector, limits::kCompletionVectors);
+Expected<std::unique_ptr<CompletionQueue>, Failure> CompletionQueue::create(Context& context,
+                                                                            const CompletionQueueInit& init) {
+  if (!valid_size(init.entries)) return refused(EINVAL, ReasonId::bad_cqe, init.entries, limits::kMaxCqes);
+  if (init.vector < 0 || init.vector >= limits::kCompletionVectors) {
+    return refused(EINVAL, ReasonId::bad_comp_vector, init.vector, limits::kCompletionVectors);
   }
   if (context.counts.cqs.users() >= limits::kMaxCqs) {
     return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxCqs, ObjectKind::cq);
   }
-  std::unique_ptr<CompletionQueue> cq(new CompletionQueue(context, channel));
-  cq->ring_ = allocate(static_cast<std::uint32_t>(entries));
-  if (!cq->ring_) return refused(ENOMEM, ReasonId::out_of_memory, std::uint64_t(entries) * sizeof(ibv_wc));
-  cq->capacity_ = static_cast<std::uint32_t>(entries);
-  if (channel != nullptr) channel->add(*cq);
+  std::unique_ptr<CompletionQueue> cq(new CompletionQueue(context, init));
+  const auto entries = static_cast<std::uint32_t>(init.entries);
+  if (!cq->ring_.allocate(entries, init.keeps_times)) return out_of_memory(entries);
+  cq->capacity_ = entries;
+  if (init.channel != nullptr) init.channel->add(*cq);
   context.counts.cqs.add();
   return cq;
 }
@@ -66,33 +63,33 @@ Expected<void, Failure> CompletionQueue::destroy() {
   return {};
 }
 
-int CompletionQueue::take(int count, ibv_wc* out) {
-  if (size_.load(std::memory_order_acquire) == 0) return 0;
-  const std::lock_guard lock(mutex_);
-  const std::uint32_t size = size_.load(std::memory_order_relaxed);
-  const std::uint32_t taken = std::min(size, static_cast<std::uint32_t>(count));
-  const std::uint32_t capacity = capacity_.load(std::memory_order_relaxed);
-  const std::uint32_t unwrapped = std::min(taken, capacity - head_);
-  std::memcpy(out, ring_.get() + head_, unwrapped * sizeof *out);
-  std::memcpy(out + unwrapped, ring_.get(), (taken - unwrapped) * sizeof *out);
-  head_ = (head_ + taken) % capacity;
-  size_.store(size - taken, std::memory_order_relaxed);
-  return static_cast<int>(taken);
+std::uint64_t CompletionQueue::arrival_time() const {
+  return static_cast<std::uint64_t>(ns_of(monotonic_now()));
 }
 
-SOFTRNIC_HOT_PATH int CompletionQueue::poll(int count, ibv_wc* out) {
+int CompletionQueue::take(int count, ibv_wc* out, std::uint64_t* times) {
+  if (ring_.size() == 0) return 0;
+  const std::lock_guard lock(mutex_);
+  return static_cast<int>(ring_.take(static_cast<std::uint32_t>(count), out, times));
+}
+
+SOFTRNIC_HOT_PATH int CompletionQueue::poll(int count, ibv_wc* out, std::uint64_t* times) {
   if (count < 0) return -EINVAL;
   if (count == 0) return 0;
   const bool broken = overrun_.load(std::memory_order_acquire);  // first: nothing is added after it
-  if (const int taken = take(count, out); taken != 0) {
+  if (const int taken = take(count, out, times); taken != 0) {
     look_after_lanes(static_cast<std::uint32_t>(taken));
     return taken;
   }
   if (broken) return -EIO;
   CompletionSink sink{this, out, out + count};
   const std::uint32_t effort = drive_lanes(sink);
-  int taken = static_cast<int>(sink.next - out);
-  if (taken < count) taken += take(count - taken, sink.next);
+  const int passed = static_cast<int>(sink.next - out);
+  if (times != nullptr && passed != 0 && ring_.keeps_times()) {
+    std::fill_n(times, passed, arrival_time());
+    times += passed;
+  }
+  const int taken = passed + (passed < count ? take(count - passed, sink.next, times) : 0);
   if (taken != 0 || effort == 0) {
     backoff_.found();
   } else {
@@ -133,7 +130,7 @@ Expected<void, Failure> CompletionQueue::request_notification(bool solicited_onl
   if (armed_.load(std::memory_order_relaxed) != Armed::next)
     armed_.store(solicited_only ? Armed::solicited : Armed::next, std::memory_order_relaxed);
   // What lies there already brings no event; who waits only for solicited completions may mean that.
-  missed_.store(solicited_only ? 0 : size_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  missed_.store(solicited_only ? 0 : ring_.size(), std::memory_order_relaxed);
   return {};
 }
 
@@ -148,34 +145,33 @@ void CompletionQueue::acknowledge(unsigned events) {
 Expected<int, Failure> CompletionQueue::resize(int entries) {
   if (!valid_size(entries)) return refused(EINVAL, ReasonId::bad_cqe, entries, limits::kMaxCqes);
   if (overrun_.load(std::memory_order_acquire)) return refused_as_broken();
-  Ring ring = allocate(static_cast<std::uint32_t>(entries));
-  if (!ring) return refused(ENOMEM, ReasonId::out_of_memory, std::uint64_t(entries) * sizeof(ibv_wc));
+  const auto wanted = static_cast<std::uint32_t>(entries);
+  CompletionRing ring;
+  if (!ring.allocate(wanted, ring_.keeps_times())) return out_of_memory(wanted);
   std::unique_lock lock(mutex_);
-  const std::uint32_t size = size_.load(std::memory_order_relaxed);
-  if (size > static_cast<std::uint32_t>(entries)) {
+  const std::uint32_t size = ring_.size();
+  if (size > wanted) {
     lock.unlock();
     return refused(EINVAL, ReasonId::cq_resize_too_small, entries, size);
   }
-  const std::uint32_t capacity = capacity_.load(std::memory_order_relaxed);
-  for (std::uint32_t i = 0; i < size; ++i) ring[i] = ring_[(head_ + i) % capacity];
+  ring_.move_to(ring);
   ring_ = std::move(ring);
-  head_ = 0;
-  capacity_.store(static_cast<std::uint32_t>(entries), std::memory_order_relaxed);
+  capacity_.store(wanted, std::memory_order_relaxed);
   return entries;
 }
 
 bool CompletionQueue::push(const ibv_wc& wc, bool solicited) {
   const std::lock_guard lock(mutex_);
-  const std::uint32_t capacity = capacity_.load(std::memory_order_relaxed);
-  const std::uint32_t size = size_.load(std::memory_order_relaxed);
   if (overrun_.load(std::memory_order_relaxed)) return false;
-  if (size == capacity) {
-    overrun_.store(true, std::memory_order_release);
-    context_.events().raise(IBV_EVENT_CQ_ERR, *this);
-    return false;
+  if (ring_.size() >= ring_.capacity()) {
+    if (!ignores_overrun_) {
+      overrun_.store(true, std::memory_order_release);
+      context_.events().raise(IBV_EVENT_CQ_ERR, *this);
+      return false;
+    }
+    ring_.drop_oldest();
   }
-  ring_[(head_ + size) % capacity] = wc;
-  size_.store(size + 1, std::memory_order_release);
+  ring_.push(wc, ring_.keeps_times() ? arrival_time() : 0);
   if (channel_ == nullptr) return true;
   const Armed armed = armed_.load(std::memory_order_relaxed);
   const bool due =
@@ -190,14 +186,30 @@ bool CompletionQueue::push(const ibv_wc& wc, bool solicited) {
 
 void CompletionQueue::purge(std::uint32_t qpn) {
   const std::lock_guard lock(mutex_);
-  const std::uint32_t capacity = capacity_.load(std::memory_order_relaxed);
-  const std::uint32_t size = size_.load(std::memory_order_relaxed);
-  std::uint32_t kept = 0;
-  for (std::uint32_t i = 0; i < size; ++i) {
-    const ibv_wc& wc = ring_[(head_ + i) % capacity];
-    if (wc.qp_num != qpn) ring_[(head_ + kept++) % capacity] = wc;
+  ring_.purge(qpn);
+  if (!batch_.load(std::memory_order_relaxed)) return;
+  try {
+    purged_.push_back(qpn);
+    any_purged_.store(true, std::memory_order_relaxed);
+  } catch (const std::bad_alloc&) {  // then the program sees what it would have seen a moment ago
   }
-  size_.store(kept, std::memory_order_relaxed);
+}
+
+bool CompletionQueue::was_purged(std::uint32_t qpn) {
+  const std::lock_guard lock(mutex_);
+  return std::find(purged_.begin(), purged_.end(), qpn) != purged_.end();
+}
+
+void CompletionQueue::end_batch(std::span<const ibv_wc> unused, const std::uint64_t* times) {
+  batch_.store(false, std::memory_order_relaxed);
+  if (unused.empty() && !any_purged_.load(std::memory_order_relaxed)) return;
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = unused.size(); i-- > 0;) {
+    const bool gone = std::find(purged_.begin(), purged_.end(), unused[i].qp_num) != purged_.end();
+    if (!gone) ring_.put_back(unused[i], times[i]);
+  }
+  purged_.clear();
+  any_purged_.store(false, std::memory_order_relaxed);
 }
 
 void CompletionQueue::add_user(LanePort& lane) {

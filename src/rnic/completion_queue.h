@@ -11,6 +11,8 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "base/expected.h"
 #include "base/held_across_fork.h"
@@ -18,6 +20,7 @@
 #include "base/poll_backoff.h"
 #include "base/quick_mutex.h"
 #include "base/reason.h"
+#include "rnic/completion_ring.h"
 #include "rnic/object.h"
 
 namespace softrnic::rnic {
@@ -27,12 +30,21 @@ class Context;
 class LanePort;
 struct CompletionSink;
 
+/// What ibv_create_cq and ibv_create_cq_ex are asked for.
+struct CompletionQueueInit {
+  int entries = 0;
+  CompletionChannel* channel = nullptr;
+  int vector = 0;
+  bool keeps_times = false;      ///< for IBV_WC_EX_WITH_COMPLETION_TIMESTAMP and …_WALLCLOCK
+  bool ignores_overrun = false;  ///< a completion that finds no room takes that of the oldest
+};
+
 /// Thread-safe. Its lock comes after those of lanes and SRQs.
 class CompletionQueue : public EventTarget {
  public:
   /// EINVAL: no or too many entries, unknown vector; ENOMEM.
-  static Expected<std::unique_ptr<CompletionQueue>, Failure> create(Context& context, int entries,
-                                                                    CompletionChannel* channel, int vector);
+  static Expected<std::unique_ptr<CompletionQueue>, Failure> create(Context& context,
+                                                                    const CompletionQueueInit& init);
   ~CompletionQueue();
 
   /// EBUSY while QPs use it. Else removes unfetched events, waits until fetched ones (of the channel and
@@ -46,8 +58,8 @@ class CompletionQueue : public EventTarget {
   /// ibv_poll_cq: takes up to `count` completions (0 when there are none). Drives the lanes that feed
   /// this queue when there is nothing to take. Negative `count`: -EINVAL. -EIO: an overrun has broken
   /// the queue, and what lay there has been taken; an adapter would answer 0 for ever, and the
-  /// program would wait for ever.
-  int poll(int count, ibv_wc* out);
+  /// program would wait for ever. `times`: where the completions' times go, or nullptr.
+  int poll(int count, ibv_wc* out, std::uint64_t* times = nullptr);
   /// ibv_req_notify_cq: one event on the channel for the next completion that is added (or the next that
   /// is solicited or failed). Completions that are there already do not count. EIO: broken by an overrun,
   /// so none would ever come.
@@ -64,11 +76,21 @@ class CompletionQueue : public EventTarget {
   /// Whether a completion may go to a thread that polls this queue without lying in it: nothing lies there,
   /// and no event is to tell of it. With the lock of the lane that the completion comes from.
   bool may_pass() const {
-    return size_.load(std::memory_order_relaxed) == 0 &&
-           armed_.load(std::memory_order_relaxed) == Armed::no && !overrun_.load(std::memory_order_relaxed);
+    return ring_.size() == 0 && armed_.load(std::memory_order_relaxed) == Armed::no &&
+           !overrun_.load(std::memory_order_relaxed);
   }
   /// Removes the completions of a QP that is destroyed or reset.
   void purge(std::uint32_t qpn);
+
+  // ---- for ExtendedPoll, one at a time
+
+  /// From now on until end_batch() the QPs are noted whose completions are purged.
+  void begin_batch() { batch_.store(true, std::memory_order_relaxed); }
+  bool purged_in_batch(std::uint32_t qpn) {
+    return any_purged_.load(std::memory_order_relaxed) && was_purged(qpn);
+  }
+  /// Puts back what was taken last and not used, but for what was purged.
+  void end_batch(std::span<const ibv_wc> unused, const std::uint64_t* times);
 
   // ---- for the QPs that use it
   void add_user(LanePort& lane);
@@ -76,30 +98,26 @@ class CompletionQueue : public EventTarget {
 
  private:
   friend class CompletionChannel;
-  struct FreeRing {
-    void operator()(ibv_wc* ring) const;
-  };
-  using Ring = std::unique_ptr<ibv_wc[], FreeRing>;
   enum class Armed : std::uint8_t { no, solicited, next };
 
-  CompletionQueue(Context& context, CompletionChannel* channel);
-  static Ring allocate(std::uint32_t entries);
-  int take(int count, ibv_wc* out);
+  CompletionQueue(Context& context, const CompletionQueueInit& init);
+  std::uint64_t arrival_time() const;
+  int take(int count, ibv_wc* out, std::uint64_t* times);
+  bool was_purged(std::uint32_t qpn);
   void look_after_lanes(std::uint32_t found);
   std::uint32_t drive_lanes(CompletionSink& sink);
   Unexpected<Failure> refused_as_broken() const;
 
   Context& context_;
   CompletionChannel* const channel_;
+  const bool ignores_overrun_;
   UseCount uses_;
   QuickMutex mutex_;
   const HeldAcrossFork held_{mutex_, HeldAcrossFork::Rank::completion_queue};
-  Ring ring_;
-  std::atomic<std::uint32_t> capacity_{0};
-  std::uint32_t head_ = 0;
-  std::atomic<std::uint32_t> size_{0};   ///< written under the lock
-  std::atomic<Armed> armed_{Armed::no};  ///< written under the lock
-  std::atomic<bool> overrun_{false};     ///< written under the lock
+  CompletionRing ring_;
+  std::atomic<std::uint32_t> capacity_{0};  ///< written under the lock
+  std::atomic<Armed> armed_{Armed::no};     ///< written under the lock
+  std::atomic<bool> overrun_{false};        ///< written under the lock
 
   /// Completions that brought and will bring no event, as the queue was not armed when they came
   std::atomic<std::uint32_t> missed_{0};
@@ -110,6 +128,10 @@ class CompletionQueue : public EventTarget {
   std::array<std::atomic<LanePort*>, kProcessLanes> lanes_{};
   std::atomic<std::uint32_t> found_{0};  ///< without a look at the lanes
   PollBackoff backoff_;
+
+  std::atomic<bool> batch_{false};  ///< an extended poll has begun
+  std::atomic<bool> any_purged_{false};
+  std::vector<std::uint32_t> purged_;  ///< QPNs; guarded by the lock
 };
 
 }  // namespace softrnic::rnic

@@ -72,6 +72,8 @@ class QueuePair final : public EventTarget, private ib::Host {
 
   /// Everything before `*bad_wr` is posted.
   Expected<void, Failure> post_send(ibv_send_wr* wr, ibv_send_wr** bad_wr);
+  /// All or none (ibv_wr_complete).
+  Expected<void, Failure> post_batch(const ibv_send_wr* first);
   Expected<void, Failure> post_recv(ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
 
   /// UD only, EINVAL else. Attaching twice is the same as once.
@@ -173,6 +175,10 @@ class QueuePair final : public EventTarget, private ib::Host {
   /// What has become of a work request: its completion has been delivered, or it waits for its turn.
   enum class Posted : std::uint8_t { done, queued };
   Expected<Posted, Failure> post_one(const ibv_send_wr& wr);
+  Expected<void, Failure> check_send(const ibv_send_wr& wr) const;
+  Posted enqueue(const ibv_send_wr& wr, ib::SendSlot slot);
+  void posted(bool all_done);
+  Failure queue_full() const;
   void flush_send(const ibv_send_wr& wr);
   void fill(ib::SendSlot& slot, const ibv_send_wr& wr) const;
   void fill_datagram(ib::SendWqe& wqe, const ibv_send_wr& wr) const;

@@ -52,28 +52,63 @@ SOFTRNIC_HOT_PATH Expected<void, Failure> QueuePair::post_send(ibv_send_wr* wr, 
       break;
     }
   }
-  if (done) {
+  posted(done);
+  return result;
+}
+
+SOFTRNIC_HOT_PATH Expected<void, Failure> QueuePair::post_batch(const ibv_send_wr* first) {
+  const std::lock_guard lock(lane_.mutex());
+  std::uint32_t room = init_.cap.max_send_wr - endpoint_->outstanding_sends();
+  const bool flushes = state_rules(state_).flushes_sends;
+  for (const ibv_send_wr* wr = first; wr != nullptr; wr = wr->next) {
+    if (const auto ok = check_send(*wr); !ok) return refused_here(ok.error(), &wr->wr_id);
+    if (room-- == 0 && !flushes) return refused_here(queue_full(), &wr->wr_id);
+  }
+  bool done = true;
+  for (const ibv_send_wr* wr = first; wr != nullptr; wr = wr->next) {
+    if (flushes) {
+      flush_send(*wr);
+      done = false;
+    } else {
+      done = enqueue(*wr, endpoint_->reserve()) == Posted::done && done;
+    }
+  }
+  posted(done);
+  return {};
+}
+
+void QueuePair::posted(bool all_done) {
+  if (all_done) {
     lane_.completed_direct(*this);
   } else {
     lane_.transmit(*this);
   }
-  return result;
+}
+
+Expected<void, Failure> QueuePair::check_send(const ibv_send_wr& wr) const {
+  if (!state_rules(state_).accepts_sends)
+    return Unexpected{refuse(EINVAL, ReasonId::post_send_state, state_)};
+  const SendLimits limits{type_, init_.cap.max_send_sge, init_.cap.max_inline_data,
+                          attributes_.verbs.max_rd_atomic};
+  return check_send_request(wr, limits);
+}
+
+Failure QueuePair::queue_full() const {
+  return refuse(ENOMEM, ReasonId::send_queue_full, endpoint_->outstanding_sends());
 }
 
 Expected<QueuePair::Posted, Failure> QueuePair::post_one(const ibv_send_wr& wr) {
-  const StateRules& rules = state_rules(state_);
-  if (!rules.accepts_sends) return Unexpected{refuse(EINVAL, ReasonId::post_send_state, state_)};
-  const SendLimits limits{type_, init_.cap.max_send_sge, init_.cap.max_inline_data,
-                          attributes_.verbs.max_rd_atomic};
-  if (auto ok = check_send_request(wr, limits); !ok) return Unexpected{ok.error()};
-  if (rules.flushes_sends) {
+  if (auto ok = check_send(wr); !ok) return Unexpected{ok.error()};
+  if (state_rules(state_).flushes_sends) {
     flush_send(wr);
     return Posted::queued;
   }
-  ib::SendSlot slot = endpoint_->reserve();
-  if (slot.wqe == nullptr) {
-    return Unexpected{refuse(ENOMEM, ReasonId::send_queue_full, endpoint_->outstanding_sends())};
-  }
+  const ib::SendSlot slot = endpoint_->reserve();
+  if (slot.wqe == nullptr) return Unexpected{queue_full()};
+  return enqueue(wr, slot);
+}
+
+QueuePair::Posted QueuePair::enqueue(const ibv_send_wr& wr, ib::SendSlot slot) {
   fill(slot, wr);
   endpoint_->commit();
   const SendRules& kind = *send_rules(wr.opcode);

@@ -63,6 +63,19 @@ const SendRules* send_rules(ibv_wr_opcode opcode) {
   return index < kSendRules.size() ? &kSendRules[index] : nullptr;
 }
 
+// The bit of an operation is that of its opcode.
+static_assert(IBV_QP_EX_WITH_RDMA_WRITE == 1 << IBV_WR_RDMA_WRITE &&
+              IBV_QP_EX_WITH_SEND_WITH_INV == 1 << IBV_WR_SEND_WITH_INV);
+std::uint64_t send_operations(ibv_qp_type type) {
+  std::uint64_t operations = 0;
+  if (type < IBV_QPT_RC || type > IBV_QPT_UD) return operations;
+  for (std::size_t opcode = 0; opcode < kSendRules.size(); ++opcode) {
+    const SendRules& rules = kSendRules[opcode];
+    if (rules.supported && (rules.types & bit(type)) != 0) operations |= std::uint64_t{1} << opcode;
+  }
+  return operations;
+}
+
 ib::QpType transport_type(ibv_qp_type type) {
   constexpr ib::QpType types[] = {ib::QpType::rc, ib::QpType::uc, ib::QpType::ud};
   return types[type - IBV_QPT_RC];

@@ -26,6 +26,9 @@ struct SendRules {
 /// nullptr when the opcode does not exist.
 const SendRules* send_rules(ibv_wr_opcode opcode);
 
+/// What can be posted to a QP of this type: bits of enum ibv_qp_create_send_ops_flags.
+std::uint64_t send_operations(ibv_qp_type type);
+
 /// ibv_qp_type to the transport's and the opcode of a send's completion.
 ib::QpType transport_type(ibv_qp_type type);
 ibv_wc_opcode completion_opcode(ib::SendOp op);

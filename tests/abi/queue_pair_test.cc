@@ -62,7 +62,7 @@ TEST_F(QueuePairTest, ExtendedCreationMakesPlainOnes) {
   init.comp_mask |= IBV_QP_INIT_ATTR_CREATE_FLAGS;
   QpPtr through_table(ibv_create_qp_ex(context.get(), &init));
   EXPECT_NE(through_table, nullptr);
-  init.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+  init.create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB;
   errno = 0;
   EXPECT_EQ(ibv_create_qp_ex(context.get(), &init), nullptr);
   EXPECT_EQ(errno, EOPNOTSUPP);

@@ -6,7 +6,7 @@ expected.ini: a section [pass], and one for each reason to skip:
     says = regular expression that the suite's own words for the skip must match
     because = what a reader should know
     counted = no      (optional: these cases do not show in the totals)
-    cases = names, one a line; * stands for any characters
+    cases = names, one a line; * stands for any characters, and gives way to a name without
 """
 import collections
 import configparser
@@ -31,7 +31,8 @@ def read(path):
 
 def wanted_of(expected, case):
     """`pass`, a reason, or what is wrong with the list."""
-    found = {name for pattern, name in expected.rules if fnmatch.fnmatchcase(case, pattern)}
+    found = ({name for pattern, name in expected.rules if pattern == case} or
+             {name for pattern, name in expected.rules if fnmatch.fnmatchcase(case, pattern)})
     return found.pop() if len(found) == 1 else "one entry in expected.ini" if not found else "only one entry"
 
 

@@ -15,6 +15,7 @@ cases =
   # a remark
   t.A.one
   t.A.two
+  t.C.ours
 [windows]
 says = ^Create MW
 because = later
@@ -26,7 +27,7 @@ counted = no
 cases = t.C.*
 """
 GOOD = {"t.A.one": Result("pass", ""), "t.A.two": Result("pass", ""), "t.B.x": Result("skip", "Create MW is not supported"),
-        "t.C.y": Result("skip", "other hardware")}
+        "t.C.ours": Result("pass", ""), "t.C.y": Result("skip", "other hardware")}
 
 
 class FakeHost:
@@ -55,6 +56,10 @@ class Comparison(unittest.TestCase):
         results = {**GOOD, **{name.replace("_", "."): result for name, result in changes.items()}}
         return [case for case, *_ in expectations.compare(self.expected, results, partial).differences]
 
+    def test_a_name_goes_before_a_pattern(self):
+        self.assertEqual(self.differing(), [])
+        self.assertEqual(self.differing(t_C_ours=Result("skip", "other hardware")), ["t.C.ours"])
+
     def other_release(self, **changes):
         results = {**GOOD, **{name.replace("_", "."): result for name, result in changes.items()}}
         return expectations.compare_other_release(self.expected, results)
@@ -62,7 +67,7 @@ class Comparison(unittest.TestCase):
     def test_another_release_may_have_other_cases_and_words(self):
         verdict = self.other_release(t_B_x=Result("pass", ""), t_C_y=Result("skip", "in other words"),
                                      t_new_z=Result("skip", "unheard of"), t_new_y=Result("pass", ""))
-        self.assertEqual((verdict.passed, sum(verdict.skipped.values()), verdict.differences), (4, 2, []))
+        self.assertEqual((verdict.passed, sum(verdict.skipped.values()), verdict.differences), (5, 2, []))
 
     def test_nothing_goes_wrong_in_another_release_either(self):
         verdict = self.other_release(t_A_one=Result("skip", "why?"), t_new_z=Result("fail", "?"), t_C_y=Result("crash", "?"))
@@ -70,7 +75,7 @@ class Comparison(unittest.TestCase):
 
     def test_agreement(self):
         verdict = expectations.compare(self.expected, GOOD, False)
-        self.assertEqual((verdict.passed, dict(verdict.skipped), verdict.differences), (2, {"windows": 1, "others": 1}, []))
+        self.assertEqual((verdict.passed, dict(verdict.skipped), verdict.differences), (3, {"windows": 1, "others": 1}, []))
         self.assertEqual(self.expected.uncounted, {"others"})
 
     def test_failures_skips_and_crashes_in_place_of_a_pass(self):

@@ -1,7 +1,9 @@
 // Completion channels and completion queues.
-#include <infiniband/verbs.h>
+#include "abi/verbs/completions.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <memory>
 
 #include "abi/calls.h"
@@ -36,28 +38,6 @@ void count_user(ibv_comp_channel* channel, int by) {
   if (channel != nullptr) __atomic_add_fetch(&channel->refcnt, by, __ATOMIC_RELAXED);
 }
 
-Expected<ibv_cq*, Failure> create_cq(ibv_context* context, int entries, void* cq_context,
-                                     ibv_comp_channel* channel, int vector) {
-  if (context == nullptr) return null_argument();
-  OpenDevice& opened = *Context::of(context)->opened;
-  auto cq = std::make_unique<Cq>();
-  auto* const notifier = channel == nullptr ? nullptr : Channel::of(channel)->impl.get();
-  auto made = rnic::CompletionQueue::create(opened.context(), entries, notifier, vector);
-  if (!made) return Unexpected{made.error()};
-  cq->context = context;
-  cq->channel = channel;
-  cq->cq_context = cq_context;
-  cq->handle = opened.next_handle();
-  cq->opened = &opened;
-  cq->impl = std::move(*made);
-  cq->cqe = cq->impl->capacity();
-  pthread_mutex_init(&cq->mutex, nullptr);
-  pthread_cond_init(&cq->cond, nullptr);
-  cq->impl->owner = cq->verbs();
-  count_user(channel, 1);
-  return cq.release()->verbs();
-}
-
 Expected<void, Failure> destroy_cq(ibv_cq* verbs) {
   if (verbs == nullptr) return null_argument();
   Cq* const cq = Cq::of(verbs);
@@ -71,6 +51,33 @@ Expected<void, Failure> destroy_cq(ibv_cq* verbs) {
 }
 
 }  // namespace
+
+Expected<Cq*, Failure> make_cq(ibv_context* context, const CqRequest& request) {
+  if (context == nullptr) return null_argument();
+  OpenDevice& opened = *Context::of(context)->opened;
+  auto cq = std::make_unique<Cq>();
+  const rnic::CompletionQueueInit init{
+      .entries = static_cast<int>(std::min<std::uint32_t>(request.entries, INT_MAX)),
+      .channel = request.channel == nullptr ? nullptr : Channel::of(request.channel)->impl.get(),
+      .vector = request.vector,
+      .keeps_times = request.keeps_times,
+      .ignores_overrun = request.ignores_overrun};
+  auto made = rnic::CompletionQueue::create(opened.context(), init);
+  if (!made) return Unexpected{made.error()};
+  cq->context = context;
+  cq->channel = request.channel;
+  cq->cq_context = request.cq_context;
+  cq->handle = opened.next_handle();
+  cq->opened = &opened;
+  cq->impl = std::move(*made);
+  cq->cqe = cq->impl->capacity();
+  pthread_mutex_init(&cq->mutex, nullptr);
+  pthread_cond_init(&cq->cond, nullptr);
+  cq->impl->owner = cq->verbs();
+  count_user(request.channel, 1);
+  return cq.release();
+}
+
 }  // namespace softrnic::abi
 
 using namespace softrnic;
@@ -86,7 +93,14 @@ SOFTRNIC_EXPORT int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
 
 SOFTRNIC_VERB(ibv_cq*, ibv_create_cq,
               (ibv_context * context, int entries, void* cq_context, ibv_comp_channel* channel, int vector)) {
-  return pointer_call([&] { return create_cq(context, entries, cq_context, channel, vector); });
+  return pointer_call([&]() -> Expected<ibv_cq*, Failure> {
+    const auto made = make_cq(context, {.entries = static_cast<std::uint32_t>(std::max(entries, 0)),
+                                        .cq_context = cq_context,
+                                        .channel = channel,
+                                        .vector = vector});
+    if (!made) return Unexpected{made.error()};
+    return (*made)->verbs();
+  });
 }
 
 SOFTRNIC_VERB(int, ibv_resize_cq, (ibv_cq * cq, int entries)) {

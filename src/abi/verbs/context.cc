@@ -17,6 +17,7 @@
 #include "abi/export.h"
 #include "abi/verbs/data_path.h"
 #include "abi/verbs/engine_calls.h"
+#include "abi/verbs/extended_completions.h"
 #include "abi/verbs/newer_verbs.h"
 #include "abi/verbs/open_device.h"
 #include "abi/verbs/queries.h"
@@ -67,6 +68,8 @@ void fill_operations(Context& context) {
   context.query_port = query_port;
   context.query_device_ex = query_device_ex;
   context.create_qp_ex = create_qp_ex;
+  context.create_cq_ex = create_cq_ex;
+  context.query_rt_values = query_rt_values;
   ibv_context_ops& ops = context.context.ops;
   ops.poll_cq = poll_cq;
   ops.req_notify_cq = request_notification;

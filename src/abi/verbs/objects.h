@@ -8,17 +8,21 @@
 #include <infiniband/verbs.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "abi/verbs/newer_verbs.h"
+#include "abi/verbs/send_batch.h"
 #include "rnic/address_handle.h"
 #include "rnic/completion_channel.h"
 #include "rnic/completion_counter.h"
 #include "rnic/completion_queue.h"
 #include "rnic/context.h"
+#include "rnic/extended_poll.h"
 #include "rnic/memory_region.h"
 #include "rnic/protection_domain.h"
 #include "rnic/queue_pair.h"
@@ -80,6 +84,7 @@ struct Channel : ibv_comp_channel {
 struct Cq : ibv_cq_ex {
   OpenDevice* opened = nullptr;
   std::unique_ptr<rnic::CompletionQueue> impl;
+  std::optional<rnic::ExtendedPoll> extended;  ///< of ibv_create_cq_ex
 
   static Cq* of(ibv_cq* cq) { return static_cast<Cq*>(reinterpret_cast<ibv_cq_ex*>(cq)); }
   ibv_cq* verbs() { return reinterpret_cast<ibv_cq*>(static_cast<ibv_cq_ex*>(this)); }
@@ -99,8 +104,11 @@ struct Counter : CompCntr {
 };
 
 struct Qp : ibv_qp_ex {
+  /// Where programs built with newer headers find operations that this header does not have
+  std::array<void*, 4> newer_operations{};
   OpenDevice* opened = nullptr;
   std::unique_ptr<rnic::QueuePair> impl;
+  std::optional<SendBatch> batch;  ///< of ibv_create_qp_ex with send_ops_flags
 
   static Qp* of(ibv_qp* qp) { return static_cast<Qp*>(reinterpret_cast<ibv_qp_ex*>(qp)); }
   ibv_qp* verbs() { return &qp_base; }

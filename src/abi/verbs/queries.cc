@@ -17,6 +17,8 @@
 namespace softrnic::abi {
 namespace {
 
+constexpr std::uint64_t kCoreClockKhz = 1'000'000;  ///< completion timestamps are nanoseconds
+
 /// Copies as much of `from` as there is room for and zeroes the rest of the room.
 template <typename T>
 void copy_sized(void* to, std::size_t size, const T& from) {
@@ -29,6 +31,8 @@ ibv_device_attr_ex extended_attributes(const rnic::Context& context) {
   attributes.orig_attr = context.device_attributes();
   attributes.device_cap_flags_ex = attributes.orig_attr.device_cap_flags;
   attributes.phys_port_cnt_ex = attributes.orig_attr.phys_port_cnt;
+  attributes.completion_timestamp_mask = UINT64_MAX;
+  attributes.hca_core_clock = kCoreClockKhz;
   return attributes;
 }
 

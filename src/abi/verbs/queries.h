@@ -16,7 +16,7 @@ int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attribute
 int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input,
                     ibv_device_attr_ex* attributes, std::size_t size);
 
-/// Only plain QPs: without a comp_mask beyond the PD and empty creation flags.
+/// Plain QPs and those with send_ops_flags; EOPNOTSUPP for everything else that comp_mask may name.
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes);
 
 }  // namespace softrnic::abi

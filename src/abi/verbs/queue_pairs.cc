@@ -10,6 +10,7 @@
 #include "abi/verbs/open_device.h"
 #include "abi/verbs/queries.h"
 #include "base/reason_words.h"
+#include "rnic/work_requests.h"
 
 namespace softrnic::abi {
 namespace {
@@ -57,15 +58,26 @@ Expected<ibv_qp*, Failure> create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
 }
 
 Expected<ibv_qp*, Failure> create_extended(ibv_qp_init_attr_ex* attributes) {
-  constexpr std::uint32_t kKnown = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
+  constexpr std::uint32_t kKnown =
+      IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
   if (attributes == nullptr) return null_argument();
-  const bool flags =
-      (attributes->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 && attributes->create_flags != 0;
-  if ((attributes->comp_mask & ~kKnown) != 0 || flags)
-    return rnic::refused(EOPNOTSUPP, ReasonId::extended_qp, attributes->comp_mask);
-  if ((attributes->comp_mask & IBV_QP_INIT_ATTR_PD) == 0) return null_argument();
+  const std::uint32_t mask = attributes->comp_mask;
+  const std::uint32_t flags = (mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 ? attributes->create_flags : 0;
+  if ((mask & ~kKnown) != 0 || flags != 0)
+    return rnic::refused(EOPNOTSUPP, ReasonId::extended_qp, mask, flags);
+  if ((mask & IBV_QP_INIT_ATTR_PD) == 0) return null_argument();
+  const bool extended = (mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
+  const std::uint64_t operations = extended ? attributes->send_ops_flags : 0;
+  const std::uint64_t unknown = operations & ~rnic::send_operations(attributes->qp_type);
+  if (unknown != 0) return rnic::refused(EOPNOTSUPP, ReasonId::send_operations, unknown, attributes->qp_type);
   // The extended structure begins with the plain one (reference: infiniband/verbs.h).
-  return create_qp(attributes->pd, reinterpret_cast<ibv_qp_init_attr*>(attributes));
+  const auto made = create_qp(attributes->pd, reinterpret_cast<ibv_qp_init_attr*>(attributes));
+  if (made && extended) {
+    Qp& qp = *Qp::of(*made);
+    qp.batch.emplace(*qp.impl, attributes->cap, operations);
+    fill_send_operations(qp, qp.newer_operations.size());
+  }
+  return made;
 }
 
 Expected<void, Failure> modify(ibv_qp* qp, const ibv_qp_attr* attributes, int mask) {
@@ -137,8 +149,9 @@ SOFTRNIC_VERB(int, ibv_destroy_qp, (ibv_qp * qp)) {
   return errno_call([&] { return destroy_qp(qp); });
 }
 
-// No QP is created with send_ops_flags yet.
-SOFTRNIC_EXPORT ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* /*qp*/) { return nullptr; }
+SOFTRNIC_EXPORT ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* qp) {
+  return qp != nullptr && Qp::of(qp)->batch ? Qp::of(qp) : nullptr;
+}
 
 SOFTRNIC_EXPORT int ibv_query_qp_data_in_order(ibv_qp* /*qp*/, ibv_wr_opcode /*opcode*/, uint32_t /*flags*/) {
   return 0;

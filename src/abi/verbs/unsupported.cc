@@ -19,7 +19,6 @@ void refuse_memory(verbs_context& verbs) {
 }
 
 void refuse_queues(verbs_context& verbs) {
-  refuse_in<LaterVerb::create_cq_ex>(verbs.create_cq_ex);
   refuse_in<LaterVerb::modify_cq>(verbs.modify_cq);
   refuse_in<LaterVerb::create_srq_ex>(verbs.create_srq_ex);
   refuse_in<LaterVerb::get_srq_num>(verbs.get_srq_num);
@@ -48,7 +47,6 @@ void refuse_flows_and_domains(verbs_context& verbs) {
   refuse_in<LaterVerb::alloc_parent_domain>(verbs.alloc_parent_domain);
   refuse_in<LaterVerb::alloc_td>(verbs.alloc_td);
   refuse_in<LaterVerb::dealloc_td>(verbs.dealloc_td);
-  refuse_in<LaterVerb::query_rt_values_ex>(verbs.query_rt_values);
   // Where programs built with libibverbs 1.1.8 look for the two flow calls.
   verbs.ABI_placeholder1 = reinterpret_cast<void (*)()>(verbs.ibv_create_flow);
   verbs.ABI_placeholder2 = reinterpret_cast<void (*)()>(verbs.ibv_destroy_flow);

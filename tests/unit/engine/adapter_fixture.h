@@ -114,7 +114,7 @@ class Node {
     }
     context = std::move(*opened);
     pd = std::move(*rnic::ProtectionDomain::create(*context));
-    cq = std::move(*rnic::CompletionQueue::create(*context, 1000, nullptr, 0));
+    cq = std::move(*rnic::CompletionQueue::create(*context, {.entries = 1000}));
     memory.resize(kBuffer);
     const auto base = reinterpret_cast<std::uint64_t>(memory.data());
     mr = std::move(*rnic::MemoryRegion::create(*pd, {memory.data(), kBuffer, base, kAccess}));

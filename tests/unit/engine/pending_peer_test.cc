@@ -88,7 +88,7 @@ class UnmetVisitor : public LaneWithPeers {
   rnic::Context context{device(), lanes};
   std::unique_ptr<rnic::ProtectionDomain> pd = std::move(*rnic::ProtectionDomain::create(context));
   std::unique_ptr<rnic::CompletionQueue> cq =
-      std::move(*rnic::CompletionQueue::create(context, 8, nullptr, 0));
+      std::move(*rnic::CompletionQueue::create(context, {.entries = 8}));
   std::unique_ptr<rnic::MemoryRegion> mr;
   std::unique_ptr<rnic::QueuePair> qp;
 };

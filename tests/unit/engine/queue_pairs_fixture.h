@@ -22,7 +22,7 @@ class QueuePairs : public testing::Test {
     EXPECT_TRUE(pd->destroy());
   }
   std::unique_ptr<rnic::CompletionQueue> make_cq(int entries) {
-    auto made = rnic::CompletionQueue::create(context, entries, nullptr, 0);
+    auto made = rnic::CompletionQueue::create(context, {.entries = entries});
     EXPECT_TRUE(made);
     return std::move(*made);
   }

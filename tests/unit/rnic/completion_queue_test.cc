@@ -40,7 +40,7 @@ using Ids = std::vector<std::uint64_t>;
 TEST_F(CompletionQueueTest, SizesAndVectors) {
   const auto refusal = [&](int entries, int vector) {
     explanations().clear();
-    EXPECT_EQ(error_of(CompletionQueue::create(context, entries, nullptr, vector)), EINVAL);
+    EXPECT_EQ(error_of(CompletionQueue::create(context, {.entries = entries, .vector = vector})), EINVAL);
     return only_reason();
   };
   EXPECT_EQ(refusal(0, 0), ReasonId::bad_cqe);

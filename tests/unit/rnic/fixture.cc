@@ -101,7 +101,7 @@ void RnicTest::TearDown() {
 }
 
 std::unique_ptr<CompletionQueue> RnicTest::make_cq(int entries, CompletionChannel* channel) {
-  auto made = CompletionQueue::create(context, entries, channel, 0);
+  auto made = CompletionQueue::create(context, {.entries = entries, .channel = channel});
   EXPECT_TRUE(made);
   return std::move(*made);
 }

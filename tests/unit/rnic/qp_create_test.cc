@@ -75,7 +75,7 @@ TEST_F(QpCreate, UnreliableConnectionsHaveTheirOwnReceives) {
 TEST_F(QpCreate, QueuesOfAnotherContext) {
   Context rendezvous{make_device(), lanes};
   auto foreign_pd = std::move(*ProtectionDomain::create(rendezvous));
-  auto foreign_cq = std::move(*CompletionQueue::create(rendezvous, 10, nullptr, 0));
+  auto foreign_cq = std::move(*CompletionQueue::create(rendezvous, {.entries = 10}));
   ibv_srq_attr size{4, 1, 0};
   auto foreign_srq = std::move(*SharedReceiveQueue::create(*foreign_pd, size));
   for (const int which : {0, 1, 2}) {

@@ -1,0 +1,26 @@
+// What ibv_create_cq and ibv_create_cq_ex have in common.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+
+#include "abi/verbs/objects.h"
+#include "base/expected.h"
+#include "base/reason.h"
+
+namespace softrnic::abi {
+
+struct CqRequest {
+  std::uint32_t entries = 0;
+  void* cq_context = nullptr;
+  ibv_comp_channel* channel = nullptr;
+  int vector = 0;
+  bool keeps_times = false;
+  bool ignores_overrun = false;
+};
+
+/// Failures: see rnic::CompletionQueue::create().
+Expected<Cq*, Failure> make_cq(ibv_context* context, const CqRequest& request);
+
+}  // namespace softrnic::abi

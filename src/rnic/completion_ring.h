@@ -1,0 +1,61 @@
+// The ring of a completion queue, with the time of each completion where that is wanted.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+namespace softrnic::rnic {
+
+/// Not thread-safe but for size().
+class CompletionRing {
+ public:
+  /// Entries, beyond its capacity, for what a program takes and gives back (put_back)
+  static constexpr std::uint32_t kRoomForReturned = 16;
+
+  CompletionRing() = default;
+  CompletionRing(CompletionRing&& other) noexcept { *this = std::move(other); }
+  CompletionRing& operator=(CompletionRing&& other) noexcept;
+
+  /// False: no memory.
+  bool allocate(std::uint32_t capacity, bool keeps_times);
+
+  std::uint32_t capacity() const { return slots_ - kRoomForReturned; }
+  std::uint32_t size() const { return size_.load(std::memory_order_acquire); }
+  bool keeps_times() const { return times_ != nullptr; }
+
+  /// There has to be room. `time`: nanoseconds, kept if times are.
+  void push(const ibv_wc& wc, std::uint64_t time);
+  /// There has to be one.
+  void drop_oldest();
+  /// Removes the oldest, at most `count`, and returns how many. `times` may be nullptr.
+  std::uint32_t take(std::uint32_t count, ibv_wc* out, std::uint64_t* times);
+  /// Makes this one the oldest: the last that was taken, at most kRoomForReturned of them.
+  void put_back(const ibv_wc& wc, std::uint64_t time);
+  /// Removes the completions of a queue pair.
+  void purge(std::uint32_t qpn);
+  /// To an empty ring, which has room for them.
+  void move_to(CompletionRing& other);
+
+ private:
+  struct Free {
+    void operator()(void* memory) const;
+  };
+
+  std::uint32_t slot(std::uint32_t index) const { return (head_ + index) % slots_; }
+  std::uint64_t time_at(std::uint32_t slot) const { return times_ ? times_[slot] : 0; }
+  void set(std::uint32_t slot, const ibv_wc& wc, std::uint64_t time) {
+    ring_[slot] = wc;
+    if (times_) times_[slot] = time;
+  }
+
+  std::unique_ptr<ibv_wc[], Free> ring_;
+  std::unique_ptr<std::uint64_t[], Free> times_;
+  std::uint32_t slots_ = 0;
+  std::uint32_t head_ = 0;
+  std::atomic<std::uint32_t> size_{0};
+};
+
+}  // namespace softrnic::rnic
