@@ -1,6 +1,7 @@
 #include "rnic/completion_queue.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <mutex>
 #include <new>
@@ -25,6 +26,9 @@ Unexpected<Failure> out_of_memory(std::uint32_t entries) {
   return refused(ENOMEM, ReasonId::out_of_memory, std::uint64_t{entries} * sizeof(ibv_wc));
 }
 
+// As drivers do, and programs have come to rely on.
+std::uint32_t rounded(int entries) { return std::bit_ceil(static_cast<std::uint32_t>(entries)); }
+
 bool valid_size(int entries) { return entries >= 1 && static_cast<unsigned>(entries) <= limits::kMaxCqes; }
 
 }  // namespace
@@ -47,7 +51,7 @@ Expected<std::unique_ptr<CompletionQueue>, Failure> CompletionQueue::create(Cont
     return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxCqs, ObjectKind::cq);
   }
   std::unique_ptr<CompletionQueue> cq(new CompletionQueue(context, init));
-  const auto entries = static_cast<std::uint32_t>(init.entries);
+  const std::uint32_t entries = rounded(init.entries);
   if (!cq->ring_.allocate(entries, init.keeps_times)) return out_of_memory(entries);
   cq->capacity_ = entries;
   if (init.channel != nullptr) init.channel->add(*cq);
@@ -145,7 +149,7 @@ void CompletionQueue::acknowledge(unsigned events) {
 Expected<int, Failure> CompletionQueue::resize(int entries) {
   if (!valid_size(entries)) return refused(EINVAL, ReasonId::bad_cqe, entries, limits::kMaxCqes);
   if (overrun_.load(std::memory_order_acquire)) return refused_as_broken();
-  const auto wanted = static_cast<std::uint32_t>(entries);
+  const std::uint32_t wanted = rounded(entries);
   CompletionRing ring;
   if (!ring.allocate(wanted, ring_.keeps_times())) return out_of_memory(wanted);
   std::unique_lock lock(mutex_);
@@ -157,7 +161,7 @@ Expected<int, Failure> CompletionQueue::resize(int entries) {
   ring_.move_to(ring);
   ring_ = std::move(ring);
   capacity_.store(wanted, std::memory_order_relaxed);
-  return entries;
+  return static_cast<int>(wanted);
 }
 
 bool CompletionQueue::push(const ibv_wc& wc, bool solicited) {

@@ -42,7 +42,7 @@ struct CompletionQueueInit {
 /// Thread-safe. Its lock comes after those of lanes and SRQs.
 class CompletionQueue : public EventTarget {
  public:
-  /// EINVAL: no or too many entries, unknown vector; ENOMEM.
+  /// Rounds the entries up to a power of two. EINVAL: none or too many, unknown vector; ENOMEM.
   static Expected<std::unique_ptr<CompletionQueue>, Failure> create(Context& context,
                                                                     const CompletionQueueInit& init);
   ~CompletionQueue();

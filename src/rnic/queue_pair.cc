@@ -1,6 +1,7 @@
 #include "rnic/queue_pair.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <mutex>
 
@@ -55,11 +56,17 @@ Expected<void, Failure> check_init(const Context& context, const QueuePairInit& 
   return {};
 }
 
+// What drivers round up to, programs have come to rely on: Debian's rdma_xclient asks for no inline data and
+// sends 16 bytes inline. SGEs and inline data share their room in the send queue.
 void round_up(QueuePairInit& init) {
+  constexpr std::uint32_t kLeastInline = 64;
+  constexpr auto kSgeBytes = static_cast<std::uint32_t>(sizeof(ib::Sge));
   ibv_qp_cap& cap = init.cap;
-  cap.max_send_wr = std::max(cap.max_send_wr, 1U);
-  cap.max_send_sge = std::max(cap.max_send_sge, 1U);
-  cap.max_recv_wr = init.srq != nullptr ? 0 : std::max(cap.max_recv_wr, 1U);
+  const std::uint32_t room = std::max({cap.max_inline_data, kLeastInline, cap.max_send_sge * kSgeBytes});
+  cap.max_send_wr = std::bit_ceil(cap.max_send_wr);
+  cap.max_inline_data = std::min(room, limits::kMaxInlineBytes);
+  cap.max_send_sge = std::min(room / kSgeBytes, limits::kMaxSges);
+  cap.max_recv_wr = init.srq != nullptr ? 0 : std::bit_ceil(cap.max_recv_wr);
   cap.max_recv_sge = init.srq != nullptr ? 0 : std::max(cap.max_recv_sge, 1U);
 }
 

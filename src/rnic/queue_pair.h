@@ -55,7 +55,8 @@ struct QueuePairSummary {
 
 class QueuePair final : public EventTarget, private ib::Host {
  public:
-  /// Returns the capabilities made in `init.cap` (0 becomes 1, except receives with an SRQ). EINVAL:
+  /// Returns the capabilities made in `init.cap`, which are rounded up as drivers do: depths to powers of
+  /// two, inline data to 64 bytes at least, SGEs to the same room; with an SRQ there are no receives. EINVAL:
   /// capabilities beyond the limits, no CQ; EOPNOTSUPP: type; ENOMEM; what Lanes::choose() and
   /// LanePort::attach() refuse.
   static Expected<std::unique_ptr<QueuePair>, Failure> create(ProtectionDomain& pd, QueuePairInit& init);

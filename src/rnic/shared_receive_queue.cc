@@ -1,6 +1,7 @@
 #include "rnic/shared_receive_queue.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <mutex>
 
@@ -28,7 +29,7 @@ Expected<std::unique_ptr<SharedReceiveQueue>, Failure> SharedReceiveQueue::creat
   if (context.counts.srqs.users() >= limits::kMaxSrqs) {
     return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxSrqs, ObjectKind::srq);
   }
-  attributes.max_wr = std::max(attributes.max_wr, 1U);
+  attributes.max_wr = std::bit_ceil(attributes.max_wr);
   attributes.max_sge = std::max(attributes.max_sge, 1U);
   attributes.srq_limit = 0;  // ibv_create_srq(3): ignored
   std::unique_ptr<SharedReceiveQueue> srq(new SharedReceiveQueue(pd));
@@ -58,7 +59,7 @@ Expected<void, Failure> SharedReceiveQueue::modify(const ibv_srq_attr& attribute
     return refused(EINVAL, ReasonId::bad_cap, attributes.max_wr, limits::kMaxSrqWrs, CapField::max_wr);
   }
   const std::lock_guard lock(mutex_);
-  const std::uint32_t wrs = resize ? attributes.max_wr : queue_.max_wrs();
+  const std::uint32_t wrs = resize ? std::bit_ceil(attributes.max_wr) : queue_.max_wrs();
   const std::uint32_t limit = (mask & IBV_SRQ_LIMIT) != 0 ? attributes.srq_limit : limit_;
   if (limit > wrs) return refused(EINVAL, ReasonId::srq_limit_bad, limit, wrs);
   if (wrs < queue_.size()) return refused(EINVAL, ReasonId::srq_resize_too_small, wrs, queue_.size());

@@ -20,7 +20,8 @@ class ProtectionDomain;
 /// Thread-safe. Its lock comes after those of lanes and before those of CQs.
 class SharedReceiveQueue : public EventTarget {
  public:
-  /// Rounds 0 up to 1 and returns what was made in `attributes`. EINVAL: beyond the limits; ENOMEM.
+  /// Rounds the size up to a power of two and returns what was made in `attributes`. EINVAL: beyond the
+  /// limits; ENOMEM.
   static Expected<std::unique_ptr<SharedReceiveQueue>, Failure> create(ProtectionDomain& pd,
                                                                        ibv_srq_attr& attributes);
   /// EBUSY while QPs use it. Waits for acknowledgement of its events. Delete the object afterwards.

@@ -213,7 +213,7 @@ TEST_F(ExtendedQueuePairTest, NothingOfAFailedBatchIsPosted) {
   EXPECT_EQ(batch([&] { ibv_wr_local_inv(qp, 1); }), EINVAL);
   EXPECT_EQ(batch([&] { ibv_wr_set_inline_data(qp, big, 65); }), EINVAL) << "max_inline_data is 64";
   EXPECT_EQ(batch([&] { ibv_wr_set_inline_data(qp, big, SIZE_MAX); }), EINVAL);
-  EXPECT_EQ(batch([&] { ibv_wr_set_sge_list(qp, 3, many); }), EINVAL) << "max_send_sge is 2";
+  EXPECT_EQ(batch([&] { ibv_wr_set_sge_list(qp, 5, many); }), EINVAL) << "max_send_sge is 4";
   EXPECT_EQ(batch([&] { ibv_wr_set_sge_list(qp, SIZE_MAX, many); }), EINVAL);
   EXPECT_EQ(batch([&] { qp->wr_flags = 1U << 20, ibv_wr_rdma_write(qp, 1, 2); }), EINVAL);
   qp->wr_flags = IBV_SEND_SIGNALED;

@@ -58,11 +58,11 @@ void bad_requests() {
   ibv_send_wr wr = with_opcode(IBV_WR_SEND);
   wr.send_flags = IBV_SEND_INLINE;
   must(s.a.send(100, wr) == EINVAL, "inline");
-  expect(qpn, kSendId, "100 inline bytes exceed max_inline_data 32");
+  expect(qpn, kSendId, "100 inline bytes exceed max_inline_data 64");
   wr = with_opcode(IBV_WR_SEND);
-  wr.num_sge = 3;
+  wr.num_sge = 5;
   must(s.a.send(8, wr) == EINVAL, "SGEs");
-  expect(qpn, kSendId, "the work request has 3 SGEs but the queue allows 1");
+  expect(qpn, kSendId, "the work request has 5 SGEs but the queue allows 4");
   wr = write_to(8, s.b.mr->rkey);
   wr.opcode = IBV_WR_RDMA_READ;
   must(s.a.send(8, wr) == EINVAL, "READ");

@@ -116,8 +116,8 @@ TEST_F(CompletionQueueTest, ResizeKeepsWhatIsThere) {
   EXPECT_EQ(error_of(small->resize(2)), EINVAL);
   EXPECT_EQ(only_reason(), ReasonId::cq_resize_too_small);
   EXPECT_EQ(error_of(small->resize(0)), EINVAL);
-  EXPECT_EQ(small->capacity(), 3);
-  EXPECT_EQ(*small->resize(5), 5);
+  EXPECT_EQ(small->capacity(), 4);
+  EXPECT_EQ(*small->resize(5), 8);
   small->push(wc_of(4), false);
   small->push(wc_of(5), false);
   EXPECT_EQ(ids(*small), (Ids{1, 2, 3, 4, 5}));

@@ -126,7 +126,7 @@ TEST_F(PostTest, WhatAWorkRequestMustLookLike) {
   bring(*qp, IBV_QPS_RTS);
   lanes.lane.lose_packets = true;
   auto wr = usual(IBV_WR_SEND, IBV_QPT_RC);
-  wr.num_sge = 3;
+  wr.num_sge = 5;
   expect_refused(*qp, wr, ReasonId::too_many_sge);
   wr.num_sge = -1;
   expect_refused(*qp, wr, ReasonId::too_many_sge);

@@ -15,13 +15,13 @@ class QpCreate : public RnicTest {
   }
 };
 
-TEST_F(QpCreate, CapabilitiesAreHonouredAndReturned) {
+TEST_F(QpCreate, CapabilitiesAreRoundedUpAndReturned) {
   QueuePairInit wanted = init(IBV_QPT_RC);
   wanted.cap = {17, 5, 3, 1, 100};
   auto qp = std::move(*QueuePair::create(*pd, wanted));
-  EXPECT_EQ(wanted.cap.max_send_wr, 17U);
-  EXPECT_EQ(wanted.cap.max_recv_wr, 5U);
-  EXPECT_EQ(wanted.cap.max_send_sge, 3U);
+  EXPECT_EQ(wanted.cap.max_send_wr, 32U);
+  EXPECT_EQ(wanted.cap.max_recv_wr, 8U);
+  EXPECT_EQ(wanted.cap.max_send_sge, 6U) << "as many as fit into the room of 100 bytes inline";
   EXPECT_EQ(wanted.cap.max_recv_sge, 1U);
   EXPECT_EQ(wanted.cap.max_inline_data, 100U);
   EXPECT_TRUE(qp->destroy());
@@ -33,7 +33,7 @@ TEST_F(QpCreate, NothingAskedForMakesOne) {
   auto qp = std::move(*QueuePair::create(*pd, wanted));
   EXPECT_EQ(wanted.cap.max_send_wr, 1U);
   EXPECT_EQ(wanted.cap.max_recv_wr, 1U);
-  EXPECT_EQ(wanted.cap.max_inline_data, 0U);
+  EXPECT_EQ(wanted.cap.max_inline_data, 64U);
   EXPECT_TRUE(qp->destroy());
 }
 

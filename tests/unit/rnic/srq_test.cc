@@ -87,10 +87,10 @@ TEST_F(SrqTest, Modify) {
   TakenReceive taken;
   EXPECT_TRUE(srq->take(taken));
   EXPECT_TRUE(srq->modify({6, 0, 5}, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT));
-  EXPECT_EQ(srq->query().max_wr, 6U);
-  for (std::uint64_t id = 3; id < 7; ++id) EXPECT_TRUE(post(*srq, id));
-  EXPECT_EQ(error_of(post(*srq, 7)), ENOMEM);
-  for (std::uint64_t id = 1; id < 7; ++id) {
+  EXPECT_EQ(srq->query().max_wr, 8U);
+  for (std::uint64_t id = 3; id < 9; ++id) EXPECT_TRUE(post(*srq, id));
+  EXPECT_EQ(error_of(post(*srq, 9)), ENOMEM);
+  for (std::uint64_t id = 1; id < 9; ++id) {
     EXPECT_TRUE(srq->take(taken));
     EXPECT_EQ(taken.wqe.wr_id, id);
   }
