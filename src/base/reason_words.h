@@ -15,7 +15,19 @@
 namespace softrnic {
 
 /// What a refusal is about, as a figure for the form "object".
-enum class ObjectKind : std::uint8_t { pd, mr, cq, channel, qp, srq, ah, cm_id, membership, counter };
+enum class ObjectKind : std::uint8_t {
+  pd,
+  mr,
+  cq,
+  channel,
+  qp,
+  srq,
+  ah,
+  cm_id,
+  membership,
+  counter,
+  context
+};
 
 /// A number that exceeds its limit, as a figure for the form "cap": the fields of
 /// ibv_qp_cap and ibv_srq_attr.

@@ -10,6 +10,7 @@
 
 #include "abi/calls.h"
 #include "abi/export.h"
+#include "abi/verbs/live_objects.h"
 #include "abi/verbs/open_device.h"
 #include "net/neighbour.h"
 
@@ -107,7 +108,7 @@ using namespace softrnic;
 using namespace softrnic::abi;
 
 SOFTRNIC_VERB(ibv_ah*, ibv_create_ah, (ibv_pd * pd, ibv_ah_attr* attributes)) {
-  return pointer_call([&] { return create(pd, attributes); });
+  return pointer_call([&] { return alive(ObjectKind::ah, create(pd, attributes)); });
 }
 
 SOFTRNIC_EXPORT int ibv_init_ah_from_wc(ibv_context* context, uint8_t port, ibv_wc* wc, ibv_grh* grh,
@@ -121,16 +122,17 @@ SOFTRNIC_EXPORT ibv_ah* ibv_create_ah_from_wc(ibv_pd* pd, ibv_wc* wc, ibv_grh* g
     ibv_ah_attr attributes;
     const auto done = init_from_completion(pd->context, port, wc, grh, &attributes);
     if (!done) return Unexpected{done.error()};
-    return create(pd, &attributes);
+    return alive(ObjectKind::ah, create(pd, &attributes));
   });
 }
 
 SOFTRNIC_VERB(int, ibv_destroy_ah, (ibv_ah * ah)) {
-  return errno_call([&]() -> Expected<void, Failure> {
-    if (ah == nullptr) return null_argument();
-    const std::unique_ptr<rnic::AddressHandle> handle(handle_of(ah));
-    handle->destroy();
-    return {};
+  return errno_call([&] {
+    return end_life(ObjectKind::ah, ah, [](ibv_ah* verbs) -> Expected<void, Failure> {
+      const std::unique_ptr<rnic::AddressHandle> handle(handle_of(verbs));
+      handle->destroy();
+      return {};
+    });
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include "abi/calls.h"
 #include "abi/export.h"
+#include "abi/verbs/live_objects.h"
 #include "abi/verbs/newer_verbs.h"
 #include "abi/verbs/open_device.h"
 #include "rnic/limits.h"
@@ -48,8 +49,8 @@ Expected<CompCntr*, Failure> create(ibv_context* context, const CompCntrInitAttr
   return counter.release();
 }
 
-Expected<void, Failure> destroy(Counter* counter) {
-  if (counter == nullptr) return null_argument();
+Expected<void, Failure> destroy(CompCntr* verbs) {
+  Counter* const counter = Counter::of(verbs);
   const auto done = counter->impl->destroy();
   if (!done) return done;
   delete counter;
@@ -103,11 +104,11 @@ SOFTRNIC_VERSIONED(int, _ibv_query_comp_cntr_caps, "IBVERBS_1.18",
 
 SOFTRNIC_VERSIONED(CompCntr*, ibv_create_comp_cntr, "IBVERBS_1.18",
                    (ibv_context * context, CompCntrInitAttr* wanted)) {
-  return pointer_call([&] { return create(context, wanted); });
+  return pointer_call([&] { return alive(ObjectKind::counter, create(context, wanted)); });
 }
 
 SOFTRNIC_VERSIONED(int, ibv_destroy_comp_cntr, "IBVERBS_1.18", (CompCntr * counter)) {
-  return errno_call([&] { return destroy(Counter::of(counter)); });
+  return errno_call([&] { return end_life(ObjectKind::counter, counter, destroy); });
 }
 
 SOFTRNIC_VERSIONED(int, ibv_qp_attach_comp_cntr, "IBVERBS_1.18",

@@ -8,6 +8,7 @@
 
 #include "abi/calls.h"
 #include "abi/export.h"
+#include "abi/verbs/live_objects.h"
 #include "abi/verbs/open_device.h"
 
 namespace softrnic::abi {
@@ -26,8 +27,8 @@ Expected<ibv_comp_channel*, Failure> create_channel(ibv_context* context) {
   return channel.release();
 }
 
-Expected<void, Failure> destroy_channel(Channel* channel) {
-  if (channel == nullptr) return null_argument();
+Expected<void, Failure> destroy_channel(ibv_comp_channel* verbs) {
+  Channel* const channel = Channel::of(verbs);
   const auto done = channel->impl->destroy();
   if (!done) return done;
   delete channel;
@@ -39,7 +40,6 @@ void count_user(ibv_comp_channel* channel, int by) {
 }
 
 Expected<void, Failure> destroy_cq(ibv_cq* verbs) {
-  if (verbs == nullptr) return null_argument();
   Cq* const cq = Cq::of(verbs);
   const auto done = cq->impl->destroy();
   if (!done) return done;
@@ -84,11 +84,11 @@ using namespace softrnic;
 using namespace softrnic::abi;
 
 SOFTRNIC_EXPORT ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
-  return pointer_call([&] { return create_channel(context); });
+  return pointer_call([&] { return alive(ObjectKind::channel, create_channel(context)); });
 }
 
 SOFTRNIC_EXPORT int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
-  return errno_call([&] { return destroy_channel(Channel::of(channel)); });
+  return errno_call([&] { return end_life(ObjectKind::channel, channel, destroy_channel); });
 }
 
 SOFTRNIC_VERB(ibv_cq*, ibv_create_cq,
@@ -99,7 +99,7 @@ SOFTRNIC_VERB(ibv_cq*, ibv_create_cq,
                                         .channel = channel,
                                         .vector = vector});
     if (!made) return Unexpected{made.error()};
-    return (*made)->verbs();
+    return alive(ObjectKind::cq, Expected<ibv_cq*, Failure>((*made)->verbs()));
   });
 }
 
@@ -114,7 +114,7 @@ SOFTRNIC_VERB(int, ibv_resize_cq, (ibv_cq * cq, int entries)) {
 }
 
 SOFTRNIC_VERB(int, ibv_destroy_cq, (ibv_cq * cq)) {
-  return errno_call([&] { return destroy_cq(cq); });
+  return errno_call([&] { return end_life(ObjectKind::cq, cq, destroy_cq); });
 }
 
 // Waiting in vain (EAGAIN, EINTR) is no refusal and is not explained.

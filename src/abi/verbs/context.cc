@@ -18,6 +18,7 @@
 #include "abi/verbs/data_path.h"
 #include "abi/verbs/engine_calls.h"
 #include "abi/verbs/extended_completions.h"
+#include "abi/verbs/live_objects.h"
 #include "abi/verbs/newer_verbs.h"
 #include "abi/verbs/open_device.h"
 #include "abi/verbs/queries.h"
@@ -130,7 +131,7 @@ using namespace softrnic::abi;
 SOFTRNIC_VERB(ibv_context*, ibv_open_device, (ibv_device * device)) {
   return pointer_call([&]() -> Expected<ibv_context*, Failure> {
     if (device == nullptr) return null_argument();
-    return open(*static_cast<Device*>(device));
+    return alive(ObjectKind::context, open(*static_cast<Device*>(device)));
   });
 }
 
@@ -138,14 +139,15 @@ SOFTRNIC_EXPORT ibv_context* ibv_import_device(int cmd_fd) {
   return pointer_call([&]() -> Expected<ibv_context*, Failure> {
     auto device = find_by_fd(cmd_fd);
     if (!device) return rnic::refused(EINVAL, ReasonId::bad_import, cmd_fd);
-    return make_context(std::move(device), cmd_fd);
+    return alive(ObjectKind::context, make_context(std::move(device), cmd_fd));
   });
 }
 
 SOFTRNIC_VERB(int, ibv_close_device, (ibv_context * context)) {
-  return errno_call([&]() -> Expected<void, Failure> {
-    if (context == nullptr) return null_argument();
-    close(Context::of(context));
-    return {};
+  return errno_call([&] {
+    return end_life(ObjectKind::context, context, [](ibv_context* verbs) -> Expected<void, Failure> {
+      close(Context::of(verbs));
+      return {};
+    });
   });
 }

@@ -6,6 +6,7 @@
 
 #include "abi/calls.h"
 #include "abi/verbs/completions.h"
+#include "abi/verbs/live_objects.h"
 #include "base/clock.h"
 #include "base/explanation_history.h"
 #include "base/hot_path.h"
@@ -115,7 +116,7 @@ Expected<ibv_cq_ex*, Failure> create(ibv_context* context, const ibv_cq_init_att
 }  // namespace
 
 ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) {
-  return pointer_call([&] { return create(context, attributes); });
+  return pointer_call([&] { return alive(ObjectKind::cq, create(context, attributes)); });
 }
 
 // The clock of completion timestamps, in its ticks as adapters give it: tv_nsec may go beyond a second.

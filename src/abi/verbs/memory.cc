@@ -7,6 +7,7 @@
 
 #include "abi/calls.h"
 #include "abi/export.h"
+#include "abi/verbs/live_objects.h"
 #include "abi/verbs/open_device.h"
 #include "base/reason_words.h"
 
@@ -46,8 +47,8 @@ Expected<ibv_pd*, Failure> import_pd(ibv_context* context, std::uint32_t handle)
   return pd.release();
 }
 
-Expected<void, Failure> dealloc_pd(Pd* pd) {
-  if (pd == nullptr) return null_argument();
+Expected<void, Failure> dealloc_pd(ibv_pd* verbs) {
+  Pd* const pd = Pd::of(verbs);
   const auto done = pd->impl->destroy();
   if (!done) return done;
   pd->opened->forget_pd(pd->handle);
@@ -92,8 +93,8 @@ Expected<ibv_mr*, Failure> import_mr(ibv_pd* pd, std::uint32_t handle) {
   return mr.release();
 }
 
-Expected<void, Failure> deregister(Mr* mr) {
-  if (mr == nullptr) return null_argument();
+Expected<void, Failure> deregister(ibv_mr* verbs) {
+  Mr* const mr = Mr::of(verbs);
   if (mr->opened->forget_mr(mr->handle)) {
     const auto done = mr->impl->destroy();
     if (!done) return done;
@@ -138,24 +139,28 @@ using namespace softrnic;
 using namespace softrnic::abi;
 
 SOFTRNIC_VERB(ibv_pd*, ibv_alloc_pd, (ibv_context * context)) {
-  return pointer_call([&] { return alloc_pd(context); });
+  return pointer_call([&] { return alive(ObjectKind::pd, alloc_pd(context)); });
 }
 
 SOFTRNIC_VERB(int, ibv_dealloc_pd, (ibv_pd * pd)) {
-  return errno_call([&] { return dealloc_pd(Pd::of(pd)); });
+  return errno_call([&] { return end_life(ObjectKind::pd, pd, dealloc_pd); });
 }
 
 SOFTRNIC_EXPORT ibv_pd* ibv_import_pd(ibv_context* context, uint32_t handle) {
-  return pointer_call([&] { return import_pd(context, handle); });
+  return pointer_call([&] { return alive(ObjectKind::pd, import_pd(context, handle)); });
 }
 
-SOFTRNIC_EXPORT void ibv_unimport_pd(ibv_pd* pd) { delete Pd::of(pd); }
+SOFTRNIC_EXPORT void ibv_unimport_pd(ibv_pd* pd) {
+  if (!LiveObjects::take(pd, ObjectKind::pd).empty()) delete Pd::of(pd);
+}
 
 SOFTRNIC_EXPORT ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, size_t length, uint64_t iova,
                                          unsigned access) {
   // Optional flags are hints that a device may ignore.
   const unsigned required = access & ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
-  return pointer_call([&] { return register_memory(pd, {address, length, iova, required}); });
+  return pointer_call([&] {
+    return alive(ObjectKind::mr, register_memory(pd, {address, length, iova, required}));
+  });
 }
 
 SOFTRNIC_VERB(ibv_mr*, ibv_reg_mr, (ibv_pd * pd, void* address, size_t length, int access)) {
@@ -184,14 +189,16 @@ SOFTRNIC_EXPORT int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* addres
 }
 
 SOFTRNIC_VERB(int, ibv_dereg_mr, (ibv_mr * mr)) {
-  return errno_call([&] { return deregister(Mr::of(mr)); });
+  return errno_call([&] { return end_life(ObjectKind::mr, mr, deregister); });
 }
 
 SOFTRNIC_EXPORT ibv_mr* ibv_import_mr(ibv_pd* pd, uint32_t handle) {
-  return pointer_call([&] { return import_mr(pd, handle); });
+  return pointer_call([&] { return alive(ObjectKind::mr, import_mr(pd, handle)); });
 }
 
-SOFTRNIC_EXPORT void ibv_unimport_mr(ibv_mr* mr) { delete Mr::of(mr); }
+SOFTRNIC_EXPORT void ibv_unimport_mr(ibv_mr* mr) {
+  if (!LiveObjects::take(mr, ObjectKind::mr).empty()) delete Mr::of(mr);
+}
 
 SOFTRNIC_EXPORT ibv_dm* ibv_import_dm(ibv_context* /*context*/, uint32_t /*handle*/) {
   return pointer_call([]() -> Expected<ibv_dm*, Failure> {

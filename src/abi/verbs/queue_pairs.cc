@@ -7,6 +7,7 @@
 
 #include "abi/calls.h"
 #include "abi/export.h"
+#include "abi/verbs/live_objects.h"
 #include "abi/verbs/open_device.h"
 #include "abi/verbs/queries.h"
 #include "base/reason_words.h"
@@ -104,7 +105,6 @@ Expected<void, Failure> query(ibv_qp* qp, ibv_qp_attr* attributes, ibv_qp_init_a
 }
 
 Expected<void, Failure> destroy_qp(ibv_qp* verbs) {
-  if (verbs == nullptr) return null_argument();
   Qp* const qp = Qp::of(verbs);
   const auto done = qp->impl->destroy();
   if (!done) return done;
@@ -124,7 +124,7 @@ wire::Gid group_of(const ibv_gid& gid) {
 }  // namespace
 
 ibv_qp* create_qp_ex(ibv_context* /*context*/, ibv_qp_init_attr_ex* attributes) {
-  return pointer_call([&] { return create_extended(attributes); });
+  return pointer_call([&] { return alive(ObjectKind::qp, create_extended(attributes)); });
 }
 
 }  // namespace softrnic::abi
@@ -133,7 +133,7 @@ using namespace softrnic;
 using namespace softrnic::abi;
 
 SOFTRNIC_VERB(ibv_qp*, ibv_create_qp, (ibv_pd * pd, ibv_qp_init_attr* attributes)) {
-  return pointer_call([&] { return create_qp(pd, attributes); });
+  return pointer_call([&] { return alive(ObjectKind::qp, create_qp(pd, attributes)); });
 }
 
 SOFTRNIC_VERB(int, ibv_modify_qp, (ibv_qp * qp, ibv_qp_attr* attributes, int mask)) {
@@ -146,7 +146,7 @@ SOFTRNIC_VERB(int, ibv_query_qp,
 }
 
 SOFTRNIC_VERB(int, ibv_destroy_qp, (ibv_qp * qp)) {
-  return errno_call([&] { return destroy_qp(qp); });
+  return errno_call([&] { return end_life(ObjectKind::qp, qp, destroy_qp); });
 }
 
 SOFTRNIC_EXPORT ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* qp) {

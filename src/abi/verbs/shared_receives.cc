@@ -6,6 +6,7 @@
 
 #include "abi/calls.h"
 #include "abi/export.h"
+#include "abi/verbs/live_objects.h"
 #include "abi/verbs/open_device.h"
 
 namespace softrnic::abi {
@@ -28,8 +29,8 @@ Expected<ibv_srq*, Failure> create(ibv_pd* pd, ibv_srq_init_attr* attributes) {
   return srq.release();
 }
 
-Expected<void, Failure> destroy(Srq* srq) {
-  if (srq == nullptr) return null_argument();
+Expected<void, Failure> destroy(ibv_srq* verbs) {
+  Srq* const srq = Srq::of(verbs);
   const auto done = srq->impl->destroy();
   if (!done) return done;
   pthread_cond_destroy(&srq->cond);
@@ -45,7 +46,7 @@ using namespace softrnic;
 using namespace softrnic::abi;
 
 SOFTRNIC_VERB(ibv_srq*, ibv_create_srq, (ibv_pd * pd, ibv_srq_init_attr* attributes)) {
-  return pointer_call([&] { return create(pd, attributes); });
+  return pointer_call([&] { return alive(ObjectKind::srq, create(pd, attributes)); });
 }
 
 SOFTRNIC_VERB(int, ibv_modify_srq, (ibv_srq * srq, ibv_srq_attr* attributes, int mask)) {
@@ -64,5 +65,5 @@ SOFTRNIC_VERB(int, ibv_query_srq, (ibv_srq * srq, ibv_srq_attr* attributes)) {
 }
 
 SOFTRNIC_VERB(int, ibv_destroy_srq, (ibv_srq * srq)) {
-  return errno_call([&] { return destroy(Srq::of(srq)); });
+  return errno_call([&] { return end_life(ObjectKind::srq, srq, destroy); });
 }
