@@ -170,7 +170,7 @@ Answer Service::find_local_peer(Connection& from, const FindLocalPeer& message, 
   if (holder == holders_of_lanes_.end()) return answer_with(reply);
   const Connection& local_peer = *holder->second.connection;
   if (!from.credentials.may_attach_to_each_other(local_peer.credentials))
-    return refused(message, refuse(EACCES, ReasonId::neighbour_apart, message.lane));
+    return refused(message, refuse(EACCES, ReasonId::local_peer_apart, message.lane));
   reply.pid = local_peer.shared.pid;
   reply.memory = local_peer.shared.memory;
   reply.inbox = local_peer.shared.inbox;

@@ -20,7 +20,7 @@ PeerHandles refused(const Reason& reason) {
 
 PeerHandles take_from(const control::LocalPeerReply& local_peer, std::uint8_t lane) {
   const auto out_of_reach = [&](int error) {
-    return refused(because(ReasonId::neighbour_out_of_reach, lane, local_peer.pid, error));
+    return refused(because(ReasonId::local_peer_unreachable, lane, local_peer.pid, error));
   };
   auto memory = take_descriptor(local_peer.pid, local_peer.memory);
   if (!memory) return out_of_reach(memory.error());
@@ -47,7 +47,7 @@ std::optional<PeerHandles> resolve_peer(control::Client& daemon, std::uint8_t la
   if (!local_peer) {
     const Failure& failure = local_peer.error().failure;
     if (failure.error == ETIMEDOUT) return std::nullopt;
-    return failure.reason.id == ReasonId::neighbour_apart ? refused(failure.reason) : PeerHandles();
+    return failure.reason.id == ReasonId::local_peer_apart ? refused(failure.reason) : PeerHandles();
   }
   if (local_peer->pid == 0) return PeerHandles();
   if (prctl(PR_GET_DUMPABLE) != 1) return refused(because(ReasonId::not_dumpable));

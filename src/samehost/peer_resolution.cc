@@ -192,7 +192,7 @@ void PeerResolution::resolve(std::uint8_t lane) {
   if (any) return;
   direct_.set_unavailable(lane, shown->without);
   if (shown->memory && !shown->attached)
-    explain({.reason = because(ReasonId::neighbour_out_of_reach, lane, shown->pid, EPERM)});
+    explain({.reason = because(ReasonId::local_peer_unreachable, lane, shown->pid, EPERM)});
 }
 
 // What takes the ring is not to overtake what has taken the socket. RC puts that right, others

@@ -241,7 +241,7 @@ std::optional<ReasonId> why_not_found(std::uint8_t lane) {
 TEST_F(DaemonShownTest, AStrangerIsToldWhyItFindsNothing) {
   for (const int namespaces : kStrangers) {
     const int told = as_stranger(
-        namespaces, [this] { return why_not_found(lane_.number) == ReasonId::neighbour_apart ? 0 : 1; });
+        namespaces, [this] { return why_not_found(lane_.number) == ReasonId::local_peer_apart ? 0 : 1; });
     EXPECT_EQ(told, 0) << namespaces;
   }
 }

@@ -163,9 +163,9 @@ TEST_F(ServiceMemory, AStrangerFindsNothingSharesNothingAndCommandsNothing) {
   EXPECT_EQ(share(stranger, 2).fd, -1) << "no locks";
   auto find = control::make_message<control::FindLocalPeer>(7);
   find.lane = 1;
-  EXPECT_EQ(refusal(stranger, find), ReasonId::neighbour_apart);
+  EXPECT_EQ(refusal(stranger, find), ReasonId::local_peer_apart);
   find.lane = 2;
-  EXPECT_EQ(refusal(holder, find), ReasonId::neighbour_apart);
+  EXPECT_EQ(refusal(holder, find), ReasonId::local_peer_apart);
   bool ended = false;
   service.end = [&ended] { ended = true; };
   EXPECT_EQ(refusal(stranger, control::make_message<control::Shutdown>(7)), ReasonId::daemon_apart);
