@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <thread>
 
 #include "tests/abi/verbs_fixture.h"
 
@@ -269,6 +270,40 @@ TEST_F(XrcTest, AnSrqThatIsGoneIsRefused) {
   EXPECT_EQ(event.event_type, IBV_EVENT_QP_REQ_ERR);
   EXPECT_EQ(event.element.qp, target.get());
   ibv_ack_async_event(&event);
+}
+
+// What had been taken of it is not completed any more, and what comes then is refused.
+TEST_F(XrcTest, AnSrqIsDestroyedWhileMessagesComeForIt) {
+  constexpr int kMessages = 8, kRounds = 40;
+  const XrcdPtr xrcd = open(-1, O_CREAT);
+  const CqPtr arrivals(ibv_create_cq(context.get(), kMessages, nullptr, nullptr, 0));
+  std::vector<char> from(100'000, 'x'), to(from.size());
+  const MrPtr from_mr = make_mr(from.data(), from.size(), 0);
+  const MrPtr to_mr = make_mr(to.data(), to.size(), IBV_ACCESS_LOCAL_WRITE);
+  int refused = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    SrqPtr srq = make_srq(xrcd.get(), arrivals.get());
+    const QpPtr target = make_target(xrcd.get());
+    const QpPtr initiator = make_initiator();
+    to_ready(target.get(), initiator->qp_num);
+    to_ready(initiator.get(), target->qp_num);
+    for (int i = 0; i < kMessages; ++i) receive(srq.get(), 1, sge_of(to.data(), to.size(), to_mr.get()));
+    std::thread sender([&, number = number_of(srq.get())] {
+      for (int i = 0; i < kMessages; ++i)
+        send(initiator.get(), number, sge_of(from.data(), from.size(), from_mr.get()));
+      for (const ibv_wc& wc : collect(cq.get(), kMessages)) {
+        if (wc.status != IBV_WC_SUCCESS && wc.status != IBV_WC_WR_FLUSH_ERR) ++refused;
+        EXPECT_TRUE(wc.status == IBV_WC_SUCCESS || wc.status == IBV_WC_WR_FLUSH_ERR ||
+                    wc.status == IBV_WC_REM_INV_REQ_ERR)
+            << wc.status;
+      }
+    });
+    if (round % 2 == 0) std::this_thread::yield();
+    srq.reset();
+    sender.join();
+    for (ibv_wc wc{}; ibv_poll_cq(arrivals.get(), 1, &wc) == 1;) EXPECT_EQ(wc.status, IBV_WC_SUCCESS);
+  }
+  EXPECT_GT(refused, 0) << "it was never in the middle";
 }
 
 }  // namespace
