@@ -46,7 +46,7 @@ class Rendezvous final : public ib::PayloadSource {
 class Driver {
  public:
   Driver(const std::uint8_t* data, std::size_t size) : in_(data, size) {
-    type_ = static_cast<ib::QpType>(in_.take<std::uint8_t>() % 3);
+    type_ = static_cast<ib::QpType>(in_.take<std::uint8_t>() % 5);
     attributes_.path_mtu = 256U << (in_.take<std::uint8_t>() % 5);
     attributes_.local = kLocal;
     attributes_.remote = kRemote;
@@ -86,7 +86,8 @@ class Driver {
     endpoint_->start_requester(attributes_);
     started_ = true;
     if (start == Start::mid_message) {
-      wire::Headers first = base(type_ == ib::QpType::rc ? Opcode::rc_send_first : Opcode::uc_send_first, 0);
+      wire::Headers first =
+          base(is_reliable() ? of_service(Opcode::rc_send_first) : Opcode::uc_send_first, 0);
       deliver(first, std::vector<std::byte>(attributes_.path_mtu));
     }
     if (start == Start::reads_out || start == Start::waiting_rnr) {
@@ -94,14 +95,20 @@ class Driver {
         post(start == Start::reads_out ? ib::SendOp::read : ib::SendOp::send, 600, false);
       send_all();
     }
-    if (start == Start::waiting_rnr && type_ == ib::QpType::rc) {
-      wire::Headers nak = base(Opcode::rc_acknowledge, 0);
+    if (start == Start::waiting_rnr && is_reliable()) {
+      wire::Headers nak = base(of_service(Opcode::rc_acknowledge), 0);
       nak.aeth.syndrome = wire::kRnrNak | 5;
       deliver(nak, {});
     }
     if (start == Start::drained) endpoint_->drain();
     if (start == Start::error) endpoint_->flush();
     flushed_ = start == Start::error;
+  }
+
+  bool is_xrc() const { return type_ > ib::QpType::ud; }
+  bool is_reliable() const { return type_ == ib::QpType::rc || is_xrc(); }
+  Opcode of_service(Opcode rc) const {
+    return is_xrc() ? static_cast<Opcode>(static_cast<unsigned>(rc) + 0xa0) : rc;
   }
 
   void step() {
@@ -168,12 +175,13 @@ class Driver {
     h.atomic.swap_or_add = h.atomic.compare = flags;
     if ((flags & 32) != 0) h.deth.qkey = 8;
     if ((flags & 64) != 0) h.bth.pkey = 0x1234;
+    h.xrc_srqn = 1 + flags / 128 * (1 + flags % 2);
     h.aeth.syndrome = in_.take<std::uint8_t>();
     h.aeth.msn = flags;
   }
 
   void request_packet() {
-    static constexpr std::uint8_t kService[] = {0x00, 0x20, 0x64};
+    static constexpr std::uint8_t kService[] = {0x00, 0x20, 0x64, 0xa0, 0xa0};
     const std::uint8_t service = kService[static_cast<int>(type_)];
     const auto raw =
         static_cast<std::uint8_t>(service + in_.take<std::uint8_t>() % (type_ == ib::QpType::ud ? 2 : 0x18));
@@ -187,9 +195,9 @@ class Driver {
     static constexpr Opcode kAnswers[] = {Opcode::rc_acknowledge,          Opcode::rc_read_response_first,
                                           Opcode::rc_read_response_middle, Opcode::rc_read_response_last,
                                           Opcode::rc_read_response_only,   Opcode::rc_atomic_acknowledge};
-    wire::Headers h = base(kAnswers[in_.take<std::uint8_t>() % 6], in_.take<std::int8_t>() / 16);
+    wire::Headers h = base(of_service(kAnswers[in_.take<std::uint8_t>() % 6]), in_.take<std::int8_t>() / 16);
     fill_fields(h);
-    if (h.bth.opcode == Opcode::rc_acknowledge && h.bth.solicited)
+    if (h.bth.opcode == of_service(Opcode::rc_acknowledge) && h.bth.solicited)
       h.aeth.syndrome = wire::kAckUnlimitedCredits;
     deliver_sized(h);
   }
@@ -275,6 +283,7 @@ class Driver {
   }
 
   void post(ib::SendOp op, std::uint32_t length, bool odd) {
+    if (type_ == ib::QpType::xrc_target) return;  // no verb lets a post through
     const ib::SendSlot slot = endpoint_->reserve();
     FUZZ_CHECK((slot.wqe == nullptr) == (endpoint_->outstanding_sends() >= 8));
     if (slot.wqe == nullptr) return;
@@ -288,6 +297,7 @@ class Driver {
     slot.wqe->remote_address = FuzzHost::kBase;
     slot.wqe->rkey = FuzzHost::kTarget;
     slot.wqe->address = attributes_.path;
+    slot.wqe->remote_srqn = 1;
     slot.wqe->remote_qpn = kRemote;
     if (odd && !sink && length <= 32) {
       slot.wqe->is_inline = true;

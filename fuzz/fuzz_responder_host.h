@@ -46,6 +46,11 @@ class FuzzHost final : public ib::Host {
     window_valid_ = false;
     return {};
   }
+  /// Two SRQs that share their receives.
+  Expected<void, Reason> select_srq(std::uint32_t number) override {
+    if (number > 2) return Unexpected{because(ReasonId::nak_xrc_srq, number)};
+    return {};
+  }
   const ib::RecvWqe* take_receive() override {
     if (waiting_.empty()) return nullptr;
     taken_.push_back(std::move(waiting_.front()));

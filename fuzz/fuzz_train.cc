@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <vector>
 
 #include "fuzz/fuzz_responder_host.h"
@@ -148,11 +149,13 @@ struct Side {
   std::unique_ptr<ib::Endpoint> endpoint;
 };
 
+constexpr ib::QpType kTypes[] = {ib::QpType::rc, ib::QpType::uc, ib::QpType::ud, ib::QpType::xrc_target};
+
 class Driver final : public link::Receiver {
  public:
   Driver(const std::uint8_t* data, std::size_t size)
       : in_(data, size),
-        type_(static_cast<ib::QpType>(in_.take<std::uint8_t>() % 3)),
+        type_(kTypes[in_.take<std::uint8_t>() % std::size(kTypes)]),
         joined_(type_),
         single_(type_),
         receiver_(-1, link::Family::dual, kPort) {
@@ -287,7 +290,7 @@ class Driver final : public link::Receiver {
       const Bytes raw = in_.take_bytes(4 + in_.take<std::uint8_t>() / 4 * 4);
       return {raw.begin(), raw.end()};
     }
-    static constexpr std::uint8_t kService[] = {0x00, 0x20, 0x64};
+    static constexpr std::uint8_t kService[] = {0x00, 0x20, 0x64, 0xa0, 0xa0};  // by QpType
     const std::uint8_t offset = type_ == ib::QpType::ud ? kind % 2 : kind % 0x18;
     wire::Headers h;
     h.bth.opcode = static_cast<Opcode>(kService[static_cast<int>(type_)] + offset);
@@ -298,6 +301,7 @@ class Driver final : public link::Receiver {
     h.bth.psn = psn;
     psn = (psn + 1) & wire::kPsnMask;
     h.bth.destination = kLocal;
+    h.xrc_srqn = 1 + flags / 128;
     h.bth.ack_request = (flags & 2) != 0;
     h.bth.solicited = (flags & 4) != 0;
     h.bth.pkey = (flags & 0xf8) == 0xf8 ? 0x1234 : wire::kDefaultPkey;

@@ -10,7 +10,7 @@ namespace softrnic {
 class HeldAcrossFork {
  public:
   /// Who holds several takes them in this order; nobody holds two of one rank.
-  enum class Rank : std::uint8_t { context, shared_receive_queue, completion_queue, events };
+  enum class Rank : std::uint8_t { context, xrc_domain, shared_receive_queue, completion_queue, events };
 
   template <typename Mutex>
   HeldAcrossFork(Mutex& mutex, Rank rank)

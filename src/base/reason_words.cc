@@ -94,7 +94,8 @@ constexpr Word kObjects[] = {{0, "PD"},
                              {7, "rdma_cm_id"},
                              {8, "multicast membership", "组播成员关系"},
                              {9, "completion counter", "完成计数器"},
-                             {10, "device context", "设备上下文"}};
+                             {10, "device context", "设备上下文"},
+                             {11, "XRC domain", "XRC 域"}};
 // enum rdma_cm_event_type
 constexpr Word kCmEvents[] = {
     {0, "ADDR_RESOLVED"},      {1, "ADDR_ERROR"},       {2, "ROUTE_RESOLVED"}, {3, "ROUTE_ERROR"},
@@ -141,7 +142,7 @@ constexpr Word kErrors[] = {
 };
 
 // The opcode of a base transport header: service in the top three bits, operation in the others.
-constexpr Word kServices[] = {{0, "RC"}, {1, "UC"}, {2, "RD"}, {3, "UD"}};
+constexpr Word kServices[] = {{0, "RC"}, {1, "UC"}, {2, "RD"}, {3, "UD"}, {5, "XRC"}};
 constexpr Word kOperations[] = {
     {0x00, "Send First"},
     {0x01, "Send Middle"},

@@ -26,7 +26,8 @@ enum class ObjectKind : std::uint8_t {
   cm_id,
   membership,
   counter,
-  context
+  context,
+  xrc_domain
 };
 
 /// A number that exceeds its limit, as a figure for the form "cap": the fields of

@@ -33,14 +33,14 @@ int show_qps(bool json) {
                         {"sq-psn", qp.send_psn},
                         {"rq-psn", qp.receive_psn},
                         {"path-mtu", qp.body.path_mtu},
-                        {"path", path_text(qp.body.path).name},
-                        {"path-reason", path_text(qp.body.path).why},
+                        {"path", path_text(qp.body).name},
+                        {"path-reason", path_text(qp.body).why},
                         {"pid", process.pid},
                         {"comm", process.comm}});
       } else {
         print_line("link {}/1 lqpn {} rqpn {} type {} state {} sq-psn {} rq-psn {} path {} pid {} comm {}",
                    strong(device), qp.body.qpn, qp.body.peer_qpn, qp_type_name(qp.body.type),
-                   qp_state_name(qp.body.state), qp.send_psn, qp.receive_psn, path_text(qp.body.path).name,
+                   qp_state_name(qp.body.state), qp.send_psn, qp.receive_psn, path_text(qp.body).name,
                    process.pid, printable(process.comm));
       }
     }
@@ -173,6 +173,7 @@ std::string words_of_paths() {
       "(without\npackets), ring (packets through shared memory), wire (packets by UDP), and why they go not "
       "more directly:\n";
   for (const PathText& text : path_texts()) out += fmt::format("{}: {}.\n", text.name, text.why);
+  out += fmt::format("{}: {}.\n", xrc_path_text().name, xrc_path_text().why);
   out.pop_back();
   return out;
 }

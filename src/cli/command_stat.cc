@@ -39,7 +39,7 @@ int describe(bool json) {
 std::map<std::string, unsigned> paths_of(const Process& process) {
   std::map<std::string, unsigned> paths;
   if (process.alive())
-    for (const control::QpView& qp : process.qps) ++paths[path_text(qp.body.path).name];
+    for (const control::QpView& qp : process.qps) ++paths[path_text(qp.body).name];
   return paths;
 }
 

@@ -39,7 +39,8 @@ const char* name_in(const char* const (&names)[n], unsigned index) {
 }  // namespace
 
 const char* qp_type_name(unsigned type) {
-  constexpr const char* names[] = {nullptr, nullptr, "RC", "UC", "UD"};  // enum ibv_qp_type
+  constexpr const char* names[] = {nullptr, nullptr, "RC",    "UC",       "UD",      nullptr,
+                                   nullptr, nullptr, nullptr, "XRC_SEND", "XRC_RECV"};  // enum ibv_qp_type
   return name_in(names, type);
 }
 
@@ -63,9 +64,17 @@ std::span<const PathText> path_texts() {
   return kTexts;
 }
 
-const PathText& path_text(std::uint8_t path) {
+const PathText& xrc_path_text() {
+  static constexpr PathText kText = {control::PathChoice::direct, "ring-by-xrc",
+                                     "a request of XRC goes by the keys of the SRQ that it names"};
+  return kText;
+}
+
+const PathText& path_text(const control::PageQpBody& qp) {
   const auto texts = path_texts();
-  return texts[path < texts.size() ? path : 0];
+  const PathText& text = texts[qp.path < texts.size() ? qp.path : 0];
+  const bool xrc = qp.type == IBV_QPT_XRC_SEND || qp.type == IBV_QPT_XRC_RECV;
+  return xrc && text.choice == control::PathChoice::direct ? xrc_path_text() : text;
 }
 
 namespace {

@@ -42,8 +42,10 @@ struct PathText {
 };
 /// In the order of the enumeration.
 std::span<const PathText> path_texts();
-/// Of a number that may be another version's.
-const PathText& path_text(std::uint8_t path);
+/// Of a queue pair's row, whose numbers may be another version's.
+const PathText& path_text(const control::PageQpBody& qp);
+/// XRC where others go direct, which it never does.
+const PathText& xrc_path_text();
 
 /// Of every QP the latest reasons, from the rows of live QPs or else from the ring, which remembers
 /// destroyed ones: errors before notes, and in each the order of time. The QP to which something

@@ -25,10 +25,10 @@ void PacketCoalescer::begin(ib::RxPacket& first, Bytes bytes) {
   last_ = next_.info = first.packet.info;
 }
 
-// Middle packets, which differ in PSN, acknowledge request and payload alone.
+// Middle packets, which differ in PSN, acknowledge request and payload alone. Those of XRC have more headers.
 bool PacketCoalescer::repeats_headers(Bytes bytes) const {
-  return next_.info->position == wire::Position::middle && bytes.size() == last_bytes_.size() &&
-         load_be64(bytes.data()) == load_be64(last_bytes_.data());
+  return next_.info->position == wire::Position::middle && next_.info->headers == 0 &&
+         bytes.size() == last_bytes_.size() && load_be64(bytes.data()) == load_be64(last_bytes_.data());
 }
 
 bool PacketCoalescer::goes_on_with(Bytes bytes) {
@@ -52,6 +52,7 @@ bool PacketCoalescer::continues() const {
   const std::size_t size = next_.payload.size();
   return info.service == first.info->service && info.operation == first.info->operation && !info.starts() &&
          bth.destination == first.headers.bth.destination && bth.pkey == first.headers.bth.pkey &&
+         (!info.has(wire::kXrceth) || next_.headers.xrc_srqn == first.headers.xrc_srqn) &&
          (info.ends() ? size > 0 && size <= piece_ : size == piece_);
 }
 

@@ -216,8 +216,7 @@ void CompletionQueue::end_batch(std::span<const ibv_wc> unused, const std::uint6
   any_purged_.store(false, std::memory_order_relaxed);
 }
 
-void CompletionQueue::add_user(LanePort& lane) {
-  uses_.add();
+void CompletionQueue::add_lane(LanePort& lane) {
   for (auto& place : lanes_) {
     LanePort* expected = nullptr;
     if (place.compare_exchange_strong(expected, &lane, std::memory_order_acq_rel) || expected == &lane)

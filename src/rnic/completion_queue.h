@@ -93,7 +93,14 @@ class CompletionQueue : public EventTarget {
   void end_batch(std::span<const ibv_wc> unused, const std::uint64_t* times);
 
   // ---- for the QPs that use it
-  void add_user(LanePort& lane);
+  void add_user(LanePort& lane) {
+    add_user();
+    add_lane(lane);
+  }
+  /// An XRC SRQ, which is fed by the lanes of its domain's target QPs.
+  void add_user() { uses_.add(); }
+  /// From now on poll() drives this lane too, which outlives the queue.
+  void add_lane(LanePort& lane);
   void remove_user() { uses_.release(); }
 
  private:

@@ -45,7 +45,7 @@ class Context {
 
   /// Objects alive, held against the limits.
   struct Counts {
-    UseCount pds, mrs, cqs, srqs, qps, ahs, channels, counters;
+    UseCount pds, mrs, cqs, srqs, qps, ahs, channels, counters, xrc_domains;
   };
   Counts counts;
 

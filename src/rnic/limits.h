@@ -17,6 +17,7 @@ inline constexpr std::uint32_t kMaxPds = 65536;
 inline constexpr std::uint32_t kMaxAhs = 1U << 20;
 inline constexpr std::uint32_t kMaxSrqs = 65536;
 inline constexpr std::uint32_t kMaxSrqWrs = 32768;
+inline constexpr std::uint32_t kMaxXrcDomains = 65536;
 inline constexpr std::uint32_t kMaxCompletionCounters = 65536;
 inline constexpr std::uint8_t kMaxReadsPerQp = 128;  ///< max_qp_rd_atom and max_qp_init_rd_atom
 inline constexpr std::uint32_t kMaxMulticastGroups = 1024;

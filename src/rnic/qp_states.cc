@@ -1,12 +1,14 @@
 #include "rnic/qp_states.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
 namespace softrnic::rnic {
 namespace {
 
-constexpr int kTypes = 3;  // RC, UC, UD
+constexpr std::array kTypeOrder = {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV};
+constexpr std::size_t kTypes = kTypeOrder.size();
 
 constexpr std::uint32_t kPkey = IBV_QP_PKEY_INDEX;
 constexpr std::uint32_t kPort = IBV_QP_PORT;
@@ -28,7 +30,7 @@ struct Masks {
   std::uint32_t optional;
 };
 
-/// One way from a state to another; masks in the order RC, UC, UD.
+/// One way from a state to another; masks in the order of kTypeOrder.
 struct Row {
   ibv_qp_state from;
   ibv_qp_state to;
@@ -36,36 +38,61 @@ struct Row {
 };
 
 // Every state may also go to RESET and to ERR, with no attributes. SQE is of UC and UD only (IBTA 10.3.1.6):
-// an RC QP never gets there.
+// an RC or XRC QP never gets there. The halves of XRC have of RC's attributes what their half uses.
 constexpr Row kRows[] = {
     {IBV_QPS_RESET,
      IBV_QPS_INIT,
-     {{{kPkey | kPort | kAccess, 0}, {kPkey | kPort | kAccess, 0}, {kPkey | kPort | kQkey, 0}}}},
+     {{{kPkey | kPort | kAccess, 0},
+       {kPkey | kPort | kAccess, 0},
+       {kPkey | kPort | kQkey, 0},
+       {kPkey | kPort | kAccess, 0},
+       {kPkey | kPort | kAccess, 0}}}},
     {IBV_QPS_INIT,
      IBV_QPS_INIT,
-     {{{0, kPkey | kPort | kAccess}, {0, kPkey | kPort | kAccess}, {0, kPkey | kPort | kQkey}}}},
+     {{{0, kPkey | kPort | kAccess},
+       {0, kPkey | kPort | kAccess},
+       {0, kPkey | kPort | kQkey},
+       {0, kPkey | kPort | kAccess},
+       {0, kPkey | kPort | kAccess}}}},
     {IBV_QPS_INIT,
      IBV_QPS_RTR,
-     {{{kRcRtr, kAlt | kAccess | kPkey}, {kUcRtr, kAlt | kAccess | kPkey}, {0, kPkey | kQkey}}}},
+     {{{kRcRtr, kAlt | kAccess | kPkey},
+       {kUcRtr, kAlt | kAccess | kPkey},
+       {0, kPkey | kQkey},
+       {kUcRtr, kAlt | kAccess | kPkey},
+       {kRcRtr, kAlt | kAccess | kPkey}}}},
     {IBV_QPS_RTR,
      IBV_QPS_RTS,
      {{{kRcRetry | kSqPsn, kCur | kAlt | kAccess | kRnrTimer | kMig},
        {kSqPsn, kCur | kAlt | kAccess | kMig},
-       {kSqPsn, kCur | kQkey}}}},
+       {kSqPsn, kCur | kQkey},
+       {kRcRetry | kSqPsn, kCur | kAlt | kAccess | kMig},
+       {IBV_QP_TIMEOUT | kSqPsn, kCur | kAlt | kAccess | kRnrTimer | kMig}}}},
     {IBV_QPS_RTS,
      IBV_QPS_RTS,
-     {{{0, kCur | kAccess | kAlt | kMig | kRnrTimer}, {0, kCur | kAccess | kAlt | kMig}, {0, kCur | kQkey}}}},
-    {IBV_QPS_RTS, IBV_QPS_SQD, {{{0, kNotify}, {0, kNotify}, {0, kNotify}}}},
+     {{{0, kCur | kAccess | kAlt | kMig | kRnrTimer},
+       {0, kCur | kAccess | kAlt | kMig},
+       {0, kCur | kQkey},
+       {0, kCur | kAccess | kAlt | kMig},
+       {0, kCur | kAccess | kAlt | kMig | kRnrTimer}}}},
+    {IBV_QPS_RTS, IBV_QPS_SQD, {{{0, kNotify}, {0, kNotify}, {0, kNotify}, {0, kNotify}, {0, kNotify}}}},
     {IBV_QPS_SQD,
      IBV_QPS_RTS,
-     {{{0, kCur | kAccess | kAlt | kMig | kRnrTimer}, {0, kCur | kAccess | kAlt | kMig}, {0, kCur | kQkey}}}},
+     {{{0, kCur | kAccess | kAlt | kMig | kRnrTimer},
+       {0, kCur | kAccess | kAlt | kMig},
+       {0, kCur | kQkey},
+       {0, kCur | kAccess | kAlt | kMig},
+       {0, kCur | kAccess | kAlt | kMig | kRnrTimer}}}},
     {IBV_QPS_SQD,
      IBV_QPS_SQD,
      {{{0,
         kPort | IBV_QP_AV | kRcRetry | IBV_QP_MAX_DEST_RD_ATOMIC | kAlt | kAccess | kPkey | kRnrTimer | kMig},
        {0, IBV_QP_AV | kAlt | kAccess | kPkey | kMig},
-       {0, kPkey | kQkey}}}},
-    {IBV_QPS_SQE, IBV_QPS_RTS, {{{0, 0}, {0, kCur | kAccess}, {0, kCur | kQkey}}}},
+       {0, kPkey | kQkey},
+       {0, kPort | IBV_QP_AV | kRcRetry | kAlt | kAccess | kPkey | kMig},
+       {0, kPort | IBV_QP_AV | IBV_QP_TIMEOUT | IBV_QP_MAX_DEST_RD_ATOMIC | kAlt | kAccess | kPkey |
+               kRnrTimer | kMig}}}},
+    {IBV_QPS_SQE, IBV_QPS_RTS, {{{0, 0}, {0, kCur | kAccess}, {0, kCur | kQkey}, {0, 0}, {0, 0}}}},
 };
 
 using Table = std::array<std::array<std::array<Transition, kQpStates>, kQpStates>, kTypes>;
@@ -78,7 +105,10 @@ constexpr Table make_table() {
       table[type][row.from][row.to] = {true, row.masks[type].required, row.masks[type].optional};
     }
   }
-  table[0][IBV_QPS_SQE][IBV_QPS_RTS].valid = false;
+  for (std::size_t type = 0; type < kTypes; ++type) {
+    if (kTypeOrder[type] != IBV_QPT_UC && kTypeOrder[type] != IBV_QPT_UD)
+      table[type][IBV_QPS_SQE][IBV_QPS_RTS].valid = false;
+  }
   return table;
 }
 
@@ -105,9 +135,9 @@ bool in_range(ibv_qp_state state) { return static_cast<unsigned>(state) < kQpSta
 }  // namespace
 
 const Transition& transition(ibv_qp_type type, ibv_qp_state from, ibv_qp_state to) {
-  const auto index = static_cast<unsigned>(type) - IBV_QPT_RC;
-  if (index >= kTypes || !in_range(from) || !in_range(to)) return kNone;
-  return kTable[index][from][to];
+  const auto found = std::find(kTypeOrder.begin(), kTypeOrder.end(), type);
+  if (found == kTypeOrder.end() || !in_range(from) || !in_range(to)) return kNone;
+  return kTable[static_cast<std::size_t>(found - kTypeOrder.begin())][from][to];
 }
 
 Expected<void, Failure> check_transition(ibv_qp_type type, ibv_qp_state from, ibv_qp_state to,

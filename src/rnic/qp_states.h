@@ -24,6 +24,13 @@ struct Transition {
 /// The table entry; not valid for types and states that do not exist.
 const Transition& transition(ibv_qp_type type, ibv_qp_state from, ibv_qp_state to);
 
+/// What belongs to the half of a connection that an XRC QP has not. Programs set it all the same, and
+/// ib_uverbs passes it over.
+constexpr std::uint32_t passed_over(ibv_qp_type type) {
+  if (type == IBV_QPT_XRC_SEND) return IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+  return type == IBV_QPT_XRC_RECV ? IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY : 0;
+}
+
 /// Whether `mask` may take a QP of `type` in state `from` to `to`; else EINVAL with a
 /// reason that names the bits.
 Expected<void, Failure> check_transition(ibv_qp_type type, ibv_qp_state from, ibv_qp_state to,

@@ -31,21 +31,44 @@ constexpr CapRow kCaps[] = {
     {&ibv_qp_cap::max_inline_data, limits::kMaxInlineBytes, CapField::max_inline_data},
 };
 
+constexpr ibv_qp_type kTypes[] = {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV};
+
+/// Without what this type has no use for: programs give XRC initiators a receive CQ, and targets none at all.
+QueuePairInit only_used(const QueuePairInit& wanted) {
+  QueuePairInit init = wanted;
+  if (!has_receives(init.type)) {
+    init.srq = nullptr;
+    init.recv_cq = nullptr;
+    init.cap.max_recv_wr = init.cap.max_recv_sge = 0;
+  }
+  if (!sends(init.type)) {
+    init.send_cq = nullptr;
+    init.cap = {};
+  }
+  return init;
+}
+
 /// The queues that a QP is to work with.
 Expected<void, Failure> check_queues(const Context& context, const QueuePairInit& init) {
-  if (init.send_cq == nullptr || init.recv_cq == nullptr) return refused(EINVAL, ReasonId::missing_cq);
-  const bool foreign = &init.send_cq->context() != &context || &init.recv_cq->context() != &context ||
+  const bool missing =
+      (sends(init.type) && init.send_cq == nullptr) || (has_receives(init.type) && init.recv_cq == nullptr);
+  if (missing) return refused(EINVAL, ReasonId::missing_cq);
+  const auto is_foreign = [&](const CompletionQueue* cq) {
+    return cq != nullptr && &cq->context() != &context;
+  };
+  const bool foreign = is_foreign(init.send_cq) || is_foreign(init.recv_cq) ||
                        (init.srq != nullptr && &init.srq->pd().context() != &context);
   if (foreign) return refused(EINVAL, ReasonId::foreign_object);
+  if (init.srq != nullptr && init.srq->cq() != nullptr)
+    return refused(EINVAL, ReasonId::srq_is_xrc, init.type);
   // ibv_create_qp(3)
   if (init.srq != nullptr && init.type == IBV_QPT_UC) return refused(EINVAL, ReasonId::srq_on_uc);
   return {};
 }
 
 Expected<void, Failure> check_init(const Context& context, const QueuePairInit& init) {
-  if (init.type != IBV_QPT_RC && init.type != IBV_QPT_UC && init.type != IBV_QPT_UD) {
+  if (std::find(std::begin(kTypes), std::end(kTypes), init.type) == std::end(kTypes))
     return refused(EOPNOTSUPP, ReasonId::bad_qp_type, init.type);
-  }
   if (auto ok = check_queues(context, init); !ok) return ok;
   for (const CapRow& row : kCaps) {
     const bool of_receives = row.cap == &ibv_qp_cap::max_recv_wr || row.cap == &ibv_qp_cap::max_recv_sge;
@@ -62,23 +85,30 @@ void round_up(QueuePairInit& init) {
   constexpr std::uint32_t kLeastInline = 64;
   constexpr auto kSgeBytes = static_cast<std::uint32_t>(sizeof(ib::Sge));
   ibv_qp_cap& cap = init.cap;
+  if (!sends(init.type)) return;
+  const bool receives = has_receives(init.type) && init.srq == nullptr;
   const std::uint32_t room = std::max({cap.max_inline_data, kLeastInline, cap.max_send_sge * kSgeBytes});
   cap.max_send_wr = std::bit_ceil(cap.max_send_wr);
   cap.max_inline_data = std::min(room, limits::kMaxInlineBytes);
   cap.max_send_sge = std::min(room / kSgeBytes, limits::kMaxSges);
-  cap.max_recv_wr = init.srq != nullptr ? 0 : std::bit_ceil(cap.max_recv_wr);
-  cap.max_recv_sge = init.srq != nullptr ? 0 : std::max(cap.max_recv_sge, 1U);
+  cap.max_recv_wr = receives ? std::bit_ceil(cap.max_recv_wr) : 0;
+  cap.max_recv_sge = receives ? std::max(cap.max_recv_sge, 1U) : 0;
 }
 
 }  // namespace
 
-QueuePair::QueuePair(ProtectionDomain& pd, LanePort& lane, const QueuePairInit& init)
+QueuePair::QueuePair(Context& context, ProtectionDomain* pd, XrcDomain* domain, LanePort& lane,
+                     const QueuePairInit& init)
     : EventTarget(Kind::queue_pair),
       Host(counters_, lane.totals()),
+      context_(context),
       pd_(pd),
+      domain_(domain),
       lane_(lane),
       type_(init.type),
       init_(init) {
+  receiving_ = init.srq != nullptr ? receiving_of(init.srq) : Receiving{nullptr, pd, nullptr};
+  receiving_.cq = init.recv_cq;
   attributes_.verbs.path_mig_state = IBV_MIG_MIGRATED;
   attributes_.verbs.cap = init.cap;
 }
@@ -86,25 +116,35 @@ QueuePair::QueuePair(ProtectionDomain& pd, LanePort& lane, const QueuePairInit& 
 QueuePair::~QueuePair() = default;
 
 Expected<std::unique_ptr<QueuePair>, Failure> QueuePair::create(ProtectionDomain& pd, QueuePairInit& init) {
-  Context& context = pd.context();
-  if (auto ok = check_init(context, init); !ok) return Unexpected{ok.error()};
+  if (init.type == IBV_QPT_XRC_RECV) return refused(EINVAL, ReasonId::xrc_target_without_domain);
+  return make(pd.context(), &pd, nullptr, init);
+}
+
+Expected<std::unique_ptr<QueuePair>, Failure> QueuePair::create(Context& context, XrcDomain& domain,
+                                                                QueuePairInit& init) {
+  return make(context, nullptr, &domain, init);
+}
+
+Expected<std::unique_ptr<QueuePair>, Failure> QueuePair::make(Context& context, ProtectionDomain* pd,
+                                                              XrcDomain* domain, QueuePairInit& init) {
+  QueuePairInit rounded = only_used(init);
+  if (auto ok = check_init(context, rounded); !ok) return Unexpected{ok.error()};
   if (context.counts.qps.users() >= limits::kMaxQps) {
     return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxQps, ObjectKind::qp);
   }
   auto lane = context.lanes().choose();
   if (!lane) return Unexpected{lane.error()};
-  QueuePairInit rounded = init;
   round_up(rounded);
-  std::unique_ptr<QueuePair> qp(new QueuePair(pd, **lane, rounded));
+  std::unique_ptr<QueuePair> qp(new QueuePair(context, pd, domain, **lane, rounded));
   const ibv_qp_cap& cap = rounded.cap;
-  if (init.srq == nullptr && !qp->receives_.allocate(cap.max_recv_wr, cap.max_recv_sge)) {
+  if (cap.max_recv_wr != 0 && !qp->receives_.allocate(cap.max_recv_wr, cap.max_recv_sge)) {
     return refused(ENOMEM, ReasonId::out_of_memory, std::uint64_t{cap.max_recv_wr} * cap.max_recv_sge * 16);
   }
   if (auto ok = qp->attach_to_lane(); !ok) return Unexpected{ok.error()};
-  rounded.send_cq->add_user(**lane);
-  rounded.recv_cq->add_user(**lane);
+  for (CompletionQueue* queue : {rounded.send_cq, rounded.recv_cq})
+    if (queue != nullptr) queue->add_user(**lane);
   if (rounded.srq != nullptr) rounded.srq->uses.add();
-  pd.uses.add();
+  if (pd != nullptr) pd->uses.add();
   context.counts.qps.add();
   init.cap = cap;
   return qp;
@@ -132,19 +172,22 @@ Expected<void, Failure> QueuePair::destroy() {
     lane_.discard(*this);
     endpoint_.reset();  // here, as it gives back bytes of a window that is the lane's
   }
-  init_.send_cq->purge(qpn_.value);
-  if (init_.recv_cq != init_.send_cq) init_.recv_cq->purge(qpn_.value);
+  purge_completions();
   context().events().retire(*this);
-  init_.send_cq->remove_user();
-  init_.recv_cq->remove_user();
+  for (CompletionQueue* queue : {init_.send_cq, init_.recv_cq})
+    if (queue != nullptr) queue->remove_user();
   if (init_.srq != nullptr) init_.srq->uses.release();
   release_counters();
-  pd_.uses.release();
+  if (type_ != IBV_QPT_XRC_RECV) pd_->uses.release();
   context().counts.qps.release();
   return {};
 }
 
-Context& QueuePair::context() const { return pd_.context(); }
+// What a target has received belongs to the SRQ that it came for.
+void QueuePair::purge_completions() {
+  if (init_.send_cq != nullptr) init_.send_cq->purge(qpn_.value);
+  if (init_.recv_cq != nullptr && init_.recv_cq != init_.send_cq) init_.recv_cq->purge(qpn_.value);
+}
 
 void QueuePair::query(ibv_qp_attr& attributes, QueuePairInit& init) {
   const std::lock_guard lock(lane_.mutex());

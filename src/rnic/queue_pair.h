@@ -30,6 +30,7 @@ class CompletionCounter;
 class CompletionQueue;
 class Context;
 class ProtectionDomain;
+class XrcDomain;
 
 /// struct ibv_qp_init_attr with our objects in it.
 struct QueuePairInit {
@@ -40,6 +41,11 @@ struct QueuePairInit {
   ibv_qp_cap cap{};
   bool signal_all = false;
 };
+
+/// Whether a QP of this type sends requests, and whether it has receives of its own or of an SRQ that it was
+/// given: XRC has the one or neither (IBTA A14).
+constexpr bool sends(ibv_qp_type type) { return type != IBV_QPT_XRC_RECV; }
+constexpr bool has_receives(ibv_qp_type type) { return type != IBV_QPT_XRC_RECV && type != IBV_QPT_XRC_SEND; }
 
 /// What other layers show of a QP.
 struct QueuePairSummary {
@@ -56,10 +62,13 @@ struct QueuePairSummary {
 class QueuePair final : public EventTarget, private ib::Host {
  public:
   /// Returns the capabilities made in `init.cap`, which are rounded up as drivers do: depths to powers of
-  /// two, inline data to 64 bytes at least, SGEs to the same room; with an SRQ there are no receives. EINVAL:
-  /// capabilities beyond the limits, no CQ; EOPNOTSUPP: type; ENOMEM; what Lanes::choose() and
-  /// LanePort::attach() refuse.
+  /// two, inline data to 64 bytes at least, SGEs to the same room; with an SRQ there are no receives. What a
+  /// type has no use for is not looked at. EINVAL: capabilities beyond the limits, no CQ; EOPNOTSUPP: type;
+  /// ENOMEM; what Lanes::choose() and LanePort::attach() refuse.
   static Expected<std::unique_ptr<QueuePair>, Failure> create(ProtectionDomain& pd, QueuePairInit& init);
+  /// An XRC target, which has no queues: requests name an SRQ of `domain`, to which it has to be added.
+  static Expected<std::unique_ptr<QueuePair>, Failure> create(Context& context, XrcDomain& domain,
+                                                              QueuePairInit& init);
   ~QueuePair();
 
   /// EBUSY while attached to multicast groups. Else takes the QP off its lane, removes its completions from
@@ -85,11 +94,17 @@ class QueuePair final : public EventTarget, private ib::Host {
   /// the counter is another device's; EBUSY: one of them is counted already.
   Expected<void, Failure> attach_counter(CompletionCounter& counter, std::uint8_t operations);
 
+  // ---- XRC targets, by XrcDomain
+  /// The SRQ is about to be destroyed.
+  void forget(const SharedReceiveQueue& srq);
+  /// From now on all requests are refused.
+  void leave_domain();
+
   // ---- constant
   Qpn qpn() const { return qpn_; }
   std::uint32_t number() const override { return qpn_.value; }
   ibv_qp_type type() const { return type_; }
-  Context& context() const;
+  Context& context() const { return context_; }
   LanePort& lane() const { return lane_; }
 
   // ---- for the lane, with its lock held
@@ -127,14 +142,17 @@ class QueuePair final : public EventTarget, private ib::Host {
         state_ == IBV_QPS_RTS || state_ == IBV_QPS_SQD || (state_ == IBV_QPS_RTR && established_);
     return ready && (counted() & kRemote) == 0;
   }
-  const CompletionQueue* send_cq() const { return init_.send_cq; }
+  const CompletionQueue* send_cq() const { return init_.send_cq; }  ///< nullptr: an XRC target
   const ib::Attributes& transport_attributes() const { return attributes_.transport; }
-  const ProtectionDomain& pd() const { return pd_; }
+  const ProtectionDomain* pd() const { return pd_; }  ///< an XRC target: of the SRQ that was named last
   ib::PathWindow* window() const { return endpoint_->window(); }
   std::uint32_t receive_psn() const { return endpoint_->receive_psn(); }
 
  private:
-  QueuePair(ProtectionDomain& pd, LanePort& lane, const QueuePairInit& init);
+  static Expected<std::unique_ptr<QueuePair>, Failure> make(Context& context, ProtectionDomain* pd,
+                                                            XrcDomain* domain, QueuePairInit& init);
+  QueuePair(Context& context, ProtectionDomain* pd, XrcDomain* domain, LanePort& lane,
+            const QueuePairInit& init);
 
   // ib::Host
   Expected<std::byte*, Reason> local_memory(MemoryKey lkey, std::uint64_t address, std::uint64_t length,
@@ -142,9 +160,10 @@ class QueuePair final : public EventTarget, private ib::Host {
   Expected<std::byte*, Reason> remote_memory(MemoryKey rkey, std::uint64_t address, std::uint64_t length,
                                              std::uint32_t access) override;
   Expected<void, Reason> invalidate(MemoryKey rkey) override;
+  Expected<void, Reason> select_srq(std::uint32_t number) override;
   const ib::RecvWqe* take_receive() override;
   ib::PathWindow* window_to(const ib::AddressVector& path, Qpn remote) override;
-  bool may_go_direct() override { return lane_.may_go_direct(*this); }
+  bool may_go_direct() override { return type_ != IBV_QPT_XRC_SEND && lane_.may_go_direct(*this); }
   std::optional<std::uint32_t> direct(const ib::DirectMessage& message) override;
   Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
                                                  const ib::AtomicOperation& operation) override {
@@ -170,6 +189,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   void reset();
   void settle();
   void flush_receives();
+  void purge_completions();
   void raise(ibv_event_type type);
   void raise_last_wqe();
   void release_counters();
@@ -182,9 +202,21 @@ class QueuePair final : public EventTarget, private ib::Host {
   Failure queue_full() const;
   void flush_send(const ibv_send_wr& wr);
   void fill(ib::SendSlot& slot, const ibv_send_wr& wr) const;
-  void fill_datagram(ib::SendWqe& wqe, const ibv_send_wr& wr) const;
+  void fill_destination(ib::SendWqe& wqe, const ibv_send_wr& wr) const;
 
-  ProtectionDomain& pd_;
+  /// What goes with the receive that was taken last, or that will be.
+  struct Receiving {
+    SharedReceiveQueue* srq = nullptr;     ///< nullptr: receives_
+    const ProtectionDomain* pd = nullptr;  ///< whose keys it uses
+    CompletionQueue* cq = nullptr;
+  };
+  static Receiving receiving_of(SharedReceiveQueue* srq);
+
+  Context& context_;
+  ProtectionDomain* pd_;
+  XrcDomain* domain_;                       ///< nullptr: it is no XRC target, or has left it
+  SharedReceiveQueue* selected_ = nullptr;  ///< XRC target: of the request at hand
+  Receiving receiving_;
   LanePort& lane_;
   const ibv_qp_type type_;
   QueuePairInit init_;

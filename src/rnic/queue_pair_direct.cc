@@ -53,11 +53,13 @@ SOFTRNIC_HOT_PATH std::optional<std::uint32_t> QueuePair::direct(const ib::Direc
   const bool writes = wqe.op == SendOp::write;
   if (!writes && !is_read_or_atomic(wqe.op)) return std::nullopt;
   if (const ib::PathWindow* const path = window(); path == nullptr || !path->local()) return std::nullopt;
+  if (type_ == IBV_QPT_XRC_SEND)
+    return std::nullopt;  // the peer's keys go by an SRQ, which its row does not name
   const std::uint32_t length = is_atomic(wqe.op) ? 8 : wqe.length;
   if (length == 0 || length > limits::kMaxMessageBytes) return std::nullopt;
   const std::uint32_t bytes = std::min(length - message.offset, LanePort::kDirectPiece);
   const iovec inline_place{const_cast<std::byte*>(message.inline_data + message.offset), bytes};
-  LocalPlaces local(pd_, writes ? 0 : IBV_ACCESS_LOCAL_WRITE);
+  LocalPlaces local(*pd_, writes ? 0 : IBV_ACCESS_LOCAL_WRITE);
   if (!wqe.is_inline && !local.find(message.sges, message.offset, bytes)) return std::nullopt;
   const DirectStep step{
       *this,          wqe,   message.psn,

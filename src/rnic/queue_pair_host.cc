@@ -1,6 +1,7 @@
 // What a queue pair does for its endpoint, and what its lane does to it.
 #include <arpa/inet.h>
 
+#include <mutex>
 #include <new>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "rnic/key_table.h"
 #include "rnic/queue_pair.h"
 #include "rnic/work_requests.h"
+#include "rnic/xrc_domain.h"
 #include "transport/ib/rx_packet.h"
 #include "wire/frame.h"
 
@@ -65,14 +67,14 @@ void QueuePair::acknowledged(std::uint32_t psn, TimePoint now) {
 // pair's.
 Expected<std::byte*, Reason> QueuePair::local_memory(MemoryKey lkey, std::uint64_t address,
                                                      std::uint64_t length, ib::LocalUse use) {
-  const bool shared = use == ib::LocalUse::receive && init_.srq != nullptr;
+  const ProtectionDomain* const pd = use == ib::LocalUse::receive ? receiving_.pd : pd_;
   const std::uint32_t access = use == ib::LocalUse::send ? 0 : IBV_ACCESS_LOCAL_WRITE;
-  return KeyTable::process().local(shared ? &init_.srq->pd() : &pd_, lkey, address, length, access);
+  return KeyTable::process().local(pd, lkey, address, length, access);
 }
 
 Expected<std::byte*, Reason> QueuePair::remote_memory(MemoryKey rkey, std::uint64_t address,
                                                       std::uint64_t length, std::uint32_t access) {
-  return KeyTable::process().remote(&pd_, rkey, address, length, access);
+  return KeyTable::process().remote(pd_, rkey, address, length, access);
 }
 
 // IBTA 10.6.5: regions made by registration cannot be invalidated remotely, and there are no windows yet.
@@ -81,9 +83,44 @@ Expected<void, Reason> QueuePair::invalidate(MemoryKey rkey) {
   return Unexpected{because(known ? ReasonId::invalidate_region : ReasonId::nak_rkey_unknown, rkey.value)};
 }
 
+QueuePair::Receiving QueuePair::receiving_of(SharedReceiveQueue* srq) { return {srq, &srq->pd(), srq->cq()}; }
+
+// A target QP has no protection domain. Requests go by that of the SRQ that they name, R_Keys too: for this
+// every request of XRC names one, also a READ, which takes no receive. So do adapters: mlx5 gives targets a
+// domain in which nothing of a program's is registered.
+Expected<void, Reason> QueuePair::select_srq(std::uint32_t number) {
+  if (selected_ != nullptr && selected_->srq_number() == number) return {};
+  SharedReceiveQueue* const found = domain_ == nullptr ? nullptr : domain_->find(number);
+  if (found == nullptr) return Unexpected{because(ReasonId::nak_xrc_srq, number)};
+  selected_ = found;
+  pd_ = &found->pd();
+  return {};
+}
+
+void QueuePair::forget(const SharedReceiveQueue& srq) {
+  const std::lock_guard lock(lane_.mutex());
+  if (selected_ == &srq) {
+    selected_ = nullptr;
+    pd_ = nullptr;
+  }
+  if (receiving_.srq != &srq) return;
+  if (std::exchange(receive_taken_, false)) endpoint_->forget_receive();
+  receiving_ = {};
+}
+
+void QueuePair::leave_domain() {
+  const std::lock_guard lock(lane_.mutex());
+  domain_ = nullptr;
+  selected_ = nullptr;
+  pd_ = nullptr;
+  if (std::exchange(receive_taken_, false)) endpoint_->forget_receive();
+  receiving_ = {};
+}
+
 const ib::RecvWqe* QueuePair::take_receive() {
-  if (init_.srq != nullptr) {
-    if (!init_.srq->take(taken_)) return nullptr;
+  if (selected_ != nullptr) receiving_ = receiving_of(selected_);
+  if (receiving_.srq != nullptr) {
+    if (!receiving_.srq->take(taken_)) return nullptr;
   } else {
     if (receives_.size() == 0) return nullptr;
     taken_.take_from(receives_);
@@ -110,7 +147,7 @@ void QueuePair::complete(const ib::RecvDone& done) {
   ibv_wc wc = completion(done.wr_id, done.status, done.reason, qpn_);
   wc.opcode = done.is_write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV;
   wc.byte_len = done.length;
-  wc.src_qp = done.source.value;
+  wc.src_qp = type_ == IBV_QPT_XRC_RECV ? attributes_.transport.remote.value : done.source.value;
   wc.sl = done.service_level;
   if (done.has_grh) wc.wc_flags |= IBV_WC_GRH;
   if (done.has_immediate) {
@@ -121,7 +158,7 @@ void QueuePair::complete(const ib::RecvDone& done) {
     wc.wc_flags |= IBV_WC_WITH_INV;
     wc.invalidated_rkey = done.immediate;
   }
-  lane_.deliver(*init_.recv_cq, wc, done.solicited);
+  lane_.deliver(*receiving_.cq, wc, done.solicited);
 }
 
 void QueuePair::event(ib::QpEvent event) {

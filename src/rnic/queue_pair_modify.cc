@@ -14,7 +14,7 @@ namespace softrnic::rnic {
 Expected<void, Failure> QueuePair::modify(const ibv_qp_attr& attributes, int mask) {
   const std::lock_guard lock(lane_.mutex());
   lane_.transmit(*this);  // an ACK that waits leaves before the state may forbid it
-  const auto bits = static_cast<std::uint32_t>(mask);
+  const std::uint32_t bits = static_cast<std::uint32_t>(mask) & ~passed_over(type_);
   const ibv_qp_state to = (bits & IBV_QP_STATE) != 0 ? attributes.qp_state : state_;
   if (auto ok = check_modify(attributes, bits, to); !ok) return refused_here(ok.error());
   if (auto ok = take_attributes(context(), attributes, bits, attributes_); !ok)
@@ -57,7 +57,8 @@ void QueuePair::enter(ibv_qp_state to) {
 void QueuePair::start_responder() {
   ib::Attributes& t = attributes_.transport;
   if (type_ == IBV_QPT_UD) t.path_mtu = context().info()->port.active_mtu;
-  ib::PathWindow* window = type_ == IBV_QPT_RC ? nullptr : lane_.gauged_window(t.path, t.remote);
+  const bool acknowledged = type_ != IBV_QPT_UC && type_ != IBV_QPT_UD;
+  ib::PathWindow* window = acknowledged ? nullptr : lane_.gauged_window(t.path, t.remote);
   endpoint_->set_window(window != nullptr ? window : &lane_.window(t.path, t.remote));
   endpoint_->start_responder(t);
 }
@@ -71,8 +72,7 @@ void QueuePair::reset() {
   established_ = receive_taken_ = receive_failed_ = broken_ = last_wqe_raised_ = notify_drained_ =
       completion_lost_ = false;
   lane_.discard(*this);
-  init_.send_cq->purge(qpn_.value);
-  init_.recv_cq->purge(qpn_.value);
+  purge_completions();
   QpAttributes fresh;
   fresh.verbs.cap = init_.cap;
   fresh.verbs.path_mig_state = IBV_MIG_MIGRATED;

@@ -146,7 +146,7 @@ void QueuePair::fill(ib::SendSlot& slot, const ibv_send_wr& wr) const {
     wqe.compare = wr.wr.atomic.compare_add;
     wqe.swap_or_add = wqe.op == ib::SendOp::compare_swap ? wr.wr.atomic.swap : wr.wr.atomic.compare_add;
   }
-  if (type_ == IBV_QPT_UD) fill_datagram(wqe, wr);
+  if (type_ >= IBV_QPT_UD) fill_destination(wqe, wr);
   if ((wr.send_flags & IBV_SEND_INLINE) != 0) {
     fill_inline(slot, wr);
   } else {
@@ -154,7 +154,12 @@ void QueuePair::fill(ib::SendSlot& slot, const ibv_send_wr& wr) const {
   }
 }
 
-void QueuePair::fill_datagram(ib::SendWqe& wqe, const ibv_send_wr& wr) const {
+// UD and XRC: where it is for, besides what the QP is connected to.
+void QueuePair::fill_destination(ib::SendWqe& wqe, const ibv_send_wr& wr) const {
+  if (type_ == IBV_QPT_XRC_SEND) {
+    wqe.remote_srqn = wr.qp_type.xrc.remote_srqn & wire::kPsnMask;
+    return;
+  }
   const auto& to = wr.wr.ud;
   wqe.address = static_cast<const AddressHandle*>(to.ah)->vector();
   wqe.remote_qpn = Qpn(to.remote_qpn & wire::kPsnMask);
@@ -168,8 +173,9 @@ SOFTRNIC_HOT_PATH Expected<void, Failure> QueuePair::post_recv(ibv_recv_wr* wr, 
   Expected<void, Failure> result;
   for (; wr != nullptr; wr = wr->next) {
     Expected<void, Failure> ok;
-    if (init_.srq != nullptr) {
-      ok = Unexpected{refuse(EINVAL, ReasonId::recv_on_srq_qp)};
+    if (receives_.max_wrs() == 0) {
+      const auto why = has_receives(type_) ? ReasonId::recv_on_srq_qp : ReasonId::recv_on_xrc_qp;
+      ok = Unexpected{refuse(EINVAL, why, type_)};
     } else if (!rules.accepts_receives) {
       ok = Unexpected{refuse(EINVAL, ReasonId::post_recv_state, state_)};
     } else {

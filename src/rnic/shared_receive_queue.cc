@@ -1,11 +1,15 @@
 #include "rnic/shared_receive_queue.h"
 
+#include <sys/random.h>
+
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <mutex>
 
 #include "base/reason_words.h"
+#include "rnic/completion_queue.h"
 #include "rnic/context.h"
 #include "rnic/limits.h"
 #include "rnic/protection_domain.h"
@@ -13,6 +17,21 @@
 #include "rnic/work_requests.h"
 
 namespace softrnic::rnic {
+namespace {
+
+/// Numbers go up from one drawn by chance: in another process of this host they are hardly ever the same, so
+/// that a request that went to the wrong process is refused there.
+std::uint32_t next_number() {
+  static std::atomic<std::uint32_t> next{[] {
+    std::uint32_t start = 0;
+    return getrandom(&start, sizeof start, GRND_NONBLOCK) == sizeof start ? start : 1U;
+  }()};
+  std::uint32_t number = 0;
+  while (number == 0) number = next.fetch_add(1, std::memory_order_relaxed) & wire::kPsnMask;
+  return number;
+}
+
+}  // namespace
 
 SharedReceiveQueue::SharedReceiveQueue(ProtectionDomain& pd)
     : EventTarget(Kind::shared_receive_queue), pd_(pd) {}
@@ -42,9 +61,22 @@ Expected<std::unique_ptr<SharedReceiveQueue>, Failure> SharedReceiveQueue::creat
   return srq;
 }
 
+Expected<std::unique_ptr<SharedReceiveQueue>, Failure> SharedReceiveQueue::create(ProtectionDomain& pd,
+                                                                                  CompletionQueue& cq,
+                                                                                  ibv_srq_attr& attributes) {
+  if (&cq.context() != &pd.context()) return refused(EINVAL, ReasonId::foreign_object);
+  auto made = create(pd, attributes);
+  if (!made) return made;
+  (*made)->cq_ = &cq;
+  (*made)->srq_number_ = next_number();
+  cq.add_user();
+  return made;
+}
+
 Expected<void, Failure> SharedReceiveQueue::destroy() {
   if (uses.users() != 0) return refused(EBUSY, ReasonId::object_busy, uses.users(), ObjectKind::srq);
   pd_.context().events().retire(*this);
+  if (cq_ != nullptr) cq_->remove_user();
   pd_.uses.release();
   pd_.context().counts.srqs.release();
   return {};

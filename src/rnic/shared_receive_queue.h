@@ -1,4 +1,5 @@
-// A shared receive queue: receives for any of several QPs (IBTA 10.2.9).
+// A shared receive queue: receives for any of several QPs (IBTA 10.2.9). That of XRC has a number, by which
+// requests name it, and a completion queue (A14).
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -14,6 +15,7 @@
 
 namespace softrnic::rnic {
 
+class CompletionQueue;
 class Context;
 class ProtectionDomain;
 
@@ -23,6 +25,11 @@ class SharedReceiveQueue : public EventTarget {
   /// Rounds the size up to a power of two and returns what was made in `attributes`. EINVAL: beyond the
   /// limits; ENOMEM.
   static Expected<std::unique_ptr<SharedReceiveQueue>, Failure> create(ProtectionDomain& pd,
+                                                                       ibv_srq_attr& attributes);
+  /// The same for XRC, with a number that no other has in this process. It has to be added to a domain, and
+  /// taken off it again before destroy(). `cq` is of the context of `pd`, else EINVAL.
+  static Expected<std::unique_ptr<SharedReceiveQueue>, Failure> create(ProtectionDomain& pd,
+                                                                       CompletionQueue& cq,
                                                                        ibv_srq_attr& attributes);
   /// EBUSY while QPs use it. Waits for acknowledgement of its events. Delete the object afterwards.
   Expected<void, Failure> destroy();
@@ -39,12 +46,16 @@ class SharedReceiveQueue : public EventTarget {
   bool take(TakenReceive& out);
 
   ProtectionDomain& pd() const { return pd_; }
+  CompletionQueue* cq() const { return cq_; }               ///< XRC, else nullptr
+  std::uint32_t srq_number() const { return srq_number_; }  ///< XRC: 24 bits, else 0
   UseCount uses;
 
  private:
   explicit SharedReceiveQueue(ProtectionDomain& pd);
 
   ProtectionDomain& pd_;
+  CompletionQueue* cq_ = nullptr;
+  std::uint32_t srq_number_ = 0;
   mutable QuickMutex mutex_;
   const HeldAcrossFork held_{mutex_, HeldAcrossFork::Rank::shared_receive_queue};
   ReceiveQueue queue_;

@@ -12,24 +12,26 @@ constexpr std::uint8_t bit(ibv_qp_type type) { return static_cast<std::uint8_t>(
 constexpr std::uint8_t kRc = bit(IBV_QPT_RC);
 constexpr std::uint8_t kUc = bit(IBV_QPT_UC);
 constexpr std::uint8_t kUd = bit(IBV_QPT_UD);
+constexpr std::uint8_t kXrc = bit(IBV_QPT_XRC_SEND);
+static_assert(kXrc != 0 && bit(IBV_QPT_XRC_RECV) == 0, "a target has no send queue");
 
 constexpr std::uint32_t kAtomicBytes = 8;
 constexpr unsigned kKnownFlags =
     IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE | IBV_SEND_IP_CSUM;
 
-// SEND_WITH_INV: IBTA table 38 has opcodes of it for RC only.
+// SEND_WITH_INV: IBTA table 38 has opcodes of it for RC and XRC only.
 constexpr std::array<SendRules, 10> kSendRules = {{
     // types          there   inline read   atomic remote imm
-    {kRc | kUc, true, true, false, false, true, false, IBV_WC_RDMA_WRITE},    // RDMA_WRITE
-    {kRc | kUc, true, true, false, false, true, true, IBV_WC_RDMA_WRITE},     // RDMA_WRITE_WITH_IMM
-    {kRc | kUc | kUd, true, true, false, false, false, false, IBV_WC_SEND},   // SEND
-    {kRc | kUc | kUd, true, true, false, false, false, true, IBV_WC_SEND},    // SEND_WITH_IMM
-    {kRc, true, false, true, false, true, false, IBV_WC_RDMA_READ},           // RDMA_READ
-    {kRc, true, false, true, true, false, false, IBV_WC_COMP_SWAP},           // ATOMIC_CMP_AND_SWP
-    {kRc, true, false, true, true, false, false, IBV_WC_FETCH_ADD},           // ATOMIC_FETCH_AND_ADD
-    {kRc | kUc, false, false, false, false, false, false, IBV_WC_LOCAL_INV},  // LOCAL_INV
-    {kRc | kUc, false, false, false, false, false, false, IBV_WC_BIND_MW},    // BIND_MW
-    {kRc, true, true, false, false, false, false, IBV_WC_SEND},               // SEND_WITH_INV
+    {kRc | kUc | kXrc, true, true, false, false, true, false, IBV_WC_RDMA_WRITE},    // RDMA_WRITE
+    {kRc | kUc | kXrc, true, true, false, false, true, true, IBV_WC_RDMA_WRITE},     // RDMA_WRITE_WITH_IMM
+    {kRc | kUc | kUd | kXrc, true, true, false, false, false, false, IBV_WC_SEND},   // SEND
+    {kRc | kUc | kUd | kXrc, true, true, false, false, false, true, IBV_WC_SEND},    // SEND_WITH_IMM
+    {kRc | kXrc, true, false, true, false, true, false, IBV_WC_RDMA_READ},           // RDMA_READ
+    {kRc | kXrc, true, false, true, true, false, false, IBV_WC_COMP_SWAP},           // ATOMIC_CMP_AND_SWP
+    {kRc | kXrc, true, false, true, true, false, false, IBV_WC_FETCH_ADD},           // ATOMIC_FETCH_AND_ADD
+    {kRc | kUc | kXrc, false, false, false, false, false, false, IBV_WC_LOCAL_INV},  // LOCAL_INV
+    {kRc | kUc | kXrc, false, false, false, false, false, false, IBV_WC_BIND_MW},    // BIND_MW
+    {kRc | kXrc, true, true, false, false, false, false, IBV_WC_SEND},               // SEND_WITH_INV
 }};
 
 template <typename... Figures>
@@ -68,7 +70,7 @@ static_assert(IBV_QP_EX_WITH_RDMA_WRITE == 1 << IBV_WR_RDMA_WRITE &&
               IBV_QP_EX_WITH_SEND_WITH_INV == 1 << IBV_WR_SEND_WITH_INV);
 std::uint64_t send_operations(ibv_qp_type type) {
   std::uint64_t operations = 0;
-  if (type < IBV_QPT_RC || type > IBV_QPT_UD) return operations;
+  if (type < IBV_QPT_RC || (type > IBV_QPT_UD && type != IBV_QPT_XRC_SEND)) return operations;
   for (std::size_t opcode = 0; opcode < kSendRules.size(); ++opcode) {
     const SendRules& rules = kSendRules[opcode];
     if (rules.supported && (rules.types & bit(type)) != 0) operations |= std::uint64_t{1} << opcode;
@@ -77,6 +79,8 @@ std::uint64_t send_operations(ibv_qp_type type) {
 }
 
 ib::QpType transport_type(ibv_qp_type type) {
+  if (type == IBV_QPT_XRC_SEND) return ib::QpType::xrc_initiator;
+  if (type == IBV_QPT_XRC_RECV) return ib::QpType::xrc_target;
   constexpr ib::QpType types[] = {ib::QpType::rc, ib::QpType::uc, ib::QpType::ud};
   return types[type - IBV_QPT_RC];
 }

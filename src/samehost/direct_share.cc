@@ -21,7 +21,7 @@ bool is_connected(const rnic::QueuePair& qp) { return qp.type() == IBV_QPT_RC ||
 DirectQpBody body_of(const rnic::QueuePair& qp) {
   const ib::Attributes& attributes = qp.transport_attributes();
   DirectQpBody body;
-  body.pd = reinterpret_cast<std::uint64_t>(&qp.pd());
+  body.pd = reinterpret_cast<std::uint64_t>(qp.pd());
   std::memcpy(body.peer_gid, attributes.path.destination.raw.data(), sizeof body.peer_gid);
   body.peer_qpn = attributes.remote.value;
   body.access = attributes.access;

@@ -127,7 +127,7 @@ RingLink::OutboundRing* RingLink::outbound_to(const ib::TxPacket& packet) {
 
 bool RingLink::goes_by_rendezvous(const OutboundRing& out, const ib::TxPacket& packet) const {
   if (packet.payload_bytes < kRendezvousBytes || packet.again ||
-      wire::opcode_info(packet.headers.bth.opcode).service != wire::Service::rc ||
+      !wire::is_reliable(wire::opcode_info(packet.headers.bth.opcode).service) ||
       out.peer.reception().fetches[lane_].load(std::memory_order_acquire) == 0 ||
       !share_.admits(packet.headers.bth.destination.lane()))
     return false;

@@ -12,6 +12,7 @@ using Op = Opcode;
 constexpr auto kRc = Service::rc;
 constexpr auto kUc = Service::uc;
 constexpr auto kUd = Service::ud;
+constexpr auto kXrc = Service::xrc;
 
 // Atomic requests and acknowledges, READ requests and FLUSH stand alone: their position is `only`.
 constexpr OpcodeInfo kOpcodes[] = {
@@ -62,6 +63,37 @@ constexpr OpcodeInfo kOpcodes[] = {
     {Op::ud_send_only, "UD Send Only", kUd, send, only, kDeth, zero_to_mtu, true},
     {Op::ud_send_only_imm, "UD Send Only Immediate", kUd, send, only, kDeth | kImmDt, zero_to_mtu, true},
     {Op::cnp, "CNP", Service::cnp, Operation::cnp, only, 0, fixed_16, false},
+    // Every request names the SRQ that it is for, no answer does (IBTA A14.3).
+    {Op::xrc_send_first, "XRC Send First", kXrc, send, first, kXrceth, exactly_mtu, true},
+    {Op::xrc_send_middle, "XRC Send Middle", kXrc, send, middle, kXrceth, exactly_mtu, true},
+    {Op::xrc_send_last, "XRC Send Last", kXrc, send, last, kXrceth, one_to_mtu, true},
+    {Op::xrc_send_last_imm, "XRC Send Last Immediate", kXrc, send, last, kXrceth | kImmDt, one_to_mtu, true},
+    {Op::xrc_send_only, "XRC Send Only", kXrc, send, only, kXrceth, zero_to_mtu, true},
+    {Op::xrc_send_only_imm, "XRC Send Only Immediate", kXrc, send, only, kXrceth | kImmDt, zero_to_mtu, true},
+    {Op::xrc_write_first, "XRC RDMA Write First", kXrc, write, first, kXrceth | kReth, exactly_mtu, true},
+    {Op::xrc_write_middle, "XRC RDMA Write Middle", kXrc, write, middle, kXrceth, exactly_mtu, true},
+    {Op::xrc_write_last, "XRC RDMA Write Last", kXrc, write, last, kXrceth, one_to_mtu, true},
+    {Op::xrc_write_last_imm, "XRC RDMA Write Last Immediate", kXrc, write, last, kXrceth | kImmDt, one_to_mtu,
+     true},
+    {Op::xrc_write_only, "XRC RDMA Write Only", kXrc, write, only, kXrceth | kReth, zero_to_mtu, true},
+    {Op::xrc_write_only_imm, "XRC RDMA Write Only Immediate", kXrc, write, only, kXrceth | kReth | kImmDt,
+     zero_to_mtu, true},
+    {Op::xrc_read_request, "XRC RDMA Read Request", kXrc, read_request, only, kXrceth | kReth, none, true},
+    {Op::xrc_read_response_first, "XRC RDMA Read Response First", kXrc, read_response, first, kAeth,
+     exactly_mtu, false},
+    {Op::xrc_read_response_middle, "XRC RDMA Read Response Middle", kXrc, read_response, middle, 0,
+     exactly_mtu, false},
+    {Op::xrc_read_response_last, "XRC RDMA Read Response Last", kXrc, read_response, last, kAeth, one_to_mtu,
+     false},
+    {Op::xrc_read_response_only, "XRC RDMA Read Response Only", kXrc, read_response, only, kAeth, zero_to_mtu,
+     false},
+    {Op::xrc_acknowledge, "XRC Acknowledge", kXrc, acknowledge, only, kAeth, none, false},
+    {Op::xrc_atomic_acknowledge, "XRC Atomic Acknowledge", kXrc, atomic_acknowledge, only,
+     kAeth | kAtomicAckEth, none, false},
+    {Op::xrc_compare_swap, "XRC Compare Swap", kXrc, compare_swap, only, kXrceth | kAtomicEth, none, true},
+    {Op::xrc_fetch_add, "XRC Fetch Add", kXrc, fetch_add, only, kXrceth | kAtomicEth, none, true},
+    {Op::xrc_send_last_inv, "XRC Send Last Invalidate", kXrc, send, last, kXrceth | kIeth, one_to_mtu, true},
+    {Op::xrc_send_only_inv, "XRC Send Only Invalidate", kXrc, send, only, kXrceth | kIeth, zero_to_mtu, true},
 };
 constexpr OpcodeInfo kUndefined = {Op{0xff}, "undefined opcode", Service{0xe0}, Operation::cnp, only, 0, none,
                                    false};

@@ -11,6 +11,9 @@ namespace softrnic::wire {
 /// The transport service in the top three bits of an opcode (IBTA 9.2.1).
 enum class Service : std::uint8_t { rc = 0x00, uc = 0x20, rd = 0x40, ud = 0x60, cnp = 0x80, xrc = 0xa0 };
 
+/// Whether a receiver acknowledges, and a sender sends again what was lost.
+constexpr bool is_reliable(Service service) { return service == Service::rc || service == Service::xrc; }
+
 /// What a packet asks for or answers, irrespective of the service.
 enum class Operation : std::uint8_t {
   send,
@@ -93,6 +96,29 @@ enum class Opcode : std::uint8_t {
   ud_send_only = 0x64,
   ud_send_only_imm = 0x65,
   cnp = 0x81,
+  xrc_send_first = 0xa0,
+  xrc_send_middle,
+  xrc_send_last,
+  xrc_send_last_imm,
+  xrc_send_only,
+  xrc_send_only_imm,
+  xrc_write_first,
+  xrc_write_middle,
+  xrc_write_last,
+  xrc_write_last_imm,
+  xrc_write_only,
+  xrc_write_only_imm,
+  xrc_read_request,
+  xrc_read_response_first,
+  xrc_read_response_middle,
+  xrc_read_response_last,
+  xrc_read_response_only,
+  xrc_acknowledge,
+  xrc_atomic_acknowledge,
+  xrc_compare_swap,
+  xrc_fetch_add,
+  xrc_send_last_inv = 0xb6,
+  xrc_send_only_inv = 0xb7,
 };
 
 struct OpcodeInfo {

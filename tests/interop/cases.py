@@ -143,6 +143,22 @@ def _perftests():
     yield _perftest("perftest-write", "ib_write_bw", "--report_gbits", "-D", "10", timeout=60)
 
 
+def _xrc():
+    """One process has the target queue pairs and the SRQ of each side (see rnic/xrc_domain.h)."""
+    for options in ((), ("-e",), ("-n", "2000"), ("-s", "1000000", "-n", "50")):
+        program = ["ibv_xsrq_pingpong", "-g", "{gid4}", *options]
+        yield Case("xrc", " ".join(["ibv_xsrq_pingpong", *options]), [*program, "{server}"], program, expect=(r"success",),
+                   smoke=len(options) < 2, wire=True)
+    for program in ("ib_send_bw", "ib_send_lat", "ib_write_bw", "ib_write_lat", "ib_read_bw", "ib_read_lat", "ib_atomic_bw",
+                    "ib_atomic_lat"):
+        yield _perftest("xrc", program, "-c", "XRC", "-n", "1000", smoke=program in ("ib_send_bw", "ib_write_bw"), wire=True)
+    for options in (("-a", "-n", "100"), ("-q", "8", "-n", "200"), ("-e", "-n", "1000"), ("-b", "-n", "500")):
+        yield _perftest("xrc", "ib_send_bw", "-c", "XRC", *options, timeout=180)
+    yield _perftest("xrc", "ib_send_bw", "--use-srq", "-n", "1000")
+    yield _perftest("xrc", "ib_send_bw", "-c", "XRC", "-n", "500", env={"SOFTRNIC_FAULTS": FAULTS["everything"]}, timeout=120)
+    yield _perftest("xrc", "ib_write_bw", "-c", "XRC", "-n", "500", env={"SOFTRNIC_FAULTS": FAULTS["everything"]}, timeout=120)
+
+
 def _faults():
     for fault, value in FAULTS.items():
         env = {"SOFTRNIC_FAULTS": value}
@@ -211,7 +227,7 @@ def _for_tsan():
 
 
 def all_cases():
-    cases = [*_devices(), *_pingpongs(), *_perftests(), *_verifies(), *_qperf(), *_faults(), *_for_tsan()]
+    cases = [*_devices(), *_pingpongs(), *_perftests(), *_xrc(), *_verifies(), *_qperf(), *_faults(), *_for_tsan()]
     return cases
 
 

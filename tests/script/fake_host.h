@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,13 @@ class FakeHost final : public Host {
   Expected<void, Reason> invalidate(MemoryKey rkey) override {
     if (regions.erase(rkey.value) == 0) return Unexpected{because(ReasonId::invalidate_region, rkey.value)};
     invalidated.push_back(rkey.value);
+    return {};
+  }
+  std::set<std::uint32_t> srqs;  ///< of XRC, by number; they share `receives`
+  std::uint32_t selected_srq = 0;
+  Expected<void, Reason> select_srq(std::uint32_t number) override {
+    if (!srqs.contains(number)) return Unexpected{because(ReasonId::nak_xrc_srq, number)};
+    selected_srq = number;
     return {};
   }
   const RecvWqe* take_receive() override {

@@ -120,6 +120,13 @@ TEST_P(NotJoinable, ClaimsToBeSeveralInVain) {
     case QpType::ud:
       ud();
       break;
+    case QpType::xrc_initiator:
+      xrc_initiator();
+      break;
+    case QpType::xrc_target:
+      host.srqs = {1};
+      xrc_target();
+      break;
   }
   post_receive(20'000);
   const std::uint32_t expected = qp().receive_psn();

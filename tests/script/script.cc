@@ -54,6 +54,7 @@ void fill(SendWqe& wqe, const Words& words, std::uint64_t wr_id) {
   wqe.rkey = MemoryKey(static_cast<std::uint32_t>(words.get("rkey")));
   wqe.compare = words.get("cmp");
   wqe.swap_or_add = words.get("swap", words.get("add"));
+  wqe.remote_srqn = static_cast<std::uint32_t>(words.get("srqn"));
   wqe.remote_qpn = kRemote;
   wqe.remote_qkey = static_cast<std::uint32_t>(words.get("qkey"));
 }

@@ -53,13 +53,15 @@ class Script : public ::testing::Test {
   void rc_in_rtr() { make(QpType::rc, false); }
   void uc() { make(QpType::uc, true); }
   void ud() { make(QpType::ud, true); }
+  void xrc_initiator() { make(QpType::xrc_initiator, true); }
+  void xrc_target() { make(QpType::xrc_target, false); }
 
   /// How many pieces of payloads that are elsewhere may still be fetched, and how many were.
   unsigned fetches = ~0U, fetched = 0;
 
   // ---- doing
   /// "OP [len=N] [at=ADDRESS] [lkey=K] [va=A] [rkey=K] [imm=N] [inv=K] [add=N] [swap=N] [cmp=N] [sges=N]
-  /// and flags unsignaled, fence, se, inline". OP as in ibv_wr_opcode: send, send_imm, write, write_imm,
+  /// [srqn=N] and flags unsignaled, fence, se, inline". OP as in ibv_wr_opcode: send, send_imm, write, write_imm,
   /// read, cas, faa, send_inv.
   void post(const std::string& line);
   /// Posts a receive of `length` bytes at `address`; numbered from 100.

@@ -25,8 +25,9 @@ bool length_fits(const wire::OpcodeInfo& info, std::uint32_t bytes, std::uint32_
   return bytes >= least && bytes <= most;
 }
 
-wire::Opcode of_service(wire::Opcode rc, ib::QpType type) {
-  return type == ib::QpType::uc ? static_cast<wire::Opcode>(static_cast<unsigned>(rc) | 0x20U) : rc;
+wire::Opcode of_service(wire::Opcode rc, const PairConfig& pair) {
+  const unsigned service = pair.type == ib::QpType::uc ? 0x20U : pair.xrc ? 0xa0U : 0;
+  return static_cast<wire::Opcode>(static_cast<unsigned>(rc) | service);
 }
 
 }  // namespace
@@ -46,7 +47,7 @@ bool Attacker::would_hit(const Node& node, std::uint32_t psn, std::uint32_t pack
 bool Attacker::is_overtaken(const Node& node, const ib::RxPacket& packet) const {
   const wire::OpcodeInfo& info = *packet.packet.info;
   const std::uint32_t psn = packet.packet.headers.bth.psn;
-  if (node.pair->type != ib::QpType::rc || info.service != wire::Service::rc) return false;
+  if (node.pair->type != ib::QpType::rc || !wire::is_reliable(info.service)) return false;
   if (!node.pair->hostile) return would_hit(node, psn, packet.packets, info.request);
   if (!attack_.stingy || info.request || packet.packets > 1) return false;
   return ((node.endpoint->send_psn() - 1 - psn) & wire::kPsnMask) < kMostOutstanding;
@@ -179,7 +180,7 @@ void Attacker::message(const Node& to, std::uint32_t psn, bool rings, Shot& shot
   const auto opcode = [&](unsigned step) {
     const unsigned base =
         static_cast<unsigned>(write ? wire::Opcode::rc_write_first : wire::Opcode::rc_send_first);
-    return of_service(static_cast<wire::Opcode>(base + step), to.pair->type);
+    return of_service(static_cast<wire::Opcode>(base + step), *to.pair);
   };
   wire::Headers headers;
   draw_addresses(to, headers);

@@ -142,7 +142,7 @@ void draw_timers(PairConfig& p, Rng& rng, const Faults& f) {
 
 void draw_trouble(PairConfig& p, Rng& rng) {
   if (p.type != ib::QpType::ud && rng.chance(0.2)) {
-    p.misdeed = static_cast<Misdeed>(rng.range(1, static_cast<std::uint64_t>(Misdeed::count_) - 1));
+    p.misdeed = static_cast<Misdeed>(rng.range(1, static_cast<std::uint64_t>(Misdeed::unknown_srq) - 1));
     p.misdeed_at = static_cast<std::uint32_t>(rng.below(p.work[0]));
   } else if (p.type == ib::QpType::ud && rng.chance(0.1)) {
     p.misdeed = Misdeed::bad_lkey;
@@ -152,6 +152,18 @@ void draw_trouble(PairConfig& p, Rng& rng) {
     p.incident = static_cast<Incident>(rng.range(1, static_cast<std::uint64_t>(Incident::count_) - 1));
     p.incident_at = Duration(rng.range(1, rng.chance(0.5) ? 200'000 : 5'000'000));
     p.incident_side = static_cast<int>(rng.below(2));
+  }
+}
+
+/// Every sixth reliable connection is one of XRC.
+void draw_xrc(Config& c, Rng& rng) {
+  for (PairConfig& p : c.pairs) {
+    if (p.type != ib::QpType::rc || !rng.chance(0.17)) continue;
+    p.xrc = true;
+    p.work[1] = 0;  // a target sends nothing
+    p.shared_receives = false;
+    if (p.misdeed == Misdeed::none && rng.chance(0.1)) p.misdeed = Misdeed::unknown_srq;
+    if (p.misdeed == Misdeed::unknown_srq) p.misdeed_at = static_cast<std::uint32_t>(rng.below(p.work[0]));
   }
 }
 
@@ -229,6 +241,8 @@ Config Config::from_seed(std::uint64_t seed) {
       p.timeout = std::max<std::uint8_t>(p.timeout, 8);
     c.pairs.push_back(p);
   }
+  Rng of_xrc(seed ^ 0x7872'6300);
+  draw_xrc(c, of_xrc);
   Rng of_attack(seed ^ 0x6174'6b72);
   draw_attack(c, of_attack);
   return c;
@@ -236,10 +250,10 @@ Config Config::from_seed(std::uint64_t seed) {
 
 const char* name(Misdeed misdeed) {
   static const char* const names[] = {
-      "none",          "bad_rkey",         "other_pd",          "out_of_range",
-      "region_access", "qp_access",        "misaligned_atomic", "bad_lkey",
-      "short_receive", "bad_receive_lkey", "deregister_target", "deregister_source",
-      "bad_invalidate"};
+      "none",           "bad_rkey",         "other_pd",          "out_of_range",
+      "region_access",  "qp_access",        "misaligned_atomic", "bad_lkey",
+      "short_receive",  "bad_receive_lkey", "deregister_target", "deregister_source",
+      "bad_invalidate", "unknown_srq"};
   return names[static_cast<std::size_t>(misdeed)];
 }
 
@@ -276,7 +290,7 @@ std::string Config::describe() const {
   for (const PairConfig& p : pairs) {
     s += format(
         "  %s mtu %u psn %06x/%06x timeout %u retry %u rnr %u timer %u reads %u sq %u sge %u inline %u",
-        name(p.type), p.mtu, p.psn[0], p.psn[1], p.timeout, p.retry_count, p.rnr_retry, p.min_rnr_timer,
+        name(p.type_of(0)), p.mtu, p.psn[0], p.psn[1], p.timeout, p.retry_count, p.rnr_retry, p.min_rnr_timer,
         p.reads, p.send_depth, p.send_sges, p.inline_bytes);
     s += format(" rq %u%s repost %lld us work %u/%u largest %u budget %llu", p.receive_depth,
                 p.shared_receives ? " shared" : "", LL{p.repost_delay.count() / 1000}, p.work[0], p.work[1],

@@ -76,6 +76,7 @@ enum class Misdeed : std::uint8_t {
   deregister_target,
   deregister_source,
   bad_invalidate,
+  unknown_srq,  ///< XRC
   count_,
 };
 
@@ -84,6 +85,11 @@ enum class Incident : std::uint8_t { none, kill, flush, reset, drain, reconnect,
 
 struct PairConfig {
   ib::QpType type{};
+  bool xrc = false;  ///< of `type` rc: side 0 is an initiator, side 1 a target with two SRQs
+  ib::QpType type_of(int side) const {
+    if (!xrc) return type;
+    return side == 0 ? ib::QpType::xrc_initiator : ib::QpType::xrc_target;
+  }
   std::uint32_t mtu = 1024;
   std::uint32_t psn[2] = {0, 0};
   std::uint8_t timeout = 8;

@@ -87,6 +87,8 @@ void RcModel::receive_done(Node& receiver, const ib::RecvDone& done, PostedRecei
   if (receive.is_bad && is_send(wr.op) && wr.length != 0)
     complain(wr, "is received into a buffer with a bad key");
   if (!wr.reaches_peer) complain(wr, "is received although it must be refused");
+  if (receive.srqn != wr.srqn)
+    complain(wr, format("is for SRQ %u and is received by %u", wr.srqn, receive.srqn));
   const Bytes payload = is_send(wr.op) ? Bytes(wr.payload) : Bytes();
   if (!holds(receiver, receive, payload, 0, true)) complain(wr, "is received with wrong bytes");
   // No later work request can have been executed yet: the whole of what was written since must be there,

@@ -17,6 +17,7 @@ const char* name(Mutation mutation) {
                                       "forget_drained",
                                       "wrong_last_byte",
                                       "wrong_source",
+                                      "wrong_srq",
                                       "complete_early",
                                       "complete_after_reset",
                                       "execute_write_twice",

@@ -25,6 +25,7 @@ enum class Mutation : std::uint8_t {
   forget_drained,
   wrong_last_byte,  ///< a receive completes before its last byte is there
   wrong_source,     ///< UD: another QP is named as the sender
+  wrong_srq,        ///< XRC: the receives of another SRQ are taken
   // what the endpoint does
   complete_early,  ///< a send completes when it is posted
   complete_after_reset,
@@ -62,6 +63,10 @@ class MutantHost final : public ib::Host {
   Expected<std::byte*, Reason> remote_memory(MemoryKey rkey, std::uint64_t address, std::uint64_t length,
                                              std::uint32_t access) override;
   Expected<void, Reason> invalidate(MemoryKey rkey) override { return node_.invalidate(rkey); }
+  Expected<void, Reason> select_srq(std::uint32_t number) override {
+    if (mutation_ == Mutation::wrong_srq && number == node_.queues[0]->srqn) ++number;
+    return node_.select_srq(number);
+  }
   const ib::RecvWqe* take_receive() override { return node_.take_receive(); }
   Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
                                                  const ib::AtomicOperation& operation) override {

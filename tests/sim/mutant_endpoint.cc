@@ -107,7 +107,7 @@ void MutantEndpoint::commit() {
 
 bool MutantEndpoint::is_duplicate(const ib::RxPacket& packet) const {
   const std::uint32_t behind = (inner_->receive_psn() - packet.packet.headers.bth.psn) & wire::kPsnMask;
-  return packet.packet.info->service == wire::Service::rc && packet.packet.info->request && behind != 0 &&
+  return wire::is_reliable(packet.packet.info->service) && packet.packet.info->request && behind != 0 &&
          behind < 0x100000;
 }
 
@@ -134,7 +134,7 @@ void MutantEndpoint::receive(const ib::RxPacket& given, TimePoint now) {
   ib::RxPacket packet = given;
   wire::Bth& bth = packet.packet.headers.bth;
   const wire::OpcodeInfo& info = *packet.packet.info;
-  const bool ack = bth.opcode == wire::Opcode::rc_acknowledge &&
+  const bool ack = info.operation == wire::Operation::acknowledge &&
                    wire::syndrome_kind(packet.packet.headers.aeth.syndrome) == wire::SyndromeKind::ack;
   if (mutation_ == Mutation::swallow_acks && ack && bth.psn % 8 == 3) return;
   if (is_duplicate(packet)) execute_again(packet);
@@ -145,7 +145,8 @@ void MutantEndpoint::receive(const ib::RxPacket& given, TimePoint now) {
     }
     bth.psn = (bth.psn - shift_) & wire::kPsnMask;
   }
-  if (mutation_ == Mutation::join_atomic_acknowledges && bth.opcode == wire::Opcode::rc_atomic_acknowledge)
+  if (mutation_ == Mutation::join_atomic_acknowledges &&
+      info.operation == wire::Operation::atomic_acknowledge)
     packet.packets = 1;
   const std::uint32_t mtu = host_.node().pair->mtu;
   std::optional<Stretched> stretched;
@@ -158,7 +159,7 @@ void MutantEndpoint::receive(const ib::RxPacket& given, TimePoint now) {
     packet.packet.headers.reth.length = static_cast<std::uint32_t>(packet.rendezvous_bytes);
   }
   inner_->receive(packet, now);
-  if (mutation_ == Mutation::deliver_twice && info.service != wire::Service::rc) inner_->receive(packet, now);
+  if (mutation_ == Mutation::deliver_twice && !wire::is_reliable(info.service)) inner_->receive(packet, now);
 }
 
 ib::Transmit MutantEndpoint::transmit(ib::TxPacket& out, TimePoint now) {

@@ -17,6 +17,7 @@ void ReceiveQueue::post(Rng& rng) {
     if (receive->is_short) bytes = static_cast<std::uint32_t>(rng.below(64));
   }
   receive->id = 1'000'000 + posted++;
+  receive->srqn = srqn;
   Region& region = add_scattered(*memory, bytes, sges, ib::kLocalWrite, Use::receive, rng, receive->sges);
   region.owner = Region::kNobody;
   receive->region = region.key;
@@ -75,6 +76,15 @@ Expected<void, Reason> Node::invalidate(MemoryKey rkey) {
   return {};
 }
 
+Expected<void, Reason> Node::select_srq(std::uint32_t number) {
+  for (ReceiveQueue* queue : queues) {
+    if (queue == nullptr || queue->srqn != number) continue;
+    receives = queue;
+    return {};
+  }
+  return Unexpected{because(ReasonId::nak_xrc_srq, number)};
+}
+
 const ib::RecvWqe* Node::take_receive() {
   if (receives->waiting.empty()) {
     ++empty_takes;
@@ -122,7 +132,11 @@ void Node::complete(const ib::RecvDone& done) {
   received = true;
   receptions->receive_done(*this, done, *receive);
   memory.remove(receive->region);
-  ++consumed;
+  give_back(*receive);
+}
+
+void Node::give_back(const PostedReceive& receive) {
+  ++consumed[queues[1] != nullptr && receive.srqn == queues[1]->srqn ? 1 : 0];
 }
 
 void Node::event(ib::QpEvent event) {

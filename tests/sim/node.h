@@ -1,6 +1,7 @@
 // One simulated queue pair with the part of an adapter that belongs to it: the ib::Host of its endpoint.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <memory>
 #include <vector>
@@ -24,7 +25,8 @@ struct PostedReceive {
   std::vector<std::byte> image;  ///< the region's bytes when it was posted
   ib::RecvWqe wqe;
   bool is_short = false;
-  bool is_bad = false;  ///< its lkey is wrong on purpose
+  bool is_bad = false;     ///< its lkey is wrong on purpose
+  std::uint32_t srqn = 0;  ///< XRC: of the queue that it was posted to
 };
 
 /// A receive queue, of one node or shared by several.
@@ -36,6 +38,7 @@ struct ReceiveQueue {
   Duration repost_delay{0};
   Misdeed misdeed = Misdeed::none;
   std::uint32_t misdeed_at = 0;
+  std::uint32_t srqn = 0;     ///< XRC
   std::uint32_t posted = 0;   ///< ever
   std::uint32_t to_post = 0;  ///< consumed and not yet replaced
   std::deque<std::unique_ptr<PostedReceive>> waiting;
@@ -67,6 +70,7 @@ class Node final : public ib::Host {
   Expected<std::byte*, Reason> remote_memory(MemoryKey rkey, std::uint64_t address, std::uint64_t length,
                                              std::uint32_t access) override;
   Expected<void, Reason> invalidate(MemoryKey rkey) override;
+  Expected<void, Reason> select_srq(std::uint32_t number) override;
   const ib::RecvWqe* take_receive() override;
   Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
                                                  const ib::AtomicOperation& operation) override;
@@ -78,6 +82,8 @@ class Node final : public ib::Host {
   /// Between calls into the endpoint, after its packet has left: hands the completions on, as a lane does,
   /// and checks that the endpoint keeps its invariants and that its state is explained by what it reported.
   void check_state();
+  /// A receive that was consumed is to be posted again.
+  void give_back(const PostedReceive& receive);
   bool gone() const { return dead || stopped; }
   /// Whether the observer's rules hold now.
   bool observed() const {
@@ -97,7 +103,8 @@ class Node final : public ib::Host {
   ib::AddressVector address;  ///< towards the peer
   ib::Attributes attributes;
   Qpn qpn;
-  ReceiveQueue* receives = nullptr;
+  ReceiveQueue* receives = nullptr;       ///< an XRC target: of the request at hand
+  std::array<ReceiveQueue*, 2> queues{};  ///< XRC has two, the others the first
   std::unique_ptr<ib::Endpoint> endpoint;
   Model* sends = nullptr;          ///< judges this node as requester
   Model* receptions = nullptr;     ///< judges this node as responder
@@ -145,7 +152,7 @@ class Node final : public ib::Host {
   std::uint32_t posted = 0;
   std::uint64_t bytes_posted = 0;
   std::uint32_t idle_expiries = 0;
-  std::uint32_t consumed = 0;  ///< receives to repost
+  std::array<std::uint32_t, 2> consumed{};  ///< receives to repost, by queue
   std::deque<std::unique_ptr<PostedReceive>> taken;
   ib::Counters counters;
   NodeQueue unexpected{*this};

@@ -62,7 +62,8 @@ std::string Observer::sending_request(const ib::TxPacket& packet, std::uint32_t 
   if (next_request_ && psn != *next_request_ && reaches(psn, *next_request_))
     return format("skips PSNs: %u follows %u", psn, *next_request_ - 1);
   std::uint32_t span = packet.packets;
-  if (h.bth.opcode == wire::Opcode::rc_read_request) span = std::max(1U, (h.reth.length + mtu - 1) / mtu);
+  if (wire::opcode_info(h.bth.opcode).operation == wire::Operation::read_request)
+    span = std::max(1U, (h.reth.length + mtu - 1) / mtu);
   const std::uint32_t next = (psn + span) & wire::kPsnMask;
   if (!next_request_ || reaches(next, *next_request_)) next_request_ = next;
   return "";

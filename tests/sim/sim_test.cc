@@ -56,11 +56,11 @@ TEST(Simulation, IsReproducible) {
 /// Every operation and queue pair type occurs, and most runs do some work: a simulator that does nothing
 /// finds nothing.
 TEST(Simulation, CoversWhatItClaims) {
-  std::uint32_t types[3] = {}, operations[10] = {}, misdeeds[16] = {}, incidents[8] = {};
+  std::uint32_t types[5] = {}, operations[10] = {}, misdeeds[16] = {}, incidents[8] = {};
   std::uint64_t work = 0;
   for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
     for (const PairConfig& pair : Config::from_seed(seed).pairs) {
-      ++types[static_cast<int>(pair.type)];
+      for (const int side : {0, 1}) ++types[static_cast<int>(pair.type_of(side))];
       ++misdeeds[static_cast<int>(pair.misdeed)];
       ++incidents[static_cast<int>(pair.incident)];
       for (int op = 0; op < 10; ++op) operations[op] += pair.op_weights[op] != 0;

@@ -74,7 +74,7 @@ const char* name(ib::Status status) {
 }
 
 const char* name(ib::QpType type) {
-  static const char* const names[] = {"RC", "UC", "UD"};
+  static const char* const names[] = {"RC", "UC", "UD", "XRC", "XRC target"};
   return names[static_cast<std::size_t>(type)];
 }
 

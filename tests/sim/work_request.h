@@ -46,6 +46,7 @@ struct WorkRequest {
   std::uint32_t legal = bit(ib::Status::success);  ///< how it may end when nothing else goes wrong
   bool reaches_peer = true;                        ///< false: may not have any effect at the peer
   TimePoint posted{};
+  std::uint32_t srqn = 0;      ///< XRC: the SRQ that it is for
   std::uint64_t losses = 0;    ///< of its node, when it was posted
   std::uint64_t timeouts = 0;  ///< likewise
   // UD

@@ -149,6 +149,9 @@ void Workload::misbehave(Node& node, WorkRequest& wr) {
       if (due && is_atomic(wr.op))
         wr.remote_address += rng_.range(1, 7), refuse(Status::remote_invalid_request);
       break;
+    case Misdeed::unknown_srq:
+      if (due) wr.srqn = 0xbad, refuse(Status::remote_invalid_request);
+      break;
     case Misdeed::bad_invalidate:
       if (due && is_send(wr.op) && p.type == ib::QpType::rc) {
         wr.op = SendOp::send_with_invalidate;
@@ -207,6 +210,7 @@ bool Workload::commit(Node& node, WorkRequest& wr) {
   wqe.immediate = wr.immediate;
   wqe.remote_address = wr.remote_address;
   wqe.rkey = wr.rkey;
+  wqe.remote_srqn = wr.srqn;
   wqe.compare = wr.compare;
   wqe.swap_or_add = wr.swap_or_add;
   if (node.pair->type == ib::QpType::ud) {
@@ -237,6 +241,7 @@ bool Workload::post(Node& node) {
   draw_target(node, wr);
   draw_buffers(node, wr);
   if (node.pair->type == ib::QpType::ud) draw_datagram(node, wr);
+  if (node.pair->xrc && node.side == 0) wr.srqn = node.peer->queues[rng_.below(2)]->srqn;
   misbehave(node, wr);
   return commit(node, wr);
 }

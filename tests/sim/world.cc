@@ -91,7 +91,7 @@ void World::handle(const Event& event) {
       node.work_scheduled = false;
       return work(node);
     case Kind::repost:
-      return repost(node);
+      return repost(node, event.argument);
     case Kind::incident:
       return befall(node);
     case Kind::resume:
@@ -173,10 +173,12 @@ void World::touched(Node& node) {
     node.doomed_source = MemoryKey(0);
   }
   pump(node);
-  for (; node.consumed != 0; --node.consumed)
-    schedule(ground_.now +
-                 Duration(rng_.below(static_cast<std::uint64_t>(node.receives->repost_delay.count()) + 1)),
-             Kind::repost, node.index);
+  for (std::size_t i = 0; i < node.queues.size(); ++i) {
+    for (; node.consumed[i] != 0; --node.consumed[i])
+      schedule(ground_.now +
+                   Duration(rng_.below(static_cast<std::uint64_t>(node.queues[i]->repost_delay.count()) + 1)),
+               Kind::repost, node.index, i);
+  }
   resume_if_drained(node);
   const bool stuck_in_sqe = node.pair->type == ib::QpType::ud && node.broken && !node.flush_commanded;
   if (stuck_in_sqe && !node.resume_scheduled) {
@@ -329,8 +331,8 @@ void World::work(Node& node) {
   touched(node);
 }
 
-void World::repost(Node& node) {
-  ReceiveQueue& queue = *node.receives;
+void World::repost(Node& node, std::uint64_t index) {
+  ReceiveQueue& queue = *node.queues[index];
   if (!node.gone() || node.pair->shared_receives) queue.post(rng_);
   ground_.log(What::reposted, node.index, queue.waiting.size());
 }

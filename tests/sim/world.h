@@ -69,6 +69,7 @@ class World {
   void build_adapter(std::uint32_t index);
   Node& build_node(const PairConfig& pair, int side, std::uint32_t adapter);
   void build_receives(Node& node);
+  ReceiveQueue& fill_queue(Node& node, ReceiveQueue& queue);
   void connect(Node& a, Node& b);
   void build_models(Node& a, Node& b);
   void start(Node& node);
@@ -94,7 +95,7 @@ class World {
   void arm(Node& node);
   void want_work(Node& node);
   void work(Node& node);
-  void repost(Node& node);
+  void repost(Node& node, std::uint64_t queue);
   void befall(Node& node);
   void resume(Node& node);
   bool at_rest() const;

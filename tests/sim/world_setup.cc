@@ -57,7 +57,8 @@ void World::build() {
   }
   for (const auto& node : nodes_) build_receives(*node);
   for (const auto& node : nodes_)
-    for (std::uint32_t i = 0; i < node->pair->receive_depth; ++i) node->receives->post(rng_);
+    for (ReceiveQueue* queue : node->queues)
+      for (std::uint32_t i = 0; queue != nullptr && i < node->pair->receive_depth; ++i) queue->post(rng_);
   if (config_.attack.shots != 0) schedule(TimePoint{}, Kind::attack, 0);
   for (const auto& node : nodes_) {
     if (node->pair->hostile && node->side == 1) {
@@ -108,8 +109,8 @@ Node& World::build_node(const PairConfig& pair, int side, std::uint32_t adapter)
       n.windows.push_back(n.memory.add(8, kRemote, Use::target, rng_).key);
   hosts_.push_back(std::make_unique<MutantHost>(n, mutation_));
   const ib::Capacity capacity{pair.send_depth, pair.send_sges, pair.inline_bytes};
-  n.endpoint =
-      make_mutant(ib::make_endpoint(pair.type, n.qpn, capacity, *hosts_.back()), mutation_, *hosts_.back());
+  n.endpoint = make_mutant(ib::make_endpoint(pair.type_of(side), n.qpn, capacity, *hosts_.back()), mutation_,
+                           *hosts_.back());
   return n;
 }
 
@@ -164,8 +165,16 @@ void World::build_models(Node& a, Node& b) {
 
 void World::build_receives(Node& node) {
   const PairConfig& p = *node.pair;
-  ReceiveQueue* queue = &adapters_[node.adapter].shared;
-  if (!p.shared_receives) queue = &queues_.emplace_back();
+  ReceiveQueue& shared = adapters_[node.adapter].shared;
+  node.receives = node.queues[0] = &fill_queue(node, p.shared_receives ? shared : queues_.emplace_back());
+  if (p.type_of(node.side) != ib::QpType::xrc_target) return;
+  node.queues[1] = &fill_queue(node, queues_.emplace_back());
+  for (std::uint32_t i = 0; i < 2; ++i) node.queues[i]->srqn = 1 + 2 * node.index + i;
+}
+
+ReceiveQueue& World::fill_queue(Node& node, ReceiveQueue& filled) {
+  const PairConfig& p = *node.pair;
+  ReceiveQueue* const queue = &filled;
   queue->memory = &node.memory;
   queue->size = std::max(queue->size, p.largest + static_cast<std::uint32_t>(wire::kGrhBytes));
   queue->depth += p.receive_depth;
@@ -175,7 +184,7 @@ void World::build_receives(Node& node) {
     queue->misdeed = p.misdeed;
     queue->misdeed_at = queue->posted + p.misdeed_at % 40;
   }
-  node.receives = queue;
+  return filled;
 }
 
 void World::start(Node& node) {
@@ -200,8 +209,10 @@ void World::reconnect(Node& a, Node& b) {
     forget_unexpected(*n);
     n->sends->abandon();
     n->sends->finish();
-    for (const auto& receive : n->taken) n->memory.remove(receive->region);
-    n->consumed += static_cast<std::uint32_t>(n->taken.size());
+    for (const auto& receive : n->taken) {
+      n->memory.remove(receive->region);
+      n->give_back(*receive);
+    }
     n->taken.clear();
     n->observer.forget();
     n->broken = n->flush_commanded = n->error_reported = n->drain_pending = n->drained_seen = false;

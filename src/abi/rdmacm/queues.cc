@@ -61,7 +61,7 @@ Expected<void, Failure> check(const Id& id, const ibv_qp_init_attr_ex& attribute
   if (id.qp != nullptr) return rnic::refused(EINVAL, ReasonId::rdma_has_qp, id.qp->qp_num);
   if (auto bound = id.require_device(); !bound) return bound;
   if (attributes.qp_type == IBV_QPT_XRC_SEND || attributes.qp_type == IBV_QPT_XRC_RECV)
-    return rnic::refused(EOPNOTSUPP, ReasonId::not_supported, LaterVerb::open_xrcd);
+    return rnic::refused(EOPNOTSUPP, ReasonId::rdma_no_xrc);
   if (attributes.pd->context != id.verbs) return rnic::refused(EINVAL, ReasonId::foreign_object);
   const auto differ = [](const ibv_cq* own, const ibv_cq* given) {
     return own != nullptr && given != nullptr && own != given;
@@ -130,8 +130,7 @@ Expected<void, Failure> create_srq(Id& id, ibv_srq_init_attr_ex& attributes) {
   if (auto bound = id.require_device(); !bound) return bound;
   if ((attributes.comp_mask & IBV_SRQ_INIT_ATTR_TYPE) == 0)
     return rnic::refused(EINVAL, ReasonId::rdma_bad_mask, attributes.comp_mask, 0);
-  if (attributes.srq_type == IBV_SRQT_XRC)
-    return rnic::refused(EOPNOTSUPP, ReasonId::not_supported, LaterVerb::open_xrcd);
+  if (attributes.srq_type == IBV_SRQT_XRC) return rnic::refused(EOPNOTSUPP, ReasonId::rdma_no_xrc);
   if ((attributes.comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0 || attributes.pd == nullptr) {
     attributes.comp_mask |= IBV_SRQ_INIT_ATTR_PD;
     attributes.pd = id.pd;

@@ -22,7 +22,9 @@
 #include "abi/verbs/newer_verbs.h"
 #include "abi/verbs/open_device.h"
 #include "abi/verbs/queries.h"
+#include "abi/verbs/shared_receives.h"
 #include "abi/verbs/unsupported.h"
+#include "abi/verbs/xrc_domains.h"
 #include "base/unique_fd.h"
 #include "rnic/limits.h"
 
@@ -70,6 +72,11 @@ void fill_operations(Context& context) {
   context.query_device_ex = query_device_ex;
   context.create_qp_ex = create_qp_ex;
   context.create_cq_ex = create_cq_ex;
+  context.create_srq_ex = create_srq_ex;
+  context.get_srq_num = get_srq_number;
+  context.open_xrcd = open_xrcd;
+  context.close_xrcd = close_xrcd;
+  context.open_qp = open_qp;
   context.query_rt_values = query_rt_values;
   ibv_context_ops& ops = context.context.ops;
   ops.poll_cq = poll_cq;

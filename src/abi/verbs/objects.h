@@ -90,8 +90,19 @@ struct Cq : ibv_cq_ex {
   ibv_cq* verbs() { return reinterpret_cast<ibv_cq*>(static_cast<ibv_cq_ex*>(this)); }
 };
 
+struct SharedXrcDomain;
+
+struct Xrcd : ibv_xrcd {
+  OpenDevice* opened = nullptr;
+  std::shared_ptr<SharedXrcDomain> impl;
+  rnic::UseCount uses;  ///< by SRQs and QPs that were made or opened with it
+
+  static Xrcd* of(ibv_xrcd* xrcd) { return static_cast<Xrcd*>(xrcd); }
+};
+
 struct Srq : ibv_srq {
   OpenDevice* opened = nullptr;
+  Xrcd* domain = nullptr;  ///< XRC
   std::unique_ptr<rnic::SharedReceiveQueue> impl;
 
   static Srq* of(ibv_srq* srq) { return static_cast<Srq*>(srq); }
@@ -107,8 +118,9 @@ struct Qp : ibv_qp_ex {
   /// Where programs built with newer headers find operations that this header does not have
   std::array<void*, 4> newer_operations{};
   OpenDevice* opened = nullptr;
-  std::unique_ptr<rnic::QueuePair> impl;
-  std::optional<SendBatch> batch;  ///< of ibv_create_qp_ex with send_ops_flags
+  Xrcd* domain = nullptr;                 ///< XRC target
+  std::shared_ptr<rnic::QueuePair> impl;  ///< shared by all that ibv_open_qp made of one XRC target
+  std::optional<SendBatch> batch;         ///< of ibv_create_qp_ex with send_ops_flags
 
   static Qp* of(ibv_qp* qp) { return static_cast<Qp*>(reinterpret_cast<ibv_qp_ex*>(qp)); }
   ibv_qp* verbs() { return &qp_base; }

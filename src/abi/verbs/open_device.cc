@@ -67,7 +67,8 @@ bool OpenDevice::abandon() {
   for (auto& [handle, mr] : mrs) static_cast<void>(mr->destroy());
   const auto& counts = context_->counts;
   return counts.pds.users() + counts.cqs.users() + counts.srqs.users() + counts.qps.users() +
-             counts.ahs.users() + counts.channels.users() + counts.counters.users() !=
+             counts.ahs.users() + counts.channels.users() + counts.counters.users() +
+             counts.xrc_domains.users() !=
          0;
 }
 

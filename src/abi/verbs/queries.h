@@ -16,7 +16,9 @@ int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attribute
 int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input,
                     ibv_device_attr_ex* attributes, std::size_t size);
 
-/// Plain QPs and those with send_ops_flags; EOPNOTSUPP for everything else that comp_mask may name.
+/// Plain QPs, those with send_ops_flags, XRC targets; EOPNOTSUPP for all else that comp_mask may name.
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes);
+/// XRC targets. EINVAL: the domain has no such one, or comp_mask names too little.
+ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attributes);
 
 }  // namespace softrnic::abi

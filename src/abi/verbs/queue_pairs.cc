@@ -10,6 +10,7 @@
 #include "abi/verbs/live_objects.h"
 #include "abi/verbs/open_device.h"
 #include "abi/verbs/queries.h"
+#include "abi/verbs/xrc_domains.h"
 #include "base/reason_words.h"
 #include "rnic/work_requests.h"
 
@@ -27,21 +28,16 @@ rnic::QueuePairInit init_of(const ibv_qp_init_attr& attributes) {
   return init;
 }
 
-void fill(Qp& qp, ibv_pd* pd, const ibv_qp_init_attr& attributes) {
+void fill(Qp& qp, ibv_context* context, void* qp_context) {
   ibv_qp& verbs = qp.qp_base;
-  verbs.context = pd->context;
-  verbs.qp_context = attributes.qp_context;
-  verbs.pd = pd;
-  verbs.send_cq = attributes.send_cq;
-  verbs.recv_cq = attributes.recv_cq;
-  verbs.srq = attributes.srq;
+  verbs.context = context;
+  verbs.qp_context = qp_context;
   verbs.handle = qp.opened->next_handle();
   verbs.qp_num = qp.impl->qpn().value;
   verbs.state = IBV_QPS_RESET;
-  verbs.qp_type = attributes.qp_type;
+  verbs.qp_type = qp.impl->type();
   pthread_mutex_init(&verbs.mutex, nullptr);
   pthread_cond_init(&verbs.cond, nullptr);
-  qp.impl->owner = qp.verbs();
 }
 
 Expected<ibv_qp*, Failure> create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
@@ -53,19 +49,64 @@ Expected<ibv_qp*, Failure> create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
   attributes->cap = init.cap;
   qp->opened = Pd::of(pd)->opened;
   qp->impl = std::move(*made);
-  fill(*qp, pd, *attributes);
+  fill(*qp, pd->context, attributes->qp_context);
+  qp->qp_base.pd = pd;
+  qp->qp_base.send_cq = attributes->send_cq;
+  qp->qp_base.recv_cq = attributes->recv_cq;
+  qp->qp_base.srq = attributes->srq;
+  qp->impl->owner = qp->verbs();
   qp->opened->add(*qp->impl);
   return qp.release()->verbs();
 }
 
-Expected<ibv_qp*, Failure> create_extended(ibv_qp_init_attr_ex* attributes) {
-  constexpr std::uint32_t kKnown =
-      IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-  if (attributes == nullptr) return null_argument();
+/// An XRC target has a domain in place of a PD, and no queues.
+Expected<ibv_qp*, Failure> create_target(ibv_context* context, ibv_qp_init_attr_ex& attributes) {
+  if ((attributes.comp_mask & IBV_QP_INIT_ATTR_XRCD) == 0 || attributes.xrcd == nullptr)
+    return rnic::refused(EINVAL, ReasonId::xrc_target_without_domain);
+  auto qp = std::make_unique<Qp>();
+  qp->domain = Xrcd::of(attributes.xrcd);
+  qp->opened = Context::of(context)->opened.get();
+  rnic::QueuePairInit init;
+  init.type = attributes.qp_type;
+  auto made = rnic::QueuePair::create(qp->opened->context(), qp->domain->impl->domain, init);
+  if (!made) return Unexpected{made.error()};
+  attributes.cap = init.cap;
+  qp->impl = std::move(*made);
+  fill(*qp, context, attributes.qp_context);
+  qp->impl->owner = qp->verbs();
+  qp->opened->add(*qp->impl);
+  add_target(*qp);
+  return qp.release()->verbs();
+}
+
+/// One more of an XRC target that is there (ibv_open_qp(3)).
+Expected<ibv_qp*, Failure> open_target(ibv_context* context, const ibv_qp_open_attr* attributes) {
+  constexpr std::uint32_t kNeeded = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE;
+  if (context == nullptr || attributes == nullptr) return null_argument();
+  const std::uint32_t mask = attributes->comp_mask;
+  if ((mask & kNeeded) != kNeeded || (mask & ~(kNeeded | IBV_QP_OPEN_ATTR_CONTEXT)) != 0 ||
+      attributes->xrcd == nullptr || attributes->qp_type != IBV_QPT_XRC_RECV)
+    return rnic::refused(EINVAL, ReasonId::open_qp_attributes, mask, attributes->qp_type);
+  auto qp = std::make_unique<Qp>();
+  qp->domain = Xrcd::of(attributes->xrcd);
+  if (auto joined = join_target(*qp, attributes->qp_num); !joined) return Unexpected{joined.error()};
+  fill(*qp, context, (mask & IBV_QP_OPEN_ATTR_CONTEXT) != 0 ? attributes->qp_context : nullptr);
+  ibv_qp_attr now;
+  rnic::QueuePairInit made;
+  qp->impl->query(now, made);
+  qp->qp_base.state = now.qp_state;
+  return qp.release()->verbs();
+}
+
+Expected<ibv_qp*, Failure> create_extended(ibv_context* context, ibv_qp_init_attr_ex* attributes) {
+  constexpr std::uint32_t kKnown = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
+                                   IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+  if (context == nullptr || attributes == nullptr) return null_argument();
   const std::uint32_t mask = attributes->comp_mask;
   const std::uint32_t flags = (mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 ? attributes->create_flags : 0;
   if ((mask & ~kKnown) != 0 || flags != 0)
     return rnic::refused(EOPNOTSUPP, ReasonId::extended_qp, mask, flags);
+  if (attributes->qp_type == IBV_QPT_XRC_RECV) return create_target(context, *attributes);
   if ((mask & IBV_QP_INIT_ATTR_PD) == 0) return null_argument();
   const bool extended = (mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
   const std::uint64_t operations = extended ? attributes->send_ops_flags : 0;
@@ -106,9 +147,11 @@ Expected<void, Failure> query(ibv_qp* qp, ibv_qp_attr* attributes, ibv_qp_init_a
 
 Expected<void, Failure> destroy_qp(ibv_qp* verbs) {
   Qp* const qp = Qp::of(verbs);
-  const auto done = qp->impl->destroy();
-  if (!done) return done;
-  qp->opened->forget(*qp->impl);
+  if (qp->domain == nullptr || remove_target(*qp)) {
+    const auto done = qp->impl->destroy();
+    if (!done) return done;  // no XRC target: those are in no group
+    qp->opened->forget(*qp->impl);
+  }
   pthread_cond_destroy(&verbs->cond);
   pthread_mutex_destroy(&verbs->mutex);
   delete qp;
@@ -123,8 +166,12 @@ wire::Gid group_of(const ibv_gid& gid) {
 
 }  // namespace
 
-ibv_qp* create_qp_ex(ibv_context* /*context*/, ibv_qp_init_attr_ex* attributes) {
-  return pointer_call([&] { return alive(ObjectKind::qp, create_extended(attributes)); });
+ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes) {
+  return pointer_call([&] { return alive(ObjectKind::qp, create_extended(context, attributes)); });
+}
+
+ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attributes) {
+  return pointer_call([&] { return alive(ObjectKind::qp, open_target(context, attributes)); });
 }
 
 }  // namespace softrnic::abi

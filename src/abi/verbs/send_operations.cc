@@ -81,15 +81,20 @@ void atomic_write(ibv_qp_ex* qp, std::uint32_t, std::uint64_t, const void*) {
 }
 /// wr_flush, which Debian 12's header does not have, and whatever comes after it.
 void newer_operation(ibv_qp_ex* qp) { begin(qp, kFlush, kNothingSpecial); }
-void set_xrc_srqn(ibv_qp_ex* qp, std::uint32_t) {
-  batch_of(qp).fail(refuse(EINVAL, ReasonId::bad_qp_type, IBV_QPT_XRC_SEND));
-}
 
 // ---- setters
 
 void set_ud_addr(ibv_qp_ex* qp, ibv_ah* ah, std::uint32_t qpn, std::uint32_t qkey) {
   ibv_send_wr* const wr = batch_of(qp).last();
   if (wr != nullptr) wr->wr.ud = {ah, qpn, qkey};
+}
+
+void set_xrc_srqn(ibv_qp_ex* qp, std::uint32_t number) {
+  SendBatch& batch = batch_of(qp);
+  if (qp->qp_base.qp_type != IBV_QPT_XRC_SEND)
+    return batch.fail(refuse(EINVAL, ReasonId::srqn_without_xrc, qp->qp_base.qp_type));
+  ibv_send_wr* const wr = batch.last();
+  if (wr != nullptr) wr->qp_type.xrc.remote_srqn = number;
 }
 
 SOFTRNIC_HOT_PATH void set_sge(ibv_qp_ex* qp, std::uint32_t lkey, std::uint64_t address,

@@ -1,5 +1,5 @@
 // Shared receive queues.
-#include <infiniband/verbs.h>
+#include "abi/verbs/shared_receives.h"
 
 #include <cerrno>
 #include <memory>
@@ -8,29 +8,65 @@
 #include "abi/export.h"
 #include "abi/verbs/live_objects.h"
 #include "abi/verbs/open_device.h"
+#include "abi/verbs/xrc_domains.h"
 
 namespace softrnic::abi {
 namespace {
+
+void fill(Srq& srq, ibv_pd* pd, void* srq_context) {
+  srq.context = pd->context;
+  srq.srq_context = srq_context;
+  srq.pd = pd;
+  srq.opened = Pd::of(pd)->opened;
+  srq.handle = srq.opened->next_handle();
+  pthread_mutex_init(&srq.mutex, nullptr);
+  pthread_cond_init(&srq.cond, nullptr);
+  srq.impl->owner = static_cast<ibv_srq*>(&srq);
+}
 
 Expected<ibv_srq*, Failure> create(ibv_pd* pd, ibv_srq_init_attr* attributes) {
   if (pd == nullptr || attributes == nullptr) return null_argument();
   auto srq = std::make_unique<Srq>();
   auto made = rnic::SharedReceiveQueue::create(*Pd::of(pd)->impl, attributes->attr);
   if (!made) return Unexpected{made.error()};
-  srq->context = pd->context;
-  srq->srq_context = attributes->srq_context;
-  srq->pd = pd;
-  srq->opened = Pd::of(pd)->opened;
-  srq->handle = srq->opened->next_handle();
   srq->impl = std::move(*made);
-  pthread_mutex_init(&srq->mutex, nullptr);
-  pthread_cond_init(&srq->cond, nullptr);
-  srq->impl->owner = static_cast<ibv_srq*>(srq.get());
+  fill(*srq, pd, attributes->srq_context);
   return srq.release();
+}
+
+Expected<ibv_srq*, Failure> create_xrc(const ibv_srq_init_attr_ex& wanted, ibv_srq_attr& attributes) {
+  constexpr std::uint32_t kNeeded = IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+  if ((wanted.comp_mask & kNeeded) != kNeeded || wanted.pd == nullptr || wanted.xrcd == nullptr ||
+      wanted.cq == nullptr)
+    return rnic::refused(EINVAL, ReasonId::xrc_srq_incomplete, wanted.comp_mask);
+  auto srq = std::make_unique<Srq>();
+  auto made =
+      rnic::SharedReceiveQueue::create(*Pd::of(wanted.pd)->impl, *Cq::of(wanted.cq)->impl, attributes);
+  if (!made) return Unexpected{made.error()};
+  srq->impl = std::move(*made);
+  srq->domain = Xrcd::of(wanted.xrcd);
+  fill(*srq, wanted.pd, wanted.srq_context);
+  add_srq(*srq);
+  return srq.release();
+}
+
+Expected<ibv_srq*, Failure> create_extended(ibv_srq_init_attr_ex* attributes) {
+  constexpr std::uint32_t kKnown =
+      IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+  if (attributes == nullptr) return null_argument();
+  const std::uint32_t mask = attributes->comp_mask;
+  const ibv_srq_type type = (mask & IBV_SRQ_INIT_ATTR_TYPE) != 0 ? attributes->srq_type : IBV_SRQT_BASIC;
+  if ((mask & ~kKnown) != 0 || (type != IBV_SRQT_BASIC && type != IBV_SRQT_XRC))
+    return rnic::refused(EOPNOTSUPP, ReasonId::extended_srq, mask, type);
+  if (type == IBV_SRQT_XRC) return create_xrc(*attributes, attributes->attr);
+  if ((mask & IBV_SRQ_INIT_ATTR_PD) == 0) return null_argument();
+  // The extended structure begins with the plain one (infiniband/verbs.h).
+  return create(attributes->pd, reinterpret_cast<ibv_srq_init_attr*>(attributes));
 }
 
 Expected<void, Failure> destroy(ibv_srq* verbs) {
   Srq* const srq = Srq::of(verbs);
+  if (srq->domain != nullptr) remove_srq(*srq);  // whose destruction cannot be refused: no QP is made with it
   const auto done = srq->impl->destroy();
   if (!done) return done;
   pthread_cond_destroy(&srq->cond);
@@ -40,6 +76,20 @@ Expected<void, Failure> destroy(ibv_srq* verbs) {
 }
 
 }  // namespace
+
+ibv_srq* create_srq_ex(ibv_context* /*context*/, ibv_srq_init_attr_ex* attributes) {
+  return pointer_call([&] { return alive(ObjectKind::srq, create_extended(attributes)); });
+}
+
+int get_srq_number(ibv_srq* srq, std::uint32_t* number) {
+  return errno_call([&]() -> Expected<void, Failure> {
+    if (srq == nullptr || number == nullptr) return null_argument();
+    if (Srq::of(srq)->domain == nullptr) return rnic::refused(EINVAL, ReasonId::srq_without_number);
+    *number = Srq::of(srq)->impl->srq_number();
+    return {};
+  });
+}
+
 }  // namespace softrnic::abi
 
 using namespace softrnic;

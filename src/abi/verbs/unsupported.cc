@@ -20,12 +20,7 @@ void refuse_memory(verbs_context& verbs) {
 
 void refuse_queues(verbs_context& verbs) {
   refuse_in<LaterVerb::modify_cq>(verbs.modify_cq);
-  refuse_in<LaterVerb::create_srq_ex>(verbs.create_srq_ex);
-  refuse_in<LaterVerb::get_srq_num>(verbs.get_srq_num);
   refuse_in<LaterVerb::post_srq_ops>(verbs.post_srq_ops);
-  refuse_in<LaterVerb::open_xrcd>(verbs.open_xrcd);
-  refuse_in<LaterVerb::close_xrcd>(verbs.close_xrcd);
-  refuse_in<LaterVerb::open_qp>(verbs.open_qp);
   refuse_in<LaterVerb::modify_qp_rate_limit>(verbs.modify_qp_rate_limit);
   refuse_in<LaterVerb::create_wq>(verbs.create_wq);
   refuse_in<LaterVerb::modify_wq>(verbs.modify_wq);

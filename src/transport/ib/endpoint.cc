@@ -3,6 +3,7 @@
 #include "transport/ib/rc_endpoint.h"
 #include "transport/ib/uc_endpoint.h"
 #include "transport/ib/ud_endpoint.h"
+#include "transport/ib/xrc_endpoint.h"
 
 namespace softrnic::ib {
 
@@ -14,6 +15,9 @@ std::unique_ptr<Endpoint> make_endpoint(QpType type, Qpn local, const Capacity& 
       return std::make_unique<UcEndpoint>(local, capacity, host);
     case QpType::ud:
       return std::make_unique<UdEndpoint>(local, capacity, host);
+    case QpType::xrc_initiator:
+    case QpType::xrc_target:
+      return std::make_unique<XrcEndpoint>(type, local, capacity, host);
   }
   return nullptr;
 }

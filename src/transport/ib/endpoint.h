@@ -79,6 +79,10 @@ class Endpoint {
   /// Work requests that occupy the send queue.
   virtual std::uint32_t outstanding_sends() const = 0;
 
+  /// XRC target: the receive that was taken last belongs to an SRQ that is destroyed. It is not completed,
+  /// and what comes of its message is refused.
+  virtual void forget_receive() {}
+
   // ---- packets and time
 
   /// UC and UD: whether receive() would drop this packet for want of a posted receive and nothing

@@ -30,6 +30,8 @@ class EndpointBase : public Endpoint {
   bool may_send() const { return mode_ == Mode::sending || mode_ == Mode::draining; }
   /// Counts a packet on its way out.
   Transmit out(const TxPacket& packet);
+  /// Counts and explains a packet that is dropped; false.
+  bool refuse(Counter counter, const Reason& reason);
 
   Host& host_;
   Attributes attributes_;
@@ -38,7 +40,6 @@ class EndpointBase : public Endpoint {
  private:
   bool admit_state(const RxPacket& packet);
   bool admit_pkey(std::uint16_t pkey);
-  bool refuse(Counter counter, const Reason& reason);
 
   wire::Service service_;
   bool told_not_ready_ = false;

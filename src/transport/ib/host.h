@@ -59,6 +59,11 @@ class Host {
   /// SEND_WITH_INV: takes the key out of use; fails when the QP may not invalidate it.
   virtual Expected<void, Reason> invalidate(MemoryKey rkey) = 0;
 
+  /// An XRC target: the request at hand names this SRQ. Its receives are taken from now on, and keys of
+  /// its protection domain hold. Fails when the XRC domain of the QP has no such SRQ here.
+  virtual Expected<void, Reason> select_srq(std::uint32_t number) {
+    return Unexpected{because(ReasonId::nak_xrc_srq, number)};
+  }
   /// Takes the next receive off the RQ or SRQ; nullptr when none is posted. It belongs to the endpoint until
   /// the matching complete(RecvDone).
   virtual const RecvWqe* take_receive() = 0;

@@ -18,11 +18,14 @@ struct MessageOpcodes {
   }
 };
 
-/// Those of RC; the UC ones are 0x20 higher (IBTA 9.2, table 38).
+/// Those of RC; the UC ones are 0x20 higher, the XRC ones 0xa0 (IBTA 9.2, table 38).
 const MessageOpcodes& rc_opcodes(SendOp op);
 
 constexpr wire::Opcode to_uc(wire::Opcode rc) {
   return static_cast<wire::Opcode>(static_cast<std::uint8_t>(rc) + 0x20);
+}
+constexpr wire::Opcode to_xrc(wire::Opcode rc) {
+  return static_cast<wire::Opcode>(static_cast<std::uint8_t>(rc) + 0xa0);
 }
 /// UC carries SEND and WRITE only.
 constexpr bool uc_allows(SendOp op) {
@@ -43,6 +46,13 @@ inline void begin_packet(TxPacket& out, const Attributes& attributes, wire::Opco
   out.again = false;
   out.payload_bytes = 0;
   out.fragment_count = 0;
+}
+
+/// The same for a request, which names the SRQ that it is for if it is of XRC.
+inline void begin_request(TxPacket& out, const Attributes& attributes, wire::Opcode opcode, Psn psn,
+                          const SendWqe& wqe) {
+  begin_packet(out, attributes, opcode, psn);
+  out.headers.xrc_srqn = wqe.remote_srqn;
 }
 
 /// What a packet costs a window besides its payload: Ethernet, IP, UDP, BTH and ICRC, rounded up.

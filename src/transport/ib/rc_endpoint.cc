@@ -4,8 +4,8 @@
 
 namespace softrnic::ib {
 
-RcEndpoint::RcEndpoint(Qpn local, const Capacity& capacity, Host& host)
-    : EndpointBase(local, host, wire::Service::rc),
+RcEndpoint::RcEndpoint(Qpn local, const Capacity& capacity, Host& host, wire::Service service)
+    : EndpointBase(local, host, service),
       context_{host_, attributes_, window_},
       requester_(context_, capacity),
       responder_(context_) {}

@@ -1,4 +1,5 @@
-// A reliable connected queue pair: requester and responder side by side.
+// A reliable connected queue pair: requester and responder side by side. XRC's have one of the two at work
+// (xrc_endpoint.h).
 #pragma once
 
 #include <algorithm>
@@ -10,9 +11,9 @@
 
 namespace softrnic::ib {
 
-class RcEndpoint final : public EndpointBase {
+class RcEndpoint : public EndpointBase {
  public:
-  RcEndpoint(Qpn local, const Capacity& capacity, Host& host);
+  RcEndpoint(Qpn local, const Capacity& capacity, Host& host, wire::Service service = wire::Service::rc);
 
   void start_responder(const Attributes& attributes) override;
   void start_requester(const Attributes& attributes) override;
@@ -51,6 +52,9 @@ class RcEndpoint final : public EndpointBase {
 
   /// Bytes allocated besides the object itself.
   std::size_t heap_bytes() const { return requester_.queue().heap_bytes() + responder_.heap_bytes(); }
+
+ protected:
+  RcResponder& responder() { return responder_; }
 
  private:
   /// When an ACK leaves: at once, behind a request if there is one, or only behind one.

@@ -175,12 +175,12 @@ Expected<void, Reason> RcRequester::build(const SendEntry& entry, Psn psn, Psn s
   const SendWqe& wqe = entry.wqe;
   if (wqe.op == SendOp::read) {
     const std::uint32_t offset = offset_of(entry, psn);
-    begin_packet(out, context_.attributes, wire::Opcode::rc_read_request, psn);
+    begin_request(out, context_.attributes, wire::Opcode::rc_read_request, psn, wqe);
     out.headers.reth = {wqe.remote_address + offset, wqe.rkey, offset_of(entry, stop) - offset};
     return {};
   }
   if (is_read_or_atomic(entry)) {
-    begin_packet(out, context_.attributes, rc_opcodes(wqe.op).only, psn);
+    begin_request(out, context_.attributes, rc_opcodes(wqe.op).only, psn, wqe);
     out.headers.atomic = {wqe.remote_address, wqe.rkey, wqe.swap_or_add, wqe.compare};
     return {};
   }
@@ -192,7 +192,7 @@ Expected<void, Reason> RcRequester::build_message(const SendEntry& entry, Psn ps
   const SendWqe& wqe = entry.wqe;
   const MessageOpcodes& opcodes = rc_opcodes(wqe.op);
   const bool last = stop == entry.end;
-  begin_packet(out, context_.attributes, opcodes.at(psn == entry.first, last), psn);
+  begin_request(out, context_.attributes, opcodes.at(psn == entry.first, last), psn, wqe);
   out.headers.reth = {wqe.remote_address, wqe.rkey, wqe.length};
   if (last) {
     out.headers.bth.solicited = wqe.solicited && wqe.op != SendOp::write;  // IBTA 9.2.3

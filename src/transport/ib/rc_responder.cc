@@ -32,7 +32,7 @@ void RcResponder::start() {
 void RcResponder::reset() {
   message_.forget();
   resources_.clear();
-  msn_ = 0;
+  msn_ = srqn_ = 0;
   nak_ = {};
   ack_owed_ = any_accepted_ = failed_ = explained_behind_ = false;
   event_.reset();
@@ -103,6 +103,9 @@ const char* RcResponder::broken_invariant() const {
 Verdict RcResponder::execute(const RxPacket& rx, TimePoint now) {
   const wire::Packet& packet = rx.packet;
   const std::uint32_t mtu = context_.attributes.path_mtu;
+  if (packet.info->has(wire::kXrceth)) {
+    if (auto verdict = select_srq(packet); !verdict) return verdict;
+  }
   switch (packet.info->operation) {
     case Operation::send:
     case Operation::write: {
@@ -118,6 +121,17 @@ Verdict RcResponder::execute(const RxPacket& rx, TimePoint now) {
     default:
       return invalid(ReasonId::drop_wrong_service, packet.info->opcode);
   }
+}
+
+// An SRQ that is not there, or not in the XRC domain of this QP, makes the request invalid: the target sends
+// that NAK, raises an event and fails (IBTA 9.9.3). All packets of a message name the same one.
+Verdict RcResponder::select_srq(const wire::Packet& packet) {
+  const std::uint32_t number = packet.headers.xrc_srqn;
+  if (message_.active() && number != srqn_) return invalid(ReasonId::nak_xrc_srq_changed, number, srqn_);
+  auto selected = context_.host.select_srq(number);
+  if (!selected) return {Fault::invalid_request, selected.error()};
+  srqn_ = number;
+  return {};
 }
 
 void RcResponder::accepted(const wire::Packet& packet, std::uint32_t packets) {
@@ -141,6 +155,7 @@ ReadAtomic* RcResponder::take_resource(std::uint32_t packets) {
   resource->first = expected_;
   resource->packets = packets;
   resource->msn = msn_;
+  resource->srqn = srqn_;
   return resource;
 }
 

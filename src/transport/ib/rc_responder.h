@@ -43,6 +43,8 @@ class RcResponder {
   /// Completes the receive in use as flushed. Answers owed stay owed.
   void flush();
   void reset();
+  /// See Endpoint::forget_receive().
+  void forget_receive() { message_.forget(); }
 
   /// Why this state cannot be; nullptr: it can.
   const char* broken_invariant() const;
@@ -58,6 +60,7 @@ class RcResponder {
   void receive_duplicate(const wire::Packet& packet, Psn psn);
   void replay_read(const wire::Reth& reth, Psn psn);
   Verdict execute(const RxPacket& rx, TimePoint now);
+  Verdict select_srq(const wire::Packet& packet);
   Verdict execute_read(const wire::Packet& packet);
   Verdict execute_atomic(const wire::Packet& packet, TimePoint now);
   ReadAtomic* take_resource(std::uint32_t packets);
@@ -68,6 +71,7 @@ class RcResponder {
   /// False: there is nothing to send.
   bool send_read_response(ReadAtomic& read, TxPacket& out);
   void send_atomic_response(ReadAtomic& atomic, TxPacket& out);
+  Expected<std::byte*, Reason> read_memory(const ReadAtomic& read, std::uint64_t offset, std::uint32_t size);
   bool read_failed(ReadAtomic& read, const Reason& reason, TxPacket& out);
 
   const EndpointContext& context_;
@@ -76,7 +80,8 @@ class RcResponder {
   Psn expected_;  ///< PSN of the next new request
   Psn ack_psn_;   ///< newest SEND or WRITE packet executed
   NakState nak_;
-  std::uint32_t msn_ = 0;  ///< messages completed, 24 bits
+  std::uint32_t msn_ = 0;   ///< messages completed, 24 bits
+  std::uint32_t srqn_ = 0;  ///< XRC: of the request executed last
   bool ack_owed_ = false;
   bool any_accepted_ = false;
   bool failed_ = false;

@@ -58,6 +58,14 @@ void RcResponder::send_atomic_response(ReadAtomic& atomic, TxPacket& out) {
   atomic.sent();
 }
 
+Expected<std::byte*, Reason> RcResponder::read_memory(const ReadAtomic& read, std::uint64_t offset,
+                                                      std::uint32_t size) {
+  if (read.srqn != 0) {
+    if (auto selected = context_.host.select_srq(read.srqn); !selected) return Unexpected{selected.error()};
+  }
+  return context_.host.remote_memory(read.rkey, read.address + offset, size, kRemoteRead);
+}
+
 bool RcResponder::send_read_response(ReadAtomic& read, TxPacket& out) {
   const std::uint32_t mtu = context_.attributes.path_mtu;
   const std::uint64_t offset = std::uint64_t{read.next} * mtu;
@@ -66,7 +74,7 @@ bool RcResponder::send_read_response(ReadAtomic& read, TxPacket& out) {
   const std::uint32_t size = std::min(count * mtu, static_cast<std::uint32_t>(read.stop_offset - offset));
   const std::byte* data = nullptr;
   if (size > 0) {
-    auto memory = context_.host.remote_memory(read.rkey, read.address + offset, size, kRemoteRead);
+    auto memory = read_memory(read, offset, size);
     if (!memory) return read_failed(read, memory.error(), out);
     data = *memory;
   }

@@ -18,6 +18,7 @@ struct ReadAtomic {
   MemoryKey rkey;
   std::uint32_t length = 0;  ///< READ: bytes
   std::uint32_t packets = 1;
+  std::uint32_t srqn = 0;   ///< XRC: the SRQ by whose keys it goes; 0: by those of the QP
   std::uint32_t msn = 0;    ///< after this request
   std::uint32_t begin = 0;  ///< first packet of the answer being sent; it has opcode FIRST or ONLY
   std::uint32_t next = 0;

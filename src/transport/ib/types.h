@@ -18,9 +18,13 @@
 
 namespace softrnic::ib {
 
-enum class QpType : std::uint8_t { rc, uc, ud };
+/// XRC (IBTA A14) has a half of a connection in each: an initiator sends requests, a target takes them.
+enum class QpType : std::uint8_t { rc, uc, ud, xrc_initiator, xrc_target };
 /// The number of enum ibv_qp_type, for explanations.
-constexpr std::uint32_t verbs_number(QpType type) { return static_cast<std::uint32_t>(type) + 2; }
+constexpr std::uint32_t verbs_number(QpType type) {
+  constexpr std::uint8_t kNumbers[] = {2, 3, 4, 9, 10};
+  return kNumbers[static_cast<std::size_t>(type)];
+}
 
 /// Operations of a send queue. The order is that of enum ibv_wr_opcode, so that translation is a cast.
 enum class SendOp : std::uint8_t {
@@ -92,6 +96,7 @@ struct SendWqe {
   std::uint32_t immediate = 0;  ///< host order; or the key to invalidate
   std::uint64_t remote_address = 0;
   MemoryKey rkey;
+  std::uint32_t remote_srqn = 0;  ///< XRC: number of the SRQ that it is for
   std::uint64_t compare = 0;      ///< compare_swap
   std::uint64_t swap_or_add = 0;  ///< compare_swap, fetch_add
   // UD

@@ -24,7 +24,7 @@ void add_rtr(Change& change, ibv_qp_type type, Qpn peer) {
   a.dest_qp_num = peer.value;
   a.rq_psn = 100;
   add(change, IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN);
-  if (type != IBV_QPT_RC) return;
+  if (type != IBV_QPT_RC && type != IBV_QPT_XRC_RECV) return;
   a.max_dest_rd_atomic = 4;
   a.min_rnr_timer = 12;
   add(change, IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
@@ -34,12 +34,14 @@ void add_rts(Change& change, ibv_qp_type type) {
   ibv_qp_attr& a = change.attributes;
   a.sq_psn = 100;
   add(change, IBV_QP_SQ_PSN);
-  if (type != IBV_QPT_RC) return;
+  if (type == IBV_QPT_UC || type == IBV_QPT_UD) return;
   a.timeout = 14;
+  add(change, IBV_QP_TIMEOUT);
+  if (type == IBV_QPT_XRC_RECV) return;
   a.retry_cnt = 2;
   a.rnr_retry = 3;
   a.max_rd_atomic = 4;
-  add(change, IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
+  add(change, IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
 }  // namespace

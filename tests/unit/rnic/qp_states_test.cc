@@ -7,7 +7,7 @@
 namespace softrnic::rnic::test {
 namespace {
 
-constexpr ibv_qp_type kTypes[] = {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD};
+constexpr ibv_qp_type kTypes[] = {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV};
 constexpr ibv_qp_state kStates[] = {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS,
                                     IBV_QPS_SQD,   IBV_QPS_SQE,  IBV_QPS_ERR};
 
@@ -24,7 +24,8 @@ constexpr const char* kFigure[] = {
 };
 
 bool in_figure(ibv_qp_type type, ibv_qp_state from, ibv_qp_state to) {
-  if (type == IBV_QPT_RC && from == IBV_QPS_SQE && to == IBV_QPS_RTS) return false;
+  const bool has_sqe = type == IBV_QPT_UC || type == IBV_QPT_UD;
+  if (!has_sqe && from == IBV_QPS_SQE && to == IBV_QPS_RTS) return false;
   return kFigure[from][to] == 'x';
 }
 
@@ -58,6 +59,13 @@ TEST(QpStates, RequiredBitsOfTheManPage) {
             IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
   EXPECT_EQ(required(IBV_QPT_UC, IBV_QPS_RTR, IBV_QPS_RTS), IBV_QP_SQ_PSN);
   EXPECT_EQ(required(IBV_QPT_UD, IBV_QPS_RTR, IBV_QPS_RTS), IBV_QP_SQ_PSN);
+  // XRC, which the page leaves out, as the kernel has it: each half has RC's attributes of that half
+  EXPECT_EQ(required(IBV_QPT_XRC_SEND, IBV_QPS_INIT, IBV_QPS_RTR), rtr);
+  EXPECT_EQ(required(IBV_QPT_XRC_RECV, IBV_QPS_INIT, IBV_QPS_RTR),
+            required(IBV_QPT_RC, IBV_QPS_INIT, IBV_QPS_RTR));
+  EXPECT_EQ(required(IBV_QPT_XRC_SEND, IBV_QPS_RTR, IBV_QPS_RTS),
+            required(IBV_QPT_RC, IBV_QPS_RTR, IBV_QPS_RTS));
+  EXPECT_EQ(required(IBV_QPT_XRC_RECV, IBV_QPS_RTR, IBV_QPS_RTS), IBV_QP_SQ_PSN | IBV_QP_TIMEOUT);
 }
 
 TEST(QpStates, WhatDoesNotExistIsNotValid) {

@@ -16,7 +16,7 @@ TEST(OpcodeTable, IsAscendingWithUniqueNames) {
     last = static_cast<int>(info.opcode);
     EXPECT_TRUE(names.insert(info.name).second) << info.name;
   }
-  EXPECT_EQ(names.size(), 40U);
+  EXPECT_EQ(names.size(), 63U);
 }
 
 TEST(OpcodeTable, IsFoundByEveryRawByte) {
@@ -53,7 +53,7 @@ TEST(OpcodeTable, PartsJoinToTheWhole) {
     EXPECT_EQ(last.headers & (kImmDt | kIeth), whole.headers & (kImmDt | kIeth)) << whole.name;
     EXPECT_EQ(&joined(first, last), &whole) << whole.name;
   }
-  EXPECT_EQ(several, 8U + 6 + 4 + 6 + 6);
+  EXPECT_EQ(several, 2 * (8U + 6 + 4) + 6 + 6);
 }
 
 TEST(OpcodeTable, UndefinedOpcodesAreHarmless) {
@@ -90,6 +90,24 @@ TEST(OpcodeTable, NamesAgreeWithTheColumns) {
     EXPECT_EQ(info.request, !says(info, "Response") && !says(info, "Acknowledge") && !says(info, "CNP"))
         << info.name;
   }
+}
+
+// IBTA A14.3: XRC has the operations of RC; each request names an SRQ, no answer does.
+TEST(OpcodeTable, XrcIsRcWithTheNumberOfAnSrq) {
+  std::size_t found = 0;
+  for (const OpcodeInfo& xrc : all_opcodes()) {
+    EXPECT_EQ(xrc.has(kXrceth), xrc.service == Service::xrc && xrc.request) << xrc.name;
+    if (xrc.service != Service::xrc) continue;
+    ++found;
+    const OpcodeInfo& rc = opcode_info(static_cast<Opcode>(static_cast<std::uint8_t>(xrc.opcode) - 0xa0));
+    EXPECT_EQ(xrc.name, "X" + std::string(rc.name));
+    EXPECT_EQ(xrc.operation, rc.operation) << xrc.name;
+    EXPECT_EQ(xrc.position, rc.position) << xrc.name;
+    EXPECT_EQ(xrc.payload, rc.payload) << xrc.name;
+    EXPECT_EQ(xrc.request, rc.request) << xrc.name;
+    EXPECT_EQ(xrc.headers & ~kXrceth, rc.headers) << xrc.name;
+  }
+  EXPECT_EQ(found, 23U);
 }
 
 // IBTA 9.4.3: the address stands in the packet that begins a WRITE, and in a READ request.
