@@ -94,7 +94,9 @@ constexpr Word kObjects[] = {{0, "PD"},
                              {7, "rdma_cm_id"},
                              {8, "multicast membership", "组播成员关系"},
                              {9, "completion counter", "完成计数器"},
-                             {10, "device context", "设备上下文"}};
+                             {10, "device context", "设备上下文"},
+                             {11, "MW"},
+                             {12, "device memory", "设备内存"}};
 // enum rdma_cm_event_type
 constexpr Word kCmEvents[] = {
     {0, "ADDR_RESOLVED"},      {1, "ADDR_ERROR"},       {2, "ROUTE_RESOLVED"}, {3, "ROUTE_ERROR"},

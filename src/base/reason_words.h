@@ -26,7 +26,9 @@ enum class ObjectKind : std::uint8_t {
   cm_id,
   membership,
   counter,
-  context
+  context,
+  mw,
+  dm
 };
 
 /// A number that exceeds its limit, as a figure for the form "cap": the fields of

@@ -1,6 +1,7 @@
 #include "rnic/queue_pair.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <mutex>
@@ -72,12 +73,23 @@ void round_up(QueuePairInit& init) {
 
 }  // namespace
 
+namespace {
+
+std::uint32_t next_serial() {
+  static std::atomic<std::uint32_t> last{0};
+  const std::uint32_t next = last.fetch_add(1, std::memory_order_relaxed) + 1;
+  return next != 0 ? next : next_serial();
+}
+
+}  // namespace
+
 QueuePair::QueuePair(ProtectionDomain& pd, LanePort& lane, const QueuePairInit& init)
     : EventTarget(Kind::queue_pair),
       Host(counters_, lane.totals()),
       pd_(pd),
       lane_(lane),
       type_(init.type),
+      serial_(next_serial()),
       init_(init) {
   attributes_.verbs.path_mig_state = IBV_MIG_MIGRATED;
   attributes_.verbs.cap = init.cap;

@@ -166,9 +166,6 @@ TEST_F(QueuePairTest, WhatComesLaterFails) {
   EXPECT_EQ(ibv_modify_qp_rate_limit(qp.get(), &rate), EOPNOTSUPP);
   ibv_xrcd domain{context.get()};
   EXPECT_EQ(ibv_close_xrcd(&domain), EOPNOTSUPP);
-  ibv_mw window{};
-  window.context = context.get();
-  EXPECT_EQ(ibv_dealloc_mw(&window), EOPNOTSUPP);
 }
 
 TEST_F(QueuePairTest, TenThousandFitInOneProcess) {

@@ -59,6 +59,11 @@ class Host {
   /// SEND_WITH_INV: takes the key out of use; fails when the QP may not invalidate it.
   virtual Expected<void, Reason> invalidate(MemoryKey rkey) = 0;
 
+  /// local_invalidate or bind_window. From when this returns nobody uses what the window has allowed before.
+  virtual Expected<void, Reason> execute_locally(const SendWqe& wqe) {
+    return Unexpected{because(ReasonId::no_such_window, wqe.rkey.value)};
+  }
+
   /// Takes the next receive off the RQ or SRQ; nullptr when none is posted. It belongs to the endpoint until
   /// the matching complete(RecvDone).
   virtual const RecvWqe* take_receive() = 0;
