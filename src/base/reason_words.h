@@ -27,7 +27,9 @@ enum class ObjectKind : std::uint8_t {
   membership,
   counter,
   context,
-  xrc_domain
+  xrc_domain,
+  mw,
+  dm
 };
 
 /// A number that exceeds its limit, as a figure for the form "cap": the fields of

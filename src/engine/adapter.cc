@@ -257,7 +257,10 @@ void Adapter::before_fork() {
   instance_mutex.lock();
   if (Adapter* process = the_instance.load(std::memory_order_acquire)) {
     process->mutex_.lock();
-    process->lanes_.for_each([](Lane& lane) { lane.mutex().lock(); });
+    process->lanes_.for_each([](Lane& lane) {
+      lane.mutex().lock();
+      lane.rest(true);
+    });
     rnic::KeyTable::process().mutex().lock();
     HeldAcrossFork::lock_all();
   }
@@ -269,7 +272,10 @@ void Adapter::after_fork_parent() {
   if (Adapter* process = the_instance.load(std::memory_order_acquire)) {
     HeldAcrossFork::unlock_all();
     rnic::KeyTable::process().mutex().unlock();
-    process->lanes_.for_each([](Lane& lane) { lane.mutex().unlock(); });
+    process->lanes_.for_each([](Lane& lane) {
+      lane.rest(false);
+      lane.mutex().unlock();
+    });
     process->mutex_.unlock();
   }
   instance_mutex.unlock();
@@ -285,6 +291,7 @@ void Adapter::after_fork_child() {
     process->page_.detach_from_parent();
     process->lanes_.for_each([](Lane& lane) {
       lane.abandon();
+      lane.rest(false);
       lane.mutex().unlock();
     });
     process->lanes_.forget();

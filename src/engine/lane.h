@@ -22,8 +22,10 @@
 
 #include <infiniband/verbs.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/batch_clock.h"
@@ -85,6 +87,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
                                                  const ib::AtomicOperation& operation) override {
     return peers_.execute_atomic(word, operation);
   }
+  void wait_for_accessors() override;
   bool join(rnic::QueuePair& qp, const wire::Gid& group) override;
   bool leave(rnic::QueuePair& qp, const wire::Gid& group) override;
   ib::Total* totals() override { return rows_.totals(); }
@@ -128,6 +131,10 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   /// Readable when service() has something to do for reasons of time, or because somebody left work undone.
   int timer_fd() const { return timers_.fd(); }
   void set_addresses(std::vector<device::GidEntry> addresses);
+  /// The other lanes of the process, which live as long as there are queue pairs. Before there are.
+  void set_siblings(std::vector<Lane*> siblings) { siblings_ = std::move(siblings); }
+  /// Whoever holds the lock uses no memory of a window until he says so: nobody need wait for him.
+  void rest(bool at_rest) { at_rest_.store(at_rest, std::memory_order_seq_cst); }
   std::size_t queue_pairs();
   /// In a forked child, with the lock held: the lane stays the parent's; here it does nothing from now on.
   void abandon();
@@ -168,6 +175,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   void reserve(std::size_t qps);
   // ---- without packets: lane_direct.cc
   control::PathChoice direct_state(const rnic::QueuePair& qp) const;
+  bool lets_go();
   // ---- short messages on one host: lane_eager.cc
   bool send_eager(rnic::QueuePair& qp);
   bool poll_eager(rnic::CompletionSink& sink, std::uint32_t polls);
@@ -186,6 +194,8 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   std::unique_ptr<link::Link> link_;
   samehost::RingLink* rings_ = nullptr;  ///< peers_.rings(): these are before link_
   BatchClock clock_;
+  std::vector<Lane*> siblings_;
+  std::atomic<bool> at_rest_{false};
   bool abandoned_ = false;
   bool unread_ = false;  ///< the link may hold packets that it has read already
   LastPoll last_poll_;

@@ -1,5 +1,8 @@
 // What a lane adds to messages that go without packets (direct_path.h).
+#include "base/attempt.h"
 #include "base/clock.h"
+#include "base/hot_path.h"
+#include "base/poll_backoff.h"
 #include "engine/lane.h"
 
 namespace softrnic::engine {
@@ -46,6 +49,27 @@ void Lane::completed_direct(rnic::QueuePair& qp) {
     rings_->note_direct_traffic();
   }
   if (delayed_ack_.any() || scheduler_.has_work() || peers_.any_map_requests()) transmit(qp);
+}
+
+// ---- windows that were changed
+
+// Nobody is in the middle of what he looked up before.
+bool Lane::lets_go() {
+  if (at_rest_.load(std::memory_order_seq_cst)) return true;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  return lock.owns_lock();
+}
+
+SOFTRNIC_OUT_OF_LINE void Lane::wait_for_accessors() {
+  peers_.wait_for_accessors();
+  if (siblings_.empty()) return;
+  attempt([&] { link_->flush(clock_.batch_time()); });
+  rest(true);  // what was queued has left; two that wait for each other would do so for ever
+  for (Lane* sibling : siblings_) {
+    PollBackoff backoff;
+    while (!sibling->lets_go()) take_rest(backoff.in_vain(1));
+  }
+  rest(false);
 }
 
 }  // namespace softrnic::engine

@@ -70,8 +70,18 @@ Expected<void, control::Error> LaneSet::open(const std::shared_ptr<control::Clie
     if (!lanes_.empty()) break;
     return Unexpected{control::make_error(refuse(error, ReasonId::out_of_threads, error))};
   }
+  introduce();
   show_share(*daemon);
   return {};
+}
+
+void LaneSet::introduce() {
+  for (Entry& entry : lanes_) {
+    std::vector<Lane*> siblings;
+    for (Entry& other : lanes_)
+      if (&other != &entry) siblings.push_back(other.lane.get());
+    entry.lane->set_siblings(std::move(siblings));
+  }
 }
 
 // Faults and captures are about packets.

@@ -81,6 +81,8 @@ class LaneSet {
   /// 0, or the errno of what ran out: descriptors, threads or memory.
   int start(control::LaneGrant& taken, const std::vector<device::GidEntry>& addresses);
 
+  /// Tells each lane of the others.
+  void introduce();
   /// Makes what local peers may see, and hands it to the daemon.
   void make_share();
   void show_share(control::Client& daemon);

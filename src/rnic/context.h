@@ -3,6 +3,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 
@@ -45,7 +46,8 @@ class Context {
 
   /// Objects alive, held against the limits.
   struct Counts {
-    UseCount pds, mrs, cqs, srqs, qps, ahs, channels, counters, xrc_domains;
+    UseCount pds, mrs, mws, cqs, srqs, qps, ahs, channels, counters, xrc_domains;
+    std::atomic<std::uint64_t> device_memory_bytes{0};
   };
   Counts counts;
 

@@ -104,6 +104,9 @@ class LanePort {
                                                          const ib::AtomicOperation& operation) {
     return ib::execute(word, operation);
   }
+  /// Returns when nobody acts on what a memory window has allowed before it was changed: neither local peers
+  /// nor other lanes of this process. From the endpoints' transmit() and receive().
+  virtual void wait_for_accessors() {}
   virtual bool join(QueuePair& qp, const wire::Gid& group) = 0;
   virtual bool leave(QueuePair& qp, const wire::Gid& group) = 0;
   /// See ib::Host.

@@ -6,6 +6,7 @@
 #include "rnic/context.h"
 #include "rnic/limits.h"
 #include "rnic/mapped_memory.h"
+#include "rnic/null_memory.h"
 #include "rnic/protection_domain.h"
 #include "rnic/refusal.h"
 
@@ -55,29 +56,53 @@ void set_translation(KeyEntry& entry, const Registration& wanted) {
 
 Expected<std::unique_ptr<MemoryRegion>, Failure> MemoryRegion::create(ProtectionDomain& pd,
                                                                       const Registration& wanted) {
-  auto& count = pd.context().counts.mrs;
-  if (count.users() >= limits::kMaxMrs)
-    return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxMrs, ObjectKind::mr);
-  auto entry = std::make_unique<KeyEntry>();
-  entry->pd = &pd;
-  entry->access = wanted.access;
-  set_translation(*entry, wanted);
-  if ((wanted.access & IBV_ACCESS_ZERO_BASED) != 0) entry->start = 0;
-  if (auto ok = check(*entry); !ok) return Unexpected{ok.error()};
-  if (!KeyTable::process().insert(*entry))
-    return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxMrs, ObjectKind::mr);
   std::unique_ptr<MemoryRegion> region(new MemoryRegion(pd));
-  region->entry_ = std::move(entry);
-  pd.uses.add();
-  count.add();
+  region->entry_ = std::make_unique<KeyEntry>();
+  KeyEntry& entry = *region->entry_;
+  entry.pd = &pd;
+  entry.windows = &region->windows_;
+  entry.access = wanted.access;
+  set_translation(entry, wanted);
+  if ((wanted.access & IBV_ACCESS_ZERO_BASED) != 0) entry.start = 0;
+  if (auto ok = check(entry); !ok) return Unexpected{ok.error()};
+  if (auto ok = region->enter(); !ok) return Unexpected{ok.error()};
+  region->device_memory_ = wanted.device_memory;
+  if (wanted.device_memory != nullptr) wanted.device_memory->add();
   return region;
+}
+
+Expected<std::unique_ptr<MemoryRegion>, Failure> MemoryRegion::create_null(ProtectionDomain& pd) {
+  const NullMemory* const memory = NullMemory::process();
+  if (memory == nullptr) return refused(ENOMEM, ReasonId::out_of_memory, 2 * NullMemory::kBytes);
+  std::unique_ptr<MemoryRegion> region(new MemoryRegion(pd));
+  region->entry_ = std::make_unique<KeyEntry>();
+  KeyEntry& entry = *region->entry_;
+  entry.pd = &pd;
+  entry.base = memory->zeros();
+  entry.is_null = true;
+  if (auto ok = region->enter(); !ok) return Unexpected{ok.error()};
+  return region;
+}
+
+// Its key can be used from now on.
+Expected<void, Failure> MemoryRegion::enter() {
+  auto& count = pd_->context().counts.mrs;
+  if (count.users() >= limits::kMaxMrs || !KeyTable::process().insert(*entry_))
+    return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxMrs, ObjectKind::mr);
+  pd_->uses.add();
+  count.add();
+  return {};
+}
+
+Unexpected<Failure> MemoryRegion::has_windows() const {
+  return refused(EBUSY, ReasonId::region_has_windows, key().value, windows_.users());
 }
 
 Expected<void, Failure> MemoryRegion::reregister(int flags, ProtectionDomain* pd,
                                                  const Registration& wanted) {
   const bool move = (flags & IBV_REREG_MR_CHANGE_PD) != 0;
   if ((flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) != 0 || flags == 0 || (move && pd == nullptr) ||
-      (move && &pd->context() != &pd_->context())) {
+      (move && &pd->context() != &pd_->context()) || entry_->is_null || device_memory_ != nullptr) {
     return refused(EINVAL, ReasonId::bad_mr_rereg, flags);
   }
   auto entry = std::make_unique<KeyEntry>(*entry_);
@@ -86,7 +111,7 @@ Expected<void, Failure> MemoryRegion::reregister(int flags, ProtectionDomain* pd
   if ((entry->access & IBV_ACCESS_ZERO_BASED) != 0) entry->start = 0;
   if (move) entry->pd = pd;
   if (auto ok = check(*entry); !ok) return ok;
-  KeyTable::process().replace(*entry);
+  if (!KeyTable::process().replace(*entry)) return has_windows();
   pd_->context().lanes().quiesce_all();  // afterwards nobody looks at the old entry
   entry_ = std::move(entry);
   if (move) {
@@ -98,10 +123,11 @@ Expected<void, Failure> MemoryRegion::reregister(int flags, ProtectionDomain* pd
 }
 
 Expected<void, Failure> MemoryRegion::destroy() {
-  KeyTable::process().remove(key());
+  if (!KeyTable::process().remove(key())) return has_windows();
   pd_->context().lanes().quiesce_all();
   pd_->uses.release();
   pd_->context().counts.mrs.release();
+  if (device_memory_ != nullptr) device_memory_->release();
   return {};
 }
 

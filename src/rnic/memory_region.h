@@ -16,9 +16,10 @@ class ProtectionDomain;
 
 struct Registration {
   void* address = nullptr;
-  std::uint64_t length = 0;  ///< 0 is allowed
-  std::uint64_t iova = 0;    ///< how peers and SGEs name the first byte; ibv_reg_mr: the address
-  std::uint32_t access = 0;  ///< enum ibv_access_flags
+  std::uint64_t length = 0;           ///< 0 is allowed
+  std::uint64_t iova = 0;             ///< how peers and SGEs name the first byte; ibv_reg_mr: the address
+  std::uint32_t access = 0;           ///< enum ibv_access_flags
+  UseCount* device_memory = nullptr;  ///< DeviceMemory::uses of the one that it lies in
 };
 
 class MemoryRegion {
@@ -30,12 +31,17 @@ class MemoryRegion {
   static Expected<std::unique_ptr<MemoryRegion>, Failure> create(ProtectionDomain& pd,
                                                                  const Registration& wanted);
 
-  /// ibv_rereg_mr. On failure the region stays as it was. `pd` may be null when CHANGE_PD is not
+  /// ibv_alloc_null_mr: reads give zeros, writes come to nothing, at any address; peers do not reach it.
+  static Expected<std::unique_ptr<MemoryRegion>, Failure> create_null(ProtectionDomain& pd);
+
+  /// ibv_rereg_mr; EINVAL: a null region, or one in device memory. On failure the region stays as it was.
+  /// `pd` may be null when CHANGE_PD is not
   /// in `flags`; address, length and iova count with CHANGE_TRANSLATION, access with
-  /// CHANGE_ACCESS. The key stays the same.
+  /// CHANGE_ACCESS. The key stays the same. EBUSY: windows are bound to it.
   Expected<void, Failure> reregister(int flags, ProtectionDomain* pd, const Registration& wanted);
 
-  /// Takes the key away and waits until no lane uses the region. Delete the object afterwards.
+  /// Takes the key away and waits until no lane uses the region. Delete the object afterwards. EBUSY: windows
+  /// are bound to it.
   Expected<void, Failure> destroy();
 
   MemoryKey key() const { return entry_->key; }  ///< lkey and rkey
@@ -44,8 +50,12 @@ class MemoryRegion {
 
  private:
   explicit MemoryRegion(ProtectionDomain& pd) : pd_(&pd) {}
+  Unexpected<Failure> has_windows() const;
+  Expected<void, Failure> enter();
 
   ProtectionDomain* pd_;
+  UseCount* device_memory_ = nullptr;
+  UseCount windows_;  ///< bound to it; changes with the lock of the key table held
   std::unique_ptr<KeyEntry> entry_;
 };
 

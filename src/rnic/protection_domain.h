@@ -15,7 +15,7 @@ class ProtectionDomain {
  public:
   /// ENOMEM beyond the device's limit.
   static Expected<std::unique_ptr<ProtectionDomain>, Failure> create(Context& context);
-  /// EBUSY while MRs, QPs, SRQs or AHs use it; delete the object afterwards.
+  /// EBUSY while MRs, MWs, QPs, SRQs or AHs use it; delete the object afterwards.
   Expected<void, Failure> destroy();
 
   Context& context() const { return context_; }

@@ -55,11 +55,13 @@ ibv_device_attr Context::device_attributes() const {
   a.max_qp_wr = limits::kMaxQpWrs;
   a.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_PORT_ACTIVE_EVENT |
                        IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE |
-                       IBV_DEVICE_XRC;
+                       IBV_DEVICE_XRC | IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B |
+                       IBV_DEVICE_MEM_MGT_EXTENSIONS;
   a.max_sge = a.max_sge_rd = a.max_srq_sge = limits::kMaxSges;
   a.max_cq = limits::kMaxCqs;
   a.max_cqe = limits::kMaxCqes;
   a.max_mr = limits::kMaxMrs;
+  a.max_mw = limits::kMaxMws;
   a.max_pd = limits::kMaxPds;
   a.max_qp_rd_atom = a.max_qp_init_rd_atom = limits::kMaxReadsPerQp;
   a.max_res_rd_atom = static_cast<int>(limits::kMaxReadsPerQp * limits::kMaxQps);

@@ -1,6 +1,7 @@
 #include "rnic/queue_pair.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <mutex>
@@ -97,6 +98,16 @@ void round_up(QueuePairInit& init) {
 
 }  // namespace
 
+namespace {
+
+std::uint32_t next_serial() {
+  static std::atomic<std::uint32_t> last{0};
+  const std::uint32_t next = last.fetch_add(1, std::memory_order_relaxed) + 1;
+  return next != 0 ? next : next_serial();
+}
+
+}  // namespace
+
 QueuePair::QueuePair(Context& context, ProtectionDomain* pd, XrcDomain* domain, LanePort& lane,
                      const QueuePairInit& init)
     : EventTarget(Kind::queue_pair),
@@ -106,6 +117,7 @@ QueuePair::QueuePair(Context& context, ProtectionDomain* pd, XrcDomain* domain, 
       domain_(domain),
       lane_(lane),
       type_(init.type),
+      serial_(next_serial()),
       init_(init) {
   receiving_ = init.srq != nullptr ? receiving_of(init.srq) : Receiving{nullptr, pd, nullptr};
   receiving_.cq = init.recv_cq;

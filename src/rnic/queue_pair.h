@@ -15,6 +15,7 @@
 #include "base/explanation_history.h"
 #include "base/reason.h"
 #include "rnic/lane_port.h"
+#include "rnic/memory_window.h"
 #include "rnic/object.h"
 #include "rnic/qp_attributes.h"
 #include "rnic/receive_queue.h"
@@ -106,6 +107,8 @@ class QueuePair final : public EventTarget, private ib::Host {
   ibv_qp_type type() const { return type_; }
   Context& context() const { return context_; }
   LanePort& lane() const { return lane_; }
+  /// Of all QPs of the process, and never another's: what windows of type 2 are bound to. Not 0.
+  std::uint32_t serial() const { return serial_; }
 
   // ---- for the lane, with its lock held
   ibv_qp_state state() const { return state_; }
@@ -161,6 +164,7 @@ class QueuePair final : public EventTarget, private ib::Host {
                                              std::uint32_t access) override;
   Expected<void, Reason> invalidate(MemoryKey rkey) override;
   Expected<void, Reason> select_srq(std::uint32_t number) override;
+  Expected<void, Reason> execute_locally(const ib::SendWqe& wqe) override;
   const ib::RecvWqe* take_receive() override;
   ib::PathWindow* window_to(const ib::AddressVector& path, Qpn remote) override;
   bool may_go_direct() override { return type_ != IBV_QPT_XRC_SEND && lane_.may_go_direct(*this); }
@@ -202,6 +206,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   Failure queue_full() const;
   void flush_send(const ibv_send_wr& wr);
   void fill(ib::SendSlot& slot, const ibv_send_wr& wr) const;
+  Expected<void, Reason> changed_window(const Expected<Taken, Reason>& change);
   void fill_destination(ib::SendWqe& wqe, const ibv_send_wr& wr) const;
 
   /// What goes with the receive that was taken last, or that will be.
@@ -219,6 +224,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   Receiving receiving_;
   LanePort& lane_;
   const ibv_qp_type type_;
+  const std::uint32_t serial_;
   QueuePairInit init_;
   Qpn qpn_;
   std::unique_ptr<ib::Endpoint> endpoint_;

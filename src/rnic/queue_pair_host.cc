@@ -74,13 +74,24 @@ Expected<std::byte*, Reason> QueuePair::local_memory(MemoryKey lkey, std::uint64
 
 Expected<std::byte*, Reason> QueuePair::remote_memory(MemoryKey rkey, std::uint64_t address,
                                                       std::uint64_t length, std::uint32_t access) {
-  return KeyTable::process().remote(pd_, rkey, address, length, access);
+  return KeyTable::process().remote(pd_, rkey, address, length, access, serial_);
 }
 
-// IBTA 10.6.5: regions made by registration cannot be invalidated remotely, and there are no windows yet.
+// Once the program hears of it, nobody is at that memory any more.
+Expected<void, Reason> QueuePair::changed_window(const Expected<Taken, Reason>& change) {
+  if (!change) return Unexpected{change.error()};
+  if (*change == Taken::access) lane_.wait_for_accessors();
+  return {};
+}
+
 Expected<void, Reason> QueuePair::invalidate(MemoryKey rkey) {
-  const bool known = KeyTable::process().find(rkey) != nullptr;
-  return Unexpected{because(known ? ReasonId::invalidate_region : ReasonId::nak_rkey_unknown, rkey.value)};
+  return changed_window(invalidate_window({pd_, serial_}, rkey, true));
+}
+
+Expected<void, Reason> QueuePair::execute_locally(const ib::SendWqe& wqe) {
+  const WindowUser user{pd_, serial_};
+  return changed_window(wqe.op == ib::SendOp::bind_window ? bind_window(user, WindowBind::of(wqe))
+                                                          : invalidate_window(user, wqe.rkey, false));
 }
 
 QueuePair::Receiving QueuePair::receiving_of(SharedReceiveQueue* srq) { return {srq, &srq->pd(), srq->cq()}; }

@@ -37,6 +37,17 @@ void fill_sges(ib::SendSlot& slot, const ibv_send_wr& wr) {
   slot.wqe->sge_count = static_cast<std::uint16_t>(wr.num_sge);
 }
 
+/// What LOCAL_INV, BIND_MW and SEND_WITH_INV do to a window.
+SOFTRNIC_OUT_OF_LINE void fill_key(ib::SendWqe& wqe, const ibv_send_wr& wr) {
+  if (wqe.op == ib::SendOp::send_with_invalidate) wqe.immediate = wr.invalidate_rkey;
+  if (wqe.op == ib::SendOp::local_invalidate) wqe.rkey = MemoryKey(wr.invalidate_rkey);
+  if (wqe.op != ib::SendOp::bind_window) return;
+  const ibv_mw_bind_info& info = wr.bind_mw.bind_info;
+  const WindowBind bind{MemoryKey(wr.bind_mw.rkey), MemoryKey(info.mr == nullptr ? 0 : info.mr->lkey),
+                        info.addr, info.length, info.mw_access_flags};
+  bind.put(wqe);
+}
+
 }  // namespace
 
 SOFTRNIC_HOT_PATH Expected<void, Failure> QueuePair::post_send(ibv_send_wr* wr, ibv_send_wr** bad_wr) {
@@ -135,7 +146,8 @@ void QueuePair::fill(ib::SendSlot& slot, const ibv_send_wr& wr) const {
   wqe.solicited = (wr.send_flags & IBV_SEND_SOLICITED) != 0;
   wqe.fence = (wr.send_flags & IBV_SEND_FENCE) != 0;
   if (rules.has_immediate) wqe.immediate = ntohl(wr.imm_data);
-  if (wqe.op == ib::SendOp::send_with_invalidate) wqe.immediate = wr.invalidate_rkey;
+  if (wqe.op >= ib::SendOp::local_invalidate) [[unlikely]]
+    fill_key(wqe, wr);
   if (rules.has_remote_memory) {
     wqe.remote_address = wr.wr.rdma.remote_addr;
     wqe.rkey = MemoryKey(wr.wr.rdma.rkey);

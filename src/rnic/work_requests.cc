@@ -3,6 +3,8 @@
 #include <array>
 #include <cerrno>
 
+#include "base/hot_path.h"
+#include "rnic/key_table.h"
 #include "rnic/limits.h"
 
 namespace softrnic::rnic {
@@ -21,17 +23,17 @@ constexpr unsigned kKnownFlags =
 
 // SEND_WITH_INV: IBTA table 38 has opcodes of it for RC and XRC only.
 constexpr std::array<SendRules, 10> kSendRules = {{
-    // types          there   inline read   atomic remote imm
-    {kRc | kUc | kXrc, true, true, false, false, true, false, IBV_WC_RDMA_WRITE},    // RDMA_WRITE
-    {kRc | kUc | kXrc, true, true, false, false, true, true, IBV_WC_RDMA_WRITE},     // RDMA_WRITE_WITH_IMM
-    {kRc | kUc | kUd | kXrc, true, true, false, false, false, false, IBV_WC_SEND},   // SEND
-    {kRc | kUc | kUd | kXrc, true, true, false, false, false, true, IBV_WC_SEND},    // SEND_WITH_IMM
-    {kRc | kXrc, true, false, true, false, true, false, IBV_WC_RDMA_READ},           // RDMA_READ
-    {kRc | kXrc, true, false, true, true, false, false, IBV_WC_COMP_SWAP},           // ATOMIC_CMP_AND_SWP
-    {kRc | kXrc, true, false, true, true, false, false, IBV_WC_FETCH_ADD},           // ATOMIC_FETCH_AND_ADD
-    {kRc | kUc | kXrc, false, false, false, false, false, false, IBV_WC_LOCAL_INV},  // LOCAL_INV
-    {kRc | kUc | kXrc, false, false, false, false, false, false, IBV_WC_BIND_MW},    // BIND_MW
-    {kRc | kXrc, true, true, false, false, false, false, IBV_WC_SEND},               // SEND_WITH_INV
+    // types                 local  inline read   atomic remote imm
+    {kRc | kUc | kXrc, false, true, false, false, true, false, IBV_WC_RDMA_WRITE},   // RDMA_WRITE
+    {kRc | kUc | kXrc, false, true, false, false, true, true, IBV_WC_RDMA_WRITE},    // RDMA_WRITE_WITH_IMM
+    {kRc | kUc | kUd | kXrc, false, true, false, false, false, false, IBV_WC_SEND},  // SEND
+    {kRc | kUc | kUd | kXrc, false, true, false, false, false, true, IBV_WC_SEND},   // SEND_WITH_IMM
+    {kRc | kXrc, false, false, true, false, true, false, IBV_WC_RDMA_READ},          // RDMA_READ
+    {kRc | kXrc, false, false, true, true, false, false, IBV_WC_COMP_SWAP},          // ATOMIC_CMP_AND_SWP
+    {kRc | kXrc, false, false, true, true, false, false, IBV_WC_FETCH_ADD},          // ATOMIC_FETCH_AND_ADD
+    {kRc | kUc | kXrc, true, false, false, false, false, false, IBV_WC_LOCAL_INV},   // LOCAL_INV
+    {kRc | kUc | kXrc, true, false, false, false, false, false, IBV_WC_BIND_MW},     // BIND_MW
+    {kRc | kXrc, false, true, false, false, false, false, IBV_WC_SEND},              // SEND_WITH_INV
 }};
 
 template <typename... Figures>
@@ -58,6 +60,26 @@ Expected<void, Failure> check_payload(const ibv_send_wr& wr, const SendRules& ru
   return {};
 }
 
+// What can be known of a bind before its turn comes (ibv_bind_mw(3)).
+SOFTRNIC_OUT_OF_LINE Expected<void, Failure> check_local(const ibv_send_wr& wr) {
+  constexpr std::uint32_t kKnown = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+                                   IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED;
+  if ((wr.send_flags & IBV_SEND_INLINE) != 0)
+    return no(EINVAL, ReasonId::bad_send_flags, wr.send_flags, wr.opcode);
+  if (wr.opcode != IBV_WR_BIND_MW) return {};
+  const ibv_mw* const window = wr.bind_mw.mw;
+  if (window == nullptr) return no(EINVAL, ReasonId::null_argument);
+  const ibv_mw_bind_info& info = wr.bind_mw.bind_info;
+  if ((wr.bind_mw.rkey ^ window->rkey) >> KeyTable::kTagBits != 0)
+    return no(EINVAL, ReasonId::window_key, wr.bind_mw.rkey, window->rkey);
+  const bool zero_based = (info.mw_access_flags & IBV_ACCESS_ZERO_BASED) != 0;  // IBTA o10-36.2.2
+  if ((info.mw_access_flags & ~kKnown) != 0 || (zero_based && window->type == IBV_MW_TYPE_1))
+    return no(EINVAL, ReasonId::window_access, info.mw_access_flags);
+  if (info.mr == nullptr && (info.addr != 0 || info.length != 0))
+    return no(EINVAL, ReasonId::window_without_region, info.length, info.addr);
+  return {};
+}
+
 }  // namespace
 
 const SendRules* send_rules(ibv_wr_opcode opcode) {
@@ -73,7 +95,7 @@ std::uint64_t send_operations(ibv_qp_type type) {
   if (type < IBV_QPT_RC || (type > IBV_QPT_UD && type != IBV_QPT_XRC_SEND)) return operations;
   for (std::size_t opcode = 0; opcode < kSendRules.size(); ++opcode) {
     const SendRules& rules = kSendRules[opcode];
-    if (rules.supported && (rules.types & bit(type)) != 0) operations |= std::uint64_t{1} << opcode;
+    if ((rules.types & bit(type)) != 0) operations |= std::uint64_t{1} << opcode;
   }
   return operations;
 }
@@ -92,7 +114,6 @@ Expected<void, Failure> check_send_request(const ibv_send_wr& wr, const SendLimi
   if (rules == nullptr || (rules->types & bit(limits.type)) == 0) {
     return no(EINVAL, ReasonId::bad_send_opcode, wr.opcode, limits.type);
   }
-  if (!rules->supported) return no(EOPNOTSUPP, ReasonId::send_opcode_later, wr.opcode);
   if ((wr.send_flags & ~kKnownFlags) != 0 || (wr.send_flags & IBV_SEND_IP_CSUM) != 0) {
     return no(EINVAL, ReasonId::bad_send_flags, wr.send_flags, wr.opcode);
   }
@@ -104,6 +125,8 @@ Expected<void, Failure> check_send_request(const ibv_send_wr& wr, const SendLimi
   if (rules->uses_reads && limits.max_reads == 0)
     return no(EINVAL, ReasonId::read_needs_resources, wr.opcode);
   if (limits.type == IBV_QPT_UD && wr.wr.ud.ah == nullptr) return no(EINVAL, ReasonId::ud_without_ah);
+  if (rules->is_local) [[unlikely]]
+    return check_local(wr);
   return check_payload(wr, *rules, limits);
 }
 

@@ -14,7 +14,7 @@ namespace softrnic::rnic {
 /// Everything that varies by send opcode.
 struct SendRules {
   std::uint8_t types;      ///< bit (type - IBV_QPT_RC) of the QP types that know it
-  bool supported;          ///< false: such types exist, but not here yet
+  bool is_local;           ///< no message: changes a memory window of this side
   bool may_inline;         ///< has a payload to send
   bool uses_reads;         ///< needs max_rd_atomic
   bool is_atomic;          ///< exactly one SGE of 8 bytes is written

@@ -30,7 +30,7 @@
 
 namespace softrnic::samehost {
 
-inline constexpr std::uint64_t kDirectMagic = 0x37'74'63'65'72'69'64'72;  ///< "rdirect7"
+inline constexpr std::uint64_t kDirectMagic = 0x38'74'63'65'72'69'64'72;  ///< "rdirect8"
 inline constexpr std::size_t kDirectKeys = 65536;  ///< by index of the key; what is beyond is not shared
 inline constexpr std::size_t kDirectSegments = 512;
 inline constexpr std::size_t kDirectQps = 65536;
@@ -77,7 +77,11 @@ struct DirectKeyBody {
   std::uint64_t start = 0;
   std::uint64_t length = 0;
   std::uint64_t base = 0;
-  SegmentRef segment;  ///< where all of it, or its beginning, lies
+  std::uint64_t segment_id = 0;     ///< SegmentRef: where all of it, or its beginning, lies
+  std::uint32_t segment_index = 0;  ///< likewise
+  std::uint32_t queue_pair = 0;     ///< not 0: it is reached through the one of that serial alone
+
+  SegmentRef segment() const { return {segment_id, segment_index}; }
 };
 struct alignas(64) DirectKey {
   control::PageSequence sequence;
@@ -103,6 +107,8 @@ struct DirectQpBody {
   std::uint16_t pkey = 0;
   std::uint8_t type = 0;  ///< enum ibv_qp_type
   std::uint8_t max_reads_in = 0;
+  std::uint32_t serial = 0;    ///< rnic::QueuePair::serial()
+  std::uint32_t reserved = 0;  ///< whose bytes are compared
 };
 struct alignas(64) DirectQp {
   std::atomic<std::uint32_t> open;          ///< 0: the QP takes no requests; else names this state of `body`

@@ -237,7 +237,7 @@ DirectResult DirectPath::perform_by_key(DirectPeer& peer, const DirectQp& entry,
   // the whole message is checked at its first packet (IBTA 9.7.4.1.5), and what is left of it at every step
   const std::uint64_t left = is_atomic(wqe.op) ? 8 : wqe.length - step.offset;
   const std::uint64_t address = wqe.remote_address + step.offset;
-  const auto target = peer.find(wqe.rkey, entry.body.pd, address, left, needs.access);
+  const auto target = peer.find(wqe.rkey, entry.body, address, left, needs.access);
   if (!target) return DirectResult::none;
   const auto access = peer.access_to(*target, step.bytes);
   if (!access || !move(access->memory, access->address, step)) return DirectResult::none;

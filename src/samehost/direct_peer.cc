@@ -143,18 +143,20 @@ const DirectKey* DirectPeer::read_key(MemoryKey key, DirectKeyBody& out) const {
                                                                                                : nullptr;
 }
 
-std::optional<DirectPeer::Target> DirectPeer::find(MemoryKey key, std::uint64_t pd, std::uint64_t address,
-                                                   std::uint64_t bytes, std::uint32_t access) const {
+std::optional<DirectPeer::Target> DirectPeer::find(MemoryKey key, const DirectQpBody& qp,
+                                                   std::uint64_t address, std::uint64_t bytes,
+                                                   std::uint32_t access) const {
   const std::uint32_t index = key.value >> rnic::KeyTable::kTagBits;
   const std::uint32_t version =
       index < kDirectKeys ? memory_.keys()[index].sequence.load(std::memory_order_acquire) : 0;
   DirectKeyBody entry;
   const DirectKey* const published = read_key(key, entry);
-  if (published == nullptr || entry.pd != pd) return std::nullopt;
+  if (published == nullptr || entry.pd != qp.pd) return std::nullopt;
+  if (entry.queue_pair != 0 && entry.queue_pair != qp.serial) return std::nullopt;
   const std::uint64_t offset = address - entry.start;  // huge when address < start
   if (offset >= entry.length || bytes > entry.length - offset || (access & ~entry.access) != 0)
     return std::nullopt;
-  return Target{entry.base + offset,  entry.segment, published, version, entry.access, offset,
+  return Target{entry.base + offset,  entry.segment(), published, version, entry.access, offset,
                 entry.length - offset};
 }
 

@@ -87,9 +87,9 @@ class DirectPeer {
     std::uint64_t before;   ///< bytes of the region
     std::uint64_t behind;   ///< and from `address` on
   };
-  /// Where `bytes` bytes at `address` lie, if the key allows it.
-  std::optional<Target> find(MemoryKey key, std::uint64_t pd, std::uint64_t address, std::uint64_t bytes,
-                             std::uint32_t access) const;
+  /// Where `bytes` bytes at `address` lie, if the key allows it through that queue pair.
+  std::optional<Target> find(MemoryKey key, const DirectQpBody& qp, std::uint64_t address,
+                             std::uint64_t bytes, std::uint32_t access) const;
   /// How this process gets at them.
   struct Access {
     const RemoteMemory& memory;

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "control/page_record.h"
+#include "rnic/null_memory.h"
 
 namespace softrnic::samehost {
 namespace {
@@ -29,6 +30,7 @@ DirectQpBody body_of(const rnic::QueuePair& qp) {
   body.pkey = attributes.pkey;
   body.type = static_cast<std::uint8_t>(qp.type());
   body.max_reads_in = attributes.max_reads_in;
+  body.serial = qp.serial();
   return body;
 }
 
@@ -166,15 +168,20 @@ void DirectShare::publish(const rnic::KeyEntry& entry) {
   body.access = entry.access;
   body.pd = reinterpret_cast<std::uint64_t>(entry.pd);
   body.start = entry.start;
-  body.length = entry.length;
+  body.length = entry.is_null ? rnic::NullMemory::kBytes : entry.length;  // what is sent from there is zeros
   body.base = reinterpret_cast<std::uint64_t>(entry.base);
-  if (segments_ != nullptr && (entry.access & kRemoteAccess) != 0)
-    body.segment = segments_->acquire(body.base, body.length);
+  body.queue_pair = entry.queue_pair;
+  // Windows come and go too often to look for the file behind them, with a lane's lock held.
+  if (segments_ != nullptr && entry.window == nullptr && (entry.access & kRemoteAccess) != 0) {
+    const SegmentRef segment = segments_->acquire(body.base, body.length);
+    body.segment_id = segment.id;
+    body.segment_index = static_cast<std::uint32_t>(segment.index);
+  }
   replace(*published, body);
 }
 
 void DirectShare::replace(DirectKey& entry, const DirectKeyBody& body) {
-  const SegmentRef before = entry.body.segment;
+  const SegmentRef before = entry.body.segment();
   control::write_record(entry.sequence, entry.body, body);
   if (segments_ != nullptr) segments_->release(before);
 }

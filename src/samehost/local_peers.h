@@ -68,6 +68,10 @@ class LocalPeers {
   Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word, const ib::AtomicOperation& operation) {
     return direct_.execute_atomic(word, operation);
   }
+  /// See DirectShare. Not from within an access.
+  void wait_for_accessors() {
+    if (share_ != nullptr) share_->wait_for_accessors();
+  }
   /// What they acknowledge, by index of the queue pair; nullptr: they cannot.
   const EagerAck* acks() const { return direct_.slot() ? direct_.slot()->acks : nullptr; }
   /// By the lane's thread: as long as it runs, they may use what they have mapped of this process.

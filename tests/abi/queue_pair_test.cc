@@ -164,9 +164,6 @@ TEST_F(QueuePairTest, WhatComesLaterFails) {
   EXPECT_EQ(ibv_query_qp_data_in_order(qp.get(), IBV_WR_RDMA_WRITE, 0), 0);
   ibv_qp_rate_limit_attr rate{};
   EXPECT_EQ(ibv_modify_qp_rate_limit(qp.get(), &rate), EOPNOTSUPP);
-  ibv_mw window{};
-  window.context = context.get();
-  EXPECT_EQ(ibv_dealloc_mw(&window), EOPNOTSUPP);
 }
 
 TEST_F(QueuePairTest, TenThousandFitInOneProcess) {

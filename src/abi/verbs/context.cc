@@ -16,9 +16,12 @@
 #include "abi/calls.h"
 #include "abi/export.h"
 #include "abi/verbs/data_path.h"
+#include "abi/verbs/device_memory.h"
 #include "abi/verbs/engine_calls.h"
 #include "abi/verbs/extended_completions.h"
 #include "abi/verbs/live_objects.h"
+#include "abi/verbs/memory.h"
+#include "abi/verbs/memory_windows.h"
 #include "abi/verbs/newer_verbs.h"
 #include "abi/verbs/open_device.h"
 #include "abi/verbs/queries.h"
@@ -77,8 +80,15 @@ void fill_operations(Context& context) {
   context.open_xrcd = open_xrcd;
   context.close_xrcd = close_xrcd;
   context.open_qp = open_qp;
+  context.alloc_null_mr = alloc_null_mr;
+  context.alloc_dm = alloc_dm;
+  context.free_dm = free_dm;
+  context.reg_dm_mr = reg_dm_mr;
   context.query_rt_values = query_rt_values;
   ibv_context_ops& ops = context.context.ops;
+  ops.alloc_mw = alloc_mw;
+  ops.bind_mw = bind_mw;
+  ops.dealloc_mw = dealloc_mw;
   ops.poll_cq = poll_cq;
   ops.req_notify_cq = request_notification;
   ops.post_send = post_send;

@@ -1,4 +1,6 @@
 // Protection domains and memory regions.
+#include "abi/verbs/memory.h"
+
 #include <infiniband/verbs.h>
 
 #include <cerrno>
@@ -63,18 +65,22 @@ void fill(Mr& mr, ibv_pd* pd) {
   mr.rkey = mr.impl->key().value;
 }
 
-Expected<ibv_mr*, Failure> register_memory(ibv_pd* pd, const rnic::Registration& wanted) {
-  if (pd == nullptr) return null_argument();
-  auto made = rnic::MemoryRegion::create(*Pd::of(pd)->impl, wanted);
+Expected<ibv_mr*, Failure> make_mr(ibv_pd* pd, Expected<std::unique_ptr<rnic::MemoryRegion>, Failure> made) {
   if (!made) return Unexpected{made.error()};
   auto mr = std::make_unique<Mr>();
   mr->opened = Pd::of(pd)->opened;
   mr->impl = std::move(*made);
   fill(*mr, pd);
-  mr->addr = wanted.address;
-  mr->length = wanted.length;
   mr->handle = mr->opened->add(mr->impl);
   return mr.release();
+}
+
+Expected<ibv_mr*, Failure> allocate_null(ibv_pd* pd) {
+  if (pd == nullptr) return null_argument();
+  const auto mr = make_mr(pd, rnic::MemoryRegion::create_null(*Pd::of(pd)->impl));
+  if (mr) (*mr)->length = SIZE_MAX;  // ibv_alloc_null_mr(3): the maximum length, and no rkey
+  if (mr) (*mr)->rkey = 0;
+  return mr;
 }
 
 Expected<ibv_mr*, Failure> import_mr(ibv_pd* pd, std::uint32_t handle) {
@@ -97,7 +103,10 @@ Expected<void, Failure> deregister(ibv_mr* verbs) {
   Mr* const mr = Mr::of(verbs);
   if (mr->opened->forget_mr(mr->handle)) {
     const auto done = mr->impl->destroy();
-    if (!done) return done;
+    if (!done) {
+      mr->opened->put_back(mr->handle, mr->impl);
+      return done;
+    }
   }
   delete mr;
   return {};
@@ -133,6 +142,20 @@ Expected<void, Failure> reregister(Mr& mr, int flags, ibv_pd* pd, const rnic::Re
 std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
 }  // namespace
+
+Expected<ibv_mr*, Failure> register_memory(ibv_pd* pd, const rnic::Registration& wanted) {
+  if (pd == nullptr) return null_argument();
+  const auto mr = make_mr(pd, rnic::MemoryRegion::create(*Pd::of(pd)->impl, wanted));
+  if (!mr) return mr;
+  (*mr)->addr = wanted.address;
+  (*mr)->length = wanted.length;
+  return mr;
+}
+
+ibv_mr* alloc_null_mr(ibv_pd* pd) {
+  return pointer_call([&] { return alive(ObjectKind::mr, allocate_null(pd)); });
+}
+
 }  // namespace softrnic::abi
 
 using namespace softrnic;
@@ -199,11 +222,3 @@ SOFTRNIC_EXPORT ibv_mr* ibv_import_mr(ibv_pd* pd, uint32_t handle) {
 SOFTRNIC_EXPORT void ibv_unimport_mr(ibv_mr* mr) {
   if (!LiveObjects::take(mr, ObjectKind::mr).empty()) delete Mr::of(mr);
 }
-
-SOFTRNIC_EXPORT ibv_dm* ibv_import_dm(ibv_context* /*context*/, uint32_t /*handle*/) {
-  return pointer_call([]() -> Expected<ibv_dm*, Failure> {
-    return rnic::refused(EOPNOTSUPP, ReasonId::not_supported, LaterVerb::import_dm);
-  });
-}
-
-SOFTRNIC_EXPORT void ibv_unimport_dm(ibv_dm* /*dm*/) {}

@@ -22,8 +22,10 @@
 #include "rnic/completion_counter.h"
 #include "rnic/completion_queue.h"
 #include "rnic/context.h"
+#include "rnic/device_memory.h"
 #include "rnic/extended_poll.h"
 #include "rnic/memory_region.h"
+#include "rnic/memory_window.h"
 #include "rnic/protection_domain.h"
 #include "rnic/queue_pair.h"
 #include "rnic/shared_receive_queue.h"
@@ -71,6 +73,20 @@ struct Mr : ibv_mr {
   bool imported = false;
 
   static Mr* of(ibv_mr* mr) { return static_cast<Mr*>(mr); }
+};
+
+struct Mw : ibv_mw {
+  OpenDevice* opened = nullptr;
+  std::unique_ptr<rnic::MemoryWindow> impl;
+
+  static Mw* of(ibv_mw* mw) { return static_cast<Mw*>(mw); }
+};
+
+struct Dm : ibv_dm {
+  OpenDevice* opened = nullptr;
+  std::shared_ptr<rnic::DeviceMemory> impl;  ///< shared with imported copies
+
+  static Dm* of(ibv_dm* dm) { return static_cast<Dm*>(dm); }
 };
 
 struct Channel : ibv_comp_channel {

@@ -29,12 +29,20 @@ class OpenDevice {
   /// Enters an object under a new handle, by which it can be imported.
   std::uint32_t add(std::shared_ptr<rnic::ProtectionDomain> pd);
   std::uint32_t add(std::shared_ptr<rnic::MemoryRegion> mr);
+  std::uint32_t add(std::shared_ptr<rnic::DeviceMemory> dm);
   std::shared_ptr<rnic::ProtectionDomain> find_pd(std::uint32_t handle);
   std::shared_ptr<rnic::MemoryRegion> find_mr(std::uint32_t handle);
+  std::shared_ptr<rnic::DeviceMemory> find_dm(std::uint32_t handle);
   void forget_pd(std::uint32_t handle);
+  void forget_dm(std::uint32_t handle);
   /// False when it is not there any more: abandoned.
   bool forget_mr(std::uint32_t handle);
+  /// It is there after all.
+  void put_back(std::uint32_t handle, std::shared_ptr<rnic::MemoryRegion> mr);
 
+  void add(rnic::MemoryWindow& window);
+  /// False when it is not there any more: abandoned.
+  bool forget(rnic::MemoryWindow& window);
   void add(rnic::QueuePair& qp);
   void forget(rnic::QueuePair& qp);
   std::uint32_t next_handle();
@@ -53,6 +61,8 @@ class OpenDevice {
   std::uint32_t last_handle_ = 0;
   std::unordered_map<std::uint32_t, std::shared_ptr<rnic::ProtectionDomain>> pds_;
   std::unordered_map<std::uint32_t, std::shared_ptr<rnic::MemoryRegion>> mrs_;
+  std::unordered_map<std::uint32_t, std::shared_ptr<rnic::DeviceMemory>> dms_;
+  std::unordered_set<rnic::MemoryWindow*> windows_;
   std::unordered_set<rnic::QueuePair*> qps_;
 };
 

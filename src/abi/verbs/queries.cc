@@ -33,6 +33,7 @@ ibv_device_attr_ex extended_attributes(const rnic::Context& context) {
   attributes.phys_port_cnt_ex = attributes.orig_attr.phys_port_cnt;
   attributes.completion_timestamp_mask = UINT64_MAX;
   attributes.hca_core_clock = kCoreClockKhz;
+  attributes.max_dm_size = rnic::limits::kDeviceMemoryBytes;
   return attributes;
 }
 

@@ -69,12 +69,18 @@ void fetch_add(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t address, std::ui
   begin(qp, IBV_WR_ATOMIC_FETCH_AND_ADD, [&](ibv_send_wr& wr) { wr.wr.atomic = {address, add, 0, rkey}; });
 }
 
+// ---- memory windows
+
+void bind_mw(ibv_qp_ex* qp, ibv_mw* mw, std::uint32_t rkey, const ibv_mw_bind_info* info) {
+  begin(qp, IBV_WR_BIND_MW, [&](ibv_send_wr& wr) { wr.bind_mw = {mw, rkey, *info}; });
+}
+
+void local_inv(ibv_qp_ex* qp, std::uint32_t rkey) {
+  begin(qp, IBV_WR_LOCAL_INV, [&](ibv_send_wr& wr) { wr.invalidate_rkey = rkey; });
+}
+
 // ---- what no queue pair is created with yet, so that the batch fails
 
-void bind_mw(ibv_qp_ex* qp, ibv_mw*, std::uint32_t, const ibv_mw_bind_info*) {
-  begin(qp, IBV_WR_BIND_MW, kNothingSpecial);
-}
-void local_inv(ibv_qp_ex* qp, std::uint32_t) { begin(qp, IBV_WR_LOCAL_INV, kNothingSpecial); }
 void send_tso(ibv_qp_ex* qp, void*, std::uint16_t, std::uint16_t) { begin(qp, IBV_WR_TSO, kNothingSpecial); }
 void atomic_write(ibv_qp_ex* qp, std::uint32_t, std::uint64_t, const void*) {
   begin(qp, kAtomicWrite, kNothingSpecial);

@@ -7,16 +7,7 @@
 namespace softrnic::abi {
 namespace {
 
-void refuse_memory(verbs_context& verbs) {
-  refuse_in<LaterVerb::advise_mr>(verbs.advise_mr);
-  refuse_in<LaterVerb::alloc_null_mr>(verbs.alloc_null_mr);
-  refuse_in<LaterVerb::reg_dm_mr>(verbs.reg_dm_mr);
-  refuse_in<LaterVerb::alloc_dm>(verbs.alloc_dm);
-  refuse_in<LaterVerb::free_dm>(verbs.free_dm);
-  refuse_in<LaterVerb::alloc_mw>(verbs.context.ops.alloc_mw);
-  refuse_in<LaterVerb::bind_mw>(verbs.context.ops.bind_mw);
-  refuse_in<LaterVerb::dealloc_mw>(verbs.context.ops.dealloc_mw);
-}
+void refuse_memory(verbs_context& verbs) { refuse_in<LaterVerb::advise_mr>(verbs.advise_mr); }
 
 void refuse_queues(verbs_context& verbs) {
   refuse_in<LaterVerb::modify_cq>(verbs.modify_cq);

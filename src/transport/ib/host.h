@@ -64,6 +64,11 @@ class Host {
   virtual Expected<void, Reason> select_srq(std::uint32_t number) {
     return Unexpected{because(ReasonId::nak_xrc_srq, number)};
   }
+  /// local_invalidate or bind_window. From when this returns nobody uses what the window has allowed before.
+  virtual Expected<void, Reason> execute_locally(const SendWqe& wqe) {
+    return Unexpected{because(ReasonId::no_such_window, wqe.rkey.value)};
+  }
+
   /// Takes the next receive off the RQ or SRQ; nullptr when none is posted. It belongs to the endpoint until
   /// the matching complete(RecvDone).
   virtual const RecvWqe* take_receive() = 0;

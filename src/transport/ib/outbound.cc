@@ -27,6 +27,12 @@ void complete_front(Host& host, SendQueue& queue, Status status, const Reason& r
   if (!success || done.signaled) host.complete(done);
 }
 
+Expected<void, Reason> execute_front(Host& host, SendQueue& queue) {
+  auto done = host.execute_locally(queue.front().wqe);
+  if (done) complete_front(host, queue, Status::success);
+  return done;
+}
+
 void flush_all(Host& host, SendQueue& queue) {
   while (!queue.empty()) complete_front(host, queue, Status::flushed, because(ReasonId::flushed));
 }

@@ -16,6 +16,11 @@ Expected<void, Reason> add_payload(Host& host, const SendQueue& queue, const Sen
 /// Takes the front work request off the queue and reports it, if it is signaled or not a success.
 void complete_front(Host& host, SendQueue& queue, Status status, const Reason& reason = {});
 
+/// Executes the front work request, which is_local(): nothing that was posted before it is outstanding. (It
+/// might begin earlier. But so it is executed once, whatever is sent again, and what a peer has still to
+/// answer finds the window as it was.) Error: why not; it has not been completed.
+Expected<void, Reason> execute_front(Host& host, SendQueue& queue);
+
 /// Completes all work requests as flushed.
 void flush_all(Host& host, SendQueue& queue);
 

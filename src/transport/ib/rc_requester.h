@@ -89,6 +89,7 @@ class RcRequester {
   void ack_requested() { bytes_since_request_ = packets_since_request_ = 0; }
   void cannot_send(Status status, const Reason& reason);
   bool valid(const SendWqe& wqe);
+  bool execute_locally();
 
   // ---- without packets: rc_requester_direct.cc
   bool one_sided(const SendEntry& entry) const;

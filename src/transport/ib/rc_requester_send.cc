@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/hot_path.h"
 #include "transport/ib/inbound_message.h"
 #include "transport/ib/outbound.h"
 #include "transport/ib/packet_builder.h"
@@ -75,9 +76,10 @@ RcRequester::SendCheck RcRequester::check_send(const SendEntry& entry) const {
   return context_.window == nullptr || has_room_for(entry) ? SendCheck::may_send : SendCheck::window_full;
 }
 
-// Completes what can never be sent; rnic should have refused it at the post.
+// Whether it can be sent. Completes what never can; rnic should have refused it at the post.
 bool RcRequester::valid(const SendWqe& wqe) {
   if (!rc_opcodes(wqe.op).supported) {
+    if (is_local(wqe.op)) return false;
     cannot_send(Status::local_qp_operation,
                 because(ReasonId::bad_send_opcode, wqe.op, verbs_number(QpType::rc)));
     return false;
@@ -91,6 +93,19 @@ bool RcRequester::valid(const SendWqe& wqe) {
     return false;
   }
   return true;
+}
+
+// Binds and invalidates, when their turn has come. False: the work request at the cursor is none of these, or
+// has to wait, or has failed.
+SOFTRNIC_OUT_OF_LINE bool RcRequester::execute_locally() {
+  if (!is_local(queue_.at(cursor_).wqe.op) || !nothing_in_flight()) return false;
+  if (const auto done = execute_front(context_.host, queue_); !done) {
+    fail_front(Status::window_bind, done.error());
+    return false;
+  }
+  ++cursor_;
+  ++begun_;
+  return has_unsent();
 }
 
 void RcRequester::begin(SendEntry& entry) {
@@ -115,8 +130,10 @@ Transmit RcRequester::transmit(TxPacket& out, TimePoint now) {
     if (failed()) return Transmit::idle;
   }
   if (recovery_.waiting_rnr() || cursor_ == queue_.tail()) return Transmit::idle;
+  while (cursor_ == begun_ && !stopping() && !valid(queue_.at(cursor_).wqe)) {
+    if (failed() || !execute_locally()) return Transmit::idle;
+  }
   SendEntry& entry = queue_.at(cursor_);
-  if (cursor_ == begun_ && !stopping() && !valid(entry.wqe)) return Transmit::idle;
   if (nothing_in_flight() && (!stopping() || direct_bytes_ > 0) && !std::exchange(refused_at_once_, false)) {
     if (const auto moved = go_direct(entry)) {
       out.payload_bytes = *moved;

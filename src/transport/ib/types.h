@@ -44,6 +44,9 @@ constexpr bool is_atomic(SendOp op) { return op == SendOp::compare_swap || op ==
 /// What takes up the resources that max_rd_atomic counts.
 constexpr bool is_read_or_atomic(SendOp op) { return op == SendOp::read || is_atomic(op); }
 
+/// What changes a memory window of this side and sends nothing.
+constexpr bool is_local(SendOp op) { return op == SendOp::local_invalidate || op == SendOp::bind_window; }
+
 /// How a work request ended. The order is that of enum ibv_wc_status.
 enum class Status : std::uint8_t {
   success,
@@ -92,13 +95,13 @@ struct SendWqe {
   bool fence = false;
   bool is_inline = false;  ///< payload is in inline_data, not in sges
   std::uint16_t sge_count = 0;
-  std::uint32_t length = 0;     ///< bytes of the message
-  std::uint32_t immediate = 0;  ///< host order; or the key to invalidate
-  std::uint64_t remote_address = 0;
-  MemoryKey rkey;
-  std::uint32_t remote_srqn = 0;  ///< XRC: number of the SRQ that it is for
-  std::uint64_t compare = 0;      ///< compare_swap
-  std::uint64_t swap_or_add = 0;  ///< compare_swap, fetch_add
+  std::uint32_t length = 0;          ///< bytes of the message
+  std::uint32_t immediate = 0;       ///< host order; or the key to invalidate; bind_window: the region's key
+  std::uint64_t remote_address = 0;  ///< bind_window: where the window begins
+  MemoryKey rkey;                    ///< local_invalidate, bind_window: of the window
+  std::uint32_t remote_srqn = 0;     ///< XRC: number of the SRQ that it is for
+  std::uint64_t compare = 0;         ///< compare_swap; bind_window: length
+  std::uint64_t swap_or_add = 0;     ///< compare_swap, fetch_add; bind_window: access
   // UD
   AddressVector address;  ///< copied at post time, as an AH may be destroyed early
   Qpn remote_qpn;

@@ -57,8 +57,10 @@ void UcEndpoint::reset() {
 
 // ---- sending
 
+// Whether it can be sent; completes what never can.
 bool UcEndpoint::valid(const SendWqe& wqe) {
   if (!uc_allows(wqe.op)) {
+    if (is_local(wqe.op)) return false;
     fail_front(Status::local_qp_operation,
                because(ReasonId::bad_send_opcode, wqe.op, verbs_number(QpType::uc)));
     return false;
@@ -70,11 +72,23 @@ bool UcEndpoint::valid(const SendWqe& wqe) {
   return true;
 }
 
+// See RcRequester::execute_locally(): here nothing is ever outstanding.
+bool UcEndpoint::execute_locally() {
+  if (queue_.empty() || !is_local(queue_.front().wqe.op)) return false;
+  if (const auto done = execute_front(host_, queue_); !done) {
+    fail_front(Status::window_bind, done.error());
+    return false;
+  }
+  return !queue_.empty();
+}
+
 Transmit UcEndpoint::transmit(TxPacket& packet, TimePoint now) {
   if (mode_ == Mode::error) flush_sends();
   if (queue_.empty() || !may_send() || (mode_ == Mode::draining && !in_message())) return Transmit::idle;
+  while (!in_message() && !valid(queue_.front().wqe)) {
+    if (!execute_locally()) return Transmit::idle;
+  }
   const SendEntry& entry = queue_.front();
-  if (!in_message() && !valid(entry.wqe)) return Transmit::idle;
   if (next_ == message_start_ && !std::exchange(refused_at_once_, false)) {
     if (const auto moved = go_direct(entry)) {
       packet.payload_bytes = *moved;

@@ -38,6 +38,7 @@ class UcEndpoint final : public UnacknowledgedEndpoint {
   std::uint32_t packets_at_once() const;
   Expected<void, Reason> build(const SendEntry& entry, Psn stop, bool last, TxPacket& packet);
   bool valid(const SendWqe& wqe);
+  bool execute_locally();
   std::optional<std::uint32_t> go_direct(const SendEntry& entry);
   void forget_direct();
   void fail_front(Status status, const Reason& reason);
