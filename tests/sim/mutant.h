@@ -38,8 +38,9 @@ enum class Mutation : std::uint8_t {
   leak_window,
   forget_window,  ///< what is in flight leaves the window before it is answered
   ignore_fence,
-  deliver_twice,      ///< UC and UD: each packet is handled twice
-  join_torn_message,  ///< UC: a middle packet is missing and nobody notices
+  execute_window_twice,  ///< a bind or invalidate is executed again
+  deliver_twice,         ///< UC and UD: each packet is handled twice
+  join_torn_message,     ///< UC: a middle packet is missing and nobody notices
   // what an attacker would make use of
   trust_joined_lengths,      ///< packets that came in a row are as long as they should be, whatever they are
   join_atomic_acknowledges,  ///< an ATOMIC ACKNOWLEDGE may stand for several
@@ -62,6 +63,7 @@ class MutantHost final : public ib::Host {
   Expected<std::byte*, Reason> remote_memory(MemoryKey rkey, std::uint64_t address, std::uint64_t length,
                                              std::uint32_t access) override;
   Expected<void, Reason> invalidate(MemoryKey rkey) override { return node_.invalidate(rkey); }
+  Expected<void, Reason> execute_locally(const ib::SendWqe& wqe) override;
   const ib::RecvWqe* take_receive() override { return node_.take_receive(); }
   Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
                                                  const ib::AtomicOperation& operation) override {
