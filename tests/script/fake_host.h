@@ -90,6 +90,14 @@ class FakeHost final : public Host {
     selected_srq = number;
     return {};
   }
+  /// What was executed without a packet, and whether that succeeds.
+  std::vector<SendOp> executed;
+  bool windows_refuse = false;
+  Expected<void, Reason> execute_locally(const SendWqe& wqe) override {
+    if (windows_refuse) return Unexpected{because(ReasonId::no_such_window, wqe.rkey.value)};
+    executed.push_back(wqe.op);
+    return {};
+  }
   const RecvWqe* take_receive() override {
     return taken == receives.size() ? nullptr : &receives[taken++].wqe;
   }

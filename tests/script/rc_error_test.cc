@@ -333,12 +333,13 @@ TEST_F(RcError, ALocalErrorWaitsForEarlierWorkRequests) {
   sent("3 flushed");
 }
 
-TEST_F(RcError, AnOperationThatIsNotThere) {
+TEST_F(RcError, ABindThatMayNotBe) {
   rc();
+  host.windows_refuse = true;
   post("bind");
   silent();
-  sent("1 local_qp_operation");
-  because_of(ReasonId::bad_send_opcode);
+  sent("1 window_bind");
+  because_of(ReasonId::no_such_window);
 }
 
 TEST_F(RcError, AReadWithoutResources) {

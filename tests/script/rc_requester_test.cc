@@ -40,6 +40,27 @@ TEST_F(RcRequester, PutsRethIntoTheFirstPacketOfAWrite) {
   quiet();
 }
 
+TEST_F(RcRequester, BindsWhenAllBeforeItIsDoneAndBeforeAnythingBehindItBegins) {
+  rc();
+  post("send len=8");
+  post("bind unsignaled");
+  post("bind");
+  post("send len=9");
+  out("RC Send Only psn=5 len=8 ackreq");
+  quiet();
+  EXPECT_TRUE(host.executed.empty());
+  in("RC Acknowledge psn=5 msn=1");
+  out("RC Send Only psn=6 len=9 ackreq");
+  EXPECT_EQ(host.executed.size(), 2U);
+  sent("1 success");
+  sent("3 success");
+  quiet();
+  in("RC Acknowledge psn=6 msn=2");
+  sent("4 success");
+  quiet();
+  EXPECT_EQ(host.executed.size(), 2U);
+}
+
 TEST_F(RcRequester, ReadsIntoItsMemory) {
   rc();
   post("read len=2500 at=0x20000 va=0x7000 rkey=0x55");

@@ -95,6 +95,13 @@ void draw_operations(PairConfig& p, Rng& rng) {
     p.op_weights[static_cast<int>(ib::SendOp::send)] = 1;
 }
 
+/// What puts no packet on the wire.
+void draw_windows(PairConfig& p, Rng& rng) {
+  if (p.type == ib::QpType::ud || !rng.chance(0.3)) return;
+  p.op_weights[static_cast<int>(ib::SendOp::bind_window)] = static_cast<std::uint32_t>(rng.range(1, 5));
+  p.op_weights[static_cast<int>(ib::SendOp::local_invalidate)] = static_cast<std::uint32_t>(rng.range(0, 5));
+}
+
 void draw_sizes(PairConfig& p, Rng& rng, const Faults& f) {
   static constexpr std::uint32_t kMtus[] = {256, 512, 1024, 2048, 4096};
   static constexpr std::uint32_t kLargest[] = {64, 4096, 20'000, 100'000, 400'000};
@@ -226,12 +233,14 @@ Config Config::from_seed(std::uint64_t seed) {
   draw_neighbours(of_neighbours, c.faults);
   Rng of_runs(seed ^ 0x7275'6e73);
   c.runs = draw_runs(of_runs);
+  Rng of_windows(seed ^ 0x7769'6e64);
   const std::uint64_t pairs = rng.chance(0.6) ? 1 : rng.range(2, 4);
   for (std::uint64_t i = 0; i < pairs; ++i) {
     PairConfig p;
     const std::uint64_t kind = rng.below(10);
     p.type = kind < 6 ? ib::QpType::rc : kind < 8 ? ib::QpType::uc : ib::QpType::ud;
     draw_operations(p, rng);
+    draw_windows(p, of_windows);
     draw_sizes(p, rng, c.faults);
     draw_queues(p, rng);
     draw_timers(p, rng, c.faults);

@@ -43,6 +43,7 @@ void Model::send_done(const ib::SendDone& done) {
     if ((wr.op == ib::SendOp::read || is_atomic(wr.op)) && done.length != wr.length)
       complain(wr, format("completes with %u bytes", done.length));
     if ((wr.legal & bit(Status::success)) == 0) complain(wr, "succeeds although it must fail");
+    if (is_local(wr.op) && !wr.executed) complain(wr, "succeeds and was not executed");
     succeeded(next_);
   } else {
     failed(wr, done.status);
@@ -50,7 +51,19 @@ void Model::send_done(const ib::SendDone& done) {
   ++next_;
 }
 
+void Model::executed_locally(std::uint64_t id) {
+  std::size_t i = next_;
+  while (i < log_.size() && log_[i].id != id) ++i;
+  if (i == log_.size() || !is_local(log_[i].op))
+    return ground_.fail(format("node %u executes wr %llu, which is no outstanding bind or invalidate",
+                               node_.index, static_cast<unsigned long long>(id)));
+  if (log_[i].executed) complain(log_[i], "is executed twice");
+  log_[i].executed = true;
+  check_turn(i);
+}
+
 void Model::failed(WorkRequest& wr, Status status) {
+  if (wr.executed && status == Status::flushed) complain(wr, "is flushed and was executed");
   if (status == Status::flushed) {
     unexplained_flush_ |= !failed_ && !node_.broken;
   } else {

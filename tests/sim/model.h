@@ -4,6 +4,7 @@
 //   all   completions in the order of posting, each once, with the right operation and length; buffers
 //   untouched
 //         beside what was asked for; a failure only for a reason this run gives; flushes only after an error
+//         a bind or invalidate takes effect once, in its turn
 //   RC    a message is received exactly once, in order, before its send completes; the target holds at every
 //   receive
 //         exactly what the sequential execution gives; reads and atomics return what that execution returns
@@ -30,6 +31,8 @@ class Model {
   void post(WorkRequest&& wr);
   void send_done(const ib::SendDone& done);
   virtual void receive_done(Node& receiver, const ib::RecvDone& done, PostedReceive& receive) = 0;
+  /// A bind or invalidate takes effect.
+  void executed_locally(std::uint64_t id);
   /// After each call into the endpoint.
   void check_flushes(bool broken);
   void note_flush() { unexplained_flush_ = true; }
@@ -46,6 +49,9 @@ class Model {
 
  protected:
   virtual void prepare(WorkRequest&) {}
+  /// The work request at `index` is executed without a packet: what was posted before must have reached the
+  /// peer, and nothing behind it.
+  virtual void check_turn(std::size_t index) { static_cast<void>(index); }
   /// The work request at `index` has succeeded: its promises must hold now.
   virtual void succeeded(std::size_t index) = 0;
   /// Whether this failure has a cause in this run.
@@ -102,6 +108,7 @@ class RcModel final : public StreamModel {
   void receive_done(Node& receiver, const ib::RecvDone& done, PostedReceive& receive) override;
 
  protected:
+  void check_turn(std::size_t index) override;
   void succeeded(std::size_t index) override;
 
  private:

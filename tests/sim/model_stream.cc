@@ -105,6 +105,15 @@ void RcModel::receive_done(Node& receiver, const ib::RecvDone& done, PostedRecei
   next_receive_ = m + 1;
 }
 
+void RcModel::check_turn(std::size_t index) {
+  if (next_receive_ > index) return complain(log_[index], "is executed after what was posted behind it");
+  for (std::size_t k = next_receive_; k < index; ++k) {
+    if (takes_receive(log_[k].op) && log_[k].reaches_peer)
+      return complain(log_[index], format("is executed before message %llu has arrived",
+                                          static_cast<unsigned long long>(log_[k].id)));
+  }
+}
+
 void RcModel::check_read(std::size_t index) {
   const WorkRequest& wr = log_[index];
   Region* region = node_.memory.find(wr.local);

@@ -30,6 +30,7 @@ const char* name(Mutation mutation) {
                                       "leak_window",
                                       "forget_window",
                                       "ignore_fence",
+                                      "execute_window_twice",
                                       "deliver_twice",
                                       "join_torn_message",
                                       "trust_joined_lengths",
@@ -47,6 +48,11 @@ Expected<std::byte*, Reason> MutantHost::remote_memory(MemoryKey rkey, std::uint
     if (beyond) **beyond ^= std::byte{0x55};
   }
   return node_.remote_memory(rkey, address, length, access);
+}
+
+Expected<void, Reason> MutantHost::execute_locally(const ib::SendWqe& wqe) {
+  if (mutation_ == Mutation::execute_window_twice) static_cast<void>(node_.execute_locally(wqe));
+  return node_.execute_locally(wqe);
 }
 
 void MutantHost::complete(const ib::SendDone& done) {

@@ -39,8 +39,9 @@ enum class Mutation : std::uint8_t {
   leak_window,
   forget_window,  ///< what is in flight leaves the window before it is answered
   ignore_fence,
-  deliver_twice,      ///< UC and UD: each packet is handled twice
-  join_torn_message,  ///< UC: a middle packet is missing and nobody notices
+  execute_window_twice,  ///< a bind or invalidate is executed again
+  deliver_twice,         ///< UC and UD: each packet is handled twice
+  join_torn_message,     ///< UC: a middle packet is missing and nobody notices
   // what an attacker would make use of
   trust_joined_lengths,      ///< packets that came in a row are as long as they should be, whatever they are
   join_atomic_acknowledges,  ///< an ATOMIC ACKNOWLEDGE may stand for several
@@ -67,6 +68,7 @@ class MutantHost final : public ib::Host {
     if (mutation_ == Mutation::wrong_srq && number == node_.queues[0]->srqn) ++number;
     return node_.select_srq(number);
   }
+  Expected<void, Reason> execute_locally(const ib::SendWqe& wqe) override;
   const ib::RecvWqe* take_receive() override { return node_.take_receive(); }
   Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
                                                  const ib::AtomicOperation& operation) override {

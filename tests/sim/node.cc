@@ -85,6 +85,18 @@ Expected<void, Reason> Node::select_srq(std::uint32_t number) {
   return Unexpected{because(ReasonId::nak_xrc_srq, number)};
 }
 
+// A bind makes a window of its own.
+Expected<void, Reason> Node::execute_locally(const ib::SendWqe& wqe) {
+  ground_.log(What::executed, index, wqe.wr_id);
+  sends->executed_locally(wqe.wr_id);
+  if (wqe.op == ib::SendOp::bind_window) {
+    windows.push_back(memory.add(8, ib::kRemoteWrite, Use::target, rng_).key);
+    return {};
+  }
+  if (wqe.rkey == kBadKey) return Unexpected{because(ReasonId::no_such_window, wqe.rkey.value)};
+  return invalidate(wqe.rkey);
+}
+
 const ib::RecvWqe* Node::take_receive() {
   if (receives->waiting.empty()) {
     ++empty_takes;

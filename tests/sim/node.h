@@ -71,6 +71,7 @@ class Node final : public ib::Host {
                                              std::uint32_t access) override;
   Expected<void, Reason> invalidate(MemoryKey rkey) override;
   Expected<void, Reason> select_srq(std::uint32_t number) override;
+  Expected<void, Reason> execute_locally(const ib::SendWqe& wqe) override;
   const ib::RecvWqe* take_receive() override;
   Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
                                                  const ib::AtomicOperation& operation) override;
@@ -106,12 +107,13 @@ class Node final : public ib::Host {
   ReceiveQueue* receives = nullptr;       ///< an XRC target: of the request at hand
   std::array<ReceiveQueue*, 2> queues{};  ///< XRC has two, the others the first
   std::unique_ptr<ib::Endpoint> endpoint;
-  Model* sends = nullptr;          ///< judges this node as requester
-  Model* receptions = nullptr;     ///< judges this node as responder
-  Region* target = nullptr;        ///< of this node, for its peer's WRITEs, READs and atomics
-  Region* foreign = nullptr;       ///< of this node, in another PD
-  Region* feeble = nullptr;        ///< of this node, without any remote access
-  std::vector<MemoryKey> windows;  ///< of this node, for its peer's SEND_WITH_INV
+  Model* sends = nullptr;       ///< judges this node as requester
+  Model* receptions = nullptr;  ///< judges this node as responder
+  Region* target = nullptr;     ///< of this node, for its peer's WRITEs, READs and atomics
+  Region* foreign = nullptr;    ///< of this node, in another PD
+  Region* feeble = nullptr;     ///< of this node, without any remote access
+  /// Of this node, bound: for its peer's SEND_WITH_INV, and its own local_invalidate
+  std::vector<MemoryKey> windows;
 
   // what happened
   bool started = false;  ///< in RTS

@@ -14,7 +14,7 @@ using U = unsigned long long;
 
 const char* const kWhat[] = {"post",    "sent",      "LOST",      "DUPLICATED", "CORRUPTED", "delayed",
                              "arrived", "send_done", "recv_done", "event",      "take",      "take_none",
-                             "repost",  "expire",    "drained",   "action",     "explain"};
+                             "repost",  "expire",    "drained",   "action",     "explain",   "execute"};
 
 std::string packet_text(const Record& r) {
   const wire::OpcodeInfo* info = wire::find_opcode(static_cast<std::uint8_t>(r.a));
@@ -43,6 +43,7 @@ std::string line(const Record& r) {
     case What::expired:
     case What::drained:
     case What::action:
+    case What::executed:
       return text + format("%llu %llu %llu", U{r.a}, U{r.b}, U{r.c});
     default:
       return text + packet_text(r);

@@ -29,6 +29,7 @@ enum class What : std::uint8_t {
   drained,
   action,
   explained,
+  executed,  ///< a bind or invalidate
 };
 
 struct Record {

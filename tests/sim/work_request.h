@@ -44,6 +44,7 @@ struct WorkRequest {
   std::vector<std::byte> payload;
   std::vector<std::byte> effect;                   ///< what it writes to the target at `offset`
   std::uint32_t legal = bit(ib::Status::success);  ///< how it may end when nothing else goes wrong
+  bool executed = false;                           ///< bind_window, local_invalidate
   bool reaches_peer = true;                        ///< false: may not have any effect at the peer
   TimePoint posted{};
   std::uint32_t srqn = 0;      ///< XRC: the SRQ that it is for

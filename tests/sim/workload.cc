@@ -45,6 +45,7 @@ WorkRequest Workload::draw(Node& node) {
   wr.solicited = takes_receive(wr.op) && rng_.chance(0.3);
   wr.fence = p.type == ib::QpType::rc && rng_.chance(p.fenced);
   wr.length = is_atomic(wr.op) ? 8 : draw_length(node);
+  if (is_local(wr.op)) draw_window(node, wr);
   if (has_immediate(wr.op)) wr.immediate = static_cast<std::uint32_t>(rng_.next());
   wr.is_inline = p.inline_bytes != 0 && (is_send(wr.op) || is_write(wr.op)) && rng_.chance(p.inlined);
   if (wr.is_inline) wr.length = std::min(wr.length, p.inline_bytes);
@@ -59,8 +60,22 @@ WorkRequest Workload::draw(Node& node) {
   return wr;
 }
 
+/// A bind makes a window; an invalidate takes one of those that the peer was not told of. Or, at times, none.
+void Workload::draw_window(Node& node, WorkRequest& wr) {
+  wr.length = 0;
+  const bool bad = rng_.chance(0.02);
+  if (wr.op == SendOp::bind_window || (node.windows.empty() && !bad)) {
+    wr.op = SendOp::bind_window;
+    return;
+  }
+  wr.rkey = bad ? kBadKey : node.windows.back();
+  if (!bad) return node.windows.pop_back();
+  wr.legal = bit(Status::window_bind);
+  wr.reaches_peer = false;
+}
+
 void Workload::draw_target(Node& node, WorkRequest& wr) {
-  if (is_send(wr.op) || node.peer == nullptr) return;
+  if (is_send(wr.op) || is_local(wr.op) || node.peer == nullptr) return;
   const Region& target = *node.peer->target;
   const std::uint64_t hot = std::min<std::uint64_t>(target.size(), std::uint64_t{wr.length} + 512);
   const std::uint64_t room = (rng_.chance(0.5) ? hot : target.size()) - wr.length;
@@ -80,6 +95,7 @@ void Workload::draw_target(Node& node, WorkRequest& wr) {
 }
 
 void Workload::draw_buffers(Node& node, WorkRequest& wr) {
+  if (is_local(wr.op)) return;
   const bool sink = wr.op == SendOp::read || is_atomic(wr.op);
   const auto pieces = node.pair->send_sges;
   Region& region = add_scattered(node.memory, wr.length, pieces, sink ? std::uint32_t{ib::kLocalWrite} : 0U,
@@ -182,7 +198,7 @@ void Workload::misuse_memory(Node& node, WorkRequest& wr, bool due) {
       if (due) node.peer->target->usable = false, node.misbehaved = true;
       break;
     case Misdeed::deregister_source:
-      if (due && !wr.is_inline) {
+      if (due && !wr.is_inline && !is_local(wr.op)) {
         node.doomed_source = wr.local;
         node.misbehaved = true;
       }

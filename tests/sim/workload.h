@@ -16,6 +16,7 @@ class Workload {
 
  private:
   WorkRequest draw(Node& node);
+  void draw_window(Node& node, WorkRequest& wr);
   void draw_target(Node& node, WorkRequest& wr);
   void draw_buffers(Node& node, WorkRequest& wr);
   void draw_datagram(Node& node, WorkRequest& wr);
