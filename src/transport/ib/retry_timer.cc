@@ -19,7 +19,7 @@ TimePoint after(TimePoint now, Duration wait) { return wait == Duration::max() ?
 Duration local_ack_timeout(std::uint8_t code) {
   const Duration t = ack_timeout(code);
   if (t == Duration::max()) return t;
-  return std::max(2 * t, std::min(4 * t, kGenerous));
+  return std::max(t, std::min(4 * t, kGenerous));
 }
 
 void RetryTimer::reset(const Attributes& attributes) {

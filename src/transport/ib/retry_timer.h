@@ -65,8 +65,8 @@ class RetryTimer {
   std::uint8_t rnr_left_ = 0;
 };
 
-/// How long the requester really waits for an ACK: between 1 and 4 times the attribute's time (IBTA 9.7.6),
-/// and the more generous the shorter that is, as software is not always on the processor. Duration::max():
+/// How long the requester really waits for an ACK: between 1 and 4 times the attribute's time (IBTA 9.7.6).
+/// Once, as far as that is enough for software, which is not always on the processor. Duration::max():
 /// for ever.
 Duration local_ack_timeout(std::uint8_t code);
 
