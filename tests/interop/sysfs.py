@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What programs find under /sys and /dev below `softrnic run`: ibstatus, ibstat, UCX and scripts that read counters.
+"""What programs find under /sys and /dev below `softrnic run`: ibstatus, ibstat, UCX, libfabric and
+scripts that read counters.
 
     sysfs.py --build FOLDER [--on loopback,pair] [--match REGEX]
 
@@ -172,6 +173,18 @@ def ucx_pair(server_host, client_host, transport, test, size, port):
     expect(ended == (0, 0) and re.search(r"Final:\s+500", outputs), f"ended with {ended}", outputs)
 
 
+def libfabric_pair(server_host, client_host, provider, endpoint):
+    argv = below("auto", "fi_pingpong", "-p", provider, "-e", endpoint, "-I", "100", "-S", "4096", "-c")  # -c: data is checked
+    server = server_host.start(argv)
+    expect(server.wait_for_listener(47592), "the server does not listen", server.output())
+    client = client_host.start([*argv, server_host.address[4]])
+    ended = client.wait(60), server.wait(60)
+    outputs = client.output() + server.output()
+    client.end()
+    server.end()
+    expect(ended == (0, 0) and "=100" in outputs, f"ended with {ended}", outputs)
+
+
 ONE_HOST = (ibstatus, ibstat, same_as_verbs, relative_paths, device_files, listing, rest_is_as_it_was, counters_follow,
             state_follows, ucx_finds_the_device)
 NEEDS = {ibstatus: "ibstatus", ibstat: "ibstat", listing: "/usr/bin/python3", ucx_finds_the_device: "ucx_info"}
@@ -193,10 +206,14 @@ def cases(lab, places):
                     continue  # UD has no atomics, and UCX emulates them by messages
                 port += 1
                 yield f"ucx {place} {transport} {test}", lambda args=(server, client, transport, test, size, port): ucx_pair(*args)
+    # libfabric does not look at loopback netdevs
+    for _, server, client in lab.places([p for p in places if p == "pair"]) if shutil.which("fi_pingpong") else ():
+        for provider, endpoint in (("verbs", "msg"), ("verbs;ofi_rxm", "rdm")):
+            yield f"libfabric pair {provider}", lambda args=(server, client, provider, endpoint): libfabric_pair(*args)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", 1)[0])
     parser.add_argument("--build", required=True)
     parser.add_argument("--on", default="loopback,pair")
     parser.add_argument("--match", default="")
