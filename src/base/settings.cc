@@ -98,6 +98,9 @@ constexpr Row kRows[] = {
       "file, which "
       "nobody may truncate then, none"},
      parse_share},
+    {{"SOFTRNIC_SYSFS", "",
+      "folder of the files that programs find under /sys and /dev; `softrnic run` sets it"},
+     [](std::string_view, Settings&) { return true; }},
     {{"SOFTRNIC_DEVICE", "", "show only this device (default: all)"}, text<&Settings::device>},
 };
 

@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "base/settings.h"
 #include "cli/commands.h"
 #include "cli/library_folder.h"
 #include "cli/output.h"
+#include "cli/run_sysfs.h"
 
 namespace softrnic::cli {
 namespace {
@@ -19,6 +21,8 @@ struct RunOptions {
   std::string capture;
   unsigned lanes = 0;
   std::string device;
+  std::string sysfs = "auto";
+  bool no_sysfs = false;
   std::vector<std::string> program;
 };
 
@@ -46,8 +50,12 @@ int run(const RunOptions& options) {
   set_when_given("SOFTRNIC_DEVICE", options.device);
   if (options.lanes != 0) setenv("SOFTRNIC_LANES", std::to_string(options.lanes).c_str(), 1);
   bool failed = false;
-  connect_daemon(true, failed);
+  const auto client = connect_daemon(true, failed);
   if (failed) return kCannotRun;
+  const SysfsWay way = options.no_sysfs ? SysfsWay::none : *parse_sysfs_way(options.sysfs);
+  const std::string device = options.device.empty() ? settings().device : options.device;
+  const bool explain = options.explain || settings().explain;
+  if (!show_devices(way, *client, options.program[0], device, folder, explain)) return kCannotRun;
   std::vector<char*> arguments;
   for (const std::string& word : options.program) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
@@ -71,9 +79,17 @@ void add_run(CLI::App& app, Context& context) {
   command->add_option("--lanes", options->lanes, "sockets and engine threads of the program")
       ->check(CLI::Range(1, 16));
   command->add_option("--device", options->device, "show the program only this device");
+  command
+      ->add_option(
+          "--sysfs", options->sysfs,
+          "how the program finds the devices under /sys and /dev: preload (a library), namespace (mounts; "
+          "reaches programs in Go and static ones), none, or auto, which looks at the program")
+      ->check(CLI::IsMember({"auto", "preload", "namespace", "none"}));
+  command->add_flag("--no-sysfs", options->no_sysfs, "the same as --sysfs none");
   command->footer(
       "Examples:\n"
       "  softrnic run -- ibv_devinfo -v\n"
+      "  softrnic run -- ibstatus\n"
       "  softrnic run --explain -- ib_send_bw 192.0.2.7\n"
       "  softrnic run --faults drop=1%,seed=7 --capture /tmp/a.pcapng -- ibv_rc_pingpong -g 0");
   command->callback([&context, options] {

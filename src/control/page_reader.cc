@@ -74,6 +74,15 @@ std::vector<LaneView> PageReader::lanes() const {
   return out;
 }
 
+CounterValues PageReader::counted() const {
+  CounterValues sum{};
+  for (const PageLane& lane : page_->lanes) {
+    const CounterValues values = read_counters(lane.counters);
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += values[i];
+  }
+  return sum;
+}
+
 std::vector<ExplanationHistory::Entry> PageReader::reasons_of(const PageQp& row) const {
   const PageQpReasons& place = page_->reasons[&row - page_->qps];
   PageQpReasonsBody body;

@@ -46,6 +46,8 @@ class PageReader {
 
   ProcessView process() const;
   std::vector<LaneView> lanes() const;
+  /// All that the process has ever counted: by the lanes that it has, and by those that it had.
+  CounterValues counted() const;
   std::vector<QpView> qps() const;
   /// The latest explanations, oldest first; at most kPageExplanations.
   std::vector<Explanation> explanations() const;

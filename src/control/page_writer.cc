@@ -73,12 +73,22 @@ void PageWriter::detach_from_parent() {
   fd_ = -1;
 }
 
+void PageWriter::retire(PageLane& from) {
+  PageLane* to = nullptr;
+  for (PageLane& place : page_->lanes)
+    if (&place != &from && place.used.load(std::memory_order_relaxed) == 0) to = &place;
+  for (std::size_t i = 0; i < kPageCounters; ++i) {
+    if (to != nullptr) ib::add(to->counters[i], from.counters[i].load(std::memory_order_relaxed));
+    from.counters[i].store(0, std::memory_order_relaxed);
+  }
+}
+
 PageLane* PageWriter::add_lane(std::uint8_t lane) {
   if (page_ == nullptr) return nullptr;
   const std::lock_guard lock(mutex_);
   for (PageLane& place : page_->lanes) {
     if (place.used.load(std::memory_order_relaxed) != 0) continue;
-    for (PageCounter& counter : place.counters) counter.store(0, std::memory_order_relaxed);
+    retire(place);
     place.lane = lane;
     place.used.store(1, std::memory_order_release);
     return &place;

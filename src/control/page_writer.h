@@ -32,6 +32,7 @@ class PageWriter {
 
   /// Shows lane number `lane`; nullptr when there are too many.
   PageLane* add_lane(std::uint8_t lane);
+  /// What it has counted stays in the page, for PageReader::counted().
   void remove_lane(PageLane* lane);
 
   /// A row for a queue pair: its number plus one, 0 when all are taken. Thread-safe.
@@ -47,6 +48,9 @@ class PageWriter {
   void detach_from_parent();
 
  private:
+  /// Moves what a former lane has counted to another place without a lane, the last one.
+  void retire(PageLane& from);
+
   Page* page_ = nullptr;
   int fd_ = -1;
   std::mutex mutex_;  ///< guards the free rows and the lanes

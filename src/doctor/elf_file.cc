@@ -7,8 +7,13 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
+#include <sstream>
+#include <string_view>
+#include <vector>
 
 #include "base/unique_fd.h"
 
@@ -35,19 +40,90 @@ bool is_privileged(int fd) {
   return fgetxattr(fd, "security.capability", nullptr, 0) > 0;
 }
 
-std::string interpreter_in(int fd, const ElfW(Ehdr) & header) {
+using Segments = std::vector<ElfW(Phdr)>;
+
+Segments segments_in(int fd, const ElfW(Ehdr) & header) {
+  Segments segments;
   for (unsigned i = 0; i < header.e_phnum; ++i) {
     ElfW(Phdr) segment{};
     if (!read_at(fd, header.e_phoff + i * sizeof segment, segment)) break;
-    std::array<char, 256> path{};
-    if (segment.p_type != PT_INTERP || segment.p_filesz >= path.size()) continue;
-    if (pread(fd, path.data(), segment.p_filesz, static_cast<off_t>(segment.p_offset)) > 0)
-      return path.data();
+    segments.push_back(segment);
   }
+  return segments;
+}
+
+/// The first bytes of a segment.
+template <std::size_t n>
+std::array<char, n> bytes_of(int fd, const ElfW(Phdr) & segment) {
+  std::array<char, n> bytes{};
+  if (segment.p_filesz < n &&
+      pread(fd, bytes.data(), segment.p_filesz, static_cast<off_t>(segment.p_offset)) < 0)
+    bytes = {};
+  return bytes;
+}
+
+std::string interpreter_in(int fd, const Segments& segments) {
+  for (const ElfW(Phdr) & segment : segments)
+    if (segment.p_type == PT_INTERP) return bytes_of<256>(fd, segment).data();
   return {};
 }
 
+/// Go's linker leaves a note of the owner "Go" (its build ID).
+bool has_go_note(int fd, const Segments& segments) {
+  for (const ElfW(Phdr) & segment : segments) {
+    if (segment.p_type != PT_NOTE) continue;
+    const std::array<char, 1024> notes = bytes_of<1024>(fd, segment);
+    ElfW(Nhdr) note{};
+    std::memcpy(&note, notes.data(), sizeof note);
+    if (note.n_namesz == 4 && std::memcmp(notes.data() + sizeof note, "Go\0", 4) == 0) return true;
+  }
+  return false;
+}
+
+std::uint64_t offset_of(const Segments& segments, std::uint64_t address) {
+  for (const ElfW(Phdr) & segment : segments)
+    if (segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
+        address - segment.p_vaddr < segment.p_filesz)
+      return address - segment.p_vaddr + segment.p_offset;
+  return 0;
+}
+
+/// Whether a library whose name begins so is among those that the program names.
+bool needs(int fd, const Segments& segments, std::string_view library) {
+  constexpr std::size_t kMostEntries = 1024;
+  std::vector<std::uint64_t> names;
+  std::uint64_t strings = 0;
+  for (const ElfW(Phdr) & segment : segments) {
+    if (segment.p_type != PT_DYNAMIC) continue;
+    for (std::size_t i = 0; i < std::min<std::size_t>(segment.p_filesz / sizeof(ElfW(Dyn)), kMostEntries);
+         ++i) {
+      ElfW(Dyn) entry{};
+      if (!read_at(fd, segment.p_offset + i * sizeof entry, entry) || entry.d_tag == DT_NULL) break;
+      if (entry.d_tag == DT_NEEDED) names.push_back(entry.d_un.d_val);
+      if (entry.d_tag == DT_STRTAB) strings = offset_of(segments, entry.d_un.d_ptr);
+    }
+  }
+  for (const std::uint64_t name : names) {
+    std::array<char, 64> text{};
+    if (pread(fd, text.data(), text.size() - 1, static_cast<off_t>(strings + name)) > 0 &&
+        std::string_view(text.data()).starts_with(library))
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+std::string find_program(const std::string& name) {
+  const char* const path = std::getenv("PATH");
+  if (name.find('/') != std::string::npos || path == nullptr) return name;
+  std::istringstream folders(path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::string found = (folder.empty() ? "." : folder) + "/" + name;
+    if (access(found.c_str(), X_OK) == 0) return found;
+  }
+  return name;
+}
 
 ElfFile look_at(const std::string& path) {
   const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
@@ -58,10 +134,17 @@ ElfFile look_at(const std::string& path) {
   const unsigned own_class = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
   if (header.e_ident[EI_CLASS] != own_class || (kOwnMachine != EM_NONE && header.e_machine != kOwnMachine))
     return {ProgramKind::other_machine, {}};
-  const std::string interpreter = interpreter_in(file.get(), header);
-  if (interpreter.empty()) return {ProgramKind::without_loader, {}};
-  if (interpreter.find("/ld-musl") != std::string::npos) return {ProgramKind::other_libc, interpreter};
-  return {is_privileged(file.get()) ? ProgramKind::privileged : ProgramKind::dynamic, interpreter};
+  const Segments segments = segments_in(file.get(), header);
+  ElfFile out{ProgramKind::dynamic, interpreter_in(file.get(), segments), has_go_note(file.get(), segments),
+              needs(file.get(), segments, "libasan.so")};
+  if (out.interpreter.empty()) {
+    out.kind = ProgramKind::without_loader;
+  } else if (out.interpreter.find("/ld-musl") != std::string::npos) {
+    out.kind = ProgramKind::other_libc;
+  } else if (is_privileged(file.get())) {
+    out.kind = ProgramKind::privileged;
+  }
+  return out;
 }
 
 }  // namespace softrnic::doctor

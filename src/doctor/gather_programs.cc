@@ -34,17 +34,6 @@ bool same_file(const std::string& a, const std::string& b) {
          one.st_ino == other.st_ino;
 }
 
-/// As execvp(3) finds it.
-std::string find_program(const std::string& name) {
-  if (name.find('/') != std::string::npos) return name;
-  std::istringstream folders(variable("PATH"));
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string path = (folder.empty() ? "." : folder) + "/" + name;
-    if (access(path.c_str(), X_OK) == 0) return path;
-  }
-  return name;
-}
-
 /// The C library, which has an interpreter, and no RPATH: what is found for it is found for any program.
 std::string c_library() {
   Dl_info info{};

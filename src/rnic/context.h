@@ -60,6 +60,10 @@ class Context {
   AsyncEventQueue events_;
 };
 
+/// What ibv_query_device and ibv_query_port answer of a device that nobody need have opened.
+ibv_device_attr attributes_of(const device::DeviceInfo& device);
+ibv_port_attr port_attributes_of(const device::DeviceInfo& device);
+
 /// IBTA MTU code (IBV_MTU_256 …) of a number of bytes, rounded down; and back.
 ibv_mtu mtu_code(std::uint32_t bytes);
 std::uint32_t mtu_bytes(ibv_mtu code);

@@ -44,10 +44,12 @@ ibv_mtu mtu_code(std::uint32_t bytes) {
 
 std::uint32_t mtu_bytes(ibv_mtu code) { return 128U << code; }
 
-ibv_device_attr Context::device_attributes() const {
+ibv_device_attr Context::device_attributes() const { return attributes_of(*info()); }
+
+ibv_device_attr attributes_of(const device::DeviceInfo& device) {
   ibv_device_attr a{};
   std::strncpy(a.fw_ver, "softrnic", sizeof a.fw_ver - 1);
-  a.node_guid = a.sys_image_guid = __builtin_bswap64(info()->guid);
+  a.node_guid = a.sys_image_guid = __builtin_bswap64(device.guid);
   a.max_mr_size = limits::kMaxMrBytes;
   a.page_size_cap = 0xfffff000;  // any power of two from 4 KiB on: nothing is translated
   a.vendor_id = 0xffffff;        // no OUI of a vendor; programs take 0 for "unknown"
@@ -80,9 +82,12 @@ ibv_device_attr Context::device_attributes() const {
 
 Expected<ibv_port_attr, Failure> Context::port_attributes(unsigned port) const {
   if (port != limits::kPorts) return refused(EINVAL, ReasonId::bad_port, port);
-  const auto device = info();
-  const device::PortInfo& from = device->port;
-  const device::KindInfo& kind = device::info_of(device->kind);
+  return port_attributes_of(*info());
+}
+
+ibv_port_attr port_attributes_of(const device::DeviceInfo& device) {
+  const device::PortInfo& from = device.port;
+  const device::KindInfo& kind = device::info_of(device.kind);
   const Rate& rate = rate_of(from.speed_mbps != 0 ? from.speed_mbps : kUnknownMbps);
   ibv_port_attr a{};
   a.state = from.up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;

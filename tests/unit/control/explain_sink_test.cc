@@ -82,6 +82,21 @@ TEST(PageWriter, IsReadAsItWasWritten) {
   EXPECT_TRUE(reader->lanes().empty());
 }
 
+TEST(PageReader, WhatFormerLanesHaveCountedStays) {
+  PageWriter page;
+  constexpr auto kAt = static_cast<std::size_t>(ib::Counter::tx_packets);
+  for (int round = 0; round < 40; ++round) {
+    PageLane* const lane = page.add_lane(1);
+    ASSERT_NE(lane, nullptr);
+    EXPECT_EQ(lane->counters[kAt].load(), 0U);
+    lane->counters[kAt].store(5);
+    page.remove_lane(lane);
+  }
+  const auto reader = PageReader::open(page.fd());
+  ASSERT_TRUE(reader);
+  EXPECT_EQ(reader->counted()[kAt], 200U);
+}
+
 TEST(PageReader, RefusesWhatIsNoPage) {
   const int fd = memfd_create("x", MFD_ALLOW_SEALING);
   EXPECT_EQ(PageReader::open(fd).error(), EPERM);  // not sealed
