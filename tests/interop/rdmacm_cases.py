@@ -6,7 +6,7 @@ import subprocess
 from cases import PERFTEST, QPERF, Case
 
 RPING, UCMATOSE, UDADDY, RDMA_SERVER, CMTIME, TUTORIAL = 7174, 7471, 7174, 7471, 7471, 7200
-RSTREAM, IPERF = 7471, 5201
+RSTREAM, RCOPY_PORT, IPERF = 7471, 7427, 5201
 GROUPS = {4: "239.77.0.7", 6: "ff15::7707"}
 
 
@@ -132,7 +132,19 @@ def _rsockets():
                        cm_port=RSTREAM, expect=(rate,), smoke="-C" in options and family == 4, wire=True, timeout=120)
     for options in (["-T", "v", "-S", "16384", "-I", "20", "-C", "20"], []):
         yield Case("rsocket", " ".join(["riostream", *options]), ["riostream", "-s", "{server}", *options], ["riostream", *options],
-                   cm_port=RSTREAM, expect=(rate,), smoke=bool(options), wire=True, timeout=120)
+                   cm_port=RSTREAM, expect=(rate,), smoke=bool(options), wire=True, timeout=300)
+
+
+    yield Case("rsocket", "rcopy", ["sh", "-c", RCOPY], ["rcopy"], cm_port=RCOPY_PORT, expect=(r"the copy is equal",), ends_alone=False,
+               smoke=True, wire=True)
+
+
+RCOPY = """
+cd $(mktemp -d)
+head -c 30000000 /dev/urandom >source
+rcopy source {server}:$PWD/copy
+cmp source copy && echo the copy is equal
+"""
 
 
 def _preloaded():

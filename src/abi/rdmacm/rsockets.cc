@@ -25,14 +25,17 @@ int later() {
 }
 
 /// Runs `body`, which returns Result<…>: its value, or -1 and errno. What is thrown inside becomes ENOMEM.
+/// Success leaves errno alone: programs look there after a call that received nothing.
 template <typename T, typename Body>
 T call(Body&& body) noexcept {
+  const int before = errno;
   try {
     const auto done = body();
     if (!done) {
       errno = done.error();
       return static_cast<T>(-1);
     }
+    errno = before;
     if constexpr (requires { done.value(); }) {
       return static_cast<T>(*done);
     } else {
