@@ -20,11 +20,14 @@ TEST(CmNames, AreThoseOfLibrdmacm) {
 }
 
 TEST(Rsockets, FailAndSayNeverSuccess) {
-  EXPECT_REFUSED(rsocket(AF_INET, SOCK_STREAM, 0), EOPNOTSUPP);
-  EXPECT_REFUSED(rpoll(nullptr, 0, 0), EOPNOTSUPP);
-  EXPECT_REFUSED(rfcntl(3, 1), EOPNOTSUPP);
-  EXPECT_REFUSED(rsend(3, "x", 1, 0), EOPNOTSUPP);
-  EXPECT_REFUSED(riomap(3, nullptr, 0, 0, 0, 0), EOPNOTSUPP);
+  EXPECT_REFUSED(rsocket(AF_INET, SOCK_DGRAM, 0), EOPNOTSUPP);
+  EXPECT_REFUSED(rsocket(AF_UNIX, SOCK_STREAM, 0), ENOTSUP);
+  EXPECT_REFUSED(rsocket(AF_INET, SOCK_STREAM, IPPROTO_UDP), ENOTSUP);
+  EXPECT_EQ(rpoll(nullptr, 0, 0), 0);
+  EXPECT_REFUSED(rfcntl(3, 1), EBADF);
+  EXPECT_REFUSED(rsend(3, "x", 1, 0), EBADF);
+  EXPECT_REFUSED(riomap(3, nullptr, 0, 0, 0, 0), EBADF);
+  EXPECT_REFUSED(rclose(3), EBADF);
   epoll_event event{};
   EXPECT_REFUSED(later::repoll_create(0), EOPNOTSUPP);
   EXPECT_REFUSED(later::repoll_ctl(3, EPOLL_CTL_ADD, 4, &event), EOPNOTSUPP);

@@ -1,10 +1,12 @@
 """Programs that connect through rdma_cm: rdmacm-utils, perftest -R, qperf -cm1. One table, as in cases.py."""
+import pathlib
 import shutil
 import subprocess
 
 from cases import PERFTEST, QPERF, Case
 
 RPING, UCMATOSE, UDADDY, RDMA_SERVER, CMTIME, TUTORIAL = 7174, 7471, 7174, 7471, 7471, 7200
+RSTREAM, RCOPY_PORT, IPERF = 7471, 7427, 5201
 GROUPS = {4: "239.77.0.7", 6: "ff15::7707"}
 
 
@@ -116,5 +118,51 @@ def _tutorials():
                    timeout=120, expect=(r"4 clients done",))
 
 
+# Programs of rsocket(7), and programs of TCP that Debian's librspreload.so turns into such.
+def _rsockets():
+    rate = r"\d+(\.\d+)?[kmg]?\s+[\d.]+s\s+[\d.]+\s+[\d.]+"
+    for family, to in ((4, "{server}"), (6, "{server6}")):
+        tail = " (IPv6)" if family == 6 else ""
+        server = ["rstream", *(["-b", "::"] if family == 6 else [])]
+        for options in (["-I", "100", "-C", "100"], ["-T", "v", "-S", "65536", "-I", "20", "-C", "20"], ["-T", "b", "-S", "4096", "-I", "50"],
+                        ["-T", "n", "-S", "4096", "-I", "50"], ["-T", "a", "-S", "4096", "-I", "50"], []):
+            if family == 6 and "-T" in options:
+                continue
+            yield Case("rsocket", " ".join(["rstream", *options]) + tail, ["rstream", "-s", to, *options], [*server, *options],
+                       cm_port=RSTREAM, expect=(rate,), smoke="-C" in options and family == 4, wire=True, timeout=120)
+    for options in (["-T", "v", "-S", "16384", "-I", "20", "-C", "20"], []):
+        yield Case("rsocket", " ".join(["riostream", *options]), ["riostream", "-s", "{server}", *options], ["riostream", *options],
+                   cm_port=RSTREAM, expect=(rate,), smoke=bool(options), wire=True, timeout=300)
+
+
+    yield Case("rsocket", "rcopy", ["sh", "-c", RCOPY], ["rcopy"], cm_port=RCOPY_PORT, expect=(r"the copy is equal",), ends_alone=False,
+               smoke=True, wire=True)
+
+
+RCOPY = """
+cd $(mktemp -d)
+head -c 30000000 /dev/urandom >source
+rcopy source {server}:$PWD/copy
+cmp source copy && echo the copy is equal
+"""
+
+
+def _preloaded():
+    env = {"LD_PRELOAD": str(next(pathlib.Path("/usr/lib").glob("*/rsocket/librspreload.so"), "librspreload.so"))}
+    for options in ([], ["-R"], ["-P", "4"]):
+        yield Case("rsocket-preload", " ".join(["iperf3", *options]), ["iperf3", "-c", "{server}", "-t", "1", *options],
+                   ["iperf3", "-s", "-1"], cm_port=IPERF, env=env, expect=(r"bits/sec.*receiver",), smoke=not options, wire=True)
+    # Python's own server calls accept4, which Debian 12's librspreload.so does not know.
+    yield Case("rsocket-preload", "curl, openssl s_server", ["curl", "-s", "-S", "-k", "--max-time", "30", "https://{server}:8000/c.pem"],
+               ["sh", "-c", HTTPS_SERVER], cm_port=8000, env=env, expect=(r"BEGIN CERTIFICATE",), smoke=True, wire=True)
+
+
+HTTPS_SERVER = """
+cd $(mktemp -d)
+openssl req -x509 -newkey rsa:2048 -nodes -keyout k.pem -out c.pem -days 1 -subj /CN=rsocket 2>/dev/null
+exec openssl s_server -4 -accept 8000 -cert c.pem -key k.pem -WWW -naccept 1 -quiet
+"""
+
+
 def all_cases():
-    return [*_rpings(), *_utilities(), *_link_local(), *_tutorials(), *_perftests(), *_qperfs()]
+    return [*_rpings(), *_utilities(), *_link_local(), *_tutorials(), *_perftests(), *_qperfs(), *_rsockets(), *_preloaded()]

@@ -1,63 +1,249 @@
-// rsockets are not there yet: every call fails with EOPNOTSUPP.
+// rsocket(7): the C surface of src/rsocket.
 #include <rdma/rsocket.h>
 #include <sys/epoll.h>
 
 #include <cerrno>
+#include <cstdarg>
+#include <vector>
 
 #include "abi/calls.h"
 #include "abi/export.h"
 #include "abi/rdmacm/session.h"
 #include "base/reason.h"
 #include "rnic/refusal.h"
+#include "rsocket/socket_table.h"
 
 namespace {
 
-int refuse() {
-  errno = softrnic::rnic::refused(EOPNOTSUPP, softrnic::ReasonId::rsockets_later).error.error;
+namespace rs = softrnic::rsocket;
+using rs::Result;
+using softrnic::ReasonId;
+
+int later() {
+  errno = softrnic::rnic::refused(EOPNOTSUPP, ReasonId::rsockets_later).error.error;
   return -1;
+}
+
+/// Runs `body`, which returns Result<…>: its value, or -1 and errno. What is thrown inside becomes ENOMEM.
+/// Success leaves errno alone: programs look there after a call that received nothing.
+template <typename T, typename Body>
+T call(Body&& body) noexcept {
+  const int before = errno;
+  try {
+    const auto done = body();
+    if (!done) {
+      errno = done.error();
+      return static_cast<T>(-1);
+    }
+    errno = before;
+    if constexpr (requires { done.value(); }) {
+      return static_cast<T>(*done);
+    } else {
+      return 0;
+    }
+  } catch (...) {
+    errno = ENOMEM;
+    return static_cast<T>(-1);
+  }
+}
+
+/// The same on the rsocket `fd`.
+template <typename T, typename Body>
+T on_socket(int fd, Body&& body) noexcept {
+  const rs::SocketPtr socket = rs::find_socket(fd);
+  if (socket == nullptr) {
+    errno = EBADF;
+    return static_cast<T>(-1);
+  }
+  return call<T>([&] { return body(*socket); });
+}
+
+Result<int> entered(Result<rs::SocketPtr> made) {
+  if (!made) return rs::fail(made.error());
+  rs::enter_socket(*made);
+  return (*made)->fd();
+}
+
+ssize_t receive(int fd, std::span<const iovec> parts, int flags) noexcept {
+  return on_socket<ssize_t>(fd, [&](auto& socket) { return socket.receive(parts, flags); });
+}
+
+ssize_t send(int fd, std::span<const iovec> parts, int flags) noexcept {
+  return on_socket<ssize_t>(fd, [&](auto& socket) { return socket.send(parts, flags); });
+}
+
+std::span<const iovec> parts_of(const iovec* parts, int count) {
+  return {parts, parts != nullptr && count > 0 ? static_cast<std::size_t>(count) : 0};
 }
 
 }  // namespace
 
-#define RSOCKET_CALL(type, name, parameters) \
-  SOFTRNIC_EXPORT type name parameters { return static_cast<type>(refuse()); }
+SOFTRNIC_EXPORT int rsocket(int domain, int type, int protocol) {
+  return call<int>([&]() -> Result<int> {
+    if (auto session = softrnic::rdmacm::current_session(); !session) return rs::fail(session.error().error);
+    const int kind = type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (kind == SOCK_DGRAM) return rs::fail((later(), EOPNOTSUPP));
+    if ((domain != AF_INET && domain != AF_INET6) || kind != SOCK_STREAM ||
+        (protocol != 0 && protocol != IPPROTO_TCP)) {
+      return rs::refused(ENOTSUP, ReasonId::rsocket_kind, domain, kind, protocol);
+    }
+    return entered(rs::StreamSocket::make(domain, type));
+  });
+}
+
+SOFTRNIC_EXPORT int rbind(int fd, const sockaddr* address, socklen_t length) {
+  return on_socket<int>(fd, [&](auto& socket) { return socket.bind(address, length); });
+}
+SOFTRNIC_EXPORT int rlisten(int fd, int backlog) {
+  return on_socket<int>(fd, [&](auto& socket) { return socket.listen(backlog); });
+}
+SOFTRNIC_EXPORT int raccept(int fd, sockaddr* address, socklen_t* length) {
+  return on_socket<int>(fd, [&](auto& socket) -> Result<int> {
+    auto made = socket.accept();
+    if (made && address != nullptr && length != nullptr)
+      static_cast<void>((*made)->peer_name(address, length));
+    return entered(std::move(made));
+  });
+}
+SOFTRNIC_EXPORT int rconnect(int fd, const sockaddr* address, socklen_t length) {
+  return on_socket<int>(fd, [&](auto& socket) { return socket.connect(address, length); });
+}
+SOFTRNIC_EXPORT int rshutdown(int fd, int how) {
+  return on_socket<int>(fd, [&](auto& socket) { return socket.shutdown(how); });
+}
+SOFTRNIC_EXPORT int rclose(int fd) {
+  const rs::SocketPtr socket = rs::leave_socket(fd);
+  if (socket == nullptr) {
+    errno = EBADF;
+    return -1;
+  }
+  return call<int>([&]() -> Result<void> {
+    socket->close();
+    return {};
+  });
+}
+
+SOFTRNIC_EXPORT ssize_t rrecv(int fd, void* to, size_t length, int flags) {
+  const iovec part{to, length};
+  return receive(fd, {&part, 1}, flags);
+}
+SOFTRNIC_EXPORT ssize_t rrecvfrom(int fd, void* to, size_t length, int flags, sockaddr* from,
+                                  socklen_t* from_length) {
+  const ssize_t done = rrecv(fd, to, length, flags);
+  if (done > 0 && from != nullptr) rgetpeername(fd, from, from_length);
+  return done;
+}
+SOFTRNIC_EXPORT ssize_t rrecvmsg(int fd, msghdr* message, int flags) {
+  if (message->msg_control != nullptr && message->msg_controllen > 0) {
+    errno = ENOTSUP;
+    return -1;
+  }
+  message->msg_flags = 0;
+  return receive(fd, parts_of(message->msg_iov, static_cast<int>(message->msg_iovlen)), flags);
+}
+SOFTRNIC_EXPORT ssize_t rread(int fd, void* to, size_t length) { return rrecv(fd, to, length, 0); }
+SOFTRNIC_EXPORT ssize_t rreadv(int fd, const iovec* parts, int count) {
+  return receive(fd, parts_of(parts, count), 0);
+}
+
+SOFTRNIC_EXPORT ssize_t rsend(int fd, const void* from, size_t length, int flags) {
+  const iovec part{const_cast<void*>(from), length};
+  return send(fd, {&part, 1}, flags);
+}
+SOFTRNIC_EXPORT ssize_t rsendto(int fd, const void* from, size_t length, int flags, const sockaddr* to,
+                                socklen_t to_length) {
+  if (to != nullptr || to_length != 0) {
+    errno = EISCONN;
+    return -1;
+  }
+  return rsend(fd, from, length, flags);
+}
+SOFTRNIC_EXPORT ssize_t rsendmsg(int fd, const msghdr* message, int flags) {
+  if (message->msg_control != nullptr && message->msg_controllen > 0) {
+    errno = ENOTSUP;
+    return -1;
+  }
+  return send(fd, parts_of(message->msg_iov, static_cast<int>(message->msg_iovlen)), flags);
+}
+SOFTRNIC_EXPORT ssize_t rwrite(int fd, const void* from, size_t length) { return rsend(fd, from, length, 0); }
+SOFTRNIC_EXPORT ssize_t rwritev(int fd, const iovec* parts, int count) {
+  return send(fd, parts_of(parts, count), 0);
+}
+
+SOFTRNIC_EXPORT int rpoll(pollfd* descriptors, nfds_t count, int timeout) {
+  return call<int>([&] { return rs::poll_sockets(descriptors, count, timeout); });
+}
+
+SOFTRNIC_EXPORT int rselect(int count, fd_set* reads, fd_set* writes, fd_set* others, timeval* timeout) {
+  return call<int>([&]() -> Result<int> {
+    std::vector<pollfd> wanted;
+    for (int fd = 0; fd < count; ++fd) {
+      const bool read = reads != nullptr && FD_ISSET(fd, reads);
+      const bool write = writes != nullptr && FD_ISSET(fd, writes);
+      if (!read && !write && (others == nullptr || !FD_ISSET(fd, others))) continue;
+      wanted.push_back({fd, static_cast<short>((read ? POLLIN : 0) | (write ? POLLOUT : 0)), 0});
+    }
+    const int ms =
+        timeout == nullptr ? -1 : static_cast<int>(timeout->tv_sec * 1000 + (timeout->tv_usec + 999) / 1000);
+    const auto ready = rs::poll_sockets(wanted.data(), wanted.size(), ms);
+    if (!ready) return ready;
+    for (fd_set* set : {reads, writes, others}) {
+      if (set != nullptr) FD_ZERO(set);
+    }
+    int found = 0;
+    const auto mark = [&found](fd_set* set, int fd, bool is) {
+      if (set == nullptr || !is) return;
+      FD_SET(fd, set);
+      ++found;
+    };
+    for (const pollfd& one : wanted) {
+      // An error is for whoever asked: their next call tells it.
+      const bool broken = (one.revents & (POLLERR | POLLHUP)) != 0;
+      mark(reads, one.fd, (one.events & POLLIN) != 0 && ((one.revents & POLLIN) != 0 || broken));
+      mark(writes, one.fd,
+           (one.events & POLLOUT) != 0 && ((one.revents & POLLOUT) != 0 || (one.revents & POLLERR) != 0));
+      mark(others, one.fd, (one.revents & ~(POLLIN | POLLOUT | POLLHUP)) != 0);
+    }
+    return found;
+  });
+}
+
+SOFTRNIC_EXPORT int rgetpeername(int fd, sockaddr* address, socklen_t* length) {
+  return on_socket<int>(fd, [&](auto& socket) { return socket.peer_name(address, length); });
+}
+SOFTRNIC_EXPORT int rgetsockname(int fd, sockaddr* address, socklen_t* length) {
+  return on_socket<int>(fd, [&](auto& socket) { return socket.local_name(address, length); });
+}
+SOFTRNIC_EXPORT int rsetsockopt(int fd, int level, int name, const void* value, socklen_t length) {
+  return on_socket<int>(fd, [&](auto& socket) { return socket.set_option(level, name, value, length); });
+}
+SOFTRNIC_EXPORT int rgetsockopt(int fd, int level, int name, void* value, socklen_t* length) {
+  return on_socket<int>(fd, [&](auto& socket) { return socket.get_option(level, name, value, length); });
+}
+SOFTRNIC_EXPORT int rfcntl(int fd, int command, ...) {
+  va_list arguments;
+  va_start(arguments, command);
+  const long argument = va_arg(arguments, long);
+  va_end(arguments);
+  return on_socket<int>(fd, [&](auto& socket) { return socket.control(command, argument); });
+}
+
+SOFTRNIC_EXPORT off_t riomap(int fd, void* address, size_t length, int protection, int, off_t offset) {
+  return on_socket<off_t>(fd, [&](auto& socket) { return socket.map(address, length, protection, offset); });
+}
+SOFTRNIC_EXPORT int riounmap(int fd, void* address, size_t length) {
+  return on_socket<int>(fd, [&](auto& socket) { return socket.unmap(address, length); });
+}
+SOFTRNIC_EXPORT size_t riowrite(int fd, const void* from, size_t length, off_t offset, int flags) {
+  return on_socket<size_t>(fd, [&](auto& socket) {
+    return socket.write_mapped({static_cast<const std::byte*>(from), length}, offset, flags);
+  });
+}
 
 /// Of releases after that of the headers here.
 #define LATER_RSOCKET_CALL(type, name, parameters) \
-  SOFTRNIC_VERSIONED(type, name, "RDMACM_1.5", parameters) { return static_cast<type>(refuse()); }
+  SOFTRNIC_VERSIONED(type, name, "RDMACM_1.5", parameters) { return static_cast<type>(later()); }
 
-/// Asks for the session, as an rsocket will: with it comes who hears the explanation.
-SOFTRNIC_EXPORT int rsocket(int, int, int) {
-  static_cast<void>(softrnic::abi::guarded(softrnic::rdmacm::current_session));
-  return refuse();
-}
-
-RSOCKET_CALL(int, rbind, (int, const sockaddr*, socklen_t))
-RSOCKET_CALL(int, rlisten, (int, int))
-RSOCKET_CALL(int, raccept, (int, sockaddr*, socklen_t*))
-RSOCKET_CALL(int, rconnect, (int, const sockaddr*, socklen_t))
-RSOCKET_CALL(int, rshutdown, (int, int))
-RSOCKET_CALL(int, rclose, (int))
-RSOCKET_CALL(ssize_t, rrecv, (int, void*, size_t, int))
-RSOCKET_CALL(ssize_t, rrecvfrom, (int, void*, size_t, int, sockaddr*, socklen_t*))
-RSOCKET_CALL(ssize_t, rrecvmsg, (int, msghdr*, int))
-RSOCKET_CALL(ssize_t, rsend, (int, const void*, size_t, int))
-RSOCKET_CALL(ssize_t, rsendto, (int, const void*, size_t, int, const sockaddr*, socklen_t))
-RSOCKET_CALL(ssize_t, rsendmsg, (int, const msghdr*, int))
-RSOCKET_CALL(ssize_t, rread, (int, void*, size_t))
-RSOCKET_CALL(ssize_t, rreadv, (int, const iovec*, int))
-RSOCKET_CALL(ssize_t, rwrite, (int, const void*, size_t))
-RSOCKET_CALL(ssize_t, rwritev, (int, const iovec*, int))
-RSOCKET_CALL(int, rpoll, (pollfd*, nfds_t, int))
-RSOCKET_CALL(int, rselect, (int, fd_set*, fd_set*, fd_set*, timeval*))
-RSOCKET_CALL(int, rgetpeername, (int, sockaddr*, socklen_t*))
-RSOCKET_CALL(int, rgetsockname, (int, sockaddr*, socklen_t*))
-RSOCKET_CALL(int, rsetsockopt, (int, int, int, const void*, socklen_t))
-RSOCKET_CALL(int, rgetsockopt, (int, int, int, void*, socklen_t*))
-RSOCKET_CALL(int, rfcntl, (int, int, ...))
-RSOCKET_CALL(off_t, riomap, (int, void*, size_t, int, int, off_t))
-RSOCKET_CALL(int, riounmap, (int, void*, size_t))
-RSOCKET_CALL(size_t, riowrite, (int, const void*, size_t, off_t, int))
 LATER_RSOCKET_CALL(int, repoll_create, (int))
 LATER_RSOCKET_CALL(int, repoll_ctl, (int, int, int, epoll_event*))
 LATER_RSOCKET_CALL(int, repoll_wait, (int, epoll_event*, int, int))

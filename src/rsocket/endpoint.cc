@@ -1,0 +1,200 @@
+#include "rsocket/endpoint.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+
+namespace softrnic::rsocket {
+
+Pages::~Pages() {
+  region_.reset();
+  if (!bytes_.empty()) munmap(bytes_.data(), bytes_.size());
+}
+
+Result<void> Pages::make(ibv_pd* domain, std::size_t size, bool remote) {
+  void* pages = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) return fail(ENOMEM);
+  bytes_ = MutableBytes(static_cast<std::byte*>(pages), size);
+  const int access = IBV_ACCESS_LOCAL_WRITE | (remote ? IBV_ACCESS_REMOTE_WRITE : 0);
+  region_.reset(ibv_reg_mr(domain, pages, size, access));
+  if (region_ == nullptr) return fail_errno();
+  return {};
+}
+
+Endpoint::~Endpoint() {
+  if (queue_pair_made_) rdma_destroy_qp(id_);
+}
+
+Result<void> Endpoint::make(rdma_cm_id* id, Sizes& sizes) {
+  id_ = id;
+  if (auto done = make_queues(sizes); !done) return done;
+  if (auto done = make_memory(sizes); !done) return done;
+  return post_receives(sizes.receive_queue);
+}
+
+Result<void> Endpoint::make_queues(Sizes& sizes) {
+  ibv_device_attr device{};
+  if (const int error = ibv_query_device(id_->verbs, &device); error != 0) return fail(error);
+  const auto most = static_cast<std::uint16_t>(std::min<int>(device.max_qp_wr, kMostQueue));
+  sizes.send_queue = std::clamp(sizes.send_queue, std::min(kLeastQueue, most), most);
+  sizes.receive_queue = std::clamp(sizes.receive_queue, std::min(kLeastQueue, most), most);
+  sizes.receive_buffer = std::max(sizes.receive_buffer & ~1U, 2U);
+  channel_.reset(ibv_create_comp_channel(id_->verbs));
+  if (channel_ == nullptr || fcntl(channel_->fd, F_SETFL, O_NONBLOCK) != 0) return fail_errno();
+  queue_.reset(ibv_create_cq(id_->verbs, sizes.send_queue + sizes.receive_queue, nullptr, channel_.get(), 0));
+  if (queue_ == nullptr) return fail_errno();
+  ibv_qp_init_attr wanted{};
+  wanted.send_cq = wanted.recv_cq = queue_.get();
+  wanted.qp_type = IBV_QPT_RC;
+  wanted.sq_sig_all = 1;
+  wanted.cap.max_send_wr = sizes.send_queue;
+  wanted.cap.max_recv_wr = sizes.receive_queue;
+  wanted.cap.max_send_sge = 2;
+  wanted.cap.max_recv_sge = 1;
+  wanted.cap.max_inline_data = sizes.inline_data;
+  if (rdma_create_qp(id_, id_->pd, &wanted) != 0) return fail_errno();
+  queue_pair_made_ = true;
+  inline_data_ = wanted.cap.max_inline_data;
+  sizes.inline_data = static_cast<std::uint16_t>(std::min<std::uint32_t>(inline_data_, 0xffff));
+  sizes_ = sizes;
+  return {};
+}
+
+Result<void> Endpoint::make_memory(const Sizes& sizes) {
+  // Behind the ring stand the rows that announce our halves, one for each control message under way.
+  if (auto made = send_.make(id_->pd, sizes.send_buffer + kControlMessages * sizeof(Segment), false); !made)
+    return made;
+  if (auto made = receive_.make(id_->pd, sizes.receive_buffer, true); !made) return made;
+  return table_.make(id_->pd, kSegmentRows * sizeof(Segment) + sizes.mappings * sizeof(Mapping), true);
+}
+
+Offer Endpoint::offer() const {
+  Offer offer;
+  offer.credits = sizes_.receive_queue;
+  offer.mappings = sizes_.mappings;
+  offer.table = {table_.address(), table_.rkey(), kSegmentRows};
+  offer.buffer = {receive_.address(), receive_.rkey(), sizes_.receive_buffer / 2};
+  return offer;
+}
+
+void Endpoint::meet(const Offer& peer) {
+  peer_ = peer;
+  peer_row_ = 1 % peer.table.length;  // its row 0 stands for the segment in our offer
+}
+
+void Endpoint::arm() {
+  if (armed_) return;
+  armed_ = ibv_req_notify_cq(queue_.get(), 0) == 0;
+}
+
+void Endpoint::take_event() {
+  ibv_cq* queue = nullptr;
+  void* context = nullptr;
+  if (ibv_get_cq_event(channel_.get(), &queue, &context) != 0) return;
+  ibv_ack_cq_events(queue, 1);
+  armed_ = false;
+}
+
+Result<void> Endpoint::post_receives(std::uint32_t count) {
+  std::array<ibv_recv_wr, 32> requests{};
+  while (count > 0) {
+    const std::uint32_t now = std::min<std::uint32_t>(count, requests.size());
+    for (std::uint32_t i = 0; i < now; ++i) {
+      requests[i].wr_id = work_id(Work::receive, 0);
+      requests[i].next = i + 1 < now ? &requests[i + 1] : nullptr;
+    }
+    ibv_recv_wr* bad = nullptr;
+    if (const int error = ibv_post_recv(id_->qp, requests.data(), &bad); error != 0) return fail(error);
+    count -= now;
+  }
+  return {};
+}
+
+unsigned Endpoint::inline_flag(std::uint32_t bytes) const {
+  return bytes <= inline_data_ ? unsigned{IBV_SEND_INLINE} : 0U;
+}
+
+int Endpoint::gather(ibv_sge* into, SendRing::Place place) const {
+  int count = 0;
+  if (place.first > 0) into[count++] = {send_.address() + place.at, place.first, send_.lkey()};
+  if (place.second > 0) into[count++] = {send_.address(), place.second, send_.lkey()};
+  return count;
+}
+
+Result<void> Endpoint::post_send(ibv_send_wr& request) {
+  ibv_send_wr* bad = nullptr;
+  const int error = ibv_post_send(id_->qp, &request, &bad);
+  if (error != 0) return fail(error);
+  return {};
+}
+
+Result<void> Endpoint::post(Work work, Message message, SendRing::Place place, const Segment& to) {
+  std::array<ibv_sge, 2> parts;
+  ibv_send_wr request{};
+  request.wr_id = work_id(work, place.first + place.second);
+  request.sg_list = parts.data();
+  request.num_sge = gather(parts.data(), place);
+  request.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+  request.send_flags = inline_flag(place.first + place.second);
+  request.imm_data = __builtin_bswap32(encode(message));
+  request.wr.rdma.remote_addr = to.address;
+  request.wr.rdma.rkey = to.key;
+  return post_send(request);
+}
+
+Result<void> Endpoint::post_write(SendRing::Place place, const Segment& to) {
+  std::array<ibv_sge, 2> parts;
+  ibv_send_wr request{};
+  request.wr_id = work_id(Work::data, place.first + place.second);
+  request.sg_list = parts.data();
+  request.num_sge = gather(parts.data(), place);
+  request.opcode = IBV_WR_RDMA_WRITE;
+  request.send_flags = inline_flag(place.first + place.second);
+  request.wr.rdma.remote_addr = to.address;
+  request.wr.rdma.rkey = to.key;
+  return post_send(request);
+}
+
+Result<void> Endpoint::post_control(Work work, Message message) { return post(work, message, {}, {}); }
+
+Result<void> Endpoint::post_update(const ReceiveRing::Update& update) {
+  const Message message{Op::segment, update.credits};
+  if (!update.half_at) return post_control(Work::control, message);
+  Segment ours{receive_.address() + *update.half_at, receive_.rkey(), sizes_.receive_buffer / 2};
+  if (peer_.big_endian) ours = swapped(ours);
+  const std::uint32_t at = sizes_.send_buffer + update_slot_ * static_cast<std::uint32_t>(sizeof ours);
+  update_slot_ = (update_slot_ + 1) % kControlMessages;
+  std::memcpy(&send_.bytes()[at], &ours, sizeof ours);
+  const Segment row{peer_.table.address + peer_row_ * sizeof ours, peer_.table.key, sizeof ours};
+  peer_row_ = (peer_row_ + 1) % peer_.table.length;
+  std::array<ibv_sge, 1> part{{{send_.address() + at, sizeof ours, send_.lkey()}}};
+  ibv_send_wr request{};
+  request.wr_id = work_id(Work::control, 0);
+  request.sg_list = part.data();
+  request.num_sge = 1;
+  request.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+  request.send_flags = inline_flag(sizeof ours);
+  request.imm_data = __builtin_bswap32(encode(message));
+  request.wr.rdma.remote_addr = row.address;
+  request.wr.rdma.rkey = row.key;
+  return post_send(request);
+}
+
+// The peer may write the rows at any moment: one is taken as it is then. All that can come of it is a WRITE
+// to an address of the peer's own choice.
+Segment Endpoint::segment_row(std::uint32_t row) const {
+  Segment segment;
+  std::memcpy(&segment, &table_.bytes()[row * sizeof segment], sizeof segment);
+  return segment;
+}
+
+Mapping Endpoint::mapping_row(std::uint32_t row) const {
+  Mapping mapping;
+  std::memcpy(&mapping, &table_.bytes()[kSegmentRows * sizeof(Segment) + row * sizeof mapping],
+              sizeof mapping);
+  return mapping;
+}
+
+}  // namespace softrnic::rsocket

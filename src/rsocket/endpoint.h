@@ -1,0 +1,115 @@
+// What a connected stream has of verbs: completion queue, queue pair, and the registered memory. Owners on
+// the plain C API of libibverbs and librdmacm.
+#pragma once
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+
+#include <memory>
+
+#include "base/bytes.h"
+#include "rsocket/messages.h"
+#include "rsocket/receive_ring.h"
+#include "rsocket/result.h"
+#include "rsocket/send_window.h"
+#include "rsocket/sizes.h"
+
+namespace softrnic::rsocket {
+
+template <auto destroy>
+struct Destroy {
+  template <typename T>
+  void operator()(T* object) const {
+    destroy(object);
+  }
+};
+using ChannelPtr = std::unique_ptr<rdma_event_channel, Destroy<rdma_destroy_event_channel>>;
+using IdPtr = std::unique_ptr<rdma_cm_id, Destroy<rdma_destroy_id>>;
+using EventPtr = std::unique_ptr<rdma_cm_event, Destroy<rdma_ack_cm_event>>;
+using RegionPtr = std::unique_ptr<ibv_mr, Destroy<ibv_dereg_mr>>;
+using CompletionChannelPtr = std::unique_ptr<ibv_comp_channel, Destroy<ibv_destroy_comp_channel>>;
+using CompletionQueuePtr = std::unique_ptr<ibv_cq, Destroy<ibv_destroy_cq>>;
+
+/// Whole pages of zeros that the device knows: a child that forks finds its own beside them.
+class Pages {
+ public:
+  Pages() = default;
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+  ~Pages();
+
+  Result<void> make(ibv_pd* domain, std::size_t size, bool remote);
+  MutableBytes bytes() const { return bytes_; }
+  std::uint64_t address() const { return reinterpret_cast<std::uintptr_t>(bytes_.data()); }
+  std::uint32_t lkey() const { return region_->lkey; }
+  std::uint32_t rkey() const { return region_->rkey; }
+
+ private:
+  MutableBytes bytes_;
+  RegionPtr region_;
+};
+
+/// What a work request was, in its wr_id, with the bytes of the send ring that it holds.
+enum class Work : std::uint8_t { receive, data, mapping, control, disconnect };
+constexpr std::uint64_t work_id(Work work, std::uint32_t bytes) {
+  return std::uint64_t{static_cast<std::uint8_t>(work)} << 32 | bytes;
+}
+constexpr Work work_of(std::uint64_t id) { return static_cast<Work>(id >> 32); }
+
+class Endpoint {
+ public:
+  Endpoint() = default;
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
+  ~Endpoint();
+
+  /// Once, when `id` has a device. `sizes` become those that were given.
+  Result<void> make(rdma_cm_id* id, Sizes& sizes);
+  bool made() const { return queue_pair_made_; }
+
+  Offer offer() const;
+  void meet(const Offer& peer);
+
+  ibv_cq* completions() const { return queue_.get(); }
+  int descriptor() const { return channel_->fd; }
+  void arm();
+  bool armed() const { return armed_; }
+  void take_event();
+
+  Result<void> post_receives(std::uint32_t count);
+  /// A message with what stands at `place` of the send ring.
+  Result<void> post(Work work, Message message, SendRing::Place place, const Segment& to);
+  Result<void> post_write(SendRing::Place place, const Segment& to);
+  /// A message without bytes.
+  Result<void> post_control(Work work, Message message);
+  /// Tells the peer of credits, and of a half that is free.
+  Result<void> post_update(const ReceiveRing::Update& update);
+
+  MutableBytes send_bytes() const { return send_.bytes(); }
+  Bytes receive_bytes() const { return receive_.bytes(); }
+  Segment segment_row(std::uint32_t row) const;
+  Mapping mapping_row(std::uint32_t row) const;
+  const Offer& peer() const { return peer_; }
+  ibv_pd* domain() const { return id_->pd; }
+
+ private:
+  Result<void> make_queues(Sizes& sizes);
+  Result<void> make_memory(const Sizes& sizes);
+  Result<void> post_send(ibv_send_wr& request);
+  int gather(ibv_sge* into, SendRing::Place place) const;
+  unsigned inline_flag(std::uint32_t bytes) const;
+
+  rdma_cm_id* id_ = nullptr;
+  CompletionChannelPtr channel_;
+  CompletionQueuePtr queue_;
+  bool queue_pair_made_ = false;
+  bool armed_ = false;
+  std::uint32_t inline_data_ = 0;
+  Sizes sizes_;
+  Pages send_, receive_, table_;
+  Offer peer_;
+  std::uint32_t peer_row_ = 0;
+  std::uint32_t update_slot_ = 0;
+};
+
+}  // namespace softrnic::rsocket

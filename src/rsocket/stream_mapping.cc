@@ -1,0 +1,119 @@
+// riomap, riounmap and riowrite: memory of the program that the peer writes directly.
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#include "rsocket/stream_socket.h"
+
+namespace softrnic::rsocket {
+namespace {
+
+constexpr std::uint32_t kFirstPiece = 2048;
+constexpr std::uint32_t kLargestPiece = 65536;
+
+}  // namespace
+
+Result<off_t> StreamSocket::map(void* address, std::size_t length, int protection, off_t offset) {
+  const Lock lock(mutex_);
+  if ((protection & ~PROT_WRITE) != 0 || !endpoint_.made() || length > 0xffff'ffff) return fail(EINVAL);
+  Region made;
+  int access = IBV_ACCESS_LOCAL_WRITE;
+  if ((protection & PROT_WRITE) != 0) {
+    if (!ring_) return fail(ENOTCONN);
+    access |= IBV_ACCESS_REMOTE_WRITE;
+    std::vector<bool> used(endpoint_.peer().mappings);
+    for (const Region& region : regions_) {
+      if (region.row) used[*region.row] = true;
+    }
+    const auto unused = std::find(used.begin(), used.end(), false);
+    if (unused == used.end()) return refused(ENOMEM, ReasonId::rsocket_mappings, used.size());
+    made.row = static_cast<std::uint16_t>(unused - used.begin());
+  }
+  made.region.reset(ibv_reg_mr(endpoint_.domain(), address, length, access));
+  if (made.region == nullptr) return fail_errno();
+  made.offset = offset == -1 ? reinterpret_cast<std::uintptr_t>(address) : static_cast<std::uint64_t>(offset);
+  made.told = !made.row;
+  const auto at = static_cast<off_t>(made.offset);
+  regions_.push_back(std::move(made));
+  return at;
+}
+
+Result<void> StreamSocket::unmap(void* address, std::size_t length) {
+  const Lock lock(mutex_);
+  const auto found = std::find_if(regions_.begin(), regions_.end(), [&](const Region& region) {
+    return region.region->addr == address && region.region->length == length;
+  });
+  if (found == regions_.end()) return fail(EINVAL);
+  regions_.erase(found);
+  return {};
+}
+
+/// Before the next bytes that are sent: the peer may count on a mapping when it has read them.
+Result<void> StreamSocket::tell_mappings(Lock& lock, bool nonblock) {
+  for (;;) {
+    const auto is_new = [](const Region& region) { return !region.told; };
+    if (std::none_of(regions_.begin(), regions_.end(), is_new)) return {};
+    if (auto ready = wait(lock, nonblock, &StreamSocket::can_send_or_never); !ready) return ready;
+    if (!connected() || !writable_) return fail(ECONNRESET);
+    const auto region =
+        std::find_if(regions_.begin(), regions_.end(), is_new);  // another thread may have been here
+    if (region == regions_.end()) return {};
+    const ibv_mr& memory = *region->region;
+    Mapping mapping{region->offset,
+                    {reinterpret_cast<std::uintptr_t>(memory.addr), memory.rkey,
+                     static_cast<std::uint32_t>(memory.length)}};
+    const Offer& peer = endpoint_.peer();
+    if (peer.big_endian) mapping = swapped(mapping);
+    const SendRing::Place place = send_ring_.take(sizeof mapping);
+    const auto* bytes = reinterpret_cast<const std::byte*>(&mapping);
+    std::memcpy(&endpoint_.send_bytes()[place.at], bytes, place.first);
+    std::memcpy(endpoint_.send_bytes().data(), bytes + place.first, place.second);
+    const Segment row{peer.table.address + std::uint64_t{peer.table.length} * sizeof(Segment) +
+                          *region->row * sizeof mapping,
+                      peer.table.key, sizeof mapping};
+    window_.spend_credit();
+    if (auto posted = endpoint_.post(Work::mapping, {Op::iomap, *region->row}, place, row); !posted)
+      return posted;
+    ++sends_;
+    region->told = true;
+  }
+}
+
+std::optional<Mapping> StreamSocket::find_mapping(off_t offset) const {
+  const auto wanted = static_cast<std::uint64_t>(offset);
+  for (std::uint32_t row = 0; row < sizes_.mappings; ++row) {
+    const Mapping mapping = endpoint_.mapping_row(row);
+    if (wanted >= mapping.offset && wanted - mapping.offset < mapping.segment.length) return mapping;
+  }
+  return std::nullopt;
+}
+
+Result<std::size_t> StreamSocket::write_mapped(Bytes from, off_t offset, int flags) {
+  Lock lock(mutex_);
+  const bool nonblock = nonblocking(flags);
+  if (auto ready = wait_connected(lock, nonblock); !ready) return fail(ready.error());
+  if (auto told = tell_mappings(lock, nonblock); !told) return fail(told.error());
+  std::size_t done = 0;
+  std::uint32_t piece = kFirstPiece;
+  while (done < from.size()) {
+    const auto mapping = find_mapping(offset + static_cast<off_t>(done));
+    if (!mapping) break;
+    auto ready = wait(lock, nonblock, &StreamSocket::can_send_or_never);
+    if (ready && (!connected() || !writable_)) ready = fail(ECONNRESET);
+    if (!ready) return done > 0 ? Result<std::size_t>(done) : fail(ready.error());
+    const std::uint64_t into = static_cast<std::uint64_t>(offset) + done - mapping->offset;
+    const auto length = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+        {from.size() - done, piece, send_ring_.free(), mapping->segment.length - into}));
+    piece = std::min(piece * 2, kLargestPiece);
+    const SendRing::Place place = send_ring_.take(length);
+    std::memcpy(&endpoint_.send_bytes()[place.at], &from[done], place.first);
+    if (place.second > 0) std::memcpy(endpoint_.send_bytes().data(), &from[done + place.first], place.second);
+    const Segment to{mapping->segment.address + into, mapping->segment.key, length};
+    if (auto posted = endpoint_.post_write(place, to); !posted) return fail(posted.error());
+    ++sends_;
+    done += length;
+  }
+  return done;
+}
+
+}  // namespace softrnic::rsocket

@@ -1,0 +1,336 @@
+// The life of a stream rsocket: names, listening, connecting, ending.
+#include "rsocket/stream_socket.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+
+namespace softrnic::rsocket {
+namespace {
+
+constexpr int kMostRetries = 6;
+constexpr int kFirstTimeoutMs = 1000;  // twice as much at each retry
+
+socklen_t size_of(const sockaddr& address) {
+  return address.sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+}
+
+Result<void> give_name(const sockaddr* name, sockaddr* address, socklen_t* length) {
+  if (address == nullptr || length == nullptr) return refused(EFAULT, ReasonId::null_argument);
+  std::memcpy(address, name, std::min(*length, size_of(*name)));
+  *length = size_of(*name);
+  return {};
+}
+
+Result<void> known_address(const sockaddr* address, socklen_t length) {
+  if (address == nullptr) return refused(EFAULT, ReasonId::null_argument);
+  if (length < sizeof(sockaddr_in)) return fail(EINVAL);
+  if (address->sa_family != AF_INET && address->sa_family != AF_INET6) return fail(EAFNOSUPPORT);
+  if (length < size_of(*address)) return fail(EINVAL);
+  return {};
+}
+
+Result<ChannelPtr> make_channel() {
+  ChannelPtr channel(rdma_create_event_channel());
+  if (channel == nullptr || fcntl(channel->fd, F_SETFL, O_NONBLOCK) != 0) return fail_errno();
+  return channel;
+}
+
+}  // namespace
+
+StreamSocket::StreamSocket(ChannelPtr channel, IdPtr id, const Sizes& sizes)
+    : channel_(std::move(channel)), id_(std::move(id)), sizes_(sizes) {}
+
+// Who says that the connection ends must not take the last words with it: close() has waited for them.
+StreamSocket::~StreamSocket() {
+  if (endpoint_.made() && id_ != nullptr) rdma_disconnect(id_.get());
+}
+
+Result<std::shared_ptr<StreamSocket>> StreamSocket::make(int family, int flags) {
+  auto channel = make_channel();
+  if (!channel) return fail(channel.error());
+  rdma_cm_id* id = nullptr;
+  if (rdma_create_id(channel->get(), &id, nullptr, RDMA_PS_TCP) != 0) return fail_errno();
+  std::shared_ptr<StreamSocket> socket(new StreamSocket(std::move(*channel), IdPtr(id), defaults().sizes));
+  socket->status_flags_ = (flags & SOCK_NONBLOCK) != 0 ? O_NONBLOCK : 0;
+  socket->descriptor_flags_ = (flags & SOCK_CLOEXEC) != 0 ? FD_CLOEXEC : 0;
+  id->route.addr.src_addr.sa_family = static_cast<sa_family_t>(family);
+  return socket;
+}
+
+Result<void> StreamSocket::bind(const sockaddr* address, socklen_t length) {
+  if (auto known = known_address(address, length); !known) return known;
+  const Lock lock(mutex_);
+  if (stage_ != Stage::fresh) return fail(EINVAL);
+  sockaddr_storage copy{};
+  std::memcpy(&copy, address, size_of(*address));
+  if (rdma_bind_addr(id_.get(), reinterpret_cast<sockaddr*>(&copy)) != 0) return fail_errno();
+  stage_ = Stage::bound;
+  return {};
+}
+
+Result<void> StreamSocket::listen(int backlog) {
+  const Lock lock(mutex_);
+  if (stage_ == Stage::listening) return {};
+  if (stage_ != Stage::fresh && stage_ != Stage::bound) return fail(EINVAL);
+  if (rdma_listen(id_.get(), backlog) != 0) return fail_errno();
+  stage_ = Stage::listening;
+  return {};
+}
+
+Result<std::shared_ptr<StreamSocket>> StreamSocket::accept() {
+  Lock lock(mutex_);
+  for (;;) {
+    if (stage_ != Stage::listening || closed_) return fail(EINVAL);
+    rdma_cm_event* taken = nullptr;
+    if (rdma_get_cm_event(channel_.get(), &taken) != 0) {
+      if (errno != EAGAIN) return fail_errno();
+      if (nonblocking(0)) return fail(EAGAIN);
+      std::vector<pollfd> sleep;
+      Waker& waker = Waker::mine();
+      waker.clear();
+      sleepers_.add(waker);
+      add_descriptors(sleep);
+      sleep.push_back({waker.fd(), POLLIN, 0});
+      lock.unlock();
+      const int woken = poll(sleep.data(), sleep.size(), -1);
+      const int error = errno;
+      lock.lock();
+      sleepers_.remove(waker);
+      if (woken < 0) return fail(error);
+      continue;
+    }
+    EventPtr event(taken);
+    if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST) continue;
+    auto made = take_request(std::move(event));
+    if (made || made.error() == EMFILE || made.error() == ENFILE || made.error() == ENOMEM) return made;
+  }
+}
+
+Result<std::shared_ptr<StreamSocket>> StreamSocket::take_request(EventPtr event) {
+  IdPtr id(event->id);
+  rdma_conn_param request = event->param.conn;
+  const auto* first = static_cast<const std::byte*>(request.private_data);
+  const std::vector<std::byte> data(first, first + (first != nullptr ? request.private_data_len : 0));
+  request.private_data = data.data();
+  event.reset();  // before its id can move, or go
+  auto channel = make_channel();
+  Result<void> answered = channel ? Result<void>() : fail(channel.error());
+  if (answered && rdma_migrate_id(id.get(), channel->get()) != 0) answered = fail_errno();
+  if (!answered) {
+    rdma_reject(id.get(), nullptr, 0);
+    return fail(answered.error());
+  }
+  std::shared_ptr<StreamSocket> made(new StreamSocket(std::move(*channel), std::move(id), sizes_));
+  made->status_flags_ = status_flags_;
+  made->descriptor_flags_ = descriptor_flags_;
+  answered = made->answer(request);
+  if (answered) return made;
+  rdma_reject(made->id_.get(), nullptr, 0);
+  return fail(answered.error());
+}
+
+Result<void> StreamSocket::answer(const rdma_conn_param& request) {
+  const auto peer =
+      decode_offer({static_cast<const std::byte*>(request.private_data), request.private_data_len});
+  if (!peer) return refused(EPROTO, ReasonId::rsocket_offer, request.private_data_len);
+  if (auto made = endpoint_.make(id_.get(), sizes_); !made) return made;
+  rdma_conn_param parameters = request;
+  const auto data = encode(endpoint_.offer());
+  parameters.private_data = data.data();
+  parameters.private_data_len = kOfferSize;
+  endpoint_.meet(*peer);
+  window_ = SendWindow(*peer);
+  send_ring_ = SendRing(sizes_.send_buffer);
+  ring_.emplace(sizes_.receive_buffer & ~1U, sizes_.receive_queue);
+  readable_ = writable_ = true;
+  stage_ = Stage::accepting;
+  if (rdma_accept(id_.get(), &parameters) != 0) return fail_errno();
+  return {};
+}
+
+Result<void> StreamSocket::connect(const sockaddr* address, socklen_t length) {
+  if (auto known = known_address(address, length); !known) return known;
+  Lock lock(mutex_);
+  if (stage_ == Stage::fresh || stage_ == Stage::bound) {
+    std::memcpy(&destination_, address, size_of(*address));
+    retries_ = 0;
+    if (auto started = resolve_address(); !started) {
+      fail_with(started.error());
+      error_ = 0;  // told here
+      return started;
+    }
+  } else if (stage_ == Stage::listening) {
+    return fail(EINVAL);
+  }
+  auto done = wait(lock, nonblocking(0), &StreamSocket::not_opening);
+  if (!done) return fail(done.error() == EAGAIN ? EINPROGRESS : done.error());
+  if (stage_ == Stage::connected) return {};
+  return fail(error_ != 0 ? std::exchange(error_, 0) : ENOTCONN);
+}
+
+Result<void> StreamSocket::resolve_address() {
+  stage_ = Stage::resolving_address;
+  const int timeout = kFirstTimeoutMs << retries_++;
+  if (rdma_resolve_addr(id_.get(), nullptr, reinterpret_cast<sockaddr*>(&destination_), timeout) != 0)
+    return fail_errno();
+  return {};
+}
+
+Result<void> StreamSocket::resolve_route() {
+  stage_ = Stage::resolving_route;
+  const int timeout = kFirstTimeoutMs << retries_++;
+  if (route_.empty()) {
+    if (rdma_resolve_route(id_.get(), timeout) != 0) return fail_errno();
+  } else if (rdma_set_option(id_.get(), RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, route_.data(), route_.size()) !=
+             0) {
+    return fail_errno();
+  }
+  return {};
+}
+
+Result<void> StreamSocket::start_connect() {
+  stage_ = Stage::connecting;
+  if (auto made = endpoint_.make(id_.get(), sizes_); !made) return made;
+  const auto data = encode(endpoint_.offer());
+  rdma_conn_param parameters{};
+  parameters.private_data = data.data();
+  parameters.private_data_len = kOfferSize;
+  parameters.flow_control = 1;
+  parameters.retry_count = 7;
+  parameters.rnr_retry_count = 7;
+  if (rdma_connect(id_.get(), &parameters) != 0) return fail_errno();
+  return {};
+}
+
+void StreamSocket::finish_connect(const rdma_conn_param& parameters) {
+  const auto peer =
+      decode_offer({static_cast<const std::byte*>(parameters.private_data), parameters.private_data_len});
+  if (!peer) return fail_with(refused(EPROTO, ReasonId::rsocket_offer, parameters.private_data_len).error);
+  endpoint_.meet(*peer);
+  window_ = SendWindow(*peer);
+  send_ring_ = SendRing(sizes_.send_buffer);
+  ring_.emplace(sizes_.receive_buffer & ~1U, sizes_.receive_queue);
+  readable_ = writable_ = true;
+  stage_ = Stage::connected;
+}
+
+void StreamSocket::fail_with(int error) {
+  stage_ = Stage::failed;
+  error_ = error;
+}
+
+void StreamSocket::take_cm_events() {
+  while (stage_ != Stage::listening) {
+    rdma_cm_event* taken = nullptr;
+    if (rdma_get_cm_event(channel_.get(), &taken) != 0) return;
+    const EventPtr event(taken);
+    take_cm_event(*event);
+  }
+}
+
+void StreamSocket::take_cm_event(const rdma_cm_event& event) {
+  Result<void> next;
+  switch (event.event) {
+    case RDMA_CM_EVENT_ADDR_RESOLVED:
+      retries_ = 0;
+      next = resolve_route();
+      break;
+    case RDMA_CM_EVENT_ROUTE_RESOLVED:
+      retries_ = 0;
+      next = start_connect();
+      break;
+    case RDMA_CM_EVENT_ESTABLISHED:
+      if (stage_ == Stage::connecting) finish_connect(event.param.conn);
+      if (stage_ == Stage::accepting) stage_ = Stage::connected;
+      break;
+    case RDMA_CM_EVENT_ADDR_ERROR:
+      next = event.status == -ETIMEDOUT && retries_ <= kMostRetries ? resolve_address() : fail(-event.status);
+      break;
+    case RDMA_CM_EVENT_ROUTE_ERROR:
+      next = event.status == -ETIMEDOUT && retries_ <= kMostRetries ? resolve_route() : fail(-event.status);
+      break;
+    case RDMA_CM_EVENT_REJECTED:
+      next = fail(ECONNREFUSED);
+      break;
+    case RDMA_CM_EVENT_UNREACHABLE:
+    case RDMA_CM_EVENT_CONNECT_ERROR:
+      next = fail(event.status < 0 ? -event.status : ECONNREFUSED);
+      break;
+    case RDMA_CM_EVENT_DISCONNECTED:  // of a peer that ended without a word, too
+      if (stage_ == Stage::accepting) next = fail(ECONNRESET);
+      if (stage_ == Stage::connected) stage_ = Stage::disconnected;
+      break;
+    case RDMA_CM_EVENT_DEVICE_REMOVAL:
+      next = fail(ENODEV);
+      break;
+    default:
+      break;
+  }
+  if (!next) fail_with(next.error());
+}
+
+Result<void> StreamSocket::wait_connected(Lock& lock, bool nonblock) {
+  if (opening()) {
+    if (auto done = wait(lock, nonblock, &StreamSocket::not_opening); !done) return done;
+  }
+  if (stage_ == Stage::failed && error_ != 0) return fail(std::exchange(error_, 0));
+  if (!ring_) return fail(ENOTCONN);
+  return {};
+}
+
+Result<void> StreamSocket::send_control(Lock& lock, Work work, Control control) {
+  if (auto done = wait(lock, false, &StreamSocket::can_control_or_never); !done) return done;
+  if (!connected()) return {};
+  auto posted = endpoint_.post_control(work, {Op::control, static_cast<std::uint32_t>(control)});
+  if (posted) ++controls_;
+  return posted;
+}
+
+Result<void> StreamSocket::shutdown(int how) {
+  if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR) return fail(EINVAL);
+  Lock lock(mutex_);
+  if (opening()) static_cast<void>(wait_connected(lock, false));
+  if (!ring_) return fail(ENOTCONN);
+  progress();
+  const bool could_write = writable_;
+  if (how != SHUT_WR) readable_ = false;
+  if (how != SHUT_RD) writable_ = false;
+  sleepers_.wake_all();
+  if (!connected()) return {};
+  Result<void> told;
+  if (!readable_ && !writable_) {
+    told = send_control(lock, Work::disconnect, Control::disconnect);
+  } else if (could_write && !writable_) {
+    told = send_control(lock, Work::control, Control::shutdown);
+  }
+  while (told) {
+    told = wait(lock, false, &StreamSocket::all_sent_or_never);
+    if (told || told.error() != EINTR) break;
+    told = {};
+  }
+  if (connected() && !readable_ && !writable_) stage_ = Stage::disconnected;
+  return told;
+}
+
+void StreamSocket::close() {
+  static_cast<void>(shutdown(SHUT_RDWR));
+  const Lock lock(mutex_);
+  closed_ = true;
+  if (opening()) fail_with(ECONNABORTED);
+  sleepers_.wake_all();
+}
+
+Result<void> StreamSocket::local_name(sockaddr* address, socklen_t* length) {
+  const Lock lock(mutex_);
+  return give_name(rdma_get_local_addr(id_.get()), address, length);
+}
+
+Result<void> StreamSocket::peer_name(sockaddr* address, socklen_t* length) {
+  const Lock lock(mutex_);
+  if (!ring_) return fail(ENOTCONN);
+  return give_name(rdma_get_peer_addr(id_.get()), address, length);
+}
+
+}  // namespace softrnic::rsocket

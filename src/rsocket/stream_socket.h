@@ -1,0 +1,163 @@
+// A stream rsocket: rdma_cm connects it, RDMA WRITEs with immediate data carry it (see messages.h).
+// Thread-safe; a call that has to wait sleeps in poll() without the lock.
+#pragma once
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "rsocket/endpoint.h"
+#include "rsocket/receive_ring.h"
+#include "rsocket/send_window.h"
+#include "rsocket/waker.h"
+
+namespace softrnic::rsocket {
+
+class StreamSocket {
+ public:
+  static Result<std::shared_ptr<StreamSocket>> make(int family, int flags);
+  ~StreamSocket();
+  StreamSocket(const StreamSocket&) = delete;
+  StreamSocket& operator=(const StreamSocket&) = delete;
+
+  /// The number by which the program knows it: of the event channel.
+  int fd() const { return channel_->fd; }
+
+  Result<void> bind(const sockaddr* address, socklen_t length);
+  Result<void> listen(int backlog);
+  Result<std::shared_ptr<StreamSocket>> accept();
+  Result<void> connect(const sockaddr* address, socklen_t length);
+  Result<void> shutdown(int how);
+  /// Ends the connection; whoever is still in a call of this socket leaves it.
+  void close();
+  Result<void> local_name(sockaddr* address, socklen_t* length);
+  Result<void> peer_name(sockaddr* address, socklen_t* length);
+
+  Result<std::size_t> receive(std::span<const iovec> to, int flags);
+  Result<std::size_t> send(std::span<const iovec> from, int flags);
+
+  Result<off_t> map(void* address, std::size_t length, int protection, off_t offset);
+  Result<void> unmap(void* address, std::size_t length);
+  Result<std::size_t> write_mapped(Bytes from, off_t offset, int flags);
+
+  Result<void> set_option(int level, int name, const void* value, socklen_t length);
+  Result<void> get_option(int level, int name, void* value, socklen_t* length);
+  Result<int> control(int command, long argument);
+
+  // ---- for rpoll
+  /// Takes in what has come, and says what of `events` is true.
+  short ready(short events);
+  /// The same; when nothing is, `descriptors` get what to sleep on, and `waker` is woken when others take it.
+  short prepare(short events, std::vector<pollfd>& descriptors, Waker& waker);
+  void after_sleep(Waker& waker);
+
+ private:
+  enum class Stage : std::uint8_t {
+    fresh,
+    bound,
+    listening,
+    resolving_address,
+    resolving_route,
+    connecting,
+    accepting,
+    connected,
+    disconnected,
+    failed
+  };
+  using Lock = std::unique_lock<std::mutex>;
+  using Test = bool (StreamSocket::*)() const;
+  struct Region {
+    RegionPtr region;
+    std::uint64_t offset = 0;
+    std::optional<std::uint16_t> row;  ///< of the peer's table, if the peer may write
+    bool told = false;
+  };
+
+  StreamSocket(ChannelPtr channel, IdPtr id, const Sizes& sizes);
+
+  bool opening() const { return stage_ >= Stage::resolving_address && stage_ <= Stage::accepting; }
+  bool not_opening() const { return !opening(); }
+  bool connected() const { return stage_ == Stage::connected; }
+  bool can_send() const;
+  bool can_send_or_never() const { return can_send() || !connected() || !writable_; }
+  bool can_receive_or_never() const { return (ring_ && !ring_->empty()) || !connected() || !readable_; }
+  bool can_control() const { return controls_ < kControlMessages; }
+  bool can_control_or_never() const { return can_control() || !connected(); }
+  bool all_sent_or_never() const { return (sends_ == 0 && controls_ == 0) || !connected(); }
+  bool nonblocking(int flags) const {
+    return (status_flags_ & O_NONBLOCK) != 0 || (flags & MSG_DONTWAIT) != 0;
+  }
+
+  void fail_with(int error);
+  Result<std::shared_ptr<StreamSocket>> take_request(EventPtr event);
+  void take_cm_events();
+  void take_cm_event(const rdma_cm_event& event);
+  Result<void> resolve_address();
+  Result<void> resolve_route();
+  Result<void> start_connect();
+  void finish_connect(const rdma_conn_param& parameters);
+  Result<void> answer(const rdma_conn_param& request);
+
+  void progress();
+  bool take_completions();
+  void take_message(const ibv_wc& completion);
+  void take_sent(const ibv_wc& completion);
+  void update_peer();
+  void refill_window();
+  short state_events(short events) const;
+  void add_descriptors(std::vector<pollfd>& descriptors) const;
+  Result<void> wait(Lock& lock, bool nonblock, Test test);
+  Result<void> wait_connected(Lock& lock, bool nonblock);
+  Result<void> send_control(Lock& lock, Work work, Control control);
+  Result<void> tell_mappings(Lock& lock, bool nonblock);
+  Result<std::size_t> send_all(Lock& lock, std::span<const iovec> from, bool nonblock);
+  std::optional<Mapping> find_mapping(off_t offset) const;
+  Result<void> set_socket_option(int name, const void* value, socklen_t length);
+  Result<void> set_tcp_option(int name, const void* value, socklen_t length);
+  Result<void> set_rdma_option(int name, const void* value, socklen_t length);
+  Result<void> get_socket_option(int name, void* value, socklen_t* length);
+  Result<void> get_tcp_option(int name, void* value, socklen_t* length) const;
+  Result<void> get_rdma_option(int name, void* value, socklen_t* length) const;
+  Result<void> set_id_option(int name, const void* value, socklen_t length);
+
+  std::mutex mutex_;
+  Sleepers sleepers_;
+  ChannelPtr channel_;
+  IdPtr id_;
+  Endpoint endpoint_;
+  std::list<Region> regions_;
+
+  Stage stage_ = Stage::fresh;
+  bool readable_ = false;
+  bool writable_ = false;
+  bool closed_ = false;
+  int error_ = 0;  ///< for SO_ERROR
+  int retries_ = 0;
+  sockaddr_storage destination_{};
+  Sizes sizes_;
+  int status_flags_ = 0;
+  int descriptor_flags_ = 0;
+  std::uint64_t socket_options_ = 0;  ///< one bit an option
+  std::uint64_t tcp_options_ = 0;
+  int type_of_service_ = 0;
+  int only_v6_ = 0;
+  int keep_idle_ = 7200;  ///< s
+  bool linger_ = true;
+  std::vector<std::byte> route_;
+
+  std::optional<ReceiveRing> ring_;
+  SendWindow window_;
+  SendRing send_ring_;
+  std::uint32_t sends_ = 0;     ///< under way
+  std::uint32_t controls_ = 0;  ///< under way
+};
+
+}  // namespace softrnic::rsocket
