@@ -109,7 +109,10 @@ bool reads(std::uint64_t address) {
 void look_at_keys(const Scene& scene, DirectPeer& peer) {
   for (std::uint32_t index = 0; index < kKeys; ++index) {
     const DirectKeyBody body = scene.theirs().memory().keys()[index].body;
-    const auto target = peer.find(MemoryKey(body.key), body.pd, body.start, kLength, 0);
+    samehost::DirectQpBody through;
+    through.pd = body.pd;
+    through.serial = body.queue_pair;
+    const auto target = peer.find(MemoryKey(body.key), through, body.start, kLength, 0);
     if (!target) continue;
     FUZZ_CHECK(target->behind >= kLength);
     SegmentCache::Mappings old;
