@@ -97,10 +97,13 @@ void remove_others(int folder, const std::string& path, const std::set<std::stri
   }
 }
 
+/// In a user namespace all users that it does not know have one number, and that may be the program's own: so
+/// the folder has to be writable as well.
 bool is_own(const std::string& path) {
   struct stat status {};
   return lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
-         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
+         faccessat(AT_FDCWD, path.c_str(), W_OK | X_OK, AT_EACCESS) == 0;
 }
 
 /// `base`, made if it is missing and may be; empty if it is another user's.
