@@ -14,6 +14,7 @@
 
 #include "base/settings.h"
 #include "cli/output.h"
+#include "control/channel.h"
 #include "doctor/elf_file.h"
 #include "sysfs/folder.h"
 #include "sysfs/namespace.h"
@@ -67,45 +68,12 @@ struct Moved {
   std::array<char, 64> mount_namespace{};
 };
 
-bool send_folder(int socket, int folder, Moved moved) {
-  iovec part{&moved, sizeof moved};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> room{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = room.data();
-  message.msg_controllen = room.size();
-  cmsghdr* const header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof folder);
-  std::memcpy(CMSG_DATA(header), &folder, sizeof folder);
-  return sendmsg(socket, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof moved);
-}
-
-UniqueFd receive_folder(int socket, Moved& moved) {
-  iovec part{&moved, sizeof moved};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> room{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = room.data();
-  message.msg_controllen = room.size();
-  if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != static_cast<ssize_t>(sizeof moved)) return {};
-  const cmsghdr* const header = CMSG_FIRSTHDR(&message);
-  int folder = -1;
-  if (header != nullptr && header->cmsg_type == SCM_RIGHTS)
-    std::memcpy(&folder, CMSG_DATA(header), sizeof folder);
-  return UniqueFd(folder);
-}
-
 /// Nothing of the program stays open here: who reads its output waits for its end alone.
 void let_go_of_descriptors(const UniqueFd& kept) {
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) dup2(null, fd);
-  const auto limit = static_cast<int>(sysconf(_SC_OPEN_MAX));
   if (kept.get() > STDERR_FILENO + 1) close_range(STDERR_FILENO + 1, kept.get() - 1, 0);
-  if (kept.get() < limit) close_range(kept.get() + 1, ~0U, 0);
+  close_range(kept.get() + 1, ~0U, 0);
 }
 
 [[noreturn]] void keep(UniqueFd socket, const std::string& device) {
@@ -114,10 +82,12 @@ void let_go_of_descriptors(const UniqueFd& kept) {
   static_cast<void>(!chdir("/"));
   let_go_of_descriptors(socket);
   Moved moved;
-  const UniqueFd folder = receive_folder(socket.get(), moved);
-  if (!folder) _exit(1);
+  control::Datagram came;
+  const int error = control::receive_datagram(
+      socket.get(), MutableBytes(reinterpret_cast<std::byte*>(&moved), sizeof moved), came);
+  if (error != 0 || came.size != sizeof moved || came.fd_count == 0) _exit(1);
   moved.mount_namespace.back() = 0;
-  sysfs::keep_up_to_date(folder.get(), moved.program, moved.mount_namespace.data(), device);
+  sysfs::keep_up_to_date(came.fds[0].get(), moved.program, moved.mount_namespace.data(), device);
   _exit(0);
 }
 
@@ -153,7 +123,9 @@ Trouble prepare_namespace(control::Client& client, const std::string& device) {
     return std::strerror(error);
   Moved moved{getpid(), {}};
   sysfs::mount_namespace_of(0).copy(moved.mount_namespace.data(), moved.mount_namespace.size() - 1);
-  return send_folder(keeper.get(), folder->get(), moved) ? Trouble() : Trouble(std::strerror(errno));
+  const int error = control::send_datagram(
+      keeper.get(), Bytes(reinterpret_cast<const std::byte*>(&moved), sizeof moved), folder->get());
+  return error == 0 ? Trouble() : Trouble(std::strerror(error));
 }
 
 }  // namespace

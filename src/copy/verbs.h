@@ -10,17 +10,10 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/destroy_with.h"
 #include "copy/error.h"
 
 namespace softrnic::copy {
-
-template <auto destroy>
-struct Destroy {
-  template <typename T>
-  void operator()(T* object) const {
-    destroy(object);
-  }
-};
 
 /// With the queue pair that rdma_create_qp made for it.
 struct DestroyId {
@@ -30,14 +23,14 @@ struct DestroyId {
   }
 };
 
-using EventChannelPtr = std::unique_ptr<rdma_event_channel, Destroy<rdma_destroy_event_channel>>;
+using EventChannelPtr = std::unique_ptr<rdma_event_channel, DestroyWith<rdma_destroy_event_channel>>;
 using IdPtr = std::unique_ptr<rdma_cm_id, DestroyId>;
-using EventPtr = std::unique_ptr<rdma_cm_event, Destroy<rdma_ack_cm_event>>;
-using DomainPtr = std::unique_ptr<ibv_pd, Destroy<ibv_dealloc_pd>>;
-using RegionPtr = std::unique_ptr<ibv_mr, Destroy<ibv_dereg_mr>>;
-using CompletionChannelPtr = std::unique_ptr<ibv_comp_channel, Destroy<ibv_destroy_comp_channel>>;
-using QueuePairPtr = std::unique_ptr<ibv_qp, Destroy<ibv_destroy_qp>>;
-using CompletionQueuePtr = std::unique_ptr<ibv_cq, Destroy<ibv_destroy_cq>>;
+using EventPtr = std::unique_ptr<rdma_cm_event, DestroyWith<rdma_ack_cm_event>>;
+using DomainPtr = std::unique_ptr<ibv_pd, DestroyWith<ibv_dealloc_pd>>;
+using RegionPtr = std::unique_ptr<ibv_mr, DestroyWith<ibv_dereg_mr>>;
+using CompletionChannelPtr = std::unique_ptr<ibv_comp_channel, DestroyWith<ibv_destroy_comp_channel>>;
+using QueuePairPtr = std::unique_ptr<ibv_qp, DestroyWith<ibv_destroy_qp>>;
+using CompletionQueuePtr = std::unique_ptr<ibv_cq, DestroyWith<ibv_destroy_cq>>;
 
 /// Pages of zeros that the adapter knows.
 class Buffer {

@@ -116,11 +116,26 @@ unsigned Endpoint::inline_flag(std::uint32_t bytes) const {
   return bytes <= inline_data_ ? unsigned{IBV_SEND_INLINE} : 0U;
 }
 
-int Endpoint::gather(ibv_sge* into, SendRing::Place place) const {
-  int count = 0;
-  if (place.first > 0) into[count++] = {send_.address() + place.at, place.first, send_.lkey()};
-  if (place.second > 0) into[count++] = {send_.address(), place.second, send_.lkey()};
-  return count;
+std::span<ibv_sge> Endpoint::gather(std::array<ibv_sge, 2>& parts, SendRing::Place place) const {
+  std::size_t count = 0;
+  if (place.first > 0) parts[count++] = {send_.address() + place.at, place.first, send_.lkey()};
+  if (place.second > 0) parts[count++] = {send_.address(), place.second, send_.lkey()};
+  return {parts.data(), count};
+}
+
+/// A WRITE of `parts` to `to`, not sent yet.
+ibv_send_wr Endpoint::write_of(std::uint64_t id, std::span<ibv_sge> parts, const Segment& to) const {
+  std::uint32_t bytes = 0;
+  for (const ibv_sge& part : parts) bytes += part.length;
+  ibv_send_wr request{};
+  request.wr_id = id;
+  request.sg_list = parts.data();
+  request.num_sge = static_cast<int>(parts.size());
+  request.opcode = IBV_WR_RDMA_WRITE;
+  request.send_flags = inline_flag(bytes);
+  request.wr.rdma.remote_addr = to.address;
+  request.wr.rdma.rkey = to.key;
+  return request;
 }
 
 Result<void> Endpoint::post_send(ibv_send_wr& request) {
@@ -130,30 +145,21 @@ Result<void> Endpoint::post_send(ibv_send_wr& request) {
   return {};
 }
 
+Result<void> Endpoint::post_with(Message message, ibv_send_wr& request) {
+  request.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+  request.imm_data = __builtin_bswap32(encode(message));
+  return post_send(request);
+}
+
 Result<void> Endpoint::post(Work work, Message message, SendRing::Place place, const Segment& to) {
   std::array<ibv_sge, 2> parts;
-  ibv_send_wr request{};
-  request.wr_id = work_id(work, place.first + place.second);
-  request.sg_list = parts.data();
-  request.num_sge = gather(parts.data(), place);
-  request.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
-  request.send_flags = inline_flag(place.first + place.second);
-  request.imm_data = __builtin_bswap32(encode(message));
-  request.wr.rdma.remote_addr = to.address;
-  request.wr.rdma.rkey = to.key;
-  return post_send(request);
+  ibv_send_wr request = write_of(work_id(work, place.first + place.second), gather(parts, place), to);
+  return post_with(message, request);
 }
 
 Result<void> Endpoint::post_write(SendRing::Place place, const Segment& to) {
   std::array<ibv_sge, 2> parts;
-  ibv_send_wr request{};
-  request.wr_id = work_id(Work::data, place.first + place.second);
-  request.sg_list = parts.data();
-  request.num_sge = gather(parts.data(), place);
-  request.opcode = IBV_WR_RDMA_WRITE;
-  request.send_flags = inline_flag(place.first + place.second);
-  request.wr.rdma.remote_addr = to.address;
-  request.wr.rdma.rkey = to.key;
+  ibv_send_wr request = write_of(work_id(Work::data, place.first + place.second), gather(parts, place), to);
   return post_send(request);
 }
 
@@ -170,16 +176,8 @@ Result<void> Endpoint::post_update(const ReceiveRing::Update& update) {
   const Segment row{peer_.table.address + peer_row_ * sizeof ours, peer_.table.key, sizeof ours};
   peer_row_ = (peer_row_ + 1) % peer_.table.length;
   std::array<ibv_sge, 1> part{{{send_.address() + at, sizeof ours, send_.lkey()}}};
-  ibv_send_wr request{};
-  request.wr_id = work_id(Work::control, 0);
-  request.sg_list = part.data();
-  request.num_sge = 1;
-  request.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
-  request.send_flags = inline_flag(sizeof ours);
-  request.imm_data = __builtin_bswap32(encode(message));
-  request.wr.rdma.remote_addr = row.address;
-  request.wr.rdma.rkey = row.key;
-  return post_send(request);
+  ibv_send_wr request = write_of(work_id(Work::control, 0), part, row);
+  return post_with(message, request);
 }
 
 // The peer may write the rows at any moment: one is taken as it is then. All that can come of it is a WRITE

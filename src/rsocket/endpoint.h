@@ -5,9 +5,12 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
+#include <array>
 #include <memory>
+#include <span>
 
 #include "base/bytes.h"
+#include "base/destroy_with.h"
 #include "rsocket/messages.h"
 #include "rsocket/receive_ring.h"
 #include "rsocket/result.h"
@@ -16,19 +19,12 @@
 
 namespace softrnic::rsocket {
 
-template <auto destroy>
-struct Destroy {
-  template <typename T>
-  void operator()(T* object) const {
-    destroy(object);
-  }
-};
-using ChannelPtr = std::unique_ptr<rdma_event_channel, Destroy<rdma_destroy_event_channel>>;
-using IdPtr = std::unique_ptr<rdma_cm_id, Destroy<rdma_destroy_id>>;
-using EventPtr = std::unique_ptr<rdma_cm_event, Destroy<rdma_ack_cm_event>>;
-using RegionPtr = std::unique_ptr<ibv_mr, Destroy<ibv_dereg_mr>>;
-using CompletionChannelPtr = std::unique_ptr<ibv_comp_channel, Destroy<ibv_destroy_comp_channel>>;
-using CompletionQueuePtr = std::unique_ptr<ibv_cq, Destroy<ibv_destroy_cq>>;
+using ChannelPtr = std::unique_ptr<rdma_event_channel, DestroyWith<rdma_destroy_event_channel>>;
+using IdPtr = std::unique_ptr<rdma_cm_id, DestroyWith<rdma_destroy_id>>;
+using EventPtr = std::unique_ptr<rdma_cm_event, DestroyWith<rdma_ack_cm_event>>;
+using RegionPtr = std::unique_ptr<ibv_mr, DestroyWith<ibv_dereg_mr>>;
+using CompletionChannelPtr = std::unique_ptr<ibv_comp_channel, DestroyWith<ibv_destroy_comp_channel>>;
+using CompletionQueuePtr = std::unique_ptr<ibv_cq, DestroyWith<ibv_destroy_cq>>;
 
 /// Whole pages of zeros that the device knows: a child that forks finds its own beside them.
 class Pages {
@@ -95,8 +91,11 @@ class Endpoint {
  private:
   Result<void> make_queues(Sizes& sizes);
   Result<void> make_memory(const Sizes& sizes);
+  ibv_send_wr write_of(std::uint64_t id, std::span<ibv_sge> parts, const Segment& to) const;
   Result<void> post_send(ibv_send_wr& request);
-  int gather(ibv_sge* into, SendRing::Place place) const;
+  /// With `message` as its immediate data.
+  Result<void> post_with(Message message, ibv_send_wr& request);
+  std::span<ibv_sge> gather(std::array<ibv_sge, 2>& parts, SendRing::Place place) const;
   unsigned inline_flag(std::uint32_t bytes) const;
 
   rdma_cm_id* id_ = nullptr;

@@ -87,18 +87,7 @@ Result<std::shared_ptr<StreamSocket>> StreamSocket::accept() {
     if (rdma_get_cm_event(channel_.get(), &taken) != 0) {
       if (errno != EAGAIN) return fail_errno();
       if (nonblocking(0)) return fail(EAGAIN);
-      std::vector<pollfd> sleep;
-      Waker& waker = Waker::mine();
-      waker.clear();
-      sleepers_.add(waker);
-      add_descriptors(sleep);
-      sleep.push_back({waker.fd(), POLLIN, 0});
-      lock.unlock();
-      const int woken = poll(sleep.data(), sleep.size(), -1);
-      const int error = errno;
-      lock.lock();
-      sleepers_.remove(waker);
-      if (woken < 0) return fail(error);
+      if (auto woken = wait_once(lock); !woken) return fail(woken.error());
       continue;
     }
     EventPtr event(taken);
@@ -140,11 +129,7 @@ Result<void> StreamSocket::answer(const rdma_conn_param& request) {
   const auto data = encode(endpoint_.offer());
   parameters.private_data = data.data();
   parameters.private_data_len = kOfferSize;
-  endpoint_.meet(*peer);
-  window_ = SendWindow(*peer);
-  send_ring_ = SendRing(sizes_.send_buffer);
-  ring_.emplace(sizes_.receive_buffer & ~1U, sizes_.receive_queue);
-  readable_ = writable_ = true;
+  meet(*peer);
   stage_ = Stage::accepting;
   if (rdma_accept(id_.get(), &parameters) != 0) return fail_errno();
   return {};
@@ -208,12 +193,16 @@ void StreamSocket::finish_connect(const rdma_conn_param& parameters) {
   const auto peer =
       decode_offer({static_cast<const std::byte*>(parameters.private_data), parameters.private_data_len});
   if (!peer) return fail_with(refused(EPROTO, ReasonId::rsocket_offer, parameters.private_data_len).error);
-  endpoint_.meet(*peer);
-  window_ = SendWindow(*peer);
-  send_ring_ = SendRing(sizes_.send_buffer);
-  ring_.emplace(sizes_.receive_buffer & ~1U, sizes_.receive_queue);
-  readable_ = writable_ = true;
+  meet(*peer);
   stage_ = Stage::connected;
+}
+
+void StreamSocket::meet(const Offer& peer) {
+  endpoint_.meet(peer);
+  window_ = SendWindow(peer);
+  send_ring_ = SendRing(sizes_.send_buffer);
+  ring_.emplace(sizes_.receive_buffer, sizes_.receive_queue);
+  readable_ = writable_ = true;
 }
 
 void StreamSocket::fail_with(int error) {

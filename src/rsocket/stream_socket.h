@@ -104,6 +104,7 @@ class StreamSocket {
   Result<void> resolve_route();
   Result<void> start_connect();
   void finish_connect(const rdma_conn_param& parameters);
+  void meet(const Offer& peer);
   Result<void> answer(const rdma_conn_param& request);
 
   void progress();
@@ -115,6 +116,8 @@ class StreamSocket {
   short state_events(short events) const;
   void add_descriptors(std::vector<pollfd>& descriptors) const;
   Result<void> wait(Lock& lock, bool nonblock, Test test);
+  /// Until something has come, without the lock.
+  Result<void> wait_once(Lock& lock);
   Result<void> wait_connected(Lock& lock, bool nonblock);
   Result<void> send_control(Lock& lock, Work work, Control control);
   Result<void> tell_mappings(Lock& lock, bool nonblock);

@@ -180,19 +180,24 @@ Result<void> StreamSocket::wait(Lock& lock, bool nonblock, Test test) {
         continue;
       }
     }
-    Waker& waker = Waker::mine();
-    waker.clear();
-    sleepers_.add(waker);
-    std::vector<pollfd> descriptors;
-    add_descriptors(descriptors);
-    descriptors.push_back({waker.fd(), POLLIN, 0});
-    lock.unlock();
-    const int woken = poll(descriptors.data(), descriptors.size(), -1);
-    const int error = errno;
-    after_sleep(waker);
-    lock.lock();
-    if (woken < 0) return fail(error);
+    if (auto woken = wait_once(lock); !woken) return woken;
   }
+}
+
+Result<void> StreamSocket::wait_once(Lock& lock) {
+  Waker& waker = Waker::mine();
+  waker.clear();
+  sleepers_.add(waker);
+  std::vector<pollfd> descriptors;
+  add_descriptors(descriptors);
+  descriptors.push_back({waker.fd(), POLLIN, 0});
+  lock.unlock();
+  const int woken = poll(descriptors.data(), descriptors.size(), -1);
+  const int error = errno;
+  after_sleep(waker);
+  lock.lock();
+  if (woken < 0) return fail(error);
+  return {};
 }
 
 Result<std::size_t> StreamSocket::receive(std::span<const iovec> to, int flags) {

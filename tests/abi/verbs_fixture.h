@@ -107,7 +107,8 @@ class VerbsTest : public testing::Test {
     attributes.ah_attr = address();
     int mask = IBV_QP_STATE;
     if (qp->qp_type != IBV_QPT_UD) mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-    if (qp->qp_type == IBV_QPT_RC) mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+    if (qp->qp_type == IBV_QPT_RC || qp->qp_type == IBV_QPT_XRC_RECV)
+      mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
     return ibv_modify_qp(qp, &attributes, mask);
   }
   static int to_rts(ibv_qp* qp, std::uint8_t timeout = 14) {
@@ -118,8 +119,9 @@ class VerbsTest : public testing::Test {
     attributes.rnr_retry = 7;
     attributes.max_rd_atomic = 4;
     int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
-    if (qp->qp_type == IBV_QPT_RC)
-      mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+    const bool requests = qp->qp_type == IBV_QPT_RC || qp->qp_type == IBV_QPT_XRC_SEND;
+    if (requests || qp->qp_type == IBV_QPT_XRC_RECV) mask |= IBV_QP_TIMEOUT;
+    if (requests) mask |= IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
     return ibv_modify_qp(qp, &attributes, mask);
   }
   static int to_state(ibv_qp* qp, ibv_qp_state state) {

@@ -63,27 +63,8 @@ class XrcTest : public VerbsTest {
   }
   void to_ready(ibv_qp* qp, std::uint32_t peer) {
     ASSERT_EQ(to_init(qp), 0);
-    const bool target = qp->qp_type == IBV_QPT_XRC_RECV;
-    ibv_qp_attr attributes{};
-    attributes.qp_state = IBV_QPS_RTR;
-    attributes.path_mtu = IBV_MTU_1024;
-    attributes.dest_qp_num = peer;
-    attributes.max_dest_rd_atomic = 4;
-    attributes.min_rnr_timer = 1;
-    attributes.ah_attr = address();
-    const int rtr = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-    ASSERT_EQ(
-        ibv_modify_qp(qp, &attributes, rtr | (target ? IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER : 0)),
-        0);
-    attributes.qp_state = IBV_QPS_RTS;
-    attributes.timeout = 14;
-    attributes.retry_cnt = attributes.rnr_retry = 7;
-    attributes.max_rd_atomic = 4;
-    const int rts = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_SQ_PSN;
-    ASSERT_EQ(
-        ibv_modify_qp(qp, &attributes,
-                      rts | (target ? 0 : IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC)),
-        0);
+    ASSERT_EQ(to_rtr(qp, peer), 0);
+    ASSERT_EQ(to_rts(qp), 0);
   }
   static std::uint32_t number_of(ibv_srq* srq) {
     std::uint32_t number = 0;

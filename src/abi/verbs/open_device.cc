@@ -2,59 +2,46 @@
 
 namespace softrnic::abi {
 
+template <typename T>
+std::uint32_t OpenDevice::add_to(ByHandle<T>& table, std::shared_ptr<T> object) {
+  const std::lock_guard lock(mutex_);
+  const std::uint32_t handle = ++last_handle_;
+  table.emplace(handle, std::move(object));
+  return handle;
+}
+
+template <typename T>
+std::shared_ptr<T> OpenDevice::find_in(const ByHandle<T>& table, std::uint32_t handle) {
+  const std::lock_guard lock(mutex_);
+  const auto found = table.find(handle);
+  return found == table.end() ? nullptr : found->second;
+}
+
+template <typename T>
+bool OpenDevice::forget_in(ByHandle<T>& table, std::uint32_t handle) {
+  const std::lock_guard lock(mutex_);
+  return table.erase(handle) != 0;
+}
+
 std::uint32_t OpenDevice::add(std::shared_ptr<rnic::ProtectionDomain> pd) {
-  const std::lock_guard lock(mutex_);
-  const std::uint32_t handle = ++last_handle_;
-  pds_.emplace(handle, std::move(pd));
-  return handle;
+  return add_to(pds_, std::move(pd));
 }
-
-std::uint32_t OpenDevice::add(std::shared_ptr<rnic::MemoryRegion> mr) {
-  const std::lock_guard lock(mutex_);
-  const std::uint32_t handle = ++last_handle_;
-  mrs_.emplace(handle, std::move(mr));
-  return handle;
-}
-
-std::uint32_t OpenDevice::add(std::shared_ptr<rnic::DeviceMemory> dm) {
-  const std::lock_guard lock(mutex_);
-  const std::uint32_t handle = ++last_handle_;
-  dms_.emplace(handle, std::move(dm));
-  return handle;
-}
-
-std::shared_ptr<rnic::DeviceMemory> OpenDevice::find_dm(std::uint32_t handle) {
-  const std::lock_guard lock(mutex_);
-  const auto found = dms_.find(handle);
-  return found == dms_.end() ? nullptr : found->second;
-}
-
-void OpenDevice::forget_dm(std::uint32_t handle) {
-  const std::lock_guard lock(mutex_);
-  dms_.erase(handle);
-}
+std::uint32_t OpenDevice::add(std::shared_ptr<rnic::MemoryRegion> mr) { return add_to(mrs_, std::move(mr)); }
+std::uint32_t OpenDevice::add(std::shared_ptr<rnic::DeviceMemory> dm) { return add_to(dms_, std::move(dm)); }
 
 std::shared_ptr<rnic::ProtectionDomain> OpenDevice::find_pd(std::uint32_t handle) {
-  const std::lock_guard lock(mutex_);
-  const auto found = pds_.find(handle);
-  return found == pds_.end() ? nullptr : found->second;
+  return find_in(pds_, handle);
 }
-
 std::shared_ptr<rnic::MemoryRegion> OpenDevice::find_mr(std::uint32_t handle) {
-  const std::lock_guard lock(mutex_);
-  const auto found = mrs_.find(handle);
-  return found == mrs_.end() ? nullptr : found->second;
+  return find_in(mrs_, handle);
+}
+std::shared_ptr<rnic::DeviceMemory> OpenDevice::find_dm(std::uint32_t handle) {
+  return find_in(dms_, handle);
 }
 
-void OpenDevice::forget_pd(std::uint32_t handle) {
-  const std::lock_guard lock(mutex_);
-  pds_.erase(handle);
-}
-
-bool OpenDevice::forget_mr(std::uint32_t handle) {
-  const std::lock_guard lock(mutex_);
-  return mrs_.erase(handle) != 0;
-}
+void OpenDevice::forget_pd(std::uint32_t handle) { static_cast<void>(forget_in(pds_, handle)); }
+bool OpenDevice::forget_mr(std::uint32_t handle) { return forget_in(mrs_, handle); }
+void OpenDevice::forget_dm(std::uint32_t handle) { static_cast<void>(forget_in(dms_, handle)); }
 
 void OpenDevice::put_back(std::uint32_t handle, std::shared_ptr<rnic::MemoryRegion> mr) {
   const std::lock_guard lock(mutex_);

@@ -53,15 +53,24 @@ class OpenDevice {
   bool abandon();
 
  private:
+  template <typename T>
+  using ByHandle = std::unordered_map<std::uint32_t, std::shared_ptr<T>>;
+  template <typename T>
+  std::uint32_t add_to(ByHandle<T>& table, std::shared_ptr<T> object);
+  template <typename T>
+  std::shared_ptr<T> find_in(const ByHandle<T>& table, std::uint32_t handle);
+  template <typename T>
+  bool forget_in(ByHandle<T>& table, std::uint32_t handle);
+
   Device& device_;
   const std::shared_ptr<rnic::Context> context_;
   const ino_t inode_;
   const dev_t file_system_;
   std::mutex mutex_;
   std::uint32_t last_handle_ = 0;
-  std::unordered_map<std::uint32_t, std::shared_ptr<rnic::ProtectionDomain>> pds_;
-  std::unordered_map<std::uint32_t, std::shared_ptr<rnic::MemoryRegion>> mrs_;
-  std::unordered_map<std::uint32_t, std::shared_ptr<rnic::DeviceMemory>> dms_;
+  ByHandle<rnic::ProtectionDomain> pds_;
+  ByHandle<rnic::MemoryRegion> mrs_;
+  ByHandle<rnic::DeviceMemory> dms_;
   std::unordered_set<rnic::MemoryWindow*> windows_;
   std::unordered_set<rnic::QueuePair*> qps_;
 };

@@ -116,24 +116,18 @@ static_assert(sizeof(struct stat) == sizeof(struct stat64) && sizeof(dirent) == 
 // ---- opening
 #define SOFTRNIC_OPEN(name)                                                             \
   SOFTRNIC_PRELOADED int name(const char* path, int flags, ...) {                       \
-    mode_t mode = 0;                                                                    \
-    if (makes_file(flags)) {                                                            \
-      va_list arguments;                                                                \
-      va_start(arguments, flags);                                                       \
-      mode = va_arg(arguments, mode_t);                                                 \
-      va_end(arguments);                                                                \
-    }                                                                                   \
+    va_list arguments;                                                                  \
+    va_start(arguments, flags);                                                         \
+    const mode_t mode = makes_file(flags) ? va_arg(arguments, mode_t) : 0;              \
+    va_end(arguments);                                                                  \
     return fresh(SOFTRNIC_NEXT(name)(LookedUp(path).path(), flags, mode), path, flags); \
   }
 #define SOFTRNIC_OPENAT(name)                                                                   \
   SOFTRNIC_PRELOADED int name(int folder, const char* path, int flags, ...) {                   \
-    mode_t mode = 0;                                                                            \
-    if (makes_file(flags)) {                                                                    \
-      va_list arguments;                                                                        \
-      va_start(arguments, flags);                                                               \
-      mode = va_arg(arguments, mode_t);                                                         \
-      va_end(arguments);                                                                        \
-    }                                                                                           \
+    va_list arguments;                                                                          \
+    va_start(arguments, flags);                                                                 \
+    const mode_t mode = makes_file(flags) ? va_arg(arguments, mode_t) : 0;                      \
+    va_end(arguments);                                                                          \
     return fresh(SOFTRNIC_NEXT(name)(folder, LookedUp(path).path(), flags, mode), path, flags); \
   }
 SOFTRNIC_OPEN(open)

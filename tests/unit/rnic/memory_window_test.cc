@@ -75,6 +75,11 @@ class MemoryWindowTest : public TransferTest {
     wr.wr.rdma = {address, key};
     return wr;
   }
+  ibv_send_wr invalidating(const Window& window) {
+    auto wr = request(IBV_WR_SEND_WITH_INV, 8);
+    wr.invalidate_rkey = window.rkey;
+    return wr;
+  }
   void reconnect() {
     EXPECT_TRUE(a->destroy());
     EXPECT_TRUE(b->destroy());
@@ -167,8 +172,7 @@ TEST_F(MemoryWindowTest, IsInvalidatedByThePeer) {
   Window window(*pd, IBV_MW_TYPE_2);
   EXPECT_EQ(by(*b, bind(window, 0, 64)), IBV_WC_SUCCESS);
   receive(3, 64);
-  auto wr = request(IBV_WR_SEND_WITH_INV, 8);
-  wr.invalidate_rkey = window.rkey;
+  const auto wr = invalidating(window);
   EXPECT_EQ(by(*a, wr), IBV_WC_SUCCESS);
   const ibv_wc got = one(*recv_cq);
   EXPECT_EQ(got.wc_flags, unsigned{IBV_WC_WITH_INV});
@@ -183,8 +187,7 @@ TEST_F(MemoryWindowTest, IsNotInvalidatedByStrangers) {
     // through `a`, so that the window of type 2 is not the one of the QP that receives
     EXPECT_EQ(by(*a, bind(window, 0, 64)), IBV_WC_SUCCESS);
     receive(3, 64);
-    auto wr = request(IBV_WR_SEND_WITH_INV, 8);
-    wr.invalidate_rkey = window.rkey;
+    const auto wr = invalidating(window);
     EXPECT_NE(by(*a, wr), IBV_WC_SUCCESS);
     EXPECT_TRUE(a->destroy() && b->destroy());
     EXPECT_EQ(bindable->destroy().error().error, EBUSY) << "still bound";
