@@ -166,7 +166,7 @@ void Workload::misbehave(Node& node, WorkRequest& wr) {
         wr.remote_address += rng_.range(1, 7), refuse(Status::remote_invalid_request);
       break;
     case Misdeed::unknown_srq:
-      if (due) wr.srqn = 0xbad, refuse(Status::remote_invalid_request);
+      if (due && !is_local(wr.op)) wr.srqn = 0xbad, refuse(Status::remote_invalid_request);
       break;
     case Misdeed::bad_invalidate:
       if (due && is_send(wr.op) && p.type == ib::QpType::rc) {
