@@ -75,7 +75,7 @@ std::uint32_t RcRequester::eager_sent(TimePoint now) {
   SendEntry& entry = queue_.at(cursor_);
   begin(entry);
   mark_in_flight(entry, entry.first, entry.end, now);
-  ack_requested();
+  ack_requests_.requested();
   return entry.wqe.length;
 }
 

@@ -18,7 +18,7 @@ void RcRequester::reset() {
   cursor_ = begun_ = 0;
   una_ = next_ = assigned_ = top_;
   gather_cursor_ = scatter_cursor_ = {};
-  ack_requested();
+  ack_requests_.requested();
   direct_bytes_ = direct_backoff_ = 0;
   refused_at_once_ = false;
   recovery_.reset();
@@ -77,17 +77,15 @@ const char* RcRequester::broken_queue() const {
 
 // What is charged was sent, and the window knows of it.
 const char* RcRequester::broken_charge() const {
-  if (una_ == next_ && charged_ != 0) return "bytes are charged and nothing is in flight";
   if (una_ == next_ && reads_out_ != 0) return "READs or atomics are out and nothing is in flight";
   if (reads_out_ > context_.attributes.max_reads_out) return "more READs and atomics are out than agreed";
-  if (context_.window != nullptr && charged_ > context_.window->in_flight())
-    return "more is charged than the window has in flight";
+  if (charge_.bytes() == 0) return nullptr;
   std::uint64_t cost = 0;
-  for (SendQueue::Index i = queue_.head(); charged_ != 0 && i != begun_ && queue_.at(i).first < next_; ++i) {
+  for (SendQueue::Index i = queue_.head(); i != begun_ && queue_.at(i).first < next_; ++i) {
     const SendEntry& entry = queue_.at(i);
     cost += cost_of(entry, std::max(entry.first, una_), std::min(entry.end, next_));
   }
-  return charged_ > cost ? "more is charged than is in flight" : nullptr;
+  return charge_.broken_invariant(cost);
 }
 
 }  // namespace softrnic::ib

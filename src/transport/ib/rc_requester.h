@@ -15,21 +15,22 @@
 #include <cstdint>
 #include <optional>
 
+#include "transport/ib/ack_requests.h"
 #include "transport/ib/endpoint_context.h"
 #include "transport/ib/rc_loss_recovery.h"
 #include "transport/ib/rx_packet.h"
 #include "transport/ib/send_queue.h"
 #include "transport/ib/sge_list.h"
+#include "transport/ib/window_charge.h"
 
 namespace softrnic::ib {
 
 class RcRequester {
  public:
   RcRequester(const EndpointContext& context, const Capacity& capacity)
-      : context_(context), queue_(capacity) {}
+      : context_(context), queue_(capacity), charge_(context.window) {}
   RcRequester(const RcRequester&) = delete;
   RcRequester& operator=(const RcRequester&) = delete;
-  ~RcRequester() { uncharge(); }
 
   void start();
   void drain();
@@ -85,8 +86,6 @@ class RcRequester {
   void sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out, TimePoint now);
   /// `awaited`: what is done next depends on the ACK.
   bool requests_ack(const SendEntry& entry, Psn stop, std::uint32_t cost, bool awaited);
-  bool must_request_ack(const SendEntry& entry, Psn stop) const;
-  void ack_requested() { bytes_since_request_ = packets_since_request_ = 0; }
   void cannot_send(Status status, const Reason& reason);
   bool valid(const SendWqe& wqe);
   bool execute_locally();
@@ -117,7 +116,6 @@ class RcRequester {
   void implied_nak(TimePoint now);
   void go_back(LossRecovery::Cause cause, TimePoint now);
   void uncharge();
-  void leave_window();
   void timed_out(TimePoint now);
   void fail_front(Status status, const Reason& reason);
 
@@ -141,9 +139,8 @@ class RcRequester {
   Psn assigned_;  ///< first PSN of the next work request that begins
   SgeCursor gather_cursor_;
   SgeCursor scatter_cursor_;
-  std::uint32_t charged_ = 0;  ///< bytes in the window for [una_, next_), or less after a back-off
-  std::uint32_t bytes_since_request_ = 0;  ///< sent since an ACK was last requested
-  std::uint16_t packets_since_request_ = 0;
+  WindowCharge charge_;  ///< for [una_, next_), or less after a back-off
+  AckRequests ack_requests_;
   /// Of the front work request that went without packets; it has no PSNs then
   std::uint32_t direct_bytes_ = 0;
   std::uint32_t direct_backoff_ = 0;  ///< work requests to begin before one waits for the direct path again

@@ -5,15 +5,8 @@
 namespace softrnic::ib {
 
 void RcRequester::uncharge() {
-  leave_window();
+  charge_.leave();
   reads_out_ = 0;
-}
-
-// Nothing is in flight any more, whether it was lost or the peer is gone: the window belongs to the other QPs
-// of the path.
-void RcRequester::leave_window() {
-  if (context_.window != nullptr) context_.window->forgotten(charged_);
-  charged_ = 0;
 }
 
 void RcRequester::go_back(LossRecovery::Cause cause, TimePoint now) {
@@ -23,7 +16,7 @@ void RcRequester::go_back(LossRecovery::Cause cause, TimePoint now) {
   next_ = una_;
   cursor_ = queue_.head();
   gather_cursor_ = {};
-  ack_requested();
+  ack_requests_.requested();
   recovery_.went_back(cause, now);
 }
 
@@ -40,7 +33,7 @@ void RcRequester::expire(TimePoint now) {
     case LossRecovery::Due::timeout:
       return timed_out(now);
     case LossRecovery::Due::back_off:
-      return leave_window();
+      return charge_.leave();
     case LossRecovery::Due::nothing:
       return;
   }

@@ -134,11 +134,7 @@ bool RcRequester::acknowledge_before(Psn end, TimePoint now, bool may_answer_pro
 
 // The packets [una_, end) of the front work request have been answered.
 void RcRequester::answered(SendEntry& entry, Psn end) {
-  if (next_ > una_) {
-    const std::uint32_t cost = std::min(charged_, cost_of(entry, una_, std::min(end, next_)));
-    if (context_.window != nullptr) context_.window->acknowledged(cost);
-    charged_ -= cost;
-  }
+  if (next_ > una_) charge_.answered(cost_of(entry, una_, std::min(end, next_)));
   const bool counted = is_read_or_atomic(entry) && next_ >= end && end == chunk_end(entry, una_);
   if (counted) --reads_out_;
   una_ = end;

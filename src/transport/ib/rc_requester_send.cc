@@ -11,7 +11,6 @@
 namespace softrnic::ib {
 namespace {
 
-constexpr std::uint16_t kPacketsPerRequest = 64;  // between two requests for an ACK, at most
 // Bytes one READ request asks for at least, if there are as many
 constexpr std::uint32_t kSmallestChunk = 16 * 1024;
 constexpr std::uint32_t kLargestChunk = 1U << 20;  // packets; well inside the PSN validity window
@@ -225,8 +224,7 @@ Expected<void, Reason> RcRequester::build_message(const SendEntry& entry, Psn ps
 std::uint32_t RcRequester::mark_in_flight(const SendEntry& entry, Psn from, Psn stop, TimePoint now) {
   const std::uint32_t cost = cost_of(entry, from, stop);
   if (una_ == next_) recovery_.flight_begins(now, context_.attributes.timeout);
-  if (context_.window != nullptr) context_.window->sent(cost);
-  charged_ += cost;
+  charge_.sent(cost);
   next_ = stop;
   top_ = std::max(top_, stop);
   if (next_ == entry.end) {
@@ -249,26 +247,14 @@ void RcRequester::sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out
   }
 }
 
-// IBTA 9.7.3 leaves it to the requester when to request an ACK. Each costs both ends a datagram and a
-// wake-up. But the window opens again in time only if the ACK for a half of it is on its way while the other
-// half is sent, and whoever fills it while no ACK is to come that opens it beyond a silly one would wait for
-// a probe. The end of a message requests one in any case: where it is near, it serves for both.
-bool RcRequester::must_request_ack(const SendEntry& entry, Psn stop) const {
-  if (stop == entry.end || is_read_or_atomic(entry) || packets_since_request_ >= kPacketsPerRequest)
-    return true;
-  if (context_.window == nullptr) return false;
-  const std::uint32_t window = context_.window->window();
-  if (bytes_since_request_ >= window / 2 && cost_of(entry, stop, entry.end) > window / 8) return true;
-  const std::uint32_t awaited = charged_ - std::min(charged_, bytes_since_request_);
-  return !context_.window->has_much_room() && awaited < context_.window->silly_below();
-}
-
 bool RcRequester::requests_ack(const SendEntry& entry, Psn stop, std::uint32_t cost, bool awaited) {
-  bytes_since_request_ += cost;
-  ++packets_since_request_;
-  if (!awaited && !must_request_ack(entry, stop)) return false;
-  ack_requested();
-  return true;
+  if (awaited) {
+    ack_requests_.requested();
+    return true;
+  }
+  const bool last = stop == entry.end || is_read_or_atomic(entry);
+  const std::uint32_t rest = last ? 0 : cost_of(entry, stop, entry.end);
+  return ack_requests_.sent({cost, rest, charge_.bytes()}, context_.window);
 }
 
 }  // namespace softrnic::ib
