@@ -36,7 +36,7 @@ SOFTRNIC_HOT_PATH void RcEndpoint::acknowledged(std::uint32_t psn, TimePoint now
 
 // Nothing is to be sent again, nor before the next work request, nor in another way.
 bool RcRequester::fast_path_ok() const {
-  return cursor_ == begun_ && next_ == top_ && direct_bytes_ == 0 && !stopping() && recovery_.idle() &&
+  return cursor_ == begun_ && next_ == top_ && !direct_.under_way() && !stopping() && recovery_.idle() &&
          context_.window != nullptr && context_.window->has_room() && next_ - una_ < Psn::kHalf / 2;
 }
 

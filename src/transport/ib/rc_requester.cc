@@ -19,8 +19,7 @@ void RcRequester::reset() {
   una_ = next_ = assigned_ = top_;
   gather_cursor_ = scatter_cursor_ = {};
   ack_requests_.requested();
-  direct_bytes_ = direct_backoff_ = 0;
-  refused_at_once_ = false;
+  direct_.reset();
   recovery_.reset();
   run_ = Run::running;
 }
@@ -28,7 +27,7 @@ void RcRequester::reset() {
 void RcRequester::flush() {
   uncharge();
   recovery_.stop();
-  direct_bytes_ = 0;
+  direct_.reset();
   flush_all(context_.host, queue_);
   cursor_ = begun_ = queue_.head();
   una_ = next_ = assigned_ = top_;
@@ -46,7 +45,7 @@ void RcRequester::resume() {
 }
 
 void RcRequester::check_drained() {
-  if (run_ != Run::draining || queue_.head() != begun_ || direct_bytes_ > 0) return;
+  if (run_ != Run::draining || queue_.head() != begun_ || direct_.under_way()) return;
   run_ = Run::drained;
   context_.host.event(QpEvent::send_queue_drained);
 }
@@ -70,7 +69,7 @@ const char* RcRequester::broken_queue() const {
     return "una is not in the front work request";
   if (cursor == begun ? next_ != assigned_ : !contains(queue_.at(cursor_), next_))
     return "next is not in the work request at the cursor";
-  if (direct_bytes_ > 0 && (begun != 0 || queue_.empty())) return "a message goes both ways";
+  if (direct_.under_way() && (begun != 0 || queue_.empty())) return "a message goes both ways";
   if (run_ == Run::drained && begun != 0) return "drained with a work request that has begun";
   return nullptr;
 }

@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "transport/ib/ack_requests.h"
+#include "transport/ib/direct_turns.h"
 #include "transport/ib/endpoint_context.h"
 #include "transport/ib/rc_loss_recovery.h"
 #include "transport/ib/rx_packet.h"
@@ -91,7 +92,6 @@ class RcRequester {
   bool execute_locally();
 
   // ---- without packets: rc_requester_direct.cc
-  bool one_sided(const SendEntry& entry) const;
   bool nothing_in_flight() const;
   bool waits_for_direct(const SendEntry& entry) const;
   std::optional<std::uint32_t> go_direct(const SendEntry& entry);
@@ -141,12 +141,8 @@ class RcRequester {
   SgeCursor scatter_cursor_;
   WindowCharge charge_;  ///< for [una_, next_), or less after a back-off
   AckRequests ack_requests_;
-  /// Of the front work request that went without packets; it has no PSNs then
-  std::uint32_t direct_bytes_ = 0;
-  std::uint32_t direct_backoff_ = 0;  ///< work requests to begin before one waits for the direct path again
-  bool refused_at_once_ = false;      ///< go_at_once() was just refused: transmit() does not ask again
-  bool begun_one_sided_ = false;      ///< the last work request that began was a WRITE, READ or atomic
-  std::uint16_t reads_out_ = 0;       ///< READ requests and atomics in [una_, next_)
+  DirectTurns direct_;           ///< while one is under_way(), the front work request has no PSNs
+  std::uint16_t reads_out_ = 0;  ///< READ requests and atomics in [una_, next_)
   LossRecovery recovery_;
   Run run_ = Run::running;
 };

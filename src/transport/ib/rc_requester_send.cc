@@ -1,6 +1,5 @@
 // The sending side of the RC requester.
 #include <algorithm>
-#include <utility>
 
 #include "base/hot_path.h"
 #include "transport/ib/inbound_message.h"
@@ -118,8 +117,7 @@ void RcRequester::begin(SendEntry& entry) {
   }
   assigned_ = entry.end;
   ++begun_;
-  begun_one_sided_ = one_sided(entry);
-  if (direct_backoff_ > 0) --direct_backoff_;
+  direct_.began_by_packets(entry.wqe);
 }
 
 Transmit RcRequester::transmit(TxPacket& out, TimePoint now) {
@@ -133,7 +131,7 @@ Transmit RcRequester::transmit(TxPacket& out, TimePoint now) {
     if (failed() || !execute_locally()) return Transmit::idle;
   }
   SendEntry& entry = queue_.at(cursor_);
-  if (nothing_in_flight() && (!stopping() || direct_bytes_ > 0) && !std::exchange(refused_at_once_, false)) {
+  if (nothing_in_flight() && (!stopping() || direct_.under_way()) && !direct_.take_refusal()) {
     if (const auto moved = go_direct(entry)) {
       out.payload_bytes = *moved;
       return Transmit::direct;
