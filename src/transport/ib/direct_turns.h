@@ -1,9 +1,9 @@
 // When an RC requester sends without packets (Host::direct), and when by packets.
 //
-// With a queue that never runs empty nothing would ever go direct, as a message may go so only when everything
-// before it was acknowledged. So a work request waits for the ACKs of those before it when it is long, or one
-// of many that could all go direct; else the wait would cost more than it brings. Where waiting was in vain,
-// the next ones do not wait.
+// A message may go direct only when everything before it was acknowledged; with a queue that never runs empty
+// none ever would. So a work request waits for the ACKs of those before it when it is long, or one of many
+// that could all go direct; else the wait would cost more than it brings. Where waiting was in vain, the next
+// ones do not wait.
 #pragma once
 
 #include <cstdint>

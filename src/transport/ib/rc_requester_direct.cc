@@ -10,41 +10,37 @@
 
 namespace softrnic::ib {
 
-bool RcRequester::nothing_in_flight() const {
-  return cursor_ == begun_ && begun_ == queue_.head() && una_ == top_;
-}
-
 bool RcRequester::waits_for_direct(const SendEntry& entry) const {
-  return una_ != top_ && direct_.waits(entry.wqe) && context_.host.may_go_direct();
+  return sequence_.awaits_answers() && direct_.waits(entry.wqe) && context_.host.may_go_direct();
 }
 
 // The bytes that went.
 std::optional<std::uint32_t> RcRequester::go_direct(const SendEntry& entry) {
-  const DirectMessage message{entry.wqe, queue_.sges(entry), queue_.inline_data(entry), direct_.moved_bytes(),
-                              next_.wire()};
+  const DirectMessage message{entry.wqe, queue().sges(entry), queue().inline_data(entry),
+                              direct_.moved_bytes(), sequence_.next().wire()};
   const auto moved = context_.host.direct(message);
   if (!moved) {
-    if (direct_.under_way()) begin(queue_.front());  // although the queue may be draining by now
+    if (direct_.under_way()) {  // although the queue may be draining by now
+      begin(queue().front(), extent_of(entry.wqe, context_));
+    }
     direct_.refused(entry.wqe);
     return std::nullopt;
   }
   if (!direct_.moved(entry.wqe, *moved)) return moved;
-  ++cursor_;
-  ++begun_;
-  gather_cursor_ = {};
-  complete_front(context_.host, queue_, Status::success);
+  sequence_.passed_by();
+  complete_front(context_.host, queue(), Status::success);
   check_drained();
   return moved;
 }
 
 SOFTRNIC_HOT_PATH bool RcRequester::go_at_once() {
-  if (queue_.size() != 1 || !nothing_in_flight() || stopping() || direct_.backs_off()) return false;
-  const SendEntry& entry = queue_.front();
+  if (queue().size() != 1 || !sequence_.at_rest() || stopping() || direct_.backs_off()) return false;
+  const SendEntry& entry = queue().front();
   if (!DirectTurns::one_sided(entry.wqe.op)) return false;
-  if (is_read_or_atomic(entry) && context_.attributes.max_reads_out == 0) return false;
+  if (is_read_or_atomic(entry.wqe.op) && context_.attributes.max_reads_out == 0) return false;
   const bool went = go_direct(entry).has_value();
   direct_.asked_at_once(went);
-  return went && queue_.empty();
+  return went && queue().empty();
 }
 
 }  // namespace softrnic::ib

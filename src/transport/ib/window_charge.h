@@ -3,7 +3,6 @@
 // endpoint.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "transport/ib/path_window.h"
@@ -21,14 +20,15 @@ class WindowCharge {
   std::uint32_t bytes() const { return bytes_; }
 
   void sent(std::uint32_t bytes) {
-    if (window_ != nullptr) window_->sent(bytes);
     bytes_ += bytes;
+    if (window_ != nullptr) window_->sent(bytes);
   }
   /// Packets of `bytes` were answered; those that leave() has given up are not charged any more.
   void answered(std::uint32_t bytes) {
-    bytes = std::min(bytes_, bytes);
+    const std::uint32_t charged = bytes_;
+    if (bytes > charged) bytes = charged;
+    bytes_ = charged - bytes;
     if (window_ != nullptr) window_->acknowledged(bytes);
-    bytes_ -= bytes;
   }
   /// Nothing is in flight any more, whether it was lost or the peer is gone: the window belongs to the other
   /// QPs of the path.
