@@ -6,7 +6,6 @@
 
 #include <infiniband/verbs.h>
 
-#include <array>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -14,13 +13,15 @@
 #include "base/expected.h"
 #include "base/explanation_history.h"
 #include "base/reason.h"
+#include "rnic/attached_counters.h"
 #include "rnic/lane_port.h"
 #include "rnic/memory_window.h"
 #include "rnic/object.h"
 #include "rnic/qp_attributes.h"
-#include "rnic/receive_queue.h"
+#include "rnic/qp_events.h"
+#include "rnic/queue_pair_init.h"
+#include "rnic/receive_source.h"
 #include "rnic/scheduler_hook.h"
-#include "rnic/shared_receive_queue.h"
 #include "transport/ib/endpoint.h"
 #include "transport/ib/host.h"
 #include "transport/ib/rx_packet.h"
@@ -32,21 +33,6 @@ class CompletionQueue;
 class Context;
 class ProtectionDomain;
 class XrcDomain;
-
-/// struct ibv_qp_init_attr with our objects in it.
-struct QueuePairInit {
-  ibv_qp_type type = IBV_QPT_RC;
-  CompletionQueue* send_cq = nullptr;
-  CompletionQueue* recv_cq = nullptr;
-  SharedReceiveQueue* srq = nullptr;
-  ibv_qp_cap cap{};
-  bool signal_all = false;
-};
-
-/// Whether a QP of this type sends requests, and whether it has receives of its own or of an SRQ that it was
-/// given: XRC has the one or neither (IBTA A14).
-constexpr bool sends(ibv_qp_type type) { return type != IBV_QPT_XRC_RECV; }
-constexpr bool has_receives(ibv_qp_type type) { return type != IBV_QPT_XRC_RECV && type != IBV_QPT_XRC_SEND; }
 
 /// What other layers show of a QP.
 struct QueuePairSummary {
@@ -62,10 +48,8 @@ struct QueuePairSummary {
 
 class QueuePair final : public EventTarget, private ib::Host {
  public:
-  /// Returns the capabilities made in `init.cap`, which are rounded up as drivers do: depths to powers of
-  /// two, inline data to 64 bytes at least, SGEs to the same room; with an SRQ there are no receives. What a
-  /// type has no use for is not looked at. EINVAL: capabilities beyond the limits, no CQ; EOPNOTSUPP: type;
-  /// ENOMEM; what Lanes::choose() and LanePort::attach() refuse.
+  /// Returns the capabilities made in `init.cap`. Fails as fitted() does; ENOMEM; what Lanes::choose() and
+  /// LanePort::attach() refuse.
   static Expected<std::unique_ptr<QueuePair>, Failure> create(ProtectionDomain& pd, QueuePairInit& init);
   /// An XRC target, which has no queues: requests name an SRQ of `domain`, to which it has to be added.
   static Expected<std::unique_ptr<QueuePair>, Failure> create(Context& context, XrcDomain& domain,
@@ -142,7 +126,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   bool takes_requests() const {
     constexpr std::uint8_t kRemote = bit_of(ib::Counted::remote_read) | bit_of(ib::Counted::remote_write);
     const bool ready =
-        state_ == IBV_QPS_RTS || state_ == IBV_QPS_SQD || (state_ == IBV_QPS_RTR && established_);
+        state_ == IBV_QPS_RTS || state_ == IBV_QPS_SQD || (state_ == IBV_QPS_RTR && events_.established());
     return ready && (counted() & kRemote) == 0;
   }
   const CompletionQueue* send_cq() const { return init_.send_cq; }  ///< nullptr: an XRC target
@@ -194,9 +178,6 @@ class QueuePair final : public EventTarget, private ib::Host {
   void settle();
   void flush_receives();
   void purge_completions();
-  void raise(ibv_event_type type);
-  void raise_last_wqe();
-  void release_counters();
   /// What has become of a work request: its completion has been delivered, or it waits for its turn.
   enum class Posted : std::uint8_t { done, queued };
   Expected<Posted, Failure> post_one(const ibv_send_wr& wr);
@@ -205,23 +186,10 @@ class QueuePair final : public EventTarget, private ib::Host {
   void posted(bool all_done);
   Failure queue_full() const;
   void flush_send(const ibv_send_wr& wr);
-  void fill(ib::SendSlot& slot, const ibv_send_wr& wr) const;
   Expected<void, Reason> changed_window(const Expected<Taken, Reason>& change);
-  void fill_destination(ib::SendWqe& wqe, const ibv_send_wr& wr) const;
-
-  /// What goes with the receive that was taken last, or that will be.
-  struct Receiving {
-    SharedReceiveQueue* srq = nullptr;     ///< nullptr: receives_
-    const ProtectionDomain* pd = nullptr;  ///< whose keys it uses
-    CompletionQueue* cq = nullptr;
-  };
-  static Receiving receiving_of(SharedReceiveQueue* srq);
 
   Context& context_;
-  ProtectionDomain* pd_;
-  XrcDomain* domain_;                       ///< nullptr: it is no XRC target, or has left it
-  SharedReceiveQueue* selected_ = nullptr;  ///< XRC target: of the request at hand
-  Receiving receiving_;
+  ProtectionDomain* pd_;  ///< an XRC target: of the SRQ at hand, if any
   LanePort& lane_;
   const ibv_qp_type type_;
   const std::uint32_t serial_;
@@ -232,20 +200,15 @@ class QueuePair final : public EventTarget, private ib::Host {
 
   ibv_qp_state state_ = IBV_QPS_RESET;
   QpAttributes attributes_;
-  bool established_ = false;  ///< IBV_EVENT_COMM_EST was raised
-  bool notify_drained_ = false;
-  bool last_wqe_raised_ = false;
+  QpEvents events_;
   bool receive_failed_ = false;  ///< UD: a bad receive, which is worse than a bad send
-  bool receive_taken_ = false;
   bool completion_lost_ = false;
   bool broken_ = false;  ///< the endpoint went into its error state, and said why
-  ReceiveQueue receives_;
-  TakenReceive taken_;
+  ReceiveSource receives_;
   std::vector<wire::Gid> groups_;
   ib::Counters counters_;
   std::unique_ptr<ExplanationHistory> explained_;  ///< made at the first
-  using AttachedCounters = std::array<CompletionCounter*, static_cast<std::size_t>(ib::Counted::count_)>;
-  std::unique_ptr<AttachedCounters> counters_attached_;  ///< by Counted; made at the first
+  AttachedCounters completion_counters_;
 };
 
 }  // namespace softrnic::rnic

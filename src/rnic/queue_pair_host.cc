@@ -3,7 +3,6 @@
 
 #include <mutex>
 #include <new>
-#include <utility>
 
 #include "base/hot_path.h"
 #include "rnic/completion_queue.h"
@@ -11,18 +10,11 @@
 #include "rnic/key_table.h"
 #include "rnic/queue_pair.h"
 #include "rnic/work_requests.h"
-#include "rnic/xrc_domain.h"
 #include "transport/ib/rx_packet.h"
 #include "wire/frame.h"
 
 namespace softrnic::rnic {
 namespace {
-
-/// In the order of ib::QpEvent.
-constexpr ibv_event_type kEvents[] = {
-    IBV_EVENT_COMM_EST,      IBV_EVENT_QP_FATAL,   IBV_EVENT_QP_REQ_ERR,
-    IBV_EVENT_QP_ACCESS_ERR, IBV_EVENT_SQ_DRAINED, IBV_EVENT_QP_LAST_WQE_REACHED,
-};
 
 // vendor_err names the reason, for programs that print it.
 ibv_wc completion(std::uint64_t wr_id, ib::Status status, const Reason& reason, Qpn qpn) {
@@ -63,11 +55,9 @@ void QueuePair::acknowledged(std::uint32_t psn, TimePoint now) {
 
 // ---- for the endpoint
 
-// IBTA 10.2.3: receives of an SRQ use the keys of its protection domain, which may be another than the queue
-// pair's.
 Expected<std::byte*, Reason> QueuePair::local_memory(MemoryKey lkey, std::uint64_t address,
                                                      std::uint64_t length, ib::LocalUse use) {
-  const ProtectionDomain* const pd = use == ib::LocalUse::receive ? receiving_.pd : pd_;
+  const ProtectionDomain* const pd = use == ib::LocalUse::receive ? receives_.pd() : pd_;
   const std::uint32_t access = use == ib::LocalUse::send ? 0 : IBV_ACCESS_LOCAL_WRITE;
   return KeyTable::process().local(pd, lkey, address, length, access);
 }
@@ -94,51 +84,28 @@ Expected<void, Reason> QueuePair::execute_locally(const ib::SendWqe& wqe) {
                                                           : invalidate_window(user, wqe.rkey, false));
 }
 
-QueuePair::Receiving QueuePair::receiving_of(SharedReceiveQueue* srq) { return {srq, &srq->pd(), srq->cq()}; }
-
 // A target QP has no protection domain. Requests go by that of the SRQ that they name, R_Keys too: for this
 // every request of XRC names one, also a READ, which takes no receive. So do adapters: mlx5 gives targets a
 // domain in which nothing of a program's is registered.
 Expected<void, Reason> QueuePair::select_srq(std::uint32_t number) {
-  if (selected_ != nullptr && selected_->srq_number() == number) return {};
-  SharedReceiveQueue* const found = domain_ == nullptr ? nullptr : domain_->find(number);
-  if (found == nullptr) return Unexpected{because(ReasonId::nak_xrc_srq, number)};
-  selected_ = found;
-  pd_ = &found->pd();
-  return {};
+  auto selected = receives_.select(number);
+  if (selected) pd_ = receives_.selected_pd();
+  return selected;
 }
 
 void QueuePair::forget(const SharedReceiveQueue& srq) {
   const std::lock_guard lock(lane_.mutex());
-  if (selected_ == &srq) {
-    selected_ = nullptr;
-    pd_ = nullptr;
-  }
-  if (receiving_.srq != &srq) return;
-  if (std::exchange(receive_taken_, false)) endpoint_->forget_receive();
-  receiving_ = {};
+  if (receives_.forget(srq)) endpoint_->forget_receive();
+  pd_ = receives_.selected_pd();
 }
 
 void QueuePair::leave_domain() {
   const std::lock_guard lock(lane_.mutex());
-  domain_ = nullptr;
-  selected_ = nullptr;
+  if (receives_.leave_domain()) endpoint_->forget_receive();
   pd_ = nullptr;
-  if (std::exchange(receive_taken_, false)) endpoint_->forget_receive();
-  receiving_ = {};
 }
 
-const ib::RecvWqe* QueuePair::take_receive() {
-  if (selected_ != nullptr) receiving_ = receiving_of(selected_);
-  if (receiving_.srq != nullptr) {
-    if (!receiving_.srq->take(taken_)) return nullptr;
-  } else {
-    if (receives_.size() == 0) return nullptr;
-    taken_.take_from(receives_);
-  }
-  receive_taken_ = true;
-  return &taken_.wqe;
-}
+const ib::RecvWqe* QueuePair::take_receive() { return receives_.take(); }
 
 ib::PathWindow* QueuePair::window_to(const ib::AddressVector& path, Qpn remote) {
   return lane_.gauged_window(path, remote);
@@ -152,7 +119,7 @@ void QueuePair::complete(const ib::SendDone& done) {
 }
 
 void QueuePair::complete(const ib::RecvDone& done) {
-  receive_taken_ = false;
+  receives_.completed();
   if (done.status != ib::Status::success && done.status != ib::Status::flushed) receive_failed_ = true;
   ended(ib::Counted::receive, done.status == ib::Status::success, done.length);
   ibv_wc wc = completion(done.wr_id, done.status, done.reason, qpn_);
@@ -169,16 +136,12 @@ void QueuePair::complete(const ib::RecvDone& done) {
     wc.wc_flags |= IBV_WC_WITH_INV;
     wc.invalidated_rkey = done.immediate;
   }
-  lane_.deliver(*receiving_.cq, wc, done.solicited);
+  lane_.deliver(*receives_.cq(), wc, done.solicited);
 }
 
 void QueuePair::event(ib::QpEvent event) {
-  if (event == ib::QpEvent::last_wqe_reached) return raise_last_wqe();
-  if (event == ib::QpEvent::send_queue_drained && !std::exchange(notify_drained_, false)) return;
-  raise(kEvents[static_cast<std::size_t>(event)]);
-  if (event != ib::QpEvent::communication_established) return;
-  established_ = true;
-  lane_.changed(*this);
+  events_.raise(event);
+  if (event == ib::QpEvent::communication_established) lane_.changed(*this);
 }
 
 // A network that carries less than the path MTU drops full packets and says nothing, or

@@ -20,7 +20,7 @@ Expected<void, Failure> QueuePair::modify(const ibv_qp_attr& attributes, int mas
   if (auto ok = take_attributes(context(), attributes, bits, attributes_); !ok)
     return refused_here(ok.error());
   if (to == IBV_QPS_SQD && state_ == IBV_QPS_RTS) {
-    notify_drained_ = (bits & IBV_QP_EN_SQD_ASYNC_NOTIFY) != 0 && attributes.en_sqd_async_notify != 0;
+    events_.notify_drained((bits & IBV_QP_EN_SQD_ASYNC_NOTIFY) != 0 && attributes.en_sqd_async_notify != 0);
   }
   enter(to);
   lane_.changed(*this);
@@ -69,8 +69,8 @@ void QueuePair::reset() {
   state_ = IBV_QPS_RESET;
   endpoint_->reset();
   receives_.clear();
-  established_ = receive_taken_ = receive_failed_ = broken_ = last_wqe_raised_ = notify_drained_ =
-      completion_lost_ = false;
+  events_.reset();
+  receive_failed_ = broken_ = completion_lost_ = false;
   lane_.discard(*this);
   purge_completions();
   QpAttributes fresh;
@@ -86,24 +86,17 @@ SOFTRNIC_OUT_OF_LINE void QueuePair::enter_error() {
   state_ = IBV_QPS_ERR;
   endpoint_->flush();
   flush_receives();
-  raise_last_wqe();
+  events_.raise(ib::QpEvent::last_wqe_reached);
 }
 
 void QueuePair::flush_receives() {
-  for (; receives_.size() > 0; receives_.pop()) {
+  while (const auto wr_id = receives_.flush_next()) {
     ib::RecvDone done;
-    done.wr_id = receives_.front().wr_id;
+    done.wr_id = *wr_id;
     done.status = ib::Status::flushed;
     done.reason = because(ReasonId::flushed);
     complete(done);
   }
-}
-
-// IBTA 11.6.3.1: the program may take a QP off an SRQ once this has come.
-void QueuePair::raise_last_wqe() {
-  if (init_.srq == nullptr || last_wqe_raised_) return;
-  last_wqe_raised_ = true;
-  raise(IBV_EVENT_QP_LAST_WQE_REACHED);
 }
 
 SOFTRNIC_OUT_OF_LINE void QueuePair::completion_lost(const CompletionQueue& cq, std::uint64_t wr_id) {
@@ -111,7 +104,7 @@ SOFTRNIC_OUT_OF_LINE void QueuePair::completion_lost(const CompletionQueue& cq, 
   explain(because(ReasonId::cq_overrun, cq.capacity()), &wr_id);
   if (state_ == IBV_QPS_ERR) return;
   broken_ = true;
-  raise(IBV_EVENT_QP_FATAL);
+  events_.raise(ib::QpEvent::fatal);
   enter_error();
   lane_.changed(*this);
 }
@@ -128,7 +121,5 @@ void QueuePair::settle() {
   }
   lane_.changed(*this);
 }
-
-void QueuePair::raise(ibv_event_type type) { context().events().raise(type, *this); }
 
 }  // namespace softrnic::rnic

@@ -7,6 +7,23 @@
 #include "transport/ib/rc_endpoint.h"
 
 namespace softrnic::ib {
+namespace {
+
+bool find_payload(Host& host, const SendQueue& queue, const SendEntry& entry, Bytes& out) {
+  const SendWqe& wqe = entry.wqe;
+  if (wqe.length == 0 || wqe.is_inline) {
+    out = {queue.inline_data(entry), wqe.length};
+    return true;
+  }
+  if (wqe.sge_count != 1) return false;
+  const Sge& sge = queue.sges(entry).front();
+  auto memory = host.local_memory(sge.lkey, sge.address, sge.length, LocalUse::send);
+  if (!memory) return false;
+  out = {*memory, sge.length};
+  return true;
+}
+
+}  // namespace
 
 // ---- the endpoint
 
@@ -36,34 +53,21 @@ SOFTRNIC_HOT_PATH void RcEndpoint::acknowledged(std::uint32_t psn, TimePoint now
 
 // Nothing is to be sent again, nor before the next work request, nor in another way.
 bool RcRequester::fast_path_ok() const {
-  return cursor_ == begun_ && next_ == top_ && direct_bytes_ == 0 && !stopping() && recovery_.idle() &&
-         context_.window != nullptr && context_.window->has_room() && next_ - una_ < Psn::kHalf / 2;
-}
-
-bool RcRequester::find_payload(const SendEntry& entry, Bytes& out) {
-  const SendWqe& wqe = entry.wqe;
-  if (wqe.length == 0 || wqe.is_inline) {
-    out = {queue_.inline_data(entry), wqe.length};
-    return true;
-  }
-  if (wqe.sge_count != 1) return false;
-  const Sge& sge = queue_.sges(entry).front();
-  auto memory = context_.host.local_memory(sge.lkey, sge.address, sge.length, LocalUse::send);
-  if (!memory) return false;
-  out = {*memory, sge.length};
-  return true;
+  return sequence_.current_is_fresh() && sequence_.next_is_new() && !direct_.under_way() && !stopping() &&
+         recovery_.idle() && context_.window != nullptr && context_.window->has_room() &&
+         sequence_.next() - sequence_.una() < Psn::kHalf / 2;
 }
 
 bool RcRequester::next_eager(EagerSend& out) {
   if (!has_unsent() || !fast_path_ok()) return false;
-  const SendEntry& entry = queue_.at(cursor_);
+  const SendEntry& entry = sequence_.current();
   const SendWqe& wqe = entry.wqe;
   const bool is_send = wqe.op == SendOp::send || wqe.op == SendOp::send_with_imm;
   if (!is_send || wqe.length > std::min(EagerSend::kMostBytes, context_.attributes.path_mtu) ||
-      (wqe.fence && reads_out_ > 0) || !find_payload(entry, out.payload))
+      (wqe.fence && reads_out_ > 0) || !find_payload(context_.host, queue(), entry, out.payload))
     return false;
   out.destination = context_.attributes.remote;
-  out.psn = next_.wire();
+  out.psn = sequence_.next().wire();
   out.immediate = wqe.immediate;
   out.pkey = context_.attributes.pkey;
   out.has_immediate = wqe.op == SendOp::send_with_imm;
@@ -72,18 +76,18 @@ bool RcRequester::next_eager(EagerSend& out) {
 }
 
 std::uint32_t RcRequester::eager_sent(TimePoint now) {
-  SendEntry& entry = queue_.at(cursor_);
-  begin(entry);
+  SendEntry& entry = sequence_.current();
+  begin(entry, RequestExtent{});  // one packet
   mark_in_flight(entry, entry.first, entry.end, now);
-  ack_requested();
+  ack_requests_.requested();
   return entry.wqe.length;
 }
 
 // Not the time of an answer: `now` is not good enough for that. Nor the answer to a probe,
 // which comes as a packet.
 void RcRequester::acknowledged(std::uint32_t psn, TimePoint now) {
-  const Psn end = Psn::unwrap(psn, una_);
-  if (failed() || end <= una_ || end > top_) return;
+  const Psn end = Psn::unwrap(psn, sequence_.una());
+  if (failed() || end <= sequence_.una() || end > sequence_.top()) return;
   context_.host.count(Counter::acks_received);
   recovery_.answered_earlier(end);
   acknowledge_before(end, now, false);

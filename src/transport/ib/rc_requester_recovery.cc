@@ -5,31 +5,22 @@
 namespace softrnic::ib {
 
 void RcRequester::uncharge() {
-  leave_window();
+  charge_.leave();
   reads_out_ = 0;
-}
-
-// Nothing is in flight any more, whether it was lost or the peer is gone: the window belongs to the other QPs
-// of the path.
-void RcRequester::leave_window() {
-  if (context_.window != nullptr) context_.window->forgotten(charged_);
-  charged_ = 0;
 }
 
 void RcRequester::go_back(LossRecovery::Cause cause, TimePoint now) {
   const bool congested = cause != LossRecovery::Cause::receiver_not_ready;
   if (congested && context_.window != nullptr) context_.window->lost(now);
   uncharge();
-  next_ = una_;
-  cursor_ = queue_.head();
-  gather_cursor_ = {};
-  ack_requested();
+  sequence_.go_back();
+  ack_requests_.requested();
   recovery_.went_back(cause, now);
 }
 
-// Something behind una_ came: the response that is due there was lost (IBTA 9.7.6).
+// Something behind una came: the response that is due there was lost (IBTA 9.7.6).
 void RcRequester::implied_nak(TimePoint now) {
-  if (recovery_.is_news() && next_ > una_) go_back(LossRecovery::Cause::loss, now);
+  if (recovery_.is_news() && sequence_.in_flight()) go_back(LossRecovery::Cause::loss, now);
 }
 
 TimePoint RcRequester::deadline() const { return failed() ? kNever : recovery_.deadline(); }
@@ -40,7 +31,7 @@ void RcRequester::expire(TimePoint now) {
     case LossRecovery::Due::timeout:
       return timed_out(now);
     case LossRecovery::Due::back_off:
-      return leave_window();
+      return charge_.leave();
     case LossRecovery::Due::nothing:
       return;
   }
@@ -50,15 +41,17 @@ void RcRequester::timed_out(TimePoint now) {
   context_.host.count(Counter::timeouts);
   if (recovery_.use_retry()) return go_back(LossRecovery::Cause::timeout, now);
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(recovery_.local_timeout()).count();
-  const std::uint32_t bytes = offset_of(queue_.front(), una_ + 1) - offset_of(queue_.front(), una_);
+  const Psn una = sequence_.una();
+  const SendEntry& entry = queue().front();
+  const std::uint32_t bytes = offset_of(entry, una + 1, mtu()) - offset_of(entry, una, mtu());
   fail_front(Status::retry_exceeded,
-             because(ReasonId::retry_exceeded, una_.wire(), context_.attributes.retry_count, us, bytes));
+             because(ReasonId::retry_exceeded, una.wire(), context_.attributes.retry_count, us, bytes));
 }
 
 void RcRequester::fail_front(Status status, const Reason& reason) {
   run_ = Run::failed;
   uncharge();
-  complete_front(context_.host, queue_, status, reason);
+  complete_front(context_.host, queue(), status, reason);
 }
 
 }  // namespace softrnic::ib

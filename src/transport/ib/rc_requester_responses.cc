@@ -2,23 +2,36 @@
 #include <algorithm>
 
 #include "transport/ib/outbound.h"
-#include "transport/ib/packet_builder.h"
 #include "transport/ib/rc_requester.h"
 #include "transport/ib/rx_packet.h"
 #include "transport/ib/syndromes.h"
 #include "transport/ib/timers.h"
 
 namespace softrnic::ib {
+namespace {
+
+// A response answers one request at most, of a READ that is asked for in pieces one piece; that ends with a
+// LAST or ONLY packet, and with no other.
+bool fits(const SendEntry& entry, const RxPacket& rx, Psn psn, std::uint32_t mtu) {
+  const bool atomic = rx.packet.info->operation == wire::Operation::atomic_acknowledge;
+  if (!(atomic ? is_atomic(entry.wqe.op) : entry.wqe.op == SendOp::read)) return false;
+  const Psn end = psn + rx.packets;
+  const Psn due = chunk_end(entry, psn);
+  return rx.lengths_fit(mtu) && (rx.packet.info->ends() ? end == due : end < due) &&
+         (atomic || rx.payload_bytes() == offset_of(entry, end, mtu) - offset_of(entry, psn, mtu));
+}
+
+}  // namespace
 
 void RcRequester::receive(const RxPacket& rx, TimePoint now) {
   const wire::Packet& packet = rx.packet;
-  const Psn psn = Psn::unwrap(packet.headers.bth.psn, una_);
+  const Psn psn = Psn::unwrap(packet.headers.bth.psn, sequence_.una());
   if (failed()) return;
-  if (psn < una_) {  // answers to what is long done (IBTA 9.7.5.1.1, ghost and duplicate ACKs)
-    if (const auto rest = rx.behind(una_ - psn, context_.attributes.path_mtu)) receive(*rest, now);
+  if (psn < sequence_.una()) {  // answers to what is long done (IBTA 9.7.5.1.1, ghost and duplicate ACKs)
+    if (const auto rest = rx.behind(sequence_.una() - psn, mtu())) receive(*rest, now);
     return;
   }
-  if (psn >= top_) {
+  if (psn >= sequence_.top()) {
     context_.host.count(Counter::drop_sequence);
     return context_.host.explain(
         because(ReasonId::bad_response, packet.info->opcode, psn.wire(), packet.payload.size()), nullptr);
@@ -32,7 +45,7 @@ void RcRequester::receive(const RxPacket& rx, TimePoint now) {
 
 void RcRequester::receive_acknowledge(const RxPacket& rx, Psn psn, TimePoint now) {
   const std::uint8_t syndrome = rx.packet.headers.aeth.syndrome;
-  const bool good = rx.lengths_fit(context_.attributes.path_mtu);
+  const bool good = rx.lengths_fit(mtu());
   switch (good ? wire::syndrome_kind(syndrome) : wire::SyndromeKind::reserved) {
     case wire::SyndromeKind::ack:
       context_.host.count(Counter::acks_received);
@@ -53,9 +66,9 @@ void RcRequester::receive_acknowledge(const RxPacket& rx, Psn psn, TimePoint now
 void RcRequester::receive_nak(std::uint8_t syndrome, Psn psn, TimePoint now) {
   const NakRule* fatal = fatal_nak_rule(syndrome);
   context_.host.count(fatal != nullptr ? fatal->counter : Counter::nak_sequence_received);
-  if (!acknowledge_before(psn, now) || una_ != psn || failed()) return;
+  if (!acknowledge_before(psn, now) || sequence_.una() != psn || failed()) return;
   if (fatal != nullptr) {
-    const SendWqe& wqe = queue_.front().wqe;
+    const SendWqe& wqe = queue().front().wqe;
     static constexpr ReasonId kReasons[] = {ReasonId::got_nak_invalid_request, ReasonId::got_nak_access,
                                             ReasonId::got_nak_operational};
     const ReasonId id = kReasons[syndrome - wire::kNakInvalidRequest];
@@ -63,14 +76,14 @@ void RcRequester::receive_nak(std::uint8_t syndrome, Psn psn, TimePoint now) {
         id == ReasonId::got_nak_access ? wqe.rkey.value : static_cast<std::uint64_t>(wqe.op);
     return fail_front(fatal->status, because(id, psn.wire(), subject, wqe.remote_address, wqe.length));
   }
-  if (syndrome != wire::kNakPsnSequence || !recovery_.nak_is_news(now) || next_ == una_) return;
+  if (syndrome != wire::kNakPsnSequence || !recovery_.nak_is_news(now) || !sequence_.in_flight()) return;
   context_.host.explain(because(ReasonId::got_nak_sequence, psn.wire()), nullptr);
   go_back(LossRecovery::Cause::loss, now);
 }
 
 void RcRequester::receive_rnr_nak(std::uint8_t syndrome, Psn psn, TimePoint now) {
   context_.host.count(Counter::rnr_nak_received);
-  if (!acknowledge_before(psn, now) || una_ != psn || next_ == una_ || failed()) return;
+  if (!acknowledge_before(psn, now) || sequence_.una() != psn || !sequence_.in_flight() || failed()) return;
   const std::uint8_t code = syndrome & 31;
   const auto delay = std::chrono::duration_cast<std::chrono::microseconds>(rnr_delay(code));
   if (!recovery_.wait_rnr(now, code, context_.attributes)) {
@@ -81,27 +94,19 @@ void RcRequester::receive_rnr_nak(std::uint8_t syndrome, Psn psn, TimePoint now)
   go_back(LossRecovery::Cause::receiver_not_ready, now);
 }
 
-// A response answers one request at most, of a READ that is asked for in pieces one piece; that ends with a
-// LAST or ONLY packet, and with no other.
-bool RcRequester::fits(const SendEntry& entry, const RxPacket& rx, Psn psn) const {
-  const bool atomic = rx.packet.info->operation == wire::Operation::atomic_acknowledge;
-  if (!(atomic ? is_atomic(entry.wqe.op) : entry.wqe.op == SendOp::read)) return false;
-  const Psn end = psn + rx.packets;
-  const Psn due = chunk_end(entry, psn);
-  return rx.lengths_fit(context_.attributes.path_mtu) && (rx.packet.info->ends() ? end == due : end < due) &&
-         (atomic || rx.payload_bytes() == offset_of(entry, end) - offset_of(entry, psn));
-}
-
 void RcRequester::receive_response(const RxPacket& rx, Psn psn, TimePoint now) {
   // A response acknowledges every SEND and WRITE before it (IBTA 9.7.5).
-  if (!acknowledge_before(psn, now) || una_ != psn || failed()) return;
-  SendEntry& entry = queue_.front();
-  if (!fits(entry, rx, psn)) return bad_response(rx);
+  if (!acknowledge_before(psn, now) || sequence_.una() != psn || failed()) return;
+  SendEntry& entry = queue().front();
+  if (!fits(entry, rx, psn, mtu())) {
+    return fail_front(Status::bad_response, because(ReasonId::bad_response, rx.wire_opcode(),
+                                                    rx.packet.headers.bth.psn, rx.wire_bytes()));
+  }
   const std::uint64_t original = rx.packet.headers.atomic_original;
   Payload data = rx.payload();
   if (is_atomic(entry.wqe.op)) data = {std::as_bytes(std::span(&original, 1)), nullptr, sizeof original};
-  auto done = scatter(context_.host, LocalUse::response, queue_.sges(entry), scatter_cursor_,
-                      offset_of(entry, psn), data);
+  auto done = scatter(context_.host, LocalUse::response, queue().sges(entry), sequence_.scatter_cursor(),
+                      offset_of(entry, psn, mtu()), data);
   if (!done && done.error().id == ReasonId::payload_gone) {  // as if the response had been lost
     context_.host.count(Counter::drop_payload);
     context_.host.explain(done.error(), nullptr);
@@ -112,51 +117,34 @@ void RcRequester::receive_response(const RxPacket& rx, Psn psn, TimePoint now) {
   progress(rx.packet.info->position == wire::Position::only, now);
 }
 
-void RcRequester::bad_response(const RxPacket& rx) {
-  fail_front(Status::bad_response,
-             because(ReasonId::bad_response, rx.wire_opcode(), rx.packet.headers.bth.psn, rx.wire_bytes()));
-}
-
 // Takes everything before `end` as acknowledged. False: a READ or atomic before it has not been answered, so
 // its response was lost, and the requester has gone back to it (IBTA 9.7.6, implied NAK).
 bool RcRequester::acknowledge_before(Psn end, TimePoint now, bool may_answer_probe) {
-  const Psn before = una_;
-  while (una_ < end && !queue_.empty()) {
-    SendEntry& entry = queue_.front();
-    if (is_read_or_atomic(entry)) break;
+  const Psn before = sequence_.una();
+  while (sequence_.una() < end && !queue().empty()) {
+    SendEntry& entry = queue().front();
+    if (is_read_or_atomic(entry.wqe.op)) break;
     answered(entry, std::min(end, entry.end));
   }
-  if (una_ > before) progress(may_answer_probe, now);
-  if (una_ >= end) return true;
+  if (sequence_.una() > before) progress(may_answer_probe, now);
+  if (sequence_.una() >= end) return true;
   implied_nak(now);
   return false;
 }
 
-// The packets [una_, end) of the front work request have been answered.
+// The packets [una, end) of the front work request have been answered.
 void RcRequester::answered(SendEntry& entry, Psn end) {
-  if (next_ > una_) {
-    const std::uint32_t cost = std::min(charged_, cost_of(entry, una_, std::min(end, next_)));
-    if (context_.window != nullptr) context_.window->acknowledged(cost);
-    charged_ -= cost;
-  }
-  const bool counted = is_read_or_atomic(entry) && next_ >= end && end == chunk_end(entry, una_);
+  const Psn una = sequence_.una();
+  const Psn next = sequence_.next();
+  if (next > una) charge_.answered(cost_of(entry, una, std::min(end, next), mtu()));
+  const bool counted = is_read_or_atomic(entry.wqe.op) && next >= end && end == chunk_end(entry, una);
   if (counted) --reads_out_;
-  una_ = end;
-  if (next_ < una_) next_ = una_;
-  if (una_ == entry.end) finish_front();
-}
-
-void RcRequester::finish_front() {
-  if (cursor_ == queue_.head()) {
-    ++cursor_;
-    gather_cursor_ = {};
-  }
-  scatter_cursor_ = {};
-  complete_front(context_.host, queue_, Status::success);
+  if (sequence_.answered(entry, end)) complete_front(context_.host, queue(), Status::success);
 }
 
 void RcRequester::progress(bool may_answer_probe, TimePoint now) {
-  const bool tail_lost = recovery_.progress(una_, next_ > una_, may_answer_probe, now, context_.attributes);
+  const bool tail_lost =
+      recovery_.progress(sequence_.una(), sequence_.in_flight(), may_answer_probe, now, context_.attributes);
   if (tail_lost) go_back(LossRecovery::Cause::loss, now);
   check_drained();
 }

@@ -1,6 +1,5 @@
 // The sending side of the RC requester.
 #include <algorithm>
-#include <utility>
 
 #include "base/hot_path.h"
 #include "transport/ib/inbound_message.h"
@@ -9,70 +8,26 @@
 #include "transport/ib/rc_requester.h"
 
 namespace softrnic::ib {
-namespace {
-
-constexpr std::uint16_t kPacketsPerRequest = 64;  // between two requests for an ACK, at most
-// Bytes one READ request asks for at least, if there are as many
-constexpr std::uint32_t kSmallestChunk = 16 * 1024;
-constexpr std::uint32_t kLargestChunk = 1U << 20;  // packets; well inside the PSN validity window
-
-}  // namespace
-
-bool RcRequester::is_read_or_atomic(const SendEntry& entry) const {
-  return ib::is_read_or_atomic(entry.wqe.op);
-}
-
-std::uint32_t RcRequester::offset_of(const SendEntry& entry, Psn psn) const {
-  const std::uint64_t offset = (psn - entry.first) * context_.attributes.path_mtu;
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(offset, entry.wqe.length));
-}
-
-// What the packets [from, stop) of a message, or of its READ responses, take up on their way.
-std::uint32_t RcRequester::cost_of(const SendEntry& entry, Psn from, Psn stop) const {
-  return offset_of(entry, stop) - offset_of(entry, from) +
-         static_cast<std::uint32_t>(stop - from) * kPacketOverhead;
-}
-
-// A READ is asked for in pieces that begin at multiples of `chunk` packets. A re-request never crosses such a
-// border, so that the responder finds it to be a part of one request it knows (IBTA 9.7.5.1.4).
-Psn RcRequester::chunk_end(const SendEntry& entry, Psn psn) const {
-  const std::uint64_t packet = psn - entry.first;
-  return std::min(entry.end, entry.first + (packet / entry.chunk + 1) * entry.chunk);
-}
-
-// Where the packet that begins at `psn` ends: one further, or as far as the path lets it go.
-Psn RcRequester::packet_end(const SendEntry& entry, Psn psn) const {
-  if (entry.wqe.op == SendOp::read) return chunk_end(entry, psn);
-  if (context_.window == nullptr || is_read_or_atomic(entry)) return psn + 1;
-  return std::min(entry.end, psn + context_.window->packets_at_once(context_.attributes.path_mtu));
-}
-
-SendSlot RcRequester::reserve() {
-  if (queue_.empty()) {
-    queue_.clear();
-    cursor_ = begun_ = 0;
-    gather_cursor_ = {};
-  }
-  return queue_.reserve();
-}
 
 // What is left of the work request, or enough of it.
 bool RcRequester::has_room_for(const SendEntry& entry) const {
   const PathWindow& window = *context_.window;
-  if (is_read_or_atomic(entry)) return window.has_room();
+  if (is_read_or_atomic(entry.wqe.op)) return window.has_room();
   if (window.has_much_room()) return true;
-  const bool fresh = cursor_ == begun_;
-  const std::uint32_t sent = fresh ? 0 : offset_of(entry, next_);
+  const bool fresh = sequence_.current_is_fresh();
+  const std::uint32_t sent = fresh ? 0 : offset_of(entry, sequence_.next(), mtu());
   return window.has_room() && entry.wqe.length - sent <= window.room();
 }
 
 RcRequester::SendCheck RcRequester::check_send(const SendEntry& entry) const {
-  const bool fresh = cursor_ == begun_;
+  const bool fresh = sequence_.current_is_fresh();
   // IBTA 10.8.3: a fenced request waits for the READs and atomics before it.
   if (fresh && (stopping() || (entry.wqe.fence && reads_out_ > 0) || waits_for_direct(entry)))
     return SendCheck::wait;
-  if (is_read_or_atomic(entry) && reads_out_ >= context_.attributes.max_reads_out) return SendCheck::wait;
-  if (!recovery_.may_send() || next_ + kLargestChunk - una_ >= Psn::kHalf) return SendCheck::wait;
+  if (is_read_or_atomic(entry.wqe.op) && reads_out_ >= context_.attributes.max_reads_out)
+    return SendCheck::wait;
+  if (!recovery_.may_send() || sequence_.next() + kLargestChunk - sequence_.una() >= Psn::kHalf)
+    return SendCheck::wait;
   return context_.window == nullptr || has_room_for(entry) ? SendCheck::may_send : SendCheck::window_full;
 }
 
@@ -88,7 +43,7 @@ bool RcRequester::valid(const SendWqe& wqe) {
     cannot_send(Status::local_length, because(ReasonId::local_length, wqe.length, kMaxMessage));
     return false;
   }
-  if (ib::is_read_or_atomic(wqe.op) && context_.attributes.max_reads_out == 0) {
+  if (is_read_or_atomic(wqe.op) && context_.attributes.max_reads_out == 0) {
     cannot_send(Status::local_qp_operation, because(ReasonId::read_needs_resources, wqe.op));
     return false;
   }
@@ -98,43 +53,32 @@ bool RcRequester::valid(const SendWqe& wqe) {
 // Binds and invalidates, when their turn has come. False: the work request at the cursor is none of these, or
 // has to wait, or has failed.
 SOFTRNIC_OUT_OF_LINE bool RcRequester::execute_locally() {
-  if (!is_local(queue_.at(cursor_).wqe.op) || !nothing_in_flight()) return false;
-  if (const auto done = execute_front(context_.host, queue_); !done) {
+  if (!is_local(sequence_.current().wqe.op) || !sequence_.at_rest()) return false;
+  if (const auto done = execute_front(context_.host, queue()); !done) {
     fail_front(Status::window_bind, done.error());
     return false;
   }
-  ++cursor_;
-  ++begun_;
+  sequence_.passed_by();
   return has_unsent();
 }
 
-void RcRequester::begin(SendEntry& entry) {
-  const std::uint32_t mtu = context_.attributes.path_mtu;
-  entry.first = assigned_;
-  entry.end = assigned_ + (is_atomic(entry.wqe.op) ? 1 : packets_of(entry.wqe.length, mtu));
-  entry.chunk = kLargestChunk;
-  if (entry.wqe.op == SendOp::read && context_.window != nullptr) {
-    const std::uint32_t share = context_.window->window() / (context_.attributes.max_reads_out >= 4 ? 4 : 2);
-    entry.chunk = std::max(share, kSmallestChunk) / mtu;
-  }
-  assigned_ = entry.end;
-  ++begun_;
-  begun_one_sided_ = one_sided(entry);
-  if (direct_backoff_ > 0) --direct_backoff_;
+void RcRequester::begin(SendEntry& entry, const RequestExtent& extent) {
+  sequence_.begin(entry, extent.packets, extent.chunk);
+  direct_.began_by_packets(entry.wqe);
 }
 
 Transmit RcRequester::transmit(TxPacket& out, TimePoint now) {
   if (failed()) return Transmit::idle;
   if (recovery_.take_probe()) {
-    if (una_ < next_ && send_probe(out)) return Transmit::packet;
+    if (sequence_.in_flight() && send_probe(out)) return Transmit::packet;
     if (failed()) return Transmit::idle;
   }
-  if (recovery_.waiting_rnr() || cursor_ == queue_.tail()) return Transmit::idle;
-  while (cursor_ == begun_ && !stopping() && !valid(queue_.at(cursor_).wqe)) {
+  if (recovery_.waiting_rnr() || !sequence_.has_unsent()) return Transmit::idle;
+  while (sequence_.current_is_fresh() && !stopping() && !valid(sequence_.current().wqe)) {
     if (failed() || !execute_locally()) return Transmit::idle;
   }
-  SendEntry& entry = queue_.at(cursor_);
-  if (nothing_in_flight() && (!stopping() || direct_bytes_ > 0) && !std::exchange(refused_at_once_, false)) {
+  SendEntry& entry = sequence_.current();
+  if (sequence_.at_rest() && (!stopping() || direct_.under_way()) && !direct_.take_refusal()) {
     if (const auto moved = go_direct(entry)) {
       out.payload_bytes = *moved;
       return Transmit::direct;
@@ -148,14 +92,14 @@ Transmit RcRequester::transmit(TxPacket& out, TimePoint now) {
     case SendCheck::may_send:
       break;
   }
-  if (cursor_ == begun_) begin(entry);
+  if (sequence_.current_is_fresh()) begin(entry, extent_of(entry.wqe, context_));
   return send_next(entry, out, now);
 }
 
 Transmit RcRequester::send_next(SendEntry& entry, TxPacket& out, TimePoint now) {
-  const Psn from = next_;
-  const Psn stop = packet_end(entry, from);
-  auto built = build(entry, from, stop, gather_cursor_, out);
+  const Psn from = sequence_.next();
+  const Psn stop = packet_end(entry, from, context_);
+  auto built = build_request(context_, queue(), entry, from, stop, sequence_.gather_cursor(), out);
   if (!built) {
     cannot_send(Status::local_protection, built.error());
     return Transmit::idle;
@@ -167,80 +111,41 @@ Transmit RcRequester::send_next(SendEntry& entry, TxPacket& out, TimePoint now) 
 // Work requests complete in order, so a failure waits until those before it are done; transmit() tries again
 // then.
 void RcRequester::cannot_send(Status status, const Reason& reason) {
-  if (cursor_ == queue_.head()) fail_front(status, reason);
+  if (sequence_.current_is_front()) fail_front(status, reason);
 }
 
 // A READ is asked for as it was at first. If that was lost and the probe were shorter, the peer would take
 // the probe for the request, and what asks for more afterwards for no repetition of it.
 bool RcRequester::send_probe(TxPacket& out) {
   SgeCursor cursor;
-  const SendEntry& entry = queue_.front();
-  const Psn stop = entry.wqe.op == SendOp::read ? packet_end(entry, una_) : una_ + 1;
-  auto built = build(entry, una_, stop, cursor, out);
+  const SendEntry& entry = queue().front();
+  const Psn stop =
+      entry.wqe.op == SendOp::read ? packet_end(entry, sequence_.una(), context_) : sequence_.una() + 1;
+  auto built = build_request(context_, queue(), entry, sequence_.una(), stop, cursor, out);
   if (!built) {
     fail_front(Status::local_protection, built.error());
     return false;
   }
   out.headers.bth.ack_request = true;
-  recovery_.probe_sent(una_);
+  recovery_.probe_sent(sequence_.una());
   context_.host.count(Counter::retransmits);
   return true;
 }
 
-Expected<void, Reason> RcRequester::build(const SendEntry& entry, Psn psn, Psn stop, SgeCursor& cursor,
-                                          TxPacket& out) {
-  const SendWqe& wqe = entry.wqe;
-  if (wqe.op == SendOp::read) {
-    const std::uint32_t offset = offset_of(entry, psn);
-    begin_request(out, context_.attributes, wire::Opcode::rc_read_request, psn, wqe);
-    out.headers.reth = {wqe.remote_address + offset, wqe.rkey, offset_of(entry, stop) - offset};
-    return {};
-  }
-  if (is_read_or_atomic(entry)) {
-    begin_request(out, context_.attributes, rc_opcodes(wqe.op).only, psn, wqe);
-    out.headers.atomic = {wqe.remote_address, wqe.rkey, wqe.swap_or_add, wqe.compare};
-    return {};
-  }
-  return build_message(entry, psn, stop, cursor, out);
-}
-
-Expected<void, Reason> RcRequester::build_message(const SendEntry& entry, Psn psn, Psn stop,
-                                                  SgeCursor& cursor, TxPacket& out) {
-  const SendWqe& wqe = entry.wqe;
-  const MessageOpcodes& opcodes = rc_opcodes(wqe.op);
-  const bool last = stop == entry.end;
-  begin_request(out, context_.attributes, opcodes.at(psn == entry.first, last), psn, wqe);
-  out.headers.reth = {wqe.remote_address, wqe.rkey, wqe.length};
-  if (last) {
-    out.headers.bth.solicited = wqe.solicited && wqe.op != SendOp::write;  // IBTA 9.2.3
-    out.headers.immediate = wqe.immediate;
-    out.headers.invalidate = MemoryKey(wqe.immediate);
-  }
-  out.packets = static_cast<std::uint32_t>(stop - psn);
-  return add_payload(context_.host, queue_, entry, offset_of(entry, psn),
-                     out.packets * context_.attributes.path_mtu, cursor, out);
-}
-
 // The packets [from, stop) of the work request at the cursor leave. Returns what they take up.
 std::uint32_t RcRequester::mark_in_flight(const SendEntry& entry, Psn from, Psn stop, TimePoint now) {
-  const std::uint32_t cost = cost_of(entry, from, stop);
-  if (una_ == next_) recovery_.flight_begins(now, context_.attributes.timeout);
-  if (context_.window != nullptr) context_.window->sent(cost);
-  charged_ += cost;
-  next_ = stop;
-  top_ = std::max(top_, stop);
-  if (next_ == entry.end) {
-    ++cursor_;
-    gather_cursor_ = {};
-  }
+  const std::uint32_t cost = cost_of(entry, from, stop, mtu());
+  if (!sequence_.in_flight()) recovery_.flight_begins(now, context_.attributes.timeout);
+  charge_.sent(cost);
+  sequence_.sent(entry, stop);
   return cost;
 }
 
 void RcRequester::sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out, TimePoint now) {
-  out.again = from < top_;
+  out.again = from < sequence_.top();
   const std::uint32_t cost = mark_in_flight(entry, from, stop, now);
   const bool awaited = recovery_.packet_sent(now);
-  if (is_read_or_atomic(entry)) ++reads_out_;
+  if (is_read_or_atomic(entry.wqe.op)) ++reads_out_;
   out.headers.bth.ack_request = requests_ack(entry, stop, cost, awaited);
   if (out.again) {
     context_.host.count(Counter::retransmits);
@@ -249,26 +154,14 @@ void RcRequester::sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out
   }
 }
 
-// IBTA 9.7.3 leaves it to the requester when to request an ACK. Each costs both ends a datagram and a
-// wake-up. But the window opens again in time only if the ACK for a half of it is on its way while the other
-// half is sent, and whoever fills it while no ACK is to come that opens it beyond a silly one would wait for
-// a probe. The end of a message requests one in any case: where it is near, it serves for both.
-bool RcRequester::must_request_ack(const SendEntry& entry, Psn stop) const {
-  if (stop == entry.end || is_read_or_atomic(entry) || packets_since_request_ >= kPacketsPerRequest)
-    return true;
-  if (context_.window == nullptr) return false;
-  const std::uint32_t window = context_.window->window();
-  if (bytes_since_request_ >= window / 2 && cost_of(entry, stop, entry.end) > window / 8) return true;
-  const std::uint32_t awaited = charged_ - std::min(charged_, bytes_since_request_);
-  return !context_.window->has_much_room() && awaited < context_.window->silly_below();
-}
-
 bool RcRequester::requests_ack(const SendEntry& entry, Psn stop, std::uint32_t cost, bool awaited) {
-  bytes_since_request_ += cost;
-  ++packets_since_request_;
-  if (!awaited && !must_request_ack(entry, stop)) return false;
-  ack_requested();
-  return true;
+  if (awaited) {
+    ack_requests_.requested();
+    return true;
+  }
+  const bool last = stop == entry.end || is_read_or_atomic(entry.wqe.op);
+  const std::uint32_t rest = last ? 0 : cost_of(entry, stop, entry.end, mtu());
+  return ack_requests_.sent({cost, rest, charge_.bytes()}, context_.window);
 }
 
 }  // namespace softrnic::ib

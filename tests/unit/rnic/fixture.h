@@ -12,6 +12,7 @@
 #include "rnic/memory_region.h"
 #include "rnic/protection_domain.h"
 #include "rnic/qp_states.h"
+#include "rnic/shared_receive_queue.h"
 #include "tests/unit/rnic/fake_lane.h"
 
 namespace softrnic::rnic::test {
