@@ -49,8 +49,8 @@ bool RcRequester::find_payload(const SendEntry& entry, Bytes& out) {
   if (wqe.sge_count != 1) return false;
   const Sge& sge = queue_.sges(entry).front();
   auto memory = context_.host.local_memory(sge.lkey, sge.address, sge.length, LocalUse::send);
-  if (!memory) return false;
-  out = {*memory, sge.length};
+  if (!memory || memory->on_demand) return false;
+  out = {memory->at, sge.length};
   return true;
 }
 
