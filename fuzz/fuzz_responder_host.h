@@ -28,17 +28,21 @@ class FuzzHost final : public ib::Host {
 
   FuzzHost() : Host(counters_) {}
 
-  Expected<std::byte*, Reason> local_memory(MemoryKey lkey, std::uint64_t address, std::uint64_t length,
-                                            ib::LocalUse use) override {
+  Expected<ib::HostMemory, Reason> local_memory(MemoryKey lkey, std::uint64_t address, std::uint64_t length,
+                                                ib::LocalUse use) override {
     const bool writes = use != ib::LocalUse::send;
     FUZZ_CHECK(writes ? lkey != kSource : lkey != kReceive);
     return find(lkey, address, length, ReasonId::lkey_unknown);
   }
-  Expected<std::byte*, Reason> remote_memory(MemoryKey rkey, std::uint64_t address, std::uint64_t length,
-                                             std::uint32_t access) override {
+  Expected<ib::HostMemory, Reason> remote_memory(MemoryKey rkey, std::uint64_t address, std::uint64_t length,
+                                                 std::uint32_t access) override {
     FUZZ_CHECK(access == ib::kRemoteWrite || access == ib::kRemoteRead || access == ib::kRemoteAtomic);
     if (rkey != kTarget) return Unexpected{because(ReasonId::nak_rkey_unknown, rkey.value)};
     return find(rkey, address, length, ReasonId::nak_rkey_range);
+  }
+  std::byte* bounce_buffer(std::size_t size) override {
+    if (bounce_.size() < size) bounce_.resize(size);
+    return bounce_.data();
   }
   Expected<void, Reason> invalidate(MemoryKey rkey) override {
     if (rkey != kWindow || !window_valid_)
@@ -102,12 +106,12 @@ class FuzzHost final : public ib::Host {
   FuzzRegion& region(MemoryKey key) {
     return key == kTarget ? target_ : key == kSource ? source_ : key == kSink ? sink_ : receive_;
   }
-  Expected<std::byte*, Reason> find(MemoryKey key, std::uint64_t address, std::uint64_t length,
-                                    ReasonId why) {
+  Expected<ib::HostMemory, Reason> find(MemoryKey key, std::uint64_t address, std::uint64_t length,
+                                        ReasonId why) {
     FuzzRegion& r = region(key);
     const bool inside = address >= kBase && length <= r.length && address - kBase <= r.length - length;
     if (!r.usable || !inside) return Unexpected{because(why, key.value, length, address)};
-    return r.bytes.get() + (address - kBase);
+    return ib::HostMemory{r.bytes.get() + (address - kBase), false};
   }
 
   FuzzRegion target_{kSize}, source_{kSize}, sink_{kSize}, receive_{kSize};
@@ -116,6 +120,7 @@ class FuzzHost final : public ib::Host {
   std::vector<std::array<std::uint64_t, 3>> successes_;
   bool window_valid_ = true;
   bool silent_ = false;
+  std::vector<std::byte> bounce_;
 };
 
 }  // namespace softrnic::fuzz

@@ -35,6 +35,7 @@ PacketSegmenter::Alike PacketSegmenter::alike() const {
       taken_ > 0 && wire::opcode_info(part_.headers.bth.opcode).position == wire::Position::middle;
   if (left < 2 || !behind_middle) return {};
   const ib::Fragment& from = whole_->fragments[fragment_];
+  if (from.key.value == 0) return {};  // to be copied
   const std::size_t in_one_piece = (from.size - within_) / whole_->path_mtu;
   return {from.data + within_, std::min(left - 1, static_cast<std::uint32_t>(in_one_piece))};
 }

@@ -17,6 +17,12 @@ bool same_route(const TxRoute& a, const TxRoute& b) {
          a.flow.flow_label == b.flow.flow_label && a.interface_index == b.interface_index;
 }
 
+/// Else a piece of it may be gone before the batch is sent.
+bool lies_in_regions(const ib::TxPacket& packet) {
+  const auto end = packet.fragments + packet.fragment_count;
+  return std::all_of(packet.fragments, end, [](const ib::Fragment& piece) { return piece.key.value != 0; });
+}
+
 std::byte* bytes_of(const iovec& piece) { return static_cast<std::byte*>(piece.iov_base); }
 
 }  // namespace
@@ -103,7 +109,7 @@ void TxBatch::add_copying(const ib::TxPacket& packet, const TxRoute& route, bool
   // Identifications count up from 0 over the segments of a message.
   wire::Icrc icrc(start_.of(message.route.flow, bytes), static_cast<std::uint16_t>(message.segment_count));
   icrc.add_headers({head, header_bytes});
-  const bool copied = packet.payload_bytes <= longest_copied;
+  const bool copied = packet.payload_bytes <= longest_copied || !lies_in_regions(packet);
   segment.first_iovec = static_cast<std::uint32_t>(iovecs_.size());
   for (std::size_t i = 0; i < packet.fragment_count; ++i) {
     const Bytes fragment(packet.fragments[i].data, packet.fragments[i].size);

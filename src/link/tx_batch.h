@@ -9,7 +9,7 @@
 //
 // Short payloads are copied into the scratch buffer: that is cheaper than an iovec, and the ICRC cannot be
 // overtaken by a program that writes to the memory meanwhile (a peer polling a word by READ while the program
-// changes it).
+// changes it). So are those that lie in no region (ib::Fragment::key).
 #pragma once
 
 #include <sys/uio.h>

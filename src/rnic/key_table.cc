@@ -22,21 +22,22 @@ std::uint64_t bytes_outside(const KeyEntry& entry, std::uint64_t address, std::u
   return length > room ? length - room : 0;
 }
 
-std::byte* pointer_to(const KeyEntry& entry, std::uint64_t address) {
-  return entry.base + (address - entry.start);
+ib::HostMemory memory_at(const KeyEntry& entry, std::uint64_t address) {
+  return {entry.base + (address - entry.start), (entry.access & IBV_ACCESS_ON_DEMAND) != 0};
 }
 
 /// Any address of a null region.
-Expected<std::byte*, Reason> in_null_region(const KeyEntry& entry, std::uint64_t address,
-                                            std::uint64_t length, std::uint32_t access) {
+Expected<ib::HostMemory, Reason> in_null_region(const KeyEntry& entry, std::uint64_t address,
+                                                std::uint64_t length, std::uint32_t access) {
   if (length > NullMemory::kBytes) {
     return Unexpected{
         because(ReasonId::lkey_range, entry.key.value, length, address, length - NullMemory::kBytes)};
   }
-  return (access & IBV_ACCESS_LOCAL_WRITE) != 0 ? NullMemory::sink_of(entry.base) : entry.base;
+  const bool writes = (access & IBV_ACCESS_LOCAL_WRITE) != 0;
+  return ib::HostMemory{writes ? NullMemory::sink_of(entry.base) : entry.base};
 }
 
-std::byte* nothing_at(std::uint64_t address) { return reinterpret_cast<std::byte*>(address); }
+ib::HostMemory nothing_at(std::uint64_t address) { return {reinterpret_cast<std::byte*>(address)}; }
 
 }  // namespace
 
@@ -152,8 +153,9 @@ const KeyEntry* KeyTable::find(MemoryKey key) const {
   return entry != nullptr && entry->key == key ? entry : nullptr;
 }
 
-Expected<std::byte*, Reason> KeyTable::local(const ProtectionDomain* pd, MemoryKey key, std::uint64_t address,
-                                             std::uint64_t length, std::uint32_t access) const {
+Expected<ib::HostMemory, Reason> KeyTable::local(const ProtectionDomain* pd, MemoryKey key,
+                                                 std::uint64_t address, std::uint64_t length,
+                                                 std::uint32_t access) const {
   if (length == 0) return nothing_at(address);
   const KeyEntry* const entry = find(key);
   if (entry == nullptr) return Unexpected{because(ReasonId::lkey_unknown, key.value, length, address)};
@@ -165,12 +167,12 @@ Expected<std::byte*, Reason> KeyTable::local(const ProtectionDomain* pd, MemoryK
   if ((access & ~entry->access) != 0) {
     return Unexpected{because(ReasonId::lkey_access, key.value, entry->access, access & ~entry->access)};
   }
-  return pointer_to(*entry, address);
+  return memory_at(*entry, address);
 }
 
-Expected<std::byte*, Reason> KeyTable::remote(const ProtectionDomain* pd, MemoryKey key,
-                                              std::uint64_t address, std::uint64_t length,
-                                              std::uint32_t access, std::uint32_t queue_pair) const {
+Expected<ib::HostMemory, Reason> KeyTable::remote(const ProtectionDomain* pd, MemoryKey key,
+                                                  std::uint64_t address, std::uint64_t length,
+                                                  std::uint32_t access, std::uint32_t queue_pair) const {
   if (length == 0) return nothing_at(address);  // IBTA C9-88
   const KeyEntry* entry = find(key);
   KeyEntry window;
@@ -188,7 +190,7 @@ Expected<std::byte*, Reason> KeyTable::remote(const ProtectionDomain* pd, Memory
   if ((access & ~entry->access) != 0) {
     return Unexpected{because(ReasonId::nak_rkey_access, key.value, entry->access, access & ~entry->access)};
   }
-  return pointer_to(*entry, address);
+  return memory_at(*entry, address);
 }
 
 }  // namespace softrnic::rnic

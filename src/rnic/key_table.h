@@ -17,6 +17,7 @@
 #include "base/reason.h"
 #include "base/strong.h"
 #include "rnic/object.h"
+#include "transport/ib/host.h"
 
 namespace softrnic::rnic {
 
@@ -101,13 +102,13 @@ class KeyTable {
   const KeyEntry* find(MemoryKey key) const;
 
   /// Local access by `pd`: `access` is 0 (read) or IBV_ACCESS_LOCAL_WRITE. Zero bytes are never checked.
-  Expected<std::byte*, Reason> local(const ProtectionDomain* pd, MemoryKey key, std::uint64_t address,
-                                     std::uint64_t length, std::uint32_t access) const;
+  Expected<ib::HostMemory, Reason> local(const ProtectionDomain* pd, MemoryKey key, std::uint64_t address,
+                                         std::uint64_t length, std::uint32_t access) const;
   /// Access by a peer through a QP of `pd`, whose serial is `queue_pair`: `access` is one IBV_ACCESS_REMOTE_*
   /// bit.
-  Expected<std::byte*, Reason> remote(const ProtectionDomain* pd, MemoryKey key, std::uint64_t address,
-                                      std::uint64_t length, std::uint32_t access,
-                                      std::uint32_t queue_pair = 0) const;
+  Expected<ib::HostMemory, Reason> remote(const ProtectionDomain* pd, MemoryKey key, std::uint64_t address,
+                                          std::uint64_t length, std::uint32_t access,
+                                          std::uint32_t queue_pair = 0) const;
 
  private:
   static constexpr std::uint32_t kChunkBits = 12;

@@ -7,6 +7,7 @@
 #include "rnic/limits.h"
 #include "rnic/mapped_memory.h"
 #include "rnic/null_memory.h"
+#include "rnic/on_demand_memory.h"
 #include "rnic/protection_domain.h"
 #include "rnic/refusal.h"
 
@@ -24,16 +25,24 @@ Expected<void, Failure> check_access(std::uint32_t access) {
   const bool unknown = (access & ~kKnownAccess) != 0;
   const bool lacks_write = (access & kNeedLocalWrite) != 0 && (access & IBV_ACCESS_LOCAL_WRITE) == 0;
   if (unknown || lacks_write) return refused(EINVAL, ReasonId::bad_access_flags, access);
-  if ((access & IBV_ACCESS_ON_DEMAND) != 0) return refused(EOPNOTSUPP, ReasonId::on_demand_paging);
+  if ((access & IBV_ACCESS_ON_DEMAND) != 0 && !OnDemandMemory::supported())
+    return refused(EOPNOTSUPP, ReasonId::on_demand_paging);
   return {};
 }
 
+/// ibv_reg_mr(3): address 0 and length SIZE_MAX, the whole address space ("implicit").
+bool is_implicit(const KeyEntry& entry) {
+  return (entry.access & IBV_ACCESS_ON_DEMAND) != 0 && entry.base == nullptr && entry.length == SIZE_MAX;
+}
+
 Expected<void, Failure> check_range(const KeyEntry& entry) {
+  if (is_implicit(entry)) return {};
   const auto address = reinterpret_cast<std::uintptr_t>(entry.base);
   const bool wraps = address + entry.length < address || entry.start + entry.length < entry.start;
   if (wraps || entry.length > limits::kMaxMrBytes) {
     return refused(EINVAL, ReasonId::bad_length, entry.length, limits::kMaxMrBytes);
   }
+  if ((entry.access & IBV_ACCESS_ON_DEMAND) != 0) return {};  // looked at when it is used
   const bool writable = (entry.access & IBV_ACCESS_LOCAL_WRITE) != 0;
   if (entry.length != 0 && !is_mapped(entry.base, entry.length, writable)) {
     return refused(EFAULT, ReasonId::memory_not_mapped, address, entry.length);

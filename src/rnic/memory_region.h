@@ -25,9 +25,9 @@ struct Registration {
 class MemoryRegion {
  public:
   /// EINVAL: access flags or length; EFAULT: not mapped, or not writable though LOCAL_WRITE is asked
-  /// for; EOPNOTSUPP: IBV_ACCESS_ON_DEMAND; ENOMEM. IBV_ACCESS_ZERO_BASED makes iova 0; HUGETLB, MW_BIND
-  /// and the optional flags are accepted. Memory that is unmapped later is the program's fault, as is
-  /// memory of a forked child.
+  /// for; EOPNOTSUPP: IBV_ACCESS_ON_DEMAND where OnDemandMemory is not supported; ENOMEM. ZERO_BASED makes
+  /// iova 0; HUGETLB, MW_BIND and the optional flags are accepted. Memory that is unmapped later is the
+  /// program's fault, unless it is registered with ON_DEMAND, as is memory of a forked child.
   static Expected<std::unique_ptr<MemoryRegion>, Failure> create(ProtectionDomain& pd,
                                                                  const Registration& wanted);
 

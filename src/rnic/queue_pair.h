@@ -17,6 +17,7 @@
 #include "rnic/lane_port.h"
 #include "rnic/memory_window.h"
 #include "rnic/object.h"
+#include "rnic/on_demand_memory.h"
 #include "rnic/qp_attributes.h"
 #include "rnic/qp_events.h"
 #include "rnic/queue_pair_init.h"
@@ -142,10 +143,17 @@ class QueuePair final : public EventTarget, private ib::Host {
             const QueuePairInit& init);
 
   // ib::Host
-  Expected<std::byte*, Reason> local_memory(MemoryKey lkey, std::uint64_t address, std::uint64_t length,
-                                            ib::LocalUse use) override;
-  Expected<std::byte*, Reason> remote_memory(MemoryKey rkey, std::uint64_t address, std::uint64_t length,
-                                             std::uint32_t access) override;
+  Expected<ib::HostMemory, Reason> local_memory(MemoryKey lkey, std::uint64_t address, std::uint64_t length,
+                                                ib::LocalUse use) override;
+  Expected<ib::HostMemory, Reason> remote_memory(MemoryKey rkey, std::uint64_t address, std::uint64_t length,
+                                                 std::uint32_t access) override;
+  bool load(std::byte* to, const std::byte* on_demand, std::size_t size) override {
+    return OnDemandMemory::read(to, on_demand, size);
+  }
+  bool store(std::byte* on_demand, const std::byte* from, std::size_t size) override {
+    return OnDemandMemory::write(on_demand, from, size);
+  }
+  std::byte* bounce_buffer(std::size_t size) override { return bounce_.of(size); }
   Expected<void, Reason> invalidate(MemoryKey rkey) override;
   Expected<void, Reason> select_srq(std::uint32_t number) override;
   Expected<void, Reason> execute_locally(const ib::SendWqe& wqe) override;
@@ -156,6 +164,10 @@ class QueuePair final : public EventTarget, private ib::Host {
   Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
                                                  const ib::AtomicOperation& operation) override {
     return lane_.execute_atomic(word, operation);
+  }
+  std::optional<std::uint64_t> execute_on_demand(std::byte* word,
+                                                 const ib::AtomicOperation& operation) override {
+    return OnDemandMemory::execute(word, operation);
   }
   void complete(const ib::SendDone& done) override;
   void complete(const ib::RecvDone& done) override;
@@ -205,6 +217,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   bool completion_lost_ = false;
   bool broken_ = false;  ///< the endpoint went into its error state, and said why
   ReceiveSource receives_;
+  BounceBuffer bounce_;
   std::vector<wire::Gid> groups_;
   ib::Counters counters_;
   std::unique_ptr<ExplanationHistory> explained_;  ///< made at the first

@@ -17,8 +17,8 @@ class LocalPlaces {
  public:
   LocalPlaces(const ProtectionDomain& pd, std::uint32_t access) : pd_(pd), access_(access) {}
 
-  /// False: a key does not allow it, or the elements hold less. As on the wire, the whole
-  /// of an element is checked.
+  /// False: a key does not allow it, it is of on-demand paging, or the elements hold less. As on the
+  /// wire, the whole of an element is checked.
   bool find(std::span<const ib::Sge> sges, std::uint64_t offset, std::uint32_t bytes) {
     for (const ib::Sge& sge : sges) {
       if (bytes == 0) break;
@@ -27,9 +27,9 @@ class LocalPlaces {
         continue;
       }
       const auto memory = KeyTable::process().local(&pd_, sge.lkey, sge.address, sge.length, access_);
-      if (!memory) return false;
+      if (!memory || memory->on_demand) return false;
       const auto size = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, sge.length - offset));
-      places_[count_++] = {*memory + offset, size};
+      places_[count_++] = {memory->at + offset, size};
       bytes -= size;
       offset = 0;
     }

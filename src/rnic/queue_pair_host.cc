@@ -55,15 +55,15 @@ void QueuePair::acknowledged(std::uint32_t psn, TimePoint now) {
 
 // ---- for the endpoint
 
-Expected<std::byte*, Reason> QueuePair::local_memory(MemoryKey lkey, std::uint64_t address,
-                                                     std::uint64_t length, ib::LocalUse use) {
+Expected<ib::HostMemory, Reason> QueuePair::local_memory(MemoryKey lkey, std::uint64_t address,
+                                                         std::uint64_t length, ib::LocalUse use) {
   const ProtectionDomain* const pd = use == ib::LocalUse::receive ? receives_.pd() : pd_;
   const std::uint32_t access = use == ib::LocalUse::send ? 0 : IBV_ACCESS_LOCAL_WRITE;
   return KeyTable::process().local(pd, lkey, address, length, access);
 }
 
-Expected<std::byte*, Reason> QueuePair::remote_memory(MemoryKey rkey, std::uint64_t address,
-                                                      std::uint64_t length, std::uint32_t access) {
+Expected<ib::HostMemory, Reason> QueuePair::remote_memory(MemoryKey rkey, std::uint64_t address,
+                                                          std::uint64_t length, std::uint32_t access) {
   return KeyTable::process().remote(pd_, rkey, address, length, access, serial_);
 }
 

@@ -162,7 +162,8 @@ DirectKey* DirectShare::entry_of(MemoryKey key) const {
 
 void DirectShare::publish(const rnic::KeyEntry& entry) {
   DirectKey* const published = entry_of(entry.key);
-  if (published == nullptr) return;
+  // What the program may unmap is not for others: its own process copies by ways that do not fault.
+  if (published == nullptr || (entry.access & IBV_ACCESS_ON_DEMAND) != 0) return withdraw(entry.key);
   DirectKeyBody body;
   body.key = entry.key.value;
   body.access = entry.access;

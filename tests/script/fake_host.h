@@ -22,6 +22,7 @@ class FakeHost final : public Host {
     std::byte* memory = nullptr;
     std::uint64_t length = 0;
     std::uint32_t access = 0;
+    bool on_demand = false;
   };
   struct Receive {
     std::vector<Sge> sges;
@@ -57,16 +58,16 @@ class FakeHost final : public Host {
     for (const Sge& sge : r.sges) r.wqe.length += sge.length;
   }
 
-  Expected<std::byte*, Reason> local_memory(MemoryKey lkey, std::uint64_t address, std::uint64_t length,
+  Expected<HostMemory, Reason> local_memory(MemoryKey lkey, std::uint64_t address, std::uint64_t length,
                                             LocalUse use) override {
     const std::uint32_t access = use == LocalUse::send ? 0U : std::uint32_t{kLocalWrite};
     auto* found = find(lkey, address, length);
     if (found == nullptr || (found->access & access) != access) {
       return Unexpected{because(ReasonId::lkey_unknown, lkey.value, length, address, access)};
     }
-    return found->memory + (address - found->base);
+    return HostMemory{found->memory + (address - found->base), found->on_demand};
   }
-  Expected<std::byte*, Reason> remote_memory(MemoryKey rkey, std::uint64_t address, std::uint64_t length,
+  Expected<HostMemory, Reason> remote_memory(MemoryKey rkey, std::uint64_t address, std::uint64_t length,
                                              std::uint32_t access) override {
     auto it = regions.find(rkey.value);
     if (it == regions.end()) return Unexpected{because(ReasonId::nak_rkey_unknown, rkey.value)};
@@ -76,7 +77,7 @@ class FakeHost final : public Host {
     if (find(rkey, address, length) == nullptr) {
       return Unexpected{because(ReasonId::nak_rkey_range, address, length, 0, rkey.value)};
     }
-    return r.memory + (address - r.base);
+    return HostMemory{r.memory + (address - r.base), r.on_demand};
   }
   Expected<void, Reason> invalidate(MemoryKey rkey) override {
     if (regions.erase(rkey.value) == 0) return Unexpected{because(ReasonId::invalidate_region, rkey.value)};
@@ -101,6 +102,24 @@ class FakeHost final : public Host {
   const RecvWqe* take_receive() override {
     return taken == receives.size() ? nullptr : &receives[taken++].wqe;
   }
+  /// Memory with on-demand paging is not there.
+  bool pages_gone = false;
+  bool load(std::byte* to, const std::byte* on_demand, std::size_t size) override {
+    return !pages_gone && Host::load(to, on_demand, size);
+  }
+  bool store(std::byte* on_demand, const std::byte* from, std::size_t size) override {
+    return !pages_gone && Host::store(on_demand, from, size);
+  }
+  std::byte* bounce_buffer(std::size_t size) override {
+    if (bounce.size() < size) bounce.resize(size);
+    return bounce.data();
+  }
+  std::optional<std::uint64_t> execute_on_demand(std::byte* word, const AtomicOperation& operation) override {
+    if (pages_gone) return std::nullopt;
+    return Host::execute_on_demand(word, operation);
+  }
+  std::vector<std::byte> bounce;
+
   /// Somebody else is at every word.
   bool words_taken = false;
   Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,

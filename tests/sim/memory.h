@@ -48,6 +48,8 @@ class Region {
   Use use;
   std::uint32_t owner = kNobody;  ///< the node whose work request names it
   bool usable = true;             ///< false once deregistered or invalidated
+  /// Every fourth region is reached by load() and store() alone.
+  bool on_demand() const { return key.value % 4 == 3; }
 
  private:
   std::vector<std::byte> storage_;

@@ -41,11 +41,11 @@ const char* name(Mutation mutation) {
   return names[static_cast<std::size_t>(mutation)];
 }
 
-Expected<std::byte*, Reason> MutantHost::remote_memory(MemoryKey rkey, std::uint64_t address,
-                                                       std::uint64_t length, std::uint32_t access) {
+Expected<ib::HostMemory, Reason> MutantHost::remote_memory(MemoryKey rkey, std::uint64_t address,
+                                                           std::uint64_t length, std::uint32_t access) {
   if (mutation_ == Mutation::write_outside && access == ib::kRemoteWrite && length > 4) {
     auto beyond = node_.remote_memory(rkey, address + length, 1, access);
-    if (beyond) **beyond ^= std::byte{0x55};
+    if (beyond) *beyond->at ^= std::byte{0x55};
   }
   return node_.remote_memory(rkey, address, length, access);
 }

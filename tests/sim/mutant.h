@@ -57,12 +57,13 @@ class MutantHost final : public ib::Host {
  public:
   MutantHost(Node& node, Mutation mutation) : Host(node.counters), node_(node), mutation_(mutation) {}
 
-  Expected<std::byte*, Reason> local_memory(MemoryKey lkey, std::uint64_t address, std::uint64_t length,
-                                            ib::LocalUse use) override {
+  Expected<ib::HostMemory, Reason> local_memory(MemoryKey lkey, std::uint64_t address, std::uint64_t length,
+                                                ib::LocalUse use) override {
     return node_.local_memory(lkey, address, length, use);
   }
-  Expected<std::byte*, Reason> remote_memory(MemoryKey rkey, std::uint64_t address, std::uint64_t length,
-                                             std::uint32_t access) override;
+  Expected<ib::HostMemory, Reason> remote_memory(MemoryKey rkey, std::uint64_t address, std::uint64_t length,
+                                                 std::uint32_t access) override;
+  std::byte* bounce_buffer(std::size_t size) override { return node_.bounce_buffer(size); }
   Expected<void, Reason> invalidate(MemoryKey rkey) override { return node_.invalidate(rkey); }
   Expected<void, Reason> select_srq(std::uint32_t number) override {
     if (mutation_ == Mutation::wrong_srq && number == node_.queues[0]->srqn) ++number;

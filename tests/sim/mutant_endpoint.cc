@@ -118,15 +118,15 @@ void MutantEndpoint::execute_again(const ib::RxPacket& packet) {
   if (mutation_ == Mutation::execute_write_twice && write && !p.payload.empty()) {
     auto memory =
         host_.remote_memory(p.headers.reth.key, p.headers.reth.address, p.payload.size(), ib::kRemoteWrite);
-    if (memory) std::memcpy(*memory, p.payload.data(), p.payload.size());
+    if (memory) std::memcpy(memory->at, p.payload.data(), p.payload.size());
   }
   if (mutation_ == Mutation::execute_atomic_twice && add) {
     auto memory = host_.remote_memory(p.headers.atomic.key, p.headers.atomic.address, 8, ib::kRemoteAtomic);
     if (!memory) return;
     std::uint64_t value;
-    std::memcpy(&value, *memory, 8);
+    std::memcpy(&value, memory->at, 8);
     value += p.headers.atomic.swap_or_add;
-    std::memcpy(*memory, &value, 8);
+    std::memcpy(memory->at, &value, 8);
   }
 }
 

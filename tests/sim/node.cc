@@ -28,8 +28,8 @@ void ReceiveQueue::post(Rng& rng) {
   waiting.push_back(std::move(receive));
 }
 
-Expected<std::byte*, Reason> Node::local_memory(MemoryKey lkey, std::uint64_t at, std::uint64_t length,
-                                                ib::LocalUse use) {
+Expected<ib::HostMemory, Reason> Node::local_memory(MemoryKey lkey, std::uint64_t at, std::uint64_t length,
+                                                    ib::LocalUse use) {
   const auto refused = Unexpected{because(ReasonId::lkey_unknown, lkey.value, length, at, use)};
   Region* region = memory.find(lkey);
   if (lkey == kBadKey) return refused;
@@ -50,11 +50,11 @@ Expected<std::byte*, Reason> Node::local_memory(MemoryKey lkey, std::uint64_t at
     ground_.fail(format("node %u asks for a buffer for use %u that is there for use %u", index,
                         static_cast<unsigned>(use), static_cast<unsigned>(meant)));
   if (!region->usable) return refused;
-  return region->bytes().data() + (at - region->base);
+  return ib::HostMemory{region->bytes().data() + (at - region->base), region->on_demand()};
 }
 
-Expected<std::byte*, Reason> Node::remote_memory(MemoryKey rkey, std::uint64_t at, std::uint64_t length,
-                                                 std::uint32_t access) {
+Expected<ib::HostMemory, Reason> Node::remote_memory(MemoryKey rkey, std::uint64_t at, std::uint64_t length,
+                                                     std::uint32_t access) {
   Region* region = memory.find(rkey);
   if (region == nullptr || !region->usable || region->use != Use::target)
     return Unexpected{because(ReasonId::nak_rkey_unknown, rkey.value)};
@@ -63,7 +63,7 @@ Expected<std::byte*, Reason> Node::remote_memory(MemoryKey rkey, std::uint64_t a
     return Unexpected{because(ReasonId::nak_rkey_range, at, length, 0, rkey.value)};
   if ((region->access & access) != access)
     return Unexpected{because(ReasonId::nak_rkey_access, rkey.value, region->access, access)};
-  return region->bytes().data() + (at - region->base);
+  return ib::HostMemory{region->bytes().data() + (at - region->base), region->on_demand()};
 }
 
 Expected<void, Reason> Node::invalidate(MemoryKey rkey) {

@@ -65,10 +65,14 @@ class Node final : public ib::Host {
         words_taken_(words_taken),
         rng_(rng) {}
 
-  Expected<std::byte*, Reason> local_memory(MemoryKey lkey, std::uint64_t address, std::uint64_t length,
-                                            ib::LocalUse use) override;
-  Expected<std::byte*, Reason> remote_memory(MemoryKey rkey, std::uint64_t address, std::uint64_t length,
-                                             std::uint32_t access) override;
+  Expected<ib::HostMemory, Reason> local_memory(MemoryKey lkey, std::uint64_t address, std::uint64_t length,
+                                                ib::LocalUse use) override;
+  Expected<ib::HostMemory, Reason> remote_memory(MemoryKey rkey, std::uint64_t address, std::uint64_t length,
+                                                 std::uint32_t access) override;
+  std::byte* bounce_buffer(std::size_t size) override {
+    if (bounce_.size() < size) bounce_.resize(size);
+    return bounce_.data();
+  }
   Expected<void, Reason> invalidate(MemoryKey rkey) override;
   Expected<void, Reason> select_srq(std::uint32_t number) override;
   Expected<void, Reason> execute_locally(const ib::SendWqe& wqe) override;
@@ -164,6 +168,7 @@ class Node final : public ib::Host {
   Ground& ground_;
   double words_taken_;
   Rng rng_;
+  std::vector<std::byte> bounce_;
   std::vector<ib::SendDone> finished_;  ///< sends reported during the present call
 };
 

@@ -81,6 +81,7 @@ void fill_operations(Context& context) {
   context.close_xrcd = close_xrcd;
   context.open_qp = open_qp;
   context.alloc_null_mr = alloc_null_mr;
+  context.advise_mr = advise_mr;
   context.alloc_dm = alloc_dm;
   context.free_dm = free_dm;
   context.reg_dm_mr = reg_dm_mr;

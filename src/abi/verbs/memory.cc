@@ -12,6 +12,7 @@
 #include "abi/verbs/live_objects.h"
 #include "abi/verbs/open_device.h"
 #include "base/reason_words.h"
+#include "rnic/advise_region.h"
 
 // Macros that choose between the exported functions.
 #undef ibv_reg_mr
@@ -154,6 +155,14 @@ Expected<ibv_mr*, Failure> register_memory(ibv_pd* pd, const rnic::Registration&
 
 ibv_mr* alloc_null_mr(ibv_pd* pd) {
   return pointer_call([&] { return alive(ObjectKind::mr, allocate_null(pd)); });
+}
+
+int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_sge* ranges,
+              std::uint32_t count) {
+  return errno_call([&]() -> Expected<void, Failure> {
+    if (pd == nullptr || (ranges == nullptr && count != 0)) return null_argument();
+    return rnic::advise(*Pd::of(pd)->impl, advice, flags, {ranges, count});
+  });
 }
 
 }  // namespace softrnic::abi

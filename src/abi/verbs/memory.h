@@ -13,5 +13,7 @@ namespace softrnic::abi {
 Expected<ibv_mr*, Failure> register_memory(ibv_pd* pd, const rnic::Registration& wanted);
 
 ibv_mr* alloc_null_mr(ibv_pd* pd);
+int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_sge* ranges,
+              std::uint32_t count);
 
 }  // namespace softrnic::abi

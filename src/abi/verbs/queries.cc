@@ -10,6 +10,7 @@
 #include "abi/verbs/newer_verbs.h"
 #include "abi/verbs/open_device.h"
 #include "rnic/limits.h"
+#include "rnic/on_demand_memory.h"
 
 // A macro around the inline call; what is exported is the function.
 #undef ibv_query_port
@@ -26,6 +27,20 @@ void copy_sized(void* to, std::size_t size, const T& from) {
   std::memcpy(to, &from, std::min(size, sizeof from));
 }
 
+constexpr std::uint32_t kOdpDatagram = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV;
+constexpr std::uint32_t kOdpUnreliable = kOdpDatagram | IBV_ODP_SUPPORT_WRITE;
+constexpr std::uint32_t kOdpReliable =
+    kOdpUnreliable | IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV;
+
+void add_on_demand_paging(ibv_device_attr_ex& attributes) {
+  if (!rnic::OnDemandMemory::supported()) return;
+  ibv_odp_caps& odp = attributes.odp_caps;
+  odp.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;
+  odp.per_transport_caps.rc_odp_caps = attributes.xrc_odp_caps = kOdpReliable;
+  odp.per_transport_caps.uc_odp_caps = kOdpUnreliable | IBV_ODP_SUPPORT_SRQ_RECV;
+  odp.per_transport_caps.ud_odp_caps = kOdpDatagram | IBV_ODP_SUPPORT_SRQ_RECV;
+}
+
 ibv_device_attr_ex extended_attributes(const rnic::Context& context) {
   ibv_device_attr_ex attributes{};
   attributes.orig_attr = context.device_attributes();
@@ -34,6 +49,7 @@ ibv_device_attr_ex extended_attributes(const rnic::Context& context) {
   attributes.completion_timestamp_mask = UINT64_MAX;
   attributes.hca_core_clock = kCoreClockKhz;
   attributes.max_dm_size = rnic::limits::kDeviceMemoryBytes;
+  add_on_demand_paging(attributes);
   return attributes;
 }
 

@@ -7,8 +7,6 @@
 namespace softrnic::abi {
 namespace {
 
-void refuse_memory(verbs_context& verbs) { refuse_in<LaterVerb::advise_mr>(verbs.advise_mr); }
-
 void refuse_queues(verbs_context& verbs) {
   refuse_in<LaterVerb::modify_cq>(verbs.modify_cq);
   refuse_in<LaterVerb::post_srq_ops>(verbs.post_srq_ops);
@@ -41,7 +39,6 @@ void refuse_flows_and_domains(verbs_context& verbs) {
 }  // namespace
 
 void refuse_unsupported(verbs_context& verbs) {
-  refuse_memory(verbs);
   refuse_queues(verbs);
   refuse_flows_and_domains(verbs);
 }

@@ -5,6 +5,7 @@
 // endpoint. An implementation must not call back into the same endpoint.
 #pragma once
 
+#include <cstring>
 #include <optional>
 #include <span>
 
@@ -14,6 +15,14 @@
 namespace softrnic::ib {
 
 class PathWindow;
+
+/// Memory of this process that a key gives access to.
+struct HostMemory {
+  std::byte* at = nullptr;
+  /// Of a region with on-demand paging: the program may unmap it at any time, so that only Host::load() and
+  /// Host::store() may go there.
+  bool on_demand = false;
+};
 
 /// What is left of a message that may take a shorter way than packets.
 struct DirectMessage {
@@ -50,12 +59,25 @@ enum class LocalUse : std::uint8_t {
 class Host {
  public:
   /// Memory of the endpoint's own SGEs. The pointer is good until the call into the endpoint returns.
-  virtual Expected<std::byte*, Reason> local_memory(MemoryKey lkey, std::uint64_t address,
+  virtual Expected<HostMemory, Reason> local_memory(MemoryKey lkey, std::uint64_t address,
                                                     std::uint64_t length, LocalUse use) = 0;
   /// Memory a peer named by rkey; checks PD, range and region access. `access` is one of the remote Access
   /// bits.
-  virtual Expected<std::byte*, Reason> remote_memory(MemoryKey rkey, std::uint64_t address,
+  virtual Expected<HostMemory, Reason> remote_memory(MemoryKey rkey, std::uint64_t address,
                                                      std::uint64_t length, std::uint32_t access) = 0;
+  /// Copies `size` bytes from or to memory with on-demand paging. False: not all of it is there, or may be
+  /// written.
+  virtual bool load(std::byte* to, const std::byte* on_demand, std::size_t size) {
+    std::memcpy(to, on_demand, size);
+    return true;
+  }
+  virtual bool store(std::byte* on_demand, const std::byte* from, std::size_t size) {
+    std::memcpy(on_demand, from, size);
+    return true;
+  }
+  /// Room for `size` bytes on their way between such memory and packets, good until the next call into the
+  /// endpoint, or until more is asked for. nullptr: there is no memory for it.
+  virtual std::byte* bounce_buffer(std::size_t size) = 0;
   /// SEND_WITH_INV: takes the key out of use; fails when the QP may not invalidate it.
   virtual Expected<void, Reason> invalidate(MemoryKey rkey) = 0;
 
@@ -90,11 +112,16 @@ class Host {
     static_cast<void>(message);
     return std::nullopt;
   }
-  /// An atomic operation of the peer on memory that remote_memory() has given out; the value before. Fails
-  /// when somebody else is at that word and does not finish.
+  /// An atomic operation of the peer on memory that remote_memory() has given out, not with on-demand paging;
+  /// the value before. Fails when somebody else is at that word and does not finish.
   virtual Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
                                                          const AtomicOperation& operation) {
     return execute(word, operation);
+  }
+
+  /// The same on a word with on-demand paging. Nothing: it is not there.
+  virtual std::optional<std::uint64_t> execute_on_demand(std::byte* word, const AtomicOperation& operation) {
+    return execute(reinterpret_cast<std::uint64_t*>(word), operation);
   }
 
   virtual void complete(const SendDone& done) = 0;

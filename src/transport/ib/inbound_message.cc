@@ -124,8 +124,8 @@ Verdict InboundMessage::place_write(const Payload& payload, Host& host) {
   if (payload.size == 0) return {};
   auto memory = host.remote_memory(rkey_, address_, payload.size, kRemoteWrite);
   if (!memory) return {Fault::remote_access, memory.error()};
-  if (!copy(payload, 0, *memory, payload.size))
-    return {Fault::payload_gone, because(ReasonId::payload_gone, payload.size)};
+  if (auto placed = ib::place(host, payload, 0, *memory, payload.size); !placed)
+    return not_placed(Fault::remote_access, placed.error());
   address_ += payload.size;
   remaining_ -= static_cast<std::uint32_t>(payload.size);
   return {};

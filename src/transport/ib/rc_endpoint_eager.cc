@@ -18,8 +18,8 @@ bool find_payload(Host& host, const SendQueue& queue, const SendEntry& entry, By
   if (wqe.sge_count != 1) return false;
   const Sge& sge = queue.sges(entry).front();
   auto memory = host.local_memory(sge.lkey, sge.address, sge.length, LocalUse::send);
-  if (!memory) return false;
-  out = {*memory, sge.length};
+  if (!memory || memory->on_demand) return false;
+  out = {memory->at, sge.length};
   return true;
 }
 

@@ -193,22 +193,32 @@ Verdict RcResponder::execute_atomic(const wire::Packet& packet, TimePoint now) {
   auto memory = context_.host.remote_memory(eth.key, eth.address, 8, kRemoteAtomic);
   if (!memory) return {Fault::remote_access, memory.error()};
   // With iova registration an aligned address need not be aligned in this process.
-  if (reinterpret_cast<std::uintptr_t>(*memory) % 8 != 0)
+  if (reinterpret_cast<std::uintptr_t>(memory->at) % 8 != 0)
     return invalid(ReasonId::nak_atomic_alignment, eth.address);
   if (!resources_.has_place()) return invalid(ReasonId::nak_read_resources, resources_.places());
-  const auto original = context_.host.execute_atomic(
-      reinterpret_cast<std::uint64_t*>(*memory),
-      {packet.info->operation == Operation::compare_swap, eth.swap_or_add, eth.compare});
-  if (!original) {
-    ask_later(original.error(), now);
+  const AtomicOperation operation{packet.info->operation == Operation::compare_swap, eth.swap_or_add,
+                                  eth.compare};
+  if (memory->on_demand) {
+    const auto original = context_.host.execute_on_demand(memory->at, operation);
+    if (!original) return {Fault::remote_access, because(ReasonId::page_missing, 8, eth.address)};
+    executed_atomic(packet, *original);
     return {};
   }
+  const auto original = context_.host.execute_atomic(reinterpret_cast<std::uint64_t*>(memory->at), operation);
+  if (original) {
+    executed_atomic(packet, *original);
+  } else {
+    ask_later(original.error(), now);
+  }
+  return {};
+}
+
+void RcResponder::executed_atomic(const wire::Packet& packet, std::uint64_t original) {
   ReadAtomic* const atomic = take_resource(1);
   atomic->is_atomic = true;
-  atomic->original = *original;
+  atomic->original = original;
   atomic->answer(0, 1, 0);
   accepted(packet, 1);
-  return {};
 }
 
 // IBTA 9.7.5.1.2 – 9.7.5.1.5: duplicate requests.

@@ -63,6 +63,7 @@ class RcResponder {
   Verdict select_srq(const wire::Packet& packet);
   Verdict execute_read(const wire::Packet& packet);
   Verdict execute_atomic(const wire::Packet& packet, TimePoint now);
+  void executed_atomic(const wire::Packet& packet, std::uint64_t original);
   ReadAtomic* take_resource(std::uint32_t packets);
   void accepted(const wire::Packet& packet, std::uint32_t packets);
   void refuse(const Verdict& verdict, const wire::Packet& packet);
@@ -71,7 +72,7 @@ class RcResponder {
   /// False: there is nothing to send.
   bool send_read_response(ReadAtomic& read, TxPacket& out);
   void send_atomic_response(ReadAtomic& atomic, TxPacket& out);
-  Expected<std::byte*, Reason> read_memory(const ReadAtomic& read, std::uint64_t offset, std::uint32_t size);
+  Expected<HostMemory, Reason> read_memory(const ReadAtomic& read, std::uint64_t offset, std::uint32_t size);
   bool read_failed(ReadAtomic& read, const Reason& reason, TxPacket& out);
 
   const EndpointContext& context_;

@@ -58,7 +58,7 @@ void RcResponder::send_atomic_response(ReadAtomic& atomic, TxPacket& out) {
   atomic.sent();
 }
 
-Expected<std::byte*, Reason> RcResponder::read_memory(const ReadAtomic& read, std::uint64_t offset,
+Expected<HostMemory, Reason> RcResponder::read_memory(const ReadAtomic& read, std::uint64_t offset,
                                                       std::uint32_t size) {
   if (read.srqn != 0) {
     if (auto selected = context_.host.select_srq(read.srqn); !selected) return Unexpected{selected.error()};
@@ -72,20 +72,16 @@ bool RcResponder::send_read_response(ReadAtomic& read, TxPacket& out) {
   const std::uint32_t most = context_.window == nullptr ? 1 : context_.window->packets_at_once(mtu);
   const std::uint32_t count = std::min(most, read.stop - read.next);
   const std::uint32_t size = std::min(count * mtu, static_cast<std::uint32_t>(read.stop_offset - offset));
-  const std::byte* data = nullptr;
-  if (size > 0) {
-    auto memory = read_memory(read, offset, size);
-    if (!memory) return read_failed(read, memory.error(), out);
-    data = *memory;
-  }
   const bool last = read.next + count == read.stop;
   begin_packet(out, context_.attributes, kReadResponses.at(read.next == read.begin, last),
                read.first + read.next);
   out.headers.aeth = {wire::kAckUnlimitedCredits, read.msn};
+  out.headers.bth.pad = wire::pad_for(size);
   if (size > 0) {
-    out.fragments[out.fragment_count++] = {data, size, read.rkey};
-    out.payload_bytes = size;
-    out.headers.bth.pad = wire::pad_for(size);
+    auto memory = read_memory(read, offset, size);
+    if (!memory) return read_failed(read, memory.error(), out);
+    if (auto added = add_fragment(context_.host, *memory, size, read.rkey, size, out); !added)
+      return read_failed(read, added.error(), out);
   }
   out.packets = count;
   out.again = read.again;

@@ -28,4 +28,14 @@ Expected<void, Reason> gather(Host& host, std::span<const Sge> sges, SgeCursor& 
 Expected<void, Reason> scatter(Host& host, LocalUse use, std::span<const Sge> sges, SgeCursor& cursor,
                                std::uint64_t offset, const Payload& payload);
 
+/// Writes bytes [offset, offset + size) of `payload`; the last one becomes visible last. Error:
+/// ReasonId::payload_gone, or `to` has on-demand paging and is not there (ReasonId::page_missing).
+Expected<void, Reason> place(Host& host, const Payload& payload, std::size_t offset, const HostMemory& to,
+                             std::size_t size);
+
+/// Appends `size` bytes to `out`, which is to carry `all`. Error: they have on-demand paging and are not
+/// there.
+Expected<void, Reason> add_fragment(Host& host, const HostMemory& from, std::size_t size, MemoryKey key,
+                                    std::size_t all, TxPacket& out);
+
 }  // namespace softrnic::ib

@@ -200,7 +200,7 @@ struct Attributes {
 struct Fragment {
   const std::byte* data = nullptr;
   std::size_t size = 0;
-  MemoryKey key{};  ///< of the region that it lies in, 0: of none
+  MemoryKey key{};  ///< of the region that it lies in; 0: of none, and the link copies it
 };
 
 /// A packet on its way out. Fragments point into application memory, inline data or the endpoint; they are

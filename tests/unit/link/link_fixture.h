@@ -80,7 +80,7 @@ class PacketMaker {
     const std::size_t step = bytes.size() / pieces;
     for (std::size_t i = 0; i < pieces && !bytes.empty(); ++i) {
       const std::size_t size = i + 1 == pieces ? bytes.size() - i * step : step;
-      packet_.fragments[packet_.fragment_count++] = {bytes.data() + i * step, size};
+      packet_.fragments[packet_.fragment_count++] = {bytes.data() + i * step, size, MemoryKey(1)};
     }
     return packet_;
   }

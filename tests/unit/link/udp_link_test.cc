@@ -150,6 +150,26 @@ TEST(UdpLink, DropsADamagedPacketAndSaysWhy) {
   EXPECT_EQ(pair.got.drops[0].first.id, ReasonId::drop_bad_icrc);
 }
 
+TEST(UdpLink, TakesACopyOfWhatLiesInNoRegion) {
+  Pair pair("127.0.0.1", "127.0.0.2");
+  ASSERT_NE(pair.sender, nullptr);
+  constexpr std::uint32_t kPackets = 5;
+  const auto payload = pattern(kPackets * 1024, 1);
+  ib::TxPacket whole = pair.maker.make(wire::Opcode::rc_write_first, 0, payload);
+  whole.packets = kPackets;
+  whole.path_mtu = 1024;
+  whole.fragments[0].key = {};
+  pair.sender->send(whole, TimePoint{});
+  auto* const changed = const_cast<std::byte*>(whole.fragments[0].data);
+  std::fill_n(changed, whole.fragments[0].size, std::byte{0});
+  pair.sender->flush(TimePoint{});
+  read_until(*pair.b, pair.got, kPackets);
+  std::vector<std::byte> got;
+  for (const auto& packet : pair.got.packets)
+    got.insert(got.end(), packet.payload.begin(), packet.payload.end());
+  EXPECT_EQ(got, payload);
+}
+
 TEST(UdpLink, DropsWhatIsNoPacket) {
   Pair pair("127.0.0.1", "127.0.0.2");
   ASSERT_NE(pair.sender, nullptr);
@@ -244,7 +264,7 @@ class TxBatchRepeat : public testing::Test {
       ib::TxPacket packet = maker.make(opcode, (first + i) & wire::kPsnMask, {});
       packet.payload_bytes = static_cast<std::uint32_t>(size);
       packet.fragment_count = 1;
-      packet.fragments[0] = {payload.data() + i * size, size};
+      packet.fragments[0] = {payload.data() + i * size, size, MemoryKey(1)};
       batch.add(packet, route, true);
     }
   }
