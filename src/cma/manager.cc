@@ -18,51 +18,15 @@ std::optional<ibv_qp_type> qp_type_of(PortSpace space, std::uint8_t wanted) {
   return std::nullopt;
 }
 
-template <typename Map>
-std::uint32_t free_number(std::uint32_t& next, const Map& used) {
-  while (next == 0 || used.contains(next)) ++next;
-  return next++;
-}
-
 }  // namespace
 
 Manager::Manager(cma::Host& host, std::uint64_t guid) : host_(host), cm_(*this, guid), listeners_(cm_) {}
 
-Id* Manager::find(IdNumber id) {
-  const auto it = ids_.find(id);
-  return it == ids_.end() ? nullptr : it->second.get();
-}
-const Id* Manager::find(IdNumber id) const { return const_cast<Manager*>(this)->find(id); }
-
-Id* Manager::find(cm::Id connection) {
-  const auto it = by_connection_.find(connection.value);
-  return it == by_connection_.end() ? nullptr : find(it->second);
-}
-
-Expected<Id*, Failure> Manager::find_named(IdNumber id) const {
-  const auto it = ids_.find(id);
-  if (it == ids_.end() || it->second->waits_at != 0)
-    return Unexpected{refuse(ENOENT, ReasonId::cma_no_such_id, id)};
-  return it->second.get();
-}
-
-Expected<Id*, Failure> Manager::find_for(IdNumber id, Call call) const {
-  const auto found = find_named(id);
-  if (!found) return found;
-  const auto possible = check_call(call, (*found)->state);
-  if (!possible) return Unexpected{possible.error()};
-  return found;
-}
-
 Id& Manager::make_id(ChannelNumber channel, PortSpace space, ibv_qp_type type) {
-  auto made = std::make_unique<Id>();
-  made->number = free_number(next_id_, ids_);
-  made->channel = channel;
-  made->space = space;
-  made->qp_type = type;
-  made->starting_psn = host_.random_number() & 0xffffff;
+  Id& id = ids_.add(space, type, host_.random_number() & 0xffffff);
+  id.channel = channel;
   channels_.id_came(channel);
-  return *ids_.emplace(made->number, std::move(made)).first->second;
+  return id;
 }
 
 Expected<IdNumber, Failure> Manager::create(const Creation& creation) {
@@ -72,14 +36,14 @@ Expected<IdNumber, Failure> Manager::create(const Creation& creation) {
   if (!space) return Unexpected{refuse(EPROTONOSUPPORT, ReasonId::cma_port_space, creation.port_space)};
   const auto type = qp_type_of(*space, creation.qp_type);
   if (!type) return Unexpected{refuse(EINVAL, ReasonId::bad_qp_type, creation.qp_type)};
-  if (ids_.size() >= kMostIds) return Unexpected{refuse(ENOMEM, ReasonId::cma_too_many_ids, kMostIds)};
+  if (ids_.full()) return Unexpected{refuse(ENOMEM, ReasonId::cma_too_many_ids, IdTable::kMost)};
   Id& id = make_id(creation.channel, *space, *type);
   id.cookie = creation.cookie;
   return id.number;
 }
 
 Expected<std::uint32_t, Failure> Manager::destroy(IdNumber number) {
-  const auto id = find_named(number);
+  const auto id = ids_.find_named(number);
   if (!id) return Unexpected{id.error()};
   const std::uint32_t fetched = (*id)->fetched_events;
   forget(number);
@@ -87,27 +51,20 @@ Expected<std::uint32_t, Failure> Manager::destroy(IdNumber number) {
 }
 
 Expected<std::uint32_t, Failure> Manager::quiesce(IdNumber number) {
-  const auto id = find_named(number);
+  const auto id = ids_.find_named(number);
   if (!id) return Unexpected{id.error()};
   (*id)->quiet = true;
   return (*id)->queued_events;
 }
 
 void Manager::forget(IdNumber number) {
-  const auto it = ids_.find(number);
-  if (it == ids_.end()) return;
-  const std::unique_ptr<Id> id = std::move(it->second);
-  ids_.erase(it);
-  release(*id);
+  if (const std::unique_ptr<Id> id = ids_.take(number)) release(*id);
 }
 
 void Manager::release(Id& id) {
   if (id.state == State::address_query) host_.cancel_resolve(id.number);
   unattend(id);
-  if (id.connection.value != 0) {
-    by_connection_.erase(id.connection.value);
-    cm_.destroy(id.connection, host_.now());
-  }
+  if (id.connection.value != 0) cm_.destroy(id.connection, host_.now());
   drop_events(id);
   release_port(id);
   set_timer(id, kNever);
@@ -116,7 +73,7 @@ void Manager::release(Id& id) {
 }
 
 std::optional<IdView> Manager::view(IdNumber number) const {
-  const Id* id = find(number);
+  const Id* id = ids_.find(number);
   if (id == nullptr) return std::nullopt;
   IdView view;
   view.id = number;
@@ -136,13 +93,8 @@ std::optional<IdView> Manager::view(IdNumber number) const {
 }
 
 ChannelNumber Manager::channel_of(IdNumber number) const {
-  const Id* id = find(number);
+  const Id* id = ids_.find(number);
   return id == nullptr ? 0 : id->channel;
-}
-
-IdNumber Manager::next_id(IdNumber after) const {
-  const auto it = ids_.upper_bound(after);
-  return it == ids_.end() ? 0 : it->first;
 }
 
 void Manager::set_timer(Id& id, TimePoint at) {
@@ -175,7 +127,7 @@ void Manager::advance() {
   cm_.advance(now);
   refuse_early([now](const EarlyRequests::Request& early) { return early.until <= now; });
   while (!timers_.empty() && timers_.begin()->first <= now) {
-    Id* id = find(timers_.begin()->second);
+    Id* id = ids_.find(timers_.begin()->second);
     if (id == nullptr) {
       timers_.erase(timers_.begin());
       continue;

@@ -8,30 +8,27 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/expected.h"
 #include "cm/manager.h"
 #include "cma/channels.h"
+#include "cma/device_table.h"
 #include "cma/early_requests.h"
 #include "cma/host.h"
-#include "cma/id.h"
+#include "cma/id_table.h"
 #include "cma/port_listeners.h"
 #include "cma/port_table.h"
 #include "cma/types.h"
-#include "device/device_info.h"
 
 namespace softrnic::cma {
 
 class Manager final : private cm::Host {
  public:
-  static constexpr std::size_t kMostIds = 65536;
   /// Not fetched yet, of whatever kind, when another is written: any user may write as many as he likes.
   static constexpr std::size_t kMostQueuedEvents = 65536;
 
@@ -70,7 +67,7 @@ class Manager final : private cm::Host {
   /// 0: no such id.
   ChannelNumber channel_of(IdNumber id) const;
   /// The id with the lowest number above `after`; 0: none.
-  IdNumber next_id(IdNumber after) const;
+  IdNumber next_id(IdNumber after) const { return ids_.next(after); }
   std::size_t ids() const { return ids_.size(); }
   /// That report to this channel.
   std::size_t ids_of(ChannelNumber channel) const { return channels_.ids(channel); }
@@ -116,13 +113,6 @@ class Manager final : private cm::Host {
   TimePoint deadline() const;
 
  private:
-  Id* find(IdNumber id);
-  const Id* find(IdNumber id) const;
-  /// What a program names. The id of a request becomes the program's with the event that tells of it, so
-  /// ENOENT before: else a number that it guessed could end or move an id whose event is still to come.
-  Expected<Id*, Failure> find_named(IdNumber id) const;
-  Expected<Id*, Failure> find_for(IdNumber id, Call call) const;
-  Id* find(cm::Id connection);
   Id& make_id(ChannelNumber channel, PortSpace space, ibv_qp_type type);
   void release(Id& id);
   void forget(IdNumber id);
@@ -137,10 +127,6 @@ class Manager final : private cm::Host {
   /// Its peer has given up, or had to make room for others, before the program heard of it: it never will.
   void take_back_request(Id& id);
 
-  std::optional<Binding> find_device(const wire::Gid& gid, std::uint32_t interface_index) const;
-  std::optional<Binding> loopback_device(Family family) const;
-  std::optional<Binding> own_address(const SocketAddress& address) const;
-  const device::DeviceInfo* device(std::uint32_t index) const;
   Expected<void, Failure> bind(Id& id, const SocketAddress& address);
   PortTable::Owner owner_of(const Id& id) const;
   void release_port(Id& id);
@@ -155,7 +141,6 @@ class Manager final : private cm::Host {
   Expected<void, Failure> start_listening(Id& id);
   Id* match_listener(const cm::Event& event);
   bool hears(const Id& listener, const cm::Event& event) const;
-  std::uint8_t device_mtu(const wire::Gid& gid) const;
   void turn_away(const cm::Event& event, cm::RejectReason reason, cm::SidrStatus status);
   /// Who listens for that port, but at another address; nullptr: nobody.
   const Id* listener_elsewhere(const cm::Event& event) const;
@@ -208,15 +193,13 @@ class Manager final : private cm::Host {
   cma::Host& host_;
   cm::Manager cm_;
   PortTable ports_;
-  std::vector<device::DeviceInfo> devices_;
-  std::map<IdNumber, std::unique_ptr<Id>> ids_;
-  std::unordered_map<std::uint32_t, IdNumber> by_connection_;  ///< by cm::Id
+  DeviceTable devices_;
+  IdTable ids_;
   PortListeners listeners_;
   EarlyRequests early_;
   Channels channels_;
   std::map<MembershipNumber, IdNumber> memberships_;
   std::set<std::pair<TimePoint, IdNumber>> timers_;
-  std::uint32_t next_id_ = 1;
   std::uint32_t next_membership_ = 1;
 };
 

@@ -23,7 +23,7 @@ bool Manager::set_qkey(Id& id, std::uint32_t qkey) {
 Expected<void, Failure> Manager::accept(IdNumber number, std::uint64_t cookie,
                                         const std::optional<ConnectionParameters>& parameters,
                                         const cm::Ece& ece) {
-  const auto found = find_for(number, Call::accept);
+  const auto found = ids_.find_for(number, Call::accept);
   if (!found) return Unexpected{found.error()};
   Id& id = **found;
   Expected<void, Failure> done;
@@ -83,7 +83,7 @@ Expected<void, Failure> Manager::accept_datagram(Id& id,
 }
 
 Expected<void, Failure> Manager::reject(IdNumber number, cm::RejectReason reason, Bytes private_data) {
-  const auto found = find_for(number, Call::reject);
+  const auto found = ids_.find_for(number, Call::reject);
   if (!found) return Unexpected{found.error()};
   Id& id = **found;
   const std::size_t room = id.is_datagram() ? cm::kSidrRepPrivateData : cm::kRejPrivateData;

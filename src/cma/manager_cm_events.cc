@@ -33,7 +33,7 @@ constexpr std::uint8_t kResponseTimeout = 20;
 void Manager::event(const cm::Event& event) {
   if (event.kind == cm::EventKind::request || event.kind == cm::EventKind::service_id_request)
     return request_came(event);
-  Id* id = find(event.id);
+  Id* id = ids_.find(event.id);
   if (id == nullptr) return forget_early(event.id);
   // no event comes before the program's answer but the end
   if (id->waits_at != 0) return take_back_request(*id);

@@ -21,7 +21,7 @@ Expected<std::vector<std::byte>, Failure> Manager::request_data(const Id& id, By
 
 Expected<void, Failure> Manager::connect(IdNumber number, const ConnectionParameters& parameters,
                                          const cm::Ece& ece) {
-  const auto found = find_for(number, Call::connect);
+  const auto found = ids_.find_for(number, Call::connect);
   if (!found) return Unexpected{found.error()};
   Id& id = **found;
   if (id.is_datagram()) return connect_datagram(id, parameters);
@@ -36,8 +36,7 @@ Expected<void, Failure> Manager::connect(IdNumber number, const ConnectionParame
   request.private_data = *data;
   const auto connection = cm_.connect(request, host_.now());
   if (!connection) return Unexpected{connection.error()};
-  id.connection = *connection;
-  by_connection_.emplace(connection->value, number);
+  ids_.connect(id, *connection);
   id.active = true;
   id.qpn = parameters.qpn;
   id.srq = parameters.srq;
@@ -57,8 +56,7 @@ Expected<void, Failure> Manager::connect_datagram(Id& id, const ConnectionParame
   request.private_data = *data;
   const auto connection = cm_.request_service_id(request, host_.now());
   if (!connection) return Unexpected{connection.error()};
-  id.connection = *connection;
-  by_connection_.emplace(connection->value, id.number);
+  ids_.connect(id, *connection);
   id.active = true;
   id.qpn = parameters.qpn;
   id.state = State::connect;
@@ -66,7 +64,7 @@ Expected<void, Failure> Manager::connect_datagram(Id& id, const ConnectionParame
 }
 
 Expected<void, Failure> Manager::disconnect(IdNumber number) {
-  const auto found = find_for(number, Call::disconnect);
+  const auto found = ids_.find_for(number, Call::disconnect);
   if (!found) return Unexpected{found.error()};
   // Not yet, or no longer, connected: Linux has nothing to do then, and programs call it
   // in any state they end in.
@@ -75,7 +73,7 @@ Expected<void, Failure> Manager::disconnect(IdNumber number) {
 }
 
 Expected<void, Failure> Manager::notify(IdNumber number, std::uint32_t ibv_event) {
-  const auto found = find_for(number, Call::notify);
+  const auto found = ids_.find_for(number, Call::notify);
   if (!found) return Unexpected{found.error()};
   if (ibv_event != IBV_EVENT_COMM_EST) return Unexpected{refuse(EINVAL, ReasonId::cma_notify, ibv_event)};
   return cm_.established((*found)->connection, host_.now());

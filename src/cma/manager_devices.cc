@@ -2,21 +2,11 @@
 #include "cma/manager.h"
 
 namespace softrnic::cma {
-namespace {
-
-const device::DeviceInfo* find_in(std::span<const device::DeviceInfo> devices, std::uint32_t index) {
-  for (const device::DeviceInfo& device : devices)
-    if (device.index == index) return &device;
-  return nullptr;
-}
-
-}  // namespace
-
 void Manager::devices_changed(std::vector<device::DeviceInfo> devices) {
-  devices_ = std::move(devices);
-  for (const auto& [number, id] : ids_) {
+  devices_.set(std::move(devices));
+  for (const auto& [number, id] : ids_.all()) {
     if (!id->binding || id->state == State::device_removal) continue;
-    const device::DeviceInfo* now = find_in(devices_, id->binding.device);
+    const device::DeviceInfo* now = devices_.find(id->binding.device);
     if (now == nullptr) {
       device_removed(*id);
     } else if (now->guid != id->binding.guid) {

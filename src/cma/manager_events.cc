@@ -31,7 +31,7 @@ Expected<void, Failure> Manager::close_channel(ChannelNumber number) {
 
 void Manager::abandon(const std::set<ChannelNumber>& channels) {
   std::vector<IdNumber> ids;
-  for (const auto& [number, id] : ids_)
+  for (const auto& [number, id] : ids_.all())
     if (channels.contains(id->channel)) ids.push_back(number);
   for (const IdNumber id : ids) forget(id);
   for (const ChannelNumber channel : channels) channels_.close(channel);
@@ -62,7 +62,7 @@ void Manager::queue_failure(Id& id, rdma_cm_event_type kind, int status, const R
 // who waits to be woken sleeps on.
 Expected<void, Failure> Manager::write_event(IdNumber number, std::uint32_t kind, int status,
                                              std::uint64_t argument) {
-  const auto named = find_named(number);
+  const auto named = ids_.find_named(number);
   if (!named) return Unexpected{named.error()};
   if (kind <= RDMA_CM_EVENT_TIMEWAIT_EXIT)
     return Unexpected{refuse(EINVAL, ReasonId::cma_written_event, kind)};
@@ -83,13 +83,13 @@ std::optional<Event> Manager::next_event(ChannelNumber channel) {
 }
 
 void Manager::count_fetched(const Event& event) {
-  Id* id = find(counted_for(event));
+  Id* id = ids_.find(counted_for(event));
   if (id == nullptr) return;
   ++id->fetched_events;
   --id->queued_events;
   if (event.listener != 0) {
     --id->unfetched_requests;
-    if (Id* request = find(event.id); request != nullptr) request->waits_at = 0;
+    if (Id* request = ids_.find(event.id); request != nullptr) request->waits_at = 0;
   }
   if (const auto it = id->memberships.find(event.membership); it != id->memberships.end())
     ++it->second.fetched;
@@ -98,7 +98,7 @@ void Manager::count_fetched(const Event& event) {
 void Manager::take_back_request(Id& id) {
   channels_.remove(id.channel,
                    [&id](const Event& event) { return event.listener != 0 && event.id == id.number; });
-  if (Id* listener = find(id.waits_at); listener != nullptr) {
+  if (Id* listener = ids_.find(id.waits_at); listener != nullptr) {
     --listener->queued_events;
     --listener->unfetched_requests;
   }
@@ -130,7 +130,7 @@ void Manager::move_to(Id& id, ChannelNumber channel) {
 }
 
 Expected<std::uint32_t, Failure> Manager::migrate(IdNumber number, ChannelNumber to) {
-  const auto named = find_named(number);
+  const auto named = ids_.find_named(number);
   if (!named) return Unexpected{named.error()};
   Id* const id = *named;
   const ChannelNumber from = id->channel;
@@ -140,7 +140,7 @@ Expected<std::uint32_t, Failure> Manager::migrate(IdNumber number, ChannelNumber
   move_to(*id, to);
   channels_.move(from, to, [&](const Event& event) {
     if (counted_for(event) != number) return false;
-    if (Id* request = event.listener != 0 ? find(event.id) : nullptr; request != nullptr)
+    if (Id* request = event.listener != 0 ? ids_.find(event.id) : nullptr; request != nullptr)
       move_to(*request, to);
     host_.event_queued(to);
     return true;

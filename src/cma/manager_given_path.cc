@@ -52,7 +52,7 @@ std::optional<cm::Path> changed_by(const ibv_path_record& record, cm::Path path)
 Expected<void, Failure> Manager::set_path(Id& id, Bytes value) {
   const auto possible = check_call(Call::resolve_route, id.state);
   if (!possible) return possible;
-  const device::DeviceInfo* on = device(id.binding.device);
+  const device::DeviceInfo* on = devices_.find(id.binding.device);
   if (on == nullptr) return Unexpected{refuse(ENODEV, ReasonId::no_such_device)};
   const auto record = chosen_record(value);
   const std::uint8_t life_time = record ? record->packetlifetime & 0x1f : 0;

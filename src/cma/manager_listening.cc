@@ -95,7 +95,7 @@ Event told(const Id& id, const Id& listener, const cm::Event& event) {
 }  // namespace
 
 Expected<void, Failure> Manager::listen(IdNumber number, int backlog) {
-  const auto found = find_for(number, Call::listen);
+  const auto found = ids_.find_for(number, Call::listen);
   if (!found) return Unexpected{found.error()};
   Id& id = **found;
   if (id.state == State::idle) {
@@ -123,7 +123,7 @@ bool Manager::hears(const Id& listener, const cm::Event& event) const {
   if (!header) return false;
   const SocketAddress& wanted = header->destination;
   // nobody on the network has business with 127.0.0.1
-  if (wanted.is_loopback() && !find_device(event.path.remote, 0)) return false;
+  if (wanted.is_loopback() && !devices_.has_gid(event.path.remote)) return false;
   if (address.is_any()) return !listener.binds_family_only() || address.family == wanted.family;
   if (address.family != wanted.family || address.host != wanted.host) return false;
   return !address.is_link_local() || event.path.interface_index == 0 ||
@@ -135,7 +135,7 @@ Id* Manager::match_listener(const cm::Event& event) {
   if (!service) return nullptr;
   Id* match = nullptr;
   for (const PortTable::Owner& owner : ports_.owners(service->space, service->port)) {
-    Id* id = owner.listening ? find(owner.id) : nullptr;
+    Id* id = owner.listening ? ids_.find(owner.id) : nullptr;
     if (id == nullptr || id->state != State::listen || !hears(*id, event)) continue;
     // a specific address before the wildcard
     if (match == nullptr || match->source.is_any()) match = id;
@@ -157,12 +157,6 @@ void Manager::turn_away(const cm::Event& event, cm::RejectReason reason, cm::Sid
   cm_.destroy(event.id, now);
 }
 
-std::uint8_t Manager::device_mtu(const wire::Gid& gid) const {
-  const auto binding = find_device(gid, 0);
-  const device::DeviceInfo* on = binding ? device(binding->device) : nullptr;
-  return on != nullptr ? mtu_code(on->port.active_mtu) : 0;
-}
-
 void Manager::request_came(const cm::Event& event) {
   if (Id* listener = match_listener(event)) return admit(*listener, event);
   if (!keep_early(event)) refuse_unheard(event);
@@ -172,7 +166,7 @@ const Id* Manager::listener_elsewhere(const cm::Event& event) const {
   const auto service = service_of(event.service_id.value);
   if (!service) return nullptr;
   for (const PortTable::Owner& owner : ports_.owners(service->space, service->port))
-    if (owner.listening && !owner.address.is_any()) return find(owner.id);
+    if (owner.listening && !owner.address.is_any()) return ids_.find(owner.id);
   return nullptr;
 }
 
@@ -189,20 +183,20 @@ void Manager::refuse_unheard(const cm::Event& event) {
 void Manager::admit(Id& listener, const cm::Event& event) {
   if (!offers(listener, event))
     return turn_away(event, cm::RejectReason::invalid_transport_service, cm::SidrStatus::unsupported);
-  const auto binding = find_device(event.path.local, event.path.interface_index);
+  const auto binding = devices_.with_gid(event.path.local, event.path.interface_index);
   if (!binding) return turn_away(event, cm::RejectReason::primary_remote_gid, cm::SidrStatus::rejected);
   const auto header = header_of(event);
   if (!listener.is_ib_addressed() && header &&
-      !says_truly_who_asks(*header, event.path.remote, find_device(event.path.remote, 0).has_value())) {
+      !says_truly_who_asks(*header, event.path.remote, devices_.has_gid(event.path.remote))) {
     const wire::Gid& named = header->source.host;
     host_.explain(because(ReasonId::cma_foreign_source, event.path.remote.high_half(),
                           event.path.remote.low_half(), named.high_half(), named.low_half()),
                   cm::address_of(event.path));
     return turn_away(event, cm::RejectReason::unsupported_request, cm::SidrStatus::rejected);
   }
-  if (!is_datagram(event) && event.path.mtu > device_mtu(event.path.local))
+  if (!is_datagram(event) && event.path.mtu > devices_.mtu_of(event.path.local))
     return turn_away(event, cm::RejectReason::invalid_mtu, cm::SidrStatus::rejected);
-  if (listener.unfetched_requests >= listener.backlog || ids_.size() >= kMostIds) {
+  if (listener.unfetched_requests >= listener.backlog || ids_.full()) {
     host_.explain(because(ReasonId::cma_backlog_full, listener.source.port, listener.unfetched_requests),
                   cm::address_of(event.path));
     return turn_away(event, cm::RejectReason::no_resources, cm::SidrStatus::no_queue_pair);
@@ -221,8 +215,7 @@ void Manager::take_request(Id& listener, const cm::Event& event, const Binding& 
   id.destination_gid = event.path.remote;
   id.path = event.path;
   id.has_path = true;
-  id.connection = event.id;
-  by_connection_.emplace(event.id.value, id.number);
+  ids_.connect(id, event.id);
   (void)attend(id, listener.port->port);  // cannot fail: the listener does
   take_addresses(id, listener, event);
   if (!id.is_datagram()) {

@@ -24,7 +24,7 @@ AddressVector group_vector(const Id& id, const wire::Gid& mgid) {
 
 Expected<MembershipNumber, Failure> Manager::join_multicast(IdNumber number, std::uint64_t cookie,
                                                             std::uint32_t flags, const SocketAddress& group) {
-  const auto found = find_for(number, Call::join_multicast);
+  const auto found = ids_.find_for(number, Call::join_multicast);
   if (!found) return Unexpected{found.error()};
   Id& id = **found;
   if (!id.binding) return Unexpected{refuse(EINVAL, ReasonId::cma_no_device)};
@@ -48,7 +48,7 @@ Expected<MembershipNumber, Failure> Manager::join_multicast(IdNumber number, std
 }
 
 Expected<std::uint32_t, Failure> Manager::leave_multicast(MembershipNumber membership) {
-  Id* id = find(id_of(membership));
+  Id* id = ids_.find(id_of(membership));
   if (id == nullptr) return Unexpected{refuse(EADDRNOTAVAIL, ReasonId::cma_no_membership, membership)};
   const std::uint32_t fetched = id->memberships.at(membership).fetched;
   drop_events(*id, membership);

@@ -69,7 +69,7 @@ constexpr Option kOptions[] = {{RDMA_OPTION_ID_TOS, set_tos},
 
 Expected<void, Failure> Manager::set_option(IdNumber number, std::uint32_t level, std::uint32_t option,
                                             Bytes value) {
-  const auto named = find_named(number);
+  const auto named = ids_.find_named(number);
   if (!named) return Unexpected{named.error()};
   Id* const id = *named;
   if (level == RDMA_OPTION_IB && option == RDMA_OPTION_IB_PATH) return set_path(*id, value);

@@ -30,7 +30,7 @@ void Manager::unattend(Id& id) {
 bool Manager::may_be_heard(std::uint16_t port, IdNumber but) const {
   const std::set<IdNumber>* ids = listeners_.ids(port);
   return ids != nullptr && std::any_of(ids->begin(), ids->end(), [&](IdNumber number) {
-           const Id* id = number != but ? find(number) : nullptr;
+           const Id* id = number != but ? ids_.find(number) : nullptr;
            return id != nullptr && (id->state == State::address_bound || !id->port);
          });
 }

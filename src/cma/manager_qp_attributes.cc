@@ -49,7 +49,7 @@ void fill_rts(const Id& id, QpAttributes& out) {
 }  // namespace
 
 Expected<QpAttributes, Failure> Manager::init_qp_attributes(IdNumber number, std::uint32_t state) const {
-  const auto found = find_for(number, Call::init_qp_attributes);
+  const auto found = ids_.find_for(number, Call::init_qp_attributes);
   if (!found) return Unexpected{found.error()};
   const Id* const id = *found;
   if (!id->binding) return Unexpected{refuse(EINVAL, ReasonId::cma_no_device)};

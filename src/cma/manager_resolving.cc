@@ -25,7 +25,7 @@ Unexpected<Failure> unclear(const SocketAddress& destination) {
 
 Expected<void, Failure> Manager::resolve_address(IdNumber number, const SocketAddress& source,
                                                  const SocketAddress& destination, Duration timeout) {
-  const auto found = find_for(number, Call::resolve_address);
+  const auto found = ids_.find_for(number, Call::resolve_address);
   if (!found) return Unexpected{found.error()};
   Id& id = **found;
   if (destination.empty()) return Unexpected{refuse(EAFNOSUPPORT, ReasonId::cma_family)};
@@ -65,24 +65,24 @@ void Manager::resolve_destination(Id& id, Duration timeout) {
 
 void Manager::resolve_loopback(Id& id) {
   if (!id.binding) {
-    const auto binding = loopback_device(id.destination.family);
+    const auto binding = devices_.loopback(id.destination.family);
     if (!binding) return address_failed(id, refuse(ENODEV, ReasonId::cma_no_device));
     id.binding = *binding;
   }
   // a device of the loopback netdev may have several addresses; else a device reaches itself, whatever the
   // program calls it
-  const bool is_gid = find_device(id.destination.host, 0).has_value();
+  const bool is_gid = devices_.has_gid(id.destination.host);
   id.destination_gid = is_gid ? id.destination.host : id.binding.gid;
   if (id.source.is_any()) id.source.host = SocketAddress::loopback(id.source.family).host;
   address_known(id);
 }
 
 void Manager::resolved(IdNumber number, const RouteAnswer& answer) {
-  Id* id = find(number);
+  Id* id = ids_.find(number);
   if (id == nullptr || id->state != State::address_query) return;
   if (!answer) return address_failed(*id, answer.error());
   if (!id->binding) {
-    const auto binding = find_device(answer->source, answer->interface_index);
+    const auto binding = devices_.with_gid(answer->source, answer->interface_index);
     if (!binding)
       return address_failed(*id, refuse(ENODEV, ReasonId::cma_no_device_there, answer->source.high_half(),
                                         answer->source.low_half(), answer->interface_index));
@@ -109,10 +109,10 @@ void Manager::address_failed(Id& id, const Failure& failure) {
 }
 
 Expected<void, Failure> Manager::resolve_route(IdNumber number) {
-  const auto found = find_for(number, Call::resolve_route);
+  const auto found = ids_.find_for(number, Call::resolve_route);
   if (!found) return Unexpected{found.error()};
   Id& id = **found;
-  const device::DeviceInfo* on = device(id.binding.device);
+  const device::DeviceInfo* on = devices_.find(id.binding.device);
   if (on == nullptr) return Unexpected{refuse(ENODEV, ReasonId::no_such_device)};
   id.packet_life_time = packet_life_time_of(id);
   route_known(id, make_path(id, on->port, id.packet_life_time));
