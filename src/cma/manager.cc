@@ -6,9 +6,6 @@
 namespace softrnic::cma {
 namespace {
 
-/// How long a program may take to accept, once its peer was asked for patience: 68 s.
-constexpr std::uint8_t kServiceTimeout = 24;
-
 /// Port spaces decide on the service, except IB, which leaves it to the program. As the kernel's ucma.
 std::optional<ibv_qp_type> qp_type_of(PortSpace space, std::uint8_t wanted) {
   if (space == PortSpace::tcp) return IBV_QPT_RC;
@@ -20,17 +17,58 @@ std::optional<ibv_qp_type> qp_type_of(PortSpace space, std::uint8_t wanted) {
 
 }  // namespace
 
-Manager::Manager(cma::Host& host, std::uint64_t guid) : host_(host), cm_(*this, guid), listeners_(cm_) {}
+Manager::Manager(cma::Host& host, std::uint64_t guid)
+    : host_(host),
+      cm_(*this, guid),
+      events_(ids_, [&host](ChannelNumber channel) { host.event_queued(channel); }),
+      memberships_(ids_, events_),
+      listeners_(cm_),
+      patience_(cm_) {}
+
+// ---- channels
+
+Expected<void, Failure> Manager::close_channel(ChannelNumber number) {
+  if (!events_.channels().has(number))
+    return Unexpected{refuse(EINVAL, ReasonId::cma_no_such_channel, number)};
+  const std::size_t left = events_.channels().ids(number);
+  if (left == 0) {
+    events_.close_channel(number);
+    return {};
+  }
+  host_.explain(because(ReasonId::cma_ids_ended, left), {});
+  abandon({number});
+  return {};
+}
+
+void Manager::abandon(const std::set<ChannelNumber>& channels) {
+  std::vector<IdNumber> ids;
+  for (const auto& [number, id] : ids_.all())
+    if (channels.contains(id->channel)) ids.push_back(number);
+  for (const IdNumber id : ids) forget(id);
+  for (const ChannelNumber channel : channels) events_.close_channel(channel);
+}
+
+std::optional<Event> Manager::next_event(ChannelNumber channel) {
+  auto event = events_.fetch(channel);
+  if (event) memberships_.count_fetched(event->membership);
+  return event;
+}
+
+Expected<void, Failure> Manager::write_event(IdNumber number, std::uint32_t kind, int status,
+                                             std::uint64_t argument) {
+  const auto id = ids_.find_named(number);
+  if (!id) return Unexpected{id.error()};
+  return events_.write(**id, kind, status, argument);
+}
 
 Id& Manager::make_id(ChannelNumber channel, PortSpace space, ibv_qp_type type) {
   Id& id = ids_.add(space, type, host_.random_number() & 0xffffff);
-  id.channel = channel;
-  channels_.id_came(channel);
+  events_.attach(id, channel);
   return id;
 }
 
 Expected<IdNumber, Failure> Manager::create(const Creation& creation) {
-  if (!channels_.has(creation.channel))
+  if (!events_.channels().has(creation.channel))
     return Unexpected{refuse(EINVAL, ReasonId::cma_no_such_channel, creation.channel)};
   const auto space = port_space_of(creation.port_space);
   if (!space) return Unexpected{refuse(EPROTONOSUPPORT, ReasonId::cma_port_space, creation.port_space)};
@@ -57,6 +95,21 @@ Expected<std::uint32_t, Failure> Manager::quiesce(IdNumber number) {
   return (*id)->queued_events;
 }
 
+Expected<std::uint32_t, Failure> Manager::migrate(IdNumber number, ChannelNumber to) {
+  const auto id = ids_.find_named(number);
+  if (!id) return Unexpected{id.error()};
+  const auto migrated = events_.migrate(**id, to);
+  if (!migrated) return Unexpected{migrated.error()};
+  return (*id)->fetched_events;
+}
+
+Expected<MembershipNumber, Failure> Manager::join_multicast(IdNumber number, std::uint64_t cookie,
+                                                            std::uint32_t flags, const SocketAddress& group) {
+  const auto id = ids_.find_for(number, Call::join_multicast);
+  if (!id) return Unexpected{id.error()};
+  return memberships_.join(**id, cookie, flags, group);
+}
+
 void Manager::forget(IdNumber number) {
   if (const std::unique_ptr<Id> id = ids_.take(number)) release(*id);
 }
@@ -65,11 +118,12 @@ void Manager::release(Id& id) {
   if (id.state == State::address_query) host_.cancel_resolve(id.number);
   unattend(id);
   if (id.connection.value != 0) cm_.destroy(id.connection, host_.now());
-  drop_events(id);
+  // nobody knows of the requests that came through a listener which is gone
+  for (const IdNumber request : events_.drop(id)) forget(request);
   release_port(id);
-  set_timer(id, kNever);
-  for (const auto& [membership, details] : id.memberships) memberships_.erase(membership);
-  channels_.id_left(id.channel);
+  patience_.answered(id.number);
+  memberships_.leave_all(id.number);
+  events_.detach(id);
 }
 
 std::optional<IdView> Manager::view(IdNumber number) const {
@@ -97,49 +151,15 @@ ChannelNumber Manager::channel_of(IdNumber number) const {
   return id == nullptr ? 0 : id->channel;
 }
 
-void Manager::set_timer(Id& id, TimePoint at) {
-  if (id.timer != kNever) timers_.erase({id.timer, id.number});
-  id.timer = at;
-  if (at != kNever) timers_.emplace(at, id.number);
-}
-
-void Manager::timer_fired(Id& id) {
-  if (!id.waits_for_program) return;
-  // The peer repeats its REQ or REP for as long as it thinks this side is silent; it is asked
-  // to wait for the program.
-  const TimePoint now = host_.now();
-  if (cm_.delay(id.connection, kServiceTimeout, {}, now))
-    set_timer(id, now + cm::duration_of(kServiceTimeout) / 2);
-}
-
-void Manager::wait_for_program(Id& id, std::uint8_t granted) {
-  id.waits_for_program = true;
-  set_timer(id, host_.now() + cm::duration_of(granted) / 2);
-}
-
-void Manager::program_answered(Id& id) {
-  id.waits_for_program = false;
-  set_timer(id, kNever);
-}
-
 void Manager::advance() {
   const TimePoint now = host_.now();
   cm_.advance(now);
   refuse_early([now](const EarlyRequests::Request& early) { return early.until <= now; });
-  while (!timers_.empty() && timers_.begin()->first <= now) {
-    Id* id = ids_.find(timers_.begin()->second);
-    if (id == nullptr) {
-      timers_.erase(timers_.begin());
-      continue;
-    }
-    set_timer(*id, kNever);
-    timer_fired(*id);
-  }
+  patience_.advance(now);
 }
 
 TimePoint Manager::deadline() const {
-  const TimePoint own = timers_.empty() ? kNever : timers_.begin()->first;
-  return std::min({own, early_.deadline(), cm_.deadline()});
+  return std::min({patience_.deadline(), early_.deadline(), cm_.deadline()});
 }
 
 }  // namespace softrnic::cma

@@ -7,20 +7,20 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <set>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "base/expected.h"
 #include "cm/manager.h"
-#include "cma/channels.h"
 #include "cma/device_table.h"
 #include "cma/early_requests.h"
 #include "cma/host.h"
+#include "cma/id_events.h"
 #include "cma/id_table.h"
+#include "cma/memberships.h"
+#include "cma/patience.h"
 #include "cma/port_listeners.h"
 #include "cma/port_table.h"
 #include "cma/types.h"
@@ -29,16 +29,13 @@ namespace softrnic::cma {
 
 class Manager final : private cm::Host {
  public:
-  /// Not fetched yet, of whatever kind, when another is written: any user may write as many as he likes.
-  static constexpr std::size_t kMostQueuedEvents = 65536;
-
   /// `host` outlives the manager. `guid` names this host in CM messages.
   Manager(cma::Host& host, std::uint64_t guid);
   Manager(const Manager&) = delete;
   Manager& operator=(const Manager&) = delete;
 
-  // ---- channels (manager_events.cc)
-  ChannelNumber open_channel();
+  // ---- channels
+  ChannelNumber open_channel() { return events_.open_channel(); }
   /// Ends the ids that are left on it, as Linux does when the file of a channel is closed; that is explained.
   Expected<void, Failure> close_channel(ChannelNumber channel);
   /// The owner of these channels has gone: destroys their ids, and closes them.
@@ -70,7 +67,7 @@ class Manager final : private cm::Host {
   IdNumber next_id(IdNumber after) const { return ids_.next(after); }
   std::size_t ids() const { return ids_.size(); }
   /// That report to this channel.
-  std::size_t ids_of(ChannelNumber channel) const { return channels_.ids(channel); }
+  std::size_t ids_of(ChannelNumber channel) const { return events_.channels().ids(channel); }
 
   // ---- addresses (manager_binding.cc, manager_resolving.cc)
   Expected<void, Failure> bind(IdNumber id, const SocketAddress& address);
@@ -91,15 +88,17 @@ class Manager final : private cm::Host {
   Expected<void, Failure> disconnect(IdNumber id);
   Expected<void, Failure> notify(IdNumber id, std::uint32_t ibv_event);
 
-  // ---- what belongs to ids (manager_options.cc, manager_qp_attributes.cc, manager_multicast.cc)
+  // ---- what belongs to ids (manager_options.cc, manager_qp_attributes.cc)
   Expected<void, Failure> set_option(IdNumber id, std::uint32_t level, std::uint32_t option, Bytes value);
   Expected<QpAttributes, Failure> init_qp_attributes(IdNumber id, std::uint32_t state) const;
   Expected<MembershipNumber, Failure> join_multicast(IdNumber id, std::uint64_t cookie, std::uint32_t flags,
                                                      const SocketAddress& group);
   /// The number of events of the membership that were fetched.
-  Expected<std::uint32_t, Failure> leave_multicast(MembershipNumber membership);
+  Expected<std::uint32_t, Failure> leave_multicast(MembershipNumber membership) {
+    return memberships_.leave(membership);
+  }
   /// The id that joined; 0: no such membership.
-  IdNumber id_of(MembershipNumber membership) const;
+  IdNumber id_of(MembershipNumber membership) const { return memberships_.id_of(membership); }
 
   // ---- the world (manager_devices.cc, manager_cm_events.cc, manager.cc)
   /// The devices as they are now. Ids of a device that has gone get DEVICE_REMOVAL, those of one whose
@@ -116,16 +115,6 @@ class Manager final : private cm::Host {
   Id& make_id(ChannelNumber channel, PortSpace space, ibv_qp_type type);
   void release(Id& id);
   void forget(IdNumber id);
-
-  void queue(Id& id, Event event);
-  void put(Id& id, Event event);
-  void queue_failure(Id& id, rdma_cm_event_type kind, int status, const Reason& reason);
-  void move_to(Id& id, ChannelNumber channel);
-  void drop_events(Id& id);
-  void drop_events(Id& id, MembershipNumber membership);
-  void count_fetched(const Event& event);
-  /// Its peer has given up, or had to make room for others, before the program heard of it: it never will.
-  void take_back_request(Id& id);
 
   Expected<void, Failure> bind(Id& id, const SocketAddress& address);
   PortTable::Owner owner_of(const Id& id) const;
@@ -168,7 +157,6 @@ class Manager final : private cm::Host {
   Expected<void, Failure> accept_passive(Id& id, const ConnectionParameters& parameters, const cm::Ece& ece);
   Expected<void, Failure> accept_datagram(Id& id, const std::optional<ConnectionParameters>& parameters,
                                           const cm::Ece& ece);
-  bool set_qkey(Id& id, std::uint32_t qkey);
 
   // cm::Host
   void send(const mad::Address& to, Bytes mad) override { host_.send(to, mad); }
@@ -185,22 +173,16 @@ class Manager final : private cm::Host {
 
   void device_removed(Id& id);
 
-  void set_timer(Id& id, TimePoint at);
-  void timer_fired(Id& id);
-  void wait_for_program(Id& id, std::uint8_t granted);
-  void program_answered(Id& id);
-
   cma::Host& host_;
   cm::Manager cm_;
   PortTable ports_;
   DeviceTable devices_;
   IdTable ids_;
+  IdEvents events_;
+  Memberships memberships_;
   PortListeners listeners_;
   EarlyRequests early_;
-  Channels channels_;
-  std::map<MembershipNumber, IdNumber> memberships_;
-  std::set<std::pair<TimePoint, IdNumber>> timers_;
-  std::uint32_t next_membership_ = 1;
+  Patience patience_;
 };
 
 }  // namespace softrnic::cma

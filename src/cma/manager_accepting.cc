@@ -14,12 +14,6 @@ Unexpected<Failure> too_long(std::size_t bytes, std::size_t room) {
 
 }  // namespace
 
-bool Manager::set_qkey(Id& id, std::uint32_t qkey) {
-  if (id.qkey != 0) return qkey == 0 || qkey == id.qkey;
-  id.qkey = qkey != 0 ? qkey : RDMA_UDP_QKEY;
-  return true;
-}
-
 Expected<void, Failure> Manager::accept(IdNumber number, std::uint64_t cookie,
                                         const std::optional<ConnectionParameters>& parameters,
                                         const cm::Ece& ece) {
@@ -37,7 +31,7 @@ Expected<void, Failure> Manager::accept(IdNumber number, std::uint64_t cookie,
     done = Unexpected{refuse(EINVAL, ReasonId::cma_accept_parameters)};
   }
   if (!done) return done;
-  program_answered(id);
+  patience_.answered(id.number);
   if (!id.active) id.cookie = cookie;
   id.accepted = true;
   return {};
@@ -70,7 +64,7 @@ Expected<void, Failure> Manager::accept_datagram(Id& id,
   if (given.private_data.size() > cm::kSidrRepPrivateData)
     return too_long(given.private_data.size(), cm::kSidrRepPrivateData);
   // A Q_Key of the program's own is for AF_IB alone: IP port spaces have one (RDMA_UDP_QKEY).
-  if (!set_qkey(id, id.is_ib_addressed() ? given.qkey : 0))
+  if (!id.settle_qkey(id.is_ib_addressed() ? given.qkey : 0))
     return Unexpected{refuse(EINVAL, ReasonId::cma_qkey, given.qkey, id.qkey)};
   cm::SidrReply reply;
   reply.qpn = Qpn(given.qpn & 0xffffff);
@@ -97,7 +91,7 @@ Expected<void, Failure> Manager::reject(IdNumber number, cm::RejectReason reason
   } else {
     sent = cm_.reject(id.connection, {reason, {}, private_data}, host_.now());
   }
-  if (sent) program_answered(id);
+  if (sent) patience_.answered(id.number);
   return sent;
 }
 

@@ -35,8 +35,12 @@ void Manager::event(const cm::Event& event) {
     return request_came(event);
   Id* id = ids_.find(event.id);
   if (id == nullptr) return forget_early(event.id);
-  // no event comes before the program's answer but the end
-  if (id->waits_at != 0) return take_back_request(*id);
+  if (id->waits_at != 0) {
+    // No event comes before the program's answer but the end: its peer has given up, or had to make room for
+    // others, before the program heard of it. It never will.
+    events_.drop_request(*id);
+    return forget(id->number);
+  }
   // after a removal nothing counts but the removal
   if (id->state != State::device_removal) connection_event(*id, event);
 }
@@ -44,7 +48,7 @@ void Manager::event(const cm::Event& event) {
 void Manager::connection_event(Id& id, const cm::Event& event) {
   for (const Translation& row : kTranslations)
     if (row.from == event.kind && row.in == id.state)
-      return queue_failure(id, row.to, row.status, event.reason);
+      return events_.tell_failure(id, row.to, row.status, event.reason);
   switch (event.kind) {
     case cm::EventKind::reply:
       return reply_came(id, event);
@@ -75,7 +79,7 @@ void Manager::reply_came(Id& id, const cm::Event& event) {
   agreement.rnr_retry_count = event.endpoint.rnr_retry_count;
   agreement.ack_timeout = ack_timeout_code(event.target_ack_delay, id.packet_life_time);
   id.agreed = true;
-  wait_for_program(id, kResponseTimeout);
+  patience_.expect_answer(id.number, id.connection, kResponseTimeout, host_.now());
   Event told;
   told.kind = RDMA_CM_EVENT_CONNECT_RESPONSE;
   told.parameters.qpn = agreement.remote_qpn;
@@ -86,18 +90,18 @@ void Manager::reply_came(Id& id, const cm::Event& event) {
   told.parameters.srq = event.endpoint.srq;
   told.ece = event.endpoint.ece;
   copy(event.private_data, told.parameters.private_data);
-  queue(id, std::move(told));
+  events_.tell(id, std::move(told));
 }
 
 void Manager::rejected(Id& id, const cm::Event& event) {
   if (id.state != State::connect) return;
-  program_answered(id);
+  patience_.answered(id.number);
   Event told;
   told.kind = RDMA_CM_EVENT_REJECTED;
   told.status = static_cast<int>(event.rejection);
   told.reason = event.reason;
   copy(event.private_data, told.parameters.private_data);
-  queue(id, std::move(told));
+  events_.tell(id, std::move(told));
 }
 
 void Manager::service_replied(Id& id, const cm::Event& event) {
@@ -108,7 +112,7 @@ void Manager::service_replied(Id& id, const cm::Event& event) {
   if (event.sidr.status != cm::SidrStatus::valid) {
     told.kind = RDMA_CM_EVENT_UNREACHABLE;
     told.status = static_cast<int>(event.sidr.status);
-  } else if (!set_qkey(id, event.sidr.qkey)) {
+  } else if (!id.settle_qkey(event.sidr.qkey)) {
     told.kind = RDMA_CM_EVENT_ADDR_ERROR;
     told.status = -EINVAL;
     told.reason = because(ReasonId::cma_qkey, event.sidr.qkey, id.qkey);
@@ -120,14 +124,14 @@ void Manager::service_replied(Id& id, const cm::Event& event) {
     told.address = address_vector(id.path, id.binding.gid_index);
     told.ece = event.sidr.ece;
   }
-  queue(id, std::move(told));
+  events_.tell(id, std::move(told));
 }
 
 void Manager::disconnected(Id& id, int status, const Reason& reason) {
   if (id.state != State::connect) return;  // once, whoever began
-  program_answered(id);
+  patience_.answered(id.number);
   id.state = State::disconnect;
-  queue_failure(id, RDMA_CM_EVENT_DISCONNECTED, status, reason);
+  events_.tell_failure(id, RDMA_CM_EVENT_DISCONNECTED, status, reason);
 }
 
 }  // namespace softrnic::cma

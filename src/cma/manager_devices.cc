@@ -15,19 +15,19 @@ void Manager::devices_changed(std::vector<device::DeviceInfo> devices) {
       id->binding.guid = now->guid;
       Event event;
       event.kind = RDMA_CM_EVENT_ADDR_CHANGE;
-      queue(*id, std::move(event));
+      events_.tell(*id, std::move(event));
     }
   }
 }
 
 void Manager::device_removed(Id& id) {
   if (id.state == State::address_query) host_.cancel_resolve(id.number);
-  program_answered(id);
+  patience_.answered(id.number);
   id.state = State::device_removal;
   unattend(id);
   Event event;
   event.kind = RDMA_CM_EVENT_DEVICE_REMOVAL;
-  queue(id, std::move(event));
+  events_.tell(id, std::move(event));
 }
 
 }  // namespace softrnic::cma

@@ -72,11 +72,9 @@ Agreement agreement_of(const cm::Event& event) {
   return agreement;
 }
 
-Event told(const Id& id, const Id& listener, const cm::Event& event) {
+Event told(const Id& id, const cm::Event& event) {
   Event out;
   out.kind = RDMA_CM_EVENT_CONNECT_REQUEST;
-  out.id = id.number;
-  out.listener = listener.number;
   out.ece = event.endpoint.ece;
   const Bytes data = event.private_data.subspan(
       std::min(event.private_data.size(), id.is_ib_addressed() ? 0 : IpHeader::kSize));
@@ -206,8 +204,6 @@ void Manager::admit(Id& listener, const cm::Event& event) {
 
 void Manager::take_request(Id& listener, const cm::Event& event, const Binding& binding) {
   Id& id = make_id(listener.channel, listener.space, listener.qp_type);
-  id.accepted = false;
-  id.waits_at = listener.number;
   id.state = State::connect;
   id.tos = listener.tos;
   id.qp_timeout = listener.qp_timeout;
@@ -222,10 +218,9 @@ void Manager::take_request(Id& listener, const cm::Event& event, const Binding& 
     id.agreement = agreement_of(event);
     id.agreed = true;
     id.packet_life_time = static_cast<std::uint8_t>(std::max<int>(event.path.ack_timeout, 1) - 1);
-    wait_for_program(id, event.local_response_timeout);
+    patience_.expect_answer(id.number, id.connection, event.local_response_timeout, host_.now());
   }
-  ++listener.unfetched_requests;
-  queue(listener, told(id, listener, event));
+  events_.tell_request(listener, id, told(id, event));
 }
 
 }  // namespace softrnic::cma

@@ -100,12 +100,12 @@ void Manager::address_known(Id& id) {
   if (id.port) ports_.update(id.port->space, id.port->port, owner_of(id));
   Event event;
   event.kind = RDMA_CM_EVENT_ADDR_RESOLVED;
-  queue(id, std::move(event));
+  events_.tell(id, std::move(event));
 }
 
 void Manager::address_failed(Id& id, const Failure& failure) {
   id.state = State::address_bound;
-  queue_failure(id, RDMA_CM_EVENT_ADDR_ERROR, -failure.error, failure.reason);
+  events_.tell_failure(id, RDMA_CM_EVENT_ADDR_ERROR, -failure.error, failure.reason);
 }
 
 Expected<void, Failure> Manager::resolve_route(IdNumber number) {
@@ -125,7 +125,7 @@ void Manager::route_known(Id& id, const cm::Path& path) {
   id.state = State::route_resolved;
   Event event;
   event.kind = RDMA_CM_EVENT_ROUTE_RESOLVED;
-  queue(id, std::move(event));
+  events_.tell(id, std::move(event));
 }
 
 }  // namespace softrnic::cma
