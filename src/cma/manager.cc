@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "cma/options.h"
+#include "cma/qp_attributes.h"
+
 namespace softrnic::cma {
 namespace {
 
@@ -22,8 +25,12 @@ Manager::Manager(cma::Host& host, std::uint64_t guid)
       cm_(*this, guid),
       events_(ids_, [&host](ChannelNumber channel) { host.event_queued(channel); }),
       memberships_(ids_, events_),
-      listeners_(cm_),
-      patience_(cm_) {}
+      ports_(cm_, ids_, devices_),
+      patience_(cm_),
+      resolution_(host, devices_, ports_, events_),
+      requests_({host, cm_, devices_, ids_, events_, ports_, patience_}),
+      connector_(cm_, ids_, patience_),
+      peer_events_(cm_, events_, patience_) {}
 
 // ---- channels
 
@@ -61,11 +68,7 @@ Expected<void, Failure> Manager::write_event(IdNumber number, std::uint32_t kind
   return events_.write(**id, kind, status, argument);
 }
 
-Id& Manager::make_id(ChannelNumber channel, PortSpace space, ibv_qp_type type) {
-  Id& id = ids_.add(space, type, host_.random_number() & 0xffffff);
-  events_.attach(id, channel);
-  return id;
-}
+// ---- ids
 
 Expected<IdNumber, Failure> Manager::create(const Creation& creation) {
   if (!events_.channels().has(creation.channel))
@@ -75,7 +78,8 @@ Expected<IdNumber, Failure> Manager::create(const Creation& creation) {
   const auto type = qp_type_of(*space, creation.qp_type);
   if (!type) return Unexpected{refuse(EINVAL, ReasonId::bad_qp_type, creation.qp_type)};
   if (ids_.full()) return Unexpected{refuse(ENOMEM, ReasonId::cma_too_many_ids, IdTable::kMost)};
-  Id& id = make_id(creation.channel, *space, *type);
+  Id& id = ids_.add(*space, *type, host_.random_number() & 0xffffff);
+  events_.attach(id, creation.channel);
   id.cookie = creation.cookie;
   return id.number;
 }
@@ -103,27 +107,25 @@ Expected<std::uint32_t, Failure> Manager::migrate(IdNumber number, ChannelNumber
   return (*id)->fetched_events;
 }
 
-Expected<MembershipNumber, Failure> Manager::join_multicast(IdNumber number, std::uint64_t cookie,
-                                                            std::uint32_t flags, const SocketAddress& group) {
-  const auto id = ids_.find_for(number, Call::join_multicast);
-  if (!id) return Unexpected{id.error()};
-  return memberships_.join(**id, cookie, flags, group);
-}
-
 void Manager::forget(IdNumber number) {
   if (const std::unique_ptr<Id> id = ids_.take(number)) release(*id);
 }
 
 void Manager::release(Id& id) {
-  if (id.state == State::address_query) host_.cancel_resolve(id.number);
+  resolution_.cancel(id);
   unattend(id);
   if (id.connection.value != 0) cm_.destroy(id.connection, host_.now());
   // nobody knows of the requests that came through a listener which is gone
   for (const IdNumber request : events_.drop(id)) forget(request);
-  release_port(id);
+  ports_.release(id);
   patience_.answered(id.number);
   memberships_.leave_all(id.number);
   events_.detach(id);
+}
+
+void Manager::unattend(Id& id) {
+  requests_.listener_goes(id);
+  ports_.unattend(id);
 }
 
 std::optional<IdView> Manager::view(IdNumber number) const {
@@ -151,15 +153,167 @@ ChannelNumber Manager::channel_of(IdNumber number) const {
   return id == nullptr ? 0 : id->channel;
 }
 
+// ---- addresses
+
+Expected<void, Failure> Manager::bind(IdNumber number, const SocketAddress& address) {
+  const auto id = ids_.find_for(number, Call::bind);
+  if (!id) return Unexpected{id.error()};
+  const auto bound = ports_.bind(**id, address, host_.random_number());
+  if (!bound) return bound;
+  // an id that is bound on its way to a peer will not listen
+  (void)ports_.attend(**id, (*id)->port->port);  // listen() tries again
+  return {};
+}
+
+Expected<void, Failure> Manager::resolve_address(IdNumber number, const SocketAddress& source,
+                                                 const SocketAddress& destination, Duration timeout) {
+  const auto id = ids_.find_for(number, Call::resolve_address);
+  if (!id) return Unexpected{id.error()};
+  return resolution_.resolve_address(**id, source, destination, timeout);
+}
+
+void Manager::resolved(IdNumber number, const RouteAnswer& answer) {
+  if (Id* const id = ids_.find(number)) resolution_.answered(*id, answer);
+}
+
+Expected<void, Failure> Manager::resolve_route(IdNumber number) {
+  const auto id = ids_.find_for(number, Call::resolve_route);
+  if (!id) return Unexpected{id.error()};
+  return resolution_.resolve_route(**id);
+}
+
+// ---- connections
+
+Expected<void, Failure> Manager::listen(IdNumber number, int backlog) {
+  const auto found = ids_.find_for(number, Call::listen);
+  if (!found) return Unexpected{found.error()};
+  Id& id = **found;
+  if (id.state == State::idle) {
+    const auto bound = ports_.bind(id, SocketAddress::any(Family::ipv4), host_.random_number());
+    if (!bound) return bound;
+  }
+  const auto listens = ports_.listen(id);
+  if (!listens) return listens;
+  id.backlog = backlog_for(backlog);
+  id.state = State::listen;
+  requests_.listener_came();
+  return {};
+}
+
+Expected<void, Failure> Manager::connect(IdNumber number, const ConnectionParameters& parameters,
+                                         const cm::Ece& ece) {
+  const auto id = ids_.find_for(number, Call::connect);
+  if (!id) return Unexpected{id.error()};
+  return connector_.connect(**id, parameters, ece, host_.now());
+}
+
+Expected<void, Failure> Manager::accept(IdNumber number, std::uint64_t cookie,
+                                        const std::optional<ConnectionParameters>& parameters,
+                                        const cm::Ece& ece) {
+  const auto id = ids_.find_for(number, Call::accept);
+  if (!id) return Unexpected{id.error()};
+  return connector_.accept(**id, cookie, parameters, ece, host_.now());
+}
+
+Expected<void, Failure> Manager::reject(IdNumber number, cm::RejectReason reason, Bytes private_data) {
+  const auto id = ids_.find_for(number, Call::reject);
+  if (!id) return Unexpected{id.error()};
+  return connector_.reject(**id, reason, private_data, host_.now());
+}
+
+Expected<void, Failure> Manager::disconnect(IdNumber number) {
+  const auto id = ids_.find_for(number, Call::disconnect);
+  if (!id) return Unexpected{id.error()};
+  connector_.disconnect(**id, host_.now());
+  return {};
+}
+
+Expected<void, Failure> Manager::notify(IdNumber number, std::uint32_t ibv_event) {
+  const auto id = ids_.find_for(number, Call::notify);
+  if (!id) return Unexpected{id.error()};
+  return connector_.notify(**id, ibv_event, host_.now());
+}
+
+// ---- what belongs to ids
+
+Expected<void, Failure> Manager::set_option(IdNumber number, std::uint32_t level, std::uint32_t option,
+                                            Bytes value) {
+  const auto id = ids_.find_named(number);
+  if (!id) return Unexpected{id.error()};
+  if (level == RDMA_OPTION_IB && option == RDMA_OPTION_IB_PATH) return resolution_.take_path(**id, value);
+  if (level != RDMA_OPTION_ID) return Unexpected{refuse(ENOSYS, ReasonId::cma_option, level, option)};
+  const auto set = cma::set_option(**id, option, value);
+  if (set) ports_.update(**id);
+  return set;
+}
+
+Expected<QpAttributes, Failure> Manager::init_qp_attributes(IdNumber number, std::uint32_t state) const {
+  const auto id = ids_.find_for(number, Call::init_qp_attributes);
+  if (!id) return Unexpected{id.error()};
+  return qp_attributes_of(**id, state);
+}
+
+Expected<MembershipNumber, Failure> Manager::join_multicast(IdNumber number, std::uint64_t cookie,
+                                                            std::uint32_t flags, const SocketAddress& group) {
+  const auto id = ids_.find_for(number, Call::join_multicast);
+  if (!id) return Unexpected{id.error()};
+  return memberships_.join(**id, cookie, flags, group);
+}
+
+// ---- the world
+
+void Manager::devices_changed(std::vector<device::DeviceInfo> devices) {
+  devices_.set(std::move(devices));
+  for (const auto& [number, id] : ids_.all()) {
+    if (!id->binding || id->state == State::device_removal) continue;
+    const device::DeviceInfo* now = devices_.find(id->binding.device);
+    if (now == nullptr) {
+      device_removed(*id);
+    } else if (now->guid != id->binding.guid) {
+      // The GUID comes from the Ethernet address: a bond has failed over, or somebody changed it. Peers may
+      // hold the old one in their neighbour tables.
+      id->binding.guid = now->guid;
+      Event event;
+      event.kind = RDMA_CM_EVENT_ADDR_CHANGE;
+      events_.tell(*id, std::move(event));
+    }
+  }
+}
+
+void Manager::device_removed(Id& id) {
+  resolution_.cancel(id);
+  patience_.answered(id.number);
+  id.state = State::device_removal;
+  unattend(id);
+  Event event;
+  event.kind = RDMA_CM_EVENT_DEVICE_REMOVAL;
+  events_.tell(id, std::move(event));
+}
+
+void Manager::event(const cm::Event& event) {
+  if (event.kind == cm::EventKind::request || event.kind == cm::EventKind::service_id_request)
+    return requests_.came(event);
+  Id* const id = ids_.find(event.id);
+  if (id == nullptr) return requests_.gave_up(event.id);
+  if (id->waits_at != 0) {
+    // No event comes before the program's answer but the end: its peer has given up, or had to make room for
+    // others, before the program heard of it. It never will.
+    events_.drop_request(*id);
+    return forget(id->number);
+  }
+  // after a removal nothing counts but the removal
+  if (id->state != State::device_removal) peer_events_.came(*id, event, host_.now());
+}
+
 void Manager::advance() {
   const TimePoint now = host_.now();
   cm_.advance(now);
-  refuse_early([now](const EarlyRequests::Request& early) { return early.until <= now; });
+  requests_.advance(now);
   patience_.advance(now);
 }
 
 TimePoint Manager::deadline() const {
-  return std::min({patience_.deadline(), early_.deadline(), cm_.deadline()});
+  return std::min({patience_.deadline(), requests_.deadline(), cm_.deadline()});
 }
 
 }  // namespace softrnic::cma

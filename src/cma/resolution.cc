@@ -1,7 +1,8 @@
-// From a destination address to a device, a GID and a path.
+#include "cma/resolution.h"
+
 #include <cerrno>
 
-#include "cma/manager.h"
+#include "cma/given_path.h"
 #include "cma/path.h"
 
 namespace softrnic::cma {
@@ -23,11 +24,8 @@ Unexpected<Failure> unclear(const SocketAddress& destination) {
 
 }  // namespace
 
-Expected<void, Failure> Manager::resolve_address(IdNumber number, const SocketAddress& source,
-                                                 const SocketAddress& destination, Duration timeout) {
-  const auto found = ids_.find_for(number, Call::resolve_address);
-  if (!found) return Unexpected{found.error()};
-  Id& id = **found;
+Expected<void, Failure> Resolution::resolve_address(Id& id, const SocketAddress& source,
+                                                    const SocketAddress& destination, Duration timeout) {
   if (destination.empty()) return Unexpected{refuse(EAFNOSUPPORT, ReasonId::cma_family)};
   const bool bound = id.state == State::address_bound;
   SocketAddress from = bound ? id.source : source;
@@ -38,16 +36,16 @@ Expected<void, Failure> Manager::resolve_address(IdNumber number, const SocketAd
   if (to.is_link_local() && to.scope == 0) to.scope = from.scope;
   if (to.is_link_local() && to.scope == 0) return unclear(to);
   if (!bound) {
-    const auto done = bind(id, from);
+    const auto done = ports_.bind(id, from, host_.random_number());
     if (!done) return done;
   }
   id.destination = to;
   id.state = State::address_query;
-  resolve_destination(id, timeout);
+  ask(id, timeout);
   return {};
 }
 
-void Manager::resolve_destination(Id& id, Duration timeout) {
+void Resolution::ask(Id& id, Duration timeout) {
   if (id.destination.is_loopback()) return resolve_loopback(id);
   if (id.destination.is_multicast() && id.binding) {
     id.destination_gid = id.destination.host;
@@ -63,7 +61,7 @@ void Manager::resolve_destination(Id& id, Duration timeout) {
   host_.resolve(id.number, query);
 }
 
-void Manager::resolve_loopback(Id& id) {
+void Resolution::resolve_loopback(Id& id) {
   if (!id.binding) {
     const auto binding = devices_.loopback(id.destination.family);
     if (!binding) return address_failed(id, refuse(ENODEV, ReasonId::cma_no_device));
@@ -77,50 +75,62 @@ void Manager::resolve_loopback(Id& id) {
   address_known(id);
 }
 
-void Manager::resolved(IdNumber number, const RouteAnswer& answer) {
-  Id* id = ids_.find(number);
-  if (id == nullptr || id->state != State::address_query) return;
-  if (!answer) return address_failed(*id, answer.error());
-  if (!id->binding) {
+void Resolution::answered(Id& id, const RouteAnswer& answer) {
+  if (id.state != State::address_query) return;
+  if (!answer) return address_failed(id, answer.error());
+  if (!id.binding) {
     const auto binding = devices_.with_gid(answer->source, answer->interface_index);
     if (!binding)
-      return address_failed(*id, refuse(ENODEV, ReasonId::cma_no_device_there, answer->source.high_half(),
-                                        answer->source.low_half(), answer->interface_index));
-    id->binding = *binding;
+      return address_failed(id, refuse(ENODEV, ReasonId::cma_no_device_there, answer->source.high_half(),
+                                       answer->source.low_half(), answer->interface_index));
+    id.binding = *binding;
   }
-  id->hop_limit = answer->hop_limit;
-  id->destination_gid = id->destination.host;
-  if (id->source.is_any()) id->source.host = id->binding.gid;
-  if (id->source.is_link_local() && id->source.scope == 0) id->source.scope = id->binding.interface_index;
-  address_known(*id);
+  id.hop_limit = answer->hop_limit;
+  id.destination_gid = id.destination.host;
+  if (id.source.is_any()) id.source.host = id.binding.gid;
+  if (id.source.is_link_local() && id.source.scope == 0) id.source.scope = id.binding.interface_index;
+  address_known(id);
 }
 
-void Manager::address_known(Id& id) {
+void Resolution::cancel(const Id& id) {
+  if (id.state == State::address_query) host_.cancel_resolve(id.number);
+}
+
+void Resolution::address_known(Id& id) {
   id.state = State::address_resolved;
-  if (id.port) ports_.update(id.port->space, id.port->port, owner_of(id));
+  ports_.update(id);
   Event event;
   event.kind = RDMA_CM_EVENT_ADDR_RESOLVED;
   events_.tell(id, std::move(event));
 }
 
-void Manager::address_failed(Id& id, const Failure& failure) {
+void Resolution::address_failed(Id& id, const Failure& failure) {
   id.state = State::address_bound;
   events_.tell_failure(id, RDMA_CM_EVENT_ADDR_ERROR, -failure.error, failure.reason);
 }
 
-Expected<void, Failure> Manager::resolve_route(IdNumber number) {
-  const auto found = ids_.find_for(number, Call::resolve_route);
-  if (!found) return Unexpected{found.error()};
-  Id& id = **found;
+Expected<void, Failure> Resolution::resolve_route(Id& id) {
   const device::DeviceInfo* on = devices_.find(id.binding.device);
   if (on == nullptr) return Unexpected{refuse(ENODEV, ReasonId::no_such_device)};
-  id.packet_life_time = packet_life_time_of(id);
-  route_known(id, make_path(id, on->port, id.packet_life_time));
+  const std::uint8_t life_time = packet_life_time_of(id);
+  route_known(id, make_path(id, on->port, life_time), life_time);
   return {};
 }
 
-void Manager::route_known(Id& id, const cm::Path& path) {
+Expected<void, Failure> Resolution::take_path(Id& id, Bytes records) {
+  const auto possible = check_call(Call::resolve_route, id.state);
+  if (!possible) return possible;
+  const device::DeviceInfo* on = devices_.find(id.binding.device);
+  if (on == nullptr) return Unexpected{refuse(ENODEV, ReasonId::no_such_device)};
+  const auto given = given_path(id, on->port, records);
+  if (!given) return Unexpected{given.error()};
+  route_known(id, given->path, given->packet_life_time);
+  return {};
+}
+
+void Resolution::route_known(Id& id, const cm::Path& path, std::uint8_t packet_life_time) {
   id.path = path;
+  id.packet_life_time = packet_life_time;
   id.has_path = true;
   id.state = State::route_resolved;
   Event event;

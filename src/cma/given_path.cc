@@ -1,12 +1,12 @@
-// RDMA_OPTION_IB_PATH: the program brings the route itself, from a path record of its own
-// (ibacm, or rdma_addrinfo).
+#include "cma/given_path.h"
+
 #include <arpa/inet.h>
 #include <infiniband/sa.h>
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
-#include "cma/manager.h"
 #include "cma/path.h"
 
 namespace softrnic::cma {
@@ -49,18 +49,13 @@ std::optional<cm::Path> changed_by(const ibv_path_record& record, cm::Path path)
 
 }  // namespace
 
-Expected<void, Failure> Manager::set_path(Id& id, Bytes value) {
-  const auto possible = check_call(Call::resolve_route, id.state);
-  if (!possible) return possible;
-  const device::DeviceInfo* on = devices_.find(id.binding.device);
-  if (on == nullptr) return Unexpected{refuse(ENODEV, ReasonId::no_such_device)};
-  const auto record = chosen_record(value);
+Expected<GivenPath, Failure> given_path(const Id& id, const device::PortInfo& port, Bytes records) {
+  const auto record = chosen_record(records);
   const std::uint8_t life_time = record ? record->packetlifetime & 0x1f : 0;
-  const auto path = record ? changed_by(*record, make_path(id, on->port, life_time)) : std::nullopt;
-  if (!path) return Unexpected{refuse(EINVAL, ReasonId::cma_option_value, RDMA_OPTION_IB_PATH, value.size())};
-  id.packet_life_time = life_time;
-  route_known(id, *path);
-  return {};
+  const auto path = record ? changed_by(*record, make_path(id, port, life_time)) : std::nullopt;
+  if (!path)
+    return Unexpected{refuse(EINVAL, ReasonId::cma_option_value, RDMA_OPTION_IB_PATH, records.size())};
+  return GivenPath{*path, life_time};
 }
 
 }  // namespace softrnic::cma

@@ -1,8 +1,8 @@
-// What the messages of peers mean to the program: from the events of cm to those of rdma_cm.
-#include <algorithm>
-#include <cerrno>
+#include "cma/peer_events.h"
 
-#include "cma/manager.h"
+#include <cerrno>
+#include <vector>
+
 #include "cma/parameters.h"
 #include "cma/path.h"
 
@@ -30,35 +30,20 @@ constexpr std::uint8_t kResponseTimeout = 20;
 
 }  // namespace
 
-void Manager::event(const cm::Event& event) {
-  if (event.kind == cm::EventKind::request || event.kind == cm::EventKind::service_id_request)
-    return request_came(event);
-  Id* id = ids_.find(event.id);
-  if (id == nullptr) return forget_early(event.id);
-  if (id->waits_at != 0) {
-    // No event comes before the program's answer but the end: its peer has given up, or had to make room for
-    // others, before the program heard of it. It never will.
-    events_.drop_request(*id);
-    return forget(id->number);
-  }
-  // after a removal nothing counts but the removal
-  if (id->state != State::device_removal) connection_event(*id, event);
-}
-
-void Manager::connection_event(Id& id, const cm::Event& event) {
+void PeerEvents::came(Id& id, const cm::Event& event, TimePoint now) {
   for (const Translation& row : kTranslations)
     if (row.from == event.kind && row.in == id.state)
       return events_.tell_failure(id, row.to, row.status, event.reason);
   switch (event.kind) {
     case cm::EventKind::reply:
-      return reply_came(id, event);
+      return replied(id, event, now);
     case cm::EventKind::rejected:
       return rejected(id, event);
     case cm::EventKind::service_id_reply:
       return service_replied(id, event);
     case cm::EventKind::disconnect_request:
       // The peer waits for this one, and has nothing to gain from the program's leisure.
-      (void)cm_.disconnect_reply(event.id, {}, host_.now());
+      (void)cm_.disconnect_reply(event.id, {}, now);
       return disconnected(id, 0, {});
     case cm::EventKind::disconnect_reply:
       return disconnected(id, 0, {});
@@ -69,7 +54,7 @@ void Manager::connection_event(Id& id, const cm::Event& event) {
   }
 }
 
-void Manager::reply_came(Id& id, const cm::Event& event) {
+void PeerEvents::replied(Id& id, const cm::Event& event, TimePoint now) {
   if (id.state != State::connect) return;
   Agreement& agreement = id.agreement;
   agreement.remote_qpn = event.endpoint.qpn.value;
@@ -79,7 +64,7 @@ void Manager::reply_came(Id& id, const cm::Event& event) {
   agreement.rnr_retry_count = event.endpoint.rnr_retry_count;
   agreement.ack_timeout = ack_timeout_code(event.target_ack_delay, id.packet_life_time);
   id.agreed = true;
-  patience_.expect_answer(id.number, id.connection, kResponseTimeout, host_.now());
+  patience_.expect_answer(id.number, id.connection, kResponseTimeout, now);
   Event told;
   told.kind = RDMA_CM_EVENT_CONNECT_RESPONSE;
   told.parameters.qpn = agreement.remote_qpn;
@@ -93,7 +78,7 @@ void Manager::reply_came(Id& id, const cm::Event& event) {
   events_.tell(id, std::move(told));
 }
 
-void Manager::rejected(Id& id, const cm::Event& event) {
+void PeerEvents::rejected(Id& id, const cm::Event& event) {
   if (id.state != State::connect) return;
   patience_.answered(id.number);
   Event told;
@@ -104,7 +89,7 @@ void Manager::rejected(Id& id, const cm::Event& event) {
   events_.tell(id, std::move(told));
 }
 
-void Manager::service_replied(Id& id, const cm::Event& event) {
+void PeerEvents::service_replied(Id& id, const cm::Event& event) {
   if (id.state != State::connect) return;
   Event told;
   copy(event.private_data, told.parameters.private_data);
@@ -127,7 +112,7 @@ void Manager::service_replied(Id& id, const cm::Event& event) {
   events_.tell(id, std::move(told));
 }
 
-void Manager::disconnected(Id& id, int status, const Reason& reason) {
+void PeerEvents::disconnected(Id& id, int status, const Reason& reason) {
   if (id.state != State::connect) return;  // once, whoever began
   patience_.answered(id.number);
   id.state = State::disconnect;

@@ -1,8 +1,7 @@
-// rdma_init_qp_attr: what the queue pair of an id needs on its way to INIT, RTR and RTS. The masks are those
-// of Linux' ib_cm and rdma_cm.
+#include "cma/qp_attributes.h"
+
 #include <cerrno>
 
-#include "cma/manager.h"
 #include "cma/path.h"
 
 namespace softrnic::cma {
@@ -48,20 +47,17 @@ void fill_rts(const Id& id, QpAttributes& out) {
 
 }  // namespace
 
-Expected<QpAttributes, Failure> Manager::init_qp_attributes(IdNumber number, std::uint32_t state) const {
-  const auto found = ids_.find_for(number, Call::init_qp_attributes);
-  if (!found) return Unexpected{found.error()};
-  const Id* const id = *found;
-  if (!id->binding) return Unexpected{refuse(EINVAL, ReasonId::cma_no_device)};
+Expected<QpAttributes, Failure> qp_attributes_of(const Id& id, std::uint32_t state) {
+  if (!id.binding) return Unexpected{refuse(EINVAL, ReasonId::cma_no_device)};
   QpAttributes out;
   out.state = static_cast<ibv_qp_state>(state);
   const bool after_agreement = state == IBV_QPS_RTR || state == IBV_QPS_RTS;
-  if (id->is_datagram() || id->connection.value == 0) {
-    fill_unconnected(*id, id->qkey != 0 ? id->qkey : RDMA_UDP_QKEY, out);
+  if (id.is_datagram() || id.connection.value == 0) {
+    fill_unconnected(id, id.qkey != 0 ? id.qkey : RDMA_UDP_QKEY, out);
   } else if (state == IBV_QPS_INIT) {
-    fill_init(*id, out);
-  } else if (after_agreement && id->agreed) {
-    (state == IBV_QPS_RTR ? fill_rtr : fill_rts)(*id, out);
+    fill_init(id, out);
+  } else if (after_agreement && id.agreed) {
+    (state == IBV_QPS_RTR ? fill_rtr : fill_rts)(id, out);
   } else {
     return Unexpected{refuse(EINVAL, ReasonId::cma_qp_state, state)};
   }

@@ -1,8 +1,8 @@
-// rdma_set_option.
+#include "cma/options.h"
+
 #include <cerrno>
 #include <cstring>
-
-#include "cma/manager.h"
+#include <optional>
 
 namespace softrnic::cma {
 namespace {
@@ -67,19 +67,10 @@ constexpr Option kOptions[] = {{RDMA_OPTION_ID_TOS, set_tos},
 
 }  // namespace
 
-Expected<void, Failure> Manager::set_option(IdNumber number, std::uint32_t level, std::uint32_t option,
-                                            Bytes value) {
-  const auto named = ids_.find_named(number);
-  if (!named) return Unexpected{named.error()};
-  Id* const id = *named;
-  if (level == RDMA_OPTION_IB && option == RDMA_OPTION_IB_PATH) return set_path(*id, value);
-  for (const Option& known : kOptions) {
-    if (level != RDMA_OPTION_ID || known.number != option) continue;
-    const auto set = known.set(*id, value);
-    if (set && id->port) ports_.update(id->port->space, id->port->port, owner_of(*id));
-    return set;
-  }
-  return Unexpected{refuse(ENOSYS, ReasonId::cma_option, level, option)};
+Expected<void, Failure> set_option(Id& id, std::uint32_t option, Bytes value) {
+  for (const Option& known : kOptions)
+    if (known.number == option) return known.set(id, value);
+  return Unexpected{refuse(ENOSYS, ReasonId::cma_option, RDMA_OPTION_ID, option)};
 }
 
 }  // namespace softrnic::cma
