@@ -1,21 +1,14 @@
-// The active side: REQ to RTU (IBTA 12.9.7, 12.10).
-#include "cm/incoming.h"
+#include "cm/active_side.h"
+
+#include <algorithm>
+
+#include "cm/service_codes.h"
 
 namespace softrnic::cm {
 namespace {
 
 constexpr std::uint32_t kMax24Bits = 0xffffff;
 constexpr std::uint16_t kPermissiveLid = 0xffff;
-
-struct ServiceCode {
-  Service service;
-  std::uint8_t transport;
-  std::uint8_t extended;
-};
-constexpr ServiceCode kServices[] = {{Service::rc, kTransportRc, 0},
-                                     {Service::uc, kTransportUc, 0},
-                                     {Service::rd, kTransportRd, 0},
-                                     {Service::xrc, kTransportExtended, kExtendedXrc}};
 
 std::optional<Failure> out_of_range(const Request& request) {
   const struct {
@@ -55,7 +48,7 @@ PathBlock block_of(const Path& path) {
 
 Req req_of(const Request& request, Id id, std::uint64_t ca_guid) {
   const Endpoint& endpoint = request.endpoint;
-  const ServiceCode& code = kServices[static_cast<std::size_t>(request.service)];
+  const ServiceCode& code = code_of(request.service);
   Req req;
   req.local_id = id.value;
   req.vendor = endpoint.ece.vendor;
@@ -84,72 +77,63 @@ Req req_of(const Request& request, Id id, std::uint64_t ca_guid) {
 
 }  // namespace
 
-std::optional<Service> service_of(const Req& req) {
-  for (const ServiceCode& code : kServices) {
-    if (code.transport == req.transport_service &&
-        (code.transport != kTransportExtended || code.extended == req.extended_transport)) {
-      return code.service;
-    }
-  }
-  return std::nullopt;
-}
-
-Expected<Id, Failure> Manager::connect(const Request& request, TimePoint now) {
+Expected<Id, Failure> ActiveSide::connect(const Request& request, TimePoint now) {
   if (const auto failure = out_of_range(request)) return Unexpected{*failure};
-  const auto id = free_id();
-  if (!id) return Unexpected{refuse(EMFILE, ReasonId::cm_too_many_ids, table_.size())};
-  Connection& connection = table_.add(*id);
+  const auto id = to_.lifecycle.free_id();
+  if (!id) return id;
+  Connection& connection = to_.table.add(*id);
   connection.active = true;
   connection.service = request.service;
   connection.service_id = request.service_id;
   connection.peer = address_of(request.path);
   connection.local_qpn = request.endpoint.qpn;
-  connection.transaction = std::uint64_t{host_.random_number()} << 32 | id->value;
+  connection.transaction = std::uint64_t{to_.host.random_number()} << 32 | id->value;
   connection.max_retries = request.max_cm_retries;
   connection.life_time = life_time_of(request.path.ack_timeout);
   connection.answer_within = duration_of(request.remote_response_timeout) + 2 * connection.life_time;
-  enter(connection, State::req_sent);
+  to_.lifecycle.enter(connection, State::req_sent);
   const Req req = req_of(request, *id, ca_guid_);
-  send_until_answered(connection, encode(req, connection.transaction, request.endpoint.ece.options), now);
+  to_.transmission.send_until_answered(
+      connection, encode(req, connection.transaction, request.endpoint.ece.options), now);
   return *id;
 }
 
-Expected<void, Failure> Manager::confirm(Id id, Bytes private_data, TimePoint now) {
+Expected<void, Failure> ActiveSide::confirm(Id id, Bytes private_data, TimePoint now) {
   if (const auto failure = too_long(private_data, kRtuPrivateData)) return Unexpected{*failure};
-  const auto claimed = claim(id, {State::rep_received, State::mra_rep_sent});
+  const auto claimed = to_.lifecycle.claim(id, {State::rep_received, State::mra_rep_sent});
   if (!claimed) return Unexpected{claimed.error()};
   Connection& connection = **claimed;
   Rtu rtu;
   rtu.local_id = id.value;
   rtu.remote_id = connection.remote_id;
   fill(rtu.private_data, private_data);
-  enter(connection, State::established);
-  send_until_answered(connection, encode(rtu, connection.transaction), now);
+  to_.lifecycle.enter(connection, State::established);
+  to_.transmission.send_until_answered(connection, encode(rtu, connection.transaction), now);
   return {};
 }
 
-void Manager::on_rep(Connection& connection, const Incoming& in) {
+bool ActiveSide::rep_came(Connection& connection, const Incoming& in) {
   const Rep rep = decode<Rep>(in.mad);
   const bool xrc = connection.service == Service::xrc;
   const Qpn qpn = xrc ? Qpn(rep.eecn) : rep.qpn;
-  Connection* const known = table_.find_request(in.from.remote, rep.ca_guid, rep.local_id);
-  if (known != nullptr && known != &connection) return unexpected(connection, in);
+  Connection* const known = to_.table.find_request(in.from.remote, rep.ca_guid, rep.local_id);
+  if (known != nullptr && known != &connection) return false;
   connection.remote_id = rep.local_id;
   connection.remote_ca_guid = rep.ca_guid;
   connection.remote_qpn = qpn;
   connection.ack_delay = duration_of(std::min(rep.target_ack_delay, kMaxPeerTimeout));
-  if (Connection* const stale = table_.find_same_queue_pair(connection)) {
+  if (Connection* const stale = to_.table.find_same_queue_pair(connection)) {
     const Id stale_id = stale->id;
-    enter(connection, State::rep_received);
-    send_rej(connection, {.reason = RejectReason::stale_connection});
-    give_up_stale(connection, Message::rep, in.now);
-    if (Connection* const earlier = table_.find(stale_id.value))
-      give_up_stale(*earlier, Message::rep, in.now);
-    return;
+    to_.lifecycle.enter(connection, State::rep_received);
+    to_.refusals.send(connection, {.reason = RejectReason::stale_connection});
+    to_.release.give_up_stale(connection, Message::rep, in.now);
+    if (Connection* const earlier = to_.table.find(stale_id.value))
+      to_.release.give_up_stale(*earlier, Message::rep, in.now);
+    return true;
   }
-  table_.index_request(connection);
-  table_.index_queue_pair(connection);
-  enter(connection, State::rep_received);
+  to_.table.index_request(connection);
+  to_.table.index_queue_pair(connection);
+  to_.lifecycle.enter(connection, State::rep_received);
   Event event{.kind = EventKind::reply};
   event.service = connection.service;
   event.endpoint.qpn = qpn;
@@ -166,15 +150,16 @@ void Manager::on_rep(Connection& connection, const Incoming& in) {
   event.endpoint.ece.options = in.header.modifier;
   event.target_ack_delay = rep.target_ack_delay;
   event.private_data = in.private_data(kRepPrivateData);
-  tell(connection, event);
+  to_.lifecycle.tell(connection, event);
+  return true;
 }
 
-void Manager::on_req_timeout(Connection& connection, TimePoint now) {
+void ActiveSide::timed_out(Connection& connection, TimePoint now) {
   Event event{.kind = EventKind::unreachable};
   event.reason = because(ReasonId::cm_req_timeout, connection.service_id.value, connection.sends,
                          connection.waited_ms(now));
-  reject_by_timeout(connection);
-  conclude(connection, event);
+  to_.refusals.send_timeout(connection);
+  to_.lifecycle.conclude(connection, event);
 }
 
 }  // namespace softrnic::cm

@@ -1,5 +1,5 @@
-// Answers to MADs that no connection here is about.
-#include "cm/incoming.h"
+#include "cm/stateless_answers.h"
+
 #include "mad/class_port_info.h"
 
 namespace softrnic::cm {
@@ -12,7 +12,7 @@ constexpr std::uint8_t kResponseTime = 18;  // 1.07 s
 
 }  // namespace
 
-void Manager::on_get(const Incoming& in) {
+void StatelessAnswers::get(const Incoming& in) {
   mad::Mad out{};
   mad::Header header = in.header;
   header.method = mad::Method::get_response;
@@ -34,31 +34,29 @@ void Manager::on_get(const Incoming& in) {
   host_.send(in.from, out);
 }
 
-void Manager::on_unknown_target(const Incoming& in, Message message) {
-  if (message == Message::req) return on_req(in);
-  if (message == Message::sidr_req) return on_sidr_req(in);
+void StatelessAnswers::unknown_target(const Incoming& in, Message message, const ConnectionTable& table) {
   // The IDs lie where the other messages have them, but for SIDR_REP. Who is not the peer gets the same
   // answers whether the ID exists or not.
   const bool sidr = message == Message::sidr_rep;
   const std::uint32_t id = load_be32(&in.mad[mad::kHeaderBytes + (sidr ? 0 : 4)]);
-  const Connection* const named = table_.find(id);
+  const Connection* const named = table.find(id);
   const bool exists = named != nullptr;
   if (message == Message::dreq) {
-    answer_dreq(in);
+    disconnected(in);
     if (!exists) return;  // the usual end: our DREP was lost
-    // a peer that wants a sign of life before it takes our REQ, see manager_held_requests.cc
+    // a peer that wants a sign of life before it takes our REQ, see HeldRequests
     if (named->active && named->remote_id == 0 && named->peer.joins_same_hosts(in.from)) return;
   }
   // Who sends these believes in a connection that this side has given up, and its REJ was lost.
-  if (message == Message::rep) issue_rej(in, RejectReason::invalid_communication_id, About::rep);
-  if (message == Message::rtu) issue_rej(in, RejectReason::invalid_communication_id, About::other);
-  if (message == Message::lap) return answer_lap(in, AprStatus::invalid_id);
+  if (message == Message::rep) reject(in, RejectReason::invalid_communication_id, About::rep);
+  if (message == Message::rtu) reject(in, RejectReason::invalid_communication_id, About::other);
+  if (message == Message::lap) return refuse_path(in, AprStatus::invalid_id);
   host_.explain(because(exists ? ReasonId::cm_drop_wrong_peer : ReasonId::cm_drop_unknown_id,
                         in.header.attribute, id, in.from.remote.high_half(), in.from.remote.low_half()),
                 in.from);
 }
 
-void Manager::issue_rej(const Incoming& in, RejectReason reason, About about) {
+void StatelessAnswers::reject(const Incoming& in, RejectReason reason, About about) {
   Rej rej;
   rej.remote_id = load_be32(&in.mad[mad::kHeaderBytes]);
   if (about != About::req) rej.local_id = load_be32(&in.mad[mad::kHeaderBytes + 4]);
@@ -67,7 +65,7 @@ void Manager::issue_rej(const Incoming& in, RejectReason reason, About about) {
   host_.send(in.from, encode(rej, in.header.transaction));
 }
 
-void Manager::answer_dreq(const Incoming& in) {
+void StatelessAnswers::disconnected(const Incoming& in) {
   const Dreq dreq = decode<Dreq>(in.mad);
   Drep drep;
   drep.local_id = dreq.remote_id;
@@ -75,7 +73,7 @@ void Manager::answer_dreq(const Incoming& in) {
   host_.send(in.from, encode(drep, in.header.transaction));
 }
 
-void Manager::answer_lap(const Incoming& in, AprStatus status) {
+void StatelessAnswers::refuse_path(const Incoming& in, AprStatus status) {
   const Lap lap = decode<Lap>(in.mad);
   Apr apr;
   apr.local_id = lap.remote_id;

@@ -1,5 +1,6 @@
-// Service ID resolution: which queue pair of unreliable datagrams is behind a service ID (IBTA 12.11).
-#include "cm/incoming.h"
+#include "cm/service_id_resolution.h"
+
+#include <algorithm>
 
 namespace softrnic::cm {
 namespace {
@@ -36,15 +37,15 @@ SidrRep rep_of(const SidrReply& reply, std::uint32_t request_id, ServiceId servi
 
 }  // namespace
 
-Expected<Id, Failure> Manager::request_service_id(const SidrRequest& request, TimePoint now) {
+Expected<Id, Failure> ServiceIdResolution::ask(const SidrRequest& request, TimePoint now) {
   if (const auto failure = too_long(request.private_data, kSidrReqPrivateData)) return Unexpected{*failure};
-  const auto id = free_id();
-  if (!id) return Unexpected{refuse(EMFILE, ReasonId::cm_too_many_ids, table_.size())};
-  Connection& connection = table_.add(*id);
+  const auto id = to_.lifecycle.free_id();
+  if (!id) return id;
+  Connection& connection = to_.table.add(*id);
   connection.active = connection.sidr = true;
   connection.service_id = request.service_id;
   connection.peer = address_of(request.path);
-  connection.transaction = std::uint64_t{host_.random_number()} << 32 | id->value;
+  connection.transaction = std::uint64_t{to_.host.random_number()} << 32 | id->value;
   connection.max_retries = request.max_cm_retries;
   connection.answer_within = duration_of(request.response_timeout);
   SidrReq req;
@@ -52,24 +53,23 @@ Expected<Id, Failure> Manager::request_service_id(const SidrRequest& request, Ti
   req.pkey = request.path.pkey;
   req.service_id = request.service_id;
   fill(req.private_data, request.private_data);
-  enter(connection, State::sidr_req_sent);
-  send_until_answered(connection, encode(req, connection.transaction), now);
+  to_.lifecycle.enter(connection, State::sidr_req_sent);
+  to_.transmission.send_until_answered(connection, encode(req, connection.transaction), now);
   return *id;
 }
 
-// A SIDR_REQ that is not known.
-void Manager::on_sidr_req(const Incoming& in) {
+void ServiceIdResolution::request_came(const Incoming& in) {
   const SidrReq req = decode<SidrReq>(in.mad);
-  const auto listener = listeners_.find(req.service_id);
+  const auto listener = to_.listeners.find(req.service_id);
   if (!listener) {
-    host_.explain(because(ReasonId::cm_no_listener, in.header.attribute, req.service_id.value), in.from);
+    to_.host.explain(because(ReasonId::cm_no_listener, in.header.attribute, req.service_id.value), in.from);
     const SidrRep rep = rep_of({.status = SidrStatus::unsupported}, req.request_id, req.service_id);
-    return host_.send(in.from, encode(rep, in.header.transaction));
+    return to_.host.send(in.from, encode(rep, in.header.transaction));
   }
-  if (!make_room(in, Burden::half_open)) return;
-  const auto id = free_id();
+  if (!to_.room.make(in, Burden::half_open)) return;
+  const auto id = to_.lifecycle.free_id();
   if (!id) return;
-  Connection& connection = table_.add(*id);
+  Connection& connection = to_.table.add(*id);
   connection.sidr = true;
   connection.service_id = req.service_id;
   connection.peer = in.from;
@@ -77,34 +77,38 @@ void Manager::on_sidr_req(const Incoming& in) {
   connection.transaction = in.header.transaction;
   connection.peer_interval = kKeepAnswer;
   connection.datagrams_in = 1;
-  table_.index_sidr(connection);
-  enter(connection, State::sidr_req_received);
+  to_.table.index_sidr(connection);
+  to_.lifecycle.enter(connection, State::sidr_req_received);
   Event event{.kind = EventKind::service_id_request};
   event.service_id = req.service_id;
   event.listener = *listener;
   event.path = path_of(in.from);
   event.path.pkey = req.pkey;
   event.private_data = in.private_data(kSidrReqPrivateData);
-  tell(connection, event);
+  to_.lifecycle.tell(connection, event);
 }
 
-void Manager::send_sidr_rep(Connection& connection, const SidrReply& reply, TimePoint now) {
+void ServiceIdResolution::send_rep(Connection& connection, const SidrReply& reply, TimePoint now) {
   const SidrRep rep = rep_of(reply, connection.remote_id, connection.service_id);
   connection.refused = reply.status != SidrStatus::valid;
-  send(connection, encode(rep, connection.transaction, reply.ece.options));
-  enter_timewait(connection, now);
+  to_.transmission.send(connection, encode(rep, connection.transaction, reply.ece.options));
+  to_.lifecycle.enter_timewait(connection, now);
 }
 
-Expected<void, Failure> Manager::answer(Id id, const SidrReply& reply, TimePoint now) {
+void ServiceIdResolution::refuse(Connection& connection, TimePoint now) {
+  send_rep(connection, {.status = SidrStatus::rejected}, now);
+}
+
+Expected<void, Failure> ServiceIdResolution::answer(Id id, const SidrReply& reply, TimePoint now) {
   if (const auto failure = too_long(reply.additional_info, kAdditionalInfo)) return Unexpected{*failure};
   if (const auto failure = too_long(reply.private_data, kSidrRepPrivateData)) return Unexpected{*failure};
-  const auto claimed = claim(id, {State::sidr_req_received});
+  const auto claimed = to_.lifecycle.claim(id, {State::sidr_req_received});
   if (!claimed) return Unexpected{claimed.error()};
-  send_sidr_rep(**claimed, reply, now);
+  send_rep(**claimed, reply, now);
   return {};
 }
 
-void Manager::on_sidr_rep(Connection& connection, const Incoming& in) {
+void ServiceIdResolution::reply_came(Connection& connection, const Incoming& in) {
   const SidrRep rep = decode<SidrRep>(in.mad);
   Event event{.kind = EventKind::service_id_reply};
   event.service_id = connection.service_id;
@@ -120,15 +124,15 @@ void Manager::on_sidr_rep(Connection& connection, const Incoming& in) {
   if (rep.status != SidrStatus::valid) {
     event.reason = because(ReasonId::cm_sidr_refused, connection.service_id.value, rep.status);
   }
-  conclude(connection, event);
+  to_.lifecycle.conclude(connection, event);
 }
 
-void Manager::on_sidr_timeout(Connection& connection) {
+void ServiceIdResolution::timed_out(Connection& connection) {
   Event event{.kind = EventKind::service_id_timeout};
   event.service_id = connection.service_id;
   event.reason = because(ReasonId::cm_sidr_timeout, connection.service_id.value, connection.sends,
                          (connection.interval * connection.sends).count() / 1'000'000);
-  conclude(connection, event);
+  to_.lifecycle.conclude(connection, event);
 }
 
 }  // namespace softrnic::cm
