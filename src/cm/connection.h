@@ -63,9 +63,9 @@ struct Connection {
 
   mad::Mad sent{};          ///< the last message
   std::uint32_t sends = 0;  ///< how often it was sent
-  /// Passive: datagrams of the peer and to it, counted until it is proven, see Manager::may_transmit().
+  /// Passive: datagrams of the peer and to it, counted until it is proven, see Transmission.
   std::uint32_t datagrams_in = 0, datagrams_out = 0;
-  std::unique_ptr<mad::Mad> held;  ///< the REQ, while it is kept from the host (manager_held_requests.cc)
+  std::unique_ptr<mad::Mad> held;  ///< the REQ, while it is kept from the host (HeldRequests)
   bool asked = false;              ///< its sender was asked for a sign of life
   std::uint8_t max_retries = 0;
   TimePoint first_sent{};

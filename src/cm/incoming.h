@@ -6,7 +6,10 @@
 #include <cstring>
 #include <optional>
 
-#include "cm/manager.h"
+#include "base/reason.h"
+#include "cm/messages.h"
+#include "mad/address.h"
+#include "mad/mad.h"
 
 namespace softrnic::cm {
 
@@ -28,9 +31,6 @@ constexpr Duration life_time_of(std::uint8_t ack_timeout) {
   return duration_of(
       ack_timeout == 0 ? kUnknown : static_cast<std::uint8_t>(std::min(ack_timeout, kMaxPeerTimeout) - 1));
 }
-
-/// Nothing for a service that does not exist.
-std::optional<Service> service_of(const Req& req);
 
 /// A MAD on its way through the manager.
 struct Incoming {

@@ -1,176 +1,122 @@
-#include "cm/incoming.h"
+#include "cm/manager.h"
+
+#include <array>
+#include <cerrno>
+#include <initializer_list>
 
 namespace softrnic::cm {
 namespace {
 
-/// What goes to an address that may be forged, for each datagram from there (RFC 9000 8.1). All of CM's are
-/// of one length.
-constexpr std::uint32_t kMostForEach = 3;
-
-Burden burden_of(const Connection& connection) {
-  const Burden while_open = connection.proven ? Burden::none : Burden::half_open;
-  switch (connection.state) {
-    case State::req_received:
-      if (connection.held == nullptr) return while_open;
-      return connection.asked ? Burden::asked : Burden::held;
-    case State::mra_req_sent:
-    case State::rep_sent:
-    case State::mra_rep_received:
-    case State::sidr_req_received:
-      return while_open;
-    case State::timewait:
-      return connection.refused && !connection.active ? Burden::refused : Burden::none;
-    default:
-      return Burden::none;
-  }
-}
+enum class Farewell : std::uint8_t {
+  none,
+  forget,          ///< nobody else knows of it
+  reject_timeout,  ///< the REQ is taken back
+  reject_consumer,
+  dreq,
+  drep,
+  sidr_rejected,
+};
+constexpr std::array<Farewell, kStates> kFarewells = [] {
+  std::array<Farewell, kStates> table{};
+  const auto set = [&table](Farewell farewell, std::initializer_list<State> states) {
+    for (const State state : states) table[static_cast<std::size_t>(state)] = farewell;
+  };
+  set(Farewell::forget, {State::idle, State::sidr_req_sent});
+  set(Farewell::reject_timeout, {State::req_sent, State::mra_req_received});
+  set(Farewell::reject_consumer, {State::req_received, State::mra_req_sent, State::rep_sent,
+                                  State::mra_rep_received, State::rep_received, State::mra_rep_sent});
+  set(Farewell::dreq, {State::established});
+  set(Farewell::drep, {State::dreq_received});
+  set(Farewell::sidr_rejected, {State::sidr_req_received});
+  set(Farewell::none, {State::dreq_sent, State::timewait});  // goes on unseen
+  return table;
+}();
 
 }  // namespace
 
-mad::Address address_of(const Path& path) {
-  mad::Address address;
-  address.local = path.local;
-  address.remote = path.remote;
-  address.interface_index = path.interface_index;
-  address.pkey = path.pkey;
-  address.traffic_class = path.traffic_class;
-  address.hop_limit = path.hop_limit;
-  address.flow_label = path.flow_label;
-  return address;
-}
+Manager::Manager(Host& host, std::uint64_t ca_guid, const Limits& limits)
+    : limits_(limits),
+      lifecycle_(host, table_, listeners_, limits_.connections),
+      transmission_(host, table_),
+      stateless_(host),
+      room_(host, limits_, table_, lifecycle_),
+      held_(host, limits_, table_, lifecycle_, transmission_),
+      intake_({host, listeners_, table_, lifecycle_, room_, held_, stateless_}),
+      refusals_(ca_guid, lifecycle_, transmission_, stateless_),
+      release_(host, lifecycle_, transmission_, stateless_),
+      delays_(table_, lifecycle_, transmission_),
+      active_(ca_guid, {host, table_, lifecycle_, transmission_, refusals_, release_}),
+      passive_(ca_guid, {table_, lifecycle_, transmission_, refusals_, release_}),
+      service_ids_({host, listeners_, table_, lifecycle_, transmission_, room_}),
+      dispatcher_({host, table_, lifecycle_, transmission_, stateless_, intake_, active_, passive_, delays_,
+                   refusals_, release_, service_ids_}) {}
 
-std::optional<Id> Manager::free_id() {
-  if (table_.size() >= limits_.connections) return std::nullopt;
-  for (;;) {
-    const std::uint32_t id = host_.random_number();
-    if (id != 0 && table_.find(id) == nullptr && !listeners_.contains(Id(id))) return Id(id);
+Expected<Id, Failure> Manager::listen(ServiceId service_id, std::uint64_t mask) {
+  const auto id = lifecycle_.free_id();
+  if (!id) return id;
+  if (!listeners_.add(*id, service_id, mask)) {
+    return Unexpected{refuse(EADDRINUSE, ReasonId::cm_service_in_use, service_id.value)};
   }
+  return id;
 }
 
-Expected<Connection*, Failure> Manager::claim(Id id, std::initializer_list<State> states) {
+void Manager::destroy(Id id, TimePoint now) {
   Connection* const found = table_.find(id.value);
-  if (found == nullptr || found->hidden) return Unexpected{refuse(ENOENT, ReasonId::cm_unknown_id, id.value)};
-  if (std::find(states.begin(), states.end(), found->state) == states.end()) {
-    return Unexpected{refuse(EINVAL, ReasonId::cm_wrong_state, id.value, found->state)};
+  if (found == nullptr || found->hidden) return;
+  found->hidden = true;
+  part_from(*found, now);
+  Connection* const left = table_.find(id.value);
+  if (left != nullptr && !room_.may_stay(*left)) lifecycle_.retire(*left);
+}
+
+void Manager::part_from(Connection& connection, TimePoint now) {
+  switch (kFarewells[static_cast<std::size_t>(connection.state)]) {
+    case Farewell::none:
+      return;
+    case Farewell::forget:
+      return lifecycle_.retire(connection);
+    case Farewell::reject_timeout:
+      refusals_.send_timeout(connection);
+      return lifecycle_.retire(connection);
+    case Farewell::reject_consumer:
+      refusals_.send(connection, {});
+      return lifecycle_.enter_timewait(connection, now);
+    case Farewell::dreq:
+      return release_.send_dreq(connection, {}, now);
+    case Farewell::drep:
+      return release_.send_drep(connection, connection.transaction, {}, now);
+    case Farewell::sidr_rejected:
+      return service_ids_.refuse(connection, now);
   }
-  return found;
-}
-
-void Manager::tell(const Connection& connection, Event event) {
-  if (connection.hidden) return;
-  event.id = connection.id;
-  host_.event(event);
-}
-
-void Manager::enter(Connection& connection, State state) {
-  connection.state = state;
-  table_.set_burden(connection, burden_of(connection));
-  table_.set_due(connection, kNever);
-}
-
-void Manager::send(Connection& connection, const mad::Mad& mad) {
-  connection.sent = mad;
-  transmit(connection);
-}
-
-bool Manager::may_transmit(const Connection& connection) const {
-  return connection.active || connection.proven ||
-         connection.datagrams_out < kMostForEach * connection.datagrams_in;
-}
-
-bool Manager::transmit(Connection& connection) {
-  if (!may_transmit(connection)) {
-    host_.explain(because(ReasonId::cm_unproven, connection.last_message(), connection.datagrams_in,
-                          connection.peer.remote.high_half(), connection.peer.remote.low_half()),
-                  connection.peer);
-    return false;
-  }
-  ++connection.datagrams_out;
-  host_.send(connection.peer, connection.sent);
-  return true;
-}
-
-void Manager::prove(Connection& connection) {
-  if (connection.proven) return;
-  connection.proven = true;
-  table_.set_burden(connection, burden_of(connection));
-}
-
-void Manager::send_until_answered(Connection& connection, const mad::Mad& mad, TimePoint now) {
-  connection.sends = 1;
-  connection.first_sent = now;
-  connection.interval = connection.answer_within;
-  table_.set_due(connection, now + connection.interval);
-  send(connection, mad);
-}
-
-void Manager::enter_timewait(Connection& connection, TimePoint now) {
-  enter(connection, State::timewait);
-  table_.forget_queue_pair(connection);
-  Duration hold = 2 * connection.life_time + connection.ack_delay;
-  if (connection.last_message() == Message::rej || connection.sidr) {
-    hold = std::max(hold, connection.peer_interval + connection.peer_interval / 4);
-  }
-  table_.set_due(connection, now + hold);
-}
-
-void Manager::retire(Connection& connection) {
-  enter(connection, State::idle);
-  table_.forget_queue_pair(connection);
-  if (connection.hidden) table_.erase(connection);
-}
-
-void Manager::conclude(Connection& connection, Event event) {
-  const bool tells = !connection.hidden;
-  event.id = connection.id;
-  retire(connection);
-  if (tells) host_.event(event);
 }
 
 void Manager::expire(Connection& connection, TimePoint now) {
   table_.set_due(connection, kNever);
-  if (connection.held != nullptr) return retire(connection);
-  if (connection.state == State::established) return repeat_rtu(connection, now);
-  if (connection.state != State::timewait) return repeat_or_give_up(connection, now);
-  if (connection.sidr) return retire(connection);
-  conclude(connection, {.kind = EventKind::timewait_exit});
+  if (connection.held != nullptr) return lifecycle_.retire(connection);
+  if (connection.state == State::established) return transmission_.repeat_rtu(connection, now);
+  if (connection.state != State::timewait) {
+    if (!transmission_.repeat_in_time(connection, now)) give_up(connection, now);
+    return;
+  }
+  if (connection.sidr) return lifecycle_.retire(connection);
+  lifecycle_.conclude(connection, {.kind = EventKind::timewait_exit});
 }
 
-void Manager::repeat_or_give_up(Connection& connection, TimePoint now) {
-  if (connection.sends <= connection.max_retries) return repeat_on_time(connection, now);
+void Manager::give_up(Connection& connection, TimePoint now) {
   switch (connection.state) {
     case State::req_sent:
     case State::mra_req_received:
-      return on_req_timeout(connection, now);
+      return active_.timed_out(connection, now);
     case State::rep_sent:
     case State::mra_rep_received:
-      return on_rep_timeout(connection, now);
+      return passive_.timed_out(connection, now);
     case State::dreq_sent:
-      return on_dreq_timeout(connection, now);
+      return release_.timed_out(connection, now);
     case State::sidr_req_sent:
-      return on_sidr_timeout(connection);
+      return service_ids_.timed_out(connection);
     default:
       return;
   }
-}
-
-// What may not be sent leaves one wait of the same length as all the repetitions together.
-void Manager::repeat_on_time(Connection& connection, TimePoint now) {
-  if (transmit(connection)) {
-    ++connection.sends;
-    return table_.set_due(connection, now + connection.interval);
-  }
-  const std::uint32_t left = connection.max_retries + 1 - connection.sends;
-  connection.sends = connection.max_retries + 1;
-  table_.set_due(connection, now + left * connection.interval);
-}
-
-// Nobody answers an RTU. A passive side that does not know this side repeats its REP a few times only, see
-// may_transmit(), and every one of them may get lost; so may the answers.
-void Manager::repeat_rtu(Connection& connection, TimePoint now) {
-  constexpr std::uint32_t kRtus = 3;
-  if (++connection.sends < kRtus) table_.set_due(connection, now + connection.interval);
-  transmit(connection);
 }
 
 void Manager::advance(TimePoint now) {
@@ -190,15 +136,6 @@ std::optional<State> Manager::state(Id id) const {
   const Connection* const found = table_.find(id.value);
   if (found == nullptr || found->hidden) return std::nullopt;
   return found->state;
-}
-
-Expected<Id, Failure> Manager::listen(ServiceId service_id, std::uint64_t mask) {
-  const auto id = free_id();
-  if (!id) return Unexpected{refuse(EMFILE, ReasonId::cm_too_many_ids, table_.size())};
-  if (!listeners_.add(*id, service_id, mask)) {
-    return Unexpected{refuse(EADDRINUSE, ReasonId::cm_service_in_use, service_id.value)};
-  }
-  return *id;
 }
 
 }  // namespace softrnic::cm

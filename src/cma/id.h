@@ -1,11 +1,9 @@
-// A communication id as its manager keeps it.
+// A communication id as the manager and its parts know it.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 
-#include "base/time.h"
 #include "cm/types.h"
 #include "cma/types.h"
 
@@ -22,21 +20,10 @@ struct Agreement {
   std::uint8_t ack_timeout = 0;  ///< 5-bit code
 };
 
-struct Membership {
-  SocketAddress group;
-  wire::Gid mgid;
-  std::uint64_t cookie = 0;
-  std::uint32_t fetched = 0;
-};
-
 struct Id {
   IdNumber number = 0;
   ChannelNumber channel = 0;
   std::uint64_t cookie = 0;
-  /// False: came with a request, has no cookie yet, and nobody wants to hear its events
-  bool accepted = true;
-  bool quiet = false;     ///< about to be destroyed: no more events
-  IdNumber waits_at = 0;  ///< the listener in whose queue its request is, not fetched yet; 0: none
   State state = State::idle;
   PortSpace space{};
   ibv_qp_type qp_type{};
@@ -63,27 +50,35 @@ struct Id {
   cm::Id connection;  ///< 0: none
   bool active = false;
   bool agreed = false;             ///< both sides' parameters are known
-  bool waits_for_program = false;  ///< the peer waits for accept or reject
   std::uint32_t starting_psn = 0;  ///< what the peer's first packet has to bear
   std::uint32_t qpn = 0;
   bool srq = false;
   std::uint32_t qkey = 0;  ///< 0: not settled yet
   Agreement agreement;
 
-  // listener
-  std::uint32_t backlog = 0;
-  std::uint32_t unfetched_requests = 0;
-
+  // events; the counts are those of IdEvents
+  /// False: came with a request, has no cookie yet, and nobody wants to hear its events
+  bool accepted = true;
+  bool quiet = false;               ///< about to be destroyed: no more events
+  IdNumber waits_at = 0;            ///< the listener in whose queue its request is, not fetched yet; 0: none
   std::uint32_t queued_events = 0;  ///< in the channel
   std::uint32_t fetched_events = 0;
-  std::map<MembershipNumber, Membership> memberships;
-  TimePoint timer = kNever;
+
+  // listener
+  std::uint32_t backlog = 0;
+  std::uint32_t unfetched_requests = 0;  ///< IdEvents counts them
 
   /// The address family binds only itself.
   bool binds_family_only() const { return family_only.value_or(source.family != Family::ipv6); }
   bool is_datagram() const { return qp_type == IBV_QPT_UD; }
   /// Addressed by GID and service ID: no IP addresses lead the private data.
   bool is_ib_addressed() const { return source.family == Family::ib; }
+  /// The two sides use this Q_Key; 0: RDMA_UDP_QKEY, or what was settled. False: another was settled.
+  bool settle_qkey(std::uint32_t wanted) {
+    if (qkey != 0) return wanted == 0 || wanted == qkey;
+    qkey = wanted != 0 ? wanted : RDMA_UDP_QKEY;
+    return true;
+  }
 };
 
 }  // namespace softrnic::cma

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "cma/options.h"
+#include "cma/qp_attributes.h"
+
 namespace softrnic::cma {
 namespace {
-
-/// How long a program may take to accept, once its peer was asked for patience: 68 s.
-constexpr std::uint8_t kServiceTimeout = 24;
 
 /// Port spaces decide on the service, except IB, which leaves it to the program. As the kernel's ucma.
 std::optional<ibv_qp_type> qp_type_of(PortSpace space, std::uint8_t wanted) {
@@ -18,68 +18,74 @@ std::optional<ibv_qp_type> qp_type_of(PortSpace space, std::uint8_t wanted) {
   return std::nullopt;
 }
 
-template <typename Map>
-std::uint32_t free_number(std::uint32_t& next, const Map& used) {
-  while (next == 0 || used.contains(next)) ++next;
-  return next++;
-}
-
 }  // namespace
 
-Manager::Manager(cma::Host& host, std::uint64_t guid) : host_(host), cm_(*this, guid), listeners_(cm_) {}
+Manager::Manager(cma::Host& host, std::uint64_t guid)
+    : host_(host),
+      cm_(*this, guid),
+      events_(ids_, [&host](ChannelNumber channel) { host.event_queued(channel); }),
+      memberships_(ids_, events_),
+      ports_(cm_, ids_, devices_),
+      patience_(cm_),
+      resolution_(host, devices_, ports_, events_),
+      requests_({host, cm_, devices_, ids_, events_, ports_, patience_}),
+      connector_(cm_, ids_, patience_),
+      peer_events_(cm_, events_, patience_) {}
 
-Id* Manager::find(IdNumber id) {
-  const auto it = ids_.find(id);
-  return it == ids_.end() ? nullptr : it->second.get();
-}
-const Id* Manager::find(IdNumber id) const { return const_cast<Manager*>(this)->find(id); }
+// ---- channels
 
-Id* Manager::find(cm::Id connection) {
-  const auto it = by_connection_.find(connection.value);
-  return it == by_connection_.end() ? nullptr : find(it->second);
-}
-
-Expected<Id*, Failure> Manager::find_named(IdNumber id) const {
-  const auto it = ids_.find(id);
-  if (it == ids_.end() || it->second->waits_at != 0)
-    return Unexpected{refuse(ENOENT, ReasonId::cma_no_such_id, id)};
-  return it->second.get();
+Expected<void, Failure> Manager::close_channel(ChannelNumber number) {
+  if (!events_.channels().has(number))
+    return Unexpected{refuse(EINVAL, ReasonId::cma_no_such_channel, number)};
+  const std::size_t left = events_.channels().ids(number);
+  if (left == 0) {
+    events_.close_channel(number);
+    return {};
+  }
+  host_.explain(because(ReasonId::cma_ids_ended, left), {});
+  abandon({number});
+  return {};
 }
 
-Expected<Id*, Failure> Manager::find_for(IdNumber id, Call call) const {
-  const auto found = find_named(id);
-  if (!found) return found;
-  const auto possible = check_call(call, (*found)->state);
-  if (!possible) return Unexpected{possible.error()};
-  return found;
+void Manager::abandon(const std::set<ChannelNumber>& channels) {
+  std::vector<IdNumber> ids;
+  for (const auto& [number, id] : ids_.all())
+    if (channels.contains(id->channel)) ids.push_back(number);
+  for (const IdNumber id : ids) forget(id);
+  for (const ChannelNumber channel : channels) events_.close_channel(channel);
 }
 
-Id& Manager::make_id(ChannelNumber channel, PortSpace space, ibv_qp_type type) {
-  auto made = std::make_unique<Id>();
-  made->number = free_number(next_id_, ids_);
-  made->channel = channel;
-  made->space = space;
-  made->qp_type = type;
-  made->starting_psn = host_.random_number() & 0xffffff;
-  channels_.id_came(channel);
-  return *ids_.emplace(made->number, std::move(made)).first->second;
+std::optional<Event> Manager::next_event(ChannelNumber channel) {
+  auto event = events_.fetch(channel);
+  if (event) memberships_.count_fetched(event->membership);
+  return event;
 }
+
+Expected<void, Failure> Manager::write_event(IdNumber number, std::uint32_t kind, int status,
+                                             std::uint64_t argument) {
+  const auto id = ids_.find_named(number);
+  if (!id) return Unexpected{id.error()};
+  return events_.write(**id, kind, status, argument);
+}
+
+// ---- ids
 
 Expected<IdNumber, Failure> Manager::create(const Creation& creation) {
-  if (!channels_.has(creation.channel))
+  if (!events_.channels().has(creation.channel))
     return Unexpected{refuse(EINVAL, ReasonId::cma_no_such_channel, creation.channel)};
   const auto space = port_space_of(creation.port_space);
   if (!space) return Unexpected{refuse(EPROTONOSUPPORT, ReasonId::cma_port_space, creation.port_space)};
   const auto type = qp_type_of(*space, creation.qp_type);
   if (!type) return Unexpected{refuse(EINVAL, ReasonId::bad_qp_type, creation.qp_type)};
-  if (ids_.size() >= kMostIds) return Unexpected{refuse(ENOMEM, ReasonId::cma_too_many_ids, kMostIds)};
-  Id& id = make_id(creation.channel, *space, *type);
+  if (ids_.full()) return Unexpected{refuse(ENOMEM, ReasonId::cma_too_many_ids, IdTable::kMost)};
+  Id& id = ids_.add(*space, *type, host_.random_number() & 0xffffff);
+  events_.attach(id, creation.channel);
   id.cookie = creation.cookie;
   return id.number;
 }
 
 Expected<std::uint32_t, Failure> Manager::destroy(IdNumber number) {
-  const auto id = find_named(number);
+  const auto id = ids_.find_named(number);
   if (!id) return Unexpected{id.error()};
   const std::uint32_t fetched = (*id)->fetched_events;
   forget(number);
@@ -87,36 +93,43 @@ Expected<std::uint32_t, Failure> Manager::destroy(IdNumber number) {
 }
 
 Expected<std::uint32_t, Failure> Manager::quiesce(IdNumber number) {
-  const auto id = find_named(number);
+  const auto id = ids_.find_named(number);
   if (!id) return Unexpected{id.error()};
   (*id)->quiet = true;
   return (*id)->queued_events;
 }
 
+Expected<std::uint32_t, Failure> Manager::migrate(IdNumber number, ChannelNumber to) {
+  const auto id = ids_.find_named(number);
+  if (!id) return Unexpected{id.error()};
+  const auto migrated = events_.migrate(**id, to);
+  if (!migrated) return Unexpected{migrated.error()};
+  return (*id)->fetched_events;
+}
+
 void Manager::forget(IdNumber number) {
-  const auto it = ids_.find(number);
-  if (it == ids_.end()) return;
-  const std::unique_ptr<Id> id = std::move(it->second);
-  ids_.erase(it);
-  release(*id);
+  if (const std::unique_ptr<Id> id = ids_.take(number)) release(*id);
 }
 
 void Manager::release(Id& id) {
-  if (id.state == State::address_query) host_.cancel_resolve(id.number);
+  resolution_.cancel(id);
   unattend(id);
-  if (id.connection.value != 0) {
-    by_connection_.erase(id.connection.value);
-    cm_.destroy(id.connection, host_.now());
-  }
-  drop_events(id);
-  release_port(id);
-  set_timer(id, kNever);
-  for (const auto& [membership, details] : id.memberships) memberships_.erase(membership);
-  channels_.id_left(id.channel);
+  if (id.connection.value != 0) cm_.destroy(id.connection, host_.now());
+  // nobody knows of the requests that came through a listener which is gone
+  for (const IdNumber request : events_.drop(id)) forget(request);
+  ports_.release(id);
+  patience_.answered(id.number);
+  memberships_.leave_all(id.number);
+  events_.detach(id);
+}
+
+void Manager::unattend(Id& id) {
+  requests_.listener_goes(id);
+  ports_.unattend(id);
 }
 
 std::optional<IdView> Manager::view(IdNumber number) const {
-  const Id* id = find(number);
+  const Id* id = ids_.find(number);
   if (id == nullptr) return std::nullopt;
   IdView view;
   view.id = number;
@@ -136,58 +149,171 @@ std::optional<IdView> Manager::view(IdNumber number) const {
 }
 
 ChannelNumber Manager::channel_of(IdNumber number) const {
-  const Id* id = find(number);
+  const Id* id = ids_.find(number);
   return id == nullptr ? 0 : id->channel;
 }
 
-IdNumber Manager::next_id(IdNumber after) const {
-  const auto it = ids_.upper_bound(after);
-  return it == ids_.end() ? 0 : it->first;
+// ---- addresses
+
+Expected<void, Failure> Manager::bind(IdNumber number, const SocketAddress& address) {
+  const auto id = ids_.find_for(number, Call::bind);
+  if (!id) return Unexpected{id.error()};
+  const auto bound = ports_.bind(**id, address, host_.random_number());
+  if (!bound) return bound;
+  // an id that is bound on its way to a peer will not listen
+  (void)ports_.attend(**id, (*id)->port->port);  // listen() tries again
+  return {};
 }
 
-void Manager::set_timer(Id& id, TimePoint at) {
-  if (id.timer != kNever) timers_.erase({id.timer, id.number});
-  id.timer = at;
-  if (at != kNever) timers_.emplace(at, id.number);
+Expected<void, Failure> Manager::resolve_address(IdNumber number, const SocketAddress& source,
+                                                 const SocketAddress& destination, Duration timeout) {
+  const auto id = ids_.find_for(number, Call::resolve_address);
+  if (!id) return Unexpected{id.error()};
+  return resolution_.resolve_address(**id, source, destination, timeout);
 }
 
-void Manager::timer_fired(Id& id) {
-  if (!id.waits_for_program) return;
-  // The peer repeats its REQ or REP for as long as it thinks this side is silent; it is asked
-  // to wait for the program.
-  const TimePoint now = host_.now();
-  if (cm_.delay(id.connection, kServiceTimeout, {}, now))
-    set_timer(id, now + cm::duration_of(kServiceTimeout) / 2);
+void Manager::resolved(IdNumber number, const RouteAnswer& answer) {
+  if (Id* const id = ids_.find(number)) resolution_.answered(*id, answer);
 }
 
-void Manager::wait_for_program(Id& id, std::uint8_t granted) {
-  id.waits_for_program = true;
-  set_timer(id, host_.now() + cm::duration_of(granted) / 2);
+Expected<void, Failure> Manager::resolve_route(IdNumber number) {
+  const auto id = ids_.find_for(number, Call::resolve_route);
+  if (!id) return Unexpected{id.error()};
+  return resolution_.resolve_route(**id);
 }
 
-void Manager::program_answered(Id& id) {
-  id.waits_for_program = false;
-  set_timer(id, kNever);
+// ---- connections
+
+Expected<void, Failure> Manager::listen(IdNumber number, int backlog) {
+  const auto found = ids_.find_for(number, Call::listen);
+  if (!found) return Unexpected{found.error()};
+  Id& id = **found;
+  if (id.state == State::idle) {
+    const auto bound = ports_.bind(id, SocketAddress::any(Family::ipv4), host_.random_number());
+    if (!bound) return bound;
+  }
+  const auto listens = ports_.listen(id);
+  if (!listens) return listens;
+  id.backlog = backlog_for(backlog);
+  id.state = State::listen;
+  requests_.listener_came();
+  return {};
+}
+
+Expected<void, Failure> Manager::connect(IdNumber number, const ConnectionParameters& parameters,
+                                         const cm::Ece& ece) {
+  const auto id = ids_.find_for(number, Call::connect);
+  if (!id) return Unexpected{id.error()};
+  return connector_.connect(**id, parameters, ece, host_.now());
+}
+
+Expected<void, Failure> Manager::accept(IdNumber number, std::uint64_t cookie,
+                                        const std::optional<ConnectionParameters>& parameters,
+                                        const cm::Ece& ece) {
+  const auto id = ids_.find_for(number, Call::accept);
+  if (!id) return Unexpected{id.error()};
+  return connector_.accept(**id, cookie, parameters, ece, host_.now());
+}
+
+Expected<void, Failure> Manager::reject(IdNumber number, cm::RejectReason reason, Bytes private_data) {
+  const auto id = ids_.find_for(number, Call::reject);
+  if (!id) return Unexpected{id.error()};
+  return connector_.reject(**id, reason, private_data, host_.now());
+}
+
+Expected<void, Failure> Manager::disconnect(IdNumber number) {
+  const auto id = ids_.find_for(number, Call::disconnect);
+  if (!id) return Unexpected{id.error()};
+  connector_.disconnect(**id, host_.now());
+  return {};
+}
+
+Expected<void, Failure> Manager::notify(IdNumber number, std::uint32_t ibv_event) {
+  const auto id = ids_.find_for(number, Call::notify);
+  if (!id) return Unexpected{id.error()};
+  return connector_.notify(**id, ibv_event, host_.now());
+}
+
+// ---- what belongs to ids
+
+Expected<void, Failure> Manager::set_option(IdNumber number, std::uint32_t level, std::uint32_t option,
+                                            Bytes value) {
+  const auto id = ids_.find_named(number);
+  if (!id) return Unexpected{id.error()};
+  if (level == RDMA_OPTION_IB && option == RDMA_OPTION_IB_PATH) return resolution_.take_path(**id, value);
+  if (level != RDMA_OPTION_ID) return Unexpected{refuse(ENOSYS, ReasonId::cma_option, level, option)};
+  const auto set = cma::set_option(**id, option, value);
+  if (set) ports_.update(**id);
+  return set;
+}
+
+Expected<QpAttributes, Failure> Manager::init_qp_attributes(IdNumber number, std::uint32_t state) const {
+  const auto id = ids_.find_for(number, Call::init_qp_attributes);
+  if (!id) return Unexpected{id.error()};
+  return qp_attributes_of(**id, state);
+}
+
+Expected<MembershipNumber, Failure> Manager::join_multicast(IdNumber number, std::uint64_t cookie,
+                                                            std::uint32_t flags, const SocketAddress& group) {
+  const auto id = ids_.find_for(number, Call::join_multicast);
+  if (!id) return Unexpected{id.error()};
+  return memberships_.join(**id, cookie, flags, group);
+}
+
+// ---- the world
+
+void Manager::devices_changed(std::vector<device::DeviceInfo> devices) {
+  devices_.set(std::move(devices));
+  for (const auto& [number, id] : ids_.all()) {
+    if (!id->binding || id->state == State::device_removal) continue;
+    const device::DeviceInfo* now = devices_.find(id->binding.device);
+    if (now == nullptr) {
+      device_removed(*id);
+    } else if (now->guid != id->binding.guid) {
+      // The GUID comes from the Ethernet address: a bond has failed over, or somebody changed it. Peers may
+      // hold the old one in their neighbour tables.
+      id->binding.guid = now->guid;
+      Event event;
+      event.kind = RDMA_CM_EVENT_ADDR_CHANGE;
+      events_.tell(*id, std::move(event));
+    }
+  }
+}
+
+void Manager::device_removed(Id& id) {
+  resolution_.cancel(id);
+  patience_.answered(id.number);
+  id.state = State::device_removal;
+  unattend(id);
+  Event event;
+  event.kind = RDMA_CM_EVENT_DEVICE_REMOVAL;
+  events_.tell(id, std::move(event));
+}
+
+void Manager::event(const cm::Event& event) {
+  if (event.kind == cm::EventKind::request || event.kind == cm::EventKind::service_id_request)
+    return requests_.came(event);
+  Id* const id = ids_.find(event.id);
+  if (id == nullptr) return requests_.gave_up(event.id);
+  if (id->waits_at != 0) {
+    // No event comes before the program's answer but the end: its peer has given up, or had to make room for
+    // others, before the program heard of it. It never will.
+    events_.drop_request(*id);
+    return forget(id->number);
+  }
+  // after a removal nothing counts but the removal
+  if (id->state != State::device_removal) peer_events_.came(*id, event, host_.now());
 }
 
 void Manager::advance() {
   const TimePoint now = host_.now();
   cm_.advance(now);
-  refuse_early([now](const EarlyRequests::Request& early) { return early.until <= now; });
-  while (!timers_.empty() && timers_.begin()->first <= now) {
-    Id* id = find(timers_.begin()->second);
-    if (id == nullptr) {
-      timers_.erase(timers_.begin());
-      continue;
-    }
-    set_timer(*id, kNever);
-    timer_fired(*id);
-  }
+  requests_.advance(now);
+  patience_.advance(now);
 }
 
 TimePoint Manager::deadline() const {
-  const TimePoint own = timers_.empty() ? kNever : timers_.begin()->first;
-  return std::min({own, early_.deadline(), cm_.deadline()});
+  return std::min({patience_.deadline(), requests_.deadline(), cm_.deadline()});
 }
 
 }  // namespace softrnic::cma

@@ -1,47 +1,56 @@
 // The RDMA communication manager: connections by IP address (IBTA annex A11), on top of cm. Pure: calls,
 // MADs, answers to route queries and the time come in; MADs, queries and events go out.
 //
+// This class is what the parts have in common: it finds the id that a call names, asks states.h whether the
+// call is possible now, hands both to the part that does it, and ends ids. The parts:
+//
+//   IdTable           which ids there are
+//   DeviceTable       which devices, and which of them an address means
+//   IdEvents          what was told and not fetched yet
+//   Memberships       multicast groups
+//   BoundPorts        who has which port, and which listener a request is for
+//   Resolution        from an address to a path
+//   IncomingRequests  requests of peers until the program hears of them
+//   Connector         what programs tell their peers
+//   PeerEvents        what peers tell programs
+//   Patience          peers that wait for a program
+//
 // Calls come from one thread. They follow rdma_cm(7) and what Linux does where that is silent; a refused
 // one returns the errno of its man page and a reason, and nothing has changed then. Which call is
 // possible when: states.h.
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <optional>
 #include <set>
-#include <span>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "base/expected.h"
 #include "cm/manager.h"
-#include "cma/channels.h"
-#include "cma/early_requests.h"
+#include "cma/bound_ports.h"
+#include "cma/connector.h"
+#include "cma/device_table.h"
 #include "cma/host.h"
-#include "cma/id.h"
-#include "cma/port_listeners.h"
-#include "cma/port_table.h"
+#include "cma/id_events.h"
+#include "cma/id_table.h"
+#include "cma/incoming_requests.h"
+#include "cma/memberships.h"
+#include "cma/patience.h"
+#include "cma/peer_events.h"
+#include "cma/resolution.h"
 #include "cma/types.h"
-#include "device/device_info.h"
 
 namespace softrnic::cma {
 
 class Manager final : private cm::Host {
  public:
-  static constexpr std::size_t kMostIds = 65536;
-  /// Not fetched yet, of whatever kind, when another is written: any user may write as many as he likes.
-  static constexpr std::size_t kMostQueuedEvents = 65536;
-
   /// `host` outlives the manager. `guid` names this host in CM messages.
   Manager(cma::Host& host, std::uint64_t guid);
   Manager(const Manager&) = delete;
   Manager& operator=(const Manager&) = delete;
 
-  // ---- channels (manager_events.cc)
-  ChannelNumber open_channel();
+  // ---- channels
+  ChannelNumber open_channel() { return events_.open_channel(); }
   /// Ends the ids that are left on it, as Linux does when the file of a channel is closed; that is explained.
   Expected<void, Failure> close_channel(ChannelNumber channel);
   /// The owner of these channels has gone: destroys their ids, and closes them.
@@ -51,7 +60,7 @@ class Manager final : private cm::Host {
   /// Queues an event of the library's own (rdma_write_cm_event), of a kind that the manager does not tell.
   Expected<void, Failure> write_event(IdNumber id, std::uint32_t kind, int status, std::uint64_t argument);
 
-  // ---- ids (manager.cc)
+  // ---- ids
   struct Creation {
     std::uint64_t cookie = 0;
     ChannelNumber channel = 0;
@@ -70,12 +79,12 @@ class Manager final : private cm::Host {
   /// 0: no such id.
   ChannelNumber channel_of(IdNumber id) const;
   /// The id with the lowest number above `after`; 0: none.
-  IdNumber next_id(IdNumber after) const;
+  IdNumber next_id(IdNumber after) const { return ids_.next(after); }
   std::size_t ids() const { return ids_.size(); }
   /// That report to this channel.
-  std::size_t ids_of(ChannelNumber channel) const { return channels_.ids(channel); }
+  std::size_t ids_of(ChannelNumber channel) const { return events_.channels().ids(channel); }
 
-  // ---- addresses (manager_binding.cc, manager_resolving.cc)
+  // ---- addresses
   Expected<void, Failure> bind(IdNumber id, const SocketAddress& address);
   Expected<void, Failure> resolve_address(IdNumber id, const SocketAddress& source,
                                           const SocketAddress& destination, Duration timeout);
@@ -83,7 +92,7 @@ class Manager final : private cm::Host {
   void resolved(IdNumber id, const RouteAnswer& answer);
   Expected<void, Failure> resolve_route(IdNumber id);
 
-  // ---- connections (manager_listening.cc, manager_connecting.cc, manager_accepting.cc)
+  // ---- connections
   Expected<void, Failure> listen(IdNumber id, int backlog);
   Expected<void, Failure> connect(IdNumber id, const ConnectionParameters& parameters, const cm::Ece& ece);
   /// Passive: accepts; from then on events carry `cookie`. Active, after CONNECT_RESPONSE:
@@ -94,17 +103,19 @@ class Manager final : private cm::Host {
   Expected<void, Failure> disconnect(IdNumber id);
   Expected<void, Failure> notify(IdNumber id, std::uint32_t ibv_event);
 
-  // ---- what belongs to ids (manager_options.cc, manager_qp_attributes.cc, manager_multicast.cc)
+  // ---- what belongs to ids
   Expected<void, Failure> set_option(IdNumber id, std::uint32_t level, std::uint32_t option, Bytes value);
   Expected<QpAttributes, Failure> init_qp_attributes(IdNumber id, std::uint32_t state) const;
   Expected<MembershipNumber, Failure> join_multicast(IdNumber id, std::uint64_t cookie, std::uint32_t flags,
                                                      const SocketAddress& group);
   /// The number of events of the membership that were fetched.
-  Expected<std::uint32_t, Failure> leave_multicast(MembershipNumber membership);
+  Expected<std::uint32_t, Failure> leave_multicast(MembershipNumber membership) {
+    return memberships_.leave(membership);
+  }
   /// The id that joined; 0: no such membership.
-  IdNumber id_of(MembershipNumber membership) const;
+  IdNumber id_of(MembershipNumber membership) const { return memberships_.id_of(membership); }
 
-  // ---- the world (manager_devices.cc, manager_cm_events.cc, manager.cc)
+  // ---- the world
   /// The devices as they are now. Ids of a device that has gone get DEVICE_REMOVAL, those of one whose
   /// Ethernet address changed ADDR_CHANGE.
   void devices_changed(std::vector<device::DeviceInfo> devices);
@@ -116,108 +127,31 @@ class Manager final : private cm::Host {
   TimePoint deadline() const;
 
  private:
-  Id* find(IdNumber id);
-  const Id* find(IdNumber id) const;
-  /// What a program names. The id of a request becomes the program's with the event that tells of it, so
-  /// ENOENT before: else a number that it guessed could end or move an id whose event is still to come.
-  Expected<Id*, Failure> find_named(IdNumber id) const;
-  Expected<Id*, Failure> find_for(IdNumber id, Call call) const;
-  Id* find(cm::Id connection);
-  Id& make_id(ChannelNumber channel, PortSpace space, ibv_qp_type type);
-  void release(Id& id);
-  void forget(IdNumber id);
-
-  void queue(Id& id, Event event);
-  void put(Id& id, Event event);
-  void queue_failure(Id& id, rdma_cm_event_type kind, int status, const Reason& reason);
-  void move_to(Id& id, ChannelNumber channel);
-  void drop_events(Id& id);
-  void drop_events(Id& id, MembershipNumber membership);
-  void count_fetched(const Event& event);
-  /// Its peer has given up, or had to make room for others, before the program heard of it: it never will.
-  void take_back_request(Id& id);
-
-  std::optional<Binding> find_device(const wire::Gid& gid, std::uint32_t interface_index) const;
-  std::optional<Binding> loopback_device(Family family) const;
-  std::optional<Binding> own_address(const SocketAddress& address) const;
-  const device::DeviceInfo* device(std::uint32_t index) const;
-  Expected<void, Failure> bind(Id& id, const SocketAddress& address);
-  PortTable::Owner owner_of(const Id& id) const;
-  void release_port(Id& id);
-
-  void resolve_destination(Id& id, Duration timeout);
-  void resolve_loopback(Id& id);
-  void address_known(Id& id);
-  void address_failed(Id& id, const Failure& failure);
-  void route_known(Id& id, const cm::Path& path);
-  Expected<void, Failure> set_path(Id& id, Bytes value);
-
-  Expected<void, Failure> start_listening(Id& id);
-  Id* match_listener(const cm::Event& event);
-  bool hears(const Id& listener, const cm::Event& event) const;
-  std::uint8_t device_mtu(const wire::Gid& gid) const;
-  void turn_away(const cm::Event& event, cm::RejectReason reason, cm::SidrStatus status);
-  /// Who listens for that port, but at another address; nullptr: nobody.
-  const Id* listener_elsewhere(const cm::Event& event) const;
-  void refuse_unheard(const cm::Event& event);
-  void admit(Id& listener, const cm::Event& event);
-  void take_request(Id& listener, const cm::Event& event, const Binding& binding);
-
-  // ports and requests that came early (manager_ports.cc)
-  Expected<void, Failure> attend(Id& id, std::uint16_t port);
-  void unattend(Id& id);
-  /// Nobody may listen for it now, but a program that lives may do so in a moment. `but`:
-  /// an id that does not count.
-  bool may_be_heard(std::uint16_t port, IdNumber but = 0) const;
-  /// False: it is not to wait.
-  bool keep_early(const cm::Event& event);
-  void refuse_early(const EarlyRequests::Chosen& chosen);
-  /// A new listener has come.
-  void hear_early();
-  /// The peer gave up.
-  void forget_early(cm::Id connection);
-
-  Expected<void, Failure> connect_datagram(Id& id, const ConnectionParameters& parameters);
-  Expected<std::vector<std::byte>, Failure> request_data(const Id& id, Bytes user, std::size_t room) const;
-  Expected<void, Failure> confirm(Id& id);
-  Expected<void, Failure> accept_passive(Id& id, const ConnectionParameters& parameters, const cm::Ece& ece);
-  Expected<void, Failure> accept_datagram(Id& id, const std::optional<ConnectionParameters>& parameters,
-                                          const cm::Ece& ece);
-  bool set_qkey(Id& id, std::uint32_t qkey);
-
   // cm::Host
   void send(const mad::Address& to, Bytes mad) override { host_.send(to, mad); }
   void event(const cm::Event& event) override;
   std::uint32_t random_number() override { return host_.random_number(); }
   void explain(const Reason& reason, const mad::Address& peer) override { host_.explain(reason, peer); }
 
-  void request_came(const cm::Event& event);
-  void reply_came(Id& id, const cm::Event& event);
-  void connection_event(Id& id, const cm::Event& event);
-  void rejected(Id& id, const cm::Event& event);
-  void service_replied(Id& id, const cm::Event& event);
-  void disconnected(Id& id, int status, const Reason& reason);
-
+  /// Ends an id in all parts; it may be gone already.
+  void forget(IdNumber id);
+  void release(Id& id);
+  /// It takes no requests any more.
+  void unattend(Id& id);
   void device_removed(Id& id);
-
-  void set_timer(Id& id, TimePoint at);
-  void timer_fired(Id& id);
-  void wait_for_program(Id& id, std::uint8_t granted);
-  void program_answered(Id& id);
 
   cma::Host& host_;
   cm::Manager cm_;
-  PortTable ports_;
-  std::vector<device::DeviceInfo> devices_;
-  std::map<IdNumber, std::unique_ptr<Id>> ids_;
-  std::unordered_map<std::uint32_t, IdNumber> by_connection_;  ///< by cm::Id
-  PortListeners listeners_;
-  EarlyRequests early_;
-  Channels channels_;
-  std::map<MembershipNumber, IdNumber> memberships_;
-  std::set<std::pair<TimePoint, IdNumber>> timers_;
-  std::uint32_t next_id_ = 1;
-  std::uint32_t next_membership_ = 1;
+  DeviceTable devices_;
+  IdTable ids_;
+  IdEvents events_;
+  Memberships memberships_;
+  BoundPorts ports_;
+  Patience patience_;
+  Resolution resolution_;
+  IncomingRequests requests_;
+  Connector connector_;
+  PeerEvents peer_events_;
 };
 
 }  // namespace softrnic::cma

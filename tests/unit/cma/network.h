@@ -90,7 +90,7 @@ class Network {
 };
 
 /// Two hosts, 10.0.0.1 and 10.0.0.2.
-class TwoNodes : public testing::Test {
+class TwoNodes : public ::testing::Test {
  protected:
   Network network;
   Node server{network, 0x11, {"10.0.0.1", "fd00::1"}};

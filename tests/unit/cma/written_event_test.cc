@@ -65,8 +65,7 @@ TEST_F(WrittenEvents, OfAnIdThatIsNotAcceptedYetComeToo) {
 
 TEST_F(WrittenEvents, AreNotMoreThanTheDaemonHasRoomFor) {
   const IdNumber id = client.make_id(), other = client.make_id();
-  for (std::size_t i = 0; i < Manager::kMostQueuedEvents; ++i)
-    ASSERT_TRUE(client.manager.write_event(id, kUser, 0, i));
+  for (std::size_t i = 0; i < IdEvents::kMost; ++i) ASSERT_TRUE(client.manager.write_event(id, kUser, 0, i));
   EXPECT_EQ(error_of(client.manager.write_event(other, kUser, 0, 0)), ENOMEM);
   EXPECT_EQ(next()->argument, 0U);
   EXPECT_TRUE(client.manager.write_event(other, kUser, 0, 0));
@@ -81,8 +80,7 @@ TEST_F(WrittenEvents, LeaveRoomWhenTheirChannelIsClosed) {
   const ChannelNumber other = client.manager.open_channel();
   const auto id = client.manager.create({1, other, RDMA_PS_TCP, IBV_QPT_RC});
   ASSERT_TRUE(id);
-  for (std::size_t i = 0; i < Manager::kMostQueuedEvents; ++i)
-    ASSERT_TRUE(client.manager.write_event(*id, kUser, 0, i));
+  for (std::size_t i = 0; i < IdEvents::kMost; ++i) ASSERT_TRUE(client.manager.write_event(*id, kUser, 0, i));
   ASSERT_TRUE(client.manager.close_channel(other));
   EXPECT_TRUE(client.manager.write_event(client.make_id(), kUser, 0, 0));
 }

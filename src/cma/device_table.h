@@ -1,0 +1,35 @@
+// The devices of this host as they are now, and which of them an address means.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "cma/types.h"
+#include "device/device_info.h"
+
+namespace softrnic::cma {
+
+class DeviceTable {
+ public:
+  /// These from now on, in place of those before.
+  void set(std::vector<device::DeviceInfo> devices) { devices_ = std::move(devices); }
+  /// By DeviceInfo::index; nullptr: it has gone.
+  const device::DeviceInfo* find(std::uint32_t index) const;
+
+  /// The device and GID index of `gid`, devices that are up first. `interface_index` 0: of any netdev.
+  std::optional<Binding> with_gid(const wire::Gid& gid, std::uint32_t interface_index = 0) const;
+  bool has_gid(const wire::Gid& gid) const { return with_gid(gid).has_value(); }
+  /// The device by which this host reaches itself.
+  std::optional<Binding> loopback(Family family) const;
+  /// What binding to a specific address means; an empty binding for a loopback address that no device has.
+  std::optional<Binding> own_address(const SocketAddress& address) const;
+  /// enum ibv_mtu of the device that has `gid`; 0: none has.
+  std::uint8_t mtu_of(const wire::Gid& gid) const;
+
+ private:
+  std::vector<device::DeviceInfo> devices_;
+};
+
+}  // namespace softrnic::cma

@@ -1,0 +1,67 @@
+#include "cma/qp_attributes.h"
+
+#include <cerrno>
+
+#include "cma/path.h"
+
+namespace softrnic::cma {
+namespace {
+
+constexpr std::uint32_t kBasic = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+
+/// Before there is a connection; and of a datagram queue pair in every state, as it has nothing to connect.
+void fill_unconnected(const Id& id, std::uint32_t qkey, QpAttributes& out) {
+  out.mask = kBasic | (id.is_datagram() ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS);
+  out.qkey = qkey;
+}
+
+void fill_init(const Id& id, QpAttributes& out) {
+  out.mask = kBasic | IBV_QP_ACCESS_FLAGS;
+  out.access_flags = IBV_ACCESS_REMOTE_WRITE;
+  if (id.agreement.responder_resources != 0)
+    out.access_flags |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+}
+
+void fill_rtr(const Id& id, QpAttributes& out) {
+  out.mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+  out.address = address_vector(id.path, id.binding.gid_index);
+  out.path_mtu = id.path.mtu;
+  out.dest_qpn = id.agreement.remote_qpn;
+  out.rq_psn = id.starting_psn;
+  if (id.qp_type != IBV_QPT_RC) return;
+  out.mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+  out.max_dest_rd_atomic = id.agreement.responder_resources;
+  out.min_rnr_timer = 0;
+}
+
+void fill_rts(const Id& id, QpAttributes& out) {
+  out.mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+  out.sq_psn = id.agreement.remote_starting_psn;
+  if (id.qp_type != IBV_QPT_RC) return;
+  out.mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+  out.timeout = id.qp_timeout.value_or(id.agreement.ack_timeout);
+  out.retry_count = id.agreement.retry_count;
+  out.rnr_retry = id.agreement.rnr_retry_count;
+  out.max_rd_atomic = id.agreement.initiator_depth;
+}
+
+}  // namespace
+
+Expected<QpAttributes, Failure> qp_attributes_of(const Id& id, std::uint32_t state) {
+  if (!id.binding) return Unexpected{refuse(EINVAL, ReasonId::cma_no_device)};
+  QpAttributes out;
+  out.state = static_cast<ibv_qp_state>(state);
+  const bool after_agreement = state == IBV_QPS_RTR || state == IBV_QPS_RTS;
+  if (id.is_datagram() || id.connection.value == 0) {
+    fill_unconnected(id, id.qkey != 0 ? id.qkey : RDMA_UDP_QKEY, out);
+  } else if (state == IBV_QPS_INIT) {
+    fill_init(id, out);
+  } else if (after_agreement && id.agreed) {
+    (state == IBV_QPS_RTR ? fill_rtr : fill_rts)(id, out);
+  } else {
+    return Unexpected{refuse(EINVAL, ReasonId::cma_qp_state, state)};
+  }
+  return out;
+}
+
+}  // namespace softrnic::cma

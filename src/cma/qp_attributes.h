@@ -1,0 +1,16 @@
+// rdma_init_qp_attr: what the queue pair of an id needs on its way to INIT, RTR and RTS. The masks are those
+// of Linux' ib_cm and rdma_cm.
+#pragma once
+
+#include <cstdint>
+
+#include "base/expected.h"
+#include "base/reason.h"
+#include "cma/id.h"
+
+namespace softrnic::cma {
+
+/// For `state` (enum ibv_qp_state). EINVAL: the id has no device, or the two sides have not agreed yet.
+Expected<QpAttributes, Failure> qp_attributes_of(const Id& id, std::uint32_t state);
+
+}  // namespace softrnic::cma

@@ -1,0 +1,141 @@
+#include "cma/resolution.h"
+
+#include <cerrno>
+
+#include "cma/given_path.h"
+#include "cma/path.h"
+
+namespace softrnic::cma {
+namespace {
+
+/// What leaves a program no way to say where it wants to go from: the wildcard of the
+/// destination's family and link.
+SocketAddress unspecified_source(const SocketAddress& destination) {
+  SocketAddress source = SocketAddress::any(destination.family);
+  source.scope = destination.scope;
+  source.pkey = destination.pkey;
+  return source;
+}
+
+Unexpected<Failure> unclear(const SocketAddress& destination) {
+  return Unexpected{
+      refuse(EINVAL, ReasonId::cma_scope_missing, destination.host.high_half(), destination.host.low_half())};
+}
+
+}  // namespace
+
+Expected<void, Failure> Resolution::resolve_address(Id& id, const SocketAddress& source,
+                                                    const SocketAddress& destination, Duration timeout) {
+  if (destination.empty()) return Unexpected{refuse(EAFNOSUPPORT, ReasonId::cma_family)};
+  const bool bound = id.state == State::address_bound;
+  SocketAddress from = bound ? id.source : source;
+  if (from.empty()) from = unspecified_source(destination);
+  if (from.family != destination.family) return Unexpected{refuse(EINVAL, ReasonId::cma_families_differ)};
+  SocketAddress to = destination;
+  if (to.is_any()) to.host = SocketAddress::loopback(to.family).host;
+  if (to.is_link_local() && to.scope == 0) to.scope = from.scope;
+  if (to.is_link_local() && to.scope == 0) return unclear(to);
+  if (!bound) {
+    const auto done = ports_.bind(id, from, host_.random_number());
+    if (!done) return done;
+  }
+  id.destination = to;
+  id.state = State::address_query;
+  ask(id, timeout);
+  return {};
+}
+
+void Resolution::ask(Id& id, Duration timeout) {
+  if (id.destination.is_loopback()) return resolve_loopback(id);
+  if (id.destination.is_multicast() && id.binding) {
+    id.destination_gid = id.destination.host;
+    return address_known(id);
+  }
+  RouteQuery query;
+  query.source = id.binding.gid;
+  query.destination = id.destination.host;
+  // a GID comes with a scope when the program knows it
+  const bool scoped = id.destination.is_link_local() || (id.is_ib_addressed() && id.destination.scope != 0);
+  query.interface_index = scoped ? id.destination.scope : id.binding.interface_index;
+  query.deadline = host_.now() + timeout;
+  host_.resolve(id.number, query);
+}
+
+void Resolution::resolve_loopback(Id& id) {
+  if (!id.binding) {
+    const auto binding = devices_.loopback(id.destination.family);
+    if (!binding) return address_failed(id, refuse(ENODEV, ReasonId::cma_no_device));
+    id.binding = *binding;
+  }
+  // a device of the loopback netdev may have several addresses; else a device reaches itself, whatever the
+  // program calls it
+  const bool is_gid = devices_.has_gid(id.destination.host);
+  id.destination_gid = is_gid ? id.destination.host : id.binding.gid;
+  if (id.source.is_any()) id.source.host = SocketAddress::loopback(id.source.family).host;
+  address_known(id);
+}
+
+void Resolution::answered(Id& id, const RouteAnswer& answer) {
+  if (id.state != State::address_query) return;
+  if (!answer) return address_failed(id, answer.error());
+  if (!id.binding) {
+    const auto binding = devices_.with_gid(answer->source, answer->interface_index);
+    if (!binding)
+      return address_failed(id, refuse(ENODEV, ReasonId::cma_no_device_there, answer->source.high_half(),
+                                       answer->source.low_half(), answer->interface_index));
+    id.binding = *binding;
+  }
+  id.hop_limit = answer->hop_limit;
+  id.destination_gid = id.destination.host;
+  if (id.source.is_any()) id.source.host = id.binding.gid;
+  if (id.source.is_link_local() && id.source.scope == 0) id.source.scope = id.binding.interface_index;
+  address_known(id);
+}
+
+void Resolution::cancel(const Id& id) {
+  if (id.state == State::address_query) host_.cancel_resolve(id.number);
+}
+
+void Resolution::address_known(Id& id) {
+  id.state = State::address_resolved;
+  ports_.update(id);
+  Event event;
+  event.kind = RDMA_CM_EVENT_ADDR_RESOLVED;
+  events_.tell(id, std::move(event));
+}
+
+void Resolution::address_failed(Id& id, const Failure& failure) {
+  id.state = State::address_bound;
+  events_.tell_failure(id, RDMA_CM_EVENT_ADDR_ERROR, -failure.error, failure.reason);
+}
+
+Expected<void, Failure> Resolution::resolve_route(Id& id) {
+  const device::DeviceInfo* on = devices_.find(id.binding.device);
+  if (on == nullptr) return Unexpected{refuse(ENODEV, ReasonId::no_such_device)};
+  const std::uint8_t life_time = packet_life_time_of(id);
+  route_known(id, make_path(id, on->port, life_time), life_time);
+  return {};
+}
+
+Expected<void, Failure> Resolution::take_path(Id& id, Bytes records) {
+  const auto possible = check_call(Call::resolve_route, id.state);
+  if (!possible) return possible;
+  const device::DeviceInfo* on = devices_.find(id.binding.device);
+  if (on == nullptr) return Unexpected{refuse(ENODEV, ReasonId::no_such_device)};
+  const auto given = given_path(id, on->port, records);
+  if (!given) return Unexpected{given.error()};
+  route_known(id, given->path, given->packet_life_time);
+  return {};
+}
+
+void Resolution::route_known(Id& id, const cm::Path& path, std::uint8_t packet_life_time) {
+  id.path = path;
+  id.packet_life_time = packet_life_time;
+  id.has_path = true;
+  id.state = State::route_resolved;
+  Event event;
+  event.kind = RDMA_CM_EVENT_ROUTE_RESOLVED;
+  events_.tell(id, std::move(event));
+}
+
+}  // namespace softrnic::cma
