@@ -58,6 +58,7 @@ TEST_F(RcHeldAck, ANakDoesNotWait) {
   in("RC RDMA Write Only psn=5 va=0x12000 rkey=0x20 dmalen=8 len=8 ackreq");
   qp().delay_ack();
   in("RC RDMA Write Only psn=7 va=0x12000 rkey=0x20 dmalen=8 len=8 ackreq");
+  out("RC Acknowledge psn=5 msn=1");
   out("RC Acknowledge psn=6 msn=1 nak=sequence");
   because_of(ReasonId::nak_sequence);
 }

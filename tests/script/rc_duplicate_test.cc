@@ -207,6 +207,19 @@ TEST_F(RcDuplicate, ARepeatedReadGoesBeforeALaterOneThatIsUnderWay) {
   silent();
 }
 
+// The NAK of a packet that the requester never sent names a PSN that it does not know, and acknowledges nothing.
+TEST_F(RcDuplicate, AStrangersPacketTakesNoAckAway) {
+  rc();
+  post_receive(64);
+  in("RC Send Only psn=5 len=8 ackreq");
+  in("RC Send Only psn=0x500 len=8 ackreq");
+  received("100 success len=8");
+  out("RC Acknowledge psn=5 msn=1");
+  out("RC Acknowledge psn=6 msn=1 nak=sequence");
+  because_of(ReasonId::nak_sequence);
+  silent();
+}
+
 TEST_F(RcDuplicate, PsnsWrap) {
   attributes.receive_psn = 0xfffffe;
   rc();
@@ -215,6 +228,7 @@ TEST_F(RcDuplicate, PsnsWrap) {
   in("RC Send Middle psn=0xffffff len=1024");
   in("RC Send Middle psn=0xfffffe len=1024");
   in("RC Send Middle psn=1 len=1024");
+  out("RC Acknowledge psn=0xffffff msn=0");
   out("RC Acknowledge psn=0 nak=sequence msn=0");
   in("RC Send Middle psn=0 len=1024");
   in("RC Send Last psn=1 len=1 ackreq");

@@ -11,6 +11,7 @@
 
 #include "base/time.h"
 #include "transport/ib/psn.h"
+#include "wire/headers.h"
 
 namespace softrnic::ib {
 
@@ -54,6 +55,8 @@ class NakState {
   TimePoint deadline() const { return asking_ == Asking::later ? when_ : kNever; }
 
   bool owed() const { return asking_ == Asking::owed; }
+  /// What is owed() says no more than that packets are missing.
+  bool asks_to_go_back() const { return nak_.syndrome == wire::kNakPsnSequence; }
   /// Of what is owed(): it is sent.
   Nak take() {
     asking_ = Asking::sent;

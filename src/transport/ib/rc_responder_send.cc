@@ -32,8 +32,10 @@ Transmit RcResponder::transmit(TxPacket& out) {
   return transmit_ack(out) ? Transmit::packet : Transmit::idle;
 }
 
+// A NAK acknowledges what is before it, but only to a requester that has sent the PSN that it names: a packet
+// from ahead may be somebody else's. So an ACK that is owed goes out before the NAK of a sequence error.
 bool RcResponder::transmit_ack(TxPacket& out) {
-  if (nak_.owed()) {
+  if (nak_.owed() && !(ack_owed_ && nak_.asks_to_go_back())) {
     ack_owed_ = false;
     const NakState::Nak nak = nak_.take();
     acknowledge(out, nak.syndrome, nak.psn);
