@@ -130,7 +130,7 @@ void receive(Scene& scene, DirectPeer& peer) {
   Sink sink;
   RingLink link(std::make_unique<softrnic::link::NullLink>(), kOwn, scene.own(), scene.slot(), UniqueFd(),
                 sink);
-  link.connect(kTheirs, peer, UniqueFd());
+  link.outbound().connect(kTheirs, peer, UniqueFd());
   TimePoint now{std::chrono::seconds(1)};
   for (int i = 0; i < 4; ++i) link.receive(sink, now += std::chrono::milliseconds(1));
 }

@@ -249,7 +249,7 @@ void Lane::transmit(rnic::QueuePair& qp) {
 
 // A look at the clock takes longer than one at the rings: while those are in use, most polls do without.
 bool Lane::quick_poll(std::uint32_t polls) const {
-  if (rings_ == nullptr || !rings_->active() || rings_->rings_have_packet()) return true;
+  if (rings_ == nullptr || !rings_->activity().recent() || rings_->inbound().have_packet()) return true;
   return polls % kQuickPolls == 0;
 }
 
@@ -264,7 +264,7 @@ rnic::Effort Lane::progress(rnic::CompletionSink& sink) {
   // Polling for nothing must not keep others (posts of other threads, the engine thread) from the lock.
   if (!timers_.batch_is_due(now) && !has_news(now)) {
     last_poll_.looked(now);
-    return rings_ != nullptr && rings_->active() ? rnic::Effort::quick_poll : rnic::Effort::look;
+    return rings_ != nullptr && rings_->activity().recent() ? rnic::Effort::quick_poll : rnic::Effort::look;
   }
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return rnic::Effort::look;
@@ -283,7 +283,7 @@ std::size_t Lane::service(bool insist, bool makes_way) {
     if (insist) lock.lock();
     if (insist || lock.try_lock()) {
       timers_.take_expiration();
-      if (rings_ != nullptr) rings_->poll_below_next();
+      if (rings_ != nullptr) rings_->activity().poll_below_next();
       const Caller caller = makes_way ? Caller::engine_thread_in_passing : Caller::engine_thread;
       packets = do_work(caller, monotonic_now()).packets;
     }

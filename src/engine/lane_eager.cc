@@ -39,16 +39,16 @@ SOFTRNIC_HOT_PATH bool Lane::send_eager(rnic::QueuePair& qp) {
     return false;
   const ib::Attributes& attributes = qp.transport_attributes();
   QpSlot* const slot = qps_.find(qp.qpn());
-  if (slot == nullptr || !rings_->connected(attributes.remote.lane())) return false;
+  if (slot == nullptr || !rings_->outbound().connected(attributes.remote.lane())) return false;
   const TimePoint now = soon();
   ib::EagerSend eager;
   bool any = false;
   for (; qp.next_eager(eager); any = true) {
-    rings_->send(eager, attributes.path, slot->token, now);
+    rings_->outbound().send(eager, attributes.path, slot->token, now);
     qp.eager_sent(now);
   }
   if (!any) return false;
-  rings_->ring_doorbells();
+  rings_->outbound().ring_doorbells();
   eager_acks_.await(*slot);
   outdate_row(*slot);
   deadlines_.update(qp);
@@ -63,15 +63,16 @@ SOFTRNIC_HOT_PATH bool Lane::send_eager(rnic::QueuePair& qp) {
 SOFTRNIC_HOT_PATH bool Lane::poll_eager(rnic::CompletionSink& sink, std::uint32_t polls) {
   if (rings_ == nullptr) return false;
   const bool acks = eager_acks_.have_come_for(sink.cq);
-  if (!acks && !(rings_->active() && rings_->rings_have_packet())) return false;
+  if (!acks && !(rings_->activity().recent() && rings_->inbound().have_packet())) return false;
   if (polls % kEagerPolls == 0) return false;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
   completions_.open(sink);
   std::size_t taken = acks ? take_acks() : 0;
-  attempt([&] { taken += rings_->receive_eagers(*this, room(sink)); });
+  attempt([&] { taken += rings_->inbound().receive_eagers(*this, room(sink)); });
+  if (taken != 0) rings_->activity().note_traffic();
   acknowledge_eager();
-  rings_->ring_doorbells();
+  rings_->outbound().ring_doorbells();
   publish();
   completions_.close();
   if (taken != 0) last_poll_.took_eagers();
@@ -83,7 +84,8 @@ SOFTRNIC_HOT_PATH bool Lane::poll_eager(rnic::CompletionSink& sink, std::uint32_
 bool Lane::eager(const samehost::RingEagerSend& message, std::uint8_t lane) {
   const ib::EagerSend& eager = message.eager;
   QpSlot* const slot = eager.destination.lane() == number_ ? qps_.find(eager.destination) : nullptr;
-  if (slot == nullptr || !rings_->connected(lane) || slot->qp->transport_attributes().remote.lane() != lane)
+  if (slot == nullptr || !rings_->outbound().connected(lane) ||
+      slot->qp->transport_attributes().remote.lane() != lane)
     return false;
   if (slot != owed_ack_.slot) acknowledge_eager();
   eager_acks_.take_first(*slot, [this](rnic::QueuePair& qp) { touch(qp); });
@@ -97,14 +99,14 @@ void Lane::acknowledge_eager() {
   if (owed_ack_.slot == nullptr) return;
   QpSlot& slot = *std::exchange(owed_ack_.slot, nullptr);
   rnic::QueuePair& qp = *slot.qp;
-  rings_->acknowledge(qp.transport_attributes().remote, owed_ack_.token, qp.receive_psn());
+  rings_->outbound().acknowledge(qp.transport_attributes().remote, owed_ack_.token, qp.receive_psn());
   peers_.received(qp);
   outdate_row(slot);
 }
 
 std::size_t Lane::take_acks() {
   const std::size_t taken = eager_acks_.take([this](rnic::QueuePair& qp) { touch(qp); });
-  if (taken != 0) rings_->note_traffic();
+  if (taken != 0) rings_->activity().note_traffic();
   return taken;
 }
 

@@ -60,7 +60,8 @@ void Lane::look_after_held() {
                    [this](QpSlot& slot, const ib::RxPacket& packet) { hand_over(slot, packet); });
   if (rings_ == nullptr) return;
   for (std::size_t lane = 0; lane < kLaneNumbers; ++lane)
-    rings_->throttle(static_cast<std::uint8_t>(lane), hold_.throttles(static_cast<std::uint8_t>(lane)));
+    rings_->inbound().throttle(static_cast<std::uint8_t>(lane),
+                               hold_.throttles(static_cast<std::uint8_t>(lane)));
 }
 
 void Lane::dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) {

@@ -55,9 +55,10 @@ bool PeerResolution::look_for(flow::Path& path, bool local) {
   if (local && path.lane == lane_) resolve_itself();
   if (!local || path.lane == 0 || !direct_.request_peer(path.lane)) return false;
   const DirectPeer* const peer = direct_.peer(path.lane);
-  if (peer != nullptr && peer->lives() && (rings_->connected(path.lane) || rings_->is_refused_by(*peer))) {
+  if (peer != nullptr && peer->lives() &&
+      (rings_->outbound().connected(path.lane) || rings_->outbound().is_refused_by(*peer))) {
     if (!path.resolved) settle(path);
-  } else if (rings_->connected(path.lane)) {
+  } else if (rings_->outbound().connected(path.lane)) {
     forget(path.lane);
   } else if (!path.resolved && !path.undecided()) {
     wait_for_decision(path, kDaemonPatience);
@@ -78,16 +79,16 @@ void PeerResolution::resolve_itself() {
 }
 
 void PeerResolution::forget(std::uint8_t lane) {
-  rings_->disconnect(lane);
+  rings_->outbound().disconnect(lane);
   for_each_path_to(lane, [this](flow::Path& path) { wait_for_decision(path, kDaemonPatience); });
 }
 
 void PeerResolution::look_after_stuck() {
-  const int lane = rings_ != nullptr ? rings_->take_stuck() : -1;
+  const int lane = rings_ != nullptr ? rings_->outbound().take_stuck() : -1;
   if (lane < 0) return;
   const auto number = static_cast<std::uint8_t>(lane);
   const DirectPeer& peer = *direct_.peer(number);
-  if (peer.lives() && rings_->is_refused_by(peer)) return leave_ring(number);
+  if (peer.lives() && rings_->outbound().is_refused_by(peer)) return leave_ring(number);
   if (peer.lives()) return;
   direct_.request_peer(number);
   forget(number);
@@ -96,32 +97,32 @@ void PeerResolution::look_after_stuck() {
 // By UDP from now on. What was in the ring is lost.
 void PeerResolution::leave_ring(std::uint8_t lane) {
   explain({.reason = because(ReasonId::ring_refused, lane, direct_.peer(lane)->pid())});
-  rings_->disconnect(lane);
+  rings_->outbound().disconnect(lane);
   for_each_path_to(lane, [this](flow::Path& path) { settle(path); });
 }
 
 // With the ring of the peer, or without; for UC and UD then by what the peer's lane answers.
 void PeerResolution::settle(flow::Path& path) {
-  const bool ring = rings_->connected(path.lane);
-  path.set_memory(ring ? RingLink::kLongestPacket : 0, RingLink::kWindow);
+  const bool ring = rings_->outbound().connected(path.lane);
+  path.set_memory(ring ? OutboundRings::kLongestPacket : 0, OutboundRings::kWindow);
   path.set_undecided(false);
   path.resolved = true;
   path.decide_at = kNever;
   if (ring) {
-    path.observe(rings_->gauge(path.lane));
+    path.observe(rings_->outbound().gauge(path.lane));
   } else if (path.credit != nullptr) {
     path.observe(*path.credit);
   }
 }
 
 void PeerResolution::settle(std::uint8_t lane, std::unique_ptr<DirectPeer> opened, UniqueFd doorbell) {
-  if (!direct_.is_same_peer(lane, opened.get())) rings_->disconnect(lane);
+  if (!direct_.is_same_peer(lane, opened.get())) rings_->outbound().disconnect(lane);
   direct_.install_peer(lane, std::move(opened));
   DirectPeer* const peer = direct_.peer(lane);
-  if (peer != nullptr && !rings_->connected(lane))
-    attempt([&] { rings_->connect(lane, *peer, std::move(doorbell)); });
+  if (peer != nullptr && !rings_->outbound().connected(lane))
+    attempt([&] { rings_->outbound().connect(lane, *peer, std::move(doorbell)); });
   for_each_path_to(lane, [this](flow::Path& path) {
-    if (!path.resolved || path.has_mtu() == rings_->connected(path.lane)) settle(path);
+    if (!path.resolved || path.has_mtu() == rings_->outbound().connected(path.lane)) settle(path);
   });
   find_next_decision();
 }

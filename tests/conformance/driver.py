@@ -6,6 +6,7 @@ takes too long ends the process, with the stacks of all threads.
 import faulthandler
 import importlib.machinery
 import json
+import multiprocessing
 import os
 import re
 import sys
@@ -70,6 +71,7 @@ def main():
     sys.argv[1:] = sys.argv[3:]
     sys.path.insert(0, here)
     sys.dont_write_bytecode = True
+    multiprocessing.set_start_method("fork")  # which the suite is written for; Python 3.14 has another default
     from args_parser import parser  # the suite's
     module = importlib.machinery.SourceFileLoader("tests", os.path.join(here, "__init__.py")).load_module()
     parser.parse_args()

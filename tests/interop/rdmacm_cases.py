@@ -31,15 +31,18 @@ def _rpings():
 
 def _cmtimes(family, to, six, tail):
     """cmtime was written anew for rdma-core 51: its server ends alone and knows IPv4 only, and it connects under QPNs that it
-    makes up, which on one host have to be others on each side."""
+    makes up, which on one host have to be others on each side. Since 59 its peers meet at a TCP port, and are as many as asked."""
     usage = subprocess.run(["cmtime", "-h"], capture_output=True, text=True, check=False).stdout if shutil.which("cmtime") else ""
-    new = "base_qpn" in usage
+    new, meets = "base_qpn" in usage, "controller_address" in usage
     if new and family == 6:
         return
     for count in ("1000", "10000"):
+        client, server, ready = ["-s", to], six, {"cm_port": CMTIME}
+        if meets:
+            client, server, ready = ["-C", to, "-b", "0.0.0.0"], ["-L", "-C", to, "-b", to], {"port": CMTIME}
         yield Case("rdmacm-utilities", f"cmtime -c {count}" + tail,
-                   ["cmtime", "-s", to, "-c", count, *(["-q", "500000"] if new else [])],
-                   ["cmtime", *six, "-c", count], cm_port=CMTIME, ends_alone=new, timeout=120,
+                   ["cmtime", *client, "-c", count, *(["-q", "500000"] if new else [])],
+                   ["cmtime", *server, "-c", count], **ready, ends_alone=new, timeout=120,
                    expect=(r"(?i)\bconnecting\n\s*disconnecting\n", r"\n(cm )?connect[\s:]+\d"), smoke=count == "1000" and family == 4)
 
 

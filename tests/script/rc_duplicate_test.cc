@@ -207,7 +207,7 @@ TEST_F(RcDuplicate, ARepeatedReadGoesBeforeALaterOneThatIsUnderWay) {
   silent();
 }
 
-// The NAK of a packet that the requester never sent names a PSN that it does not know, and acknowledges nothing.
+// The NAK of a packet that the requester never sent names a PSN that it does not know, and tells it nothing.
 TEST_F(RcDuplicate, AStrangersPacketTakesNoAckAway) {
   rc();
   post_receive(64);

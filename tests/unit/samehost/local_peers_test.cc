@@ -51,10 +51,10 @@ TEST_F(Peers, AResolvedPeerIsReachedByItsRing) {
   ASSERT_EQ(peers->rings(), link.get());
   EXPECT_NE(peers->acks(), nullptr);
   EXPECT_TRUE(peers->look_for(paths.path(own_gid(), kTheirs), true));
-  EXPECT_FALSE(peers->rings()->connected(kTheirs));
+  EXPECT_FALSE(peers->rings()->outbound().connected(kTheirs));
   EXPECT_TRUE(peers->resolve());
   EXPECT_EQ(asked, 1U);
-  EXPECT_TRUE(peers->rings()->connected(kTheirs));
+  EXPECT_TRUE(peers->rings()->outbound().connected(kTheirs));
 }
 
 TEST_F(Peers, AForkedChildHasNone) {

@@ -62,7 +62,7 @@ TEST_F(Resolution, NothingGoesUntilThePeerIsMetAndThenByItsRing) {
   EXPECT_EQ(asked, 1U);
   EXPECT_FALSE(path.undecided());
   EXPECT_FALSE(path.has_mtu());
-  EXPECT_TRUE(rings.connected(kTheirs));
+  EXPECT_TRUE(rings.outbound().connected(kTheirs));
   EXPECT_EQ(peers.due(), kNever);
 }
 

@@ -88,7 +88,7 @@ class Side {
   void meet(const Side& other) {
     peer = DirectPeer::open(handles_of(*other.share), other.lane, lane, *share);
     ASSERT_NE(peer, nullptr);
-    link->connect(other.lane, *peer, UniqueFd(dup(other.doorbell.get())));
+    link->outbound().connect(other.lane, *peer, UniqueFd(dup(other.doorbell.get())));
   }
   std::vector<Got> receive() {
     link->receive(collector, now);

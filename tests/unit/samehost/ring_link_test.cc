@@ -34,8 +34,8 @@ TEST_F(RingLinkTest, APacketToAnotherHostOrLaneTakesTheNetwork) {
   send(packet(2, 8));
   EXPECT_EQ(a.below.sent, 2U);
   path.destination = own_gid();
-  a.link->disconnect(b.lane);
-  EXPECT_FALSE(a.link->connected(b.lane));
+  a.link->outbound().disconnect(b.lane);
+  EXPECT_FALSE(a.link->outbound().connected(b.lane));
   send(packet(3, 8));
   EXPECT_EQ(a.below.sent, 3U);
   EXPECT_TRUE(b.receive().empty());
@@ -53,7 +53,7 @@ TEST_F(RingLinkTest, TheNetworkIsReadNowAndThenWhileRingsAreInUse) {
   send(packet(2, 8));
   b.receive();
   EXPECT_EQ(b.below.reads, 3U);
-  b.link->poll_below_next();
+  b.link->activity().poll_below_next();
   b.receive();
   EXPECT_EQ(b.below.reads, 4U) << "who waits for the network knows that something is there";
   b.now += std::chrono::microseconds(30);
@@ -134,7 +134,7 @@ TEST_F(RingLinkTest, WhatWasDeregisteredIsNotFetched) {
 
 TEST_F(RingLinkTest, WhoCannotFetchGetsThePayloadAlong) {
   a.register_memory(memory);
-  b.link->disconnect(a.lane);
+  b.link->outbound().disconnect(a.lane);
   send(packet(1, 20'000));
   const auto got = b.receive();
   ASSERT_EQ(got.size(), 1U);
@@ -145,7 +145,7 @@ TEST_F(RingLinkTest, WhoCannotFetchGetsThePayloadAlong) {
 // ---- rings that are full, stuck, broken
 
 TEST_F(RingLinkTest, PacketsThatFindNoRoomAreReported) {
-  ib::Gauge& gauge = a.link->gauge(b.lane);
+  ib::Gauge& gauge = a.link->outbound().gauge(b.lane);
   EXPECT_TRUE(gauge.knows(a.now));
   const std::uint32_t before = gauge.room(a.now);
   std::uint32_t psn = 0;
@@ -159,22 +159,22 @@ TEST_F(RingLinkTest, PacketsThatFindNoRoomAreReported) {
   for (auto some = b.receive(); !some.empty(); some = b.receive()) got += some.size();
   EXPECT_EQ(got + a.collector.drops.size(), psn);
   EXPECT_EQ(gauge.room(a.now), before);
-  a.link->disconnect(b.lane);
+  a.link->outbound().disconnect(b.lane);
   EXPECT_FALSE(gauge.knows(a.now));
   EXPECT_EQ(gauge.room(a.now), 0U);
 }
 
 TEST_F(RingLinkTest, ALaneThatReadsNothingForLongIsNamed) {
   send(packet(1, 8));
-  EXPECT_EQ(a.link->take_stuck(), -1);
+  EXPECT_EQ(a.link->outbound().take_stuck(), -1);
   b.receive();
   a.now += milliseconds(20);
   send(packet(2, 8));
-  EXPECT_EQ(a.link->take_stuck(), -1) << "it has read meanwhile";
+  EXPECT_EQ(a.link->outbound().take_stuck(), -1) << "it has read meanwhile";
   a.now += milliseconds(20);
   send(packet(3, 8));
-  EXPECT_EQ(a.link->take_stuck(), b.lane);
-  EXPECT_EQ(a.link->take_stuck(), -1);
+  EXPECT_EQ(a.link->outbound().take_stuck(), b.lane);
+  EXPECT_EQ(a.link->outbound().take_stuck(), -1);
 }
 
 TEST_F(RingLinkTest, AnotherProcessMayTakeTheLaneOfOneThatDied) {
@@ -220,16 +220,16 @@ TEST_F(RingLinkTest, ABrokenRingIsReportedAndRefused) {
   EXPECT_TRUE(b.receive().empty());
   ASSERT_EQ(b.collector.drops.size(), 1U);
   EXPECT_EQ(b.collector.drops[0], std::pair(ReasonId::drop_ring_broken, ib::Counter::drop_malformed));
-  EXPECT_TRUE(a.link->is_refused_by(*a.peer));
-  EXPECT_FALSE(b.link->is_refused_by(*b.peer));
+  EXPECT_TRUE(a.link->outbound().is_refused_by(*a.peer));
+  EXPECT_FALSE(b.link->outbound().is_refused_by(*b.peer));
   a.now += milliseconds(20);  // looks who does not read
   send(packet(2, 8));
   a.now += milliseconds(20);
   send(packet(3, 8));
-  EXPECT_EQ(a.link->take_stuck(), b.lane);
-  a.link->disconnect(b.lane);
-  a.link->connect(b.lane, *a.peer, UniqueFd(dup(b.doorbell.get())));
-  EXPECT_FALSE(a.link->connected(b.lane));
+  EXPECT_EQ(a.link->outbound().take_stuck(), b.lane);
+  a.link->outbound().disconnect(b.lane);
+  a.link->outbound().connect(b.lane, *a.peer, UniqueFd(dup(b.doorbell.get())));
+  EXPECT_FALSE(a.link->outbound().connected(b.lane));
   send(packet(4, 8));
   EXPECT_EQ(a.below.sent, 1U);
 }
@@ -239,8 +239,8 @@ TEST_F(RingLinkTest, ABrokenRingIsReportedToWhoPollsForEagerSends) {
   send(packet(1, 8));
   EXPECT_EQ(b.receive().size(), 1U);
   std::memset(a.peer->ring().records, 0xff, kRingBytes);
-  EXPECT_EQ(b.link->receive_eagers(b.collector, 1), 0U);
-  EXPECT_EQ(b.link->receive_eagers(b.collector, 1), 0U);
+  EXPECT_EQ(b.link->inbound().receive_eagers(b.collector, 1), 0U);
+  EXPECT_EQ(b.link->inbound().receive_eagers(b.collector, 1), 0U);
   ASSERT_EQ(b.collector.drops.size(), 1U);
   EXPECT_EQ(b.collector.drops[0], std::pair(ReasonId::drop_ring_broken, ib::Counter::drop_malformed));
 }
@@ -248,10 +248,10 @@ TEST_F(RingLinkTest, ABrokenRingIsReportedToWhoPollsForEagerSends) {
 // Whose datagrams find no room, as nobody reads them, is told so too.
 TEST_F(RingLinkTest, ALaneThatReadsNothingIsNamedEvenWhenItsRingIsFull) {
   for (std::uint32_t psn = 0; psn < 100; ++psn) send(packet(psn, 7000));
-  EXPECT_EQ(a.link->take_stuck(), -1);
+  EXPECT_EQ(a.link->outbound().take_stuck(), -1);
   a.now += milliseconds(20);
   send(packet(100, 7000));
-  EXPECT_EQ(a.link->take_stuck(), b.lane);
+  EXPECT_EQ(a.link->outbound().take_stuck(), b.lane);
 }
 
 }  // namespace
