@@ -109,7 +109,7 @@ class Driver {
       const bool report = header->method == mad::Method::get_response;
       ++(report ? reports : probes);
       if (report)
-        FUZZ_CHECK(header->modifier <= kBuffer && header->modifier >= kBuffer / flow::Sharers::kMost);
+        FUZZ_CHECK(header->modifier <= kBuffer && header->modifier >= kBuffer / flow::BufferSharers::kMost);
     });
     FUZZ_CHECK(any == (reports + probes != 0) && reports <= kMostAnswers && probes <= kPeers);
     FUZZ_CHECK(!credit_.any());

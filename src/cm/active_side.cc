@@ -125,10 +125,10 @@ bool ActiveSide::rep_came(Connection& connection, const Incoming& in) {
   if (Connection* const stale = to_.table.find_same_queue_pair(connection)) {
     const Id stale_id = stale->id;
     to_.lifecycle.enter(connection, State::rep_received);
-    to_.refusals.send(connection, {.reason = RejectReason::stale_connection});
-    to_.release.give_up_stale(connection, Message::rep, in.now);
+    to_.rejects.send(connection, {.reason = RejectReason::stale_connection});
+    to_.disconnects.give_up_stale(connection, Message::rep, in.now);
     if (Connection* const earlier = to_.table.find(stale_id.value))
-      to_.release.give_up_stale(*earlier, Message::rep, in.now);
+      to_.disconnects.give_up_stale(*earlier, Message::rep, in.now);
     return true;
   }
   to_.table.index_request(connection);
@@ -158,7 +158,7 @@ void ActiveSide::timed_out(Connection& connection, TimePoint now) {
   Event event{.kind = EventKind::unreachable};
   event.reason = because(ReasonId::cm_req_timeout, connection.service_id.value, connection.sends,
                          connection.waited_ms(now));
-  to_.refusals.send_timeout(connection);
+  to_.rejects.send_timeout(connection);
   to_.lifecycle.conclude(connection, event);
 }
 

@@ -7,11 +7,11 @@
 #include "base/reason.h"
 #include "base/time.h"
 #include "cm/connection_table.h"
+#include "cm/disconnects.h"
 #include "cm/host.h"
 #include "cm/incoming.h"
 #include "cm/lifecycle.h"
-#include "cm/refusals.h"
-#include "cm/release.h"
+#include "cm/rejects.h"
 #include "cm/transmission.h"
 
 namespace softrnic::cm {
@@ -24,8 +24,8 @@ class ActiveSide {
     ConnectionTable& table;
     Lifecycle& lifecycle;
     Transmission& transmission;
-    Refusals& refusals;
-    Release& release;
+    Rejects& rejects;
+    Disconnects& disconnects;
   };
   ActiveSide(std::uint64_t ca_guid, const Parts& parts) : ca_guid_(ca_guid), to_(parts) {}
 

@@ -22,7 +22,7 @@ void unexpected(const Parts& to, Connection& connection, const Incoming& in) {
 }
 void repeat(const Parts& to, Connection& connection, const Incoming&) { to.transmission.repeat(connection); }
 void refuse_again(const Parts& to, Connection& connection, const Incoming& in) {
-  to.refusals.say_again(connection, in);
+  to.rejects.say_again(connection, in);
 }
 void repeated_req(const Parts& to, Connection& connection, const Incoming& in) {
   to.intake.repeated(connection, in);
@@ -35,22 +35,24 @@ void rep(const Parts& to, Connection& connection, const Incoming& in) {
 }
 void rtu(const Parts& to, Connection& connection, const Incoming& in) { to.passive.rtu_came(connection, in); }
 void mra(const Parts& to, Connection& connection, const Incoming& in) {
-  if (!to.delays.came(connection, in)) unexpected(to, connection, in);
+  if (!to.mra.came(connection, in)) unexpected(to, connection, in);
 }
-void rej(const Parts& to, Connection& connection, const Incoming& in) { to.refusals.came(connection, in); }
+void rej(const Parts& to, Connection& connection, const Incoming& in) { to.rejects.came(connection, in); }
 void dreq(const Parts& to, Connection& connection, const Incoming& in) {
-  to.release.dreq_came(connection, in);
+  to.disconnects.dreq_came(connection, in);
 }
 void crossing_dreq(const Parts& to, Connection& connection, const Incoming& in) {
-  to.release.dreq_crossed(connection, in);
+  to.disconnects.dreq_crossed(connection, in);
 }
 void late_dreq(const Parts& to, Connection& connection, const Incoming& in) {
-  to.release.dreq_late(connection, in);
+  to.disconnects.dreq_late(connection, in);
 }
 void drep(const Parts& to, Connection& connection, const Incoming& in) {
-  to.release.drep_came(connection, in);
+  to.disconnects.drep_came(connection, in);
 }
-void lap(const Parts& to, Connection& connection, const Incoming& in) { to.release.lap_came(connection, in); }
+void lap(const Parts& to, Connection& connection, const Incoming& in) {
+  to.disconnects.lap_came(connection, in);
+}
 void sidr_rep(const Parts& to, Connection& connection, const Incoming& in) {
   to.service_ids.reply_came(connection, in);
 }

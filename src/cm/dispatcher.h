@@ -5,13 +5,13 @@
 #include "base/time.h"
 #include "cm/active_side.h"
 #include "cm/connection_table.h"
-#include "cm/delays.h"
+#include "cm/disconnects.h"
 #include "cm/host.h"
 #include "cm/incoming.h"
 #include "cm/lifecycle.h"
+#include "cm/mra.h"
 #include "cm/passive_side.h"
-#include "cm/refusals.h"
-#include "cm/release.h"
+#include "cm/rejects.h"
 #include "cm/request_intake.h"
 #include "cm/service_id_resolution.h"
 #include "cm/stateless_answers.h"
@@ -31,9 +31,9 @@ class Dispatcher {
     RequestIntake& intake;
     ActiveSide& active;
     PassiveSide& passive;
-    Delays& delays;
-    Refusals& refusals;
-    Release& release;
+    MraExchange& mra;
+    Rejects& rejects;
+    Disconnects& disconnects;
     ServiceIdResolution& service_ids;
   };
   explicit Dispatcher(const Parts& parts) : to_(parts) {}

@@ -42,14 +42,14 @@ Manager::Manager(Host& host, std::uint64_t ca_guid, const Limits& limits)
       room_(host, limits_, table_, lifecycle_),
       held_(host, limits_, table_, lifecycle_, transmission_),
       intake_({host, listeners_, table_, lifecycle_, room_, held_, stateless_}),
-      refusals_(ca_guid, lifecycle_, transmission_, stateless_),
-      release_(host, lifecycle_, transmission_, stateless_),
-      delays_(table_, lifecycle_, transmission_),
-      active_(ca_guid, {host, table_, lifecycle_, transmission_, refusals_, release_}),
-      passive_(ca_guid, {table_, lifecycle_, transmission_, refusals_, release_}),
+      rejects_(ca_guid, lifecycle_, transmission_, stateless_),
+      disconnects_(host, lifecycle_, transmission_, stateless_),
+      mra_(table_, lifecycle_, transmission_),
+      active_(ca_guid, {host, table_, lifecycle_, transmission_, rejects_, disconnects_}),
+      passive_(ca_guid, {table_, lifecycle_, transmission_, rejects_, disconnects_}),
       service_ids_({host, listeners_, table_, lifecycle_, transmission_, room_}),
-      dispatcher_({host, table_, lifecycle_, transmission_, stateless_, intake_, active_, passive_, delays_,
-                   refusals_, release_, service_ids_}) {}
+      dispatcher_({host, table_, lifecycle_, transmission_, stateless_, intake_, active_, passive_, mra_,
+                   rejects_, disconnects_, service_ids_}) {}
 
 Expected<Id, Failure> Manager::listen(ServiceId service_id, std::uint64_t mask) {
   const auto id = lifecycle_.free_id();
@@ -76,15 +76,15 @@ void Manager::part_from(Connection& connection, TimePoint now) {
     case Farewell::forget:
       return lifecycle_.retire(connection);
     case Farewell::reject_timeout:
-      refusals_.send_timeout(connection);
+      rejects_.send_timeout(connection);
       return lifecycle_.retire(connection);
     case Farewell::reject_consumer:
-      refusals_.send(connection, {});
+      rejects_.send(connection, {});
       return lifecycle_.enter_timewait(connection, now);
     case Farewell::dreq:
-      return release_.send_dreq(connection, {}, now);
+      return disconnects_.send_dreq(connection, {}, now);
     case Farewell::drep:
-      return release_.send_drep(connection, connection.transaction, {}, now);
+      return disconnects_.send_drep(connection, connection.transaction, {}, now);
     case Farewell::sidr_rejected:
       return service_ids_.refuse(connection, now);
   }
@@ -111,7 +111,7 @@ void Manager::give_up(Connection& connection, TimePoint now) {
     case State::mra_rep_received:
       return passive_.timed_out(connection, now);
     case State::dreq_sent:
-      return release_.timed_out(connection, now);
+      return disconnects_.timed_out(connection, now);
     case State::sidr_req_sent:
       return service_ids_.timed_out(connection);
     default:

@@ -17,9 +17,9 @@
 //   RequestRoom           who is given up when there are too many
 //   ActiveSide            REQ to RTU
 //   PassiveSide           REP to RTU
-//   Delays                MRA
-//   Refusals              REJ
-//   Release               DREQ, DREP, stale connections
+//   MraExchange           MRA
+//   Rejects               REJ
+//   Disconnects           DREQ, DREP, stale connections
 //   ServiceIdResolution   SIDR
 //   StatelessAnswers      answers that need no connection
 //
@@ -39,16 +39,16 @@
 #include "base/time.h"
 #include "cm/active_side.h"
 #include "cm/connection_table.h"
-#include "cm/delays.h"
+#include "cm/disconnects.h"
 #include "cm/dispatcher.h"
 #include "cm/held_requests.h"
 #include "cm/host.h"
 #include "cm/lifecycle.h"
 #include "cm/limits.h"
 #include "cm/listeners.h"
+#include "cm/mra.h"
 #include "cm/passive_side.h"
-#include "cm/refusals.h"
-#include "cm/release.h"
+#include "cm/rejects.h"
 #include "cm/request_intake.h"
 #include "cm/request_room.h"
 #include "cm/service_id_resolution.h"
@@ -80,7 +80,7 @@ class Manager {
   /// Sends an MRA: the host needs up to duration_of(service_timeout) more. On a request, or (active) on a
   /// reply.
   Expected<void, Failure> delay(Id id, std::uint8_t service_timeout, Bytes private_data, TimePoint) {
-    return delays_.ask(id, service_timeout, private_data);
+    return mra_.ask(id, service_timeout, private_data);
   }
   /// The first packet came before the RTU (IBV_EVENT_COMM_EST): tells the established event at once.
   Expected<void, Failure> established(Id id, TimePoint now) { return passive_.established(id, now); }
@@ -99,15 +99,15 @@ class Manager {
   /// Of a request that was told, or of a reply. Active before the reply: EINVAL, use destroy(). The id goes
   /// through timewait to idle without an event of its own, except timewait_exit.
   Expected<void, Failure> reject(Id id, const Rejection& rejection, TimePoint now) {
-    return refusals_.reject(id, rejection, now);
+    return rejects_.reject(id, rejection, now);
   }
   /// Sends a DREQ; again until it is answered.
   Expected<void, Failure> disconnect(Id id, Bytes private_data, TimePoint now) {
-    return release_.disconnect(id, private_data, now);
+    return disconnects_.disconnect(id, private_data, now);
   }
   /// After disconnect_request: sends the DREP, the id enters timewait.
   Expected<void, Failure> disconnect_reply(Id id, Bytes private_data, TimePoint now) {
-    return release_.reply(id, private_data, now);
+    return disconnects_.reply(id, private_data, now);
   }
   /// Forgets the id in whatever state, telling the peer what it has to know (REJ, DREQ, DREP, SIDR_REP). No
   /// event of the id is told any more; what the protocol still has to do (repeat the DREQ, wait out timewait)
@@ -151,9 +151,9 @@ class Manager {
   RequestRoom room_;
   HeldRequests held_;
   RequestIntake intake_;
-  Refusals refusals_;
-  Release release_;
-  Delays delays_;
+  Rejects rejects_;
+  Disconnects disconnects_;
+  MraExchange mra_;
   ActiveSide active_;
   PassiveSide passive_;
   ServiceIdResolution service_ids_;

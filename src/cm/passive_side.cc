@@ -92,13 +92,13 @@ void PassiveSide::be_established(Connection& connection, const Event& event, Tim
   const Id stale = earlier->id;  // whoever is told may end it
   to_.lifecycle.tell(connection, event);
   if (Connection* const left = to_.table.find(stale.value))
-    to_.release.give_up_stale(*left, Message::rtu, now);
+    to_.disconnects.give_up_stale(*left, Message::rtu, now);
 }
 
 void PassiveSide::timed_out(Connection& connection, TimePoint now) {
   Event event{.kind = EventKind::unreachable};
   event.reason = because(ReasonId::cm_rep_timeout, connection.sends, connection.waited_ms(now));
-  to_.refusals.send_timeout(connection);
+  to_.rejects.send_timeout(connection);
   to_.lifecycle.enter_timewait(connection, now);
   to_.lifecycle.tell(connection, event);
 }

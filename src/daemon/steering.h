@@ -12,7 +12,7 @@ using Places = std::vector<std::uint32_t>;
 inline constexpr std::uint32_t kNoPlace = ~0U;
 
 /// Datagrams of our own that are recognised by length and number, and go where no lane
-/// says: see group_order.h.
+/// says: see reuseport_order.h.
 struct Probe {
   static constexpr std::uint32_t kLength = 33;  ///< no multiple of four, so no RoCEv2 packet has it
   std::uint64_t number = 0;

@@ -11,9 +11,9 @@
 #include "base/lane_limits.h"
 #include "control/handover.h"
 #include "control/local_name.h"
-#include "daemon/group_order.h"
 #include "daemon/lane_socket.h"
 #include "daemon/port_holder.h"
+#include "daemon/reuseport_order.h"
 
 namespace softrnic::daemon {
 namespace {

@@ -18,9 +18,9 @@
 #include "doctor/small_files.h"
 #include "samehost/direct_layout.h"
 #include "samehost/foreign_descriptor.h"
-#include "samehost/mapping.h"
+#include "samehost/proc_maps.h"
 #include "samehost/remote_memory.h"
-#include "samehost/revocable.h"
+#include "samehost/revocable_access.h"
 
 namespace softrnic::doctor {
 namespace {

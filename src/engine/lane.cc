@@ -42,7 +42,7 @@ Lane::Lane(std::uint8_t number, std::uint16_t first_index, std::unique_ptr<link:
            ResolvePeer resolve_peer)
     : number_(number),
       link_(std::move(link)),
-      qps_(number, first_index, IndexOrder(random_key())),
+      qps_(number, first_index, QpnOrder(random_key())),
       credit_(number, receive_buffer_of(link_->readable_fd())),
       peers_(number, {mutex_, clock_, paths_}, doorbell ? share : nullptr, std::move(resolve_peer)),
       eager_acks_(peers_.acks()),

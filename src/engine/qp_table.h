@@ -9,7 +9,7 @@
 #include "base/strong.h"
 #include "base/time.h"
 #include "engine/delayed_ack_predictor.h"
-#include "engine/index_order.h"
+#include "engine/qpn_order.h"
 #include "engine/unexpected_packets.h"
 #include "samehost/direct_route.h"
 
@@ -36,7 +36,7 @@ struct QpSlot : UnexpectedQueue {
 /// which order is a secret, so that who has learned one number cannot send to the others.
 class QpTable {
  public:
-  QpTable(std::uint8_t lane, std::uint16_t first_turn, const IndexOrder& order)
+  QpTable(std::uint8_t lane, std::uint16_t first_turn, const QpnOrder& order)
       : lane_(lane), next_turn_(first_turn), order_(order) {}
 
   /// A free number, now taken by `qp`; nothing when all are in use.
@@ -71,7 +71,7 @@ class QpTable {
 
   std::uint8_t lane_;
   std::uint16_t next_turn_;
-  IndexOrder order_;
+  QpnOrder order_;
   std::size_t size_ = 0;
   std::array<std::unique_ptr<Group>, kNumbers / kGroup> groups_;
 };

@@ -5,9 +5,9 @@
 #include <functional>
 #include <vector>
 
+#include "flow/buffer_sharers.h"
 #include "flow/path_table.h"
 #include "flow/peer_credit.h"
-#include "flow/sharers.h"
 #include "mad/mad.h"
 #include "transport/ib/rx_packet.h"
 #include "transport/ib/types.h"
@@ -56,7 +56,7 @@ class CreditMessages {
 
   std::uint8_t lane_;
   std::uint32_t buffer_;
-  Sharers sharers_;
+  BufferSharers sharers_;
   PeerCredit::Probes probes_;
   std::vector<Prober> probers_;
   std::vector<Message> outbox_;

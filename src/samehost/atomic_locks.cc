@@ -7,7 +7,7 @@
 
 #include "base/thread_number.h"
 #include "control/shared_memory.h"
-#include "samehost/thread_state.h"
+#include "samehost/proc_threads.h"
 
 namespace softrnic::samehost {
 namespace {

@@ -44,7 +44,7 @@ struct alignas(64) DirectHazard {
 struct alignas(64) DirectAccessor {
   /// The secret of the process that holds that lane and whose hazards are looked at here; 0: nobody may come.
   std::atomic<std::uint64_t> admitted;
-  /// The hazard of an access whose accesses are not to be done any more (samehost/revocable.h).
+  /// The hazard of an access whose accesses are not to be done any more (samehost/revocable_access.h).
   std::atomic<std::uint64_t> revoked;
 };
 
@@ -55,7 +55,7 @@ struct alignas(64) DirectHeader {
   std::int32_t pid;      ///< as the process sees itself; another PID namespace finds somebody else
   std::uint32_t lane_count;
   std::uint32_t pid_space;  ///< inode number of its PID namespace
-  std::uint32_t revocable;  ///< 1: its accesses can be revoked (samehost/revocable.h)
+  std::uint32_t revocable;  ///< 1: its accesses can be revoked (samehost/revocable_access.h)
   std::atomic<std::uint32_t>
       lanes[kProcessLanes];          ///< number of the lane whose queue pairs stand there; 0: none yet
   RobustMutex lives[kProcessLanes];  ///< held by the thread of that lane as long as it runs

@@ -14,8 +14,8 @@
 #include "base/clock.h"
 #include "base/reason.h"
 #include "control/shared_memory.h"
-#include "samehost/revocable.h"
-#include "samehost/thread_state.h"
+#include "samehost/proc_threads.h"
+#include "samehost/revocable_access.h"
 
 namespace softrnic::samehost {
 namespace {

@@ -8,8 +8,8 @@
 // accesses only who has admitted it, and that one does so once it sees its hazards.
 //
 // There is no lock that somebody else could hold or destroy, and no word that both sides write. From
-// accessors that are stopped the owner revokes what they were at (samehost/revocable.h), those that are dead
-// it need not fear, and one that does not leave is waited for only so long, and is let in no more then.
+// accessors that are stopped the owner revokes what they were at (revocable_access.h); those that are
+// dead it need not fear. One that does not leave is waited for only so long, and is let in no more then.
 #pragma once
 
 #include <sys/types.h>

@@ -29,7 +29,7 @@
 
 #include "base/expected.h"
 #include "base/unique_fd.h"
-#include "samehost/revocable.h"
+#include "samehost/revocable_access.h"
 #include "samehost/robust_mutex.h"
 #include "transport/ib/host.h"
 
@@ -79,7 +79,7 @@ class RemoteMemory {
     memory.revocation_ = revocation;
     return memory;
   }
-  /// From now on every access can be revoked, if they can at all here (revocable.h).
+  /// From now on every access can be revoked, if they can at all here (revocable_access.h).
   void let_revoke(const Revocation& revocation) { revocation_ = revocation; }
   /// Of the process that open() has found: lives as long as this object, and nobody else ever takes it.
   void set_life(const RobustMutex& life) { life_ = &life; }

@@ -16,7 +16,7 @@
 #include <string>
 #include <string_view>
 
-#include "samehost/mapping.h"
+#include "samehost/proc_maps.h"
 
 namespace softrnic::samehost {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "control/page_reader.h"
-#include "engine/index_order.h"
+#include "engine/qpn_order.h"
 #include "tests/unit/engine/queue_pairs_fixture.h"
 
 namespace softrnic::engine {
@@ -36,7 +36,7 @@ TEST_F(Rows, AreDueOnceForAllThatIsOutOfDate) {
 
 // The table of the test is empty, as if the queue pair had gone meanwhile.
 TEST_F(Rows, OfAQueuePairThatHasGoneNothingIsWritten) {
-  QpTable table(kLane, 1, IndexOrder(random_key()));
+  QpTable table(kLane, 1, QpnOrder(random_key()));
   EXPECT_TRUE(rows.outdate(placed.slot, clock));
   std::size_t written = 0;
   rows.write(table, [&](const rnic::QueuePair&) { return ++written, std::uint8_t{0}; });
@@ -48,7 +48,7 @@ TEST_F(Rows, OfAQueuePairThatHasGoneNothingIsWritten) {
 TEST_F(Rows, OneThatIsOutOfDateIsWrittenOnce) {
   std::size_t written = 0;
   const auto path_of = [&](const rnic::QueuePair&) { return ++written, std::uint8_t{0}; };
-  QpTable table(placed.qp->qpn().lane(), 1, IndexOrder(random_key()));
+  QpTable table(placed.qp->qpn().lane(), 1, QpnOrder(random_key()));
   while (table.find(placed.qp->qpn()) == nullptr) ASSERT_TRUE(table.insert(*placed.qp));
   QpSlot& slot = *table.find(placed.qp->qpn());
   rows.take_row(slot);

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "engine/index_order.h"
+#include "engine/qpn_order.h"
 
 namespace softrnic::engine {
 namespace {
@@ -19,7 +19,7 @@ rnic::QueuePair& some_queue_pair() {
 }
 
 struct QpNumbers : testing::Test {
-  QpTable table{kLane, 1, IndexOrder(random_key())};
+  QpTable table{kLane, 1, QpnOrder(random_key())};
 };
 
 TEST_F(QpNumbers, EachComesOnceBeforeAnyComesAgain) {
@@ -52,7 +52,7 @@ TEST_F(QpNumbers, DoNotTellTheNext) {
 }
 
 TEST_F(QpNumbers, OfTwoLanesHaveNothingInCommon) {
-  QpTable other{kLane, 1, IndexOrder(random_key())};
+  QpTable other{kLane, 1, QpnOrder(random_key())};
   int same = 0;
   for (int i = 0; i < 1000; ++i)
     if (table.insert(some_queue_pair()) == other.insert(some_queue_pair())) ++same;

@@ -233,7 +233,7 @@ TEST_F(Letters, AllSendersTogetherDoNotFillTheBuffer) {
   EXPECT_LE(cost, kBuffer / 2);
   EXPECT_GT(cost, kBuffer / 4);
   // When the others have ended, there is room again.
-  now += 2 * Sharers::kLately;
+  now += 2 * BufferSharers::kLately;
   report(*senders[0]);
   EXPECT_GT(fill(*senders[0]->path, now) * ib::datagram_cost(1088), kBuffer / 4);
 }

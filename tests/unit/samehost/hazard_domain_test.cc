@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/cpu_relax.h"
 #include "samehost/direct_peer.h"
-#include "samehost/revocable.h"
+#include "samehost/revocable_access.h"
 #include "tests/support/peer_handles.h"
 
 namespace softrnic::samehost {

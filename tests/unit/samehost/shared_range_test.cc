@@ -14,7 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "samehost/mapping.h"
+#include "samehost/proc_maps.h"
 
 namespace softrnic::samehost {
 namespace {

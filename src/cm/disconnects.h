@@ -14,10 +14,10 @@
 
 namespace softrnic::cm {
 
-class Release {
+class Disconnects {
  public:
   /// All outlive this object.
-  Release(Host& host, Lifecycle& lifecycle, Transmission& transmission, StatelessAnswers& stateless)
+  Disconnects(Host& host, Lifecycle& lifecycle, Transmission& transmission, StatelessAnswers& stateless)
       : host_(host), lifecycle_(lifecycle), transmission_(transmission), stateless_(stateless) {}
 
   /// See Manager::disconnect() and disconnect_reply().

@@ -10,7 +10,7 @@
 namespace softrnic::flow {
 
 /// The lanes that have lately asked for room.
-class Sharers {
+class BufferSharers {
  public:
   /// More are not told apart: their parts would be smaller than what a sender needs to make progress.
   static constexpr std::size_t kMost = 64;

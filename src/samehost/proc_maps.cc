@@ -1,4 +1,4 @@
-#include "samehost/mapping.h"
+#include "samehost/proc_maps.h"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>

@@ -1,4 +1,4 @@
-#include "samehost/revocable.h"
+#include "samehost/revocable_access.h"
 
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "samehost/thread_state.h"
+#include "samehost/proc_threads.h"
 #include "transport/ib/ordered_copy.h"
 
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && __has_include(<sys/rseq.h>)

@@ -1,4 +1,4 @@
-#include "samehost/thread_state.h"
+#include "samehost/proc_threads.h"
 
 #include <fcntl.h>
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-#include "cm/refusals.h"
+#include "cm/rejects.h"
 
 #include <algorithm>
 #include <array>
@@ -49,7 +49,7 @@ Reason reason_of(const Rej& rej, const Connection& connection) {
 
 }  // namespace
 
-void Refusals::send(Connection& connection, const Rejection& rejection) {
+void Rejects::send(Connection& connection, const Rejection& rejection) {
   const RejectedMessage rejected = rejected_message(connection);
   Rej rej;
   if (rejected.names_id) rej.local_id = connection.id.value;
@@ -64,12 +64,12 @@ void Refusals::send(Connection& connection, const Rejection& rejection) {
 }
 
 // The CA GUID lets a peer find the connection that never learned this side's ID for it (12.6.7.2).
-void Refusals::send_timeout(Connection& connection) {
+void Rejects::send_timeout(Connection& connection) {
   const auto guid = bytes_of(ca_guid_);
   send(connection, {.reason = RejectReason::timeout, .additional_info = guid});
 }
 
-Expected<void, Failure> Refusals::reject(Id id, const Rejection& rejection, TimePoint now) {
+Expected<void, Failure> Rejects::reject(Id id, const Rejection& rejection, TimePoint now) {
   if (const auto failure = too_long(rejection.additional_info, kAdditionalInfo)) return Unexpected{*failure};
   if (const auto failure = too_long(rejection.private_data, kRejPrivateData)) return Unexpected{*failure};
   const auto claimed =
@@ -81,7 +81,7 @@ Expected<void, Failure> Refusals::reject(Id id, const Rejection& rejection, Time
   return {};
 }
 
-void Refusals::came(Connection& connection, const Incoming& in) {
+void Rejects::came(Connection& connection, const Incoming& in) {
   if (connection.held != nullptr) return lifecycle_.retire(connection);  // it was taken back
   const Rej rej = decode<Rej>(in.mad);
   Event event{.kind = EventKind::rejected};
@@ -100,7 +100,7 @@ void Refusals::came(Connection& connection, const Incoming& in) {
 }
 
 // The record lives on while the peer repeats itself, so that the host is not asked a second time.
-void Refusals::say_again(Connection& connection, const Incoming& in) {
+void Rejects::say_again(Connection& connection, const Incoming& in) {
   const bool is_req = in.header.attribute == static_cast<std::uint16_t>(Message::req);
   if (connection.last_message() == Message::rej) {
     // Who still repeats the REQ never got the REP, and takes no REJ of anything else.

@@ -1,4 +1,4 @@
-#include "daemon/group_order.h"
+#include "daemon/reuseport_order.h"
 
 #include <arpa/inet.h>
 #include <linux/sock_diag.h>

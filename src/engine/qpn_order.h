@@ -9,11 +9,11 @@ namespace softrnic::engine {
 
 /// A Feistel network of four rounds whose round functions are tables of random bytes (Luby and Rackoff,
 /// 1988).
-class IndexOrder {
+class QpnOrder {
  public:
   using Key = std::array<std::array<std::uint8_t, 256>, 4>;
 
-  explicit IndexOrder(const Key& key) : key_(key) {}
+  explicit QpnOrder(const Key& key) : key_(key) {}
 
   /// The index that comes at `turn`.
   std::uint16_t at(std::uint16_t turn) const {
@@ -32,6 +32,6 @@ class IndexOrder {
 };
 
 /// A key of the kernel's random numbers.
-IndexOrder::Key random_key();
+QpnOrder::Key random_key();
 
 }  // namespace softrnic::engine

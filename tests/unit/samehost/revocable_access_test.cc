@@ -1,5 +1,5 @@
 // Accesses that the owner of the memory can revoke, also while they are interrupted.
-#include "samehost/revocable.h"
+#include "samehost/revocable_access.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,8 +1,8 @@
-#include "cm/delays.h"
+#include "cm/mra.h"
 
 namespace softrnic::cm {
 
-Expected<void, Failure> Delays::ask(Id id, std::uint8_t service_timeout, Bytes private_data) {
+Expected<void, Failure> MraExchange::ask(Id id, std::uint8_t service_timeout, Bytes private_data) {
   if (const auto failure = too_long(private_data, kMraPrivateData)) return Unexpected{*failure};
   constexpr std::uint8_t kMaxCode = 31;
   if (service_timeout > kMaxCode) {
@@ -22,7 +22,7 @@ Expected<void, Failure> Delays::ask(Id id, std::uint8_t service_timeout, Bytes p
   return {};
 }
 
-bool Delays::came(Connection& connection, const Incoming& in) {
+bool MraExchange::came(Connection& connection, const Incoming& in) {
   const Mra mra = decode<Mra>(in.mad);
   const About awaited = connection.active ? About::req : About::rep;
   if (mra.about != awaited) return false;

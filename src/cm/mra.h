@@ -12,10 +12,10 @@
 
 namespace softrnic::cm {
 
-class Delays {
+class MraExchange {
  public:
   /// All outlive this object.
-  Delays(ConnectionTable& table, Lifecycle& lifecycle, Transmission& transmission)
+  MraExchange(ConnectionTable& table, Lifecycle& lifecycle, Transmission& transmission)
       : table_(table), lifecycle_(lifecycle), transmission_(transmission) {}
 
   /// See Manager::delay().

@@ -3,9 +3,9 @@
 namespace softrnic::cm {
 namespace {
 
-using Release = Pair;
+using Disconnects = Pair;
 
-TEST_F(Release, DreqAndDrep) {
+TEST_F(Disconnects, DreqAndDrep) {
   establish();
   const std::array<std::byte, 1> data{std::byte{5}};
   ASSERT_TRUE(a.manager.disconnect(active, data, now));
@@ -28,7 +28,7 @@ TEST_F(Release, DreqAndDrep) {
   expect_forgotten();
 }
 
-TEST_F(Release, ALostDrepIsSentAgainInTimewaitAndAfterIt) {
+TEST_F(Disconnects, ALostDrepIsSentAgainInTimewaitAndAfterIt) {
   establish();
   ASSERT_TRUE(a.manager.disconnect(active, {}, now));
   const auto dreq = a.host.take_sent().front();
@@ -47,7 +47,7 @@ TEST_F(Release, ALostDrepIsSentAgainInTimewaitAndAfterIt) {
   EXPECT_EQ(a.event().kind, EventKind::disconnect_reply);
 }
 
-TEST_F(Release, CrossingDreqsEndBothSidesOnce) {
+TEST_F(Disconnects, CrossingDreqsEndBothSidesOnce) {
   establish();
   ASSERT_TRUE(a.manager.disconnect(active, {}, now));
   ASSERT_TRUE(b.manager.disconnect(passive, {}, now));
@@ -60,7 +60,7 @@ TEST_F(Release, CrossingDreqsEndBothSidesOnce) {
   EXPECT_EQ(b.event().kind, EventKind::disconnect_reply);
 }
 
-TEST_F(Release, ADreqThatNobodyAnswersEndsTheConnectionAllTheSame) {
+TEST_F(Disconnects, ADreqThatNobodyAnswersEndsTheConnectionAllTheSame) {
   establish();
   ASSERT_TRUE(a.manager.disconnect(active, {}, now));
   for (int i = 0; i < 16; ++i) {
@@ -72,7 +72,7 @@ TEST_F(Release, ADreqThatNobodyAnswersEndsTheConnectionAllTheSame) {
   EXPECT_EQ(event.reason.id, ReasonId::cm_dreq_timeout);
 }
 
-TEST_F(Release, ADreqInPlaceOfTheRtuIsTaken) {
+TEST_F(Disconnects, ADreqInPlaceOfTheRtuIsTaken) {
   connect();
   ASSERT_TRUE(b.manager.reply(passive, reply(), now));
   deliver(b, a);
@@ -84,7 +84,7 @@ TEST_F(Release, ADreqInPlaceOfTheRtuIsTaken) {
   EXPECT_EQ(b.event().kind, EventKind::disconnect_request);
 }
 
-TEST_F(Release, ADreqForAnotherQueuePairIsDropped) {
+TEST_F(Disconnects, ADreqForAnotherQueuePairIsDropped) {
   establish();
   ASSERT_TRUE(a.manager.disconnect(active, {}, now));
   auto dreq = a.host.take_sent().front();
@@ -94,7 +94,7 @@ TEST_F(Release, ADreqForAnotherQueuePairIsDropped) {
   EXPECT_EQ(b.host.reasons.back().id, ReasonId::cm_drop_wrong_qpn);
 }
 
-TEST_F(Release, DestroyingTellsThePeerWhatItHasToKnow) {
+TEST_F(Disconnects, DestroyingTellsThePeerWhatItHasToKnow) {
   struct Case {
     State state;
     bool destroy_active;
@@ -141,7 +141,7 @@ TEST_F(Release, DestroyingTellsThePeerWhatItHasToKnow) {
   }
 }
 
-TEST_F(Release, ADestroyedIdKeepsAskingThePeerToDisconnect) {
+TEST_F(Disconnects, ADestroyedIdKeepsAskingThePeerToDisconnect) {
   establish();
   a.manager.destroy(active, now);
   EXPECT_EQ(lose(a), Messages{Message::dreq});
@@ -155,7 +155,7 @@ TEST_F(Release, ADestroyedIdKeepsAskingThePeerToDisconnect) {
   expect_forgotten();
 }
 
-TEST_F(Release, LapIsAnsweredWithARefusal) {
+TEST_F(Disconnects, LapIsAnsweredWithARefusal) {
   establish();
   const auto ask = [&](std::uint32_t qpn, std::uint32_t id) {
     Lap lap;

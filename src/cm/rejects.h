@@ -13,11 +13,11 @@
 
 namespace softrnic::cm {
 
-class Refusals {
+class Rejects {
  public:
   /// All outlive this object.
-  Refusals(std::uint64_t ca_guid, Lifecycle& lifecycle, Transmission& transmission,
-           StatelessAnswers& stateless)
+  Rejects(std::uint64_t ca_guid, Lifecycle& lifecycle, Transmission& transmission,
+          StatelessAnswers& stateless)
       : ca_guid_(ca_guid), lifecycle_(lifecycle), transmission_(transmission), stateless_(stateless) {}
 
   /// See Manager::reject().

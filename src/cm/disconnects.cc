@@ -1,4 +1,4 @@
-#include "cm/release.h"
+#include "cm/disconnects.h"
 
 namespace softrnic::cm {
 namespace {
@@ -7,7 +7,7 @@ bool names_our_queue_pair(const Connection& connection, Qpn named) { return name
 
 }  // namespace
 
-void Release::send_dreq(Connection& connection, Bytes private_data, TimePoint now) {
+void Disconnects::send_dreq(Connection& connection, Bytes private_data, TimePoint now) {
   Dreq dreq;
   dreq.local_id = connection.id.value;
   dreq.remote_id = connection.remote_id;
@@ -18,8 +18,8 @@ void Release::send_dreq(Connection& connection, Bytes private_data, TimePoint no
   transmission_.send_until_answered(connection, encode(dreq, connection.transaction), now);
 }
 
-void Release::send_drep(Connection& connection, std::uint64_t transaction, Bytes private_data,
-                        TimePoint now) {
+void Disconnects::send_drep(Connection& connection, std::uint64_t transaction, Bytes private_data,
+                            TimePoint now) {
   Drep drep;
   drep.local_id = connection.id.value;
   drep.remote_id = connection.remote_id;
@@ -28,7 +28,7 @@ void Release::send_drep(Connection& connection, std::uint64_t transaction, Bytes
   lifecycle_.enter_timewait(connection, now);
 }
 
-Expected<void, Failure> Release::disconnect(Id id, Bytes private_data, TimePoint now) {
+Expected<void, Failure> Disconnects::disconnect(Id id, Bytes private_data, TimePoint now) {
   if (const auto failure = too_long(private_data, kDreqPrivateData)) return Unexpected{*failure};
   const auto claimed = lifecycle_.claim(id, {State::established});
   if (!claimed) return Unexpected{claimed.error()};
@@ -36,7 +36,7 @@ Expected<void, Failure> Release::disconnect(Id id, Bytes private_data, TimePoint
   return {};
 }
 
-Expected<void, Failure> Release::reply(Id id, Bytes private_data, TimePoint now) {
+Expected<void, Failure> Disconnects::reply(Id id, Bytes private_data, TimePoint now) {
   if (const auto failure = too_long(private_data, kDrepPrivateData)) return Unexpected{*failure};
   const auto claimed = lifecycle_.claim(id, {State::dreq_received});
   if (!claimed) return Unexpected{claimed.error()};
@@ -44,7 +44,7 @@ Expected<void, Failure> Release::reply(Id id, Bytes private_data, TimePoint now)
   return {};
 }
 
-void Release::dreq_came(Connection& connection, const Incoming& in) {
+void Disconnects::dreq_came(Connection& connection, const Incoming& in) {
   const Qpn named = decode<Dreq>(in.mad).remote_qpn;
   if (!names_our_queue_pair(connection, named)) {
     return host_.explain(because(ReasonId::cm_drop_wrong_qpn, in.header.attribute, connection.id.value,
@@ -58,7 +58,7 @@ void Release::dreq_came(Connection& connection, const Incoming& in) {
   lifecycle_.tell(connection, event);
 }
 
-void Release::dreq_crossed(Connection& connection, const Incoming& in) {
+void Disconnects::dreq_crossed(Connection& connection, const Incoming& in) {
   if (!names_our_queue_pair(connection, decode<Dreq>(in.mad).remote_qpn)) return dreq_came(connection, in);
   send_drep(connection, in.header.transaction, {}, in.now);
   Event event{.kind = EventKind::disconnect_reply};
@@ -66,7 +66,7 @@ void Release::dreq_crossed(Connection& connection, const Incoming& in) {
   lifecycle_.tell(connection, event);
 }
 
-void Release::dreq_late(Connection& connection, const Incoming& in) {
+void Disconnects::dreq_late(Connection& connection, const Incoming& in) {
   if (connection.last_message() == Message::drep) {
     transmission_.repeat(connection);
     return;
@@ -74,26 +74,26 @@ void Release::dreq_late(Connection& connection, const Incoming& in) {
   stateless_.disconnected(in);
 }
 
-void Release::drep_came(Connection& connection, const Incoming& in) {
+void Disconnects::drep_came(Connection& connection, const Incoming& in) {
   lifecycle_.enter_timewait(connection, in.now);
   Event event{.kind = EventKind::disconnect_reply};
   event.private_data = in.private_data(kDrepPrivateData);
   lifecycle_.tell(connection, event);
 }
 
-void Release::timed_out(Connection& connection, TimePoint now) {
+void Disconnects::timed_out(Connection& connection, TimePoint now) {
   Event event{.kind = EventKind::disconnect_timeout};
   event.reason = because(ReasonId::cm_dreq_timeout, connection.sends, connection.waited_ms(now));
   lifecycle_.enter_timewait(connection, now);
   lifecycle_.tell(connection, event);
 }
 
-void Release::lap_came(Connection& connection, const Incoming& in) {
+void Disconnects::lap_came(Connection& connection, const Incoming& in) {
   const bool ours = names_our_queue_pair(connection, decode<Lap>(in.mad).remote_qpn);
   stateless_.refuse_path(in, ours ? AprStatus::not_supported : AprStatus::wrong_qpn);
 }
 
-void Release::give_up_stale(Connection& connection, Message because_of, TimePoint now) {
+void Disconnects::give_up_stale(Connection& connection, Message because_of, TimePoint now) {
   const Reason reason = because(ReasonId::cm_stale_here, because_of, connection.remote_qpn.value,
                                 connection.peer.remote.high_half(), connection.peer.remote.low_half());
   host_.explain(reason, connection.peer);

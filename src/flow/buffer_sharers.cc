@@ -1,10 +1,10 @@
-#include "flow/sharers.h"
+#include "flow/buffer_sharers.h"
 
 #include <algorithm>
 
 namespace softrnic::flow {
 
-std::uint32_t Sharers::count(const Lane& lane, TimePoint now) {
+std::uint32_t BufferSharers::count(const Lane& lane, TimePoint now) {
   std::erase_if(sharers_, [&](const Sharer& sharer) { return now - sharer.asked > kLately; });
   const auto known = std::find_if(sharers_.begin(), sharers_.end(),
                                   [&](const Sharer& sharer) { return sharer.lane == lane; });

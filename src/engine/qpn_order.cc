@@ -1,11 +1,11 @@
-#include "engine/index_order.h"
+#include "engine/qpn_order.h"
 
 #include <sys/random.h>
 
 namespace softrnic::engine {
 
-IndexOrder::Key random_key() {
-  IndexOrder::Key key{};
+QpnOrder::Key random_key() {
+  QpnOrder::Key key{};
   for (auto& round : key) {
     // 256 bytes are given whole, whatever signals come. Without random numbers (seccomp) the order is a known
     // one.
