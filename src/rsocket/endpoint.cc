@@ -195,4 +195,13 @@ Mapping Endpoint::mapping_row(std::uint32_t row) const {
   return mapping;
 }
 
+std::optional<Mapping> Endpoint::find_mapping(off_t offset) const {
+  const auto wanted = static_cast<std::uint64_t>(offset);
+  for (std::uint32_t row = 0; row < sizes_.mappings; ++row) {
+    const Mapping mapping = mapping_row(row);
+    if (wanted >= mapping.offset && wanted - mapping.offset < mapping.segment.length) return mapping;
+  }
+  return std::nullopt;
+}
+
 }  // namespace softrnic::rsocket

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "base/bytes.h"
@@ -84,11 +85,13 @@ class Endpoint {
   MutableBytes send_bytes() const { return send_.bytes(); }
   Bytes receive_bytes() const { return receive_.bytes(); }
   Segment segment_row(std::uint32_t row) const;
-  Mapping mapping_row(std::uint32_t row) const;
+  /// What the peer has mapped at that offset; nothing: nothing.
+  std::optional<Mapping> find_mapping(off_t offset) const;
   const Offer& peer() const { return peer_; }
   ibv_pd* domain() const { return id_->pd; }
 
  private:
+  Mapping mapping_row(std::uint32_t row) const;
   Result<void> make_queues(Sizes& sizes);
   Result<void> make_memory(const Sizes& sizes);
   ibv_send_wr write_of(std::uint64_t id, std::span<ibv_sge> parts, const Segment& to) const;

@@ -2,6 +2,8 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstring>
+#include <optional>
 
 #include "rsocket/stream_socket.h"
 
@@ -16,52 +18,27 @@ constexpr std::uint32_t kLargestPiece = 65536;
 Result<off_t> StreamSocket::map(void* address, std::size_t length, int protection, off_t offset) {
   const Lock lock(mutex_);
   if ((protection & ~PROT_WRITE) != 0 || !endpoint_.made() || length > 0xffff'ffff) return fail(EINVAL);
-  Region made;
-  int access = IBV_ACCESS_LOCAL_WRITE;
+  std::optional<std::size_t> rows;
   if ((protection & PROT_WRITE) != 0) {
     if (!ring_) return fail(ENOTCONN);
-    access |= IBV_ACCESS_REMOTE_WRITE;
-    std::vector<bool> used(endpoint_.peer().mappings);
-    for (const Region& region : regions_) {
-      if (region.row) used[*region.row] = true;
-    }
-    const auto unused = std::find(used.begin(), used.end(), false);
-    if (unused == used.end()) return refused(ENOMEM, ReasonId::rsocket_mappings, used.size());
-    made.row = static_cast<std::uint16_t>(unused - used.begin());
+    rows = endpoint_.peer().mappings;
   }
-  made.region.reset(ibv_reg_mr(endpoint_.domain(), address, length, access));
-  if (made.region == nullptr) return fail_errno();
-  made.offset = offset == -1 ? reinterpret_cast<std::uintptr_t>(address) : static_cast<std::uint64_t>(offset);
-  made.told = !made.row;
-  const auto at = static_cast<off_t>(made.offset);
-  regions_.push_back(std::move(made));
-  return at;
+  return mapped_.add(endpoint_.domain(), address, length, offset, rows);
 }
 
 Result<void> StreamSocket::unmap(void* address, std::size_t length) {
   const Lock lock(mutex_);
-  const auto found = std::find_if(regions_.begin(), regions_.end(), [&](const Region& region) {
-    return region.region->addr == address && region.region->length == length;
-  });
-  if (found == regions_.end()) return fail(EINVAL);
-  regions_.erase(found);
-  return {};
+  return mapped_.remove(address, length);
 }
 
 /// Before the next bytes that are sent: the peer may count on a mapping when it has read them.
 Result<void> StreamSocket::tell_mappings(Lock& lock, bool nonblock) {
-  for (;;) {
-    const auto is_new = [](const Region& region) { return !region.told; };
-    if (std::none_of(regions_.begin(), regions_.end(), is_new)) return {};
+  while (mapped_.untold() != nullptr) {
     if (auto ready = wait(lock, nonblock, &StreamSocket::can_send_or_never); !ready) return ready;
     if (!connected() || !writable_) return fail(ECONNRESET);
-    const auto region =
-        std::find_if(regions_.begin(), regions_.end(), is_new);  // another thread may have been here
-    if (region == regions_.end()) return {};
-    const ibv_mr& memory = *region->region;
-    Mapping mapping{region->offset,
-                    {reinterpret_cast<std::uintptr_t>(memory.addr), memory.rkey,
-                     static_cast<std::uint32_t>(memory.length)}};
+    MappedRegions::Region* const region = mapped_.untold();
+    if (region == nullptr) return {};  // another thread has been here
+    Mapping mapping = region->mapping();
     const Offer& peer = endpoint_.peer();
     if (peer.big_endian) mapping = swapped(mapping);
     const SendRing::Place place = send_ring_.take(sizeof mapping);
@@ -77,15 +54,7 @@ Result<void> StreamSocket::tell_mappings(Lock& lock, bool nonblock) {
     ++sends_;
     region->told = true;
   }
-}
-
-std::optional<Mapping> StreamSocket::find_mapping(off_t offset) const {
-  const auto wanted = static_cast<std::uint64_t>(offset);
-  for (std::uint32_t row = 0; row < sizes_.mappings; ++row) {
-    const Mapping mapping = endpoint_.mapping_row(row);
-    if (wanted >= mapping.offset && wanted - mapping.offset < mapping.segment.length) return mapping;
-  }
-  return std::nullopt;
+  return {};
 }
 
 Result<std::size_t> StreamSocket::write_mapped(Bytes from, off_t offset, int flags) {
@@ -96,7 +65,7 @@ Result<std::size_t> StreamSocket::write_mapped(Bytes from, off_t offset, int fla
   std::size_t done = 0;
   std::uint32_t piece = kFirstPiece;
   while (done < from.size()) {
-    const auto mapping = find_mapping(offset + static_cast<off_t>(done));
+    const auto mapping = endpoint_.find_mapping(offset + static_cast<off_t>(done));
     if (!mapping) break;
     auto ready = wait(lock, nonblock, &StreamSocket::can_send_or_never);
     if (ready && (!connected() || !writable_)) ready = fail(ECONNRESET);

@@ -40,7 +40,7 @@ Result<ChannelPtr> make_channel() {
 }  // namespace
 
 StreamSocket::StreamSocket(ChannelPtr channel, IdPtr id, const Sizes& sizes)
-    : channel_(std::move(channel)), id_(std::move(id)), sizes_(sizes) {}
+    : channel_(std::move(channel)), id_(std::move(id)), options_(sizes) {}
 
 // Who says that the connection ends must not take the last words with it: close() has waited for them.
 StreamSocket::~StreamSocket() {
@@ -53,8 +53,7 @@ Result<std::shared_ptr<StreamSocket>> StreamSocket::make(int family, int flags) 
   rdma_cm_id* id = nullptr;
   if (rdma_create_id(channel->get(), &id, nullptr, RDMA_PS_TCP) != 0) return fail_errno();
   std::shared_ptr<StreamSocket> socket(new StreamSocket(std::move(*channel), IdPtr(id), defaults().sizes));
-  socket->status_flags_ = (flags & SOCK_NONBLOCK) != 0 ? O_NONBLOCK : 0;
-  socket->descriptor_flags_ = (flags & SOCK_CLOEXEC) != 0 ? FD_CLOEXEC : 0;
+  socket->options_.set_flags(flags);
   id->route.addr.src_addr.sa_family = static_cast<sa_family_t>(family);
   return socket;
 }
@@ -111,9 +110,8 @@ Result<std::shared_ptr<StreamSocket>> StreamSocket::take_request(EventPtr event)
     rdma_reject(id.get(), nullptr, 0);
     return fail(answered.error());
   }
-  std::shared_ptr<StreamSocket> made(new StreamSocket(std::move(*channel), std::move(id), sizes_));
-  made->status_flags_ = status_flags_;
-  made->descriptor_flags_ = descriptor_flags_;
+  std::shared_ptr<StreamSocket> made(new StreamSocket(std::move(*channel), std::move(id), options_.sizes()));
+  made->options_.inherit_flags(options_);
   answered = made->answer(request);
   if (answered) return made;
   rdma_reject(made->id_.get(), nullptr, 0);
@@ -124,7 +122,7 @@ Result<void> StreamSocket::answer(const rdma_conn_param& request) {
   const auto peer =
       decode_offer({static_cast<const std::byte*>(request.private_data), request.private_data_len});
   if (!peer) return refused(EPROTO, ReasonId::rsocket_offer, request.private_data_len);
-  if (auto made = endpoint_.make(id_.get(), sizes_); !made) return made;
+  if (auto made = make_endpoint(); !made) return made;
   rdma_conn_param parameters = request;
   const auto data = encode(endpoint_.offer());
   parameters.private_data = data.data();
@@ -166,18 +164,16 @@ Result<void> StreamSocket::resolve_address() {
 Result<void> StreamSocket::resolve_route() {
   stage_ = Stage::resolving_route;
   const int timeout = kFirstTimeoutMs << retries_++;
-  if (route_.empty()) {
-    if (rdma_resolve_route(id_.get(), timeout) != 0) return fail_errno();
-  } else if (rdma_set_option(id_.get(), RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, route_.data(), route_.size()) !=
-             0) {
-    return fail_errno();
-  }
-  return {};
+  std::vector<std::byte> route = options_.route();  // rdma_set_option takes no constant
+  const int failed = route.empty() ? rdma_resolve_route(id_.get(), timeout)
+                                   : rdma_set_option(id_.get(), RDMA_OPTION_IB, RDMA_OPTION_IB_PATH,
+                                                     route.data(), route.size());
+  return failed == 0 ? Result<void>() : fail_errno();
 }
 
 Result<void> StreamSocket::start_connect() {
   stage_ = Stage::connecting;
-  if (auto made = endpoint_.make(id_.get(), sizes_); !made) return made;
+  if (auto made = make_endpoint(); !made) return made;
   const auto data = encode(endpoint_.offer());
   rdma_conn_param parameters{};
   parameters.private_data = data.data();
@@ -197,11 +193,19 @@ void StreamSocket::finish_connect(const rdma_conn_param& parameters) {
   stage_ = Stage::connected;
 }
 
+Result<void> StreamSocket::make_endpoint() {
+  Sizes sizes = options_.sizes();
+  if (auto made = endpoint_.make(id_.get(), sizes); !made) return made;
+  options_.set_sizes(sizes);
+  return {};
+}
+
 void StreamSocket::meet(const Offer& peer) {
   endpoint_.meet(peer);
   window_ = SendWindow(peer);
-  send_ring_ = SendRing(sizes_.send_buffer);
-  ring_.emplace(sizes_.receive_buffer, sizes_.receive_queue);
+  const Sizes& sizes = options_.sizes();
+  send_ring_ = SendRing(sizes.send_buffer);
+  ring_.emplace(sizes.receive_buffer, sizes.receive_queue);
   readable_ = writable_ = true;
 }
 
@@ -320,6 +324,38 @@ Result<void> StreamSocket::peer_name(sockaddr* address, socklen_t* length) {
   const Lock lock(mutex_);
   if (!ring_) return fail(ENOTCONN);
   return give_name(rdma_get_peer_addr(id_.get()), address, length);
+}
+
+// ---- options
+
+SocketOptions::Stage StreamSocket::option_stage() const {
+  return {.id = id_.get(),
+          .named = stage_ != Stage::fresh,
+          .opening = stage_ >= Stage::resolving_address,
+          .made = endpoint_.made(),
+          .connected = connected()};
+}
+
+Result<void> StreamSocket::set_option(int level, int name, const void* value, socklen_t length) {
+  const Lock lock(mutex_);
+  return options_.set(option_stage(), level, name, value, length);
+}
+
+Result<void> StreamSocket::get_option(int level, int name, void* value, socklen_t* length) {
+  if (value == nullptr || length == nullptr) return fail(EFAULT);
+  const Lock lock(mutex_);
+  if (level != SOL_SOCKET || name != SO_ERROR)
+    return options_.get(option_stage(), level, name, value, length);
+  progress();
+  const int error = std::exchange(error_, 0);
+  *length = std::min<socklen_t>(*length, sizeof error);
+  std::memcpy(value, &error, *length);
+  return {};
+}
+
+Result<int> StreamSocket::control(int command, long argument) {
+  const Lock lock(mutex_);
+  return options_.control(command, argument);
 }
 
 }  // namespace softrnic::rsocket

@@ -7,7 +7,6 @@
 #include <sys/uio.h>
 
 #include <functional>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -15,8 +14,10 @@
 #include <vector>
 
 #include "rsocket/endpoint.h"
+#include "rsocket/mapped_regions.h"
 #include "rsocket/receive_ring.h"
 #include "rsocket/send_window.h"
+#include "rsocket/socket_options.h"
 #include "rsocket/waker.h"
 
 namespace softrnic::rsocket {
@@ -74,13 +75,6 @@ class StreamSocket {
   };
   using Lock = std::unique_lock<std::mutex>;
   using Test = bool (StreamSocket::*)() const;
-  struct Region {
-    RegionPtr region;
-    std::uint64_t offset = 0;
-    std::optional<std::uint16_t> row;  ///< of the peer's table, if the peer may write
-    bool told = false;
-  };
-
   StreamSocket(ChannelPtr channel, IdPtr id, const Sizes& sizes);
 
   bool opening() const { return stage_ >= Stage::resolving_address && stage_ <= Stage::accepting; }
@@ -92,9 +86,7 @@ class StreamSocket {
   bool can_control() const { return controls_ < kControlMessages; }
   bool can_control_or_never() const { return can_control() || !connected(); }
   bool all_sent_or_never() const { return (sends_ == 0 && controls_ == 0) || !connected(); }
-  bool nonblocking(int flags) const {
-    return (status_flags_ & O_NONBLOCK) != 0 || (flags & MSG_DONTWAIT) != 0;
-  }
+  bool nonblocking(int flags) const { return options_.nonblocking() || (flags & MSG_DONTWAIT) != 0; }
 
   void fail_with(int error);
   Result<std::shared_ptr<StreamSocket>> take_request(EventPtr event);
@@ -104,6 +96,7 @@ class StreamSocket {
   Result<void> resolve_route();
   Result<void> start_connect();
   void finish_connect(const rdma_conn_param& parameters);
+  Result<void> make_endpoint();
   void meet(const Offer& peer);
   Result<void> answer(const rdma_conn_param& request);
 
@@ -122,21 +115,15 @@ class StreamSocket {
   Result<void> send_control(Lock& lock, Work work, Control control);
   Result<void> tell_mappings(Lock& lock, bool nonblock);
   Result<std::size_t> send_all(Lock& lock, std::span<const iovec> from, bool nonblock);
-  std::optional<Mapping> find_mapping(off_t offset) const;
-  Result<void> set_socket_option(int name, const void* value, socklen_t length);
-  Result<void> set_tcp_option(int name, const void* value, socklen_t length);
-  Result<void> set_rdma_option(int name, const void* value, socklen_t length);
-  Result<void> get_socket_option(int name, void* value, socklen_t* length);
-  Result<void> get_tcp_option(int name, void* value, socklen_t* length) const;
-  Result<void> get_rdma_option(int name, void* value, socklen_t* length) const;
-  Result<void> set_id_option(int name, const void* value, socklen_t length);
+  SocketOptions::Stage option_stage() const;
 
   std::mutex mutex_;
   Sleepers sleepers_;
   ChannelPtr channel_;
   IdPtr id_;
   Endpoint endpoint_;
-  std::list<Region> regions_;
+  MappedRegions mapped_;
+  SocketOptions options_;
 
   Stage stage_ = Stage::fresh;
   bool readable_ = false;
@@ -145,16 +132,6 @@ class StreamSocket {
   int error_ = 0;  ///< for SO_ERROR
   int retries_ = 0;
   sockaddr_storage destination_{};
-  Sizes sizes_;
-  int status_flags_ = 0;
-  int descriptor_flags_ = 0;
-  std::uint64_t socket_options_ = 0;  ///< one bit an option
-  std::uint64_t tcp_options_ = 0;
-  int type_of_service_ = 0;
-  int only_v6_ = 0;
-  int keep_idle_ = 7200;  ///< s
-  bool linger_ = true;
-  std::vector<std::byte> route_;
 
   std::optional<ReceiveRing> ring_;
   SendWindow window_;

@@ -42,8 +42,9 @@ class Gather {
 }  // namespace
 
 bool StreamSocket::can_send() const {
-  return ring_ && send_ring_.free() >= kLeastSendRoom && sends_ + kControlMessages < sizes_.send_queue &&
-         window_.has_credit() && window_.has_room();
+  return ring_ && send_ring_.free() >= kLeastSendRoom &&
+         sends_ + kControlMessages < options_.sizes().send_queue && window_.has_credit() &&
+         window_.has_room();
 }
 
 void StreamSocket::take_message(const ibv_wc& completion) {

@@ -1,12 +1,13 @@
-// Options and flags of a stream rsocket, as rsocket(7) lists them.
-#include <fcntl.h>
+#include "rsocket/socket_options.h"
+
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <rdma/rsocket.h>
 
 #include <algorithm>
+#include <cstring>
 
-#include "rsocket/stream_socket.h"
+#include "rsocket/messages.h"
 
 namespace softrnic::rsocket {
 namespace {
@@ -43,16 +44,16 @@ std::uint16_t queue_size(int size) {
   return static_cast<std::uint16_t>(std::clamp<int>(size, 0, kMostQueue));
 }
 
-}  // namespace
-
-Result<void> StreamSocket::set_id_option(int name, const void* value, socklen_t length) {
+Result<void> set_id_option(rdma_cm_id* id, int name, const void* value, socklen_t length) {
   std::vector<std::byte> copy(length);
   std::memcpy(copy.data(), value, length);
-  if (rdma_set_option(id_.get(), RDMA_OPTION_ID, name, copy.data(), length) != 0) return fail_errno();
+  if (rdma_set_option(id, RDMA_OPTION_ID, name, copy.data(), length) != 0) return fail_errno();
   return {};
 }
 
-Result<void> StreamSocket::set_socket_option(int name, const void* value, socklen_t length) {
+}  // namespace
+
+Result<void> SocketOptions::set_of_socket(const Stage& stage, int name, const void* value, socklen_t length) {
   if (name == SO_LINGER) {
     if (value == nullptr) return fail(EFAULT);
     if (length < sizeof(linger)) return fail(EINVAL);
@@ -64,15 +65,16 @@ Result<void> StreamSocket::set_socket_option(int name, const void* value, sockle
   switch (name) {
     case SO_REUSEADDR:
       // Once it has a name it is too late, and no program looks for that.
-      if (stage_ == Stage::fresh) {
-        if (auto set = set_id_option(RDMA_OPTION_ID_REUSEADDR, value, sizeof(int)); !set) return set;
+      if (!stage.named) {
+        if (auto set = set_id_option(stage.id, RDMA_OPTION_ID_REUSEADDR, value, sizeof(int)); !set)
+          return set;
       }
       break;
     case SO_RCVBUF:
-      if (!endpoint_.made()) sizes_.receive_buffer = doubled(*number);
+      if (!stage.made) sizes_.receive_buffer = doubled(*number);
       return {};
     case SO_SNDBUF:
-      if (!endpoint_.made()) sizes_.send_buffer = std::max(doubled(*number), 2 * kLeastSendRoom);
+      if (!stage.made) sizes_.send_buffer = std::max(doubled(*number), 2 * kLeastSendRoom);
       return {};
     case SO_KEEPALIVE:
     case SO_OOBINLINE:
@@ -80,11 +82,11 @@ Result<void> StreamSocket::set_socket_option(int name, const void* value, sockle
     default:
       return unknown(SOL_SOCKET, name);
   }
-  set_bit(socket_options_, name, *number != 0);
+  set_bit(socket_bits_, name, *number != 0);
   return {};
 }
 
-Result<void> StreamSocket::set_tcp_option(int name, const void* value, socklen_t length) {
+Result<void> SocketOptions::set_of_tcp(int name, const void* value, socklen_t length) {
   if (name == TCP_CONGESTION) return {};
   const auto number = as_int(value, length);
   if (!number) return fail(number.error());
@@ -98,15 +100,15 @@ Result<void> StreamSocket::set_tcp_option(int name, const void* value, socklen_t
       keep_idle_ = *number;
       return {};
     case TCP_NODELAY:
-      set_bit(tcp_options_, name, *number != 0);
+      set_bit(tcp_bits_, name, *number != 0);
       return {};
     default:
       return unknown(IPPROTO_TCP, name);
   }
 }
 
-Result<void> StreamSocket::set_rdma_option(int name, const void* value, socklen_t length) {
-  if (stage_ >= Stage::resolving_address) return fail(EINVAL);
+Result<void> SocketOptions::set_of_rdma(const Stage& stage, int name, const void* value, socklen_t length) {
+  if (stage.opening) return fail(EINVAL);
   if (name == RDMA_ROUTE) {
     if (value == nullptr || length == 0) return fail(EINVAL);
     const auto* bytes = static_cast<const std::byte*>(value);
@@ -133,43 +135,49 @@ Result<void> StreamSocket::set_rdma_option(int name, const void* value, socklen_
   }
 }
 
-Result<void> StreamSocket::set_option(int level, int name, const void* value, socklen_t length) {
-  const Lock lock(mutex_);
+Result<void> SocketOptions::set_of_ip(const Stage& stage, int name, const void* value, socklen_t length) {
+  const auto number = as_int(value, length);
+  if (!number) return fail(number.error());
+  if (name != IP_TOS) return unknown(IPPROTO_IP, name);
+  const auto byte = static_cast<std::uint8_t>(*number);
+  if (auto set = set_id_option(stage.id, RDMA_OPTION_ID_TOS, &byte, sizeof byte); !set) return set;
+  type_of_service_ = *number;
+  return {};
+}
+
+Result<void> SocketOptions::set_of_ipv6(const Stage& stage, int name, const void* value, socklen_t length) {
+  const auto number = as_int(value, length);
+  if (!number) return fail(number.error());
+  if (name != IPV6_V6ONLY) return unknown(IPPROTO_IPV6, name);
+  if (auto set = set_id_option(stage.id, RDMA_OPTION_ID_AFONLY, value, sizeof(int)); !set) return set;
+  only_v6_ = *number != 0;
+  return {};
+}
+
+Result<void> SocketOptions::set(const Stage& stage, int level, int name, const void* value,
+                                socklen_t length) {
   switch (level) {
     case SOL_SOCKET:
-      return set_socket_option(name, value, length);
+      return set_of_socket(stage, name, value, length);
     case IPPROTO_TCP:
-      return set_tcp_option(name, value, length);
+      return set_of_tcp(name, value, length);
     case SOL_RDMA:
-      return set_rdma_option(name, value, length);
-    case IPPROTO_IP: {
-      const auto number = as_int(value, length);
-      if (!number) return fail(number.error());
-      if (name != IP_TOS) return unknown(level, name);
-      const auto byte = static_cast<std::uint8_t>(*number);
-      if (auto set = set_id_option(RDMA_OPTION_ID_TOS, &byte, sizeof byte); !set) return set;
-      type_of_service_ = *number;
-      return {};
-    }
-    case IPPROTO_IPV6: {
-      const auto number = as_int(value, length);
-      if (!number) return fail(number.error());
-      if (name != IPV6_V6ONLY) return unknown(level, name);
-      if (auto set = set_id_option(RDMA_OPTION_ID_AFONLY, value, sizeof(int)); !set) return set;
-      only_v6_ = *number != 0;
-      return {};
-    }
+      return set_of_rdma(stage, name, value, length);
+    case IPPROTO_IP:
+      return set_of_ip(stage, name, value, length);
+    case IPPROTO_IPV6:
+      return set_of_ipv6(stage, name, value, length);
     default:
       return unknown(level, name);
   }
 }
 
-Result<void> StreamSocket::get_socket_option(int name, void* value, socklen_t* length) {
+Result<void> SocketOptions::get_of_socket(int name, void* value, socklen_t* length) const {
   switch (name) {
     case SO_REUSEADDR:
     case SO_KEEPALIVE:
     case SO_OOBINLINE:
-      return give(bit_of(socket_options_, name), value, length);
+      return give(bit_of(socket_bits_, name), value, length);
     case SO_BROADCAST:
       return give(0, value, length);
     case SO_TYPE:
@@ -180,15 +188,12 @@ Result<void> StreamSocket::get_socket_option(int name, void* value, socklen_t* l
       return give(static_cast<int>(sizes_.send_buffer), value, length);
     case SO_LINGER:
       return give(linger{linger_, 0}, value, length);
-    case SO_ERROR:
-      progress();
-      return give(std::exchange(error_, 0), value, length);
     default:
       return unknown(SOL_SOCKET, name);
   }
 }
 
-Result<void> StreamSocket::get_tcp_option(int name, void* value, socklen_t* length) const {
+Result<void> SocketOptions::get_of_tcp(const Stage& stage, int name, void* value, socklen_t* length) const {
   switch (name) {
     case TCP_CONGESTION: {
       constexpr char kName[] = "rdma";
@@ -200,14 +205,15 @@ Result<void> StreamSocket::get_tcp_option(int name, void* value, socklen_t* leng
     case TCP_KEEPIDLE:
       return give(keep_idle_, value, length);
     case TCP_NODELAY:
-      return give(bit_of(tcp_options_, name), value, length);
+      return give(bit_of(tcp_bits_, name), value, length);
     case TCP_MAXSEG: {
-      const bool routed = id_->route.num_paths > 0 && id_->route.path_rec != nullptr;
-      return give(routed ? 1 << (7 + id_->route.path_rec->mtu) : 2048, value, length);
+      const bool routed = stage.id->route.num_paths > 0 && stage.id->route.path_rec != nullptr;
+      return give(routed ? 1 << (7 + stage.id->route.path_rec->mtu) : 2048, value, length);
     }
     case TCP_INFO: {
       tcp_info info{};
-      info.tcpi_state = static_cast<std::uint8_t>(connected() ? 1 : 7);  // ESTABLISHED, CLOSE of tcp_states.h
+      info.tcpi_state =
+          static_cast<std::uint8_t>(stage.connected ? 1 : 7);  // ESTABLISHED, CLOSE of tcp_states.h
       info.tcpi_snd_cwnd = sizes_.send_queue;
       return give(info, value, length);
     }
@@ -216,7 +222,7 @@ Result<void> StreamSocket::get_tcp_option(int name, void* value, socklen_t* leng
   }
 }
 
-Result<void> StreamSocket::get_rdma_option(int name, void* value, socklen_t* length) const {
+Result<void> SocketOptions::get_of_rdma(int name, void* value, socklen_t* length) const {
   switch (name) {
     case RDMA_SQSIZE:
       return give(int{sizes_.send_queue}, value, length);
@@ -236,19 +242,29 @@ Result<void> StreamSocket::get_rdma_option(int name, void* value, socklen_t* len
   }
 }
 
-Result<void> StreamSocket::get_option(int level, int name, void* value, socklen_t* length) {
-  if (value == nullptr || length == nullptr) return fail(EFAULT);
-  const Lock lock(mutex_);
-  if (level == SOL_SOCKET) return get_socket_option(name, value, length);
-  if (level == IPPROTO_TCP) return get_tcp_option(name, value, length);
-  if (level == SOL_RDMA) return get_rdma_option(name, value, length);
+Result<void> SocketOptions::get(const Stage& stage, int level, int name, void* value,
+                                socklen_t* length) const {
+  if (level == SOL_SOCKET) return get_of_socket(name, value, length);
+  if (level == IPPROTO_TCP) return get_of_tcp(stage, name, value, length);
+  if (level == SOL_RDMA) return get_of_rdma(name, value, length);
   if (level == IPPROTO_IP && name == IP_TOS) return give(type_of_service_, value, length);
   if (level == IPPROTO_IPV6 && name == IPV6_V6ONLY) return give(only_v6_, value, length);
   return unknown(level, name);
 }
 
-Result<int> StreamSocket::control(int command, long argument) {
-  const Lock lock(mutex_);
+// ---- flags
+
+void SocketOptions::set_flags(int flags) {
+  status_flags_ = (flags & SOCK_NONBLOCK) != 0 ? O_NONBLOCK : 0;
+  descriptor_flags_ = (flags & SOCK_CLOEXEC) != 0 ? FD_CLOEXEC : 0;
+}
+
+void SocketOptions::inherit_flags(const SocketOptions& listener) {
+  status_flags_ = listener.status_flags_;
+  descriptor_flags_ = listener.descriptor_flags_;
+}
+
+Result<int> SocketOptions::control(int command, long argument) {
   switch (command) {
     case F_GETFL:
       return O_RDWR | status_flags_;
