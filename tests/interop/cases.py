@@ -219,8 +219,9 @@ def _verifies():
 
 
 def _for_tsan():
-    """Few messages and none of a megabyte: of those TSan looks at every byte of sixteen slots for a minute."""
-    small = ("--messages", "100", "--max-size", "70000")
+    """Few messages and none of a megabyte: of those TSan looks at every byte of sixteen slots for a minute. A long timeout: the
+    first race that is suppressed stops its thread while TSan reads the symbols, for half a second on a busy machine."""
+    small = ("--messages", "100", "--max-size", "70000", "--ack-timeout", "17")
     yield _classic(group="tsan")
     yield _verify("tsan", *small)
     yield _verify("tsan", *small, "--type", "rc", env={"SOFTRNIC_FAULTS": FAULTS["everything"]})

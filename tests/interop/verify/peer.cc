@@ -92,7 +92,7 @@ Peer::Peer(const Device& device, ibv_qp_type type, const Settings& settings, Cha
   to_init(settings);
   remote_ = channel.exchange(local_);
   to_ready_to_receive(settings);
-  to_ready_to_send();
+  to_ready_to_send(settings);
   channel.barrier();
 }
 
@@ -132,11 +132,11 @@ void Peer::to_ready_to_receive(const Settings& settings) {
   }
 }
 
-void Peer::to_ready_to_send() {
+void Peer::to_ready_to_send(const Settings& settings) {
   ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_RTS;
   attr.sq_psn = local_.psn;
-  attr.timeout = 14;
+  attr.timeout = settings.ack_timeout;
   attr.retry_cnt = 7;
   attr.rnr_retry = 7;
   attr.max_rd_atomic = 4;

@@ -82,7 +82,7 @@ class Peer {
  private:
   void to_init(const Settings& settings);
   void to_ready_to_receive(const Settings& settings);
-  void to_ready_to_send();
+  void to_ready_to_send(const Settings& settings);
 
   const Device& device_;
   ibv_qp_type type_;

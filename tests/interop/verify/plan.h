@@ -17,8 +17,9 @@ struct Settings {
   std::uint32_t messages = 300;  ///< of each transport and direction
   std::uint32_t mtu = 1024;      ///< bytes: 256 … 4096
   std::uint32_t max_size = 1 << 20;
-  bool lossy = false;      ///< of the transport: UC and UD lose what the wire loses
-  bool datagrams = false;  ///< UD: sends of at most one MTU only
+  std::uint8_t ack_timeout = 14;  ///< of RC, as in ibv_qp_attr: 4.096 µs · 2^n
+  bool lossy = false;             ///< of the transport: UC and UD lose what the wire loses
+  bool datagrams = false;         ///< UD: sends of at most one MTU only
 };
 
 struct Operation {

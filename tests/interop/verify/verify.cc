@@ -2,7 +2,8 @@
 //
 //   verify [options]              waits for the other side
 //   verify [options] HOST         connects to it and decides what is done
-// Options: --gid-index N  --port N  --mtu N  --messages N  --seed N  --max-size N  --type rc|uc|ud|all
+// Options: --gid-index N  --port N  --mtu N  --messages N  --seed N  --max-size N  --ack-timeout N
+//          --type rc|uc|ud|all
 // Exit status 0 when nothing was wrong. UC and UD may lose messages; what arrives must be right.
 
 #include <algorithm>
@@ -55,14 +56,15 @@ std::optional<Options> read_options(int argc, char** argv) {
     }
     if (++i == argc) return std::nullopt;
     const std::string_view value = argv[i];
-    const bool good = word == "--gid-index"  ? parse(value, o.gid_index)
-                      : word == "--port"     ? parse(value, o.port)
-                      : word == "--mtu"      ? parse(value, o.settings.mtu)
-                      : word == "--messages" ? parse(value, o.settings.messages)
-                      : word == "--seed"     ? parse(value, o.settings.seed)
-                      : word == "--max-size" ? parse(value, o.settings.max_size)
-                      : word == "--type"     ? value.size() <= 3 && value.copy(o.type, 3) > 0
-                                             : false;
+    const bool good = word == "--gid-index"     ? parse(value, o.gid_index)
+                      : word == "--port"        ? parse(value, o.port)
+                      : word == "--mtu"         ? parse(value, o.settings.mtu)
+                      : word == "--messages"    ? parse(value, o.settings.messages)
+                      : word == "--seed"        ? parse(value, o.settings.seed)
+                      : word == "--max-size"    ? parse(value, o.settings.max_size)
+                      : word == "--ack-timeout" ? parse(value, o.settings.ack_timeout)
+                      : word == "--type"        ? value.size() <= 3 && value.copy(o.type, 3) > 0
+                                                : false;
     if (!good) return std::nullopt;
     if (word == "--type") o.type[value.size()] = '\0';
   }
