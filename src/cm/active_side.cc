@@ -7,26 +7,20 @@
 namespace softrnic::cm {
 namespace {
 
-constexpr std::uint32_t kMax24Bits = 0xffffff;
 constexpr std::uint16_t kPermissiveLid = 0xffff;
 
 std::optional<Failure> out_of_range(const Request& request) {
-  const struct {
-    std::uint32_t value, most;
-  } limits[] = {{request.endpoint.qpn.value, kMax24Bits},
-                {request.endpoint.starting_psn, kMax24Bits},
-                {request.endpoint.ece.vendor, kMax24Bits},
-                {request.endpoint.rnr_retry_count, 7},
-                {request.retry_count, 7},
-                {request.max_cm_retries, 15},
-                {request.local_response_timeout, 31},
-                {request.remote_response_timeout, 31},
-                {request.path.ack_timeout, 31},
-                {request.path.flow_label, 0xfffff}};
-  for (const auto& limit : limits) {
-    if (limit.value > limit.most) return refuse(EINVAL, ReasonId::cm_bad_value, limit.value, limit.most);
-  }
-  return too_long(request.private_data, kReqPrivateData);
+  const auto too_large = above_limit({{request.endpoint.qpn.value, kMax24Bits},
+                                      {request.endpoint.starting_psn, kMax24Bits},
+                                      {request.endpoint.ece.vendor, kMax24Bits},
+                                      {request.endpoint.rnr_retry_count, 7},
+                                      {request.retry_count, 7},
+                                      {request.max_cm_retries, 15},
+                                      {request.local_response_timeout, 31},
+                                      {request.remote_response_timeout, 31},
+                                      {request.path.ack_timeout, 31},
+                                      {request.path.flow_label, 0xfffff}});
+  return too_large ? too_large : too_long(request.private_data, kReqPrivateData);
 }
 
 // Linux gives permissive LIDs to paths that leave the subnet, and on RoCE every path does that is routed by
@@ -87,7 +81,7 @@ Expected<Id, Failure> ActiveSide::connect(const Request& request, TimePoint now)
   connection.service_id = request.service_id;
   connection.peer = address_of(request.path);
   connection.local_qpn = request.endpoint.qpn;
-  connection.transaction = std::uint64_t{to_.host.random_number()} << 32 | id->value;
+  connection.transaction = to_.transmission.new_transaction(*id);
   connection.max_retries = request.max_cm_retries;
   connection.life_time = life_time_of(request.path.ack_timeout);
   connection.answer_within = duration_of(request.remote_response_timeout) + 2 * connection.life_time;

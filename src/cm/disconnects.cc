@@ -13,7 +13,7 @@ void Disconnects::send_dreq(Connection& connection, Bytes private_data, TimePoin
   dreq.remote_id = connection.remote_id;
   dreq.remote_qpn = connection.remote_qpn;
   fill(dreq.private_data, private_data);
-  connection.transaction = std::uint64_t{host_.random_number()} << 32 | connection.id.value;
+  connection.transaction = transmission_.new_transaction(connection.id);
   lifecycle_.enter(connection, State::dreq_sent);
   transmission_.send_until_answered(connection, encode(dreq, connection.transaction), now);
 }

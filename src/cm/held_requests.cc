@@ -34,8 +34,7 @@ void HeldRequests::ask(Connection& connection) {
   dreq.local_id = connection.id.value;
   dreq.remote_id = connection.remote_id;
   dreq.remote_qpn = connection.remote_qpn;
-  transmission_.send(connection,
-                     encode(dreq, std::uint64_t{host_.random_number()} << 32 | connection.id.value));
+  transmission_.send(connection, encode(dreq, transmission_.new_transaction(connection.id)));
 }
 
 bool HeldRequests::repeated(Connection& connection, TimePoint now) {

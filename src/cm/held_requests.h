@@ -17,7 +17,6 @@
 #include "base/time.h"
 #include "cm/allowance.h"
 #include "cm/connection_table.h"
-#include "cm/host.h"
 #include "cm/incoming.h"
 #include "cm/lifecycle.h"
 #include "cm/limits.h"
@@ -28,10 +27,8 @@ namespace softrnic::cm {
 class HeldRequests {
  public:
   /// All outlive this object.
-  HeldRequests(Host& host, const Limits& limits, ConnectionTable& table, Lifecycle& lifecycle,
-               Transmission& transmission)
-      : host_(host),
-        limits_(limits),
+  HeldRequests(const Limits& limits, ConnectionTable& table, Lifecycle& lifecycle, Transmission& transmission)
+      : limits_(limits),
         table_(table),
         lifecycle_(lifecycle),
         transmission_(transmission),
@@ -60,7 +57,6 @@ class HeldRequests {
  private:
   void ask(Connection& connection);
 
-  Host& host_;
   const Limits& limits_;
   ConnectionTable& table_;
   Lifecycle& lifecycle_;

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <optional>
 
 #include "base/reason.h"
@@ -41,12 +43,27 @@ struct Incoming {
 
   /// The private data: every CM message ends with it.
   Bytes private_data(std::size_t bytes) const { return mad.subspan(mad.size() - bytes); }
+  /// The additional information that begins at `offset` of the message, as far as it counts.
+  Bytes additional_info(std::size_t offset, std::uint8_t length) const {
+    return mad.subspan(mad::kHeaderBytes + offset, std::min<std::size_t>(length, kAdditionalInfo));
+  }
 };
 
-/// Copies `from` to the start of `to`; it fits, see fits().
+/// Copies `from` to the start of `to`; it fits, see too_long().
 template <std::size_t n>
 void fill(Data<n>& to, Bytes from) {
   if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
+}
+
+inline constexpr std::uint32_t kMax24Bits = 0xffffff;
+struct ValueLimit {
+  std::uint32_t value, most;
+};
+/// Nothing, or which is the first value above its limit.
+inline std::optional<Failure> above_limit(std::initializer_list<ValueLimit> limits) {
+  for (const auto& [value, most] : limits)
+    if (value > most) return refuse(EINVAL, ReasonId::cm_bad_value, value, most);
+  return std::nullopt;
 }
 
 /// Nothing, or why `data` does not fit into `room` bytes.

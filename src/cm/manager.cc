@@ -40,7 +40,7 @@ Manager::Manager(Host& host, std::uint64_t ca_guid, const Limits& limits)
       transmission_(host, table_),
       stateless_(host),
       room_(host, limits_, table_, lifecycle_),
-      held_(host, limits_, table_, lifecycle_, transmission_),
+      held_(limits_, table_, lifecycle_, transmission_),
       intake_({host, listeners_, table_, lifecycle_, room_, held_, stateless_}),
       rejects_(ca_guid, lifecycle_, transmission_, stateless_),
       disconnects_(host, lifecycle_, transmission_, stateless_),

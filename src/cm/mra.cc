@@ -4,10 +4,7 @@ namespace softrnic::cm {
 
 Expected<void, Failure> MraExchange::ask(Id id, std::uint8_t service_timeout, Bytes private_data) {
   if (const auto failure = too_long(private_data, kMraPrivateData)) return Unexpected{*failure};
-  constexpr std::uint8_t kMaxCode = 31;
-  if (service_timeout > kMaxCode) {
-    return Unexpected{refuse(EINVAL, ReasonId::cm_bad_value, service_timeout, kMaxCode)};
-  }
+  if (const auto failure = above_limit({{service_timeout, 31}})) return Unexpected{*failure};
   const auto claimed = lifecycle_.claim(id, {State::req_received, State::rep_received});
   if (!claimed) return Unexpected{claimed.error()};
   Connection& connection = **claimed;

@@ -33,18 +33,12 @@ Rep rep_of(const Reply& reply, const Connection& connection, std::uint64_t ca_gu
 }
 
 std::optional<Failure> out_of_range(const Reply& reply) {
-  constexpr std::uint32_t kMax24Bits = 0xffffff;
-  const struct {
-    std::uint32_t value, most;
-  } limits[] = {{reply.endpoint.qpn.value, kMax24Bits},
-                {reply.endpoint.starting_psn, kMax24Bits},
-                {reply.endpoint.ece.vendor, kMax24Bits},
-                {reply.endpoint.rnr_retry_count, 7},
-                {reply.target_ack_delay, 31}};
-  for (const auto& limit : limits) {
-    if (limit.value > limit.most) return refuse(EINVAL, ReasonId::cm_bad_value, limit.value, limit.most);
-  }
-  return too_long(reply.private_data, kRepPrivateData);
+  const auto too_large = above_limit({{reply.endpoint.qpn.value, kMax24Bits},
+                                      {reply.endpoint.starting_psn, kMax24Bits},
+                                      {reply.endpoint.ece.vendor, kMax24Bits},
+                                      {reply.endpoint.rnr_retry_count, 7},
+                                      {reply.target_ack_delay, 31}});
+  return too_large ? too_large : too_long(reply.private_data, kRepPrivateData);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "cm/rejects.h"
 
-#include <algorithm>
 #include <array>
 
 namespace softrnic::cm {
@@ -87,9 +86,7 @@ void Rejects::came(Connection& connection, const Incoming& in) {
   Event event{.kind = EventKind::rejected};
   event.rejection = rej.reason;
   event.about = rej.about;
-  event.additional_info = Bytes(in.mad).subspan(mad::kHeaderBytes + 12, kAdditionalInfo);
-  event.additional_info =
-      event.additional_info.first(std::min<std::size_t>(rej.info_length, kAdditionalInfo));
+  event.additional_info = in.additional_info(12, rej.info_length);
   event.private_data = in.private_data(kRejPrivateData);
   event.reason = reason_of(rej, connection);
   // Before the REP there is nothing to wait for, unless the queue pair is in question.

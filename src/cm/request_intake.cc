@@ -97,17 +97,21 @@ Connection& RequestIntake::add(Id id, const Req& req, const Incoming& in) {
   return connection;
 }
 
+Connection* RequestIntake::admit(const Req& req, const Incoming& in, Burden burden) {
+  if (!to_.room.make(in, burden)) return nullptr;
+  const auto id = to_.lifecycle.free_id();
+  return id ? &add(*id, req, in) : nullptr;
+}
+
 // A REQ that no connection knows.
 void RequestIntake::came(const Incoming& in) {
   const Req req = decode<Req>(in.mad);
   if (const auto refusal = refusal_of(req, in)) return to_.stateless.reject(in, *refusal, About::req);
   const Burden burden = to_.held.burden_of_next(in.from.remote, in.now);
-  if (!to_.room.make(in, burden)) return;
-  const auto id = to_.lifecycle.free_id();
-  if (!id) return;
-  Connection& connection = add(*id, req, in);
-  if (burden != Burden::half_open) return to_.held.hold(connection, in, burden);
-  tell(connection, in);
+  Connection* const connection = admit(req, in, burden);
+  if (connection == nullptr) return;
+  if (burden != Burden::half_open) return to_.held.hold(*connection, in, burden);
+  tell(*connection, in);
 }
 
 void RequestIntake::tell(const Connection& connection, const Incoming& in) {
@@ -135,13 +139,11 @@ void RequestIntake::tell_held(Connection& connection, TimePoint now) {
   const Req req = decode<Req>(released.mad);
   if (!to_.listeners.find(req.service_id))
     return to_.stateless.reject(in, RejectReason::invalid_service_id, About::req);
-  if (!to_.room.make(in, Burden::half_open)) return;
-  const auto id = to_.lifecycle.free_id();
-  if (!id) return;
-  Connection& told = add(*id, req, in);
-  told.datagrams_in = released.datagrams_in;
-  told.datagrams_out = released.datagrams_out;
-  tell(told, in);
+  Connection* const told = admit(req, in, Burden::half_open);
+  if (told == nullptr) return;
+  told->datagrams_in = released.datagrams_in;
+  told->datagrams_out = released.datagrams_out;
+  tell(*told, in);
 }
 
 }  // namespace softrnic::cm

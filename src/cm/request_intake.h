@@ -39,6 +39,8 @@ class RequestIntake {
  private:
   std::optional<RejectReason> refusal_of(const Req& req, const Incoming& in);
   Connection& add(Id id, const Req& req, const Incoming& in);
+  /// nullptr: there is no room for one more of this burden.
+  Connection* admit(const Req& req, const Incoming& in, Burden burden);
   void tell(const Connection& connection, const Incoming& in);
   void tell_held(Connection& connection, TimePoint now);
 

@@ -1,7 +1,5 @@
 #include "cm/service_id_resolution.h"
 
-#include <algorithm>
-
 namespace softrnic::cm {
 namespace {
 
@@ -45,7 +43,7 @@ Expected<Id, Failure> ServiceIdResolution::ask(const SidrRequest& request, TimeP
   connection.active = connection.sidr = true;
   connection.service_id = request.service_id;
   connection.peer = address_of(request.path);
-  connection.transaction = std::uint64_t{to_.host.random_number()} << 32 | id->value;
+  connection.transaction = to_.transmission.new_transaction(*id);
   connection.max_retries = request.max_cm_retries;
   connection.answer_within = duration_of(request.response_timeout);
   SidrReq req;
@@ -117,9 +115,7 @@ void ServiceIdResolution::reply_came(Connection& connection, const Incoming& in)
   event.sidr.qpn = rep.qpn;
   event.sidr.qkey = rep.qkey;
   event.sidr.ece = {static_cast<std::uint32_t>(rep.vendor_high << 8 | rep.vendor_low), in.header.modifier};
-  event.additional_info = in.mad.subspan(mad::kHeaderBytes + 24, kAdditionalInfo);
-  event.additional_info =
-      event.additional_info.first(std::min<std::size_t>(rep.info_length, kAdditionalInfo));
+  event.additional_info = in.additional_info(24, rep.info_length);
   event.private_data = in.private_data(kSidrRepPrivateData);
   if (rep.status != SidrStatus::valid) {
     event.reason = because(ReasonId::cm_sidr_refused, connection.service_id.value, rep.status);

@@ -5,6 +5,8 @@
 // has not proved that it receives there, only some datagrams go for each of its own (RFC 9000 8.1).
 #pragma once
 
+#include <cstdint>
+
 #include "base/time.h"
 #include "cm/connection_table.h"
 #include "cm/host.h"
@@ -15,6 +17,9 @@ class Transmission {
  public:
   /// Both outlive this object.
   Transmission(Host& host, ConnectionTable& table) : host_(host), table_(table) {}
+
+  /// A transaction ID that nobody foresees, for an exchange of ours about `id`.
+  std::uint64_t new_transaction(Id id) { return std::uint64_t{host_.random_number()} << 32 | id.value; }
 
   /// Sends `mad` and keeps it.
   void send(Connection& connection, const mad::Mad& mad);

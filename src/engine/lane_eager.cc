@@ -69,8 +69,7 @@ SOFTRNIC_HOT_PATH bool Lane::poll_eager(rnic::CompletionSink& sink, std::uint32_
   if (!lock.owns_lock()) return false;
   completions_.open(sink);
   std::size_t taken = acks ? take_acks() : 0;
-  attempt([&] { taken += rings_->inbound().receive_eagers(*this, room(sink)); });
-  if (taken != 0) rings_->activity().note_traffic();
+  attempt([&] { taken += rings_->receive_eagers(*this, room(sink)); });
   acknowledge_eager();
   rings_->outbound().ring_doorbells();
   publish();

@@ -26,6 +26,12 @@ std::size_t RingLink::receive(link::Receiver& receiver, TimePoint now) {
   return packets + below_->receive(receiver, now);
 }
 
+std::size_t RingLink::receive_eagers(link::Receiver& receiver, std::size_t most) {
+  const std::size_t eagers = inbound_.receive_eagers(receiver, most);
+  if (eagers != 0) activity_.note_traffic();
+  return eagers;
+}
+
 // ---- sleep
 
 bool RingLink::arm_doorbell() {

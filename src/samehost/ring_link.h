@@ -43,6 +43,9 @@ class RingLink final : public link::Link {
   /// The more comes through memory, the less the link below is looked at.
   RingActivity& activity() { return activity_; }
 
+  /// InboundRings::receive_eagers(), which is traffic.
+  std::size_t receive_eagers(link::Receiver& receiver, std::size_t most);
+
   // ---- sleep, without the lock, by one thread
 
   /// Senders are to ring from now on. False: packets are there, do not sleep.

@@ -34,7 +34,7 @@ class RoomTest : public Parts {
   const mad::Mad mad = encode(Req{}, 1);
   const mad::Header header = *mad::parse_header(mad);
   RequestRoom room{host, limits, table, lifecycle};
-  HeldRequests held{host, limits, table, lifecycle, transmission};
+  HeldRequests held{limits, table, lifecycle, transmission};
 };
 
 TEST_F(RoomTest, TheOldestGoesAndItsHostIsTold) {

@@ -10,22 +10,9 @@ namespace {
 
 constexpr std::uint16_t kPort = 7174;
 
-template <typename Result>
-int error_of(const Result& result) {
-  return result ? 0 : result.error().error;
-}
-
 class BoundPortsTest : public ::testing::Test {
  protected:
-  BoundPortsTest() {
-    device::DeviceInfo device;
-    device.index = 1;
-    device.interface_index = 2;
-    device.port.up = true;
-    for (const char* text : {"10.0.0.1", "10.0.0.2", "fd00::1"})
-      device.port.gids.push_back({address(text).host, 2});
-    devices.set({device});
-  }
+  BoundPortsTest() { devices.set({device_with({"10.0.0.1", "10.0.0.2", "fd00::1"})}); }
   Id& listener(const SocketAddress& at) {
     Id& id = ids.add(PortSpace::tcp, IBV_QPT_RC, 0);
     EXPECT_TRUE(ports.bind(id, at, 0));

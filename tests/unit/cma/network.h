@@ -32,6 +32,23 @@ inline SocketAddress address(const std::string& text, std::uint16_t port = 0, st
   return *from_sockaddr(storage);
 }
 
+/// Of a call that may fail; 0: it has not.
+template <typename Result>
+int error_of(const Result& result) {
+  return result ? 0 : result.error().error;
+}
+
+/// Device 1, on interface 2, with these addresses and an MTU of 1024.
+inline device::DeviceInfo device_with(const std::vector<std::string>& addresses) {
+  device::DeviceInfo device;
+  device.index = 1;
+  device.interface_index = 2;
+  device.port.up = true;
+  device.port.active_mtu = 1024;
+  for (const std::string& text : addresses) device.port.gids.push_back({address(text).host, 2});
+  return device;
+}
+
 class Network;
 
 /// A host with one device, which has the addresses given.

@@ -9,13 +9,7 @@ namespace {
 class RequestTest : public ::testing::Test {
  protected:
   RequestTest() {
-    device::DeviceInfo device;
-    device.index = 1;
-    device.interface_index = 2;
-    device.port.up = true;
-    device.port.active_mtu = 1024;
-    device.port.gids = {{address("10.0.0.1").host, 2}};
-    devices.set({device});
+    devices.set({device_with({"10.0.0.1"})});
     listener.space = PortSpace::tcp;
     listener.qp_type = IBV_QPT_RC;
     listener.state = State::listen;

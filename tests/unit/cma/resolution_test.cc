@@ -7,11 +7,6 @@
 namespace softrnic::cma {
 namespace {
 
-template <typename Result>
-int error_of(const Result& result) {
-  return result ? 0 : result.error().error;
-}
-
 class Asked final : public Host {
  public:
   TimePoint now() override { return TimePoint{std::chrono::seconds(1)}; }
@@ -29,13 +24,7 @@ class Asked final : public Host {
 class ResolutionTest : public ::testing::Test {
  protected:
   ResolutionTest() {
-    device::DeviceInfo device;
-    device.index = 1;
-    device.interface_index = 2;
-    device.port.up = true;
-    device.port.active_mtu = 1024;
-    device.port.gids = {{address("10.0.0.1").host, 2}, {address("10.0.0.2").host, 2}};
-    devices.set({device});
+    devices.set({device_with({"10.0.0.1", "10.0.0.2"})});
     events.attach(id, channel);
   }
   void resolve(const SocketAddress& to, const SocketAddress& from = {}) {

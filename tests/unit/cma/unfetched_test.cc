@@ -7,11 +7,6 @@ namespace {
 
 constexpr std::uint16_t kPort = 7176;
 
-template <typename Result>
-int error_of(const Result& result) {
-  return result ? 0 : result.error().error;
-}
-
 class Unfetched : public TwoNodes {
  protected:
   void SetUp() override {

@@ -6,11 +6,6 @@ namespace {
 
 constexpr std::uint32_t kUser = 18;  // RDMA_CM_EVENT_USER
 
-template <typename Result>
-int error_of(const Result& result) {
-  return result ? 0 : result.error().error;
-}
-
 class WrittenEvents : public TwoNodes {
  protected:
   std::optional<Event> next() { return client.manager.next_event(client.channel); }

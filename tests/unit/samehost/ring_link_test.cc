@@ -239,8 +239,8 @@ TEST_F(RingLinkTest, ABrokenRingIsReportedToWhoPollsForEagerSends) {
   send(packet(1, 8));
   EXPECT_EQ(b.receive().size(), 1U);
   std::memset(a.peer->ring().records, 0xff, kRingBytes);
-  EXPECT_EQ(b.link->inbound().receive_eagers(b.collector, 1), 0U);
-  EXPECT_EQ(b.link->inbound().receive_eagers(b.collector, 1), 0U);
+  EXPECT_EQ(b.link->receive_eagers(b.collector, 1), 0U);
+  EXPECT_EQ(b.link->receive_eagers(b.collector, 1), 0U);
   ASSERT_EQ(b.collector.drops.size(), 1U);
   EXPECT_EQ(b.collector.drops[0], std::pair(ReasonId::drop_ring_broken, ib::Counter::drop_malformed));
 }
