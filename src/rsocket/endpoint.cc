@@ -188,6 +188,12 @@ Segment Endpoint::segment_row(std::uint32_t row) const {
   return segment;
 }
 
+void Endpoint::put(SendRing::Place place, const void* from) const {
+  const auto* const bytes = static_cast<const std::byte*>(from);
+  std::memcpy(&send_.bytes()[place.at], bytes, place.first);
+  if (place.second > 0) std::memcpy(send_.bytes().data(), bytes + place.first, place.second);
+}
+
 Mapping Endpoint::mapping_row(std::uint32_t row) const {
   Mapping mapping;
   std::memcpy(&mapping, &table_.bytes()[kSegmentRows * sizeof(Segment) + row * sizeof mapping],

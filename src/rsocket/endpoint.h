@@ -83,6 +83,8 @@ class Endpoint {
   Result<void> post_update(const ReceiveRing::Update& update);
 
   MutableBytes send_bytes() const { return send_.bytes(); }
+  /// Copies what is to be sent to `place` of the send ring.
+  void put(SendRing::Place place, const void* from) const;
   Bytes receive_bytes() const { return receive_.bytes(); }
   Segment segment_row(std::uint32_t row) const;
   /// What the peer has mapped at that offset; nothing: nothing.

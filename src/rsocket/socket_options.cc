@@ -172,7 +172,8 @@ Result<void> SocketOptions::set(const Stage& stage, int level, int name, const v
   }
 }
 
-Result<void> SocketOptions::get_of_socket(int name, void* value, socklen_t* length) const {
+Result<void> SocketOptions::get_of_socket(const Stage& stage, int name, void* value,
+                                          socklen_t* length) const {
   switch (name) {
     case SO_REUSEADDR:
     case SO_KEEPALIVE:
@@ -188,6 +189,8 @@ Result<void> SocketOptions::get_of_socket(int name, void* value, socklen_t* leng
       return give(static_cast<int>(sizes_.send_buffer), value, length);
     case SO_LINGER:
       return give(linger{linger_, 0}, value, length);
+    case SO_ERROR:
+      return give(stage.error, value, length);
     default:
       return unknown(SOL_SOCKET, name);
   }
@@ -244,7 +247,7 @@ Result<void> SocketOptions::get_of_rdma(int name, void* value, socklen_t* length
 
 Result<void> SocketOptions::get(const Stage& stage, int level, int name, void* value,
                                 socklen_t* length) const {
-  if (level == SOL_SOCKET) return get_of_socket(name, value, length);
+  if (level == SOL_SOCKET) return get_of_socket(stage, name, value, length);
   if (level == IPPROTO_TCP) return get_of_tcp(stage, name, value, length);
   if (level == SOL_RDMA) return get_of_rdma(name, value, length);
   if (level == IPPROTO_IP && name == IP_TOS) return give(type_of_service_, value, length);

@@ -24,13 +24,14 @@ class SocketOptions {
     bool opening = false;  ///< its connection has begun
     bool made = false;     ///< its queues and buffers are there
     bool connected = false;
+    int error = 0;  ///< what SO_ERROR gives
   };
 
   explicit SocketOptions(const Sizes& sizes) : sizes_(sizes) {}
 
   /// setsockopt(2). EFAULT, EINVAL: the value, or too late; ENOTSUP: no such option.
   Result<void> set(const Stage& stage, int level, int name, const void* value, socklen_t length);
-  /// getsockopt(2), but SO_ERROR. ENOTSUP: no such option.
+  /// getsockopt(2). ENOTSUP: no such option.
   Result<void> get(const Stage& stage, int level, int name, void* value, socklen_t* length) const;
   /// fcntl(2) with F_GETFL, F_SETFL, F_GETFD and F_SETFD; else ENOTSUP.
   Result<int> control(int command, long argument);
@@ -52,7 +53,7 @@ class SocketOptions {
   Result<void> set_of_rdma(const Stage& stage, int name, const void* value, socklen_t length);
   Result<void> set_of_ip(const Stage& stage, int name, const void* value, socklen_t length);
   Result<void> set_of_ipv6(const Stage& stage, int name, const void* value, socklen_t length);
-  Result<void> get_of_socket(int name, void* value, socklen_t* length) const;
+  Result<void> get_of_socket(const Stage& stage, int name, void* value, socklen_t* length) const;
   Result<void> get_of_tcp(const Stage& stage, int name, void* value, socklen_t* length) const;
   Result<void> get_of_rdma(int name, void* value, socklen_t* length) const;
 

@@ -2,7 +2,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
 #include "rsocket/stream_socket.h"
@@ -42,9 +41,7 @@ Result<void> StreamSocket::tell_mappings(Lock& lock, bool nonblock) {
     const Offer& peer = endpoint_.peer();
     if (peer.big_endian) mapping = swapped(mapping);
     const SendRing::Place place = send_ring_.take(sizeof mapping);
-    const auto* bytes = reinterpret_cast<const std::byte*>(&mapping);
-    std::memcpy(&endpoint_.send_bytes()[place.at], bytes, place.first);
-    std::memcpy(endpoint_.send_bytes().data(), bytes + place.first, place.second);
+    endpoint_.put(place, &mapping);
     const Segment row{peer.table.address + std::uint64_t{peer.table.length} * sizeof(Segment) +
                           *region->row * sizeof mapping,
                       peer.table.key, sizeof mapping};
@@ -75,8 +72,7 @@ Result<std::size_t> StreamSocket::write_mapped(Bytes from, off_t offset, int fla
         {from.size() - done, piece, send_ring_.free(), mapping->segment.length - into}));
     piece = std::min(piece * 2, kLargestPiece);
     const SendRing::Place place = send_ring_.take(length);
-    std::memcpy(&endpoint_.send_bytes()[place.at], &from[done], place.first);
-    if (place.second > 0) std::memcpy(endpoint_.send_bytes().data(), &from[done + place.first], place.second);
+    endpoint_.put(place, &from[done]);
     const Segment to{mapping->segment.address + into, mapping->segment.key, length};
     if (auto posted = endpoint_.post_write(place, to); !posted) return fail(posted.error());
     ++sends_;

@@ -333,7 +333,8 @@ SocketOptions::Stage StreamSocket::option_stage() const {
           .named = stage_ != Stage::fresh,
           .opening = stage_ >= Stage::resolving_address,
           .made = endpoint_.made(),
-          .connected = connected()};
+          .connected = connected(),
+          .error = 0};
 }
 
 Result<void> StreamSocket::set_option(int level, int name, const void* value, socklen_t length) {
@@ -344,13 +345,12 @@ Result<void> StreamSocket::set_option(int level, int name, const void* value, so
 Result<void> StreamSocket::get_option(int level, int name, void* value, socklen_t* length) {
   if (value == nullptr || length == nullptr) return fail(EFAULT);
   const Lock lock(mutex_);
-  if (level != SOL_SOCKET || name != SO_ERROR)
-    return options_.get(option_stage(), level, name, value, length);
-  progress();
-  const int error = std::exchange(error_, 0);
-  *length = std::min<socklen_t>(*length, sizeof error);
-  std::memcpy(value, &error, *length);
-  return {};
+  SocketOptions::Stage stage = option_stage();
+  if (level == SOL_SOCKET && name == SO_ERROR) {
+    progress();
+    stage.error = std::exchange(error_, 0);
+  }
+  return options_.get(stage, level, name, value, length);
 }
 
 Result<int> StreamSocket::control(int command, long argument) {

@@ -48,6 +48,9 @@ TEST_F(SocketOptionsTest, WhatWasSetIsGiven) {
   EXPECT_EQ(set(IPPROTO_TCP, TCP_KEEPIDLE, 0), EINVAL);
   EXPECT_EQ(set(SOL_SOCKET, SO_BROADCAST, 1), ENOTSUP);
   EXPECT_EQ(get(IPPROTO_TCP, TCP_CORK), -ENOTSUP);
+  EXPECT_EQ(get(SOL_SOCKET, SO_ERROR), 0);
+  stage.error = ECONNREFUSED;
+  EXPECT_EQ(get(SOL_SOCKET, SO_ERROR), ECONNREFUSED);
   EXPECT_EQ(options.set(stage, SOL_SOCKET, SO_KEEPALIVE, nullptr, 4).error(), EFAULT);
   const short shorter = 1;
   EXPECT_EQ(options.set(stage, SOL_SOCKET, SO_KEEPALIVE, &shorter, sizeof shorter).error(), EINVAL);
