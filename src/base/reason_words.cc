@@ -97,7 +97,8 @@ constexpr Word kObjects[] = {{0, "PD"},
                              {10, "device context", "设备上下文"},
                              {11, "XRC domain", "XRC 域"},
                              {12, "MW"},
-                             {13, "device memory", "设备内存"}};
+                             {13, "device memory", "设备内存"},
+                             {14, "thread domain", "线程域"}};
 // enum rdma_cm_event_type
 constexpr Word kCmEvents[] = {
     {0, "ADDR_RESOLVED"},      {1, "ADDR_ERROR"},       {2, "ROUTE_RESOLVED"}, {3, "ROUTE_ERROR"},

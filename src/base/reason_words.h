@@ -29,7 +29,8 @@ enum class ObjectKind : std::uint8_t {
   context,
   xrc_domain,
   mw,
-  dm
+  dm,
+  td
 };
 
 /// A number that exceeds its limit, as a figure for the form "cap": the fields of

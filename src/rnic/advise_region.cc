@@ -6,6 +6,7 @@
 #include "base/reason_words.h"
 #include "rnic/key_table.h"
 #include "rnic/on_demand_memory.h"
+#include "rnic/protection_domain.h"
 #include "rnic/refusal.h"
 
 namespace softrnic::rnic {
@@ -15,7 +16,7 @@ Expected<ib::HostMemory, Failure> find(const ProtectionDomain& pd, const ibv_sge
   KeyTable& keys = KeyTable::process();
   const std::lock_guard lock(keys.mutex());  // no region goes while it is looked at
   const std::uint32_t access = to_write ? std::uint32_t{IBV_ACCESS_LOCAL_WRITE} : 0;
-  const auto memory = keys.local(&pd, MemoryKey(range.lkey), range.addr, range.length, access);
+  const auto memory = keys.local(&pd.root(), MemoryKey(range.lkey), range.addr, range.length, access);
   if (!memory) return refused(Failure{EFAULT, memory.error()});
   return *memory;
 }

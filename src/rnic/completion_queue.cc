@@ -13,6 +13,7 @@
 #include "rnic/context.h"
 #include "rnic/lane_port.h"
 #include "rnic/limits.h"
+#include "rnic/protection_domain.h"
 #include "rnic/refusal.h"
 
 namespace softrnic::rnic {
@@ -37,9 +38,14 @@ CompletionQueue::CompletionQueue(Context& context, const CompletionQueueInit& in
     : EventTarget(Kind::completion_queue),
       context_(context),
       channel_(init.channel),
-      ignores_overrun_(init.ignores_overrun) {}
+      ignores_overrun_(init.ignores_overrun),
+      parent_(init.parent) {}
 
 CompletionQueue::~CompletionQueue() = default;
+
+MemorySource* CompletionQueue::memory_source() const {
+  return parent_ != nullptr ? parent_->memory_source() : nullptr;
+}
 
 Expected<std::unique_ptr<CompletionQueue>, Failure> CompletionQueue::create(Context& context,
                                                                             const CompletionQueueInit& init) {
@@ -52,8 +58,9 @@ Expected<std::unique_ptr<CompletionQueue>, Failure> CompletionQueue::create(Cont
   }
   std::unique_ptr<CompletionQueue> cq(new CompletionQueue(context, init));
   const std::uint32_t entries = rounded(init.entries);
-  if (!cq->ring_.allocate(entries, init.keeps_times)) return out_of_memory(entries);
+  if (!cq->ring_.allocate(entries, init.keeps_times, cq->memory_source())) return out_of_memory(entries);
   cq->capacity_ = entries;
+  if (init.parent != nullptr) init.parent->uses.add();
   if (init.channel != nullptr) init.channel->add(*cq);
   context.counts.cqs.add();
   return cq;
@@ -63,6 +70,8 @@ Expected<void, Failure> CompletionQueue::destroy() {
   if (uses_.users() != 0) return refused(EBUSY, ReasonId::object_busy, uses_.users(), ObjectKind::cq);
   if (channel_ != nullptr) channel_->retire(*this);
   context_.events().retire(*this);
+  ring_ = CompletionRing();
+  if (parent_ != nullptr) parent_->uses.release();
   context_.counts.cqs.release();
   return {};
 }
@@ -151,7 +160,7 @@ Expected<int, Failure> CompletionQueue::resize(int entries) {
   if (overrun_.load(std::memory_order_acquire)) return refused_as_broken();
   const std::uint32_t wanted = rounded(entries);
   CompletionRing ring;
-  if (!ring.allocate(wanted, ring_.keeps_times())) return out_of_memory(wanted);
+  if (!ring.allocate(wanted, ring_.keeps_times(), memory_source())) return out_of_memory(wanted);
   std::unique_lock lock(mutex_);
   const std::uint32_t size = ring_.size();
   if (size > wanted) {
@@ -159,7 +168,7 @@ Expected<int, Failure> CompletionQueue::resize(int entries) {
     return refused(EINVAL, ReasonId::cq_resize_too_small, entries, size);
   }
   ring_.move_to(ring);
-  ring_ = std::move(ring);
+  std::swap(ring_, ring);  // what was there goes when no lock is held
   capacity_.store(wanted, std::memory_order_relaxed);
   return static_cast<int>(wanted);
 }

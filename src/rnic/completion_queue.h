@@ -28,6 +28,7 @@ namespace softrnic::rnic {
 class CompletionChannel;
 class Context;
 class LanePort;
+class ProtectionDomain;
 struct CompletionSink;
 
 /// What ibv_create_cq and ibv_create_cq_ex are asked for.
@@ -35,8 +36,9 @@ struct CompletionQueueInit {
   int entries = 0;
   CompletionChannel* channel = nullptr;
   int vector = 0;
-  bool keeps_times = false;      ///< for IBV_WC_EX_WITH_COMPLETION_TIMESTAMP and …_WALLCLOCK
-  bool ignores_overrun = false;  ///< a completion that finds no room takes that of the oldest
+  bool keeps_times = false;            ///< for IBV_WC_EX_WITH_COMPLETION_TIMESTAMP and …_WALLCLOCK
+  bool ignores_overrun = false;        ///< a completion that finds no room takes that of the oldest
+  ProtectionDomain* parent = nullptr;  ///< a parent domain that it is made with
 };
 
 /// Thread-safe. Its lock comes after those of lanes and SRQs.
@@ -114,10 +116,12 @@ class CompletionQueue : public EventTarget {
   void look_after_lanes(std::uint32_t found);
   std::uint32_t drive_lanes(CompletionSink& sink);
   Unexpected<Failure> refused_as_broken() const;
+  MemorySource* memory_source() const;
 
   Context& context_;
   CompletionChannel* const channel_;
   const bool ignores_overrun_;
+  ProtectionDomain* const parent_;
   UseCount uses_;
   QuickMutex mutex_;
   const HeldAcrossFork held_{mutex_, HeldAcrossFork::Rank::completion_queue};

@@ -1,7 +1,6 @@
 #include "rnic/completion_ring.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/hot_path.h"
 
@@ -18,23 +17,26 @@ void copy_out(T* to, const T* ring, std::uint32_t first, std::uint32_t count, st
 
 }  // namespace
 
-void CompletionRing::Free::operator()(void* memory) const { std::free(memory); }
-
 CompletionRing& CompletionRing::operator=(CompletionRing&& other) noexcept {
-  ring_ = std::move(other.ring_);
-  times_ = std::move(other.times_);
+  memory_ = std::move(other.memory_);
+  ring_ = other.ring_;
+  times_ = other.times_;
   slots_ = other.slots_;
   head_ = other.head_;
   size_.store(other.size(), std::memory_order_relaxed);
   return *this;
 }
 
-// malloc takes big rings from the kernel as pages that are there only once they are used.
-bool CompletionRing::allocate(std::uint32_t capacity, bool keeps_times) {
+bool CompletionRing::allocate(std::uint32_t capacity, bool keeps_times, MemorySource* source) {
+  static_assert(sizeof(ibv_wc) % alignof(std::uint64_t) == 0);
   slots_ = capacity + kRoomForReturned;
-  ring_.reset(static_cast<ibv_wc*>(std::malloc(slots_ * sizeof(ibv_wc))));
-  if (keeps_times) times_.reset(static_cast<std::uint64_t*>(std::malloc(slots_ * sizeof(std::uint64_t))));
-  return ring_ != nullptr && (times_ != nullptr || !keeps_times);
+  const std::size_t entries = std::size_t{slots_} * sizeof(ibv_wc);
+  const std::size_t times = keeps_times ? std::size_t{slots_} * sizeof(std::uint64_t) : 0;
+  memory_ = QueueMemory(entries + times, source, QueueKind::completion);
+  if (memory_.get() == nullptr) return false;
+  ring_ = reinterpret_cast<ibv_wc*>(memory_.get());
+  if (keeps_times) times_ = reinterpret_cast<std::uint64_t*>(memory_.get() + entries);
+  return true;
 }
 
 SOFTRNIC_HOT_PATH void CompletionRing::push(const ibv_wc& wc, std::uint64_t time) {
@@ -51,8 +53,8 @@ void CompletionRing::drop_oldest() {
 SOFTRNIC_HOT_PATH std::uint32_t CompletionRing::take(std::uint32_t count, ibv_wc* out, std::uint64_t* times) {
   const std::uint32_t size = size_.load(std::memory_order_relaxed);
   const std::uint32_t taken = std::min(size, count);
-  copy_out(out, ring_.get(), head_, taken, slots_);
-  if (times != nullptr && times_) copy_out(times, times_.get(), head_, taken, slots_);
+  copy_out(out, ring_, head_, taken, slots_);
+  if (times != nullptr && times_ != nullptr) copy_out(times, times_, head_, taken, slots_);
   head_ = slot(taken);
   size_.store(size - taken, std::memory_order_relaxed);
   return taken;

@@ -5,7 +5,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
+#include <utility>
+
+#include "base/queue_memory.h"
 
 namespace softrnic::rnic {
 
@@ -20,7 +22,7 @@ class CompletionRing {
   CompletionRing& operator=(CompletionRing&& other) noexcept;
 
   /// False: no memory.
-  bool allocate(std::uint32_t capacity, bool keeps_times);
+  bool allocate(std::uint32_t capacity, bool keeps_times, MemorySource* source);
 
   std::uint32_t capacity() const { return slots_ - kRoomForReturned; }
   std::uint32_t size() const { return size_.load(std::memory_order_acquire); }
@@ -40,19 +42,16 @@ class CompletionRing {
   void move_to(CompletionRing& other);
 
  private:
-  struct Free {
-    void operator()(void* memory) const;
-  };
-
   std::uint32_t slot(std::uint32_t index) const { return (head_ + index) % slots_; }
-  std::uint64_t time_at(std::uint32_t slot) const { return times_ ? times_[slot] : 0; }
+  std::uint64_t time_at(std::uint32_t slot) const { return times_ != nullptr ? times_[slot] : 0; }
   void set(std::uint32_t slot, const ibv_wc& wc, std::uint64_t time) {
     ring_[slot] = wc;
-    if (times_) times_[slot] = time;
+    if (times_ != nullptr) times_[slot] = time;
   }
 
-  std::unique_ptr<ibv_wc[], Free> ring_;
-  std::unique_ptr<std::uint64_t[], Free> times_;
+  QueueMemory memory_;
+  ibv_wc* ring_ = nullptr;
+  std::uint64_t* times_ = nullptr;
   std::uint32_t slots_ = 0;
   std::uint32_t head_ = 0;
   std::atomic<std::uint32_t> size_{0};

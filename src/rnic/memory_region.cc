@@ -68,7 +68,7 @@ Expected<std::unique_ptr<MemoryRegion>, Failure> MemoryRegion::create(Protection
   std::unique_ptr<MemoryRegion> region(new MemoryRegion(pd));
   region->entry_ = std::make_unique<KeyEntry>();
   KeyEntry& entry = *region->entry_;
-  entry.pd = &pd;
+  entry.pd = &pd.root();
   entry.windows = &region->windows_;
   entry.access = wanted.access;
   set_translation(entry, wanted);
@@ -86,7 +86,7 @@ Expected<std::unique_ptr<MemoryRegion>, Failure> MemoryRegion::create_null(Prote
   std::unique_ptr<MemoryRegion> region(new MemoryRegion(pd));
   region->entry_ = std::make_unique<KeyEntry>();
   KeyEntry& entry = *region->entry_;
-  entry.pd = &pd;
+  entry.pd = &pd.root();
   entry.base = memory->zeros();
   entry.is_null = true;
   if (auto ok = region->enter(); !ok) return Unexpected{ok.error()};
@@ -118,7 +118,7 @@ Expected<void, Failure> MemoryRegion::reregister(int flags, ProtectionDomain* pd
   if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0) set_translation(*entry, wanted);
   if ((flags & IBV_REREG_MR_CHANGE_ACCESS) != 0) entry->access = wanted.access;
   if ((entry->access & IBV_ACCESS_ZERO_BASED) != 0) entry->start = 0;
-  if (move) entry->pd = pd;
+  if (move) entry->pd = &pd->root();
   if (auto ok = check(*entry); !ok) return ok;
   if (!KeyTable::process().replace(*entry)) return has_windows();
   pd_->context().lanes().quiesce_all();  // afterwards nobody looks at the old entry

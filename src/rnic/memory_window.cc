@@ -74,7 +74,7 @@ Expected<std::unique_ptr<MemoryWindow>, Failure> MemoryWindow::create(Protection
   if (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2) return refused(EINVAL, ReasonId::bad_window_type, type);
   auto& count = pd.context().counts.mws;
   std::unique_ptr<MemoryWindow> window(new MemoryWindow(pd));
-  window->entry_.place.pd = &pd;
+  window->entry_.place.pd = &pd.root();
   window->entry_.one_queue_pair = type == IBV_MW_TYPE_2;
   if (count.users() >= limits::kMaxMws || !KeyTable::process().insert(window->entry_))
     return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxMws, ObjectKind::mw);

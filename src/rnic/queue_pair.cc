@@ -32,13 +32,14 @@ QueuePair::QueuePair(Context& context, ProtectionDomain* pd, XrcDomain* domain, 
     : EventTarget(Kind::queue_pair),
       Host(counters_, lane.totals()),
       context_(context),
-      pd_(pd),
+      parent_(pd),
+      pd_(pd != nullptr ? &pd->root() : nullptr),
       lane_(lane),
       type_(init.type),
       serial_(next_serial()),
       init_(init),
       events_(context.events(), *this, init.srq != nullptr),
-      receives_(pd, init.srq, init.recv_cq, domain) {
+      receives_(pd_, init.srq, init.recv_cq, domain) {
   attributes_.verbs.path_mig_state = IBV_MIG_MIGRATED;
   attributes_.verbs.cap = init.cap;
 }
@@ -66,7 +67,8 @@ Expected<std::unique_ptr<QueuePair>, Failure> QueuePair::make(Context& context, 
   if (!lane) return Unexpected{lane.error()};
   std::unique_ptr<QueuePair> qp(new QueuePair(context, pd, domain, **lane, *fit));
   const ibv_qp_cap& cap = fit->cap;
-  if (cap.max_recv_wr != 0 && !qp->receives_.allocate(cap.max_recv_wr, cap.max_recv_sge)) {
+  if (cap.max_recv_wr != 0 &&
+      !qp->receives_.allocate(cap.max_recv_wr, cap.max_recv_sge, qp->memory_source())) {
     return refused(ENOMEM, ReasonId::out_of_memory, std::uint64_t{cap.max_recv_wr} * cap.max_recv_sge * 16);
   }
   if (auto ok = qp->attach_to_lane(); !ok) return Unexpected{ok.error()};
@@ -79,9 +81,17 @@ Expected<std::unique_ptr<QueuePair>, Failure> QueuePair::make(Context& context, 
   return qp;
 }
 
+MemorySource* QueuePair::memory_source() const {
+  return parent_ != nullptr ? parent_->memory_source() : nullptr;
+}
+
 Expected<void, Failure> QueuePair::attach_to_lane() {
-  const ib::Capacity capacity{init_.cap.max_send_wr, static_cast<std::uint16_t>(init_.cap.max_send_sge),
-                              init_.cap.max_inline_data};
+  ib::Capacity capacity{init_.cap.max_send_wr, static_cast<std::uint16_t>(init_.cap.max_send_sge),
+                        init_.cap.max_inline_data};
+  const std::size_t bytes = ib::send_queue_bytes(capacity);
+  send_queue_ = QueueMemory(bytes, memory_source(), QueueKind::send);
+  if (send_queue_.get() == nullptr) return refused(ENOMEM, ReasonId::out_of_memory, bytes);
+  capacity.send_queue = send_queue_.get();
   // first, as memory may run out here; it learns its number when it starts
   endpoint_ = ib::make_endpoint(transport_type(type_), Qpn(), capacity, *this);
   const std::lock_guard lock(lane_.mutex());
@@ -107,7 +117,9 @@ Expected<void, Failure> QueuePair::destroy() {
     if (queue != nullptr) queue->remove_user();
   if (init_.srq != nullptr) init_.srq->uses.release();
   completion_counters_.release();
-  if (type_ != IBV_QPT_XRC_RECV) pd_->uses.release();
+  send_queue_ = {};
+  receives_.give_up_memory();
+  if (parent_ != nullptr) parent_->uses.release();
   context().counts.qps.release();
   return {};
 }

@@ -179,6 +179,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   /// Adds to explained(). Does not fail: without memory it is forgotten.
   Explanation remember(const Reason& reason, const std::uint64_t* wr_id);
   Unexpected<Failure> refused_here(const Failure& failure, const std::uint64_t* wr_id = nullptr);
+  MemorySource* memory_source() const;
   Expected<void, Failure> attach_to_lane();
   Expected<void, Failure> check_modify(const ibv_qp_attr& attributes, std::uint32_t mask,
                                        ibv_qp_state to) const;
@@ -201,12 +202,14 @@ class QueuePair final : public EventTarget, private ib::Host {
   Expected<void, Reason> changed_window(const Expected<Taken, Reason>& change);
 
   Context& context_;
-  ProtectionDomain* pd_;  ///< an XRC target: of the SRQ at hand, if any
+  ProtectionDomain* const parent_;  ///< what it was made with; nullptr: an XRC target
+  const ProtectionDomain* pd_;      ///< whose keys it uses; an XRC target: of the SRQ at hand, if any
   LanePort& lane_;
   const ibv_qp_type type_;
   const std::uint32_t serial_;
   QueuePairInit init_;
   Qpn qpn_;
+  QueueMemory send_queue_;  ///< given up after the endpoint, when no lock is held
   std::unique_ptr<ib::Endpoint> endpoint_;
   SchedulerHook<QueuePair> hook_;
 

@@ -1,37 +1,30 @@
 #include "rnic/receive_queue.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <utility>
 
 namespace softrnic::rnic {
 
-void ReceiveQueue::Free::operator()(void* memory) const { std::free(memory); }
-
-// malloc, as memory that is not used shall not be touched.
-bool ReceiveQueue::allocate(std::uint32_t wrs, std::uint32_t sges) {
-  headers_.reset(static_cast<Header*>(std::malloc(wrs * sizeof(Header))));
-  sges_.reset(static_cast<ib::Sge*>(std::malloc(std::size_t{wrs} * sges * sizeof(ib::Sge))));
+bool ReceiveQueue::allocate(std::uint32_t wrs, std::uint32_t sges, Memory memory) {
+  static_assert(sizeof(Header) % alignof(ib::Sge) == 0);
+  const std::size_t headers = std::size_t{wrs} * sizeof(Header);
+  memory_ = QueueMemory(headers + std::size_t{wrs} * sges * sizeof(ib::Sge), memory.source, memory.kind);
+  if (memory_.get() == nullptr) return false;
+  headers_ = reinterpret_cast<Header*>(memory_.get());
+  sges_ = reinterpret_cast<ib::Sge*>(memory_.get() + headers);
   max_wrs_ = wrs;
   max_sges_ = sges;
   head_ = size_ = 0;
-  return headers_ != nullptr && sges_ != nullptr;
+  return true;
 }
 
-bool ReceiveQueue::resize(std::uint32_t wrs) {
-  if (wrs < size_) return false;
-  ReceiveQueue bigger;
-  if (!bigger.allocate(wrs, max_sges_)) return false;
+void ReceiveQueue::move_to(ReceiveQueue& other) {
   for (; size_ > 0; pop()) {
     const Header& header = headers_[head_];
-    bigger.headers_[bigger.size_] = header;
-    for (std::size_t i = 0; i < header.sge_count; ++i) {
-      bigger.sges_[std::size_t{bigger.size_} * max_sges_ + i] = sges_[std::size_t{head_} * max_sges_ + i];
-    }
-    ++bigger.size_;
+    other.headers_[other.size_] = header;
+    std::copy_n(&sges_[std::size_t{head_} * max_sges_], header.sge_count,
+                &other.sges_[std::size_t{other.size_} * other.max_sges_]);
+    ++other.size_;
   }
-  *this = std::move(bigger);
-  return true;
 }
 
 void ReceiveQueue::push(const ibv_recv_wr& wr) {

@@ -5,9 +5,9 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <span>
 
+#include "base/queue_memory.h"
 #include "rnic/limits.h"
 #include "transport/ib/types.h"
 
@@ -22,10 +22,16 @@ class ReceiveQueue {
     std::span<const ib::Sge> sges;
   };
 
+  /// Where its memory comes from, and as what.
+  struct Memory {
+    MemorySource* source = nullptr;
+    QueueKind kind = QueueKind::receive;
+  };
+
   /// False when there is no memory.
-  bool allocate(std::uint32_t wrs, std::uint32_t sges);
-  /// Another number of requests; those that are posted stay. False: no memory, or more are posted.
-  bool resize(std::uint32_t wrs);
+  bool allocate(std::uint32_t wrs, std::uint32_t sges, Memory memory);
+  /// What is posted here goes to `other`, which is empty, with room for as many of as many elements.
+  void move_to(ReceiveQueue& other);
 
   std::uint32_t max_wrs() const { return max_wrs_; }
   std::uint32_t max_sges() const { return max_sges_; }
@@ -45,16 +51,13 @@ class ReceiveQueue {
     std::uint64_t length;
     std::uint32_t sge_count;
   };
-  struct Free {
-    void operator()(void* memory) const;
-  };
-
   std::uint32_t max_wrs_ = 0;
   std::uint32_t max_sges_ = 0;
   std::uint32_t head_ = 0;
   std::uint32_t size_ = 0;
-  std::unique_ptr<Header[], Free> headers_;
-  std::unique_ptr<ib::Sge[], Free> sges_;
+  QueueMemory memory_;
+  Header* headers_ = nullptr;
+  ib::Sge* sges_ = nullptr;
 };
 
 /// A receive taken off a queue, with its elements copied out of the ring.

@@ -54,7 +54,7 @@ Expected<void, Reason> ReceiveSource::select(std::uint32_t number) {
   return {};
 }
 
-ProtectionDomain* ReceiveSource::selected_pd() const {
+const ProtectionDomain* ReceiveSource::selected_pd() const {
   return selected_ != nullptr ? &selected_->pd() : nullptr;
 }
 

@@ -40,7 +40,11 @@ class ReceiveSource {
   // ---- its own queue
 
   /// False: no memory.
-  bool allocate(std::uint32_t wrs, std::uint32_t sges) { return queue_.allocate(wrs, sges); }
+  bool allocate(std::uint32_t wrs, std::uint32_t sges, MemorySource* source) {
+    return queue_.allocate(wrs, sges, {source, QueueKind::receive});
+  }
+  /// The queue pair is about to end.
+  void give_up_memory() { queue_ = ReceiveQueue(); }
   bool has_queue() const { return queue_.max_wrs() != 0; }
   /// See check_receive(); a receive that is taken fills a place of the queue until it is completed.
   Expected<void, Failure> post(const ibv_recv_wr& wr);
@@ -54,7 +58,7 @@ class ReceiveSource {
   /// Receives come from the SRQ of this number from now on. Error: the domain has none, and all is as before.
   Expected<void, Reason> select(std::uint32_t number);
   /// By which keys the requests at hand go: those of the protection domain of that SRQ. nullptr: none.
-  ProtectionDomain* selected_pd() const;
+  const ProtectionDomain* selected_pd() const;
   /// The SRQ is about to be destroyed. True: a receive of it was taken, and must not be completed.
   bool forget(const SharedReceiveQueue& srq);
   /// The same for all SRQs: select() finds none any more.

@@ -36,6 +36,12 @@ std::uint32_t next_number() {
 SharedReceiveQueue::SharedReceiveQueue(ProtectionDomain& pd)
     : EventTarget(Kind::shared_receive_queue), pd_(pd) {}
 
+const ProtectionDomain& SharedReceiveQueue::pd() const { return pd_.root(); }
+
+ReceiveQueue::Memory SharedReceiveQueue::memory() const {
+  return {pd_.memory_source(), QueueKind::shared_receive};
+}
+
 Expected<std::unique_ptr<SharedReceiveQueue>, Failure> SharedReceiveQueue::create(ProtectionDomain& pd,
                                                                                   ibv_srq_attr& attributes) {
   Context& context = pd.context();
@@ -52,7 +58,7 @@ Expected<std::unique_ptr<SharedReceiveQueue>, Failure> SharedReceiveQueue::creat
   attributes.max_sge = std::max(attributes.max_sge, 1U);
   attributes.srq_limit = 0;  // ibv_create_srq(3): ignored
   std::unique_ptr<SharedReceiveQueue> srq(new SharedReceiveQueue(pd));
-  if (!srq->queue_.allocate(attributes.max_wr, attributes.max_sge)) {
+  if (!srq->queue_.allocate(attributes.max_wr, attributes.max_sge, srq->memory())) {
     return refused(ENOMEM, ReasonId::out_of_memory,
                    std::uint64_t{attributes.max_wr} * attributes.max_sge * 16);
   }
@@ -77,6 +83,7 @@ Expected<void, Failure> SharedReceiveQueue::destroy() {
   if (uses.users() != 0) return refused(EBUSY, ReasonId::object_busy, uses.users(), ObjectKind::srq);
   pd_.context().events().retire(*this);
   if (cq_ != nullptr) cq_->remove_user();
+  queue_ = ReceiveQueue();
   pd_.uses.release();
   pd_.context().counts.srqs.release();
   return {};
@@ -90,12 +97,18 @@ Expected<void, Failure> SharedReceiveQueue::modify(const ibv_srq_attr& attribute
   if (resize && (attributes.max_wr == 0 || attributes.max_wr > limits::kMaxSrqWrs)) {
     return refused(EINVAL, ReasonId::bad_cap, attributes.max_wr, limits::kMaxSrqWrs, CapField::max_wr);
   }
+  ReceiveQueue resized;  // made, and what was there given up, when no lock is held
+  if (resize && !resized.allocate(std::bit_ceil(attributes.max_wr), queue_.max_sges(), memory()))
+    return refused(ENOMEM, ReasonId::out_of_memory, std::uint64_t{attributes.max_wr} * 16);
   const std::lock_guard lock(mutex_);
-  const std::uint32_t wrs = resize ? std::bit_ceil(attributes.max_wr) : queue_.max_wrs();
+  const std::uint32_t wrs = resize ? resized.max_wrs() : queue_.max_wrs();
   const std::uint32_t limit = (mask & IBV_SRQ_LIMIT) != 0 ? attributes.srq_limit : limit_;
   if (limit > wrs) return refused(EINVAL, ReasonId::srq_limit_bad, limit, wrs);
   if (wrs < queue_.size()) return refused(EINVAL, ReasonId::srq_resize_too_small, wrs, queue_.size());
-  if (resize && !queue_.resize(wrs)) return refused(ENOMEM, ReasonId::out_of_memory, std::uint64_t{wrs} * 16);
+  if (resize) {
+    queue_.move_to(resized);
+    std::swap(queue_, resized);
+  }
   limit_ = limit;
   return {};
 }

@@ -45,13 +45,15 @@ class SharedReceiveQueue : public EventTarget {
   /// left. False: none is posted.
   bool take(TakenReceive& out);
 
-  ProtectionDomain& pd() const { return pd_; }
+  /// Whose keys its receives use.
+  const ProtectionDomain& pd() const;
   CompletionQueue* cq() const { return cq_; }               ///< XRC, else nullptr
   std::uint32_t srq_number() const { return srq_number_; }  ///< XRC: 24 bits, else 0
   UseCount uses;
 
  private:
   explicit SharedReceiveQueue(ProtectionDomain& pd);
+  ReceiveQueue::Memory memory() const;
 
   ProtectionDomain& pd_;
   CompletionQueue* cq_ = nullptr;

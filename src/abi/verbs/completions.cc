@@ -61,7 +61,8 @@ Expected<Cq*, Failure> make_cq(ibv_context* context, const CqRequest& request) {
       .channel = request.channel == nullptr ? nullptr : Channel::of(request.channel)->impl.get(),
       .vector = request.vector,
       .keeps_times = request.keeps_times,
-      .ignores_overrun = request.ignores_overrun};
+      .ignores_overrun = request.ignores_overrun,
+      .parent = request.parent != nullptr ? Pd::of(request.parent)->impl.get() : nullptr};
   auto made = rnic::CompletionQueue::create(opened.context(), init);
   if (!made) return Unexpected{made.error()};
   cq->context = context;

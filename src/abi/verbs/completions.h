@@ -17,6 +17,7 @@ struct CqRequest {
   ibv_comp_channel* channel = nullptr;
   int vector = 0;
   bool keeps_times = false;
+  ibv_pd* parent = nullptr;  ///< parent domain
   bool ignores_overrun = false;
 };
 

@@ -24,6 +24,7 @@
 #include "abi/verbs/memory_windows.h"
 #include "abi/verbs/newer_verbs.h"
 #include "abi/verbs/open_device.h"
+#include "abi/verbs/parent_domains.h"
 #include "abi/verbs/queries.h"
 #include "abi/verbs/shared_receives.h"
 #include "abi/verbs/unsupported.h"
@@ -81,6 +82,9 @@ void fill_operations(Context& context) {
   context.close_xrcd = close_xrcd;
   context.open_qp = open_qp;
   context.alloc_null_mr = alloc_null_mr;
+  context.alloc_td = alloc_td;
+  context.dealloc_td = dealloc_td;
+  context.alloc_parent_domain = alloc_parent_domain;
   context.advise_mr = advise_mr;
   context.alloc_dm = alloc_dm;
   context.free_dm = free_dm;

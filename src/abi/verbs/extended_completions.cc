@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint64_t kTimes =
     IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
 constexpr std::uint64_t kFields = IBV_WC_STANDARD_FLAGS | kTimes;
+constexpr std::uint32_t kMasks = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
 constexpr std::uint32_t kFlags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED | IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
 
 rnic::ExtendedPoll& poll_of(ibv_cq_ex* cq) { return *static_cast<Cq*>(cq)->extended; }
@@ -92,22 +93,28 @@ void fill_operations(ibv_cq_ex& cq) {
 Expected<ibv_cq_ex*, Failure> create(ibv_context* context, const ibv_cq_init_attr_ex* wanted) {
   if (context == nullptr || wanted == nullptr) return null_argument();
   const std::uint32_t flags = (wanted->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 ? wanted->flags : 0;
-  const bool known = (wanted->comp_mask & ~std::uint32_t{IBV_CQ_INIT_ATTR_MASK_FLAGS}) == 0 &&
-                     (flags & ~kFlags) == 0 && (wanted->wc_flags & ~kFields) == 0;
+  const bool has_parent = (wanted->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0;
+  const bool known =
+      (wanted->comp_mask & ~kMasks) == 0 && (flags & ~kFlags) == 0 && (wanted->wc_flags & ~kFields) == 0;
   if (!known)
     return rnic::refused(EOPNOTSUPP, ReasonId::extended_cq, wanted->wc_flags, wanted->comp_mask, flags);
+  if (has_parent && wanted->parent_domain == nullptr) return null_argument();
+  if (has_parent && wanted->parent_domain->context != context)
+    return rnic::refused(EINVAL, ReasonId::foreign_object);
   const CqRequest request{
       .entries = wanted->cqe,
       .cq_context = wanted->cq_context,
       .channel = wanted->channel,
       .vector = static_cast<int>(std::min<std::uint32_t>(wanted->comp_vector, INT_MAX)),
       .keeps_times = (wanted->wc_flags & kTimes) != 0,
+      .parent = has_parent ? wanted->parent_domain : nullptr,
       .ignores_overrun = (flags & IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN) != 0,
   };
   const auto made = make_cq(context, request);
   if (!made) return Unexpected{made.error()};
   Cq& cq = **made;
-  const bool single_threaded = (flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0;
+  const bool single_threaded = (flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0 ||
+                               (has_parent && Pd::of(wanted->parent_domain)->impl->single_threaded());
   cq.extended.emplace(*cq.impl, single_threaded);
   fill_operations(cq);
   return &cq;

@@ -88,7 +88,7 @@ Expected<ibv_mr*, Failure> import_mr(ibv_pd* pd, std::uint32_t handle) {
   if (pd == nullptr) return null_argument();
   OpenDevice& opened = *Pd::of(pd)->opened;
   auto found = opened.find_mr(handle);
-  if (!found || &found->pd() != Pd::of(pd)->impl.get())
+  if (!found || &found->pd().root() != &Pd::of(pd)->impl->root())
     return rnic::refused(ENOENT, ReasonId::bad_import_handle, handle);
   auto mr = std::make_unique<Mr>();
   mr->opened = &opened;

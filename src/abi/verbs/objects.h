@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "abi/verbs/newer_verbs.h"
+#include "abi/verbs/program_memory.h"
 #include "abi/verbs/send_batch.h"
 #include "rnic/address_handle.h"
 #include "rnic/completion_channel.h"
@@ -60,8 +61,15 @@ struct Context : NewerOperationsRoom, verbs_context {
   }
 };
 
+struct Td : ibv_td {
+  std::unique_ptr<rnic::ThreadDomain> impl;
+
+  static Td* of(ibv_td* td) { return static_cast<Td*>(td); }
+};
+
 struct Pd : ibv_pd {
   OpenDevice* opened = nullptr;
+  std::unique_ptr<ProgramMemory> memory;         ///< a parent domain with an allocator
   std::shared_ptr<rnic::ProtectionDomain> impl;  ///< shared with imported copies
 
   static Pd* of(ibv_pd* pd) { return static_cast<Pd*>(pd); }

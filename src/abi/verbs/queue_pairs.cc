@@ -116,7 +116,7 @@ Expected<ibv_qp*, Failure> create_extended(ibv_context* context, ibv_qp_init_att
   const auto made = create_qp(attributes->pd, reinterpret_cast<ibv_qp_init_attr*>(attributes));
   if (made && extended) {
     Qp& qp = *Qp::of(*made);
-    qp.batch.emplace(*qp.impl, attributes->cap, operations);
+    qp.batch.emplace(*qp.impl, attributes->cap, operations, Pd::of(attributes->pd)->impl->single_threaded());
     fill_send_operations(qp, qp.newer_operations.size());
   }
   return made;

@@ -24,7 +24,7 @@ bool SendBatch::has_room(Room<T>& room, std::size_t each) {
 }
 
 void SendBatch::start() {
-  mutex_.lock();
+  if (locks_) mutex_.lock();
   count_ = 0;
   failure_.reset();
 }
@@ -35,7 +35,7 @@ SOFTRNIC_HOT_PATH int SendBatch::complete() {
     if (count_ == 0) return {};
     return qp_.post_batch(&entries_[0].wr);
   });
-  mutex_.unlock();
+  if (locks_) mutex_.unlock();
   return result;
 }
 

@@ -22,14 +22,17 @@ namespace softrnic::abi {
 /// failure within a batch is what complete() returns, and nothing of the batch is posted.
 class SendBatch {
  public:
-  /// `cap`: as granted; `operations`: bits of enum ibv_qp_create_send_ops_flags.
-  SendBatch(rnic::QueuePair& qp, const ibv_qp_cap& cap, std::uint64_t operations)
-      : qp_(qp), cap_(cap), operations_(operations) {}
+  /// `cap`: as granted; `operations`: bits of enum ibv_qp_create_send_ops_flags. `single_threaded`: one
+  /// thread at a time comes by, and no lock is taken.
+  SendBatch(rnic::QueuePair& qp, const ibv_qp_cap& cap, std::uint64_t operations, bool single_threaded)
+      : qp_(qp), cap_(cap), operations_(operations), locks_(!single_threaded) {}
 
   void start();
   /// 0, or what post_send() answers: ENOMEM when the send queue has no room for all, EINVAL.
   int complete();
-  void discard() { mutex_.unlock(); }
+  void discard() {
+    if (locks_) mutex_.unlock();
+  }
 
   /// Begins a work request. nullptr, and the batch has failed: `opcode` is not among the operations, or there
   /// are more work requests than the send queue takes.
@@ -65,6 +68,7 @@ class SendBatch {
   rnic::QueuePair& qp_;
   const ibv_qp_cap cap_;
   const std::uint64_t operations_;
+  const bool locks_;
   QuickMutex mutex_;
   std::uint32_t count_ = 0;
   Room<Entry> entries_;

@@ -28,9 +28,6 @@ void refuse_flows_and_domains(verbs_context& verbs) {
   refuse_in<LaterVerb::destroy_counters>(verbs.destroy_counters);
   refuse_in<LaterVerb::attach_counters_point_flow>(verbs.attach_counters_point_flow);
   refuse_in<LaterVerb::read_counters>(verbs.read_counters);
-  refuse_in<LaterVerb::alloc_parent_domain>(verbs.alloc_parent_domain);
-  refuse_in<LaterVerb::alloc_td>(verbs.alloc_td);
-  refuse_in<LaterVerb::dealloc_td>(verbs.dealloc_td);
   // Where programs built with libibverbs 1.1.8 look for the two flow calls.
   verbs.ABI_placeholder1 = reinterpret_cast<void (*)()>(verbs.ibv_create_flow);
   verbs.ABI_placeholder2 = reinterpret_cast<void (*)()>(verbs.ibv_destroy_flow);

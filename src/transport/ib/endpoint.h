@@ -26,7 +26,12 @@ struct Capacity {
   std::uint32_t send_wqes = 1;
   std::uint16_t send_sges = 1;
   std::uint32_t inline_bytes = 0;
+  /// Of send_queue_bytes(), aligned for max_align_t, for as long as the endpoint lives; nullptr: its own.
+  std::byte* send_queue = nullptr;
 };
+
+/// What the send queue of such an endpoint takes.
+std::size_t send_queue_bytes(const Capacity& capacity);
 
 /// Answer of transmit().
 enum class Transmit : std::uint8_t {

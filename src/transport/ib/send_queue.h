@@ -1,8 +1,8 @@
 // The send queue: a ring of work requests, each followed by room for its SGEs or its inline bytes.
 //
-// The ring is allocated once and not written before use, so that a deep queue costs memory only as far as it
-// is used; it starts over at its first slot whenever it is empty. Work requests are named by a running number
-// (`Index`).
+// The ring is there from the beginning, and not written before use, so that a deep queue costs memory only as
+// far as it is used; it starts over at its first slot whenever it is empty. Work requests are named by a
+// running number (`Index`).
 #pragma once
 
 #include <cstdint>
@@ -55,10 +55,20 @@ class SendQueue {
 
  private:
   SendEntry* entry(Index index) const {
-    return reinterpret_cast<SendEntry*>(ring_.get() + std::size_t{index & mask_} * stride_);
+    return reinterpret_cast<SendEntry*>(ring_ + std::size_t{index & mask_} * stride_);
   }
 
-  std::unique_ptr<std::byte[]> ring_;
+  struct Layout {
+    explicit Layout(const Capacity& capacity);
+    std::size_t bytes() const { return stride * (std::size_t{mask} + 1); }
+    std::uint32_t limit;
+    std::uint32_t mask;
+    std::size_t stride;
+  };
+  friend std::size_t send_queue_bytes(const Capacity& capacity);
+
+  std::unique_ptr<std::byte[]> own_;
+  std::byte* ring_;
   std::size_t stride_;
   std::uint32_t limit_;
   std::uint32_t mask_;

@@ -28,7 +28,7 @@ Content take(CompletionRing& ring, std::uint32_t count) {
 
 TEST(CompletionRingTest, WhatIsPutBackComesFirstEvenIntoAFullOne) {
   CompletionRing ring;
-  ASSERT_TRUE(ring.allocate(3, true));
+  ASSERT_TRUE(ring.allocate(3, true, nullptr));
   for (std::uint64_t round = 0; round < 50; ++round) {  // around the end, wherever that falls
     const std::uint64_t id = 10 * round;
     for (std::uint64_t i = 1; i <= 3; ++i) ring.push(wc_of(id + i), i);
@@ -44,8 +44,8 @@ TEST(CompletionRingTest, WhatIsPutBackComesFirstEvenIntoAFullOne) {
 
 TEST(CompletionRingTest, TimesGoWithTheirCompletions) {
   CompletionRing ring, bigger;
-  ASSERT_TRUE(ring.allocate(8, true));
-  ASSERT_TRUE(bigger.allocate(16, true));
+  ASSERT_TRUE(ring.allocate(8, true, nullptr));
+  ASSERT_TRUE(bigger.allocate(16, true, nullptr));
   for (std::uint32_t i = 1; i <= 6; ++i) ring.push(wc_of(i, i % 2), 100 + i);
   ring.drop_oldest();
   ring.purge(1);
@@ -55,7 +55,7 @@ TEST(CompletionRingTest, TimesGoWithTheirCompletions) {
 
 TEST(CompletionRingTest, WithoutTimesNoneAreWritten) {
   CompletionRing ring;
-  ASSERT_TRUE(ring.allocate(2, false));
+  ASSERT_TRUE(ring.allocate(2, false, nullptr));
   EXPECT_FALSE(ring.keeps_times());
   ring.push(wc_of(1), 55);
   EXPECT_EQ(take(ring, 1), (Content{{1, 0}}));

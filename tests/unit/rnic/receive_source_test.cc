@@ -31,7 +31,7 @@ class ReceiveSourceTest : public RnicTest {
 TEST_F(ReceiveSourceTest, AnOwnQueueGoesByTheKeysOfTheQueuePair) {
   ReceiveSource source(pd.get(), nullptr, cq.get());
   EXPECT_FALSE(source.has_queue());
-  ASSERT_TRUE(source.allocate(2, 1));
+  ASSERT_TRUE(source.allocate(2, 1, nullptr));
   EXPECT_TRUE(source.has_queue());
   EXPECT_EQ(source.take(), nullptr);
   ASSERT_TRUE(source.post(wr(1)));
@@ -42,7 +42,7 @@ TEST_F(ReceiveSourceTest, AnOwnQueueGoesByTheKeysOfTheQueuePair) {
 
 TEST_F(ReceiveSourceTest, AReceiveFillsItsPlaceUntilItIsCompleted) {
   ReceiveSource source(pd.get(), nullptr, cq.get());
-  ASSERT_TRUE(source.allocate(2, 1));
+  ASSERT_TRUE(source.allocate(2, 1, nullptr));
   for (const std::uint64_t id : {1, 2}) ASSERT_TRUE(source.post(wr(id)));
   EXPECT_EQ(error_of(source.post(wr(3))), ENOMEM);
   expect_next(source, 1);
@@ -56,7 +56,7 @@ TEST_F(ReceiveSourceTest, AReceiveFillsItsPlaceUntilItIsCompleted) {
 
 TEST_F(ReceiveSourceTest, IsFlushedInOrderAndForgottenAtOnce) {
   ReceiveSource source(pd.get(), nullptr, cq.get());
-  ASSERT_TRUE(source.allocate(2, 1));
+  ASSERT_TRUE(source.allocate(2, 1, nullptr));
   for (const std::uint64_t id : {1, 2}) ASSERT_TRUE(source.post(wr(id)));
   EXPECT_EQ(source.flush_next(), 1U);
   EXPECT_EQ(source.flush_next(), 2U);
