@@ -30,22 +30,27 @@ std::uint64_t inode_of(int fd) {
 /// A duplicate of the connection for each lane: its end is that of the survivor's hold on it.
 UniqueFd duplicate(const UniqueFd& fd) { return UniqueFd(fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)); }
 
-/// All lanes of the process that listens for `lane`; none when there is no such process or it does not
-/// answer.
-std::vector<KeptLane> lanes_of_survivor(std::uint32_t lane) {
-  std::vector<KeptLane> out;
-  const auto survivor = control::reach_own(control::lane_name(lane), kPatience);
-  if (!survivor) return out;
+/// Connections to all processes that have lanes. They answer at the same time: on a busy machine each takes long
+/// to get a processor, and meanwhile packets go astray.
+std::vector<UniqueFd> reach_survivors() {
+  std::vector<UniqueFd> out;
+  for (std::uint32_t lane = 1; lane < kMostLanes; ++lane)
+    if (auto survivor = control::reach_own(control::lane_name(lane), kPatience))
+      out.push_back(std::move(*survivor));
+  return out;
+}
+
+/// Adds the lanes of that process, if it answers.
+void take_lanes(const UniqueFd& survivor, std::vector<KeptLane>& out) {
   HandedLane note;
   do {
     control::Datagram datagram;
     const int error =
-        control::receive_datagram(survivor->get(), std::as_writable_bytes(std::span(&note, 1)), datagram);
-    if (error != 0 || datagram.size != sizeof note || note.magic != HandedLane::kMagic) break;
-    if (note.lane == 0 || note.lane >= kMostLanes || !datagram.fds[0]) break;
-    out.push_back({note.lane, kNoPlace, std::move(datagram.fds[0]), duplicate(*survivor)});
+        control::receive_datagram(survivor.get(), std::as_writable_bytes(std::span(&note, 1)), datagram);
+    if (error != 0 || datagram.size != sizeof note || note.magic != HandedLane::kMagic) return;
+    if (note.lane == 0 || note.lane >= kMostLanes || !datagram.fds[0]) return;
+    out.push_back({note.lane, kNoPlace, std::move(datagram.fds[0]), duplicate(survivor)});
   } while (note.left != 0 && out.size() < kMostLanes);
-  return out;
 }
 
 /// Whether the lanes' sockets, and no others, are on the port: the kernel's list and the survivors' agree.
@@ -65,8 +70,7 @@ bool are_the_group(const std::vector<KeptLane>& lanes) {
 
 Expected<std::vector<KeptLane>, Failure> take_over_survivors() {
   std::vector<KeptLane> lanes;
-  for (std::uint32_t lane = 1; lane < kMostLanes; ++lane)
-    for (KeptLane& kept : lanes_of_survivor(lane)) lanes.push_back(std::move(kept));
+  for (const UniqueFd& survivor : reach_survivors()) take_lanes(survivor, lanes);
   std::sort(lanes.begin(), lanes.end(), [](const auto& a, const auto& b) { return a.lane < b.lane; });
   if (lanes.empty() || !are_the_group(lanes)) return Unexpected{Failure{EADDRINUSE, who_holds_the_port()}};
   auto own = open_lane_socket(true);
