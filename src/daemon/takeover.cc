@@ -30,8 +30,8 @@ std::uint64_t inode_of(int fd) {
 /// A duplicate of the connection for each lane: its end is that of the survivor's hold on it.
 UniqueFd duplicate(const UniqueFd& fd) { return UniqueFd(fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)); }
 
-/// Connections to all processes that have lanes. They answer at the same time: on a busy machine each takes long
-/// to get a processor, and meanwhile packets go astray.
+/// Connections to all processes that have lanes, which answer at the same time: on a busy machine each takes
+/// long to get a processor, and meanwhile packets go astray.
 std::vector<UniqueFd> reach_survivors() {
   std::vector<UniqueFd> out;
   for (std::uint32_t lane = 1; lane < kMostLanes; ++lane)
