@@ -38,6 +38,11 @@ SharedReceiveQueue::SharedReceiveQueue(ProtectionDomain& pd)
 
 const ProtectionDomain& SharedReceiveQueue::pd() const { return pd_.root(); }
 
+std::uint32_t SharedReceiveQueue::max_sges() {
+  const std::lock_guard lock(mutex_);
+  return queue_.max_sges();
+}
+
 ReceiveQueue::Memory SharedReceiveQueue::memory() const {
   return {pd_.memory_source(), QueueKind::shared_receive};
 }
@@ -98,7 +103,7 @@ Expected<void, Failure> SharedReceiveQueue::modify(const ibv_srq_attr& attribute
     return refused(EINVAL, ReasonId::bad_cap, attributes.max_wr, limits::kMaxSrqWrs, CapField::max_wr);
   }
   ReceiveQueue resized;  // made, and what was there given up, when no lock is held
-  if (resize && !resized.allocate(std::bit_ceil(attributes.max_wr), queue_.max_sges(), memory()))
+  if (resize && !resized.allocate(std::bit_ceil(attributes.max_wr), max_sges(), memory()))
     return refused(ENOMEM, ReasonId::out_of_memory, std::uint64_t{attributes.max_wr} * 16);
   const std::lock_guard lock(mutex_);
   const std::uint32_t wrs = resize ? resized.max_wrs() : queue_.max_wrs();

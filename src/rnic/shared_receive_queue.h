@@ -54,6 +54,7 @@ class SharedReceiveQueue : public EventTarget {
  private:
   explicit SharedReceiveQueue(ProtectionDomain& pd);
   ReceiveQueue::Memory memory() const;
+  std::uint32_t max_sges();
 
   ProtectionDomain& pd_;
   CompletionQueue* cq_ = nullptr;
