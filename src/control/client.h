@@ -25,8 +25,9 @@
 
 namespace softrnic::control {
 
-/// How long a request, or the start of a daemon, may take.
-inline constexpr std::chrono::seconds kAnswerTimeout{10};
+/// How long a request, or the start of a daemon, may take. Far above what they need: kernels may leave a new
+/// process waiting for seconds beside programs that poll.
+inline constexpr std::chrono::seconds kAnswerTimeout{30};
 
 /// What the daemon gives who asks for a lane.
 struct LaneGrant {

@@ -54,7 +54,7 @@ class Side {
   /// Whether the receive in `slot` holds message `number` of `salt`.
   bool holds(unsigned slot, std::uint32_t number, std::uint32_t salt) const;
   /// The next completion; false after `seconds` without one.
-  bool next(ibv_wc& wc, int seconds = 20);
+  bool next(ibv_wc& wc, int seconds = 100);
 
   ibv_context* context = nullptr;
   ibv_pd* pd = nullptr;

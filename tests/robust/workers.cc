@@ -90,7 +90,8 @@ bool Worker::fresh_reports(unsigned count) {
 bool Worker::reports(unsigned count) {
   for (; count > 0; --count) {
     char step = 0;
-    if (!wait_readable(tester_.get(), 20000) || recv(tester_.get(), &step, 1, 0) != 1) return false;
+    if (!wait_readable(tester_.get(), kHangSeconds * 1000) || recv(tester_.get(), &step, 1, 0) != 1)
+      return false;
   }
   return true;
 }
@@ -139,7 +140,7 @@ std::optional<control::StatusReply> daemon_status() {
 }
 
 bool daemon_gets_to(const std::function<bool(const control::StatusReply&)>& condition) {
-  const auto deadline = Clock::now() + std::chrono::seconds(10);
+  const auto deadline = Clock::now() + std::chrono::seconds(kHangSeconds);
   while (Clock::now() < deadline) {
     const auto status = daemon_status();
     if (status && condition(*status)) return true;

@@ -17,6 +17,8 @@
 namespace softrnic::robust {
 
 constexpr int kHung = -1000;
+/// What has shown nothing for so long hangs. Far above what a busy machine needs: no test fails on time.
+constexpr int kHangSeconds = 100;
 
 class Worker {
  public:
@@ -29,12 +31,12 @@ class Worker {
   pid_t pid() const { return pid_; }
   void kill_now();
   void tell_to_end() { tester_.reset(); }
-  /// Waits for `count` reports. False when it ended before, or after 20 s.
+  /// Waits for `count` reports. False when it ended before, or hangs.
   bool reports(unsigned count);
   /// The same, without those that wait already.
   bool fresh_reports(unsigned count);
   /// Its exit status, minus the signal that killed it, or kHung.
-  int wait(int seconds = 20);
+  int wait(int seconds = kHangSeconds);
 
  private:
   pid_t pid_ = -1;
@@ -44,7 +46,7 @@ class Worker {
 /// A fork of this process, which runs `body` and ends with what it returns.
 pid_t start_child(const std::function<int()>& body);
 /// How a child ends, as Worker::wait() says it; one that does not within `seconds` is looked at and killed.
-int end_of(pid_t child, int seconds = 30);
+int end_of(pid_t child, int seconds = kHangSeconds);
 inline int in_child(const std::function<int()>& body) { return end_of(start_child(body)); }
 
 /// Two workers that are each other's peer.
