@@ -93,7 +93,7 @@ bool EagerAckWatch::take(QpSlot& slot, TimePoint now, Touch& touch) {
   if (word != slot.ack_seen) {
     slot.ack_seen = word;
     if (samehost::EagerAck::token_of(word) == slot.token)
-      qp.acknowledged(samehost::EagerAck::psn_of(word), now);
+      qp.acknowledged(samehost::EagerAck::psn_of(word), samehost::EagerAck::credit_of(word), now);
     if (qp.endpoint().has_unsent()) touch(qp);
   }
   return qp.endpoint().awaits_answers();

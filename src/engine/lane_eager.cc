@@ -98,7 +98,8 @@ void Lane::acknowledge_eager() {
   if (owed_ack_.slot == nullptr) return;
   QpSlot& slot = *std::exchange(owed_ack_.slot, nullptr);
   rnic::QueuePair& qp = *slot.qp;
-  rings_->outbound().acknowledge(qp.transport_attributes().remote, owed_ack_.token, qp.receive_psn());
+  rings_->outbound().acknowledge(qp.transport_attributes().remote, owed_ack_.token, qp.receive_psn(),
+                                 qp.endpoint().tell_credit());
   peers_.received(qp);
   outdate_row(slot);
 }

@@ -109,7 +109,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   bool receive_eager(const ib::EagerSend& eager, const wire::Gid& source) {
     return endpoint_->receive_eager(eager, source);
   }
-  void acknowledged(std::uint32_t psn, TimePoint now);
+  void acknowledged(std::uint32_t psn, std::uint8_t credit, TimePoint now);
   /// CompletionQueue::push() has lost a completion of this QP: it goes into the error state, with
   /// IBV_EVENT_QP_FATAL (a Class G error of IBTA 9.9). Not from within a call of the endpoint. More
   /// completions may be delivered.
@@ -158,6 +158,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   Expected<void, Reason> select_srq(std::uint32_t number) override;
   Expected<void, Reason> execute_locally(const ib::SendWqe& wqe) override;
   const ib::RecvWqe* take_receive() override;
+  std::optional<std::uint32_t> receives_posted() const override;
   ib::PathWindow* window_to(const ib::AddressVector& path, Qpn remote) override;
   bool may_go_direct() override { return type_ != IBV_QPT_XRC_SEND && lane_.may_go_direct(*this); }
   std::optional<std::uint32_t> direct(const ib::DirectMessage& message) override;

@@ -48,8 +48,8 @@ void QueuePair::expire(TimePoint now) {
   settle();
 }
 
-void QueuePair::acknowledged(std::uint32_t psn, TimePoint now) {
-  endpoint_->acknowledged(psn, now);
+void QueuePair::acknowledged(std::uint32_t psn, std::uint8_t credit, TimePoint now) {
+  endpoint_->acknowledged(psn, credit, now);
   settle();
 }
 
@@ -106,6 +106,8 @@ void QueuePair::leave_domain() {
 }
 
 const ib::RecvWqe* QueuePair::take_receive() { return receives_.take(); }
+
+std::optional<std::uint32_t> QueuePair::receives_posted() const { return receives_.posted(); }
 
 ib::PathWindow* QueuePair::window_to(const ib::AddressVector& path, Qpn remote) {
   return lane_.gauged_window(path, remote);

@@ -117,6 +117,10 @@ SOFTRNIC_HOT_PATH Expected<void, Failure> QueuePair::post_recv(ibv_recv_wr* wr, 
       break;
     }
   }
+  if (receives_wanted() && receives_.posted().value_or(0) != 0) [[unlikely]] {
+    endpoint_->receives_posted();
+    lane_.transmit(*this);
+  }
   if (rules.flushes_receives) {
     flush_receives();
     lane_.transmit(*this);

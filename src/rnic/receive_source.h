@@ -48,6 +48,11 @@ class ReceiveSource {
   bool has_queue() const { return queue_.max_wrs() != 0; }
   /// See check_receive(); a receive that is taken fills a place of the queue until it is completed.
   Expected<void, Failure> post(const ibv_recv_wr& wr);
+  /// How many take() would give. Nothing: they are those of an SRQ, which others take from as well and which
+  /// is not counted (IBTA 9.7.7.2).
+  std::optional<std::uint32_t> posted() const {
+    return from_.srq == nullptr && domain_ == nullptr ? std::optional(queue_.size()) : std::nullopt;
+  }
   /// Takes the oldest one off, to be flushed: its wr_id. Nothing: the queue is empty.
   std::optional<std::uint64_t> flush_next();
   /// RESET: what is posted there is forgotten.

@@ -129,15 +129,18 @@ struct alignas(4096) RingReception {
 /// How far the peer of a queue pair is with its eager sends (ib::EagerSend), written by that peer instead of
 /// ACKs. The token came with the eager sends, and tells one connection of the queue pair from the next.
 struct alignas(64) EagerAck {
-  static constexpr std::uint64_t word_of(std::uint32_t token, std::uint32_t psn) {
-    return std::uint64_t{token} << 24 | psn;
+  static constexpr std::uint64_t word_of(std::uint32_t token, std::uint32_t psn, std::uint8_t credit) {
+    return std::uint64_t{credit} << 56 | std::uint64_t{token} << 24 | psn;
   }
   static constexpr std::uint32_t token_of(std::uint64_t word) {
     return static_cast<std::uint32_t>(word >> 24);
   }
+  static constexpr std::uint8_t credit_of(std::uint64_t word) {
+    return static_cast<std::uint8_t>(word >> 56);
+  }
   static constexpr std::uint32_t psn_of(std::uint64_t word) { return word & 0xffffff; }
 
-  std::atomic<std::uint64_t> word;  ///< token | PSN that is expected next
+  std::atomic<std::uint64_t> word;  ///< credit (ib::credits_of) | token | PSN that is expected next
 };
 /// Where packets for a lane come in, one ring for each lane that sends them.
 struct alignas(4096) RingInbox {

@@ -121,9 +121,9 @@ void OutboundRings::wake_later(std::uint8_t lane, Ring& ring) {
   if (!std::exchange(ring.to_wake, true)) to_wake_.push_back(lane);
 }
 
-void OutboundRings::acknowledge(Qpn peer, std::uint32_t token, std::uint32_t psn) {
+void OutboundRings::acknowledge(Qpn peer, std::uint32_t token, std::uint32_t psn, std::uint8_t credit) {
   Ring& ring = *rings_[peer.lane()];
-  ring.peer.ack(peer).word.store(EagerAck::word_of(token, psn), std::memory_order_release);
+  ring.peer.ack(peer).word.store(EagerAck::word_of(token, psn, credit), std::memory_order_release);
   wake_later(peer.lane(), ring);
 }
 

@@ -64,7 +64,7 @@ class OutboundRings {
   /// To a lane that is connected().
   void send(const ib::EagerSend& eager, const ib::AddressVector& path, std::uint32_t token, TimePoint now);
   /// Tells the peer of a queue pair how far that is with its eager sends; its lane is connected().
-  void acknowledge(Qpn peer, std::uint32_t token, std::uint32_t psn);
+  void acknowledge(Qpn peer, std::uint32_t token, std::uint32_t psn, std::uint8_t credit);
   /// Wakes whoever sleeps and was sent something.
   void ring_doorbells();
   /// Tells `receiver` of packets that found no room.

@@ -102,6 +102,13 @@ class FakeHost final : public Host {
   const RecvWqe* take_receive() override {
     return taken == receives.size() ? nullptr : &receives[taken++].wqe;
   }
+  /// They are those of the queue pair alone, and so the peer is told of them.
+  bool counts_receives = false;
+  std::optional<std::uint32_t> receives_posted() const override {
+    return counts_receives ? std::optional(static_cast<std::uint32_t>(receives.size() - taken))
+                           : std::nullopt;
+  }
+  bool wants_receives() const { return receives_wanted(); }
   /// Memory with on-demand paging is not there.
   bool pages_gone = false;
   bool load(std::byte* to, const std::byte* on_demand, std::size_t size) override {

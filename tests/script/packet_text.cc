@@ -4,6 +4,8 @@
 
 #include <sstream>
 
+#include "transport/ib/credit.h"
+
 namespace softrnic::ib::test {
 namespace {
 
@@ -35,6 +37,8 @@ void parse_word(const std::string& word, PacketText& text) {
     text.fields["syndrome"] = kSyndromes.at(value);
   } else if (key == "rnr") {
     text.fields["syndrome"] = wire::kRnrNak | std::stoul(value, nullptr, 0);
+  } else if (key == "credits") {
+    text.fields["syndrome"] = credit_code(static_cast<std::uint32_t>(std::stoul(value)));
   } else {
     text.fields[key] = std::stoull(value, nullptr, 0);
   }

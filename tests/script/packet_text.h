@@ -3,7 +3,8 @@
 // The opcode's name as wireshark prints it, then fields:
 //   psn, len (payload bytes), qp (destination), pkey, va, rkey, dmalen, add, swap, cmp, orig, imm, inv, msn,
 //   qkey, src, srqn,
-//   nak=sequence|invalid|access|operational, rnr=CODE, syndrome, packets (that it stands for, 1 if not said);
+//   nak=sequence|invalid|access|operational, rnr=CODE, credits=RECEIVES, syndrome,
+//   packets (that it stands for, 1 if not said);
 //   flags
 //   ackreq, se, and elsewhere (incoming: the payload is to be fetched).
 #pragma once

@@ -120,6 +120,16 @@ void Script::make(QpType type, bool to_rts) {
   if (to_rts) endpoint_->start_requester(attributes);
 }
 
+void Script::rc() {
+  make(QpType::rc, true);
+  in("RC Acknowledge psn=" + std::to_string((attributes.send_psn - 1) & wire::kPsnMask));
+}
+
+void Script::xrc_initiator() {
+  make(QpType::xrc_initiator, true);
+  in("XRC Acknowledge psn=" + std::to_string((attributes.send_psn - 1) & wire::kPsnMask));
+}
+
 void Script::post(const std::string& line) {
   const Words words = parse_words(line);
   SendSlot slot = endpoint_->reserve();

@@ -49,11 +49,12 @@ class Script : public ::testing::Test {
   Capacity capacity{.send_wqes = 64, .send_sges = 4, .inline_bytes = 64};
   FakeHost host;
   PathWindow* window = nullptr;
-  void rc() { make(QpType::rc, true); }
+  void rc();  ///< its peer has said that it does not count receives
+  void rc_limited() { make(QpType::rc, true); }
   void rc_in_rtr() { make(QpType::rc, false); }
   void uc() { make(QpType::uc, true); }
   void ud() { make(QpType::ud, true); }
-  void xrc_initiator() { make(QpType::xrc_initiator, true); }
+  void xrc_initiator();
   void xrc_target() { make(QpType::xrc_target, false); }
 
   /// How many pieces of payloads that are elsewhere may still be fetched, and how many were.

@@ -144,7 +144,7 @@ TEST_F(State, ThePkeyMustMatch) {
 
 TEST_F(State, TwoLimitedMembersDoNotTalk) {
   attributes.pkey = 0x0001;
-  rc();
+  rc_limited();
   in("RC RDMA Write Only psn=5 len=0 ackreq pkey=0x0001");
   EXPECT_EQ(counted(Counter::drop_pkey), 1U);
   in("RC RDMA Write Only psn=5 len=0 ackreq pkey=0x8001");

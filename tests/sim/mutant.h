@@ -71,6 +71,7 @@ class MutantHost final : public ib::Host {
   }
   Expected<void, Reason> execute_locally(const ib::SendWqe& wqe) override;
   const ib::RecvWqe* take_receive() override { return node_.take_receive(); }
+  std::optional<std::uint32_t> receives_posted() const override { return node_.receives_posted(); }
   Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
                                                  const ib::AtomicOperation& operation) override {
     return node_.execute_atomic(word, operation);

@@ -97,6 +97,11 @@ Expected<void, Reason> Node::execute_locally(const ib::SendWqe& wqe) {
   return invalidate(wqe.rkey);
 }
 
+std::optional<std::uint32_t> Node::receives_posted() const {
+  if (pair->shared_receives || pair->type_of(side) == ib::QpType::xrc_target) return std::nullopt;
+  return static_cast<std::uint32_t>(receives->waiting.size());
+}
+
 const ib::RecvWqe* Node::take_receive() {
   if (receives->waiting.empty()) {
     ++empty_takes;

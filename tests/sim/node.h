@@ -77,6 +77,7 @@ class Node final : public ib::Host {
   Expected<void, Reason> select_srq(std::uint32_t number) override;
   Expected<void, Reason> execute_locally(const ib::SendWqe& wqe) override;
   const ib::RecvWqe* take_receive() override;
+  std::optional<std::uint32_t> receives_posted() const override;
   Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
                                                  const ib::AtomicOperation& operation) override;
   void complete(const ib::SendDone& done) override;
@@ -147,6 +148,7 @@ class Node final : public ib::Host {
   std::uint32_t connection = 0;       ///< counts its connections
   std::uint32_t told_connection = 0;  ///< the peer has executed all of this connection …
   std::uint32_t told_psn = 0;         ///< … before this PSN
+  std::uint8_t told_credit = 0;
 
   // scheduling, used by the world
   TimePoint timer_at = kNever;

@@ -21,7 +21,6 @@ constexpr bool is_write(ib::SendOp op) { return op == ib::SendOp::write || op ==
 constexpr bool has_immediate(ib::SendOp op) {
   return op == ib::SendOp::send_with_imm || op == ib::SendOp::write_with_imm;
 }
-constexpr bool takes_receive(ib::SendOp op) { return is_send(op) || op == ib::SendOp::write_with_imm; }
 
 struct WorkRequest {
   std::uint64_t id = 0;

@@ -335,6 +335,9 @@ void World::repost(Node& node, std::uint64_t index) {
   ReceiveQueue& queue = *node.queues[index];
   if (!node.gone() || node.pair->shared_receives) queue.post(rng_);
   ground_.log(What::reposted, node.index, queue.waiting.size());
+  if (node.gone()) return;
+  node.endpoint->receives_posted();
+  touched(node);
 }
 
 void World::befall(Node& node) {

@@ -52,6 +52,7 @@ bool World::receive_eager(Node& node, const ib::RxPacket& packet, std::uint32_t 
   }
   node.peer->told_connection = connection;
   node.peer->told_psn = expected;
+  node.peer->told_credit = node.endpoint->tell_credit();
   schedule(ground_.now + Duration(rng_.below(kLook)), Kind::told, node.peer->index);
   return true;
 }
@@ -62,12 +63,12 @@ void World::told(Node& node) {
     ib::RxPacket shown;
     shown.packet.headers.bth.opcode = wire::Opcode::rc_acknowledge;
     shown.packet.headers.bth.psn = (node.told_psn - 1) & wire::kPsnMask;
-    shown.packet.headers.aeth.syndrome = wire::kAckUnlimitedCredits;
+    shown.packet.headers.aeth.syndrome = node.told_credit;
     shown.packet.info = &wire::opcode_info(wire::Opcode::rc_acknowledge);
     node.observer.arriving(shown, node.endpoint->receive_psn());
   }
   ground_.log(What::action, node.index, 500, node.told_psn);
-  node.endpoint->acknowledged(node.told_psn, ground_.now + Duration(rng_.below(kLate)));
+  node.endpoint->acknowledged(node.told_psn, node.told_credit, ground_.now + Duration(rng_.below(kLate)));
   touched(node);
 }
 

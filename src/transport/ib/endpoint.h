@@ -87,6 +87,8 @@ class Endpoint {
   /// XRC target: the receive that was taken last belongs to an SRQ that is destroyed. It is not completed,
   /// and what comes of its message is refused.
   virtual void forget_receive() {}
+  /// Receives were posted while Host::receives_wanted(): transmit() may have an ACK that tells of them.
+  virtual void receives_posted() {}
 
   // ---- packets and time
 
@@ -124,9 +126,13 @@ class Endpoint {
     static_cast<void>(source);
     return false;
   }
-  /// The peer has executed all requests before `psn` (24 bits), and sends no ACK for them.
-  virtual void acknowledged(std::uint32_t psn, TimePoint now) {
+  /// The syndrome of the ACK that is told by other means; then the peer is told.
+  virtual std::uint8_t tell_credit() { return wire::kAckUnlimitedCredits; }
+  /// The peer has executed all requests before `psn` (24 bits), and sends no ACK for them. `credit`: see
+  /// credits_of().
+  virtual void acknowledged(std::uint32_t psn, std::uint8_t credit, TimePoint now) {
     static_cast<void>(psn);
+    static_cast<void>(credit);
     static_cast<void>(now);
   }
   /// Whether work requests are posted that have not been sent to their end.

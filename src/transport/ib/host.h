@@ -94,6 +94,8 @@ class Host {
   /// Takes the next receive off the RQ or SRQ; nullptr when none is posted. It belongs to the endpoint until
   /// the matching complete(RecvDone).
   virtual const RecvWqe* take_receive() = 0;
+  /// How many more it could take; nothing: others take from the same queue (SRQ), or nobody counts.
+  virtual std::optional<std::uint32_t> receives_posted() const { return std::nullopt; }
 
   /// The window of a datagram's path; nullptr: that of Endpoint::set_window(), which serves all destinations.
   virtual PathWindow* window_to(const AddressVector& path, Qpn remote) {
@@ -127,6 +129,10 @@ class Host {
   virtual void complete(const SendDone& done) = 0;
   virtual void complete(const RecvDone& done) = 0;
 
+  /// The peer has used all the receives it was told of: Endpoint::receives_posted() is to be called once
+  /// there are more.
+  void want_receives(bool wanted) { receives_wanted_ = wanted; }
+
   /// A work request has ended, or a request of the peer: for whoever counts such, signaled or not. `bytes`
   /// are those of a success. Nearly nobody counts, and then it costs a branch.
   void ended(Counted operation, bool success, std::uint64_t bytes) {
@@ -158,6 +164,7 @@ class Host {
   /// From now on add_ended() is called for these too (bits of Counted).
   void count_ends_of(std::uint8_t operations) { counted_ |= operations; }
   std::uint8_t counted() const { return counted_; }
+  bool receives_wanted() const { return receives_wanted_; }
 
  private:
   virtual void add_ended(Counted operation, bool success, std::uint64_t bytes) {
@@ -168,6 +175,7 @@ class Host {
 
   Counters& counters_;
   Total* const totals_;
+  bool receives_wanted_ = false;
   std::uint8_t counted_ = 0;  ///< here, as whoever counts anything has this cache line
 };
 

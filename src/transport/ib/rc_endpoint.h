@@ -27,6 +27,9 @@ class RcEndpoint : public EndpointBase {
   bool go_at_once() override { return mode_ == Mode::sending && requester_.go_at_once(); }
   std::uint32_t outstanding_sends() const override { return requester_.queue().size(); }
 
+  void receives_posted() override {
+    if (mode_ != Mode::error) responder_.receives_posted();
+  }
   void receive(const RxPacket& packet, TimePoint now) override;
   Transmit transmit(TxPacket& packet, TimePoint now) override;
   TimePoint deadline() const override { return std::min(requester_.deadline(), responder_.deadline()); }
@@ -40,7 +43,8 @@ class RcEndpoint : public EndpointBase {
   bool next_eager(EagerSend& out) override;
   void eager_sent(TimePoint now) override;
   bool receive_eager(const EagerSend& eager, const wire::Gid& source) override;
-  void acknowledged(std::uint32_t psn, TimePoint now) override;
+  std::uint8_t tell_credit() override { return responder_.tell_credit(); }
+  void acknowledged(std::uint32_t psn, std::uint8_t credit, TimePoint now) override;
   bool has_unsent() const override { return requester_.has_unsent(); }
   bool awaits_answers() const override { return requester_.awaits_answers(); }
 

@@ -43,9 +43,9 @@ SOFTRNIC_HOT_PATH bool RcEndpoint::receive_eager(const EagerSend& eager, const w
   return true;
 }
 
-SOFTRNIC_HOT_PATH void RcEndpoint::acknowledged(std::uint32_t psn, TimePoint now) {
+SOFTRNIC_HOT_PATH void RcEndpoint::acknowledged(std::uint32_t psn, std::uint8_t credit, TimePoint now) {
   if (!may_send()) return;
-  requester_.acknowledged(psn, now);
+  requester_.acknowledged(psn, credit, now);
   check_failure();
 }
 
@@ -64,7 +64,8 @@ bool RcRequester::next_eager(EagerSend& out) {
   const SendWqe& wqe = entry.wqe;
   const bool is_send = wqe.op == SendOp::send || wqe.op == SendOp::send_with_imm;
   if (!is_send || wqe.length > std::min(EagerSend::kMostBytes, context_.attributes.path_mtu) ||
-      (wqe.fence && reads_out_ > 0) || !find_payload(context_.host, queue(), entry, out.payload))
+      (wqe.fence && reads_out_ > 0) || !credit_.any() ||
+      !find_payload(context_.host, queue(), entry, out.payload))
     return false;
   out.destination = context_.attributes.remote;
   out.psn = sequence_.next().wire();
@@ -85,12 +86,14 @@ std::uint32_t RcRequester::eager_sent(TimePoint now) {
 
 // Not the time of an answer: `now` is not good enough for that. Nor the answer to a probe,
 // which comes as a packet.
-void RcRequester::acknowledged(std::uint32_t psn, TimePoint now) {
+void RcRequester::acknowledged(std::uint32_t psn, std::uint8_t credit, TimePoint now) {
   const Psn end = Psn::unwrap(psn, sequence_.una());
-  if (failed() || end <= sequence_.una() || end > sequence_.top()) return;
+  if (failed() || end < sequence_.una() || end > sequence_.top()) return;
+  if (end == sequence_.una()) return credit_.told_again(credit, end, end);
   context_.host.count(Counter::acks_received);
   recovery_.answered_earlier(end);
   acknowledge_before(end, now, false);
+  credit_.told(credit);
 }
 
 // ---- the responder
@@ -102,6 +105,7 @@ bool RcResponder::receive_eager(const EagerSend& eager) {
   ack_psn_ = expected_;
   ++expected_;
   msn_ = (msn_ + 1) & wire::kPsnMask;
+  receive_used();
   if (nak_.must_ask(expected_)) ask();
   return true;
 }

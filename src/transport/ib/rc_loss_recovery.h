@@ -4,7 +4,8 @@
 //   Phase     open ── went_back(loss) ──▶ recovering ── progress(), went_back(timeout) ──▶ open
 //   BackOff   none ── expire(): probes go unanswered ──▶ full
 //             none ── expire(): the same without an ACK timeout ──▶ one_packet ── packet_sent() ──▶ full
-//             any ── went_back(receiver_not_ready) ──▶ one_request ── packet_sent() ──▶ full
+//             any ── went_back(receiver_not_ready), ask_for_receive() ──▶ one_request
+//             one_request ── packet_sent() ──▶ full
 //             any ── progress(), went_back(loss or timeout) ──▶ none
 //
 // The two are independent: what was sent again may stay unanswered, too. Probes (as RFC 8985, 7 has them) and
@@ -71,6 +72,9 @@ class LossRecovery {
   bool wait_rnr(TimePoint now, std::uint8_t code, const Attributes& attributes) {
     return timer_.wait_rnr(now, code, attributes);
   }
+
+  /// The peer may have no receive: the next packet, with nothing else in flight, is to find out.
+  void ask_for_receive() { back_off_ = BackOff::one_request; }
 
   // ---- going back
 

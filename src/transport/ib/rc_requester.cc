@@ -7,6 +7,7 @@ namespace softrnic::ib {
 
 void RcRequester::start() {
   sequence_.start(context_.attributes.send_psn);
+  credit_ = {};
   recovery_.start(context_.attributes);
 }
 
@@ -15,6 +16,7 @@ void RcRequester::reset() {
   sequence_.reset();
   ack_requests_.requested();
   direct_.reset();
+  credit_ = {};
   recovery_.reset();
   run_ = Run::running;
 }
@@ -22,6 +24,7 @@ void RcRequester::reset() {
 void RcRequester::flush() {
   uncharge();
   recovery_.stop();
+  credit_.stop();
   direct_.reset();
   flush_all(context_.host, queue());
   sequence_.flushed();

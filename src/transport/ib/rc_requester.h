@@ -3,13 +3,15 @@
 //
 // It coordinates what knows one thing each: SendSequence, how far the packets of the send queue are;
 // rc_request.h, what a packet says; WindowCharge, what is in flight of the window; AckRequests, which packets
-// request an ACK; DirectTurns, what goes without packets; LossRecovery, what silence and NAKs mean.
+// request an ACK; DirectTurns, what goes without packets; SendCredit, for how many messages the peer has a
+// receive; LossRecovery, what silence and NAKs mean.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
 #include "transport/ib/ack_requests.h"
+#include "transport/ib/credit.h"
 #include "transport/ib/direct_turns.h"
 #include "transport/ib/endpoint_context.h"
 #include "transport/ib/rc_loss_recovery.h"
@@ -46,7 +48,7 @@ class RcRequester {
 
   bool next_eager(EagerSend& out);
   std::uint32_t eager_sent(TimePoint now);  ///< how many bytes it has
-  void acknowledged(std::uint32_t psn, TimePoint now);
+  void acknowledged(std::uint32_t psn, std::uint8_t credit, TimePoint now);
   bool has_unsent() const { return sequence_.has_unsent(); }
   bool awaits_answers() const { return sequence_.awaits_answers(); }
 
@@ -68,10 +70,11 @@ class RcRequester {
   };
 
   // ---- sending: rc_requester_send.cc
-  enum class SendCheck : std::uint8_t { may_send, wait, window_full };
+  enum class SendCheck : std::uint8_t { may_send, wait, no_credit, window_full };
   bool has_room_for(const SendEntry& entry) const;
   SendCheck check_send(const SendEntry& entry) const;
   void begin(SendEntry& entry, const RequestExtent& extent);
+  void wait_for_credit(TimePoint now);
   Transmit send_next(SendEntry& entry, TxPacket& out, TimePoint now);
   bool send_probe(TxPacket& out);
   std::uint32_t mark_in_flight(const SendEntry& entry, Psn from, Psn stop, TimePoint now);
@@ -118,6 +121,7 @@ class RcRequester {
   AckRequests ack_requests_;
   DirectTurns direct_;           ///< while one is under_way(), the front work request has no PSNs
   std::uint16_t reads_out_ = 0;  ///< READ requests and atomics in flight
+  SendCredit credit_;
   LossRecovery recovery_;
   Run run_ = Run::running;
 };

@@ -1,4 +1,6 @@
 // How the RC requester goes back and fails work requests.
+#include <algorithm>
+
 #include "transport/ib/outbound.h"
 #include "transport/ib/rc_requester.h"
 
@@ -23,10 +25,13 @@ void RcRequester::implied_nak(TimePoint now) {
   if (recovery_.is_news() && sequence_.in_flight()) go_back(LossRecovery::Cause::loss, now);
 }
 
-TimePoint RcRequester::deadline() const { return failed() ? kNever : recovery_.deadline(); }
+TimePoint RcRequester::deadline() const {
+  return failed() ? kNever : std::min(recovery_.deadline(), credit_.deadline());
+}
 
 void RcRequester::expire(TimePoint now) {
   if (failed()) return;
+  if (credit_.expire(now)) recovery_.ask_for_receive();
   switch (recovery_.expire(now)) {
     case LossRecovery::Due::timeout:
       return timed_out(now);

@@ -21,6 +21,11 @@ bool fits(const SendEntry& entry, const RxPacket& rx, Psn psn, std::uint32_t mtu
          (atomic || rx.payload_bytes() == offset_of(entry, end, mtu) - offset_of(entry, psn, mtu));
 }
 
+bool is_ack(const wire::Packet& packet) {
+  return packet.info->operation == wire::Operation::acknowledge &&
+         wire::syndrome_kind(packet.headers.aeth.syndrome) == wire::SyndromeKind::ack;
+}
+
 }  // namespace
 
 void RcRequester::receive(const RxPacket& rx, TimePoint now) {
@@ -28,7 +33,8 @@ void RcRequester::receive(const RxPacket& rx, TimePoint now) {
   const Psn psn = Psn::unwrap(packet.headers.bth.psn, sequence_.una());
   if (failed()) return;
   if (psn < sequence_.una()) {  // answers to what is long done (IBTA 9.7.5.1.1, ghost and duplicate ACKs)
-    if (const auto rest = rx.behind(sequence_.una() - psn, mtu())) receive(*rest, now);
+    if (const auto rest = rx.behind(sequence_.una() - psn, mtu())) return receive(*rest, now);
+    if (is_ack(packet)) credit_.told_again(packet.headers.aeth.syndrome, psn + 1, sequence_.una());
     return;
   }
   if (psn >= sequence_.top()) {
@@ -50,6 +56,7 @@ void RcRequester::receive_acknowledge(const RxPacket& rx, Psn psn, TimePoint now
     case wire::SyndromeKind::ack:
       context_.host.count(Counter::acks_received);
       acknowledge_before(psn + 1, now);
+      credit_.told(syndrome);
       return;
     case wire::SyndromeKind::rnr_nak:
       return receive_rnr_nak(syndrome, psn, now);
@@ -114,6 +121,7 @@ void RcRequester::receive_response(const RxPacket& rx, Psn psn, TimePoint now) {
   }
   if (!done) return fail_front(Status::local_protection, done.error());
   answered(entry, psn + rx.packets);
+  if (rx.packet.info->has(wire::kAeth)) credit_.told(rx.packet.headers.aeth.syndrome);
   progress(rx.packet.info->position == wire::Position::only, now);
 }
 
@@ -139,7 +147,9 @@ void RcRequester::answered(SendEntry& entry, Psn end) {
   if (next > una) charge_.answered(cost_of(entry, una, std::min(end, next), mtu()));
   const bool counted = is_read_or_atomic(entry.wqe.op) && next >= end && end == chunk_end(entry, una);
   if (counted) --reads_out_;
-  if (sequence_.answered(entry, end)) complete_front(context_.host, queue(), Status::success);
+  if (!sequence_.answered(entry, end)) return;
+  credit_.end(entry.wqe.op, end);
+  complete_front(context_.host, queue(), Status::success);
 }
 
 void RcRequester::progress(bool may_answer_probe, TimePoint now) {

@@ -8,6 +8,14 @@
 #include "transport/ib/rc_requester.h"
 
 namespace softrnic::ib {
+namespace {
+
+/// How long a message waits until it asks by itself whether the peer has a receive by now; and where an RNR
+/// NAK would be the end of the connection.
+constexpr Duration kCreditWait = std::chrono::milliseconds(4);
+constexpr Duration kLastCreditWait = std::chrono::seconds(1);
+
+}  // namespace
 
 // What is left of the work request, or enough of it.
 bool RcRequester::has_room_for(const SendEntry& entry) const {
@@ -24,6 +32,7 @@ RcRequester::SendCheck RcRequester::check_send(const SendEntry& entry) const {
   // IBTA 10.8.3: a fenced request waits for the READs and atomics before it.
   if (fresh && (stopping() || (entry.wqe.fence && reads_out_ > 0) || waits_for_direct(entry)))
     return SendCheck::wait;
+  if (fresh && takes_receive(entry.wqe.op) && !credit_.any()) return SendCheck::no_credit;
   if (is_read_or_atomic(entry.wqe.op) && reads_out_ >= context_.attributes.max_reads_out)
     return SendCheck::wait;
   if (!recovery_.may_send() || sequence_.next() + kLargestChunk - sequence_.una() >= Psn::kHalf)
@@ -64,6 +73,7 @@ SOFTRNIC_OUT_OF_LINE bool RcRequester::execute_locally() {
 
 void RcRequester::begin(SendEntry& entry, const RequestExtent& extent) {
   sequence_.begin(entry, extent.packets, extent.chunk);
+  credit_.begin(entry.wqe.op);
   direct_.began_by_packets(entry.wqe);
 }
 
@@ -87,6 +97,9 @@ Transmit RcRequester::transmit(TxPacket& out, TimePoint now) {
   switch (check_send(entry)) {
     case SendCheck::wait:
       return Transmit::idle;
+    case SendCheck::no_credit:
+      wait_for_credit(now);
+      return Transmit::idle;
     case SendCheck::window_full:
       return Transmit::blocked;
     case SendCheck::may_send:
@@ -94,6 +107,13 @@ Transmit RcRequester::transmit(TxPacket& out, TimePoint now) {
   }
   if (sequence_.current_is_fresh()) begin(entry, extent_of(entry.wqe, context_));
   return send_next(entry, out, now);
+}
+
+// As long as something is in flight, its ACK will tell. Else the peer tells when a receive is posted; if it
+// does not, or that is lost, the message asks itself.
+void RcRequester::wait_for_credit(TimePoint now) {
+  if (sequence_.awaits_answers()) return;
+  credit_.wait(now + (context_.attributes.rnr_retry == 0 ? kLastCreditWait : kCreditWait));
 }
 
 Transmit RcRequester::send_next(SendEntry& entry, TxPacket& out, TimePoint now) {
@@ -144,7 +164,8 @@ std::uint32_t RcRequester::mark_in_flight(const SendEntry& entry, Psn from, Psn 
 void RcRequester::sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out, TimePoint now) {
   out.again = from < sequence_.top();
   const std::uint32_t cost = mark_in_flight(entry, from, stop, now);
-  const bool awaited = recovery_.packet_sent(now);
+  const bool last_credit = stop == entry.end && takes_receive(entry.wqe.op) && !credit_.any();
+  const bool awaited = recovery_.packet_sent(now) || last_credit;
   if (is_read_or_atomic(entry.wqe.op)) ++reads_out_;
   out.headers.bth.ack_request = requests_ack(entry, stop, cost, awaited);
   if (out.again) {

@@ -14,6 +14,10 @@ using wire::Operation;
 /// the whole lane a moment.
 constexpr Duration kWordDelay = std::chrono::milliseconds(4);
 
+bool takes_receive(const wire::OpcodeInfo& info) {
+  return info.operation == Operation::send || info.has(wire::kImmDt);
+}
+
 template <typename... Figures>
 Verdict invalid(ReasonId id, Figures... figures) {
   return {Fault::invalid_request, because(id, figures...)};
@@ -34,11 +38,14 @@ void RcResponder::reset() {
   resources_.clear();
   msn_ = srqn_ = 0;
   nak_ = {};
+  credit_ = {};
+  context_.host.want_receives(false);
   ack_owed_ = any_accepted_ = failed_ = explained_behind_ = false;
   event_.reset();
 }
 
 void RcResponder::flush() {
+  context_.host.want_receives(false);
   nak_.stop();
   message_.fail_receive(Status::flushed, because(ReasonId::flushed), context_.host);
 }
@@ -145,7 +152,18 @@ void RcResponder::accepted(const wire::Packet& packet, std::uint32_t packets) {
   }
   ack_psn_ = expected_.previous();
   if (packet.info->ends()) msn_ = (msn_ + 1) & wire::kPsnMask;
+  if (packet.info->ends() && takes_receive(*packet.info)) receive_used();
   if (packet.headers.bth.ack_request) ack_owed_ = true;
+}
+
+// A peer that has used all it knew of is told at once of what there is.
+void RcResponder::receive_used() {
+  credit_.used();
+  if (!credit_.exhausted()) return;
+  const auto receives = context_.host.receives_posted();
+  if (!receives) return;  // which it learns by the ACK that it asks for
+  context_.host.want_receives(*receives == 0);
+  ack_owed_ = ack_owed_ || *receives > 0;
 }
 
 ReadAtomic* RcResponder::take_resource(std::uint32_t packets) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "transport/ib/credit.h"
 #include "transport/ib/eager_send.h"
 #include "transport/ib/endpoint.h"
 #include "transport/ib/endpoint_context.h"
@@ -30,8 +31,11 @@ class RcResponder {
   bool receive_eager(const EagerSend& eager);
   /// Whether READ or atomic responses are due.
   bool streaming() { return resources_.pending() != nullptr; }
-  /// Whether what is owed is an ACK and nothing else.
-  bool owes_ack_alone() { return ack_owed_ && !nak_.owed() && !streaming(); }
+  /// Whether what is owed is an ACK and nothing else, and the peer does not wait for it.
+  bool owes_ack_alone() { return ack_owed_ && !nak_.owed() && !streaming() && !credit_.exhausted(); }
+  /// See Endpoint.
+  void receives_posted() { ack_owed_ = ack_owed_ || credit_.exhausted(); }
+  std::uint8_t tell_credit();
   /// The next answer owed; idle: none is. READ and atomic responses, and what is behind them, are blocked as
   /// long as the path is undecided.
   Transmit transmit(TxPacket& out);
@@ -66,6 +70,8 @@ class RcResponder {
   void executed_atomic(const wire::Packet& packet, std::uint64_t original);
   ReadAtomic* take_resource(std::uint32_t packets);
   void accepted(const wire::Packet& packet, std::uint32_t packets);
+  void receive_used();
+  std::optional<std::uint32_t> receives_at_hand() const;
   void refuse(const Verdict& verdict, const wire::Packet& packet);
   bool transmit_ack(TxPacket& out);
   void acknowledge(TxPacket& out, std::uint8_t syndrome, Psn psn);
@@ -81,6 +87,7 @@ class RcResponder {
   Psn expected_;  ///< PSN of the next new request
   Psn ack_psn_;   ///< newest SEND or WRITE packet executed
   NakState nak_;
+  ReceiveCredit credit_;
   std::uint32_t msn_ = 0;   ///< messages completed, 24 bits
   std::uint32_t srqn_ = 0;  ///< XRC: of the request executed last
   bool ack_owed_ = false;

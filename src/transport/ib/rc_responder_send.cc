@@ -43,9 +43,23 @@ bool RcResponder::transmit_ack(TxPacket& out) {
   }
   if (!ack_owed_) return false;
   ack_owed_ = false;
-  acknowledge(out, wire::kAckUnlimitedCredits, ack_psn_);
+  acknowledge(out, tell_credit(), ack_psn_);
   context_.host.count(Counter::acks_sent);
   return true;
+}
+
+// The receive of a message that has not ended is one of those that are at hand: the message is not counted
+// in the MSN either.
+std::optional<std::uint32_t> RcResponder::receives_at_hand() const {
+  auto receives = context_.host.receives_posted();
+  if (receives && message_.receive_id() != nullptr) ++*receives;
+  return receives;
+}
+
+std::uint8_t RcResponder::tell_credit() {
+  const std::uint8_t code = credit_.tell(receives_at_hand());
+  context_.host.want_receives(credit_.exhausted());
+  return code;
 }
 
 void RcResponder::acknowledge(TxPacket& out, std::uint8_t syndrome, Psn psn) {
@@ -55,7 +69,7 @@ void RcResponder::acknowledge(TxPacket& out, std::uint8_t syndrome, Psn psn) {
 
 void RcResponder::send_atomic_response(ReadAtomic& atomic, TxPacket& out) {
   begin_packet(out, context_.attributes, rc_atomic_acknowledge, atomic.first);
-  out.headers.aeth = {wire::kAckUnlimitedCredits, atomic.msn};
+  out.headers.aeth = {credit_syndrome(receives_at_hand()), atomic.msn};
   out.headers.atomic_original = atomic.original;
   atomic.sent();
 }
@@ -77,7 +91,7 @@ bool RcResponder::send_read_response(ReadAtomic& read, TxPacket& out) {
   const bool last = read.next + count == read.stop;
   begin_packet(out, context_.attributes, kReadResponses.at(read.next == read.begin, last),
                read.first + read.next);
-  out.headers.aeth = {wire::kAckUnlimitedCredits, read.msn};
+  out.headers.aeth = {credit_syndrome(receives_at_hand()), read.msn};
   out.headers.bth.pad = wire::pad_for(size);
   if (size > 0) {
     auto memory = read_memory(read, offset, size);

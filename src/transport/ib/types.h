@@ -43,6 +43,11 @@ enum class SendOp : std::uint8_t {
 constexpr bool is_atomic(SendOp op) { return op == SendOp::compare_swap || op == SendOp::fetch_add; }
 /// What takes up the resources that max_rd_atomic counts.
 constexpr bool is_read_or_atomic(SendOp op) { return op == SendOp::read || is_atomic(op); }
+/// What takes a receive of the peer.
+constexpr bool takes_receive(SendOp op) {
+  return op == SendOp::send || op == SendOp::send_with_imm || op == SendOp::send_with_invalidate ||
+         op == SendOp::write_with_imm;
+}
 
 /// What changes a memory window of this side and sends nothing.
 constexpr bool is_local(SendOp op) { return op == SendOp::local_invalidate || op == SendOp::bind_window; }

@@ -19,7 +19,8 @@ class Watch : public test::QueuePairs {
   }
   /// The peer has executed the first `count` messages of that connection.
   void acknowledge(const QpSlot& slot, std::uint32_t token, std::uint32_t count) {
-    words[slot.qp->qpn().index()].word = samehost::EagerAck::word_of(token, kFirstPsn + count);
+    words[slot.qp->qpn().index()].word =
+        samehost::EagerAck::word_of(token, kFirstPsn + count, wire::kAckUnlimitedCredits);
   }
   std::size_t take() {
     return watch.take([this](rnic::QueuePair& qp) { touched.push_back(&qp); });

@@ -44,7 +44,8 @@ class QueuePairs : public testing::Test {
     OwnedQp qp;
     QpSlot slot;
   };
-  /// RESET to RTS; what is posted then is sent and, as nobody answers, awaits its ACK.
+  /// RESET to RTS, with a peer that counts no receives; what is posted then is sent and, as nobody answers,
+  /// awaits its ACK.
   static void connect(rnic::QueuePair& qp) {
     ibv_qp_attr attr{};
     attr.qp_state = IBV_QPS_INIT;
@@ -63,6 +64,7 @@ class QueuePairs : public testing::Test {
     attr.timeout = 14;
     EXPECT_TRUE(qp.modify(attr, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
                                     IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC));
+    qp.acknowledged(kFirstPsn, wire::kAckUnlimitedCredits, TimePoint{});
   }
   static void send(rnic::QueuePair& qp) {
     ibv_send_wr wr{};

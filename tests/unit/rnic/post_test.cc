@@ -165,7 +165,7 @@ TEST_F(PostTest, AListIsPostedUpToTheBadOne) {
   bring(*qp, IBV_QPS_RTS);
   ibv_send_wr wrs[12];
   for (std::size_t i = 0; i < 12; ++i) {
-    wrs[i] = usual(IBV_WR_SEND, IBV_QPT_RC);
+    wrs[i] = usual(IBV_WR_RDMA_WRITE, IBV_QPT_RC);  // more than one SEND would wait for credit
     wrs[i].wr_id = i;
     wrs[i].next = i + 1 < 12 ? &wrs[i + 1] : nullptr;
   }
