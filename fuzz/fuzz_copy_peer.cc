@@ -57,13 +57,22 @@ class Ground {
     setrlimit(RLIMIT_FSIZE, &most);
     std::signal(SIGXFSZ, SIG_IGN);
   }
-  ~Ground() { fs::remove_all(base_); }
+  ~Ground() { remove_tree(base_); }
+
+  /// Peers make directories that their owner may not read either, unless that is root.
+  static void remove_tree(const fs::path& folder) {
+    std::error_code ignored;
+    fs::permissions(folder, fs::perms::owner_all, fs::perm_options::add, ignored);
+    for (const auto& entry : fs::directory_iterator(folder, ignored))
+      if (entry.symlink_status(ignored).type() == fs::file_type::directory) remove_tree(entry.path());
+    fs::remove_all(folder, ignored);
+  }
 
   fs::path from() const { return base_ / "from"; }
   fs::path to() const { return base_ / "to"; }
 
   void begin() {
-    fs::remove_all(to());
+    remove_tree(to());
     fs::create_directories(to() / "old");
     std::ofstream(to() / "a") << "older";
     std::ofstream(to() / "old/kept") << "kept";

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -81,6 +82,10 @@ TEST_F(DirectSegmentsTest, PrivateMemoryHasNone) {
 }
 
 TEST_F(DirectSegmentsTest, ThereAreOnlySoMany) {
+  rlimit files{};  // each takes two
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
+  files.rlim_cur = files.rlim_max;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
   std::vector<std::unique_ptr<Arena>> arenas;
   for (std::size_t i = 0; i < kDirectSegments; ++i) {
     arenas.push_back(std::make_unique<Arena>());
