@@ -89,7 +89,7 @@ TEST_F(Direct, OnePostAsksOnce) {
 }
 
 TEST_F(Direct, WhatWasRefusedAtOnceAndMustWaitIsAskedForAgain) {
-  PathWindow full;
+  PathWindow& full = own_window;
   full.sent(1U << 30);
   window = &full;
   rc();
@@ -312,7 +312,7 @@ TEST_F(Direct, UcDrainsAMessageThatHasBegunAlsoWhenItsPacketsMustWait) {
     std::uint32_t bytes = 0;
     std::uint32_t room(TimePoint) override { return bytes; }
   } buffer;
-  PathWindow gauged;
+  PathWindow& gauged = own_window;
   gauged.observe(buffer);
   window = &gauged;
   uc();

@@ -206,7 +206,7 @@ TEST_F(RcLoss, ATimeoutOfZeroWaitsForEver) {
 // What is not answered for long is not under way any more: other QPs of the path may have
 // its place in the window.
 TEST_F(RcLoss, ASilentPeersQpLeavesTheWindowAndSendsNothingNew) {
-  PathWindow path;
+  PathWindow& path = own_window;
   window = &path;
   rc();
   post_and_send(1);

@@ -134,7 +134,7 @@ TEST_F(RcResponder, AsksForWhatIsStillMissingWhenTheFirstComesBeforeItsNakGoesOu
 }
 
 TEST_F(RcResponder, AnswersWithPayloadWhenItIsKnownWhichWayThatGoes) {
-  PathWindow path;
+  PathWindow& path = own_window;
   window = &path;
   rc();
   path.set_undecided(true);
@@ -154,7 +154,7 @@ TEST_F(RcResponder, AnswersWithPayloadWhenItIsKnownWhichWayThatGoes) {
 }
 
 TEST_F(RcResponder, OfWhoHasWorkOfItsOwnIsBlockedAllTheSame) {
-  PathWindow path;
+  PathWindow& path = own_window;
   window = &path;
   rc();
   path.set_undecided(true);

@@ -48,6 +48,7 @@ class Script : public ::testing::Test {
   Attributes attributes;
   Capacity capacity{.send_wqes = 64, .send_sges = 4, .inline_bytes = 64};
   FakeHost host;
+  PathWindow own_window;  ///< outlives the QP, which gives back to it at its end what is in flight
   PathWindow* window = nullptr;
   void rc();  ///< its peer has said that it does not count receives
   void rc_limited() { make(QpType::rc, true); }

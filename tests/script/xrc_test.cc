@@ -57,7 +57,7 @@ TEST_F(XrcInitiator, TakesNoRequests) {
 }
 
 TEST_F(XrcInitiator, SendsNothingEagerly) {
-  PathWindow path;
+  PathWindow& path = own_window;
   path.set_local(true);
   window = &path;
   xrc_initiator();
