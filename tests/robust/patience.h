@@ -6,6 +6,9 @@
 
 namespace softrnic::robust {
 
+/// What has shown nothing for so long hangs. Far above what a busy machine needs: no test fails on time.
+constexpr int kHangSeconds = 100;
+
 class Patience {
  public:
   explicit Patience(std::chrono::nanoseconds limit) : left_(limit) {}

@@ -10,6 +10,8 @@
 #include <memory>
 #include <utility>
 
+#include "patience.h"
+
 namespace softrnic::robust {
 
 /// What one side tells the other before they connect.
@@ -54,7 +56,7 @@ class Side {
   /// Whether the receive in `slot` holds message `number` of `salt`.
   bool holds(unsigned slot, std::uint32_t number, std::uint32_t salt) const;
   /// The next completion; false after `seconds` without one.
-  bool next(ibv_wc& wc, int seconds = 100);
+  bool next(ibv_wc& wc, int seconds = kHangSeconds);
 
   ibv_context* context = nullptr;
   ibv_pd* pd = nullptr;

@@ -12,13 +12,12 @@
 
 #include "base/unique_fd.h"
 #include "control/client.h"
+#include "patience.h"
 #include "tests/support/process_named.h"
 
 namespace softrnic::robust {
 
 constexpr int kHung = -1000;
-/// What has shown nothing for so long hangs. Far above what a busy machine needs: no test fails on time.
-constexpr int kHangSeconds = 100;
 
 class Worker {
  public:

@@ -59,6 +59,10 @@ void fill(SendWqe& wqe, const Words& words, std::uint64_t wr_id) {
   wqe.remote_qkey = static_cast<std::uint32_t>(words.get("qkey"));
 }
 
+std::string before_first_psn(const Attributes& attributes) {
+  return std::to_string((attributes.send_psn - 1) & wire::kPsnMask);
+}
+
 }  // namespace
 
 std::string text_of(const SendDone& done) {
@@ -122,12 +126,12 @@ void Script::make(QpType type, bool to_rts) {
 
 void Script::rc() {
   make(QpType::rc, true);
-  in("RC Acknowledge psn=" + std::to_string((attributes.send_psn - 1) & wire::kPsnMask));
+  in("RC Acknowledge psn=" + before_first_psn(attributes));
 }
 
 void Script::xrc_initiator() {
   make(QpType::xrc_initiator, true);
-  in("XRC Acknowledge psn=" + std::to_string((attributes.send_psn - 1) & wire::kPsnMask));
+  in("XRC Acknowledge psn=" + before_first_psn(attributes));
 }
 
 void Script::post(const std::string& line) {

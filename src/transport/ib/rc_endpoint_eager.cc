@@ -89,7 +89,7 @@ std::uint32_t RcRequester::eager_sent(TimePoint now) {
 void RcRequester::acknowledged(std::uint32_t psn, std::uint8_t credit, TimePoint now) {
   const Psn end = Psn::unwrap(psn, sequence_.una());
   if (failed() || end < sequence_.una() || end > sequence_.top()) return;
-  if (end == sequence_.una()) return credit_.told_again(credit, end, end);
+  if (end == sequence_.una()) return credit_.told(credit);
   context_.host.count(Counter::acks_received);
   recovery_.answered_earlier(end);
   acknowledge_before(end, now, false);
