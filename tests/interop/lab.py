@@ -196,7 +196,8 @@ class Lab:
         self.unprivileged = {
             "root": ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--bounding-set=-all",
                      "--inh-caps=-all", "--no-new-privs", "--pdeathsig", "KILL", "--"],
-            "user": ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", "--pdeathsig", "KILL", "--"],
+            # User 0 of a namespace: without CAP_SETFCAP it could make none below that has its own number in it, as users can.
+            "user": ["setpriv", "--bounding-set=-all,+setfcap", "--inh-caps=-all", "--no-new-privs", "--pdeathsig", "KILL", "--"],
             "plain": ["setpriv", "--no-new-privs", "--pdeathsig", "KILL", "--"] if shutil.which("setpriv") else [],
         }[mode]
         self._holders = []
