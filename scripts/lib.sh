@@ -20,3 +20,5 @@ jobs() {
 
 # Objects of one tree serve another: what ccache hashes must not depend on where the tree stands.
 export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$root}" CCACHE_NOHASHDIR="${CCACHE_NOHASHDIR:-1}"
+# It keeps objects made with precompiled headers only when told that dates and macros of these do not matter.
+export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS:-pch_defines,time_macros}"

@@ -1,0 +1,2 @@
+// A target must have a source to have headers that are read ahead.
+int main() {}

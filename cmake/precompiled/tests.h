@@ -1,0 +1,6 @@
+// What most tests include besides.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "product.h"
