@@ -1,7 +1,8 @@
 # Precompiled headers: parsing the standard library and GoogleTest is most of a build. They are read once for all targets
-# that are compiled alike. Off in the release preset, where a file that lacks an include is found.
-option(SOFTRNIC_PRECOMPILED_HEADERS "read common headers once for many files" OFF)
-if(SOFTRNIC_PRECOMPILED_HEADERS AND CMAKE_CXX_COMPILER_ID STREQUAL Clang)  # else ccache could not use them again
+# that are compiled alike. The release preset has them for tests alone, so that a file of the product that lacks an include is
+# found there.
+set(SOFTRNIC_PRECOMPILED_HEADERS tests CACHE STRING "which targets read common headers once for many files: none, tests, all")
+if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)  # else ccache could not use them again
   target_compile_options(softrnic_options INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 
@@ -40,21 +41,18 @@ function(_softrnic_headers_for target kind result)
   endforeach()
 endfunction()
 
-# softrnic_precompile_headers(DIRECTORY): for all C++ targets below it.
+# softrnic_precompile_headers(DIRECTORY): for the C++ targets below it that are to have them.
 function(softrnic_precompile_headers directory)
-  if(NOT SOFTRNIC_PRECOMPILED_HEADERS)
-    return()
-  endif()
   get_property(targets DIRECTORY ${directory} PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
     get_target_property(type ${target} TYPE)
     get_target_property(libraries ${target} LINK_LIBRARIES)
-    if(type MATCHES "^(STATIC|SHARED)_LIBRARY$")
+    if(type MATCHES "^(STATIC|SHARED)_LIBRARY$" AND SOFTRNIC_PRECOMPILED_HEADERS STREQUAL all)
       _softrnic_headers_for(${target} library headers)
-    elseif(type STREQUAL EXECUTABLE AND "GTest::gmock" IN_LIST libraries)
+    elseif("GTest::gmock" IN_LIST libraries AND SOFTRNIC_PRECOMPILED_HEADERS MATCHES "^(tests|all)$")
       _softrnic_headers_for(${target} tests headers)
     else()
-      continue()  # few files
+      continue()  # or a program of few files
     endif()
     target_precompile_headers(${target} REUSE_FROM ${headers})
   endforeach()
