@@ -55,6 +55,7 @@ constexpr Word kAccess[] = {
     {1 << 2, "IBV_ACCESS_REMOTE_READ"},       {1 << 3, "IBV_ACCESS_REMOTE_ATOMIC"},
     {1 << 4, "IBV_ACCESS_MW_BIND"},           {1 << 5, "IBV_ACCESS_ZERO_BASED"},
     {1 << 6, "IBV_ACCESS_ON_DEMAND"},         {1 << 7, "IBV_ACCESS_HUGETLB"},
+    {1 << 8, "IBV_ACCESS_FLUSH_GLOBAL"},      {1 << 9, "IBV_ACCESS_FLUSH_PERSISTENT"},
     {1 << 20, "IBV_ACCESS_RELAXED_ORDERING"},
 };
 // enum ibv_send_flags
@@ -77,6 +78,8 @@ constexpr Word kWorkRequests[] = {
     {9, "IBV_WR_SEND_WITH_INV"},
     {10, "IBV_WR_TSO"},
     {11, "IBV_WR_DRIVER1"},
+    {14, "IBV_WR_FLUSH"},
+    {15, "IBV_WR_ATOMIC_WRITE"},
 };
 // enum ibv_rereg_mr_flags
 constexpr Word kRereg[] = {{1 << 0, "IBV_REREG_MR_CHANGE_TRANSLATION"},

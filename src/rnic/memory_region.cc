@@ -17,11 +17,12 @@ namespace {
 constexpr std::uint32_t kKnownAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                                        IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
                                        IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND |
-                                       IBV_ACCESS_HUGETLB | IBV_ACCESS_OPTIONAL_RANGE;
+                                       IBV_ACCESS_HUGETLB | IBV_ACCESS_OPTIONAL_RANGE | ib::kFlushGlobal;
 constexpr std::uint32_t kNeedLocalWrite = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
 
 // IBTA 10.6.3.1 and ibv_reg_mr(3).
 Expected<void, Failure> check_access(std::uint32_t access) {
+  if ((access & ib::kFlushPersistent) != 0) return refused(EOPNOTSUPP, ReasonId::no_persistent_memory);
   const bool unknown = (access & ~kKnownAccess) != 0;
   const bool lacks_write = (access & kNeedLocalWrite) != 0 && (access & IBV_ACCESS_LOCAL_WRITE) == 0;
   if (unknown || lacks_write) return refused(EINVAL, ReasonId::bad_access_flags, access);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint8_t kMaxRetries = 7;
 constexpr std::uint8_t kMaxTimerCode = 31;
-constexpr std::uint32_t kAccessMask = 0xf;
+constexpr std::uint32_t kAccessMask = 0xf | ib::kFlushGlobal | ib::kFlushPersistent;
 
 template <typename... Figures>
 Unexpected<Failure> no(ReasonId id, Figures... figures) {

@@ -147,6 +147,7 @@ class QueuePair final : public EventTarget, private ib::Host {
                                                 ib::LocalUse use) override;
   Expected<ib::HostMemory, Reason> remote_memory(MemoryKey rkey, std::uint64_t address, std::uint64_t length,
                                                  std::uint32_t access) override;
+  Expected<void, Reason> remote_region(MemoryKey rkey, std::uint32_t access) override;
   bool load(std::byte* to, const std::byte* on_demand, std::size_t size) override {
     return OnDemandMemory::read(to, on_demand, size);
   }

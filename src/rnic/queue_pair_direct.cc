@@ -50,8 +50,8 @@ class LocalPlaces {
 // sends those must be told.
 SOFTRNIC_HOT_PATH std::optional<std::uint32_t> QueuePair::direct(const ib::DirectMessage& message) {
   const ib::SendWqe& wqe = message.wqe;
-  const bool writes = wqe.op == SendOp::write;
-  if (!writes && !is_read_or_atomic(wqe.op)) return std::nullopt;
+  const bool writes = wqe.op == SendOp::write || wqe.op == SendOp::atomic_write;
+  if (!writes && wqe.op != SendOp::read && !is_atomic(wqe.op)) return std::nullopt;
   if (const ib::PathWindow* const path = window(); path == nullptr || !path->local()) return std::nullopt;
   if (type_ == IBV_QPT_XRC_SEND)
     return std::nullopt;  // the peer's keys go by an SRQ, which its row does not name

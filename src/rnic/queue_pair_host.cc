@@ -67,6 +67,15 @@ Expected<ib::HostMemory, Reason> QueuePair::remote_memory(MemoryKey rkey, std::u
   return KeyTable::process().remote(pd_, rkey, address, length, access, serial_);
 }
 
+// FLUSH has no window that allows it, so the key is that of a region.
+Expected<void, Reason> QueuePair::remote_region(MemoryKey rkey, std::uint32_t access) {
+  const KeyEntry* const entry = KeyTable::process().find(rkey);
+  const std::uint64_t start = entry != nullptr ? entry->start : 0;
+  const auto memory = KeyTable::process().remote(pd_, rkey, start, 1, access, serial_);
+  if (!memory) return Unexpected{memory.error()};
+  return {};
+}
+
 // Once the program hears of it, nobody is at that memory any more.
 Expected<void, Reason> QueuePair::changed_window(const Expected<Taken, Reason>& change) {
   if (!change) return Unexpected{change.error()};

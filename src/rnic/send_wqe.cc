@@ -35,8 +35,14 @@ void fill_sges(ib::SendSlot& slot, const ibv_send_wr& wr) {
   slot.wqe->sge_count = static_cast<std::uint16_t>(wr.num_sge);
 }
 
-/// What LOCAL_INV, BIND_MW and SEND_WITH_INV do to a window.
-SOFTRNIC_OUT_OF_LINE void fill_key(ib::SendWqe& wqe, const ibv_send_wr& wr) {
+/// What LOCAL_INV, BIND_MW and SEND_WITH_INV do to a window, and what a FLUSH is for.
+SOFTRNIC_OUT_OF_LINE void fill_seldom(ib::SendWqe& wqe, const ibv_send_wr& wr) {
+  if (wqe.op == ib::SendOp::flush) {
+    wqe.remote_address = wr.wr.atomic.remote_addr;
+    wqe.rkey = MemoryKey(wr.wr.atomic.rkey);
+    wqe.compare = wr.wr.atomic.compare_add;
+    wqe.swap_or_add = wr.wr.atomic.swap;
+  }
   if (wqe.op == ib::SendOp::send_with_invalidate) wqe.immediate = wr.invalidate_rkey;
   if (wqe.op == ib::SendOp::local_invalidate) wqe.rkey = MemoryKey(wr.invalidate_rkey);
   if (wqe.op != ib::SendOp::bind_window) return;
@@ -71,7 +77,7 @@ void fill_send(ib::SendSlot& slot, const ibv_send_wr& wr, const SendDefaults& de
   wqe.fence = (wr.send_flags & IBV_SEND_FENCE) != 0;
   if (rules.has_immediate) wqe.immediate = ntohl(wr.imm_data);
   if (wqe.op >= ib::SendOp::local_invalidate) [[unlikely]]
-    fill_key(wqe, wr);
+    fill_seldom(wqe, wr);
   if (rules.has_remote_memory) {
     wqe.remote_address = wr.wr.rdma.remote_addr;
     wqe.rkey = MemoryKey(wr.wr.rdma.rkey);

@@ -6,6 +6,7 @@
 #include "base/hot_path.h"
 #include "rnic/key_table.h"
 #include "rnic/limits.h"
+#include "transport/ib/flush_selector.h"
 
 namespace softrnic::rnic {
 namespace {
@@ -17,23 +18,30 @@ constexpr std::uint8_t kUd = bit(IBV_QPT_UD);
 constexpr std::uint8_t kXrc = bit(IBV_QPT_XRC_SEND);
 static_assert(kXrc != 0 && bit(IBV_QPT_XRC_RECV) == 0, "a target has no send queue");
 
-constexpr std::uint32_t kAtomicBytes = 8;
+constexpr std::uint32_t kWordBytes = 8;
+constexpr auto kWcFlush = static_cast<ibv_wc_opcode>(8);  // Debian 12's header does not have it
 constexpr unsigned kKnownFlags =
     IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE | IBV_SEND_IP_CSUM;
 
 // SEND_WITH_INV: IBTA table 38 has opcodes of it for RC and XRC only.
-constexpr std::array<SendRules, 10> kSendRules = {{
-    // types                 local  inline read   atomic remote imm
-    {kRc | kUc | kXrc, false, true, false, false, true, false, IBV_WC_RDMA_WRITE},   // RDMA_WRITE
-    {kRc | kUc | kXrc, false, true, false, false, true, true, IBV_WC_RDMA_WRITE},    // RDMA_WRITE_WITH_IMM
-    {kRc | kUc | kUd | kXrc, false, true, false, false, false, false, IBV_WC_SEND},  // SEND
-    {kRc | kUc | kUd | kXrc, false, true, false, false, false, true, IBV_WC_SEND},   // SEND_WITH_IMM
-    {kRc | kXrc, false, false, true, false, true, false, IBV_WC_RDMA_READ},          // RDMA_READ
-    {kRc | kXrc, false, false, true, true, false, false, IBV_WC_COMP_SWAP},          // ATOMIC_CMP_AND_SWP
-    {kRc | kXrc, false, false, true, true, false, false, IBV_WC_FETCH_ADD},          // ATOMIC_FETCH_AND_ADD
-    {kRc | kUc | kXrc, true, false, false, false, false, false, IBV_WC_LOCAL_INV},   // LOCAL_INV
-    {kRc | kUc | kXrc, true, false, false, false, false, false, IBV_WC_BIND_MW},     // BIND_MW
-    {kRc | kXrc, false, true, false, false, false, false, IBV_WC_SEND},              // SEND_WITH_INV
+constexpr std::array<SendRules, ib::kSendOps> kSendRules = {{
+    // types                 local  inline read   word   atomic remote imm
+    {kRc | kUc | kXrc, false, true, false, false, false, true, false, IBV_WC_RDMA_WRITE},   // RDMA_WRITE
+    {kRc | kUc | kXrc, false, true, false, false, false, true, true, IBV_WC_RDMA_WRITE},    // … WITH_IMM
+    {kRc | kUc | kUd | kXrc, false, true, false, false, false, false, false, IBV_WC_SEND},  // SEND
+    {kRc | kUc | kUd | kXrc, false, true, false, false, false, false, true, IBV_WC_SEND},   // SEND_WITH_IMM
+    {kRc | kXrc, false, false, true, false, false, true, false, IBV_WC_RDMA_READ},          // RDMA_READ
+    {kRc | kXrc, false, false, true, true, true, false, false, IBV_WC_COMP_SWAP},           // CMP_AND_SWP
+    {kRc | kXrc, false, false, true, true, true, false, false, IBV_WC_FETCH_ADD},           // FETCH_AND_ADD
+    {kRc | kUc | kXrc, true, false, false, false, false, false, false, IBV_WC_LOCAL_INV},   // LOCAL_INV
+    {kRc | kUc | kXrc, true, false, false, false, false, false, false, IBV_WC_BIND_MW},     // BIND_MW
+    {kRc | kXrc, false, true, false, false, false, false, false, IBV_WC_SEND},              // SEND_WITH_INV
+    {},                                                                                     // TSO
+    {},                                                                                     // DRIVER1
+    {},
+    {},
+    {kRc, false, false, true, false, false, false, false, kWcFlush},          // FLUSH
+    {kRc, false, true, true, true, false, true, false, IBV_WC_ATOMIC_WRITE},  // ATOMIC_WRITE
 }};
 
 template <typename... Figures>
@@ -53,7 +61,7 @@ Expected<void, Failure> check_payload(const ibv_send_wr& wr, const SendRules& ru
   if (length > limits::kMaxMessageBytes) {
     return no(EINVAL, ReasonId::local_length, length, limits::kMaxMessageBytes);
   }
-  if (rules.is_atomic && length != kAtomicBytes) return no(EINVAL, ReasonId::bad_atomic_length, length);
+  if (rules.is_word && length != kWordBytes) return no(EINVAL, ReasonId::bad_atomic_length, length);
   if ((wr.send_flags & IBV_SEND_INLINE) == 0) return {};
   if (!rules.may_inline) return no(EINVAL, ReasonId::bad_send_flags, wr.send_flags, wr.opcode);
   if (length > limits.max_inline) return no(EINVAL, ReasonId::inline_too_long, length, limits.max_inline);
@@ -80,6 +88,16 @@ SOFTRNIC_OUT_OF_LINE Expected<void, Failure> check_local(const ibv_send_wr& wr) 
   return {};
 }
 
+// It has no payload, and asks for what is written already.
+SOFTRNIC_OUT_OF_LINE Expected<void, Failure> check_flush(const ibv_send_wr& wr) {
+  if (wr.num_sge != 0) return no(EINVAL, ReasonId::too_many_sge, wr.num_sge, 0);
+  if (wr.wr.atomic.compare_add > limits::kMaxMessageBytes)
+    return no(EINVAL, ReasonId::local_length, wr.wr.atomic.compare_add, limits::kMaxMessageBytes);
+  const auto feth = static_cast<std::uint32_t>(wr.wr.atomic.swap);
+  if (!ib::FlushSelector::of(feth).valid()) return no(EINVAL, ReasonId::bad_flush, feth);
+  return {};
+}
+
 }  // namespace
 
 const SendRules* send_rules(ibv_wr_opcode opcode) {
@@ -87,15 +105,15 @@ const SendRules* send_rules(ibv_wr_opcode opcode) {
   return index < kSendRules.size() ? &kSendRules[index] : nullptr;
 }
 
-// The bit of an operation is that of its opcode.
-static_assert(IBV_QP_EX_WITH_RDMA_WRITE == 1 << IBV_WR_RDMA_WRITE &&
-              IBV_QP_EX_WITH_SEND_WITH_INV == 1 << IBV_WR_SEND_WITH_INV);
+static_assert(operation_bit(IBV_WR_RDMA_WRITE) == IBV_QP_EX_WITH_RDMA_WRITE &&
+              operation_bit(IBV_WR_TSO) == IBV_QP_EX_WITH_TSO &&
+              operation_bit(kWrAtomicWrite) == IBV_QP_EX_WITH_ATOMIC_WRITE);
 std::uint64_t send_operations(ibv_qp_type type) {
   std::uint64_t operations = 0;
   if (type < IBV_QPT_RC || (type > IBV_QPT_UD && type != IBV_QPT_XRC_SEND)) return operations;
   for (std::size_t opcode = 0; opcode < kSendRules.size(); ++opcode) {
     const SendRules& rules = kSendRules[opcode];
-    if ((rules.types & bit(type)) != 0) operations |= std::uint64_t{1} << opcode;
+    if ((rules.types & bit(type)) != 0) operations |= operation_bit(static_cast<ibv_wr_opcode>(opcode));
   }
   return operations;
 }
@@ -127,6 +145,8 @@ Expected<void, Failure> check_send_request(const ibv_send_wr& wr, const SendLimi
   if (limits.type == IBV_QPT_UD && wr.wr.ud.ah == nullptr) return no(EINVAL, ReasonId::ud_without_ah);
   if (rules->is_local) [[unlikely]]
     return check_local(wr);
+  if (wr.opcode == kWrFlush) [[unlikely]]
+    return check_flush(wr);
   return check_payload(wr, *rules, limits);
 }
 

@@ -11,13 +11,19 @@
 
 namespace softrnic::rnic {
 
+/// Opcodes that Debian 12's header does not have. The fields of a FLUSH, for which struct ibv_send_wr has
+/// none, stand in wr.atomic: remote_addr, rkey, compare_add (the length), swap (ib::FlushSelector).
+inline constexpr auto kWrFlush = static_cast<ibv_wr_opcode>(14);
+inline constexpr auto kWrAtomicWrite = static_cast<ibv_wr_opcode>(15);
+
 /// Everything that varies by send opcode.
 struct SendRules {
   std::uint8_t types;      ///< bit (type - IBV_QPT_RC) of the QP types that know it
   bool is_local;           ///< no message: changes a memory window of this side
   bool may_inline;         ///< has a payload to send
   bool uses_reads;         ///< needs max_rd_atomic
-  bool is_atomic;          ///< exactly one SGE of 8 bytes is written
+  bool is_word;            ///< moves exactly 8 bytes
+  bool is_atomic;          ///< wr.atomic; the word before is written to the SGE
   bool has_remote_memory;  ///< wr.rdma
   bool has_immediate;      ///< imm_data
   ibv_wc_opcode completion;
@@ -25,6 +31,13 @@ struct SendRules {
 
 /// nullptr when the opcode does not exist.
 const SendRules* send_rules(ibv_wr_opcode opcode);
+
+/// The bit of an opcode in enum ibv_qp_create_send_ops_flags; 0: it has none.
+constexpr std::uint64_t operation_bit(ibv_wr_opcode opcode) {
+  if (opcode <= IBV_WR_TSO) return std::uint64_t{1} << opcode;
+  if (opcode == kWrFlush) return std::uint64_t{1} << 11;
+  return opcode == kWrAtomicWrite ? std::uint64_t{1} << 12 : 0;
+}
 
 /// What can be posted to a QP of this type: bits of enum ibv_qp_create_send_ops_flags.
 std::uint64_t send_operations(ibv_qp_type type);

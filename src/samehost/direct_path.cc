@@ -28,6 +28,8 @@ constexpr Needs needs_of(SendOp op) {
   switch (op) {
     case SendOp::write:
       return {ib::kRemoteWrite, false};
+    case SendOp::atomic_write:
+      return {ib::kRemoteWrite, true};
     case SendOp::read:
       return {ib::kRemoteRead, true};
     default:
@@ -56,8 +58,21 @@ void scatter_word(std::span<const iovec> places, std::uint64_t word) {
   }
 }
 
-ib::AtomicOperation atomic_of(const ib::SendWqe& wqe) {
-  return {wqe.op == SendOp::compare_swap, wqe.swap_or_add, wqe.compare};
+std::uint64_t gather_word(std::span<const iovec> places) {
+  std::uint64_t word = 0;
+  auto* to = reinterpret_cast<std::byte*>(&word);
+  for (const iovec& place : places) {
+    std::memcpy(to, place.iov_base, place.iov_len);
+    to += place.iov_len;
+  }
+  return word;
+}
+
+ib::AtomicOperation atomic_of(const rnic::DirectStep& step) {
+  const ib::SendWqe& wqe = step.wqe;
+  if (wqe.op == SendOp::atomic_write) return {ib::AtomicKind::write, gather_word(step.local)};
+  const auto kind = wqe.op == SendOp::compare_swap ? ib::AtomicKind::compare_swap : ib::AtomicKind::fetch_add;
+  return {kind, wqe.swap_or_add, wqe.compare};
 }
 
 }  // namespace
@@ -273,8 +288,8 @@ bool DirectPath::execute_remote(const RemoteMemory& memory, std::uint64_t addres
                                 const rnic::DirectStep& step) const {
   std::optional<std::uint64_t> original;
   if (const DirectLockHeld held(share_->locks().of(address), lane_, kWordPatience); held)
-    original = memory.execute(address, atomic_of(step.wqe));
-  if (original) scatter_word(step.local, *original);
+    original = memory.execute(address, atomic_of(step));
+  if (original && is_atomic(step.wqe.op)) scatter_word(step.local, *original);
   return original.has_value();
 }
 

@@ -174,6 +174,7 @@ bool RemoteMemory::fetch(std::byte* local, std::uint64_t remote, std::size_t byt
 std::optional<std::uint64_t> RemoteMemory::execute(std::uint64_t remote,
                                                    const ib::AtomicOperation& operation) const {
   if (is_own()) return revocable_execute(reinterpret_cast<std::uint64_t*>(remote), operation, revocation_);
+  if (operation.kind == ib::AtomicKind::write) return std::nullopt;  // the kernel may copy byte by byte
   std::uint64_t before = 0;
   const iovec here{&before, sizeof before};
   if (!read({&here, 1}, remote, sizeof before)) return std::nullopt;

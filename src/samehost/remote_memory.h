@@ -95,7 +95,7 @@ class RemoteMemory {
   /// and only if they are right.
   bool fetch(std::byte* local, std::uint64_t remote, std::size_t bytes) const;
   /// Executes an atomic operation; the value before. By attach it is atomic only for those who take a lock
-  /// for it. Nothing: it was not executed.
+  /// for it, and ATOMIC WRITE, which readers without a lock rely on, is not done. Nothing: not executed.
   std::optional<std::uint64_t> execute(std::uint64_t remote, const ib::AtomicOperation& operation) const;
 
  private:

@@ -114,6 +114,16 @@ bool add(std::uint64_t* word, std::uint64_t& summand, const Check& check) {
   return done != 0;
 }
 
+bool exchange(std::uint64_t* word, std::uint64_t& value, const Check& check) {
+  struct rseq& area = own_area();
+  int done;
+  asm volatile(SOFTRNIC_SEQUENCE("xchgq %[value], %[place]")
+               : SOFTRNIC_SEQUENCE_OUT, [place] "+m"(*word), [value] "+r"(value)
+               : SOFTRNIC_SEQUENCE_IN
+               : "r11", "cc", "memory");
+  return done != 0;
+}
+
 bool compare_swap(std::uint64_t* word, std::uint64_t& expected, std::uint64_t wanted, const Check& check) {
   struct rseq& area = own_area();
   int done;
@@ -148,6 +158,7 @@ bool copy_word(std::byte*, const std::byte*, const Check&) {
   return false;
 }
 bool add(std::uint64_t*, std::uint64_t&, const Check&) { return false; }
+bool exchange(std::uint64_t*, std::uint64_t&, const Check&) { return false; }
 bool compare_swap(std::uint64_t*, std::uint64_t&, std::uint64_t, const Check&) { return false; }
 bool call(long&, long, long, long, long, long, long, const Check&) { return false; }
 
@@ -164,6 +175,20 @@ bool copy_end_last(std::byte* to, const std::byte* from, std::size_t bytes, cons
 bool reaches_memory(long number) {
   return number == SYS_process_vm_readv || number == SYS_process_vm_writev || number == SYS_pread64 ||
          number == SYS_pwrite64;
+}
+
+/// `value`: what an operation of this kind begins with, afterwards the word before.
+bool execute(std::uint64_t* word, const ib::AtomicOperation& operation, std::uint64_t& value,
+             const Check& check) {
+  switch (operation.kind) {
+    case ib::AtomicKind::fetch_add:
+      return add(word, value, check);
+    case ib::AtomicKind::compare_swap:
+      return compare_swap(word, value, operation.operand, check);
+    case ib::AtomicKind::write:
+      return exchange(word, value, check);
+  }
+  return false;
 }
 
 }  // namespace
@@ -187,10 +212,9 @@ std::optional<std::uint64_t> revocable_execute(std::uint64_t* word, const ib::At
                                                const Revocation& revocation) {
   if (revocation.revoked == nullptr || !can_restart()) return ib::execute(word, operation);
   const Check check(revocation);
-  std::uint64_t value = operation.compares ? operation.compare : operation.swap_or_add;
-  const bool done =
-      operation.compares ? compare_swap(word, value, operation.swap_or_add, check) : add(word, value, check);
-  return done ? std::optional(value) : std::nullopt;
+  std::uint64_t value =
+      operation.kind == ib::AtomicKind::compare_swap ? operation.compare : operation.operand;
+  return execute(word, operation, value, check) ? std::optional(value) : std::nullopt;
 }
 
 long revocable_call(const Revocation& revocation, long number, long a, long b, long c, long d, long e,

@@ -79,6 +79,12 @@ class FakeHost final : public Host {
     }
     return HostMemory{r.memory + (address - r.base), r.on_demand};
   }
+  Expected<void, Reason> remote_region(MemoryKey rkey, std::uint32_t access) override {
+    const auto it = regions.find(rkey.value);
+    if (it == regions.end() || (access & ~it->second.access) != 0)
+      return Unexpected{because(ReasonId::nak_rkey_access, rkey.value, 0, access)};
+    return {};
+  }
   Expected<void, Reason> invalidate(MemoryKey rkey) override {
     if (regions.erase(rkey.value) == 0) return Unexpected{because(ReasonId::invalidate_region, rkey.value)};
     invalidated.push_back(rkey.value);

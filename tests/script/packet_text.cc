@@ -77,6 +77,7 @@ PacketText describe_packet(const wire::Headers& h, std::size_t payload_bytes) {
     f.insert({{"va", h.atomic.address}, {"rkey", h.atomic.key.value}, {"cmp", h.atomic.compare}});
     f.insert({{"swap", h.atomic.swap_or_add}, {"add", h.atomic.swap_or_add}});
   }
+  if (info.has(wire::kFeth)) f["feth"] = h.flush_selector;
   if (info.has(wire::kAeth)) f.insert({{"syndrome", h.aeth.syndrome}, {"msn", h.aeth.msn}});
   if (info.has(wire::kXrceth)) f["srqn"] = h.xrc_srqn;
   if (info.has(wire::kAtomicAckEth)) f["orig"] = h.atomic_original;
@@ -119,6 +120,7 @@ wire::Headers headers_of(const PacketText& text) {
   h.atomic = {get("va"), MemoryKey(get32("rkey")), get("swap", get("add")), get("cmp")};
   h.aeth = {static_cast<std::uint8_t>(get("syndrome")), get32("msn")};
   h.atomic_original = get("orig");
+  h.flush_selector = get32("feth");
   h.xrc_srqn = get32("srqn");
   h.immediate = get32("imm");
   h.invalidate = MemoryKey(get32("inv"));

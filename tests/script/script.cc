@@ -16,6 +16,7 @@ const std::map<std::string, SendOp> kOps = {
     {"send", SendOp::send},     {"send_imm", SendOp::send_with_imm},        {"write", SendOp::write},
     {"read", SendOp::read},     {"write_imm", SendOp::write_with_imm},      {"cas", SendOp::compare_swap},
     {"faa", SendOp::fetch_add}, {"send_inv", SendOp::send_with_invalidate}, {"bind", SendOp::bind_window},
+    {"flush", SendOp::flush},   {"atomic_write", SendOp::atomic_write},
 };
 
 struct Words {
@@ -48,12 +49,13 @@ void fill(SendWqe& wqe, const Words& words, std::uint64_t wr_id) {
   wqe.solicited = words.get("se") != 0;
   wqe.fence = words.get("fence") != 0;
   wqe.is_inline = words.get("inline") != 0;
-  wqe.length = static_cast<std::uint32_t>(words.get("len", is_atomic(wqe.op) ? 8 : 0));
+  const bool word = is_atomic(wqe.op) || wqe.op == SendOp::atomic_write;
+  wqe.length = static_cast<std::uint32_t>(words.get("len", word ? 8 : 0));
   wqe.immediate = static_cast<std::uint32_t>(words.get("imm", words.get("inv")));
   wqe.remote_address = words.get("va");
   wqe.rkey = MemoryKey(static_cast<std::uint32_t>(words.get("rkey")));
-  wqe.compare = words.get("cmp");
-  wqe.swap_or_add = words.get("swap", words.get("add"));
+  wqe.compare = words.get("cmp", words.get("dmalen"));
+  wqe.swap_or_add = words.get("swap", words.get("add", words.get("feth")));
   wqe.remote_srqn = static_cast<std::uint32_t>(words.get("srqn"));
   wqe.remote_qpn = kRemote;
   wqe.remote_qkey = static_cast<std::uint32_t>(words.get("qkey"));

@@ -32,6 +32,10 @@ constexpr std::uint32_t kOdpUnreliable = kOdpDatagram | IBV_ODP_SUPPORT_WRITE;
 constexpr std::uint32_t kOdpReliable =
     kOdpUnreliable | IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV;
 
+// Of enum ib_uverbs_device_cap_flags; Debian 12's header ends before them.
+constexpr std::uint64_t kFlushGlobal = std::uint64_t{1} << 38;
+constexpr std::uint64_t kAtomicWrite = std::uint64_t{1} << 40;
+
 void add_on_demand_paging(ibv_device_attr_ex& attributes) {
   if (!rnic::OnDemandMemory::supported()) return;
   ibv_odp_caps& odp = attributes.odp_caps;
@@ -44,7 +48,7 @@ void add_on_demand_paging(ibv_device_attr_ex& attributes) {
 ibv_device_attr_ex extended_attributes(const rnic::Context& context) {
   ibv_device_attr_ex attributes{};
   attributes.orig_attr = context.device_attributes();
-  attributes.device_cap_flags_ex = attributes.orig_attr.device_cap_flags;
+  attributes.device_cap_flags_ex = attributes.orig_attr.device_cap_flags | kFlushGlobal | kAtomicWrite;
   attributes.phys_port_cnt_ex = attributes.orig_attr.phys_port_cnt;
   attributes.completion_timestamp_mask = UINT64_MAX;
   attributes.hca_core_clock = kCoreClockKhz;

@@ -9,6 +9,7 @@
 #include "abi/calls.h"
 #include "base/hot_path.h"
 #include "rnic/refusal.h"
+#include "rnic/work_requests.h"
 
 namespace softrnic::abi {
 
@@ -44,8 +45,7 @@ void SendBatch::fail(const Failure& failure) {
 }
 
 SOFTRNIC_HOT_PATH ibv_send_wr* SendBatch::begin(ibv_wr_opcode opcode, std::uint64_t wr_id, unsigned flags) {
-  // The bit of an operation is that of its opcode: true of all that are offered here.
-  if ((operations_ >> opcode & 1) == 0) {
+  if ((operations_ & rnic::operation_bit(opcode)) == 0) {
     fail(refuse(EINVAL, ReasonId::wr_operation_not_requested, opcode, operations_));
     return nullptr;
   }

@@ -6,13 +6,10 @@
 #include "abi/verbs/objects.h"
 #include "abi/verbs/send_batch.h"
 #include "base/hot_path.h"
+#include "rnic/work_requests.h"
 
 namespace softrnic::abi {
 namespace {
-
-// Opcodes that Debian 12's header does not have.
-constexpr auto kFlush = static_cast<ibv_wr_opcode>(14);
-constexpr auto kAtomicWrite = static_cast<ibv_wr_opcode>(15);
 
 SendBatch& batch_of(ibv_qp_ex* qp) { return *Qp::of(&qp->qp_base)->batch; }
 
@@ -79,14 +76,39 @@ void local_inv(ibv_qp_ex* qp, std::uint32_t rkey) {
   begin(qp, IBV_WR_LOCAL_INV, [&](ibv_send_wr& wr) { wr.invalidate_rkey = rkey; });
 }
 
+// ---- memory placement extensions
+
+void atomic_write(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t address, const void* word) {
+  begin(qp, rnic::kWrAtomicWrite, [&](ibv_send_wr& wr) {
+    wr.wr.rdma = {address, rkey};
+    const ibv_data_buf piece{const_cast<void*>(word), 8};
+    batch_of(qp).set_inline({&piece, 1});
+  });
+}
+
+/// Debian 12's header does not have it. `type`: of enum ibv_placement_type; `level`: of enum
+/// ibv_selectivity_level.
+void flush(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t address, std::size_t length, std::uint8_t type,
+           std::uint8_t level) {
+  // what the FETH has no room for, the check of the work request refuses
+  const std::uint32_t feth = static_cast<std::uint32_t>(type) | static_cast<std::uint32_t>(level) << 4;
+  const bool fits = type <= 0xf && level <= 3;
+  begin(qp, rnic::kWrFlush, [&](ibv_send_wr& wr) {
+    wr.wr.atomic = {address, length, fits ? feth : 0, rkey};
+  });
+}
+
 // ---- what no queue pair is created with yet, so that the batch fails
 
 void send_tso(ibv_qp_ex* qp, void*, std::uint16_t, std::uint16_t) { begin(qp, IBV_WR_TSO, kNothingSpecial); }
-void atomic_write(ibv_qp_ex* qp, std::uint32_t, std::uint64_t, const void*) {
-  begin(qp, kAtomicWrite, kNothingSpecial);
+/// Whatever comes after wr_flush.
+void newer_operation(ibv_qp_ex* qp) { begin(qp, IBV_WR_TSO, kNothingSpecial); }
+
+/// Stands at `at` of the structure, of which this header knows a part only.
+template <typename Operation>
+void put(ibv_qp_ex& qp, std::size_t at, Operation* operation) {
+  std::memcpy(reinterpret_cast<std::byte*>(&qp) + at, &operation, sizeof operation);
 }
-/// wr_flush, which Debian 12's header does not have, and whatever comes after it.
-void newer_operation(ibv_qp_ex* qp) { begin(qp, kFlush, kNothingSpecial); }
 
 // ---- setters
 
@@ -126,9 +148,8 @@ void set_inline_data_list(ibv_qp_ex* qp, std::size_t count, const ibv_data_buf* 
 void fill_send_operations(ibv_qp_ex& qp, std::size_t newer) {
   constexpr std::size_t kKnown = offsetof(ibv_qp_ex, wr_atomic_write) + sizeof qp.wr_atomic_write;
   const std::size_t end = sizeof qp + newer * sizeof(void*);
-  void (*const operation)(ibv_qp_ex*) = newer_operation;
-  for (std::size_t at = kKnown; at < end; at += sizeof operation)
-    std::memcpy(reinterpret_cast<std::byte*>(&qp) + at, &operation, sizeof operation);
+  for (std::size_t at = kKnown; at < end; at += sizeof(void*)) put(qp, at, newer_operation);
+  put(qp, kKnown, flush);
   qp.wr_start = start;
   qp.wr_complete = complete;
   qp.wr_abort = abort_batch;

@@ -55,7 +55,7 @@ class SendCredit {
   /// The oldest message that has begun is acknowledged; its packets end before `end`.
   void end(SendOp op, Psn end) {
     done_ += takes_receive(op) ? 1 : 0;
-    if (!is_read_or_atomic(op)) acknowledged_ = end;
+    if (!is_answered(op)) acknowledged_ = end;
   }
   /// An AETH came that stands for all messages that are done.
   void told(std::uint8_t code) {

@@ -33,19 +33,23 @@ struct DirectMessage {
   std::uint32_t psn = 0;  ///< what the peer expects next, if all that went before has arrived; 24 bits
 };
 
-/// An atomic operation on a word of this host (IBTA 9.4.5).
+enum class AtomicKind : std::uint8_t { fetch_add, compare_swap, write };
+
+/// An atomic operation on a word of this host (IBTA 9.4.5; write: ATOMIC WRITE, A19).
 struct AtomicOperation {
-  bool compares = false;  ///< compare and swap, else fetch and add
-  std::uint64_t swap_or_add = 0;
+  AtomicKind kind{};
+  std::uint64_t operand = 0;  ///< to add, to swap in, or to write
   std::uint64_t compare = 0;
 };
 
 /// Executes it with an atomic instruction; returns the value before.
 inline std::uint64_t execute(std::uint64_t* word, const AtomicOperation& operation) {
-  if (!operation.compares) return __atomic_fetch_add(word, operation.swap_or_add, __ATOMIC_SEQ_CST);
+  if (operation.kind == AtomicKind::fetch_add)
+    return __atomic_fetch_add(word, operation.operand, __ATOMIC_SEQ_CST);
+  if (operation.kind == AtomicKind::write)
+    return __atomic_exchange_n(word, operation.operand, __ATOMIC_SEQ_CST);
   std::uint64_t original = operation.compare;
-  __atomic_compare_exchange_n(word, &original, operation.swap_or_add, false, __ATOMIC_SEQ_CST,
-                              __ATOMIC_SEQ_CST);
+  __atomic_compare_exchange_n(word, &original, operation.operand, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
   return original;
 }
 
@@ -65,6 +69,11 @@ class Host {
   /// bits.
   virtual Expected<HostMemory, Reason> remote_memory(MemoryKey rkey, std::uint64_t address,
                                                      std::uint64_t length, std::uint32_t access) = 0;
+  /// FLUSH of all of a region: whether a peer may do that with this key.
+  virtual Expected<void, Reason> remote_region(MemoryKey rkey, std::uint32_t access) {
+    static_cast<void>(access);
+    return Unexpected{because(ReasonId::nak_rkey_unknown, rkey.value)};
+  }
   /// Copies `size` bytes from or to memory with on-demand paging. False: not all of it is there, or may be
   /// written.
   virtual bool load(std::byte* to, const std::byte* on_demand, std::size_t size) {

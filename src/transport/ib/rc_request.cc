@@ -17,7 +17,7 @@ Expected<void, Reason> build_message(const EndpointContext& context, const SendQ
   begin_request(out, context.attributes, rc_opcodes(wqe.op).at(psn == entry.first, last), psn, wqe);
   out.headers.reth = {wqe.remote_address, wqe.rkey, wqe.length};
   if (last) {
-    out.headers.bth.solicited = wqe.solicited && wqe.op != SendOp::write;  // IBTA 9.2.3
+    out.headers.bth.solicited = wqe.solicited && takes_receive(wqe.op);  // IBTA 9.2.3
     out.headers.immediate = wqe.immediate;
     out.headers.invalidate = MemoryKey(wqe.immediate);
   }
@@ -30,7 +30,7 @@ Expected<void, Reason> build_message(const EndpointContext& context, const SendQ
 RequestExtent extent_of(const SendWqe& wqe, const EndpointContext& context) {
   const std::uint32_t mtu = context.attributes.path_mtu;
   RequestExtent extent;
-  if (!is_atomic(wqe.op)) extent.packets = packets_of(wqe.length, mtu);
+  if (!is_answered(wqe.op) || wqe.op == SendOp::read) extent.packets = packets_of(wqe.length, mtu);
   if (wqe.op == SendOp::read && context.window != nullptr) {
     const std::uint32_t share = context.window->window() / (context.attributes.max_reads_out >= 4 ? 4 : 2);
     extent.chunk = std::max(share, kSmallestChunk) / mtu;
@@ -52,6 +52,12 @@ Expected<void, Reason> build_request(const EndpointContext& context, const SendQ
   if (is_atomic(wqe.op)) {
     begin_request(out, context.attributes, rc_opcodes(wqe.op).only, psn, wqe);
     out.headers.atomic = {wqe.remote_address, wqe.rkey, wqe.swap_or_add, wqe.compare};
+    return {};
+  }
+  if (wqe.op == SendOp::flush) {
+    begin_request(out, context.attributes, rc_opcodes(wqe.op).only, psn, wqe);
+    out.headers.flush_selector = static_cast<std::uint32_t>(wqe.swap_or_add);
+    out.headers.reth = {wqe.remote_address, wqe.rkey, static_cast<std::uint32_t>(wqe.compare)};
     return {};
   }
   return build_message(context, queue, entry, psn, stop, cursor, out);

@@ -46,7 +46,7 @@ inline Psn chunk_end(const SendEntry& entry, Psn psn) {
 /// Where the packet that begins at `psn` ends: one further, or as far as the path lets it go.
 inline Psn packet_end(const SendEntry& entry, Psn psn, const EndpointContext& context) {
   if (entry.wqe.op == SendOp::read) return chunk_end(entry, psn);
-  if (context.window == nullptr || is_read_or_atomic(entry.wqe.op)) return psn + 1;
+  if (context.window == nullptr || is_answered(entry.wqe.op)) return psn + 1;
   return std::min(entry.end, psn + context.window->packets_at_once(context.attributes.path_mtu));
 }
 

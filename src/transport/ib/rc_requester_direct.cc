@@ -37,7 +37,7 @@ SOFTRNIC_HOT_PATH bool RcRequester::go_at_once() {
   if (queue().size() != 1 || !sequence_.at_rest() || stopping() || direct_.backs_off()) return false;
   const SendEntry& entry = queue().front();
   if (!DirectTurns::one_sided(entry.wqe.op)) return false;
-  if (is_read_or_atomic(entry.wqe.op) && context_.attributes.max_reads_out == 0) return false;
+  if (is_answered(entry.wqe.op) && context_.attributes.max_reads_out == 0) return false;
   const bool went = go_direct(entry).has_value();
   direct_.asked_at_once(went);
   return went && queue().empty();

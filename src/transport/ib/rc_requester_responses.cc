@@ -14,11 +14,13 @@ namespace {
 // LAST or ONLY packet, and with no other.
 bool fits(const SendEntry& entry, const RxPacket& rx, Psn psn, std::uint32_t mtu) {
   const bool atomic = rx.packet.info->operation == wire::Operation::atomic_acknowledge;
-  if (!(atomic ? is_atomic(entry.wqe.op) : entry.wqe.op == SendOp::read)) return false;
+  if (!is_answered(entry.wqe.op) || atomic != is_atomic(entry.wqe.op)) return false;
   const Psn end = psn + rx.packets;
   const Psn due = chunk_end(entry, psn);
+  const bool read = entry.wqe.op == SendOp::read;
+  const std::size_t bytes = read ? offset_of(entry, end, mtu) - offset_of(entry, psn, mtu) : 0;
   return rx.lengths_fit(mtu) && (rx.packet.info->ends() ? end == due : end < due) &&
-         (atomic || rx.payload_bytes() == offset_of(entry, end, mtu) - offset_of(entry, psn, mtu));
+         rx.payload_bytes() == bytes;
 }
 
 bool is_ack(const wire::Packet& packet) {
@@ -131,7 +133,7 @@ bool RcRequester::acknowledge_before(Psn end, TimePoint now, bool may_answer_pro
   const Psn before = sequence_.una();
   while (sequence_.una() < end && !queue().empty()) {
     SendEntry& entry = queue().front();
-    if (is_read_or_atomic(entry.wqe.op)) break;
+    if (is_answered(entry.wqe.op)) break;
     answered(entry, std::min(end, entry.end));
   }
   if (sequence_.una() > before) progress(may_answer_probe, now);
@@ -145,7 +147,7 @@ void RcRequester::answered(SendEntry& entry, Psn end) {
   const Psn una = sequence_.una();
   const Psn next = sequence_.next();
   if (next > una) charge_.answered(cost_of(entry, una, std::min(end, next), mtu()));
-  const bool counted = is_read_or_atomic(entry.wqe.op) && next >= end && end == chunk_end(entry, una);
+  const bool counted = is_answered(entry.wqe.op) && next >= end && end == chunk_end(entry, una);
   if (counted) --reads_out_;
   if (!sequence_.answered(entry, end)) return;
   credit_.end(entry.wqe.op, end);

@@ -20,7 +20,7 @@ constexpr Duration kLastCreditWait = std::chrono::seconds(1);
 // What is left of the work request, or enough of it.
 bool RcRequester::has_room_for(const SendEntry& entry) const {
   const PathWindow& window = *context_.window;
-  if (is_read_or_atomic(entry.wqe.op)) return window.has_room();
+  if (is_answered(entry.wqe.op)) return window.has_room();
   if (window.has_much_room()) return true;
   const bool fresh = sequence_.current_is_fresh();
   const std::uint32_t sent = fresh ? 0 : offset_of(entry, sequence_.next(), mtu());
@@ -33,8 +33,7 @@ RcRequester::SendCheck RcRequester::check_send(const SendEntry& entry) const {
   if (fresh && (stopping() || (entry.wqe.fence && reads_out_ > 0) || waits_for_direct(entry)))
     return SendCheck::wait;
   if (fresh && takes_receive(entry.wqe.op) && !credit_.any()) return SendCheck::no_credit;
-  if (is_read_or_atomic(entry.wqe.op) && reads_out_ >= context_.attributes.max_reads_out)
-    return SendCheck::wait;
+  if (is_answered(entry.wqe.op) && reads_out_ >= context_.attributes.max_reads_out) return SendCheck::wait;
   if (!recovery_.may_send() || sequence_.next() + kLargestChunk - sequence_.una() >= Psn::kHalf)
     return SendCheck::wait;
   return context_.window == nullptr || has_room_for(entry) ? SendCheck::may_send : SendCheck::window_full;
@@ -52,7 +51,7 @@ bool RcRequester::valid(const SendWqe& wqe) {
     cannot_send(Status::local_length, because(ReasonId::local_length, wqe.length, kMaxMessage));
     return false;
   }
-  if (is_read_or_atomic(wqe.op) && context_.attributes.max_reads_out == 0) {
+  if (is_answered(wqe.op) && context_.attributes.max_reads_out == 0) {
     cannot_send(Status::local_qp_operation, because(ReasonId::read_needs_resources, wqe.op));
     return false;
   }
@@ -166,7 +165,7 @@ void RcRequester::sent(const SendEntry& entry, Psn from, Psn stop, TxPacket& out
   const std::uint32_t cost = mark_in_flight(entry, from, stop, now);
   const bool last_credit = stop == entry.end && takes_receive(entry.wqe.op) && !credit_.any();
   const bool awaited = recovery_.packet_sent(now) || last_credit;
-  if (is_read_or_atomic(entry.wqe.op)) ++reads_out_;
+  if (is_answered(entry.wqe.op)) ++reads_out_;
   out.headers.bth.ack_request = requests_ack(entry, stop, cost, awaited);
   if (out.again) {
     context_.host.count(Counter::retransmits);
@@ -180,7 +179,7 @@ bool RcRequester::requests_ack(const SendEntry& entry, Psn stop, std::uint32_t c
     ack_requests_.requested();
     return true;
   }
-  const bool last = stop == entry.end || is_read_or_atomic(entry.wqe.op);
+  const bool last = stop == entry.end || is_answered(entry.wqe.op);
   const std::uint32_t rest = last ? 0 : cost_of(entry, stop, entry.end, mtu());
   return ack_requests_.sent({cost, rest, charge_.bytes()}, context_.window);
 }

@@ -1,8 +1,11 @@
 #include "transport/ib/rc_responder.h"
 
 #include <algorithm>
+#include <atomic>
 
+#include "transport/ib/flush_selector.h"
 #include "transport/ib/rx_packet.h"
+#include "transport/ib/sge_list.h"
 #include "transport/ib/timers.h"
 
 namespace softrnic::ib {
@@ -125,6 +128,10 @@ Verdict RcResponder::execute(const RxPacket& rx, TimePoint now) {
     case Operation::compare_swap:
     case Operation::fetch_add:
       return rx.lengths_fit(mtu) ? execute_atomic(packet, now) : wrong_length(rx, mtu);
+    case Operation::atomic_write:
+      return rx.lengths_fit(mtu) ? execute_atomic_write(rx, now) : wrong_length(rx, mtu);
+    case Operation::flush:
+      return rx.lengths_fit(mtu) ? execute_flush(packet) : wrong_length(rx, mtu);
     default:
       return invalid(ReasonId::drop_wrong_service, packet.info->opcode);
   }
@@ -201,41 +208,85 @@ Verdict RcResponder::execute_read(const wire::Packet& packet) {
 }
 
 Verdict RcResponder::execute_atomic(const wire::Packet& packet, TimePoint now) {
-  const Attributes& attributes = context_.attributes;
   const wire::AtomicEth& eth = packet.headers.atomic;
+  const bool compares = packet.info->operation == Operation::compare_swap;
+  const AtomicOperation operation{compares ? AtomicKind::compare_swap : AtomicKind::fetch_add,
+                                  eth.swap_or_add, eth.compare};
+  return change_word(packet, {eth.key, eth.address, kRemoteAtomic}, operation, now);
+}
+
+// IBTA A19.4.2: eight bytes, which nobody sees in part. They take the access of a WRITE.
+Verdict RcResponder::execute_atomic_write(const RxPacket& rx, TimePoint now) {
+  const wire::Reth& reth = rx.packet.headers.reth;
+  AtomicOperation operation{AtomicKind::write};
+  if (reth.length != sizeof operation.operand)
+    return invalid(ReasonId::nak_message_length, sizeof operation.operand, reth.length);
+  const HostMemory here{reinterpret_cast<std::byte*>(&operation.operand)};
+  if (auto placed = place(context_.host, rx.payload(), 0, here, sizeof operation.operand); !placed)
+    return {Fault::payload_gone, placed.error()};
+  return change_word(rx.packet, {reth.key, reth.address, kRemoteWrite}, operation, now);
+}
+
+Verdict RcResponder::change_word(const wire::Packet& packet, const RemoteWord& word,
+                                 const AtomicOperation& operation, TimePoint now) {
+  const Attributes& attributes = context_.attributes;
   if (auto verdict = message_.interrupted_by(*packet.info); !verdict) return verdict;
-  if ((attributes.access & kRemoteAtomic) == 0) {
-    return invalid(ReasonId::nak_qp_access, attributes.access, kRemoteAtomic, packet.info->opcode);
+  if ((attributes.access & word.access) == 0) {
+    return invalid(ReasonId::nak_qp_access, attributes.access, word.access, packet.info->opcode);
   }
-  if (eth.address % 8 != 0) return invalid(ReasonId::nak_atomic_alignment, eth.address);
-  auto memory = context_.host.remote_memory(eth.key, eth.address, 8, kRemoteAtomic);
+  if (word.address % 8 != 0) return invalid(ReasonId::nak_atomic_alignment, word.address);
+  auto memory = context_.host.remote_memory(word.key, word.address, 8, word.access);
   if (!memory) return {Fault::remote_access, memory.error()};
   // With iova registration an aligned address need not be aligned in this process.
   if (reinterpret_cast<std::uintptr_t>(memory->at) % 8 != 0)
-    return invalid(ReasonId::nak_atomic_alignment, eth.address);
+    return invalid(ReasonId::nak_atomic_alignment, word.address);
   if (!resources_.has_place()) return invalid(ReasonId::nak_read_resources, resources_.places());
-  const AtomicOperation operation{packet.info->operation == Operation::compare_swap, eth.swap_or_add,
-                                  eth.compare};
+  const Answer answer = operation.kind == AtomicKind::write ? Answer::nothing : Answer::word;
   if (memory->on_demand) {
     const auto original = context_.host.execute_on_demand(memory->at, operation);
-    if (!original) return {Fault::remote_access, because(ReasonId::page_missing, 8, eth.address)};
-    executed_atomic(packet, *original);
+    if (!original) return {Fault::remote_access, because(ReasonId::page_missing, 8, word.address)};
+    executed(packet, answer, *original);
     return {};
   }
   const auto original = context_.host.execute_atomic(reinterpret_cast<std::uint64_t*>(memory->at), operation);
   if (original) {
-    executed_atomic(packet, *original);
+    executed(packet, answer, *original);
   } else {
     ask_later(original.error(), now);
   }
   return {};
 }
 
-void RcResponder::executed_atomic(const wire::Packet& packet, std::uint64_t original) {
-  ReadAtomic* const atomic = take_resource(1);
-  atomic->is_atomic = true;
-  atomic->original = original;
-  atomic->answer(0, 1, 0);
+// IBTA A19.4.1. Whatever the peer wrote before was copied into memory by this processor or one that is
+// coherent with it. Memory that outlives a loss of power is not offered, and no region has that access.
+Verdict RcResponder::execute_flush(const wire::Packet& packet) {
+  const Attributes& attributes = context_.attributes;
+  const wire::Reth& reth = packet.headers.reth;
+  if (auto verdict = message_.interrupted_by(*packet.info); !verdict) return verdict;
+  const FlushSelector selector = FlushSelector::of(packet.headers.flush_selector);
+  if (!selector.valid()) return invalid(ReasonId::nak_flush_selector, packet.headers.flush_selector);
+  const std::uint32_t access = selector.access();
+  if ((access & ~attributes.access) != 0) {
+    return invalid(ReasonId::nak_qp_access, attributes.access, access, packet.info->opcode);
+  }
+  if (selector.level == FlushSelector::kRegion) {
+    if (auto region = context_.host.remote_region(reth.key, access); !region)
+      return {Fault::remote_access, region.error()};
+  } else {
+    auto memory = context_.host.remote_memory(reth.key, reth.address, reth.length, access);
+    if (!memory) return {Fault::remote_access, memory.error()};
+  }
+  if (!resources_.has_place()) return invalid(ReasonId::nak_read_resources, resources_.places());
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  executed(packet, Answer::nothing);
+  return {};
+}
+
+void RcResponder::executed(const wire::Packet& packet, Answer kind, std::uint64_t original) {
+  ReadAtomic* const answer = take_resource(1);
+  answer->kind = kind;
+  answer->original = original;
+  answer->answer(0, 1, 0);
   accepted(packet, 1);
 }
 
@@ -255,21 +306,28 @@ void RcResponder::receive_duplicate(const wire::Packet& packet, Psn psn) {
     case Operation::read_request:
       return replay_read(packet.headers.reth, psn);
     case Operation::compare_swap:
-    case Operation::fetch_add: {
-      ReadAtomic* atomic = resources_.find(psn);
-      if (atomic == nullptr || !atomic->is_atomic) return;  // IBTA 9.7.5: forgotten ones are dropped silently
-      atomic->answer(0, 1, 0);
-      return resources_.rescan();
-    }
+    case Operation::fetch_add:
+      return replay(Answer::word, psn);
+    case Operation::atomic_write:
+    case Operation::flush:
+      return replay(Answer::nothing, psn);
     default:
       return;
   }
 }
 
+// IBTA 9.7.5: forgotten ones are dropped silently.
+void RcResponder::replay(Answer kind, Psn psn) {
+  ReadAtomic* const known = resources_.find(psn);
+  if (known == nullptr || known->kind != kind) return;
+  known->answer(0, 1, 0);
+  resources_.rescan();
+}
+
 // A duplicate READ may ask for the rest of the original only, and must name the same key and place.
 void RcResponder::replay_read(const wire::Reth& reth, Psn psn) {
   ReadAtomic* read = resources_.find(psn);
-  if (read == nullptr || read->is_atomic) return;
+  if (read == nullptr || read->kind != Answer::data) return;
   const std::uint32_t mtu = context_.attributes.path_mtu;
   const auto from = static_cast<std::uint32_t>(psn - read->first);
   const std::uint64_t offset = std::uint64_t{from} * mtu;

@@ -63,11 +63,22 @@ class RcResponder {
   void ask_later(const Reason& reason, TimePoint now);
   void receive_duplicate(const wire::Packet& packet, Psn psn);
   void replay_read(const wire::Reth& reth, Psn psn);
+  void replay(Answer kind, Psn psn);
   Verdict execute(const RxPacket& rx, TimePoint now);
   Verdict select_srq(const wire::Packet& packet);
   Verdict execute_read(const wire::Packet& packet);
   Verdict execute_atomic(const wire::Packet& packet, TimePoint now);
-  void executed_atomic(const wire::Packet& packet, std::uint64_t original);
+  Verdict execute_atomic_write(const RxPacket& rx, TimePoint now);
+  Verdict execute_flush(const wire::Packet& packet);
+  /// The word that an atomic or ATOMIC WRITE changes.
+  struct RemoteWord {
+    MemoryKey key;
+    std::uint64_t address;
+    std::uint32_t access;  ///< that it takes
+  };
+  Verdict change_word(const wire::Packet& packet, const RemoteWord& word, const AtomicOperation& operation,
+                      TimePoint now);
+  void executed(const wire::Packet& packet, Answer kind, std::uint64_t original = 0);
   ReadAtomic* take_resource(std::uint32_t packets);
   void accepted(const wire::Packet& packet, std::uint32_t packets);
   void receive_used();

@@ -23,7 +23,7 @@ constexpr MessageOpcodes kReadResponses = {rc_read_response_first,
 Transmit RcResponder::transmit(TxPacket& out) {
   while (ReadAtomic* next = resources_.pending()) {
     if (context_.window != nullptr && context_.window->undecided()) return Transmit::blocked;
-    if (next->is_atomic) {
+    if (next->kind == Answer::word) {
       send_atomic_response(*next, out);
       return Transmit::packet;
     }
@@ -103,7 +103,8 @@ bool RcResponder::send_read_response(ReadAtomic& read, TxPacket& out) {
   out.again = read.again;
   const bool answered_before = read.answered;
   read.sent(count);
-  if (read.answered && !answered_before) context_.host.ended(Counted::remote_read, true, read.length);
+  if (read.answered && !answered_before && read.kind == Answer::data)
+    context_.host.ended(Counted::remote_read, true, read.length);
   return true;
 }
 

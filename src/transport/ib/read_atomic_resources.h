@@ -10,7 +10,15 @@
 
 namespace softrnic::ib {
 
-/// A READ or atomic. Packets are counted from `first`; [next, stop) of them are still to be sent.
+/// What a request is answered with.
+enum class Answer : std::uint8_t {
+  data,     ///< READ responses
+  word,     ///< an atomic acknowledge
+  nothing,  ///< a READ response of no bytes: FLUSH, ATOMIC WRITE
+};
+
+/// A READ, an atomic or the like. Packets are counted from `first`; [next, stop) of them are still to be
+/// sent.
 struct ReadAtomic {
   Psn first;
   std::uint64_t address = 0;
@@ -24,7 +32,7 @@ struct ReadAtomic {
   std::uint32_t next = 0;
   std::uint32_t stop = 0;
   std::uint32_t stop_offset = 0;  ///< bytes from `address` at which the answer being sent ends
-  bool is_atomic = false;
+  Answer kind = Answer::data;
   bool answered = false;  ///< to its end, at least once
   bool again = false;     ///< the peer has asked for it again
 

@@ -26,7 +26,7 @@ constexpr std::uint32_t verbs_number(QpType type) {
   return kNumbers[static_cast<std::size_t>(type)];
 }
 
-/// Operations of a send queue. The order is that of enum ibv_wr_opcode, so that translation is a cast.
+/// Operations of a send queue. The numbers are those of enum ibv_wr_opcode, so that translation is a cast.
 enum class SendOp : std::uint8_t {
   write,
   write_with_imm,
@@ -38,11 +38,17 @@ enum class SendOp : std::uint8_t {
   local_invalidate,
   bind_window,
   send_with_invalidate,
+  flush = 14,
+  atomic_write,
 };
+inline constexpr std::size_t kSendOps = static_cast<std::size_t>(SendOp::atomic_write) + 1;
 
+/// What is answered with the word as it was before.
 constexpr bool is_atomic(SendOp op) { return op == SendOp::compare_swap || op == SendOp::fetch_add; }
-/// What takes up the resources that max_rd_atomic counts.
-constexpr bool is_read_or_atomic(SendOp op) { return op == SendOp::read || is_atomic(op); }
+/// What is answered with a READ response of no bytes (memory placement extensions, IBTA A19).
+constexpr bool is_answered_empty(SendOp op) { return op == SendOp::flush || op == SendOp::atomic_write; }
+/// What is answered by a response of its own, and takes up the resources that max_rd_atomic counts.
+constexpr bool is_answered(SendOp op) { return op == SendOp::read || is_atomic(op) || is_answered_empty(op); }
 /// What takes a receive of the peer.
 constexpr bool takes_receive(SendOp op) {
   return op == SendOp::send || op == SendOp::send_with_imm || op == SendOp::send_with_invalidate ||
@@ -105,8 +111,8 @@ struct SendWqe {
   std::uint64_t remote_address = 0;  ///< bind_window: where the window begins
   MemoryKey rkey;                    ///< local_invalidate, bind_window: of the window
   std::uint32_t remote_srqn = 0;     ///< XRC: number of the SRQ that it is for
-  std::uint64_t compare = 0;         ///< compare_swap; bind_window: length
-  std::uint64_t swap_or_add = 0;     ///< compare_swap, fetch_add; bind_window: access
+  std::uint64_t compare = 0;         ///< compare_swap; bind_window, flush: length
+  std::uint64_t swap_or_add = 0;     ///< compare_swap, fetch_add; bind_window: access; flush: FETH
   // UD
   AddressVector address;  ///< copied at post time, as an AH may be destroyed early
   Qpn remote_qpn;
@@ -180,7 +186,14 @@ enum class QpEvent : std::uint8_t {
 };
 
 /// Accesses to memory, bit-compatible with enum ibv_access_flags.
-enum Access : std::uint32_t { kLocalWrite = 1, kRemoteWrite = 2, kRemoteRead = 4, kRemoteAtomic = 8 };
+enum Access : std::uint32_t {
+  kLocalWrite = 1,
+  kRemoteWrite = 2,
+  kRemoteRead = 4,
+  kRemoteAtomic = 8,
+  kFlushGlobal = 1 << 8,      ///< FLUSH of what was written, so that all of this host sees it
+  kFlushPersistent = 1 << 9,  ///< and so that it outlives a loss of power
+};
 
 /// Everything ibv_modify_qp sets that the transport acts on.
 struct Attributes {

@@ -77,14 +77,18 @@ TEST_F(OnDemandTest, CopiesWhatIsThereAndSaysWhatIsNot) {
 TEST_F(OnDemandTest, Atomics) {
   auto* const word = reinterpret_cast<std::uint64_t*>(pages_);
   *word = 40;
-  EXPECT_EQ(OnDemandMemory::execute(pages_, {.swap_or_add = 2}), 40U);
-  EXPECT_EQ(OnDemandMemory::execute(pages_, {.compares = true, .swap_or_add = 9, .compare = 42}), 42U);
-  EXPECT_EQ(OnDemandMemory::execute(pages_, {.compares = true, .swap_or_add = 1, .compare = 42}), 9U);
+  EXPECT_EQ(OnDemandMemory::execute(pages_, {.operand = 2}), 40U);
+  EXPECT_EQ(
+      OnDemandMemory::execute(pages_, {.kind = ib::AtomicKind::compare_swap, .operand = 9, .compare = 42}),
+      42U);
+  EXPECT_EQ(
+      OnDemandMemory::execute(pages_, {.kind = ib::AtomicKind::compare_swap, .operand = 1, .compare = 42}),
+      9U);
   EXPECT_EQ(*word, 9U);
   mprotect(pages_, kPage, PROT_READ);
-  EXPECT_EQ(OnDemandMemory::execute(pages_, {.swap_or_add = 2}), std::nullopt);
+  EXPECT_EQ(OnDemandMemory::execute(pages_, {.operand = 2}), std::nullopt);
   mprotect(pages_, kPage, PROT_NONE);
-  EXPECT_EQ(OnDemandMemory::execute(pages_, {.swap_or_add = 2}), std::nullopt);
+  EXPECT_EQ(OnDemandMemory::execute(pages_, {.operand = 2}), std::nullopt);
 }
 
 // What is registered need not be there yet; every key access says that it may not be.

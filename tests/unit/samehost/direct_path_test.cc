@@ -21,14 +21,14 @@ TEST(DirectPath, AWordThatALocalPeerHoldsDoesNotHoldUpTheLane) {
   alignas(8) std::uint64_t word = 40;
   DirectLock& lock = theirs.of(reinterpret_cast<std::uint64_t>(&word));
   ASSERT_TRUE(lock.try_lock_for(4, {}));
-  const auto busy = path.execute_atomic(&word, {.swap_or_add = 2});
+  const auto busy = path.execute_atomic(&word, {.operand = 2});
   ASSERT_FALSE(busy);
   EXPECT_EQ(busy.error().id, ReasonId::nak_atomic_busy);
   EXPECT_EQ(busy.error().figures[0], reinterpret_cast<std::uint64_t>(&word));
   EXPECT_EQ(busy.error().figures[1], static_cast<std::uint64_t>(gettid())) << "who has it";
   EXPECT_EQ(word, 40U);
   lock.unlock(4);
-  const auto before = path.execute_atomic(&word, {.swap_or_add = 2});
+  const auto before = path.execute_atomic(&word, {.operand = 2});
   ASSERT_TRUE(before);
   EXPECT_EQ(*before, 40U);
   EXPECT_EQ(word, 42U);

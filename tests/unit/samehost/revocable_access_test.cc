@@ -56,8 +56,9 @@ TEST_F(RevocableTest, DoesNothingOnceItIsRevoked) {
     EXPECT_FALSE(revocable_copy(to.data(), from.data(), bytes, revocation_));
   EXPECT_EQ(to, before);
   std::uint64_t word = 5;
-  EXPECT_FALSE(revocable_execute(&word, {.swap_or_add = 2}, revocation_));
-  EXPECT_FALSE(revocable_execute(&word, {.compares = true, .swap_or_add = 2, .compare = 5}, revocation_));
+  EXPECT_FALSE(revocable_execute(&word, {.operand = 2}, revocation_));
+  EXPECT_FALSE(revocable_execute(&word, {.kind = ib::AtomicKind::compare_swap, .operand = 2, .compare = 5},
+                                 revocation_));
   EXPECT_EQ(word, 5U);
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
@@ -71,11 +72,15 @@ TEST_F(RevocableTest, DoesNothingOnceItIsRevoked) {
 
 TEST_F(RevocableTest, ExecutesAtomicsAndCalls) {
   std::uint64_t word = 5;
-  EXPECT_EQ(revocable_execute(&word, {.swap_or_add = 2}, revocation_), 5U);
+  EXPECT_EQ(revocable_execute(&word, {.operand = 2}, revocation_), 5U);
   EXPECT_EQ(word, 7U);
-  EXPECT_EQ(revocable_execute(&word, {.compares = true, .swap_or_add = 2, .compare = 5}, revocation_), 7U);
+  EXPECT_EQ(revocable_execute(&word, {.kind = ib::AtomicKind::compare_swap, .operand = 2, .compare = 5},
+                              revocation_),
+            7U);
   EXPECT_EQ(word, 7U);
-  EXPECT_EQ(revocable_execute(&word, {.compares = true, .swap_or_add = 2, .compare = 7}, revocation_), 7U);
+  EXPECT_EQ(revocable_execute(&word, {.kind = ib::AtomicKind::compare_swap, .operand = 2, .compare = 7},
+                              revocation_),
+            7U);
   EXPECT_EQ(word, 2U);
   EXPECT_EQ(revocable_call(revocation_, SYS_getpid, 0, 0, 0, 0), getpid());
   EXPECT_EQ(revocable_call(revocation_, SYS_close, -1, 0, 0, 0), -1);
@@ -99,7 +104,7 @@ TEST_F(RevocableTest, GoesOnAfterSignals) {
     std::vector<std::byte> to(from.size());
     right = revocable_copy(to.data(), from.data(), from.size(), revocation_) && to == from;
     for (int i = 0; i < 10'000; ++i)
-      right = right && revocable_execute(&word, {.swap_or_add = 1}, revocation_) == added++;
+      right = right && revocable_execute(&word, {.operand = 1}, revocation_) == added++;
   }
   setitimer(ITIMER_REAL, &never, nullptr);
   sigaction(SIGALRM, &before, nullptr);
