@@ -14,6 +14,7 @@ constexpr std::uint16_t kSourcePort = 0x9999;        ///< which no honest node h
 /// IBTA 9.7.4.1.6, for as many packets as one stands for.
 bool length_fits(const wire::OpcodeInfo& info, std::uint32_t bytes, std::uint32_t mtu,
                  std::uint32_t packets) {
+  if (info.payload == wire::PayloadRule::fixed_8) return bytes == 8 && packets == 1;
   const bool several = info.payload == wire::PayloadRule::exactly_mtu ||
                        info.payload == wire::PayloadRule::one_to_mtu ||
                        info.payload == wire::PayloadRule::zero_to_mtu;
@@ -216,7 +217,15 @@ void Attacker::request(const Node& to, bool own, bool rings, Shot& shot) {
   headers.bth.psn = psn;
   headers.bth.opcode = rng_.pick(kOthers);
   const bool empty = wire::opcode_info(headers.bth.opcode).payload == wire::PayloadRule::none;
-  const std::uint32_t bytes = empty && rng_.chance(0.8) ? 0 : draw_size(to.pair->mtu);
+  std::uint32_t bytes = empty && rng_.chance(0.8) ? 0 : draw_size(to.pair->mtu);
+  if (headers.bth.opcode == wire::Opcode::rc_atomic_write && bytes % 4 != 0) {  // mostly one in order
+    bytes = 8;
+    if (psn % 2 == 0) {
+      headers.bth.opcode = wire::Opcode::rc_flush;
+      headers.flush_selector = static_cast<std::uint32_t>(headers.atomic.swap_or_add & 0x33);
+      bytes = 0;
+    }
+  }
   if (rng_.chance(0.6) && bytes != 0) headers.reth.length = bytes;
   put(to, headers, bytes, rings && rng_.chance(0.3) ? 2 : 1, shot);
 }

@@ -102,6 +102,13 @@ void draw_windows(PairConfig& p, Rng& rng) {
   p.op_weights[static_cast<int>(ib::SendOp::local_invalidate)] = static_cast<std::uint32_t>(rng.range(0, 5));
 }
 
+/// What is answered by a READ response of no bytes.
+void draw_placement(PairConfig& p, Rng& rng) {
+  if (p.type != ib::QpType::rc || !rng.chance(0.3)) return;
+  for (const auto op : {ib::SendOp::flush, ib::SendOp::atomic_write})
+    p.op_weights[static_cast<int>(op)] = static_cast<std::uint32_t>(rng.range(0, 8));
+}
+
 void draw_sizes(PairConfig& p, Rng& rng, const Faults& f) {
   static constexpr std::uint32_t kMtus[] = {256, 512, 1024, 2048, 4096};
   static constexpr std::uint32_t kLargest[] = {64, 4096, 20'000, 100'000, 400'000};
@@ -167,6 +174,8 @@ void draw_xrc(Config& c, Rng& rng) {
   for (PairConfig& p : c.pairs) {
     if (p.type != ib::QpType::rc || !rng.chance(0.17)) continue;
     p.xrc = true;
+    for (const auto op : {ib::SendOp::flush, ib::SendOp::atomic_write})  // which have no opcode of XRC
+      p.op_weights[static_cast<int>(op)] = 0;
     p.work[1] = 0;  // a target sends nothing
     p.shared_receives = false;
     if (p.misdeed == Misdeed::none && rng.chance(0.1)) p.misdeed = Misdeed::unknown_srq;
@@ -234,12 +243,14 @@ Config Config::from_seed(std::uint64_t seed) {
   Rng of_runs(seed ^ 0x7275'6e73);
   c.runs = draw_runs(of_runs);
   Rng of_windows(seed ^ 0x7769'6e64);
+  Rng of_placement(seed ^ 0x706c'6163);
   const std::uint64_t pairs = rng.chance(0.6) ? 1 : rng.range(2, 4);
   for (std::uint64_t i = 0; i < pairs; ++i) {
     PairConfig p;
     const std::uint64_t kind = rng.below(10);
     p.type = kind < 6 ? ib::QpType::rc : kind < 8 ? ib::QpType::uc : ib::QpType::ud;
     draw_operations(p, rng);
+    draw_placement(p, of_placement);
     draw_windows(p, of_windows);
     draw_sizes(p, rng, c.faults);
     draw_queues(p, rng);

@@ -101,13 +101,13 @@ struct PairConfig {
   std::uint16_t send_sges = 4;
   std::uint32_t inline_bytes = 64;
   std::uint32_t receive_depth = 16;
-  bool shared_receives = false;         ///< both pairs of an adapter that say so share one queue
-  Duration late_start{0};               ///< side 1 becomes ready to receive only then
-  Duration repost_delay{0};             ///< a consumed receive comes back after up to this
-  std::uint32_t work[2] = {50, 50};     ///< work requests each side posts
-  std::uint64_t byte_budget = 500'000;  ///< of each side; afterwards messages are tiny
-  std::uint32_t largest = 10'000;       ///< bytes of a message
-  std::uint32_t op_weights[10] = {};    ///< by ib::SendOp
+  bool shared_receives = false;                 ///< both pairs of an adapter that say so share one queue
+  Duration late_start{0};                       ///< side 1 becomes ready to receive only then
+  Duration repost_delay{0};                     ///< a consumed receive comes back after up to this
+  std::uint32_t work[2] = {50, 50};             ///< work requests each side posts
+  std::uint64_t byte_budget = 500'000;          ///< of each side; afterwards messages are tiny
+  std::uint32_t largest = 10'000;               ///< bytes of a message
+  std::uint32_t op_weights[ib::kSendOps] = {};  ///< by ib::SendOp
   double unsignaled = 0;
   double fenced = 0;
   double inlined = 0;

@@ -113,7 +113,10 @@ class RcModel final : public StreamModel {
 
  private:
   void check_read(std::size_t index);
+  void check_flush(std::size_t index);
   std::size_t find_next_message() const;
+
+  std::uint64_t flushed_ = 0;  ///< FLUSHes that were answered
 };
 
 class UcModel final : public StreamModel {

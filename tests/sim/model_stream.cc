@@ -138,8 +138,18 @@ void RcModel::succeeded(std::size_t index) {
     if (!explained(wr.offset, actual(wr, wr.effect.size()), should, index + 1, log_.size()))
       complain(wr, "is acknowledged but the target does not show it");
   }
+  if (wr.op == SendOp::flush) return check_flush(index);
   if (wr.op == SendOp::read || is_atomic(wr.op)) return check_read(index);
   check_local(wr, wr.image);
+}
+
+// All that was posted before it is there for whoever looks.
+void RcModel::check_flush(std::size_t index) {
+  const WorkRequest& wr = log_[index];
+  if (responder_.flushes < ++flushed_) complain(wr, "is answered but was not executed");
+  const Bytes should = Bytes(executed_).subspan(wr.offset, wr.compare);
+  if (!explained(wr.offset, actual(wr, wr.compare), should, index + 1, log_.size()))
+    complain(wr, "is answered but the target does not show what was written before");
 }
 
 // ---- UC

@@ -22,6 +22,8 @@ const char* name(Mutation mutation) {
                                       "complete_after_reset",
                                       "execute_write_twice",
                                       "execute_atomic_twice",
+                                      "execute_atomic_write_twice",
+                                      "answer_flush_at_once",
                                       "forget_atomic_result",
                                       "swallow_acks",
                                       "swallow_naks",

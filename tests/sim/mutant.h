@@ -31,6 +31,8 @@ enum class Mutation : std::uint8_t {
   complete_after_reset,
   execute_write_twice,   ///< a duplicate WRITE is executed again
   execute_atomic_twice,  ///< a duplicate atomic is executed again
+  execute_atomic_write_twice,
+  answer_flush_at_once,  ///< a FLUSH is answered and not executed
   forget_atomic_result,  ///< a duplicate atomic gets another answer than the first time
   swallow_acks,
   swallow_naks,
@@ -63,6 +65,9 @@ class MutantHost final : public ib::Host {
   }
   Expected<ib::HostMemory, Reason> remote_memory(MemoryKey rkey, std::uint64_t address, std::uint64_t length,
                                                  std::uint32_t access) override;
+  Expected<void, Reason> remote_region(MemoryKey rkey, std::uint32_t access) override {
+    return node_.remote_region(rkey, access);
+  }
   std::byte* bounce_buffer(std::size_t size) override { return node_.bounce_buffer(size); }
   Expected<void, Reason> invalidate(MemoryKey rkey) override { return node_.invalidate(rkey); }
   Expected<void, Reason> select_srq(std::uint32_t number) override {

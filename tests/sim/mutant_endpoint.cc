@@ -113,9 +113,12 @@ bool MutantEndpoint::is_duplicate(const ib::RxPacket& packet) const {
 
 void MutantEndpoint::execute_again(const ib::RxPacket& packet) {
   const wire::Packet& p = packet.packet;
-  const bool write = p.info->operation == wire::Operation::write && p.info->starts();
+  const Mutation again = p.info->operation == wire::Operation::atomic_write
+                             ? Mutation::execute_atomic_write_twice
+                             : Mutation::execute_write_twice;
+  const bool write = p.info->has(wire::kReth) && !p.payload.empty();
   const bool add = p.info->operation == wire::Operation::fetch_add;
-  if (mutation_ == Mutation::execute_write_twice && write && !p.payload.empty()) {
+  if (mutation_ == again && write) {
     auto memory =
         host_.remote_memory(p.headers.reth.key, p.headers.reth.address, p.payload.size(), ib::kRemoteWrite);
     if (memory) std::memcpy(memory->at, p.payload.data(), p.payload.size());
@@ -138,6 +141,10 @@ void MutantEndpoint::receive(const ib::RxPacket& given, TimePoint now) {
                    wire::syndrome_kind(packet.packet.headers.aeth.syndrome) == wire::SyndromeKind::ack;
   if (mutation_ == Mutation::swallow_acks && ack && bth.psn % 8 == 3) return;
   if (is_duplicate(packet)) execute_again(packet);
+  if (mutation_ == Mutation::answer_flush_at_once && info.operation == wire::Operation::flush) {
+    packet.packet.info = &wire::opcode_info(wire::Opcode::rc_read_request);
+    packet.packet.headers.reth.length = 0;
+  }
   if (mutation_ == Mutation::join_torn_message && info.service == wire::Service::uc) {
     if (shift_ == 0 && info.position == wire::Position::middle) {
       shift_ = 1;

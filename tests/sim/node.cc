@@ -63,7 +63,15 @@ Expected<ib::HostMemory, Reason> Node::remote_memory(MemoryKey rkey, std::uint64
     return Unexpected{because(ReasonId::nak_rkey_range, at, length, 0, rkey.value)};
   if ((region->access & access) != access)
     return Unexpected{because(ReasonId::nak_rkey_access, rkey.value, region->access, access)};
+  if ((access & ib::kFlushGlobal) != 0) ++flushes;
   return ib::HostMemory{region->bytes().data() + (at - region->base), region->on_demand()};
+}
+
+Expected<void, Reason> Node::remote_region(MemoryKey rkey, std::uint32_t access) {
+  Region* const region = memory.find(rkey);
+  const auto memory_of = remote_memory(rkey, region == nullptr ? 0 : region->base, 1, access);
+  if (!memory_of) return Unexpected{memory_of.error()};
+  return {};
 }
 
 Expected<void, Reason> Node::invalidate(MemoryKey rkey) {

@@ -69,6 +69,7 @@ class Node final : public ib::Host {
                                                 ib::LocalUse use) override;
   Expected<ib::HostMemory, Reason> remote_memory(MemoryKey rkey, std::uint64_t address, std::uint64_t length,
                                                  std::uint32_t access) override;
+  Expected<void, Reason> remote_region(MemoryKey rkey, std::uint32_t access) override;
   std::byte* bounce_buffer(std::size_t size) override {
     if (bounce_.size() < size) bounce_.resize(size);
     return bounce_.data();
@@ -136,6 +137,7 @@ class Node final : public ib::Host {
   bool slow = false;          ///< answers may take longer than its timeout
   bool took_short = false;
   bool took_bad = false;
+  std::uint64_t flushes = 0;      ///< executed for its peer
   Observer observer;              ///< RC
   std::uint64_t losses = 0;       ///< packets from or to it that were lost
   std::uint32_t empty_takes = 0;  ///< since the last receive was there

@@ -56,21 +56,22 @@ TEST(Simulation, IsReproducible) {
 /// Every operation and queue pair type occurs, and most runs do some work: a simulator that does nothing
 /// finds nothing.
 TEST(Simulation, CoversWhatItClaims) {
-  std::uint32_t types[5] = {}, operations[10] = {}, misdeeds[16] = {}, incidents[8] = {};
+  std::uint32_t types[5] = {}, operations[ib::kSendOps] = {}, misdeeds[16] = {}, incidents[8] = {};
   std::uint64_t work = 0;
   for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
     for (const PairConfig& pair : Config::from_seed(seed).pairs) {
       for (const int side : {0, 1}) ++types[static_cast<int>(pair.type_of(side))];
       ++misdeeds[static_cast<int>(pair.misdeed)];
       ++incidents[static_cast<int>(pair.incident)];
-      for (int op = 0; op < 10; ++op) operations[op] += pair.op_weights[op] != 0;
+      for (std::size_t op = 0; op < ib::kSendOps; ++op) operations[op] += pair.op_weights[op] != 0;
     }
     if (seed <= 50) work += run_seed(seed).work;
   }
   for (const std::uint32_t n : types) EXPECT_GE(n, 100U);
   for (const auto op :
        {ib::SendOp::write, ib::SendOp::write_with_imm, ib::SendOp::send, ib::SendOp::send_with_imm,
-        ib::SendOp::read, ib::SendOp::compare_swap, ib::SendOp::fetch_add, ib::SendOp::send_with_invalidate})
+        ib::SendOp::read, ib::SendOp::compare_swap, ib::SendOp::fetch_add, ib::SendOp::send_with_invalidate,
+        ib::SendOp::flush, ib::SendOp::atomic_write})
     EXPECT_GE(operations[static_cast<int>(op)], 50U) << name(op);
   for (int i = 0; i < static_cast<int>(Misdeed::count_); ++i)
     EXPECT_GE(misdeeds[i], 5U) << name(static_cast<Misdeed>(i));

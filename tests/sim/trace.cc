@@ -60,9 +60,14 @@ std::string Trace::tail(std::size_t count) const {
 }
 
 const char* name(ib::SendOp op) {
-  static const char* const names[] = {"WRITE", "WRITE_WITH_IMM", "SEND",      "SEND_WITH_IMM",
-                                      "READ",  "COMPARE_SWAP",   "FETCH_ADD", "LOCAL_INV",
-                                      "BIND",  "SEND_WITH_INV"};
+  static const char* const names[] = {"WRITE",     "WRITE_WITH_IMM",
+                                      "SEND",      "SEND_WITH_IMM",
+                                      "READ",      "COMPARE_SWAP",
+                                      "FETCH_ADD", "LOCAL_INV",
+                                      "BIND",      "SEND_WITH_INV",
+                                      "?",         "?",
+                                      "?",         "?",
+                                      "FLUSH",     "ATOMIC_WRITE"};
   return static_cast<std::size_t>(op) < std::size(names) ? names[static_cast<std::size_t>(op)] : "?";
 }
 

@@ -17,7 +17,11 @@ constexpr std::uint32_t bit(ib::Status status) { return 1U << static_cast<unsign
 constexpr bool is_send(ib::SendOp op) {
   return op == ib::SendOp::send || op == ib::SendOp::send_with_imm || op == ib::SendOp::send_with_invalidate;
 }
-constexpr bool is_write(ib::SendOp op) { return op == ib::SendOp::write || op == ib::SendOp::write_with_imm; }
+constexpr bool is_write(ib::SendOp op) {
+  return op == ib::SendOp::write || op == ib::SendOp::write_with_imm || op == ib::SendOp::atomic_write;
+}
+/// Of eight aligned bytes.
+constexpr bool is_word(ib::SendOp op) { return is_atomic(op) || op == ib::SendOp::atomic_write; }
 constexpr bool has_immediate(ib::SendOp op) {
   return op == ib::SendOp::send_with_imm || op == ib::SendOp::write_with_imm;
 }
@@ -33,8 +37,8 @@ struct WorkRequest {
   std::uint32_t immediate = 0;  ///< or the key to invalidate
   MemoryKey rkey;
   std::uint64_t remote_address = 0;
-  std::uint64_t offset = 0;  ///< of remote_address in the target region
-  std::uint64_t compare = 0;
+  std::uint64_t offset = 0;   ///< of remote_address in the target region
+  std::uint64_t compare = 0;  ///< flush: bytes from `offset`
   std::uint64_t swap_or_add = 0;
   std::vector<ib::Sge> sges;
   MemoryKey local;               ///< the region the SGEs lie in; 0: none

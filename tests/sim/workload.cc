@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tests/sim/scatter.h"
+#include "transport/ib/flush_selector.h"
 
 namespace softrnic::sim {
 
@@ -44,10 +45,11 @@ WorkRequest Workload::draw(Node& node) {
   wr.signaled = !rng_.chance(p.unsignaled);
   wr.solicited = takes_receive(wr.op) && rng_.chance(0.3);
   wr.fence = p.type == ib::QpType::rc && rng_.chance(p.fenced);
-  wr.length = is_atomic(wr.op) ? 8 : draw_length(node);
+  if (wr.op != SendOp::flush) wr.length = is_word(wr.op) ? 8 : draw_length(node);
   if (is_local(wr.op)) draw_window(node, wr);
   if (has_immediate(wr.op)) wr.immediate = static_cast<std::uint32_t>(rng_.next());
-  wr.is_inline = p.inline_bytes != 0 && (is_send(wr.op) || is_write(wr.op)) && rng_.chance(p.inlined);
+  const std::uint32_t least = is_word(wr.op) ? 8 : 1;
+  wr.is_inline = p.inline_bytes >= least && (is_send(wr.op) || is_write(wr.op)) && rng_.chance(p.inlined);
   if (wr.is_inline) wr.length = std::min(wr.length, p.inline_bytes);
   if (wr.op == SendOp::send_with_invalidate) {
     if (node.peer->windows.empty()) {
@@ -81,8 +83,16 @@ void Workload::draw_target(Node& node, WorkRequest& wr) {
   const std::uint64_t room = (rng_.chance(0.5) ? hot : target.size()) - wr.length;
   wr.offset = rng_.below(room + 1);
   wr.rkey = target.key;
+  if (is_word(wr.op)) wr.offset = std::min<std::uint64_t>(wr.offset & ~7ULL, target.size() - 8);
+  if (wr.op == SendOp::flush) {
+    const auto level = rng_.chance(0.3) ? ib::FlushSelector::kRegion : ib::FlushSelector::kRange;
+    wr.swap_or_add = ib::FlushSelector{ib::FlushSelector::kGlobal, level}.feth();
+    wr.offset = std::min<std::uint64_t>(wr.offset, target.size() - 1);
+    wr.compare = rng_.range(1, target.size() - wr.offset);
+    wr.remote_address = target.base + wr.offset;
+    return;
+  }
   if (is_atomic(wr.op)) {
-    wr.offset = std::min<std::uint64_t>(wr.offset & ~7ULL, target.size() - 8);
     wr.swap_or_add = rng_.next();
     wr.compare = rng_.next();
     if (rng_.chance(0.6)) std::memcpy(&wr.compare, target.bytes().data() + wr.offset, 8);
@@ -95,7 +105,7 @@ void Workload::draw_target(Node& node, WorkRequest& wr) {
 }
 
 void Workload::draw_buffers(Node& node, WorkRequest& wr) {
-  if (is_local(wr.op)) return;
+  if (is_local(wr.op) || wr.op == SendOp::flush) return;
   const bool sink = wr.op == SendOp::read || is_atomic(wr.op);
   const auto pieces = node.pair->send_sges;
   Region& region = add_scattered(node.memory, wr.length, pieces, sink ? std::uint32_t{ib::kLocalWrite} : 0U,
@@ -147,7 +157,7 @@ void Workload::misbehave(Node& node, WorkRequest& wr) {
       }
       break;
     case Misdeed::out_of_range:
-      if (due && remote && wr.length != 0 && !is_atomic(wr.op))
+      if (due && remote && wr.length != 0 && !is_word(wr.op))
         wr.remote_address =
             node.peer->target->base + node.peer->target->size() - wr.length + rng_.range(1, 8),
         refuse(Status::remote_access);
@@ -162,7 +172,7 @@ void Workload::misbehave(Node& node, WorkRequest& wr) {
       if (wr.length == 0 && p.type == ib::QpType::rc) wr.reaches_peer = true;
       break;
     case Misdeed::misaligned_atomic:
-      if (due && is_atomic(wr.op))
+      if (due && is_word(wr.op))
         wr.remote_address += rng_.range(1, 7), refuse(Status::remote_invalid_request);
       break;
     case Misdeed::unknown_srq:
@@ -198,7 +208,7 @@ void Workload::misuse_memory(Node& node, WorkRequest& wr, bool due) {
       if (due) node.peer->target->usable = false, node.misbehaved = true;
       break;
     case Misdeed::deregister_source:
-      if (due && !wr.is_inline && !is_local(wr.op)) {
+      if (due && !wr.is_inline && wr.local.value != 0) {
         node.doomed_source = wr.local;
         node.misbehaved = true;
       }

@@ -98,7 +98,7 @@ Node& World::build_node(const PairConfig& pair, int side, std::uint32_t adapter)
   n.exact_counts = config_.attack.shots == 0 && f.duplicate == 0 && f.reorder == 0 && !f.loses() &&
                    f.pause_length.count() == 0 && config_.memory.changes == 0;
   n.slow = pair.timeout != 0 && answer > ib::ack_timeout(pair.timeout);
-  constexpr std::uint32_t kRemote = ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic;
+  constexpr std::uint32_t kRemote = ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic | ib::kFlushGlobal;
   const std::size_t bytes = pair.type == ib::QpType::ud ? 8 : (pair.largest + 8192U) & ~7U;
   n.target = &n.memory.add(bytes, kRemote | ib::kLocalWrite, Use::target, rng_);
   n.foreign = &n.memory.add(bytes, kRemote | ib::kLocalWrite, Use::target, rng_);
@@ -129,7 +129,7 @@ void World::connect(Node& a, Node& b) {
     at.send_psn = p.psn[i];
     at.receive_psn = p.psn[1 - i];
     at.qkey = 0x1000U + n.index;
-    at.access = ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic;
+    at.access = ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic | ib::kFlushGlobal;
     if (p.misdeed == Misdeed::qp_access && i == 1) at.access &= ~static_cast<std::uint32_t>(ib::kRemoteWrite);
     at.max_reads_out = at.max_reads_in = p.reads;
     at.timeout = p.timeout;
