@@ -55,6 +55,7 @@ class Driver {
     attributes_.send_psn = attributes_.receive_psn = kPsn;
     const auto knobs = in_.take<std::uint8_t>();
     attributes_.access = (knobs & 1) != 0 ? 0xe : 0xfU & ~(1U << (1 + knobs / 2 % 3));
+    attributes_.access |= ib::kFlushGlobal;
     attributes_.max_reads_in = knobs / 8 % 4;
     attributes_.max_reads_out = 3;
     attributes_.timeout = knobs / 32 % 2 == 0 ? 10 : 0;
@@ -172,7 +173,7 @@ class Driver {
     h.reth.address = h.atomic.address = FuzzHost::kBase + in_.take<std::uint16_t>();
     h.reth.length = (flags & 16) == 0 ? in_.take<std::uint16_t>() : in_.take<std::uint32_t>();
     h.immediate = h.reth.length;
-    h.atomic.swap_or_add = h.atomic.compare = flags;
+    h.atomic.swap_or_add = h.atomic.compare = h.flush_selector = flags;
     if ((flags & 32) != 0) h.deth.qkey = 8;
     if ((flags & 64) != 0) h.bth.pkey = 0x1234;
     h.xrc_srqn = 1 + flags / 128 * (1 + flags % 2);
@@ -183,9 +184,10 @@ class Driver {
   void request_packet() {
     static constexpr std::uint8_t kService[] = {0x00, 0x20, 0x64, 0xa0, 0xa0};
     const std::uint8_t service = kService[static_cast<int>(type_)];
-    const auto raw =
-        static_cast<std::uint8_t>(service + in_.take<std::uint8_t>() % (type_ == ib::QpType::ud ? 2 : 0x18));
-    wire::Headers h = base(static_cast<Opcode>(raw), in_.take<std::int8_t>() / 16);
+    const bool placement = type_ == ib::QpType::rc;  // FLUSH and ATOMIC WRITE come behind a gap
+    unsigned number = in_.take<std::uint8_t>() % (type_ == ib::QpType::ud ? 2U : placement ? 0x1aU : 0x18U);
+    if (number >= 0x18) number += static_cast<unsigned>(Opcode::rc_flush) - 0x18;
+    wire::Headers h = base(static_cast<Opcode>(service + number), in_.take<std::int8_t>() / 16);
     fill_fields(h);
     deliver_sized(h);
   }
@@ -276,8 +278,9 @@ class Driver {
     static constexpr ib::SendOp kOps[] = {ib::SendOp::write,     ib::SendOp::write_with_imm,
                                           ib::SendOp::send,      ib::SendOp::send_with_imm,
                                           ib::SendOp::read,      ib::SendOp::compare_swap,
-                                          ib::SendOp::fetch_add, ib::SendOp::send_with_invalidate};
-    const auto op = kOps[in_.take<std::uint8_t>() % 8];
+                                          ib::SendOp::fetch_add, ib::SendOp::send_with_invalidate,
+                                          ib::SendOp::flush,     ib::SendOp::atomic_write};
+    const auto op = kOps[in_.take<std::uint8_t>() % std::size(kOps)];
     const auto flags = in_.take<std::uint8_t>();
     post(op, in_.take<std::uint16_t>() % FuzzHost::kSize, (flags & 1) != 0);
   }
@@ -288,12 +291,15 @@ class Driver {
     FUZZ_CHECK((slot.wqe == nullptr) == (endpoint_->outstanding_sends() >= 8));
     if (slot.wqe == nullptr) return;
     const bool atomic = ib::is_atomic(op);
+    if (op == ib::SendOp::flush) length = 0;
+    if (op == ib::SendOp::atomic_write) length = 8;
     const bool sink = atomic || op == ib::SendOp::read;
     slot.wqe->wr_id = host_.next_send_id();
     slot.wqe->op = op;
     slot.wqe->signaled = !odd;
     slot.wqe->fence = odd;
     slot.wqe->length = atomic ? 8 : length;
+    slot.wqe->swap_or_add = 1;  // of a FLUSH: of a range, for global visibility
     slot.wqe->remote_address = FuzzHost::kBase;
     slot.wqe->rkey = FuzzHost::kTarget;
     slot.wqe->address = attributes_.path;

@@ -36,9 +36,15 @@ class FuzzHost final : public ib::Host {
   }
   Expected<ib::HostMemory, Reason> remote_memory(MemoryKey rkey, std::uint64_t address, std::uint64_t length,
                                                  std::uint32_t access) override {
-    FUZZ_CHECK(access == ib::kRemoteWrite || access == ib::kRemoteRead || access == ib::kRemoteAtomic);
+    FUZZ_CHECK(access == ib::kRemoteWrite || access == ib::kRemoteRead || access == ib::kRemoteAtomic ||
+               access == ib::kFlushGlobal);
     if (rkey != kTarget) return Unexpected{because(ReasonId::nak_rkey_unknown, rkey.value)};
     return find(rkey, address, length, ReasonId::nak_rkey_range);
+  }
+  Expected<void, Reason> remote_region(MemoryKey rkey, std::uint32_t access) override {
+    FUZZ_CHECK(access == ib::kFlushGlobal);
+    if (rkey != kTarget) return Unexpected{because(ReasonId::nak_rkey_unknown, rkey.value)};
+    return {};
   }
   std::byte* bounce_buffer(std::size_t size) override {
     if (bounce_.size() < size) bounce_.resize(size);

@@ -61,8 +61,9 @@ std::uint32_t choose_size(Chance& chance, const Settings& s) {
 }
 
 Kind choose_kind(Chance& chance, const Settings& s) {
-  static constexpr Kind kAll[] = {Kind::send, Kind::send_imm, Kind::write,        Kind::write_imm,
-                                  Kind::read, Kind::read,     Kind::compare_swap, Kind::fetch_add};
+  static constexpr Kind kAll[] = {Kind::send,         Kind::send_imm,  Kind::write,
+                                  Kind::write_imm,    Kind::read,      Kind::read,
+                                  Kind::compare_swap, Kind::fetch_add, Kind::atomic_write};
   return kAll[chance.below(s.datagrams ? 2 : s.lossy ? 4 : static_cast<std::uint32_t>(std::size(kAll)))];
 }
 
@@ -93,11 +94,11 @@ std::vector<Operation> make_batch(const Settings& s, std::uint32_t batch) {
     o.kind = choose_kind(chance, s);
     if (s.lossy && i + 1 == count) o.kind = Kind::send_imm;
     o.number = first + static_cast<std::uint32_t>(i);
-    o.size = o.is_atomic() ? 8 : choose_size(chance, s);
+    o.size = o.is_word() ? 8 : choose_size(chance, s);
     o.pieces = o.is_atomic() ? 1 : 1 + chance.below(3);
     o.slack = chance.below(2) * chance.below(100);
     o.inlined = o.size <= kInline && !o.is_atomic() && o.kind != Kind::read && chance.below(2) == 0;
-    o.offset = o.is_atomic() ? (end + kGuard + 7) / 8 * 8 : end + kGuard + chance.below(64);
+    o.offset = o.is_word() ? (end + kGuard + 7) / 8 * 8 : end + kGuard + chance.below(64);
     end = o.offset + o.size;
   }
   return operations;

@@ -9,7 +9,16 @@
 
 namespace interop {
 
-enum class Kind : std::uint8_t { send, send_imm, write, write_imm, read, compare_swap, fetch_add };
+enum class Kind : std::uint8_t {
+  send,
+  send_imm,
+  write,
+  write_imm,
+  read,
+  compare_swap,
+  fetch_add,
+  atomic_write
+};
 
 /// Agreed between the two sides before they begin; the client's choice counts.
 struct Settings {
@@ -35,6 +44,11 @@ struct Operation {
     return kind == Kind::send || kind == Kind::send_imm || kind == Kind::write_imm;
   }
   bool is_atomic() const { return kind == Kind::compare_swap || kind == Kind::fetch_add; }
+  /// Of eight aligned bytes.
+  bool is_word() const { return is_atomic() || kind == Kind::atomic_write; }
+  bool is_write() const {
+    return kind == Kind::write || kind == Kind::write_imm || kind == Kind::atomic_write;
+  }
 };
 
 inline constexpr std::size_t kBatch = 16;   ///< most operations of a batch

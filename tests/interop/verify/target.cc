@@ -162,7 +162,7 @@ class Target {
       judge(tally_, untouched(peer_.slots().bytes(end, o.offset - end)), o,
             "bytes before the slot were touched", 0);
       end = o.offset + o.size;
-      if (o.kind == Kind::write || o.kind == Kind::write_imm) {
+      if (o.is_write()) {
         const bool complete = !peer_.lossy() || arrived_.contains(o.number);
         judge(tally_, complete ? matches(slot, o.number) : partly_matches(slot, o.number), o,
               "WRITE wrote other bytes", o.size);

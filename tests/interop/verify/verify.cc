@@ -19,8 +19,8 @@
 namespace interop {
 
 void judge(Tally& tally, bool right, const Operation& o, const char* what, std::uint64_t bytes) {
-  static constexpr const char* kNames[] = {"SEND", "SEND_WITH_IMM", "WRITE",    "WRITE_WITH_IMM",
-                                           "READ", "COMPARE_SWAP",  "FETCH_ADD"};
+  static constexpr const char* kNames[] = {"SEND", "SEND_WITH_IMM", "WRITE",     "WRITE_WITH_IMM",
+                                           "READ", "COMPARE_SWAP",  "FETCH_ADD", "ATOMIC_WRITE"};
   if (right) {
     tally.bytes += bytes;
     return;
