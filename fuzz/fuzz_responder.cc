@@ -11,6 +11,7 @@
 
 using namespace softrnic;
 using fuzz::FuzzHost;
+using fuzz::Rendezvous;
 using wire::Opcode;
 
 namespace {
@@ -28,19 +29,6 @@ enum class Start : std::uint8_t {
   drained,
   error,
   count_
-};
-
-/// Has a payload, or not any more.
-class Rendezvous final : public ib::PayloadSource {
- public:
-  explicit Rendezvous(bool gone) : gone_(gone) {}
-  bool copy(std::size_t, std::byte* to, std::size_t size) override {
-    if (!gone_) std::fill_n(to, size, std::byte{0x5a});
-    return !gone_;
-  }
-
- private:
-  bool gone_;
 };
 
 class Driver {

@@ -2,6 +2,7 @@
 // that hold whatever packets come.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <memory>
@@ -9,8 +10,22 @@
 
 #include "fuzz/check.h"
 #include "transport/ib/endpoint.h"
+#include "transport/ib/rx_packet.h"
 
 namespace softrnic::fuzz {
+
+/// Has a payload, or not any more.
+class Rendezvous final : public ib::PayloadSource {
+ public:
+  explicit Rendezvous(bool gone) : gone_(gone) {}
+  bool copy(std::size_t, std::byte* to, std::size_t size) override {
+    if (!gone_) std::fill_n(to, size, std::byte{0x5a});
+    return !gone_;
+  }
+
+ private:
+  bool gone_;
+};
 
 /// Heap memory of exactly the size a key gives access to, so that AddressSanitizer sees every byte beyond.
 struct FuzzRegion {
