@@ -49,6 +49,7 @@ ibv_device_attr_ex extended_attributes(const rnic::Context& context) {
   attributes.completion_timestamp_mask = UINT64_MAX;
   attributes.hca_core_clock = kCoreClockKhz;
   attributes.max_dm_size = rnic::limits::kDeviceMemoryBytes;
+  attributes.cq_mod_caps = {rnic::limits::kMaxModerationCount, rnic::limits::kMaxModerationPeriod};
   add_on_demand_paging(attributes);
   return attributes;
 }
