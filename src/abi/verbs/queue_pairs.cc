@@ -204,9 +204,12 @@ SOFTRNIC_EXPORT int ibv_query_qp_data_in_order(ibv_qp* /*qp*/, ibv_wr_opcode /*o
   return 0;
 }
 
-SOFTRNIC_EXPORT int ibv_set_ece(ibv_qp* /*qp*/, ibv_ece* /*ece*/) {
-  return errno_call([]() -> Expected<void, Failure> {
-    return rnic::refused(EOPNOTSUPP, ReasonId::not_supported, LaterVerb::set_ece);
+// What libibverbs answers for adapters without options (rxe, mlx4): programs and librdmacm know it, and go on
+// without. A set of no options would be exchanged with every connection, for nothing.
+SOFTRNIC_EXPORT int ibv_set_ece(ibv_qp* qp, ibv_ece* ece) {
+  return errno_call([&]() -> Expected<void, Failure> {
+    if (qp == nullptr || ece == nullptr) return null_argument();
+    return rnic::refused(EOPNOTSUPP, ReasonId::no_ece_options, ece->vendor_id, ece->options);
   });
 }
 
