@@ -167,12 +167,6 @@ TEST_F(QueuePairTest, HasNoOptionsAndPromisesNoOrder) {
   EXPECT_EQ(ibv_query_qp_data_in_order(qp.get(), IBV_WR_RDMA_WRITE, 0), 0);
 }
 
-TEST_F(QueuePairTest, RatesAreNotLimitedYet) {
-  QpPtr qp = make_qp(IBV_QPT_RC);
-  ibv_qp_rate_limit_attr rate{};
-  EXPECT_EQ(ibv_modify_qp_rate_limit(qp.get(), &rate), EOPNOTSUPP);
-}
-
 TEST_F(QueuePairTest, TenThousandFitInOneProcess) {
   ibv_qp_init_attr init = qp_init(IBV_QPT_RC);
   init.cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = 0};

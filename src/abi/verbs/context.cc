@@ -76,6 +76,7 @@ void fill_operations(Context& context) {
   context.query_port = query_port;
   context.query_device_ex = query_device_ex;
   context.create_qp_ex = create_qp_ex;
+  context.modify_qp_rate_limit = modify_qp_rate_limit;
   context.create_cq_ex = create_cq_ex;
   context.modify_cq = modify_cq;
   context.create_srq_ex = create_srq_ex;
