@@ -10,7 +10,7 @@ bool CompletionBatch::add(const Completion& completion, bool at_once) {
     *sink_->next++ = completion.wc;
     return true;
   }
-  if (at_once && waiting_.empty() && cq.push(completion.wc, completion.solicited)) return true;
+  if (at_once && waiting_.empty() && push(completion)) return true;
   try {
     waiting_.push_back(completion);
     return true;
@@ -22,11 +22,17 @@ bool CompletionBatch::add(const Completion& completion, bool at_once) {
 std::optional<CompletionBatch::Completion> CompletionBatch::publish() {
   while (published_ < waiting_.size()) {
     const Completion next = waiting_[published_++];
-    if (!next.cq->push(next.wc, next.solicited)) return next;
+    if (!push(next)) return next;
   }
   waiting_.clear();
   published_ = 0;
   return std::nullopt;
+}
+
+bool CompletionBatch::push(const Completion& completion) {
+  const rnic::Pushed pushed = completion.cq->push(completion.wc, completion.solicited);
+  if (pushed == rnic::Pushed::event_waits) looks_.enter(*completion.cq);
+  return pushed != rnic::Pushed::lost;
 }
 
 void CompletionBatch::discard(Qpn qpn) {

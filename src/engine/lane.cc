@@ -143,6 +143,9 @@ struct Lane::Timetable {
       // rows of the control page
       {Who::end_step, [](const Lane& lane) { return lane.rows_.due(); },
        [](Lane& lane) { lane.write_rows(); }},
+      // events of completion queues that wait
+      {Who::end_step, [](const Lane& lane) { return lane.event_looks_.due(); },
+       [](Lane& lane) { lane.event_looks_.look(lane.clock_.batch_time()); }},
       // memory of local peers that is to be mapped, or let go
       {Who::engine_thread,
        [](const Lane& lane) {
@@ -335,6 +338,7 @@ void Lane::abandon() {
   rings_ = nullptr;
   eager_acks_.abandon();
   delayed_ack_.abandon();
+  event_looks_.clear();
   link_ = std::make_unique<link::NullLink>();
   timers_.abandon();
 }

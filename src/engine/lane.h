@@ -36,6 +36,7 @@
 #include "engine/deadlines.h"
 #include "engine/delayed_ack.h"
 #include "engine/eager_ack_watch.h"
+#include "engine/event_looks.h"
 #include "engine/lane_timers.h"
 #include "engine/last_poll.h"
 #include "engine/local_addresses.h"
@@ -94,6 +95,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   TimePoint now() override;
   void changed(rnic::QueuePair& qp) override;
   rnic::Effort progress(rnic::CompletionSink& sink) override;
+  void forget(rnic::CompletionQueue& cq) override;
   void quiesce() override;
 
   // ---- for the engine thread and the process, without the lock
@@ -211,7 +213,8 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   Scheduler<rnic::QueuePair> scheduler_;
   Deadlines<rnic::QueuePair> deadlines_;
   MulticastGroups groups_;
-  CompletionBatch completions_;
+  EventLooks event_looks_{timers_};
+  CompletionBatch completions_{event_looks_};
   EagerAckWatch eager_acks_;
   OwedAck owed_ack_;
   DelayedAck delayed_ack_;

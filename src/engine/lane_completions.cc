@@ -1,5 +1,7 @@
 // What others see of a lane: programs its completions, when the packets of a batch have left; the control
 // page and local peers its queue pairs.
+#include <mutex>
+
 #include "base/hot_path.h"
 #include "engine/lane.h"
 
@@ -13,7 +15,12 @@ void Lane::deliver(rnic::CompletionQueue& cq, const ibv_wc& wc, bool solicited) 
   const CompletionBatch::Completion completion{&cq, wc, solicited};
   if (completions_.add(completion, !clock_.in_batch() && !receive)) return;
   publish();  // better too early than not at all
-  if (!cq.push(wc, solicited)) lost(completion);
+  if (!completions_.push(completion)) lost(completion);
+}
+
+void Lane::forget(rnic::CompletionQueue& cq) {
+  const std::lock_guard lock(mutex_);
+  event_looks_.forget(cq);
 }
 
 void Lane::discard(rnic::QueuePair& qp) {

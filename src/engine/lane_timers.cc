@@ -20,6 +20,16 @@ void LaneTimers::arm(const Plan& plan) {
   needs_thread_.store(plan.thread <= plan.now, std::memory_order_relaxed);
   TimePoint when = std::min(plan.batch, plan.thread);
   if (plan.undone) when = std::min(when, plan.now + plan.hand_over);
+  go_off_at(when);
+}
+
+void LaneTimers::bring_forward(TimePoint when) {
+  batch_ns_.store(std::min(ns_of(when), batch_ns_.load(std::memory_order_relaxed)),
+                  std::memory_order_relaxed);
+  go_off_at(when);
+}
+
+void LaneTimers::go_off_at(TimePoint when) {
   if (when >= armed_) return;
   armed_ = when;
   itimerspec timer{};

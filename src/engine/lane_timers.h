@@ -26,6 +26,8 @@ class LaneTimers {
   };
   /// The timer goes off in time for all of that; earlier, if it was armed so.
   void arm(const Plan& plan);
+  /// Between two plans something came up that is due at `when` by a batch, as in the next plan.
+  void bring_forward(TimePoint when);
   /// What the timer was armed for may not be due any more, and would wake a thread for nothing.
   void disarm();
   /// The engine thread has come: if the timer has gone off, it is armed no more.
@@ -47,6 +49,8 @@ class LaneTimers {
   bool needs_thread() const { return needs_thread_.load(std::memory_order_relaxed); }
 
  private:
+  void go_off_at(TimePoint when);
+
   int fd_;
   TimePoint armed_ = kNever;
   std::atomic<std::int64_t> batch_ns_{0};

@@ -68,6 +68,7 @@ Expected<std::unique_ptr<CompletionQueue>, Failure> CompletionQueue::create(Cont
 
 Expected<void, Failure> CompletionQueue::destroy() {
   if (uses_.users() != 0) return refused(EBUSY, ReasonId::object_busy, uses_.users(), ObjectKind::cq);
+  if (was_moderated_) forget_looks();
   if (channel_ != nullptr) channel_->retire(*this);
   context_.events().retire(*this);
   ring_ = CompletionRing();
@@ -173,28 +174,65 @@ Expected<int, Failure> CompletionQueue::resize(int entries) {
   return static_cast<int>(wanted);
 }
 
-bool CompletionQueue::push(const ibv_wc& wc, bool solicited) {
+Pushed CompletionQueue::push(const ibv_wc& wc, bool solicited) {
   const std::lock_guard lock(mutex_);
-  if (overrun_.load(std::memory_order_relaxed)) return false;
+  if (overrun_.load(std::memory_order_relaxed)) return Pushed::lost;
   if (ring_.size() >= ring_.capacity()) {
     if (!ignores_overrun_) {
       overrun_.store(true, std::memory_order_release);
       context_.events().raise(IBV_EVENT_CQ_ERR, *this);
-      return false;
+      return Pushed::lost;
     }
     ring_.drop_oldest();
   }
   ring_.push(wc, ring_.keeps_times() ? arrival_time() : 0);
-  if (channel_ == nullptr) return true;
+  if (channel_ == nullptr) return Pushed::added;
   const Armed armed = armed_.load(std::memory_order_relaxed);
   const bool due =
       armed == Armed::next || (armed == Armed::solicited && (solicited || wc.status != IBV_WC_SUCCESS));
-  if (due) {  // if it cannot be told, the next completion brings the event
-    if (channel_->notify(*this)) armed_.store(Armed::no, std::memory_order_relaxed);
-  } else if (armed == Armed::no) {
-    missed_.fetch_add(1, std::memory_order_relaxed);
+  if (due) return bring_event();
+  if (armed == Armed::no) missed_.fetch_add(1, std::memory_order_relaxed);
+  return Pushed::added;
+}
+
+Pushed CompletionQueue::bring_event() {
+  if (moderation_.on() && !moderation_.completed())
+    return moderation_.is_unwatched() ? Pushed::event_waits : Pushed::added;
+  tell();
+  return Pushed::added;
+}
+
+// If memory for it runs out, the next completion brings the event.
+void CompletionQueue::tell() {
+  moderation_.told();
+  if (channel_->notify(*this)) armed_.store(Armed::no, std::memory_order_relaxed);
+}
+
+Expected<void, Failure> CompletionQueue::moderate(std::uint16_t count, std::uint16_t period) {
+  if (period > limits::kMaxModerationPeriod)
+    return refused(EINVAL, ReasonId::bad_cq_period, period, limits::kMaxModerationPeriod);
+  const std::lock_guard lock(mutex_);
+  if (moderation_.waits()) tell();
+  moderation_.set({count, std::chrono::microseconds(period)});
+  was_moderated_.store(true, std::memory_order_relaxed);
+  return {};
+}
+
+TimePoint CompletionQueue::next_look() {
+  const std::lock_guard lock(mutex_);
+  return moderation_.take_look();
+}
+
+TimePoint CompletionQueue::tell_when_due(TimePoint look, TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  if (moderation_.overdue(now)) tell();
+  return moderation_.look_again(look);
+}
+
+void CompletionQueue::forget_looks() {
+  for (const auto& lane : lanes_) {
+    if (LanePort* const port = lane.load(std::memory_order_acquire); port != nullptr) port->forget(*this);
   }
-  return true;
 }
 
 void CompletionQueue::purge(std::uint32_t qpn) {

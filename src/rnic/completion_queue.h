@@ -21,6 +21,7 @@
 #include "base/quick_mutex.h"
 #include "base/reason.h"
 #include "rnic/completion_ring.h"
+#include "rnic/event_moderation.h"
 #include "rnic/object.h"
 
 namespace softrnic::rnic {
@@ -39,6 +40,13 @@ struct CompletionQueueInit {
   bool keeps_times = false;            ///< for IBV_WC_EX_WITH_COMPLETION_TIMESTAMP and …_WALLCLOCK
   bool ignores_overrun = false;        ///< a completion that finds no room takes that of the oldest
   ProtectionDomain* parent = nullptr;  ///< a parent domain that it is made with
+};
+
+/// What became of a completion.
+enum class Pushed : std::uint8_t {
+  lost,         ///< the queue is full or has been; its QP is to be told (QueuePair::completion_lost)
+  added,        ///< it lies there, and the channel was told if it is to be
+  event_waits,  ///< it lies there; who has pushed it calls tell_when_due() at next_look()
 };
 
 /// Thread-safe. Its lock comes after those of lanes and SRQs.
@@ -72,9 +80,17 @@ class CompletionQueue : public EventTarget {
   /// overrun. Returns the new size.
   Expected<int, Failure> resize(int entries);
 
-  /// Adds a completion; tells the channel when armed. False: it is lost, as the queue is full or has been,
-  /// and its QP is to be told (QueuePair::completion_lost). The first loss raises IBV_EVENT_CQ_ERR.
-  bool push(const ibv_wc& wc, bool solicited);
+  /// ibv_modify_cq with IBV_CQ_ATTR_MODERATE: see EventModeration; the period in microseconds. An event that
+  /// waits comes at once. EINVAL: a longer period than is possible.
+  Expected<void, Failure> moderate(std::uint16_t count, std::uint16_t period);
+
+  /// Adds a completion; tells the channel when armed. The first that is lost raises IBV_EVENT_CQ_ERR.
+  Pushed push(const ibv_wc& wc, bool solicited);
+  /// After Pushed::event_waits: when to call tell_when_due(). kNever: it is not needed any more.
+  TimePoint next_look();
+  /// The time `look` has come, which next_look() or this gave: tells the channel if the event is due. Returns
+  /// when to call it again, or kNever.
+  TimePoint tell_when_due(TimePoint look, TimePoint now);
   /// Whether a completion may go to a thread that polls this queue without lying in it: nothing lies there,
   /// and no event is to tell of it. With the lock of the lane that the completion comes from.
   bool may_pass() const {
@@ -112,6 +128,9 @@ class CompletionQueue : public EventTarget {
   CompletionQueue(Context& context, const CompletionQueueInit& init);
   std::uint64_t arrival_time() const;
   int take(int count, ibv_wc* out, std::uint64_t* times);
+  Pushed bring_event();
+  void tell();
+  void forget_looks();
   bool was_purged(std::uint32_t qpn);
   void look_after_lanes(std::uint32_t found);
   std::uint32_t drive_lanes(CompletionSink& sink);
@@ -129,6 +148,8 @@ class CompletionQueue : public EventTarget {
   std::atomic<std::uint32_t> capacity_{0};  ///< written under the lock
   std::atomic<Armed> armed_{Armed::no};     ///< written under the lock
   std::atomic<bool> overrun_{false};        ///< written under the lock
+  EventModeration moderation_;
+  std::atomic<bool> was_moderated_{false};  ///< a lane may have a look at it in its timetable
 
   /// Completions that brought and will bring no event, as the queue was not armed when they came
   std::atomic<std::uint32_t> missed_{0};

@@ -118,6 +118,8 @@ class LanePort {
 
   // ---- without the lock
 
+  /// The queue goes away: tell_when_due() is not called for it any more.
+  virtual void forget(CompletionQueue& cq) { static_cast<void>(cq); }
   /// Reads and handles what has come in, sends what is due, publishes completions: those of *sink.cq to
   /// the sink, as long as CompletionQueue::may_pass() and there is room. Returns at once when another
   /// thread is at it. For poll_cq.

@@ -27,6 +27,10 @@ inline constexpr std::uint32_t kMaxMulticastQps = 1024;  ///< per group
 inline constexpr std::uint32_t kMaxMessageBytes = 1U << 31;
 inline constexpr std::uint32_t kMaxDatagramMtu = 4096;
 inline constexpr int kCompletionVectors = 4;
+inline constexpr std::uint16_t kMaxModerationCount = 65535;  ///< completions an event; as mlx5
+inline constexpr std::uint16_t kMaxModerationPeriod = 4095;  ///< microseconds; as mlx5, which has 12 bits
+inline constexpr std::uint32_t kMinRateLimit = 1;            ///< kilobits per second
+inline constexpr std::uint32_t kMaxRateLimit = 100'000'000;  ///< kilobits per second
 inline constexpr std::uint16_t kPkeys = 1;
 inline constexpr std::uint8_t kPorts = 1;
 

@@ -1,6 +1,9 @@
 #include "rnic/memory_region.h"
 
+#include <unistd.h>
+
 #include <cerrno>
+#include <utility>
 
 #include "base/reason_words.h"
 #include "rnic/context.h"
@@ -56,6 +59,18 @@ Expected<void, Failure> check(const KeyEntry& entry) {
   return check_range(entry);
 }
 
+constexpr std::uint32_t kDmabufAccess =
+    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+
+// ibv_reg_mr(3).
+Expected<void, Failure> check_dmabuf(const DmabufRegistration& wanted) {
+  if (((wanted.offset ^ wanted.iova) & (static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) - 1)) != 0)
+    return refused(EINVAL, ReasonId::dmabuf_iova, wanted.iova, wanted.offset);
+  if ((wanted.access & ~kDmabufAccess) != 0)
+    return refused(EINVAL, ReasonId::dmabuf_access, wanted.access & ~kDmabufAccess);
+  return check_access(wanted.access | IBV_ACCESS_ON_DEMAND);
+}
+
 void set_translation(KeyEntry& entry, const Registration& wanted) {
   entry.base = static_cast<std::byte*>(wanted.address);
   entry.length = wanted.length;
@@ -94,6 +109,26 @@ Expected<std::unique_ptr<MemoryRegion>, Failure> MemoryRegion::create_null(Prote
   return region;
 }
 
+Expected<std::unique_ptr<MemoryRegion>, Failure> MemoryRegion::create_dmabuf(
+    ProtectionDomain& pd, const DmabufRegistration& wanted) {
+  if (auto ok = check_dmabuf(wanted); !ok) return Unexpected{ok.error()};
+  auto mapping = DmabufMapping::create({.fd = wanted.fd,
+                                        .offset = wanted.offset,
+                                        .length = wanted.length,
+                                        .writable = (wanted.access & IBV_ACCESS_LOCAL_WRITE) != 0});
+  if (!mapping) return Unexpected{mapping.error()};
+  auto region = create(pd, {.address = (*mapping)->bytes(),
+                            .length = wanted.length,
+                            .iova = wanted.iova,
+                            .access = wanted.access | IBV_ACCESS_ON_DEMAND});
+  if (region) (*region)->dmabuf_ = std::move(*mapping);
+  return region;
+}
+
+bool MemoryRegion::may_be_reregistered() const {
+  return !entry_->is_null && device_memory_ == nullptr && dmabuf_ == nullptr;
+}
+
 // Its key can be used from now on.
 Expected<void, Failure> MemoryRegion::enter() {
   auto& count = pd_->context().counts.mrs;
@@ -112,7 +147,7 @@ Expected<void, Failure> MemoryRegion::reregister(int flags, ProtectionDomain* pd
                                                  const Registration& wanted) {
   const bool move = (flags & IBV_REREG_MR_CHANGE_PD) != 0;
   if ((flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) != 0 || flags == 0 || (move && pd == nullptr) ||
-      (move && &pd->context() != &pd_->context()) || entry_->is_null || device_memory_ != nullptr) {
+      (move && &pd->context() != &pd_->context()) || !may_be_reregistered()) {
     return refused(EINVAL, ReasonId::bad_mr_rereg, flags);
   }
   auto entry = std::make_unique<KeyEntry>(*entry_);

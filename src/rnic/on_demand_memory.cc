@@ -13,9 +13,12 @@ namespace {
 
 using Copy = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long, unsigned long);
 
+// For the kernel the on-demand side is the calling process, whose faults it resolves as it would in read(2);
+// the other side, here memory of our own, is the process that is looked up. That one has to be of pages that
+// can be pinned, which those of a mapped dma-buf or device are not.
 bool copies(Copy copy, void* own, void* on_demand, std::size_t size) {
-  const iovec here{own, size};
-  const iovec there{on_demand, size};
+  const iovec here{on_demand, size};
+  const iovec there{own, size};
   return copy(getpid(), &here, 1, &there, 1, 0) == static_cast<ssize_t>(size);
 }
 
@@ -37,11 +40,11 @@ bool OnDemandMemory::supported() {
 }
 
 bool OnDemandMemory::read(std::byte* to, const std::byte* from, std::size_t size) {
-  return copies(process_vm_readv, to, const_cast<std::byte*>(from), size);
+  return copies(process_vm_writev, to, const_cast<std::byte*>(from), size);
 }
 
 bool OnDemandMemory::write(std::byte* to, const std::byte* from, std::size_t size) {
-  return copies(process_vm_writev, const_cast<std::byte*>(from), to, size);
+  return copies(process_vm_readv, const_cast<std::byte*>(from), to, size);
 }
 
 std::optional<std::uint64_t> OnDemandMemory::execute(std::byte* word, const ib::AtomicOperation& operation) {

@@ -6,6 +6,7 @@
 #include "rnic/address_handle.h"
 #include "rnic/context.h"
 #include "rnic/limits.h"
+#include "rnic/rate_limit.h"
 
 namespace softrnic::rnic {
 namespace {
@@ -51,6 +52,9 @@ Expected<void, Failure> check_values(const Context& context, const ibv_qp_attr& 
     }
     const std::uint32_t active = context.info()->port.active_mtu;
     if (mtu_bytes(a.path_mtu) > active) return no(ReasonId::mtu_too_large, mtu_bytes(a.path_mtu), active);
+  }
+  if ((mask & IBV_QP_RATE_LIMIT) != 0) {
+    if (auto ok = RateLimit::check({.kilobits_per_second = a.rate_limit}); !ok) return ok;
   }
   const bool migrates = (mask & IBV_QP_PATH_MIG_STATE) != 0 && a.path_mig_state != IBV_MIG_MIGRATED;
   if (migrates || (mask & IBV_QP_ALT_PATH) != 0) {

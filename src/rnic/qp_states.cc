@@ -19,6 +19,7 @@ constexpr std::uint32_t kMig = IBV_QP_PATH_MIG_STATE;
 constexpr std::uint32_t kCur = IBV_QP_CUR_STATE;
 constexpr std::uint32_t kRnrTimer = IBV_QP_MIN_RNR_TIMER;
 constexpr std::uint32_t kSqPsn = IBV_QP_SQ_PSN;
+constexpr std::uint32_t kRate = IBV_QP_RATE_LIMIT;
 constexpr std::uint32_t kNotify = IBV_QP_EN_SQD_ASYNC_NOTIFY;
 constexpr std::uint32_t kUcRtr = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
 constexpr std::uint32_t kRcRtr = kUcRtr | IBV_QP_MAX_DEST_RD_ATOMIC | kRnrTimer;
@@ -38,7 +39,8 @@ struct Row {
 };
 
 // Every state may also go to RESET and to ERR, with no attributes. SQE is of UC and UD only (IBTA 10.3.1.6):
-// an RC or XRC QP never gets there. The halves of XRC have of RC's attributes what their half uses.
+// an RC or XRC QP never gets there. The halves of XRC have of RC's attributes what their half uses. The rate
+// of all that send may be limited where the kernel lets that of raw packet QPs be.
 constexpr Row kRows[] = {
     {IBV_QPS_RESET,
      IBV_QPS_INIT,
@@ -63,17 +65,17 @@ constexpr Row kRows[] = {
        {kRcRtr, kAlt | kAccess | kPkey}}}},
     {IBV_QPS_RTR,
      IBV_QPS_RTS,
-     {{{kRcRetry | kSqPsn, kCur | kAlt | kAccess | kRnrTimer | kMig},
-       {kSqPsn, kCur | kAlt | kAccess | kMig},
-       {kSqPsn, kCur | kQkey},
-       {kRcRetry | kSqPsn, kCur | kAlt | kAccess | kMig},
+     {{{kRcRetry | kSqPsn, kCur | kAlt | kAccess | kRnrTimer | kMig | kRate},
+       {kSqPsn, kCur | kAlt | kAccess | kMig | kRate},
+       {kSqPsn, kCur | kQkey | kRate},
+       {kRcRetry | kSqPsn, kCur | kAlt | kAccess | kMig | kRate},
        {IBV_QP_TIMEOUT | kSqPsn, kCur | kAlt | kAccess | kRnrTimer | kMig}}}},
     {IBV_QPS_RTS,
      IBV_QPS_RTS,
-     {{{0, kCur | kAccess | kAlt | kMig | kRnrTimer},
-       {0, kCur | kAccess | kAlt | kMig},
-       {0, kCur | kQkey},
-       {0, kCur | kAccess | kAlt | kMig},
+     {{{0, kCur | kAccess | kAlt | kMig | kRnrTimer | kRate},
+       {0, kCur | kAccess | kAlt | kMig | kRate},
+       {0, kCur | kQkey | kRate},
+       {0, kCur | kAccess | kAlt | kMig | kRate},
        {0, kCur | kAccess | kAlt | kMig | kRnrTimer}}}},
     {IBV_QPS_RTS, IBV_QPS_SQD, {{{0, kNotify}, {0, kNotify}, {0, kNotify}, {0, kNotify}, {0, kNotify}}}},
     {IBV_QPS_SQD,

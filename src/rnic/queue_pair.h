@@ -6,6 +6,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "rnic/qp_attributes.h"
 #include "rnic/qp_events.h"
 #include "rnic/queue_pair_init.h"
+#include "rnic/rate_limit.h"
 #include "rnic/receive_source.h"
 #include "rnic/scheduler_hook.h"
 #include "transport/ib/endpoint.h"
@@ -72,6 +74,10 @@ class QueuePair final : public EventTarget, private ib::Host {
   Expected<void, Failure> post_batch(const ibv_send_wr* first);
   Expected<void, Failure> post_recv(ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
 
+  /// ibv_modify_qp_rate_limit. EINVAL: not in RTS, or what RateLimit::check() refuses; EOPNOTSUPP: an XRC
+  /// target.
+  Expected<void, Failure> limit_rate(const RateLimit::Settings& settings);
+
   /// UD only, EINVAL else. Attaching twice is the same as once.
   Expected<void, Failure> attach_multicast(const wire::Gid& group);
   Expected<void, Failure> detach_multicast(const wire::Gid& group);
@@ -104,7 +110,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   ib::Transmit transmit(ib::TxPacket& out, TimePoint now);
   void expire(TimePoint now);
   /// See ib::Endpoint.
-  bool next_eager(ib::EagerSend& out) { return endpoint_->next_eager(out); }
+  bool next_eager(ib::EagerSend& out) { return rate_limit_ == nullptr && endpoint_->next_eager(out); }
   void eager_sent(TimePoint now) { endpoint_->eager_sent(now); }
   bool receive_eager(const ib::EagerSend& eager, const wire::Gid& source) {
     return endpoint_->receive_eager(eager, source);
@@ -114,7 +120,10 @@ class QueuePair final : public EventTarget, private ib::Host {
   /// IBV_EVENT_QP_FATAL (a Class G error of IBTA 9.9). Not from within a call of the endpoint. More
   /// completions may be delivered.
   void completion_lost(const CompletionQueue& cq, std::uint64_t wr_id);
-  TimePoint deadline() const { return endpoint_->deadline(); }
+  TimePoint deadline() const {
+    const TimePoint of_endpoint = endpoint_->deadline();
+    return rate_limit_ == nullptr ? of_endpoint : std::min(of_endpoint, rate_limit_->deadline());
+  }
   SchedulerHook<QueuePair>& hook() { return hook_; }
   ib::Endpoint& endpoint() { return *endpoint_; }
   QueuePairSummary summary() const;
@@ -161,7 +170,9 @@ class QueuePair final : public EventTarget, private ib::Host {
   const ib::RecvWqe* take_receive() override;
   std::optional<std::uint32_t> receives_posted() const override;
   ib::PathWindow* window_to(const ib::AddressVector& path, Qpn remote) override;
-  bool may_go_direct() override { return type_ != IBV_QPT_XRC_SEND && lane_.may_go_direct(*this); }
+  bool may_go_direct() override {
+    return type_ != IBV_QPT_XRC_SEND && rate_limit_ == nullptr && lane_.may_go_direct(*this);
+  }
   std::optional<std::uint32_t> direct(const ib::DirectMessage& message) override;
   Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
                                                  const ib::AtomicOperation& operation) override {
@@ -191,6 +202,8 @@ class QueuePair final : public EventTarget, private ib::Host {
   void enter_error();
   void reset();
   void settle();
+  void set_rate_limit(const RateLimit::Settings& settings);
+  ib::Transmit transmit_limited(ib::TxPacket& out, TimePoint now);
   void flush_receives();
   void purge_completions();
   /// What has become of a work request: its completion has been delivered, or it waits for its turn.
@@ -213,6 +226,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   Qpn qpn_;
   QueueMemory send_queue_;  ///< given up after the endpoint, when no lock is held
   std::unique_ptr<ib::Endpoint> endpoint_;
+  std::unique_ptr<RateLimit> rate_limit_;  ///< nullptr: none
   SchedulerHook<QueuePair> hook_;
 
   ibv_qp_state state_ = IBV_QPS_RESET;

@@ -38,13 +38,15 @@ void QueuePair::receive(const ib::RxPacket& packet, TimePoint now) {
 }
 
 ib::Transmit QueuePair::transmit(ib::TxPacket& out, TimePoint now) {
-  const ib::Transmit result = endpoint_->transmit(out, now);
+  const ib::Transmit result =
+      rate_limit_ == nullptr ? endpoint_->transmit(out, now) : transmit_limited(out, now);
   if (result != ib::Transmit::packet) settle();  // the packet's fragments live until the next call
   return result;
 }
 
 void QueuePair::expire(TimePoint now) {
   endpoint_->expire(now);
+  if (rate_limit_ != nullptr) rate_limit_->expire(now);
   settle();
 }
 

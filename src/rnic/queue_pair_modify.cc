@@ -19,6 +19,7 @@ Expected<void, Failure> QueuePair::modify(const ibv_qp_attr& attributes, int mas
   if (auto ok = check_modify(attributes, bits, to); !ok) return refused_here(ok.error());
   if (auto ok = take_attributes(context(), attributes, bits, attributes_); !ok)
     return refused_here(ok.error());
+  if ((bits & IBV_QP_RATE_LIMIT) != 0) set_rate_limit({.kilobits_per_second = attributes.rate_limit});
   if (to == IBV_QPS_SQD && state_ == IBV_QPS_RTS) {
     events_.notify_drained((bits & IBV_QP_EN_SQD_ASYNC_NOTIFY) != 0 && attributes.en_sqd_async_notify != 0);
   }
@@ -68,6 +69,7 @@ void QueuePair::start_requester() { endpoint_->start_requester(attributes_.trans
 void QueuePair::reset() {
   state_ = IBV_QPS_RESET;
   endpoint_->reset();
+  rate_limit_.reset();
   receives_.clear();
   events_.reset();
   receive_failed_ = broken_ = completion_lost_ = false;

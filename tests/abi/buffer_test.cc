@@ -62,7 +62,7 @@ TEST_F(BufferTest, FieldsThatDoNotGoTogetherAreRefused) {
     EXPECT_EQ(refusal(mask), EINVAL) << mask;
   for (const std::uint64_t mask : {kMrAddr | kMrDmah, kMrAddr | std::uint64_t{1} << 40, kMrFd | kMrDmah})
     EXPECT_EQ(refusal(mask), EOPNOTSUPP) << mask;
-  EXPECT_EQ(refusal(kMrFd | kMrFdOffset | kMrIova), EOPNOTSUPP) << "as ibv_reg_dmabuf_mr";
+  EXPECT_EQ(refusal(kMrFd | kMrFdOffset | kMrIova), EBADF) << "as ibv_reg_dmabuf_mr, of descriptor -1";
 }
 
 TEST_F(BufferTest, WhatIbvRegMrRefusesIsRefused) {

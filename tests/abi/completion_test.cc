@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <thread>
 
@@ -169,9 +170,106 @@ TEST_F(CompletionTest, BlockedReadEndsWithASignal) {
   signaller.join();
 }
 
-TEST_F(CompletionTest, ModerationIsNotThereYet) {
-  ibv_modify_cq_attr moderation{};
-  EXPECT_EQ(ibv_modify_cq(notified.get(), &moderation), EOPNOTSUPP);
+ibv_modify_cq_attr moderation(std::uint16_t count, std::uint16_t period) {
+  ibv_modify_cq_attr attributes{};
+  attributes.attr_mask = IBV_CQ_ATTR_MODERATE;
+  attributes.moderate = {count, period};
+  return attributes;
+}
+
+TEST_F(CompletionTest, ModerationIsAdvertisedAndChecked) {
+  ibv_device_attr_ex device{};
+  ASSERT_EQ(ibv_query_device_ex(context.get(), nullptr, &device), 0);
+  EXPECT_EQ(device.cq_mod_caps.max_cq_count, 65535);
+  EXPECT_EQ(device.cq_mod_caps.max_cq_period, 4095);
+  ibv_modify_cq_attr attributes =
+      moderation(device.cq_mod_caps.max_cq_count, device.cq_mod_caps.max_cq_period);
+  EXPECT_EQ(ibv_modify_cq(notified.get(), &attributes), 0);
+  EXPECT_EQ(ibv_modify_cq(cq.get(), &attributes), 0) << "it has no channel to tell";
+  ++attributes.moderate.cq_period;
+  EXPECT_EQ(ibv_modify_cq(notified.get(), &attributes), EINVAL);
+  attributes = moderation(0, 0);
+  EXPECT_EQ(ibv_modify_cq(notified.get(), &attributes), 0);
+  attributes.attr_mask = 0;
+  EXPECT_EQ(ibv_modify_cq(notified.get(), &attributes), EINVAL);
+  attributes.attr_mask = IBV_CQ_ATTR_MODERATE << 1;
+  EXPECT_EQ(ibv_modify_cq(notified.get(), &attributes), EOPNOTSUPP);
+}
+
+TEST_F(CompletionTest, ModeratedEventsComeByCount) {
+  ibv_modify_cq_attr attributes = moderation(3, 0);
+  ASSERT_EQ(ibv_modify_cq(notified.get(), &attributes), 0);
+  for (int round = 0; round < 2; ++round) {
+    ASSERT_EQ(ibv_req_notify_cq(notified.get(), 0), 0);
+    send_one();
+    send_one();
+    EXPECT_FALSE(readable(channel->fd, 20));
+    send_one();
+    ASSERT_TRUE(readable(channel->fd, 5000));
+    EXPECT_EQ(next_event(), notified.get());
+    ibv_ack_cq_events(notified.get(), 1);
+    EXPECT_EQ(collect(notified.get(), 3)[2].status, IBV_WC_SUCCESS);
+  }
+}
+
+// Nobody polls while the time passes: the lane tells.
+TEST_F(CompletionTest, ModeratedEventsComeByTime) {
+  ibv_modify_cq_attr attributes = moderation(100, 4000);
+  ASSERT_EQ(ibv_modify_cq(notified.get(), &attributes), 0);
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_EQ(ibv_req_notify_cq(notified.get(), 0), 0);
+    const auto before = std::chrono::steady_clock::now();
+    send_one();
+    send_one();
+    ASSERT_TRUE(readable(channel->fd, 5000));
+    EXPECT_GE(std::chrono::steady_clock::now() - before, std::chrono::microseconds(4000));
+    EXPECT_EQ(next_event(), notified.get());
+    ibv_ack_cq_events(notified.get(), 1);
+    EXPECT_EQ(collect(notified.get(), 2)[1].status, IBV_WC_SUCCESS);
+  }
+}
+
+// Requests that are done when they are posted, without a batch of the lane.
+TEST_F(CompletionTest, ModeratedEventsOfWritesComeByTime) {
+  const ChannelPtr written(ibv_create_comp_channel(context.get()));
+  const CqPtr local(ibv_create_cq(context.get(), 16, this, written.get(), 0));
+  ASSERT_NE(local, nullptr);
+  ibv_modify_cq_attr attributes = moderation(0, 2000);
+  ASSERT_EQ(ibv_modify_cq(local.get(), &attributes), 0);
+  ibv_qp_init_attr init = qp_init(IBV_QPT_RC);
+  init.send_cq = local.get();
+  const QpPtr writer(ibv_create_qp(pd.get(), &init));
+  const QpPtr target = make_qp(IBV_QPT_RC);
+  connect(writer.get(), target.get());
+  const MrPtr open = make_mr(buffer, sizeof buffer, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_EQ(ibv_req_notify_cq(local.get(), 0), 0);
+    ibv_sge sge = sge_of(buffer, 8, open.get());
+    ibv_send_wr wr{}, *bad = nullptr;
+    wr.sg_list = &sge;
+    wr.num_sge = 1;
+    wr.opcode = IBV_WR_RDMA_WRITE;
+    wr.send_flags = IBV_SEND_SIGNALED;
+    wr.wr.rdma = {.remote_addr = reinterpret_cast<std::uint64_t>(buffer + 64), .rkey = open->rkey};
+    ASSERT_EQ(ibv_post_send(writer.get(), &wr, &bad), 0);
+    ASSERT_TRUE(readable(written->fd, 5000)) << round;
+    ibv_cq* from = nullptr;
+    void* ignored = nullptr;
+    ASSERT_EQ(ibv_get_cq_event(written.get(), &from, &ignored), 0);
+    ibv_ack_cq_events(from, 1);
+    EXPECT_EQ(collect(local.get(), 1)[0].status, IBV_WC_SUCCESS);
+  }
+}
+
+// While its event waits, too.
+TEST_F(CompletionTest, AModeratedQueueMayGo) {
+  ibv_modify_cq_attr attributes = moderation(0, 4000);
+  ASSERT_EQ(ibv_modify_cq(notified.get(), &attributes), 0);
+  ASSERT_EQ(ibv_req_notify_cq(notified.get(), 0), 0);
+  send_one();
+  receiver.reset();
+  notified.reset();
+  EXPECT_FALSE(readable(channel->fd, 20)) << "its events are gone with it";
 }
 
 TEST_F(CompletionTest, OverrunBreaksTheQueueAndItsQueuePair) {

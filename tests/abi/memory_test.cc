@@ -58,12 +58,6 @@ TEST_F(MemoryTest, UnmappedMemoryIsRefused) {
   EXPECT_EQ(errno, EFAULT);
 }
 
-TEST_F(MemoryTest, DmabufsAreNotThere) {
-  errno = 0;
-  EXPECT_EQ(ibv_reg_dmabuf_mr(pd.get(), 0, 4096, 0, -1, 0), nullptr);
-  EXPECT_EQ(errno, EOPNOTSUPP);
-}
-
 TEST_F(MemoryTest, ReregistrationRefusesWhatTheManualCallsInputErrors) {
   MrPtr mr = make_mr(buffer, sizeof buffer, kRemote);
   const auto rereg = [&](int flags, ibv_pd* to, void* address, std::size_t length, int access) {

@@ -156,14 +156,15 @@ TEST_F(QueuePairTest, MulticastIsForDatagrams) {
   EXPECT_EQ(ibv_detach_mcast(ud.get(), &group, 0), 0);
 }
 
-TEST_F(QueuePairTest, WhatComesLaterFails) {
+TEST_F(QueuePairTest, HasNoOptionsAndPromisesNoOrder) {
   QpPtr qp = make_qp(IBV_QPT_RC);
   ibv_ece ece{};
-  EXPECT_EQ(ibv_set_ece(qp.get(), &ece), EOPNOTSUPP);
   EXPECT_EQ(ibv_query_ece(qp.get(), &ece), EOPNOTSUPP);
+  EXPECT_EQ(ibv_set_ece(qp.get(), &ece), EOPNOTSUPP);
+  ece = {.vendor_id = 0x2c9, .options = 1, .comp_mask = 0};
+  EXPECT_EQ(ibv_set_ece(qp.get(), &ece), EOPNOTSUPP);
+  EXPECT_EQ(ibv_set_ece(qp.get(), nullptr), EINVAL);
   EXPECT_EQ(ibv_query_qp_data_in_order(qp.get(), IBV_WR_RDMA_WRITE, 0), 0);
-  ibv_qp_rate_limit_attr rate{};
-  EXPECT_EQ(ibv_modify_qp_rate_limit(qp.get(), &rate), EOPNOTSUPP);
 }
 
 TEST_F(QueuePairTest, TenThousandFitInOneProcess) {

@@ -16,7 +16,6 @@ INLINE = re.compile(r"^static inline\s[^;(]*?\b(_*ibv_\w+)\s*\(", re.M)
 NOT_CALLS = {"__ibv_get_device_list", "__ibv_query_port"}  # of the header, behind macros of the calls
 NOT_IN_EVERY_HEADER = {"ibv_wr_atomic_write", "ibv_wr_flush", "ibv_flow_label_to_udp_sport", "ibv_is_qpt_supported",
                        "ibv_query_gid_ex", "ibv_query_gid_table", "ibv_advise_mr", "ibv_inc_rkey"}
-REFUSED_ALSO = {"ibv_query_ece"}  # answers for ibv_set_ece
 
 
 def quoted(cell):
@@ -85,7 +84,7 @@ def faults_of(source, headers):
     for call in sorted(seen.keys() - wanted - NOT_IN_EVERY_HEADER):
         yield f"{call}: no library exports it, and no header has it"
     refused = {call for call, answer in seen.items() if answer == "refused"}
-    for call in sorted(refused ^ ({f"ibv_{name}" for name in later} | REFUSED_ALSO)):
+    for call in sorted(refused ^ {f"ibv_{name}" for name in later}):
         yield f"{call}: refused here or in later_verbs.def, not in both"
     for call in quoted(page[page.index("## Verbs of the specification"):]):
         if call.startswith("ibv_") and call not in seen:

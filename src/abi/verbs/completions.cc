@@ -79,6 +79,17 @@ Expected<Cq*, Failure> make_cq(ibv_context* context, const CqRequest& request) {
   return cq.release();
 }
 
+// The errnos are those of the kernel's call, which libibverbs makes for every adapter.
+int modify_cq(ibv_cq* cq, ibv_modify_cq_attr* attributes) {
+  return errno_call([&]() -> Expected<void, Failure> {
+    if (cq == nullptr || attributes == nullptr) return null_argument();
+    const std::uint32_t mask = attributes->attr_mask;
+    if (mask != IBV_CQ_ATTR_MODERATE)
+      return rnic::refused(mask == 0 ? EINVAL : EOPNOTSUPP, ReasonId::bad_cq_mask, mask);
+    return Cq::of(cq)->impl->moderate(attributes->moderate.cq_count, attributes->moderate.cq_period);
+  });
+}
+
 }  // namespace softrnic::abi
 
 using namespace softrnic;

@@ -24,4 +24,6 @@ struct CqRequest {
 /// Failures: see rnic::CompletionQueue::create().
 Expected<Cq*, Failure> make_cq(ibv_context* context, const CqRequest& request);
 
+int modify_cq(ibv_cq* cq, ibv_modify_cq_attr* attributes);
+
 }  // namespace softrnic::abi

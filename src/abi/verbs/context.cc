@@ -15,6 +15,7 @@
 
 #include "abi/calls.h"
 #include "abi/export.h"
+#include "abi/verbs/completions.h"
 #include "abi/verbs/data_path.h"
 #include "abi/verbs/device_memory.h"
 #include "abi/verbs/engine_calls.h"
@@ -75,7 +76,9 @@ void fill_operations(Context& context) {
   context.query_port = query_port;
   context.query_device_ex = query_device_ex;
   context.create_qp_ex = create_qp_ex;
+  context.modify_qp_rate_limit = modify_qp_rate_limit;
   context.create_cq_ex = create_cq_ex;
+  context.modify_cq = modify_cq;
   context.create_srq_ex = create_srq_ex;
   context.get_srq_num = get_srq_number;
   context.open_xrcd = open_xrcd;

@@ -11,7 +11,6 @@
 #include "abi/export.h"
 #include "abi/verbs/live_objects.h"
 #include "abi/verbs/open_device.h"
-#include "base/reason_words.h"
 #include "rnic/advise_region.h"
 
 // Macros that choose between the exported functions.
@@ -74,6 +73,15 @@ Expected<ibv_mr*, Failure> make_mr(ibv_pd* pd, Expected<std::unique_ptr<rnic::Me
   fill(*mr, pd);
   mr->handle = mr->opened->add(mr->impl);
   return mr.release();
+}
+
+// Such a region is at no address of the program's: it names the offset.
+Expected<ibv_mr*, Failure> register_dmabuf(ibv_pd* pd, const rnic::DmabufRegistration& wanted) {
+  if (pd == nullptr) return null_argument();
+  const auto mr = make_mr(pd, rnic::MemoryRegion::create_dmabuf(*Pd::of(pd)->impl, wanted));
+  if (mr) (*mr)->addr = reinterpret_cast<void*>(static_cast<std::uintptr_t>(wanted.offset));
+  if (mr) (*mr)->length = wanted.length;
+  return mr;
 }
 
 Expected<ibv_mr*, Failure> allocate_null(ibv_pd* pd) {
@@ -203,10 +211,11 @@ SOFTRNIC_EXPORT ibv_mr* ibv_reg_mr_iova(ibv_pd* pd, void* address, size_t length
   return ibv_reg_mr_iova2(pd, address, length, iova, static_cast<unsigned>(access));
 }
 
-SOFTRNIC_EXPORT ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* /*pd*/, uint64_t /*offset*/, size_t /*length*/,
-                                          uint64_t /*iova*/, int /*fd*/, int /*access*/) {
-  return pointer_call([]() -> Expected<ibv_mr*, Failure> {
-    return rnic::refused(EOPNOTSUPP, ReasonId::not_supported, LaterVerb::reg_dmabuf_mr);
+SOFTRNIC_EXPORT ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, uint64_t offset, size_t length, uint64_t iova, int fd,
+                                          int access) {
+  const auto required = static_cast<unsigned>(access) & ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
+  return pointer_call([&] {
+    return alive(ObjectKind::mr, register_dmabuf(pd, {fd, offset, length, iova, required}));
   });
 }
 

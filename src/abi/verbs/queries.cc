@@ -27,6 +27,9 @@ void copy_sized(void* to, std::size_t size, const T& from) {
   std::memcpy(to, &from, std::min(size, sizeof from));
 }
 
+constexpr std::uint32_t kLimitedTypes =
+    1U << IBV_QPT_RC | 1U << IBV_QPT_UC | 1U << IBV_QPT_UD | 1U << IBV_QPT_XRC_SEND;
+
 constexpr std::uint32_t kOdpDatagram = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV;
 constexpr std::uint32_t kOdpUnreliable = kOdpDatagram | IBV_ODP_SUPPORT_WRITE;
 constexpr std::uint32_t kOdpReliable =
@@ -53,6 +56,8 @@ ibv_device_attr_ex extended_attributes(const rnic::Context& context) {
   attributes.completion_timestamp_mask = UINT64_MAX;
   attributes.hca_core_clock = kCoreClockKhz;
   attributes.max_dm_size = rnic::limits::kDeviceMemoryBytes;
+  attributes.packet_pacing_caps = {rnic::limits::kMinRateLimit, rnic::limits::kMaxRateLimit, kLimitedTypes};
+  attributes.cq_mod_caps = {rnic::limits::kMaxModerationCount, rnic::limits::kMaxModerationPeriod};
   add_on_demand_paging(attributes);
   return attributes;
 }

@@ -18,6 +18,7 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
 
 /// Plain QPs, those with send_ops_flags, XRC targets; EOPNOTSUPP for all else that comp_mask may name.
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes);
+int modify_qp_rate_limit(ibv_qp* qp, ibv_qp_rate_limit_attr* attributes);
 /// XRC targets. EINVAL: the domain has no such one, or comp_mask names too little.
 ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attributes);
 

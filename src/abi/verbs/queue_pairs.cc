@@ -170,6 +170,16 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes) {
   return pointer_call([&] { return alive(ObjectKind::qp, create_extended(context, attributes)); });
 }
 
+int modify_qp_rate_limit(ibv_qp* qp, ibv_qp_rate_limit_attr* attributes) {
+  return errno_call([&]() -> Expected<void, Failure> {
+    if (qp == nullptr || attributes == nullptr) return null_argument();
+    if (attributes->comp_mask != 0)
+      return rnic::refused(EINVAL, ReasonId::bad_comp_mask, attributes->comp_mask);
+    return Qp::of(qp)->impl->limit_rate(
+        {attributes->rate_limit, attributes->max_burst_sz, attributes->typical_pkt_sz});
+  });
+}
+
 ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attributes) {
   return pointer_call([&] { return alive(ObjectKind::qp, open_target(context, attributes)); });
 }
@@ -204,9 +214,12 @@ SOFTRNIC_EXPORT int ibv_query_qp_data_in_order(ibv_qp* /*qp*/, ibv_wr_opcode /*o
   return 0;
 }
 
-SOFTRNIC_EXPORT int ibv_set_ece(ibv_qp* /*qp*/, ibv_ece* /*ece*/) {
-  return errno_call([]() -> Expected<void, Failure> {
-    return rnic::refused(EOPNOTSUPP, ReasonId::not_supported, LaterVerb::set_ece);
+// What libibverbs answers for adapters without options (rxe, mlx4): programs and librdmacm know it, and go on
+// without. A set of no options would be exchanged with every connection, for nothing.
+SOFTRNIC_EXPORT int ibv_set_ece(ibv_qp* qp, ibv_ece* ece) {
+  return errno_call([&]() -> Expected<void, Failure> {
+    if (qp == nullptr || ece == nullptr) return null_argument();
+    return rnic::refused(EOPNOTSUPP, ReasonId::no_ece_options, ece->vendor_id, ece->options);
   });
 }
 

@@ -8,9 +8,7 @@ namespace softrnic::abi {
 namespace {
 
 void refuse_queues(verbs_context& verbs) {
-  refuse_in<LaterVerb::modify_cq>(verbs.modify_cq);
   refuse_in<LaterVerb::post_srq_ops>(verbs.post_srq_ops);
-  refuse_in<LaterVerb::modify_qp_rate_limit>(verbs.modify_qp_rate_limit);
   refuse_in<LaterVerb::create_wq>(verbs.create_wq);
   refuse_in<LaterVerb::modify_wq>(verbs.modify_wq);
   refuse_in<LaterVerb::destroy_wq>(verbs.destroy_wq);

@@ -23,7 +23,9 @@ class Batch : public test::QueuePairs {
   }
   using Ids = std::vector<std::uint64_t>;
 
-  CompletionBatch batch;
+  LaneTimers timers;
+  EventLooks looks{timers};
+  CompletionBatch batch{looks};
 };
 
 TEST_F(Batch, IsSeenWhenItIsPublishedInItsOrder) {

@@ -29,6 +29,7 @@ class FakeLane final : public LanePort {
   std::deque<ibv_wc> for_the_sink;         ///< handed to whoever polls
   int progress_calls = 0;
   int quiesce_calls = 0;
+  std::vector<CompletionQueue*> forgotten;
   bool goes_direct = false;  ///< whatever may go without packets does, and moves nothing
   int transmit_calls = 0;
   int completed_direct_calls = 0;
@@ -87,6 +88,7 @@ class FakeLane final : public LanePort {
     }
     return Effort::look;
   }
+  void forget(CompletionQueue& cq) override { forgotten.push_back(&cq); }
   void quiesce() override {
     ++quiesce_calls;
     const std::lock_guard lock(mutex_);
@@ -116,7 +118,7 @@ class FakeLane final : public LanePort {
   void publish() {
     for (std::size_t i = 0; i < completions_.size(); ++i) {
       const Completion c = completions_[i];
-      if (!c.cq->push(c.wc, c.solicited))
+      if (c.cq->push(c.wc, c.solicited) == Pushed::lost)
         qps_.at(Qpn(c.wc.qp_num).index())->completion_lost(*c.cq, c.wc.wr_id);
     }
     completions_.clear();

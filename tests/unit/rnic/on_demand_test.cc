@@ -1,10 +1,18 @@
 // Regions with on-demand paging, and what ibv_advise_mr says of them.
+#include <linux/perf_event.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <string>
 
+#include "base/unique_fd.h"
 #include "rnic/advise_region.h"
 #include "rnic/on_demand_memory.h"
 #include "tests/unit/rnic/fixture.h"
@@ -58,6 +66,61 @@ class OnDemandTest : public RnicTest {
   std::byte* pages_ = nullptr;
   std::unique_ptr<MemoryRegion> region_;
 };
+
+/// Where the kernel's clock data is mapped: pages that are of no memory, as those of a device (VM_PFNMAP).
+std::byte* clock_data() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("[vvar]") != std::string::npos)
+      return reinterpret_cast<std::byte*>(std::strtoull(line.c_str(), nullptr, 16));
+  }
+  return nullptr;
+}
+
+TEST_F(OnDemandTest, CopiesFromPagesThatCannotBePinned) {
+  const std::byte* const data = clock_data();
+  if (data == nullptr) GTEST_SKIP() << "no [vvar] here";
+  std::array<std::byte, 64> copy{};
+  EXPECT_TRUE(OnDemandMemory::read(copy.data(), data, copy.size()));
+}
+
+/// The control page of an event of perf_event_open(2), of that kind too since Linux 6.14; a program may write
+/// one word of it.
+class EventPage {
+ public:
+  EventPage() {
+    perf_event_attr wanted{};
+    wanted.type = PERF_TYPE_SOFTWARE;
+    wanted.size = sizeof wanted;
+    wanted.config = PERF_COUNT_SW_DUMMY;
+    wanted.exclude_kernel = 1;
+    const UniqueFd event(static_cast<int>(syscall(SYS_perf_event_open, &wanted, 0, -1, -1, 0)));
+    if (event) page_ = mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_SHARED, event.get(), 0);
+  }
+  ~EventPage() {
+    if (page_ != MAP_FAILED) munmap(page_, 2 * kPage);
+  }
+  EventPage(const EventPage&) = delete;
+  EventPage& operator=(const EventPage&) = delete;
+  std::byte* word() const {
+    return page_ == MAP_FAILED ? nullptr
+                               : static_cast<std::byte*>(page_) + offsetof(perf_event_mmap_page, data_tail);
+  }
+
+ private:
+  void* page_ = MAP_FAILED;
+};
+
+TEST_F(OnDemandTest, CopiesToPagesThatCannotBePinned) {
+  const EventPage page;
+  std::byte* const word = page.word();
+  if (word == nullptr) GTEST_SKIP() << "perf_event_open is not allowed";
+  const std::array<std::byte, 8> from{std::byte{8}, std::byte{1}};
+  std::array<std::byte, 8> back{};
+  EXPECT_TRUE(OnDemandMemory::write(word, from.data(), from.size()));
+  EXPECT_TRUE(OnDemandMemory::read(back.data(), word, back.size()));
+  EXPECT_EQ(back, from);
+}
 
 TEST_F(OnDemandTest, CopiesWhatIsThereAndSaysWhatIsNot) {
   std::array<std::byte, 16> word{};

@@ -61,15 +61,15 @@ class OverrunTest : public RnicTest {
 };
 
 TEST_F(OverrunTest, BreaksTheQueueForGood) {
-  EXPECT_TRUE(small->push(wc_of(1), false));
-  EXPECT_TRUE(small->push(wc_of(2), false));
+  EXPECT_EQ(small->push(wc_of(1), false), Pushed::added);
+  EXPECT_EQ(small->push(wc_of(2), false), Pushed::added);
   EXPECT_FALSE(event_waits());
-  EXPECT_FALSE(small->push(wc_of(3), false));
+  EXPECT_EQ(small->push(wc_of(3), false), Pushed::lost);
   expect_event(IBV_EVENT_CQ_ERR, small.get());
   ibv_wc wc;
   ASSERT_EQ(small->poll(1, &wc), 1) << "what lay there is not lost";
   EXPECT_EQ(wc.wr_id, 1U);
-  EXPECT_FALSE(small->push(wc_of(4), false)) << "there is room, but a completion is missing";
+  EXPECT_EQ(small->push(wc_of(4), false), Pushed::lost) << "there is room, but a completion is missing";
   EXPECT_EQ(error_of(small->request_notification(false)), EIO);
   EXPECT_EQ(only_reason(), ReasonId::cq_overrun);
   EXPECT_EQ(error_of(small->resize(10)), EIO);
