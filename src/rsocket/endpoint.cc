@@ -8,6 +8,12 @@
 
 namespace softrnic::rsocket {
 
+Result<ChannelPtr> make_channel() {
+  ChannelPtr channel(rdma_create_event_channel());
+  if (channel == nullptr || fcntl(channel->fd, F_SETFL, O_NONBLOCK) != 0) return fail_errno();
+  return channel;
+}
+
 Pages::~Pages() {
   region_.reset();
   if (!bytes_.empty()) munmap(bytes_.data(), bytes_.size());
@@ -90,6 +96,7 @@ void Endpoint::arm() {
 }
 
 void Endpoint::take_event() {
+  if (!armed_) return;  // another thread has taken it
   ibv_cq* queue = nullptr;
   void* context = nullptr;
   if (ibv_get_cq_event(channel_.get(), &queue, &context) != 0) return;

@@ -12,6 +12,7 @@
 #include "base/reason.h"
 #include "rnic/refusal.h"
 #include "rsocket/socket_table.h"
+#include "rsocket/stream_socket.h"
 
 namespace {
 
@@ -58,22 +59,31 @@ T on_socket(int fd, Body&& body) noexcept {
   return call<T>([&] { return body(*socket); });
 }
 
-Result<int> entered(Result<rs::SocketPtr> made) {
+template <typename Made>
+Result<int> entered(const Result<std::shared_ptr<Made>>& made) {
   if (!made) return rs::fail(made.error());
   rs::enter_socket(*made);
   return (*made)->fd();
 }
 
-ssize_t receive(int fd, std::span<const iovec> parts, int flags) noexcept {
-  return on_socket<ssize_t>(fd, [&](auto& socket) { return socket.receive(parts, flags); });
+ssize_t receive(int fd, msghdr& message, int flags) noexcept {
+  return on_socket<ssize_t>(fd, [&](auto& socket) { return socket.receive(message, flags); });
 }
 
-ssize_t send(int fd, std::span<const iovec> parts, int flags) noexcept {
-  return on_socket<ssize_t>(fd, [&](auto& socket) { return socket.send(parts, flags); });
+ssize_t send(int fd, const msghdr& message, int flags) noexcept {
+  return on_socket<ssize_t>(fd, [&](auto& socket) { return socket.send(message, flags); });
 }
 
-std::span<const iovec> parts_of(const iovec* parts, int count) {
-  return {parts, parts != nullptr && count > 0 ? static_cast<std::size_t>(count) : 0};
+msghdr message_of(const iovec* parts, int count) {
+  msghdr message{};
+  message.msg_iov = const_cast<iovec*>(parts);
+  message.msg_iovlen = parts != nullptr && count > 0 ? static_cast<std::size_t>(count) : 0;
+  return message;
+}
+
+/// Neither way has control messages.
+bool has_control(const msghdr& message) {
+  return message.msg_control != nullptr && message.msg_controllen > 0;
 }
 
 }  // namespace
@@ -102,7 +112,7 @@ SOFTRNIC_EXPORT int raccept(int fd, sockaddr* address, socklen_t* length) {
     auto made = socket.accept();
     if (made && address != nullptr && length != nullptr)
       static_cast<void>((*made)->peer_name(address, length));
-    return entered(std::move(made));
+    return entered(made);
   });
 }
 SOFTRNIC_EXPORT int rconnect(int fd, const sockaddr* address, socklen_t length) {
@@ -124,50 +134,58 @@ SOFTRNIC_EXPORT int rclose(int fd) {
 }
 
 SOFTRNIC_EXPORT ssize_t rrecv(int fd, void* to, size_t length, int flags) {
-  const iovec part{to, length};
-  return receive(fd, {&part, 1}, flags);
+  return rrecvfrom(fd, to, length, flags, nullptr, nullptr);
 }
 SOFTRNIC_EXPORT ssize_t rrecvfrom(int fd, void* to, size_t length, int flags, sockaddr* from,
                                   socklen_t* from_length) {
-  const ssize_t done = rrecv(fd, to, length, flags);
-  if (done > 0 && from != nullptr) rgetpeername(fd, from, from_length);
+  const iovec part{to, length};
+  msghdr message = message_of(&part, 1);
+  if (from_length != nullptr) {
+    message.msg_name = from;
+    message.msg_namelen = *from_length;
+  }
+  const ssize_t done = receive(fd, message, flags);
+  if (done >= 0 && message.msg_name != nullptr) *from_length = message.msg_namelen;
   return done;
 }
 SOFTRNIC_EXPORT ssize_t rrecvmsg(int fd, msghdr* message, int flags) {
-  if (message->msg_control != nullptr && message->msg_controllen > 0) {
+  if (has_control(*message)) {
     errno = ENOTSUP;
     return -1;
   }
-  message->msg_flags = 0;
-  return receive(fd, parts_of(message->msg_iov, static_cast<int>(message->msg_iovlen)), flags);
+  return receive(fd, *message, flags);
 }
 SOFTRNIC_EXPORT ssize_t rread(int fd, void* to, size_t length) { return rrecv(fd, to, length, 0); }
 SOFTRNIC_EXPORT ssize_t rreadv(int fd, const iovec* parts, int count) {
-  return receive(fd, parts_of(parts, count), 0);
+  msghdr message = message_of(parts, count);
+  return receive(fd, message, 0);
 }
 
 SOFTRNIC_EXPORT ssize_t rsend(int fd, const void* from, size_t length, int flags) {
   const iovec part{const_cast<void*>(from), length};
-  return send(fd, {&part, 1}, flags);
+  return send(fd, message_of(&part, 1), flags);
 }
 SOFTRNIC_EXPORT ssize_t rsendto(int fd, const void* from, size_t length, int flags, const sockaddr* to,
                                 socklen_t to_length) {
-  if (to != nullptr || to_length != 0) {
-    errno = EISCONN;
-    return -1;
-  }
-  return rsend(fd, from, length, flags);
+  return on_socket<ssize_t>(fd, [&](rs::Socket& socket) -> Result<std::size_t> {
+    if (socket.type() == SOCK_STREAM && (to != nullptr || to_length != 0)) return rs::fail(EISCONN);
+    const iovec part{const_cast<void*>(from), length};
+    msghdr message = message_of(&part, 1);
+    message.msg_name = const_cast<sockaddr*>(to);
+    message.msg_namelen = to_length;
+    return socket.send(message, flags);
+  });
 }
 SOFTRNIC_EXPORT ssize_t rsendmsg(int fd, const msghdr* message, int flags) {
-  if (message->msg_control != nullptr && message->msg_controllen > 0) {
+  if (has_control(*message)) {
     errno = ENOTSUP;
     return -1;
   }
-  return send(fd, parts_of(message->msg_iov, static_cast<int>(message->msg_iovlen)), flags);
+  return send(fd, *message, flags);
 }
 SOFTRNIC_EXPORT ssize_t rwrite(int fd, const void* from, size_t length) { return rsend(fd, from, length, 0); }
 SOFTRNIC_EXPORT ssize_t rwritev(int fd, const iovec* parts, int count) {
-  return send(fd, parts_of(parts, count), 0);
+  return send(fd, message_of(parts, count), 0);
 }
 
 SOFTRNIC_EXPORT int rpoll(pollfd* descriptors, nfds_t count, int timeout) {
