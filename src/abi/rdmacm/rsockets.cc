@@ -11,6 +11,7 @@
 #include "abi/rdmacm/session.h"
 #include "base/reason.h"
 #include "rnic/refusal.h"
+#include "rsocket/datagram_socket.h"
 #include "rsocket/socket_table.h"
 #include "rsocket/stream_socket.h"
 
@@ -92,12 +93,12 @@ SOFTRNIC_EXPORT int rsocket(int domain, int type, int protocol) {
   return call<int>([&]() -> Result<int> {
     if (auto session = softrnic::rdmacm::current_session(); !session) return rs::fail(session.error().error);
     const int kind = type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (kind == SOCK_DGRAM) return rs::fail((later(), EOPNOTSUPP));
-    if ((domain != AF_INET && domain != AF_INET6) || kind != SOCK_STREAM ||
-        (protocol != 0 && protocol != IPPROTO_TCP)) {
-      return rs::refused(ENOTSUP, ReasonId::rsocket_kind, domain, kind, protocol);
-    }
-    return entered(rs::StreamSocket::make(domain, type));
+    const bool known = domain == AF_INET || domain == AF_INET6;
+    if (known && kind == SOCK_STREAM && (protocol == 0 || protocol == IPPROTO_TCP))
+      return entered(rs::StreamSocket::make(domain, type));
+    if (known && kind == SOCK_DGRAM && (protocol == 0 || protocol == IPPROTO_UDP))
+      return entered(rs::DatagramSocket::make(domain, type));
+    return rs::refused(ENOTSUP, ReasonId::rsocket_kind, domain, kind, protocol);
   });
 }
 
