@@ -4,14 +4,15 @@
 
 #include <cerrno>
 #include <cstdarg>
+#include <utility>
 #include <vector>
 
 #include "abi/calls.h"
 #include "abi/export.h"
 #include "abi/rdmacm/session.h"
 #include "base/reason.h"
-#include "rnic/refusal.h"
 #include "rsocket/datagram_socket.h"
+#include "rsocket/epoll_instance.h"
 #include "rsocket/socket_table.h"
 #include "rsocket/stream_socket.h"
 
@@ -20,11 +21,6 @@ namespace {
 namespace rs = softrnic::rsocket;
 using rs::Result;
 using softrnic::ReasonId;
-
-int later() {
-  errno = softrnic::rnic::refused(EOPNOTSUPP, ReasonId::rsockets_later).error.error;
-  return -1;
-}
 
 /// Runs `body`, which returns Result<…>: its value, or -1 and errno. What is thrown inside becomes ENOMEM.
 /// Success leaves errno alone: programs look there after a call that received nothing.
@@ -58,6 +54,17 @@ T on_socket(int fd, Body&& body) noexcept {
     return static_cast<T>(-1);
   }
   return call<T>([&] { return body(*socket); });
+}
+
+/// On what repoll_create has given. EBADF, EINVAL: as epoll_ctl(2).
+template <typename Body>
+int on_epoll(int fd, Body&& body) noexcept {
+  return call<int>([&]() -> decltype(body(std::declval<rs::EpollInstance&>())) {
+    if (fd < 0) return rs::fail(EBADF);
+    const rs::EpollPtr instance = rs::find_epoll(fd);
+    if (instance == nullptr) return rs::refused(EINVAL, ReasonId::rsocket_no_epoll, fd);
+    return body(*instance);
+  });
 }
 
 template <typename Made>
@@ -123,13 +130,15 @@ SOFTRNIC_EXPORT int rshutdown(int fd, int how) {
   return on_socket<int>(fd, [&](auto& socket) { return socket.shutdown(how); });
 }
 SOFTRNIC_EXPORT int rclose(int fd) {
-  const rs::SocketPtr socket = rs::leave_socket(fd);
-  if (socket == nullptr) {
-    errno = EBADF;
-    return -1;
-  }
   return call<int>([&]() -> Result<void> {
-    socket->close();
+    if (const rs::SocketPtr socket = rs::leave_socket(fd); socket != nullptr) {
+      rs::forget_in_epolls(fd);
+      socket->close();
+    } else if (const rs::EpollPtr instance = rs::leave_epoll(fd); instance != nullptr) {
+      instance->close();
+    } else {
+      return rs::fail(EBADF);
+    }
     return {};
   });
 }
@@ -259,10 +268,25 @@ SOFTRNIC_EXPORT size_t riowrite(int fd, const void* from, size_t length, off_t o
   });
 }
 
-/// Of releases after that of the headers here.
-#define LATER_RSOCKET_CALL(type, name, parameters) \
-  SOFTRNIC_VERSIONED(type, name, "RDMACM_1.5", parameters) { return static_cast<type>(later()); }
-
-LATER_RSOCKET_CALL(int, repoll_create, (int))
-LATER_RSOCKET_CALL(int, repoll_ctl, (int, int, int, epoll_event*))
-LATER_RSOCKET_CALL(int, repoll_wait, (int, epoll_event*, int, int))
+// Of releases after that of the headers here. There they return errnos; here -1 and errno, as the calls of
+// epoll(7) do in whose place librspreload.so puts them.
+SOFTRNIC_VERSIONED(int, repoll_create, "RDMACM_1.5", (int flags)) {
+  return call<int>([&]() -> Result<int> {
+    const auto made = rs::EpollInstance::make(flags);
+    if (!made) return rs::fail(made.error());
+    rs::enter_epoll(*made);
+    return (*made)->fd();
+  });
+}
+SOFTRNIC_VERSIONED(int, repoll_ctl, "RDMACM_1.5", (int epfd, int op, int fd, epoll_event* event)) {
+  return on_epoll(
+      epfd, [&](rs::EpollInstance& instance) -> Result<void> { return instance.control(op, fd, event); });
+}
+SOFTRNIC_VERSIONED(int, repoll_wait, "RDMACM_1.5",
+                   (int epfd, epoll_event* events, int maxevents, int timeout)) {
+  return on_epoll(epfd, [&](rs::EpollInstance& instance) -> Result<int> {
+    if (maxevents <= 0) return rs::fail(EINVAL);
+    if (events == nullptr) return rs::fail(EFAULT);
+    return instance.wait({events, static_cast<std::size_t>(maxevents)}, timeout);
+  });
+}
