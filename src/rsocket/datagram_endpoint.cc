@@ -1,6 +1,7 @@
 #include "rsocket/datagram_endpoint.h"
 
 #include <fcntl.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <array>
@@ -173,21 +174,25 @@ DatagramEndpoint::Arrival DatagramEndpoint::arrival(const ibv_wc& completion) co
   return out;
 }
 
+// All of them: what lies in an armed queue wakes nobody.
 bool DatagramEndpoint::take_completions(std::vector<Arrival>& arrivals) {
   std::array<ibv_wc, 16> completions;
-  const int count = ibv_poll_cq(queue_.get(), static_cast<int>(completions.size()), completions.data());
-  for (int i = 0; i < count; ++i) {
-    const ibv_wc& completion = completions[i];
-    const auto slot = static_cast<std::uint32_t>(completion.wr_id) & kIndexMask;
-    if (work_of(completion.wr_id) != Work::receive) {
-      free_.push_back(static_cast<std::uint16_t>(slot));
-    } else if (completion.status == IBV_WC_SUCCESS) {
-      arrivals.push_back(arrival(completion));
-    } else if (completion.status != IBV_WC_WR_FLUSH_ERR) {
-      give_back(slot);
-    }
+  for (bool any = false;; any = true) {
+    const int count = ibv_poll_cq(queue_.get(), static_cast<int>(completions.size()), completions.data());
+    for (int i = 0; i < count; ++i) take(completions[i], arrivals);
+    if (count < static_cast<int>(completions.size())) return any || count > 0;
   }
-  return count > 0;
+}
+
+void DatagramEndpoint::take(const ibv_wc& completion, std::vector<Arrival>& arrivals) {
+  const auto slot = static_cast<std::uint32_t>(completion.wr_id) & kIndexMask;
+  if (work_of(completion.wr_id) != Work::receive) {
+    free_.push_back(static_cast<std::uint16_t>(slot));
+  } else if (completion.status == IBV_WC_SUCCESS) {
+    arrivals.push_back(arrival(completion));
+  } else if (completion.status != IBV_WC_WR_FLUSH_ERR) {
+    give_back(slot);
+  }
 }
 
 bool DatagramEndpoint::arm() {
@@ -197,7 +202,8 @@ bool DatagramEndpoint::arm() {
 }
 
 void DatagramEndpoint::take_event() {
-  if (!armed_) return;  // another thread has taken it
+  pollfd channel{channel_->fd, POLLIN, 0};
+  if (!armed_ || poll(&channel, 1, 0) < 1) return;  // it has not come, or another thread has taken it
   ibv_cq* queue = nullptr;
   void* context = nullptr;
   if (ibv_get_cq_event(channel_.get(), &queue, &context) != 0) return;

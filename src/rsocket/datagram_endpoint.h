@@ -55,7 +55,7 @@ class DatagramEndpoint {
     Bytes payload;
     bool good = false;  ///< it has a header, and comes from where that says
   };
-  /// Takes up to 16 completions. Those of receives are added to `arrivals`. False: there was none.
+  /// Takes all completions. Those of receives are added to `arrivals`. False: there was none.
   bool take_completions(std::vector<Arrival>& arrivals);
   void give_back(std::uint32_t slot);
 
@@ -72,6 +72,7 @@ class DatagramEndpoint {
   Result<void> make_queues(const Sizes& wanted);
   Result<void> make_memory();
   Arrival arrival(const ibv_wc& completion) const;
+  void take(const ibv_wc& completion, std::vector<Arrival>& arrivals);
 
   const InetAddress local_;
   const HeaderBytes header_;

@@ -1,6 +1,7 @@
 #include "rsocket/endpoint.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -96,7 +97,8 @@ void Endpoint::arm() {
 }
 
 void Endpoint::take_event() {
-  if (!armed_) return;  // another thread has taken it
+  pollfd channel{channel_->fd, POLLIN, 0};
+  if (!armed_ || poll(&channel, 1, 0) < 1) return;  // it has not come, or another thread has taken it
   ibv_cq* queue = nullptr;
   void* context = nullptr;
   if (ibv_get_cq_event(channel_.get(), &queue, &context) != 0) return;
