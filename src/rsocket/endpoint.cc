@@ -1,12 +1,19 @@
 #include "rsocket/endpoint.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
 
 namespace softrnic::rsocket {
+
+Result<ChannelPtr> make_channel() {
+  ChannelPtr channel(rdma_create_event_channel());
+  if (channel == nullptr || fcntl(channel->fd, F_SETFL, O_NONBLOCK) != 0) return fail_errno();
+  return channel;
+}
 
 Pages::~Pages() {
   region_.reset();
@@ -90,6 +97,8 @@ void Endpoint::arm() {
 }
 
 void Endpoint::take_event() {
+  pollfd channel{channel_->fd, POLLIN, 0};
+  if (!armed_ || poll(&channel, 1, 0) < 1) return;  // it has not come, or another thread has taken it
   ibv_cq* queue = nullptr;
   void* context = nullptr;
   if (ibv_get_cq_event(channel_.get(), &queue, &context) != 0) return;

@@ -27,6 +27,9 @@ using RegionPtr = std::unique_ptr<ibv_mr, DestroyWith<ibv_dereg_mr>>;
 using CompletionChannelPtr = std::unique_ptr<ibv_comp_channel, DestroyWith<ibv_destroy_comp_channel>>;
 using CompletionQueuePtr = std::unique_ptr<ibv_cq, DestroyWith<ibv_destroy_cq>>;
 
+/// One that nobody sleeps on in rdma_get_cm_event.
+Result<ChannelPtr> make_channel();
+
 /// Whole pages of zeros that the device knows: a child that forks finds its own beside them.
 class Pages {
  public:

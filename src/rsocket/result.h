@@ -15,11 +15,17 @@ inline Unexpected<int> fail(int error) { return {error}; }
 /// What a call below has left in errno, and has explained.
 inline Unexpected<int> fail_errno() { return {errno}; }
 
+/// Why something did not go as it should.
 template <typename... Figures>
-Unexpected<int> refused(int error, ReasonId id, Figures... figures) {
+void tell(ReasonId id, Figures... figures) {
   Explanation told;
   told.reason = because(id, figures...);
   explain(told);
+}
+
+template <typename... Figures>
+Unexpected<int> refused(int error, ReasonId id, Figures... figures) {
+  tell(id, figures...);
   return {error};
 }
 

@@ -1,13 +1,9 @@
 // The rsockets of the process by descriptor.
 #pragma once
 
-#include <memory>
-
-#include "rsocket/stream_socket.h"
+#include "rsocket/socket.h"
 
 namespace softrnic::rsocket {
-
-using SocketPtr = std::shared_ptr<StreamSocket>;
 
 /// Thread-safe. Who has found a socket keeps it, though another thread closes it.
 SocketPtr find_socket(int fd);

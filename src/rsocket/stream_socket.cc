@@ -2,40 +2,16 @@
 #include "rsocket/stream_socket.h"
 
 #include <fcntl.h>
-#include <netinet/in.h>
 
 #include <algorithm>
+
+#include "rsocket/inet_address.h"
 
 namespace softrnic::rsocket {
 namespace {
 
 constexpr int kMostRetries = 6;
 constexpr int kFirstTimeoutMs = 1000;  // twice as much at each retry
-
-socklen_t size_of(const sockaddr& address) {
-  return address.sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
-}
-
-Result<void> give_name(const sockaddr* name, sockaddr* address, socklen_t* length) {
-  if (address == nullptr || length == nullptr) return refused(EFAULT, ReasonId::null_argument);
-  std::memcpy(address, name, std::min(*length, size_of(*name)));
-  *length = size_of(*name);
-  return {};
-}
-
-Result<void> known_address(const sockaddr* address, socklen_t length) {
-  if (address == nullptr) return refused(EFAULT, ReasonId::null_argument);
-  if (length < sizeof(sockaddr_in)) return fail(EINVAL);
-  if (address->sa_family != AF_INET && address->sa_family != AF_INET6) return fail(EAFNOSUPPORT);
-  if (length < size_of(*address)) return fail(EINVAL);
-  return {};
-}
-
-Result<ChannelPtr> make_channel() {
-  ChannelPtr channel(rdma_create_event_channel());
-  if (channel == nullptr || fcntl(channel->fd, F_SETFL, O_NONBLOCK) != 0) return fail_errno();
-  return channel;
-}
 
 }  // namespace
 
@@ -78,7 +54,7 @@ Result<void> StreamSocket::listen(int backlog) {
   return {};
 }
 
-Result<std::shared_ptr<StreamSocket>> StreamSocket::accept() {
+Result<SocketPtr> StreamSocket::accept() {
   Lock lock(mutex_);
   for (;;) {
     if (stage_ != Stage::listening || closed_) return fail(EINVAL);
@@ -92,7 +68,8 @@ Result<std::shared_ptr<StreamSocket>> StreamSocket::accept() {
     EventPtr event(taken);
     if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST) continue;
     auto made = take_request(std::move(event));
-    if (made || made.error() == EMFILE || made.error() == ENFILE || made.error() == ENOMEM) return made;
+    if (made) return SocketPtr(std::move(*made));
+    if (made.error() == EMFILE || made.error() == ENFILE || made.error() == ENOMEM) return fail(made.error());
   }
 }
 
@@ -317,13 +294,13 @@ void StreamSocket::close() {
 
 Result<void> StreamSocket::local_name(sockaddr* address, socklen_t* length) {
   const Lock lock(mutex_);
-  return give_name(rdma_get_local_addr(id_.get()), address, length);
+  return give_name(*rdma_get_local_addr(id_.get()), address, length);
 }
 
 Result<void> StreamSocket::peer_name(sockaddr* address, socklen_t* length) {
   const Lock lock(mutex_);
   if (!ring_) return fail(ENOTCONN);
-  return give_name(rdma_get_peer_addr(id_.get()), address, length);
+  return give_name(*rdma_get_peer_addr(id_.get()), address, length);
 }
 
 // ---- options

@@ -1,14 +1,9 @@
 // A stream rsocket: rdma_cm connects it, RDMA WRITEs with immediate data carry it (see messages.h).
-// Thread-safe; a call that has to wait sleeps in poll() without the lock.
 #pragma once
 
-#include <poll.h>
-#include <sys/socket.h>
 #include <sys/uio.h>
 
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -17,48 +12,43 @@
 #include "rsocket/mapped_regions.h"
 #include "rsocket/receive_ring.h"
 #include "rsocket/send_window.h"
+#include "rsocket/socket.h"
 #include "rsocket/socket_options.h"
-#include "rsocket/waker.h"
 
 namespace softrnic::rsocket {
 
-class StreamSocket {
+class StreamSocket final : public Socket {
  public:
   static Result<std::shared_ptr<StreamSocket>> make(int family, int flags);
-  ~StreamSocket();
-  StreamSocket(const StreamSocket&) = delete;
-  StreamSocket& operator=(const StreamSocket&) = delete;
+  ~StreamSocket() override;
 
-  /// The number by which the program knows it: of the event channel.
-  int fd() const { return channel_->fd; }
+  /// Of the event channel.
+  int fd() const override { return channel_->fd; }
+  int type() const override { return SOCK_STREAM; }
 
-  Result<void> bind(const sockaddr* address, socklen_t length);
-  Result<void> listen(int backlog);
-  Result<std::shared_ptr<StreamSocket>> accept();
-  Result<void> connect(const sockaddr* address, socklen_t length);
-  Result<void> shutdown(int how);
-  /// Ends the connection; whoever is still in a call of this socket leaves it.
-  void close();
-  Result<void> local_name(sockaddr* address, socklen_t* length);
-  Result<void> peer_name(sockaddr* address, socklen_t* length);
+  Result<void> bind(const sockaddr* address, socklen_t length) override;
+  Result<void> listen(int backlog) override;
+  Result<SocketPtr> accept() override;
+  Result<void> connect(const sockaddr* address, socklen_t length) override;
+  Result<void> shutdown(int how) override;
+  void close() override;
+  Result<void> local_name(sockaddr* address, socklen_t* length) override;
+  Result<void> peer_name(sockaddr* address, socklen_t* length) override;
 
-  Result<std::size_t> receive(std::span<const iovec> to, int flags);
-  Result<std::size_t> send(std::span<const iovec> from, int flags);
+  Result<std::size_t> receive(msghdr& message, int flags) override;
+  Result<std::size_t> send(const msghdr& message, int flags) override;
 
-  Result<off_t> map(void* address, std::size_t length, int protection, off_t offset);
-  Result<void> unmap(void* address, std::size_t length);
-  Result<std::size_t> write_mapped(Bytes from, off_t offset, int flags);
+  Result<off_t> map(void* address, std::size_t length, int protection, off_t offset) override;
+  Result<void> unmap(void* address, std::size_t length) override;
+  Result<std::size_t> write_mapped(Bytes from, off_t offset, int flags) override;
 
-  Result<void> set_option(int level, int name, const void* value, socklen_t length);
-  Result<void> get_option(int level, int name, void* value, socklen_t* length);
-  Result<int> control(int command, long argument);
+  Result<void> set_option(int level, int name, const void* value, socklen_t length) override;
+  Result<void> get_option(int level, int name, void* value, socklen_t* length) override;
+  Result<int> control(int command, long argument) override;
 
-  // ---- for rpoll
-  /// Takes in what has come, and says what of `events` is true.
-  short ready(short events);
-  /// The same; when nothing is, `descriptors` get what to sleep on, and `waker` is woken when others take it.
-  short prepare(short events, std::vector<pollfd>& descriptors, Waker& waker);
-  void after_sleep(Waker& waker);
+  short ready(short events) override;
+  short prepare(short events, std::vector<pollfd>& descriptors, Waker& waker) override;
+  void after_sleep(Waker& waker) override;
 
  private:
   enum class Stage : std::uint8_t {
@@ -73,7 +63,6 @@ class StreamSocket {
     disconnected,
     failed
   };
-  using Lock = std::unique_lock<std::mutex>;
   using Test = bool (StreamSocket::*)() const;
   StreamSocket(ChannelPtr channel, IdPtr id, const Sizes& sizes);
 
@@ -100,25 +89,27 @@ class StreamSocket {
   void meet(const Offer& peer);
   Result<void> answer(const rdma_conn_param& request);
 
-  void progress();
+  void progress() override;
+  void look_closer() override;
+  bool polls() const override { return ring_.has_value(); }
+  bool arm() override;
+  void add_descriptors(std::vector<pollfd>& descriptors) const override;
   bool take_completions();
   void take_message(const ibv_wc& completion);
   void take_sent(const ibv_wc& completion);
   void update_peer();
   void refill_window();
   short state_events(short events) const;
-  void add_descriptors(std::vector<pollfd>& descriptors) const;
-  Result<void> wait(Lock& lock, bool nonblock, Test test);
-  /// Until something has come, without the lock.
-  Result<void> wait_once(Lock& lock);
+  Result<void> wait(Lock& lock, bool nonblock, Test test) {
+    return Socket::wait(lock, nonblock, [&] { return (this->*test)(); });
+  }
+  Result<std::size_t> receive(std::span<const iovec> to, int flags);
   Result<void> wait_connected(Lock& lock, bool nonblock);
   Result<void> send_control(Lock& lock, Work work, Control control);
   Result<void> tell_mappings(Lock& lock, bool nonblock);
   Result<std::size_t> send_all(Lock& lock, std::span<const iovec> from, bool nonblock);
   SocketOptions::Stage option_stage() const;
 
-  std::mutex mutex_;
-  Sleepers sleepers_;
   ChannelPtr channel_;
   IdPtr id_;
   Endpoint endpoint_;

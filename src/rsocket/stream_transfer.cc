@@ -1,8 +1,8 @@
 // How bytes move through a stream rsocket, and how its calls wait.
 #include <algorithm>
 #include <array>
-#include <chrono>
 
+#include "rsocket/gather.h"
 #include "rsocket/stream_socket.h"
 
 namespace softrnic::rsocket {
@@ -11,33 +11,6 @@ namespace {
 // A long send leaves in pieces that grow, so that the first is on its way while the next is copied.
 constexpr std::uint32_t kFirstPiece = 2048;
 constexpr std::uint32_t kLargestPiece = 65536;
-
-/// Walks over the program's buffers.
-class Gather {
- public:
-  explicit Gather(std::span<const iovec> parts) : parts_(parts) {
-    for (const iovec& part : parts) left_ += part.iov_len;
-  }
-  std::size_t left() const { return left_; }
-  void copy(MutableBytes to) {
-    while (!to.empty()) {
-      const iovec& part = parts_.front();
-      const std::size_t now = std::min(part.iov_len - offset_, to.size());
-      if (now > 0) std::memcpy(to.data(), static_cast<const std::byte*>(part.iov_base) + offset_, now);
-      to = to.subspan(now);
-      offset_ += now;
-      left_ -= now;
-      if (offset_ < part.iov_len) continue;
-      parts_ = parts_.subspan(1);
-      offset_ = 0;
-    }
-  }
-
- private:
-  std::span<const iovec> parts_;
-  std::size_t offset_ = 0;
-  std::size_t left_ = 0;
-};
 
 }  // namespace
 
@@ -161,44 +134,22 @@ void StreamSocket::after_sleep(Waker& waker) {
   take_cm_events();
 }
 
-Result<void> StreamSocket::wait(Lock& lock, bool nonblock, Test test) {
-  using std::chrono::steady_clock;
-  std::optional<steady_clock::time_point> poll_until;
-  for (;;) {
-    progress();
-    if ((this->*test)()) return {};
-    if (nonblock) {
-      if (!ring_ || stage_ == Stage::connected) take_cm_events();
-      if ((this->*test)()) return {};
-      return fail(EAGAIN);
-    }
-    if (ring_) {
-      const auto now = steady_clock::now();
-      if (!poll_until) poll_until = now + std::chrono::microseconds(defaults().polling_us);
-      if (now < *poll_until) continue;
-      if (!endpoint_.armed()) {
-        endpoint_.arm();
-        continue;
-      }
-    }
-    if (auto woken = wait_once(lock); !woken) return woken;
-  }
+void StreamSocket::look_closer() {
+  if (!ring_ || stage_ == Stage::connected) take_cm_events();
 }
 
-Result<void> StreamSocket::wait_once(Lock& lock) {
-  Waker& waker = Waker::mine();
-  waker.clear();
-  sleepers_.add(waker);
-  std::vector<pollfd> descriptors;
-  add_descriptors(descriptors);
-  descriptors.push_back({waker.fd(), POLLIN, 0});
-  lock.unlock();
-  const int woken = poll(descriptors.data(), descriptors.size(), -1);
-  const int error = errno;
-  after_sleep(waker);
-  lock.lock();
-  if (woken < 0) return fail(error);
-  return {};
+bool StreamSocket::arm() {
+  if (!ring_ || endpoint_.armed()) return false;
+  endpoint_.arm();
+  return true;
+}
+
+Result<std::size_t> StreamSocket::receive(msghdr& message, int flags) {
+  const auto done = receive(parts_of(message), flags);
+  message.msg_flags = 0;
+  if (done && *done > 0 && message.msg_name != nullptr)
+    static_cast<void>(peer_name(static_cast<sockaddr*>(message.msg_name), &message.msg_namelen));
+  return done;
 }
 
 Result<std::size_t> StreamSocket::receive(std::span<const iovec> to, int flags) {
@@ -264,11 +215,11 @@ Result<std::size_t> StreamSocket::send_all(Lock& lock, std::span<const iovec> fr
   return done;
 }
 
-Result<std::size_t> StreamSocket::send(std::span<const iovec> from, int flags) {
+Result<std::size_t> StreamSocket::send(const msghdr& message, int flags) {
   Lock lock(mutex_);
   if (auto ready = wait_connected(lock, nonblocking(flags)); !ready) return fail(ready.error());
   if (auto told = tell_mappings(lock, nonblocking(flags)); !told) return fail(told.error());
-  return send_all(lock, from, nonblocking(flags));
+  return send_all(lock, parts_of(message), nonblocking(flags));
 }
 
 short StreamSocket::state_events(short events) const {

@@ -28,6 +28,7 @@ class Case:
     server: list = None
     port: int = PERFTEST      # TCP port that tells when the server is ready
     cm_port: int = 0          # or the port on which it listens for connections of rdma_cm
+    udp_port: int = 0         # or the UDP port at which it receives
     ready: str = ""           # or what it prints then
     timeout: float = 60
     env: dict = dataclasses.field(default_factory=dict)

@@ -88,6 +88,10 @@ class Program:
         """Waits until something on the program's host listens on TCP `port`; False when it does not come to that."""
         return self.wait_until(lambda: self.host.listens(self.process.pid, port), timeout)
 
+    def wait_for_udp_socket(self, port, timeout=10):
+        """The same for a UDP port that is bound and not connected."""
+        return self.wait_until(lambda: self.host.listens(self.process.pid, port, "udp"), timeout)
+
     def wait_for_cm_listener(self, port, timeout=10):
         """The same for a port of rdma_cm."""
         return self.wait_until(lambda: self.host.listens_for_connections(self.process.pid, port), timeout)
@@ -143,11 +147,12 @@ class Host:
         """Runs a command with the lab's own privileges."""
         subprocess.run(self.enter() + [str(a) for a in argv], check=True, stdin=subprocess.DEVNULL)
 
-    def listens(self, pid, port):
-        for table in ("tcp", "tcp6"):
+    def listens(self, pid, port, protocol="tcp"):
+        state = {"tcp": "0A", "udp": "07"}[protocol]
+        for table in (protocol, protocol + "6"):
             try:
                 with open(f"/proc/{pid}/net/{table}") as lines:
-                    if any(line.split()[3] == "0A" and int(line.split()[1].rsplit(":", 1)[1], 16) == port
+                    if any(line.split()[3] == state and int(line.split()[1].rsplit(":", 1)[1], 16) == port
                            for line in lines.readlines()[1:]):
                         return True
             except (OSError, IndexError):

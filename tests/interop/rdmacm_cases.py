@@ -6,7 +6,7 @@ import subprocess
 from cases import PERFTEST, QPERF, Case
 
 RPING, UCMATOSE, UDADDY, RDMA_SERVER, CMTIME, TUTORIAL = 7174, 7471, 7174, 7471, 7471, 7200
-RSTREAM, RCOPY_PORT, IPERF = 7471, 7427, 5201
+RSTREAM, RCOPY_PORT, UDPONG, IPERF = 7471, 7427, 7174, 5201
 GROUPS = {4: "239.77.0.7", 6: "ff15::7707"}
 
 
@@ -139,6 +139,16 @@ def _rsockets():
                              (["-S", "1000000", "-I", "100", "-C", "1"], ""), ([], "loopback")):
         yield Case("rsocket", " ".join(["riostream", *options]), ["riostream", "-s", "{server}", *options], ["riostream", *options],
                    cm_port=RSTREAM, expect=(rate,), smoke="-T" in options, wire=True, timeout=120, only_on=only_on)
+    # The server stays; what a packet of the path does not hold goes by UDP. Who waits for an echo asks again after 1 ms, with whatever
+    # it has received last: when that was late and the right one is lost, it never ends. So few echoes, and buffers that hold them all.
+    for family, to in ((4, "{server}"), (6, "{server6}")):
+        tail = " (IPv6)" if family == 6 else ""
+        for mode in ([], ["-T", "a"], ["-T", "b"]):
+            for options in (["-T", "e", "-S", "64", "-C", "100"], ["-T", "e", "-S", "1500", "-C", "100"], ["-S", "64", "-C", "100000"],
+                            ["-S", "1000", "-C", "10000"], ["-S", "2000", "-C", "1000"]):
+                program = ["udpong", *mode, *options]
+                yield Case("rsocket", " ".join(program) + tail, [*program, "-s", to], ["udpong", "-b", to, *mode], udp_port=UDPONG,
+                           ends_alone=False, expect=(rate,), wire=True, smoke="e" in options and "64" in options)
     yield Case("rsocket", "rcopy", ["sh", "-c", RCOPY], ["rcopy"], cm_port=RCOPY_PORT, expect=(r"the copy is equal",), ends_alone=False,
                smoke=True, wire=True)
 

@@ -9,6 +9,7 @@ class Call:
     client: list
     ready: str = ""           # what it prints then
     cm_port: int = 0          # the port on which it listens for connections of rdma_cm
+    udp_port: int = 0         # the UDP port at which it receives
     port: int = 0             # the TCP port on which it listens
     timeout: float = 60       # seconds the client may take
     env: dict = dataclasses.field(default_factory=dict)
@@ -95,6 +96,8 @@ class Session:
             waited, what = self.server.wait_for_output(call.ready), f"print {call.ready!r}"
         elif call.cm_port:
             waited, what = self.server.wait_for_cm_listener(call.cm_port), f"listen on rdma_cm port {call.cm_port}"
+        elif call.udp_port:
+            waited, what = self.server.wait_for_udp_socket(call.udp_port), f"bind UDP port {call.udp_port}"
         else:
             waited, what = self.server.wait_for_listener(call.port), f"listen on TCP port {call.port}"
         if waited:

@@ -4,25 +4,23 @@
 
 #include <cerrno>
 #include <cstdarg>
+#include <utility>
 #include <vector>
 
 #include "abi/calls.h"
 #include "abi/export.h"
 #include "abi/rdmacm/session.h"
 #include "base/reason.h"
-#include "rnic/refusal.h"
+#include "rsocket/datagram_socket.h"
+#include "rsocket/epoll_instance.h"
 #include "rsocket/socket_table.h"
+#include "rsocket/stream_socket.h"
 
 namespace {
 
 namespace rs = softrnic::rsocket;
 using rs::Result;
 using softrnic::ReasonId;
-
-int later() {
-  errno = softrnic::rnic::refused(EOPNOTSUPP, ReasonId::rsockets_later).error.error;
-  return -1;
-}
 
 /// Runs `body`, which returns Result<…>: its value, or -1 and errno. What is thrown inside becomes ENOMEM.
 /// Success leaves errno alone: programs look there after a call that received nothing.
@@ -58,22 +56,42 @@ T on_socket(int fd, Body&& body) noexcept {
   return call<T>([&] { return body(*socket); });
 }
 
-Result<int> entered(Result<rs::SocketPtr> made) {
+/// On what repoll_create has given. EBADF, EINVAL: as epoll_ctl(2).
+template <typename Body>
+int on_epoll(int fd, Body&& body) noexcept {
+  return call<int>([&]() -> decltype(body(std::declval<rs::EpollInstance&>())) {
+    if (fd < 0) return rs::fail(EBADF);
+    const rs::EpollPtr instance = rs::find_epoll(fd);
+    if (instance == nullptr) return rs::refused(EINVAL, ReasonId::rsocket_no_epoll, fd);
+    return body(*instance);
+  });
+}
+
+template <typename Made>
+Result<int> entered(const Result<std::shared_ptr<Made>>& made) {
   if (!made) return rs::fail(made.error());
   rs::enter_socket(*made);
   return (*made)->fd();
 }
 
-ssize_t receive(int fd, std::span<const iovec> parts, int flags) noexcept {
-  return on_socket<ssize_t>(fd, [&](auto& socket) { return socket.receive(parts, flags); });
+ssize_t receive(int fd, msghdr& message, int flags) noexcept {
+  return on_socket<ssize_t>(fd, [&](auto& socket) { return socket.receive(message, flags); });
 }
 
-ssize_t send(int fd, std::span<const iovec> parts, int flags) noexcept {
-  return on_socket<ssize_t>(fd, [&](auto& socket) { return socket.send(parts, flags); });
+ssize_t send(int fd, const msghdr& message, int flags) noexcept {
+  return on_socket<ssize_t>(fd, [&](auto& socket) { return socket.send(message, flags); });
 }
 
-std::span<const iovec> parts_of(const iovec* parts, int count) {
-  return {parts, parts != nullptr && count > 0 ? static_cast<std::size_t>(count) : 0};
+msghdr message_of(const iovec* parts, int count) {
+  msghdr message{};
+  message.msg_iov = const_cast<iovec*>(parts);
+  message.msg_iovlen = parts != nullptr && count > 0 ? static_cast<std::size_t>(count) : 0;
+  return message;
+}
+
+/// Neither way has control messages.
+bool has_control(const msghdr& message) {
+  return message.msg_control != nullptr && message.msg_controllen > 0;
 }
 
 }  // namespace
@@ -82,12 +100,12 @@ SOFTRNIC_EXPORT int rsocket(int domain, int type, int protocol) {
   return call<int>([&]() -> Result<int> {
     if (auto session = softrnic::rdmacm::current_session(); !session) return rs::fail(session.error().error);
     const int kind = type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (kind == SOCK_DGRAM) return rs::fail((later(), EOPNOTSUPP));
-    if ((domain != AF_INET && domain != AF_INET6) || kind != SOCK_STREAM ||
-        (protocol != 0 && protocol != IPPROTO_TCP)) {
-      return rs::refused(ENOTSUP, ReasonId::rsocket_kind, domain, kind, protocol);
-    }
-    return entered(rs::StreamSocket::make(domain, type));
+    const bool known = domain == AF_INET || domain == AF_INET6;
+    if (known && kind == SOCK_STREAM && (protocol == 0 || protocol == IPPROTO_TCP))
+      return entered(rs::StreamSocket::make(domain, type));
+    if (known && kind == SOCK_DGRAM && (protocol == 0 || protocol == IPPROTO_UDP))
+      return entered(rs::DatagramSocket::make(domain, type));
+    return rs::refused(ENOTSUP, ReasonId::rsocket_kind, domain, kind, protocol);
   });
 }
 
@@ -102,7 +120,7 @@ SOFTRNIC_EXPORT int raccept(int fd, sockaddr* address, socklen_t* length) {
     auto made = socket.accept();
     if (made && address != nullptr && length != nullptr)
       static_cast<void>((*made)->peer_name(address, length));
-    return entered(std::move(made));
+    return entered(made);
   });
 }
 SOFTRNIC_EXPORT int rconnect(int fd, const sockaddr* address, socklen_t length) {
@@ -112,62 +130,72 @@ SOFTRNIC_EXPORT int rshutdown(int fd, int how) {
   return on_socket<int>(fd, [&](auto& socket) { return socket.shutdown(how); });
 }
 SOFTRNIC_EXPORT int rclose(int fd) {
-  const rs::SocketPtr socket = rs::leave_socket(fd);
-  if (socket == nullptr) {
-    errno = EBADF;
-    return -1;
-  }
   return call<int>([&]() -> Result<void> {
-    socket->close();
+    if (const rs::SocketPtr socket = rs::leave_socket(fd); socket != nullptr) {
+      rs::forget_in_epolls(fd);
+      socket->close();
+    } else if (const rs::EpollPtr instance = rs::leave_epoll(fd); instance != nullptr) {
+      instance->close();
+    } else {
+      return rs::fail(EBADF);
+    }
     return {};
   });
 }
 
 SOFTRNIC_EXPORT ssize_t rrecv(int fd, void* to, size_t length, int flags) {
-  const iovec part{to, length};
-  return receive(fd, {&part, 1}, flags);
+  return rrecvfrom(fd, to, length, flags, nullptr, nullptr);
 }
 SOFTRNIC_EXPORT ssize_t rrecvfrom(int fd, void* to, size_t length, int flags, sockaddr* from,
                                   socklen_t* from_length) {
-  const ssize_t done = rrecv(fd, to, length, flags);
-  if (done > 0 && from != nullptr) rgetpeername(fd, from, from_length);
+  const iovec part{to, length};
+  msghdr message = message_of(&part, 1);
+  if (from_length != nullptr) {
+    message.msg_name = from;
+    message.msg_namelen = *from_length;
+  }
+  const ssize_t done = receive(fd, message, flags);
+  if (done >= 0 && message.msg_name != nullptr) *from_length = message.msg_namelen;
   return done;
 }
 SOFTRNIC_EXPORT ssize_t rrecvmsg(int fd, msghdr* message, int flags) {
-  if (message->msg_control != nullptr && message->msg_controllen > 0) {
+  if (has_control(*message)) {
     errno = ENOTSUP;
     return -1;
   }
-  message->msg_flags = 0;
-  return receive(fd, parts_of(message->msg_iov, static_cast<int>(message->msg_iovlen)), flags);
+  return receive(fd, *message, flags);
 }
 SOFTRNIC_EXPORT ssize_t rread(int fd, void* to, size_t length) { return rrecv(fd, to, length, 0); }
 SOFTRNIC_EXPORT ssize_t rreadv(int fd, const iovec* parts, int count) {
-  return receive(fd, parts_of(parts, count), 0);
+  msghdr message = message_of(parts, count);
+  return receive(fd, message, 0);
 }
 
 SOFTRNIC_EXPORT ssize_t rsend(int fd, const void* from, size_t length, int flags) {
   const iovec part{const_cast<void*>(from), length};
-  return send(fd, {&part, 1}, flags);
+  return send(fd, message_of(&part, 1), flags);
 }
 SOFTRNIC_EXPORT ssize_t rsendto(int fd, const void* from, size_t length, int flags, const sockaddr* to,
                                 socklen_t to_length) {
-  if (to != nullptr || to_length != 0) {
-    errno = EISCONN;
-    return -1;
-  }
-  return rsend(fd, from, length, flags);
+  return on_socket<ssize_t>(fd, [&](rs::Socket& socket) -> Result<std::size_t> {
+    if (socket.type() == SOCK_STREAM && (to != nullptr || to_length != 0)) return rs::fail(EISCONN);
+    const iovec part{const_cast<void*>(from), length};
+    msghdr message = message_of(&part, 1);
+    message.msg_name = const_cast<sockaddr*>(to);
+    message.msg_namelen = to_length;
+    return socket.send(message, flags);
+  });
 }
 SOFTRNIC_EXPORT ssize_t rsendmsg(int fd, const msghdr* message, int flags) {
-  if (message->msg_control != nullptr && message->msg_controllen > 0) {
+  if (has_control(*message)) {
     errno = ENOTSUP;
     return -1;
   }
-  return send(fd, parts_of(message->msg_iov, static_cast<int>(message->msg_iovlen)), flags);
+  return send(fd, *message, flags);
 }
 SOFTRNIC_EXPORT ssize_t rwrite(int fd, const void* from, size_t length) { return rsend(fd, from, length, 0); }
 SOFTRNIC_EXPORT ssize_t rwritev(int fd, const iovec* parts, int count) {
-  return send(fd, parts_of(parts, count), 0);
+  return send(fd, message_of(parts, count), 0);
 }
 
 SOFTRNIC_EXPORT int rpoll(pollfd* descriptors, nfds_t count, int timeout) {
@@ -240,10 +268,25 @@ SOFTRNIC_EXPORT size_t riowrite(int fd, const void* from, size_t length, off_t o
   });
 }
 
-/// Of releases after that of the headers here.
-#define LATER_RSOCKET_CALL(type, name, parameters) \
-  SOFTRNIC_VERSIONED(type, name, "RDMACM_1.5", parameters) { return static_cast<type>(later()); }
-
-LATER_RSOCKET_CALL(int, repoll_create, (int))
-LATER_RSOCKET_CALL(int, repoll_ctl, (int, int, int, epoll_event*))
-LATER_RSOCKET_CALL(int, repoll_wait, (int, epoll_event*, int, int))
+// Of releases after that of the headers here. There they return errnos; here -1 and errno, as the calls of
+// epoll(7) do in whose place librspreload.so puts them.
+SOFTRNIC_VERSIONED(int, repoll_create, "RDMACM_1.5", (int flags)) {
+  return call<int>([&]() -> Result<int> {
+    const auto made = rs::EpollInstance::make(flags);
+    if (!made) return rs::fail(made.error());
+    rs::enter_epoll(*made);
+    return (*made)->fd();
+  });
+}
+SOFTRNIC_VERSIONED(int, repoll_ctl, "RDMACM_1.5", (int epfd, int op, int fd, epoll_event* event)) {
+  return on_epoll(
+      epfd, [&](rs::EpollInstance& instance) -> Result<void> { return instance.control(op, fd, event); });
+}
+SOFTRNIC_VERSIONED(int, repoll_wait, "RDMACM_1.5",
+                   (int epfd, epoll_event* events, int maxevents, int timeout)) {
+  return on_epoll(epfd, [&](rs::EpollInstance& instance) -> Result<int> {
+    if (maxevents <= 0) return rs::fail(EINVAL);
+    if (events == nullptr) return rs::fail(EFAULT);
+    return instance.wait({events, static_cast<std::size_t>(maxevents)}, timeout);
+  });
+}
