@@ -20,6 +20,7 @@
 #include <optional>
 #include <string>
 
+#include "base/kernel_socket.h"
 #include "base/reason_words.h"
 #include "control/client.h"
 
@@ -105,7 +106,7 @@ UniqueFd ask_for_sockets() {
   request.body.sdiag_family = AF_UNIX;
   request.body.udiag_states = 1U << kClosed | 1U << kListening;
   request.body.udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_UID;
-  UniqueFd fd(above_stdio(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG)));
+  UniqueFd fd(above_stdio(kernel_socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG)));
   if (fd && send(fd.get(), &request, sizeof request, MSG_NOSIGNAL) != sizeof request) fd.reset();
   return fd;
 }
@@ -171,7 +172,7 @@ Expected<UniqueFd, Failure> reach_own(const AbstractName& name, std::chrono::sec
 
 Expected<UniqueFd, Failure> reach(const AbstractName& name, std::chrono::seconds patience,
                                   std::span<const uid_t> holders, ReasonId untrusted) {
-  UniqueFd fd(above_stdio(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)));
+  UniqueFd fd(above_stdio(kernel_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)));
   if (!fd) return Unexpected{no_daemon(errno)};
   set_patience(fd.get(), patience);
   const int error = connect_to(fd.get(), name, holders);
@@ -185,7 +186,7 @@ Expected<UniqueFd, Failure> reach(const AbstractName& name, std::chrono::seconds
 }
 
 Expected<UniqueFd, Failure> listen_as(const AbstractName& name, int backlog) {
-  UniqueFd fd(above_stdio(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)));
+  UniqueFd fd(above_stdio(kernel_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)));
   if (fd && bind(fd.get(), name.get(), name.length) == 0 && listen(fd.get(), backlog) == 0) return fd;
   const int error = errno;
   if (error == EADDRINUSE) return Unexpected{Failure{error, name_taken(name)}};

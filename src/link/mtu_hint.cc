@@ -3,6 +3,7 @@
 #include <net/if.h>
 #include <sys/ioctl.h>
 
+#include "base/kernel_socket.h"
 #include "base/unique_fd.h"
 #include "link/socket_address.h"
 
@@ -15,7 +16,7 @@ constexpr std::uint16_t kAnyPort = 9;  // discard; nothing is sent
 
 std::uint32_t netdev_mtu(std::uint32_t interface_index) {
   ifreq request{};
-  const UniqueFd fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const UniqueFd fd(kernel_socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (if_indextoname(interface_index, request.ifr_name) == nullptr ||
       ioctl(fd.get(), SIOCGIFMTU, &request) != 0)
     return 0;

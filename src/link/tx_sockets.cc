@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/kernel_socket.h"
 #include "base/unique_fd.h"
 
 namespace softrnic::link {
@@ -34,7 +35,7 @@ TxSockets::Choice TxSockets::find(std::uint16_t port) {
 
 TxSockets::Choice TxSockets::open(std::uint16_t port) const {
   const int domain = family_ == Family::inet ? AF_INET : AF_INET6;
-  const int fd = above_stdio(socket(domain, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_UDP));
+  const int fd = above_stdio(kernel_socket(domain, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_UDP));
   if (fd < 0) return lane_;
   constexpr int kOn = 1;
   constexpr int kOff = 0;

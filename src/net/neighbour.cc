@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/kernel_socket.h"
 #include "net/route_netlink.h"
 
 namespace softrnic::net {
@@ -63,7 +64,7 @@ Mac own_mac(const wire::Gid& own) {
 /// The VLAN of a netdev; kNoVlan when it is none.
 std::uint16_t vlan_of(std::uint32_t interface_index) {
   vlan_ioctl_args question{};
-  const UniqueFd fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const UniqueFd fd(kernel_socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   question.cmd = GET_VLAN_VID_CMD;
   char name[IF_NAMESIZE];
   if (!fd || if_indextoname(interface_index, name) == nullptr) return Neighbour::kNoVlan;

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <span>
 
+#include "base/kernel_socket.h"
 #include "net/netlink_socket.h"
 
 namespace softrnic::net {
@@ -32,7 +33,7 @@ std::uint32_t number(std::span<const std::uint8_t> value) {
 }
 
 std::uint64_t query_speed(const std::string& name) {
-  const UniqueFd fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const UniqueFd fd(kernel_socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   ethtool_cmd command{};
   command.cmd = ETHTOOL_GSET;
   ifreq request{};

@@ -4,10 +4,12 @@
 
 #include <cerrno>
 
+#include "base/kernel_socket.h"
+
 namespace softrnic::net {
 
 UniqueFd open_netlink(std::uint32_t groups) {
-  UniqueFd fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+  UniqueFd fd(kernel_socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
   sockaddr_nl own{};
   own.nl_family = AF_NETLINK;
   own.nl_groups = groups;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/kernel_socket.h"
+
 namespace softrnic::rsocket {
 namespace {
 
@@ -23,7 +25,7 @@ Result<void> give_name_of(int fd, int (*ask)(int, sockaddr*, socklen_t*), sockad
 }
 
 Result<UniqueFd> make_udp(int family) {
-  UniqueFd udp(above_stdio(socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0)));
+  UniqueFd udp(above_stdio(kernel_socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0)));
   if (!udp) return fail_errno();
   return udp;
 }

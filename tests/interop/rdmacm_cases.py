@@ -121,9 +121,11 @@ def _tutorials():
                    timeout=120, expect=(r"4 clients done",))
 
 
+RATE = r"\d+(\.\d+)?[kmg]?\s+[\d.]+s\s+[\d.]+\s+[\d.]+"
+
+
 # Programs of rsocket(7), and programs of TCP that Debian's librspreload.so turns into such.
 def _rsockets():
-    rate = r"\d+(\.\d+)?[kmg]?\s+[\d.]+s\s+[\d.]+\s+[\d.]+"
     for family, to in ((4, "{server}"), (6, "{server6}")):
         tail = " (IPv6)" if family == 6 else ""
         server = ["rstream", *(["-b", "::"] if family == 6 else [])]
@@ -132,13 +134,13 @@ def _rsockets():
             if family == 6 and "-T" in options:
                 continue
             yield Case("rsocket", " ".join(["rstream", *options]) + tail, ["rstream", "-s", to, *options], [*server, *options],
-                       cm_port=RSTREAM, expect=(rate,), smoke="-C" in options and family == 4, wire=True, timeout=120)
+                       cm_port=RSTREAM, expect=(RATE,), smoke="-C" in options and family == 4, wire=True, timeout=120)
     # It waits for bytes in its memory without a call. By packets, with two processors, that takes 0.1 ms and more each time, and
     # without options it does not end within minutes.
     for options, only_on in ((["-T", "v", "-S", "16384", "-I", "20", "-C", "20"], ""), (["-S", "64", "-I", "1000", "-C", "1"], ""),
                              (["-S", "1000000", "-I", "100", "-C", "1"], ""), ([], "loopback")):
         yield Case("rsocket", " ".join(["riostream", *options]), ["riostream", "-s", "{server}", *options], ["riostream", *options],
-                   cm_port=RSTREAM, expect=(rate,), smoke="-T" in options, wire=True, timeout=120, only_on=only_on)
+                   cm_port=RSTREAM, expect=(RATE,), smoke="-T" in options, wire=True, timeout=120, only_on=only_on)
     # The server stays; what a packet of the path does not hold goes by UDP. Who waits for an echo asks again after 1 ms, with whatever
     # it has received last: when that was late and the right one is lost, it never ends. So few echoes, and buffers that hold them all.
     for family, to in ((4, "{server}"), (6, "{server6}")):
@@ -148,7 +150,7 @@ def _rsockets():
                             ["-S", "1000", "-C", "10000"], ["-S", "2000", "-C", "1000"]):
                 program = ["udpong", *mode, *options]
                 yield Case("rsocket", " ".join(program) + tail, [*program, "-s", to], ["udpong", "-b", to, *mode], udp_port=UDPONG,
-                           ends_alone=False, expect=(rate,), wire=True, smoke="e" in options and "64" in options)
+                           ends_alone=False, expect=(RATE,), wire=True, smoke="e" in options and "64" in options)
     yield Case("rsocket", "rcopy", ["sh", "-c", RCOPY], ["rcopy"], cm_port=RCOPY_PORT, expect=(r"the copy is equal",), ends_alone=False,
                smoke=True, wire=True)
 
@@ -166,6 +168,8 @@ def _preloaded():
     for options in ([], ["-R"], ["-P", "4"]):
         yield Case("rsocket-preload", " ".join(["iperf3", *options]), ["iperf3", "-c", "{server}", "-t", "1", *options],
                    ["iperf3", "-s", "-1"], cm_port=IPERF, env=env, expect=(r"bits/sec.*receiver",), smoke=not options, wire=True)
+    yield Case("rsocket-preload", "udpong -T s", ["udpong", "-T", "s", "-S", "1000", "-C", "1000", "-s", "{server}"],
+               ["udpong", "-T", "s", "-b", "{server}"], udp_port=UDPONG, env=env, ends_alone=False, expect=(RATE,), smoke=True, wire=True)
     # Python's own server calls accept4, which Debian 12's librspreload.so does not know.
     yield Case("rsocket-preload", "curl, openssl s_server", ["curl", "-s", "-S", "-k", "--max-time", "30", "https://{server}:8000/c.pem"],
                ["sh", "-c", HTTPS_SERVER], cm_port=8000, env=env, expect=(r"BEGIN CERTIFICATE",), smoke=True, wire=True)

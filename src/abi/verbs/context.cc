@@ -30,6 +30,7 @@
 #include "abi/verbs/shared_receives.h"
 #include "abi/verbs/unsupported.h"
 #include "abi/verbs/xrc_domains.h"
+#include "base/kernel_socket.h"
 #include "base/unique_fd.h"
 #include "rnic/limits.h"
 
@@ -129,7 +130,7 @@ Expected<ibv_context*, Failure> open(Device& device) {
   if (!adapter) return Unexpected{adapter.error()};
   // A descriptor with an inode of its own, by which ibv_import_device() knows it again.
   // Containers may refuse a memfd.
-  const int fd = above_stdio(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const int fd = above_stdio(kernel_socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   struct stat status {};
   if (fd < 0 || fstat(fd, &status) != 0) return rnic::refused(errno, ReasonId::out_of_fds, errno);
   auto opened_device = std::make_shared<OpenDevice>(device, std::move(*adapter), status);
