@@ -192,6 +192,14 @@ TEST_F(MemoryPlacement, TheyTakeTheResourcesOfReads) {
   out("RC Flush psn=6 va=0x7000 rkey=0x55 dmalen=64 len=0 feth=0x1 ackreq");
 }
 
+TEST_F(MemoryPlacement, XrcHasNoOpcodesForThem) {
+  xrc_initiator();
+  post("flush inline va=0x7000 rkey=0x55 dmalen=64 feth=0x1 srqn=1");
+  silent();
+  sent("1 local_qp_operation");
+  because_of(ReasonId::bad_send_opcode);
+}
+
 TEST(FlushSelector, HasPlacementInItsLowestBitsAndTheLevelAboveThem) {
   constexpr FlushSelector kSelector{FlushSelector::kGlobal | FlushSelector::kPersistent,
                                     FlushSelector::kRegion};

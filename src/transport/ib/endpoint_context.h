@@ -11,6 +11,7 @@ struct EndpointContext {
   Host& host;
   const Attributes& attributes;
   PathWindow* const& window;  ///< nullptr: unlimited
+  wire::Service service = wire::Service::rc;
 };
 
 }  // namespace softrnic::ib

@@ -27,6 +27,8 @@ constexpr wire::Opcode to_uc(wire::Opcode rc) {
 constexpr wire::Opcode to_xrc(wire::Opcode rc) {
   return static_cast<wire::Opcode>(static_cast<std::uint8_t>(rc) + 0xa0);
 }
+/// XRC has no opcode for memory placement extensions.
+constexpr bool xrc_allows(SendOp op) { return !is_answered_empty(op); }
 /// UC carries SEND and WRITE only.
 constexpr bool uc_allows(SendOp op) {
   return op == SendOp::send || op == SendOp::send_with_imm || op == SendOp::write ||

@@ -6,7 +6,7 @@ namespace softrnic::ib {
 
 RcEndpoint::RcEndpoint(Qpn local, const Capacity& capacity, Host& host, wire::Service service)
     : EndpointBase(local, host, service),
-      context_{host_, attributes_, window_},
+      context_{host_, attributes_, window_, service},
       requester_(context_, capacity),
       responder_(context_) {}
 

@@ -41,10 +41,11 @@ RcRequester::SendCheck RcRequester::check_send(const SendEntry& entry) const {
 
 // Whether it can be sent. Completes what never can; rnic should have refused it at the post.
 bool RcRequester::valid(const SendWqe& wqe) {
-  if (!rc_opcodes(wqe.op).supported) {
+  const bool xrc = context_.service == wire::Service::xrc;
+  if (!rc_opcodes(wqe.op).supported || (xrc && !xrc_allows(wqe.op))) {
     if (is_local(wqe.op)) return false;
-    cannot_send(Status::local_qp_operation,
-                because(ReasonId::bad_send_opcode, wqe.op, verbs_number(QpType::rc)));
+    const auto type = verbs_number(xrc ? QpType::xrc_initiator : QpType::rc);
+    cannot_send(Status::local_qp_operation, because(ReasonId::bad_send_opcode, wqe.op, type));
     return false;
   }
   if (wqe.length > kMaxMessage) {
