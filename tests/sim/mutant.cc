@@ -32,6 +32,7 @@ const char* name(Mutation mutation) {
                                       "leak_window",
                                       "forget_window",
                                       "ignore_fence",
+                                      "ignore_credit",
                                       "execute_window_twice",
                                       "deliver_twice",
                                       "join_torn_message",

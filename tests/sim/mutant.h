@@ -41,6 +41,7 @@ enum class Mutation : std::uint8_t {
   leak_window,
   forget_window,  ///< what is in flight leaves the window before it is answered
   ignore_fence,
+  ignore_credit,         ///< whatever the peer says, it has receives
   execute_window_twice,  ///< a bind or invalidate is executed again
   deliver_twice,         ///< UC and UD: each packet is handled twice
   join_torn_message,     ///< UC: a middle packet is missing and nobody notices

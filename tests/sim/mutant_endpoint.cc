@@ -139,6 +139,8 @@ void MutantEndpoint::receive(const ib::RxPacket& given, TimePoint now) {
   const wire::OpcodeInfo& info = *packet.packet.info;
   const bool ack = info.operation == wire::Operation::acknowledge &&
                    wire::syndrome_kind(packet.packet.headers.aeth.syndrome) == wire::SyndromeKind::ack;
+  if (mutation_ == Mutation::ignore_credit && ack)
+    packet.packet.headers.aeth.syndrome = wire::kAckUnlimitedCredits;
   if (mutation_ == Mutation::swallow_acks && ack && bth.psn % 8 == 3) return;
   if (is_duplicate(packet)) execute_again(packet);
   if (mutation_ == Mutation::answer_flush_at_once && info.operation == wire::Operation::flush) {

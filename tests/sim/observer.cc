@@ -9,6 +9,9 @@ namespace softrnic::sim {
 
 namespace {
 
+/// How long a requester waits at least until it asks by itself whether there is a receive.
+constexpr Duration kCreditWait = std::chrono::milliseconds(4);
+
 /// Whether `a` is at or after `b`, seen from nearby.
 bool reaches(std::uint32_t a, std::uint32_t b) { return ((a - b) & wire::kPsnMask) < 0x800000; }
 
@@ -65,8 +68,25 @@ std::string Observer::sending_request(const ib::TxPacket& packet, std::uint32_t 
   if (wire::opcode_info(h.bth.opcode).operation == wire::Operation::read_request)
     span = std::max(1U, (h.reth.length + mtu - 1) / mtu);
   const std::uint32_t next = (psn + span) & wire::kPsnMask;
+  if (!next_request_ || psn == *next_request_) count_message(wire::opcode_info(h.bth.opcode), now);
   if (!next_request_ || reaches(next, *next_request_)) next_request_ = next;
   return "";
+}
+
+/// A WRITE with immediate counts with its last packet, as the first does not tell.
+void Observer::count_message(const wire::OpcodeInfo& info, TimePoint now) {
+  if (!first_request_) first_request_ = now;
+  const bool send = info.operation == wire::Operation::send && info.starts();
+  const bool write = info.operation == wire::Operation::write && info.has(wire::kImmDt);
+  begun_ += send || write ? 1 : 0;
+}
+
+std::string Observer::exceeds_credit(std::uint64_t receives, TimePoint now) const {
+  if (!first_request_) return "";
+  const auto waits = static_cast<std::uint64_t>((now - *first_request_) / kCreditWait);
+  if (begun_ <= receives + 1 + waits) return "";
+  return format("begins %llu messages for %llu receives", static_cast<unsigned long long>(begun_),
+                static_cast<unsigned long long>(receives));
 }
 
 std::string Observer::sending(const ib::TxPacket& packet, std::uint32_t expected, std::uint32_t mtu,

@@ -254,8 +254,11 @@ void World::send(Node& node, const ib::TxPacket& packet, bool eager) {
                         std::string(info.name).c_str()));
   if (packet.path->source != node.address.source)
     ground_.fail(format("node %u sends from a foreign address", node.index));
-  if (node.observed())
+  if (node.observed()) {
     accuse(node, node.observer.sending(packet, node.endpoint->receive_psn(), node.pair->mtu, ground_.now));
+    if (node.peer->receives_posted())
+      accuse(node, node.observer.exceeds_credit(node.peer->receives->posted, ground_.now));
+  }
   std::uint32_t to = 0;
   while (to < config_.adapters && adapters_[to].gid != packet.path->destination) ++to;
   if (to == config_.adapters) return ground_.fail(format("node %u sends to nowhere", node.index));
