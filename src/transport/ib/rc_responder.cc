@@ -1,7 +1,6 @@
 #include "transport/ib/rc_responder.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include "transport/ib/flush_selector.h"
 #include "transport/ib/rx_packet.h"
@@ -258,7 +257,8 @@ Verdict RcResponder::change_word(const wire::Packet& packet, const RemoteWord& w
 }
 
 // IBTA A19.4.1. Whatever the peer wrote before was copied into memory by this processor or one that is
-// coherent with it. Memory that outlives a loss of power is not offered, and no region has that access.
+// coherent with it, and who hears of the answer sees it: there is nothing left to do. Memory that outlives a
+// loss of power is not offered, and no region has that access.
 Verdict RcResponder::execute_flush(const wire::Packet& packet) {
   const Attributes& attributes = context_.attributes;
   const wire::Reth& reth = packet.headers.reth;
@@ -277,7 +277,6 @@ Verdict RcResponder::execute_flush(const wire::Packet& packet) {
     if (!memory) return {Fault::remote_access, memory.error()};
   }
   if (!resources_.has_place()) return invalid(ReasonId::nak_read_resources, resources_.places());
-  std::atomic_thread_fence(std::memory_order_seq_cst);
   executed(packet, Answer::nothing);
   return {};
 }
