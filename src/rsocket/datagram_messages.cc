@@ -41,7 +41,7 @@ InetAddress ipv6(const std::byte* host, std::uint16_t port) {
 }
 
 InetAddress packet_host(std::span<const std::byte, kGrhSize> grh, std::size_t ipv6_at, std::size_t ipv4_at) {
-  const bool is_ipv6 = grh[0] >> 4 == std::byte{6};
+  const bool is_ipv6 = (grh[0] >> 4) == std::byte{6};
   return is_ipv6 ? ipv6(&grh[ipv6_at], 0) : InetAddress::ipv4(&grh[ipv4_at], 0);
 }
 
