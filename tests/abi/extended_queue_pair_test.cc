@@ -27,19 +27,6 @@ class ExtendedQueuePairTest : public VerbsTest {
         IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
   }
 
-  QpPtr make_extended(ibv_qp_type type, std::uint64_t operations, unsigned extra_mask = 0) const {
-    const ibv_qp_init_attr plain = qp_init(type);
-    ibv_qp_init_attr_ex init{};
-    init.send_cq = plain.send_cq;
-    init.recv_cq = plain.recv_cq;
-    init.cap = plain.cap;
-    init.qp_type = type;
-    init.pd = pd.get();
-    init.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS | extra_mask;
-    init.send_ops_flags = operations;
-    errno = 0;
-    return QpPtr(ibv_create_qp_ex(context.get(), &init));
-  }
   void connected(ibv_qp_type type, std::uint64_t operations) {
     sender = make_extended(type, operations);
     receiver = make_qp(type);

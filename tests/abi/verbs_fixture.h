@@ -71,6 +71,20 @@ class VerbsTest : public testing::Test {
     init.qp_type = type;
     return init;
   }
+  /// With send operations (bits of enum ibv_qp_create_send_ops_flags); nullptr and errno when it is refused.
+  QpPtr make_extended(ibv_qp_type type, std::uint64_t operations, unsigned extra_mask = 0) const {
+    const ibv_qp_init_attr plain = qp_init(type);
+    ibv_qp_init_attr_ex init{};
+    init.send_cq = plain.send_cq;
+    init.recv_cq = plain.recv_cq;
+    init.cap = plain.cap;
+    init.qp_type = type;
+    init.pd = pd.get();
+    init.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS | extra_mask;
+    init.send_ops_flags = operations;
+    errno = 0;
+    return QpPtr(ibv_create_qp_ex(context.get(), &init));
+  }
   QpPtr make_qp(ibv_qp_type type) const {
     ibv_qp_init_attr init = qp_init(type);
     return QpPtr(ibv_create_qp(pd.get(), &init));
