@@ -78,11 +78,7 @@ Result<void> DatagramEndpoint::make_queues(const Sizes& wanted) {
   ibv_device_attr device{};
   if (const int error = ibv_query_device(id_->verbs, &device); error != 0) return fail(error);
   sizes_ = datagram_sizes(wanted, device.max_qp_wr);
-  channel_.reset(ibv_create_comp_channel(id_->verbs));
-  if (channel_ == nullptr || fcntl(channel_->fd, F_SETFL, O_NONBLOCK) != 0) return fail_errno();
-  queue_.reset(
-      ibv_create_cq(id_->verbs, sizes_.send_queue + sizes_.receive_queue, nullptr, channel_.get(), 0));
-  if (queue_ == nullptr) return fail_errno();
+  if (auto queue = queue_.make(id_->verbs, sizes_.send_queue + sizes_.receive_queue); !queue) return queue;
   ibv_qp_init_attr asked{};
   asked.send_cq = asked.recv_cq = queue_.get();
   asked.qp_type = IBV_QPT_UD;
@@ -193,22 +189,6 @@ void DatagramEndpoint::take(const ibv_wc& completion, std::vector<Arrival>& arri
   } else if (completion.status != IBV_WC_WR_FLUSH_ERR) {
     give_back(slot);
   }
-}
-
-bool DatagramEndpoint::arm() {
-  if (armed_) return false;
-  armed_ = ibv_req_notify_cq(queue_.get(), 0) == 0;
-  return armed_;
-}
-
-void DatagramEndpoint::take_event() {
-  pollfd channel{channel_->fd, POLLIN, 0};
-  if (!armed_ || poll(&channel, 1, 0) < 1) return;  // it has not come, or another thread has taken it
-  ibv_cq* queue = nullptr;
-  void* context = nullptr;
-  if (ibv_get_cq_event(channel_.get(), &queue, &context) != 0) return;
-  ibv_ack_cq_events(queue, 1);
-  armed_ = false;
 }
 
 }  // namespace softrnic::rsocket

@@ -60,10 +60,8 @@ class DatagramEndpoint {
   void give_back(std::uint32_t slot);
 
   // ---- for sleepers
-  int descriptor() const { return channel_->fd; }
-  /// True: it was not armed.
-  bool arm();
-  void take_event();
+  ArmedQueue& completions() { return queue_; }
+  const ArmedQueue& completions() const { return queue_; }
 
  private:
   DatagramEndpoint(const InetAddress& local, int family)
@@ -78,10 +76,8 @@ class DatagramEndpoint {
   const HeaderBytes header_;
   Sizes sizes_;
   IdPtr id_;
-  CompletionChannelPtr channel_;
-  CompletionQueuePtr queue_;
+  ArmedQueue queue_;
   bool queue_pair_made_ = false;
-  bool armed_ = false;
   Pages send_, receive_;
   std::vector<std::uint16_t> free_;  ///< slots for sending
 };

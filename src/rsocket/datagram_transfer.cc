@@ -208,14 +208,14 @@ bool DatagramSocket::can_send() const {
 
 bool DatagramSocket::arm() {
   bool any = false;
-  for (const auto& endpoint : endpoints_) any |= endpoint->arm();
+  for (const auto& endpoint : endpoints_) any |= endpoint->completions().arm();
   return any;
 }
 
 void DatagramSocket::add_descriptors(std::vector<pollfd>& descriptors) const {
   if (has_room_for_udp()) descriptors.push_back({udp_.get(), POLLIN, 0});
   if (paths_.resolving()) descriptors.push_back({paths_.descriptor(), POLLIN, 0});
-  for (const auto& endpoint : endpoints_) descriptors.push_back({endpoint->descriptor(), POLLIN, 0});
+  for (const auto& endpoint : endpoints_) descriptors.push_back({endpoint->completions().descriptor(), POLLIN, 0});
 }
 
 short DatagramSocket::state_events(short events) const {
@@ -249,7 +249,7 @@ short DatagramSocket::prepare(short events, std::vector<pollfd>& descriptors, Wa
 void DatagramSocket::after_sleep(Waker& waker) {
   const Lock lock(mutex_);
   sleepers_.remove(waker);
-  for (const auto& endpoint : endpoints_) endpoint->take_event();
+  for (const auto& endpoint : endpoints_) endpoint->completions().take_event();
   progress();
   look_closer();
 }

@@ -1,7 +1,6 @@
 #include "rsocket/endpoint.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -48,10 +47,7 @@ Result<void> Endpoint::make_queues(Sizes& sizes) {
   sizes.send_queue = std::clamp(sizes.send_queue, std::min(kLeastQueue, most), most);
   sizes.receive_queue = std::clamp(sizes.receive_queue, std::min(kLeastQueue, most), most);
   sizes.receive_buffer = std::max(sizes.receive_buffer & ~1U, 2U);
-  channel_.reset(ibv_create_comp_channel(id_->verbs));
-  if (channel_ == nullptr || fcntl(channel_->fd, F_SETFL, O_NONBLOCK) != 0) return fail_errno();
-  queue_.reset(ibv_create_cq(id_->verbs, sizes.send_queue + sizes.receive_queue, nullptr, channel_.get(), 0));
-  if (queue_ == nullptr) return fail_errno();
+  if (auto queue = queue_.make(id_->verbs, sizes.send_queue + sizes.receive_queue); !queue) return queue;
   ibv_qp_init_attr wanted{};
   wanted.send_cq = wanted.recv_cq = queue_.get();
   wanted.qp_type = IBV_QPT_RC;
@@ -89,21 +85,6 @@ Offer Endpoint::offer() const {
 void Endpoint::meet(const Offer& peer) {
   peer_ = peer;
   peer_row_ = 1 % peer.table.length;  // its row 0 stands for the segment in our offer
-}
-
-void Endpoint::arm() {
-  if (armed_) return;
-  armed_ = ibv_req_notify_cq(queue_.get(), 0) == 0;
-}
-
-void Endpoint::take_event() {
-  pollfd channel{channel_->fd, POLLIN, 0};
-  if (!armed_ || poll(&channel, 1, 0) < 1) return;  // it has not come, or another thread has taken it
-  ibv_cq* queue = nullptr;
-  void* context = nullptr;
-  if (ibv_get_cq_event(channel_.get(), &queue, &context) != 0) return;
-  ibv_ack_cq_events(queue, 1);
-  armed_ = false;
 }
 
 Result<void> Endpoint::post_receives(std::uint32_t count) {

@@ -1,5 +1,4 @@
-// What a connected stream has of verbs: completion queue, queue pair, and the registered memory. Owners on
-// the plain C API of libibverbs and librdmacm.
+// What a connected stream has of verbs: completion queue, queue pair, and the registered memory.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -11,21 +10,15 @@
 #include <span>
 
 #include "base/bytes.h"
-#include "base/destroy_with.h"
+#include "rsocket/armed_queue.h"
 #include "rsocket/messages.h"
+#include "rsocket/rdma_owners.h"
 #include "rsocket/receive_ring.h"
 #include "rsocket/result.h"
 #include "rsocket/send_window.h"
 #include "rsocket/sizes.h"
 
 namespace softrnic::rsocket {
-
-using ChannelPtr = std::unique_ptr<rdma_event_channel, DestroyWith<rdma_destroy_event_channel>>;
-using IdPtr = std::unique_ptr<rdma_cm_id, DestroyWith<rdma_destroy_id>>;
-using EventPtr = std::unique_ptr<rdma_cm_event, DestroyWith<rdma_ack_cm_event>>;
-using RegionPtr = std::unique_ptr<ibv_mr, DestroyWith<ibv_dereg_mr>>;
-using CompletionChannelPtr = std::unique_ptr<ibv_comp_channel, DestroyWith<ibv_destroy_comp_channel>>;
-using CompletionQueuePtr = std::unique_ptr<ibv_cq, DestroyWith<ibv_destroy_cq>>;
 
 /// One that nobody sleeps on in rdma_get_cm_event.
 Result<ChannelPtr> make_channel();
@@ -70,11 +63,8 @@ class Endpoint {
   Offer offer() const;
   void meet(const Offer& peer);
 
-  ibv_cq* completions() const { return queue_.get(); }
-  int descriptor() const { return channel_->fd; }
-  void arm();
-  bool armed() const { return armed_; }
-  void take_event();
+  ArmedQueue& completions() { return queue_; }
+  const ArmedQueue& completions() const { return queue_; }
 
   Result<void> post_receives(std::uint32_t count);
   /// A message with what stands at `place` of the send ring.
@@ -107,10 +97,8 @@ class Endpoint {
   unsigned inline_flag(std::uint32_t bytes) const;
 
   rdma_cm_id* id_ = nullptr;
-  CompletionChannelPtr channel_;
-  CompletionQueuePtr queue_;
+  ArmedQueue queue_;
   bool queue_pair_made_ = false;
-  bool armed_ = false;
   std::uint32_t inline_data_ = 0;
   Sizes sizes_;
   Pages send_, receive_, table_;

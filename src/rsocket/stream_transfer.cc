@@ -68,7 +68,7 @@ bool StreamSocket::take_completions() {
   bool any = false;
   for (;;) {
     const int count =
-        ibv_poll_cq(endpoint_.completions(), static_cast<int>(completions.size()), completions.data());
+        ibv_poll_cq(endpoint_.completions().get(), static_cast<int>(completions.size()), completions.data());
     std::uint32_t received = 0;
     for (int i = 0; i < count; ++i) {
       const ibv_wc& completion = completions[i];
@@ -119,7 +119,7 @@ void StreamSocket::progress() {
 
 void StreamSocket::add_descriptors(std::vector<pollfd>& descriptors) const {
   descriptors.push_back({channel_->fd, POLLIN, 0});
-  if (ring_) descriptors.push_back({endpoint_.descriptor(), POLLIN, 0});
+  if (ring_) descriptors.push_back({endpoint_.completions().descriptor(), POLLIN, 0});
 }
 
 void StreamSocket::after_sleep(Waker& waker) {
@@ -127,7 +127,7 @@ void StreamSocket::after_sleep(Waker& waker) {
   sleepers_.remove(waker);
   if (stage_ == Stage::listening) return;
   if (ring_) {
-    endpoint_.take_event();
+    endpoint_.completions().take_event();
     // What the peer wrote before it went stands in the queue already.
     progress();
   }
@@ -139,8 +139,8 @@ void StreamSocket::look_closer() {
 }
 
 bool StreamSocket::arm() {
-  if (!ring_ || endpoint_.armed()) return false;
-  endpoint_.arm();
+  if (!ring_ || endpoint_.completions().armed()) return false;
+  endpoint_.completions().arm();
   return true;
 }
 
@@ -251,7 +251,7 @@ short StreamSocket::ready(short events) {
 short StreamSocket::prepare(short events, std::vector<pollfd>& descriptors, Waker& waker) {
   const Lock lock(mutex_);
   if (stage_ != Stage::listening) {
-    if (ring_) endpoint_.arm();
+    if (ring_) endpoint_.completions().arm();
     progress();
     if (const short now = state_events(events); now != 0) return now;
   }
