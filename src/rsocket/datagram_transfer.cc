@@ -215,7 +215,8 @@ bool DatagramSocket::arm() {
 void DatagramSocket::add_descriptors(std::vector<pollfd>& descriptors) const {
   if (has_room_for_udp()) descriptors.push_back({udp_.get(), POLLIN, 0});
   if (paths_.resolving()) descriptors.push_back({paths_.descriptor(), POLLIN, 0});
-  for (const auto& endpoint : endpoints_) descriptors.push_back({endpoint->completions().descriptor(), POLLIN, 0});
+  for (const auto& endpoint : endpoints_)
+    descriptors.push_back({endpoint->completions().descriptor(), POLLIN, 0});
 }
 
 short DatagramSocket::state_events(short events) const {
