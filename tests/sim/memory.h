@@ -29,17 +29,19 @@ class Region {
   static constexpr std::size_t kGuard = 32;
   static constexpr std::uint32_t kNobody = 0xffffffff;
 
-  Region(MemoryKey key, std::uint64_t base, std::size_t size, std::uint32_t access, Use use);
+  /// It holds `original` at first; those bytes must outlive it.
+  Region(MemoryKey key, std::uint64_t base, Bytes original, std::uint32_t access, Use use);
 
   bool contains(std::uint64_t address, std::uint64_t length) const {
     return address >= base && length <= size() && address - base <= size() - length;
   }
-  std::size_t size() const { return storage_.size() - 2 * kGuard; }
-  MutableBytes bytes() { return MutableBytes(storage_).subspan(kGuard, size()); }
-  Bytes bytes() const { return Bytes(storage_).subspan(kGuard, size()); }
+  std::size_t size() const { return original_.size(); }
+  MutableBytes bytes();
+  Bytes bytes() const { return storage_ == nullptr ? original_ : Bytes(storage_.get() + kGuard, size()); }
+  /// What it held when it was made.
+  Bytes original() const { return original_; }
   /// The bytes before and behind the region are as they were.
   bool guards_intact() const;
-  void fill(Rng& rng);
 
   MemoryKey key;
   std::uint64_t base;
@@ -52,7 +54,8 @@ class Region {
   bool on_demand() const { return key.value % 4 == 3; }
 
  private:
-  std::vector<std::byte> storage_;
+  Bytes original_;
+  std::unique_ptr<std::byte[]> storage_;  ///< with the guards; most receives are never reached and need none
 };
 
 class Memory {

@@ -1,6 +1,7 @@
 #include "tests/sim/model.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tests/sim/scatter.h"
 #include "transport/ib/timers.h"
@@ -141,10 +142,10 @@ void Model::abandon() {
   failed_ = true;
 }
 
-void Model::check_local(const WorkRequest& wr, const std::vector<std::byte>& expected) {
+void Model::check_local(const WorkRequest& wr, Bytes expected) {
   Region* region = wr.local.value == 0 ? nullptr : node_.memory.find(wr.local);
   if (region == nullptr) return;
-  const Bytes bytes = region->bytes();
+  const Bytes bytes = std::as_const(*region).bytes();
   if (!same(bytes, expected)) {
     const auto at = std::mismatch(bytes.begin(), bytes.end(), expected.begin()).first - bytes.begin();
     complain(wr, format("local buffer differs from what it must hold at byte %td of %zu", at, bytes.size()));
@@ -156,7 +157,7 @@ void Model::check_local(const WorkRequest& wr, const std::vector<std::byte>& exp
 void Model::check_gaps(const WorkRequest& wr) {
   Region* region = wr.local.value == 0 ? nullptr : node_.memory.find(wr.local);
   if (region == nullptr) return;
-  std::vector<std::byte> expected = wr.image;
+  std::vector<std::byte> expected(wr.image.begin(), wr.image.end());
   if (region->use == Use::sink) {
     const Bytes now = region->bytes();
     scatter(gather(wr.sges, region->base, now), 0, wr.sges, region->base, expected);
@@ -176,7 +177,7 @@ std::string Model::mismatch(const WorkRequest& wr, const ib::RecvDone& done) {
 
 bool Model::holds(Node& receiver, const PostedReceive& receive, Bytes payload, std::size_t skip, bool exact) {
   Region& region = *receiver.memory.find(receive.region);
-  std::vector<std::byte> expected = receive.image;
+  std::vector<std::byte> expected(receive.image.begin(), receive.image.end());
   if (!exact)  // what lies in the SGEs behind the message may have been written by a message that was given
                // up
     scatter(gather(receive.sges, region.base, region.bytes()), 0, receive.sges, region.base, expected);

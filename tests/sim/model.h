@@ -60,7 +60,7 @@ class Model {
   void failed(WorkRequest& wr, ib::Status status);
   void complain(const WorkRequest& wr, const std::string& what);
   /// The buffers of a finished work request: `expected` is what its region must hold.
-  void check_local(const WorkRequest& wr, const std::vector<std::byte>& expected);
+  void check_local(const WorkRequest& wr, Bytes expected);
   void check_gaps(const WorkRequest& wr);
   /// Attributes of a receive against the message; "" when they fit.
   static std::string mismatch(const WorkRequest& wr, const ib::RecvDone& done);

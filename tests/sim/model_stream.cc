@@ -39,17 +39,16 @@ Bytes StreamModel::actual(const WorkRequest& wr, std::size_t length) const {
 bool StreamModel::explained(std::uint64_t offset, Bytes got, Bytes expected, std::size_t from,
                             std::size_t to) const {
   if (std::memcmp(got.data(), expected.data(), got.size()) == 0) return true;
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    if (got[i] == expected[i]) continue;
-    const std::uint64_t at = offset + i;
-    bool found = false;
-    for (std::size_t k = from; k < to && !found; ++k) {
-      const WorkRequest& wr = log_[k];
-      found = at >= wr.offset && at - wr.offset < wr.effect.size() && wr.effect[at - wr.offset] == got[i];
-    }
-    if (!found) return false;
+  std::vector<std::uint8_t> strange(got.size());
+  for (std::size_t i = 0; i < got.size(); ++i) strange[i] = got[i] != expected[i];
+  for (std::size_t k = from; k < to; ++k) {
+    const WorkRequest& wr = log_[k];
+    const std::uint64_t begin = std::max(offset, wr.offset);
+    const std::uint64_t end = std::min(offset + got.size(), wr.offset + wr.effect.size());
+    for (std::uint64_t at = begin; at < end; ++at)
+      strange[at - offset] &= wr.effect[at - wr.offset] != got[at - offset];
   }
-  return true;
+  return std::find(strange.begin(), strange.end(), 1) == strange.end();
 }
 
 void StreamModel::execute(std::size_t last) {
@@ -124,7 +123,7 @@ void RcModel::check_read(std::size_t index) {
   const std::size_t until = is_atomic(wr.op) ? index + 1 : fence;
   if (!explained(wr.offset, got, wr.payload, index + 1, until))
     complain(wr, "returns bytes it cannot have found");
-  std::vector<std::byte> expected = wr.image;
+  std::vector<std::byte> expected(wr.image.begin(), wr.image.end());
   scatter(got, 0, wr.sges, region->base, expected);
   check_local(wr, expected);
 }

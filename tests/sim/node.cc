@@ -21,7 +21,7 @@ void ReceiveQueue::post(Rng& rng) {
   Region& region = add_scattered(*memory, bytes, sges, ib::kLocalWrite, Use::receive, rng, receive->sges);
   region.owner = Region::kNobody;
   receive->region = region.key;
-  receive->image.assign(region.bytes().begin(), region.bytes().end());
+  receive->image = region.original();
   if (receive->is_bad)
     for (auto& sge : receive->sges) sge.lkey = kBadKey;
   receive->wqe = ib::RecvWqe{receive->id, receive->sges, bytes};

@@ -22,7 +22,7 @@ struct PostedReceive {
   std::uint64_t id = 0;
   std::vector<ib::Sge> sges;
   MemoryKey region;
-  std::vector<std::byte> image;  ///< the region's bytes when it was posted
+  Bytes image;  ///< the region's bytes when it was posted
   ib::RecvWqe wqe;
   bool is_short = false;
   bool is_bad = false;     ///< its lkey is wrong on purpose

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/time.h"
 #include "transport/ib/types.h"
 
@@ -41,8 +42,8 @@ struct WorkRequest {
   std::uint64_t compare = 0;  ///< flush: bytes from `offset`
   std::uint64_t swap_or_add = 0;
   std::vector<ib::Sge> sges;
-  MemoryKey local;               ///< the region the SGEs lie in; 0: none
-  std::vector<std::byte> image;  ///< what that region held when the work request was posted
+  MemoryKey local;  ///< the region the SGEs lie in; 0: none
+  Bytes image;      ///< what that region held when the work request was posted
   /// SEND and WRITE: the message. READ: what it reads if nothing later gets in. Atomics: the original value.
   std::vector<std::byte> payload;
   std::vector<std::byte> effect;                   ///< what it writes to the target at `offset`

@@ -112,7 +112,7 @@ void Workload::draw_buffers(Node& node, WorkRequest& wr) {
                                  sink ? Use::sink : Use::source, rng_, wr.sges);
   region.owner = node.index;
   wr.local = region.key;
-  wr.image.assign(region.bytes().begin(), region.bytes().end());
+  wr.image = region.original();
   if (!sink) wr.payload = gather(wr.sges, region.base, wr.image);
 }
 
