@@ -1,5 +1,6 @@
 #include "rnic/semaphore_fd.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/uio.h>
@@ -34,6 +35,8 @@ bool SemaphoreFd::ready() const {
   pollfd p{fd_, POLLIN, 0};
   return poll(&p, 1, 0) == 1;
 }
+
+bool SemaphoreFd::blocks() const { return (fcntl(fd_, F_GETFL) & O_NONBLOCK) == 0; }
 
 // RWF_NOWAIT does not depend on O_NONBLOCK, which belongs to the program. Kernels before 5.8 do not know
 // it for eventfds; there another reader could get in between poll() and read(), and this thread would

@@ -20,8 +20,10 @@ class SemaphoreFd {
   int wait();
   /// Takes one if there is one, without waiting whatever the fd's flags.
   bool try_take();
-  /// Whether wait() would return at once.
+  /// Whether something was posted.
   bool ready() const;
+  /// Whether wait() waits: the program has not set O_NONBLOCK.
+  bool blocks() const;
 
  private:
   int fd_;
