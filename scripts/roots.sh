@@ -1,4 +1,4 @@
-# Sourced, after lib.sh, by scripts that work in roots of Debian releases: folders with a small Debian, entered by chroot.
+# Sourced, after lib.sh, by scripts that work in roots of Debian releases: folders with a small Debian, which become the root.
 roots=${XDG_CACHE_HOME:-$HOME/.cache}/softrnic/roots
 
 cannot() { say "skipped: $*"; exit 77; }
@@ -32,18 +32,19 @@ make_root() {
   mv -- "$folder.new" "$folder"
 }
 
-# have_root RELEASE FOLDER [PACKAGE…]: makes it when it is not there yet, or when $fresh is true.
+# have_root RELEASE FOLDER [PACKAGE…]: makes it when it is not there yet, was made for other packages, or $fresh is true.
 have_root() {
-  local log
-  if ! ${fresh:-false} && [ -d "$2" ]; then return; fi
+  local log made_for=$2.made-for
+  if ! ${fresh:-false} && [ -d "$2" ] && [ "$(cat -- "$made_for" 2>/dev/null)" = "$*" ]; then return; fi
   mkdir -p -- "$(dirname -- "$2")"
   log=$(mktemp)
   say "making a root of Debian $1 (once)"
   make_root "$@" >"$log" 2>&1 || { tail -n 20 -- "$log"; rm -f -- "$log"; cannot "no root of $1"; }
   rm -f -- "$log"
+  printf '%s' "$*" >"$made_for"
 }
 
-# Runs within namespaces of its own, so all mounts and processes go with it. What is written into the root lies in memory
+# Not by chroot: the kernel gives programs below one no user namespaces. Runs within namespaces of its own, so all mounts and processes go with it. What is written into the root lies in memory
 # and goes too: the root stays as it was made.
 # shellcheck disable=SC2016  # $1 and the like are the inner shell's
 inside_namespaces='
@@ -67,7 +68,9 @@ inside_namespaces='
   shift
   if [ -n "${SOFTRNIC_PRIVATE_NETWORK:-}" ]; then ip link set lo up; fi
   cd "$root"
-  exec chroot . /usr/bin/env -u SOFTRNIC_PRIVATE_NETWORK PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root "$@"
+  mkdir -p old-root
+  pivot_root . old-root
+  exec chroot . /bin/sh -ec '"'"'umount -l /old-root; rmdir /old-root; exec "$@"'"'"' sh /usr/bin/env -u SOFTRNIC_PRIVATE_NETWORK PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root "$@"
 '
 
 # in_root [--private-network] [--bind ro|rw FROM TO]… FOLDER COMMAND…: what it changes in the root is forgotten.

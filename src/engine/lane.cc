@@ -208,6 +208,8 @@ bool Lane::may_stay(Caller caller, const Work& done) const {
   switch (caller) {
     case Caller::poll:
       return done.rounds == 0 || (done.rounds < kPollRounds && scheduler_.has_work());
+    case Caller::flush:
+      return done.rounds == 0 || (done.rounds < kMaxRounds && done.last != 0);
     case Caller::engine_thread:  // a program that polls would wait for the lock
       return done.rounds == 0 ||
              (done.rounds < kMaxRounds && !program_polls() && (done.last != 0 || scheduler_.has_work()));
@@ -249,6 +251,8 @@ void Lane::transmit(rnic::QueuePair& qp) {
   take_acks();  // what was acknowledged may let a WRITE go direct
   if (do_work(Caller::post, now).rounds != 0) last_poll_.looked(monotonic_now());
 }
+
+void Lane::take_arrived() { do_work(Caller::flush, monotonic_now()); }
 
 // A look at the clock takes longer than one at the rings: while those are in use, most polls do without.
 bool Lane::quick_poll(std::uint32_t polls) const {

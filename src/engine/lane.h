@@ -76,6 +76,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   Expected<Qpn, Failure> attach(rnic::QueuePair& qp) override;
   void detach(rnic::QueuePair& qp) override;
   void transmit(rnic::QueuePair& qp) override;
+  void take_arrived() override;
   void completed_direct(rnic::QueuePair& qp) override;
   void deliver(rnic::CompletionQueue& cq, const ibv_wc& wc, bool solicited) override;
   void discard(rnic::QueuePair& qp) override;
@@ -148,7 +149,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   void dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint64_t packets) override;
 
   // ---- the loop
-  enum class Caller : std::uint8_t { post, poll, engine_thread, engine_thread_in_passing, resolver };
+  enum class Caller : std::uint8_t { post, poll, flush, engine_thread, engine_thread_in_passing, resolver };
   struct Work {
     unsigned rounds = 0;      ///< batches
     std::size_t last = 0;     ///< packets read by the last one

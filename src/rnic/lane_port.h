@@ -68,8 +68,10 @@ class LanePort {
   /// The QP's endpoint has something to send: sends it from this thread, as far as windows allow.
   /// Also the end of every verb that may have delivered completions.
   virtual void transmit(QueuePair& qp) = 0;
-  /// The same for a post whose work requests have all been carried out already (Endpoint::go_at_once).
+  /// transmit() for a post whose work requests have all been carried out already (Endpoint::go_at_once).
   virtual void completed_direct(QueuePair& qp) { transmit(qp); }
+  /// Handles what has arrived, a bounded amount. Before work is flushed: an adapter had done so when it came.
+  virtual void take_arrived() {}
   /// Keeps a completion until the packets of the present batch (ACKs above all) have left, then publishes it
   /// with CompletionQueue::push(). Outside a batch it publishes at the end of the call that holds the lock.
   virtual void deliver(CompletionQueue& cq, const ibv_wc& wc, bool solicited) = 0;

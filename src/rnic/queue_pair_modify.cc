@@ -16,6 +16,8 @@ Expected<void, Failure> QueuePair::modify(const ibv_qp_attr& attributes, int mas
   lane_.transmit(*this);  // an ACK that waits leaves before the state may forbid it
   const std::uint32_t bits = static_cast<std::uint32_t>(mask) & ~passed_over(type_);
   const ibv_qp_state to = (bits & IBV_QP_STATE) != 0 ? attributes.qp_state : state_;
+  // A peer that has what it wanted disconnects, and its ACK may lie unread beside the news of that.
+  if (to == IBV_QPS_ERR && endpoint_->outstanding_sends() != 0) lane_.take_arrived();
   if (auto ok = check_modify(attributes, bits, to); !ok) return refused_here(ok.error());
   if (auto ok = take_attributes(context(), attributes, bits, attributes_); !ok)
     return refused_here(ok.error());

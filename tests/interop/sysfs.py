@@ -7,9 +7,11 @@ scripts that read counters.
 Each case runs as an ordinary user; as root the mounts are tried as well. Exit status 77: no case can run here.
 """
 import argparse
+import functools
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -160,9 +162,16 @@ def ucx_finds_the_device(host, way):
         expect(wanted in output, f"no {wanted}", output)
 
 
+@functools.cache
+def ucx_without_mpi():
+    """What tells an ucx_perftest that could be started by mpirun that it was not."""
+    shown = subprocess.run(["ucx_perftest", "-h"], capture_output=True, text=True, check=False).stdout
+    return ["-P", "0"] if re.search(r"^ +-P <0\|1>", shown, re.M) else []
+
+
 def ucx_pair(server_host, client_host, transport, test, size, port):
     env = {"UCX_TLS": f"{transport},self", "UCX_NET_DEVICES": "soft0:1"}
-    argv = below("auto", "ucx_perftest", "-p", port)
+    argv = below("auto", "ucx_perftest", *ucx_without_mpi(), "-p", port)
     server = server_host.start(argv, env)
     expect(server.wait_for_listener(port), "the server does not listen", server.output())
     client = client_host.start([*argv, "-t", test, "-s", size, "-n", "500", "-w", "50", server_host.address[4]], env)

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <mutex>
 #include <new>
 #include <string>
 #include <vector>
@@ -86,6 +87,13 @@ TEST_F(LaneAndLink, APollThatRanOutOfMemoryIsFollowedByOneThatReads) {
   poll();
   EXPECT_EQ(log.handed, 3U);
   poll();
+  EXPECT_EQ(log.handed, 8U);
+}
+
+TEST_F(LaneAndLink, WhatHasArrivedIsTakenBeforeAFlush) {
+  log.packets.assign(8, datagram(Qpn::of(kLane, 77), 0, {}));
+  const std::lock_guard lock(lane.mutex());
+  lane.take_arrived();
   EXPECT_EQ(log.handed, 8U);
 }
 

@@ -20,8 +20,9 @@ class FakeLane final : public LanePort {
  public:
   explicit FakeLane(std::uint8_t number = 7) : number_(number) { window_.set_local(true); }
 
-  bool lose_packets = false;  ///< nothing arrives any more
-  bool hold_packets = false;  ///< packets stay in flight until released
+  bool lose_packets = false;   ///< nothing arrives any more
+  bool hold_packets = false;   ///< packets stay in flight until released
+  bool takes_arrived = false;  ///< packets in flight arrive when they are asked for
   bool refuse_join = false;
   std::uint32_t known_mtu = 0;  ///< see LanePort::mtu_hint()
   std::vector<ibv_qp_state> changes;
@@ -59,6 +60,11 @@ class FakeLane final : public LanePort {
   std::uint32_t mtu_hint(const ib::AddressVector&) override { return known_mtu; }
   void transmit(QueuePair&) override {
     ++transmit_calls;
+    pump();
+  }
+  void take_arrived() override {
+    if (!takes_arrived) return;
+    hold_packets = false;
     pump();
   }
   void completed_direct(QueuePair&) override {

@@ -37,6 +37,27 @@ TEST_F(TransferTest, SendWithImmediate) {
   }
 }
 
+// The peer has the message and its ACK has arrived: only what has not been answered is flushed.
+TEST_F(TransferTest, WhatIsAcknowledgedIsNotFlushed) {
+  for (const bool acknowledged : {true, false}) {
+    connect(IBV_QPT_RC);
+    receive(9, 100);
+    lanes.lane.hold_packets = true;
+    lanes.lane.takes_arrived = acknowledged;
+    ibv_send_wr wr = request(IBV_WR_SEND, 100);
+    ibv_send_wr* bad = nullptr;
+    ASSERT_TRUE(a->post_send(&wr, &bad));
+    bring(*a, IBV_QPS_ERR);
+    EXPECT_EQ(one(*cq).status, acknowledged ? IBV_WC_SUCCESS : IBV_WC_WR_FLUSH_ERR);
+    EXPECT_EQ(poll(*recv_cq).size(), acknowledged ? 1U : 0U);
+    EXPECT_TRUE(a->destroy());
+    EXPECT_TRUE(b->destroy());
+    a.reset();
+    b.reset();
+    lanes.lane.release();
+  }
+}
+
 TEST_F(TransferTest, WriteAndWriteWithImmediate) {
   connect(IBV_QPT_RC);
   EXPECT_EQ(run(request(IBV_WR_RDMA_WRITE, 8192)).opcode, IBV_WC_RDMA_WRITE);

@@ -2,7 +2,7 @@
 """A remote shell between emulated hosts, where no sshd runs: what mpirun starts its daemons on other hosts with.
 
     remote_shell.py --serve FOLDER HOST     runs commands on the host that it was started on, until it is ended
-    remote_shell.py HOST COMMAND WORD…      as ssh: has HOST run the words as a command line; FOLDER is $REMOTE_SHELL
+    remote_shell.py [OPTION…] HOST WORD…    as ssh: has HOST run the words as a command line; FOLDER is $REMOTE_SHELL
 
 A socket FOLDER/HOST carries the command and the caller's three standard streams; the answer is the exit status.
 """
@@ -43,7 +43,10 @@ def call(folder, host, words):
 def main():
     if sys.argv[1] == "--serve":
         return serve(pathlib.Path(sys.argv[2]), sys.argv[3])
-    return call(pathlib.Path(os.environ["REMOTE_SHELL"]), sys.argv[1], sys.argv[2:])
+    words = sys.argv[1:]
+    while words[0].startswith("-"):  # of ssh; -o alone has a value
+        del words[:2 if words[0] == "-o" else 1]
+    return call(pathlib.Path(os.environ["REMOTE_SHELL"]), words[0], words[1:])
 
 
 sys.exit(main())
