@@ -20,8 +20,9 @@ class FakeLane final : public LanePort {
  public:
   explicit FakeLane(std::uint8_t number = 7) : number_(number) { window_.set_local(true); }
 
-  bool lose_packets = false;  ///< nothing arrives any more
-  bool hold_packets = false;  ///< packets stay in flight until released
+  bool lose_packets = false;          ///< nothing arrives any more
+  bool hold_packets = false;          ///< packets stay in flight until released
+  std::size_t drop_after = SIZE_MAX;  ///< so many arrive, and no more
   bool refuse_join = false;
   std::uint32_t known_mtu = 0;  ///< see LanePort::mtu_hint()
   std::vector<ibv_qp_state> changes;
@@ -73,7 +74,7 @@ class FakeLane final : public LanePort {
     completions_.push_back({&cq, wc, solicited});
   }
   void discard(QueuePair& qp) override {
-    std::erase_if(completions_, [&](const Completion& c) { return c.wc.qp_num == qp.qpn().value; });
+    std::erase_if(completions_, [&](const Completion& c) { return goes_with(c.wc, qp.qpn().value); });
   }
   ib::PathWindow& window(const ib::AddressVector&, Qpn) override { return window_; }
   bool join(QueuePair&, const wire::Gid&) override { return !refuse_join; }
@@ -150,6 +151,8 @@ class FakeLane final : public LanePort {
       rx.packet.payload = packet.payload;
       rx.source = packet.path.source;
       rx.destination = packet.path.destination;
+      if (drop_after == 0) continue;
+      if (drop_after != SIZE_MAX) --drop_after;
       const auto to = qps_.find(packet.packet.headers.bth.destination.index());
       if (to != qps_.end()) to->second->receive(rx, now_);
     }
