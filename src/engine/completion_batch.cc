@@ -36,8 +36,7 @@ bool CompletionBatch::push(const Completion& completion) {
 }
 
 void CompletionBatch::discard(Qpn qpn) {
-  std::erase_if(waiting_,
-                [qpn](const Completion& completion) { return rnic::goes_with(completion.wc, qpn.value); });
+  std::erase_if(waiting_, [qpn](const Completion& completion) { return completion.wc.qp_num == qpn.value; });
 }
 
 }  // namespace softrnic::engine

@@ -71,7 +71,7 @@ void QueuePair::complete_tagged(const ib::RecvDone& done) {
 }
 
 void QueuePair::explain_incomplete(const TagEntry& entry) {
-  const bool too_long = entry.message.length > entry.buffer.length;
+  const bool too_long = !fits(entry.message, entry.buffer);
   const auto id = too_long ? ReasonId::rendezvous_too_long : ReasonId::rendezvous_without_reads;
   explain(because(id, entry.message.length, entry.buffer.length), &entry.buffer.wr_id);
 }

@@ -28,6 +28,11 @@ struct TaggedBuffer {
   std::span<const ib::Sge> places() const { return {sges.data(), sge_count}; }
 };
 
+/// Whether the payload of a message in rendezvous can be READ into this buffer.
+constexpr bool fits(const TagMessage& message, const TaggedBuffer& buffer) {
+  return message.length <= buffer.length && message.length <= limits::kMaxMessageBytes;
+}
+
 /// A place of the list. When a message has taken it, it belongs to that message's queue pair until release().
 struct TagEntry {
   TaggedBuffer buffer;

@@ -2,8 +2,6 @@
 
 #include <cerrno>
 
-#include "transport/ib/inbound_message.h"
-
 namespace softrnic::rnic {
 namespace {
 
@@ -87,10 +85,7 @@ TagMatch TagMatching::match(const TagMessage& message, bool reads) const {
   TagEntry* const entry = matchable ? list_.find(message.tag) : nullptr;
   if (entry == nullptr) return {TagFate::unexpected};
   if (message.kind == Kind::eager) return {TagFate::eager, entry};
-  const std::uint64_t room = entry->buffer.length;
-  if (reads && message.length <= room && message.length <= ib::kMaxMessage)
-    return {TagFate::rendezvous, entry};
-  return {TagFate::incomplete, entry};
+  return {reads && fits(message, entry->buffer) ? TagFate::rendezvous : TagFate::incomplete, entry};
 }
 
 void TagMatching::begin(const TagMatch& match) {

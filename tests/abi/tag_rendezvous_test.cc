@@ -69,21 +69,26 @@ TEST_F(TagRendezvousTest, IntoSeveralPlaces) {
 TEST_F(TagRendezvousTest, MoreThanTheSendQueueHasPlacesFor) {
   constexpr std::uint64_t kMany = 60;
   for (std::uint64_t tag = 0; tag < kMany; ++tag) add(tag, tag, 1000 * tag, 1000);
-  for (std::uint64_t tag = kMany; tag-- > 0;) send_rendezvous(tag, 1000);
-  std::uint64_t matches = 0, done = 0, fins = 0;
+  std::uint64_t fins = 0, matches = 0, done = 0;
+  const auto take = [&](ibv_wc_opcode awaited) {
+    for (bool found = false; !found;) {
+      const ibv_wc wc = collect(cq.get(), 1)[0];
+      ASSERT_EQ(wc.status, IBV_WC_SUCCESS);
+      if (wc.opcode == IBV_WC_RECV) receive_fin(++fins);
+      found = wc.opcode == awaited;
+    }
+  };
+  for (std::uint64_t tag = kMany; tag-- > 0;) {
+    send_rendezvous(tag, 1000);
+    take(IBV_WC_SEND);
+  }
   while (done < kMany) {
     const Told one = next();
     ASSERT_EQ(one.status, IBV_WC_SUCCESS);
     ++(one.flags == kMatched ? matches : done);
     EXPECT_LE(done, matches);
   }
-  while (fins < kMany) {
-    const ibv_wc wc = collect(cq.get(), 1)[0];
-    ASSERT_EQ(wc.status, IBV_WC_SUCCESS);
-    if (wc.opcode != IBV_WC_RECV) continue;
-    ++fins;
-    receive_fin(fins);
-  }
+  while (fins < kMany) take(IBV_WC_RECV);
   for (std::uint64_t tag = 0; tag < kMany; ++tag) EXPECT_TRUE(arrived(1000 * tag, kPayload, 1000)) << tag;
 }
 

@@ -74,7 +74,7 @@ class FakeLane final : public LanePort {
     completions_.push_back({&cq, wc, solicited});
   }
   void discard(QueuePair& qp) override {
-    std::erase_if(completions_, [&](const Completion& c) { return goes_with(c.wc, qp.qpn().value); });
+    std::erase_if(completions_, [&](const Completion& c) { return c.wc.qp_num == qp.qpn().value; });
   }
   ib::PathWindow& window(const ib::AddressVector&, Qpn) override { return window_; }
   bool join(QueuePair&, const wire::Gid&) override { return !refuse_join; }
