@@ -1,8 +1,8 @@
 // Input: QP type and whether messages are looked at, path MTU and a state to be driven into; then steps:
 // packets (made from fields, raw, or answers to what the endpoint sent, each for itself or standing for
-// several, put together by a link or not, its payload with it or elsewhere), posts, time, state changes and deregistration. The endpoint must never
-// touch memory it was not given, complete anything twice or out of order, send a malformed packet, or run in
-// circles.
+// several, put together by a link or not, its payload with it or elsewhere), posts, time, state changes and
+// deregistration. The endpoint must never touch memory it was not given, complete anything twice or out of
+// order, send a malformed packet, or run in circles.
 #include <algorithm>
 
 #include "fuzz/fuzz_responder_host.h"
