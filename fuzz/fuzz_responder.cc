@@ -1,8 +1,8 @@
-// Input: QP type, path MTU and a state to be driven into; then steps: packets (made from fields, raw, or
-// answers to what the endpoint sent, each for itself or standing for several, put together by a link or not,
-// its payload with it or elsewhere), posts, time, state changes and deregistration. The endpoint must never
-// touch memory it was not given, complete anything twice or out of order, send a malformed packet, or run in
-// circles.
+// Input: QP type and whether messages are looked at, path MTU and a state to be driven into; then steps:
+// packets (made from fields, raw, or answers to what the endpoint sent, each for itself or standing for
+// several, put together by a link or not, its payload with it or elsewhere), posts, time, state changes and
+// deregistration. The endpoint must never touch memory it was not given, complete anything twice or out of
+// order, send a malformed packet, or run in circles.
 #include <algorithm>
 
 #include "fuzz/fuzz_responder_host.h"
@@ -34,7 +34,9 @@ enum class Start : std::uint8_t {
 class Driver {
  public:
   Driver(const std::uint8_t* data, std::size_t size) : in_(data, size) {
-    type_ = static_cast<ib::QpType>(in_.take<std::uint8_t>() % 5);
+    const auto kind = in_.take<std::uint8_t>();
+    type_ = static_cast<ib::QpType>(kind % 5);
+    if (kind / 5 % 2 != 0) host_.look();
     attributes_.path_mtu = 256U << (in_.take<std::uint8_t>() % 5);
     attributes_.local = kLocal;
     attributes_.remote = kRemote;

@@ -112,7 +112,7 @@ constexpr Word kCmEvents[] = {
 };
 constexpr Word kCapFields[] = {{0, "max_send_wr"},  {1, "max_recv_wr"},     {2, "max_send_sge"},
                                {3, "max_recv_sge"}, {4, "max_inline_data"}, {5, "max_wr"},
-                               {6, "max_sge"}};
+                               {6, "max_sge"},      {7, "max_num_tags"},    {8, "max_ops"}};
 constexpr Word kQuotas[] = {
     {0, "connections", "连接"}, {1, "lanes", "泳道"}, {2, "channels", "事件通道"}, {3, "ids", "id"}};
 constexpr Word kLaterVerbs[] = {

@@ -34,7 +34,7 @@ enum class ObjectKind : std::uint8_t {
 };
 
 /// A number that exceeds its limit, as a figure for the form "cap": the fields of
-/// ibv_qp_cap and ibv_srq_attr.
+/// ibv_qp_cap, ibv_srq_attr and ibv_tm_cap.
 enum class CapField : std::uint8_t {
   max_send_wr,
   max_recv_wr,
@@ -43,6 +43,8 @@ enum class CapField : std::uint8_t {
   max_inline_data,
   max_wr,
   max_sge,
+  max_num_tags,
+  max_ops,
 };
 
 /// What one user has too many of, as a figure for the form "quota".

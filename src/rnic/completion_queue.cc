@@ -176,6 +176,15 @@ Expected<int, Failure> CompletionQueue::resize(int entries) {
 
 Pushed CompletionQueue::push(const ibv_wc& wc, bool solicited) {
   const std::lock_guard lock(mutex_);
+  return add(wc, solicited, true);
+}
+
+void CompletionQueue::push_at_once(const ibv_wc& wc) {
+  const std::lock_guard lock(mutex_);
+  add(wc, false, false);
+}
+
+Pushed CompletionQueue::add(const ibv_wc& wc, bool solicited, bool may_wait) {
   if (overrun_.load(std::memory_order_relaxed)) return Pushed::lost;
   if (ring_.size() >= ring_.capacity()) {
     if (!ignores_overrun_) {
@@ -190,13 +199,13 @@ Pushed CompletionQueue::push(const ibv_wc& wc, bool solicited) {
   const Armed armed = armed_.load(std::memory_order_relaxed);
   const bool due =
       armed == Armed::next || (armed == Armed::solicited && (solicited || wc.status != IBV_WC_SUCCESS));
-  if (due) return bring_event();
+  if (due) return bring_event(may_wait);
   if (armed == Armed::no) missed_.fetch_add(1, std::memory_order_relaxed);
   return Pushed::added;
 }
 
-Pushed CompletionQueue::bring_event() {
-  if (moderation_.on() && !moderation_.completed())
+Pushed CompletionQueue::bring_event(bool may_wait) {
+  if (may_wait && moderation_.on() && !moderation_.completed())
     return moderation_.is_unwatched() ? Pushed::event_waits : Pushed::added;
   tell();
   return Pushed::added;
@@ -246,9 +255,13 @@ void CompletionQueue::purge(std::uint32_t qpn) {
   }
 }
 
-bool CompletionQueue::was_purged(std::uint32_t qpn) {
+bool CompletionQueue::was_purged(const ibv_wc& wc) {
   const std::lock_guard lock(mutex_);
-  return std::find(purged_.begin(), purged_.end(), qpn) != purged_.end();
+  return is_purged(wc);
+}
+
+bool CompletionQueue::is_purged(const ibv_wc& wc) const {
+  return std::any_of(purged_.begin(), purged_.end(), [&](std::uint32_t qpn) { return goes_with(wc, qpn); });
 }
 
 void CompletionQueue::end_batch(std::span<const ibv_wc> unused, const std::uint64_t* times) {
@@ -256,8 +269,7 @@ void CompletionQueue::end_batch(std::span<const ibv_wc> unused, const std::uint6
   if (unused.empty() && !any_purged_.load(std::memory_order_relaxed)) return;
   const std::lock_guard lock(mutex_);
   for (std::size_t i = unused.size(); i-- > 0;) {
-    const bool gone = std::find(purged_.begin(), purged_.end(), unused[i].qp_num) != purged_.end();
-    if (!gone) ring_.put_back(unused[i], times[i]);
+    if (!is_purged(unused[i])) ring_.put_back(unused[i], times[i]);
   }
   purged_.clear();
   any_purged_.store(false, std::memory_order_relaxed);

@@ -86,6 +86,9 @@ class CompletionQueue : public EventTarget {
 
   /// Adds a completion; tells the channel when armed. The first that is lost raises IBV_EVENT_CQ_ERR.
   Pushed push(const ibv_wc& wc, bool solicited);
+  /// The same for whoever is on no lane, where an event could wait and a QP could be told: the event does not
+  /// wait, and of one that is lost IBV_EVENT_CQ_ERR tells alone.
+  void push_at_once(const ibv_wc& wc);
   /// After Pushed::event_waits: when to call tell_when_due(). kNever: it is not needed any more.
   TimePoint next_look();
   /// The time `look` has come, which next_look() or this gave: tells the channel if the event is due. Returns
@@ -97,15 +100,15 @@ class CompletionQueue : public EventTarget {
     return ring_.size() == 0 && armed_.load(std::memory_order_relaxed) == Armed::no &&
            !overrun_.load(std::memory_order_relaxed);
   }
-  /// Removes the completions of a QP that is destroyed or reset.
+  /// Removes the completions that go with a QP which is destroyed or reset (see goes_with()).
   void purge(std::uint32_t qpn);
 
   // ---- for ExtendedPoll, one at a time
 
   /// From now on until end_batch() the QPs are noted whose completions are purged.
   void begin_batch() { batch_.store(true, std::memory_order_relaxed); }
-  bool purged_in_batch(std::uint32_t qpn) {
-    return any_purged_.load(std::memory_order_relaxed) && was_purged(qpn);
+  bool purged_in_batch(const ibv_wc& wc) {
+    return any_purged_.load(std::memory_order_relaxed) && was_purged(wc);
   }
   /// Puts back what was taken last and not used, but for what was purged.
   void end_batch(std::span<const ibv_wc> unused, const std::uint64_t* times);
@@ -128,10 +131,12 @@ class CompletionQueue : public EventTarget {
   CompletionQueue(Context& context, const CompletionQueueInit& init);
   std::uint64_t arrival_time() const;
   int take(int count, ibv_wc* out, std::uint64_t* times);
-  Pushed bring_event();
+  Pushed add(const ibv_wc& wc, bool solicited, bool may_wait);
+  Pushed bring_event(bool may_wait);
   void tell();
   void forget_looks();
-  bool was_purged(std::uint32_t qpn);
+  bool was_purged(const ibv_wc& wc);
+  bool is_purged(const ibv_wc& wc) const;
   void look_after_lanes(std::uint32_t found);
   std::uint32_t drive_lanes(CompletionSink& sink);
   Unexpected<Failure> refused_as_broken() const;

@@ -71,7 +71,7 @@ void CompletionRing::purge(std::uint32_t qpn) {
   std::uint32_t kept = 0;
   for (std::uint32_t i = 0; i < size; ++i) {
     const std::uint32_t from = slot(i);
-    if (ring_[from].qp_num != qpn) set(slot(kept++), ring_[from], time_at(from));
+    if (!goes_with(ring_[from], qpn)) set(slot(kept++), ring_[from], time_at(from));
   }
   size_.store(kept, std::memory_order_relaxed);
 }

@@ -11,6 +11,12 @@
 
 namespace softrnic::rnic {
 
+/// Whether a completion goes when this queue pair is destroyed or reset. Those of tag matching stay: they are
+/// the SRQ's, and tell of tagged buffers, or have to be counted.
+constexpr bool goes_with(const ibv_wc& wc, std::uint32_t qpn) {
+  return wc.qp_num == qpn && (wc.opcode < IBV_WC_TM_ADD || wc.opcode > IBV_WC_TM_NO_TAG);
+}
+
 /// Not thread-safe but for size().
 class CompletionRing {
  public:
@@ -36,7 +42,7 @@ class CompletionRing {
   std::uint32_t take(std::uint32_t count, ibv_wc* out, std::uint64_t* times);
   /// Makes this one the oldest: the last that was taken, at most kRoomForReturned of them.
   void put_back(const ibv_wc& wc, std::uint64_t time);
-  /// Removes the completions of a queue pair.
+  /// Removes the completions that go with a queue pair.
   void purge(std::uint32_t qpn);
   /// To an empty ring, which has room for them.
   void move_to(CompletionRing& other);

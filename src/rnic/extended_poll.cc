@@ -25,7 +25,7 @@ SOFTRNIC_HOT_PATH int ExtendedPoll::next() {
 SOFTRNIC_HOT_PATH int ExtendedPoll::advance() {
   do {
     for (; at_ != end_; ++at_) {
-      if (!cq_.purged_in_batch(taken_[at_].qp_num)) return 0;
+      if (!cq_.purged_in_batch(taken_[at_])) return 0;
     }
     at_ = end_ = 0;
     const int taken = cq_.poll(static_cast<int>(kBatch), taken_.data(), times_.data());

@@ -19,6 +19,11 @@ inline constexpr std::uint32_t kMaxPds = 65536;
 inline constexpr std::uint32_t kMaxAhs = 1U << 20;
 inline constexpr std::uint32_t kMaxSrqs = 65536;
 inline constexpr std::uint32_t kMaxSrqWrs = 32768;
+inline constexpr std::uint32_t kMaxTags =
+    1024;  ///< tagged buffers of an SRQ: each message is compared with them
+inline constexpr std::uint32_t kMaxTagOperations = 16384;  ///< of a list for ibv_post_srq_ops
+inline constexpr std::uint32_t kMaxTagSges = 4;            ///< of a tagged buffer
+inline constexpr std::uint32_t kMaxRendezvousHeader = 64;  ///< bytes of a request for rendezvous; as mlx5
 inline constexpr std::uint32_t kMaxXrcDomains = 65536;
 inline constexpr std::uint32_t kMaxCompletionCounters = 65536;
 inline constexpr std::uint8_t kMaxReadsPerQp = 128;  ///< max_qp_rd_atom and max_qp_init_rd_atom

@@ -42,6 +42,9 @@ QueuePair::QueuePair(Context& context, ProtectionDomain* pd, XrcDomain* domain, 
       receives_(pd_, init.srq, init.recv_cq, domain) {
   attributes_.verbs.path_mig_state = IBV_MIG_MIGRATED;
   attributes_.verbs.cap = init.cap;
+  if (!receives_.matches_tags()) return;
+  rendezvous_ = std::make_unique<Rendezvous>();
+  look_ahead(TagMessage::kLookahead);
 }
 
 QueuePair::~QueuePair() = default;
@@ -75,6 +78,7 @@ Expected<std::unique_ptr<QueuePair>, Failure> QueuePair::make(Context& context, 
   for (CompletionQueue* queue : {fit->send_cq, fit->recv_cq})
     if (queue != nullptr) queue->add_user(**lane);
   if (fit->srq != nullptr) fit->srq->uses.add();
+  if (qp->receives_.matches_tags()) fit->srq->cq()->add_lane(**lane);
   if (pd != nullptr) pd->uses.add();
   context.counts.qps.add();
   init.cap = cap;
@@ -88,6 +92,10 @@ MemorySource* QueuePair::memory_source() const {
 Expected<void, Failure> QueuePair::attach_to_lane() {
   ib::Capacity capacity{init_.cap.max_send_wr, static_cast<std::uint16_t>(init_.cap.max_send_sge),
                         init_.cap.max_inline_data};
+  if (rendezvous_ != nullptr) {
+    capacity.send_wqes += Rendezvous::kSendWqes;
+    capacity.send_sges = std::max(capacity.send_sges, static_cast<std::uint16_t>(limits::kMaxTagSges));
+  }
   const std::size_t bytes = ib::send_queue_bytes(capacity);
   send_queue_ = QueueMemory(bytes, memory_source(), QueueKind::send);
   if (send_queue_.get() == nullptr) return refused(ENOMEM, ReasonId::out_of_memory, bytes);
@@ -110,6 +118,7 @@ Expected<void, Failure> QueuePair::destroy() {
     lane_.detach(*this);
     lane_.discard(*this);
     endpoint_.reset();  // here, as it gives back bytes of a window that is the lane's
+    if (rendezvous_ != nullptr) give_up_tags();
   }
   purge_completions();
   context().events().retire(*this);

@@ -24,6 +24,7 @@
 #include "rnic/queue_pair_init.h"
 #include "rnic/rate_limit.h"
 #include "rnic/receive_source.h"
+#include "rnic/rendezvous.h"
 #include "rnic/scheduler_hook.h"
 #include "transport/ib/endpoint.h"
 #include "transport/ib/host.h"
@@ -168,6 +169,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   Expected<void, Reason> select_srq(std::uint32_t number) override;
   Expected<void, Reason> execute_locally(const ib::SendWqe& wqe) override;
   const ib::RecvWqe* take_receive() override;
+  const ib::RecvWqe* take_receive_for(Bytes first, std::size_t size, bool whole) override;
   std::optional<std::uint32_t> receives_posted() const override;
   ib::PathWindow* window_to(const ib::AddressVector& path, Qpn remote) override;
   bool may_go_direct() override {
@@ -184,6 +186,8 @@ class QueuePair final : public EventTarget, private ib::Host {
   }
   void complete(const ib::SendDone& done) override;
   void complete(const ib::RecvDone& done) override;
+  ibv_wc completion(std::uint64_t wr_id, ib::Status status, const Reason& reason) const;
+  ibv_wc receive_completion(const ib::RecvDone& done) const;
   void add_ended(ib::Counted operation, bool success, std::uint64_t bytes) override;
   void event(ib::QpEvent event) override;
   void explain(const Reason& reason, const std::uint64_t* wr_id) override;
@@ -206,12 +210,23 @@ class QueuePair final : public EventTarget, private ib::Host {
   ib::Transmit transmit_limited(ib::TxPacket& out, TimePoint now);
   void flush_receives();
   void purge_completions();
+  // ---- an SRQ with tag matching: queue_pair_tags.cc
+  void complete_tagged(const ib::RecvDone& done);
+  void complete_rendezvous(const ib::SendDone& done);
+  void end_rendezvous(TagEntry& entry, ib::Status status, const Reason& reason);
+  void explain_incomplete(const TagEntry& entry);
+  void flush_waiting_rendezvous();
+  void give_up_tags();
   /// What has become of a work request: its completion has been delivered, or it waits for its turn.
   enum class Posted : std::uint8_t { done, queued };
   Expected<Posted, Failure> post_one(const ibv_send_wr& wr);
   Expected<void, Failure> check_send(const ibv_send_wr& wr) const;
   Posted enqueue(const ibv_send_wr& wr, ib::SendSlot slot);
   void posted(bool all_done);
+  /// Of the program.
+  std::uint32_t posted_sends() const {
+    return endpoint_->outstanding_sends() - (rendezvous_ != nullptr ? rendezvous_->posted() : 0);
+  }
   Failure queue_full() const;
   void flush_send(const ibv_send_wr& wr);
   Expected<void, Reason> changed_window(const Expected<Taken, Reason>& change);
@@ -226,7 +241,8 @@ class QueuePair final : public EventTarget, private ib::Host {
   Qpn qpn_;
   QueueMemory send_queue_;  ///< given up after the endpoint, when no lock is held
   std::unique_ptr<ib::Endpoint> endpoint_;
-  std::unique_ptr<RateLimit> rate_limit_;  ///< nullptr: none
+  std::unique_ptr<RateLimit> rate_limit_;   ///< nullptr: none
+  std::unique_ptr<Rendezvous> rendezvous_;  ///< nullptr: no SRQ with tag matching
   SchedulerHook<QueuePair> hook_;
 
   ibv_qp_state state_ = IBV_QPS_RESET;

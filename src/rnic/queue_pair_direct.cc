@@ -60,7 +60,8 @@ SOFTRNIC_HOT_PATH std::optional<std::uint32_t> QueuePair::direct(const ib::Direc
   if (length == 0 || length > limits::kMaxMessageBytes) return std::nullopt;
   const std::uint32_t bytes = std::min(length - message.offset, LanePort::kDirectPiece);
   const iovec inline_place{const_cast<std::byte*>(message.inline_data + message.offset), bytes};
-  LocalPlaces local(*pd_, writes ? 0 : IBV_ACCESS_LOCAL_WRITE);
+  const ProtectionDomain& pd = wqe.by_host ? *receives_.pd() : *pd_;
+  LocalPlaces local(pd, writes ? 0 : IBV_ACCESS_LOCAL_WRITE);
   if (!wqe.is_inline && !local.find(message.sges, message.offset, bytes)) return std::nullopt;
   const DirectStep step{
       *this,          wqe,   message.psn,

@@ -14,19 +14,6 @@
 #include "wire/frame.h"
 
 namespace softrnic::rnic {
-namespace {
-
-// vendor_err names the reason, for programs that print it.
-ibv_wc completion(std::uint64_t wr_id, ib::Status status, const Reason& reason, Qpn qpn) {
-  ibv_wc wc{};
-  wc.wr_id = wr_id;
-  wc.status = static_cast<ibv_wc_status>(status);
-  wc.vendor_err = status == ib::Status::success ? 0 : static_cast<std::uint32_t>(reason.id);
-  wc.qp_num = qpn.value;
-  return wc;
-}
-
-}  // namespace
 
 // ---- for the lane
 
@@ -38,6 +25,8 @@ void QueuePair::receive(const ib::RxPacket& packet, TimePoint now) {
 }
 
 ib::Transmit QueuePair::transmit(ib::TxPacket& out, TimePoint now) {
+  if (rendezvous_ != nullptr && state_ == IBV_QPS_RTS) [[unlikely]]
+    rendezvous_->post(*endpoint_);
   const ib::Transmit result =
       rate_limit_ == nullptr ? endpoint_->transmit(out, now) : transmit_limited(out, now);
   if (result != ib::Transmit::packet) settle();  // the packet's fragments live until the next call
@@ -56,6 +45,16 @@ void QueuePair::acknowledged(std::uint32_t psn, std::uint8_t credit, TimePoint n
 }
 
 // ---- for the endpoint
+
+// vendor_err names the reason, for programs that print it.
+ibv_wc QueuePair::completion(std::uint64_t wr_id, ib::Status status, const Reason& reason) const {
+  ibv_wc wc{};
+  wc.wr_id = wr_id;
+  wc.status = static_cast<ibv_wc_status>(status);
+  wc.vendor_err = status == ib::Status::success ? 0 : static_cast<std::uint32_t>(reason.id);
+  wc.qp_num = qpn_.value;
+  return wc;
+}
 
 Expected<ib::HostMemory, Reason> QueuePair::local_memory(MemoryKey lkey, std::uint64_t address,
                                                          std::uint64_t length, ib::LocalUse use) {
@@ -125,7 +124,9 @@ ib::PathWindow* QueuePair::window_to(const ib::AddressVector& path, Qpn remote) 
 }
 
 void QueuePair::complete(const ib::SendDone& done) {
-  ibv_wc wc = completion(done.wr_id, done.status, done.reason, qpn_);
+  if (done.by_host) [[unlikely]]
+    return complete_rendezvous(done);
+  ibv_wc wc = completion(done.wr_id, done.status, done.reason);
   wc.opcode = completion_opcode(done.op);
   wc.byte_len = done.length;
   lane_.deliver(*init_.send_cq, wc, false);
@@ -135,7 +136,13 @@ void QueuePair::complete(const ib::RecvDone& done) {
   receives_.completed();
   if (done.status != ib::Status::success && done.status != ib::Status::flushed) receive_failed_ = true;
   ended(ib::Counted::receive, done.status == ib::Status::success, done.length);
-  ibv_wc wc = completion(done.wr_id, done.status, done.reason, qpn_);
+  if (rendezvous_ != nullptr) [[unlikely]]
+    return complete_tagged(done);
+  lane_.deliver(*receives_.cq(), receive_completion(done), done.solicited);
+}
+
+ibv_wc QueuePair::receive_completion(const ib::RecvDone& done) const {
+  ibv_wc wc = completion(done.wr_id, done.status, done.reason);
   wc.opcode = done.is_write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV;
   wc.byte_len = done.length;
   wc.src_qp = type_ == IBV_QPT_XRC_RECV ? attributes_.transport.remote.value : done.source.value;
@@ -149,7 +156,7 @@ void QueuePair::complete(const ib::RecvDone& done) {
     wc.wc_flags |= IBV_WC_WITH_INV;
     wc.invalidated_rkey = done.immediate;
   }
-  lane_.deliver(*receives_.cq(), wc, done.solicited);
+  return wc;
 }
 
 void QueuePair::event(ib::QpEvent event) {

@@ -57,8 +57,11 @@ Expected<void, Failure> check_queues(const Context& context, const QueuePairInit
   const bool foreign = is_foreign(init.send_cq) || is_foreign(init.recv_cq) ||
                        (init.srq != nullptr && &init.srq->pd().context() != &context);
   if (foreign) return refused(EINVAL, ReasonId::foreign_object);
-  if (init.srq != nullptr && init.srq->cq() != nullptr)
+  if (init.srq != nullptr && init.srq->matches_tags()) {
+    if (init.type != IBV_QPT_RC) return refused(EINVAL, ReasonId::tm_srq_on_qp, init.type);
+  } else if (init.srq != nullptr && init.srq->cq() != nullptr) {
     return refused(EINVAL, ReasonId::srq_is_xrc, init.type);
+  }
   // ibv_create_qp(3)
   if (init.srq != nullptr && init.type == IBV_QPT_UC) return refused(EINVAL, ReasonId::srq_on_uc);
   return {};

@@ -71,6 +71,7 @@ void QueuePair::start_requester() { endpoint_->start_requester(attributes_.trans
 void QueuePair::reset() {
   state_ = IBV_QPS_RESET;
   endpoint_->reset();
+  if (rendezvous_ != nullptr) give_up_tags();
   rate_limit_.reset();
   receives_.clear();
   events_.reset();
@@ -89,6 +90,7 @@ SOFTRNIC_OUT_OF_LINE void QueuePair::enter_error() {
   if (state_ == IBV_QPS_ERR) return;
   state_ = IBV_QPS_ERR;
   endpoint_->flush();
+  if (rendezvous_ != nullptr) flush_waiting_rendezvous();
   flush_receives();
   events_.raise(ib::QpEvent::last_wqe_reached);
 }

@@ -29,7 +29,7 @@ SOFTRNIC_HOT_PATH Expected<void, Failure> QueuePair::post_send(ibv_send_wr* wr, 
 
 SOFTRNIC_HOT_PATH Expected<void, Failure> QueuePair::post_batch(const ibv_send_wr* first) {
   const std::lock_guard lock(lane_.mutex());
-  std::uint32_t room = init_.cap.max_send_wr - endpoint_->outstanding_sends();
+  std::uint32_t room = init_.cap.max_send_wr - posted_sends();
   const bool flushes = state_rules(state_).flushes_sends;
   for (const ibv_send_wr* wr = first; wr != nullptr; wr = wr->next) {
     if (const auto ok = check_send(*wr); !ok) return refused_here(ok.error(), &wr->wr_id);
@@ -64,9 +64,7 @@ Expected<void, Failure> QueuePair::check_send(const ibv_send_wr& wr) const {
   return check_send_request(wr, limits);
 }
 
-Failure QueuePair::queue_full() const {
-  return refuse(ENOMEM, ReasonId::send_queue_full, endpoint_->outstanding_sends());
-}
+Failure QueuePair::queue_full() const { return refuse(ENOMEM, ReasonId::send_queue_full, posted_sends()); }
 
 Expected<QueuePair::Posted, Failure> QueuePair::post_one(const ibv_send_wr& wr) {
   if (auto ok = check_send(wr); !ok) return Unexpected{ok.error()};
@@ -74,6 +72,8 @@ Expected<QueuePair::Posted, Failure> QueuePair::post_one(const ibv_send_wr& wr) 
     flush_send(wr);
     return Posted::queued;
   }
+  if (rendezvous_ != nullptr && posted_sends() >= init_.cap.max_send_wr) [[unlikely]]
+    return Unexpected{queue_full()};
   const ib::SendSlot slot = endpoint_->reserve();
   if (slot.wqe == nullptr) return Unexpected{queue_full()};
   return enqueue(wr, slot);

@@ -60,7 +60,7 @@ class ReceiveQueue {
   ib::Sge* sges_ = nullptr;
 };
 
-/// A receive taken off a queue, with its elements copied out of the ring.
+/// A receive taken off a queue, with its elements copied out of the ring; or a tagged buffer in its place.
 struct TakenReceive {
   ib::RecvWqe wqe;
   std::array<ib::Sge, limits::kMaxSges> sges;

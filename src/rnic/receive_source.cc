@@ -12,7 +12,11 @@ namespace softrnic::rnic {
 // pair's.
 ReceiveSource::ReceiveSource(const ProtectionDomain* pd, SharedReceiveQueue* srq, CompletionQueue* cq,
                              XrcDomain* domain)
-    : domain_(domain), from_{srq, srq != nullptr ? &srq->pd() : pd, cq} {}
+    : domain_(domain), from_{srq, srq != nullptr ? &srq->pd() : pd, cq} {
+  if (matches_tags()) from_.cq = srq->cq();  // all that it receives goes there
+}
+
+bool ReceiveSource::matches_tags() const { return from_.srq != nullptr && from_.srq->matches_tags(); }
 
 ReceiveSource::From ReceiveSource::from(SharedReceiveQueue& srq) { return {&srq, &srq.pd(), srq.cq()}; }
 
@@ -20,10 +24,20 @@ const ib::RecvWqe* ReceiveSource::take() {
   if (selected_ != nullptr) from_ = from(*selected_);
   if (from_.srq != nullptr) {
     if (!from_.srq->take(taken_)) return nullptr;
+    match_ = {};
   } else {
     if (queue_.size() == 0) return nullptr;
     taken_.take_from(queue_);
   }
+  taken_out_ = true;
+  return &taken_.wqe;
+}
+
+const ib::RecvWqe* ReceiveSource::take(const TagMessage& message, bool reads) {
+  const auto match = from_.srq->take(message, reads, taken_);
+  if (!match) return nullptr;
+  match_ = *match;
+  message_ = message;
   taken_out_ = true;
   return &taken_.wqe;
 }

@@ -1,15 +1,17 @@
-// Where a queue pair takes its receives from: its own receive queue, the SRQ that it was given (IBTA 10.2.9),
-// or, as an XRC target, the SRQ that a request names (A14). What goes with a receive differs too: the keys of
-// which protection domain hold, and where its completion goes.
+// Where a queue pair takes its receives from: its own receive queue, the SRQ that it was given (IBTA 10.2.9;
+// of tag matching too), or, as an XRC target, the SRQ that a request names (A14). What goes with a receive
+// differs too: the keys of which protection domain hold, and where its completion goes.
 #pragma once
 
 #include <infiniband/verbs.h>
 
 #include <optional>
+#include <utility>
 
 #include "base/expected.h"
 #include "base/reason.h"
 #include "rnic/receive_queue.h"
+#include "rnic/tag_matching.h"
 #include "transport/ib/types.h"
 
 namespace softrnic::rnic {
@@ -30,6 +32,8 @@ class ReceiveSource {
 
   /// The next receive, good until the next call; nullptr: none is posted.
   const ib::RecvWqe* take();
+  /// The same from an SRQ with tag matching, for a message; `reads`: the queue pair may send READs.
+  const ib::RecvWqe* take(const TagMessage& message, bool reads);
   /// The one that was taken is completed.
   void completed() { taken_out_ = false; }
 
@@ -58,6 +62,19 @@ class ReceiveSource {
   /// RESET: what is posted there is forgotten.
   void clear();
 
+  // ---- tag matching
+
+  bool matches_tags() const;
+  /// The SRQ, if it has tag matching.
+  SharedReceiveQueue& srq() const { return *from_.srq; }
+  /// What the receive is that was taken last, and which message has taken it.
+  const TagMatch& match() const { return match_; }
+  const TagMessage& message() const { return message_; }
+  /// The endpoint has forgotten what was taken, which is over then: its wr_id. Nothing: none was.
+  std::optional<std::uint64_t> cancel_taken() {
+    return std::exchange(taken_out_, false) ? std::optional(taken_.wqe.wr_id) : std::nullopt;
+  }
+
   // ---- XRC targets
 
   /// Receives come from the SRQ of this number from now on. Error: the domain has none, and all is as before.
@@ -84,6 +101,8 @@ class ReceiveSource {
   From from_;
   bool taken_out_ = false;  ///< taken_ is at the endpoint
   TakenReceive taken_;
+  TagMatch match_;
+  TagMessage message_;
 };
 
 }  // namespace softrnic::rnic

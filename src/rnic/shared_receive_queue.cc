@@ -137,6 +137,10 @@ Expected<void, Failure> SharedReceiveQueue::post(ibv_recv_wr* wr, ibv_recv_wr** 
 
 bool SharedReceiveQueue::take(TakenReceive& out) {
   const std::lock_guard lock(mutex_);
+  return take_next(out);
+}
+
+bool SharedReceiveQueue::take_next(TakenReceive& out) {
   if (queue_.size() == 0) return false;
   out.take_from(queue_);
   if (queue_.size() < limit_) {  // IBTA 10.2.9.5: once, until it is armed again

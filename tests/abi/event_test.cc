@@ -164,7 +164,7 @@ TEST_F(EventTest, SharedQueueAnswersAndRefuses) {
   std::uint32_t number = 0;
   EXPECT_EQ(ibv_get_srq_num(through_inline.get(), &number), EINVAL) << "it is none of XRC";
   basic.comp_mask |= IBV_SRQ_INIT_ATTR_TYPE;
-  basic.srq_type = IBV_SRQT_TM;
+  basic.srq_type = static_cast<ibv_srq_type>(IBV_SRQT_TM + 1);
   EXPECT_EQ(ibv_create_srq_ex(context.get(), &basic), nullptr);
   EXPECT_EQ(errno, EOPNOTSUPP);
 }

@@ -56,15 +56,5 @@ TEST_F(LaterVerbTest, Counters) {
   EXPECT_EQ(ibv_destroy_counters(&counters), EOPNOTSUPP);
 }
 
-TEST_F(LaterVerbTest, OperationsOfTagMatching) {
-  ibv_srq_init_attr init{};
-  init.attr = {.max_wr = 8, .max_sge = 1, .srq_limit = 0};
-  const SrqPtr srq(ibv_create_srq(pd.get(), &init));
-  ASSERT_NE(srq, nullptr);
-  ibv_ops_wr operation{};
-  ibv_ops_wr* bad = nullptr;
-  EXPECT_EQ(ibv_post_srq_ops(srq.get(), &operation, &bad), EOPNOTSUPP);
-}
-
 }  // namespace
 }  // namespace softrnic::abi_test

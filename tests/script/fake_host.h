@@ -108,6 +108,20 @@ class FakeHost final : public Host {
   const RecvWqe* take_receive() override {
     return taken == receives.size() ? nullptr : &receives[taken++].wqe;
   }
+  /// Bytes that a receive leaves out, where messages are looked at; and what was seen of them.
+  std::uint32_t skip = 0;
+  struct Look {
+    std::vector<std::byte> first;
+    std::size_t size;
+    bool whole;
+  };
+  std::vector<Look> looks;
+  void look_at(std::size_t bytes) { look_ahead(bytes); }
+  const RecvWqe* take_receive_for(Bytes first, std::size_t size, bool whole) override {
+    looks.push_back({{first.begin(), first.end()}, size, whole});
+    if (taken < receives.size()) receives[taken].wqe.skipped = skip;
+    return take_receive();
+  }
   /// They are those of the queue pair alone, and so the peer is told of them.
   bool counts_receives = false;
   std::optional<std::uint32_t> receives_posted() const override {

@@ -82,6 +82,7 @@ void fill_operations(Context& context) {
   context.modify_cq = modify_cq;
   context.create_srq_ex = create_srq_ex;
   context.get_srq_num = get_srq_number;
+  context.post_srq_ops = post_srq_operations;
   context.open_xrcd = open_xrcd;
   context.close_xrcd = close_xrcd;
   context.open_qp = open_qp;

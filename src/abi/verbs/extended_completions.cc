@@ -10,13 +10,14 @@
 #include "base/clock.h"
 #include "base/explanation_history.h"
 #include "base/hot_path.h"
+#include "rnic/tag_info.h"
 
 namespace softrnic::abi {
 namespace {
 
 constexpr std::uint64_t kTimes =
     IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
-constexpr std::uint64_t kFields = IBV_WC_STANDARD_FLAGS | kTimes;
+constexpr std::uint64_t kFields = IBV_WC_STANDARD_FLAGS | kTimes | IBV_WC_EX_WITH_TM_INFO;
 constexpr std::uint32_t kMasks = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
 constexpr std::uint32_t kFlags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED | IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
 
@@ -46,7 +47,10 @@ void end_poll(ibv_cq_ex* cq) { poll_of(cq).end(); }
 // ---- fields
 
 ibv_wc_opcode read_opcode(ibv_cq_ex* cq) { return current(cq).opcode; }
-std::uint32_t read_vendor_err(ibv_cq_ex* cq) { return current(cq).vendor_err; }
+std::uint32_t read_vendor_err(ibv_cq_ex* cq) {
+  const ibv_wc& wc = current(cq);
+  return rnic::TagInfo::in(wc) ? 0 : wc.vendor_err;
+}
 std::uint32_t read_byte_len(ibv_cq_ex* cq) { return current(cq).byte_len; }
 __be32 read_imm_data(ibv_cq_ex* cq) { return current(cq).imm_data; }
 std::uint32_t read_qp_num(ibv_cq_ex* cq) { return current(cq).qp_num; }
@@ -62,10 +66,14 @@ std::uint64_t read_completion_wallclock_ns(ibv_cq_ex* cq) {
   return wall_clock_ns() - ago;
 }
 
+void read_tm_info(ibv_cq_ex* cq, ibv_wc_tm_info* info) {
+  const auto tag = rnic::TagInfo::of(current(cq));
+  *info = {.tag = tag.tag, .priv = tag.app_ctx};
+}
+
 // Fields that no queue is created with.
 std::uint16_t read_cvlan(ibv_cq_ex*) { return 0; }
 std::uint32_t read_flow_tag(ibv_cq_ex*) { return 0; }
-void read_tm_info(ibv_cq_ex*, ibv_wc_tm_info* info) { *info = {}; }
 
 void fill_operations(ibv_cq_ex& cq) {
   cq.start_poll = start_poll;

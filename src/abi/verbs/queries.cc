@@ -48,6 +48,12 @@ void add_on_demand_paging(ibv_device_attr_ex& attributes) {
   odp.per_transport_caps.ud_odp_caps = kOdpDatagram | IBV_ODP_SUPPORT_SRQ_RECV;
 }
 
+constexpr ibv_tm_caps kTagMatching{.max_rndv_hdr_size = rnic::limits::kMaxRendezvousHeader,
+                                   .max_num_tags = rnic::limits::kMaxTags,
+                                   .flags = IBV_TM_CAP_RC,
+                                   .max_ops = rnic::limits::kMaxTagOperations,
+                                   .max_sge = rnic::limits::kMaxTagSges};
+
 ibv_device_attr_ex extended_attributes(const rnic::Context& context) {
   ibv_device_attr_ex attributes{};
   attributes.orig_attr = context.device_attributes();
@@ -58,6 +64,7 @@ ibv_device_attr_ex extended_attributes(const rnic::Context& context) {
   attributes.max_dm_size = rnic::limits::kDeviceMemoryBytes;
   attributes.packet_pacing_caps = {rnic::limits::kMinRateLimit, rnic::limits::kMaxRateLimit, kLimitedTypes};
   attributes.cq_mod_caps = {rnic::limits::kMaxModerationCount, rnic::limits::kMaxModerationPeriod};
+  attributes.tm_caps = kTagMatching;
   add_on_demand_paging(attributes);
   return attributes;
 }

@@ -50,15 +50,35 @@ Expected<ibv_srq*, Failure> create_xrc(const ibv_srq_init_attr_ex& wanted, ibv_s
   return srq.release();
 }
 
+// A CQ that is not extended could not tell what message a buffer was matched by.
+Expected<ibv_srq*, Failure> create_tag_matching(const ibv_srq_init_attr_ex& wanted,
+                                                ibv_srq_attr& attributes) {
+  constexpr std::uint32_t kNeeded = IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_TM;
+  const bool complete =
+      (wanted.comp_mask & kNeeded) == kNeeded && wanted.pd != nullptr && wanted.cq != nullptr;
+  const ibv_tm_cap cap = complete ? wanted.tm_cap : ibv_tm_cap{};
+  if (!complete || !Cq::of(wanted.cq)->extended || cap.max_num_tags == 0 || cap.max_ops == 0)
+    return rnic::refused(EINVAL, ReasonId::tm_srq_incomplete, wanted.comp_mask, cap.max_num_tags,
+                         cap.max_ops);
+  auto srq = std::make_unique<Srq>();
+  auto made = rnic::SharedReceiveQueue::create(*Pd::of(wanted.pd)->impl, *Cq::of(wanted.cq)->impl, attributes,
+                                               wanted.tm_cap);
+  if (!made) return Unexpected{made.error()};
+  srq->impl = std::move(*made);
+  fill(*srq, wanted.pd, wanted.srq_context);
+  return srq.release();
+}
+
 Expected<ibv_srq*, Failure> create_extended(ibv_srq_init_attr_ex* attributes) {
-  constexpr std::uint32_t kKnown =
-      IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+  constexpr std::uint32_t kKnown = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD |
+                                   IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_TM;
   if (attributes == nullptr) return null_argument();
   const std::uint32_t mask = attributes->comp_mask;
   const ibv_srq_type type = (mask & IBV_SRQ_INIT_ATTR_TYPE) != 0 ? attributes->srq_type : IBV_SRQT_BASIC;
-  if ((mask & ~kKnown) != 0 || (type != IBV_SRQT_BASIC && type != IBV_SRQT_XRC))
+  if ((mask & ~kKnown) != 0 || (type != IBV_SRQT_BASIC && type != IBV_SRQT_XRC && type != IBV_SRQT_TM))
     return rnic::refused(EOPNOTSUPP, ReasonId::extended_srq, mask, type);
   if (type == IBV_SRQT_XRC) return create_xrc(*attributes, attributes->attr);
+  if (type == IBV_SRQT_TM) return create_tag_matching(*attributes, attributes->attr);
   if ((mask & IBV_SRQ_INIT_ATTR_PD) == 0) return null_argument();
   // The extended structure begins with the plain one (infiniband/verbs.h).
   return create(attributes->pd, reinterpret_cast<ibv_srq_init_attr*>(attributes));
@@ -79,6 +99,13 @@ Expected<void, Failure> destroy(ibv_srq* verbs) {
 
 ibv_srq* create_srq_ex(ibv_context* /*context*/, ibv_srq_init_attr_ex* attributes) {
   return pointer_call([&] { return alive(ObjectKind::srq, create_extended(attributes)); });
+}
+
+int post_srq_operations(ibv_srq* srq, ibv_ops_wr* wr, ibv_ops_wr** bad_wr) {
+  return errno_call([&]() -> Expected<void, Failure> {
+    if (srq == nullptr || bad_wr == nullptr) return null_argument();
+    return Srq::of(srq)->impl->post_operations(wr, bad_wr);
+  });
 }
 
 int get_srq_number(ibv_srq* srq, std::uint32_t* number) {

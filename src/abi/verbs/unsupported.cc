@@ -8,7 +8,6 @@ namespace softrnic::abi {
 namespace {
 
 void refuse_queues(verbs_context& verbs) {
-  refuse_in<LaterVerb::post_srq_ops>(verbs.post_srq_ops);
   refuse_in<LaterVerb::create_wq>(verbs.create_wq);
   refuse_in<LaterVerb::modify_wq>(verbs.modify_wq);
   refuse_in<LaterVerb::destroy_wq>(verbs.destroy_wq);

@@ -103,6 +103,17 @@ class Host {
   /// Takes the next receive off the RQ or SRQ; nullptr when none is posted. It belongs to the endpoint until
   /// the matching complete(RecvDone).
   virtual const RecvWqe* take_receive() = 0;
+  /// The same for a SEND, where lookahead() is not 0: its first packet has `size` bytes of payload, of which
+  /// these are the first, and is all of it if `whole`.
+  virtual const RecvWqe* take_receive_for(Bytes first, std::size_t size, bool whole) {
+    static_cast<void>(first);
+    static_cast<void>(size);
+    static_cast<void>(whole);
+    return take_receive();
+  }
+  /// How many bytes of a SEND decide which receive it takes; 0: none, it takes the next.
+  std::size_t lookahead() const { return lookahead_; }
+  static constexpr std::size_t kMostLookahead = 64;
   /// How many more it could take; nothing: others take from the same queue (SRQ), or nobody counts.
   virtual std::optional<std::uint32_t> receives_posted() const { return std::nullopt; }
 
@@ -173,6 +184,8 @@ class Host {
   /// From now on add_ended() is called for these too (bits of Counted).
   void count_ends_of(std::uint8_t operations) { counted_ |= operations; }
   std::uint8_t counted() const { return counted_; }
+  /// At most kMostLookahead.
+  void look_ahead(std::size_t bytes) { lookahead_ = static_cast<std::uint8_t>(bytes); }
   bool receives_wanted() const { return receives_wanted_; }
 
  private:
@@ -185,6 +198,7 @@ class Host {
   Counters& counters_;
   Total* const totals_;
   bool receives_wanted_ = false;
+  std::uint8_t lookahead_ = 0;
   std::uint8_t counted_ = 0;  ///< here, as whoever counts anything has this cache line
 };
 

@@ -1,5 +1,8 @@
 #include "transport/ib/inbound_message.h"
 
+#include <algorithm>
+#include <array>
+
 #include "transport/ib/ordered_copy.h"
 #include "transport/ib/rx_packet.h"
 
@@ -86,12 +89,27 @@ const RecvWqe* InboundMessage::take_receive(Host& host) {
   return receive_;
 }
 
+Verdict InboundMessage::take_receive_for(const RxPacket& rx, Host& host) {
+  if (receive_ == nullptr && host.lookahead() != 0 && !is_write(*rx.packet.info)) {
+    std::array<std::byte, Host::kMostLookahead> first;
+    const std::size_t seen = std::min(host.lookahead(), rx.payload_bytes());
+    if (!copy(rx.payload(), 0, first.data(), seen))
+      return {Fault::payload_gone, because(ReasonId::payload_gone, rx.payload_bytes())};
+    receive_ = host.take_receive_for({first.data(), seen}, rx.payload_bytes(), rx.packet.info->ends());
+  } else {
+    take_receive(host);
+  }
+  return receive_ == nullptr ? Verdict{Fault::no_receive, {}} : Verdict{};
+}
+
 Verdict InboundMessage::place(const RxPacket& rx, const Attributes& attributes, Host& host) {
   const wire::Packet& packet = rx.packet;
   const wire::OpcodeInfo& info = *packet.info;
   if (auto verdict = check(rx, attributes, host); !verdict) return verdict;
   const bool write = is_write(info);
-  if (needs_receive(info) && take_receive(host) == nullptr) return {Fault::no_receive, {}};
+  if (needs_receive(info)) {
+    if (auto taken = take_receive_for(rx, host); !taken) return taken;
+  }
   if (info.starts()) {
     cursor_ = {};
     received_ = 0;
@@ -111,11 +129,15 @@ Verdict InboundMessage::place(const RxPacket& rx, const Attributes& attributes, 
 }
 
 Verdict InboundMessage::place_send(const Payload& payload, Host& host) {
-  if (received_ + payload.size > receive_->length) {
+  const std::uint32_t skipped = receive_->skipped;
+  if (received_ + payload.size > receive_->length + skipped) {
     return {Fault::receive_short,
-            because(ReasonId::nak_receive_too_short, received_ + payload.size, receive_->length)};
+            because(ReasonId::nak_receive_too_short, received_ + payload.size, receive_->length + skipped)};
   }
-  auto done = scatter(host, LocalUse::receive, receive_->sges, cursor_, received_, payload);
+  const std::size_t skip = received_ < skipped ? std::min<std::size_t>(skipped - received_, payload.size) : 0;
+  if (skip == payload.size) return {};
+  auto done = scatter(host, LocalUse::receive, receive_->sges, cursor_, received_ + skip - skipped,
+                      payload.behind(skip));
   if (!done) return not_placed(Fault::receive_memory, done.error());
   return {};
 }
@@ -153,9 +175,12 @@ Verdict InboundMessage::finish(const RxPacket& rx, Host& host) {
   return {};
 }
 
-// What has been taken or written by then is taken or written again for the packet.
+// What has been taken or written by then is taken or written again for the packet. A message that a host has
+// to look at comes as a packet too: what follows of it may be more than a completion.
 bool InboundMessage::place(const EagerSend& eager, Host& host) {
-  if (active_ || take_receive(host) == nullptr || eager.payload.size() > receive_->length) return false;
+  if (active_ || host.lookahead() != 0 || take_receive(host) == nullptr ||
+      eager.payload.size() > receive_->length)
+    return false;
   SgeCursor cursor;
   if (!scatter(host, LocalUse::receive, receive_->sges, cursor, 0,
                {eager.payload, nullptr, eager.payload.size()}))

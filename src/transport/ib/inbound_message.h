@@ -53,6 +53,7 @@ class InboundMessage {
   Verdict check_order(const wire::OpcodeInfo& info) const;
   Verdict check_length(const RxPacket& rx, std::uint32_t mtu) const;
   Verdict check_write(const RxPacket& rx, const Attributes& attributes, Host& host) const;
+  Verdict take_receive_for(const RxPacket& rx, Host& host);
   Verdict place_send(const Payload& payload, Host& host);
   Verdict place_write(const Payload& payload, Host& host);
   Verdict finish(const RxPacket& rx, Host& host);

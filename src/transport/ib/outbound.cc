@@ -20,10 +20,10 @@ Expected<void, Reason> add_payload(Host& host, const SendQueue& queue, const Sen
 void complete_front(Host& host, SendQueue& queue, Status status, const Reason& reason) {
   const SendWqe& wqe = queue.front().wqe;
   const bool success = status == Status::success;
-  const SendDone done{wqe.wr_id, wqe.op, status, wqe.signaled, success ? wqe.length : 0, reason};
+  const SendDone done{wqe.wr_id, wqe.op, status, wqe.signaled, success ? wqe.length : 0, reason, wqe.by_host};
   queue.pop();
   if (!success && status != Status::flushed) host.explain(reason, &done.wr_id);
-  host.ended(done.op, success, done.length);
+  if (!done.by_host) host.ended(done.op, success, done.length);
   if (!success || done.signaled) host.complete(done);
 }
 

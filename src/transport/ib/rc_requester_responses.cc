@@ -114,7 +114,8 @@ void RcRequester::receive_response(const RxPacket& rx, Psn psn, TimePoint now) {
   const std::uint64_t original = rx.packet.headers.atomic_original;
   Payload data = rx.payload();
   if (is_atomic(entry.wqe.op)) data = {std::as_bytes(std::span(&original, 1)), nullptr, sizeof original};
-  auto done = scatter(context_.host, LocalUse::response, queue().sges(entry), sequence_.scatter_cursor(),
+  const LocalUse use = entry.wqe.by_host ? LocalUse::receive : LocalUse::response;
+  auto done = scatter(context_.host, use, queue().sges(entry), sequence_.scatter_cursor(),
                       offset_of(entry, psn, mtu()), data);
   if (!done && done.error().id == ReasonId::payload_gone) {  // as if the response had been lost
     context_.host.count(Counter::drop_payload);

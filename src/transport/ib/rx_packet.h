@@ -27,6 +27,11 @@ struct Payload {
   PayloadSource* source = nullptr;  ///< of `size` bytes, from `offset` on
   std::size_t size = 0;
   std::size_t offset = 0;
+
+  /// Without its first `count` bytes, which it has.
+  Payload behind(std::size_t count) const {
+    return {source != nullptr ? bytes : bytes.subspan(count), source, size - count, offset + count};
+  }
 };
 
 /// A packet on its way in, ICRC verified.

@@ -105,6 +105,9 @@ struct SendWqe {
   bool solicited = false;
   bool fence = false;
   bool is_inline = false;  ///< payload is in inline_data, not in sges
+  /// Posted by the host itself, for a receive of the program: a READ writes where receives do (LocalUse), and
+  /// nobody counts it
+  bool by_host = false;
   std::uint16_t sge_count = 0;
   std::uint32_t length = 0;          ///< bytes of the message
   std::uint32_t immediate = 0;       ///< host order; or the key to invalidate; bind_window: the region's key
@@ -124,6 +127,8 @@ struct RecvWqe {
   std::uint64_t wr_id = 0;
   std::span<const Sge> sges;
   std::uint64_t length = 0;  ///< sum of the SGEs
+  std::uint32_t skipped =
+      0;  ///< bytes at the beginning of the message that go nowhere; the rest fills the SGEs
 };
 
 /// A finished send.
@@ -134,6 +139,7 @@ struct SendDone {
   bool signaled = false;     ///< a failed or flushed one is always reported
   std::uint32_t length = 0;  ///< bytes, for READ and atomics
   Reason reason;             ///< of a failure
+  bool by_host = false;      ///< see SendWqe
 };
 
 /// A finished receive.

@@ -20,9 +20,10 @@ class FakeLane final : public LanePort {
  public:
   explicit FakeLane(std::uint8_t number = 7) : number_(number) { window_.set_local(true); }
 
-  bool lose_packets = false;   ///< nothing arrives any more
-  bool hold_packets = false;   ///< packets stay in flight until released
-  bool takes_arrived = false;  ///< packets in flight arrive when they are asked for
+  bool lose_packets = false;          ///< nothing arrives any more
+  bool hold_packets = false;          ///< packets stay in flight until released
+  bool takes_arrived = false;         ///< packets in flight arrive when they are asked for
+  std::size_t drop_after = SIZE_MAX;  ///< so many arrive, and no more
   bool refuse_join = false;
   std::uint32_t known_mtu = 0;  ///< see LanePort::mtu_hint()
   std::vector<ibv_qp_state> changes;
@@ -156,6 +157,8 @@ class FakeLane final : public LanePort {
       rx.packet.payload = packet.payload;
       rx.source = packet.path.source;
       rx.destination = packet.path.destination;
+      if (drop_after == 0) continue;
+      if (drop_after != SIZE_MAX) --drop_after;
       const auto to = qps_.find(packet.packet.headers.bth.destination.index());
       if (to != qps_.end()) to->second->receive(rx, now_);
     }
