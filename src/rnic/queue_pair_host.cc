@@ -154,7 +154,8 @@ void QueuePair::complete(const ib::RecvDone& done) {
 
 void QueuePair::event(ib::QpEvent event) {
   events_.raise(event);
-  if (event == ib::QpEvent::communication_established) lane_.changed(*this);
+  const bool shows = event == ib::QpEvent::communication_established || event == ib::QpEvent::path_migrated;
+  if (shows) lane_.changed(*this);
 }
 
 // A network that carries less than the path MTU drops full packets and says nothing, or
