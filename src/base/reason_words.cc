@@ -24,6 +24,8 @@ constexpr Word kTypes[] = {{2, "RC"},       {3, "UC"},        {4, "UD"},       {
                            {9, "XRC_SEND"}, {10, "XRC_RECV"}, {0xff, "DRIVER"}};
 // enum ibv_mtu, in bytes
 constexpr Word kMtus[] = {{1, "256"}, {2, "512"}, {3, "1024"}, {4, "2048"}, {5, "4096"}};
+// enum ibv_mig_state
+constexpr Word kMigrationStates[] = {{0, "IBV_MIG_MIGRATED"}, {1, "IBV_MIG_REARM"}, {2, "IBV_MIG_ARMED"}};
 // enum ibv_qp_attr_mask
 constexpr Word kAttributes[] = {
     {1 << 0, "IBV_QP_STATE"},
@@ -264,6 +266,7 @@ constexpr Form kForms[] = {
     {"state", one_of, kStates},
     {"type", one_of, kTypes},
     {"mtu", one_of, kMtus},
+    {"mig", one_of, kMigrationStates},
     {"attrs", bits, kAttributes},
     {"access", bits, kAccess},
     {"flags", bits, kSendFlags},

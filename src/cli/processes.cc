@@ -60,7 +60,9 @@ std::span<const PathText> path_texts() {
       {PathChoice::refused, "wire-by-kernel",
        "one of both may not attach to the other: ptrace(2), Yama, namespaces, capabilities"},
       {PathChoice::no_rseq, "ring-by-rseq",
-       "this program lacks rseq(2), without which the peer lets nobody at its memory"}};
+       "this program lacks rseq(2), without which the peer lets nobody at its memory"},
+      {PathChoice::by_program, "ring-by-program",
+       "the queue pair has a rate limit or an alternate path, which only packets obey"}};
   return kTexts;
 }
 

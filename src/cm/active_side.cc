@@ -50,7 +50,6 @@ Req req_of(const Request& request, Id id, std::uint64_t ca_guid) {
   req.ca_guid = ca_guid;
   req.qkey = endpoint.qkey;
   req.qpn = endpoint.qpn;
-  req.responder_resources = endpoint.responder_resources;
   req.initiator_depth = endpoint.initiator_depth;
   req.remote_response_timeout = request.remote_response_timeout;
   req.transport_service = code.transport;
@@ -58,12 +57,15 @@ Req req_of(const Request& request, Id id, std::uint64_t ca_guid) {
   req.flow_control = endpoint.flow_control;
   req.starting_psn = endpoint.starting_psn;
   req.local_response_timeout = request.local_response_timeout;
-  req.retry_count = request.retry_count;
   req.pkey = request.path.pkey;
   req.mtu = request.path.mtu;
-  req.rnr_retry_count = endpoint.rnr_retry_count;
   req.max_cm_retries = request.max_cm_retries;
-  req.srq = endpoint.srq;
+  if (request.service != Service::xrc) {  // an initiator takes no requests, a target repeats none
+    req.responder_resources = endpoint.responder_resources;
+    req.retry_count = request.retry_count;
+    req.rnr_retry_count = endpoint.rnr_retry_count;
+    req.srq = endpoint.srq;
+  }
   req.primary = block_of(request.path);
   fill(req.private_data, request.private_data);
   return req;

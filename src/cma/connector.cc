@@ -24,6 +24,11 @@ Expected<std::vector<std::byte>, Failure> request_data(const Id& id, Bytes user,
   return data;
 }
 
+cm::Service transport_of(const Id& id) {
+  if (id.qp_type == IBV_QPT_XRC_SEND) return cm::Service::xrc;
+  return id.qp_type == IBV_QPT_UC ? cm::Service::uc : cm::Service::rc;
+}
+
 cm::ServiceId service_of(const Id& id) { return cm::ServiceId(service_id_of(id.space, id.destination)); }
 
 }  // namespace
@@ -42,7 +47,7 @@ Expected<void, Failure> Connector::connect(Id& id, const ConnectionParameters& p
   if (!data) return Unexpected{data.error()};
   cm::Request request;
   request.service_id = service_of(id);
-  request.service = id.qp_type == IBV_QPT_UC ? cm::Service::uc : cm::Service::rc;
+  request.service = transport_of(id);
   request.path = id.path;
   request.endpoint = endpoint_of(parameters, id.starting_psn, ece);
   request.retry_count = std::min(parameters.retry_count, kMostRetries);

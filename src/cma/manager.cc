@@ -13,8 +13,8 @@ namespace {
 std::optional<ibv_qp_type> qp_type_of(PortSpace space, std::uint8_t wanted) {
   if (space == PortSpace::tcp) return IBV_QPT_RC;
   if (space == PortSpace::udp) return IBV_QPT_UD;
-  if (wanted == IBV_QPT_RC || wanted == IBV_QPT_UC || wanted == IBV_QPT_UD)
-    return static_cast<ibv_qp_type>(wanted);
+  for (const ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV})
+    if (wanted == type) return type;
   return std::nullopt;
 }
 

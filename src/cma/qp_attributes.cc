@@ -9,6 +9,10 @@ namespace {
 
 constexpr std::uint32_t kBasic = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
 
+// Which half of a reliable connection the queue pair is, or has.
+bool responds(const Id& id) { return id.qp_type == IBV_QPT_RC || id.qp_type == IBV_QPT_XRC_RECV; }
+bool requests(const Id& id) { return id.qp_type == IBV_QPT_RC || id.qp_type == IBV_QPT_XRC_SEND; }
+
 /// Before there is a connection; and of a datagram queue pair in every state, as it has nothing to connect.
 void fill_unconnected(const Id& id, std::uint32_t qkey, QpAttributes& out) {
   out.mask = kBasic | (id.is_datagram() ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS);
@@ -28,7 +32,7 @@ void fill_rtr(const Id& id, QpAttributes& out) {
   out.path_mtu = id.path.mtu;
   out.dest_qpn = id.agreement.remote_qpn;
   out.rq_psn = id.starting_psn;
-  if (id.qp_type != IBV_QPT_RC) return;
+  if (!responds(id)) return;
   out.mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
   out.max_dest_rd_atomic = id.agreement.responder_resources;
   out.min_rnr_timer = 0;
@@ -37,9 +41,11 @@ void fill_rtr(const Id& id, QpAttributes& out) {
 void fill_rts(const Id& id, QpAttributes& out) {
   out.mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
   out.sq_psn = id.agreement.remote_starting_psn;
-  if (id.qp_type != IBV_QPT_RC) return;
-  out.mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+  if (!responds(id) && !requests(id)) return;
+  out.mask |= IBV_QP_TIMEOUT;
   out.timeout = id.qp_timeout.value_or(id.agreement.ack_timeout);
+  if (!requests(id)) return;
+  out.mask |= IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
   out.retry_count = id.agreement.retry_count;
   out.rnr_retry = id.agreement.rnr_retry_count;
   out.max_rd_atomic = id.agreement.initiator_depth;

@@ -7,8 +7,17 @@ namespace {
 
 bool offers(const Id& listener, const cm::Event& request) {
   if (is_datagram(request)) return listener.is_datagram();
-  if (request.service == cm::Service::rc) return listener.qp_type == IBV_QPT_RC;
-  return request.service == cm::Service::uc && listener.qp_type == IBV_QPT_UC;
+  switch (request.service) {
+    case cm::Service::rc:
+      return listener.qp_type == IBV_QPT_RC;
+    case cm::Service::uc:
+      return listener.qp_type == IBV_QPT_UC;
+    case cm::Service::xrc:  // initiators ask, targets listen
+      return listener.qp_type == IBV_QPT_XRC_RECV;
+    case cm::Service::rd:
+      break;
+  }
+  return false;
 }
 
 /// Addresses of an AF_IB connection: GIDs, and the service ID.

@@ -84,8 +84,10 @@ enum class PathChoice : std::uint8_t {
   /// Packets through shared memory: this process lacks restartable sequences (rseq(2)), without which the
   /// other lets nobody at its memory.
   no_rseq,
+  /// Packets through shared memory: the program has set a rate limit or an alternate path.
+  by_program,
 };
-inline constexpr std::size_t kPathChoices = 7;
+inline constexpr std::size_t kPathChoices = 8;
 
 /// The slow part of a QP's row, under `PageQp::sequence`.
 struct alignas(8) PageQpBody {

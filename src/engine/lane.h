@@ -82,6 +82,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   void discard(rnic::QueuePair& qp) override;
   ib::PathWindow& window(const ib::AddressVector& path, Qpn remote) override;
   ib::PathWindow* gauged_window(const ib::AddressVector& path, Qpn remote) override;
+  void leave_window(rnic::QueuePair& qp) override { scheduler_.remove(qp); }
   std::uint32_t mtu_hint(const ib::AddressVector& path) override;
   bool may_go_direct(const rnic::QueuePair& qp) override;
   rnic::DirectResult direct(const rnic::DirectStep& step) override;

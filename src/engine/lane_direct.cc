@@ -27,7 +27,8 @@ bool Lane::may_go_direct(const rnic::QueuePair& qp) {
 control::PathChoice Lane::direct_state(const rnic::QueuePair& qp) const {
   const ib::PathWindow* const path = qp.window();
   if (path == nullptr || !path->local() || qp.type() == IBV_QPT_UD) return control::PathChoice::other_host;
-  return peers_.state(qp.transport_attributes().remote.lane());
+  const control::PathChoice state = peers_.state(qp.transport_attributes().remote.lane());
+  return state == control::PathChoice::direct && qp.by_packets() ? control::PathChoice::by_program : state;
 }
 
 rnic::DirectResult Lane::direct(const rnic::DirectStep& step) {

@@ -78,6 +78,9 @@ class LanePort {
   /// Completions of `qp` that wait in the present batch are dropped (destroy, RESET).
   virtual void discard(QueuePair& qp) = 0;
   virtual ib::PathWindow& window(const ib::AddressVector& path, Qpn remote) = 0;
+  /// The QP is about to have another window, and does not wait for its present one any more. Not from within
+  /// its transmit().
+  virtual void leave_window(QueuePair& qp) { static_cast<void>(qp); }
   /// For services without acknowledgement: the window to a receiver whose buffer can be looked at, or
   /// that can be asked; else nullptr.
   virtual ib::PathWindow* gauged_window(const ib::AddressVector& path, Qpn remote) {

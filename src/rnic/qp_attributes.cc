@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "rnic/address_handle.h"
 #include "rnic/context.h"
@@ -28,6 +29,7 @@ struct Bound {
 };
 constexpr Bound kBounds[] = {
     {IBV_QP_TIMEOUT, &ibv_qp_attr::timeout, kMaxTimerCode},
+    {IBV_QP_ALT_PATH, &ibv_qp_attr::alt_timeout, kMaxTimerCode},
     {IBV_QP_MIN_RNR_TIMER, &ibv_qp_attr::min_rnr_timer, kMaxTimerCode},
     {IBV_QP_MAX_QP_RD_ATOMIC, &ibv_qp_attr::max_rd_atomic, limits::kMaxReadsPerQp},
     {IBV_QP_MAX_DEST_RD_ATOMIC, &ibv_qp_attr::max_dest_rd_atomic, limits::kMaxReadsPerQp},
@@ -56,11 +58,20 @@ Expected<void, Failure> check_values(const Context& context, const ibv_qp_attr& 
   if ((mask & IBV_QP_RATE_LIMIT) != 0) {
     if (auto ok = RateLimit::check({.kilobits_per_second = a.rate_limit}); !ok) return ok;
   }
-  const bool migrates = (mask & IBV_QP_PATH_MIG_STATE) != 0 && a.path_mig_state != IBV_MIG_MIGRATED;
-  if (migrates || (mask & IBV_QP_ALT_PATH) != 0) {
-    return Unexpected{
-        refuse(EOPNOTSUPP, ReasonId::no_alternate_path, mask & (IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE))};
-  }
+  return {};
+}
+
+/// `loaded`: the QP has an alternate path already.
+Expected<void, Failure> check_migration(const ibv_qp_attr& a, std::uint32_t mask, bool loaded) {
+  const bool loads = (mask & IBV_QP_ALT_PATH) != 0;
+  if (loads && a.alt_port_num != limits::kPorts) return no(ReasonId::bad_port, a.alt_port_num);
+  if (loads && a.alt_pkey_index >= limits::kPkeys)
+    return no(ReasonId::bad_pkey_index, a.alt_pkey_index, limits::kPkeys);
+  if ((mask & IBV_QP_PATH_MIG_STATE) == 0) return {};
+  if (a.path_mig_state > IBV_MIG_ARMED)
+    return no(ReasonId::bad_qp_attribute, IBV_QP_PATH_MIG_STATE, a.path_mig_state, IBV_MIG_ARMED);
+  if (a.path_mig_state != IBV_MIG_MIGRATED && !loads && !loaded)
+    return no(ReasonId::no_alternate_path, a.path_mig_state);
   return {};
 }
 
@@ -112,6 +123,21 @@ constexpr CopyRow kCopies[] = {
      [](auto& from, auto& to) {
        to.transport.max_reads_in = to.verbs.max_dest_rd_atomic = from.max_dest_rd_atomic;
      }},
+    {IBV_QP_ALT_PATH,
+     [](auto& from, auto& to) {
+       to.verbs.alt_ah_attr = from.alt_ah_attr;
+       to.verbs.alt_pkey_index = from.alt_pkey_index;
+       to.verbs.alt_port_num = from.alt_port_num;
+       to.transport.alternate.timeout = to.verbs.alt_timeout = from.alt_timeout;
+       to.transport.alternate.loaded = true;
+     }},
+    {IBV_QP_PATH_MIG_STATE,
+     [](auto& from, auto& to) {
+       const bool migrates = from.path_mig_state == IBV_MIG_MIGRATED;
+       if (migrates && to.transport.migration == ib::Migration::armed) return;
+       to.verbs.path_mig_state = from.path_mig_state;
+       to.transport.migration = static_cast<ib::Migration>(from.path_mig_state);
+     }},
 };
 
 // Programs that address peers by LID (see lid.h) take the MTU of an InfiniBand port for granted. They get
@@ -130,18 +156,36 @@ Expected<void, Failure> take_attributes(const Context& context, const ibv_qp_att
                                         QpAttributes& attributes) {
   const ibv_qp_attr wanted = fit_mtu(context, asked, mask);
   if (auto ok = check_values(context, wanted, mask); !ok) return ok;
-  if ((mask & IBV_QP_AV) != 0) {
-    auto path = resolve_address(context, wanted.ah_attr);
-    if (!path) return Unexpected{path.error()};
-    attributes.verbs.ah_attr = wanted.ah_attr;
-    attributes.transport.path = *path;
-  }
+  ib::Attributes& t = attributes.transport;
+  if (auto ok = check_migration(wanted, mask, t.alternate.loaded); !ok) return ok;
+  Expected<ib::AddressVector, Failure> path = t.path, alternate = t.alternate.path;
+  if ((mask & IBV_QP_AV) != 0) path = resolve_address(context, wanted.ah_attr);
+  if (!path) return Unexpected{path.error()};
+  if ((mask & IBV_QP_ALT_PATH) != 0) alternate = resolve_address(context, wanted.alt_ah_attr);
+  if (!alternate) return Unexpected{alternate.error()};
+  t.path = *path;
+  t.alternate.path = *alternate;
+  if ((mask & IBV_QP_AV) != 0) attributes.verbs.ah_attr = wanted.ah_attr;
   for (const CopyRow& row : kCopies) {
     if ((mask & row.bit) != 0) row.copy(wanted, attributes);
   }
-  ib::Attributes& t = attributes.transport;
-  t.path.source_port = source_port(t.path.flow_label, t.local, t.remote);
+  for (ib::AddressVector* each : {&t.path, &t.alternate.path})
+    each->source_port = source_port(each->flow_label, t.local, t.remote);
   return {};
+}
+
+void QpAttributes::migrate() {
+  transport.migrate();
+  std::swap(verbs.ah_attr, verbs.alt_ah_attr);
+  std::swap(verbs.pkey_index, verbs.alt_pkey_index);
+  std::swap(verbs.port_num, verbs.alt_port_num);
+  std::swap(verbs.timeout, verbs.alt_timeout);
+  verbs.path_mig_state = IBV_MIG_MIGRATED;
+}
+
+void QpAttributes::arm() {
+  transport.migration = ib::Migration::armed;
+  verbs.path_mig_state = IBV_MIG_ARMED;
 }
 
 }  // namespace softrnic::rnic

@@ -15,10 +15,16 @@ class Context;
 struct QpAttributes {
   ibv_qp_attr verbs{};
   ib::Attributes transport;
+
+  /// The endpoint has gone to its alternate path.
+  void migrate();
+  /// The peer has an alternate path, too.
+  void arm();
 };
 
-/// Takes the values that `mask` names from `wanted` into `attributes`. EINVAL: a value out of range;
-/// EOPNOTSUPP: path migration. On failure `attributes` is as before. Not explained yet.
+/// Takes the values that `mask` names from `wanted` into `attributes`. EINVAL: a value out of range,
+/// path migration without an alternate path. On failure `attributes` is as before. Not explained yet.
+/// IBV_MIG_MIGRATED for a QP that is armed is left to its endpoint, which goes to the alternate path.
 Expected<void, Failure> take_attributes(const Context& context, const ibv_qp_attr& wanted, std::uint32_t mask,
                                         QpAttributes& attributes);
 

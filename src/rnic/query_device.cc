@@ -55,10 +55,10 @@ ibv_device_attr attributes_of(const device::DeviceInfo& device) {
   a.vendor_id = 0xffffff;        // no OUI of a vendor; programs take 0 for "unknown"
   a.max_qp = limits::kMaxQps;
   a.max_qp_wr = limits::kMaxQpWrs;
-  a.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_PORT_ACTIVE_EVENT |
-                       IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE |
-                       IBV_DEVICE_XRC | IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B |
-                       IBV_DEVICE_MEM_MGT_EXTENSIONS;
+  a.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_AUTO_PATH_MIG |
+                       IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN |
+                       IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_XRC | IBV_DEVICE_MEM_WINDOW |
+                       IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS;
   a.max_sge = a.max_sge_rd = a.max_srq_sge = limits::kMaxSges;
   a.max_cq = limits::kMaxCqs;
   a.max_cqe = limits::kMaxCqes;

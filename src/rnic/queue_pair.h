@@ -111,7 +111,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   ib::Transmit transmit(ib::TxPacket& out, TimePoint now);
   void expire(TimePoint now);
   /// See ib::Endpoint.
-  bool next_eager(ib::EagerSend& out) { return rate_limit_ == nullptr && endpoint_->next_eager(out); }
+  bool next_eager(ib::EagerSend& out) { return !by_packets_ && endpoint_->next_eager(out); }
   void eager_sent(TimePoint now) { endpoint_->eager_sent(now); }
   bool receive_eager(const ib::EagerSend& eager, const wire::Gid& source) {
     return endpoint_->receive_eager(eager, source);
@@ -145,6 +145,8 @@ class QueuePair final : public EventTarget, private ib::Host {
   const ProtectionDomain* pd() const { return pd_; }  ///< an XRC target: of the SRQ that was named last
   ib::PathWindow* window() const { return endpoint_->window(); }
   std::uint32_t receive_psn() const { return endpoint_->receive_psn(); }
+  /// What the program has set is obeyed by packets alone.
+  bool by_packets() const { return by_packets_; }
 
  private:
   static Expected<std::unique_ptr<QueuePair>, Failure> make(Context& context, ProtectionDomain* pd,
@@ -173,7 +175,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   std::optional<std::uint32_t> receives_posted() const override;
   ib::PathWindow* window_to(const ib::AddressVector& path, Qpn remote) override;
   bool may_go_direct() override {
-    return type_ != IBV_QPT_XRC_SEND && rate_limit_ == nullptr && lane_.may_go_direct(*this);
+    return type_ != IBV_QPT_XRC_SEND && !by_packets_ && lane_.may_go_direct(*this);
   }
   std::optional<std::uint32_t> direct(const ib::DirectMessage& message) override;
   Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
@@ -184,6 +186,8 @@ class QueuePair final : public EventTarget, private ib::Host {
                                                  const ib::AtomicOperation& operation) override {
     return OnDemandMemory::execute(word, operation);
   }
+  void armed() override { attributes_.arm(); }
+  ib::PathWindow* migrated() override;
   void complete(const ib::SendDone& done) override;
   void complete(const ib::RecvDone& done) override;
   ibv_wc completion(std::uint64_t wr_id, ib::Status status, const Reason& reason) const;
@@ -200,6 +204,8 @@ class QueuePair final : public EventTarget, private ib::Host {
   Expected<void, Failure> attach_to_lane();
   Expected<void, Failure> check_modify(const ibv_qp_attr& attributes, std::uint32_t mask,
                                        ibv_qp_state to) const;
+  void choose_ways();
+  ib::PathWindow& window_of(const ib::AddressVector& path);
   void enter(ibv_qp_state to);
   void start_responder();
   void start_requester();
@@ -250,7 +256,8 @@ class QueuePair final : public EventTarget, private ib::Host {
   QpEvents events_;
   bool receive_failed_ = false;  ///< UD: a bad receive, which is worse than a bad send
   bool completion_lost_ = false;
-  bool broken_ = false;  ///< the endpoint went into its error state, and said why
+  bool by_packets_ = false;  ///< alone: what goes without them obeys no rate, and does not say MigReq
+  bool broken_ = false;      ///< the endpoint went into its error state, and said why
   ReceiveSource receives_;
   BounceBuffer bounce_;
   std::vector<wire::Gid> groups_;

@@ -53,7 +53,7 @@ SOFTRNIC_HOT_PATH std::optional<std::uint32_t> QueuePair::direct(const ib::Direc
   const bool writes = wqe.op == SendOp::write || wqe.op == SendOp::atomic_write;
   if (!writes && wqe.op != SendOp::read && !is_atomic(wqe.op)) return std::nullopt;
   if (const ib::PathWindow* const path = window(); path == nullptr || !path->local()) return std::nullopt;
-  if (rate_limit_ != nullptr) return std::nullopt;
+  if (by_packets_) return std::nullopt;
   if (type_ == IBV_QPT_XRC_SEND)
     return std::nullopt;  // the peer's keys go by an SRQ, which its row does not name
   const std::uint32_t length = is_atomic(wqe.op) ? 8 : wqe.length;

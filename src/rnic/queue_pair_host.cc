@@ -161,7 +161,8 @@ ibv_wc QueuePair::receive_completion(const ib::RecvDone& done) const {
 
 void QueuePair::event(ib::QpEvent event) {
   events_.raise(event);
-  if (event == ib::QpEvent::communication_established) lane_.changed(*this);
+  const bool shows = event == ib::QpEvent::communication_established || event == ib::QpEvent::path_migrated;
+  if (shows) lane_.changed(*this);
 }
 
 // A network that carries less than the path MTU drops full packets and says nothing, or

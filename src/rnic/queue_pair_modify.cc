@@ -19,16 +19,42 @@ Expected<void, Failure> QueuePair::modify(const ibv_qp_attr& attributes, int mas
   // A peer that has what it wanted disconnects, and its ACK may lie unread beside the news of that.
   if (to == IBV_QPS_ERR && endpoint_->outstanding_sends() != 0) lane_.take_arrived();
   if (auto ok = check_modify(attributes, bits, to); !ok) return refused_here(ok.error());
+  const bool migrates = (bits & IBV_QP_PATH_MIG_STATE) != 0 &&
+                        attributes.path_mig_state == IBV_MIG_MIGRATED &&
+                        attributes_.transport.migration == ib::Migration::armed;
   if (auto ok = take_attributes(context(), attributes, bits, attributes_); !ok)
     return refused_here(ok.error());
   if ((bits & IBV_QP_RATE_LIMIT) != 0) set_rate_limit({.kilobits_per_second = attributes.rate_limit});
   if (to == IBV_QPS_SQD && state_ == IBV_QPS_RTS) {
     events_.notify_drained((bits & IBV_QP_EN_SQD_ASYNC_NOTIFY) != 0 && attributes.en_sqd_async_notify != 0);
   }
+  if ((bits & IBV_QP_ALT_PATH) != 0) choose_ways();
   enter(to);
+  if (migrates) endpoint_->migrate();
   lane_.changed(*this);
   lane_.transmit(*this);
   return {};
+}
+
+// A path's window is made while memory may run out, and finds out which way the path takes before it is
+// taken.
+void QueuePair::choose_ways() {
+  const ib::Attributes& t = attributes_.transport;
+  by_packets_ = rate_limit_ != nullptr || t.alternate.loaded;
+  if (t.alternate.loaded) window_of(t.alternate.path);
+}
+
+ib::PathWindow& QueuePair::window_of(const ib::AddressVector& path) {
+  const Qpn remote = attributes_.transport.remote;
+  const bool acknowledged = type_ != IBV_QPT_UC && type_ != IBV_QPT_UD;
+  ib::PathWindow* const gauged = acknowledged ? nullptr : lane_.gauged_window(path, remote);
+  return gauged != nullptr ? *gauged : lane_.window(path, remote);
+}
+
+ib::PathWindow* QueuePair::migrated() {
+  attributes_.migrate();
+  lane_.leave_window(*this);
+  return &window_of(attributes_.transport.path);
 }
 
 Expected<void, Failure> QueuePair::check_modify(const ibv_qp_attr& attributes, std::uint32_t mask,
@@ -60,9 +86,7 @@ void QueuePair::enter(ibv_qp_state to) {
 void QueuePair::start_responder() {
   ib::Attributes& t = attributes_.transport;
   if (type_ == IBV_QPT_UD) t.path_mtu = context().info()->port.active_mtu;
-  const bool acknowledged = type_ != IBV_QPT_UC && type_ != IBV_QPT_UD;
-  ib::PathWindow* window = acknowledged ? nullptr : lane_.gauged_window(t.path, t.remote);
-  endpoint_->set_window(window != nullptr ? window : &lane_.window(t.path, t.remote));
+  endpoint_->set_window(&window_of(t.path));
   endpoint_->start_responder(t);
 }
 
@@ -83,6 +107,7 @@ void QueuePair::reset() {
   fresh.verbs.path_mig_state = IBV_MIG_MIGRATED;
   fresh.transport.local = qpn_;
   attributes_ = fresh;
+  choose_ways();
 }
 
 // IBTA 10.3.1.7: what is posted is flushed; posts are still accepted and flushed at once.

@@ -29,6 +29,7 @@ void QueuePair::set_rate_limit(const RateLimit::Settings& settings) {
   const bool limited = settings.kilobits_per_second != 0;
   rate_limit_ = limited ? std::make_unique<RateLimit>(settings) : nullptr;
   attributes_.verbs.rate_limit = settings.kilobits_per_second;
+  choose_ways();
 }
 
 // What this side owes its peer leaves in any case: for its requests alone the window has no room meanwhile.

@@ -1,5 +1,6 @@
 // XRC through the C surface: domains by file, numbered SRQs, initiators and shared targets.
 #include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -284,6 +285,39 @@ TEST_F(XrcTest, AnSrqIsDestroyedWhileMessagesComeForIt) {
     for (ibv_wc wc{}; ibv_poll_cq(arrivals.get(), 1, &wc) == 1;) EXPECT_EQ(wc.status, IBV_WC_SUCCESS);
   }
   EXPECT_GT(refused, 0) << "it was never in the middle";
+}
+
+/// What a process has that opens the same file; 0: what docs/verbs.md says of it.
+int of_another_process(int fd, std::uint32_t target) {
+  const ContextPtr context(open_first());
+  if (context == nullptr) return 1;
+  ibv_xrcd_init_attr attributes{IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, fd, 0};
+  errno = 0;
+  if (ibv_open_xrcd(context.get(), &attributes) != nullptr || errno != EAGAIN) return 2;
+  attributes.oflags = O_CREAT;
+  const XrcdPtr xrcd(ibv_open_xrcd(context.get(), &attributes));
+  if (xrcd == nullptr) return 3;
+  ibv_qp_open_attr wanted{};
+  wanted.comp_mask = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE;
+  wanted.qp_num = target;
+  wanted.xrcd = xrcd.get();
+  wanted.qp_type = IBV_QPT_XRC_RECV;
+  errno = 0;
+  return ibv_open_qp(context.get(), &wanted) == nullptr && errno == EINVAL ? 0 : 4;
+}
+
+TEST_F(XrcTest, AnotherProcessHasDomainsOfItsOwn) {
+  const File file;
+  const XrcdPtr xrcd = open(file.fd(), O_CREAT);
+  const QpPtr target = make_target(xrcd.get());
+  ASSERT_NE(target, nullptr);
+  const pid_t child = fork();
+  if (child == 0) _exit(of_another_process(file.fd(), target->qp_num));
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0)
+      << "3: not even its own; 4: it could open the target, or for another reason not";
 }
 
 }  // namespace

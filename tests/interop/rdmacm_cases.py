@@ -61,6 +61,11 @@ def _utilities():
         yield Case("rdmacm-utilities", "rdma_server, rdma_client" + tail, ["rdma_client", "-s", to],
                    ["rdma_server", *(["-s", "::"] if family == 6 else [])],
                    cm_port=RDMA_SERVER, expect=(r"rdma_client: end 0",), smoke=family == 4)
+        if family == 4:  # they have no option for the server's address
+            for kind in ("r", "x"):
+                yield Case("rdmacm-utilities", f"rdma_xserver, rdma_xclient -c {kind}", ["rdma_xclient", "-s", to, "-c", kind],
+                           ["rdma_xserver", "-c", kind], cm_port=RDMA_SERVER, expect=(r"rdma_xclient: end 0",), smoke=kind == "x",
+                           wire=True)
         yield from _cmtimes(family, to, six, tail)
         gid = "::ffff:{server}" if family == 4 else "{server6}"
         for options in (["-f", "gid"], ["-f", "gid", "-P", "ib"]):

@@ -163,6 +163,13 @@ class FakeHost final : public Host {
     directs.push_back({message.offset, message.psn});
     return std::min(direct_piece, message.wqe.length - message.offset);
   }
+  unsigned times_armed = 0, times_migrated = 0;
+  PathWindow* other_window = nullptr;  ///< of the alternate path
+  void armed() override { ++times_armed; }
+  PathWindow* migrated() override {
+    ++times_migrated;
+    return other_window;
+  }
   void complete(const SendDone& done) override { sends.push_back(done); }
   void complete(const RecvDone& done) override { recvs.push_back(done); }
   void event(QpEvent event) override { events.push_back(event); }

@@ -69,6 +69,7 @@ PacketText describe_packet(const wire::Headers& h, std::size_t payload_bytes) {
   f["len"] = payload_bytes;
   f["qp"] = h.bth.destination.value;
   f["pkey"] = h.bth.pkey;
+  f["mig"] = h.bth.migration_request ? 1 : 0;
   if (h.bth.ack_request) f["ackreq"] = 1;
   if (h.bth.solicited) f["se"] = 1;
   if (info.has(wire::kReth))
@@ -113,6 +114,7 @@ wire::Headers headers_of(const PacketText& text) {
   const auto get32 = [&get](const char* key) { return static_cast<std::uint32_t>(get(key)); };
   h.bth.opcode = info->opcode;
   h.bth.psn = get32("psn");
+  h.bth.migration_request = get("mig", 1) != 0;
   h.bth.pkey = static_cast<std::uint16_t>(get("pkey", wire::kDefaultPkey));
   h.bth.ack_request = get("ackreq") != 0;
   h.bth.solicited = get("se") != 0;

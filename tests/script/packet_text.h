@@ -4,7 +4,7 @@
 //   psn, len (payload bytes), qp (destination), pkey, va, rkey, dmalen, add, swap, cmp, orig, imm, inv, msn,
 //   qkey, src, srqn,
 //   nak=sequence|invalid|access|operational, rnr=CODE, credits=RECEIVES, syndrome,
-//   packets (that it stands for, 1 if not said);
+//   mig (MigReq, 1 if not said), packets (that it stands for, 1 if not said);
 //   flags
 //   ackreq, se, and elsewhere (incoming: the payload is to be fetched).
 #pragma once

@@ -169,17 +169,22 @@ void Script::in(const std::string& line, Where where) {
 }
 
 void Script::in_from(const wire::Gid& source, const std::string& line) {
-  arrive(source, line, [this](const RxPacket& rx) { endpoint_->receive(rx, now); });
+  arrive(source, attributes.path.source, line, [this](const RxPacket& rx) { endpoint_->receive(rx, now); });
+}
+
+void Script::in_by(const AddressVector& path, const std::string& line) {
+  arrive(path.destination, path.source, line, [this](const RxPacket& rx) { endpoint_->receive(rx, now); });
+  keeps_invariants();
 }
 
 bool Script::lacks_receive(const std::string& line) {
   bool lacks = false;
-  arrive(attributes.path.destination, line,
+  arrive(attributes.path.destination, attributes.path.source, line,
          [&](const RxPacket& rx) { lacks = endpoint_->lacks_receive(rx); });
   return lacks;
 }
 
-void Script::arrive(const wire::Gid& source, const std::string& line,
+void Script::arrive(const wire::Gid& source, const wire::Gid& destination, const std::string& line,
                     const std::function<void(const RxPacket&)>& handle) {
   const PacketText text = parse_packet_text(line);
   RxPacket rx;
@@ -203,7 +208,7 @@ void Script::arrive(const wire::Gid& source, const std::string& line,
     rx.first_opcode = wire::parts_of(rx.packet.info->opcode).first;
   }
   rx.source = source;
-  rx.destination = attributes.path.source;
+  rx.destination = destination;
   handle(rx);
 }
 

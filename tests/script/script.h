@@ -74,6 +74,8 @@ class Script : public ::testing::Test {
   /// Asks the QP instead of giving it the packet.
   bool lacks_receive(const std::string& line);
   void in_from(const wire::Gid& source, const std::string& line);
+  /// It has taken this path, from its other end.
+  void in_by(const AddressVector& path, const std::string& line);
   /// Lets time pass, calling expire() at every deadline on the way.
   void pass(Duration time);
 
@@ -105,7 +107,7 @@ class Script : public ::testing::Test {
   class Elsewhere;
 
   void make(QpType type, bool to_rts);
-  void arrive(const wire::Gid& source, const std::string& line,
+  void arrive(const wire::Gid& source, const wire::Gid& destination, const std::string& line,
               const std::function<void(const RxPacket&)>& handle);
   void check_payload(Where where);
   /// After a call into the endpoint.

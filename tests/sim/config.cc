@@ -183,6 +183,16 @@ void draw_xrc(Config& c, Rng& rng) {
   }
 }
 
+/// Every sixth reliable connection has a second path, which it will need.
+void draw_paths(Config& c, Rng& rng) {
+  for (PairConfig& p : c.pairs) {
+    if (p.type != ib::QpType::rc || p.hostile || p.timeout == 0 || !rng.chance(0.17)) continue;
+    p.alternate = true;
+    p.armed = rng.chance(0.6);
+    p.dark_at = Duration(rng.range(1, rng.chance(0.5) ? 300'000 : 5'000'000));
+  }
+}
+
 /// Three seeds of ten have an attacker.
 void draw_attack(Config& c, Rng& rng) {
   if (!rng.chance(0.3)) return;
@@ -265,6 +275,8 @@ Config Config::from_seed(std::uint64_t seed) {
   draw_xrc(c, of_xrc);
   Rng of_attack(seed ^ 0x6174'6b72);
   draw_attack(c, of_attack);
+  Rng of_paths(seed ^ 0x7061'7468);
+  draw_paths(c, of_paths);
   return c;
 }
 
@@ -316,6 +328,9 @@ std::string Config::describe() const {
                 p.shared_receives ? " shared" : "", LL{p.repost_delay.count() / 1000}, p.work[0], p.work[1],
                 p.largest, static_cast<unsigned long long>(p.byte_budget));
     if (p.late_start.count() != 0) s += format(" late start %lld us", LL{p.late_start.count() / 1000});
+    if (p.alternate)
+      s += format(" dark at %lld us, alternate path %s", LL{p.dark_at.count() / 1000},
+                  p.armed ? "armed" : "to be armed");
     s += format(" misdeed %s@%u incident %s side %d at %lld us\n", name(p.misdeed), p.misdeed_at,
                 name(p.incident), p.incident_side, LL{p.incident_at.count() / 1000});
   }

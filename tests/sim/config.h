@@ -119,6 +119,10 @@ struct PairConfig {
   Duration incident_at{0};
   int incident_side = 0;
   bool hostile = false;  ///< side 1 is the attacker
+  /// RC: there is an alternate path, and the first one goes dark for ever at some time.
+  bool alternate = false;
+  bool armed = false;  ///< from the beginning, or else by traffic
+  Duration dark_at{0};
 };
 
 struct Config {

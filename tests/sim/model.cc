@@ -86,6 +86,7 @@ void Model::check_flushes(bool broken) {
 bool Model::legal_patience(const WorkRequest& wr) const {
   const PairConfig& pair = *node_.pair;
   const Node& peer = *node_.peer;
+  if (pair.armed && node_.migrations == 0) return false;  // there was another path to try
   const std::uint64_t attempts = pair.retry_count + 1U;
   // A repeated READ of a region that was deregistered since is not answered: it may be a
   // copy of one that is done.

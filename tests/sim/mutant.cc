@@ -35,6 +35,8 @@ const char* name(Mutation mutation) {
                                       "ignore_credit",
                                       "execute_window_twice",
                                       "deliver_twice",
+                                      "stay_on_path",
+                                      "forget_mig_req",
                                       "join_torn_message",
                                       "trust_joined_lengths",
                                       "join_atomic_acknowledges",

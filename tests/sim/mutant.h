@@ -44,6 +44,8 @@ enum class Mutation : std::uint8_t {
   ignore_credit,         ///< whatever the peer says, it has receives
   execute_window_twice,  ///< a bind or invalidate is executed again
   deliver_twice,         ///< UC and UD: each packet is handled twice
+  stay_on_path,          ///< who has an alternate path does not take it
+  forget_mig_req,        ///< what leaves says that nobody has migrated
   join_torn_message,     ///< UC: a middle packet is missing and nobody notices
   // what an attacker would make use of
   trust_joined_lengths,      ///< packets that came in a row are as long as they should be, whatever they are
@@ -82,6 +84,7 @@ class MutantHost final : public ib::Host {
                                                  const ib::AtomicOperation& operation) override {
     return node_.execute_atomic(word, operation);
   }
+  ib::PathWindow* migrated() override { return node_.migrated(); }
   void complete(const ib::SendDone& done) override;
   void complete(const ib::RecvDone& done) override;
   void event(ib::QpEvent event) override;

@@ -30,11 +30,11 @@ class MutantEndpoint final : public ib::Endpoint {
 
   void start_responder(const ib::Attributes& attributes) override {
     inner_->set_window(window());
-    inner_->start_responder(attributes);
+    inner_->start_responder(mutated(attributes));
   }
   void start_requester(const ib::Attributes& attributes) override {
     inner_->set_window(window());
-    inner_->start_requester(attributes);
+    inner_->start_requester(mutated(attributes));
   }
   void update(const ib::Attributes& attributes) override { inner_->update(attributes); }
   void drain() override { inner_->drain(); }
@@ -60,6 +60,10 @@ class MutantEndpoint final : public ib::Endpoint {
   const char* broken_invariant() const override { return inner_->broken_invariant(); }
 
  private:
+  ib::Attributes mutated(ib::Attributes attributes) const {
+    if (mutation_ == Mutation::stay_on_path) attributes.migration = ib::Migration::migrated;
+    return attributes;
+  }
   TimePoint early(TimePoint due) const {
     return mutation_ == Mutation::impatient && due != kNever ? due - std::chrono::milliseconds(1) : due;
   }
@@ -178,6 +182,7 @@ ib::Transmit MutantEndpoint::transmit(ib::TxPacket& out, TimePoint now) {
       out.headers.aeth.syndrome == wire::kNakPsnSequence)
     answer = inner_->transmit(out, now);
   if (answer != ib::Transmit::packet) return answer;
+  if (mutation_ == Mutation::forget_mig_req) out.headers.bth.migration_request = false;
   if (mutation_ == Mutation::forget_atomic_result &&
       out.headers.bth.opcode == wire::Opcode::rc_atomic_acknowledge &&
       !answered_.insert(out.headers.bth.psn).second)

@@ -4,6 +4,7 @@
 #include <array>
 #include <deque>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "engine/unexpected_packets.h"
@@ -81,6 +82,11 @@ class Node final : public ib::Host {
   std::optional<std::uint32_t> receives_posted() const override;
   Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
                                                  const ib::AtomicOperation& operation) override;
+  ib::PathWindow* migrated() override {
+    ++migrations;
+    std::swap(windows_of[0], windows_of[1]);
+    return windows_of[0];
+  }
   void complete(const ib::SendDone& done) override;
   void complete(const ib::RecvDone& done) override;
   void event(ib::QpEvent event) override;
@@ -97,6 +103,10 @@ class Node final : public ib::Host {
     return pair->type == ib::QpType::rc && !pair->hostile && started && !gone() && !broken &&
            !endpoint->in_error();
   }
+  /// Of the path that it is on.
+  const wire::Gid& source() const {
+    return migrations % 2 == 1 ? attributes.alternate.path.source : address.source;
+  }
   bool can_send() const { return !gone() && !broken && started; }
   std::uint64_t counted(ib::Counter counter) const { return counters[counter]; }
   bool may_lose() const { return lossy; }
@@ -108,6 +118,8 @@ class Node final : public ib::Host {
   const PairConfig* pair = nullptr;
   Node* peer = nullptr;       ///< RC and UC
   ib::AddressVector address;  ///< towards the peer
+  /// Of the path it is on, and of the alternate one, if there is one
+  std::array<ib::PathWindow*, 2> windows_of{};
   ib::Attributes attributes;
   Qpn qpn;
   ReceiveQueue* receives = nullptr;       ///< an XRC target: of the request at hand
@@ -137,6 +149,7 @@ class Node final : public ib::Host {
   bool slow = false;          ///< answers may take longer than its timeout
   bool took_short = false;
   bool took_bad = false;
+  std::uint32_t migrations = 0;   ///< of this connection
   std::uint64_t flushes = 0;      ///< executed for its peer
   Observer observer;              ///< RC
   std::uint64_t losses = 0;       ///< packets from or to it that were lost

@@ -114,6 +114,18 @@ TEST(Simulation, CoversPathsThatAreMemory) {
   EXPECT_GE(faultless, 50U);
 }
 
+TEST(Simulation, CoversPathsThatGoDark) {
+  std::uint32_t armed = 0, to_be_armed = 0;
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    for (const PairConfig& pair : Config::from_seed(seed).pairs) {
+      armed += pair.alternate && pair.armed;
+      to_be_armed += pair.alternate && !pair.armed;
+    }
+  }
+  EXPECT_GE(armed, 50U);
+  EXPECT_GE(to_be_armed, 30U);
+}
+
 TEST(Simulation, CoversAttackers) {
   std::uint32_t attacked = 0, knowing = 0, with_idle = 0, of_own = 0, stingy = 0;
   std::uint64_t packets = 0;

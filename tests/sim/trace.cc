@@ -85,9 +85,14 @@ const char* name(ib::QpType type) {
 }
 
 const char* name(ib::QpEvent event) {
-  static const char* const names[] = {
-      "communication_established", "fatal",           "request_error", "access_error",
-      "send_queue_drained",        "last_wqe_reached"};
+  static const char* const names[] = {"communication_established",
+                                      "fatal",
+                                      "request_error",
+                                      "access_error",
+                                      "send_queue_drained",
+                                      "last_wqe_reached",
+                                      "path_migrated",
+                                      "path_migration_error"};
   return names[static_cast<std::size_t>(event)];
 }
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "transport/ib/rx_packet.h"
-#include "wire/fields.h"
 
 namespace softrnic::sim {
 
@@ -252,7 +251,7 @@ void World::send(Node& node, const ib::TxPacket& packet, bool eager) {
   if (info.request && !node.may_request)
     ground_.fail(format("node %u sends a request (%s) in a state that forbids it", node.index,
                         std::string(info.name).c_str()));
-  if (packet.path->source != node.address.source)
+  if (packet.path->source != node.source())
     ground_.fail(format("node %u sends from a foreign address", node.index));
   if (node.observed()) {
     accuse(node, node.observer.sending(packet, node.endpoint->receive_psn(), node.pair->mtu, ground_.now));
@@ -297,30 +296,6 @@ void World::lose(Node& node) {
 
 void World::accuse(const Node& node, const std::string& what) {
   if (!what.empty()) ground_.fail(format("node %u ", node.index) + what);
-}
-
-void World::dispatch(Node& node, std::uint32_t to, std::uint32_t flight) {
-  const std::uint32_t from = node.adapter;
-  const Fate fate = network_.draw_fate(from, to, ground_.now);
-  overhear(to, flight);
-  const Bytes bytes = network_.flight(flight).bytes;
-  const auto log = [&](What what) {
-    ground_.log(what, from, std::to_integer<std::uint64_t>(bytes[0]),
-                wire::field::Bth::Psn::load(bytes.data()) |
-                    (std::uint64_t{wire::field::Bth::Destination::load(bytes.data())} << 24));
-  };
-  if (fate.lost || fate.corrupted) lose(node);
-  if (fate.lost) {
-    log(What::lost);
-    return network_.release(flight);
-  }
-  if (fate.copies > 1) {
-    log(What::duplicated);
-    schedule(fate.at[1], Kind::packet, to, network_.copy(flight));
-  }
-  if (fate.corrupted) log(What::corrupted), network_.corrupt(flight);
-  if (fate.overtaken) log(What::delayed);
-  schedule(fate.at[0], Kind::packet, to, flight);
 }
 
 void World::work(Node& node) {

@@ -53,9 +53,10 @@ class World {
     bool operator>(const Event& o) const { return at != o.at ? at > o.at : order > o.order; }
   };
   struct Adapter {
-    wire::Gid gid;
+    wire::Gid gid, other_gid;
     std::unique_ptr<Memory> memory;
-    std::vector<std::unique_ptr<ib::PathWindow>> windows;  ///< by destination; the last one for UD
+    /// By destination; one for UD; by destination of alternate paths
+    std::vector<std::unique_ptr<ib::PathWindow>> windows;
     ReceiveQueue shared;
     std::unique_ptr<engine::UnexpectedPackets> unexpected;
     bool look_scheduled = false;
@@ -71,6 +72,7 @@ class World {
   void build_receives(Node& node);
   ReceiveQueue& fill_queue(Node& node, ReceiveQueue& queue);
   void connect(Node& a, Node& b);
+  void add_alternate(Node& node, const Node& peer);
   void build_models(Node& a, Node& b);
   void start(Node& node);
   void reconnect(Node& a, Node& b);
@@ -89,7 +91,6 @@ class World {
   void check_size(const Node& node, const ib::TxPacket& packet);
   Memory* stays_in(const Node& node, const ib::TxPacket& packet);
   void lose(Node& node);
-  void dispatch(Node& node, std::uint32_t to, std::uint32_t flight);
   Node* hand_over(std::uint32_t adapter, std::uint32_t flight, ib::RxPacket& packet);
   void touched(Node& node);
   void arm(Node& node);
@@ -103,6 +104,8 @@ class World {
   // what the links do (world_links.cc)
   void put_on_the_wire(Node& node, std::uint32_t to, const ib::TxPacket& packet, bool eager);
   void launch(Node& node, std::uint32_t to, const ib::TxPacket& packet, bool eager);
+  bool is_dark(const Node& node, std::uint32_t flight) const;
+  void dispatch(Node& node, std::uint32_t to, std::uint32_t flight);
   void join(std::uint32_t adapter, std::uint32_t flight, ib::RxPacket& packet);
   bool follows(std::uint32_t flight, std::uint32_t next);
   void set_paths(bool memory);

@@ -23,7 +23,8 @@ ib::EagerSend eager_of(const ib::RxPacket& rx) {
 
 bool World::send_eager(Node& node) {
   ib::EagerSend eager;
-  if (!memory_paths_ || !rng_.chance(config_.memory.eagers) || !node.endpoint->next_eager(eager))
+  if (!memory_paths_ || node.pair->alternate || !rng_.chance(config_.memory.eagers) ||
+      !node.endpoint->next_eager(eager))
     return false;
   node.endpoint->eager_sent(ground_.now + Duration(rng_.below(kLate)));
   out_ = {};

@@ -3,6 +3,7 @@
 // fate of its own on the way.
 #include "tests/sim/world.h"
 #include "transport/ib/rx_packet.h"
+#include "wire/fields.h"
 
 namespace softrnic::sim {
 
@@ -49,6 +50,45 @@ void World::join(std::uint32_t adapter, std::uint32_t flight, ib::RxPacket& pack
   }
   coalescer_.join();
   if (packet.packets > 1) ground_.log(What::action, adapter, 600, packet.packets);
+}
+
+// ---- what becomes of them on the way
+
+bool World::is_dark(const Node& node, std::uint32_t flight) const {
+  return node.pair->alternate && ground_.now >= TimePoint{} + node.pair->dark_at &&
+         network_.flight(flight).flow.source == node.address.source;
+}
+
+void World::dispatch(Node& node, std::uint32_t to, std::uint32_t flight) {
+  const std::uint32_t from = node.adapter;
+  Fate fate = network_.draw_fate(from, to, ground_.now);
+  if (is_dark(node, flight)) {
+    // Who is armed may not blame the dark: the other path was there.
+    if (node.pair->armed && !fate.lost && !fate.corrupted) {
+      ground_.log(What::lost, from);
+      return network_.release(flight);
+    }
+    fate.lost = true;
+  }
+  overhear(to, flight);
+  const Bytes bytes = network_.flight(flight).bytes;
+  const auto log = [&](What what) {
+    ground_.log(what, from, std::to_integer<std::uint64_t>(bytes[0]),
+                wire::field::Bth::Psn::load(bytes.data()) |
+                    (std::uint64_t{wire::field::Bth::Destination::load(bytes.data())} << 24));
+  };
+  if (fate.lost || fate.corrupted) lose(node);
+  if (fate.lost) {
+    log(What::lost);
+    return network_.release(flight);
+  }
+  if (fate.copies > 1) {
+    log(What::duplicated);
+    schedule(fate.at[1], Kind::packet, to, network_.copy(flight));
+  }
+  if (fate.corrupted) log(What::corrupted), network_.corrupt(flight);
+  if (fate.overtaken) log(What::delayed);
+  schedule(fate.at[0], Kind::packet, to, flight);
 }
 
 // ---- which way packets take

@@ -23,8 +23,11 @@ void World::build_adapter(std::uint32_t index) {
   if (config_.ipv6) {
     a.gid.raw[0] = std::byte{0xfd};
     a.gid.raw[15] = static_cast<std::byte>(index + 1);
+    a.other_gid = a.gid;
+    a.other_gid.raw[7] = std::byte{1};
   } else {
     a.gid = wire::Gid::from_ipv4_be(__builtin_bswap32(0x0a000001U + index));
+    a.other_gid = wire::Gid::from_ipv4_be(__builtin_bswap32(0x0a010001U + index));
   }
   a.memory = std::make_unique<Memory>(index + 1);
   ib::PathWindow::Limits limits;
@@ -32,7 +35,7 @@ void World::build_adapter(std::uint32_t index) {
   limits.minimum_bytes = std::min<std::uint32_t>(config_.window_bytes, 4096);
   limits.maximum_bytes = 4 * config_.window_bytes;
   limits.longest_packet = config_.runs.longest_packet;
-  for (std::uint32_t i = 0; i <= config_.adapters; ++i)
+  for (std::uint32_t i = 0; i <= 2 * config_.adapters; ++i)
     a.windows.push_back(std::make_unique<ib::PathWindow>(limits));
   a.shared.memory = a.memory.get();
   a.unexpected = std::make_unique<engine::UnexpectedPackets>(kUnexpectedBytes);
@@ -89,14 +92,15 @@ Node& World::build_node(const PairConfig& pair, int side, std::uint32_t adapter)
   n.address.source_port = static_cast<std::uint16_t>(rng_.range(0xc000, 0xffff));
   n.address.traffic_class = static_cast<std::uint8_t>(rng_.below(256));
   n.address.hop_limit = 64;
-  n.lossy = config_.faults.loses() || config_.faults.reorder > 0 || pair.late_start.count() != 0;
+  n.lossy =
+      config_.faults.loses() || config_.faults.reorder > 0 || pair.late_start.count() != 0 || pair.alternate;
   const Faults& f = config_.faults;
   const Duration answer =
       2 * (f.delay + f.jitter + f.pause_length + f.reorder_by) + std::chrono::milliseconds(1);
   n.was_late = side == 1 && pair.late_start.count() != 0;
   n.bad_invalidate_expected = pair.hostile;
   n.exact_counts = config_.attack.shots == 0 && f.duplicate == 0 && f.reorder == 0 && !f.loses() &&
-                   f.pause_length.count() == 0 && config_.memory.changes == 0;
+                   f.pause_length.count() == 0 && config_.memory.changes == 0 && !pair.alternate;
   n.slow = pair.timeout != 0 && answer > ib::ack_timeout(pair.timeout);
   constexpr std::uint32_t kRemote = ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic | ib::kFlushGlobal;
   const std::size_t bytes = pair.type == ib::QpType::ud ? 8 : (pair.largest + 8192U) & ~7U;
@@ -138,9 +142,20 @@ void World::connect(Node& a, Node& b) {
     at.min_rnr_timer = p.min_rnr_timer;
     const bool ud = p.type == ib::QpType::ud;
     if (!ud) n.peer = sides[1 - i];
-    n.endpoint->set_window(adapters_[n.adapter].windows[ud ? config_.adapters : other.adapter].get());
+    n.windows_of[0] = adapters_[n.adapter].windows[ud ? config_.adapters : other.adapter].get();
+    n.endpoint->set_window(n.windows_of[0]);
+    if (p.alternate) add_alternate(n, other);
   }
   build_models(a, b);
+}
+
+void World::add_alternate(Node& node, const Node& peer) {
+  ib::Attributes& at = node.attributes;
+  at.alternate = {at.path, at.timeout, true};
+  at.alternate.path.source = adapters_[node.adapter].other_gid;
+  at.alternate.path.destination = adapters_[peer.adapter].other_gid;
+  at.migration = node.pair->armed ? ib::Migration::armed : ib::Migration::rearm;
+  node.windows_of[1] = adapters_[node.adapter].windows[config_.adapters + 1 + peer.adapter].get();
 }
 
 void World::build_models(Node& a, Node& b) {
@@ -189,6 +204,9 @@ ReceiveQueue& World::fill_queue(Node& node, ReceiveQueue& filled) {
 
 void World::start(Node& node) {
   if (node.gone()) return;
+  if (node.migrations % 2 == 1) std::swap(node.windows_of[0], node.windows_of[1]);
+  node.migrations = 0;
+  node.endpoint->set_window(node.windows_of[0]);
   node.endpoint->start_responder(node.attributes);
   node.endpoint->start_requester(node.attributes);
   node.started = true;

@@ -1,6 +1,7 @@
 #include "abi/rdmacm/devices.h"
 
 #include <endian.h>
+#include <fcntl.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -27,6 +28,7 @@ Expected<DeviceList, Failure> list_devices() {
 DeviceTable::~DeviceTable() {
   for (const auto& device : devices_) {
     ibv_dealloc_pd(device->pd);
+    if (device->xrcd != nullptr) ibv_close_xrcd(device->xrcd);
     ibv_close_device(device->verbs);
   }
 }
@@ -68,6 +70,15 @@ Expected<Device*, Failure> DeviceTable::find(std::uint32_t index, std::uint64_t 
       return opened(*device);
   }
   return rnic::refused(ENODEV, ReasonId::no_such_device);
+}
+
+Expected<ibv_xrcd*, Failure> DeviceTable::xrc_domain(Device& device) {
+  const std::lock_guard lock(mutex_);
+  if (device.xrcd != nullptr) return device.xrcd;
+  ibv_xrcd_init_attr attributes{IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, -1, O_CREAT};
+  device.xrcd = ibv_open_xrcd(device.verbs, &attributes);
+  if (device.xrcd == nullptr) return verb_failed(errno);
+  return device.xrcd;
 }
 
 Expected<std::vector<ibv_context*>, Failure> DeviceTable::all() {

@@ -15,7 +15,8 @@ namespace softrnic::rdmacm {
 
 struct Device {
   ibv_context* verbs = nullptr;
-  ibv_pd* pd = nullptr;  ///< the default one
+  ibv_pd* pd = nullptr;      ///< the default one
+  ibv_xrcd* xrcd = nullptr;  ///< the same; nullptr: DeviceTable::xrc_domain() has not been asked for it
   int index = 0;
   std::uint64_t guid = 0;  ///< host order
   std::uint8_t max_responder_resources = 0;
@@ -32,6 +33,9 @@ class DeviceTable {
 
   /// The device with this index and node GUID; it lives as long as the table. ENODEV when there is none.
   Expected<Device*, Failure> find(std::uint32_t index, std::uint64_t guid);
+  /// The default XRC domain of a device of this table: one for all targets and SRQs for which the program
+  /// names none.
+  Expected<ibv_xrcd*, Failure> xrc_domain(Device& device);
   /// All devices there are now.
   Expected<std::vector<ibv_context*>, Failure> all();
 

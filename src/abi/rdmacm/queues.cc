@@ -42,7 +42,9 @@ struct OwnedCq {
 OwnedCq send_side(Id& id) { return {id.send_cq_channel, id.send_cq}; }
 OwnedCq receive_side(Id& id) { return {id.recv_cq_channel, id.recv_cq}; }
 
+// The completions of an XRC target are those of the SRQ that its requests name, and so is the CQ.
 void destroy_cqs(Id& id) {
+  if (id.qp_type == IBV_QPT_XRC_RECV && id.srq != nullptr) return;
   send_side(id).destroy();
   receive_side(id).destroy();
 }
@@ -60,8 +62,6 @@ Expected<void, Failure> make_cqs(Id& id, const ibv_qp_init_attr_ex& attributes) 
 Expected<void, Failure> check(const Id& id, const ibv_qp_init_attr_ex& attributes) {
   if (id.qp != nullptr) return rnic::refused(EINVAL, ReasonId::rdma_has_qp, id.qp->qp_num);
   if (auto bound = id.require_device(); !bound) return bound;
-  if (attributes.qp_type == IBV_QPT_XRC_SEND || attributes.qp_type == IBV_QPT_XRC_RECV)
-    return rnic::refused(EOPNOTSUPP, ReasonId::rdma_no_xrc);
   if (attributes.pd->context != id.verbs) return rnic::refused(EINVAL, ReasonId::foreign_object);
   const auto differ = [](const ibv_cq* own, const ibv_cq* given) {
     return own != nullptr && given != nullptr && own != given;
@@ -71,10 +71,26 @@ Expected<void, Failure> check(const Id& id, const ibv_qp_init_attr_ex& attribute
   return {};
 }
 
+/// As far as the program has not given one.
+template <typename Attributes>
+Expected<void, Failure> set_xrc_domain(Id& id, Attributes& attributes, std::uint32_t bit) {
+  if ((attributes.comp_mask & bit) != 0 && attributes.xrcd != nullptr) return {};
+  const auto domain = id.session->devices.xrc_domain(*id.device);
+  if (!domain) return Unexpected{domain.error()};
+  attributes.comp_mask |= bit;
+  attributes.xrcd = *domain;
+  return {};
+}
+
 Expected<void, Failure> make_qp(Id& id, ibv_qp_init_attr_ex& attributes) {
   if (attributes.send_cq == nullptr) attributes.send_cq = id.send_cq;
   if (attributes.recv_cq == nullptr) attributes.recv_cq = id.recv_cq;
-  if (attributes.srq == nullptr) attributes.srq = id.srq;
+  const bool target = attributes.qp_type == IBV_QPT_XRC_RECV;
+  if (attributes.srq == nullptr && !target) attributes.srq = id.srq;
+  if (target) {
+    const auto set = set_xrc_domain(id, attributes, IBV_QP_INIT_ATTR_XRCD);
+    if (!set) return set;
+  }
   ibv_qp* const qp = ibv_create_qp_ex(id.verbs, &attributes);
   if (qp == nullptr) return verb_failed();
   auto ready = make_ready(id, *qp);
@@ -83,7 +99,7 @@ Expected<void, Failure> make_qp(Id& id, ibv_qp_init_attr_ex& attributes) {
     return ready;
   }
   id.qp = qp;
-  id.pd = qp->pd;
+  id.pd = attributes.pd;  // which an XRC target has not
   return {};
 }
 
@@ -126,17 +142,40 @@ void destroy_srq(Id& id) {
 
 namespace {
 
+/// The CQ of an SRQ of XRC. One that the library has made with the XRC target serves nothing else.
+Expected<void, Failure> make_srq_cq(Id& id, const ibv_srq_init_attr_ex& attributes) {
+  if (id.recv_cq == nullptr) return receive_side(id).make(id, attributes.attr.max_wr);
+  if (id.recv_cq_channel == nullptr || id.recv_cq->cqe >= static_cast<int>(attributes.attr.max_wr)) return {};
+  const int error = ibv_resize_cq(id.recv_cq, static_cast<int>(attributes.attr.max_wr));
+  return error == 0 ? Expected<void, Failure>() : Unexpected{Failure{error, {}}};
+}
+
+Expected<void, Failure> complete_xrc(Id& id, ibv_srq_init_attr_ex& attributes) {
+  if (auto set = set_xrc_domain(id, attributes, IBV_SRQ_INIT_ATTR_XRCD); !set) return set;
+  if ((attributes.comp_mask & IBV_SRQ_INIT_ATTR_CQ) != 0 && attributes.cq != nullptr) return {};
+  if (auto made = make_srq_cq(id, attributes); !made) return made;
+  attributes.comp_mask |= IBV_SRQ_INIT_ATTR_CQ;
+  attributes.cq = id.recv_cq;
+  return {};
+}
+
 Expected<void, Failure> create_srq(Id& id, ibv_srq_init_attr_ex& attributes) {
   if (auto bound = id.require_device(); !bound) return bound;
   if ((attributes.comp_mask & IBV_SRQ_INIT_ATTR_TYPE) == 0)
     return rnic::refused(EINVAL, ReasonId::rdma_bad_mask, attributes.comp_mask, 0);
-  if (attributes.srq_type == IBV_SRQT_XRC) return rnic::refused(EOPNOTSUPP, ReasonId::rdma_no_xrc);
   if ((attributes.comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0 || attributes.pd == nullptr) {
     attributes.comp_mask |= IBV_SRQ_INIT_ATTR_PD;
     attributes.pd = id.pd;
   }
-  id.srq = ibv_create_srq_ex(id.verbs, &attributes);
-  return id.srq == nullptr ? Expected<void, Failure>(verb_failed()) : Expected<void, Failure>();
+  const bool had_cq = id.recv_cq != nullptr;
+  Expected<void, Failure> made;
+  if (attributes.srq_type == IBV_SRQT_XRC) made = complete_xrc(id, attributes);
+  if (made) {
+    id.srq = ibv_create_srq_ex(id.verbs, &attributes);
+    if (id.srq == nullptr) made = verb_failed();
+  }
+  if (!made && !had_cq) receive_side(id).destroy();
+  return made;
 }
 
 }  // namespace

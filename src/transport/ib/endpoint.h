@@ -62,6 +62,8 @@ class Endpoint {
   virtual void start_requester(const Attributes& attributes) = 0;
   /// Attributes that may change while running (access, min_rnr_timer, qkey, path, …).
   virtual void update(const Attributes& attributes) = 0;
+  /// From its path to the alternate one, which is loaded (ibv_modify_qp; IBTA 17.2.8).
+  virtual void migrate() {}
   /// To SQD: finishes the work requests that have begun, starts no new one, then raises send_queue_drained.
   virtual void drain() = 0;
   /// SQD or SQE back to RTS.

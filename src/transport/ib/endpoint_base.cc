@@ -18,7 +18,29 @@ bool claims_too_much(const RxPacket& rx) { return rx.packets != 1 && !wire::join
 void EndpointBase::set_mode(Mode mode) {
   mode_ = mode;
   told_not_ready_ = false;
-  if (mode == Mode::idle) established_ = false;
+  if (mode == Mode::idle) {
+    established_ = false;
+    migration_.reset();
+  }
+  settle();
+}
+
+void EndpointBase::update(const Attributes& attributes) {
+  attributes_ = attributes;
+  migration_.set();
+  settle();
+}
+
+void EndpointBase::settle() { settled_ = established_ && !migration_.listens(); }
+
+void EndpointBase::migrate() {
+  leave_path();
+  attributes_.migrate();
+  migration_.gone();
+  window_ = host_.migrated();
+  enter_path();
+  settle();
+  host_.event(QpEvent::path_migrated);
 }
 
 bool EndpointBase::refuse(Counter counter, const Reason& reason) {
@@ -64,20 +86,55 @@ bool EndpointBase::admit(const RxPacket& packet) {
   }
   if (!admit_pkey(packet.packet.headers.bth.pkey)) return false;
   if (service_ == wire::Service::ud) return true;
-  if (packet.source != attributes_.path.destination) {  // IBTA 9.6.1, and annex A17 for RoCEv2
-    return refuse(Counter::drop_source, because(ReasonId::drop_wrong_source, attributes_.remote.value,
-                                                packet.source.high_half(), packet.source.low_half()));
+  if (packet.source != attributes_.path.destination && !admit_from_elsewhere(packet)) return false;
+  if (!settled_) look_closely(packet);
+  return true;
+}
+
+// IBTA 9.6.1, and annex A17 for RoCEv2; but a peer that has migrated is where the alternate path leads.
+bool EndpointBase::admit_from_elsewhere(const RxPacket& packet) {
+  const PathNews news = migration_.hear(packet);
+  act_on(news, packet);
+  if (news == PathNews::migrated) return true;
+  if (migration_.left(packet) && migration_.awaits_peer()) return true;
+  if (news == PathNews::refused || migration_.left(packet)) {
+    host_.count(Counter::drop_source);
+    return false;
   }
+  return refuse(Counter::drop_source, because(ReasonId::drop_wrong_source, attributes_.remote.value,
+                                              packet.source.high_half(), packet.source.low_half()));
+}
+
+void EndpointBase::look_closely(const RxPacket& packet) {
   if (!established_) {
     established_ = true;
     if (mode_ == Mode::receiving) host_.event(QpEvent::communication_established);
   }
-  return true;
+  act_on(migration_.hear(packet), packet);
+  settle();
+}
+
+void EndpointBase::act_on(PathNews news, const RxPacket& packet) {
+  const wire::Gid& alternate = attributes_.alternate.path.destination;
+  switch (news) {
+    case PathNews::none:
+      return;
+    case PathNews::armed:
+      return host_.armed();
+    case PathNews::migrated:
+      host_.explain(because(ReasonId::path_followed, alternate.high_half(), alternate.low_half()), nullptr);
+      return migrate();
+    case PathNews::refused:
+      host_.explain(because(ReasonId::migration_refused, packet.source.high_half(), packet.source.low_half(),
+                            alternate.high_half(), alternate.low_half()),
+                    nullptr);
+      return host_.event(QpEvent::path_migration_error);
+  }
 }
 
 // The first packet of a connection may raise an event, which is left to admit().
 bool EndpointBase::admits(const EagerSend& eager, const wire::Gid& source) const {
-  return established_ && mode_ != Mode::idle && mode_ != Mode::error &&
+  return settled_ && mode_ != Mode::idle && mode_ != Mode::error &&
          pkeys_match(eager.pkey, attributes_.pkey) && source == attributes_.path.destination;
 }
 

@@ -146,6 +146,12 @@ class Host {
     return execute(reinterpret_cast<std::uint64_t*>(word), operation);
   }
 
+  /// The peer has an alternate path as well: the endpoint is in Migration::armed.
+  virtual void armed() {}
+  /// The endpoint has gone to its alternate path (Attributes::migrate()), and has nothing in flight. The
+  /// window of the path that it has now; nullptr: unlimited.
+  virtual PathWindow* migrated() { return nullptr; }
+
   virtual void complete(const SendDone& done) = 0;
   virtual void complete(const RecvDone& done) = 0;
 

@@ -40,6 +40,7 @@ inline void begin_packet(TxPacket& out, const Attributes& attributes, wire::Opco
   out.path = &attributes.path;
   out.headers = {};
   out.headers.bth.opcode = opcode;
+  out.headers.bth.migration_request = attributes.migration == Migration::migrated;
   out.headers.bth.pkey = attributes.pkey;
   out.headers.bth.destination = attributes.remote;
   out.headers.bth.psn = psn.wire();

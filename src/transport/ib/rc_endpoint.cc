@@ -88,7 +88,14 @@ Transmit RcEndpoint::pick(TxPacket& packet, TimePoint now) {
 }
 
 void RcEndpoint::expire(TimePoint now) {
-  requester_.expire(now);
+  if (requester_.expire(now)) {  // IBTA 17.2.8: one more try, by the other path
+    const wire::Gid& from = attributes_.path.destination;
+    const wire::Gid& to = attributes_.alternate.path.destination;
+    host_.explain(
+        because(ReasonId::path_migrated, from.high_half(), from.low_half(), to.high_half(), to.low_half()),
+        nullptr);
+    migrate();
+  }
   responder_.expire(now);
   check_failure();
 }

@@ -58,6 +58,8 @@ class RcEndpoint : public EndpointBase {
   std::size_t heap_bytes() const { return requester_.queue().heap_bytes() + responder_.heap_bytes(); }
 
  protected:
+  void leave_path() override { requester_.leave_path(); }
+  void enter_path() override { requester_.enter_path(); }
   RcResponder& responder() { return responder_; }
 
  private:

@@ -44,7 +44,11 @@ class RcRequester {
   void receive(const RxPacket& rx, TimePoint now);
   Transmit transmit(TxPacket& out, TimePoint now);
   TimePoint deadline() const;
-  void expire(TimePoint now);
+  /// True: the retries are used up, and there is an alternate path to try instead of failing.
+  bool expire(TimePoint now);
+  /// See EndpointBase.
+  void leave_path();
+  void enter_path();
 
   bool next_eager(EagerSend& out);
   std::uint32_t eager_sent(TimePoint now);  ///< how many bytes it has
@@ -105,7 +109,7 @@ class RcRequester {
   void implied_nak(TimePoint now);
   void go_back(LossRecovery::Cause cause, TimePoint now);
   void uncharge();
-  void timed_out(TimePoint now);
+  bool timed_out(TimePoint now);
   void fail_front(Status status, const Reason& reason);
 
   // ---- the whole: rc_requester.cc

@@ -29,28 +29,49 @@ TimePoint RcRequester::deadline() const {
   return failed() ? kNever : std::min(recovery_.deadline(), credit_.deadline());
 }
 
-void RcRequester::expire(TimePoint now) {
-  if (failed()) return;
+bool RcRequester::expire(TimePoint now) {
+  if (failed()) return false;
   if (credit_.expire(now)) recovery_.ask_for_receive();
   switch (recovery_.expire(now)) {
     case LossRecovery::Due::timeout:
       return timed_out(now);
     case LossRecovery::Due::back_off:
-      return charge_.leave();
+      charge_.leave();
+      return false;
     case LossRecovery::Due::nothing:
-      return;
+      return false;
   }
+  return false;
 }
 
-void RcRequester::timed_out(TimePoint now) {
+bool RcRequester::timed_out(TimePoint now) {
   context_.host.count(Counter::timeouts);
-  if (recovery_.use_retry()) return go_back(LossRecovery::Cause::timeout, now);
+  if (recovery_.use_retry()) {
+    go_back(LossRecovery::Cause::timeout, now);
+    return false;
+  }
+  if (context_.attributes.migration == Migration::armed) return true;
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(recovery_.local_timeout()).count();
   const Psn una = sequence_.una();
   const SendEntry& entry = queue().front();
   const std::uint32_t bytes = offset_of(entry, una + 1, mtu()) - offset_of(entry, una, mtu());
   fail_front(Status::retry_exceeded,
              because(ReasonId::retry_exceeded, una.wire(), context_.attributes.retry_count, us, bytes));
+  return false;
+}
+
+// What is in flight may never arrive, and is sent again by the other path.
+void RcRequester::leave_path() {
+  if (failed()) return;
+  uncharge();
+  sequence_.go_back();
+  ack_requests_.requested();
+  recovery_.reset();
+}
+
+// Nothing that is known of round trips and losses is of this path.
+void RcRequester::enter_path() {
+  if (!failed()) recovery_.start(context_.attributes);
 }
 
 void RcRequester::fail_front(Status status, const Reason& reason) {

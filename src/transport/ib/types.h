@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/reason.h"
@@ -189,6 +190,22 @@ enum class QpEvent : std::uint8_t {
   access_error,               ///< access violation by the peer; the QP is in ERR
   send_queue_drained,
   last_wqe_reached,
+  path_migrated,         ///< the endpoint has gone to its alternate path
+  path_migration_error,  ///< the peer asks it to, by a path that is not the alternate one
+};
+
+/// States of automatic path migration (IBTA 17.2.8). The numbers are those of enum ibv_mig_state.
+enum class Migration : std::uint8_t {
+  migrated,  ///< one path, also before any other was known; packets bear MigReq
+  rearm,     ///< an alternate path is loaded here; whether the peer has one as well is not known
+  armed,     ///< and there too: either side may go there, and the other follows
+};
+
+/// Where an endpoint may go when its path is silent.
+struct AlternatePath {
+  AddressVector path;
+  std::uint8_t timeout = 0;  ///< code as Attributes::timeout
+  bool loaded = false;
 };
 
 /// Accesses to memory, bit-compatible with enum ibv_access_flags.
@@ -218,6 +235,15 @@ struct Attributes {
   std::uint8_t retry_count = 0;    ///< 0–7
   std::uint8_t rnr_retry = 0;      ///< 0–7, 7: for ever
   std::uint8_t min_rnr_timer = 0;  ///< code 0–31
+  Migration migration = Migration::migrated;
+  AlternatePath alternate;
+
+  /// The two paths change places, and it is done: so the program may rearm and find back.
+  void migrate() {
+    std::swap(path, alternate.path);
+    std::swap(timeout, alternate.timeout);
+    migration = Migration::migrated;
+  }
 };
 
 /// A piece of payload in somebody's memory.

@@ -17,6 +17,11 @@ class UnacknowledgedEndpoint : public EndpointBase {
   void expire(TimePoint now) override;
 
  protected:
+  /// A turn is one of the window that was left.
+  void leave_path() override {
+    turn_ = {};
+    send_at_ = kNever;
+  }
   UnacknowledgedEndpoint(Qpn local, const Capacity& capacity, Host& host, wire::Service service)
       : EndpointBase(local, host, service), queue_(capacity) {}
 

@@ -68,10 +68,20 @@ TEST_F(Establish, BothSidesLearnWhatTheOtherSays) {
 TEST_F(Establish, XrcHidesItsQueuePairInTheEecField) {
   Request wish = request();
   wish.service = Service::xrc;
+  wish.endpoint.initiator_depth = 4;
+  wish.endpoint.responder_resources = 3;
+  wish.endpoint.rnr_retry_count = 2;
+  wish.endpoint.srq = true;
   active = *a.manager.connect(wish, now);
   deliver(a, b);
   const auto event = b.event();
   EXPECT_EQ(event.service, Service::xrc);
+  EXPECT_EQ(event.endpoint.initiator_depth, 4);
+  // An initiator answers nothing, a target repeats nothing: as Linux' ib_cm fills in its REQ.
+  EXPECT_EQ(event.endpoint.responder_resources, 0);
+  EXPECT_EQ(event.retry_count, 0);
+  EXPECT_EQ(event.endpoint.rnr_retry_count, 0);
+  EXPECT_FALSE(event.endpoint.srq);
   ASSERT_TRUE(b.manager.reply(event.id, reply(0x33), now));
   EXPECT_EQ(decode<Rep>(b.host.sent.front().mad).eecn, 0x33U);
   deliver(b, a);

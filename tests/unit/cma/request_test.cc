@@ -44,6 +44,12 @@ TEST_F(RequestTest, OfAnotherServiceIsRefused) {
   EXPECT_EQ(refusal->reason, cm::RejectReason::invalid_transport_service);
   listener.qp_type = IBV_QPT_UC;
   EXPECT_FALSE(refusal_of(request, listener, devices));
+  request.service = cm::Service::xrc;
+  EXPECT_TRUE(refusal_of(request, listener, devices));
+  listener.qp_type = IBV_QPT_XRC_SEND;
+  EXPECT_TRUE(refusal_of(request, listener, devices));
+  listener.qp_type = IBV_QPT_XRC_RECV;
+  EXPECT_FALSE(refusal_of(request, listener, devices));
   request.kind = cm::EventKind::service_id_request;
   EXPECT_EQ(refusal_of(request, listener, devices)->status, cm::SidrStatus::unsupported);
 }

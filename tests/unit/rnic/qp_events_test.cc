@@ -26,6 +26,8 @@ TEST_F(QpEventsTest, AreThoseOfVerbs) {
       {fatal, IBV_EVENT_QP_FATAL},
       {request_error, IBV_EVENT_QP_REQ_ERR},
       {access_error, IBV_EVENT_QP_ACCESS_ERR},
+      {path_migrated, IBV_EVENT_PATH_MIG},
+      {path_migration_error, IBV_EVENT_PATH_MIG_ERR},
       {last_wqe_reached, IBV_EVENT_QP_LAST_WQE_REACHED}};
   for (const auto& [event, type] : kPairs) {
     events.raise(event);
