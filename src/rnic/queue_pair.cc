@@ -9,6 +9,7 @@
 #include "rnic/completion_counter.h"
 #include "rnic/completion_queue.h"
 #include "rnic/context.h"
+#include "rnic/indirection_table.h"
 #include "rnic/limits.h"
 #include "rnic/protection_domain.h"
 #include "rnic/qp_states.h"
@@ -63,7 +64,8 @@ Expected<std::unique_ptr<QueuePair>, Failure> QueuePair::make(Context& context, 
   if (context.counts.qps.users() >= limits::kMaxQps) {
     return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxQps, ObjectKind::qp);
   }
-  auto lane = context.lanes().choose();
+  auto lane =
+      fit->type == IBV_QPT_RAW_PACKET ? context.lanes().choose_for_frames() : context.lanes().choose();
   if (!lane) return Unexpected{lane.error()};
   std::unique_ptr<QueuePair> qp(new QueuePair(context, pd, domain, **lane, *fit));
   const ibv_qp_cap& cap = fit->cap;
@@ -75,6 +77,7 @@ Expected<std::unique_ptr<QueuePair>, Failure> QueuePair::make(Context& context, 
   for (CompletionQueue* queue : {fit->send_cq, fit->recv_cq})
     if (queue != nullptr) queue->add_user(**lane);
   if (fit->srq != nullptr) fit->srq->uses.add();
+  if (fit->table != nullptr) fit->table->uses.add();
   if (pd != nullptr) pd->uses.add();
   context.counts.qps.add();
   init.cap = cap;
@@ -87,7 +90,7 @@ MemorySource* QueuePair::memory_source() const {
 
 Expected<void, Failure> QueuePair::attach_to_lane() {
   ib::Capacity capacity{init_.cap.max_send_wr, static_cast<std::uint16_t>(init_.cap.max_send_sge),
-                        init_.cap.max_inline_data};
+                        init_.cap.max_inline_data, init_.max_tso_header};
   const std::size_t bytes = ib::send_queue_bytes(capacity);
   send_queue_ = QueueMemory(bytes, memory_source(), QueueKind::send);
   if (send_queue_.get() == nullptr) return refused(ENOMEM, ReasonId::out_of_memory, bytes);
@@ -107,6 +110,7 @@ Expected<void, Failure> QueuePair::destroy() {
   {
     const std::lock_guard lock(lane_.mutex());
     if (!groups_.empty()) return refused_here(refuse(EBUSY, ReasonId::mcast_attached, groups_.size()));
+    if (flows.users() != 0) return refused_here(refuse(EBUSY, ReasonId::flows_attached, flows.users()));
     lane_.detach(*this);
     lane_.discard(*this);
     endpoint_.reset();  // here, as it gives back bytes of a window that is the lane's
@@ -116,6 +120,7 @@ Expected<void, Failure> QueuePair::destroy() {
   for (CompletionQueue* queue : {init_.send_cq, init_.recv_cq})
     if (queue != nullptr) queue->remove_user();
   if (init_.srq != nullptr) init_.srq->uses.release();
+  if (init_.table != nullptr) init_.table->uses.release();
   completion_counters_.release();
   send_queue_ = {};
   receives_.give_up_memory();

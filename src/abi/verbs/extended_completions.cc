@@ -10,13 +10,15 @@
 #include "base/clock.h"
 #include "base/explanation_history.h"
 #include "base/hot_path.h"
+#include "rnic/frame_completion.h"
 
 namespace softrnic::abi {
 namespace {
 
 constexpr std::uint64_t kTimes =
     IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
-constexpr std::uint64_t kFields = IBV_WC_STANDARD_FLAGS | kTimes;
+constexpr std::uint64_t kFields =
+    IBV_WC_STANDARD_FLAGS | kTimes | IBV_WC_EX_WITH_CVLAN | IBV_WC_EX_WITH_FLOW_TAG;
 constexpr std::uint32_t kMasks = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
 constexpr std::uint32_t kFlags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED | IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
 
@@ -62,9 +64,10 @@ std::uint64_t read_completion_wallclock_ns(ibv_cq_ex* cq) {
   return wall_clock_ns() - ago;
 }
 
-// Fields that no queue is created with.
-std::uint16_t read_cvlan(ibv_cq_ex*) { return 0; }
-std::uint32_t read_flow_tag(ibv_cq_ex*) { return 0; }
+std::uint16_t read_cvlan(ibv_cq_ex* cq) { return rnic::vlan_of(current(cq)); }
+std::uint32_t read_flow_tag(ibv_cq_ex* cq) { return rnic::flow_tag_of(current(cq)); }
+
+// What no queue is created with.
 void read_tm_info(ibv_cq_ex*, ibv_wc_tm_info* info) { *info = {}; }
 
 void fill_operations(ibv_cq_ex& cq) {
