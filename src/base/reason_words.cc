@@ -103,7 +103,11 @@ constexpr Word kObjects[] = {{0, "PD"},
                              {11, "XRC domain", "XRC 域"},
                              {12, "MW"},
                              {13, "device memory", "设备内存"},
-                             {14, "thread domain", "线程域"}};
+                             {14, "thread domain", "线程域"},
+                             {15, "flow", "流"},
+                             {16, "counters object", "计数器对象"},
+                             {17, "work queue", "工作队列"},
+                             {18, "indirection table", "间接表"}};
 // enum rdma_cm_event_type
 constexpr Word kCmEvents[] = {
     {0, "ADDR_RESOLVED"},      {1, "ADDR_ERROR"},       {2, "ROUTE_RESOLVED"}, {3, "ROUTE_ERROR"},

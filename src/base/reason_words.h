@@ -30,7 +30,11 @@ enum class ObjectKind : std::uint8_t {
   xrc_domain,
   mw,
   dm,
-  td
+  td,
+  flow,
+  flow_counters,
+  wq,
+  indirection_table
 };
 
 /// A number that exceeds its limit, as a figure for the form "cap": the fields of

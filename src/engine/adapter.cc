@@ -235,11 +235,20 @@ void Adapter::close(std::unique_ptr<rnic::Context> context) {
 // ---- lanes
 
 Expected<rnic::LanePort*, Failure> Adapter::choose() {
-  const auto opened = with_daemon([this]() -> Expected<rnic::LanePort*, control::Error> {
+  return choose_by([this] { return &lanes_.next(); });
+}
+
+Expected<rnic::LanePort*, Failure> Adapter::choose_for_frames() {
+  return choose_by([this] { return &lanes_.first(); });
+}
+
+template <typename Choice>
+Expected<rnic::LanePort*, Failure> Adapter::choose_by(Choice choice) {
+  const auto opened = with_daemon([&]() -> Expected<rnic::LanePort*, control::Error> {
     if (lanes_.empty()) {
       if (auto taken = lanes_.open(connection_.daemon, addresses()); !taken) return Unexpected{taken.error()};
     }
-    return &lanes_.next();
+    return choice();
   });
   if (opened) return *opened;
   explain({.reason = opened.error().failure.reason});

@@ -49,6 +49,7 @@ class Adapter final : public rnic::Lanes {
 
   // ---- rnic::Lanes
   Expected<rnic::LanePort*, Failure> choose() override;
+  Expected<rnic::LanePort*, Failure> choose_for_frames() override;
   void quiesce_all() override;
 
  private:
@@ -69,6 +70,10 @@ class Adapter final : public rnic::Lanes {
   /// died under it and the next one has come.
   template <typename Use>
   auto with_daemon(Use use) -> decltype(use());
+
+  /// What `choice` says, once there are lanes.
+  template <typename Choice>
+  Expected<rnic::LanePort*, Failure> choose_by(Choice choice);
 
   // with mutex_ held
   /// Sees to a connection. A dead one goes to `old`, which the caller destroys without the lock: its

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <cstdint>
+#include <iterator>
 #include <utility>
 
 #include "base/clock.h"
@@ -34,7 +35,8 @@ EngineThread::Woke EngineThread::wait() {
   pollfd fds[] = {{thread_.stop_fd(), POLLIN, 0},
                   {lane_.timer_fd(), POLLIN, 0},
                   {lane_.readable_fd(), POLLIN, 0},
-                  {lane_.doorbell_fd(), POLLIN, 0}};
+                  {lane_.doorbell_fd(), POLLIN, 0},
+                  {lane_.frames_fd(), POLLIN, 0}};
   const Duration period = moderation_.next(lane_.last_poll().since_call);
   int ready = 0;
   if (period > Duration::zero()) {
@@ -42,8 +44,8 @@ EngineThread::Woke EngineThread::wait() {
     ready = ppoll(fds, 1, &limit, nullptr);
   } else if (lane_.arm_doorbell()) {
     const timespec look_again{0, samehost::RingLink::kRecheck / std::chrono::nanoseconds(1)};
-    ready = ppoll(fds, 4, &look_again, nullptr);
-    if (ready == 0) ready = lane_.recheck_doorbell() ? 1 : ppoll(fds, 4, nullptr, nullptr);
+    ready = ppoll(fds, std::size(fds), &look_again, nullptr);
+    if (ready == 0) ready = lane_.recheck_doorbell() ? 1 : ppoll(fds, std::size(fds), nullptr, nullptr);
     lane_.disarm_doorbell();
   } else {
     ready = ppoll(fds, 1, &kNoTime, nullptr) + 1;

@@ -60,11 +60,14 @@ Expected<Qpn, Failure> Lane::attach(rnic::QueuePair& qp) {
     failure = refuse(EIO, ReasonId::forked_child);
   } else {
     reserve(qps_.size() + 1);  // first: a queue pair that an exception destroys must not have a number
-    if (const auto qpn = qps_.insert(qp)) {
+    const auto port = use_port(qp);
+    const auto qpn = port ? qps_.insert(qp) : std::nullopt;
+    if (qpn) {
       rows_.take_row(*qps_.find(*qpn));
       return *qpn;
     }
-    failure = refuse(ENOMEM, ReasonId::out_of_qpns, kMaxQps);
+    failure = port ? refuse(ENOMEM, ReasonId::out_of_qpns, kMaxQps) : port.error();
+    if (port) leave_port(qp);
   }
   explain({.reason = failure.reason});
   return Unexpected{failure};
@@ -89,6 +92,7 @@ void Lane::detach(rnic::QueuePair& qp) {
     rows_.give_back_row(*slot);
   }
   qps_.erase(qp.qpn());
+  leave_port(qp);
 }
 
 bool Lane::join(rnic::QueuePair& qp, const wire::Gid& group) {
@@ -186,6 +190,7 @@ std::size_t Lane::batch(TimePoint now) {
   // has_packet() nor the socket tells.
   unread_ = !attempt([&] { packets = link_->receive(*this, now); });
   if (unread_) packets = 1;
+  attempt([&] { packets += receive_frames(); });
   acknowledge_eager();
   take_acks();
   Timetable::run_due<Timetable::Who::batch_step>(*this);
@@ -260,7 +265,9 @@ bool Lane::quick_poll(std::uint32_t polls) const {
   return polls % kQuickPolls == 0;
 }
 
-bool Lane::has_news(TimePoint now) const { return eager_acks_.have_come() || link_->has_packet(now); }
+bool Lane::has_news(TimePoint now) const {
+  return eager_acks_.have_come() || link_->has_packet(now) || ports_.readable();
+}
 
 rnic::Effort Lane::progress(rnic::CompletionSink& sink) {
   const std::uint32_t polls = last_poll_.polled();
@@ -333,7 +340,7 @@ void Lane::set_addresses(std::vector<device::GidEntry> addresses) {
 
 std::size_t Lane::queue_pairs() {
   const std::lock_guard lock(mutex_);
-  return qps_.size();
+  return qps_.size() + work_queues_;
 }
 
 void Lane::abandon() {
@@ -344,6 +351,7 @@ void Lane::abandon() {
   delayed_ack_.abandon();
   event_looks_.clear();
   link_ = std::make_unique<link::NullLink>();
+  ports_.abandon();
   timers_.abandon();
 }
 

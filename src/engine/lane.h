@@ -36,6 +36,7 @@
 #include "engine/deadlines.h"
 #include "engine/delayed_ack.h"
 #include "engine/eager_ack_watch.h"
+#include "engine/ethernet_ports.h"
 #include "engine/event_looks.h"
 #include "engine/lane_timers.h"
 #include "engine/last_poll.h"
@@ -93,6 +94,11 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   void wait_for_accessors() override;
   bool join(rnic::QueuePair& qp, const wire::Gid& group) override;
   bool leave(rnic::QueuePair& qp, const wire::Gid& group) override;
+  Expected<std::uint32_t, Failure> attach(rnic::WorkQueue& queue) override;
+  void detach(rnic::WorkQueue& queue) override;
+  void publish_completions() override { publish(); }
+  Expected<void, Failure> add_flow(rnic::Flow& flow) override;
+  void remove_flow(rnic::Flow& flow) override;
   ib::Total* totals() override { return rows_.totals(); }
   TimePoint now() override;
   void changed(rnic::QueuePair& qp) override;
@@ -122,6 +128,8 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   void end_life() { peers_.end_life(); }
   /// Readable when service() has packets to read.
   int readable_fd() const { return link_->readable_fd(); }
+  /// Readable when service() has Ethernet frames to read; -1: never.
+  int frames_fd() const { return ports_.readable_fd(); }
   /// Readable when a lane of this host wants to be read after arm_doorbell(); -1: never.
   int doorbell_fd() const { return rings_ != nullptr ? rings_->doorbell_fd() : -1; }
   /// Before a wait for these descriptors. False: do not wait. After true comes disarm_doorbell().
@@ -139,6 +147,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   void set_siblings(std::vector<Lane*> siblings) { siblings_ = std::move(siblings); }
   /// Whoever holds the lock uses no memory of a window until he says so: nobody need wait for him.
   void rest(bool at_rest) { at_rest_.store(at_rest, std::memory_order_seq_cst); }
+  /// Queue pairs and work queues.
   std::size_t queue_pairs();
   /// In a forked child, with the lock held: the lane stays the parent's; here it does nothing from now on.
   void abandon();
@@ -173,6 +182,11 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   void expire();
   void touch(rnic::QueuePair& qp);
   void touch(QpSlot* slot);
+  // ---- Ethernet frames of raw packet queue pairs: lane_frames.cc
+  Expected<void, Failure> use_port(const rnic::QueuePair& qp);
+  void leave_port(const rnic::QueuePair& qp);
+  std::size_t receive_frames();
+  void flush_frames();
   // ---- paths: lane_paths.cc
   void look_for(flow::Path& path, bool local);
   /// Room for so many queue pairs and for all paths.
@@ -221,6 +235,9 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   OwedAck owed_ack_;
   DelayedAck delayed_ack_;
   ReceiveHold hold_;
+  EthernetPorts ports_;
+  std::size_t work_queues_ = 0;
+  std::uint32_t work_queue_numbers_ = 0;  ///< given out
   PageRows rows_;
 };
 

@@ -7,9 +7,16 @@
 
 namespace softrnic::engine {
 
+namespace {
+
+/// A work queue's number is no QPN (rnic::LanePort::attach).
+bool is_of_queue_pair(const ibv_wc& wc) { return wc.qp_num >> 24 == 0; }
+
+}  // namespace
+
 void Lane::deliver(rnic::CompletionQueue& cq, const ibv_wc& wc, bool solicited) {
   const bool receive = (wc.opcode & IBV_WC_RECV) != 0;
-  if (receive && hold_.any_starving()) {
+  if (receive && hold_.any_starving() && is_of_queue_pair(wc)) {
     if (QpSlot* slot = qps_.find(Qpn(wc.qp_num))) hold_.fed(*slot);
   }
   const CompletionBatch::Completion completion{&cq, wc, solicited};
@@ -36,7 +43,7 @@ void Lane::publish() {
 
 // A QP that loses one delivers more: all that it flushes.
 SOFTRNIC_OUT_OF_LINE void Lane::lost(const CompletionBatch::Completion& completion) {
-  const QpSlot* slot = qps_.find(Qpn(completion.wc.qp_num));
+  const QpSlot* slot = is_of_queue_pair(completion.wc) ? qps_.find(Qpn(completion.wc.qp_num)) : nullptr;
   if (slot == nullptr) return;
   slot->qp->completion_lost(*completion.cq, completion.wc.wr_id);
   touch(*slot->qp);

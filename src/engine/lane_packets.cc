@@ -82,6 +82,7 @@ void Lane::dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint
 
 bool Lane::send() {
   const auto out = [this](const ib::TxPacket& packet) {
+    if (packet.is_frame) return ports_.send(packet);
     attempt([&] { link_->send(packet, clock_.batch_time()); });
   };
   const std::size_t sent = scheduler_.run(clock_.batch_time(), kSendRound, out, [this](rnic::QueuePair& qp) {
@@ -94,6 +95,7 @@ bool Lane::send() {
     attempt([&] { credit_.send(out); });
   }
   attempt([&] { link_->flush(clock_.batch_time()); });
+  flush_frames();
   peers_.look_after_stuck();
   return sent >= kSendRound;
 }

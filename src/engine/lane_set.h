@@ -34,6 +34,7 @@ class LaneSet {
   /// queue pairs live on them.
   bool close(control::Client* daemon);
   /// The lane for a new queue pair; requires !empty(). Takes turns.
+  Lane& first() { return *lanes_.front().lane; }
   Lane& next() { return *lanes_[turn_++ % lanes_.size()].lane; }
   void set_addresses(const std::vector<device::GidEntry>& addresses);
   /// The lanes' daemon has died, and this one knows them: from now on it is asked. False: it does not.

@@ -18,7 +18,9 @@
 namespace softrnic::rnic {
 
 class CompletionQueue;
+class Flow;
 class QueuePair;
+class WorkQueue;
 
 /// A piece of a message that is to go without packets.
 struct DirectStep {
@@ -116,6 +118,21 @@ class LanePort {
   virtual bool leave(QueuePair& qp, const wire::Gid& group) = 0;
   /// See ib::Host.
   virtual ib::Total* totals() { return nullptr; }
+  /// The same for a work queue: its number, which is no QPN.
+  virtual Expected<std::uint32_t, Failure> attach(WorkQueue& queue) {
+    static_cast<void>(queue);
+    return 1U << 24;
+  }
+  virtual void detach(WorkQueue& queue) { static_cast<void>(queue); }
+  /// Work queues: the end of a verb that may have delivered completions.
+  virtual void publish_completions() {}
+  /// Frames that meet the rule of `flow` go to its queue pair, which is on this lane, from now on. EPERM and
+  /// what else stands in the way; not explained.
+  virtual Expected<void, Failure> add_flow(Flow& flow) {
+    static_cast<void>(flow);
+    return {};
+  }
+  virtual void remove_flow(Flow& flow) { static_cast<void>(flow); }
   virtual TimePoint now() = 0;
   /// The state or the attributes of an attached QP have changed (for its rows in the pages that others read).
   /// Waits until nobody acts on the old ones.

@@ -11,6 +11,8 @@ class Lanes {
  public:
   /// The lane for a new QP. Its failures are explained by whoever makes them.
   virtual Expected<LanePort*, Failure> choose() = 0;
+  /// The same for one of raw packets. They are all on one lane, as the flow rules of a port are one list.
+  virtual Expected<LanePort*, Failure> choose_for_frames() { return choose(); }
   /// LanePort::quiesce() on every lane of the process.
   virtual void quiesce_all() = 0;
 

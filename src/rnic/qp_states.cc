@@ -7,7 +7,8 @@
 namespace softrnic::rnic {
 namespace {
 
-constexpr std::array kTypeOrder = {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV};
+constexpr std::array kTypeOrder = {IBV_QPT_RC,       IBV_QPT_UC,       IBV_QPT_UD,
+                                   IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV, IBV_QPT_RAW_PACKET};
 constexpr std::size_t kTypes = kTypeOrder.size();
 
 constexpr std::uint32_t kPkey = IBV_QP_PKEY_INDEX;
@@ -38,9 +39,10 @@ struct Row {
   std::array<Masks, kTypes> masks;
 };
 
-// Every state may also go to RESET and to ERR, with no attributes. SQE is of UC and UD only (IBTA 10.3.1.6):
-// an RC or XRC QP never gets there. The halves of XRC have of RC's attributes what their half uses. The rate
-// of all that send may be limited where the kernel lets that of raw packet QPs be.
+// Every state may also go to RESET and to ERR, with no attributes. SQE is of UC and UD only (IBTA 10.3.1.6),
+// and of raw packets, which go as UD does: an RC or XRC QP never gets there. The halves of XRC have of RC's
+// attributes what their half uses. The rate of all that send may be limited where the kernel lets that of raw
+// packet QPs be, which have no other attributes but the port (qp_state_table of ib_core).
 constexpr Row kRows[] = {
     {IBV_QPS_RESET,
      IBV_QPS_INIT,
@@ -48,43 +50,51 @@ constexpr Row kRows[] = {
        {kPkey | kPort | kAccess, 0},
        {kPkey | kPort | kQkey, 0},
        {kPkey | kPort | kAccess, 0},
-       {kPkey | kPort | kAccess, 0}}}},
+       {kPkey | kPort | kAccess, 0},
+       {kPort, 0}}}},
     {IBV_QPS_INIT,
      IBV_QPS_INIT,
      {{{0, kPkey | kPort | kAccess},
        {0, kPkey | kPort | kAccess},
        {0, kPkey | kPort | kQkey},
        {0, kPkey | kPort | kAccess},
-       {0, kPkey | kPort | kAccess}}}},
+       {0, kPkey | kPort | kAccess},
+       {0, 0}}}},
     {IBV_QPS_INIT,
      IBV_QPS_RTR,
      {{{kRcRtr, kAlt | kAccess | kPkey},
        {kUcRtr, kAlt | kAccess | kPkey},
        {0, kPkey | kQkey},
        {kUcRtr, kAlt | kAccess | kPkey},
-       {kRcRtr, kAlt | kAccess | kPkey}}}},
+       {kRcRtr, kAlt | kAccess | kPkey},
+       {0, 0}}}},
     {IBV_QPS_RTR,
      IBV_QPS_RTS,
      {{{kRcRetry | kSqPsn, kCur | kAlt | kAccess | kRnrTimer | kMig | kRate},
        {kSqPsn, kCur | kAlt | kAccess | kMig | kRate},
        {kSqPsn, kCur | kQkey | kRate},
        {kRcRetry | kSqPsn, kCur | kAlt | kAccess | kMig | kRate},
-       {IBV_QP_TIMEOUT | kSqPsn, kCur | kAlt | kAccess | kRnrTimer | kMig}}}},
+       {IBV_QP_TIMEOUT | kSqPsn, kCur | kAlt | kAccess | kRnrTimer | kMig},
+       {0, kRate}}}},
     {IBV_QPS_RTS,
      IBV_QPS_RTS,
      {{{0, kCur | kAccess | kAlt | kMig | kRnrTimer | kRate},
        {0, kCur | kAccess | kAlt | kMig | kRate},
        {0, kCur | kQkey | kRate},
        {0, kCur | kAccess | kAlt | kMig | kRate},
-       {0, kCur | kAccess | kAlt | kMig | kRnrTimer}}}},
-    {IBV_QPS_RTS, IBV_QPS_SQD, {{{0, kNotify}, {0, kNotify}, {0, kNotify}, {0, kNotify}, {0, kNotify}}}},
+       {0, kCur | kAccess | kAlt | kMig | kRnrTimer},
+       {0, kRate}}}},
+    {IBV_QPS_RTS,
+     IBV_QPS_SQD,
+     {{{0, kNotify}, {0, kNotify}, {0, kNotify}, {0, kNotify}, {0, kNotify}, {0, 0}}}},
     {IBV_QPS_SQD,
      IBV_QPS_RTS,
      {{{0, kCur | kAccess | kAlt | kMig | kRnrTimer},
        {0, kCur | kAccess | kAlt | kMig},
        {0, kCur | kQkey},
        {0, kCur | kAccess | kAlt | kMig},
-       {0, kCur | kAccess | kAlt | kMig | kRnrTimer}}}},
+       {0, kCur | kAccess | kAlt | kMig | kRnrTimer},
+       {0, 0}}}},
     {IBV_QPS_SQD,
      IBV_QPS_SQD,
      {{{0,
@@ -93,8 +103,9 @@ constexpr Row kRows[] = {
        {0, kPkey | kQkey},
        {0, kPort | IBV_QP_AV | kRcRetry | kAlt | kAccess | kPkey | kMig},
        {0, kPort | IBV_QP_AV | IBV_QP_TIMEOUT | IBV_QP_MAX_DEST_RD_ATOMIC | kAlt | kAccess | kPkey |
-               kRnrTimer | kMig}}}},
-    {IBV_QPS_SQE, IBV_QPS_RTS, {{{0, 0}, {0, kCur | kAccess}, {0, kCur | kQkey}, {0, 0}, {0, 0}}}},
+               kRnrTimer | kMig},
+       {0, 0}}}},
+    {IBV_QPS_SQE, IBV_QPS_RTS, {{{0, 0}, {0, kCur | kAccess}, {0, kCur | kQkey}, {0, 0}, {0, 0}, {0, 0}}}},
 };
 
 using Table = std::array<std::array<std::array<Transition, kQpStates>, kQpStates>, kTypes>;
@@ -108,7 +119,8 @@ constexpr Table make_table() {
     }
   }
   for (std::size_t type = 0; type < kTypes; ++type) {
-    if (kTypeOrder[type] != IBV_QPT_UC && kTypeOrder[type] != IBV_QPT_UD)
+    if (kTypeOrder[type] != IBV_QPT_UC && kTypeOrder[type] != IBV_QPT_UD &&
+        kTypeOrder[type] != IBV_QPT_RAW_PACKET)
       table[type][IBV_QPS_SQE][IBV_QPS_RTS].valid = false;
   }
   return table;

@@ -9,6 +9,7 @@
 #include "rnic/completion_counter.h"
 #include "rnic/completion_queue.h"
 #include "rnic/context.h"
+#include "rnic/indirection_table.h"
 #include "rnic/limits.h"
 #include "rnic/protection_domain.h"
 #include "rnic/qp_states.h"
@@ -66,7 +67,8 @@ Expected<std::unique_ptr<QueuePair>, Failure> QueuePair::make(Context& context, 
   if (context.counts.qps.users() >= limits::kMaxQps) {
     return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxQps, ObjectKind::qp);
   }
-  auto lane = context.lanes().choose();
+  auto lane =
+      fit->type == IBV_QPT_RAW_PACKET ? context.lanes().choose_for_frames() : context.lanes().choose();
   if (!lane) return Unexpected{lane.error()};
   std::unique_ptr<QueuePair> qp(new QueuePair(context, pd, domain, **lane, *fit));
   const ibv_qp_cap& cap = fit->cap;
@@ -79,6 +81,7 @@ Expected<std::unique_ptr<QueuePair>, Failure> QueuePair::make(Context& context, 
     if (queue != nullptr) queue->add_user(**lane);
   if (fit->srq != nullptr) fit->srq->uses.add();
   if (qp->receives_.matches_tags()) fit->srq->cq()->add_lane(**lane);
+  if (fit->table != nullptr) fit->table->uses.add();
   if (pd != nullptr) pd->uses.add();
   context.counts.qps.add();
   init.cap = cap;
@@ -91,7 +94,7 @@ MemorySource* QueuePair::memory_source() const {
 
 Expected<void, Failure> QueuePair::attach_to_lane() {
   ib::Capacity capacity{init_.cap.max_send_wr, static_cast<std::uint16_t>(init_.cap.max_send_sge),
-                        init_.cap.max_inline_data};
+                        init_.cap.max_inline_data, init_.max_tso_header};
   if (rendezvous_ != nullptr) {
     capacity.send_wqes += Rendezvous::kSendWqes;
     capacity.send_sges = std::max(capacity.send_sges, static_cast<std::uint16_t>(limits::kMaxTagSges));
@@ -115,6 +118,7 @@ Expected<void, Failure> QueuePair::destroy() {
   {
     const std::lock_guard lock(lane_.mutex());
     if (!groups_.empty()) return refused_here(refuse(EBUSY, ReasonId::mcast_attached, groups_.size()));
+    if (flows.users() != 0) return refused_here(refuse(EBUSY, ReasonId::flows_attached, flows.users()));
     lane_.detach(*this);
     lane_.discard(*this);
     endpoint_.reset();  // here, as it gives back bytes of a window that is the lane's
@@ -125,6 +129,7 @@ Expected<void, Failure> QueuePair::destroy() {
   for (CompletionQueue* queue : {init_.send_cq, init_.recv_cq})
     if (queue != nullptr) queue->remove_user();
   if (init_.srq != nullptr) init_.srq->uses.release();
+  if (init_.table != nullptr) init_.table->uses.release();
   completion_counters_.release();
   send_queue_ = {};
   receives_.give_up_memory();

@@ -14,6 +14,8 @@
 #include "base/expected.h"
 #include "base/explanation_history.h"
 #include "base/reason.h"
+#include "ethernet/flow_key.h"
+#include "ethernet/received_frame.h"
 #include "rnic/attached_counters.h"
 #include "rnic/lane_port.h"
 #include "rnic/memory_window.h"
@@ -60,8 +62,9 @@ class QueuePair final : public EventTarget, private ib::Host {
                                                               QueuePairInit& init);
   ~QueuePair();
 
-  /// EBUSY while attached to multicast groups. Else takes the QP off its lane, removes its completions from
-  /// its CQs and waits until its fetched events are acknowledged; delete the object afterwards.
+  /// EBUSY while attached to multicast groups, or flows lead here. Else takes the QP off its lane, removes
+  /// its completions from its CQs and waits until its fetched events are acknowledged; delete the object
+  /// afterwards.
   Expected<void, Failure> destroy();
 
   /// ibv_modify_qp. retry_cnt and rnr_retry above 7 are taken as 7.
@@ -93,6 +96,8 @@ class QueuePair final : public EventTarget, private ib::Host {
   /// From now on all requests are refused.
   void leave_domain();
 
+  UseCount flows;  ///< that lead here
+
   // ---- constant
   Qpn qpn() const { return qpn_; }
   std::uint32_t number() const override { return qpn_.value; }
@@ -108,6 +113,9 @@ class QueuePair final : public EventTarget, private ib::Host {
   bool lacks_receive(const ib::RxPacket& packet);
   /// A packet for this QP. Counts and explains those that its state does not let through.
   void receive(const ib::RxPacket& packet, TimePoint now);
+  /// Raw packets: a frame that the rule of a flow with this tag sends here.
+  void receive_frame(const ethernet::ReceivedFrame& frame, const ethernet::ParsedFrame& parsed,
+                     std::uint32_t flow_tag);
   ib::Transmit transmit(ib::TxPacket& out, TimePoint now);
   void expire(TimePoint now);
   /// See ib::Endpoint.

@@ -7,9 +7,12 @@
 #include "base/hot_path.h"
 #include "rnic/completion_queue.h"
 #include "rnic/context.h"
+#include "rnic/frame_completion.h"
+#include "rnic/indirection_table.h"
 #include "rnic/key_table.h"
 #include "rnic/queue_pair.h"
 #include "rnic/work_requests.h"
+#include "transport/ib/frame_placement.h"
 #include "transport/ib/rx_packet.h"
 #include "wire/frame.h"
 
@@ -21,6 +24,14 @@ bool QueuePair::lacks_receive(const ib::RxPacket& packet) { return endpoint_->la
 
 void QueuePair::receive(const ib::RxPacket& packet, TimePoint now) {
   endpoint_->receive(packet, now);
+  settle();
+}
+
+void QueuePair::receive_frame(const ethernet::ReceivedFrame& frame, const ethernet::ParsedFrame& parsed,
+                              std::uint32_t flow_tag) {
+  if (init_.table != nullptr)
+    return init_.table->queue_for(init_.hash.of(parsed)).receive_frame(frame, parsed, flow_tag);
+  endpoint_->receive_frame(inbound(frame, parsed, init_.strips_vlan, flow_tag));
   settle();
 }
 
@@ -148,6 +159,7 @@ ibv_wc QueuePair::receive_completion(const ib::RecvDone& done) const {
   wc.src_qp = type_ == IBV_QPT_XRC_RECV ? attributes_.transport.remote.value : done.source.value;
   wc.sl = done.service_level;
   if (done.has_grh) wc.wc_flags |= IBV_WC_GRH;
+  if (type_ == IBV_QPT_RAW_PACKET) describe_frame(done, wc);
   if (done.has_immediate) {
     wc.wc_flags |= IBV_WC_WITH_IMM;
     wc.imm_data = htonl(done.immediate);

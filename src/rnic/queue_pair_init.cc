@@ -7,6 +7,7 @@
 #include "base/reason_words.h"
 #include "rnic/completion_queue.h"
 #include "rnic/context.h"
+#include "rnic/indirection_table.h"
 #include "rnic/limits.h"
 #include "rnic/protection_domain.h"
 #include "rnic/refusal.h"
@@ -29,17 +30,18 @@ constexpr CapRow kCaps[] = {
     {&ibv_qp_cap::max_inline_data, limits::kMaxInlineBytes, CapField::max_inline_data},
 };
 
-constexpr ibv_qp_type kTypes[] = {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV};
+constexpr ibv_qp_type kTypes[] = {IBV_QPT_RC,       IBV_QPT_UC,       IBV_QPT_UD,
+                                  IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV, IBV_QPT_RAW_PACKET};
 
 /// Without what this type has no use for: programs give XRC initiators a receive CQ, and targets none at all.
 QueuePairInit only_used(const QueuePairInit& wanted) {
   QueuePairInit init = wanted;
-  if (!has_receives(init.type)) {
+  if (!init.takes_receives()) {
     init.srq = nullptr;
     init.recv_cq = nullptr;
     init.cap.max_recv_wr = init.cap.max_recv_sge = 0;
   }
-  if (!sends(init.type)) {
+  if (!init.has_send_queue()) {
     init.send_cq = nullptr;
     init.cap = {};
   }
@@ -48,14 +50,15 @@ QueuePairInit only_used(const QueuePairInit& wanted) {
 
 /// The queues that a QP is to work with.
 Expected<void, Failure> check_queues(const Context& context, const QueuePairInit& init) {
-  const bool missing =
-      (sends(init.type) && init.send_cq == nullptr) || (has_receives(init.type) && init.recv_cq == nullptr);
+  const bool missing = (init.has_send_queue() && init.send_cq == nullptr) ||
+                       (init.takes_receives() && init.recv_cq == nullptr);
   if (missing) return refused(EINVAL, ReasonId::missing_cq);
   const auto is_foreign = [&](const CompletionQueue* cq) {
     return cq != nullptr && &cq->context() != &context;
   };
   const bool foreign = is_foreign(init.send_cq) || is_foreign(init.recv_cq) ||
-                       (init.srq != nullptr && &init.srq->pd().context() != &context);
+                       (init.srq != nullptr && &init.srq->pd().context() != &context) ||
+                       (init.table != nullptr && &init.table->context() != &context);
   if (foreign) return refused(EINVAL, ReasonId::foreign_object);
   if (init.srq != nullptr && init.srq->matches_tags()) {
     if (init.type != IBV_QPT_RC) return refused(EINVAL, ReasonId::tm_srq_on_qp, init.type);
@@ -71,6 +74,8 @@ Expected<void, Failure> check_init(const Context& context, const QueuePairInit& 
   if (std::find(std::begin(kTypes), std::end(kTypes), init.type) == std::end(kTypes))
     return refused(EOPNOTSUPP, ReasonId::bad_qp_type, init.type);
   if (auto ok = check_queues(context, init); !ok) return ok;
+  if (init.max_tso_header > limits::kMaxTsoHeader)
+    return refused(EINVAL, ReasonId::tso_limits, init.max_tso_header, limits::kMaxTsoHeader, 0);
   for (const CapRow& row : kCaps) {
     const bool of_receives = row.cap == &ibv_qp_cap::max_recv_wr || row.cap == &ibv_qp_cap::max_recv_sge;
     if (init.srq != nullptr && of_receives) continue;
@@ -86,8 +91,8 @@ void round_up(QueuePairInit& init) {
   constexpr std::uint32_t kLeastInline = 64;
   constexpr auto kSgeBytes = static_cast<std::uint32_t>(sizeof(ib::Sge));
   ibv_qp_cap& cap = init.cap;
-  if (!sends(init.type)) return;
-  const bool receives = has_receives(init.type) && init.srq == nullptr;
+  if (!init.has_send_queue()) return;
+  const bool receives = init.takes_receives() && init.srq == nullptr;
   const std::uint32_t room = std::max({cap.max_inline_data, kLeastInline, cap.max_send_sge * kSgeBytes});
   cap.max_send_wr = std::bit_ceil(cap.max_send_wr);
   cap.max_inline_data = std::min(room, limits::kMaxInlineBytes);

@@ -59,6 +59,8 @@ ib::PathWindow* QueuePair::migrated() {
 
 Expected<void, Failure> QueuePair::check_modify(const ibv_qp_attr& attributes, std::uint32_t mask,
                                                 ibv_qp_state to) const {
+  // The states are those of its work queues; so answer adapters.
+  if (init_.table != nullptr) return Unexpected{refuse(EOPNOTSUPP, ReasonId::rss_sends_nothing)};
   if (auto ok = check_transition(type_, state_, to, mask); !ok) return ok;
   if ((mask & IBV_QP_CUR_STATE) != 0 && attributes.cur_qp_state != state_) {
     return Unexpected{refuse(EINVAL, ReasonId::cur_state_mismatch, attributes.cur_qp_state, state_)};
@@ -85,6 +87,12 @@ void QueuePair::enter(ibv_qp_state to) {
 
 void QueuePair::start_responder() {
   ib::Attributes& t = attributes_.transport;
+  if (type_ == IBV_QPT_RAW_PACKET) {
+    const auto info = context().info();
+    t.path.interface_index = info->interface_index;
+    t.path_mtu = info->port.netdev_mtu + ethernet::kHeaderBytes + ethernet::kVlanTagBytes;
+    return endpoint_->start_responder(t);
+  }
   if (type_ == IBV_QPT_UD) t.path_mtu = context().info()->port.active_mtu;
   endpoint_->set_window(&window_of(t.path));
   endpoint_->start_responder(t);
@@ -144,7 +152,8 @@ SOFTRNIC_OUT_OF_LINE void QueuePair::completion_lost(const CompletionQueue& cq, 
 void QueuePair::settle() {
   if (!endpoint_->in_error() || state_ == IBV_QPS_ERR) return;
   broken_ = true;
-  if (type_ == IBV_QPT_UD && !receive_failed_) {  // IBTA 10.3.1.6
+  const bool unconnected = type_ == IBV_QPT_UD || type_ == IBV_QPT_RAW_PACKET;
+  if (unconnected && !receive_failed_) {  // IBTA 10.3.1.6
     if (state_ == IBV_QPS_SQE) return;
     state_ = IBV_QPS_SQE;
   } else {

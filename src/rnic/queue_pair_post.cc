@@ -57,10 +57,11 @@ void QueuePair::posted(bool all_done) {
 }
 
 Expected<void, Failure> QueuePair::check_send(const ibv_send_wr& wr) const {
+  if (init_.table != nullptr) return Unexpected{refuse(EINVAL, ReasonId::rss_sends_nothing)};
   if (!state_rules(state_).accepts_sends)
     return Unexpected{refuse(EINVAL, ReasonId::post_send_state, state_)};
   const SendLimits limits{type_, init_.cap.max_send_sge, init_.cap.max_inline_data,
-                          attributes_.verbs.max_rd_atomic};
+                          attributes_.verbs.max_rd_atomic, init_.max_tso_header};
   return check_send_request(wr, limits);
 }
 
@@ -104,7 +105,9 @@ SOFTRNIC_HOT_PATH Expected<void, Failure> QueuePair::post_recv(ibv_recv_wr* wr, 
   for (; wr != nullptr; wr = wr->next) {
     Expected<void, Failure> ok;
     if (!receives_.has_queue()) {
-      const auto why = has_receives(type_) ? ReasonId::recv_on_srq_qp : ReasonId::recv_on_xrc_qp;
+      const auto why = init_.table != nullptr ? ReasonId::rss_sends_nothing
+                       : has_receives(type_)  ? ReasonId::recv_on_srq_qp
+                                              : ReasonId::recv_on_xrc_qp;
       ok = Unexpected{refuse(EINVAL, why, type_)};
     } else if (!rules.accepts_receives) {
       ok = Unexpected{refuse(EINVAL, ReasonId::post_recv_state, state_)};

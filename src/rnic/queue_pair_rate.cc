@@ -11,7 +11,9 @@
 namespace softrnic::rnic {
 namespace {
 
-constexpr bool answers_requests(ibv_qp_type type) { return type != IBV_QPT_UC && type != IBV_QPT_UD; }
+constexpr bool answers_requests(ibv_qp_type type) {
+  return type != IBV_QPT_UC && type != IBV_QPT_UD && type != IBV_QPT_RAW_PACKET;
+}
 
 }  // namespace
 

@@ -75,9 +75,15 @@ void fill_send(ib::SendSlot& slot, const ibv_send_wr& wr, const SendDefaults& de
   wqe.signaled = defaults.signal_all || (wr.send_flags & IBV_SEND_SIGNALED) != 0;
   wqe.solicited = (wr.send_flags & IBV_SEND_SOLICITED) != 0;
   wqe.fence = (wr.send_flags & IBV_SEND_FENCE) != 0;
+  wqe.fills_checksums = (wr.send_flags & IBV_SEND_IP_CSUM) != 0;
   if (rules.has_immediate) wqe.immediate = ntohl(wr.imm_data);
   if (wqe.op >= ib::SendOp::local_invalidate) [[unlikely]]
     fill_seldom(wqe, wr);
+  if (wqe.op == ib::SendOp::tso) [[unlikely]] {
+    std::memcpy(slot.header.data(), wr.tso.hdr, wr.tso.hdr_sz);
+    wqe.header_bytes = wr.tso.hdr_sz;
+    wqe.segment_bytes = wr.tso.mss;
+  }
   if (rules.has_remote_memory) {
     wqe.remote_address = wr.wr.rdma.remote_addr;
     wqe.rkey = MemoryKey(wr.wr.rdma.rkey);
@@ -88,7 +94,7 @@ void fill_send(ib::SendSlot& slot, const ibv_send_wr& wr, const SendDefaults& de
     wqe.compare = wr.wr.atomic.compare_add;
     wqe.swap_or_add = wqe.op == ib::SendOp::compare_swap ? wr.wr.atomic.swap : wr.wr.atomic.compare_add;
   }
-  if (defaults.type >= IBV_QPT_UD) fill_destination(wqe, wr, defaults);
+  if (defaults.type == IBV_QPT_UD || defaults.type == IBV_QPT_XRC_SEND) fill_destination(wqe, wr, defaults);
   if ((wr.send_flags & IBV_SEND_INLINE) != 0) {
     fill_inline(slot, wr);
   } else {

@@ -15,8 +15,9 @@ constexpr std::uint8_t bit(ibv_qp_type type) { return static_cast<std::uint8_t>(
 constexpr std::uint8_t kRc = bit(IBV_QPT_RC);
 constexpr std::uint8_t kUc = bit(IBV_QPT_UC);
 constexpr std::uint8_t kUd = bit(IBV_QPT_UD);
+constexpr std::uint8_t kRaw = bit(IBV_QPT_RAW_PACKET);
 constexpr std::uint8_t kXrc = bit(IBV_QPT_XRC_SEND);
-static_assert(kXrc != 0 && bit(IBV_QPT_XRC_RECV) == 0, "a target has no send queue");
+static_assert(kRaw != 0 && kXrc != 0 && bit(IBV_QPT_XRC_RECV) == 0, "a target has no send queue");
 
 constexpr std::uint32_t kWordBytes = 8;
 constexpr auto kWcFlush = static_cast<ibv_wc_opcode>(8);  // Debian 12's header does not have it
@@ -26,18 +27,18 @@ constexpr unsigned kKnownFlags =
 // SEND_WITH_INV: IBTA table 38 has opcodes of it for RC and XRC only.
 constexpr std::array<SendRules, ib::kSendOps> kSendRules = {{
     // types                 local  inline read   word   atomic remote imm
-    {kRc | kUc | kXrc, false, true, false, false, false, true, false, IBV_WC_RDMA_WRITE},   // RDMA_WRITE
-    {kRc | kUc | kXrc, false, true, false, false, false, true, true, IBV_WC_RDMA_WRITE},    // … WITH_IMM
-    {kRc | kUc | kUd | kXrc, false, true, false, false, false, false, false, IBV_WC_SEND},  // SEND
-    {kRc | kUc | kUd | kXrc, false, true, false, false, false, false, true, IBV_WC_SEND},   // SEND_WITH_IMM
-    {kRc | kXrc, false, false, true, false, false, true, false, IBV_WC_RDMA_READ},          // RDMA_READ
-    {kRc | kXrc, false, false, true, true, true, false, false, IBV_WC_COMP_SWAP},           // CMP_AND_SWP
-    {kRc | kXrc, false, false, true, true, true, false, false, IBV_WC_FETCH_ADD},           // FETCH_AND_ADD
-    {kRc | kUc | kXrc, true, false, false, false, false, false, false, IBV_WC_LOCAL_INV},   // LOCAL_INV
-    {kRc | kUc | kXrc, true, false, false, false, false, false, false, IBV_WC_BIND_MW},     // BIND_MW
-    {kRc | kXrc, false, true, false, false, false, false, false, IBV_WC_SEND},              // SEND_WITH_INV
-    {},                                                                                     // TSO
-    {},                                                                                     // DRIVER1
+    {kRc | kUc | kXrc, false, true, false, false, false, true, false, IBV_WC_RDMA_WRITE},  // RDMA_WRITE
+    {kRc | kUc | kXrc, false, true, false, false, false, true, true, IBV_WC_RDMA_WRITE},   // … WITH_IMM
+    {kRc | kUc | kUd | kXrc | kRaw, false, true, false, false, false, false, false, IBV_WC_SEND},  // SEND
+    {kRc | kUc | kUd | kXrc, false, true, false, false, false, false, true, IBV_WC_SEND},  // SEND_WITH_IMM
+    {kRc | kXrc, false, false, true, false, false, true, false, IBV_WC_RDMA_READ},         // RDMA_READ
+    {kRc | kXrc, false, false, true, true, true, false, false, IBV_WC_COMP_SWAP},          // CMP_AND_SWP
+    {kRc | kXrc, false, false, true, true, true, false, false, IBV_WC_FETCH_ADD},          // FETCH_AND_ADD
+    {kRc | kUc | kXrc, true, false, false, false, false, false, false, IBV_WC_LOCAL_INV},  // LOCAL_INV
+    {kRc | kUc | kXrc, true, false, false, false, false, false, false, IBV_WC_BIND_MW},    // BIND_MW
+    {kRc | kXrc, false, true, false, false, false, false, false, IBV_WC_SEND},             // SEND_WITH_INV
+    {kRaw, false, true, false, false, false, false, false, IBV_WC_TSO},                    // TSO
+    {},                                                                                    // DRIVER1
     {},
     {},
     {kRc, false, false, true, false, false, false, false, kWcFlush},          // FLUSH
@@ -53,6 +54,16 @@ std::uint64_t total_length(const ibv_send_wr& wr) {
   std::uint64_t total = 0;
   for (int i = 0; i < wr.num_sge; ++i) total += wr.sg_list[i].length;
   return total;
+}
+
+/// What adapters have too: a header that fits the room made for it, and something in each segment.
+SOFTRNIC_OUT_OF_LINE Expected<void, Failure> check_tso(const ibv_send_wr& wr, const SendLimits& limits) {
+  const std::uint64_t length = total_length(wr);
+  if (wr.tso.hdr == nullptr || wr.tso.hdr_sz == 0 || wr.tso.hdr_sz > limits.max_header || wr.tso.mss == 0)
+    return no(EINVAL, ReasonId::tso_limits, wr.tso.hdr_sz, limits.max_header, wr.tso.mss);
+  if (length == 0 || length > limits::kMaxTsoBytes)
+    return no(EINVAL, ReasonId::local_length, length, limits::kMaxTsoBytes);
+  return {};
 }
 
 Expected<void, Failure> check_payload(const ibv_send_wr& wr, const SendRules& rules,
@@ -110,7 +121,8 @@ static_assert(operation_bit(IBV_WR_RDMA_WRITE) == IBV_QP_EX_WITH_RDMA_WRITE &&
               operation_bit(kWrAtomicWrite) == IBV_QP_EX_WITH_ATOMIC_WRITE);
 std::uint64_t send_operations(ibv_qp_type type) {
   std::uint64_t operations = 0;
-  if (type < IBV_QPT_RC || (type > IBV_QPT_UD && type != IBV_QPT_XRC_SEND)) return operations;
+  const bool raw = type == IBV_QPT_RAW_PACKET;
+  if (type < IBV_QPT_RC || (type > IBV_QPT_UD && !raw && type != IBV_QPT_XRC_SEND)) return operations;
   for (std::size_t opcode = 0; opcode < kSendRules.size(); ++opcode) {
     const SendRules& rules = kSendRules[opcode];
     if ((rules.types & bit(type)) != 0) operations |= operation_bit(static_cast<ibv_wr_opcode>(opcode));
@@ -121,6 +133,7 @@ std::uint64_t send_operations(ibv_qp_type type) {
 ib::QpType transport_type(ibv_qp_type type) {
   if (type == IBV_QPT_XRC_SEND) return ib::QpType::xrc_initiator;
   if (type == IBV_QPT_XRC_RECV) return ib::QpType::xrc_target;
+  if (type == IBV_QPT_RAW_PACKET) return ib::QpType::raw_packet;
   constexpr ib::QpType types[] = {ib::QpType::rc, ib::QpType::uc, ib::QpType::ud};
   return types[type - IBV_QPT_RC];
 }
@@ -132,7 +145,8 @@ Expected<void, Failure> check_send_request(const ibv_send_wr& wr, const SendLimi
   if (rules == nullptr || (rules->types & bit(limits.type)) == 0) {
     return no(EINVAL, ReasonId::bad_send_opcode, wr.opcode, limits.type);
   }
-  if ((wr.send_flags & ~kKnownFlags) != 0 || (wr.send_flags & IBV_SEND_IP_CSUM) != 0) {
+  const bool may_fill = limits.type == IBV_QPT_RAW_PACKET;
+  if ((wr.send_flags & ~kKnownFlags) != 0 || ((wr.send_flags & IBV_SEND_IP_CSUM) != 0 && !may_fill)) {
     return no(EINVAL, ReasonId::bad_send_flags, wr.send_flags, wr.opcode);
   }
   // Inline payload is gathered at once, from as many pieces as the program likes to name.
@@ -147,6 +161,9 @@ Expected<void, Failure> check_send_request(const ibv_send_wr& wr, const SendLimi
     return check_local(wr);
   if (wr.opcode == kWrFlush) [[unlikely]]
     return check_flush(wr);
+  if (wr.opcode == IBV_WR_TSO) [[unlikely]] {
+    if (auto ok = check_tso(wr, limits); !ok) return ok;
+  }
   return check_payload(wr, *rules, limits);
 }
 

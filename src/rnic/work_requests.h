@@ -52,6 +52,7 @@ struct SendLimits {
   std::uint32_t max_sges = 0;
   std::uint32_t max_inline = 0;
   std::uint8_t max_reads = 0;
+  std::uint16_t max_header = 0;  ///< of a TSO
 };
 
 /// EINVAL, ENOMEM (inline too long) or EOPNOTSUPP; not explained yet.

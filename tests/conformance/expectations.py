@@ -6,6 +6,7 @@ expected.ini: a section [pass], and one for each reason to skip:
     says = regular expression that the suite's own words for the skip must match
     because = what a reader should know
     counted = no      (optional: these cases do not show in the totals)
+    passes_as = root  (optional: run by this user, the cases pass)
     cases = names, one a line; * stands for any characters, and gives way to a name without
 """
 import collections
@@ -15,7 +16,7 @@ import re
 
 OTHER = "other-release"  # the reason that stands for all there
 ITSELF = "(the suite itself)"  # the case that stands for what went wrong outside of any case
-Expected = collections.namedtuple("Expected", "rules says because uncounted")
+Expected = collections.namedtuple("Expected", "rules says because uncounted passes_as")
 Verdict = collections.namedtuple("Verdict", "passed skipped differences")
 
 
@@ -26,14 +27,18 @@ def read(path):
     reasons = [name for name in parser.sections() if name != "pass"]
     return Expected(rules, {name: re.compile(parser[name]["says"]) for name in reasons},
                     {name: parser[name]["because"] for name in reasons},
-                    {name for name in reasons if not parser[name].getboolean("counted", True)})
+                    {name for name in reasons if not parser[name].getboolean("counted", True)},
+                    {name: parser[name]["passes_as"] for name in reasons if "passes_as" in parser[name]})
 
 
-def wanted_of(expected, case):
+def wanted_of(expected, case, user="user"):
     """`pass`, a reason, or what is wrong with the list."""
     found = ({name for pattern, name in expected.rules if pattern == case} or
              {name for pattern, name in expected.rules if fnmatch.fnmatchcase(case, pattern)})
-    return found.pop() if len(found) == 1 else "one entry in expected.ini" if not found else "only one entry"
+    if len(found) != 1:
+        return "one entry in expected.ini" if not found else "only one entry"
+    name = found.pop()
+    return "pass" if expected.passes_as.get(name) == user else name
 
 
 def agrees(expected, wanted, result):
@@ -46,11 +51,12 @@ def never_ran(expected, results):
     return [pattern for pattern, _ in expected.rules if not fnmatch.filter(results, pattern)]
 
 
-def compare(expected, results, partial, absent=collections.namedtuple("Absent", "outcome detail")("nothing", "")):
-    """`partial`: not all cases were asked for. differences: (case, what was expected, result)."""
+def compare(expected, results, partial, user="user",
+            absent=collections.namedtuple("Absent", "outcome detail")("nothing", "")):
+    """`partial`: not all cases were asked for; `user`: who ran them. differences: (case, what was expected, result)."""
     passed, skipped, differences = 0, collections.Counter(), []
     for case, result in results.items():
-        wanted = wanted_of(expected, case)
+        wanted = wanted_of(expected, case, user)
         if not agrees(expected, wanted, result):
             differences.append((case, wanted, result))
         elif wanted == "pass":

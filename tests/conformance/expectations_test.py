@@ -20,6 +20,11 @@ cases =
 says = ^Create MW
 because = later
 cases = t.B.*
+[privileged]
+says = by root
+because = a privilege
+passes_as = root
+cases = t.D.x
 [others]
 says = hardware
 because = theirs
@@ -27,7 +32,7 @@ counted = no
 cases = t.C.*
 """
 GOOD = {"t.A.one": Result("pass", ""), "t.A.two": Result("pass", ""), "t.B.x": Result("skip", "Create MW is not supported"),
-        "t.C.ours": Result("pass", ""), "t.C.y": Result("skip", "other hardware")}
+        "t.C.ours": Result("pass", ""), "t.D.x": Result("skip", "must be run by root"), "t.C.y": Result("skip", "other hardware")}
 
 
 class FakeHost:
@@ -56,6 +61,12 @@ class Comparison(unittest.TestCase):
         results = {**GOOD, **{name.replace("_", "."): result for name, result in changes.items()}}
         return [case for case, *_ in expectations.compare(self.expected, results, partial).differences]
 
+    def test_what_a_user_may_not_passes_for_root(self):
+        as_root = {**GOOD, "t.D.x": Result("pass", "")}
+        self.assertEqual(expectations.compare(self.expected, as_root, False, "root").differences, [])
+        self.assertEqual([case for case, *_ in expectations.compare(self.expected, as_root, False).differences], ["t.D.x"])
+        self.assertEqual([case for case, *_ in expectations.compare(self.expected, GOOD, False, "root").differences], ["t.D.x"])
+
     def test_a_name_goes_before_a_pattern(self):
         self.assertEqual(self.differing(), [])
         self.assertEqual(self.differing(t_C_ours=Result("skip", "other hardware")), ["t.C.ours"])
@@ -67,7 +78,7 @@ class Comparison(unittest.TestCase):
     def test_another_release_may_have_other_cases_and_words(self):
         verdict = self.other_release(t_B_x=Result("pass", ""), t_C_y=Result("skip", "in other words"),
                                      t_new_z=Result("skip", "unheard of"), t_new_y=Result("pass", ""))
-        self.assertEqual((verdict.passed, sum(verdict.skipped.values()), verdict.differences), (5, 2, []))
+        self.assertEqual((verdict.passed, sum(verdict.skipped.values()), verdict.differences), (5, 3, []))
 
     def test_nothing_goes_wrong_in_another_release_either(self):
         verdict = self.other_release(t_A_one=Result("skip", "why?"), t_new_z=Result("fail", "?"), t_C_y=Result("crash", "?"))
@@ -75,7 +86,7 @@ class Comparison(unittest.TestCase):
 
     def test_agreement(self):
         verdict = expectations.compare(self.expected, GOOD, False)
-        self.assertEqual((verdict.passed, dict(verdict.skipped), verdict.differences), (3, {"windows": 1, "others": 1}, []))
+        self.assertEqual((verdict.passed, dict(verdict.skipped), verdict.differences), (3, {"windows": 1, "privileged": 1, "others": 1}, []))
         self.assertEqual(self.expected.uncounted, {"others"})
 
     def test_failures_skips_and_crashes_in_place_of_a_pass(self):

@@ -20,6 +20,7 @@
 #include "abi/verbs/device_memory.h"
 #include "abi/verbs/engine_calls.h"
 #include "abi/verbs/extended_completions.h"
+#include "abi/verbs/flows.h"
 #include "abi/verbs/live_objects.h"
 #include "abi/verbs/memory.h"
 #include "abi/verbs/memory_windows.h"
@@ -29,6 +30,7 @@
 #include "abi/verbs/queries.h"
 #include "abi/verbs/shared_receives.h"
 #include "abi/verbs/unsupported.h"
+#include "abi/verbs/work_queues.h"
 #include "abi/verbs/xrc_domains.h"
 #include "base/kernel_socket.h"
 #include "base/unique_fd.h"
@@ -95,6 +97,8 @@ void fill_operations(Context& context) {
   context.free_dm = free_dm;
   context.reg_dm_mr = reg_dm_mr;
   context.query_rt_values = query_rt_values;
+  fill_flow_operations(context);
+  fill_work_queue_operations(context);
   ibv_context_ops& ops = context.context.ops;
   ops.alloc_mw = alloc_mw;
   ops.bind_mw = bind_mw;

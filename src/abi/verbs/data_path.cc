@@ -36,4 +36,8 @@ int post_shared_receive(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   return post(wr, bad_wr, [&](auto* first, auto** bad) { return Srq::of(srq)->impl->post(first, bad); });
 }
 
+int post_work_queue_receive(ibv_wq* wq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
+  return post(wr, bad_wr, [&](auto* first, auto** bad) { return Wq::of(wq)->impl->post_recv(first, bad); });
+}
+
 }  // namespace softrnic::abi

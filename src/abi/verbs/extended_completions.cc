@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/explanation_history.h"
 #include "base/hot_path.h"
+#include "rnic/frame_completion.h"
 #include "rnic/tag_info.h"
 
 namespace softrnic::abi {
@@ -17,7 +18,8 @@ namespace {
 
 constexpr std::uint64_t kTimes =
     IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
-constexpr std::uint64_t kFields = IBV_WC_STANDARD_FLAGS | kTimes | IBV_WC_EX_WITH_TM_INFO;
+constexpr std::uint64_t kFields =
+    IBV_WC_STANDARD_FLAGS | kTimes | IBV_WC_EX_WITH_CVLAN | IBV_WC_EX_WITH_FLOW_TAG | IBV_WC_EX_WITH_TM_INFO;
 constexpr std::uint32_t kMasks = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
 constexpr std::uint32_t kFlags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED | IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
 
@@ -71,9 +73,8 @@ void read_tm_info(ibv_cq_ex* cq, ibv_wc_tm_info* info) {
   *info = {.tag = tag.tag, .priv = tag.app_ctx};
 }
 
-// Fields that no queue is created with.
-std::uint16_t read_cvlan(ibv_cq_ex*) { return 0; }
-std::uint32_t read_flow_tag(ibv_cq_ex*) { return 0; }
+std::uint16_t read_cvlan(ibv_cq_ex* cq) { return rnic::vlan_of(current(cq)); }
+std::uint32_t read_flow_tag(ibv_cq_ex* cq) { return rnic::flow_tag_of(current(cq)); }
 
 void fill_operations(ibv_cq_ex& cq) {
   cq.start_poll = start_poll;

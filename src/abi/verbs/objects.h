@@ -25,11 +25,15 @@
 #include "rnic/context.h"
 #include "rnic/device_memory.h"
 #include "rnic/extended_poll.h"
+#include "rnic/flow.h"
+#include "rnic/flow_counters.h"
+#include "rnic/indirection_table.h"
 #include "rnic/memory_region.h"
 #include "rnic/memory_window.h"
 #include "rnic/protection_domain.h"
 #include "rnic/queue_pair.h"
 #include "rnic/shared_receive_queue.h"
+#include "rnic/work_queue.h"
 
 namespace softrnic::abi {
 
@@ -148,6 +152,31 @@ struct Qp : ibv_qp_ex {
 
   static Qp* of(ibv_qp* qp) { return static_cast<Qp*>(reinterpret_cast<ibv_qp_ex*>(qp)); }
   ibv_qp* verbs() { return &qp_base; }
+};
+
+struct FlowHandle : ibv_flow {
+  std::unique_ptr<rnic::Flow> impl;
+
+  static FlowHandle* of(ibv_flow* flow) { return static_cast<FlowHandle*>(flow); }
+};
+
+struct FlowCountersHandle : ibv_counters {
+  std::unique_ptr<rnic::FlowCounters> impl;
+
+  static FlowCountersHandle* of(ibv_counters* counters) { return static_cast<FlowCountersHandle*>(counters); }
+};
+
+struct Wq : ibv_wq {
+  OpenDevice* opened = nullptr;
+  std::unique_ptr<rnic::WorkQueue> impl;
+
+  static Wq* of(ibv_wq* wq) { return static_cast<Wq*>(wq); }
+};
+
+struct RwqTable : ibv_rwq_ind_table {
+  std::unique_ptr<rnic::IndirectionTable> impl;
+
+  static RwqTable* of(ibv_rwq_ind_table* table) { return static_cast<RwqTable*>(table); }
 };
 
 inline rnic::AddressHandle* handle_of(ibv_ah* ah) { return static_cast<rnic::AddressHandle*>(ah); }

@@ -9,6 +9,7 @@
 #include "abi/export.h"
 #include "abi/verbs/newer_verbs.h"
 #include "abi/verbs/open_device.h"
+#include "abi/verbs/work_queues.h"
 #include "rnic/limits.h"
 #include "rnic/on_demand_memory.h"
 
@@ -27,8 +28,8 @@ void copy_sized(void* to, std::size_t size, const T& from) {
   std::memcpy(to, &from, std::min(size, sizeof from));
 }
 
-constexpr std::uint32_t kLimitedTypes =
-    1U << IBV_QPT_RC | 1U << IBV_QPT_UC | 1U << IBV_QPT_UD | 1U << IBV_QPT_XRC_SEND;
+constexpr std::uint32_t kLimitedTypes = 1U << IBV_QPT_RC | 1U << IBV_QPT_UC | 1U << IBV_QPT_UD |
+                                        1U << IBV_QPT_XRC_SEND | 1U << IBV_QPT_RAW_PACKET;
 
 constexpr std::uint32_t kOdpDatagram = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV;
 constexpr std::uint32_t kOdpUnreliable = kOdpDatagram | IBV_ODP_SUPPORT_WRITE;
@@ -66,6 +67,14 @@ ibv_device_attr_ex extended_attributes(const rnic::Context& context) {
   attributes.cq_mod_caps = {rnic::limits::kMaxModerationCount, rnic::limits::kMaxModerationPeriod};
   attributes.tm_caps = kTagMatching;
   add_on_demand_paging(attributes);
+  attributes.raw_packet_caps = IBV_RAW_PACKET_CAP_CVLAN_STRIPPING | IBV_RAW_PACKET_CAP_IP_CSUM;
+  attributes.tso_caps = {rnic::limits::kMaxTsoBytes, 1U << IBV_QPT_RAW_PACKET};
+  attributes.max_wq_type_rq = rnic::limits::kMaxWorkQueues;
+  attributes.rss_caps = {.supported_qpts = 1U << IBV_QPT_RAW_PACKET,
+                         .max_rwq_indirection_tables = rnic::limits::kMaxIndirectionTables,
+                         .max_rwq_indirection_table_size = 1U << rnic::IndirectionTable::kMaxLogSize,
+                         .rx_hash_fields_mask = kHashFields,
+                         .rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ};
   return attributes;
 }
 

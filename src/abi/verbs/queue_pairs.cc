@@ -10,6 +10,7 @@
 #include "abi/verbs/live_objects.h"
 #include "abi/verbs/open_device.h"
 #include "abi/verbs/queries.h"
+#include "abi/verbs/work_queues.h"
 #include "abi/verbs/xrc_domains.h"
 #include "base/reason_words.h"
 #include "rnic/work_requests.h"
@@ -40,10 +41,8 @@ void fill(Qp& qp, ibv_context* context, void* qp_context) {
   pthread_cond_init(&verbs.cond, nullptr);
 }
 
-Expected<ibv_qp*, Failure> create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
-  if (pd == nullptr || attributes == nullptr) return null_argument();
+Expected<ibv_qp*, Failure> create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes, rnic::QueuePairInit init) {
   auto qp = std::make_unique<Qp>();
-  rnic::QueuePairInit init = init_of(*attributes);
   auto made = rnic::QueuePair::create(*Pd::of(pd)->impl, init);
   if (!made) return Unexpected{made.error()};
   attributes->cap = init.cap;
@@ -57,6 +56,11 @@ Expected<ibv_qp*, Failure> create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
   qp->impl->owner = qp->verbs();
   qp->opened->add(*qp->impl);
   return qp.release()->verbs();
+}
+
+Expected<ibv_qp*, Failure> create_plain(ibv_pd* pd, ibv_qp_init_attr* attributes) {
+  if (pd == nullptr || attributes == nullptr) return null_argument();
+  return create_qp(pd, attributes, init_of(*attributes));
 }
 
 /// An XRC target has a domain in place of a PD, and no queues.
@@ -101,19 +105,29 @@ Expected<ibv_qp*, Failure> open_target(ibv_context* context, const ibv_qp_open_a
 Expected<ibv_qp*, Failure> create_extended(ibv_context* context, ibv_qp_init_attr_ex* attributes) {
   constexpr std::uint32_t kKnown = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
                                    IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+  constexpr std::uint32_t kOfFrames =
+      IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH | IBV_QP_INIT_ATTR_MAX_TSO_HEADER;
   if (context == nullptr || attributes == nullptr) return null_argument();
+  const bool raw = attributes->qp_type == IBV_QPT_RAW_PACKET;
   const std::uint32_t mask = attributes->comp_mask;
   const std::uint32_t flags = (mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 ? attributes->create_flags : 0;
-  if ((mask & ~kKnown) != 0 || flags != 0)
+  const std::uint32_t known_mask = raw ? kKnown | kOfFrames : kKnown;
+  const std::uint32_t known_flags = raw ? IBV_QP_CREATE_CVLAN_STRIPPING : 0;
+  if ((mask & ~known_mask) != 0 || (flags & ~known_flags) != 0)
     return rnic::refused(EOPNOTSUPP, ReasonId::extended_qp, mask, flags);
   if (attributes->qp_type == IBV_QPT_XRC_RECV) return create_target(context, *attributes);
-  if ((mask & IBV_QP_INIT_ATTR_PD) == 0) return null_argument();
+  if ((mask & IBV_QP_INIT_ATTR_PD) == 0 || attributes->pd == nullptr) return null_argument();
   const bool extended = (mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
   const std::uint64_t operations = extended ? attributes->send_ops_flags : 0;
   const std::uint64_t unknown = operations & ~rnic::send_operations(attributes->qp_type);
   if (unknown != 0) return rnic::refused(EOPNOTSUPP, ReasonId::send_operations, unknown, attributes->qp_type);
   // The extended structure begins with the plain one (reference: infiniband/verbs.h).
-  const auto made = create_qp(attributes->pd, reinterpret_cast<ibv_qp_init_attr*>(attributes));
+  auto* const plain = reinterpret_cast<ibv_qp_init_attr*>(attributes);
+  rnic::QueuePairInit init = init_of(*plain);
+  if (raw) {
+    if (auto taken = take_frame_attributes(*attributes, init); !taken) return Unexpected{taken.error()};
+  }
+  const auto made = create_qp(attributes->pd, plain, init);
   if (made && extended) {
     Qp& qp = *Qp::of(*made);
     qp.batch.emplace(*qp.impl, attributes->cap, operations, Pd::of(attributes->pd)->impl->single_threaded());
@@ -190,7 +204,7 @@ using namespace softrnic;
 using namespace softrnic::abi;
 
 SOFTRNIC_VERB(ibv_qp*, ibv_create_qp, (ibv_pd * pd, ibv_qp_init_attr* attributes)) {
-  return pointer_call([&] { return alive(ObjectKind::qp, create_qp(pd, attributes)); });
+  return pointer_call([&] { return alive(ObjectKind::qp, create_plain(pd, attributes)); });
 }
 
 SOFTRNIC_VERB(int, ibv_modify_qp, (ibv_qp * qp, ibv_qp_attr* attributes, int mask)) {

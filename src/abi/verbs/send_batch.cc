@@ -8,6 +8,7 @@
 
 #include "abi/calls.h"
 #include "base/hot_path.h"
+#include "rnic/limits.h"
 #include "rnic/refusal.h"
 #include "rnic/work_requests.h"
 
@@ -93,6 +94,17 @@ void SendBatch::set_sges(std::span<const ibv_sge> sges) {
   if (sges.size() > cap_.max_send_sge || !has_room(sges_, cap_.max_send_sge)) return;
   entry->wr.sg_list = sges_.get() + std::size_t{count_ - 1} * cap_.max_send_sge;
   std::copy(sges.begin(), sges.end(), entry->wr.sg_list);
+}
+
+// One that is longer than any queue pair takes is refused there as well, by its length.
+void SendBatch::set_tso(ibv_send_wr& wr, const void* header, std::uint16_t bytes, std::uint16_t mss) {
+  wr.tso.hdr = const_cast<void*>(header);
+  wr.tso.hdr_sz = bytes;
+  wr.tso.mss = mss;
+  if (bytes > rnic::limits::kMaxTsoHeader || !has_room(headers_, rnic::limits::kMaxTsoHeader)) return;
+  std::byte* const to = headers_.get() + std::size_t{count_ - 1} * rnic::limits::kMaxTsoHeader;
+  if (bytes != 0) std::memcpy(to, header, bytes);
+  wr.tso.hdr = to;
 }
 
 // What is too long is refused there as well, by its length.

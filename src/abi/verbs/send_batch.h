@@ -44,6 +44,8 @@ class SendBatch {
 
   void set_sge(const ibv_sge& sge);
   void set_sges(std::span<const ibv_sge> sges);
+  /// The header of a TSO is copied.
+  void set_tso(ibv_send_wr& wr, const void* header, std::uint16_t bytes, std::uint16_t mss);
   /// Copies what lies there.
   void set_inline(std::span<const ibv_data_buf> pieces);
 
@@ -74,6 +76,7 @@ class SendBatch {
   Room<Entry> entries_;
   Room<ibv_sge> sges_;       ///< max_send_sge for each work request
   Room<std::byte> inlined_;  ///< max_inline_data for each
+  Room<std::byte> headers_;  ///< kMaxTsoHeader for each
   std::optional<Failure> failure_;
 };
 

@@ -98,11 +98,14 @@ void flush(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t address, std::size_t
   });
 }
 
-// ---- what no queue pair is created with yet, so that the batch fails
+// ---- raw packets
 
-void send_tso(ibv_qp_ex* qp, void*, std::uint16_t, std::uint16_t) { begin(qp, IBV_WR_TSO, kNothingSpecial); }
-/// Whatever comes after wr_flush.
-void newer_operation(ibv_qp_ex* qp) { begin(qp, IBV_WR_TSO, kNothingSpecial); }
+void send_tso(ibv_qp_ex* qp, void* header, std::uint16_t bytes, std::uint16_t mss) {
+  begin(qp, IBV_WR_TSO, [&](ibv_send_wr& wr) { batch_of(qp).set_tso(wr, header, bytes, mss); });
+}
+
+/// Whatever comes after wr_flush: no queue pair is created with it, so that the batch fails.
+void newer_operation(ibv_qp_ex* qp) { begin(qp, IBV_WR_DRIVER1, kNothingSpecial); }
 
 /// Stands at `at` of the structure, of which this header knows a part only.
 template <typename Operation>

@@ -5,36 +5,11 @@
 #include "abi/verbs/newer_verbs.h"
 
 namespace softrnic::abi {
-namespace {
 
-void refuse_queues(verbs_context& verbs) {
-  refuse_in<LaterVerb::create_wq>(verbs.create_wq);
-  refuse_in<LaterVerb::modify_wq>(verbs.modify_wq);
-  refuse_in<LaterVerb::destroy_wq>(verbs.destroy_wq);
-  refuse_in<LaterVerb::create_rwq_ind_table>(verbs.create_rwq_ind_table);
-  refuse_in<LaterVerb::destroy_rwq_ind_table>(verbs.destroy_rwq_ind_table);
-}
-
-void refuse_flows_and_domains(verbs_context& verbs) {
-  refuse_in<LaterVerb::create_flow>(verbs.ibv_create_flow);
-  refuse_in<LaterVerb::destroy_flow>(verbs.ibv_destroy_flow);
+void refuse_unsupported(verbs_context& verbs) {
   refuse_in<LaterVerb::create_flow_action_esp>(verbs.create_flow_action_esp);
   refuse_in<LaterVerb::modify_flow_action_esp>(verbs.modify_flow_action_esp);
   refuse_in<LaterVerb::destroy_flow_action>(verbs.destroy_flow_action);
-  refuse_in<LaterVerb::create_counters>(verbs.create_counters);
-  refuse_in<LaterVerb::destroy_counters>(verbs.destroy_counters);
-  refuse_in<LaterVerb::attach_counters_point_flow>(verbs.attach_counters_point_flow);
-  refuse_in<LaterVerb::read_counters>(verbs.read_counters);
-  // Where programs built with libibverbs 1.1.8 look for the two flow calls.
-  verbs.ABI_placeholder1 = reinterpret_cast<void (*)()>(verbs.ibv_create_flow);
-  verbs.ABI_placeholder2 = reinterpret_cast<void (*)()>(verbs.ibv_destroy_flow);
-}
-
-}  // namespace
-
-void refuse_unsupported(verbs_context& verbs) {
-  refuse_queues(verbs);
-  refuse_flows_and_domains(verbs);
 }
 
 }  // namespace softrnic::abi

@@ -21,11 +21,14 @@
 
 namespace softrnic::ib {
 
+struct InboundFrame;
+
 /// Sizes fixed when the QP is created.
 struct Capacity {
   std::uint32_t send_wqes = 1;
   std::uint16_t send_sges = 1;
   std::uint32_t inline_bytes = 0;
+  std::uint16_t header_bytes = 0;  ///< raw packets: of a TSO
   /// Of send_queue_bytes(), aligned for max_align_t, for as long as the endpoint lives; nullptr: its own.
   std::byte* send_queue = nullptr;
 };
@@ -46,6 +49,7 @@ struct SendSlot {
   SendWqe* wqe = nullptr;  ///< nullptr: the send queue is full
   std::span<Sge> sges;
   MutableBytes inline_data;
+  MutableBytes header;
 };
 
 class Endpoint {
@@ -102,6 +106,8 @@ class Endpoint {
     return false;
   }
   virtual void receive(const RxPacket& packet, TimePoint now) = 0;
+  /// Raw packets: an Ethernet frame that a flow rule sends here.
+  virtual void receive_frame(const InboundFrame& frame) { static_cast<void>(frame); }
   virtual Transmit transmit(TxPacket& out, TimePoint now) = 0;
   virtual TimePoint deadline() const = 0;  ///< kNever: none
   virtual void expire(TimePoint now) = 0;

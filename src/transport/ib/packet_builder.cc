@@ -25,7 +25,7 @@ constexpr std::array<MessageOpcodes, kSendOps> kOpcodes = {{
     kNoOpcodes,  // local_invalidate
     kNoOpcodes,  // bind_window
     {rc_send_first, rc_send_middle, rc_send_last_inv, rc_send_only_inv, true, true},
-    kNoOpcodes,
+    kNoOpcodes,  // tso
     kNoOpcodes,
     kNoOpcodes,
     kNoOpcodes,

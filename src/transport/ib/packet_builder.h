@@ -47,6 +47,7 @@ inline void begin_packet(TxPacket& out, const Attributes& attributes, wire::Opco
   out.packets = 1;
   out.path_mtu = attributes.path_mtu;
   out.again = false;
+  out.is_frame = false;
   out.payload_bytes = 0;
   out.fragment_count = 0;
 }

@@ -51,9 +51,15 @@ class SendQueue {
     return reinterpret_cast<const std::byte*>(&e + 1);
   }
 
+  /// That of a TSO.
+  Bytes header(const SendEntry& e) const {
+    return {reinterpret_cast<const std::byte*>(&e + 1) + header_at(), e.wqe.header_bytes};
+  }
+
   std::size_t heap_bytes() const { return stride_ * (std::size_t{mask_} + 1); }
 
  private:
+  std::size_t header_at() const { return stride_ - sizeof(SendEntry) - header_bytes_; }
   SendEntry* entry(Index index) const {
     return reinterpret_cast<SendEntry*>(ring_ + std::size_t{index & mask_} * stride_);
   }
@@ -74,6 +80,7 @@ class SendQueue {
   std::uint32_t mask_;
   std::uint32_t inline_bytes_;
   std::uint16_t sge_limit_;
+  std::uint16_t header_bytes_;
   Index head_ = 0;
   Index tail_ = 0;
 };

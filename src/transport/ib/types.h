@@ -20,10 +20,10 @@
 namespace softrnic::ib {
 
 /// XRC (IBTA A14) has a half of a connection in each: an initiator sends requests, a target takes them.
-enum class QpType : std::uint8_t { rc, uc, ud, xrc_initiator, xrc_target };
+enum class QpType : std::uint8_t { rc, uc, ud, xrc_initiator, xrc_target, raw_packet };
 /// The number of enum ibv_qp_type, for explanations.
 constexpr std::uint32_t verbs_number(QpType type) {
-  constexpr std::uint8_t kNumbers[] = {2, 3, 4, 9, 10};
+  constexpr std::uint8_t kNumbers[] = {2, 3, 4, 9, 10, 8};
   return kNumbers[static_cast<std::size_t>(type)];
 }
 
@@ -39,6 +39,7 @@ enum class SendOp : std::uint8_t {
   local_invalidate,
   bind_window,
   send_with_invalidate,
+  tso,  ///< raw packets: a TCP segment that is longer than a frame
   flush = 14,
   atomic_write,
 };
@@ -109,7 +110,10 @@ struct SendWqe {
   /// Posted by the host itself, for a receive of the program: a READ writes where receives do (LocalUse), and
   /// nobody counts it
   bool by_host = false;
+  bool fills_checksums = false;  ///< raw packets: those of IP, TCP and UDP are computed
   std::uint16_t sge_count = 0;
+  std::uint16_t header_bytes = 0;    ///< tso: they lie before the payload
+  std::uint16_t segment_bytes = 0;   ///< tso: MSS
   std::uint32_t length = 0;          ///< bytes of the message
   std::uint32_t immediate = 0;       ///< host order; or the key to invalidate; bind_window: the region's key
   std::uint64_t remote_address = 0;  ///< bind_window: where the window begins
@@ -156,6 +160,10 @@ struct RecvDone {
   std::uint32_t length = 0;        ///< bytes received; UD: GRH included
   Qpn source;                      ///< UD: the sender
   std::uint8_t service_level = 0;  ///< UD: see network_header_code()
+  // of a raw packet
+  bool checksums_ok = false;   ///< of its IP and TCP or UDP headers
+  std::uint16_t vlan = 0;      ///< TCI of the tag that was taken out of it
+  std::uint32_t flow_tag = 0;  ///< of the flow rule that it came by
   Reason reason;
 };
 
@@ -174,6 +182,7 @@ constexpr std::optional<Counted> counted_as(SendOp op) {
     case SendOp::send:
     case SendOp::send_with_imm:
     case SendOp::send_with_invalidate:
+    case SendOp::tso:
       return Counted::send;
     case SendOp::read:
       return Counted::read;
@@ -266,6 +275,7 @@ struct TxPacket {
   std::uint32_t packets = 1;
   std::uint32_t path_mtu = 0;  ///< payload of each of them but the last
   bool again = false;          ///< was sent before: now a link carries what it had only named by its place
+  bool is_frame = false;       ///< the payload is an Ethernet frame for the netdev path->interface_index
   std::uint32_t payload_bytes = 0;
   std::uint16_t fragment_count = 0;
   Fragment fragments[kMaxFragments];

@@ -59,6 +59,9 @@ class FakeLane final : public LanePort {
   }
   void detach(QueuePair& qp) override { qps_.erase(qp.qpn().index()); }
   std::uint32_t mtu_hint(const ib::AddressVector&) override { return known_mtu; }
+  Expected<std::uint32_t, Failure> attach(WorkQueue&) override { return (1U << 24) + ++last_index_; }
+  void detach(WorkQueue&) override {}
+  void publish_completions() override { publish(); }
   void transmit(QueuePair&) override {
     ++transmit_calls;
     pump();

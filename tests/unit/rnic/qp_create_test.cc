@@ -58,7 +58,7 @@ TEST_F(QpCreate, BeyondTheMaxima) {
 
 TEST_F(QpCreate, TypesAndQueues) {
   expect_refused(init(IBV_QPT_XRC_RECV), EINVAL, ReasonId::xrc_target_without_domain);
-  expect_refused(init(IBV_QPT_RAW_PACKET), EOPNOTSUPP, ReasonId::bad_qp_type);
+  expect_refused(init(IBV_QPT_DRIVER), EOPNOTSUPP, ReasonId::bad_qp_type);
   QueuePairInit wanted = init(IBV_QPT_RC);
   wanted.recv_cq = nullptr;
   expect_refused(wanted, EINVAL, ReasonId::missing_cq);

@@ -66,10 +66,15 @@ TEST(QpStates, RequiredBitsOfTheManPage) {
   EXPECT_EQ(required(IBV_QPT_XRC_SEND, IBV_QPS_RTR, IBV_QPS_RTS),
             required(IBV_QPT_RC, IBV_QPS_RTR, IBV_QPS_RTS));
   EXPECT_EQ(required(IBV_QPT_XRC_RECV, IBV_QPS_RTR, IBV_QPS_RTS), IBV_QP_SQ_PSN | IBV_QP_TIMEOUT);
+  // raw packets, as the kernel has them: a port, and nothing that packets of InfiniBand would have
+  EXPECT_EQ(required(IBV_QPT_RAW_PACKET, IBV_QPS_RESET, IBV_QPS_INIT), IBV_QP_PORT);
+  EXPECT_EQ(required(IBV_QPT_RAW_PACKET, IBV_QPS_INIT, IBV_QPS_RTR), 0U);
+  EXPECT_EQ(required(IBV_QPT_RAW_PACKET, IBV_QPS_RTR, IBV_QPS_RTS), 0U);
+  EXPECT_EQ(transition(IBV_QPT_RAW_PACKET, IBV_QPS_RTR, IBV_QPS_RTS).optional, IBV_QP_RATE_LIMIT);
 }
 
 TEST(QpStates, WhatDoesNotExistIsNotValid) {
-  EXPECT_FALSE(transition(IBV_QPT_RAW_PACKET, IBV_QPS_RESET, IBV_QPS_INIT).valid);
+  EXPECT_FALSE(transition(IBV_QPT_DRIVER, IBV_QPS_RESET, IBV_QPS_INIT).valid);
   EXPECT_FALSE(transition(IBV_QPT_RC, IBV_QPS_RESET, IBV_QPS_UNKNOWN).valid);
   EXPECT_FALSE(transition(IBV_QPT_RC, IBV_QPS_UNKNOWN, IBV_QPS_INIT).valid);
   EXPECT_EQ(state_name(IBV_QPS_UNKNOWN), "UNKNOWN");

@@ -1,0 +1,41 @@
+#include "rnic/indirection_table.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+
+#include "rnic/refusal.h"
+
+namespace softrnic::rnic {
+namespace {
+
+std::uint32_t next_number() {
+  static std::atomic<std::uint32_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+}  // namespace
+
+IndirectionTable::IndirectionTable(Context& context, std::span<WorkQueue* const> queues)
+    : context_(context), number_(next_number()), queues_(queues.begin(), queues.end()) {}
+
+Expected<std::unique_ptr<IndirectionTable>, Failure> IndirectionTable::create(
+    Context& context, std::span<WorkQueue* const> queues) {
+  const bool ours = std::all_of(queues.begin(), queues.end(), [&](const WorkQueue* queue) {
+    return queue != nullptr && &queue->context() == &context;
+  });
+  if (!ours || !std::has_single_bit(queues.size()) || queues.size() > std::size_t{1} << kMaxLogSize)
+    return refused(EINVAL, ReasonId::indirection_table, std::bit_width(queues.size()) - 1, 0, kMaxLogSize);
+  std::unique_ptr<IndirectionTable> table(new IndirectionTable(context, queues));
+  for (WorkQueue* queue : table->queues_) queue->uses.add();
+  return table;
+}
+
+Expected<void, Failure> IndirectionTable::destroy() {
+  if (uses.users() != 0) return refused(EBUSY, ReasonId::indirection_table_in_use, uses.users());
+  for (WorkQueue* queue : queues_) queue->uses.release();
+  return {};
+}
+
+}  // namespace softrnic::rnic

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""perftest's raw Ethernet programs, unmodified, with CAP_NET_RAW: between two hosts over a veth, and on one host's loopback.
+
+    raw_ethernet.py --build FOLDER [--on loopback,pair] [--match REGEX]
+
+Exit status 77: no namespaces, or no such programs.
+"""
+import argparse
+import pathlib
+import re
+import shutil
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import lab as lab_module  # noqa: E402
+
+SKIPPED = 77
+PORT = 18800
+IPS = ("-J", "10.77.0.2", "-j", "10.77.0.1", "-K", "7000", "-k", "7001")
+IPS6 = ("--raw_ipv6", "-J", "fd77::2", "-j", "fd77::1", "-K", "7000", "-k", "7001")
+FIGURES = r"#bytes.*\n\s*\d+\s+\d+"
+# program and options → what it prints
+CASES = (
+    (("raw_ethernet_bw", "-s", "64", "-n", "5000"), FIGURES),
+    (("raw_ethernet_bw", "-s", "1400", "-n", "5000", *IPS), FIGURES),
+    (("raw_ethernet_bw", "-s", "1400", "-n", "5000", "-b", *IPS), FIGURES),
+    (("raw_ethernet_bw", "-s", "512", "-n", "5000", "--tcp", *IPS), FIGURES),
+    (("raw_ethernet_bw", "-s", "512", "-n", "5000", *IPS6), FIGURES),
+    (("raw_ethernet_bw", "-s", "512", "-n", "5000", "--promiscuous"), FIGURES),
+    (("raw_ethernet_bw", "-s", "512", "-n", "5000", "-l", "16"), FIGURES),
+    (("raw_ethernet_bw", "-s", "256", "-n", "5000", "-I", "256"), FIGURES),
+    (("raw_ethernet_lat", "-s", "64", "-n", "1000"), FIGURES),
+    (("raw_ethernet_lat", "-s", "1024", "-n", "1000", *IPS), FIGURES),
+    (("raw_ethernet_lat", "-s", "64", "-n", "1000", "-e", *IPS), FIGURES),
+    (("raw_ethernet_burst_lat", "-s", "64", "-n", "1000", *IPS), FIGURES),
+)
+
+
+def mac_of(host, netdev):
+    status, output = host.run(["ip", "-o", "link", "show", netdev])
+    found = re.search(r"link/\S+ ([0-9a-f:]{17})", output)
+    if status != 0 or not found:
+        raise SystemExit(f"no address of {netdev}\n{output}")
+    return found.group(1)
+
+
+def run(case, expected, server, client, netdev, port):
+    """None, or what went wrong."""
+    # On the loopback all frames come back to their own port: the two ends tell theirs by addresses that are made up.
+    alone = server is client
+    macs = ("02:00:00:00:00:01", "02:00:00:00:00:02") if alone else (mac_of(server, netdev), mac_of(client, netdev))
+    program, *options = case
+    common = [program, "-F", "-d", "soft0", "-p", port, *options]
+    first = server.start([*common, "--server", "-B", macs[0], "-E", macs[1]])
+    second = None
+    try:
+        second = client.start([*common, "--client", "-B", macs[1], "-E", macs[0]])
+        statuses = [each.wait(60) for each in (second, first)]
+        outputs = [each.output() for each in (first, second)]
+        if statuses == [0, 0] and re.search(expected, "\n".join(outputs)):
+            return None
+        return f"ended with {statuses}\n--- server\n{outputs[0]}\n--- client\n{outputs[1]}"
+    finally:
+        first.end()
+        if second is not None:
+            second.end()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--on", default="loopback,pair")
+    parser.add_argument("--match", default="")
+    options = parser.parse_args()
+    mode = lab_module.enter()
+    if mode == "plain" or not shutil.which("raw_ethernet_bw"):
+        print("skipped: no network namespaces, or no perftest")
+        return SKIPPED
+    failed = 0
+    with lab_module.Lab(mode, options.build) as lab:
+        lab.unprivileged = []
+        for number, (case, expected) in enumerate(CASES):
+            shown = " ".join(case)
+            if not re.search(options.match, shown):
+                continue
+            for place, server, client in lab.places(options.on.split(",")):
+                wrong = run(case, expected, server, client, "lo" if place == "loopback" else "eth0", PORT + number)
+                failed += wrong is not None
+                print(f"{'FAILED' if wrong else 'ok'} {place:<9} {shown}{': ' + wrong if wrong else ''}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
