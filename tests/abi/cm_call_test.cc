@@ -102,8 +102,8 @@ TEST_F(CmCalls, QueuesThatTheProgramLeavesOutAreMade) {
   EXPECT_EQ(id->qp, nullptr);
   EXPECT_EQ(id->send_cq, nullptr);
   EXPECT_EQ(id->send_cq_channel, nullptr);
-  init.qp_type = IBV_QPT_XRC_SEND;
-  EXPECT_REFUSED(rdma_create_qp(id.get(), nullptr, &init), EOPNOTSUPP);
+  init.qp_type = IBV_QPT_XRC_RECV;  // the id is of RC, and so has no XRC domain
+  EXPECT_REFUSED(rdma_create_qp(id.get(), nullptr, &init), EINVAL);
 }
 
 TEST_F(CmCalls, SharedReceiveQueues) {

@@ -48,11 +48,11 @@ class CmXrc : public testing::Test {
     rdma_cm_id* id = nullptr;
     EXPECT_EQ(rdma_get_request(listener.get(), &id), 0) << std::strerror(errno);
     if (id == nullptr) return nullptr;
-    EndpointPtr target(id);
+    EndpointPtr made(id);
     ibv_srq_init_attr init{};
     init.attr = {.max_wr = receives, .max_sge = 1, .srq_limit = 0};
     EXPECT_EQ(rdma_create_srq(id, nullptr, &init), 0) << std::strerror(errno);
-    return target;
+    return made;
   }
   static std::uint32_t number_of(ibv_srq* srq) {
     std::uint32_t number = 0;
@@ -70,7 +70,8 @@ class CmXrc : public testing::Test {
   void connect(std::uint32_t receives) {
     std::thread serving([&] {
       target = take_request(receives);
-      if (target != nullptr) EXPECT_EQ(accept(target.get()), 0) << std::strerror(errno);
+      ASSERT_NE(target, nullptr);
+      EXPECT_EQ(accept(target.get()), 0) << std::strerror(errno);
     });
     EXPECT_EQ(rdma_connect(initiator.get(), nullptr), 0) << std::strerror(errno);
     serving.join();
@@ -146,7 +147,9 @@ TEST_F(CmXrc, TheAttributesAreThoseOfOneHalf) {
 
 TEST_F(CmXrc, ATargetTakesNoConnectionOfRc) {
   ASSERT_EQ(rdma_listen(listener.get(), 1), 0);
-  initiator = make_endpoint(IBV_QPT_RC, kPort, initiator_init());
+  ibv_qp_init_attr both_ways = initiator_init();
+  both_ways.cap.max_recv_wr = both_ways.cap.max_recv_sge = 1;
+  initiator = make_endpoint(IBV_QPT_RC, kPort, both_ways);
   errno = 0;
   EXPECT_EQ(rdma_connect(initiator.get(), nullptr), -1);
   EXPECT_EQ(errno, ECONNREFUSED);

@@ -259,7 +259,7 @@ void World::send(Node& node, const ib::TxPacket& packet, bool eager) {
       accuse(node, node.observer.exceeds_credit(node.peer->receives->posted, ground_.now));
   }
   std::uint32_t to = 0;
-  while (to < config_.adapters && adapters_[to].gid != packet.path->destination) ++to;
+  while (to < config_.adapters && !adapters_[to].has(packet.path->destination)) ++to;
   if (to == config_.adapters) return ground_.fail(format("node %u sends to nowhere", node.index));
   put_on_the_wire(node, to, packet, eager);
 }

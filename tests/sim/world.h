@@ -61,6 +61,8 @@ class World {
     std::unique_ptr<engine::UnexpectedPackets> unexpected;
     bool look_scheduled = false;
     TimePoint held_until{};  ///< by Mutation::hold_lane
+
+    bool has(const wire::Gid& address) const { return address == gid || address == other_gid; }
   };
   /// Of packets that wait for a receive, an adapter.
   static constexpr std::size_t kUnexpectedBytes = 64 * 1024;

@@ -87,7 +87,7 @@ Expected<void, Failure> make_qp(Id& id, ibv_qp_init_attr_ex& attributes) {
   if (attributes.recv_cq == nullptr) attributes.recv_cq = id.recv_cq;
   const bool target = attributes.qp_type == IBV_QPT_XRC_RECV;
   if (attributes.srq == nullptr && !target) attributes.srq = id.srq;
-  if (target) {
+  if (id.qp_type == IBV_QPT_XRC_RECV) {
     const auto set = set_xrc_domain(id, attributes, IBV_QP_INIT_ATTR_XRCD);
     if (!set) return set;
   }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,6 +18,7 @@ namespace {
 
 /// A domain that others may open by the same file.
 struct Entry {
+  pid_t process;  ///< a forked child has a copy, which is of no use to it
   const Device* device;
   dev_t file_system;
   ino_t inode;
@@ -60,7 +62,8 @@ Expected<std::shared_ptr<SharedXrcDomain>, Failure> open_by_file(const Device& d
   if (fstat(wanted.fd, &file) != 0) return rnic::refused(EBADF, ReasonId::xrcd_no_file, wanted.fd);
   const auto lock = hold_xrc_domains();
   std::vector<Entry>& all = domains().by_file;
-  std::erase_if(all, [](const Entry& entry) { return entry.domain.expired(); });
+  const pid_t self = getpid();
+  std::erase_if(all, [self](const Entry& entry) { return entry.process != self || entry.domain.expired(); });
   for (const Entry& entry : all) {
     const bool same =
         entry.device == &device && entry.file_system == file.st_dev && entry.inode == file.st_ino;
@@ -71,7 +74,7 @@ Expected<std::shared_ptr<SharedXrcDomain>, Failure> open_by_file(const Device& d
   }
   if (!wanted.create) return rnic::refused(EAGAIN, ReasonId::xrcd_not_there);
   auto made = std::make_shared<SharedXrcDomain>();
-  all.push_back({&device, file.st_dev, file.st_ino, made});
+  all.push_back({self, &device, file.st_dev, file.st_ino, made});
   return made;
 }
 
