@@ -127,6 +127,8 @@ TEST_P(NotJoinable, ClaimsToBeSeveralInVain) {
       host.srqs = {1};
       xrc_target();
       break;
+    case QpType::raw_packet:
+      FAIL() << "it has frames, and no packets of InfiniBand";
   }
   post_receive(20'000);
   const std::uint32_t expected = qp().receive_psn();

@@ -14,7 +14,7 @@ class SendWqeTest : public ::testing::Test {
  protected:
   ib::SendWqe& fill(const ibv_send_wr& wr, const SendDefaults& defaults = {.type = IBV_QPT_RC, .qpn = {}}) {
     wqe = {};
-    ib::SendSlot slot{&wqe, sges, inline_data};
+    ib::SendSlot slot{&wqe, sges, inline_data, {}};
     fill_send(slot, wr, defaults);
     return wqe;
   }
