@@ -1,6 +1,9 @@
 #include "engine/ethernet_port.h"
 
 #include <algorithm>
+#include <chrono>
+
+#include "rnic/queue_pair.h"
 
 namespace softrnic::engine {
 
@@ -15,7 +18,9 @@ Expected<std::unique_ptr<EthernetPort>, Failure> EthernetPort::open(std::uint32_
   return std::unique_ptr<EthernetPort>(new EthernetPort(interface_index, std::move(*socket)));
 }
 
+// Who may is asked for each flow, as ib_uverbs does, and not only where a socket is opened.
 Expected<void, Failure> EthernetPort::add(rnic::Flow& flow) {
+  if (auto permitted = link::PacketSocket::check_permission(); !permitted) return permitted;
   if (receiver_ == nullptr) {
     auto socket = link::PacketSocket::open(interface_index_, link::PacketSocket::Use::receive);
     if (!socket) return Unexpected{socket.error()};
@@ -34,9 +39,26 @@ void EthernetPort::remove(const rnic::Flow& flow) {
   table_.remove(flow);
   if (table_.empty()) {
     receiver_.reset();
+    waits_ = false;
   } else {
     hear();
   }
+}
+
+// Who posts none for longer than that has to do without: the frames of the others go on.
+std::size_t EthernetPort::may_read(TimePoint now) {
+  constexpr Duration kPatience = std::chrono::milliseconds(20);
+  std::size_t room = SIZE_MAX;
+  table_.for_each([&](const ethernet::FlowRule& rule) {
+    if (!rule.drop) room = std::min(room, static_cast<const rnic::Flow&>(rule).target().room_for_frames());
+  });
+  if (room != 0) {
+    out_of_receives_ = kNever;
+  } else if (out_of_receives_ == kNever) {
+    out_of_receives_ = now;
+  }
+  waits_ = room == 0 && now - out_of_receives_ < kPatience;
+  return waits_ || room != 0 ? room : link::FrameReceiver::kFrames;
 }
 
 // Sniffers see what leaves; to all others comes_back() lets only some of it.

@@ -8,6 +8,7 @@
 
 #include "base/expected.h"
 #include "base/reason.h"
+#include "base/time.h"
 #include "ethernet/flow_table.h"
 #include "link/frame_receiver.h"
 #include "link/frame_sender.h"
@@ -35,16 +36,18 @@ class EthernetPort {
   void remove(const rnic::Flow& flow);
 
   /// Reads some frames and calls take(flow, frame, parsed) for every rule that one of them goes to. Returns
-  /// frames read.
+  /// frames read. Where a queue has no receive posted they stay in the kernel for a while (waits_for_receives):
+  /// a program that is off the processor would lose them, which on an adapter it does not take from itself.
   template <typename Take>
-  std::size_t receive(Take&& take) {
+  std::size_t receive(TimePoint now, Take&& take) {
     if (receiver_ == nullptr) return 0;
-    return receiver_->receive([&](const ethernet::ReceivedFrame& frame) {
+    return receiver_->receive(may_read(now), [&](const ethernet::ReceivedFrame& frame) {
       const ethernet::ParsedFrame parsed = ethernet::parse(frame.bytes);
       table_.classify(parsed, frame.outgoing && !comes_back(parsed),
                       [&](ethernet::FlowRule& rule) { take(static_cast<rnic::Flow&>(rule), frame, parsed); });
     });
   }
+  bool waits_for_receives() const { return waits_; }
   std::uint32_t take_drops() { return receiver_ != nullptr ? receiver_->take_drops() : 0; }
 
  private:
@@ -53,6 +56,7 @@ class EthernetPort {
   /// itself or for a group.
   bool comes_back(const ethernet::ParsedFrame& frame) const;
   void hear();
+  std::size_t may_read(TimePoint now);
   struct Wanted {
     link::FrameReceiver::Filter filter;
     const std::byte* address;
@@ -64,6 +68,8 @@ class EthernetPort {
   link::FrameSender sender_;
   std::unique_ptr<link::FrameReceiver> receiver_;  ///< while there are rules
   ethernet::FlowTable table_;
+  bool waits_ = false;
+  TimePoint out_of_receives_ = kNever;  ///< since when some queue has none
 };
 
 }  // namespace softrnic::engine

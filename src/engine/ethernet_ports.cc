@@ -20,6 +20,7 @@ EthernetPort* EthernetPorts::find(std::uint32_t interface_index) const {
 }
 
 Expected<void, Failure> EthernetPorts::use(std::uint32_t interface_index) {
+  if (auto permitted = link::PacketSocket::check_permission(); !permitted) return permitted;
   if (epoll_.load() < 0) {
     const int made = above_stdio(epoll_create1(EPOLL_CLOEXEC));
     if (made < 0) return Unexpected{refuse(errno, ReasonId::out_of_fds, errno)};
@@ -39,6 +40,7 @@ Expected<void, Failure> EthernetPorts::use(std::uint32_t interface_index) {
 void EthernetPorts::release(std::uint32_t interface_index) {
   EthernetPort* const port = find(interface_index);
   if (port == nullptr || --port->users != 0) return;
+  if (port->waits_for_receives()) --waiting_;
   std::erase_if(ports_, [&](const auto& each) { return each.get() == port; });
 }
 
@@ -56,7 +58,19 @@ Expected<void, Failure> EthernetPorts::add(rnic::Flow& flow, std::uint32_t inter
 }
 
 void EthernetPorts::remove(const rnic::Flow& flow, std::uint32_t interface_index) {
-  if (EthernetPort* const port = find(interface_index)) port->remove(flow);
+  EthernetPort* const port = find(interface_index);
+  if (port == nullptr) return;
+  const bool waited = port->waits_for_receives();
+  port->remove(flow);
+  if (waited && !port->waits_for_receives()) --waiting_;
+}
+
+// The port has begun or ceased to wait.
+void EthernetPorts::watch(const EthernetPort& port) {
+  epoll_event event{};
+  event.events = port.waits_for_receives() ? 0U : static_cast<std::uint32_t>(EPOLLIN);
+  waiting_ += port.waits_for_receives() ? 1 : -1;
+  static_cast<void>(epoll_ctl(epoll_.load(), EPOLL_CTL_MOD, port.readable_fd(), &event));
 }
 
 void EthernetPorts::send(const ib::TxPacket& frame) {
@@ -76,6 +90,7 @@ void EthernetPorts::abandon() {
 }
 
 bool EthernetPorts::readable() const {
+  if (waiting()) return true;
   pollfd entry{readable_fd(), POLLIN, 0};
   return entry.fd >= 0 && poll(&entry, 1, 0) > 0;
 }

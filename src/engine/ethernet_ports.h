@@ -39,11 +39,17 @@ class EthernetPorts {
   }
   /// See EthernetPort::receive(): of every port.
   template <typename Take>
-  std::size_t receive(Take&& take) {
+  std::size_t receive(TimePoint now, Take&& take) {
     std::size_t frames = 0;
-    for (const auto& port : ports_) frames += port->receive(take);
+    for (const auto& port : ports_) {
+      const bool waited = port->waits_for_receives();
+      frames += port->receive(now, take);
+      if (port->waits_for_receives() != waited) watch(*port);
+    }
     return frames;
   }
+  /// Frames wait for receives, which nobody announces; they do not make the descriptor readable meanwhile.
+  bool waiting() const { return waiting_.load(std::memory_order_relaxed) != 0; }
   std::uint32_t take_drops();
   /// In a forked child: the descriptors are closed.
   void abandon();
@@ -55,9 +61,11 @@ class EthernetPorts {
   bool readable() const;
 
  private:
+  void watch(const EthernetPort& port);
   EthernetPort* find(std::uint32_t interface_index) const;
 
   std::vector<std::unique_ptr<EthernetPort>> ports_;
+  std::atomic<int> waiting_{0};  ///< ports
   std::atomic<int> epoll_{-1};  ///< made with the first port, and kept
 };
 

@@ -25,6 +25,7 @@ constexpr std::uint32_t kQuickPolls = 16;  ///< polls that look at nothing but r
 constexpr std::size_t kFewPackets = 8;     ///< take about a microsecond
 constexpr Duration kHandOver = 50us;       ///< a program that polls goes on before the engine thread is woken
 constexpr Duration kRecheckWindows = 10ms;
+constexpr Duration kRecheckReceives = 1ms;
 constexpr std::size_t kMaxQps = 65536;
 constexpr std::size_t kLeastHeld = 2 << 20;
 
@@ -127,6 +128,12 @@ struct Lane::Timetable {
       {Who::every_batch,
        [](const Lane& lane) {
          return lane.hold_.any() ? lane.clock_.batch_time() + ReceiveHold::kTryAgain : kNever;
+       },
+       nullptr},
+      // frames that wait for them in the kernel
+      {Who::every_batch,
+       [](const Lane& lane) {
+         return lane.ports_.waiting() ? lane.clock_.batch_time() + kRecheckReceives : kNever;
        },
        nullptr},
       // windows that open without a packet, as another queue pair was reset

@@ -187,6 +187,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   void leave_port(const rnic::QueuePair& qp);
   std::size_t receive_frames();
   void flush_frames();
+  void settle_frames();
   // ---- paths: lane_paths.cc
   void look_for(flow::Path& path, bool local);
   /// Room for so many queue pairs and for all paths.

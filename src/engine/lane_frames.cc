@@ -38,6 +38,7 @@ void Lane::detach(rnic::WorkQueue& queue) {
 
 Expected<void, Failure> Lane::add_flow(rnic::Flow& flow) {
   if (abandoned_) return Unexpected{refuse(EIO, ReasonId::forked_child)};
+  settle_frames();
   auto added = ports_.add(flow, netdev_of(flow.target()));
   // The engine thread may sleep without a look at the new socket.
   if (added) timers_.bring_forward(monotonic_now());
@@ -46,14 +47,22 @@ Expected<void, Failure> Lane::add_flow(rnic::Flow& flow) {
 
 // The sockets are the parent's too, and what is asked of them is.
 void Lane::remove_flow(rnic::Flow& flow) {
-  if (!abandoned_) ports_.remove(flow, netdev_of(flow.target()));
+  if (abandoned_) return;
+  settle_frames();
+  ports_.remove(flow, netdev_of(flow.target()));
+}
+
+// Frames that have come go by the rules that were there when they came.
+void Lane::settle_frames() {
+  constexpr int kMostBatches = 64;
+  for (int i = 0; i < kMostBatches && !clock_.in_batch() && ports_.readable(); ++i)
+    do_work(Caller::resolver, monotonic_now());
 }
 
 // ---- frames
 
 std::size_t Lane::receive_frames() {
-  const std::size_t frames = ports_.receive(
-      [this](rnic::Flow& flow, const ethernet::ReceivedFrame& frame, const ethernet::ParsedFrame& parsed) {
+  const std::size_t frames = ports_.receive(clock_.batch_time(), [this](rnic::Flow& flow, const ethernet::ReceivedFrame& frame, const ethernet::ParsedFrame& parsed) {
         flow.met(frame.bytes.size());
         if (flow.drop) return;
         flow.target().receive_frame(frame, parsed, flow.tag);

@@ -36,6 +36,10 @@ class FlowTable {
   void remove(const FlowRule& rule);
   bool empty() const { return rules_.empty(); }
   bool any_of(RuleKind kind) const;
+  template <typename Visit>
+  void for_each(Visit&& visit) const {
+    for (FlowRule* rule : rules_) visit(*rule);
+  }
 
   /// Calls take(rule) for each rule that `frame` goes to, those that drop it included. `leaves`: it is on its
   /// way out, and only sniffers see it.

@@ -32,8 +32,8 @@ tpacket_auxdata auxiliary(const msghdr& header) {
 
 FrameReceiver::FrameReceiver(UniqueFd fd) : fd_(std::move(fd)), pool_(new std::byte[kFrames * kSlotBytes]) {}
 
-std::size_t FrameReceiver::fill() {
-  for (std::size_t i = 0; i < kFrames; ++i) {
+std::size_t FrameReceiver::fill(std::size_t most) {
+  for (std::size_t i = 0; i < most; ++i) {
     Slot& slot = slots_[i];
     slot.pieces[0] = {&slot.offload, sizeof slot.offload};
     slot.pieces[1] = {pool_.get() + i * kSlotBytes + ethernet::kVlanTagBytes,
@@ -50,7 +50,7 @@ std::size_t FrameReceiver::fill() {
   // EINVAL is about one frame, which the kernel cannot describe and has dropped.
   int read = -1;
   for (std::size_t tries = 0; tries < kFrames && read < 0; ++tries) {
-    read = recvmmsg(fd_.get(), headers_.data(), kFrames, MSG_DONTWAIT, nullptr);
+    read = recvmmsg(fd_.get(), headers_.data(), static_cast<unsigned>(most), MSG_DONTWAIT, nullptr);
     if (read < 0 && errno != EINVAL && errno != EINTR) break;
   }
   return read > 0 ? static_cast<std::size_t>(read) : 0;

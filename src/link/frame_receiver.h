@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <memory>
@@ -35,11 +36,11 @@ class FrameReceiver {
   void hear_only(const std::byte* address);
   void hear_all();
 
-  /// Reads what is there, up to kFrames, and calls take(frame) for each. What the kernel has joined, or left
+  /// Reads what is there, up to `most` and kFrames, and calls take(frame) for each. What the kernel has joined, or left
   /// to its netdev to cut and to sum up, is given as it is on a wire. Returns how many it read.
   template <typename Take>
-  std::size_t receive(Take&& take) {
-    const std::size_t filled = fill();
+  std::size_t receive(std::size_t most, Take&& take) {
+    const std::size_t filled = fill(std::min(most, kFrames));
     for (std::size_t i = 0; i < filled; ++i) {
       const Opened opened = open(i);
       if (opened.frame.bytes.empty()) continue;
@@ -82,7 +83,7 @@ class FrameReceiver {
     ethernet::ReceivedFrame frame;  ///< empty: it was cut off
     std::size_t segment_bytes = 0;  ///< it stands for several with so much payload each; 0: for itself
   };
-  std::size_t fill();
+  std::size_t fill(std::size_t most);
   Opened open(std::size_t index);
   /// Nothing: it is one frame.
   std::optional<ethernet::Segmentation> segments_of(const Opened& opened);

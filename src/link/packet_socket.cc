@@ -37,6 +37,12 @@ void enlarge(int fd) {
 
 }  // namespace
 
+Expected<void, Failure> PacketSocket::check_permission() {
+  const UniqueFd tried(kernel_socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
+  if (!tried) return no(0);
+  return {};
+}
+
 Expected<PacketSocket, Failure> PacketSocket::open(std::uint32_t interface_index, Use use) {
   PacketSocket made;
   // Protocol 0: nothing is received before it is bound to one.

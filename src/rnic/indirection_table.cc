@@ -32,6 +32,12 @@ Expected<std::unique_ptr<IndirectionTable>, Failure> IndirectionTable::create(
   return table;
 }
 
+std::size_t IndirectionTable::room_for_frames() const {
+  std::size_t least = SIZE_MAX;
+  for (const WorkQueue* queue : queues_) least = std::min(least, queue->room_for_frames());
+  return least;
+}
+
 Expected<void, Failure> IndirectionTable::destroy() {
   if (uses.users() != 0) return refused(EBUSY, ReasonId::indirection_table_in_use, uses.users());
   for (WorkQueue* queue : queues_) queue->uses.release();

@@ -26,6 +26,9 @@ class IndirectionTable {
   std::uint32_t number() const { return number_; }
   WorkQueue& queue_for(std::uint32_t hash) const { return *queues_[hash & (queues_.size() - 1)]; }
 
+  /// See QueuePair::room_for_frames(): of the queue that has the least.
+  std::size_t room_for_frames() const;
+
   UseCount uses;  ///< by queue pairs
 
  private:

@@ -116,6 +116,8 @@ class QueuePair final : public EventTarget, private ib::Host {
   /// Raw packets: a frame that the rule of a flow with this tag sends here.
   void receive_frame(const ethernet::ReceivedFrame& frame, const ethernet::ParsedFrame& parsed,
                      std::uint32_t flow_tag);
+  /// How many frames find a receive for certain; of an SRQ nobody knows, so many.
+  std::size_t room_for_frames() const;
   ib::Transmit transmit(ib::TxPacket& out, TimePoint now);
   void expire(TimePoint now);
   /// See ib::Endpoint.

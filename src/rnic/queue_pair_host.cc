@@ -10,6 +10,7 @@
 #include "rnic/frame_completion.h"
 #include "rnic/indirection_table.h"
 #include "rnic/key_table.h"
+#include "rnic/qp_states.h"
 #include "rnic/queue_pair.h"
 #include "rnic/work_requests.h"
 #include "transport/ib/frame_placement.h"
@@ -33,6 +34,12 @@ void QueuePair::receive_frame(const ethernet::ReceivedFrame& frame, const ethern
     return init_.table->queue_for(init_.hash.of(parsed)).receive_frame(frame, parsed, flow_tag);
   endpoint_->receive_frame(inbound(frame, parsed, init_.strips_vlan, flow_tag));
   settle();
+}
+
+std::size_t QueuePair::room_for_frames() const {
+  constexpr std::size_t kMany = SIZE_MAX;
+  if (init_.table != nullptr) return init_.table->room_for_frames();
+  return state_rules(state_).hears ? receives_.posted().value_or(kMany) : kMany;
 }
 
 ib::Transmit QueuePair::transmit(ib::TxPacket& out, TimePoint now) {

@@ -51,6 +51,11 @@ class WorkQueue final : private ib::Host {
   void receive_frame(const ethernet::ReceivedFrame& frame, const ethernet::ParsedFrame& parsed,
                      std::uint32_t flow_tag);
 
+  /// See QueuePair::room_for_frames().
+  std::size_t room_for_frames() const {
+    return state_ == IBV_WQS_RDY ? receives_.posted().value_or(SIZE_MAX) : SIZE_MAX;
+  }
+
   UseCount uses;  ///< by indirection tables
 
  private:

@@ -47,7 +47,7 @@ TEST_F(QueuePairTest, BadCreationsAreRefused) {
   EXPECT_EQ(refused([](auto& i) { i.cap.max_send_wr = 1U << 30; }), EINVAL);
   EXPECT_EQ(refused([](auto& i) { i.cap.max_recv_sge = 1000; }), EINVAL);
   EXPECT_EQ(refused([](auto& i) { i.cap.max_inline_data = 1U << 24; }), EINVAL);
-  EXPECT_EQ(refused([](auto& i) { i.qp_type = IBV_QPT_RAW_PACKET; }), EOPNOTSUPP);
+  EXPECT_EQ(refused([](auto& i) { i.qp_type = IBV_QPT_DRIVER; }), EOPNOTSUPP);
   EXPECT_EQ(refused([](auto& i) { i.qp_type = IBV_QPT_XRC_RECV; }), EINVAL) << "it has a domain, not a PD";
 }
 

@@ -1,4 +1,6 @@
 // Raw packet queue pairs and flows, on the loopback.
+#include <utility>
+
 #include "tests/abi/raw_packet_fixture.h"
 
 namespace softrnic::abi_test {
@@ -111,9 +113,9 @@ TEST_F(RawPacketTest, SegmentsAreCutAtTheMss) {
 
 TEST_F(RawPacketTest, FramesWakeAChannel) {
   const ChannelPtr channel(ibv_create_comp_channel(context.get()));
-  receive_cq.reset(ibv_create_cq(context.get(), 16, nullptr, channel.get(), 0));
-  const QpPtr receiver = make_receiver();
-  const FlowPtr flow = flow_to(receiver.get(), UdpFlow(77));
+  const CqPtr polled = std::exchange(receive_cq, CqPtr(ibv_create_cq(context.get(), 16, nullptr, channel.get(), 0)));
+  QpPtr receiver = make_receiver();
+  FlowPtr flow = flow_to(receiver.get(), UdpFlow(77));
   ASSERT_EQ(ibv_req_notify_cq(receive_cq.get(), 0), 0);
   ASSERT_EQ(try_send(udp_frame(77, "wake up")), 0);
   ASSERT_TRUE(readable(channel->fd, 20000));
@@ -123,6 +125,9 @@ TEST_F(RawPacketTest, FramesWakeAChannel) {
   ibv_ack_cq_events(told, 1);
   EXPECT_EQ(told, receive_cq.get());
   collect(receive_cq.get(), 1);
+  flow.reset();
+  receiver.reset();
+  receive_cq.reset();
 }
 
 TEST_F(RawPacketTest, InlineByABuilder) {

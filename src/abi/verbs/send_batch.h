@@ -76,7 +76,7 @@ class SendBatch {
   Room<Entry> entries_;
   Room<ibv_sge> sges_;       ///< max_send_sge for each work request
   Room<std::byte> inlined_;  ///< max_inline_data for each
-  Room<std::byte> headers_;  ///< kMaxTsoHeader for each
+  Room<std::byte> headers_;  ///< limits::kMaxTsoHeader for each
   std::optional<Failure> failure_;
 };
 
