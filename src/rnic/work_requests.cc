@@ -37,7 +37,7 @@ constexpr std::array<SendRules, ib::kSendOps> kSendRules = {{
     {kRc | kUc | kXrc, true, false, false, false, false, false, false, IBV_WC_LOCAL_INV},  // LOCAL_INV
     {kRc | kUc | kXrc, true, false, false, false, false, false, false, IBV_WC_BIND_MW},    // BIND_MW
     {kRc | kXrc, false, true, false, false, false, false, false, IBV_WC_SEND},             // SEND_WITH_INV
-    {kRaw, false, true, false, false, false, false, false, IBV_WC_TSO},  // TSO
+    {kRaw, false, true, false, false, false, false, false, IBV_WC_TSO},                    // TSO
     {},                                                                                    // DRIVER1
     {},
     {},

@@ -97,7 +97,8 @@ TEST_F(RawPacketTest, SegmentsAreCutAtTheMss) {
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(frames[i].byte_len, i == 2 ? 554U : 1054U);
     EXPECT_NE(frames[i].wc_flags & IBV_WC_IP_CSUM_OK, 0U);
-    EXPECT_EQ(at(frames[i].wr_id)[40] << 8 | at(frames[i].wr_id)[41], static_cast<int>(i * 1000)) << "its sequence";
+    EXPECT_EQ(at(frames[i].wr_id)[40] << 8 | at(frames[i].wr_id)[41], static_cast<int>(i * 1000))
+        << "its sequence";
   }
   ibv_wr_start(qp);
   ibv_wr_send_tso(qp, header.data(), 54, 0);
@@ -112,7 +113,8 @@ TEST_F(RawPacketTest, SegmentsAreCutAtTheMss) {
 
 TEST_F(RawPacketTest, FramesWakeAChannel) {
   const ChannelPtr channel(ibv_create_comp_channel(context.get()));
-  const CqPtr polled = std::exchange(receive_cq, CqPtr(ibv_create_cq(context.get(), 16, nullptr, channel.get(), 0)));
+  const CqPtr polled =
+      std::exchange(receive_cq, CqPtr(ibv_create_cq(context.get(), 16, nullptr, channel.get(), 0)));
   QpPtr receiver = make_receiver();
   FlowPtr flow = flow_to(receiver.get(), UdpFlow(77));
   ASSERT_EQ(ibv_req_notify_cq(receive_cq.get(), 0), 0);

@@ -1,4 +1,5 @@
-// TCP segmentation of a send: the header and the payload that the program gave, made frames of at most its MSS.
+// TCP segmentation of a send: the header and the payload that the program gave, made frames of at most its
+// MSS.
 #pragma once
 
 #include <memory>

@@ -17,7 +17,10 @@ SendQueue::Layout::Layout(const Capacity& capacity)
 std::size_t send_queue_bytes(const Capacity& capacity) { return SendQueue::Layout(capacity).bytes(); }
 
 SendQueue::SendQueue(const Capacity& capacity)
-    : ring_(capacity.send_queue), inline_bytes_(capacity.inline_bytes), sge_limit_(capacity.send_sges), header_bytes_(capacity.header_bytes) {
+    : ring_(capacity.send_queue),
+      inline_bytes_(capacity.inline_bytes),
+      sge_limit_(capacity.send_sges),
+      header_bytes_(capacity.header_bytes) {
   const Layout layout(capacity);
   stride_ = layout.stride;
   limit_ = layout.limit;
@@ -31,7 +34,10 @@ SendSlot SendQueue::reserve() {
   if (size() >= limit_) return {};
   auto* e = new (ring_ + std::size_t{tail_ & mask_} * stride_) SendEntry;
   auto* room = reinterpret_cast<std::byte*>(e + 1);
-  return {&e->wqe, {reinterpret_cast<Sge*>(room), sge_limit_}, {room, inline_bytes_}, {room + header_at(), header_bytes_}};
+  return {&e->wqe,
+          {reinterpret_cast<Sge*>(room), sge_limit_},
+          {room, inline_bytes_},
+          {room + header_at(), header_bytes_}};
 }
 
 }  // namespace softrnic::ib

@@ -108,8 +108,8 @@ struct SendWqe {
   bool is_inline = false;        ///< payload is in inline_data, not in sges
   bool fills_checksums = false;  ///< raw packets: those of IP, TCP and UDP are computed
   std::uint16_t sge_count = 0;
-  std::uint16_t header_bytes = 0;   ///< tso: they lie before the payload
-  std::uint16_t segment_bytes = 0;  ///< tso: MSS
+  std::uint16_t header_bytes = 0;    ///< tso: they lie before the payload
+  std::uint16_t segment_bytes = 0;   ///< tso: MSS
   std::uint32_t length = 0;          ///< bytes of the message
   std::uint32_t immediate = 0;       ///< host order; or the key to invalidate; bind_window: the region's key
   std::uint64_t remote_address = 0;  ///< bind_window: where the window begins
