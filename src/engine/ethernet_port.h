@@ -36,8 +36,8 @@ class EthernetPort {
   void remove(const rnic::Flow& flow);
 
   /// Reads some frames and calls take(flow, frame, parsed) for every rule that one of them goes to. Returns
-  /// frames read. Where a queue has no receive posted they stay in the kernel for a while (waits_for_receives):
-  /// a program that is off the processor would lose them, which on an adapter it does not take from itself.
+  /// frames read. Where a queue has no receive posted they stay in the kernel for a while
+  /// (waits_for_receives): a program that is off the processor would lose them to the engine thread.
   template <typename Take>
   std::size_t receive(TimePoint now, Take&& take) {
     if (receiver_ == nullptr) return 0;

@@ -66,7 +66,7 @@ class EthernetPorts {
 
   std::vector<std::unique_ptr<EthernetPort>> ports_;
   std::atomic<int> waiting_{0};  ///< ports
-  std::atomic<int> epoll_{-1};  ///< made with the first port, and kept
+  std::atomic<int> epoll_{-1};   ///< made with the first port, and kept
 };
 
 }  // namespace softrnic::engine

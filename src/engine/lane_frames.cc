@@ -62,7 +62,9 @@ void Lane::settle_frames() {
 // ---- frames
 
 std::size_t Lane::receive_frames() {
-  const std::size_t frames = ports_.receive(clock_.batch_time(), [this](rnic::Flow& flow, const ethernet::ReceivedFrame& frame, const ethernet::ParsedFrame& parsed) {
+  const std::size_t frames = ports_.receive(
+      clock_.batch_time(),
+      [this](rnic::Flow& flow, const ethernet::ReceivedFrame& frame, const ethernet::ParsedFrame& parsed) {
         flow.met(frame.bytes.size());
         if (flow.drop) return;
         flow.target().receive_frame(frame, parsed, flow.tag);

@@ -36,8 +36,9 @@ class FrameReceiver {
   void hear_only(const std::byte* address);
   void hear_all();
 
-  /// Reads what is there, up to `most` and kFrames, and calls take(frame) for each. What the kernel has joined, or left
-  /// to its netdev to cut and to sum up, is given as it is on a wire. Returns how many it read.
+  /// Reads what is there, up to `most` and kFrames, and calls take(frame) for each. What the kernel has
+  /// joined, or left to its netdev to cut and to sum up, is given as it is on a wire. Returns how many it
+  /// read.
   template <typename Take>
   std::size_t receive(std::size_t most, Take&& take) {
     const std::size_t filled = fill(std::min(most, kFrames));

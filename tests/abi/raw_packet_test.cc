@@ -113,7 +113,8 @@ TEST_F(RawPacketTest, SegmentsAreCutAtTheMss) {
 
 TEST_F(RawPacketTest, FramesWakeAChannel) {
   const ChannelPtr channel(ibv_create_comp_channel(context.get()));
-  const CqPtr polled = std::exchange(receive_cq, CqPtr(ibv_create_cq(context.get(), 16, nullptr, channel.get(), 0)));
+  const CqPtr polled =
+      std::exchange(receive_cq, CqPtr(ibv_create_cq(context.get(), 16, nullptr, channel.get(), 0)));
   QpPtr receiver = make_receiver();
   FlowPtr flow = flow_to(receiver.get(), UdpFlow(77));
   ASSERT_EQ(ibv_req_notify_cq(receive_cq.get(), 0), 0);
