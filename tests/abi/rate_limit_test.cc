@@ -37,9 +37,9 @@ TEST_F(RateLimits, AreAdvertised) {
   const ibv_packet_pacing_caps& caps = device.packet_pacing_caps;
   EXPECT_EQ(caps.qp_rate_limit_min, 1U);
   EXPECT_GE(caps.qp_rate_limit_max, 10'000'000U);
-  for (const ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD})
+  for (const ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_RAW_PACKET})
     EXPECT_TRUE(ibv_is_qpt_supported(caps.supported_qpts, type));
-  EXPECT_FALSE(ibv_is_qpt_supported(caps.supported_qpts, IBV_QPT_RAW_PACKET));
+  EXPECT_FALSE(ibv_is_qpt_supported(caps.supported_qpts, IBV_QPT_XRC_RECV)) << "it sends no requests";
 }
 
 TEST_F(RateLimits, AreKept) {

@@ -1,4 +1,5 @@
 // Raw packet queue pairs and flows, on the loopback.
+#include <chrono>
 #include <utility>
 
 #include "tests/abi/raw_packet_fixture.h"
@@ -129,6 +130,16 @@ TEST_F(RawPacketTest, FramesWakeAChannel) {
   flow.reset();
   receiver.reset();
   receive_cq.reset();
+}
+
+TEST_F(RawPacketTest, AreLimitedInTheirRate) {
+  ibv_qp_rate_limit_attr rate{};
+  rate.rate_limit = 8'000;  // 1 MB/s
+  rate.max_burst_sz = 2'000;
+  ASSERT_EQ(ibv_modify_qp_rate_limit(sender.get(), &rate), 0);
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 40; ++i) send(std::vector<unsigned char>(1000, 0x22));
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(30)) << "less the burst";
 }
 
 TEST_F(RawPacketTest, InlineByABuilder) {
