@@ -205,6 +205,22 @@ TEST_F(Migrates, ToAPathBetweenTheSameAddresses) {
   EXPECT_EQ(packet.path->traffic_class, 8);
 }
 
+// Which way the next packet takes is nothing to a peer that has no receive.
+TEST_F(Migrates, DuringAnRnrDelayThatGoesOn) {
+  rc_armed();
+  post("send len=8");
+  out("RC Send Only psn=5 mig=0 ackreq");
+  in("RC Acknowledge psn=5 mig=0 rnr=20");  // 10.24 ms
+  qp().migrate();
+  has_migrated();
+  silent();
+  pass(std::chrono::milliseconds(10));
+  silent();
+  pass(std::chrono::milliseconds(1));
+  out("RC Send Only psn=5 mig=1 ackreq");
+  EXPECT_TRUE(goes_by(alternate()));
+}
+
 TEST_F(Migrates, BackByTheProgram) {
   rc_armed();
   qp().migrate();

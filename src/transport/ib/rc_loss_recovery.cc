@@ -23,6 +23,15 @@ void LossRecovery::went_back(Cause cause, TimePoint now) {
   last_go_back_ = now;
 }
 
+void LossRecovery::changed_path(const Attributes& attributes) {
+  timer_.change_path(attributes);
+  timed_.reset();
+  probed_.reset();
+  probe_due_ = false;
+  phase_ = Phase::open;
+  if (back_off_ != BackOff::one_request) back_off_ = BackOff::none;
+}
+
 LossRecovery::Due LossRecovery::expire(TimePoint now) {
   switch (timer_.expire(now)) {
     case RetryTimer::Due::timeout:

@@ -80,6 +80,8 @@ class LossRecovery {
 
   /// Everything from una on is to be sent again, nothing is in flight.
   void went_back(Cause cause, TimePoint now);
+  /// The same, and what is sent goes by another path (IBTA 17.2.8).
+  void changed_path(const Attributes& attributes);
   TimePoint deadline() const { return timer_.deadline(); }
   Due expire(TimePoint now);
   /// See RetryTimer.

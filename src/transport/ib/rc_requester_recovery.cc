@@ -66,12 +66,10 @@ void RcRequester::leave_path() {
   uncharge();
   sequence_.go_back();
   ack_requests_.requested();
-  recovery_.reset();
 }
 
-// Nothing that is known of round trips and losses is of this path.
 void RcRequester::enter_path() {
-  if (!failed()) recovery_.start(context_.attributes);
+  if (!failed()) recovery_.changed_path(context_.attributes);
 }
 
 void RcRequester::fail_front(Status status, const Reason& reason) {

@@ -29,6 +29,14 @@ void RetryTimer::reset(const Attributes& attributes) {
   rnr_left_ = attributes.rnr_retry;
 }
 
+void RetryTimer::change_path(const Attributes& attributes) {
+  stop();
+  timeout_ = local_ack_timeout(attributes.timeout);
+  retries_left_ = attributes.retry_count;
+  srtt_ = {};
+  probes_ = 0;
+}
+
 Duration RetryTimer::probe_interval() const {
   return std::max(4 * srtt_, kShortestProbe) * (1 << std::min(probes_, kMaxProbeDoublings));
 }

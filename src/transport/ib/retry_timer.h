@@ -20,6 +20,9 @@ class RetryTimer {
 
   /// Forgets everything; counters are full.
   void reset(const Attributes& attributes);
+  /// The path is another one, and nothing is in flight: retries and round trips begin anew. An RNR delay is
+  /// the peer's, and goes on.
+  void change_path(const Attributes& attributes);
   /// Something was sent while nothing was in flight.
   void start(TimePoint now, std::uint8_t timeout_code);
   /// Something was sent after Due::back_off: it is told again after a while.
