@@ -157,10 +157,17 @@ Node* World::hand_over(std::uint32_t adapter, std::uint32_t flight, ib::RxPacket
 void World::receive(Node& node, const ib::RxPacket& packet, bool hostile) {
   if (keeps(node, packet)) return;
   const std::uint32_t before = node.endpoint->receive_psn();
+  const std::uint64_t dropped = node.counted(ib::Counter::drop_source);
+  const Observer unheard = node.observer;
   if (node.observed() && !hostile) node.observer.arriving(packet, before);
   node.endpoint->receive(packet, ground_.now);
   feed(node);
-  if (node.observed() && !hostile) node.observer.arrived(packet, before, node.endpoint->receive_psn());
+  // What comes late by a path that was left binds nobody.
+  if (node.pair->alternate && node.counted(ib::Counter::drop_source) != dropped) {
+    node.observer = unheard;
+  } else if (node.observed() && !hostile) {
+    node.observer.arrived(packet, before, node.endpoint->receive_psn());
+  }
 }
 
 /// After each call into an endpoint.
