@@ -20,19 +20,18 @@ PORT = 18800
 IPS = ("-J", "10.77.0.2", "-j", "10.77.0.1", "-K", "7000", "-k", "7001")
 IPS6 = ("--raw_ipv6", "-J", "fd77::2", "-j", "fd77::1", "-K", "7000", "-k", "7001")
 FIGURES = r"#bytes.*\n\s*\d+\s+\d+"
-# program and options → what it prints
+# program and options → what it prints. Nothing is repeated, and a server waits for each frame: so few are sent that all fit into its
+# socket, whatever else the machine does.
 CASES = (
-    (("raw_ethernet_bw", "-s", "64", "-n", "5000"), FIGURES),
-    (("raw_ethernet_bw", "-s", "1400", "-n", "5000", *IPS), FIGURES),
-    (("raw_ethernet_bw", "-s", "512", "-n", "5000", "--tcp", *IPS), FIGURES),
-    (("raw_ethernet_bw", "-s", "512", "-n", "5000", *IPS6), FIGURES),
-    (("raw_ethernet_bw", "-s", "512", "-n", "5000", "--promiscuous"), FIGURES),
-    (("raw_ethernet_bw", "-s", "512", "-n", "5008", "-l", "16"), FIGURES),
-    (("raw_ethernet_bw", "-s", "256", "-n", "5000", "-I", "256"), FIGURES),
+    (("raw_ethernet_bw", "-s", "64", "-n", "150"), FIGURES),
+    (("raw_ethernet_bw", "-s", "1400", "-n", "150", *IPS), FIGURES),
+    (("raw_ethernet_bw", "-s", "512", "-n", "150", "--tcp", *IPS), FIGURES),
+    (("raw_ethernet_bw", "-s", "512", "-n", "150", *IPS6), FIGURES),
+    (("raw_ethernet_bw", "-s", "512", "-n", "150", "--promiscuous"), FIGURES),
+    (("raw_ethernet_bw", "-s", "512", "-n", "160", "-l", "16"), FIGURES),
+    (("raw_ethernet_bw", "-s", "256", "-n", "150", "-I", "256"), FIGURES),
     (("raw_ethernet_lat", "-s", "64", "-n", "1000"), FIGURES),
     (("raw_ethernet_lat", "-s", "1024", "-n", "1000", *IPS), FIGURES),
-    (("raw_ethernet_lat", "-s", "64", "-n", "1000", "-e", *IPS), FIGURES),
-    (("raw_ethernet_burst_lat", "-s", "64", "-n", "1000", *IPS), FIGURES),
 )
 
 
@@ -67,7 +66,7 @@ def run(case, expected, server, client, netdev, port):
         if not first.wait_until(lambda: hears(first), 20):
             return f"no flow of the server\n{first.output()}"
         second = client.start([*common, "--client", "-B", macs[1], "-E", macs[0]])
-        statuses = [each.wait(60) for each in (second, first)]
+        statuses = [each.wait(20) for each in (second, first)]
         outputs = [each.output() for each in (first, second)]
         if statuses == [0, 0] and re.search(expected, "\n".join(outputs)):
             return None
