@@ -12,6 +12,7 @@
 #include "rnic/key_table.h"
 #include "rnic/qp_states.h"
 #include "rnic/queue_pair.h"
+#include "rnic/work_completion.h"
 #include "rnic/work_requests.h"
 #include "transport/ib/frame_placement.h"
 #include "transport/ib/rx_packet.h"
@@ -64,14 +65,8 @@ void QueuePair::acknowledged(std::uint32_t psn, std::uint8_t credit, TimePoint n
 
 // ---- for the endpoint
 
-// vendor_err names the reason, for programs that print it.
 ibv_wc QueuePair::completion(std::uint64_t wr_id, ib::Status status, const Reason& reason) const {
-  ibv_wc wc{};
-  wc.wr_id = wr_id;
-  wc.status = static_cast<ibv_wc_status>(status);
-  wc.vendor_err = status == ib::Status::success ? 0 : static_cast<std::uint32_t>(reason.id);
-  wc.qp_num = qpn_.value;
-  return wc;
+  return work_completion(wr_id, status, reason, qpn_.value);
 }
 
 Expected<ib::HostMemory, Reason> QueuePair::local_memory(MemoryKey lkey, std::uint64_t address,

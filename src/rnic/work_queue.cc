@@ -13,6 +13,7 @@
 #include "rnic/limits.h"
 #include "rnic/protection_domain.h"
 #include "rnic/refusal.h"
+#include "rnic/work_completion.h"
 
 namespace softrnic::rnic {
 namespace {
@@ -159,14 +160,9 @@ Expected<void, Reason> WorkQueue::invalidate(MemoryKey rkey) {
 
 void WorkQueue::complete(const ib::RecvDone& done) {
   receives_.completed();
-  const bool success = done.status == ib::Status::success;
-  ibv_wc wc{};
-  wc.wr_id = done.wr_id;
-  wc.status = static_cast<ibv_wc_status>(done.status);
+  ibv_wc wc = work_completion(done.wr_id, done.status, done.reason, number_);
   wc.opcode = IBV_WC_RECV;
-  wc.vendor_err = success ? 0 : static_cast<std::uint32_t>(done.reason.id);
   wc.byte_len = done.length;
-  wc.qp_num = number_;
   describe_frame(done, wc);
   lane_.deliver(*init_.cq, wc, false);
 }
