@@ -70,7 +70,8 @@ class Parser {
   void ipv6();
   void mpls();
   void by_protocol(std::uint8_t protocol);
-  void tcp();
+  /// A header of TCP or UDP, which begin with the ports. False: it is cut.
+  bool transport(std::uint32_t layer, std::size_t header_bytes);
   void udp();
   void vxlan();
   void gre();
@@ -183,7 +184,8 @@ void Parser::mpls() {
 void Parser::by_protocol(std::uint8_t protocol) {
   switch (protocol) {
     case kTcpProtocol:
-      return tcp();
+      transport(kTcp, 20);
+      return;
     case kUdpProtocol:
       return udp();
     case kEspProtocol:
@@ -201,23 +203,19 @@ void Parser::by_protocol(std::uint8_t protocol) {
   }
 }
 
-void Parser::tcp() {
-  const std::byte* const at = take(20);
-  if (at == nullptr) return;
-  found(kTcp);
+bool Parser::transport(std::uint32_t layer, std::size_t header_bytes) {
+  const std::byte* const at = take(header_bytes);
+  if (at == nullptr) return false;
+  found(layer);
   if (!inner_) out_.transport_at = place_of(at);
   fields().source_port = raw16(at);
   fields().destination_port = raw16(at + 2);
+  return true;
 }
 
 void Parser::udp() {
-  const std::byte* const at = take(8);
-  if (at == nullptr) return;
-  found(kUdp);
-  if (!inner_) out_.transport_at = place_of(at);
-  fields().source_port = raw16(at);
-  fields().destination_port = raw16(at + 2);
-  if (load_be16(at + 2) == kVxlanPort && !inner_) vxlan();
+  const bool to_vxlan = transport(kUdp, 8) && fields().destination_port == __builtin_bswap16(kVxlanPort);
+  if (to_vxlan && !inner_) vxlan();
 }
 
 // RFC 7348.

@@ -8,6 +8,7 @@
 #include "rnic/context.h"
 #include "rnic/qp_states.h"
 #include "rnic/queue_pair.h"
+#include "transport/ib/failed_receive.h"
 
 namespace softrnic::rnic {
 
@@ -129,13 +130,7 @@ SOFTRNIC_OUT_OF_LINE void QueuePair::enter_error() {
 }
 
 void QueuePair::flush_receives() {
-  while (const auto wr_id = receives_.flush_next()) {
-    ib::RecvDone done;
-    done.wr_id = *wr_id;
-    done.status = ib::Status::flushed;
-    done.reason = because(ReasonId::flushed);
-    complete(done);
-  }
+  while (const auto wr_id = receives_.flush_next()) complete(ib::flushed_receive(*wr_id));
 }
 
 SOFTRNIC_OUT_OF_LINE void QueuePair::completion_lost(const CompletionQueue& cq, std::uint64_t wr_id) {

@@ -14,6 +14,7 @@
 #include "rnic/protection_domain.h"
 #include "rnic/refusal.h"
 #include "rnic/work_completion.h"
+#include "transport/ib/failed_receive.h"
 
 namespace softrnic::rnic {
 namespace {
@@ -109,13 +110,7 @@ void WorkQueue::enter(ibv_wq_state to) {
 
 void WorkQueue::flush() {
   placement_.flush(*this);
-  while (const auto wr_id = receives_.flush_next()) {
-    ib::RecvDone done;
-    done.wr_id = *wr_id;
-    done.status = ib::Status::flushed;
-    done.reason = because(ReasonId::flushed);
-    complete(done);
-  }
+  while (const auto wr_id = receives_.flush_next()) complete(ib::flushed_receive(*wr_id));
 }
 
 // ---- receives

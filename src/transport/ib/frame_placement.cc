@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "transport/ib/failed_receive.h"
 #include "transport/ib/rx_packet.h"
 #include "transport/ib/sge_list.h"
 
@@ -23,20 +24,20 @@ bool FramePlacement::receive(Host& host, const InboundFrame& frame) {
     return true;
   }
   const auto placed = place(host, frame);
-  RecvDone done;
-  done.wr_id = std::exchange(receive_, nullptr)->wr_id;
-  if (placed) {
-    done.length = static_cast<std::uint32_t>(size);
-    done.flow_tag = frame.flow_tag;
-    done.vlan = frame.vlan;
-    done.checksums_ok = frame.checksums_ok;
-  } else {
-    host.explain(placed.error(), &done.wr_id);
-    done.status = Status::local_protection;
-    done.reason = placed.error();
+  const std::uint64_t wr_id = std::exchange(receive_, nullptr)->wr_id;
+  if (!placed) {
+    host.explain(placed.error(), &wr_id);
+    host.complete(failed_receive(wr_id, Status::local_protection, placed.error()));
+    return false;
   }
+  RecvDone done;
+  done.wr_id = wr_id;
+  done.length = static_cast<std::uint32_t>(size);
+  done.flow_tag = frame.flow_tag;
+  done.vlan = frame.vlan;
+  done.checksums_ok = frame.checksums_ok;
   host.complete(done);
-  return placed.has_value();
+  return true;
 }
 
 Expected<void, Reason> FramePlacement::place(Host& host, const InboundFrame& frame) const {
@@ -50,12 +51,7 @@ Expected<void, Reason> FramePlacement::place(Host& host, const InboundFrame& fra
 }
 
 void FramePlacement::flush(Host& host) {
-  if (receive_ == nullptr) return;
-  RecvDone done;
-  done.wr_id = std::exchange(receive_, nullptr)->wr_id;
-  done.status = Status::flushed;
-  done.reason = because(ReasonId::flushed);
-  host.complete(done);
+  if (receive_ != nullptr) host.complete(flushed_receive(std::exchange(receive_, nullptr)->wr_id));
 }
 
 }  // namespace softrnic::ib

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "transport/ib/failed_receive.h"
 #include "transport/ib/ordered_copy.h"
 #include "transport/ib/rx_packet.h"
 
@@ -205,10 +206,7 @@ bool InboundMessage::spoil_receive(const wire::OpcodeInfo& info, const Reason& r
 void InboundMessage::fail_receive(Status status, const Reason& reason, Host& host) {
   active_ = false;
   if (receive_ == nullptr) return;
-  RecvDone done;
-  done.wr_id = receive_->wr_id;
-  done.status = status;
-  done.reason = reason;
+  const RecvDone done = failed_receive(receive_->wr_id, status, reason);
   receive_ = nullptr;
   host.complete(done);
 }

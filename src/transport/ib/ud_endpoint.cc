@@ -1,6 +1,7 @@
 #include "transport/ib/ud_endpoint.h"
 
 #include "transport/ib/datagram_header.h"
+#include "transport/ib/failed_receive.h"
 #include "transport/ib/packet_builder.h"
 #include "transport/ib/rx_packet.h"
 
@@ -155,12 +156,9 @@ void UdEndpoint::place(const RxPacket& rx) {
 }
 
 void UdEndpoint::fail_receive(Status status, const Reason& reason) {
-  RecvDone recv;
-  recv.wr_id = receive_->wr_id;
-  recv.status = status;
-  recv.reason = reason;
+  const RecvDone done = failed_receive(receive_->wr_id, status, reason);
   receive_ = nullptr;
-  host_.complete(recv);
+  host_.complete(done);
 }
 
 }  // namespace softrnic::ib
