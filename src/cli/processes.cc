@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/reason_words.h"
 #include "cli/copy_progress.h"
 #include "cli/output.h"
 #include "rnic/qp_states.h"
@@ -29,20 +30,7 @@ bool read_processes(Processes& out) {
   return true;
 }
 
-namespace {
-
-template <std::size_t n>
-const char* name_in(const char* const (&names)[n], unsigned index) {
-  return index < n && names[index] != nullptr ? names[index] : "?";
-}
-
-}  // namespace
-
-const char* qp_type_name(unsigned type) {
-  constexpr const char* names[] = {nullptr, nullptr, "RC",    "UC",       "UD",      nullptr,
-                                   nullptr, nullptr, nullptr, "XRC_SEND", "XRC_RECV"};  // enum ibv_qp_type
-  return name_in(names, type);
-}
+std::string qp_type_name(unsigned type) { return figure_text("type", type); }
 
 std::string_view qp_state_name(unsigned state) { return rnic::state_name(static_cast<ibv_qp_state>(state)); }
 

@@ -31,7 +31,7 @@ struct Processes {
 /// Asks the daemon; empty when none runs. False after a complaint.
 bool read_processes(Processes& out);
 
-const char* qp_type_name(unsigned type);         ///< "RC"
+std::string qp_type_name(unsigned type);         ///< "RC"
 std::string_view qp_state_name(unsigned state);  ///< "RTS"
 
 /// A control::PathChoice in words.

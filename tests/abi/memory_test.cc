@@ -29,10 +29,10 @@ TEST_F(MemoryTest, RegionShowsWhatWasRegistered) {
 
 TEST_F(MemoryTest, BadAccessFlagsAreRefused) {
   errno = 0;
-  EXPECT_EQ(ibv_reg_mr(pd.get(), buffer, sizeof buffer, IBV_ACCESS_REMOTE_WRITE), nullptr);
+  EXPECT_EQ(make_mr(buffer, sizeof buffer, IBV_ACCESS_REMOTE_WRITE), nullptr);
   EXPECT_EQ(errno, EINVAL);
   errno = 0;
-  EXPECT_EQ(ibv_reg_mr(pd.get(), buffer, sizeof buffer, IBV_ACCESS_REMOTE_ATOMIC), nullptr);
+  EXPECT_EQ(make_mr(buffer, sizeof buffer, IBV_ACCESS_REMOTE_ATOMIC), nullptr);
   EXPECT_EQ(errno, EINVAL);
   EXPECT_EQ(ibv_reg_mr(pd.get(), buffer, sizeof buffer, 1 << 18), nullptr);
 }
@@ -49,7 +49,7 @@ TEST_F(MemoryTest, UnmappedMemoryIsRefused) {
   MrPtr readable = make_mr(page, 4096, 0);
   EXPECT_NE(readable, nullptr);
   errno = 0;
-  EXPECT_EQ(ibv_reg_mr(pd.get(), page, 4096, IBV_ACCESS_LOCAL_WRITE), nullptr);
+  EXPECT_EQ(make_mr(page, 4096, IBV_ACCESS_LOCAL_WRITE), nullptr);
   EXPECT_EQ(errno, EFAULT);
   readable.reset();
   munmap(page, 4096);

@@ -20,8 +20,10 @@ PORT = 18800
 IPS = ("-J", "10.77.0.2", "-j", "10.77.0.1", "-K", "7000", "-k", "7001")
 IPS6 = ("--raw_ipv6", "-J", "fd77::2", "-j", "fd77::1", "-K", "7000", "-k", "7001")
 FIGURES = r"#bytes.*\n\s*\d+\s+\d+"
+# perftest sends bursts at a rate that its own check of options allows, and counts on each send's completion.
+PACED = ("--rate_limit_type", "PP", "--rate_units", "M", "--rate_limit", "10", "--burst_size", "16", "-t", "16", "-Q", "1")
 # program and options → what it prints. Nothing is repeated, and a server waits for each frame: so few are sent that all fit into its
-# socket, whatever else the machine does.
+# socket, whatever else the machine does. Not raw_ethernet_lat -e: it waits for an event without having asked for one.
 CASES = (
     (("raw_ethernet_bw", "-s", "64", "-n", "150"), FIGURES),
     (("raw_ethernet_bw", "-s", "1400", "-n", "150", *IPS), FIGURES),
@@ -32,7 +34,11 @@ CASES = (
     (("raw_ethernet_bw", "-s", "256", "-n", "150", "-I", "256"), FIGURES),
     (("raw_ethernet_lat", "-s", "64", "-n", "1000"), FIGURES),
     (("raw_ethernet_lat", "-s", "1024", "-n", "1000", *IPS), FIGURES),
+    (("raw_ethernet_burst_lat", "-s", "64", "-n", "150", *PACED), FIGURES),
 )
+# Makes flows, and sends nothing.
+FLOW_RATE = ("raw_ethernet_fs_rate", "-F", "-d", "soft0", "--server", "-B", "02:00:00:00:00:01", "-n", "100")
+FLOW_FIGURES = r"#flows.*\n\s*100\s+[\d.]+"
 
 
 def mac_of(host, netdev):
@@ -77,6 +83,24 @@ def run(case, expected, server, client, netdev, port):
             second.end()
 
 
+def run_flow_rate(host):
+    """None, or what went wrong."""
+    status, output = host.run(FLOW_RATE)
+    return None if status == 0 and re.search(FLOW_FIGURES, output) else f"ended with {status}\n{output}"
+
+
+def outcomes(lab, places, wanted):
+    """Yields (place, command, None or what went wrong) of the cases whose command is wanted."""
+    for number, (case, expected) in enumerate(CASES):
+        shown = " ".join(case)
+        for place, server, client in lab.places(places) if wanted(shown) else ():
+            netdev = "lo" if place == "loopback" else "eth0"
+            yield place, shown, run(case, expected, server, client, netdev, PORT + number)
+    shown = " ".join(FLOW_RATE)
+    if wanted(shown):
+        yield "loopback", shown, run_flow_rate(lab.lone)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True)
@@ -90,14 +114,9 @@ def main():
     failed = 0
     with lab_module.Lab(mode, options.build) as lab:
         lab.unprivileged = []
-        for number, (case, expected) in enumerate(CASES):
-            shown = " ".join(case)
-            if not re.search(options.match, shown):
-                continue
-            for place, server, client in lab.places(options.on.split(",")):
-                wrong = run(case, expected, server, client, "lo" if place == "loopback" else "eth0", PORT + number)
-                failed += wrong is not None
-                print(f"{'FAILED' if wrong else 'ok'} {place:<9} {shown}{': ' + wrong if wrong else ''}", flush=True)
+        for place, shown, wrong in outcomes(lab, options.on.split(","), re.compile(options.match).search):
+            failed += wrong is not None
+            print(f"{'FAILED' if wrong else 'ok'} {place:<9} {shown}{': ' + wrong if wrong else ''}", flush=True)
     return 1 if failed else 0
 
 
