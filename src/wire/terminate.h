@@ -1,0 +1,98 @@
+// The Terminate message, by which a side that gives up a connection says why (RFC 5040 4.8), and the table
+// of all errors that it can name (RFC 5040 4.8, RFC 5041 7, RFC 5044 8, RFC 6581 10; registered by RFC
+// 6580).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "wire/ddp.h"
+
+namespace softrnic::wire {
+
+/// Layer (4 bits), type (4 bits) and code (8 bits) as they stand on the wire.
+enum class TerminateError : std::uint16_t {
+  rdmap_catastrophic = 0x0000,
+  rdmap_stag = 0x0100,
+  rdmap_bounds = 0x0101,
+  rdmap_access = 0x0102,
+  rdmap_stag_stream = 0x0103,
+  rdmap_wrap = 0x0104,
+  rdmap_cannot_invalidate = 0x0109,
+  rdmap_protection_unspecified = 0x01ff,
+  rdmap_version = 0x0205,
+  rdmap_opcode = 0x0206,
+  rdmap_stream_catastrophic = 0x0207,
+  rdmap_global_catastrophic = 0x0208,
+  rdmap_operation_cannot_invalidate = 0x0209,
+  rdmap_operation_unspecified = 0x02ff,
+  ddp_catastrophic = 0x1000,
+  ddp_stag = 0x1100,
+  ddp_bounds = 0x1101,
+  ddp_stag_stream = 0x1102,
+  ddp_wrap = 0x1103,
+  ddp_tagged_version = 0x1104,
+  ddp_queue = 0x1201,
+  ddp_no_buffer = 0x1202,
+  ddp_msn_range = 0x1203,
+  ddp_message_offset = 0x1204,
+  ddp_too_long = 0x1205,
+  ddp_untagged_version = 0x1206,
+  mpa_stream_lost = 0x2001,
+  mpa_crc = 0x2002,
+  mpa_marker = 0x2003,
+  mpa_frame = 0x2004,
+  mpa_local_catastrophic = 0x2005,
+  mpa_insufficient_ird = 0x2006,
+  mpa_no_matching_rtr = 0x2007,
+};
+
+/// What a Terminate message carries of the segment that it is about (RFC 5040 4.8, figure 11).
+enum class TerminateHeaders : std::uint8_t {
+  none,
+  ddp,        ///< its length and its DDP header
+  ddp_rdmap,  ///< and, if it is a READ request, the RDMAP header
+};
+
+struct TerminateErrorInfo {
+  TerminateError error;
+  std::string_view layer;
+  std::string_view type;
+  std::string_view text;
+  TerminateHeaders headers;
+};
+
+/// The entry of a raw error; nullptr: it is not defined.
+const TerminateErrorInfo* find_terminate_error(std::uint16_t raw);
+std::span<const TerminateErrorInfo> all_terminate_errors();
+
+inline constexpr std::size_t kTerminateControlBytes = 4;
+inline constexpr std::size_t kMaxTerminateBytes =
+    kTerminateControlBytes + 2 + kMaxDdpBytes + kReadRequestBytes;
+
+struct Terminate {
+  std::uint16_t error = 0;     ///< a TerminateError, or another
+  std::uint16_t reserved = 0;  ///< 13 bits
+  /// Of the segment that it is about; nothing if it is not valid.
+  std::optional<std::uint16_t> segment_bytes;
+  std::optional<DdpHeader> ddp;
+  std::optional<ReadRequest> read;
+};
+
+/// Reads the payload of a Terminate message, and nothing beyond it. What is announced and not there is
+/// left out: a peer that cannot write it is done for anyway. The fields of a siw that has its bits in
+/// another order are put in theirs.
+Terminate parse_terminate(Bytes payload);
+
+/// Writes to `out` (at least kMaxTerminateBytes long). Returns bytes written.
+std::size_t encode(const Terminate& terminate, MutableBytes out);
+
+/// That of an error found in `segment` (its headers, as far as they came; its length is `segment_bytes`).
+Terminate terminate_about(TerminateError error, Bytes segment, std::size_t segment_bytes);
+
+}  // namespace softrnic::wire
