@@ -10,45 +10,10 @@ namespace {
 using enum TerminateError;
 using enum TerminateHeaders;
 
-constexpr std::string_view kRdmap = "RDMAP", kDdp = "DDP", kMpa = "MPA";
-constexpr std::string_view kLocal = "Local Catastrophic Error", kProtection = "Remote Protection Error",
-                           kOperation = "Remote Operation Error", kTagged = "Tagged Buffer Error",
-                           kUntagged = "Untagged Buffer Error", kMpaError = "MPA Error";
-
 constexpr TerminateErrorInfo kErrors[] = {
-    {rdmap_catastrophic, kRdmap, kLocal, "local catastrophic error", none},
-    {rdmap_stag, kRdmap, kProtection, "invalid STag", ddp_rdmap},
-    {rdmap_bounds, kRdmap, kProtection, "base or bounds violation", ddp_rdmap},
-    {rdmap_access, kRdmap, kProtection, "access rights violation", ddp_rdmap},
-    {rdmap_stag_stream, kRdmap, kProtection, "STag not associated with this stream", ddp_rdmap},
-    {rdmap_wrap, kRdmap, kProtection, "the tagged offset wraps", ddp_rdmap},
-    {rdmap_cannot_invalidate, kRdmap, kProtection, "STag cannot be invalidated", ddp_rdmap},
-    {rdmap_protection_unspecified, kRdmap, kProtection, "unspecified error", ddp_rdmap},
-    {rdmap_version, kRdmap, kOperation, "invalid RDMAP version", ddp_rdmap},
-    {rdmap_opcode, kRdmap, kOperation, "unexpected opcode", ddp_rdmap},
-    {rdmap_stream_catastrophic, kRdmap, kOperation, "catastrophic error of this stream", ddp_rdmap},
-    {rdmap_global_catastrophic, kRdmap, kOperation, "catastrophic error of the adapter", ddp_rdmap},
-    {rdmap_operation_cannot_invalidate, kRdmap, kOperation, "STag cannot be invalidated", ddp_rdmap},
-    {rdmap_operation_unspecified, kRdmap, kOperation, "unspecified error", ddp_rdmap},
-    {ddp_catastrophic, kDdp, kLocal, "local catastrophic error", none},
-    {ddp_stag, kDdp, kTagged, "invalid STag", ddp},
-    {ddp_bounds, kDdp, kTagged, "base or bounds violation", ddp},
-    {ddp_stag_stream, kDdp, kTagged, "STag not associated with this stream", ddp},
-    {ddp_wrap, kDdp, kTagged, "the tagged offset wraps", ddp},
-    {ddp_tagged_version, kDdp, kTagged, "invalid DDP version", ddp},
-    {ddp_queue, kDdp, kUntagged, "invalid queue number", ddp},
-    {ddp_no_buffer, kDdp, kUntagged, "no buffer for this MSN", ddp},
-    {ddp_msn_range, kDdp, kUntagged, "MSN out of range", ddp},
-    {ddp_message_offset, kDdp, kUntagged, "invalid message offset", ddp},
-    {ddp_too_long, kDdp, kUntagged, "message too long for the buffer", ddp},
-    {ddp_untagged_version, kDdp, kUntagged, "invalid DDP version", ddp},
-    {mpa_stream_lost, kMpa, kMpaError, "TCP connection closed, terminated or lost", none},
-    {mpa_crc, kMpa, kMpaError, "CRC error", none},
-    {mpa_marker, kMpa, kMpaError, "marker and ULPDU length do not agree", none},
-    {mpa_frame, kMpa, kMpaError, "invalid request or reply frame", none},
-    {mpa_local_catastrophic, kMpa, kMpaError, "local catastrophic error", none},
-    {mpa_insufficient_ird, kMpa, kMpaError, "insufficient IRD", none},
-    {mpa_no_matching_rtr, kMpa, kMpaError, "no matching RTR option", none},
+#define SOFTRNIC_TERMINATE(number, name, words, chinese, headers) {name, words, headers},
+#include "base/iwarp_terminate.def"
+#undef SOFTRNIC_TERMINATE
 };
 
 constexpr bool ascending() {

@@ -17,39 +17,9 @@ namespace softrnic::wire {
 
 /// Layer (4 bits), type (4 bits) and code (8 bits) as they stand on the wire.
 enum class TerminateError : std::uint16_t {
-  rdmap_catastrophic = 0x0000,
-  rdmap_stag = 0x0100,
-  rdmap_bounds = 0x0101,
-  rdmap_access = 0x0102,
-  rdmap_stag_stream = 0x0103,
-  rdmap_wrap = 0x0104,
-  rdmap_cannot_invalidate = 0x0109,
-  rdmap_protection_unspecified = 0x01ff,
-  rdmap_version = 0x0205,
-  rdmap_opcode = 0x0206,
-  rdmap_stream_catastrophic = 0x0207,
-  rdmap_global_catastrophic = 0x0208,
-  rdmap_operation_cannot_invalidate = 0x0209,
-  rdmap_operation_unspecified = 0x02ff,
-  ddp_catastrophic = 0x1000,
-  ddp_stag = 0x1100,
-  ddp_bounds = 0x1101,
-  ddp_stag_stream = 0x1102,
-  ddp_wrap = 0x1103,
-  ddp_tagged_version = 0x1104,
-  ddp_queue = 0x1201,
-  ddp_no_buffer = 0x1202,
-  ddp_msn_range = 0x1203,
-  ddp_message_offset = 0x1204,
-  ddp_too_long = 0x1205,
-  ddp_untagged_version = 0x1206,
-  mpa_stream_lost = 0x2001,
-  mpa_crc = 0x2002,
-  mpa_marker = 0x2003,
-  mpa_frame = 0x2004,
-  mpa_local_catastrophic = 0x2005,
-  mpa_insufficient_ird = 0x2006,
-  mpa_no_matching_rtr = 0x2007,
+#define SOFTRNIC_TERMINATE(number, name, words, chinese, headers) name = number,
+#include "base/iwarp_terminate.def"
+#undef SOFTRNIC_TERMINATE
 };
 
 /// What a Terminate message carries of the segment that it is about (RFC 5040 4.8, figure 11).
@@ -61,8 +31,6 @@ enum class TerminateHeaders : std::uint8_t {
 
 struct TerminateErrorInfo {
   TerminateError error;
-  std::string_view layer;
-  std::string_view type;
   std::string_view text;
   TerminateHeaders headers;
 };
