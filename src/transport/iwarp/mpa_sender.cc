@@ -60,6 +60,7 @@ std::size_t MpaSender::gather(std::span<Bytes> out) {
 
 std::size_t MpaSender::gather_in_place(std::span<Bytes> out) {
   std::size_t count = 0;
+  if (!detached_.empty()) out[count++] = detached_;
   for (std::uint32_t index = head_; out.size() - count >= kLeastPieces; ++index) {
     if (index == tail_ && !make_next()) break;
     if (!add(at(index), index == head_ ? front_sent_ : 0, out, count)) break;
@@ -91,7 +92,30 @@ bool MpaSender::add(const Pending& pending, std::size_t skip, std::span<Bytes> o
   return goes_on;
 }
 
+// What lies in the buffer is a copy already.
+void MpaSender::detach() {
+  if (copies()) return;
+  if (detached_.empty() && front_sent_ > 0) {
+    std::array<Bytes, 8> out;
+    for (std::size_t count = 0, skip = front_sent_; skip < at(head_).bytes; count = 0) {
+      add(at(head_), skip, out, count);
+      if (broken_) return;
+      for (const Bytes piece : std::span(out).first(count)) {
+        detached_.insert(detached_.end(), piece.begin(), piece.end());
+        skip += piece.size();
+      }
+    }
+  }
+  front_sent_ = 0;
+  tail_ = head_;
+}
+
 void MpaSender::sent(std::size_t count) {
+  if (!detached_.empty()) {
+    const std::size_t piece = std::min(count, detached_.size());
+    detached_.erase(detached_.begin(), detached_.begin() + static_cast<std::ptrdiff_t>(piece));
+    count -= piece;
+  }
   buffer_sent_ += copies() ? count : 0;
   while (count > 0 && head_ != tail_) {
     Pending& front = at(head_);

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "transport/iwarp/segment.h"
 
@@ -36,8 +37,12 @@ class MpaSender {
   std::size_t gather(std::span<Bytes> out);
   void sent(std::size_t count);
 
+  /// Forgets the segments that have not begun, and takes a copy of what is left of the one that has, so
+  /// that nothing asks for the payload of either any more. Then another can follow.
+  void detach();
+
   /// All that was made is written.
-  bool idle() const { return head_ == tail_; }
+  bool idle() const { return head_ == tail_ && detached_.empty(); }
   /// The rest of an FPDU that has begun is not to be had: the stream can only be cut.
   bool broken() const { return broken_; }
 
@@ -68,6 +73,7 @@ class MpaSender {
   std::uint32_t head_ = 0, tail_ = 0;  ///< running numbers of what is in the ring
   std::uint32_t front_sent_ = 0;       ///< bytes of its first FPDU
   std::unique_ptr<Pending[]> ring_;
+  std::vector<std::byte> detached_;  ///< goes before everything in the ring
   // if copies()
   bool payload_gone_ = false;   ///< of the segment behind what is in the buffer
   std::uint32_t position_ = 0;  ///< of the stream where the buffer ends, modulo 2^32
