@@ -1,5 +1,7 @@
 #include "transport/iwarp/request_queue.h"
 
+#include <bit>
+
 namespace softrnic::iwarp {
 namespace {
 
@@ -24,7 +26,7 @@ void RequestQueue::start() {
   reset();
   const MpaAgreement& agreement = context_.agreement;
   limit_ = agreement.rtr == wire::kRtrRead && agreement.ird == 0 ? 1 : agreement.ird;
-  ring_.resize(std::max(limit_, 1U));
+  ring_.resize(std::bit_ceil(std::max(limit_, 1U)));  // running numbers wrap
 }
 
 void RequestQueue::reset() {

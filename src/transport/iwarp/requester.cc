@@ -147,6 +147,7 @@ void Requester::retire() {
     const bool answered = ib::is_answered(queue_.front().wqe.op);
     if (answered && !before(queue_.head(), answered_)) return;
     ib::complete_front(context_.host, queue_, Status::success);
+    if (before(answered_, queue_.head())) answered_ = queue_.head();  // running numbers wrap: it stays near
   }
 }
 
@@ -207,6 +208,7 @@ void Requester::reset() {
   offset_ = answers_due_ = 0;
   immediate_due_ = ready_awaited_ = false;
   send_msn_ = request_msn_ = 1;
+  cursor_ = {};
   failed_.reset();
 }
 
