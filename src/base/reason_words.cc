@@ -206,6 +206,29 @@ constexpr Word kCmaStates[] = {
     {8, "LISTEN"},         {9, "DEVICE_REMOVAL"}, {10, "DESTROYING"},
 };
 
+// The control field of a Terminate message of iWARP, and the opcodes of its messages (RFC 5040 4.3, RFC
+// 7306 4)
+constexpr Word kTerminateErrors[] = {
+#define SOFTRNIC_TERMINATE(number, name, words, chinese, headers) {number, words, chinese},
+#include "base/iwarp_terminate.def"
+#undef SOFTRNIC_TERMINATE
+};
+constexpr Word kMpaFrames[] = {{0, "request", "请求"}, {1, "reply", "应答"}};
+constexpr Word kRdmapOpcodes[] = {
+    {0, "Write"},
+    {1, "Read Request"},
+    {2, "Read Response"},
+    {3, "Send"},
+    {4, "Send with Invalidate"},
+    {5, "Send with SE"},
+    {6, "Send with SE and Invalidate"},
+    {7, "Terminate"},
+    {8, "Immediate Data"},
+    {9, "Immediate Data with SE"},
+    {10, "Atomic Request"},
+    {11, "Atomic Response"},
+};
+
 std::string number(const char* format, std::uint64_t value) {
   char text[24];
   std::snprintf(text, sizeof text, format, static_cast<unsigned long long>(value));
@@ -291,6 +314,9 @@ constexpr Form kForms[] = {
     {"cm_event", one_of, kCmEvents},
     {"cma_call", one_of, kCmaCalls},
     {"cma_state", one_of, kCmaStates},
+    {"terminate", one_of, kTerminateErrors},
+    {"rdmap", one_of, kRdmapOpcodes},
+    {"mpa", one_of, kMpaFrames},
 };
 
 std::string program_text(std::uint64_t first, std::uint64_t second, Language in) {

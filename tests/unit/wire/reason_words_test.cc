@@ -5,6 +5,8 @@
 
 #include "wire/gid.h"
 #include "wire/opcode.h"
+#include "wire/rdmap.h"
+#include "wire/terminate.h"
 
 namespace softrnic::wire {
 namespace {
@@ -16,6 +18,13 @@ TEST(ReasonWords, NameEveryOpcodeAsTheTableDoes) {
     EXPECT_EQ(figure_text("opcode", raw), info->name);
   }
   EXPECT_EQ(figure_text("opcode", 0xff), "0xff");
+}
+
+TEST(ReasonWords, NameEveryMessageOfIwarpAsTheTableDoes) {
+  for (const RdmapOpcodeInfo& info : all_rdmap_opcodes())
+    EXPECT_EQ(figure_text("rdmap", static_cast<std::uint64_t>(info.opcode)), info.name);
+  for (const TerminateErrorInfo& info : all_terminate_errors())
+    EXPECT_EQ(figure_text("terminate", static_cast<std::uint64_t>(info.error)), info.text);
 }
 
 TEST(ReasonWords, PrintGidsAsAddresses) {

@@ -1,0 +1,145 @@
+#include "transport/iwarp/endpoint.h"
+
+namespace softrnic::iwarp {
+
+Endpoint::Endpoint(const ib::Capacity& capacity, ib::Host& host)
+    : context_{host, {}, {}},
+      requester_(context_, capacity),
+      requests_(context_),
+      inbound_(context_, requester_, requests_) {}
+
+void Endpoint::start(const Attributes& attributes, const MpaAgreement& agreement, bool early) {
+  context_.attributes = attributes;
+  context_.agreement = agreement;
+  requests_.start();
+  receiver_ = std::make_unique<MpaReceiver>(MpaReceiver::Options{agreement.crc, agreement.markers_in, early},
+                                            inbound_);
+  SegmentSource& source = *this;
+  sender_ = std::make_unique<MpaSender>(MpaSender::Options{agreement.crc, agreement.markers_out}, source);
+  ready_due_ = agreement.sends_rtr;
+  phase_ = Phase::running;
+  update(attributes);
+}
+
+void Endpoint::update(const Attributes& attributes) {
+  context_.attributes = attributes;
+  if (sender_ == nullptr) return;
+  const MpaAgreement& agreement = context_.agreement;
+  sender_->set_max_ulpdu(agreement.long_fpdus ? wire::kMaxUlpduBytes
+                                              : wire::max_ulpdu(attributes.emss, agreement.markers_out));
+}
+
+void Endpoint::commit() {
+  requester_.commit();
+  if (in_error()) requester_.flush();
+}
+
+// ---- in
+
+void Endpoint::receive(Bytes bytes, TimePoint now) {
+  if (!takes_input()) return;
+  receiver_->receive(bytes);
+  look(now);
+}
+
+MutableBytes Endpoint::room() {
+  if (!takes_input()) return {};
+  const MutableBytes room = receiver_->room();
+  return inbound_.failure() ? MutableBytes() : room;
+}
+
+void Endpoint::filled(std::size_t count, TimePoint now) {
+  if (!takes_input()) return;
+  receiver_->filled(count);
+  look(now);
+}
+
+void Endpoint::look(TimePoint now) {
+  if (const auto& failure = inbound_.failure())
+    return refuse(*failure, inbound_.segment(), inbound_.segment_bytes(), now);
+  if (const auto& message = inbound_.terminated()) peer_terminated(*message);
+}
+
+// ---- out
+
+std::size_t Endpoint::gather(std::span<Bytes> out, TimePoint now) {
+  if (phase_ == Phase::idle || phase_ == Phase::ended || shut_down_) return 0;
+  std::size_t count = sender_->gather(out);
+  if (count == 0 && !sender_->broken() && takes_input()) {
+    if (const auto& refusal = requests_.refusal())
+      refuse(refusal->verdict, refusal->headers, refusal->headers.size(), now);
+    else if (requester_.failed())
+      fail_request(now);
+    if (!takes_input()) count = sender_->gather(out);
+  }
+  if (sender_->broken()) lose(because(ReasonId::iwarp_source_gone, requester_.outstanding()));
+  return phase_ == Phase::ended ? 0 : count;
+}
+
+void Endpoint::sent(std::size_t count, TimePoint) {
+  if (phase_ != Phase::idle && phase_ != Phase::ended) sender_->sent(count);
+}
+
+// Messages are not mixed, and answers take turns with requests. A responder says nothing before the
+// initiator has (RFC 5044 7.1.2, RFC 6581 9), which itself begins with the message that says so.
+bool Endpoint::next_segment(TxSegment& out, std::size_t max_ulpdu) {
+  if (phase_ == Phase::terminating) {
+    if (!terminate_due_) return false;
+    make_terminate(out);
+    return true;
+  }
+  if (context_.agreement.waits_for_peer && !inbound_.heard()) return false;
+  if (ready_due_) {
+    ready_due_ = false;
+    requester_.make_ready(context_.agreement.rtr, out);
+    return true;
+  }
+  if (requests_.in_message()) answers_next_ = true;
+  if (requester_.in_message()) answers_next_ = false;
+  const bool other_may = !requests_.in_message() && !requester_.in_message();
+  for (int turn = 0; turn < (other_may ? 2 : 1); ++turn) {
+    const bool answers = answers_next_;
+    if (answers ? requests_.next_segment(out, max_ulpdu) : requester_.next_segment(out, max_ulpdu)) {
+      answers_next_ = !answers;
+      return true;
+    }
+    if (other_may) answers_next_ = !answers;
+  }
+  return false;
+}
+
+std::optional<SegmentSource::Pieces> Endpoint::payload(const TxSegment& segment, std::size_t from,
+                                                       std::span<Bytes> out) {
+  switch (segment.kind) {
+    case SegmentKind::request:
+      return requester_.payload(segment, from, out);
+    case SegmentKind::response:
+      return requests_.payload(segment, from, out);
+    case SegmentKind::ready:
+      break;
+    case SegmentKind::terminate:
+      out[0] = Bytes(terminate_bytes_).subspan(from, segment.payload - from);
+      return Pieces{1, false};
+  }
+  return Pieces{};
+}
+
+// When this side gives up, all work requests have ended already.
+void Endpoint::segment_sent(const TxSegment& segment) {
+  if (segment.kind == SegmentKind::terminate) terminate_sent_ = true;
+  if (phase_ == Phase::terminating) return;
+  if (segment.kind == SegmentKind::request) requester_.segment_sent(segment);
+  if (segment.kind == SegmentKind::response) requests_.segment_sent(segment);
+}
+
+void Endpoint::make_terminate(TxSegment& out) {
+  terminate_due_ = false;
+  wire::DdpHeader header = wire::ddp_header(wire::RdmapOpcode::terminate);
+  header.msn = 1;
+  out.kind = SegmentKind::terminate;
+  out.last = true;
+  out.head_bytes = static_cast<std::uint16_t>(wire::kFpduHeaderBytes + wire::encode(header, out.headers()));
+  out.payload = static_cast<std::uint16_t>(wire::encode(terminate_, terminate_bytes_));
+}
+
+}  // namespace softrnic::iwarp

@@ -1,0 +1,143 @@
+// The iWARP transport of one queue pair, from when MPA has set its connection up: a state machine without
+// I/O.
+//
+//   post:   reserve(), commit()
+//   in:     receive(), or room() and filled() for payload that is read straight to its place
+//   out:    gather(), sent()
+//   stream: wish() says what is to become of it; stream_ended() what became of it
+//   time:   deadline(), expire()
+//
+// Each call may change what gather(), wish() and deadline() say, and reports completions to the Host. Not
+// thread-safe: the caller holds the lock of the lane. Nothing is allocated after start(), but for a copy
+// of what is left of an FPDU when a connection is given up.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "transport/iwarp/inbound.h"
+#include "transport/iwarp/mpa_receiver.h"
+#include "transport/iwarp/mpa_sender.h"
+
+namespace softrnic::iwarp {
+
+enum class Phase : std::uint8_t {
+  idle,         ///< before start()
+  running,      ///< RDMA mode
+  closing,      ///< what is posted is sent to its end, then this side of the stream is ended
+  terminating,  ///< this side gives up: a Terminate message is sent, and nothing taken any more
+  ended,        ///< nothing more goes either way
+};
+
+/// How a connection came to its end.
+enum class Ending : std::uint8_t {
+  none,
+  closed,      ///< in good order
+  refused,     ///< the peer did something wrong, or memory of this side was gone
+  terminated,  ///< the peer gave up, and said so
+  lost,        ///< the stream broke, or ended where it should not
+  aborted,     ///< by flush()
+};
+
+/// What the endpoint wants done with its stream.
+enum class StreamWish : std::uint8_t {
+  none,
+  shut_down,  ///< no more is written: shutdown(SHUT_WR), then shut_down_done()
+  close,      ///< close()
+};
+
+/// How a stream can end.
+enum class StreamEnd : std::uint8_t {
+  closed,  ///< the peer writes no more (FIN)
+  broken,  ///< reset, or an error of the socket
+};
+
+class Endpoint final : private SegmentSource {
+ public:
+  Endpoint(const ib::Capacity& capacity, ib::Host& host);
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
+
+  // ---- commands
+
+  /// The stream carries FPDUs from its next byte on. `early`: see MpaReceiver.
+  void start(const Attributes& attributes, const MpaAgreement& agreement, bool early = false);
+  void update(const Attributes& attributes);
+  /// In good order: what is posted is finished, nothing further is posted.
+  void close();
+  /// To ERR: ends everything that is posted as flushed, and the connection at once.
+  void flush();
+  /// Forgets everything without completions.
+  void reset();
+
+  // ---- posts
+
+  ib::SendSlot reserve() { return requester_.reserve(); }
+  void commit();
+  std::uint32_t outstanding_sends() const { return requester_.outstanding(); }
+
+  // ---- in
+
+  void receive(Bytes bytes, TimePoint now);
+  /// Where the next bytes of the stream go if they are read straight; empty: to receive() with them.
+  MutableBytes room();
+  void filled(std::size_t count, TimePoint now);
+
+  // ---- out
+
+  std::size_t gather(std::span<Bytes> out, TimePoint now);
+  void sent(std::size_t count, TimePoint now);
+
+  // ---- the stream
+
+  StreamWish wish() const;
+  void shut_down_done(TimePoint now);
+  void stream_ended(StreamEnd end, TimePoint now);
+  TimePoint deadline() const { return deadline_; }
+  void expire(TimePoint now);
+
+  // ---- what others may see
+
+  Phase phase() const { return phase_; }
+  Ending ending() const { return ending_; }
+  /// The QP is to be in ERR: whatever is posted to its receive queue is flushed.
+  bool in_error() const { return phase_ == Phase::terminating || phase_ == Phase::ended; }
+
+ private:
+  bool next_segment(TxSegment& out, std::size_t max_ulpdu) override;
+  std::optional<Pieces> payload(const TxSegment& segment, std::size_t from, std::span<Bytes> out) override;
+  void segment_sent(const TxSegment& segment) override;
+
+  bool takes_input() const { return phase_ == Phase::running || phase_ == Phase::closing; }
+  void look(TimePoint now);
+  void refuse(const Verdict& verdict, Bytes segment, std::size_t segment_bytes, TimePoint now);
+  void blame(const Verdict& verdict);
+  void fail_request(TimePoint now);
+  void peer_terminated(const wire::Terminate& message);
+  void peer_closed(TimePoint now);
+  void send_terminate(const wire::Terminate& message, TimePoint now);
+  void make_terminate(TxSegment& out);
+  void lose(const Reason& reason);
+  void finish(Ending ending);
+  bool drained() const;
+
+  Context context_;
+  Requester requester_;
+  RequestQueue requests_;
+  Inbound inbound_;
+  std::unique_ptr<MpaReceiver> receiver_;
+  std::unique_ptr<MpaSender> sender_;
+  Phase phase_ = Phase::idle;
+  Ending ending_ = Ending::none;
+  TimePoint deadline_ = kNever;
+  bool ready_due_ = false;      ///< the message that tells that this side is ready
+  bool answers_next_ = true;    ///< whose turn it is
+  bool terminate_due_ = false;  ///< not made into a segment
+  bool terminate_sent_ = false;
+  bool shut_down_ = false;       ///< this side of the stream has ended
+  bool peer_shut_down_ = false;  ///< and that of the peer
+  wire::Terminate terminate_;
+  std::array<std::byte, wire::kMaxTerminateBytes> terminate_bytes_;
+};
+
+}  // namespace softrnic::iwarp

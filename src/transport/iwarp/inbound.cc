@@ -1,0 +1,121 @@
+#include "transport/iwarp/inbound.h"
+
+#include <cstring>
+
+namespace softrnic::iwarp {
+
+using wire::RdmapOperation;
+
+Verdict TerminateTaker::begin(const wire::DdpHeader& header, const wire::RdmapOpcodeInfo& info,
+                              std::size_t payload) {
+  payload_ = payload;
+  if (auto verdict = check_sequence(header, 1); !verdict) return verdict;
+  if (payload <= bytes_.size()) return {};
+  return {Fault::body_long, because(ReasonId::iwarp_body, info.opcode, payload, bytes_.size())};
+}
+
+SegmentTaker* Inbound::taker_of(RdmapOperation operation) {
+  // by RdmapOperation
+  SegmentTaker* const takers[] = {&writes_,    &requests_, &answers_,  &receives_,
+                                  &terminate_, &receives_, &requests_, &answers_};
+  return takers[static_cast<std::size_t>(operation)];
+}
+
+bool Inbound::begin_segment(Bytes header, std::size_t payload) {
+  info_ = nullptr;
+  taker_ = nullptr;
+  segment_have_ = header.size();
+  segment_bytes_ = header.size() + payload;
+  std::copy(header.begin(), header.end(), segment_.begin());
+  const auto parsed = wire::parse_ddp(header);
+  const Verdict verdict = parsed ? begin(*parsed, payload) : begin_empty();
+  return verdict || fail(verdict);
+}
+
+// RFC 6581 9 lets a ULPDU without bytes tell that the initiator is ready; it is nothing else.
+Verdict Inbound::begin_empty() {
+  const MpaAgreement& agreement = context_.agreement;
+  if (!heard_ && agreement.rtr == wire::kRtrSend && !agreement.sends_rtr) return {};
+  return {Fault::segment, because(ReasonId::iwarp_segment, 0)};
+}
+
+Verdict Inbound::check(const wire::DdpHeader& header) {
+  const Reason version = because(ReasonId::iwarp_version, header.ddp_version, header.rdmap_version);
+  if (header.ddp_version != wire::kDdpVersion)
+    return {header.tagged ? Fault::ddp_version_tagged : Fault::ddp_version_untagged, version};
+  if (!header.tagged && header.queue >= wire::kDdpQueues)
+    return {Fault::queue, because(ReasonId::iwarp_queue, header.queue, header.opcode)};
+  if (header.rdmap_version != wire::kRdmapVersion) return {Fault::rdmap_version, version};
+  info_ = wire::find_rdmap_opcode(header.opcode);
+  if (info_ == nullptr || info_->tagged != header.tagged)
+    return {Fault::opcode, because(ReasonId::iwarp_opcode, header.opcode)};
+  if (!header.tagged && header.queue != static_cast<std::uint32_t>(info_->queue))
+    return {Fault::queue, because(ReasonId::iwarp_queue, header.queue, header.opcode)};
+  return {};
+}
+
+Verdict Inbound::begin(const wire::DdpHeader& header, std::size_t payload) {
+  if (auto verdict = check(header); !verdict) return verdict;
+  const MpaAgreement& agreement = context_.agreement;
+  const bool ready = !heard_ && agreement.rtr == wire::kRtrSend && !agreement.sends_rtr;
+  if (ready && info_->operation == RdmapOperation::send && payload == 0 && header.last)
+    return receives_.take_ready(header);
+  SegmentTaker* const taker = taker_of(info_->operation);
+  if (auto verdict = taker->begin(header, *info_, payload); !verdict) return verdict;
+  taker_ = taker;
+  return {};
+}
+
+// Memory with on-demand paging is written by the host alone, so that the payload goes elsewhere first.
+MutableBytes Inbound::place(std::size_t offset, std::size_t most) {
+  const auto found = taker_->place(offset, most);
+  if (!found) {
+    fail(found.error());
+    return {};
+  }
+  on_demand_ = {};
+  if (!found->memory.on_demand) return {found->memory.at, found->size};
+  elsewhere_ = context_.host.bounce_buffer(found->size);
+  if (elsewhere_ == nullptr) {
+    fail({Fault::receive_memory, because(ReasonId::out_of_memory, found->size)});
+    return {};
+  }
+  on_demand_ = found->memory;
+  return {elsewhere_, found->size};
+}
+
+bool Inbound::placed(std::size_t, std::size_t size) {
+  if (!on_demand_.on_demand || context_.host.store(on_demand_.at, elsewhere_, size)) return true;
+  return fail({Fault::receive_memory,
+               because(ReasonId::page_missing, size, reinterpret_cast<std::uintptr_t>(on_demand_.at))});
+}
+
+bool Inbound::end_segment() {
+  if (taker_ != nullptr) {
+    const Bytes body = taker_->body();
+    std::copy(body.begin(), body.end(), segment_.begin() + static_cast<std::ptrdiff_t>(segment_have_));
+    segment_have_ += body.size();
+    if (const Verdict verdict = taker_->end(); !verdict) return fail(verdict);
+  }
+  heard_ = true;
+  return !terminate_.message();
+}
+
+bool Inbound::fail(const Verdict& verdict) {
+  if (!failure_) failure_ = verdict;
+  return false;
+}
+
+void Inbound::reset() {
+  receives_.reset();
+  writes_.reset();
+  answers_.reset();
+  terminate_.reset();
+  failure_.reset();
+  info_ = nullptr;
+  taker_ = nullptr;
+  heard_ = false;
+  segment_have_ = segment_bytes_ = 0;
+}
+
+}  // namespace softrnic::iwarp

@@ -1,0 +1,47 @@
+// What a side wants of a connection, and what both have agreed upon when MPA has set it up (RFC 5044 7,
+// RFC 6581).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "base/time.h"
+#include "wire/mpa.h"
+
+namespace softrnic::iwarp {
+
+struct MpaOptions {
+  std::uint8_t revision = wire::kMpaHighestRevision;  ///< 1 or 2: the highest that is spoken
+  bool crc = false;              ///< CRCs are wanted; they are used if the peer wants them, too
+  bool receive_markers = false;  ///< markers are wanted in what comes; they are sent if the peer wants them
+  bool long_fpdus = false;       ///< FPDUs longer than a TCP segment are welcome, see wire::MpaFrame
+  /// READs and atomics of the peer that this side takes at once, and those of its own that it would like to
+  /// have under way; at most wire::kMpaNoLimit - 1.
+  std::uint16_t ird = 1;
+  std::uint16_t ord = 1;
+  /// Either side may send first (RFC 6581 9); the initiator then tells by a message that it is ready.
+  /// Revision 2.
+  bool peer_to_peer = false;
+  std::uint8_t rtr = wire::kRtrWrite | wire::kRtrRead;  ///< the messages that will do, as wire::Rtr bits
+  /// RFC 5044 7.1.2: a responder sends nothing before an FPDU has come. Programs of which the server speaks
+  /// first wait for ever then, unless the connection is peer-to-peer; Linux's siw does not wait.
+  bool responder_waits = true;
+  Duration timeout = std::chrono::seconds(10);  ///< for the whole frame of the peer
+};
+
+struct MpaAgreement {
+  std::uint8_t revision = 1;
+  bool crc = false;
+  bool markers_in = false;
+  bool markers_out = false;
+  bool long_fpdus = false;
+  std::uint16_t ird = 0;
+  std::uint16_t ord = 0;
+  /// The message that tells that the initiator is ready, as one wire::Rtr bit; 0: none. The initiator's
+  /// endpoint sends it, the responder's takes it.
+  std::uint8_t rtr = 0;
+  bool sends_rtr = false;
+  bool waits_for_peer = false;  ///< nothing is sent before an FPDU has come
+};
+
+}  // namespace softrnic::iwarp

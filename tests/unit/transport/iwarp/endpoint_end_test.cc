@@ -1,0 +1,252 @@
+// How connections end: in good order, by the peer's Terminate message, by a lost stream, by this side's
+// program.
+#include <gtest/gtest.h>
+
+#include "tests/unit/transport/iwarp/raw_peer.h"
+
+namespace softrnic::iwarp {
+namespace {
+
+using ib::QpEvent;
+using ib::SendOp;
+using ib::Status;
+using test::completed;
+using test::encoded;
+using test::fpdu;
+using test::header;
+using test::kBase;
+using test::kKey;
+using test::Pair;
+using test::RawPeer;
+using wire::RdmapOpcode;
+using wire::TerminateError;
+
+std::vector<std::byte> terminate(TerminateError error, std::optional<wire::DdpHeader> about = {}) {
+  wire::Terminate message;
+  message.error = static_cast<std::uint16_t>(error);
+  message.ddp = about;
+  if (about) message.segment_bytes = 46;
+  std::vector<std::byte> body(wire::kMaxTerminateBytes);
+  body.resize(wire::encode(message, body));
+  return fpdu(header(RdmapOpcode::terminate), body);
+}
+
+TEST(IwarpEnd, APeersTerminateBlamesTheReadThatItIsAbout) {
+  RawPeer peer;
+  for (int i = 0; i < 4; ++i) peer.side.post({.op = i == 1 ? SendOp::write : SendOp::read, .length = 10});
+  peer.read();
+  peer.send(terminate(TerminateError::rdmap_access, header(RdmapOpcode::read_request, 2)));
+  EXPECT_TRUE(
+      completed(peer.side, {Status::flushed, Status::flushed, Status::remote_access, Status::flushed}));
+  EXPECT_TRUE(peer.side.host.events.empty());
+  EXPECT_EQ(peer.side.endpoint.ending(), Ending::terminated);
+  EXPECT_EQ(peer.side.endpoint.wish(), StreamWish::close);
+  EXPECT_TRUE(peer.side.host.explained(ReasonId::iwarp_terminated));
+}
+
+TEST(IwarpEnd, APeersTerminateAboutNothingIsAnEvent) {
+  const std::pair<TerminateError, QpEvent> cases[] = {{TerminateError::ddp_stag, QpEvent::access_error},
+                                                      {TerminateError::ddp_no_buffer, QpEvent::request_error},
+                                                      {TerminateError::rdmap_access, QpEvent::access_error},
+                                                      {TerminateError::rdmap_opcode, QpEvent::request_error},
+                                                      {TerminateError::mpa_crc, QpEvent::fatal},
+                                                      {TerminateError::ddp_catastrophic, QpEvent::fatal}};
+  for (const auto& [error, event] : cases) {
+    RawPeer peer;
+    peer.side.receive(7, 0, 100);
+    peer.side.post({.op = SendOp::read, .length = 10});
+    peer.read();
+    const bool about = wire::find_terminate_error(static_cast<std::uint16_t>(error))->headers !=
+                       wire::TerminateHeaders::none;
+    peer.send(terminate(error, about ? std::optional(header(RdmapOpcode::send)) : std::nullopt));
+    EXPECT_TRUE(completed(peer.side, {Status::flushed}));
+    EXPECT_EQ(peer.side.host.events, std::vector{event});
+    EXPECT_TRUE(peer.read().empty());
+  }
+}
+
+TEST(IwarpEnd, WorkRequestsThatCannotBeDoneEndTheConnection) {
+  struct Case {
+    test::Post post;
+    Status status;
+    ReasonId reason;
+  };
+  const Case cases[] = {
+      {{.op = SendOp::send_with_imm, .length = 1}, Status::local_qp_operation, ReasonId::iwarp_no_operation},
+      {{.op = SendOp::flush, .length = 0}, Status::local_qp_operation, ReasonId::iwarp_no_operation},
+      {{.op = SendOp::atomic_write, .length = 8}, Status::local_qp_operation, ReasonId::iwarp_no_operation},
+      {{.op = SendOp::read, .length = 100, .sges = 2}, Status::local_qp_operation, ReasonId::iwarp_read_sges},
+      {{.op = SendOp::send, .length = 1, .lkey = MemoryKey(0x55)},
+       Status::local_protection,
+       ReasonId::lkey_unknown},
+      {{.op = SendOp::write, .length = 500'000}, Status::local_protection, ReasonId::lkey_unknown},
+      {{.op = SendOp::read, .length = 1, .lkey = MemoryKey(0x55)},
+       Status::local_protection,
+       ReasonId::lkey_unknown},
+  };
+  for (const Case& each : cases) {
+    RawPeer peer;
+    peer.side.post({.op = SendOp::write, .length = 10});
+    peer.side.post(each.post);
+    peer.side.post({.op = SendOp::write, .length = 10});
+    const auto told = peer.terminated();
+    EXPECT_TRUE(completed(peer.side, {Status::success, each.status, Status::flushed}));
+    EXPECT_EQ(peer.side.host.sends[1].reason.id, each.reason);
+    ASSERT_TRUE(told);
+    EXPECT_EQ(told->error, static_cast<std::uint16_t>(TerminateError::rdmap_catastrophic));
+  }
+}
+
+TEST(IwarpEnd, WithoutExtensionsOrReadsThoseAreRefused) {
+  Attributes attributes = test::default_attributes();
+  attributes.extensions = false;
+  for (SendOp op : {SendOp::write_with_imm, SendOp::fetch_add, SendOp::compare_swap}) {
+    RawPeer peer(attributes);
+    peer.side.post({.op = op, .length = 8});
+    peer.read();
+    EXPECT_EQ(peer.side.host.sends.at(0).reason.id, ReasonId::iwarp_no_extensions);
+  }
+  MpaAgreement none = test::agreed();
+  none.ord = 0;
+  RawPeer peer(test::default_attributes(), none);
+  peer.side.post({.op = SendOp::read, .length = 8});
+  peer.read();
+  EXPECT_EQ(peer.side.host.sends.at(0).reason.id, ReasonId::iwarp_no_reads);
+}
+
+TEST(IwarpEnd, WindowsThatCannotBeBoundEndTheConnection) {
+  RawPeer peer;
+  peer.side.host.windows_refuse = true;
+  peer.side.post({.op = SendOp::bind_window});
+  EXPECT_TRUE(peer.terminated());
+  EXPECT_TRUE(completed(peer.side, {Status::window_bind}));
+}
+
+TEST(IwarpEnd, ASourceThatIsGoneCutsTheStream) {
+  RawPeer peer;
+  peer.side.post({.op = SendOp::write, .length = 5000});
+  std::array<Bytes, 8> out;
+  peer.side.endpoint.gather(out, peer.now);
+  peer.side.endpoint.sent(100, peer.now);
+  peer.side.host.regions.clear();
+  EXPECT_EQ(peer.side.endpoint.gather(out, peer.now), 0U);
+  EXPECT_EQ(peer.side.endpoint.ending(), Ending::lost);
+  EXPECT_EQ(peer.side.endpoint.wish(), StreamWish::close);
+  EXPECT_TRUE(peer.side.host.explained(ReasonId::iwarp_source_gone));
+}
+
+TEST(IwarpEnd, APeerThatClosesIsFollowedWhenAllIsSent) {
+  RawPeer peer;
+  peer.side.post({.op = SendOp::write, .length = 5000});
+  peer.side.endpoint.stream_ended(StreamEnd::closed, peer.now);
+  EXPECT_EQ(peer.side.endpoint.phase(), Phase::closing);
+  EXPECT_EQ(peer.side.endpoint.wish(), StreamWish::none);
+  EXPECT_GT(peer.read().size(), 5000U);
+  EXPECT_TRUE(completed(peer.side, {Status::success}));
+  EXPECT_EQ(peer.side.endpoint.wish(), StreamWish::shut_down);
+  peer.side.endpoint.shut_down_done(peer.now);
+  EXPECT_EQ(peer.side.endpoint.wish(), StreamWish::close);
+  EXPECT_EQ(peer.side.endpoint.ending(), Ending::closed);
+}
+
+TEST(IwarpEnd, APeerThatClosesWithoutAnAnswerIsLost) {
+  RawPeer peer;
+  peer.side.post({.op = SendOp::read, .length = 10});
+  peer.read();
+  peer.side.endpoint.stream_ended(StreamEnd::closed, peer.now);
+  EXPECT_TRUE(completed(peer.side, {Status::flushed}));
+  EXPECT_EQ(peer.side.endpoint.ending(), Ending::lost);
+  EXPECT_TRUE(peer.side.host.explained(ReasonId::iwarp_unanswered));
+}
+
+TEST(IwarpEnd, AStreamThatEndsWithinAMessageIsLost) {
+  wire::DdpHeader first = header(RdmapOpcode::send);
+  first.last = false;
+  const auto part = fpdu(first, std::vector<std::byte>(50));
+  for (std::size_t cut = 1; cut <= part.size(); ++cut) {
+    RawPeer peer;
+    peer.side.receive(1, 0, 100);
+    peer.send(Bytes(part).first(cut));
+    peer.side.endpoint.stream_ended(StreamEnd::closed, peer.now);
+    EXPECT_EQ(peer.side.endpoint.ending(), Ending::lost) << cut;
+    EXPECT_TRUE(peer.side.host.explained(ReasonId::iwarp_cut_short));
+    EXPECT_EQ(peer.side.host.recvs.size(), peer.side.host.taken);
+  }
+}
+
+TEST(IwarpEnd, ABrokenStreamFlushesWhatIsPosted) {
+  RawPeer peer;
+  peer.side.post({.op = SendOp::write, .length = 10});
+  peer.side.endpoint.stream_ended(StreamEnd::broken, peer.now);
+  EXPECT_TRUE(completed(peer.side, {Status::flushed}));
+  EXPECT_EQ(peer.side.endpoint.ending(), Ending::lost);
+  peer.side.post({.op = SendOp::write, .length = 10});
+  EXPECT_TRUE(completed(peer.side, {Status::flushed, Status::flushed}));
+}
+
+TEST(IwarpEnd, APeerThatDoesNotCloseIsNotWaitedForForEver) {
+  RawPeer peer;
+  peer.side.endpoint.close();
+  EXPECT_EQ(peer.side.endpoint.wish(), StreamWish::shut_down);
+  peer.side.endpoint.shut_down_done(peer.now);
+  const TimePoint due = peer.now + test::default_attributes().close_timeout;
+  EXPECT_EQ(peer.side.endpoint.deadline(), due);
+  peer.side.endpoint.expire(due - Duration(1));
+  EXPECT_EQ(peer.side.endpoint.wish(), StreamWish::none);
+  peer.side.endpoint.expire(due);
+  EXPECT_EQ(peer.side.endpoint.wish(), StreamWish::close);
+}
+
+TEST(IwarpEnd, ATerminateThatNobodyReadsDoesNotWaitForEver) {
+  RawPeer peer;
+  peer.send(fpdu(header(RdmapOpcode::read_response), {}));
+  EXPECT_EQ(peer.side.endpoint.phase(), Phase::terminating);
+  peer.side.endpoint.expire(peer.side.endpoint.deadline());
+  EXPECT_EQ(peer.side.endpoint.wish(), StreamWish::close);
+}
+
+TEST(IwarpEnd, FlushEndsEverythingAtOnce) {
+  RawPeer peer;
+  peer.side.receive(1, 0, 100);
+  wire::DdpHeader first = header(RdmapOpcode::send);
+  first.last = false;
+  peer.send(fpdu(first, std::vector<std::byte>(50)));
+  peer.side.post({.op = SendOp::write, .length = 10});
+  peer.side.endpoint.flush();
+  EXPECT_TRUE(completed(peer.side, {Status::flushed}));
+  ASSERT_EQ(peer.side.host.recvs.size(), 1U);
+  EXPECT_EQ(peer.side.host.recvs[0].status, Status::flushed);
+  EXPECT_EQ(peer.side.endpoint.ending(), Ending::aborted);
+  EXPECT_TRUE(peer.read().empty());
+}
+
+TEST(IwarpEnd, BothMayCloseAtOnce) {
+  Pair pair;
+  pair.b.receive(1, 0, 100);
+  pair.a.post({.op = SendOp::send, .length = 10});
+  pair.b.post({.op = SendOp::read, .length = 5000, .from = 100'000});
+  pair.a.endpoint.close();
+  pair.b.endpoint.close();
+  pair.run();
+  EXPECT_TRUE(completed(pair.a, {Status::success}));
+  EXPECT_EQ(pair.a.endpoint.ending(), Ending::closed);
+}
+
+TEST(IwarpEnd, AfterAResetItBeginsAnew) {
+  RawPeer peer;
+  peer.side.post({.op = SendOp::read, .length = 10});
+  peer.read();
+  peer.side.endpoint.reset();
+  EXPECT_TRUE(peer.side.host.sends.empty());
+  EXPECT_EQ(peer.side.endpoint.outstanding_sends(), 0U);
+  EXPECT_EQ(peer.side.endpoint.phase(), Phase::idle);
+  EXPECT_TRUE(peer.read().empty());
+  peer.side.endpoint.start(test::default_attributes(), test::agreed());
+  peer.side.posted = 0;
+  peer.side.post({.op = SendOp::write, .length = 10});
+  EXPECT_FALSE(peer.read().empty());
+  EXPECT_TRUE(completed(peer.side, {Status::success}));
+}
+
+}  // namespace
+}  // namespace softrnic::iwarp
