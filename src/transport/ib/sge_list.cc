@@ -56,8 +56,10 @@ Expected<void, Reason> place(Host& host, const Payload& payload, std::size_t off
     if (!copy(payload, offset, to.at, size)) return gone();
     return {};
   }
-  const std::byte* from = payload.bytes.data() + offset;
-  if (payload.source != nullptr) {
+  const std::byte* from;
+  if (payload.source == nullptr) {
+    from = payload.bytes.data() + offset;
+  } else {
     std::byte* const bounce = host.bounce_buffer(size);
     if (bounce == nullptr) return no_bounce_buffer(size);
     if (!copy(payload, offset, bounce, size)) return gone();

@@ -62,7 +62,7 @@ TEST_P(EveryForm, WritesReadsAndAtomicsInBothDirections) {
 }
 
 TEST_P(EveryForm, AtomicsAnswerWithTheWordBefore) {
-  const auto word = [this](test::Side& side, std::size_t at) {
+  const auto word = [](test::Side& side, std::size_t at) {
     std::uint64_t value;
     std::memcpy(&value, &side.memory[at], sizeof value);
     return value;
