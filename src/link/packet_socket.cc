@@ -37,8 +37,8 @@ void enlarge(int fd) {
 
 }  // namespace
 
-// The kernel asks for CAP_NET_RAW here as for a packet socket; closing one of those takes it a grace period of RCU,
-// which is several milliseconds.
+// The kernel asks for CAP_NET_RAW here as for a packet socket; to close one of those takes it a grace period
+// of RCU, which is several milliseconds.
 Expected<void, Failure> PacketSocket::check_permission() {
   const UniqueFd tried(kernel_socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_RAW));
   if (!tried) return no(0);
