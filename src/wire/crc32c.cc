@@ -1,6 +1,7 @@
 #include "wire/crc32c.h"
 
 #include <array>
+#include <atomic>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -143,13 +144,21 @@ constexpr NamedCrc32c kWays[] = {{"tables", works_always, update_by_tables}};
 
 #endif
 
+const NamedCrc32c& fastest() {
+  for (const NamedCrc32c& each : kWays)
+    if (each.works()) return each;
+  return kWays[std::size(kWays) - 1];
+}
+
+// Threads that are first together find the same.
 const NamedCrc32c& chosen() {
-  static const NamedCrc32c& way = []() -> const NamedCrc32c& {
-    for (const NamedCrc32c& each : kWays)
-      if (each.works()) return each;
-    return kWays[std::size(kWays) - 1];
-  }();
-  return way;
+  static constinit std::atomic<const NamedCrc32c*> way{nullptr};
+  const NamedCrc32c* known = way.load(std::memory_order_relaxed);
+  if (known == nullptr) {
+    known = &fastest();
+    way.store(known, std::memory_order_relaxed);
+  }
+  return *known;
 }
 
 }  // namespace
