@@ -18,12 +18,6 @@ if(SOFTRNIC_SANITIZE)
   target_compile_options(softrnic_options INTERFACE -fsanitize=${SOFTRNIC_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all $<IF:$<BOOL:${level}>,${level},-O1> -g1)
   target_link_options(softrnic_options INTERFACE -fsanitize=${SOFTRNIC_SANITIZE})
-  # Our libraries and our programs share one runtime, as with GCC; clang's is where the linker's defaults do not look.
-  if(CMAKE_CXX_COMPILER_ID STREQUAL Clang AND NOT SOFTRNIC_FUZZ)
-    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=lib/linux OUTPUT_VARIABLE runtimes
-      OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-    target_link_options(softrnic_options INTERFACE -shared-libsan "LINKER:-rpath,${runtimes}")
-  endif()
   # GCC warns without cause of what it has instrumented and read from precompiled headers, so the presets do not take its
   # warnings for errors; but this one says that a sanitizer sees less than the processor does.
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND SOFTRNIC_SANITIZE STREQUAL thread)
@@ -33,8 +27,7 @@ endif()
 
 # A message goes through small functions of several layers. The drop-in library of verbs is optimised as a whole, so that they
 # cost less; everything else is linked from the same objects as they are, which takes less time to build.
-option(SOFTRNIC_WHOLE_PROGRAM "optimise the drop-in library of verbs as a whole (GCC)" ON)
-if(SOFTRNIC_WHOLE_PROGRAM AND CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT SOFTRNIC_SANITIZE)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT SOFTRNIC_SANITIZE)
   target_compile_options(softrnic_options INTERFACE
     $<$<BOOL:$<TARGET_PROPERTY:SOFTRNIC_ON_THE_DATA_PATH>>:-flto=auto;-ffat-lto-objects>)
   target_link_options(softrnic_options INTERFACE

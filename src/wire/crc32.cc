@@ -12,22 +12,9 @@ namespace {
 // Below this many bytes tables beat folding, which takes long to begin and to end.
 constexpr std::size_t kSmall = 32;
 
-using Table = std::array<std::uint32_t, 256>;
-
 // kSlices[k][b]: what byte b, followed by k zero bytes, leaves in an empty register.
 constexpr std::size_t kStep = 16;
-constexpr std::array<Table, kStep> make_slices() {
-  std::array<Table, kStep> slices{};
-  for (std::uint32_t b = 0; b < 256; ++b) slices[0][b] = crc32_zeros(b, 1);
-  for (std::size_t k = 1; k < slices.size(); ++k) {
-    for (std::size_t b = 0; b < 256; ++b) {
-      const std::uint32_t s = slices[k - 1][b];
-      slices[k][b] = (s >> 8) ^ slices[0][s & 0xff];
-    }
-  }
-  return slices;
-}
-constexpr auto kSlices = make_slices();
+constexpr auto kSlices = make_crc_slices<kCrc32Polynomial, kStep>();
 
 // The look-ups of a step do not wait for each other. `size` is 4 to kStep.
 template <std::size_t size>
@@ -73,26 +60,17 @@ constexpr std::uint32_t rewind_byte(std::uint32_t state) {
   return state;
 }
 
-// The product of two registers as polynomials modulo the CRC's.
-constexpr std::uint32_t multiply(std::uint32_t a, std::uint32_t b) {
-  std::uint32_t product = 0;
-  for (int bit = 31; bit >= 0; --bit) {
-    product ^= b & (0 - ((a >> bit) & 1));
-    b = (b >> 1) ^ (kCrc32Polynomial & (0 - (b & 1)));
-  }
-  return product;
-}
-
 constexpr std::uint32_t kOne = 0x80000000;  // x^0
 
 // kBack[0][n] = x^(-8 n), kBack[1][n] = x^(-8 · 256 n): any distance below 2^16 is a product of two.
-constexpr std::array<Table, 2> make_back() {
-  std::array<Table, 2> back{};
+constexpr std::array<CrcTable, 2> make_back() {
+  std::array<CrcTable, 2> back{};
   std::uint32_t power = kOne;
   for (std::size_t n = 0; n < 256; ++n, power = rewind_byte(power)) back[0][n] = power;
   const std::uint32_t block = power;
   power = kOne;
-  for (std::size_t n = 0; n < 256; ++n, power = multiply(power, block)) back[1][n] = power;
+  for (std::size_t n = 0; n < 256; ++n, power = crc_multiply<kCrc32Polynomial>(power, block))
+    back[1][n] = power;
   return back;
 }
 constexpr auto kBack = make_back();
@@ -134,9 +112,9 @@ std::uint32_t crc32_update_12(std::uint32_t state, std::span<const std::byte, 12
 }
 
 std::uint32_t crc32_rewind(std::uint32_t state, std::size_t count) {
-  for (; count >= 0x10000; count -= 0x8000) state = multiply(state, kBack[1][0x80]);
-  state = multiply(state, kBack[0][count & 0xff]);
-  return count < 0x100 ? state : multiply(state, kBack[1][count >> 8]);
+  for (; count >= 0x10000; count -= 0x8000) state = crc_multiply<kCrc32Polynomial>(state, kBack[1][0x80]);
+  state = crc_multiply<kCrc32Polynomial>(state, kBack[0][count & 0xff]);
+  return count < 0x100 ? state : crc_multiply<kCrc32Polynomial>(state, kBack[1][count >> 8]);
 }
 
 }  // namespace softrnic::wire

@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "wire/crc32_fold.h"
+#include "wire/crc_register.h"
 
 namespace softrnic::wire {
 
@@ -26,8 +27,7 @@ std::uint32_t crc32_update_12(std::uint32_t state, std::span<const std::byte, 12
 
 /// The same for `count` bytes of zeros, for tables that are made by the compiler.
 constexpr std::uint32_t crc32_zeros(std::uint32_t state, std::size_t count) {
-  for (std::size_t bit = 0; bit < 8 * count; ++bit)
-    state = (state >> 1) ^ ((state & 1) != 0 ? kCrc32Polynomial : 0);
+  for (std::size_t bit = 0; bit < 8 * count; ++bit) state = crc_zero_bit<kCrc32Polynomial>(state);
   return state;
 }
 

@@ -10,28 +10,13 @@
 #include <sys/auxv.h>
 #endif
 
+#include "wire/crc_register.h"
+
 namespace softrnic::wire {
 namespace {
 
-constexpr std::uint32_t zero_bit(std::uint32_t state) {
-  return (state >> 1) ^ ((state & 1) != 0 ? kCrc32cPolynomial : 0);
-}
-
 // kTables[k][b]: what the byte b leaves in the register k bytes later.
-constexpr auto kTables = [] {
-  std::array<std::array<std::uint32_t, 256>, 8> tables{};
-  for (std::uint32_t byte = 0; byte < 256; ++byte) {
-    std::uint32_t state = byte;
-    for (int bit = 0; bit < 8; ++bit) state = zero_bit(state);
-    tables[0][byte] = state;
-  }
-  for (std::size_t k = 1; k < 8; ++k)
-    for (std::size_t byte = 0; byte < 256; ++byte) {
-      const std::uint32_t before = tables[k - 1][byte];
-      tables[k][byte] = (before >> 8) ^ tables[0][before & 0xff];
-    }
-  return tables;
-}();
+constexpr auto kTables = make_crc_slices<kCrc32cPolynomial, 8>();
 
 std::uint32_t update_by_tables(std::uint32_t state, Bytes bytes) {
   const std::byte* p = bytes.data();
@@ -57,26 +42,17 @@ bool works_always() { return true; }
 // table.
 constexpr std::size_t kRun = 1024;
 
-// The product of two polynomials modulo that of the CRC; both begin with the coefficient of x^31.
-constexpr std::uint32_t multiply(std::uint32_t a, std::uint32_t b) {
-  std::uint32_t product = 0;
-  for (std::uint32_t bit = 0x80000000; bit != 0; bit >>= 1) {
-    if ((a & bit) != 0) product ^= b;
-    b = zero_bit(b);
-  }
-  return product;
-}
-
 // kOver[k][b]: what byte k of a register that holds b leaves after kRun bytes of zeros.
 constexpr auto kOver = [] {
   std::uint32_t power = 0x80000000;  // x^0
-  for (std::size_t bit = 0; bit < 8 * kRun; ++bit) power = zero_bit(power);
+  for (std::size_t bit = 0; bit < 8 * kRun; ++bit) power = crc_zero_bit<kCrc32cPolynomial>(power);
   std::array<std::array<std::uint32_t, 256>, 4> tables{};
   for (std::size_t k = 0; k < 4; ++k)
     for (std::uint32_t byte = 1; byte < 256; ++byte) {
       const std::uint32_t low = byte & (byte - 1);  // without its lowest bit, which is done already
       const std::uint32_t bit = byte ^ low;
-      tables[k][byte] = low == 0 ? multiply(bit << (8 * k), power) : tables[k][low] ^ tables[k][bit];
+      tables[k][byte] =
+          low == 0 ? crc_multiply<kCrc32cPolynomial>(bit << (8 * k), power) : tables[k][low] ^ tables[k][bit];
     }
   return tables;
 }();

@@ -20,14 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<fs::path> captures() {
-  std::vector<fs::path> paths;
-  for (const auto& entry : fs::directory_iterator(SOFTRNIC_GOLDEN_DIR)) {
-    const std::string name = entry.path().filename();
-    if (entry.path().extension() == ".pcap" && !name.starts_with("siw-")) paths.push_back(entry.path());
-  }
-  return paths;
-}
+std::vector<fs::path> captures() { return testing::captures_in(SOFTRNIC_GOLDEN_DIR, testing::Captured::rxe); }
 
 struct RocePacket {
   Bytes bytes;  ///< the whole frame
@@ -126,11 +119,8 @@ TEST_P(Rxe, EveryBitOfTheUdpPayloadIsCoveredButTheMaskedByte) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Captures, Rxe, ::testing::ValuesIn(captures()), [](const auto& param) {
-  std::string name = param.param.stem();
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Captures, Rxe, ::testing::ValuesIn(captures()),
+                         [](const auto& capture) { return testing::capture_test_name(capture.param); });
 
 // What the captures are there for; a file gone missing would otherwise pass unnoticed.
 TEST(RxeCaptures, HoldWhatTheyPromise) {

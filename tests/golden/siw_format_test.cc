@@ -18,15 +18,8 @@
 namespace softrnic::wire {
 namespace {
 
-namespace fs = std::filesystem;
-
-std::vector<fs::path> captures() {
-  std::vector<fs::path> paths;
-  for (const auto& entry : fs::directory_iterator(SOFTRNIC_GOLDEN_DIR)) {
-    const std::string name = entry.path().filename();
-    if (entry.path().extension() == ".pcap" && name.starts_with("siw-")) paths.push_back(entry.path());
-  }
-  return paths;
+std::vector<std::filesystem::path> captures() {
+  return testing::captures_in(SOFTRNIC_GOLDEN_DIR, testing::Captured::siw);
 }
 
 struct Counts {
@@ -34,7 +27,7 @@ struct Counts {
   int with_crc = 0, without_crc = 0;
 };
 
-class Siw : public ::testing::TestWithParam<fs::path> {
+class Siw : public ::testing::TestWithParam<std::filesystem::path> {
  protected:
   void take_apart(const testing::TcpStream& stream);
   std::size_t frame(Bytes bytes, bool opened);
@@ -118,11 +111,8 @@ TEST_P(Siw, EncodesAgainToTheByte) {
   EXPECT_GT(counts_.opcodes[RdmapOpcode::send], 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Captures, Siw, ::testing::ValuesIn(captures()), [](const auto& param) {
-  std::string name = param.param.stem();
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Captures, Siw, ::testing::ValuesIn(captures()),
+                         [](const auto& capture) { return testing::capture_test_name(capture.param); });
 
 TEST(SiwCaptures, AreAllThere) { EXPECT_EQ(captures().size(), 6U); }
 

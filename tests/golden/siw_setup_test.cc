@@ -26,7 +26,7 @@ MpaOptions options_of(Bytes frame, wire::MpaFrameKind kind) {
   return options;
 }
 
-class SiwSetup : public ::testing::TestWithParam<std::string> {
+class SiwSetup : public ::testing::TestWithParam<std::filesystem::path> {
  protected:
   void exchange(Bytes request, Bytes reply) {
     const MpaOptions client = options_of(request, wire::MpaFrameKind::request);
@@ -47,7 +47,7 @@ class SiwSetup : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(SiwSetup, IsOurs) {
-  const auto streams = testing::tcp_streams(std::filesystem::path(SOFTRNIC_GOLDEN_DIR) / GetParam());
+  const auto streams = testing::tcp_streams(GetParam());
   int exchanges = 0;
   for (const auto& [direction, stream] : streams) {
     if (!stream.opened) continue;
@@ -60,13 +60,9 @@ TEST_P(SiwSetup, IsOurs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Captures, SiwSetup,
-                         ::testing::Values("siw-rping.pcap", "siw-write-bw.pcap", "siw-read-bw.pcap",
-                                           "siw-send-bw.pcap", "siw-crc-rping.pcap", "siw-crc-write-bw.pcap"),
-                         [](const auto& param) {
-                           std::string name = param.param.substr(0, param.param.find('.'));
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                         ::testing::ValuesIn(testing::captures_in(SOFTRNIC_GOLDEN_DIR,
+                                                                  testing::Captured::siw)),
+                         [](const auto& capture) { return testing::capture_test_name(capture.param); });
 
 }  // namespace
 }  // namespace softrnic::iwarp

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kFrame = wire::kMpaFrameBytes + wire::kMpaEnhancedBytes;
 
-class SiwStream : public ::testing::TestWithParam<std::string> {
+class SiwStream : public ::testing::TestWithParam<std::filesystem::path> {
  protected:
   void compare(Bytes kernel, Bytes ours) {
     ASSERT_EQ(kernel.size(), ours.size());
@@ -29,8 +29,8 @@ class SiwStream : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(SiwStream, ComesBackToTheByte) {
-  const bool crc = GetParam().find("crc") != std::string::npos;
-  const auto streams = testing::tcp_streams(std::filesystem::path(SOFTRNIC_GOLDEN_DIR) / GetParam());
+  const bool crc = GetParam().stem().string().find("crc") != std::string::npos;
+  const auto streams = testing::tcp_streams(GetParam());
   ASSERT_GE(streams.size(), 2U);
   for (const auto& [direction, stream] : streams) {
     const Bytes fpdus = Bytes(stream.bytes).subspan(kFrame);
@@ -49,13 +49,9 @@ TEST_P(SiwStream, ComesBackToTheByte) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Captures, SiwStream,
-                         ::testing::Values("siw-rping.pcap", "siw-write-bw.pcap", "siw-read-bw.pcap",
-                                           "siw-send-bw.pcap", "siw-crc-rping.pcap", "siw-crc-write-bw.pcap"),
-                         [](const auto& param) {
-                           std::string name = param.param.substr(0, param.param.find('.'));
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                         ::testing::ValuesIn(testing::captures_in(SOFTRNIC_GOLDEN_DIR,
+                                                                  testing::Captured::siw)),
+                         [](const auto& capture) { return testing::capture_test_name(capture.param); });
 
 }  // namespace
 }  // namespace softrnic::iwarp

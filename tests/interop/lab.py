@@ -246,11 +246,9 @@ class Lab:
             return {}
         library = self.build / "lib/softrnic/libibverbs.so.1"
         dynamic = subprocess.run(["readelf", "-d", library], capture_output=True, text=True, check=False).stdout
-        runtimes = re.findall(r"NEEDED.*\[(lib(?:asan\.so|tsan\.so|clang_rt\.asan)[^\]]*)\]", dynamic)
+        runtimes = re.findall(r"NEEDED.*\[(lib(?:asan|tsan)\.so\.\d+)\]", dynamic)
         if not runtimes:
             return {}
-        folders = [folder for path in re.findall(r"RUNPATH.*\[(.*)\]", dynamic) for folder in path.split(":")]
-        runtimes = [next((f"{f}/{name}" for f in folders if os.path.exists(f"{f}/{name}")), name) for name in runtimes]
         leaks = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"  # nsenter and setpriv keep what they allocate
         return {"LD_PRELOAD": ":".join(runtimes), "ASAN_OPTIONS": leaks}
 

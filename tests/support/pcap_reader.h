@@ -1,6 +1,7 @@
 // Reads classic pcap files (little-endian, micro- or nanoseconds) into memory; for tests only.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -44,6 +45,28 @@ inline std::optional<PcapFile> read_pcap(const std::filesystem::path& path) {
     at += captured;
   }
   return file;
+}
+
+/// Whose driver a capture shows, as its name says.
+enum class Captured { rxe, siw };
+
+/// Those of a folder, by name.
+inline std::vector<std::filesystem::path> captures_in(const std::filesystem::path& folder, Captured driver) {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    const Captured shown = name.starts_with("siw-") ? Captured::siw : Captured::rxe;
+    if (entry.path().extension() == ".pcap" && shown == driver) paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+/// What a test of a capture may be called: GoogleTest knows letters, digits and underscores.
+inline std::string capture_test_name(const std::filesystem::path& capture) {
+  std::string name = capture.stem();
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
 }
 
 }  // namespace softrnic::testing

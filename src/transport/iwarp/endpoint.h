@@ -114,7 +114,7 @@ class Endpoint final : private SegmentSource {
   void blame(const Verdict& verdict);
   void fail_request(TimePoint now);
   void peer_terminated(const wire::Terminate& message);
-  void peer_closed(TimePoint now);
+  void peer_closed();
   void send_terminate(const wire::Terminate& message, TimePoint now);
   void make_terminate(TxSegment& out);
   void lose(const Reason& reason);

@@ -100,21 +100,21 @@ void Endpoint::shut_down_done(TimePoint now) {
   deadline_ = now + context_.attributes.close_timeout;
 }
 
-void Endpoint::stream_ended(StreamEnd end, TimePoint now) {
+void Endpoint::stream_ended(StreamEnd end, TimePoint) {
   if (phase_ == Phase::idle || phase_ == Phase::ended) return;
   if (phase_ == Phase::terminating) {
     peer_shut_down_ = true;
     if (end == StreamEnd::broken || shut_down_) finish(Ending::refused);
     return;
   }
-  if (end == StreamEnd::closed) return peer_closed(now);
+  if (end == StreamEnd::closed) return peer_closed();
   if (shut_down_ && receiver_->between_fpdus()) return finish(Ending::closed);
   lose(because(ReasonId::iwarp_stream_lost, requester_.outstanding()));
 }
 
 // The peer sends nothing more, but may still take something: what needs no answer is sent to its end, as
 // if this side had been told to close (RFC 5040 7.3, RFC 5044 7.2).
-void Endpoint::peer_closed(TimePoint) {
+void Endpoint::peer_closed() {
   if (!receiver_->between_fpdus() || inbound_.in_message()) return lose(because(ReasonId::iwarp_cut_short));
   if (const std::uint32_t count = requester_.unanswered(); count > 0)
     return lose(because(ReasonId::iwarp_unanswered, count));

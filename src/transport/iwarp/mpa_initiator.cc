@@ -64,16 +64,11 @@ bool MpaInitiator::negotiate(const wire::MpaEnhanced& reply) {
   return !options_.peer_to_peer || agree_on_rtr(reply);
 }
 
-// The responder has told which messages will do. A WRITE asks least of it: a READ is answered, a SEND
-// would take a receive elsewhere.
+// The responder has told which messages will do.
 bool MpaInitiator::agree_on_rtr(const wire::MpaEnhanced& reply) {
-  const unsigned common = reply.peer_to_peer ? options_.rtr & reply.rtr : 0;
-  for (const wire::Rtr each : {wire::kRtrWrite, wire::kRtrRead, wire::kRtrSend}) {
-    if ((common & each) == 0) continue;
-    agreement_.rtr = each;
-    agreement_.sends_rtr = true;
-    return true;
-  }
+  agreement_.rtr = preferred_rtr(reply.peer_to_peer ? options_.rtr & reply.rtr : 0);
+  agreement_.sends_rtr = agreement_.rtr != 0;
+  if (agreement_.sends_rtr) return true;
   fail(because(ReasonId::mpa_rtr, reply.rtr, options_.rtr));
   send_terminate(reader_.frame(), static_cast<std::uint16_t>(TerminateError::mpa_no_matching_rtr));
   return false;

@@ -29,6 +29,14 @@ struct MpaOptions {
   Duration timeout = std::chrono::seconds(10);  ///< for the whole frame of the peer
 };
 
+/// The one of these messages (wire::Rtr bits) by which the initiator says that it is ready; 0: there is
+/// none. A WRITE asks least of the responder: a READ is answered, a SEND would take a receive elsewhere.
+constexpr std::uint8_t preferred_rtr(unsigned messages) {
+  for (const wire::Rtr each : {wire::kRtrWrite, wire::kRtrRead, wire::kRtrSend})
+    if ((messages & each) != 0) return each;
+  return 0;
+}
+
 struct MpaAgreement {
   std::uint8_t revision = 1;
   bool crc = false;

@@ -45,9 +45,8 @@ wire::MpaFrame MpaResponder::reply() const {
 
 // As siw does, a WRITE is proposed to a peer that has proposed nothing known.
 std::uint8_t MpaResponder::chosen_rtr(const wire::MpaEnhanced& request) const {
-  for (const wire::Rtr each : {wire::kRtrWrite, wire::kRtrRead, wire::kRtrSend})
-    if ((options_.rtr & request.rtr & each) != 0) return each;
-  return wire::kRtrWrite;
+  const std::uint8_t common = preferred_rtr(options_.rtr & request.rtr);
+  return common != 0 ? common : std::uint8_t{wire::kRtrWrite};
 }
 
 Expected<void, Reason> MpaResponder::accept(std::uint16_t ird, std::uint16_t ord, Bytes private_data) {

@@ -11,6 +11,14 @@ std::uint16_t head_bytes(std::size_t headers) {
   return static_cast<std::uint16_t>(wire::kFpduHeaderBytes + headers);
 }
 
+/// A segment of headers alone: that of DDP, and one of `bytes` of a request.
+template <typename Body>
+void put_headers(TxSegment& out, const wire::DdpHeader& header, const Body& body, std::size_t bytes) {
+  const std::size_t size = wire::encode(header, out.headers());
+  wire::encode(body, out.headers().subspan(size));
+  out.head_bytes = head_bytes(size + bytes);
+}
+
 // By whether it invalidates, and raises a solicited event.
 constexpr RdmapOpcode kSends[2][2] = {{RdmapOpcode::send, RdmapOpcode::send_solicited},
                                       {RdmapOpcode::send_invalidate, RdmapOpcode::send_solicited_invalidate}};
@@ -50,9 +58,7 @@ void Requester::make_immediate(const ib::SendEntry& entry, TxSegment& out) {
   wire::DdpHeader header =
       wire::ddp_header(solicited ? RdmapOpcode::immediate_solicited : RdmapOpcode::immediate);
   header.msn = send_msn_++;
-  const std::size_t size = wire::encode(header, out.headers());
-  wire::encode(wire::ImmediateData{entry.wqe.immediate, 0}, out.headers().subspan(size));
-  out.head_bytes = head_bytes(size + wire::kImmediateBytes);
+  put_headers(out, header, wire::ImmediateData{entry.wqe.immediate, 0}, wire::kImmediateBytes);
   immediate_due_ = false;
   message_made(out);
 }
@@ -70,9 +76,7 @@ void Requester::make_read(const ib::SendEntry& entry, TxSegment& out) {
   read.source_offset = entry.wqe.remote_address;
   wire::DdpHeader header = wire::ddp_header(RdmapOpcode::read_request);
   header.msn = request_msn_++;
-  const std::size_t size = wire::encode(header, out.headers());
-  wire::encode(read, out.headers().subspan(size));
-  out.head_bytes = head_bytes(size + wire::kReadRequestBytes);
+  put_headers(out, header, read, wire::kReadRequestBytes);
   ++answers_due_;
   message_made(out);
 }
@@ -92,9 +96,7 @@ void Requester::make_atomic(const ib::SendEntry& entry, TxSegment& out) {
   request.compare = adds ? 0 : wqe.compare;
   wire::DdpHeader header = wire::ddp_header(RdmapOpcode::atomic_request);
   header.msn = request_msn_++;
-  const std::size_t size = wire::encode(header, out.headers());
-  wire::encode(request, out.headers().subspan(size));
-  out.head_bytes = head_bytes(size + wire::kAtomicRequestBytes);
+  put_headers(out, header, request, wire::kAtomicRequestBytes);
   ++answers_due_;
   message_made(out);
 }
@@ -114,13 +116,9 @@ void Requester::make_ready(std::uint8_t rtr, TxSegment& out) {
   wire::DdpHeader header = wire::ddp_header(opcode);
   if (opcode == RdmapOpcode::read_request) header.msn = request_msn_++;
   if (opcode == RdmapOpcode::send) header.msn = send_msn_++;
-  std::size_t size = wire::encode(header, out.headers());
-  if (opcode == RdmapOpcode::read_request) {
-    wire::encode(wire::ReadRequest{}, out.headers().subspan(size));
-    size += wire::kReadRequestBytes;
-    ready_awaited_ = true;
-  }
-  out.head_bytes = head_bytes(size);
+  ready_awaited_ = opcode == RdmapOpcode::read_request;
+  if (ready_awaited_) return put_headers(out, header, wire::ReadRequest{}, wire::kReadRequestBytes);
+  out.head_bytes = head_bytes(wire::encode(header, out.headers()));
 }
 
 }  // namespace softrnic::iwarp

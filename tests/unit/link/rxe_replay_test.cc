@@ -149,11 +149,8 @@ TEST_P(RxeReplay, APeerThatIsHeardIsHeldToItsCount) {
   EXPECT_EQ(got_.drops[1].first.id, ReasonId::drop_bad_icrc);
 }
 
-INSTANTIATE_TEST_SUITE_P(Captures, RxeReplay, ::testing::ValuesIn(captures()), [](const auto& capture) {
-  std::string name = capture.param.stem().string();
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Captures, RxeReplay, ::testing::ValuesIn(captures()),
+                         [](const auto& capture) { return testing::capture_test_name(capture.param); });
 
 }  // namespace
 }  // namespace softrnic::link::test
