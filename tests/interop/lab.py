@@ -122,7 +122,9 @@ class Host:
 
     def enter(self):
         """The beginning of a command that runs on this host."""
-        return ["nsenter", f"--net=/proc/{self._holder.pid}/ns/net"] if self._holder else []
+        if not self._holder:
+            return []
+        return ["nsenter", *(f"--{kind}=/proc/{self._holder.pid}/ns/{kind}" for kind in ("net", "uts"))]
 
     def start(self, argv, env=None):
         """Starts a program as an ordinary user with our libraries first on its path."""
@@ -293,7 +295,9 @@ class Lab:
     def _host(self, name, addresses):
         holder = None
         if self.mode != "plain":
-            holder = subprocess.Popen(["unshare", "-n", "sh", "-c", "ip link set lo up && echo && exec cat >&2"],
+            # Hosts of a pair have names of their own: launchers of MPI tell hosts by them.
+            rename = "" if name == "lone" else f"echo host-{name} >/proc/sys/kernel/hostname && "
+            holder = subprocess.Popen(["unshare", "-n", "-u", "sh", "-c", f"{rename}ip link set lo up && echo && exec cat >&2"],
                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             self._holders.append(holder)
             if not holder.stdout.readline():
