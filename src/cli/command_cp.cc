@@ -88,12 +88,12 @@ std::string split_sides(const Options& options, copy::CopyOptions& wanted) {
 }
 
 /// Patterns in the order in which they stand on the command line.
-copy::FilterList filters_of(const CLI::App& command, const Options& options) {
+copy::FilterList filters_of(const grammar::Command& command, const Options& options) {
   copy::FilterList out;
   std::size_t included = 0, excluded = 0;
-  for (const CLI::Option* option : command.parse_order()) {
-    if (option->check_lname("include")) out.add({1, options.include[included++]});
-    if (option->check_lname("exclude")) out.add({0, options.exclude[excluded++]});
+  for (const std::string& option : command.order()) {
+    if (option == "include") out.add({1, options.include[included++]});
+    if (option == "exclude") out.add({0, options.exclude[excluded++]});
   }
   return out;
 }
@@ -145,54 +145,50 @@ int run(bool json, const Options& options, const copy::FilterList& filters) {
   return done->failures == 0 ? kDone : kFailed;
 }
 
-void add_choices(CLI::App& command, Options& options) {
-  command.add_flag("-r,--recursive", options.recursive, "directories with all that is in them");
-  command.add_flag("-a,--archive", options.archive,
-                   "-r, and keep modes, times, symbolic links; owners when root");
-  command.add_flag("--outside-links", options.outside_links,
-                   "with -a from a server: take symbolic links that lead out of the destination");
-  command.add_flag("-u,--update", options.update, "leave out what is as new at the destination");
-  command.add_flag("--resume", options.resume,
-                   "go on where an earlier copy ended; keep the part when this one does");
-  command.add_flag("--delete", options.remove, "delete what the directories of the source do not have");
-  command.add_flag("-n,--dry-run", options.dry_run, "say what would be done, and do nothing");
-  command.add_flag("--verify", options.verify, "read back what was written and compare checksums once more");
-  command.add_flag("--fsync", options.sync, "each file is on its disk before it gets its name");
-  command.add_option("--exclude", options.exclude, "leave out what matches: '*.o', 'build/', '/top/**'")
-      ->allow_extra_args(false);
-  command
-      .add_option("--include", options.include,
-                  "take what matches, though a later --exclude does not want it")
-      ->allow_extra_args(false);
-  command.add_option("--bwlimit", options.rate, "bytes a second at most, with K, M or G");
+void add_choices(const grammar::Command& command, Options& options) {
+  command.flag("-r,--recursive", options.recursive, "directories with all that is in them");
+  command.flag("-a,--archive", options.archive,
+               "-r, and keep modes, times, symbolic links; owners when root");
+  command.flag("--outside-links", options.outside_links,
+               "with -a from a server: take symbolic links that lead out of the destination");
+  command.flag("-u,--update", options.update, "leave out what is as new at the destination");
+  command.flag("--resume", options.resume,
+               "go on where an earlier copy ended; keep the part when this one does");
+  command.flag("--delete", options.remove, "delete what the directories of the source do not have");
+  command.flag("-n,--dry-run", options.dry_run, "say what would be done, and do nothing");
+  command.flag("--verify", options.verify, "read back what was written and compare checksums once more");
+  command.flag("--fsync", options.sync, "each file is on its disk before it gets its name");
+  command.option("--exclude", options.exclude, "leave out what matches: '*.o', 'build/', '/top/**'")
+      .one_at_a_time();
+  command.option("--include", options.include, "take what matches, though a later --exclude does not want it")
+      .one_at_a_time();
+  command.option("--bwlimit", options.rate, "bytes a second at most, with K, M or G");
   std::vector<std::string> words;
   for (const DirectChoice& one : kDirectChoices) words.emplace_back(one.word);
   command
-      .add_option(
-          "--direct-io", options.direct,
-          "files past the page cache, at both ends: auto (those that memory cannot hold), always, never")
-      ->check(CLI::IsMember(words));
+      .option("--direct-io", options.direct,
+              "files past the page cache, at both ends: auto (those that memory cannot hold), always, never")
+      .one_of(words);
 }
 
 }  // namespace
 
-void add_cp(CLI::App& app, Context& context) {
+void add_cp(const grammar::Command& softrnic, Context& context) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("cp", "Copy files to or from a host that runs `softrnic serve`");
-  command->add_option("paths", options->paths, "SRC... DST; one side is HOST:PATH")->required();
-  add_choices(*command, *options);
-  command->add_option("-p,--port", options->port, "port of the server (18873)");
+  const grammar::Command command =
+      softrnic.command("cp", "Copy files to or from a host that runs `softrnic serve`");
+  command.option("paths", options->paths, "SRC... DST; one side is HOST:PATH").required();
+  add_choices(command, *options);
+  command.option("-p,--port", options->port, "port of the server (18873)");
+  command.option("--queue-pairs", options->queue_pairs, "queue pairs of the connection (as many as help)")
+      .within(1, int{copy::kMaxQueuePairs});
   command
-      ->add_option("--queue-pairs", options->queue_pairs, "queue pairs of the connection (as many as help)")
-      ->check(CLI::Range(1, int{copy::kMaxQueuePairs}));
-  command
-      ->add_option("--memory", options->memory,
-                   "bytes for the names of a copy that this side has to hold (512M)")
-      ->transform(CLI::AsSizeValue(false));
-  command->add_option("--token-file", options->token_file, "file with the server's token in its first line");
-  command->add_flag("-q,--quiet", options->quiet, "errors alone");
-  command->add_flag("--progress", options->progress, "the bar, though this is no terminal");
-  command->footer(
+      .option("--memory", options->memory, "bytes for the names of a copy that this side has to hold (512M)")
+      .in_bytes();
+  command.option("--token-file", options->token_file, "file with the server's token in its first line");
+  command.flag("-q,--quiet", options->quiet, "errors alone");
+  command.flag("--progress", options->progress, "the bar, though this is no terminal");
+  command.footer(
       "Examples:\n"
       "  softrnic cp disk.img 192.0.2.7:            into the directory that the server serves\n"
       "  softrnic cp -a --delete src/ host:backup   the contents of src, and nothing else, in backup\n"
@@ -203,8 +199,8 @@ void add_cp(CLI::App& app, Context& context) {
       "Exit codes: 0 all copied, 1 some files failed, 2 usage, 3 no connection, 4 refused, 5 the connection "
       "broke,\n"
       "130 interrupted.");
-  command->callback([&context, options, command] {
-    context.chosen = [&context, options, filters = filters_of(*command, *options)] {
+  command.finally([&context, options, command] {
+    context.chosen = [&context, options, filters = filters_of(command, *options)] {
       return run(context.json, *options, filters);
     };
   });

@@ -105,22 +105,21 @@ int show_version(bool json) {
 
 }  // namespace
 
-void add_daemon(CLI::App& app, Context& context) {
+void add_daemon(const grammar::Command& softrnic, Context& context) {
   auto options = std::make_shared<DaemonOptions>();
-  CLI::App* command = app.add_subcommand("daemon", "Run, end or look at softrnicd");
-  CLI::Option* foreground = command->add_flag("--foreground", options->foreground, "run it here (default)");
-  CLI::Option* stopping = command->add_flag("--stop", options->stop, "end it");
-  CLI::Option* status =
-      command->add_flag("--status", options->status, "how it is doing; exit code 1 when it does not run");
+  const grammar::Command command = softrnic.command("daemon", "Run, end or look at softrnicd");
+  grammar::Option foreground = command.flag("--foreground", options->foreground, "run it here (default)");
+  grammar::Option stopping = command.flag("--stop", options->stop, "end it");
+  grammar::Option status =
+      command.flag("--status", options->status, "how it is doing; exit code 1 when it does not run");
   command
-      ->add_option("--idle", options->idle,
-                   "with --foreground: end after this many seconds without a client; 0: never")
-      ->capture_default_str();
-  stopping->excludes(foreground)->excludes(status);
-  status->excludes(foreground);
-  command->footer(
-      "Examples:\n  softrnic daemon\n  softrnic daemon --status --json\n  softrnic daemon --stop");
-  command->callback([&context, options] {
+      .option("--idle", options->idle,
+              "with --foreground: end after this many seconds without a client; 0: never")
+      .shows_default();
+  stopping.excludes(foreground).excludes(status);
+  status.excludes(foreground);
+  command.footer("Examples:\n  softrnic daemon\n  softrnic daemon --status --json\n  softrnic daemon --stop");
+  command.finally([&context, options] {
     context.chosen = [&context, options] {
       if (options->stop) return stop(context.json);
       if (options->status) return show_status(context.json);
@@ -129,14 +128,15 @@ void add_daemon(CLI::App& app, Context& context) {
   });
 }
 
-void add_env(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("env", "Show the environment variables that softrnic knows");
-  command->footer("Examples:\n  softrnic env\n  softrnic env --json");
-  command->callback([&context] { context.chosen = [&context] { return show_settings(context.json); }; });
+void add_env(const grammar::Command& softrnic, Context& context) {
+  const grammar::Command command =
+      softrnic.command("env", "Show the environment variables that softrnic knows");
+  command.footer("Examples:\n  softrnic env\n  softrnic env --json");
+  command.finally([&context] { context.chosen = [&context] { return show_settings(context.json); }; });
 }
 
-void add_version(CLI::App& app, Context& context) {
-  app.add_subcommand("version", "Show the version")->callback([&context] {
+void add_version(const grammar::Command& softrnic, Context& context) {
+  softrnic.command("version", "Show the version").finally([&context] {
     context.chosen = [&context] { return show_version(context.json); };
   });
 }

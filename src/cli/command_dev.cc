@@ -89,21 +89,21 @@ int change_link(const LinkOptions& options, bool add) {
   return done ? kDone : report(done.error());
 }
 
-void add_show(CLI::App& command, Context& context, Json (*to_json)(const DeviceInfo&),
+void add_show(const grammar::Command& command, Context& context, Json (*to_json)(const DeviceInfo&),
               void (*print)(const DeviceInfo&)) {
   auto name = std::make_shared<std::string>();
   const auto choose = [&context, name, to_json, print] {
     if (!context.chosen)
       context.chosen = [&context, name, to_json, print] { return show(*name, context.json, to_json, print); };
   };
-  CLI::App* word = command.add_subcommand("show", "Show all, or the one named");
-  word->add_option("NAME", *name, "soft0");
-  word->final_callback(choose);
-  command.final_callback(choose);
-  command.require_subcommand(0, 1);
+  const grammar::Command word = command.command("show", "Show all, or the one named");
+  word.option("NAME", *name, "soft0");
+  word.finally(choose);
+  command.finally(choose);
+  command.takes_commands(0, 1);
 }
 
-/// The words "type roce netdev DEV" of iproute2, which are not options to CLI11.
+/// The words "type roce netdev DEV" of iproute2, which are no options.
 bool parse_words(const std::vector<std::string>& words, LinkOptions& options, std::string& trouble) {
   options.name = words.empty() ? "" : words[0];
   for (std::size_t i = 1; i + 1 < words.size(); i += 2) {
@@ -123,21 +123,22 @@ bool parse_words(const std::vector<std::string>& words, LinkOptions& options, st
 
 }  // namespace
 
-void add_dev(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("dev", "Show the devices");
-  command->footer("Examples:\n  softrnic dev\n  softrnic dev show soft0 --json");
-  add_show(*command, context, dev_json, print_dev);
+void add_dev(const grammar::Command& softrnic, Context& context) {
+  const grammar::Command command = softrnic.command("dev", "Show the devices");
+  command.footer("Examples:\n  softrnic dev\n  softrnic dev show soft0 --json");
+  add_show(command, context, dev_json, print_dev);
 }
 
-void add_link(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("link", "Show ports and their GIDs; add and delete devices");
-  command->footer(
+void add_link(const grammar::Command& softrnic, Context& context) {
+  const grammar::Command command =
+      softrnic.command("link", "Show ports and their GIDs; add and delete devices");
+  command.footer(
       "Examples:\n  softrnic link\n  softrnic link add soft1 type roce netdev eth1\n  softrnic link delete "
       "soft1");
-  CLI::App* add = command->add_subcommand("add", "Add a device: NAME type roce netdev DEV");
+  const grammar::Command add = command.command("add", "Add a device: NAME type roce netdev DEV");
   auto words = std::make_shared<std::vector<std::string>>();
-  add->add_option("WORDS", *words, "NAME type roce netdev DEV")->required();
-  add->final_callback([&context, words] {
+  add.option("WORDS", *words, "NAME type roce netdev DEV").required();
+  add.finally([&context, words] {
     context.chosen = [words] {
       LinkOptions options;
       std::string trouble;
@@ -146,12 +147,12 @@ void add_link(CLI::App& app, Context& context) {
       return static_cast<int>(kUsage);
     };
   });
-  CLI::App* remove = command->add_subcommand("delete", "Delete a device");
+  const grammar::Command remove = command.command("delete", "Delete a device");
   auto options = std::make_shared<LinkOptions>();
-  remove->add_option("NAME", options->name, "soft1")->required();
-  remove->final_callback(
+  remove.option("NAME", options->name, "soft1").required();
+  remove.finally(
       [&context, options] { context.chosen = [options] { return change_link(*options, false); }; });
-  add_show(*command, context, link_json, print_link);
+  add_show(command, context, link_json, print_link);
 }
 
 }  // namespace softrnic::cli

@@ -91,13 +91,13 @@ std::string names_of_checks() {
 
 }  // namespace
 
-void add_doctor(CLI::App& app, Context& context) {
+void add_doctor(const grammar::Command& softrnic, Context& context) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("doctor", "Look at what can stand in the way on this host, and tell the cure");
-  command->add_option("--device", options->device, "look at this device alone");
-  command->add_option("--program", options->program, "tell which libraries this program would load");
-  command->footer(
+  const grammar::Command command =
+      softrnic.command("doctor", "Look at what can stand in the way on this host, and tell the cure");
+  command.option("--device", options->device, "look at this device alone");
+  command.option("--program", options->program, "tell which libraries this program would load");
+  command.footer(
       "Examples:\n"
       "  softrnic doctor\n"
       "  softrnic doctor --program ib_write_bw --device soft0\n"
@@ -116,7 +116,7 @@ void add_doctor(CLI::App& app, Context& context) {
       "outcome,\n"
       "seen, because, cure. The ids and these names stay as they are; the sentences may change.\n" +
       names_of_checks() + "Exit codes: 0 nothing is broken, 1 something is, 2 usage.");
-  command->callback(
+  command.finally(
       [&context, options] { context.chosen = [&context, options] { return run(context.json, *options); }; });
 }
 

@@ -154,21 +154,21 @@ int show_latest(const ExplainOptions& options, bool json) {
 
 }  // namespace
 
-void add_explain(CLI::App& app, Context& context) {
+void add_explain(const grammar::Command& softrnic, Context& context) {
   auto options = std::make_shared<ExplainOptions>();
-  CLI::App* command = app.add_subcommand(
+  const grammar::Command command = softrnic.command(
       "explain", "Say why things failed: the latest reasons of every queue pair, errors first");
-  command->add_option("REASON-ID", options->reason, "print the table's text of this reason");
-  command->add_flag("--list", options->list, "print all reasons there are");
-  command->add_flag("-a,--all", options->history,
-                    "all that is remembered in the order of time, not only the latest of each queue pair");
-  command->add_option("--pid", options->pid, "only this process");
-  command->add_option("--qp", options->qpn, "only this queue pair number, as ours or as the peer's");
-  command->footer(
+  command.option("REASON-ID", options->reason, "print the table's text of this reason");
+  command.flag("--list", options->list, "print all reasons there are");
+  command.flag("-a,--all", options->history,
+               "all that is remembered in the order of time, not only the latest of each queue pair");
+  command.option("--pid", options->pid, "only this process");
+  command.option("--qp", options->qpn, "only this queue pair number, as ours or as the peer's");
+  command.footer(
       "Examples:\n  softrnic explain\n  softrnic explain --pid 4711 --all\n  softrnic explain "
       "nak_rkey_range\n"
       "  softrnic explain --list --json");
-  command->callback([&context, options] {
+  command.finally([&context, options] {
     context.chosen = [&context, options] {
       if (options->list) return list_reasons(context.json);
       if (!options->reason.empty()) return show_reason(options->reason, context.json);

@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string>
 
@@ -20,46 +19,24 @@ constexpr const char* kExamples = R"(Examples:
   softrnic stat --json                              counters of every process, for scripts
 See `softrnic COMMAND --help` for each command.)";
 
-std::vector<std::string> names_of(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
-    names.push_back(command->get_name());
-  for (const CLI::Option* option : app.get_options())
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  return names;
-}
-
-/// The deepest command that was understood.
-const CLI::App& innermost(const CLI::App& app) {
-  const auto commands = app.get_subcommands();
-  return commands.empty() ? app : innermost(*commands.front());
-}
-
-bool takes_value(const CLI::App& command, const std::string& word) {
-  const CLI::Option* option = command.get_option_no_throw(word);
-  return option != nullptr && option->get_items_expected_max() > 0;
-}
-
 /// Cuts the program of `softrnic run [OPTIONS] [--] PROGRAM ...` off the words, as its options are not ours.
-std::vector<std::string> cut_program(std::vector<std::string>& words, const CLI::App& run) {
+std::vector<std::string> cut_program(std::vector<std::string>& words, const grammar::Command& run) {
   const auto is_word = [](const std::string& word) { return !word.starts_with("-"); };
   auto at = std::find_if(words.begin(), words.end(), is_word);
-  if (at == words.end() || *at != run.get_name()) return {};
+  if (at == words.end() || *at != "run") return {};
   for (++at; at != words.end() && *at != "--" && !is_word(*at); ++at)
-    if (takes_value(run, *at) && at + 1 != words.end()) ++at;
+    if (run.takes_value(*at) && at + 1 != words.end()) ++at;
   const auto first = at != words.end() && *at == "--" ? at + 1 : at;
   std::vector<std::string> program(first, words.end());
   words.erase(at, words.end());
   return program;
 }
 
-int complain_about(const CLI::App& app, const CLI::ParseError& error) {
-  const CLI::App& command = innermost(app);
-  const std::vector<std::string> unknown = app.remaining(true);
-  std::string text = error.what();
-  if (!unknown.empty()) {
-    text = fmt::format("'{}' is not known to {}", unknown.front(), command.get_display_name());
-    if (const std::string meant = nearest(unknown.front(), names_of(command)); !meant.empty())
+int complain_about(const grammar::Trouble& trouble) {
+  std::string text = trouble.text;
+  if (!trouble.unknown.empty()) {
+    text = fmt::format("'{}' is not known to {}", trouble.unknown, trouble.command);
+    if (const std::string meant = nearest(trouble.unknown, trouble.known); !meant.empty())
       text += fmt::format("; did you mean '{}'?", meant);
   }
   complain(text);
@@ -69,35 +46,31 @@ int complain_about(const CLI::App& app, const CLI::ParseError& error) {
 
 }  // namespace
 
-std::unique_ptr<CLI::App> make_grammar(Context& context) {
-  auto app = std::make_unique<CLI::App>("softrnic: RDMA for every program, with no adapter.", "softrnic");
-  app->add_flag("-j,--json", context.json, "print JSON");
-  app->footer(kExamples);
-  app->fallthrough();
-  app->require_subcommand(0, 1);
+grammar::Grammar make_grammar(Context& context) {
+  grammar::Grammar softrnic("softrnic: RDMA for every program, with no adapter.", "softrnic");
+  const grammar::Command root = softrnic.root();
+  root.flag("-j,--json", context.json, "print JSON");
+  root.footer(kExamples);
+  root.takes_options_anywhere();
+  root.takes_commands(0, 1);
   for (const auto add : {add_run, add_dev, add_link, add_resource, add_stat, add_explain, add_cp, add_serve,
                          add_ping, add_daemon, add_doctor, add_system, add_env, add_version})
-    add(*app, context);
-  return app;
+    add(root, context);
+  return softrnic;
 }
 
 int run_command_line(int argc, const char* const* argv) {
   Context context;
-  const std::unique_ptr<CLI::App> grammar = make_grammar(context);
-  CLI::App& app = *grammar;
+  const grammar::Grammar softrnic = make_grammar(context);
   std::vector<std::string> words(argv + 1, argv + argc);
-  context.program = cut_program(words, *app.get_subcommand("run"));
-  std::reverse(words.begin(), words.end());  // so CLI11 wants them
-  try {
-    app.parse(words);
-  } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", app.help());
+  context.program = cut_program(words, softrnic.root().below("run"));
+  if (const auto trouble = softrnic.parse(std::move(words))) {
+    if (!trouble->wants_help) return complain_about(*trouble);
+    fmt::print("{}", softrnic.help());
     return kDone;
-  } catch (const CLI::ParseError& error) {
-    return complain_about(app, error);
   }
   if (!context.chosen) {
-    fmt::print(stderr, "{}", app.help());
+    fmt::print(stderr, "{}", softrnic.help());
     return kUsage;
   }
   settings();  // the language of what the command has to say

@@ -91,27 +91,24 @@ int run(bool json, const Options& options) {
 
 }  // namespace
 
-void add_ping(CLI::App& app, Context& context) {
+void add_ping(const grammar::Command& softrnic, Context& context) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("ping", "Round trips to a host that runs `softrnic serve`: SEND and READ");
-  command->add_option("host", options->host, "HOST, HOST:PORT or [ADDRESS]:PORT")->required();
-  command->add_option("-c,--count", options->count, "exchanges; without it until Ctrl-C");
-  command->add_option("-i,--interval", options->interval, "seconds between them (1)")
-      ->check(CLI::Range(0.0, 3600.0));
-  command->add_option("-s,--size", options->size, "bytes of payload (56)")
-      ->check(CLI::Range(std::size_t{1}, copy::kMaxPing));
-  command->add_option("-p,--port", options->port, "port of the server (18873)");
-  command->add_option("--token-file", options->token_file, "file with the server's token in its first line");
-  command->add_flag("-f,--flood", options->flood, "no pause between exchanges, no line for each");
-  command->add_flag("--spin", options->spin,
-                    "look for the answer all the time: faster, and a core of its own");
-  command->add_flag("-q,--quiet", options->quiet, "the summary alone");
-  command->footer(
+  const grammar::Command command =
+      softrnic.command("ping", "Round trips to a host that runs `softrnic serve`: SEND and READ");
+  command.option("host", options->host, "HOST, HOST:PORT or [ADDRESS]:PORT").required();
+  command.option("-c,--count", options->count, "exchanges; without it until Ctrl-C");
+  command.option("-i,--interval", options->interval, "seconds between them (1)").within(0.0, 3600.0);
+  command.option("-s,--size", options->size, "bytes of payload (56)").within(std::size_t{1}, copy::kMaxPing);
+  command.option("-p,--port", options->port, "port of the server (18873)");
+  command.option("--token-file", options->token_file, "file with the server's token in its first line");
+  command.flag("-f,--flood", options->flood, "no pause between exchanges, no line for each");
+  command.flag("--spin", options->spin, "look for the answer all the time: faster, and a core of its own");
+  command.flag("-q,--quiet", options->quiet, "the summary alone");
+  command.footer(
       "Examples:\n"
       "  softrnic ping -c 5 192.0.2.7\n"
       "  softrnic ping --flood --spin -c 10000 --json 192.0.2.7");
-  command->callback(
+  command.finally(
       [&context, options] { context.chosen = [&context, options] { return run(context.json, *options); }; });
 }
 

@@ -180,25 +180,26 @@ std::string words_of_paths() {
 
 }  // namespace
 
-void add_resource(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("resource", "Show what processes hold");
-  command->alias("res");
-  command->require_subcommand(0, 1);
-  command->footer(
+void add_resource(const grammar::Command& softrnic, Context& context) {
+  const grammar::Command command = softrnic.command("resource", "Show what processes hold");
+  command.alias("res");
+  command.takes_commands(0, 1);
+  command.footer(
       "Examples:\n  softrnic resource\n  softrnic resource show qp\n  softrnic resource show qp --json\n  "
       "softrnic resource show cm_id\n" +
       words_of_paths());
   // of the callbacks of a command and its subcommands the innermost comes last, and what it chooses counts
   const auto summary = [&context] { context.chosen = [&context] { return show_summary(context.json); }; };
-  command->parse_complete_callback(summary);
-  CLI::App* show =
-      command->add_subcommand("show", "Show the objects of a kind, or how many there are of each");
-  show->require_subcommand(0, 1);
-  show->add_subcommand("qp", "Queue pairs")->callback([&context] {
+  command.when_parsed(summary);
+  const grammar::Command show =
+      command.command("show", "Show the objects of a kind, or how many there are of each");
+  show.takes_commands(0, 1);
+  show.command("qp", "Queue pairs").finally([&context] {
     context.chosen = [&context] { return show_qps(context.json); };
   });
-  show->add_subcommand("cm_id", "Communication ids: listeners and connections of rdma_cm")
-      ->callback([&context] { context.chosen = [&context] { return show_cm_ids(context.json); }; });
+  show.command("cm_id", "Communication ids: listeners and connections of rdma_cm").finally([&context] {
+    context.chosen = [&context] { return show_cm_ids(context.json); };
+  });
 }
 
 }  // namespace softrnic::cli

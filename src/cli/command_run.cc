@@ -67,32 +67,31 @@ int run(const RunOptions& options) {
 
 }  // namespace
 
-void add_run(CLI::App& app, Context& context) {
+void add_run(const grammar::Command& softrnic, Context& context) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App* command =
-      app.add_subcommand("run", "Run a program on softrnic: run [OPTIONS] [--] PROGRAM [ARGUMENTS...]");
-  command->add_flag("--explain", options->explain,
-                    "print the reason of every failure, drop and NAK as it happens");
-  command->add_option("--faults", options->faults,
-                      "inject faults: drop=1%,dup=1%,reorder=1%,corrupt=1%,delay=5ms,seed=7");
-  command->add_option("--capture", options->capture, "write all packets of the program to this pcapng file");
-  command->add_option("--lanes", options->lanes, "sockets and engine threads of the program")
-      ->check(CLI::Range(1, 16));
-  command->add_option("--device", options->device, "show the program only this device");
+  const grammar::Command command =
+      softrnic.command("run", "Run a program on softrnic: run [OPTIONS] [--] PROGRAM [ARGUMENTS...]");
+  command.flag("--explain", options->explain,
+               "print the reason of every failure, drop and NAK as it happens");
+  command.option("--faults", options->faults,
+                 "inject faults: drop=1%,dup=1%,reorder=1%,corrupt=1%,delay=5ms,seed=7");
+  command.option("--capture", options->capture, "write all packets of the program to this pcapng file");
+  command.option("--lanes", options->lanes, "sockets and engine threads of the program").within(1, 16);
+  command.option("--device", options->device, "show the program only this device");
   command
-      ->add_option(
+      .option(
           "--sysfs", options->sysfs,
           "how the program finds the devices under /sys and /dev: preload (a library), namespace (mounts; "
           "reaches programs in Go and static ones), none, or auto, which looks at the program")
-      ->check(CLI::IsMember({"auto", "preload", "namespace", "none"}));
-  command->add_flag("--no-sysfs", options->no_sysfs, "the same as --sysfs none");
-  command->footer(
+      .one_of({"auto", "preload", "namespace", "none"});
+  command.flag("--no-sysfs", options->no_sysfs, "the same as --sysfs none");
+  command.footer(
       "Examples:\n"
       "  softrnic run -- ibv_devinfo -v\n"
       "  softrnic run -- ibstatus\n"
       "  softrnic run --explain -- ib_send_bw 192.0.2.7\n"
       "  softrnic run --faults drop=1%,seed=7 --capture /tmp/a.pcapng -- ibv_rc_pingpong -g 0");
-  command->callback([&context, options] {
+  command.finally([&context, options] {
     context.chosen = [&context, options] {
       options->program = context.program;
       return run(*options);

@@ -48,46 +48,42 @@ int run(Options options) {
 
 }  // namespace
 
-void add_serve(CLI::App& app, Context& context) {
+void add_serve(const grammar::Command& softrnic, Context& context) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("serve", "Let other hosts copy files to and from a directory, and ping");
-  command->add_option("root,--root", options->server.root,
-                      "the directory that clients see; without it pings alone");
-  command->add_flag("--read-only", options->server.read_only, "clients may not write");
-  command->add_flag("--write-only", options->server.write_only, "clients may not read")
-      ->excludes("--read-only");
-  command->add_option("-a,--address", options->server.address, "listen on this address alone");
-  command->add_option("-p,--port", options->server.port, "port of rdma_cm (18873); 0: any, which is told");
-  command->add_option("--token-file", options->token_file,
-                      "file with the token in its first line; without it one is made and told");
-  command->add_flag("--outside-links", options->server.outside_links,
-                    "take symbolic links that lead out of the directory that they are copied to");
-  command->add_flag("--once", options->server.once, "end after one client, with its outcome as exit code");
-  command->add_option("--max-clients", options->server.max_clients, "clients at a time (16)")
-      ->check(CLI::Range(1, 1000));
+  const grammar::Command command =
+      softrnic.command("serve", "Let other hosts copy files to and from a directory, and ping");
+  command.option("root,--root", options->server.root,
+                 "the directory that clients see; without it pings alone");
+  const grammar::Option read_only =
+      command.flag("--read-only", options->server.read_only, "clients may not write");
+  command.flag("--write-only", options->server.write_only, "clients may not read").excludes(read_only);
+  command.option("-a,--address", options->server.address, "listen on this address alone");
+  command.option("-p,--port", options->server.port, "port of rdma_cm (18873); 0: any, which is told");
+  command.option("--token-file", options->token_file,
+                 "file with the token in its first line; without it one is made and told");
+  command.flag("--outside-links", options->server.outside_links,
+               "take symbolic links that lead out of the directory that they are copied to");
+  command.flag("--once", options->server.once, "end after one client, with its outcome as exit code");
+  command.option("--max-clients", options->server.max_clients, "clients at a time (16)").within(1, 1000);
   command
-      ->add_option("--max-half-open", options->server.max_half_open,
-                   "connections at a time that have not proved themselves; the oldest makes room (64)")
-      ->check(CLI::Range(1, 1000));
+      .option("--max-half-open", options->server.max_half_open,
+              "connections at a time that have not proved themselves; the oldest makes room (64)")
+      .within(1, 1000);
   command
-      ->add_option("--client-memory", options->server.client_memory,
-                   "bytes for the names that one client makes the server hold (128M)")
-      ->transform(CLI::AsSizeValue(false));
-  command->add_option("--memory", options->server.memory, "the same for all clients together (512M)")
-      ->transform(CLI::AsSizeValue(false));
-  command
-      ->add_option("--greeting-time", options->greeting_time,
-                   "seconds that a client has to prove itself (10)")
-      ->check(CLI::Range(0.1, 600.0));
-  command->add_flag("-q,--quiet", options->quiet, "no lines about clients");
-  command->footer(
+      .option("--client-memory", options->server.client_memory,
+              "bytes for the names that one client makes the server hold (128M)")
+      .in_bytes();
+  command.option("--memory", options->server.memory, "the same for all clients together (512M)").in_bytes();
+  command.option("--greeting-time", options->greeting_time, "seconds that a client has to prove itself (10)")
+      .within(0.1, 600.0);
+  command.flag("-q,--quiet", options->quiet, "no lines about clients");
+  command.footer(
       "Examples:\n"
       "  softrnic serve /srv/files                            tells the token that clients need\n"
       "  softrnic serve --root . --write-only --once          takes one upload, for a script\n"
       "  softrnic serve --read-only --token-file secret /srv  the first line of the file is the token\n"
       "Nothing that is copied is encrypted: use a network that you trust.");
-  command->callback([&context, options] { context.chosen = [options] { return run(*options); }; });
+  command.finally([&context, options] { context.chosen = [options] { return run(*options); }; });
 }
 
 }  // namespace softrnic::cli

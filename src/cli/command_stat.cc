@@ -78,16 +78,16 @@ int show(bool json, bool zeros) {
 
 }  // namespace
 
-void add_stat(CLI::App& app, Context& context) {
-  CLI::App* command =
-      app.add_subcommand("stat", "Show counters: packets, bytes, retries, NAKs by kind, drops by cause");
-  command->alias("statistic");
+void add_stat(const grammar::Command& softrnic, Context& context) {
+  const grammar::Command command =
+      softrnic.command("stat", "Show counters: packets, bytes, retries, NAKs by kind, drops by cause");
+  command.alias("statistic");
   auto zeros = std::make_shared<bool>(false);
   auto described = std::make_shared<bool>(false);
-  command->add_flag("-a,--all", *zeros, "counters that are zero too");
-  command->add_flag("--describe", *described, "what each counter counts, and no values");
-  command->footer("Examples:\n  softrnic stat\n  softrnic stat --all --json\n  softrnic stat --describe");
-  command->callback([&context, zeros, described] {
+  command.flag("-a,--all", *zeros, "counters that are zero too");
+  command.flag("--describe", *described, "what each counter counts, and no values");
+  command.footer("Examples:\n  softrnic stat\n  softrnic stat --all --json\n  softrnic stat --describe");
+  command.finally([&context, zeros, described] {
     context.chosen = [&context, zeros, described] {
       return *described ? describe(context.json) : show(context.json, *zeros);
     };

@@ -66,17 +66,17 @@ int with_libraries(Act act) {
 
 }  // namespace
 
-void add_system(CLI::App& app, Context& context) {
-  CLI::App* command =
-      app.add_subcommand("system", "Let all programs see softrnic, not only those of softrnic run");
-  command->require_subcommand(1);
-  command->footer(
+void add_system(const grammar::Command& softrnic, Context& context) {
+  const grammar::Command command =
+      softrnic.command("system", "Let all programs see softrnic, not only those of softrnic run");
+  command.takes_commands(1, 1);
+  command.footer(
       "Examples:\n  softrnic system status\n  sudo softrnic system enable\n  sudo softrnic system disable\n"
       "It writes a file into /etc/ld.so.conf.d and runs ldconfig. Programs that run already keep what they "
       "have, and LD_LIBRARY_PATH comes before it. While it is enabled, programs do not see the machine's own "
       "adapters.");
   const auto add = [&](const char* name, const char* help, auto act) {
-    command->add_subcommand(name, help)->callback([&context, act] {
+    command.command(name, help).finally([&context, act] {
       context.chosen = [&context, act] {
         return with_libraries([&](const LoaderPlace& place) { return act(place, context.json); });
       };

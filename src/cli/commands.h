@@ -1,11 +1,11 @@
 // The commands of softrnic: one function a command, which adds it to the program's grammar.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
+
+#include "grammar/command.h"
 
 namespace softrnic::cli {
 
@@ -26,23 +26,23 @@ struct Context {
   std::function<int()> chosen;       ///< set by the command that the command line names
 };
 
-void add_run(CLI::App& app, Context& context);
-void add_dev(CLI::App& app, Context& context);
-void add_link(CLI::App& app, Context& context);
-void add_resource(CLI::App& app, Context& context);
-void add_stat(CLI::App& app, Context& context);
-void add_explain(CLI::App& app, Context& context);
-void add_cp(CLI::App& app, Context& context);
-void add_serve(CLI::App& app, Context& context);
-void add_ping(CLI::App& app, Context& context);
-void add_daemon(CLI::App& app, Context& context);
-void add_doctor(CLI::App& app, Context& context);
-void add_system(CLI::App& app, Context& context);
-void add_env(CLI::App& app, Context& context);
-void add_version(CLI::App& app, Context& context);
+void add_run(const grammar::Command& softrnic, Context& context);
+void add_dev(const grammar::Command& softrnic, Context& context);
+void add_link(const grammar::Command& softrnic, Context& context);
+void add_resource(const grammar::Command& softrnic, Context& context);
+void add_stat(const grammar::Command& softrnic, Context& context);
+void add_explain(const grammar::Command& softrnic, Context& context);
+void add_cp(const grammar::Command& softrnic, Context& context);
+void add_serve(const grammar::Command& softrnic, Context& context);
+void add_ping(const grammar::Command& softrnic, Context& context);
+void add_daemon(const grammar::Command& softrnic, Context& context);
+void add_doctor(const grammar::Command& softrnic, Context& context);
+void add_system(const grammar::Command& softrnic, Context& context);
+void add_env(const grammar::Command& softrnic, Context& context);
+void add_version(const grammar::Command& softrnic, Context& context);
 
 /// The whole grammar of the command; what it parses goes to `context`, which outlives it.
-std::unique_ptr<CLI::App> make_grammar(Context& context);
+grammar::Grammar make_grammar(Context& context);
 
 /// Parses and runs. Returns the exit code.
 int run_command_line(int argc, const char* const* argv);

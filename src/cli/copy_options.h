@@ -1,7 +1,6 @@
 // What cp, serve and ping have in common: tokens, host names, exit codes.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 

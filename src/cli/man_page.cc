@@ -7,10 +7,12 @@
 #include <sstream>
 
 #include "base/settings.h"
-#include "cli/option_table.h"
 
 namespace softrnic::cli {
 namespace {
+
+using grammar::CommandTable;
+using grammar::OptionRow;
 
 /// Text as itself: a hyphen of an option is no hyphenation, and no line begins a request.
 std::string escaped(std::string_view text) {
@@ -46,16 +48,16 @@ std::string summary(std::string_view text, std::string_view name) {
   return std::string(text);
 }
 
-std::string positionals_line(const CLI::App& command) {
+std::string positionals_line(const CommandTable& command) {
   std::string out;
-  for (const OptionRow& row : positionals_of(command))
+  for (const OptionRow& row : command.positionals)
     out += row.required ? " " + italic(row.names.front()) : " [" + italic(row.names.front()) + "]";
   return out;
 }
 
-std::string synopsis(const CLI::App& command, const std::string& name) {
+std::string synopsis(const CommandTable& command, const std::string& name) {
   std::string out = bold(name) + " [" + italic("OPTIONS") + "]" + positionals_line(command);
-  if (!commands_of(command).empty()) out += " [" + italic("COMMAND") + "]";
+  if (!command.commands.empty()) out += " [" + italic("COMMAND") + "]";
   if (name == "softrnic run")
     out += " [" + bold("--") + "] " + italic("PROGRAM") + " [" + italic("ARGUMENTS...") + "]";
   return out + "\n";
@@ -74,18 +76,18 @@ std::string item(const std::string& head, const std::string& text) {
   return fmt::format(".TP\n{}\n{}\n", head, text);
 }
 
-std::string list_of_options(const CLI::App& command) {
+std::string list_of_options(const CommandTable& command) {
   std::string out;
-  for (const OptionRow& row : options_of(command))
+  for (const OptionRow& row : command.options)
     out +=
         item(head_of(row), escaped(row.help) + (row.limits.empty() ? "" : escaped(" (" + row.limits + ")")));
   return out;
 }
 
 /// Indented lines are examples, others prose.
-std::string footer_of(const CLI::App& command) {
+std::string footer_of(const CommandTable& command) {
   std::string examples, notes, line;
-  std::istringstream lines(command.get_footer());
+  std::istringstream lines(command.footer);
   while (std::getline(lines, line)) {
     if (line == "Examples:") continue;
     (line.starts_with("  ") ? examples : notes) +=
@@ -98,15 +100,14 @@ std::string footer_of(const CLI::App& command) {
 }
 
 /// A command below another has no page of its own.
-std::string list_of_commands(const CLI::App& command, const std::string& name, bool have_pages) {
+std::string list_of_commands(const CommandTable& command, const std::string& name, bool have_pages) {
   std::string out;
-  for (const CLI::App* below : commands_of(command)) {
-    const std::string head = bold(name + " " + below->get_name()) + positionals_line(*below);
-    out +=
-        item(head, escaped(below->get_description()) +
-                       (have_pages ? escaped(fmt::format("; see softrnic-{}(1)", below->get_name())) : ""));
+  for (const CommandTable& below : command.commands) {
+    const std::string head = bold(name + " " + below.name) + positionals_line(below);
+    out += item(head, escaped(below.description) +
+                          (have_pages ? escaped(fmt::format("; see softrnic-{}(1)", below.name)) : ""));
     if (have_pages) continue;
-    for (const OptionRow& row : options_of(*below))
+    for (const OptionRow& row : below.options)
       if (row.names.back() != "--help") out += ".RS\n" + item(head_of(row), escaped(row.help)) + ".RE\n";
   }
   return out;
@@ -114,19 +115,19 @@ std::string list_of_commands(const CLI::App& command, const std::string& name, b
 
 }  // namespace
 
-std::string man_page(const CLI::App& command, const std::string& name, int section) {
+std::string man_page(const CommandTable& command, const std::string& name, int section) {
   std::string page_name = name;
   std::replace(page_name.begin(), page_name.end(), ' ', '-');
   std::string out = title(name, section);
-  out += fmt::format(".SH NAME\n{} \\- {}\n", escaped(page_name),
-                     escaped(summary(command.get_description(), name)));
+  out +=
+      fmt::format(".SH NAME\n{} \\- {}\n", escaped(page_name), escaped(summary(command.description, name)));
   out += ".SH SYNOPSIS\n" + synopsis(command, name);
-  if (const auto rows = positionals_of(command); !rows.empty()) {
+  if (const auto rows = command.positionals; !rows.empty()) {
     out += ".SH ARGUMENTS\n";
     for (const OptionRow& row : rows) out += item(italic(row.names.front()), escaped(row.help));
   }
   out += ".SH OPTIONS\n" + list_of_options(command);
-  if (!commands_of(command).empty())
+  if (!command.commands.empty())
     out += ".SH COMMANDS\n" + list_of_commands(command, name, name == "softrnic");
   out += footer_of(command);
   return out + ".SH SEE ALSO\n" + (name == "softrnic" ? "" : bold("softrnic") + "(1), ") + bold("softrnic") +

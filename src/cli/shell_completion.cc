@@ -5,10 +5,11 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/option_table.h"
-
 namespace softrnic::cli {
 namespace {
+
+using grammar::CommandTable;
+using grammar::OptionRow;
 
 std::string replaced(std::string_view text, char what, std::string_view by) {
   std::string out;
@@ -25,16 +26,15 @@ std::string joined(const std::vector<std::string>& words, char by = ' ') {
   return out;
 }
 
-std::vector<std::string> option_names(const CLI::App& command) {
+std::vector<std::string> option_names(const CommandTable& command) {
   std::vector<std::string> names;
-  for (const OptionRow& row : options_of(command))
-    names.insert(names.end(), row.names.begin(), row.names.end());
+  for (const OptionRow& row : command.options) names.insert(names.end(), row.names.begin(), row.names.end());
   return names;
 }
 
-std::vector<std::string> command_names(const CLI::App& command) {
+std::vector<std::string> command_names(const CommandTable& command) {
   std::vector<std::string> names;
-  for (const CLI::App* below : commands_of(command)) names.push_back(below->get_name());
+  for (const CommandTable& below : command.commands) names.push_back(below.name);
   return names;
 }
 
@@ -44,14 +44,14 @@ bool is_number(const OptionRow& row) {
 }
 
 /// The branches of bash for options that take a value.
-std::string bash_values(const CLI::App& softrnic) {
+std::string bash_values(const CommandTable& softrnic) {
   std::string choices;
   std::vector<std::string> files, numbers;
-  for (const CLI::App* command : commands_of(softrnic))
-    for (const OptionRow& row : options_of(*command)) {
+  for (const CommandTable& command : softrnic.commands)
+    for (const OptionRow& row : command.options) {
       if (row.value.empty()) continue;
       std::vector<std::string> patterns;
-      for (const std::string& name : row.names) patterns.push_back(command->get_name() + "/" + name);
+      for (const std::string& name : row.names) patterns.push_back(command.name + "/" + name);
       if (!row.choices.empty()) {
         choices += fmt::format("    {}) COMPREPLY=($(compgen -W {} -- \"$word\")); return ;;\n",
                                joined(patterns, '|'), shell_word(joined(row.choices)));
@@ -106,10 +106,10 @@ std::string zsh_option(const OptionRow& row) {
          shell_word("[" + help + "]" + value);
 }
 
-std::string zsh_arguments(const CLI::App& command) {
-  std::string out = fmt::format("        {}) _arguments", command.get_name());
-  for (const OptionRow& row : options_of(command)) out += " \\\n          " + zsh_option(row);
-  if (command.get_name() == "run") return out + " \\\n          '*::program:_normal' ;;\n";
+std::string zsh_arguments(const CommandTable& command) {
+  std::string out = fmt::format("        {}) _arguments", command.name);
+  for (const OptionRow& row : command.options) out += " \\\n          " + zsh_option(row);
+  if (command.name == "run") return out + " \\\n          '*::program:_normal' ;;\n";
   const auto below = command_names(command);
   out += " \\\n          " +
          (below.empty() ? "'*:file:_files'" : shell_word("1:command:(" + joined(below) + ")"));
@@ -118,13 +118,13 @@ std::string zsh_arguments(const CLI::App& command) {
 
 }  // namespace
 
-std::string bash_completion(const CLI::App& softrnic) {
+std::string bash_completion(const CommandTable& softrnic) {
   std::string commands;
-  for (const CLI::App* command : commands_of(softrnic)) {
-    auto words = command_names(*command);
-    for (std::string& name : option_names(*command)) words.push_back(std::move(name));
-    const bool files = !positionals_of(*command).empty();
-    commands += fmt::format("    {}) COMPREPLY=($(compgen {}-W {} -- \"$word\")) ;;\n", command->get_name(),
+  for (const CommandTable& command : softrnic.commands) {
+    auto words = command_names(command);
+    for (std::string& name : option_names(command)) words.push_back(std::move(name));
+    const bool files = !command.positionals.empty();
+    commands += fmt::format("    {}) COMPREPLY=($(compgen {}-W {} -- \"$word\")) ;;\n", command.name,
                             files ? "-f " : "", shell_word(joined(words)));
   }
   auto top = command_names(softrnic);
@@ -133,31 +133,30 @@ std::string bash_completion(const CLI::App& softrnic) {
                      fmt::arg("top", shell_word(joined(top))), fmt::arg("commands", commands));
 }
 
-std::string zsh_completion(const CLI::App& softrnic) {
+std::string zsh_completion(const CommandTable& softrnic) {
   std::string out = "#compdef softrnic\n_softrnic() {\n  local -a commands=(\n";
-  for (const CLI::App* command : commands_of(softrnic))
-    out += "    " + shell_word(command->get_name() + ":" + replaced(command->get_description(), ':', "\\:")) +
-           "\n";
+  for (const CommandTable& command : softrnic.commands)
+    out += "    " + shell_word(command.name + ":" + replaced(command.description, ':', "\\:")) + "\n";
   out += "  )\n  local state line\n  _arguments -C";
-  for (const OptionRow& row : options_of(softrnic)) out += " \\\n    " + zsh_option(row);
+  for (const OptionRow& row : softrnic.options) out += " \\\n    " + zsh_option(row);
   out +=
       " \\\n    '1: :->command' '*:: :->rest'\n  case $state in\n    command) _describe command commands "
       ";;\n";
   out += "    rest)\n      case $line[1] in\n";
-  for (const CLI::App* command : commands_of(softrnic)) out += zsh_arguments(*command);
+  for (const CommandTable& command : softrnic.commands) out += zsh_arguments(command);
   return out + "      esac ;;\n  esac\n}\n_softrnic \"$@\"\n";
 }
 
-std::string fish_completion(const CLI::App& softrnic) {
+std::string fish_completion(const CommandTable& softrnic) {
   std::string out = "# fish completion of softrnic\n";
-  for (const CLI::App* command : commands_of(softrnic)) {
-    const std::string& name = command->get_name();
+  for (const CommandTable& command : softrnic.commands) {
+    const std::string& name = command.name;
     out += fmt::format("complete -c softrnic -n __fish_use_subcommand -f -a {} -d {}\n", name,
-                       shell_word(command->get_description()));
-    for (const CLI::App* below : commands_of(*command))
+                       shell_word(command.description));
+    for (const CommandTable& below : command.commands)
       out += fmt::format("complete -c softrnic -n '__fish_seen_subcommand_from {}' -f -a {} -d {}\n", name,
-                         below->get_name(), shell_word(below->get_description()));
-    for (const OptionRow& row : options_of(*command)) {
+                         below.name, shell_word(below.description));
+    for (const OptionRow& row : command.options) {
       out += fmt::format("complete -c softrnic -n '__fish_seen_subcommand_from {}'", name);
       for (const std::string& option : row.names)
         out += option.starts_with("--") ? " -l " + option.substr(2) : " -s " + option.substr(1);

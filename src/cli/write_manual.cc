@@ -3,12 +3,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <memory>
 #include <system_error>
 
 #include "cli/commands.h"
 #include "cli/man_page.h"
-#include "cli/option_table.h"
 #include "cli/shell_completion.h"
 #include "daemon/daemon_options.h"
 
@@ -26,20 +24,19 @@ bool write(const std::filesystem::path& path, const std::string& text) {
 
 bool write_all(const std::filesystem::path& share) {
   Context context;
-  const std::unique_ptr<CLI::App> softrnic = make_grammar(context);
-  CLI::App softrnicd;
+  const grammar::CommandTable softrnic = grammar::table_of(make_grammar(context).root());
   daemon::Options options;
-  daemon::add_options(softrnicd, options);
-  bool good = write(share / "man/man1/softrnic.1", man_page(*softrnic, "softrnic", 1)) &&
+  const grammar::CommandTable softrnicd = grammar::table_of(daemon::make_grammar(options).root());
+  bool good = write(share / "man/man1/softrnic.1", man_page(softrnic, "softrnic", 1)) &&
               write(share / "man/man7/softrnic.7", man_page_of_settings()) &&
               write(share / "man/man8/softrnicd.8", man_page(softrnicd, "softrnicd", 8)) &&
-              write(share / "bash-completion/completions/softrnic", bash_completion(*softrnic)) &&
-              write(share / "zsh/vendor-completions/_softrnic", zsh_completion(*softrnic)) &&
-              write(share / "fish/vendor_completions.d/softrnic.fish", fish_completion(*softrnic));
-  for (const CLI::App* command : commands_of(*softrnic)) {
-    const std::string& name = command->get_name();
+              write(share / "bash-completion/completions/softrnic", bash_completion(softrnic)) &&
+              write(share / "zsh/vendor-completions/_softrnic", zsh_completion(softrnic)) &&
+              write(share / "fish/vendor_completions.d/softrnic.fish", fish_completion(softrnic));
+  for (const grammar::CommandTable& command : softrnic.commands) {
+    const std::string& name = command.name;
     good = good &&
-           write(share / "man/man1" / ("softrnic-" + name + ".1"), man_page(*command, "softrnic " + name, 1));
+           write(share / "man/man1" / ("softrnic-" + name + ".1"), man_page(command, "softrnic " + name, 1));
   }
   return good;
 }

@@ -6,11 +6,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/settings.h"
 #include "base/short_slices.h"
@@ -68,6 +69,19 @@ bool read_settings(Server::Options& out) {
                std::strerror(capture.error()));
   }
   return capture.has_value();
+}
+
+/// An exit code when that is all.
+std::optional<int> read_command_line(int argc, char** argv, Options& options) {
+  const grammar::Grammar softrnicd = make_grammar(options);
+  const auto trouble = softrnicd.parse(std::vector<std::string>(argv + 1, argv + argc));
+  if (!trouble) return {};
+  if (!trouble->wants_help) {
+    complain(trouble->text + "; try --help");
+    return 2;
+  }
+  fmt::print("{}", softrnicd.help());
+  return 0;
 }
 
 std::chrono::seconds idle_of(const Options& options) {
@@ -151,9 +165,7 @@ int serve(const Options& options) {
 
 int main(int argc, char** argv) {
   softrnic::daemon::Options options;
-  CLI::App app;
-  softrnic::daemon::add_options(app, options);
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = softrnic::daemon::read_command_line(argc, argv, options)) return *code;
   signal(SIGPIPE, SIG_IGN);
   if (options.report_fd >= 0) {
     fcntl(options.report_fd, F_SETFD, FD_CLOEXEC);

@@ -6,13 +6,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 
 #include "base/settings.h"
 #include "cli/commands.h"
 #include "cli/man_page.h"
-#include "cli/option_table.h"
 #include "cli/shell_completion.h"
+#include "grammar/table.h"
 
 namespace softrnic::cli {
 namespace {
@@ -21,9 +20,12 @@ using std::filesystem::path;
 
 class Manual : public testing::Test {
  protected:
-  const CLI::App& command(const std::string& name) const { return *grammar->get_subcommand(name); }
+  const grammar::CommandTable& command(const std::string& name) const {
+    return *std::find_if(softrnic.commands.begin(), softrnic.commands.end(),
+                         [&](const grammar::CommandTable& each) { return each.name == name; });
+  }
   Context context;
-  std::unique_ptr<CLI::App> grammar = make_grammar(context);
+  grammar::CommandTable softrnic = grammar::table_of(make_grammar(context).root());
 };
 
 bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -35,23 +37,23 @@ std::string in_roff(std::string name) {
 }
 
 TEST_F(Manual, OptionsHaveNamesValuesChoicesAndLimits) {
-  const auto rows = options_of(command("cp"));
+  const auto rows = command("cp").options;
   const auto row_of = [&](const std::string& name) {
     return *std::find_if(rows.begin(), rows.end(),
-                         [&](const OptionRow& row) { return row.names.back() == name; });
+                         [&](const grammar::OptionRow& row) { return row.names.back() == name; });
   };
   EXPECT_EQ(row_of("--recursive").names, (std::vector<std::string>{"-r", "--recursive"}));
   EXPECT_EQ(row_of("--recursive").value, "");
   EXPECT_EQ(row_of("--direct-io").choices, (std::vector<std::string>{"auto", "always", "never"}));
   EXPECT_EQ(row_of("--queue-pairs").limits, "1 - 8");
   EXPECT_EQ(row_of("--queue-pairs").value, "UINT");
-  EXPECT_EQ(positionals_of(command("cp")).front().names.front(), "paths");
+  EXPECT_EQ(command("cp").positionals.front().names.front(), "paths");
 }
 
 TEST_F(Manual, APageHasAllOptionsAndExamples) {
-  for (const CLI::App* each : commands_of(*grammar)) {
-    const std::string page = man_page(*each, "softrnic " + each->get_name(), 1);
-    for (const OptionRow& row : options_of(*each))
+  for (const grammar::CommandTable& each : softrnic.commands) {
+    const std::string page = man_page(each, "softrnic " + each.name, 1);
+    for (const grammar::OptionRow& row : each.options)
       for (const std::string& name : row.names)
         EXPECT_TRUE(holds(page, "\\fB" + in_roff(name) + "\\fR")) << page;
     EXPECT_TRUE(page.starts_with(".TH \"SOFTRNIC\\-")) << page;
@@ -64,9 +66,10 @@ TEST_F(Manual, APageHasAllOptionsAndExamples) {
 }
 
 TEST_F(Manual, TextIsNeverARequestOfRoff) {
-  CLI::App odd;
-  odd.add_flag("--odd")->description("'.' is here,\n.and 'there', and \\ too");
-  const std::string page = man_page(odd, "odd", 1);
+  grammar::Grammar odd("", "");
+  bool is_odd = false;
+  odd.root().flag("--odd", is_odd, "'.' is here,\n.and 'there', and \\ too");
+  const std::string page = man_page(grammar::table_of(odd.root()), "odd", 1);
   EXPECT_TRUE(holds(page, "\n\\&'.' is here,\n\\&.and 'there', and \\e too\n")) << page;
 }
 
@@ -76,10 +79,10 @@ TEST_F(Manual, ThePageOfVariablesHasEachOfThem) {
 }
 
 TEST_F(Manual, EachShellHasAllCommandsAndOptions) {
-  const std::string bash = bash_completion(*grammar), zsh = zsh_completion(*grammar),
-                    fish = fish_completion(*grammar);
-  for (const CLI::App* each : commands_of(*grammar))
-    for (const OptionRow& row : options_of(*each)) {
+  const std::string bash = bash_completion(softrnic), zsh = zsh_completion(softrnic),
+                    fish = fish_completion(softrnic);
+  for (const grammar::CommandTable& each : softrnic.commands)
+    for (const grammar::OptionRow& row : each.options) {
       const std::string& name = row.names.back();
       EXPECT_TRUE(holds(bash, " " + name)) << name;
       EXPECT_TRUE(holds(zsh, name + "[") || holds(zsh, name + "}")) << name;
@@ -107,7 +110,7 @@ std::string completed(const std::string& script, const std::string& words) {
 }
 
 TEST_F(Manual, BashCompletesWithIt) {
-  const std::string script = bash_completion(*grammar);
+  const std::string script = bash_completion(softrnic);
   EXPECT_EQ(completed(script, "softrnic st"), "stat ");
   EXPECT_EQ(completed(script, "softrnic --json res"), "resource ");
   EXPECT_EQ(completed(script, "softrnic cp --rec"), "--recursive ");

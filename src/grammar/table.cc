@@ -1,8 +1,10 @@
-#include "cli/option_table.h"
+#include "grammar/table.h"
 
+#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <string_view>
 
-namespace softrnic::cli {
+namespace softrnic::grammar {
 namespace {
 
 /// What stands between the first `open` and the `close` after it.
@@ -36,35 +38,30 @@ OptionRow row_of(const CLI::Option& option) {
   return row;
 }
 
-std::vector<const CLI::Option*> all_options(const CLI::App& command) {
-  return command.get_options([](const CLI::Option*) { return true; });
+OptionRow named_row_of(const CLI::Option& option, bool positional) {
+  OptionRow row = row_of(option);
+  if (positional) {
+    row.names = {option.get_name(true, false)};
+    return row;
+  }
+  for (const std::string& name : option.get_snames()) row.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) row.names.push_back("--" + name);
+  return row;
+}
+
+CommandTable table_of(const CLI::App& app) {
+  CommandTable table{app.get_name(), app.get_description(), app.get_footer(), {}, {}, {}};
+  for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
+    if (option->nonpositional()) table.options.push_back(named_row_of(*option, false));
+    if (option->get_positional()) table.positionals.push_back(named_row_of(*option, true));
+  }
+  for (const CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; }))
+    table.commands.push_back(table_of(*below));
+  return table;
 }
 
 }  // namespace
 
-std::vector<OptionRow> options_of(const CLI::App& command) {
-  std::vector<OptionRow> rows;
-  for (const CLI::Option* option : all_options(command)) {
-    if (!option->nonpositional()) continue;
-    rows.push_back(row_of(*option));
-    for (const std::string& name : option->get_snames()) rows.back().names.push_back("-" + name);
-    for (const std::string& name : option->get_lnames()) rows.back().names.push_back("--" + name);
-  }
-  return rows;
-}
+CommandTable table_of(const Command& command) { return table_of(command.app()); }
 
-std::vector<OptionRow> positionals_of(const CLI::App& command) {
-  std::vector<OptionRow> rows;
-  for (const CLI::Option* option : all_options(command)) {
-    if (!option->get_positional()) continue;
-    rows.push_back(row_of(*option));
-    rows.back().names = {option->get_name(true, false)};
-  }
-  return rows;
-}
-
-std::vector<const CLI::App*> commands_of(const CLI::App& command) {
-  return command.get_subcommands([](const CLI::App*) { return true; });
-}
-
-}  // namespace softrnic::cli
+}  // namespace softrnic::grammar
