@@ -73,6 +73,8 @@ def _utilities():
             yield Case("rdmacm-utilities", " ".join(["ucmatose", *options]) + tail, ["ucmatose", "-s", gid, *options],
                        ["ucmatose", *six, *options], cm_port=UCMATOSE, expect=(r"test complete\s+return status 0",),
                        smoke="-P" in options and family == 6)
+        yield Case("rdmacm-utilities", "udaddy -f gid" + tail, ["udaddy", "-s", gid, "-f", "gid"], ["udaddy", *six, "-f", "gid"],
+                   cm_port=UDADDY, expect=(r"test complete\s+return status 0",), smoke=family == 4)
         mine = "{self}" if family == 4 else "{self6}"
         yield Case("rdmacm-utilities", "mckey" + tail, ["mckey", "-m", GROUPS[family], "-b", mine, "-s"],
                    ["stdbuf", "-oL", "mckey", "-m", GROUPS[family], "-b", mine], ready=r"receiving data transfers",
@@ -162,6 +164,13 @@ def _rsockets():
                              (["-S", "1000000", "-I", "100", "-C", "1"], ""), ([], "loopback")):
         yield Case("rsocket", " ".join(["riostream", *options]), ["riostream", "-s", "{server}", *options], ["riostream", *options],
                    cm_port=RSTREAM, expect=(RATE,), smoke="-T" in options, wire=True, timeout=120, only_on=only_on)
+    for family, gid in ((4, "::ffff:{server}"), (6, "{server6}")):  # AF_IB on both sides, and a listener at IP addresses
+        for program, options in (("rstream", ["-T", "v", "-I", "20", "-C", "20", "-S", "65536"]),
+                                 ("riostream", ["-T", "v", "-I", "20", "-C", "20", "-S", "16384"])):
+            for server, bound in ((["-f", "gid", "-b", gid], "at a GID"), (["-b", "::"], "at ::")):
+                yield Case("rsocket", f"{program} -f gid, server {bound} (IPv{family})",
+                           [program, "-s", gid, "-f", "gid", *options], [program, *server, *options], cm_port=RSTREAM, expect=(RATE,),
+                           smoke=(family, program) == (6, "rstream"), wire=True)
     # The server stays; what a packet of the path does not hold goes by UDP. Who waits for an echo asks again after 1 ms, with whatever
     # it has received last: when that was late and the right one is lost, it never ends. So few echoes, and buffers that hold them all.
     for family, to in ((4, "{server}"), (6, "{server6}")):

@@ -35,7 +35,7 @@ struct Options {
   int gid_index = 0;
   int alternate_gid_index = 0;
   unsigned migrations = 1;
-  std::uint8_t ack_timeout = 14;  // as in ibv_qp_attr: 4.096 µs · 2^n
+  std::uint8_t ack_timeout = 16;  // as in ibv_qp_attr: 4.096 µs · 2^n; seven times that, a busy host is not silent
   std::uint16_t port = 18600;
   std::string host;
 };
@@ -225,7 +225,7 @@ class Side {
     attr.qp_state = IBV_QPS_RTS;
     attr.sq_psn = 7;
     attr.timeout = options.ack_timeout;
-    attr.retry_cnt = 3;
+    attr.retry_cnt = 7;
     attr.rnr_retry = 7;
     attr.max_rd_atomic = 4;
     require(ibv_modify_qp(qp_, &attr,
