@@ -1,5 +1,7 @@
 #include "rsocket/inet_address.h"
 
+#include <infiniband/ib.h>
+
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -17,6 +19,7 @@ constexpr std::array<std::byte, kIpv4At> kMapped{
 }  // namespace
 
 socklen_t size_of(const sockaddr& address) {
+  if (address.sa_family == AF_IB) return sizeof(sockaddr_ib);
   return address.sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
 }
 
@@ -33,6 +36,12 @@ Result<void> known_address(const sockaddr* address, socklen_t length) {
   if (address->sa_family != AF_INET && address->sa_family != AF_INET6) return fail(EAFNOSUPPORT);
   if (length < size_of(*address)) return fail(EINVAL);
   return {};
+}
+
+Result<void> known_stream_address(const sockaddr* address, socklen_t length) {
+  if (address == nullptr || length < sizeof(sockaddr_in) || address->sa_family != AF_IB)
+    return known_address(address, length);
+  return length < sizeof(sockaddr_ib) ? Result<void>(fail(EINVAL)) : Result<void>();
 }
 
 InetAddress InetAddress::of(const sockaddr& address) {

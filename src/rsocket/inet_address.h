@@ -13,12 +13,14 @@
 
 namespace softrnic::rsocket {
 
-/// By its family.
+/// By its family: IPv4, IPv6 or AF_IB.
 socklen_t size_of(const sockaddr& address);
 /// Gives `name` to a program, cut to what it has room for, with its size. EFAULT.
 Result<void> give_name(const sockaddr& name, sockaddr* address, socklen_t* length);
 /// EFAULT, EINVAL: too short; EAFNOSUPPORT: neither IPv4 nor IPv6.
 Result<void> known_address(const sockaddr* address, socklen_t length);
+/// The same for a stream, which may have GIDs, too (AF_IB).
+Result<void> known_stream_address(const sockaddr* address, socklen_t length);
 
 /// Host and port. IPv4 is ::ffff:a.b.c.d, as in GIDs, so that a host is one value on sockets of both
 /// families.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "rsocket/gid_addresses.h"
 #include "rsocket/inet_address.h"
 
 namespace softrnic::rsocket {
@@ -12,6 +13,27 @@ namespace {
 
 constexpr int kMostRetries = 6;
 constexpr int kFirstTimeoutMs = 1000;  // twice as much at each retry
+
+/// Whether the id has GIDs for addresses: then what leads the private data of a request is the programs'.
+bool by_gid(const rdma_cm_id& id) { return id.route.addr.src_addr.sa_family == AF_IB; }
+
+std::vector<std::byte> request_data(rdma_cm_id& id, const Offer& offer) {
+  std::vector<std::byte> data;
+  if (by_gid(id)) {
+    const auto header = connect_header(reinterpret_cast<const sockaddr_ib&>(*rdma_get_local_addr(&id)),
+                                       reinterpret_cast<const sockaddr_ib&>(*rdma_get_peer_addr(&id)));
+    data.assign(header.begin(), header.end());
+  }
+  const auto offered = encode(offer);
+  data.insert(data.end(), offered.begin(), offered.end());
+  return data;
+}
+
+/// What the peer offers in a request, or nothing.
+std::optional<Offer> offer_in(const rdma_cm_id& id, const rdma_conn_param& request) {
+  const Bytes data{static_cast<const std::byte*>(request.private_data), request.private_data_len};
+  return decode_offer(by_gid(id) ? data.subspan(std::min(data.size(), kConnectHeaderSize)) : data);
+}
 
 }  // namespace
 
@@ -35,7 +57,7 @@ Result<std::shared_ptr<StreamSocket>> StreamSocket::make(int family, int flags) 
 }
 
 Result<void> StreamSocket::bind(const sockaddr* address, socklen_t length) {
-  if (auto known = known_address(address, length); !known) return known;
+  if (auto known = known_stream_address(address, length); !known) return known;
   const Lock lock(mutex_);
   if (stage_ != Stage::fresh) return fail(EINVAL);
   sockaddr_storage copy{};
@@ -96,8 +118,7 @@ Result<std::shared_ptr<StreamSocket>> StreamSocket::take_request(EventPtr event)
 }
 
 Result<void> StreamSocket::answer(const rdma_conn_param& request) {
-  const auto peer =
-      decode_offer({static_cast<const std::byte*>(request.private_data), request.private_data_len});
+  const auto peer = offer_in(*id_, request);
   if (!peer) return refused(EPROTO, ReasonId::rsocket_offer, request.private_data_len);
   if (auto made = make_endpoint(); !made) return made;
   rdma_conn_param parameters = request;
@@ -111,7 +132,7 @@ Result<void> StreamSocket::answer(const rdma_conn_param& request) {
 }
 
 Result<void> StreamSocket::connect(const sockaddr* address, socklen_t length) {
-  if (auto known = known_address(address, length); !known) return known;
+  if (auto known = known_stream_address(address, length); !known) return known;
   Lock lock(mutex_);
   if (stage_ == Stage::fresh || stage_ == Stage::bound) {
     std::memcpy(&destination_, address, size_of(*address));
@@ -151,10 +172,10 @@ Result<void> StreamSocket::resolve_route() {
 Result<void> StreamSocket::start_connect() {
   stage_ = Stage::connecting;
   if (auto made = make_endpoint(); !made) return made;
-  const auto data = encode(endpoint_.offer());
+  const auto data = request_data(*id_, endpoint_.offer());
   rdma_conn_param parameters{};
   parameters.private_data = data.data();
-  parameters.private_data_len = kOfferSize;
+  parameters.private_data_len = static_cast<std::uint8_t>(data.size());
   parameters.flow_control = 1;
   parameters.retry_count = 7;
   parameters.rnr_retry_count = 7;

@@ -1,6 +1,7 @@
 // What tests of rsockets need again and again: an owner, and two datagram rsockets that know each other.
 #pragma once
 
+#include <infiniband/ib.h>
 #include <netinet/in.h>
 #include <rdma/rsocket.h>
 
@@ -11,6 +12,7 @@
 namespace softrnic::abi_test {
 
 inline socklen_t size_of(const sockaddr_storage& address) {
+  if (address.ss_family == AF_IB) return sizeof(sockaddr_ib);
   return address.ss_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
 }
 

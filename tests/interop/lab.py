@@ -278,6 +278,10 @@ class Lab:
         self._add_veth(a, b, "eth1", {a: "10.78.0.1", b: "10.78.0.2"})
         return "10.78.0.2"
 
+    def join_by(self, netdev):
+        """Joins hosts a and b by one more veth pair, which has no addresses yet."""
+        self._add_veth(*self.pair, netdev, {})
+
     def end_orphans(self):
         """Ends what our programs left behind: the children that this process inherited, and theirs."""
         ours = {holder.pid for holder in self._holders}
@@ -319,7 +323,8 @@ class Lab:
         a.configure("ip", "link", "add", name, "type", "veth", "peer", "name", name, "netns", b._holder.pid)
         for host in (a, b):
             host.configure("ip", "link", "set", name, "up")
-            host.configure("ip", "address", "add", f"{addresses[host]}/24", "dev", name)
+            if host in addresses:
+                host.configure("ip", "address", "add", f"{addresses[host]}/24", "dev", name)
 
     def _stage(self):
         """A clone below a private folder cannot be read by another user: then a copy serves."""

@@ -1,4 +1,4 @@
-"""Programs that connect through rdma_cm: rdmacm-utils, perftest -R, qperf -cm1. One table, as in cases.py."""
+"""Programs that connect through rdma_cm: rdmacm-utils, perftest -R, qperf -cm1, fio. One table, as in cases.py."""
 import pathlib
 import shutil
 import subprocess
@@ -7,6 +7,7 @@ from cases import PERFTEST, QPERF, Case
 
 RPING, UCMATOSE, UDADDY, RDMA_SERVER, CMTIME, TUTORIAL = 7174, 7471, 7174, 7471, 7471, 7200
 RSTREAM, RCOPY_PORT, UDPONG, IPERF = 7471, 7427, 7174, 5201
+FIO = 7200
 GROUPS = {4: "239.77.0.7", 6: "ff15::7707"}
 
 
@@ -72,6 +73,8 @@ def _utilities():
             yield Case("rdmacm-utilities", " ".join(["ucmatose", *options]) + tail, ["ucmatose", "-s", gid, *options],
                        ["ucmatose", *six, *options], cm_port=UCMATOSE, expect=(r"test complete\s+return status 0",),
                        smoke="-P" in options and family == 6)
+        yield Case("rdmacm-utilities", "udaddy -f gid" + tail, ["udaddy", "-s", gid, "-f", "gid"], ["udaddy", *six, "-f", "gid"],
+                   cm_port=UDADDY, expect=(r"test complete\s+return status 0",), smoke=family == 4)
         mine = "{self}" if family == 4 else "{self6}"
         yield Case("rdmacm-utilities", "mckey" + tail, ["mckey", "-m", GROUPS[family], "-b", mine, "-s"],
                    ["stdbuf", "-oL", "mckey", "-m", GROUPS[family], "-b", mine], ready=r"receiving data transfers",
@@ -100,6 +103,21 @@ def _qperfs():
         yield Case("rdmacm-qperf", f"qperf -cm1 {test}", ["qperf", "{server}", "-cm1", "-t", "1", test], ["qperf"], port=QPERF,
                    timeout=30, mtu=9000, expect=(rf"{test}:\n(.*\n)?\s+\w+\s+=\s+[1-9]",), ends_alone=False,
                    smoke=test in ("rc_bw", "ud_bw"), wire=test == "ud_bw")
+
+
+def _fios():
+    """fio's rdma engine connects with rnr_retry_count 0: a SEND that meets no receive ends it. Its server has as many receives as the
+    client has sends under way, and posts them again when it comes to that: the credits of the AETH keep the client from running
+    ahead. SENDs come in the order in which the server reads, so it can check each block."""
+    for verb, block, depth, blocks in (("send", 4096, 32, 10000), ("send", 65536, 8, 1000), ("send", 512, 1, 1000), ("send", 1 << 20, 2, 100),
+                                       ("write", 65536, 32, 1000), ("write", 512, 1, 1000), ("read", 65536, 32, 1000),
+                                       ("read", 1 << 20, 4, 100)):
+        # A job as a thread: so the process that was started is the one that listens.
+        job = ["fio", "--name=job", "--thread", "--ioengine=rdma", f"--port={FIO}", f"--bs={block}", f"--iodepth={depth}",
+               f"--size={block * blocks}", "--eta=never", *(["--verify=crc32c", "--verify_state_save=0"] if verb == "send" else [])]
+        yield Case("rdmacm-fio", f"fio verb={verb} bs={block} iodepth={depth}",
+                   [*job, "--hostname={server}", f"--verb={verb}", "--rw=write", "--do_verify=0"], [*job, "--rw=read"], cm_port=FIO,
+                   expect=(r"err= 0", rf"issued rwts: total=0,{blocks},0,0"), smoke=block == 65536, wire=verb == "send")
 
 
 def _link_local():
@@ -146,6 +164,13 @@ def _rsockets():
                              (["-S", "1000000", "-I", "100", "-C", "1"], ""), ([], "loopback")):
         yield Case("rsocket", " ".join(["riostream", *options]), ["riostream", "-s", "{server}", *options], ["riostream", *options],
                    cm_port=RSTREAM, expect=(RATE,), smoke="-T" in options, wire=True, timeout=120, only_on=only_on)
+    for family, gid in ((4, "::ffff:{server}"), (6, "{server6}")):  # AF_IB on both sides, and a listener at IP addresses
+        for program, options in (("rstream", ["-T", "v", "-I", "20", "-C", "20", "-S", "65536"]),
+                                 ("riostream", ["-T", "v", "-I", "20", "-C", "20", "-S", "16384"])):
+            for server, bound in ((["-f", "gid", "-b", gid], "at a GID"), (["-b", "::"], "at ::")):
+                yield Case("rsocket", f"{program} -f gid, server {bound} (IPv{family})",
+                           [program, "-s", gid, "-f", "gid", *options], [program, *server, *options], cm_port=RSTREAM, expect=(RATE,),
+                           smoke=(family, program) == (6, "rstream"), wire=True)
     # The server stays; what a packet of the path does not hold goes by UDP. Who waits for an echo asks again after 1 ms, with whatever
     # it has received last: when that was late and the right one is lost, it never ends. So few echoes, and buffers that hold them all.
     for family, to in ((4, "{server}"), (6, "{server6}")):
@@ -188,4 +213,4 @@ exec openssl s_server -4 -accept 8000 -cert c.pem -key k.pem -WWW -naccept 1 -qu
 
 
 def all_cases():
-    return [*_rpings(), *_utilities(), *_link_local(), *_tutorials(), *_perftests(), *_qperfs(), *_rsockets(), *_preloaded()]
+    return [*_rpings(), *_utilities(), *_link_local(), *_tutorials(), *_perftests(), *_qperfs(), *_fios(), *_rsockets(), *_preloaded()]

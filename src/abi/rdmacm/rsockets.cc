@@ -1,4 +1,5 @@
 // rsocket(7): the C surface of src/rsocket.
+#include <infiniband/ib.h>
 #include <rdma/rsocket.h>
 #include <sys/epoll.h>
 
@@ -101,7 +102,7 @@ SOFTRNIC_EXPORT int rsocket(int domain, int type, int protocol) {
     if (auto session = softrnic::rdmacm::current_session(); !session) return rs::fail(session.error().error);
     const int kind = type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC);
     const bool known = domain == AF_INET || domain == AF_INET6;
-    if (known && kind == SOCK_STREAM && (protocol == 0 || protocol == IPPROTO_TCP))
+    if ((known || domain == AF_IB) && kind == SOCK_STREAM && (protocol == 0 || protocol == IPPROTO_TCP))
       return entered(rs::StreamSocket::make(domain, type));
     if (known && kind == SOCK_DGRAM && (protocol == 0 || protocol == IPPROTO_UDP))
       return entered(rs::DatagramSocket::make(domain, type));
