@@ -29,7 +29,9 @@ void put_host(std::byte* at, const sockaddr_ib& address, bool as_ipv4) {
 }
 
 /// A service ID of an IP port space ends with the port.
-std::uint16_t port_of(const sockaddr_ib& address) { return static_cast<std::uint16_t>(be64toh(address.sib_sid)); }
+std::uint16_t port_of(const sockaddr_ib& address) {
+  return static_cast<std::uint16_t>(be64toh(address.sib_sid));
+}
 
 }  // namespace
 

@@ -10,8 +10,9 @@ namespace softrnic::rsocket {
 
 inline constexpr std::size_t kConnectHeaderSize = 36;
 
-/// What leads the private data of a connect request (IBTA annex A11). Between IP addresses the connection manager writes it, between
-/// GIDs the program has to; so a listener at an IP address understands the request as well. An IPv4 address in a GID stands as such.
+/// What leads the private data of a connect request (IBTA annex A11). Between IP addresses the connection
+/// manager writes it, between GIDs the program has to; so a listener at an IP address understands the request
+/// as well. An IPv4 address in a GID stands as such.
 std::array<std::byte, kConnectHeaderSize> connect_header(const sockaddr_ib& from, const sockaddr_ib& to);
 
 }  // namespace softrnic::rsocket

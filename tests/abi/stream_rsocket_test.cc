@@ -58,7 +58,8 @@ TEST_F(StreamRsocketTest, ConnectsByGid) {
   meet(listening, AF_IB);
 }
 
-// Its addresses are those in the header of the request's private data, which here the client has written itself.
+// Its addresses are those in the header of the request's private data, which here the client has written
+// itself.
 TEST_F(StreamRsocketTest, ConnectsByGidToAListenerOfIpAddresses) {
   Rsocket listening(AF_INET, SOCK_STREAM);
   ASSERT_EQ(listening.bind("127.0.0.1"), 0) << std::strerror(errno);
@@ -72,7 +73,9 @@ TEST_F(StreamRsocketTest, HalfAnAddressIsRefused) {
   EXPECT_REFUSED(rconnect(socket.fd(), generic(address), sizeof(sockaddr_in6)), EINVAL);
 }
 
-TEST_F(StreamRsocketTest, DatagramsHaveIpAddresses) { EXPECT_REFUSED(rsocket(AF_IB, SOCK_DGRAM, 0), ENOTSUP); }
+TEST_F(StreamRsocketTest, DatagramsHaveIpAddresses) {
+  EXPECT_REFUSED(rsocket(AF_IB, SOCK_DGRAM, 0), ENOTSUP);
+}
 
 }  // namespace
 }  // namespace softrnic::abi_test

@@ -1,12 +1,14 @@
-// One RC queue pair with an alternate path, and rounds of traffic until it has migrated as often as was asked.
+// One RC queue pair with an alternate path, and rounds of traffic until it has migrated as often as was
+// asked.
 //
 //   migrate [options]            waits for the other side
 //   migrate [options] HOST       connects to it and begins the rounds
 // Options: --gid-index N  --alternate-gid-index N  --migrations N  --ack-timeout N  --port N
 //
-// A round: the client WRITEs slots and SENDs a word; the server looks at every byte of them, fills slots of its own and SENDs a word
-// back; the client READs those and looks at every byte. Says "armed" and "migrated" as either comes about. Exit status 0: every byte
-// was right, and IBV_EVENT_PATH_MIG came so often on this side, too.
+// A round: the client WRITEs slots and SENDs a word; the server looks at every byte of them, fills slots of
+// its own and SENDs a word back; the client READs those and looks at every byte. Says "armed" and "migrated"
+// as either comes about. Exit status 0: every byte was right, and IBV_EVENT_PATH_MIG came so often on this
+// side, too.
 #include <fcntl.h>
 
 #include <array>
@@ -35,7 +37,8 @@ struct Options {
   int gid_index = 0;
   int alternate_gid_index = 0;
   unsigned migrations = 1;
-  std::uint8_t ack_timeout = 16;  // as in ibv_qp_attr: 4.096 µs · 2^n; seven times that, a busy host is not silent
+  std::uint8_t ack_timeout =
+      16;  // as in ibv_qp_attr: 4.096 µs · 2^n; seven times that, a busy host is not silent
   std::uint16_t port = 18600;
   std::string host;
 };
@@ -60,14 +63,15 @@ class Paths {
     attr.alt_port_num = 1;
     attr.alt_timeout = timeout;
     attr.path_mig_state = IBV_MIG_REARM;
-    require(ibv_modify_qp(qp_, &attr, IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE) == 0, "load the alternate path");
+    require(ibv_modify_qp(qp_, &attr, IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE) == 0,
+            "load the alternate path");
   }
 
   unsigned migrations() const { return migrations_; }
   bool armed() const { return armed_; }
 
-  /// Between two rounds, when both sides use one path: a peer that has not followed yet would take what comes from a side that is in
-  /// REARM for a stranger's.
+  /// Between two rounds, when both sides use one path: a peer that has not followed yet would take what comes
+  /// from a side that is in REARM for a stranger's.
   void settle() {
     if (must_rearm_) {
       ibv_qp_attr attr{};
@@ -93,7 +97,8 @@ class Paths {
  private:
   void migrated() {
     const ibv_qp_attr attr = now();
-    require(attr.path_mig_state == IBV_MIG_MIGRATED, "an event of migration, and the queue pair has not migrated");
+    require(attr.path_mig_state == IBV_MIG_MIGRATED,
+            "an event of migration, and the queue pair has not migrated");
     ++migrations_;
     must_rearm_ = true;
     armed_ = false;
@@ -133,12 +138,16 @@ class Side {
  public:
   Side(const Options& options, Channel& channel)
       : device_(options.gid_index),
-        memory_(device_.pd(), kMemory, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE),
+        memory_(device_.pd(), kMemory,
+                IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE),
         cq_(ibv_create_cq(device_.context(), 4 * kSlots, nullptr, nullptr, 0)),
         qp_(make_qp()),
         paths_(device_.context(), qp_) {
-    Ends mine{{reinterpret_cast<std::uintptr_t>(memory_.all().data()), memory_.mr()->rkey, qp_->qp_num, 7, 0, device_.gid()}, {}};
-    require(ibv_query_gid(device_.context(), 1, options.alternate_gid_index, &mine.alternate) == 0, "ibv_query_gid");
+    Ends mine{{reinterpret_cast<std::uintptr_t>(memory_.all().data()), memory_.mr()->rkey, qp_->qp_num, 7, 0,
+               device_.gid()},
+              {}};
+    require(ibv_query_gid(device_.context(), 1, options.alternate_gid_index, &mine.alternate) == 0,
+            "ibv_query_gid");
     to_init();
     post_receive();
     const Ends theirs = channel.exchange(mine);
@@ -169,14 +178,16 @@ class Side {
     }
     send(kLast);
     require(receive() == kLast, "the answer to the last word");
-    std::printf("%llu rounds, %u migrations, every byte is right\n", static_cast<unsigned long long>(round), paths_.migrations());
+    std::printf("%llu rounds, %u migrations, every byte is right\n", static_cast<unsigned long long>(round),
+                paths_.migrations());
   }
 
   /// The server's.
   void follow() {
     for (std::uint64_t round = receive(); round != kLast; round = receive()) {
       compare(0, round);
-      for (std::size_t i = 0; i < kSlots; ++i) fill(memory_.bytes(kBack + i * kSlot, kSlot), number(round + 1, i));
+      for (std::size_t i = 0; i < kSlots; ++i)
+        fill(memory_.bytes(kBack + i * kSlot, kSlot), number(round + 1, i));
       send(round);
       paths_.settle();
     }
@@ -205,7 +216,9 @@ class Side {
     attr.qp_state = IBV_QPS_INIT;
     attr.port_num = 1;
     attr.qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
-    require(ibv_modify_qp(qp_, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0, "to INIT");
+    require(
+        ibv_modify_qp(qp_, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0,
+        "to INIT");
   }
 
   void to_ready(const Options& options) {
@@ -229,8 +242,8 @@ class Side {
     attr.rnr_retry = 7;
     attr.max_rd_atomic = 4;
     require(ibv_modify_qp(qp_, &attr,
-                          IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                              IBV_QP_MAX_QP_RD_ATOMIC) == 0,
+                          IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+                              IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC) == 0,
             "to RTS");
   }
 
@@ -296,7 +309,8 @@ class Side {
 
   void compare(std::size_t begin, std::uint64_t round) {
     for (std::size_t i = 0; i < kSlots; ++i)
-      require(matches(memory_.bytes(begin + i * kSlot, kSlot), number(round, i)), "other bytes than were sent");
+      require(matches(memory_.bytes(begin + i * kSlot, kSlot), number(round, i)),
+              "other bytes than were sent");
   }
 
   Device device_;
@@ -336,7 +350,8 @@ std::optional<Options> read_options(int argc, char** argv) {
 
 int run(const Options& options) {
   const bool client = !options.host.empty();
-  Channel channel = client ? Channel::connect_to(options.host, options.port) : Channel::accept_one(options.port);
+  Channel channel =
+      client ? Channel::connect_to(options.host, options.port) : Channel::accept_one(options.port);
   Side side(options, channel);
   client ? side.lead(options.migrations) : side.follow();
   channel.barrier();  // nobody goes while its last word may have to be sent again
