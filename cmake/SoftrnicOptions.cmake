@@ -20,6 +20,20 @@ if(SOFTRNIC_SANITIZE)
   target_link_options(softrnic_options INTERFACE -fsanitize=${SOFTRNIC_SANITIZE})
   # GCC warns without cause of what it has instrumented and read from precompiled headers, so the presets do not take its
   # warnings for errors; but this one says that a sanitizer sees less than the processor does.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+    # Programs of C hand in any int where functions take an enumeration.
+    target_compile_options(softrnic_options INTERFACE -fno-sanitize=function)
+    if(SOFTRNIC_SANITIZE MATCHES address)  # as GCC says it
+      target_compile_definitions(softrnic_options INTERFACE __SANITIZE_ADDRESS__)
+    endif()
+    # The runtime is a library, as with GCC: a program and the drop-in libraries have one together, and programs that
+    # are not instrumented can be given it. It is not where the loader looks.
+    if(NOT SOFTRNIC_FUZZ)
+      execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-runtime-dir OUTPUT_VARIABLE runtime
+        OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+      target_link_options(softrnic_options INTERFACE -shared-libsan -Wl,-rpath,${runtime})
+    endif()
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND SOFTRNIC_SANITIZE STREQUAL thread)
     target_compile_options(softrnic_options INTERFACE -Werror=tsan)
   endif()

@@ -23,7 +23,7 @@ std::uint64_t bytes_outside(const KeyEntry& entry, std::uint64_t address, std::u
 }
 
 ib::HostMemory memory_at(const KeyEntry& entry, std::uint64_t address) {
-  return {entry.base + (address - entry.start), (entry.access & IBV_ACCESS_ON_DEMAND) != 0};
+  return {entry.at(address), (entry.access & IBV_ACCESS_ON_DEMAND) != 0};
 }
 
 /// Any address of a null region.

@@ -37,6 +37,11 @@ struct KeyEntry {
   UseCount* windows = nullptr;    ///< of a region: those bound to it; nullptr: none may be
   WindowEntry* window = nullptr;  ///< not a region but that window
   bool is_null = false;           ///< a null region: no bytes of its own; base: NullMemory::zeros()
+
+  /// Where an address of the range is in this process. By numbers: a region of all addresses has no base.
+  std::byte* at(std::uint64_t address) const {
+    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(base) + (address - start));
+  }
 };
 
 /// A memory window (IBTA 10.6.7). Its place in the table stands there as long as it lives, while its key, and

@@ -60,7 +60,7 @@ void cover(WindowEntry& window, const KeyEntry& region, const WindowUser& user, 
   bound.pd = user.pd;
   bound.start = (bind.access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : bind.address;
   bound.length = bind.length;
-  bound.base = region.base + (bind.address - region.start);
+  bound.base = region.at(bind.address);
   bound.access = (bind.access & kRemoteAccess) | (region.access & IBV_ACCESS_ON_DEMAND);
   bound.queue_pair = window.one_queue_pair ? user.queue_pair : 0;
   window.bound_region = region.windows;

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 
-ALLOWED_NEEDS = re.compile(r"^(libc\.so\.6|ld-linux-.*|libm\.so\.6|lib[atu]+san\.so.*)$")
+ALLOWED_NEEDS = re.compile(r"^(libc\.so\.6|ld-linux-.*|libm\.so\.6|lib[atu]+san\.so.*|libclang_rt\.[atu]+san-.*)$")
 SIBLING = "libibverbs.so.1"
 ALLOWED_UNDER_SANITIZER = re.compile(r"^(libstdc\+\+\.so\.6|libgcc_s\.so\.1)$")
 
@@ -31,7 +31,7 @@ def golden_symbols(path):
 def dynamic_faults(library, soname):
     text = run("readelf", "--wide", "-d", library)
     needs = re.findall(r"\(NEEDED\).*\[(.*)\]", text)
-    sanitized = any("san.so" in need for need in needs)
+    sanitized = any(re.search(r"san(\.so|-)", need) for need in needs)
     if (SIBLING in needs) != (soname != SIBLING):
         yield f"needs {needs}: every library but {SIBLING} leans on that"
     if SIBLING in needs and not re.search(r"\(RUNPATH\).*\[\$ORIGIN\]", text):

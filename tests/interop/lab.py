@@ -248,9 +248,12 @@ class Lab:
             return {}
         library = self.build / "lib/softrnic/libibverbs.so.1"
         dynamic = subprocess.run(["readelf", "-d", library], capture_output=True, text=True, check=False).stdout
-        runtimes = re.findall(r"NEEDED.*\[(lib(?:asan|tsan)\.so\.\d+)\]", dynamic)
+        runtimes = re.findall(r"NEEDED.*\[(lib(?:asan|tsan)\.so\.\d+|libclang_rt\.[at]san-.*\.so)\]", dynamic)
         if not runtimes:
             return {}
+        folders = re.findall(r"R(?:UN)?PATH.*\[(.*)\]", dynamic)  # clang's is not where the loader looks
+        folders = [pathlib.Path(folder) for path in folders for folder in path.split(":") if folder.startswith("/")]
+        runtimes = [next((str(f / name) for f in folders if (f / name).exists()), name) for name in runtimes]
         leaks = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"  # nsenter and setpriv keep what they allocate
         return {"LD_PRELOAD": ":".join(runtimes), "ASAN_OPTIONS": leaks}
 

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "abi/enumeration.h"
 #include "abi/export.h"
 #include "abi/rdmacm/later_releases.h"
 
@@ -27,6 +28,6 @@ static_assert(kEvents.size() == softrnic::rdmacm::kEventAddressInfoError + 1);
 }  // namespace
 
 SOFTRNIC_EXPORT const char* rdma_event_str(rdma_cm_event_type event) {
-  const auto index = static_cast<std::size_t>(event);
+  const auto index = static_cast<std::size_t>(softrnic::abi::number_of(event));
   return index < kEvents.size() ? kEvents[index] : "UNKNOWN EVENT";
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 
+#include "abi/enumeration.h"
 #include "abi/provider_nodes.h"
 
 namespace {
@@ -102,20 +103,22 @@ const char* text_of(const std::array<const char*, Size>& texts, long value, long
   return at < 0 || at >= static_cast<long>(Size) ? "unknown" : texts[static_cast<std::size_t>(at)];
 }
 
+using softrnic::abi::number_of;
+
 }  // namespace
 
 SOFTRNIC_EXPORT const char* ibv_node_type_str(ibv_node_type type) {
-  return text_of(kNodeTypes, static_cast<long>(type), IBV_NODE_CA);
+  return text_of(kNodeTypes, number_of(type), IBV_NODE_CA);
 }
 SOFTRNIC_EXPORT const char* ibv_port_state_str(ibv_port_state state) {
-  return text_of(kPortStates, static_cast<long>(state));
+  return text_of(kPortStates, number_of(state));
 }
 SOFTRNIC_EXPORT const char* ibv_event_type_str(ibv_event_type event) {
-  return text_of(kEvents, static_cast<long>(event));
+  return text_of(kEvents, number_of(event));
 }
 SOFTRNIC_EXPORT const char* ibv_wc_status_str(ibv_wc_status status) {
-  return text_of(kStatuses, static_cast<long>(status));
+  return text_of(kStatuses, number_of(status));
 }
 SOFTRNIC_PROVIDER_CALL(const char*, ibv_wr_opcode_str, (ibv_wr_opcode opcode)) {
-  return text_of(kOpcodes, static_cast<long>(opcode));
+  return text_of(kOpcodes, number_of(opcode));
 }

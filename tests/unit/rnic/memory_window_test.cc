@@ -41,7 +41,7 @@ class MemoryWindowTest : public TransferTest {
   }
 
   std::uint64_t place(std::size_t offset) const {
-    return reinterpret_cast<std::uintptr_t>(to.data() + offset);
+    return reinterpret_cast<std::uintptr_t>(to.data()) + offset;
   }
   /// Bytes [offset, offset + length) of `to`, under the next key.
   ibv_send_wr bind(Window& window, std::size_t offset, std::size_t length, std::uint32_t access = kAll) {

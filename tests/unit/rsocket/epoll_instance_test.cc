@@ -46,13 +46,13 @@ TEST_F(EpollInstanceTest, TellsWhatIsTrueForAsLongAsItIs) {
     const auto events = wait(4, kNoLimit);
     ASSERT_EQ(events.size(), 1U);
     EXPECT_EQ(events[0].events, std::uint32_t{EPOLLIN}) << "it is writable too, and nobody asked";
-    EXPECT_EQ(events[0].data.u64, 77U);
+    EXPECT_EQ(+events[0].data.u64, 77U);
   }
   ASSERT_EQ(control(EPOLL_CTL_MOD, fd.get(), EPOLLOUT, 78), 0);
   const auto events = wait(4, kNoLimit);
   ASSERT_EQ(events.size(), 1U);
   EXPECT_EQ(events[0].events, std::uint32_t{EPOLLOUT});
-  EXPECT_EQ(events[0].data.u64, 78U);
+  EXPECT_EQ(+events[0].data.u64, 78U);
   ASSERT_EQ(control(EPOLL_CTL_DEL, fd.get()), 0);
   EXPECT_TRUE(wait(4, 0).empty());
   EXPECT_TRUE(wait(4, 20).empty());
@@ -88,7 +88,7 @@ TEST_F(EpollInstanceTest, WithRoomForOneNoneStarves) {
     ASSERT_EQ(control(EPOLL_CTL_ADD, fds.back().get(), EPOLLIN, i), 0);
   }
   std::multiset<std::uint64_t> seen;
-  for (int i = 0; i < 6; ++i) seen.insert(wait(1, kNoLimit).at(0).data.u64);
+  for (int i = 0; i < 6; ++i) seen.insert(+wait(1, kNoLimit).at(0).data.u64);
   for (std::uint64_t i = 0; i < 3; ++i) EXPECT_EQ(seen.count(i), 2U) << i;
 }
 
@@ -109,7 +109,7 @@ TEST_F(EpollInstanceTest, WhatIsClosedIsForgotten) {
 TEST_F(EpollInstanceTest, ASleeperHearsOfChanges) {
   const UniqueFd idle = event_fd(), late = event_fd(1);
   ASSERT_EQ(control(EPOLL_CTL_ADD, idle.get(), EPOLLIN), 0);
-  std::thread sleeper([&] { EXPECT_EQ(wait(1, kNoLimit).at(0).data.u64, 5U); });
+  std::thread sleeper([&] { EXPECT_EQ(+wait(1, kNoLimit).at(0).data.u64, 5U); });
   EXPECT_EQ(control(EPOLL_CTL_ADD, late.get(), EPOLLIN, 5), 0);
   sleeper.join();
 }
