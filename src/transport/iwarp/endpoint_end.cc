@@ -10,8 +10,6 @@ void Endpoint::close() {
 
 void Endpoint::flush() {
   if (phase_ == Phase::terminating || phase_ == Phase::ended) return;
-  inbound_.receives().fail_receive(ib::Status::flushed, because(ReasonId::flushed));
-  requester_.flush();
   finish(Ending::aborted);
 }
 
@@ -125,12 +123,13 @@ void Endpoint::peer_closed() {
 
 void Endpoint::lose(const Reason& reason) {
   context_.host.explain(reason, nullptr);
-  inbound_.receives().fail_receive(ib::Status::flushed, because(ReasonId::flushed));
-  requester_.flush();
   finish(Ending::lost);
 }
 
+// What was posted behind close() is never sent, and ends here.
 void Endpoint::finish(Ending ending) {
+  inbound_.receives().fail_receive(ib::Status::flushed, because(ReasonId::flushed));
+  requester_.flush();
   phase_ = Phase::ended;
   ending_ = ending;
   deadline_ = kNever;
