@@ -9,12 +9,11 @@
 
 #include "cma/manager.h"
 #include "fuzz/cma_peers.h"
+#include "fuzz/no_streams.h"
 
 using namespace softrnic;
 using namespace softrnic::fuzz;
-using cma::ChannelNumber;
-using cma::IdNumber;
-
+using cma::ChannelNumber, cma::IdNumber;
 namespace {
 
 class Host final : public cma::Host {
@@ -106,7 +105,8 @@ class Driver {
   }
 
   Host host_;
-  cma::Manager manager_{host_, 0xa};
+  NoStreams streams_;
+  cma::Manager manager_{host_, streams_, 0xa};
   std::vector<IdNumber> ids_;  ///< that the program ever knew
   std::vector<ChannelNumber> channels_;
   std::vector<cma::MembershipNumber> memberships_;

@@ -1,4 +1,5 @@
 // dev and link: the devices, their ports and netdevs, in the vocabulary of iproute2's rdma.
+#include <optional>
 #include <string>
 
 #include "cli/commands.h"
@@ -9,18 +10,24 @@ namespace {
 
 using device::DeviceInfo;
 
+const char* node_type_of(const DeviceInfo& device) {
+  return device::info_of(device.kind).node == IBV_NODE_RNIC ? "rnic" : "ca";
+}
+
 Json gids_json(const DeviceInfo& device) {
+  const char* const type =
+      device::gids_are_addresses(device.kind) ? "RoCE v2" : "IB/RoCE v1";  // as the kernel
   Json gids = Json::array();
   for (std::size_t i = 0; i < device.port.gids.size(); ++i)
     if (!device.port.gids[i].gid.is_zero())
-      gids.push_back({{"index", i}, {"gid", device.port.gids[i].gid.to_string()}, {"type", "RoCE v2"}});
+      gids.push_back({{"index", i}, {"gid", device.port.gids[i].gid.to_string()}, {"type", type}});
   return gids;
 }
 
 Json dev_json(const DeviceInfo& d) {
   return {{"ifindex", d.index},
           {"ifname", d.name},
-          {"node_type", "ca"},
+          {"node_type", node_type_of(d)},
           {"node_guid", guid_text(d.guid)},
           {"netdev", d.netdev}};
 }
@@ -31,6 +38,7 @@ Json link_json(const DeviceInfo& d) {
           {"port", 1},
           {"state", d.port.up ? "ACTIVE" : "DOWN"},
           {"physical_state", d.port.up ? "LINK_UP" : "DISABLED"},
+          {"type", device::info_of(d.kind).link_type},
           {"netdev", d.netdev},
           {"netdev_index", d.interface_index},
           {"netdev_mtu", d.port.netdev_mtu},
@@ -40,14 +48,14 @@ Json link_json(const DeviceInfo& d) {
 }
 
 void print_dev(const DeviceInfo& d) {
-  print_line("{}: {}: node_type ca node_guid {} netdev {}", d.index, strong(d.name), guid_text(d.guid),
-             printable(d.netdev));
+  print_line("{}: {}: node_type {} node_guid {} netdev {}", d.index, strong(d.name), node_type_of(d),
+             guid_text(d.guid), printable(d.netdev));
 }
 
 void print_link(const DeviceInfo& d) {
-  print_line("link {}/1 state {} physical_state {} netdev {} netdev_mtu {} active_mtu {}", strong(d.name),
-             d.port.up ? "ACTIVE" : "DOWN", d.port.up ? "LINK_UP" : "DISABLED", printable(d.netdev),
-             d.port.netdev_mtu, d.port.active_mtu);
+  print_line("link {}/1 state {} physical_state {} type {} netdev {} netdev_mtu {} active_mtu {}",
+             strong(d.name), d.port.up ? "ACTIVE" : "DOWN", d.port.up ? "LINK_UP" : "DISABLED",
+             device::info_of(d.kind).link_type, printable(d.netdev), d.port.netdev_mtu, d.port.active_mtu);
   for (std::size_t i = 0; i < d.port.gids.size(); ++i)
     if (!d.port.gids[i].gid.is_zero()) print_line("    gid {} {}", i, d.port.gids[i].gid.to_string());
 }
@@ -78,14 +86,22 @@ int show(const std::string& only, bool json, Json (*to_json)(const DeviceInfo&),
 }
 
 struct LinkOptions {
-  std::string name, type = "roce", netdev;
+  std::string name, type = "rocev2", netdev;
 };
+
+/// "roce" is the same as "rocev2", as there is no other.
+std::optional<device::Kind> kind_of(const std::string& type) {
+  for (std::size_t i = 0; i < device::kKindInfos.size(); ++i)
+    if (type == device::kKindInfos[i].link_type) return static_cast<device::Kind>(i);
+  return type == "roce" ? std::optional(device::Kind::roce_v2) : std::nullopt;
+}
 
 int change_link(const LinkOptions& options, bool add) {
   bool failed = false;
   const auto client = connect_daemon(true, failed);
   if (!client) return kFailed;
-  const auto done = add ? client->add_link(options.name, options.netdev) : client->delete_link(options.name);
+  const auto done = add ? client->add_link(options.name, options.netdev, *kind_of(options.type))
+                        : client->delete_link(options.name);
   return done ? kDone : report(done.error());
 }
 
@@ -103,7 +119,7 @@ void add_show(const grammar::Command& command, Context& context, Json (*to_json)
   command.takes_commands(0, 1);
 }
 
-/// The words "type roce netdev DEV" of iproute2, which are no options.
+/// The words "type TYPE netdev DEV" of iproute2, which are no options.
 bool parse_words(const std::vector<std::string>& words, LinkOptions& options, std::string& trouble) {
   options.name = words.empty() ? "" : words[0];
   for (std::size_t i = 1; i + 1 < words.size(); i += 2) {
@@ -116,8 +132,10 @@ bool parse_words(const std::vector<std::string>& words, LinkOptions& options, st
       return false;
     }
   }
-  if (options.type != "roce") trouble = fmt::format("link type '{}' is not there; use roce", options.type);
-  if (words.size() % 2 == 0 || options.netdev.empty()) trouble = "say: link add NAME type roce netdev DEV";
+  if (!kind_of(options.type))
+    trouble = fmt::format("link type '{}' is not there; use rocev2 or iwarp", options.type);
+  if (words.size() % 2 == 0 || options.netdev.empty())
+    trouble = "say: link add NAME type rocev2|iwarp netdev DEV";
   return trouble.empty();
 }
 
@@ -133,11 +151,11 @@ void add_link(const grammar::Command& softrnic, Context& context) {
   const grammar::Command command =
       softrnic.command("link", "Show ports and their GIDs; add and delete devices");
   command.footer(
-      "Examples:\n  softrnic link\n  softrnic link add soft1 type roce netdev eth1\n  softrnic link delete "
-      "soft1");
-  const grammar::Command add = command.command("add", "Add a device: NAME type roce netdev DEV");
+      "Examples:\n  softrnic link\n  softrnic link add soft1 netdev eth1\n"
+      "  softrnic link add iw0 type iwarp netdev eth0\n  softrnic link delete soft1");
+  const grammar::Command add = command.command("add", "Add a device: NAME [type rocev2|iwarp] netdev DEV");
   auto words = std::make_shared<std::vector<std::string>>();
-  add.option("WORDS", *words, "NAME type roce netdev DEV").required();
+  add.option("WORDS", *words, "NAME [type rocev2|iwarp] netdev DEV").required();
   add.finally([&context, words] {
     context.chosen = [words] {
       LinkOptions options;

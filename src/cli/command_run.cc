@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -21,6 +22,7 @@ struct RunOptions {
   std::string capture;
   unsigned lanes = 0;
   std::string device;
+  bool iwarp = false;
   std::string sysfs = "auto";
   bool no_sysfs = false;
   std::vector<std::string> program;
@@ -34,6 +36,29 @@ void prepend_path(const char* variable, const std::string& folder) {
 
 void set_when_given(const char* variable, const std::string& value) {
   if (!value.empty()) setenv(variable, value.c_str(), 1);
+}
+
+/// An iWARP device on the netdev of the first device: one that is there, or a new one. Its name; empty: it
+/// cannot be had, which is reported.
+std::string require_iwarp(control::Client& client) {
+  const auto devices = client.devices();
+  if (!devices || devices->empty()) {
+    if (!devices) report(devices.error());
+    return "";
+  }
+  const std::string& netdev = devices->front().netdev;
+  for (const device::DeviceInfo& device : *devices)
+    if (device::has_streams(device.kind) && device.netdev == netdev) return device.name;
+  const auto is_taken = [&](const std::string& name) {
+    return std::any_of(devices->begin(), devices->end(),
+                       [&](const auto& known) { return known.name == name; });
+  };
+  std::string name = "iw0";
+  for (int i = 1; is_taken(name); ++i) name = fmt::format("iw{}", i);
+  const auto added = client.add_link(name, netdev, device::Kind::iwarp);
+  if (added) return name;
+  report(added.error());
+  return "";
 }
 
 int run(const RunOptions& options) {
@@ -52,8 +77,13 @@ int run(const RunOptions& options) {
   bool failed = false;
   const auto client = connect_daemon(true, failed);
   if (failed) return kCannotRun;
+  std::string device = options.device.empty() ? settings().device : options.device;
+  if (options.iwarp) {
+    device = require_iwarp(*client);
+    if (device.empty()) return kCannotRun;
+    set_when_given("SOFTRNIC_DEVICE", device);
+  }
   const SysfsWay way = options.no_sysfs ? SysfsWay::none : *parse_sysfs_way(options.sysfs);
-  const std::string device = options.device.empty() ? settings().device : options.device;
   const bool explain = options.explain || settings().explain;
   if (!show_devices(way, *client, options.program[0], device, folder, explain)) return kCannotRun;
   std::vector<char*> arguments;
@@ -77,7 +107,12 @@ void add_run(const grammar::Command& softrnic, Context& context) {
                  "inject faults: drop=1%,dup=1%,reorder=1%,corrupt=1%,delay=5ms,seed=7");
   command.option("--capture", options->capture, "write all packets of the program to this pcapng file");
   command.option("--lanes", options->lanes, "sockets and engine threads of the program").within(1, 16);
-  command.option("--device", options->device, "show the program only this device");
+  const grammar::Option device =
+      command.option("--device", options->device, "show the program only this device");
+  command
+      .flag("--iwarp", options->iwarp,
+            "show the program only an iWARP device, which is made where there is none")
+      .excludes(device);
   command
       .option(
           "--sysfs", options->sysfs,
@@ -89,6 +124,7 @@ void add_run(const grammar::Command& softrnic, Context& context) {
       "Examples:\n"
       "  softrnic run -- ibv_devinfo -v\n"
       "  softrnic run -- ibstatus\n"
+      "  softrnic run --iwarp -- rping -s\n"
       "  softrnic run --explain -- ib_send_bw 192.0.2.7\n"
       "  softrnic run --faults drop=1%,seed=7 --capture /tmp/a.pcapng -- ibv_rc_pingpong -g 0");
   command.finally([&context, options] {

@@ -20,7 +20,7 @@ Expected<void, Failure> BoundPorts::bind(Id& id, const SocketAddress& address, s
     return Unexpected{
         refuse(EINVAL, ReasonId::cma_scope_missing, address.host.high_half(), address.host.low_half())};
   std::optional<Binding> binding = Binding{};
-  if (!address.is_any()) binding = devices_.own_address(address);
+  if (!address.is_any()) binding = devices_.own_address(address, id.devices);
   if (!binding)
     return Unexpected{refuse(EADDRNOTAVAIL, ReasonId::cma_not_our_address, address.host.high_half(),
                              address.host.low_half())};
@@ -34,6 +34,7 @@ Expected<void, Failure> BoundPorts::bind(Id& id, const SocketAddress& address, s
   id.port = Service{*space, *port};
   id.source = address.with_port(*port);
   if (address.family == Family::ib) id.source.service_id = service_id_of(*space, *port);
+  id.ephemeral_port = address.port == 0;
   id.binding = *binding;
   id.state = State::address_bound;
   return {};
@@ -66,8 +67,16 @@ void BoundPorts::release(Id& id) {
   id.port.reset();
 }
 
+/// Where the devices of listeners are apart: what came to another is not for it.
+bool BoundPorts::may_come_by(const Id& listener, const cm::Event& request) const {
+  if (listener.binding.has_streams()) return false;
+  return listener.devices.only.empty() || devices_.with_gid(request.path.local, request.path.interface_index,
+                                                            listener.devices.without_streams());
+}
+
 bool BoundPorts::hears(const Id& listener, const cm::Event& request) const {
   const SocketAddress& address = listener.source;
+  if (!may_come_by(listener, request)) return false;
   if (listener.is_ib_addressed()) return address.is_any() || address.host == request.path.local;
   const auto header = header_of(request);
   if (!header) return false;

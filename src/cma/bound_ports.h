@@ -45,6 +45,7 @@ class BoundPorts {
   bool may_be_heard(std::uint16_t port, IdNumber but = 0) const;
 
  private:
+  bool may_come_by(const Id& listener, const cm::Event& request) const;
   bool hears(const Id& listener, const cm::Event& request) const;
 
   const IdTable& ids_;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "cma/device_choice.h"
 #include "cma/types.h"
 #include "device/device_info.h"
 
@@ -18,14 +19,19 @@ class DeviceTable {
   /// By DeviceInfo::index; nullptr: it has gone.
   const device::DeviceInfo* find(std::uint32_t index) const;
 
-  /// The device and GID index of `gid`, devices that are up first. `interface_index` 0: of any netdev.
-  std::optional<Binding> with_gid(const wire::Gid& gid, std::uint32_t interface_index = 0) const;
+  const std::vector<device::DeviceInfo>& all() const { return devices_; }
+
+  /// The device that has the address `gid`, and its index there: one that is up before others, then the one
+  /// that was made first. `interface_index` 0: of any netdev.
+  std::optional<Binding> with_gid(const wire::Gid& gid, std::uint32_t interface_index = 0,
+                                  const DeviceChoice& choice = {}) const;
+  bool any(const DeviceChoice& choice) const;
   bool has_gid(const wire::Gid& gid) const { return with_gid(gid).has_value(); }
   /// The device by which this host reaches itself.
-  std::optional<Binding> loopback(Family family) const;
+  std::optional<Binding> loopback(Family family, const DeviceChoice& choice = {}) const;
   /// What binding to a specific address means; an empty binding for a loopback address that no device has.
-  std::optional<Binding> own_address(const SocketAddress& address) const;
-  /// enum ibv_mtu of the device that has `gid`; 0: none has.
+  std::optional<Binding> own_address(const SocketAddress& address, const DeviceChoice& choice = {}) const;
+  /// enum ibv_mtu of the device for packets that has `gid`; 0: none has.
   std::uint8_t mtu_of(const wire::Gid& gid) const;
 
  private:

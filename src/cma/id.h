@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "cm/types.h"
+#include "cma/device_choice.h"
 #include "cma/types.h"
 
 namespace softrnic::cma {
@@ -31,9 +32,11 @@ struct Id {
   SocketAddress source;
   SocketAddress destination;
   std::optional<Service> port;  ///< taken in the port table
+  bool ephemeral_port = false;  ///< the program has left it open
   /// The port that it is bound to, listens on, or came through: see PortListeners
   std::optional<std::uint16_t> attends;
   Binding binding;
+  DeviceChoice devices;  ///< that it may use
   wire::Gid destination_gid;
   std::uint8_t hop_limit = 64;
   bool has_path = false;
@@ -48,6 +51,7 @@ struct Id {
 
   // connection
   cm::Id connection;  ///< 0: none
+  iwcm::Id stream;    ///< the same on an iWARP device
   bool active = false;
   bool agreed = false;             ///< both sides' parameters are known
   std::uint32_t starting_psn = 0;  ///< what the peer's first packet has to bear
@@ -70,6 +74,7 @@ struct Id {
 
   /// The address family binds only itself.
   bool binds_family_only() const { return family_only.value_or(source.family != Family::ipv6); }
+  bool has_connection() const { return connection.value != 0 || stream.value != 0; }
   bool is_datagram() const { return qp_type == IBV_QPT_UD; }
   /// Addressed by GID and service ID: no IP addresses lead the private data.
   bool is_ib_addressed() const { return source.family == Family::ib; }

@@ -38,7 +38,8 @@ void IncomingRequests::admit(Id& listener, const cm::Event& request) {
 }
 
 void IncomingRequests::make_id(Id& listener, const cm::Event& request) {
-  const auto binding = to_.devices.with_gid(request.path.local, request.path.interface_index);
+  const auto binding = to_.devices.with_gid(request.path.local, request.path.interface_index,
+                                            listener.devices.without_streams());
   if (!binding) return;  // refusal_of() has seen to it
   Id& id = to_.ids.add(listener.space, listener.qp_type, to_.host.random_number() & 0xffffff);
   to_.events.attach(id, listener.channel);

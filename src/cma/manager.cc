@@ -20,7 +20,7 @@ std::optional<ibv_qp_type> qp_type_of(PortSpace space, std::uint8_t wanted) {
 
 }  // namespace
 
-Manager::Manager(cma::Host& host, std::uint64_t guid)
+Manager::Manager(cma::Host& host, iwcm::Streams& streams, std::uint64_t guid)
     : host_(host),
       cm_(*this, guid),
       events_(ids_, [&host](ChannelNumber channel) { host.event_queued(channel); }),
@@ -29,8 +29,14 @@ Manager::Manager(cma::Host& host, std::uint64_t guid)
       patience_(cm_),
       resolution_(host, devices_, ports_, events_),
       requests_({host, cm_, devices_, ids_, events_, ports_, patience_}),
-      connector_(cm_, ids_, patience_),
-      peer_events_(cm_, events_, patience_) {}
+      ib_(cm_, ids_, patience_),
+      peer_events_(cm_, events_, patience_),
+      iwarp_({host, streams, devices_, ids_, events_}, [this](IdNumber id) { forget(id); }) {}
+
+Connections& Manager::connections_of(const Id& id) {
+  if (id.binding.has_streams()) return iwarp_;
+  return ib_;
+}
 
 // ---- channels
 
@@ -79,6 +85,8 @@ Expected<IdNumber, Failure> Manager::create(const Creation& creation) {
   if (!type) return Unexpected{refuse(EINVAL, ReasonId::bad_qp_type, creation.qp_type)};
   if (ids_.full()) return Unexpected{refuse(ENOMEM, ReasonId::cma_too_many_ids, IdTable::kMost)};
   Id& id = ids_.add(*space, *type, host_.random_number() & 0xffffff);
+  id.devices.only = creation.device;
+  id.devices.streams = *type == IBV_QPT_RC;
   events_.attach(id, creation.channel);
   id.cookie = creation.cookie;
   return id.number;
@@ -114,11 +122,10 @@ void Manager::forget(IdNumber number) {
 void Manager::release(Id& id) {
   resolution_.cancel(id);
   unattend(id);
-  if (id.connection.value != 0) cm_.destroy(id.connection, host_.now());
+  connections_of(id).end(id, host_.now());
   // nobody knows of the requests that came through a listener which is gone
   for (const IdNumber request : events_.drop(id)) forget(request);
   ports_.release(id);
-  patience_.answered(id.number);
   memberships_.leave_all(id.number);
   events_.detach(id);
 }
@@ -126,6 +133,7 @@ void Manager::release(Id& id) {
 void Manager::unattend(Id& id) {
   requests_.listener_goes(id);
   ports_.unattend(id);
+  iwarp_.unlisten(id);
 }
 
 std::optional<IdView> Manager::view(IdNumber number) const {
@@ -192,19 +200,32 @@ Expected<void, Failure> Manager::listen(IdNumber number, int backlog) {
     const auto bound = ports_.bind(id, SocketAddress::any(Family::ipv4), host_.random_number());
     if (!bound) return bound;
   }
-  const auto listens = ports_.listen(id);
-  if (!listens) return listens;
   id.backlog = backlog_for(backlog);
+  const auto listens = begin_to_listen(id);
+  if (!listens) return listens;
   id.state = State::listen;
   requests_.listener_came();
   return {};
+}
+
+// Both ways by which peers may come. As on Linux, who listens at the wildcard of all devices goes without the
+// one that is not to be had: a program may have the port of TCP itself.
+Expected<void, Failure> Manager::begin_to_listen(Id& id) {
+  const auto by_stream = iwarp_.listen(id);
+  if (!by_stream) {
+    if (id.binding || !devices_.any(id.devices.without_streams())) return by_stream;
+    host_.explain(by_stream.error().reason, {});
+  }
+  auto listens = ports_.listen(id);
+  if (!listens) iwarp_.unlisten(id);
+  return listens;
 }
 
 Expected<void, Failure> Manager::connect(IdNumber number, const ConnectionParameters& parameters,
                                          const cm::Ece& ece) {
   const auto id = ids_.find_for(number, Call::connect);
   if (!id) return Unexpected{id.error()};
-  return connector_.connect(**id, parameters, ece, host_.now());
+  return connections_of(**id).connect(**id, parameters, ece, host_.now());
 }
 
 Expected<void, Failure> Manager::accept(IdNumber number, std::uint64_t cookie,
@@ -212,26 +233,35 @@ Expected<void, Failure> Manager::accept(IdNumber number, std::uint64_t cookie,
                                         const cm::Ece& ece) {
   const auto id = ids_.find_for(number, Call::accept);
   if (!id) return Unexpected{id.error()};
-  return connector_.accept(**id, cookie, parameters, ece, host_.now());
+  const auto done = connections_of(**id).accept(**id, parameters, ece, host_.now());
+  if (!done) return done;
+  if (!(*id)->active) (*id)->cookie = cookie;
+  (*id)->accepted = true;
+  return {};
 }
 
 Expected<void, Failure> Manager::reject(IdNumber number, cm::RejectReason reason, Bytes private_data) {
   const auto id = ids_.find_for(number, Call::reject);
   if (!id) return Unexpected{id.error()};
-  return connector_.reject(**id, reason, private_data, host_.now());
+  return connections_of(**id).reject(**id, reason, private_data, host_.now());
 }
 
 Expected<void, Failure> Manager::disconnect(IdNumber number) {
   const auto id = ids_.find_for(number, Call::disconnect);
   if (!id) return Unexpected{id.error()};
-  connector_.disconnect(**id, host_.now());
+  connections_of(**id).disconnect(**id, host_.now());
   return {};
+}
+
+std::optional<Handover> Manager::handover(IdNumber number) const {
+  const Id* const id = ids_.find(number);
+  return id != nullptr ? iwarp_.handover(*id) : std::nullopt;
 }
 
 Expected<void, Failure> Manager::notify(IdNumber number, std::uint32_t ibv_event) {
   const auto id = ids_.find_for(number, Call::notify);
   if (!id) return Unexpected{id.error()};
-  return connector_.notify(**id, ibv_event, host_.now());
+  return connections_of(**id).notify(**id, ibv_event, host_.now());
 }
 
 // ---- what belongs to ids
@@ -278,6 +308,7 @@ void Manager::devices_changed(std::vector<device::DeviceInfo> devices) {
       events_.tell(*id, std::move(event));
     }
   }
+  iwarp_.devices_changed();
 }
 
 void Manager::device_removed(Id& id) {
@@ -310,10 +341,11 @@ void Manager::advance() {
   cm_.advance(now);
   requests_.advance(now);
   patience_.advance(now);
+  iwarp_.streams().advance(now);
 }
 
 TimePoint Manager::deadline() const {
-  return std::min({patience_.deadline(), requests_.deadline(), cm_.deadline()});
+  return std::min({patience_.deadline(), requests_.deadline(), cm_.deadline(), iwarp_.streams().deadline()});
 }
 
 }  // namespace softrnic::cma

@@ -10,10 +10,18 @@
 //   Memberships       multicast groups
 //   BoundPorts        who has which port, and which listener a request is for
 //   Resolution        from an address to a path
+//
+// and of InfiniBand's CM, on RoCE:
+//
 //   IncomingRequests  requests of peers until the program hears of them
-//   Connector         what programs tell their peers
+//   IbConnections     what programs tell their peers
 //   PeerEvents        what peers tell programs
 //   Patience          peers that wait for a program
+//
+// and of streams of TCP, on iWARP:
+//
+//   IwarpListeners    at which addresses a listener hears requests
+//   IwarpConnections  both sides of a connection
 //
 // Calls come from one thread. They follow rdma_cm(7) and what Linux does where that is silent; a refused
 // one returns the errno of its man page and a reason, and nothing has changed then. Which call is
@@ -23,17 +31,19 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "base/expected.h"
 #include "cm/manager.h"
 #include "cma/bound_ports.h"
-#include "cma/connector.h"
 #include "cma/device_table.h"
 #include "cma/host.h"
+#include "cma/ib_connections.h"
 #include "cma/id_events.h"
 #include "cma/id_table.h"
 #include "cma/incoming_requests.h"
+#include "cma/iwarp_connections.h"
 #include "cma/memberships.h"
 #include "cma/patience.h"
 #include "cma/peer_events.h"
@@ -44,8 +54,8 @@ namespace softrnic::cma {
 
 class Manager final : private cm::Host {
  public:
-  /// `host` outlives the manager. `guid` names this host in CM messages.
-  Manager(cma::Host& host, std::uint64_t guid);
+  /// Both outlive the manager. `guid` names this host in CM messages.
+  Manager(cma::Host& host, iwcm::Streams& streams, std::uint64_t guid);
   Manager(const Manager&) = delete;
   Manager& operator=(const Manager&) = delete;
 
@@ -66,6 +76,7 @@ class Manager final : private cm::Host {
     ChannelNumber channel = 0;
     std::uint16_t port_space = 0;  ///< enum rdma_port_space
     std::uint8_t qp_type = 0;      ///< enum ibv_qp_type
+    std::string device{};          ///< the only one that the program sees; empty: it sees all
   };
   Expected<IdNumber, Failure> create(const Creation& creation);
   /// Tells the peer what it has to know, drops events that nobody fetched, leaves groups. The
@@ -101,6 +112,11 @@ class Manager final : private cm::Host {
                                  const std::optional<ConnectionParameters>& parameters, const cm::Ece& ece);
   Expected<void, Failure> reject(IdNumber id, cm::RejectReason reason, Bytes private_data);
   Expected<void, Failure> disconnect(IdNumber id);
+  /// What goes with the stream of an accepted request, and with an event that has_stream. Nothing: the id has
+  /// none, or it is over.
+  std::optional<Handover> handover(IdNumber id) const;
+  /// The id whose stream has this token; 0: none.
+  IdNumber id_with_token(std::uint64_t token) const { return iwarp_.id_with_token(token); }
   Expected<void, Failure> notify(IdNumber id, std::uint32_t ibv_event);
 
   // ---- what belongs to ids
@@ -121,6 +137,9 @@ class Manager final : private cm::Host {
   void devices_changed(std::vector<device::DeviceInfo> devices);
   /// A MAD of class `communication` for QP1.
   void receive(const mad::Address& from, Bytes mad) { cm_.receive(from, mad, host_.now()); }
+  /// The streams of iWARP: see iwcm::Manager, whose host tells of them here.
+  iwcm::Manager& streams() { return iwarp_.streams(); }
+  const iwcm::Manager& streams() const { return iwarp_.streams(); }
   /// Does what is due.
   void advance();
   /// When advance() has something to do next; kNever when nothing.
@@ -133,6 +152,8 @@ class Manager final : private cm::Host {
   std::uint32_t random_number() override { return host_.random_number(); }
   void explain(const Reason& reason, const mad::Address& peer) override { host_.explain(reason, peer); }
 
+  Connections& connections_of(const Id& id);
+  Expected<void, Failure> begin_to_listen(Id& id);
   /// Ends an id in all parts; it may be gone already.
   void forget(IdNumber id);
   void release(Id& id);
@@ -150,8 +171,9 @@ class Manager final : private cm::Host {
   Patience patience_;
   Resolution resolution_;
   IncomingRequests requests_;
-  Connector connector_;
+  IbConnections ib_;
   PeerEvents peer_events_;
+  IwarpConnections iwarp_;
 };
 
 }  // namespace softrnic::cma

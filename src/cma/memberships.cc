@@ -23,6 +23,7 @@ AddressVector group_vector(const Id& id, const wire::Gid& mgid) {
 Expected<MembershipNumber, Failure> Memberships::join(Id& id, std::uint64_t cookie, std::uint32_t flags,
                                                       const SocketAddress& group) {
   if (!id.binding) return Unexpected{refuse(EINVAL, ReasonId::cma_no_device)};
+  if (id.binding.has_streams()) return Unexpected{refuse(EOPNOTSUPP, ReasonId::cma_streams_only)};
   if (!group.is_multicast() || flags >= RDMA_MC_JOIN_FLAG_RESERVED)
     return Unexpected{
         refuse(EINVAL, ReasonId::cma_group, group.host.high_half(), group.host.low_half(), flags)};

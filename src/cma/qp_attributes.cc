@@ -51,10 +51,24 @@ void fill_rts(const Id& id, QpAttributes& out) {
   out.max_rd_atomic = id.agreement.initiator_depth;
 }
 
+/// As the kernel's iw_cm: access is all there is to be set, and the connection itself brings the queue pair
+/// to RTS.
+Expected<QpAttributes, Failure> stream_attributes(std::uint32_t state) {
+  if (state != IBV_QPS_INIT && state != IBV_QPS_RTR && state != IBV_QPS_RTS)
+    return Unexpected{refuse(EINVAL, ReasonId::cma_qp_state, state)};
+  QpAttributes out;
+  out.state = static_cast<ibv_qp_state>(state);
+  if (state == IBV_QPS_RTS) return out;
+  out.mask = IBV_QP_STATE | IBV_QP_ACCESS_FLAGS;
+  out.access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+  return out;
+}
+
 }  // namespace
 
 Expected<QpAttributes, Failure> qp_attributes_of(const Id& id, std::uint32_t state) {
   if (!id.binding) return Unexpected{refuse(EINVAL, ReasonId::cma_no_device)};
+  if (id.binding.has_streams()) return stream_attributes(state);
   QpAttributes out;
   out.state = static_cast<ibv_qp_state>(state);
   const bool after_agreement = state == IBV_QPS_RTR || state == IBV_QPS_RTS;

@@ -69,7 +69,7 @@ Agreement agreement_of(const cm::Event& request) {
 std::optional<Refusal> refusal_of(const cm::Event& request, const Id& listener, const DeviceTable& devices) {
   if (!offers(listener, request))
     return Refusal{cm::RejectReason::invalid_transport_service, cm::SidrStatus::unsupported};
-  if (!devices.with_gid(request.path.local, request.path.interface_index))
+  if (!devices.with_gid(request.path.local, request.path.interface_index, listener.devices.without_streams()))
     return Refusal{cm::RejectReason::primary_remote_gid, cm::SidrStatus::rejected};
   const auto header = header_of(request);
   const wire::Gid& from = request.path.remote;
@@ -86,6 +86,7 @@ std::optional<Refusal> refusal_of(const cm::Event& request, const Id& listener, 
 
 void take_over(Id& id, const Id& listener, const cm::Event& request, const Binding& binding) {
   id.state = State::connect;
+  id.devices = listener.devices;
   id.tos = listener.tos;
   id.qp_timeout = listener.qp_timeout;
   id.binding = binding;

@@ -63,7 +63,7 @@ void Resolution::ask(Id& id, Duration timeout) {
 
 void Resolution::resolve_loopback(Id& id) {
   if (!id.binding) {
-    const auto binding = devices_.loopback(id.destination.family);
+    const auto binding = devices_.loopback(id.destination.family, id.devices);
     if (!binding) return address_failed(id, refuse(ENODEV, ReasonId::cma_no_device));
     id.binding = *binding;
   }
@@ -79,7 +79,7 @@ void Resolution::answered(Id& id, const RouteAnswer& answer) {
   if (id.state != State::address_query) return;
   if (!answer) return address_failed(id, answer.error());
   if (!id.binding) {
-    const auto binding = devices_.with_gid(answer->source, answer->interface_index);
+    const auto binding = devices_.with_gid(answer->source, answer->interface_index, id.devices);
     if (!binding)
       return address_failed(id, refuse(ENODEV, ReasonId::cma_no_device_there, answer->source.high_half(),
                                        answer->source.low_half(), answer->interface_index));
@@ -112,6 +112,7 @@ void Resolution::address_failed(Id& id, const Failure& failure) {
 Expected<void, Failure> Resolution::resolve_route(Id& id) {
   const device::DeviceInfo* on = devices_.find(id.binding.device);
   if (on == nullptr) return Unexpected{refuse(ENODEV, ReasonId::no_such_device)};
+  if (id.binding.has_streams()) return stream_known(id);
   const std::uint8_t life_time = packet_life_time_of(id);
   route_known(id, make_path(id, on->port, life_time), life_time);
   return {};
@@ -122,9 +123,19 @@ Expected<void, Failure> Resolution::take_path(Id& id, Bytes records) {
   if (!possible) return possible;
   const device::DeviceInfo* on = devices_.find(id.binding.device);
   if (on == nullptr) return Unexpected{refuse(ENODEV, ReasonId::no_such_device)};
+  if (id.binding.has_streams()) return Unexpected{refuse(EOPNOTSUPP, ReasonId::cma_streams_only)};
   const auto given = given_path(id, on->port, records);
   if (!given) return Unexpected{given.error()};
   route_known(id, given->path, given->packet_life_time);
+  return {};
+}
+
+// TCP finds its way by itself: as on Linux there is no path to show.
+Expected<void, Failure> Resolution::stream_known(Id& id) {
+  id.state = State::route_resolved;
+  Event event;
+  event.kind = RDMA_CM_EVENT_ROUTE_RESOLVED;
+  events_.tell(id, std::move(event));
   return {};
 }
 

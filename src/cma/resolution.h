@@ -36,6 +36,7 @@ class Resolution {
   void resolve_loopback(Id& id);
   void address_known(Id& id);
   void address_failed(Id& id, const Failure& failure);
+  Expected<void, Failure> stream_known(Id& id);
   void route_known(Id& id, const cm::Path& path, std::uint8_t packet_life_time);
 
   Host& host_;

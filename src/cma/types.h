@@ -13,6 +13,8 @@
 #include "cma/port_space.h"
 #include "cma/port_table.h"
 #include "cma/states.h"
+#include "device/device_kind.h"
+#include "iwcm/types.h"
 #include "wire/gid.h"
 
 namespace softrnic::cma {
@@ -37,12 +39,23 @@ struct ConnectionParameters {
 /// The port of a device an id is bound to.
 struct Binding {
   std::uint32_t device = 0;  ///< DeviceInfo::index, 0: none yet
+  device::Kind kind{};
   std::uint64_t guid = 0;
   std::uint32_t interface_index = 0;
   std::uint8_t gid_index = 0;
   wire::Gid gid;
 
   explicit operator bool() const { return device != 0; }
+  /// Connections are streams of TCP.
+  bool has_streams() const { return *this && device::has_streams(kind); }
+};
+
+/// A connection of iWARP whose TCP socket the program is to have.
+struct Handover {
+  iwcm::Id stream;
+  std::uint64_t token = 0;  ///< by which the program tells that the stream has ended
+  bool initiator = false;   ///< this side has connected
+  iwarp::MpaAgreement agreement;
 };
 
 /// struct ibv_ah_attr of port 1.
@@ -85,6 +98,7 @@ struct Event {
   ConnectionParameters parameters;
   AddressVector address;  ///< UD: ESTABLISHED, MULTICAST_JOIN
   cm::Ece ece;
+  bool has_stream = false;  ///< ESTABLISHED of iWARP's active side: Manager::handover() of its id
 };
 
 /// The answer to rdma_init_qp_attr. Fields count when `mask` names them.

@@ -266,8 +266,10 @@ Expected<void, Error> Client::register_page(int memfd) {
   return without_value(ask_for<Done>(make_message<RegisterPage>(), memfd));
 }
 
-Expected<void, Error> Client::add_link(const std::string& name, const std::string& netdev) {
+Expected<void, Error> Client::add_link(const std::string& name, const std::string& netdev,
+                                       device::Kind kind) {
   auto request = make_message<AddLink>();
+  request.kind = static_cast<std::uint32_t>(kind);
   if (!put_text(request.name, name) || !put_text(request.netdev, netdev))
     return Unexpected{
         make_error(refuse(EINVAL, ReasonId::link_name_bad, std::max(name.size(), netdev.size())))};
@@ -278,6 +280,13 @@ Expected<void, Error> Client::delete_link(const std::string& name) {
   auto request = make_message<DeleteLink>();
   if (!put_text(request.name, name))
     return Unexpected{make_error(refuse(EINVAL, ReasonId::link_name_bad, name.size()))};
+  return without_value(ask_for<Done>(request));
+}
+
+Expected<void, Error> Client::streams_ended(std::span<const std::uint64_t> tokens) {
+  auto request = make_message<CmStreamsEnded>();
+  request.count = static_cast<std::uint32_t>(std::min(tokens.size(), CmStreamsEnded::kMost));
+  std::copy_n(tokens.begin(), request.count, request.tokens);
   return without_value(ask_for<Done>(request));
 }
 

@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -94,12 +95,15 @@ class Client {
   /// Shows this process's control page (a memfd sealed against shrinking; stays the caller's). Once a
   /// connection.
   Expected<void, Error> register_page(int memfd);
-  Expected<void, Error> add_link(const std::string& name, const std::string& netdev);
+  Expected<void, Error> add_link(const std::string& name, const std::string& netdev,
+                                 device::Kind kind = device::Kind::roce_v2);
   Expected<void, Error> delete_link(const std::string& name);
   /// The pages of all processes, live ones and those that died lately, in the order of their registration.
   Expected<std::vector<PageFd>, Error> pages();
   /// The communication ids of all processes, in the order of their making.
   Expected<std::vector<CmIdListing>, Error> cm_ids();
+  /// See CmStreamsEnded; `tokens`: at most CmStreamsEnded::kMost. The next daemon knows none of a dead one's.
+  Expected<void, Error> streams_ended(std::span<const std::uint64_t> tokens);
   Expected<StatusReply, Error> status();
   /// Ends the daemon and waits until it is gone.
   Expected<void, Error> shutdown();

@@ -67,7 +67,8 @@ bool CmClient::comes_back(const std::shared_ptr<Client>& lost) {
 // ---- requests
 
 template <typename Reply, typename Request>
-Expected<Reply, Error> CmClient::ask(const Request& request, const CommitReply<Reply>& commit, int fd) {
+Expected<Reply, Error> CmClient::ask(const Request& request, const CommitReply<Reply>& commit, int fd,
+                                     UniqueFd* reply_fd) {
   if (getpid() != owner_) return Unexpected{make_error(refuse(EPERM, ReasonId::forked_child))};
   for (int attempt = 1;; ++attempt) {
     std::shared_ptr<Client> client;
@@ -77,7 +78,7 @@ Expected<Reply, Error> CmClient::ask(const Request& request, const CommitReply<R
       client = client_;
       if (!translate(journal_, translated)) return Unexpected{unknown()};
     }
-    auto reply = client->ask_for<Reply>(translated, fd);
+    auto reply = client->ask_for<Reply>(translated, fd, reply_fd);
     if (reply) {
       const std::lock_guard lock(mutex_);
       if (client != client_) continue;  // what it made is gone with it
@@ -152,14 +153,15 @@ std::optional<CmEventReply> CmClient::own_event(std::uint32_t channel) {
   return event;
 }
 
-Expected<CmEventReply, Error> CmClient::next_event(std::uint32_t channel) {
+Expected<CmEventReply, Error> CmClient::next_event(std::uint32_t channel, UniqueFd* socket) {
   if (getpid() == owner_)
     if (const auto event = own_event(channel)) return *event;
   auto request = make_message<CmGetEvent>();
   request.channel = channel;
-  return ask<CmEventReply>(request, [&](CmJournal& journal, CmEventReply& event) {
+  const auto commit = [&](CmJournal& journal, CmEventReply& event) {
     if (event.present != 0) journal.translate(event, channel);
-  });
+  };
+  return ask<CmEventReply>(request, commit, -1, socket);
 }
 
 // Noted before the request, as the event may be fetched before its answer comes.
@@ -187,12 +189,15 @@ Expected<void, Error> CmClient::write_event(CmNumber id, std::uint32_t event, in
 // ---- ids
 
 Expected<CmIdReply, Error> CmClient::create_id(std::uint32_t channel, std::uint16_t port_space,
-                                               std::uint8_t qp_type, std::uint64_t cookie) {
+                                               std::uint8_t qp_type, std::uint64_t cookie,
+                                               const std::string& device) {
   auto request = make_message<CmCreateId>();
   request.cookie = cookie;
   request.channel = channel;
   request.port_space = port_space;
   request.qp_type = qp_type;
+  if (!put_text(request.device, device))  // no device has such a name
+    return Unexpected{make_error(refuse(EINVAL, ReasonId::link_name_bad, device.size()))};
   return ask<CmIdReply>(
       request, [&](CmJournal& journal, CmIdReply& made) { made.id = journal.add_id(made.id, request); });
 }
@@ -289,8 +294,8 @@ Expected<void, Error> CmClient::connect(CmNumber id, const CmConnectionParameter
   return start(request, RDMA_CM_EVENT_CONNECT_ERROR);
 }
 
-Expected<void, Error> CmClient::accept(CmNumber id, std::uint64_t cookie,
-                                       const CmConnectionParameters& parameters, const CmEce& ece) {
+Expected<CmStream, Error> CmClient::accept(CmNumber id, std::uint64_t cookie,
+                                           const CmConnectionParameters& parameters, const CmEce& ece) {
   auto request = about<CmAccept>(id);
   request.cookie = cookie;
   request.parameters = parameters;
@@ -299,7 +304,27 @@ Expected<void, Error> CmClient::accept(CmNumber id, std::uint64_t cookie,
     const std::lock_guard lock(mutex_);
     if (CmJournal::Id* const entry = journal_.id(id)) entry->creation.cookie = cookie;
   }
-  return start(request, RDMA_CM_EVENT_CONNECT_ERROR);
+  await(id, RDMA_CM_EVENT_CONNECT_ERROR);
+  CmStream stream;
+  const auto has_peer = [id](CmJournal& journal, CmAcceptReply&) {
+    if (CmJournal::Id* const entry = journal.id(id)) entry->has_peer = true;
+  };
+  const auto reply = ask<CmAcceptReply>(request, has_peer, -1, &stream.socket);
+  if (!reply) {
+    await(id, 0);
+    return Unexpected{reply.error()};
+  }
+  stream.grant = reply->stream;
+  return stream;
+}
+
+Expected<void, Error> CmClient::streams_ended(std::span<const std::uint64_t> tokens) {
+  std::shared_ptr<Client> client;
+  {
+    const std::lock_guard lock(mutex_);
+    client = client_;
+  }
+  return client->streams_ended(tokens);
 }
 
 Expected<void, Error> CmClient::reject(CmNumber id, std::uint8_t reason,

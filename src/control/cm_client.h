@@ -18,12 +18,20 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "control/client.h"
 #include "control/cm_journal.h"
 #include "control/cm_messages.h"
 
 namespace softrnic::control {
+
+/// The TCP connection of an id on an iWARP device. Without a socket, though there is a token: this process
+/// has no room for it, and the daemon is to be told that it has ended.
+struct CmStream {
+  StreamGrant grant;
+  UniqueFd socket;
+};
 
 class CmClient {
  public:
@@ -39,16 +47,17 @@ class CmClient {
   /// The daemon duplicates `events`, an eventfd in semaphore mode, and posts it once for each event.
   Expected<std::uint32_t, Error> open_channel(int events);
   Expected<void, Error> close_channel(std::uint32_t channel);
-  /// The next event of a channel; `present` 0: there is none.
-  Expected<CmEventReply, Error> next_event(std::uint32_t channel);
+  /// The next event of a channel; `present` 0: there is none. `socket`: of the stream that comes with it.
+  Expected<CmEventReply, Error> next_event(std::uint32_t channel, UniqueFd* socket = nullptr);
   /// An event of the program's own, behind those that are there. `event`: enum rdma_cm_event_type. Once
   /// written it comes, whichever daemon there is, and also of an id whose connection was lost with its
   /// daemon.
   Expected<void, Error> write_event(CmNumber id, std::uint32_t event, int status, std::uint64_t argument);
 
   /// `port_space`: enum rdma_port_space; `qp_type`: enum ibv_qp_type. `cookie` comes back in events.
+  /// `device`: the only one that the id may use; empty: all.
   Expected<CmIdReply, Error> create_id(std::uint32_t channel, std::uint16_t port_space, std::uint8_t qp_type,
-                                       std::uint64_t cookie);
+                                       std::uint64_t cookie, const std::string& device = {});
   /// How many events of the id were handed out.
   /// `patient`: see CmDestroyId.
   Expected<CmEventsReply, Error> destroy_id(CmNumber id, bool patient = false);
@@ -63,12 +72,15 @@ class CmClient {
   Expected<void, Error> resolve_route(CmNumber id, std::uint32_t timeout_ms);
   Expected<void, Error> listen(CmNumber id, std::int32_t backlog);
   Expected<void, Error> connect(CmNumber id, const CmConnectionParameters& parameters, const CmEce& ece);
-  /// `cookie` is the id's from now on.
-  Expected<void, Error> accept(CmNumber id, std::uint64_t cookie, const CmConnectionParameters& parameters,
-                               const CmEce& ece);
+  /// `cookie` is the id's from now on. On an iWARP device the connection's stream, which the program is to
+  /// have before notify(IBV_EVENT_COMM_EST); token 0: there is none.
+  Expected<CmStream, Error> accept(CmNumber id, std::uint64_t cookie,
+                                   const CmConnectionParameters& parameters, const CmEce& ece);
   /// `private_data`: at most 255 bytes.
   Expected<void, Error> reject(CmNumber id, std::uint8_t reason, std::span<const std::uint8_t> private_data);
   Expected<void, Error> disconnect(CmNumber id);
+  /// See CmStreamsEnded; `tokens`: at most CmStreamsEnded::kMost.
+  Expected<void, Error> streams_ended(std::span<const std::uint64_t> tokens);
   /// `state`: enum ibv_qp_state.
   Expected<CmQpAttributesReply, Error> qp_attributes(CmNumber id, std::uint32_t state);
   /// `event`: enum ibv_event_type.
@@ -90,7 +102,8 @@ class CmClient {
   /// The request with the daemon's numbers in place of ours, and `commit` with the journal's
   /// lock once it was answered.
   template <typename Reply, typename Request>
-  Expected<Reply, Error> ask(const Request& request, const CommitReply<Reply>& commit = {}, int fd = -1);
+  Expected<Reply, Error> ask(const Request& request, const CommitReply<Reply>& commit = {}, int fd = -1,
+                             UniqueFd* reply_fd = nullptr);
   template <typename Request>
   Expected<void, Error> done(const Request& request, const Commit& commit = {});
   template <typename Request>

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "control/messages.h"
+#include "control/stream_grant.h"
 
 namespace softrnic::control {
 
@@ -111,6 +112,7 @@ struct CmCreateId {
   std::uint16_t port_space = 0;  ///< enum rdma_port_space
   std::uint8_t qp_type = 0;      ///< enum ibv_qp_type
   std::uint8_t reserved = 0;
+  char device[kDeviceNameSize] = {};  ///< the only one that the process sees; empty: it sees all
 };
 struct CmIdReply {
   static constexpr MessageType kType = MessageType::cm_id;
@@ -177,7 +179,8 @@ struct CmListen {
   CmNumber id = 0;
   std::int32_t backlog = 0;
 };
-/// rdma_accept. On the active side, after CONNECT_RESPONSE: sends the RTU.
+/// rdma_accept. On the active side, after CONNECT_RESPONSE: sends the RTU. Reply: CmAcceptReply. On an iWARP
+/// device ESTABLISHED follows when the process has its stream: CmNotify with IBV_EVENT_COMM_EST.
 struct CmAccept {
   static constexpr MessageType kType = MessageType::cm_accept;
   Header header;
@@ -186,6 +189,23 @@ struct CmAccept {
   std::uint32_t reserved = 0;
   CmConnectionParameters parameters;
   CmEce ece;
+};
+/// On an iWARP device with one fd: the connection's TCP socket. No fd, though `stream` has a token: the
+/// process has no room for it.
+struct CmAcceptReply {
+  static constexpr MessageType kType = MessageType::cm_accepted;
+  Header header;
+  StreamGrant stream;  ///< token 0: there is none
+};
+/// TCP connections that the daemon had handed over have ended: the ids that they belong to are told
+/// DISCONNECTED. Tokens that nobody knows are ignored.
+struct CmStreamsEnded {
+  static constexpr MessageType kType = MessageType::cm_streams_ended;
+  static constexpr std::size_t kMost = 64;
+  Header header;
+  std::uint32_t count = 0;
+  std::uint32_t reserved = 0;
+  std::uint64_t tokens[kMost] = {};
 };
 struct CmReject {
   static constexpr MessageType kType = MessageType::cm_reject;
@@ -277,7 +297,8 @@ struct CmWriteEvent {
   std::uint32_t reserved = 0;
 };
 
-/// The next event of a channel. Reply: CmEventReply.
+/// The next event of a channel. Reply: CmEventReply; with one fd, as CmAcceptReply, when iWARP's active
+/// side is told ESTABLISHED.
 struct CmGetEvent {
   static constexpr MessageType kType = MessageType::cm_get_event;
   Header header;
@@ -302,6 +323,7 @@ struct CmEventReply {
   CmAddressVector address;            ///< UD: ESTABLISHED, MULTICAST_JOIN
   CmEce ece;
   std::uint32_t reserved = 0;
+  StreamGrant stream;  ///< token 0: there is none
 };
 
 /// For `softrnic resource show cm_id`: the id with the lowest key above `after`, of any process.

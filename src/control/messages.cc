@@ -28,6 +28,7 @@ bool put_text(std::span<char> field, std::string_view text) {
 
 DeviceRecord to_record(const device::DeviceInfo& device) {
   DeviceRecord record;
+  record.kind = static_cast<std::uint32_t>(device.kind);
   record.guid = device.guid;
   record.speed_mbps = device.port.speed_mbps;
   record.index = device.index;
@@ -49,8 +50,9 @@ DeviceRecord to_record(const device::DeviceInfo& device) {
 std::optional<device::DeviceInfo> from_record(const DeviceRecord& record) {
   const auto name = text_in(record.name);
   const auto netdev = text_in(record.netdev);
-  if (!name || !netdev || record.gid_count > kMaxGids) return std::nullopt;
+  if (!name || !netdev || record.gid_count > kMaxGids || !device::is_kind(record.kind)) return std::nullopt;
   device::DeviceInfo device;
+  device.kind = static_cast<device::Kind>(record.kind);
   device.index = record.index;
   device.name = *name;
   device.netdev = *netdev;

@@ -24,7 +24,7 @@ namespace softrnic::control {
 
 inline constexpr std::uint32_t kMessageMagic = 0x636e'7273;  ///< "srnc"
 /// Of the messages between a daemon and its clients, which may be of different installations.
-inline constexpr std::uint16_t kProtocolVersion = 8;
+inline constexpr std::uint16_t kProtocolVersion = 9;
 inline constexpr std::size_t kMaxMessage = 32768;  ///< bytes; nothing longer is ever read
 inline constexpr std::size_t kMaxDevices = 32;
 inline constexpr std::size_t kMaxGids = 32;
@@ -75,6 +75,7 @@ enum class MessageType : std::uint16_t {
   cm_get_event,
   cm_next_id,
   cm_write_event,
+  cm_streams_ended,
   // replies
   welcome = 0x100,
   done,
@@ -91,6 +92,7 @@ enum class MessageType : std::uint16_t {
   cm_qp_attributes,
   cm_event,
   cm_id_listing,
+  cm_accepted,
   // from the daemon, on the notification socket
   notification = 0x200,
   farewell,
@@ -186,6 +188,7 @@ struct AddLink {
   Header header;
   char name[kDeviceNameSize] = {};
   char netdev[kNetdevNameSize] = {};
+  std::uint32_t kind = 0;  ///< device::Kind
 };
 struct DeleteLink {
   static constexpr MessageType kType = MessageType::delete_link;
@@ -256,6 +259,8 @@ struct DeviceRecord {
   std::uint32_t netdev_mtu = 0;
   std::uint32_t active_mtu = 0;
   std::uint32_t gid_count = 0;  ///< at most kMaxGids
+  std::uint32_t kind = 0;       ///< device::Kind
+  std::uint32_t reserved = 0;
   char name[kDeviceNameSize] = {};
   char netdev[kNetdevNameSize] = {};
   GidRecord gids[kMaxGids];
@@ -282,7 +287,7 @@ struct NotificationMessage {
 using Farewell = Bare<MessageType::farewell>;
 
 static_assert(sizeof(Header) == 16 && sizeof(Hello) == 40 && sizeof(ErrorReply) == 568);
-static_assert(sizeof(DeviceRecord) == 760 && sizeof(DevicesReply) <= kMaxMessage);
+static_assert(sizeof(DeviceRecord) == 768 && sizeof(DevicesReply) <= kMaxMessage);
 
 /// A message of type T ready to send.
 template <typename T>

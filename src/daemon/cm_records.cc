@@ -19,7 +19,7 @@ control::CmConnectionParameters to_record(const cma::ConnectionParameters& param
   record.rnr_retry_count = parameters.rnr_retry_count;
   record.srq = parameters.srq ? 1 : 0;
   record.valid = 1;
-  // private data of CM messages has at most 224 bytes
+  // those of CM messages have at most 224 bytes; of a longer MPA frame the program sees the beginning
   const std::size_t length = std::min<std::size_t>(parameters.private_data.size(), UINT8_MAX);
   record.private_data_length = static_cast<std::uint8_t>(length);
   if (length != 0) std::memcpy(record.private_data, parameters.private_data.data(), length);
@@ -61,6 +61,25 @@ control::CmAddressVector to_record(const cma::AddressVector& vector) {
   record.traffic_class = vector.traffic_class;
   record.sl = vector.sl;
   return record;
+}
+
+control::StreamGrant to_record(const cma::Handover& handover) {
+  const iwarp::MpaAgreement& agreement = handover.agreement;
+  const auto flag = [](bool value) { return static_cast<std::uint8_t>(value ? 1 : 0); };
+  control::StreamGrant grant;
+  grant.token = handover.token;
+  grant.ird = agreement.ird;
+  grant.ord = agreement.ord;
+  grant.revision = agreement.revision;
+  grant.rtr = agreement.rtr;
+  grant.crc = flag(agreement.crc);
+  grant.markers_in = flag(agreement.markers_in);
+  grant.markers_out = flag(agreement.markers_out);
+  grant.long_fpdus = flag(agreement.long_fpdus);
+  grant.sends_rtr = flag(agreement.sends_rtr);
+  grant.waits_for_peer = flag(agreement.waits_for_peer);
+  grant.initiator = flag(handover.initiator);
+  return grant;
 }
 
 control::CmQpAttributesReply to_reply(const cma::QpAttributes& attributes, std::uint32_t serial) {

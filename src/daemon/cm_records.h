@@ -14,6 +14,7 @@ control::CmQpAttributesReply to_reply(const cma::QpAttributes& attributes, std::
 control::CmEventReply to_reply(const cma::Event& event, std::uint32_t serial);
 
 /// Nothing when `record` holds none (valid is 0).
+control::StreamGrant to_record(const cma::Handover& handover);
 std::optional<cma::ConnectionParameters> from_record(const control::CmConnectionParameters& record);
 cm::Ece from_record(const control::CmEce& record);
 

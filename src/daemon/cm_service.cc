@@ -28,7 +28,7 @@ cma::Manager& CmService::manager() {
     std::uint64_t guid = devices_.empty() ? 0 : devices_.front().guid;
     while (guid == 0) guid = (std::uint64_t{random_number()} << 32) | random_number();
     cma::Host& host = *this;
-    manager_ = std::make_unique<cma::Manager>(host, guid);
+    manager_ = std::make_unique<cma::Manager>(host, tcp_, guid);
     manager_->devices_changed(devices_);
   }
   return *manager_;
@@ -37,6 +37,11 @@ cma::Manager& CmService::manager() {
 void CmService::devices_changed(std::vector<device::DeviceInfo> devices) {
   devices_ = std::move(devices);
   if (manager_) manager_->devices_changed(devices_);
+}
+
+void CmService::advance() {
+  tcp_.advance(now());
+  manager().advance();
 }
 
 TimePoint CmService::now() {

@@ -2,6 +2,7 @@
 // calls, its events go to their channels. What a client made ends with its connection.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "daemon/answer.h"
 #include "daemon/connection.h"
 #include "daemon/dispatch.h"
+#include "daemon/tcp_streams.h"
 #include "daemon/user_limits.h"
 #include "device/device_info.h"
 
@@ -43,8 +45,11 @@ class CmService final : private cma::Host {
   void devices_changed(std::vector<device::DeviceInfo> devices);
   void route_found(cma::IdNumber id, const cma::RouteAnswer& answer) { manager().resolved(id, answer); }
   void receive(const mad::Address& from, Bytes mad) { manager().receive(from, mad); }
-  void advance() { manager().advance(); }
-  TimePoint deadline() const { return manager_ ? manager_->deadline() : kNever; }
+  /// Readable when streams_ready() has something to do; -1: never.
+  int streams_fd() const { return tcp_.readable_fd(); }
+  void streams_ready() { tcp_.progress(manager().streams(), now()); }
+  void advance();
+  TimePoint deadline() const { return std::min(tcp_.deadline(), manager_ ? manager_->deadline() : kNever); }
   /// No id is there that could be bound to a device.
   bool idle() const { return !manager_ || manager_->ids() == 0; }
 
@@ -76,6 +81,7 @@ class CmService final : private cma::Host {
   Answer migrate_id(Connection& from, const control::CmMigrateId& message, UniqueFd fd);
   Answer get_event(Connection& from, const control::CmGetEvent& message, UniqueFd fd);
   Answer write_event(Connection& from, const control::CmWriteEvent& message, UniqueFd fd);
+  Answer streams_ended(Connection& from, const control::CmStreamsEnded& message, UniqueFd fd);
   Answer next_id(Connection& from, const control::CmNextId& message, UniqueFd fd);
 
   // cma::Host
@@ -99,9 +105,13 @@ class CmService final : private cma::Host {
   /// `call` when the id is the client's, else ENOENT.
   template <typename Message, typename Call>
   Answer about(const Connection& from, const Message& message, Call call);
+  /// The stream of `id` goes along with `reply`.
+  template <typename Reply>
+  Answer with_stream(Reply& reply, cma::IdNumber id);
   Answer id_reply(std::uint32_t serial, cma::IdNumber id);
 
   const std::optional<UserLimits> limits_;
+  TcpStreams tcp_;
   std::unique_ptr<cma::Manager> manager_;
   std::vector<device::DeviceInfo> devices_;
   std::unordered_map<cma::ChannelNumber, Channel> channels_;

@@ -21,6 +21,7 @@ const DispatchRow<CmService> CmService::kRows[] = {
     dispatch_row<&CmService::join_multicast>(),  dispatch_row<&CmService::leave_multicast>(),
     dispatch_row<&CmService::migrate_id>(),      dispatch_row<&CmService::get_event>(),
     dispatch_row<&CmService::write_event>(),     dispatch_row<&CmService::next_id>(),
+    dispatch_row<&CmService::streams_ended>(),
 };
 
 std::optional<Answer> CmService::handle(Connection& from, Bytes datagram, UniqueFd& fd) {
@@ -60,14 +61,28 @@ Answer CmService::id_reply(std::uint32_t serial, cma::IdNumber id) {
   return answer_with(reply);
 }
 
+template <typename Reply>
+Answer CmService::with_stream(Reply& reply, cma::IdNumber id) {
+  const auto handover = manager().handover(id);
+  UniqueFd socket = handover ? tcp_.take(handover->stream) : UniqueFd();
+  if (!socket) return answer_with(reply);
+  reply.stream = to_record(*handover);
+  Answer answer = answer_with(reply, socket.get());
+  answer.own_fd = std::move(socket);
+  return answer;
+}
+
 Answer CmService::create_id(Connection& from, const CmCreateId& message, UniqueFd) {
+  const auto device = text_in(message.device);
+  if (!device) return refused(message, refuse(EINVAL, ReasonId::link_name_bad, kDeviceNameSize));
   if (!owns_channel(from, message.channel))
     return refused(message, refuse(EINVAL, ReasonId::cma_no_such_channel, message.channel));
   const uid_t user = from.credentials.user();
   if (limits_)
     if (auto may = check_limit(user, ids_of(user), limits_->ids, UserQuota::ids); !may)
       return refused(message, may.error());
-  const auto id = manager().create({message.cookie, message.channel, message.port_space, message.qp_type});
+  const auto id = manager().create(
+      {message.cookie, message.channel, message.port_space, message.qp_type, std::string(*device)});
   return id ? id_reply(message.header.serial, *id) : refused(message, id.error());
 }
 
@@ -126,8 +141,11 @@ Answer CmService::listen(Connection& from, const CmListen& message, UniqueFd) {
 
 Answer CmService::accept(Connection& from, const CmAccept& message, UniqueFd) {
   return about(from, message, [&](cma::Manager& m) {
-    return done_or_refused(message, m.accept(message.id, message.cookie, from_record(message.parameters),
-                                             from_record(message.ece)));
+    const auto accepted =
+        m.accept(message.id, message.cookie, from_record(message.parameters), from_record(message.ece));
+    if (!accepted) return refused(message, accepted.error());
+    auto reply = make_message<CmAcceptReply>(message.header.serial);
+    return with_stream(reply, message.id);
   });
 }
 
@@ -200,7 +218,20 @@ Answer CmService::get_event(Connection& from, const CmGetEvent& message, UniqueF
   if (!event) return answer_with(make_message<CmEventReply>(message.header.serial));
   CmEventReply reply = to_reply(*event, message.header.serial);
   if (const auto view = manager().view(event->id)) reply.record = to_record(*view);
-  return answer_with(reply);
+  return event->has_stream ? with_stream(reply, event->id) : answer_with(reply);
+}
+
+// A token is known only to who was given the stream, and tells of its process whichever connection that
+// takes.
+Answer CmService::streams_ended(Connection& from, const CmStreamsEnded& message, UniqueFd) {
+  const std::span tokens(message.tokens, std::min<std::size_t>(message.count, CmStreamsEnded::kMost));
+  for (const std::uint64_t token : tokens) {
+    const auto channel = channels_.find(manager().channel_of(manager().id_with_token(token)));
+    if (channel == channels_.end()) continue;
+    if (channel->second.owner->credentials.user() == from.credentials.user())
+      manager().streams().stream_over(token);
+  }
+  return done(message);
 }
 
 Answer CmService::write_event(Connection& from, const CmWriteEvent& message, UniqueFd) {

@@ -16,6 +16,7 @@ struct Options {
   bool system = false;             ///< for all users
   std::string user = "softrnic";   ///< whom it becomes when root starts it for all users
   std::vector<std::string> links;  ///< NAME=NETDEV
+  std::vector<std::string> iwarp_links;
   UserLimits limits;
 };
 

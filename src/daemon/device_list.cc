@@ -14,7 +14,22 @@ static_assert(GidTable::kLength <= control::kMaxGids);
 
 bool same(const device::DeviceInfo& a, const device::DeviceInfo& b) {
   const control::DeviceRecord x = control::to_record(a), y = control::to_record(b);
-  return std::memcmp(&x, &y, sizeof x) == 0;
+  return std::memcmp(&x, &y, sizeof x) == 0 &&
+         std::ranges::equal(a.port.addresses, b.port.addresses, [](const auto& one, const auto& other) {
+           return one.gid == other.gid && one.interface_index == other.interface_index;
+         });
+}
+
+/// The one GID of an iWARP device, which has no more use than to name it: its Ethernet address, as with
+/// Linux's siw. Where there is none the GUID, which is made of one elsewhere, stands in.
+wire::Gid gid_of_name(const net::Netdev& netdev, std::uint64_t guid) {
+  wire::Gid gid;
+  for (std::size_t i = 0; i < 6; ++i) {
+    const std::size_t byte = i < 3 ? i : i + 2;  // without ff:fe (EUI-64)
+    gid.raw[i] =
+        netdev.mac.size() == 6 ? std::byte{netdev.mac[i]} : static_cast<std::byte>(guid >> (56 - 8 * byte));
+  }
+  return gid;
 }
 
 }  // namespace
@@ -33,7 +48,8 @@ void DeviceList::refresh(Device& device, const net::NetSnapshot& snapshot) const
   const net::Netdev* netdev = snapshot.find(info.netdev);
   info.port.up = netdev != nullptr && netdev->up;
   device.gids.update(netdev != nullptr ? snapshot.addresses_of(netdev->index) : std::vector<net::Address>{});
-  info.port.gids = device.gids.entries();
+  const bool by_address = device::gids_are_addresses(info.kind);
+  (by_address ? info.port.gids : info.port.addresses) = device.gids.entries();
   if (netdev == nullptr) return;
   info.interface_index = netdev->index;
   info.guid = device.first_of_netdev ? guid_for(*netdev, host_)
@@ -41,11 +57,13 @@ void DeviceList::refresh(Device& device, const net::NetSnapshot& snapshot) const
   info.port.netdev_mtu = netdev->mtu;
   info.port.active_mtu = active_mtu_for(netdev->mtu);
   info.port.speed_mbps = netdev->speed_mbps;
+  if (!by_address) info.port.gids.assign(1, {gid_of_name(*netdev, info.guid), netdev->index});
 }
 
-DeviceList::Device DeviceList::make(const std::string& name, const net::Netdev& netdev,
+DeviceList::Device DeviceList::make(const std::string& name, device::Kind kind, const net::Netdev& netdev,
                                     const net::NetSnapshot& snapshot) {
   Device device;
+  device.info.kind = kind;
   device.info.index = next_index_++;
   device.info.name = name;
   device.info.netdev = netdev.name;
@@ -60,14 +78,14 @@ std::vector<DeviceChange> DeviceList::update(const net::NetSnapshot& snapshot, b
   std::vector<DeviceChange> changes;
   const net::Netdev* choice = choose_netdev(snapshot);
   if (devices_.empty() && !edited_ && choice != nullptr) {
-    devices_.push_back(make(kDefaultName, *choice, snapshot));
+    devices_.push_back(make(kDefaultName, device::Kind::roce_v2, *choice, snapshot));
     devices_.back().automatic = true;
     changes.push_back({control::Change::device_added, devices_.back().info});
   }
   for (Device& device : devices_) {
     if (device.automatic && may_rebind && choice != nullptr && choice->name != device.info.netdev) {
       changes.push_back({control::Change::device_removed, device.info});
-      device = make(kDefaultName, *choice, snapshot);
+      device = make(kDefaultName, device::Kind::roce_v2, *choice, snapshot);
       device.automatic = true;
       changes.push_back({control::Change::device_added, device.info});
       continue;
@@ -80,7 +98,7 @@ std::vector<DeviceChange> DeviceList::update(const net::NetSnapshot& snapshot, b
 }
 
 Expected<DeviceChange, Failure> DeviceList::add(const std::string& name, const std::string& netdev,
-                                                const net::NetSnapshot& snapshot) {
+                                                const net::NetSnapshot& snapshot, device::Kind kind) {
   if (!valid_device_name(name)) return Unexpected{refuse(EINVAL, ReasonId::link_name_bad, name.size())};
   if (devices_.size() >= control::kMaxDevices)
     return Unexpected{refuse(ENOSPC, ReasonId::too_many_links, devices_.size())};
@@ -88,7 +106,7 @@ Expected<DeviceChange, Failure> DeviceList::add(const std::string& name, const s
     if (device.info.name == name) return Unexpected{refuse(EEXIST, ReasonId::link_exists)};
   const net::Netdev* found = snapshot.find(netdev);
   if (found == nullptr) return Unexpected{refuse(ENODEV, ReasonId::no_such_netdev)};
-  devices_.push_back(make(name, *found, snapshot));
+  devices_.push_back(make(name, kind, *found, snapshot));
   edited_ = true;
   return DeviceChange{control::Change::device_added, devices_.back().info};
 }

@@ -28,7 +28,8 @@ class DeviceList {
   std::vector<DeviceChange> update(const net::NetSnapshot& snapshot, bool may_rebind);
 
   Expected<DeviceChange, Failure> add(const std::string& name, const std::string& netdev,
-                                      const net::NetSnapshot& snapshot);
+                                      const net::NetSnapshot& snapshot,
+                                      device::Kind kind = device::Kind::roce_v2);
   Expected<DeviceChange, Failure> remove(const std::string& name);
 
   std::vector<device::DeviceInfo> devices() const;
@@ -38,13 +39,14 @@ class DeviceList {
  private:
   struct Device {
     device::DeviceInfo info;
-    GidTable gids;
+    GidTable gids;           ///< of RoCE; the addresses of other kinds
     bool automatic = false;  ///< soft0, as long as the user did not make it
     /// Has the GUID that comes from the netdev's MAC. For life: programs know a device by its GUID.
     bool first_of_netdev = false;
   };
   void refresh(Device& device, const net::NetSnapshot& snapshot) const;
-  Device make(const std::string& name, const net::Netdev& netdev, const net::NetSnapshot& snapshot);
+  Device make(const std::string& name, device::Kind kind, const net::Netdev& netdev,
+              const net::NetSnapshot& snapshot);
 
   std::string host_;
   std::vector<Device> devices_;

@@ -123,11 +123,11 @@ int serve_user(const Options& options, Server::Options serving) {
 }
 
 /// NAME=NETDEV.
-Expected<void, std::string> add_link(DeviceList& devices, const std::string& link,
+Expected<void, std::string> add_link(DeviceList& devices, const std::string& link, device::Kind kind,
                                      const net::NetSnapshot& network) {
   const std::size_t equals = link.find('=');
   if (equals == std::string::npos) return Unexpected{"--link: not NAME=NETDEV: " + link};
-  const auto added = devices.add(link.substr(0, equals), link.substr(equals + 1), network);
+  const auto added = devices.add(link.substr(0, equals), link.substr(equals + 1), network, kind);
   if (!added) return Unexpected{"--link " + link + ": " + control::make_error(added.error()).text};
   return {};
 }
@@ -140,11 +140,15 @@ int serve_all_users(const Options& options, Server::Options serving) {
   auto parts = open_parts(LanePool::Users::all);
   if (!parts) return complain(control::make_error(parts.error()).text);
   DeviceList devices(host_name());
-  if (!options.links.empty()) {
+  if (!options.links.empty() || !options.iwarp_links.empty()) {
     const auto network = parts->netlink.snapshot(true);
     if (!network) return complain(fmt::format("cannot read the network: {}", std::strerror(network.error())));
     for (const std::string& link : options.links)
-      if (auto added = add_link(devices, link, *network); !added) return complain(added.error());
+      if (auto added = add_link(devices, link, device::Kind::roce_v2, *network); !added)
+        return complain(added.error());
+    for (const std::string& link : options.iwarp_links)
+      if (auto added = add_link(devices, link, device::Kind::iwarp, *network); !added)
+        return complain(added.error());
   }
   serving.limits = options.limits;
   Server server(std::move(*listener), std::move(parts->netlink), std::move(parts->lanes), std::move(devices),

@@ -129,6 +129,8 @@ bool Server::watch_all() {
                  watch(signals_.get(), Source::signals, 0, EPOLLIN) &&
                  watch(lanes_.keeper_gone_fd(), Source::keeper, 0, EPOLLIN) &&
                  watch(resolver_.changes_fd(), Source::neighbours, 0, EPOLLIN);
+  if (const int streams = service_.cm().streams_fd(); streams >= 0)
+    watched = watched && watch(streams, Source::streams, 0, EPOLLIN);
   for (const LanePool::Inherited& lane : lanes_.inherited())
     watched = watched && watch(lane.holder, Source::process, lane.lane | kInheritedLane, EPOLLIN);
   if (survivors_are_back()) return watched && watch(gsi_.readable_fd(), Source::lane, 0, EPOLLIN);
@@ -211,6 +213,8 @@ void Server::dispatch(std::uint64_t key, std::uint32_t) {
       return gsi_.receive(monotonic_now());
     case Source::neighbours:
       return resolver_.take_changes();
+    case Source::streams:
+      return service_.cm().streams_ready();
     case Source::keeper:
       return keeper_ended();
     case Source::connection:
@@ -343,9 +347,11 @@ void Server::take_leave() {
 
 void Server::announce(const DeviceChange& change) {
   std::vector<device::GidEntry> gids;
-  for (const device::DeviceInfo& device : service_.device_list().devices())
+  for (const device::DeviceInfo& device : service_.device_list().devices()) {
+    if (device::has_streams(device.kind)) continue;  // has no QP1
     for (const device::GidEntry& entry : device.port.gids)
       if (!entry.gid.is_zero()) gids.push_back(entry);
+  }
   gsi_.set_addresses(std::move(gids));
   service_.cm().devices_changed(service_.device_list().devices());
   for (auto& [id, client] : clients_) {

@@ -52,6 +52,7 @@ class Server {
     connection,
     process,
     notify,
+    streams,
   };
 
   bool watch(int fd, Source source, std::uint32_t id, std::uint32_t events);

@@ -207,9 +207,12 @@ Answer Service::add_link(Connection& from, const AddLink& message, UniqueFd) {
   const auto name = text_in(message.name);
   const auto netdev = text_in(message.netdev);
   if (!name || !netdev) return bad_message(bytes_of(message));
+  if (!device::is_kind(message.kind))
+    return refused(message, refuse(EINVAL, ReasonId::link_type_bad, message.kind));
   const net::NetSnapshot snapshot = look_at_network();
   for (const DeviceChange& change : devices_.update(snapshot, may_rebind())) announce(change);
-  const auto change = devices_.add(std::string(*name), std::string(*netdev), snapshot);
+  const auto change = devices_.add(std::string(*name), std::string(*netdev), snapshot,
+                                   static_cast<device::Kind>(message.kind));
   if (!change) return refused(message, change.error());
   announce(*change);
   return done(message);

@@ -24,6 +24,8 @@ struct PortInfo {
   std::uint32_t active_mtu = 1024;  ///< largest IBTA path MTU that fits: 256 … 4096 bytes
   std::uint64_t speed_mbps = 0;     ///< of the netdev, 0: unknown
   std::vector<GidEntry> gids;       ///< index is the GID index
+  /// Of the netdev, where GIDs are no IP addresses; see addresses_of(). The daemon alone knows them.
+  std::vector<GidEntry> addresses;
 };
 
 struct DeviceInfo {
@@ -35,5 +37,10 @@ struct DeviceInfo {
   std::uint64_t guid = 0;  ///< EUI-64, host order
   PortInfo port;
 };
+
+/// The IP addresses that peers reach the device by.
+inline const std::vector<GidEntry>& addresses_of(const DeviceInfo& device) {
+  return gids_are_addresses(device.kind) ? device.port.gids : device.port.addresses;
+}
 
 }  // namespace softrnic::device

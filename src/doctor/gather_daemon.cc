@@ -118,7 +118,7 @@ void gather_devices(control::Client& client, const std::string& only, Facts& fac
     if (!only.empty() && info.name != only) continue;
     facts.devices.push_back({info, lane.has_value(), {}});
     for (const device::GidEntry& entry : info.port.gids)
-      if (lane && !entry.gid.is_zero())
+      if (lane && !entry.gid.is_zero() && device::gids_are_addresses(info.kind))
         facts.devices.back().addresses.push_back(send_to_own_address(*lane, entry));
   }
   if (lane) static_cast<void>(client.give_back_lane(lane->number));

@@ -165,6 +165,7 @@ void Adapter::take(const control::Notification& notification) {
 std::vector<device::GidEntry> Adapter::addresses() const {
   std::vector<device::GidEntry> out;
   for (const auto& [index, device] : devices_) {
+    if (!device::gids_are_addresses(device->kind)) continue;
     for (const device::GidEntry& entry : device->port.gids) {
       if (!entry.gid.is_zero()) out.push_back(entry);
     }

@@ -66,13 +66,13 @@ bool EventSource::await_fetch(std::uint32_t seen, std::chrono::steady_clock::tim
   return settled_.wait_until(lock, until, [&] { return fetches_ != seen; });
 }
 
-Expected<control::CmEventReply, Failure> EventSource::next(const Credit& credit) {
+Expected<control::CmEventReply, Failure> EventSource::next(const Credit& credit, UniqueFd& socket) {
   for (;;) {
     if (const auto usable = session_->check(); !usable) return Unexpected{usable.error()};
     if (const int error = count_.wait()) return Unexpected{Failure{error, {}}};
     if (closed_) continue;
     const Fetch fetch(*this);
-    auto event = session_->daemon.next_event(number_);
+    auto event = session_->daemon.next_event(number_, &socket);
     if (!event && closed_) continue;
     // A count without an event: the id was destroyed or has moved to another channel in between.
     if (event && event->present == 0) continue;

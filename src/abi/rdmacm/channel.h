@@ -19,6 +19,7 @@
 #include "abi/rdmacm/session.h"
 #include "base/expected.h"
 #include "base/reason.h"
+#include "base/unique_fd.h"
 #include "rnic/semaphore_fd.h"
 
 namespace softrnic::rdmacm {
@@ -37,7 +38,8 @@ class EventSource {
   /// Waits for the next event, unless the program has set O_NONBLOCK. EAGAIN, or EINTR. `credit` is called
   /// with the event before settle() returns in any thread that destroys the event's id.
   using Credit = std::function<void(const control::CmEventReply&)>;
-  Expected<control::CmEventReply, Failure> next(const Credit& credit);
+  /// `socket`: of the stream that comes with it.
+  Expected<control::CmEventReply, Failure> next(const Credit& credit, UniqueFd& socket);
   /// Waits until every event that the daemon has handed over was credited. Of a channel that was
   /// closed, or lost its daemon.
   void settle();

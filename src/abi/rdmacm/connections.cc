@@ -9,6 +9,7 @@
 #include "abi/export.h"
 #include "abi/rdmacm/events.h"
 #include "abi/rdmacm/qp_states.h"
+#include "abi/rdmacm/streams.h"
 
 namespace softrnic::rdmacm {
 namespace {
@@ -85,11 +86,50 @@ Expected<void, Failure> connect(Id& id, const rdma_conn_param* given) {
   set_depths(id, given, id.device->max_initiator_depth, id.device->max_responder_resources);
   const auto parameters = parameters_of(id, given);
   if (!parameters) return Unexpected{parameters.error()};
+  if (given != nullptr) id.stream_qpn = given->qp_num;
   return start(id, [&](control::CmClient& daemon) {
     // The first request carries them, and no other: as librdmacm does.
     id.connect_data.clear();
     return daemon.connect(id.number, *parameters, id.local_ece);
   });
+}
+
+/// No event follows.
+template <typename Request>
+Expected<void, Failure> accept_datagrams(Id& id, Request request) {
+  const auto accepted = request();
+  if (!accepted) return Unexpected{accepted.error()};
+  if (id.synchronous()) drop_event(id);
+  return {};
+}
+
+/// The peer may send as soon as it has the answer, so the QP is ready before.
+template <typename Request>
+Expected<void, Failure> accept_packets(Id& id, Request request) {
+  auto ready = modify_to_rtr(id, id.responder_resources);
+  if (ready) ready = modify_to_rts(id, id.initiator_depth);
+  if (!ready) return ready;
+  const std::shared_ptr<Session> session = id.session;
+  const bool synchronous = id.synchronous();
+  const auto accepted = request();
+  if (accepted) return synchronous ? complete(id) : Expected<void, Failure>{};
+  static_cast<void>(modify_to_error(id));
+  return Unexpected{accepted.error()};
+}
+
+/// The daemon answers the peer, and what the peer sends then waits in the stream until the QP has it. Then
+/// the program may hear that the connection is there.
+template <typename Request>
+Expected<void, Failure> accept_stream(Id& id, const rdma_conn_param* given, Request request) {
+  if (given != nullptr) id.stream_qpn = given->qp_num;
+  auto accepted = request();
+  if (!accepted) return Unexpected{accepted.error()};
+  if (auto started = start_stream(id, std::move(*accepted)); !started) {
+    id.connect_failed = true;
+    static_cast<void>(modify_to_error(id));
+    return started;
+  }
+  return start(id, [&](control::CmClient& daemon) { return daemon.notify(id.number, IBV_EVENT_COMM_EST); });
 }
 
 Expected<void, Failure> accept(Id& id, const rdma_conn_param* given) {
@@ -103,25 +143,11 @@ Expected<void, Failure> accept(Id& id, const rdma_conn_param* given) {
   const auto parameters = parameters_of(id, given);
   if (!parameters) return Unexpected{parameters.error()};
   const control::CmEce ece{id.remote_ece.vendor, id.local_ece.options};
-  const auto request = [&](control::CmClient& daemon) {
-    return daemon.accept(id.number, id.cookie, *parameters, ece);
+  const auto request = [&] {
+    return id.session->heard(id.session->daemon.accept(id.number, id.cookie, *parameters, ece));
   };
-  if (id.datagrams()) {  // no event follows
-    auto accepted = id.session->heard(request(id.session->daemon));
-    if (accepted && id.synchronous()) drop_event(id);
-    return accepted;
-  }
-  ready = modify_to_rtr(id, id.responder_resources);
-  if (ready) ready = modify_to_rts(id, id.initiator_depth);
-  if (!ready) return ready;
-  bool taken = false;
-  const auto accepted = start(id, [&](control::CmClient& daemon) {
-    auto answer = request(daemon);
-    taken = answer.has_value();
-    return answer;
-  });
-  if (!taken) static_cast<void>(modify_to_error(id));
-  return accepted;
+  if (id.datagrams()) return accept_datagrams(id, request);
+  return has_streams(id) ? accept_stream(id, given, request) : accept_packets(id, request);
 }
 
 Expected<void, Failure> reject(Id& id, const void* data, std::uint8_t length, std::uint8_t reason) {
@@ -130,11 +156,16 @@ Expected<void, Failure> reject(Id& id, const void* data, std::uint8_t length, st
       id.session->daemon.reject(id.number, reason, {static_cast<const std::uint8_t*>(data), length}));
 }
 
-/// The QP stops sending before the peer hears of it. A DISCONNECTED that comes from the peer leaves our QP
-/// alone, which may still have receives that the program wants to see.
+/// The QP stops sending before the peer hears of it; on iWARP it finishes what is posted. A DISCONNECTED
+/// that comes from the peer leaves our QP alone, which may still have receives that the program wants to
+/// see.
 Expected<void, Failure> disconnect(Id& id) {
   auto done = id.require_device();
-  if (done) done = modify_to_error(id);
+  if (done && has_streams(id)) {
+    close_stream(id);
+  } else if (done) {
+    done = modify_to_error(id);
+  }
   if (!done) return done;
   return start(id, [&](control::CmClient& daemon) { return daemon.disconnect(id.number); });
 }

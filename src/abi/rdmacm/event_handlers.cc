@@ -9,6 +9,7 @@
 #include "abi/rdmacm/events.h"
 #include "abi/rdmacm/later_releases.h"
 #include "abi/rdmacm/qp_states.h"
+#include "abi/rdmacm/streams.h"
 
 namespace softrnic::rdmacm {
 namespace {
@@ -118,6 +119,21 @@ bool connect_response(Event& event, const Message& message) {
   return true;
 }
 
+/// On iWARP's active side the stream comes with it.
+bool established(Event& event, const Message& message) {
+  copy_parameters(event, message);
+  Id& id = *event.credited;
+  if (message.stream.token == 0) return true;
+  auto ready = id.adopt(message.record);
+  if (const auto started = start_stream(id, {message.stream, std::move(event.socket)}); !started)
+    ready = started;
+  if (ready) return true;
+  static_cast<void>(modify_to_error(id));
+  id.connect_failed = true;
+  fail(event, RDMA_CM_EVENT_CONNECT_ERROR, ready.error());
+  return true;
+}
+
 bool rejected(Event& event, const Message& message) {
   if (event.credited->connect_failed) return false;
   copy_connection(event, message);
@@ -180,7 +196,7 @@ constexpr std::array<Handler, kEventUser + 1> kHandlers = {
     copy_parameters,     // CONNECT_ERROR
     copy_parameters,     // UNREACHABLE
     rejected,            // REJECTED
-    copy_parameters,     // ESTABLISHED
+    established,         // ESTABLISHED
     disconnected,        // DISCONNECTED
     copy_parameters,     // DEVICE_REMOVAL
     multicast_join,      // MULTICAST_JOIN

@@ -44,11 +44,12 @@ Expected<std::unique_ptr<Event>, Failure> next_event(Channel& channel) {
   const auto source = channel.events();
   for (;;) {
     auto event = std::make_unique<Event>();  // before anything is fetched, as memory may run out
-    const auto message = source->next([&](const control::CmEventReply& fetched) {
+    const auto credit_event = [&](const control::CmEventReply& fetched) {
       if (!address(*event, *source->session(), fetched)) return;
       event->credited->account.hand_out();
       if (event->membership != nullptr) event->membership->account.hand_out();
-    });
+    };
+    const auto message = source->next(credit_event, event->socket);
     if (!message) return Unexpected{message.error()};
     if (event->credited == nullptr) continue;
     event->set_type(message->event);

@@ -35,6 +35,7 @@ struct Event : rdma_cm_event {
   Id* credited = nullptr;  ///< whose destruction waits for the acknowledgement
   Membership* membership = nullptr;
   std::array<std::uint8_t, control::kCmPrivateData> private_data{};
+  UniqueFd socket;  ///< of the stream that came with it, until handle() has seen to it
 };
 
 /// What the library does about an event before the program sees it: moves QPs, makes the id of a request, and

@@ -9,6 +9,7 @@
 #include "abi/calls.h"
 #include "abi/export.h"
 #include "abi/rdmacm/events.h"
+#include "base/settings.h"
 #include "rnic/object.h"
 
 namespace softrnic::rdmacm {
@@ -74,7 +75,7 @@ Expected<std::unique_ptr<Id>, Failure> Id::create(std::shared_ptr<Session> sessi
   if (number == 0) {
     const auto made = id->session->heard(
         id->session->daemon.create_id(Channel::of(channel)->number(), static_cast<std::uint16_t>(ps),
-                                      static_cast<std::uint8_t>(qp_type), id->cookie));
+                                      static_cast<std::uint8_t>(qp_type), id->cookie, settings().device));
     if (!made) return Unexpected{made.error()};
     number = made->id;
   }

@@ -86,6 +86,7 @@ struct Id : rdma_cm_id {
   std::uint8_t initiator_depth = 0;
   std::uint8_t responder_resources = 0;
   control::CmEce local_ece, remote_ece;
+  std::uint32_t stream_qpn = 0;             ///< of a QP that the library has not made: whose the stream is
   bool connect_failed = false;              ///< events of its end are not for the program
   std::vector<std::uint8_t> connect_data;   ///< of rdma_getaddrinfo, goes before the private data
   std::optional<ibv_qp_init_attr> passive;  ///< rdma_create_ep: of the QPs of rdma_get_request

@@ -6,6 +6,7 @@
 
 #include "abi/calls.h"
 #include "abi/export.h"
+#include "abi/rdmacm/streams.h"
 
 namespace softrnic::rdmacm {
 namespace {
@@ -87,7 +88,7 @@ Expected<void, Failure> make_ready(Id& id, ibv_qp& qp) {
 }
 
 Expected<void, Failure> modify_to_rtr(Id& id, std::uint8_t responder_resources) {
-  if (id.qp == nullptr) return {};
+  if (id.qp == nullptr || has_streams(id)) return {};
   // INIT again: what was assumed when the QP was created may not be what was agreed on since.
   if (auto done = modify_as_agreed(id, *id.qp, IBV_QPS_INIT); !done) return done;
   return modify_as_agreed(id, *id.qp, IBV_QPS_RTR, [&](ibv_qp_attr& attributes) {
@@ -96,7 +97,7 @@ Expected<void, Failure> modify_to_rtr(Id& id, std::uint8_t responder_resources) 
 }
 
 Expected<void, Failure> modify_to_rts(Id& id, std::uint8_t initiator_depth) {
-  if (id.qp == nullptr) return {};
+  if (id.qp == nullptr || has_streams(id)) return {};
   return modify_as_agreed(id, *id.qp, IBV_QPS_RTS, [&](ibv_qp_attr& attributes) {
     if (initiator_depth != RDMA_MAX_INIT_DEPTH) attributes.max_rd_atomic = initiator_depth;
   });
@@ -112,7 +113,10 @@ Expected<void, Failure> modify_to_error(Id& id) {
 Expected<void, Failure> confirm(Id& id) {
   auto done = modify_to_rtr(id, RDMA_MAX_RESP_RES);
   if (done) done = modify_to_rts(id, RDMA_MAX_INIT_DEPTH);
-  if (done) done = id.session->heard(id.session->daemon.accept(id.number, id.cookie, {}, {}));
+  if (done) {
+    const auto sent = id.session->heard(id.session->daemon.accept(id.number, id.cookie, {}, {}));
+    if (!sent) done = Unexpected{sent.error()};
+  }
   if (!done) static_cast<void>(modify_to_error(id));
   return done;
 }

@@ -16,7 +16,8 @@ ibv_ah_attr address_of(const control::CmAddressVector& vector);
 /// zero.
 Expected<int, Failure> init_qp_attributes(Id& id, ibv_qp_attr& attributes);
 
-// All of these concern `qp`, or id.qp and do nothing when there is none.
+// All of these concern `qp`, or id.qp and do nothing when there is none. On an iWARP device the connection's
+// stream alone brings it to RTS (streams.h).
 
 /// RESET to INIT, and on to RTR and RTS for datagrams.
 Expected<void, Failure> make_ready(Id& id, ibv_qp& qp);

@@ -11,6 +11,7 @@
 #include "abi/export.h"
 #include "abi/sibling.h"
 #include "abi/verbs/engine_calls.h"
+#include "abi/verbs/live_objects.h"
 #include "base/bytes.h"
 #include "engine/quiet_thread.h"
 
@@ -23,7 +24,8 @@ const Sibling& own_sibling() {
                                .explain = explain,
                                .on_daemon_end = on_daemon_end,
                                .on_daemon_return = on_daemon_return,
-                               .run_aside = engine::run_aside};
+                               .run_aside = engine::run_aside,
+                               .find_qp = LiveObjects::find_qp};
   return sibling;
 }
 

@@ -37,6 +37,18 @@ LiveObjects::Entry LiveObjects::take(const void* object, ObjectKind kind) {
   return all.objects.extract(found);
 }
 
+// Asked once a connection, of programs that number their queue pairs themselves.
+ibv_qp* LiveObjects::find_qp(const ibv_context* context, std::uint32_t qpn) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  for (const auto& [object, kind] : all.objects) {
+    if (kind != ObjectKind::qp) continue;
+    auto* const qp = static_cast<ibv_qp*>(const_cast<void*>(object));
+    if (qp->context == context && qp->qp_num == qpn) return qp;
+  }
+  return nullptr;
+}
+
 void LiveObjects::put_back(Entry entry) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);

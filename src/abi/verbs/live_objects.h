@@ -2,7 +2,10 @@
 // destroying it again answers EINVAL, and touches nothing.
 #pragma once
 
+#include <infiniband/verbs.h>
+
 #include <cerrno>
+#include <cstdint>
 #include <unordered_map>
 #include <utility>
 
@@ -22,6 +25,8 @@ class LiveObjects {
   /// Empty when it is not there, or is of another kind.
   static Entry take(const void* object, ObjectKind kind);
   static void put_back(Entry entry);
+  /// nullptr: there is none.
+  static ibv_qp* find_qp(const ibv_context* context, std::uint32_t qpn);
 };
 
 /// What a call that creates has made is alive from now on.

@@ -24,6 +24,8 @@ class MpaFrameReader {
   Expected<std::size_t, Reason> take(Bytes bytes);
   bool whole() const { return whole_; }
   std::size_t taken() const { return taken_; }
+  /// What is still to come of it, as far as that is known.
+  std::size_t missing() const { return due() - taken_; }
 
   // ---- of a whole frame
   const wire::MpaFrame& frame() const { return frame_; }

@@ -30,6 +30,8 @@ class MpaInitiator {
   State state() const { return state_; }
   Bytes output() const { return output_.unsent(); }
   void sent(std::size_t count) { output_.sent(count); }
+  /// Who reads no more than this takes nothing that belongs to the FPDUs.
+  std::size_t wanted() const { return state_ == State::waiting ? reader_.missing() : 0; }
   /// How many of `bytes` were taken: in state waiting all of them.
   std::size_t receive(Bytes bytes);
   /// The peer has ended the stream, or it broke.

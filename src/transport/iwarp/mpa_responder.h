@@ -24,6 +24,12 @@ class MpaResponder {
   State state() const { return state_; }
   Bytes output() const { return output_.unsent(); }
   void sent(std::size_t count) { output_.sent(count); }
+  /// Who reads no more than this takes nothing that belongs to the FPDUs. Requested: a peer that sends before
+  /// it is answered shows itself by its first byte.
+  std::size_t wanted() const {
+    if (state_ == State::requested) return 1;
+    return state_ == State::waiting ? reader_.missing() : 0;
+  }
   /// How many of `bytes` were taken: all of them, unless established.
   std::size_t receive(Bytes bytes);
   void stream_ended();

@@ -3,7 +3,10 @@
 namespace softrnic::cma {
 
 Node::Node(Network& on, std::uint64_t guid, const std::vector<std::string>& addresses)
-    : network(on), manager(*this, guid), random_(static_cast<std::uint32_t>(guid)) {
+    : network(on),
+      streams(on.tcp, [this]() -> iwcm::Manager& { return manager.streams(); }),
+      manager(*this, streams, guid),
+      random_(static_cast<std::uint32_t>(guid)) {
   device.index = 1;
   device.name = "soft0";
   device.guid = guid;
@@ -19,6 +22,19 @@ Node::Node(Network& on, std::uint64_t guid, const std::vector<std::string>& addr
   channel = manager.open_channel();
 }
 
+void Node::become_iwarp(bool beside) {
+  const device::DeviceInfo before = device;
+  device.kind = device::Kind::iwarp;
+  device.name = "iw0";
+  device.index = 2;
+  device.port.addresses = std::exchange(device.port.gids, {{wire::Gid{{std::byte{2}}}, 2}});
+  if (beside) {
+    manager.devices_changed({before, device});
+  } else {
+    manager.devices_changed({device});
+  }
+}
+
 TimePoint Node::now() { return network.now; }
 
 void Node::send(const mad::Address& to, Bytes mad) {
@@ -31,7 +47,7 @@ void Node::resolve(IdNumber id, const RouteQuery& query) {
     return;
   }
   wire::Gid source = query.source;
-  for (const device::GidEntry& entry : device.port.gids)
+  for (const device::GidEntry& entry : addresses_of(device))
     if (source.is_zero() && entry.gid.is_ipv4() == query.destination.is_ipv4()) source = entry.gid;
   manager.resolved(id, Route{source, 2, 64});
 }
@@ -67,7 +83,9 @@ Event Node::expect(rdma_cm_event_type kind) {
 }
 
 void Network::deliver() {
-  while (!packets.empty()) {
+  tcp.now = now;
+  while (tcp.deliver() || !packets.empty()) {
+    if (packets.empty()) continue;
     const Packet packet = std::move(packets.front());
     packets.pop_front();
     const auto node = nodes.find(packet.to.remote);

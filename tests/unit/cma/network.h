@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cma/manager.h"
+#include "tests/unit/cma/tcp.h"
 
 namespace softrnic::cma {
 
@@ -69,6 +70,9 @@ class Node final : public Host {
 
   IdNumber make_id(PortSpace space = PortSpace::tcp, std::uint64_t cookie = 0,
                    std::uint8_t qp_type = IBV_QPT_RC);
+  /// From now on the device is one of iWARP, with the same addresses. `beside`: and there is the other, too,
+  /// which was made first.
+  void become_iwarp(bool beside = false);
   /// An id that listens.
   IdNumber listener(const SocketAddress& at, PortSpace space = PortSpace::tcp);
   /// An id with a route to `to`.
@@ -78,6 +82,7 @@ class Node final : public Host {
 
   Network& network;
   device::DeviceInfo device;
+  Tcp::Side streams;
   Manager manager;
   ChannelNumber channel = 0;
   std::map<ChannelNumber, int> posts;
@@ -100,6 +105,7 @@ class Network {
     mad::Address to;
     std::vector<std::byte> mad;
   };
+  Tcp tcp;
   std::function<bool()> lose = [] { return false; };
   TimePoint now{std::chrono::seconds(1)};
   std::map<wire::Gid, Node*> nodes;

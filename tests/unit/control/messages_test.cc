@@ -9,6 +9,7 @@ namespace {
 
 device::DeviceInfo sample_device() {
   device::DeviceInfo device;
+  device.kind = device::Kind::iwarp;
   device.index = 7;
   device.name = "soft0";
   device.netdev = "eth0";
@@ -27,6 +28,7 @@ TEST(Messages, DeviceSurvivesTheTrip) {
   const device::DeviceInfo device = sample_device();
   const auto back = from_record(to_record(device));
   ASSERT_TRUE(back);
+  EXPECT_EQ(back->kind, device::Kind::iwarp);
   EXPECT_EQ(back->name, "soft0");
   EXPECT_EQ(back->netdev, "eth0");
   EXPECT_EQ(back->index, 7U);

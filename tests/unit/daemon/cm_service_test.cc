@@ -134,9 +134,9 @@ class CmServiceTest : public testing::Test {
     accept.cookie = 33;
     accept.parameters.valid = 1;
     accept.parameters.qpn = 0x111;
-    ask<Done>(server, accept);
+    EXPECT_EQ(ask<CmAcceptReply>(server, accept).stream.token, 0U);
     expect(client, RDMA_CM_EVENT_CONNECT_RESPONSE);
-    ask<Done>(client, about<CmAccept>(active));
+    ask<CmAcceptReply>(client, about<CmAccept>(active));
     expect(server, RDMA_CM_EVENT_ESTABLISHED);
   }
 

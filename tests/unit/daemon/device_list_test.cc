@@ -40,6 +40,24 @@ TEST(DeviceList, FollowsTheChoiceOnlyWhileNobodyHasItOpen) {
   EXPECT_NE(changes[0].device.index, changes[1].device.index) << "another device, though of the same name";
 }
 
+TEST(DeviceList, IwarpIsNamedByItsEthernetAddressAndReachedByThoseOfTheNetdev) {
+  DeviceList list("h");
+  list.update(host(), true);
+  const auto added = list.add("iw0", "eth0", host(), device::Kind::iwarp);
+  ASSERT_TRUE(added);
+  const device::DeviceInfo& iwarp = added->device;
+  EXPECT_EQ(iwarp.kind, device::Kind::iwarp);
+  ASSERT_EQ(iwarp.port.gids.size(), 1U);
+  EXPECT_FALSE(iwarp.port.gids[0].gid.is_zero());
+  for (std::size_t i = 6; i < 16; ++i) EXPECT_EQ(iwarp.port.gids[0].gid.raw[i], std::byte{0}) << i;
+  EXPECT_EQ(addresses_of(iwarp)[0].gid, gid("10.0.0.1"));
+  EXPECT_NE(iwarp.guid, list.devices()[0].guid);
+  Network more = host();
+  const auto changes = list.update(more.address(2, "10.0.0.9"), false);
+  ASSERT_EQ(changes.size(), 2U) << "that of RoCE, and that of iWARP";
+  EXPECT_EQ(addresses_of(changes[1].device)[1].gid, gid("10.0.0.9"));
+}
+
 TEST(DeviceList, NetdevThatGoesAndComesBack) {
   DeviceList list("h");
   list.update(host(), true);

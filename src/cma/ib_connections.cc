@@ -1,4 +1,4 @@
-#include "cma/connector.h"
+#include "cma/ib_connections.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -33,15 +33,15 @@ cm::ServiceId service_of(const Id& id) { return cm::ServiceId(service_id_of(id.s
 
 }  // namespace
 
-void Connector::connecting(Id& id, cm::Id connection, const ConnectionParameters& parameters) {
+void IbConnections::connecting(Id& id, cm::Id connection, const ConnectionParameters& parameters) {
   ids_.connect(id, connection);
   id.active = true;
   id.qpn = parameters.qpn;
   id.state = State::connect;
 }
 
-Expected<void, Failure> Connector::connect(Id& id, const ConnectionParameters& parameters, const cm::Ece& ece,
-                                           TimePoint now) {
+Expected<void, Failure> IbConnections::connect(Id& id, const ConnectionParameters& parameters,
+                                               const cm::Ece& ece, TimePoint now) {
   if (id.is_datagram()) return connect_datagram(id, parameters, now);
   const auto data = request_data(id, parameters.private_data, cm::kReqPrivateData);
   if (!data) return Unexpected{data.error()};
@@ -62,8 +62,8 @@ Expected<void, Failure> Connector::connect(Id& id, const ConnectionParameters& p
   return {};
 }
 
-Expected<void, Failure> Connector::connect_datagram(Id& id, const ConnectionParameters& parameters,
-                                                    TimePoint now) {
+Expected<void, Failure> IbConnections::connect_datagram(Id& id, const ConnectionParameters& parameters,
+                                                        TimePoint now) {
   const auto data = request_data(id, parameters.private_data, cm::kSidrReqPrivateData);
   if (!data) return Unexpected{data.error()};
   cm::SidrRequest request;
@@ -76,9 +76,8 @@ Expected<void, Failure> Connector::connect_datagram(Id& id, const ConnectionPara
   return {};
 }
 
-Expected<void, Failure> Connector::accept(Id& id, std::uint64_t cookie,
-                                          const std::optional<ConnectionParameters>& parameters,
-                                          const cm::Ece& ece, TimePoint now) {
+Expected<void, Failure> IbConnections::accept(Id& id, const std::optional<ConnectionParameters>& parameters,
+                                              const cm::Ece& ece, TimePoint now) {
   Expected<void, Failure> done;
   if (id.is_datagram()) {
     done = accept_datagram(id, parameters.value_or(ConnectionParameters{}), ece, now);
@@ -89,15 +88,12 @@ Expected<void, Failure> Connector::accept(Id& id, std::uint64_t cookie,
   } else {
     done = Unexpected{refuse(EINVAL, ReasonId::cma_accept_parameters)};
   }
-  if (!done) return done;
-  patience_.answered(id.number);
-  if (!id.active) id.cookie = cookie;
-  id.accepted = true;
-  return {};
+  if (done) patience_.answered(id.number);
+  return done;
 }
 
-Expected<void, Failure> Connector::accept_passive(Id& id, const ConnectionParameters& parameters,
-                                                  const cm::Ece& ece, TimePoint now) {
+Expected<void, Failure> IbConnections::accept_passive(Id& id, const ConnectionParameters& parameters,
+                                                      const cm::Ece& ece, TimePoint now) {
   if (parameters.private_data.size() > cm::kRepPrivateData)
     return too_long(parameters.private_data.size(), cm::kRepPrivateData);
   cm::Reply reply;
@@ -114,8 +110,8 @@ Expected<void, Failure> Connector::accept_passive(Id& id, const ConnectionParame
   return {};
 }
 
-Expected<void, Failure> Connector::accept_datagram(Id& id, const ConnectionParameters& parameters,
-                                                   const cm::Ece& ece, TimePoint now) {
+Expected<void, Failure> IbConnections::accept_datagram(Id& id, const ConnectionParameters& parameters,
+                                                       const cm::Ece& ece, TimePoint now) {
   if (parameters.private_data.size() > cm::kSidrRepPrivateData)
     return too_long(parameters.private_data.size(), cm::kSidrRepPrivateData);
   // A Q_Key of the program's own is for AF_IB alone: IP port spaces have one (RDMA_UDP_QKEY).
@@ -131,8 +127,8 @@ Expected<void, Failure> Connector::accept_datagram(Id& id, const ConnectionParam
   return sent;
 }
 
-Expected<void, Failure> Connector::reject(Id& id, cm::RejectReason reason, Bytes private_data,
-                                          TimePoint now) {
+Expected<void, Failure> IbConnections::reject(Id& id, cm::RejectReason reason, Bytes private_data,
+                                              TimePoint now) {
   const std::size_t room = id.is_datagram() ? cm::kSidrRepPrivateData : cm::kRejPrivateData;
   if (private_data.size() > room) return too_long(private_data.size(), room);
   Expected<void, Failure> sent;
@@ -150,13 +146,18 @@ Expected<void, Failure> Connector::reject(Id& id, cm::RejectReason reason, Bytes
 
 // Not yet, or no longer, connected: Linux has nothing to do then, and programs call it in any state they end
 // in.
-void Connector::disconnect(const Id& id, TimePoint now) {
+void IbConnections::disconnect(const Id& id, TimePoint now) {
   if (id.connection.value != 0) (void)cm_.disconnect(id.connection, {}, now);
 }
 
-Expected<void, Failure> Connector::notify(const Id& id, std::uint32_t ibv_event, TimePoint now) {
+Expected<void, Failure> IbConnections::notify(const Id& id, std::uint32_t ibv_event, TimePoint now) {
   if (ibv_event != IBV_EVENT_COMM_EST) return Unexpected{refuse(EINVAL, ReasonId::cma_notify, ibv_event)};
   return cm_.established(id.connection, now);
+}
+
+void IbConnections::end(const Id& id, TimePoint now) {
+  if (id.connection.value != 0) cm_.destroy(id.connection, now);
+  patience_.answered(id.number);
 }
 
 }  // namespace softrnic::cma

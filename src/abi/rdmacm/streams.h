@@ -1,0 +1,22 @@
+// The TCP connections of ids on iWARP devices. The daemon sets them up; libibverbs drives them for the queue
+// pair, which comes to RTS by that alone.
+#pragma once
+
+#include "abi/rdmacm/id.h"
+#include "base/expected.h"
+#include "base/reason.h"
+#include "control/cm_client.h"
+
+namespace softrnic::rdmacm {
+
+/// The id is on an iWARP device.
+bool has_streams(const Id& id);
+
+/// The queue pair of the id, or the one whose number the program gave, has `stream` from now on. When that
+/// fails, the daemon is told that the stream has ended.
+Expected<void, Failure> start_stream(Id& id, control::CmStream stream);
+
+/// In good order: what is posted is finished. A queue pair without a connection is left as it is.
+void close_stream(Id& id);
+
+}  // namespace softrnic::rdmacm

@@ -1,0 +1,47 @@
+// A connection as the manager's parts know it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/time.h"
+#include "iwcm/types.h"
+#include "transport/iwarp/mpa_initiator.h"
+#include "transport/iwarp/mpa_responder.h"
+
+namespace softrnic::iwcm {
+
+enum class State : std::uint8_t {
+  opening,      ///< active: TCP is connecting
+  initiating,   ///< active: the MPA request is sent
+  waiting,      ///< passive: for the MPA request. Nobody knows of it yet
+  requested,    ///< passive: for the program
+  established,  ///< the stream is the program's, or waits for it
+  over,         ///< without a stream; for the program to destroy it
+};
+
+struct Connection {
+  Id id{};
+  State state{};
+  Endpoint local, remote;
+  ListenerId listener{};
+  std::unique_ptr<iwarp::MpaInitiator> initiator;  ///< initiating
+  std::unique_ptr<iwarp::MpaResponder> responder;  ///< waiting, requested
+
+  // active, until established: to connect once more by revision 1
+  Endpoint wanted_local;
+  std::vector<std::byte> private_data;
+  std::uint16_t ird = 0, ord = 0;
+  std::uint8_t tos = 0;
+  std::uint8_t revision = wire::kMpaHighestRevision;
+
+  // established
+  std::uint64_t token = 0;
+  iwarp::MpaAgreement agreement;
+  bool confirmed = false;  ///< passive: the program has the stream
+
+  TimePoint deadline = kNever;  ///< kept by ConnectionTable
+};
+
+}  // namespace softrnic::iwcm

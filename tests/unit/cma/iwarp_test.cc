@@ -1,0 +1,304 @@
+// rdma_cm on iWARP devices: the same calls, connections of TCP, and the events that Linux tells there.
+#include "tests/unit/cma/network.h"
+
+namespace softrnic::cma {
+namespace {
+
+ConnectionParameters parameters(const std::string& data = {}, std::uint8_t responder = 3,
+                                std::uint8_t initiator = 5) {
+  ConnectionParameters out;
+  const Bytes bytes = std::as_bytes(std::span(data));
+  out.private_data.assign(bytes.begin(), bytes.end());
+  out.qpn = 0x111;
+  out.responder_resources = responder;
+  out.initiator_depth = initiator;
+  return out;
+}
+
+std::string text(const Event& event) {
+  const std::vector<std::byte>& data = event.parameters.private_data;
+  return {reinterpret_cast<const char*>(data.data()), data.size()};
+}
+
+class Iwarp : public TwoNodes {
+ protected:
+  void SetUp() override {
+    server.become_iwarp();
+    client.become_iwarp();
+  }
+  /// A request that the server's program has fetched.
+  Event request(const std::string& data = {}) {
+    listener = server.listener(address("10.0.0.1", 7174));
+    active = client.routed(address("10.0.0.1", 7174));
+    EXPECT_EQ(error_of(client.manager.connect(active, parameters(data), {})), 0);
+    network.deliver();
+    Event event = server.expect(RDMA_CM_EVENT_CONNECT_REQUEST);
+    passive = event.id;
+    return event;
+  }
+  void establish() {
+    request();
+    ASSERT_EQ(error_of(server.manager.accept(passive, 300, parameters(), {})), 0);
+    network.deliver();
+    const Event event = client.expect(RDMA_CM_EVENT_ESTABLISHED);
+    EXPECT_TRUE(event.has_stream);
+    ASSERT_EQ(error_of(server.manager.notify(passive, IBV_EVENT_COMM_EST)), 0);
+    EXPECT_FALSE(server.expect(RDMA_CM_EVENT_ESTABLISHED).has_stream);
+  }
+  IdNumber listener = 0, active = 0, passive = 0;
+};
+
+TEST_F(Iwarp, ConnectsWithoutAConnectResponse) {
+  const Event asked = request("hello");
+  EXPECT_EQ(text(asked), "hello");
+  EXPECT_EQ(asked.parameters.responder_resources, 5) << "what the peer would like to start";
+  EXPECT_EQ(asked.parameters.initiator_depth, 3);
+  EXPECT_FALSE(client.manager.handover(active));
+  EXPECT_EQ(error_of(server.manager.accept(passive, 300, std::nullopt, {})), EINVAL);
+  ASSERT_EQ(error_of(server.manager.accept(passive, 300, parameters("welcome", 2, 9), {})), 0);
+  const auto ours = server.manager.handover(passive);
+  ASSERT_TRUE(ours);
+  EXPECT_FALSE(ours->initiator);
+  EXPECT_EQ(ours->agreement.ord, 3);
+  EXPECT_FALSE(server.manager.next_event(server.channel)) << "the program has no stream yet";
+  ASSERT_EQ(error_of(server.manager.notify(passive, IBV_EVENT_COMM_EST)), 0);
+  EXPECT_EQ(server.expect(RDMA_CM_EVENT_ESTABLISHED).cookie, 300U);
+  network.deliver();
+  const Event event = client.expect(RDMA_CM_EVENT_ESTABLISHED);
+  EXPECT_EQ(text(event), "welcome");
+  EXPECT_EQ(event.parameters.initiator_depth, 2);
+  EXPECT_EQ(event.parameters.responder_resources, 3);
+  ASSERT_TRUE(client.manager.handover(active));
+  EXPECT_TRUE(client.manager.handover(active)->initiator);
+  EXPECT_FALSE(client.manager.view(active)->has_path) << "TCP finds its way";
+  const auto seen = server.manager.view(passive);
+  EXPECT_EQ(seen->source.host, address("10.0.0.1").host);
+  EXPECT_EQ(seen->source.port, 7174);
+  EXPECT_EQ(seen->destination.host, address("10.0.0.2").host);
+  EXPECT_EQ(seen->destination.port, client.manager.view(active)->source.port);
+}
+
+TEST_F(Iwarp, IPv6) {
+  server.listener(address("::", 7174));
+  active = client.routed(address("fd00::1", 7174));
+  ASSERT_EQ(error_of(client.manager.connect(active, parameters(), {})), 0);
+  network.deliver();
+  const Event asked = server.expect(RDMA_CM_EVENT_CONNECT_REQUEST);
+  EXPECT_EQ(server.manager.view(asked.id)->source.host, address("fd00::1").host);
+}
+
+TEST_F(Iwarp, EndsWhenTheStreamDoes) {
+  establish();
+  const auto handover = client.manager.handover(active);
+  client.streams.take(handover->stream);
+  EXPECT_EQ(client.manager.id_with_token(handover->token), active);
+  EXPECT_EQ(error_of(client.manager.disconnect(active)), 0);
+  EXPECT_FALSE(client.manager.next_event(client.channel));
+  EXPECT_TRUE(client.manager.streams().stream_over(handover->token));
+  EXPECT_EQ(client.expect(RDMA_CM_EVENT_DISCONNECTED).status, 0);
+  EXPECT_FALSE(client.manager.handover(active));
+  EXPECT_EQ(error_of(client.manager.disconnect(active)), 0) << "once more is no mistake";
+}
+
+TEST_F(Iwarp, ADisconnectEndsAlsoWhenNobodySaysSo) {
+  establish();
+  EXPECT_EQ(error_of(client.manager.disconnect(active)), 0);
+  EXPECT_TRUE(network.run([&] { return client.posts[client.channel] == 4; }));
+  const Event event = client.expect(RDMA_CM_EVENT_DISCONNECTED);
+  EXPECT_EQ(event.status, -ETIMEDOUT);
+  EXPECT_EQ(event.reason.id, ReasonId::iwcm_disconnect);
+}
+
+TEST_F(Iwarp, Rejected) {
+  request();
+  const std::string why = "full";
+  ASSERT_EQ(error_of(server.manager.reject(passive, cm::RejectReason::consumer_defined,
+                                           std::as_bytes(std::span(why)))),
+            0);
+  network.deliver();
+  const Event event = client.expect(RDMA_CM_EVENT_REJECTED);
+  EXPECT_EQ(event.status, -ECONNREFUSED);
+  EXPECT_EQ(text(event), why);
+}
+
+TEST_F(Iwarp, NobodyListens) {
+  active = client.routed(address("10.0.0.1", 7175));
+  ASSERT_EQ(error_of(client.manager.connect(active, parameters(), {})), 0);
+  network.deliver();
+  const Event event = client.expect(RDMA_CM_EVENT_REJECTED);
+  EXPECT_EQ(event.status, -ECONNREFUSED);
+  EXPECT_EQ(event.reason.id, ReasonId::iwcm_connect);
+}
+
+TEST_F(Iwarp, NobodyAnswers) {
+  network.tcp.silent = true;
+  active = client.routed(address("10.0.0.1", 7175));
+  ASSERT_EQ(error_of(client.manager.connect(active, parameters(), {})), 0);
+  EXPECT_TRUE(network.run([&] { return client.posts[client.channel] == 3; }));
+  EXPECT_EQ(client.expect(RDMA_CM_EVENT_UNREACHABLE).status, -ETIMEDOUT);
+}
+
+TEST_F(Iwarp, APeerThatGivesUpIsNotHeardOf) {
+  listener = server.listener(address("10.0.0.1", 7174));
+  active = client.routed(address("10.0.0.1", 7174));
+  ASSERT_EQ(error_of(client.manager.connect(active, parameters(), {})), 0);
+  network.deliver();
+  EXPECT_EQ(server.manager.ids(), 2U);
+  EXPECT_EQ(error_of(client.manager.destroy(active)), 0);
+  network.deliver();
+  EXPECT_EQ(server.manager.ids(), 1U);
+  EXPECT_FALSE(server.manager.next_event(server.channel));
+  EXPECT_EQ(server.streams.open_streams(), 0U);
+}
+
+TEST_F(Iwarp, APeerThatGivesUpLaterIsHeardOfWithTheAnswer) {
+  request();
+  EXPECT_EQ(error_of(client.manager.destroy(active)), 0);
+  network.deliver();
+  EXPECT_EQ(error_of(server.manager.accept(passive, 1, parameters(), {})), ECONNRESET);
+  EXPECT_EQ(error_of(server.manager.destroy(passive)), 0);
+}
+
+TEST_F(Iwarp, AListenerThatGoesRejectsWhatNobodyHasFetched) {
+  listener = server.listener(address("10.0.0.1", 7174));
+  active = client.routed(address("10.0.0.1", 7174));
+  ASSERT_EQ(error_of(client.manager.connect(active, parameters(), {})), 0);
+  network.deliver();
+  EXPECT_EQ(error_of(server.manager.destroy(listener)), 0);
+  network.deliver();
+  EXPECT_EQ(client.expect(RDMA_CM_EVENT_REJECTED).status, -ECONNREFUSED);
+  EXPECT_EQ(server.streams.listening() + server.streams.open_streams(), 0U);
+}
+
+TEST_F(Iwarp, AMigratedListenerTakesItsRequestsAlong) {
+  listener = server.listener(address("10.0.0.1", 7174));
+  active = client.routed(address("10.0.0.1", 7174));
+  ASSERT_EQ(error_of(client.manager.connect(active, parameters(), {})), 0);
+  network.deliver();
+  const ChannelNumber other = server.manager.open_channel();
+  ASSERT_TRUE(server.manager.migrate(listener, other));
+  const auto event = server.manager.next_event(other);
+  ASSERT_TRUE(event);
+  EXPECT_EQ(server.manager.channel_of(event->id), other);
+  ASSERT_EQ(error_of(server.manager.accept(event->id, 1, parameters(), {})), 0);
+}
+
+TEST_F(Iwarp, TheWildcardIsEachAddressOfTheDevice) {
+  server.listener(address("0.0.0.0", 7174));
+  EXPECT_EQ(server.streams.listening(), 2U) << "10.0.0.1 and 127.0.0.1";
+  server.listener(address("::", 7175));
+  EXPECT_EQ(server.streams.listening(), 2U + 4U);
+  device::DeviceInfo more = server.device;
+  more.port.addresses.push_back({address("10.0.0.9").host, 2});
+  server.manager.devices_changed({more});
+  EXPECT_EQ(server.streams.listening(), 3U + 5U);
+  server.manager.devices_changed({});
+  EXPECT_EQ(server.streams.listening(), 0U);
+}
+
+TEST_F(Iwarp, APortThatAnotherProgramHas) {
+  server.streams.refuse_to_listen = EADDRINUSE;
+  for (const char* const at : {"10.0.0.1", "0.0.0.0"}) {
+    const IdNumber id = server.make_id();
+    ASSERT_EQ(error_of(server.manager.bind(id, address(at, 7174))), 0);
+    EXPECT_EQ(error_of(server.manager.listen(id, 1)), EADDRINUSE) << at;
+    EXPECT_EQ(server.manager.view(id)->state, State::address_bound);
+    EXPECT_TRUE(server.manager.destroy(id));
+  }
+}
+
+TEST_F(Iwarp, NothingButReliableConnections) {
+  IdNumber id = server.make_id(PortSpace::udp);
+  EXPECT_EQ(error_of(server.manager.bind(id, address("10.0.0.1", 7174))), EADDRNOTAVAIL);
+  id = client.routed(address("10.0.0.1", 7174));
+  EXPECT_EQ(error_of(client.manager.join_multicast(id, 0, 0, address("224.0.0.9"))), EOPNOTSUPP);
+}
+
+TEST_F(Iwarp, QueuePairsComeToRtsByTheStream) {
+  active = client.routed(address("10.0.0.1", 7174));
+  const auto init = client.manager.init_qp_attributes(active, IBV_QPS_INIT);
+  ASSERT_TRUE(init);
+  EXPECT_EQ(init->mask, unsigned{IBV_QP_STATE | IBV_QP_ACCESS_FLAGS});
+  EXPECT_EQ(client.manager.init_qp_attributes(active, IBV_QPS_RTS)->mask, 0U);
+}
+
+TEST_F(Iwarp, TheProgramThatGoesLeavesNothing) {
+  establish();
+  client.manager.abandon({client.channel});
+  server.manager.abandon({server.channel});
+  EXPECT_EQ(server.manager.streams().size() + client.manager.streams().size(), 0U);
+  EXPECT_EQ(server.streams.open_streams() + client.streams.open_streams(), 0U);
+}
+
+TEST_F(Iwarp, ADeviceThatGoesIsToldOnce) {
+  establish();
+  client.manager.devices_changed({});
+  client.expect(RDMA_CM_EVENT_DEVICE_REMOVAL);
+  EXPECT_TRUE(client.manager.streams().stream_over(client.manager.handover(active)->token));
+  EXPECT_FALSE(client.manager.next_event(client.channel));
+}
+
+/// A RoCE device and one of iWARP at the same addresses.
+class BothKinds : public TwoNodes {
+ protected:
+  void SetUp() override {
+    server.become_iwarp(true);
+    client.become_iwarp(true);
+  }
+  IdNumber id_of(Node& node, const std::string& device) {
+    const auto id = node.manager.create(
+        {1, node.channel, static_cast<std::uint16_t>(PortSpace::tcp), IBV_QPT_RC, device});
+    EXPECT_TRUE(id);
+    return id ? *id : 0;
+  }
+  IdNumber routed(const std::string& device) {
+    const IdNumber id = id_of(client, device);
+    EXPECT_TRUE(client.manager.resolve_address(id, {}, address("10.0.0.1", 7174), std::chrono::seconds(2)));
+    client.expect(RDMA_CM_EVENT_ADDR_RESOLVED);
+    EXPECT_TRUE(client.manager.resolve_route(id));
+    client.expect(RDMA_CM_EVENT_ROUTE_RESOLVED);
+    return id;
+  }
+};
+
+TEST_F(BothKinds, TheDeviceThatWasMadeFirst) {
+  EXPECT_EQ(client.manager.view(routed(""))->binding.kind, device::Kind::roce_v2);
+  EXPECT_EQ(client.manager.view(routed("iw0"))->binding.kind, device::Kind::iwarp);
+}
+
+TEST_F(BothKinds, AWildcardListensOnBoth) {
+  server.listener(address("0.0.0.0", 7174));
+  for (const char* const device : {"", "iw0"}) {
+    const IdNumber id = routed(device);
+    ASSERT_EQ(error_of(client.manager.connect(id, parameters(), {})), 0);
+    network.deliver();
+    const Event event = server.expect(RDMA_CM_EVENT_CONNECT_REQUEST);
+    EXPECT_EQ(server.manager.view(event.id)->binding.has_streams(), *device != 0);
+  }
+}
+
+TEST_F(BothKinds, WhoSeesOneDeviceListensThereAlone) {
+  const IdNumber id = id_of(server, "iw0");
+  ASSERT_EQ(error_of(server.manager.bind(id, address("0.0.0.0", 7174))), 0);
+  ASSERT_EQ(error_of(server.manager.listen(id, 1)), 0);
+  ASSERT_EQ(error_of(client.manager.connect(routed(""), parameters(), {})), 0);
+  EXPECT_TRUE(network.run([&] { return client.posts[client.channel] == 3; }));
+  client.expect(RDMA_CM_EVENT_REJECTED);
+  ASSERT_EQ(error_of(client.manager.connect(routed("iw0"), parameters(), {})), 0);
+  network.deliver();
+  server.expect(RDMA_CM_EVENT_CONNECT_REQUEST);
+}
+
+TEST_F(BothKinds, TheWildcardGoesWithoutAPortOfTcpThatIsTaken) {
+  server.streams.refuse_to_listen = EADDRINUSE;
+  server.listener(address("0.0.0.0", 7174));
+  EXPECT_EQ(server.explained, std::vector{ReasonId::iwcm_listen});
+}
+
+TEST_F(BothKinds, DatagramsGoByTheDeviceThatHasThem) {
+  const IdNumber id = client.routed(address("10.0.0.1", 7174), PortSpace::udp);
+  EXPECT_EQ(client.manager.view(id)->binding.kind, device::Kind::roce_v2);
+}
+
+}  // namespace
+}  // namespace softrnic::cma

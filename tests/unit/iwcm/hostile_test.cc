@@ -1,0 +1,191 @@
+// Peers that do not keep to the protocol, or know an older one.
+#include "tests/unit/iwcm/pair.h"
+
+namespace softrnic::iwcm {
+namespace {
+
+using wire::MpaFrame;
+using wire::MpaFrameKind;
+
+std::string request_frame(const std::string& data = {}) {
+  MpaFrame head{MpaFrameKind::request};
+  head.revision = 1;
+  return frame(head, data);
+}
+
+TEST_F(Pair, ARequestInWhateverPieces) {
+  const std::string whole = request_frame("private");
+  for (std::size_t cut = 1; cut < whole.size(); ++cut) {
+    const Id id = stranger(whole.substr(0, cut));
+    EXPECT_TRUE(server.events.empty()) << cut;
+    say(id, whole.substr(cut));
+    const Told request = server.expect(EventKind::request);
+    EXPECT_EQ(request.private_data, "private") << cut;
+    EXPECT_EQ(request.ird, wire::kMpaNoLimit) << "revision 1 tells nothing";
+    server.manager.destroy(request.id);
+  }
+}
+
+TEST_F(Pair, GarbageIsDroppedAtItsFirstByte) {
+  for (const char* const data : {"GET / HTTP/1.1\r\n\r\n", "MPA ID Rep Frame", "MPA ID Req Framf", "\0"}) {
+    const Id id = stranger(std::string(data, data[0] == 0 ? 1 : std::string(data).size()));
+    EXPECT_EQ(server.manager.wanted(id), 0U) << data;
+  }
+  EXPECT_EQ(server.manager.size(), 0U);
+  EXPECT_EQ(server.explained, std::vector(4, ReasonId::mpa_no_frame));
+  EXPECT_TRUE(server.events.empty());
+}
+
+TEST_F(Pair, LengthsAndRevisionsOutOfBounds) {
+  std::string long_one = request_frame();
+  long_one[18] = '\x02';
+  long_one[19] = '\x01';  // 513
+  stranger(long_one);
+  MpaFrame short_one{MpaFrameKind::request};
+  short_one.revision = 2;
+  short_one.enhanced = true;
+  stranger(frame(short_one, "abc"));
+  MpaFrame later{MpaFrameKind::request};
+  later.revision = 3;
+  stranger(frame(later, ""));
+  EXPECT_EQ(server.manager.size(), 0U);
+  EXPECT_EQ(server.explained,
+            (std::vector{ReasonId::mpa_private_data, ReasonId::mpa_private_data, ReasonId::mpa_revision}));
+}
+
+TEST_F(Pair, WhoSpeaksBeforeTheAnswerIsDropped) {
+  const Id id = stranger(request_frame());
+  server.expect(EventKind::request);
+  EXPECT_EQ(server.manager.wanted(id), 1U);
+  say(id, "x");
+  EXPECT_EQ(server.expect(EventKind::given_up).id, id);
+  EXPECT_EQ(server.explained, std::vector{ReasonId::mpa_early_data});
+}
+
+TEST_F(Pair, SlowRequestsAreGivenUpInTime) {
+  const Id id = stranger(request_frame().substr(0, 19));
+  EXPECT_EQ(server.manager.deadline(), now + Limits{}.request_timeout);
+  now = server.manager.deadline() - std::chrono::nanoseconds(1);
+  server.manager.advance(now);
+  EXPECT_EQ(server.manager.wanted(id), 1U);
+  server.manager.advance(now + std::chrono::nanoseconds(1));
+  EXPECT_EQ(server.manager.wanted(id), 0U);
+  EXPECT_EQ(server.explained, std::vector{ReasonId::mpa_timeout});
+}
+
+TEST_F(Pair, AFloodDisplacesItsOwnAndNoRequest) {
+  const Id honest = stranger(request_frame());
+  server.expect(EventKind::request);
+  std::vector<Id> silent;
+  for (std::size_t i = 0; i < Limits{}.half_open + 10; ++i) silent.push_back(stranger("MPA"));
+  EXPECT_EQ(server.manager.in_set_up(), Limits{}.half_open + 1);
+  EXPECT_EQ(server.manager.wanted(silent[0]), 0U);
+  EXPECT_EQ(server.manager.wanted(silent[9]), 0U);
+  EXPECT_NE(server.manager.wanted(silent[10]), 0U) << "the oldest go first";
+  EXPECT_EQ(server.manager.wanted(honest), 1U) << "it waits for the program";
+  EXPECT_EQ(server.explained, std::vector(10, ReasonId::iwcm_flood));
+}
+
+TEST_F(Pair, NoRoomForMore) {
+  Node small(tcp, {.connections = 2, .half_open = 2});
+  const auto listens = small.manager.listen(at(3, 1), 1);
+  ASSERT_TRUE(listens);
+  for (int i = 0; i < 2; ++i) {
+    const Id id = small.manager.incoming(*listens, at(3, 1), at(9, 1), now);
+    const std::string whole = request_frame();
+    for (std::size_t j = 0; j < whole.size(); ++j)
+      small.manager.received(id, bytes_of(whole.substr(j, 1)), now);
+  }
+  EXPECT_EQ(small.events.size(), 2U);
+  EXPECT_EQ(small.manager.incoming(*listens, at(3, 1), at(9, 1), now), Id(0));
+  EXPECT_EQ(small.explained, std::vector{ReasonId::iwcm_room});
+  EXPECT_EQ(small.manager.connect({}, now).error().error, EMFILE);
+  EXPECT_EQ(small.manager.incoming(ListenerId(77), at(3, 1), at(9, 1), now), Id(0)) << "no such listener";
+}
+
+TEST_F(Pair, AListenerThatGoesTakesTheHalfOpenAlong) {
+  stranger("MPA");
+  const Id asked = stranger(request_frame());
+  server.expect(EventKind::request);
+  server.manager.unlisten(listener);
+  EXPECT_EQ(server.manager.size(), 1U);
+  EXPECT_EQ(server.manager.wanted(asked), 1U) << "the program knows of this one";
+}
+
+/// A server of another make, who says what the test wants.
+class Answers : public Pair {
+ protected:
+  Told answer(const std::string& data, bool then_ends = false) {
+    const Id active = connect();
+    deliver();
+    const Id passive = server.expect(EventKind::request).id;
+    EXPECT_TRUE(server.streams.write(passive, bytes_of(data)));
+    deliver();
+    if (then_ends) server.streams.close(passive);
+    deliver();
+    const Told told = client.events.empty() ? Told{} : client.expect(EventKind::reply);
+    client.manager.destroy(active);
+    return told;
+  }
+};
+
+TEST_F(Answers, Garbage) {
+  const Told told = answer("HTTP/1.1 400 Bad Request");
+  EXPECT_EQ(told.status, -EINVAL);
+  EXPECT_EQ(told.reason.id, ReasonId::mpa_no_frame);
+}
+
+TEST_F(Answers, EndsInTheMiddle) {
+  MpaFrame head{MpaFrameKind::reply};
+  head.revision = 1;
+  const std::string whole = frame(head, "data");
+  for (std::size_t cut = 1; cut < whole.size(); ++cut) {
+    const Told told = answer(whole.substr(0, cut), true);
+    EXPECT_EQ(told.status, -ECONNRESET) << cut;
+    EXPECT_EQ(told.reason.id, ReasonId::mpa_stream_ended) << cut;
+  }
+}
+
+TEST_F(Answers, WantsMoreReadsThanThereAre) {
+  MpaFrame head{MpaFrameKind::reply};
+  head.revision = 2;
+  head.enhanced = true;
+  std::string data(wire::kMpaEnhancedBytes, '\0');
+  wire::MpaEnhanced enhanced;
+  enhanced.ird = 1;
+  enhanced.ord = 5;  // this side takes 4
+  wire::encode(enhanced, std::as_writable_bytes(std::span(data)));
+  const Told told = answer(frame(head, data));
+  EXPECT_EQ(told.status, -EINVAL);
+  EXPECT_EQ(told.reason.id, ReasonId::mpa_ird);
+}
+
+TEST_F(Pair, APeerOfRevisionOneIsAskedAgain) {
+  const Id active = connect("once more");
+  deliver();
+  server.streams.close(server.expect(EventKind::request).id);  // as who does not know the frame
+  deliver();
+  EXPECT_EQ(tcp.connections, 2U);
+  const Told again = server.expect(EventKind::request);
+  EXPECT_EQ(again.private_data, "once more");
+  EXPECT_EQ(again.ird, wire::kMpaNoLimit);
+  ASSERT_TRUE(server.manager.accept(again.id, {1, 1, {}}));
+  deliver();
+  const Told reply = client.expect(EventKind::reply);
+  EXPECT_EQ(reply.id, active);
+  EXPECT_EQ(client.manager.agreement(active)->revision, 1);
+}
+
+TEST_F(Pair, WhoRefusesRevisionOneTooIsNotAskedAThirdTime) {
+  connect();
+  for (int i = 0; i < 2; ++i) {
+    deliver();
+    server.streams.close(server.expect(EventKind::request).id);
+  }
+  deliver();
+  EXPECT_EQ(tcp.connections, 2U);
+  EXPECT_EQ(client.expect(EventKind::reply).status, -ECONNRESET);
+}
+
+}  // namespace
+}  // namespace softrnic::iwcm
