@@ -26,15 +26,19 @@ class Caller {
   control::CmNumber id() const { return id_; }
   std::uint32_t channel() const { return channel_; }
 
-  /// The next event within ten seconds; -1: none came. `socket`: of the stream that comes with it.
+  /// The next event within ten seconds; -1: none came. `socket`: of the stream that comes with it. A count
+  /// without an event is that of a request whose peer has given up.
   int next(control::CmEventReply* out = nullptr, UniqueFd* socket = nullptr) {
     pollfd ready{events_.get(), POLLIN, 0};
     std::uint64_t count = 0;
-    if (poll(&ready, 1, 10'000) != 1 || read(events_.get(), &count, sizeof count) != sizeof count) return -1;
-    const auto event = daemon_.next_event(channel_, socket);
-    if (!event || event->present == 0) return -1;
-    if (out != nullptr) *out = *event;
-    return static_cast<int>(event->event);
+    while (poll(&ready, 1, 10'000) == 1 && read(events_.get(), &count, sizeof count) == sizeof count) {
+      const auto event = daemon_.next_event(channel_, socket);
+      if (!event) return -1;
+      if (event->present == 0) continue;
+      if (out != nullptr) *out = *event;
+      return static_cast<int>(event->event);
+    }
+    return -1;
   }
 
   /// 0, or the number of the step that failed.
