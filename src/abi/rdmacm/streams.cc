@@ -8,21 +8,26 @@
 namespace softrnic::rdmacm {
 namespace {
 
-/// nullptr: none has that number any more, or libibverbs is another build's.
-ibv_qp* queue_pair_of(const Id& id) {
-  if (id.qp != nullptr) return id.qp;
+/// What libibverbs lends for streams; nullptr: it is another build's, and takes none.
+const abi::Sibling* driver_of(const Id& id) {
   const abi::Sibling* const sibling = id.session->sibling;
-  return sibling != nullptr ? sibling->find_qp(id.verbs, id.stream_qpn) : nullptr;
+  return sibling != nullptr && sibling->start_stream != nullptr ? sibling : nullptr;
+}
+
+/// nullptr: none has that number any more.
+ibv_qp* queue_pair_of(const Id& id, const abi::Sibling& driver) {
+  return id.qp != nullptr ? id.qp : driver.find_qp(id.verbs, id.stream_qpn);
 }
 
 Expected<void, Failure> start(const Id& id, const control::CmStream& stream) {
   if (!stream.socket) return rnic::refused(EMFILE, ReasonId::rdma_stream_missing);
   const std::uint32_t qpn = id.qp != nullptr ? id.qp->qp_num : id.stream_qpn;
-  if (id.session->sibling == nullptr) return rnic::refused(EINVAL, ReasonId::rdma_no_streams, qpn);
-  ibv_qp* const qp = queue_pair_of(id);
+  const abi::Sibling* const driver = driver_of(id);
+  if (driver == nullptr) return rnic::refused(EINVAL, ReasonId::rdma_no_streams, qpn);
+  ibv_qp* const qp = queue_pair_of(id, *driver);
   if (qp == nullptr) return rnic::refused(EINVAL, ReasonId::rdma_qp_unknown, qpn);
   // a call that fails has explained itself
-  if (const int error = id.session->sibling->start_stream(qp, stream.socket.get(), &stream.grant))
+  if (const int error = driver->start_stream(qp, stream.socket.get(), &stream.grant))
     return Unexpected{Failure{error, {}}};
   return {};
 }
@@ -45,7 +50,9 @@ Expected<void, Failure> start_stream(Id& id, control::CmStream stream) {
 }
 
 void close_stream(Id& id) {
-  if (ibv_qp* const qp = queue_pair_of(id)) static_cast<void>(id.session->sibling->close_stream(qp));
+  const abi::Sibling* const driver = driver_of(id);
+  ibv_qp* const qp = driver != nullptr ? queue_pair_of(id, *driver) : nullptr;
+  if (qp != nullptr) static_cast<void>(driver->close_stream(qp));
 }
 
 }  // namespace softrnic::rdmacm
