@@ -12,12 +12,13 @@
 #include <cstring>
 
 #include "base/reason.h"
+#include "control/stream_grant.h"
 
 namespace softrnic::abi {
 
 struct Sibling {
   static constexpr std::uint64_t kMagic = 0x676e'696c'6269'7300;  ///< "\0sibling"
-  static constexpr std::uint32_t kVersion = 3;
+  static constexpr std::uint32_t kVersion = 4;
 
   std::uint64_t magic = kMagic;
   std::uint32_t version = kVersion;
@@ -30,6 +31,10 @@ struct Sibling {
   void (*on_daemon_return)(void (*callback)()) = nullptr;
   /// Calls body(argument), which throws nothing, in a thread of its own. 0, or the errno of what ran out.
   int (*run_aside)(const char* name, void (*body)(void*), void* argument) = nullptr;
+  /// iWARP: the queue pair's connection has been set up: to RTS. 0 or errno; takes `fd` on success only.
+  int (*start_stream)(ibv_qp* qp, int fd, const control::StreamGrant* grant) = nullptr;
+  /// iWARP: ends the connection in good order, as rdma_disconnect does. 0 or errno.
+  int (*close_stream)(ibv_qp* qp) = nullptr;
 };
 
 /// The sibling behind a device of ibv_get_device_list; nullptr when the device is another

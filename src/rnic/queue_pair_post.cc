@@ -60,7 +60,7 @@ Expected<void, Failure> QueuePair::check_send(const ibv_send_wr& wr) const {
   if (init_.table != nullptr) return Unexpected{refuse(EINVAL, ReasonId::rss_sends_nothing)};
   if (!state_rules(state_).accepts_sends)
     return Unexpected{refuse(EINVAL, ReasonId::post_send_state, state_)};
-  const SendLimits limits{type_, init_.cap.max_send_sge, init_.cap.max_inline_data,
+  const SendLimits limits{sends_as_, init_.cap.max_send_sge, init_.cap.max_inline_data,
                           attributes_.verbs.max_rd_atomic, init_.max_tso_header};
   return check_send_request(wr, limits);
 }
@@ -85,7 +85,7 @@ QueuePair::Posted QueuePair::enqueue(const ibv_send_wr& wr, ib::SendSlot slot) {
   endpoint_->commit();
   const SendRules& kind = *send_rules(wr.opcode);
   const bool one_sided = kind.has_remote_memory || kind.is_atomic;
-  return one_sided && endpoint_->go_at_once() ? Posted::done : Posted::queued;
+  return one_sided && packets_->go_at_once() ? Posted::done : Posted::queued;
 }
 
 void QueuePair::flush_send(const ibv_send_wr& wr) {
@@ -121,7 +121,7 @@ SOFTRNIC_HOT_PATH Expected<void, Failure> QueuePair::post_recv(ibv_recv_wr* wr, 
     }
   }
   if (receives_wanted() && receives_.posted().value_or(0) != 0) [[unlikely]] {
-    endpoint_->receives_posted();
+    packets_->receives_posted();
     lane_.transmit(*this);
   }
   if (rules.flushes_receives) {

@@ -11,6 +11,7 @@
 #include "abi/export.h"
 #include "abi/sibling.h"
 #include "abi/verbs/engine_calls.h"
+#include "abi/verbs/streams.h"
 #include "base/bytes.h"
 #include "engine/quiet_thread.h"
 
@@ -23,7 +24,9 @@ const Sibling& own_sibling() {
                                .explain = explain,
                                .on_daemon_end = on_daemon_end,
                                .on_daemon_return = on_daemon_return,
-                               .run_aside = engine::run_aside};
+                               .run_aside = engine::run_aside,
+                               .start_stream = start_stream,
+                               .close_stream = close_stream};
   return sibling;
 }
 
