@@ -15,6 +15,7 @@
 #include "rnic/qp_states.h"
 #include "rnic/refusal.h"
 #include "rnic/shared_receive_queue.h"
+#include "rnic/stream_states.h"
 #include "rnic/work_requests.h"
 
 namespace softrnic::rnic {
@@ -37,6 +38,7 @@ QueuePair::QueuePair(Context& context, ProtectionDomain* pd, XrcDomain* domain, 
       pd_(pd != nullptr ? &pd->root() : nullptr),
       lane_(lane),
       type_(init.type),
+      rules_(context.has_streams() ? kStreamStateRules : kStateRules),
       sends_as_(context.has_streams() ? kStreamType : init.type),
       serial_(next_serial()),
       init_(init),

@@ -24,6 +24,7 @@
 #include "rnic/on_demand_memory.h"
 #include "rnic/qp_attributes.h"
 #include "rnic/qp_events.h"
+#include "rnic/qp_states.h"
 #include "rnic/queue_pair_init.h"
 #include "rnic/rate_limit.h"
 #include "rnic/receive_source.h"
@@ -278,6 +279,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   const ProtectionDomain* pd_;      ///< whose keys it uses; an XRC target: of the SRQ at hand, if any
   LanePort& lane_;
   const ibv_qp_type type_;
+  const StateTable& rules_;
   const ibv_qp_type sends_as_;  ///< type_, or kStreamType
   const std::uint32_t serial_;
   QueuePairInit init_;

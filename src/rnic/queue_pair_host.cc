@@ -40,7 +40,7 @@ void QueuePair::receive_frame(const ethernet::ReceivedFrame& frame, const ethern
 std::size_t QueuePair::room_for_frames() const {
   constexpr std::size_t kMany = SIZE_MAX;
   if (init_.table != nullptr) return init_.table->room_for_frames();
-  return state_rules(state_).hears ? receives_.posted().value_or(kMany) : kMany;
+  return rules_[state_].hears ? receives_.posted().value_or(kMany) : kMany;
 }
 
 ib::Transmit QueuePair::transmit(ib::TxPacket& out, TimePoint now) {

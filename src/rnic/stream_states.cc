@@ -3,8 +3,6 @@
 #include <array>
 #include <cerrno>
 
-#include "rnic/qp_states.h"
-
 namespace softrnic::rnic {
 namespace {
 
@@ -29,6 +27,17 @@ constexpr std::array<std::uint8_t, kQpStates> kWays = {
 };
 
 }  // namespace
+
+constexpr StateTable kStreamStateRules = {{
+    // sends  recvs  fl.snd fl.rcv hears
+    {false, true, false, false, false},   // RESET
+    {false, true, false, false, false},   // INIT
+    {false, true, false, false, false},   // RTR
+    {true, true, false, false, true},     // RTS
+    {false, false, false, false, true},   // SQD: no more is begun
+    {false, false, false, false, false},  // SQE: it is never there
+    {true, true, true, true, false},      // ERR
+}};
 
 Expected<void, Failure> check_stream_transition(ibv_qp_state from, ibv_qp_state to, std::uint32_t mask) {
   if (const std::uint32_t unknown = mask & ~kAttributes; unknown != 0)

@@ -13,10 +13,13 @@
 
 #include "base/expected.h"
 #include "base/reason.h"
+#include "rnic/qp_states.h"
 
 namespace softrnic::rnic {
 
 /// Whether `mask` may take the queue pair from `from` to `to`; else EINVAL.
 Expected<void, Failure> check_stream_transition(ibv_qp_state from, ibv_qp_state to, std::uint32_t mask);
+
+extern const StateTable kStreamStateRules;
 
 }  // namespace softrnic::rnic

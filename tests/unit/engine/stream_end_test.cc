@@ -317,8 +317,8 @@ TEST_F(Connected, AForkedChildLeavesTheConnectionToItsParent) {
   b->lane.mutex().lock();
   const pid_t child = fork();
   if (child == 0) {
-    a->lane.abandon();
-    b->lane.abandon();
+    a->abandon();
+    b->abandon();
     a->lane.mutex().unlock();
     b->lane.mutex().unlock();
     std::array<std::uint64_t, 1> token{};

@@ -210,6 +210,11 @@ class StreamHost {
     attributes.qp_state = to;
     return qp.modify(attributes, IBV_QP_STATE);
   }
+  /// What a forked child does, which holds the lane's lock.
+  void abandon() {
+    page_.detach_from_parent();
+    lane.abandon();
+  }
   /// The token of the next stream that has ended; 0: none does.
   std::uint64_t next_end() {
     pollfd entry{ends.fd(), POLLIN, 0};

@@ -146,7 +146,7 @@ TEST_P(StreamTransfer, BothWaysAtOnceKeepTheOrderOfPosts) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, StreamTransfer, testing::ValuesIn(kWays),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& way) { return std::string(way.param.name); });
 
 }  // namespace
 }  // namespace softrnic::engine::test
