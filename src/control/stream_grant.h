@@ -1,6 +1,6 @@
 // What goes with the TCP socket of an iWARP connection that the daemon has set up, to the process whose queue
-// pair it is for: what both sides have agreed upon by MPA (RFC 5044 7, RFC 6581). Plain data: messages and the
-// drop-in libraries carry it as it is.
+// pair it is for: what both sides have agreed upon by MPA (RFC 5044 7, RFC 6581). Plain data: messages and
+// the drop-in libraries carry it as it is.
 #pragma once
 
 #include <cstdint>

@@ -44,10 +44,10 @@ void QpStream::leave() {
   around_.ended.push_back(this);
 }
 
-void QpStream::abort() {
+void QpStream::end() {
   if (!is_open()) return;
   leave();
-  socket_.abort();
+  socket_.close();
 }
 
 // ---- in
@@ -59,9 +59,10 @@ std::size_t QpStream::happened(std::uint32_t events, MutableBytes staging, TimeP
     blocked_ = false;
     watch();
   }
+  const bool broken = (events & (EPOLLERR | EPOLLHUP)) != 0;
   if (peer_writes_) {
-    reads = read(staging, kTurnBytes, now);
-  } else if ((events & (EPOLLERR | EPOLLHUP)) != 0) {
+    if (broken || (events & EPOLLIN) != 0) reads = read(staging, kTurnBytes, now);
+  } else if (broken) {
     failed(because(ReasonId::iwarp_socket, ECONNRESET), now);
   }
   qp_.stream_moved();
@@ -165,13 +166,9 @@ void QpStream::follow_wish(TimePoint now) {
     }
   }
   if (!is_open() || endpoint().wish() != iwarp::StreamWish::close) return;
-  const iwarp::Ending ending = endpoint().ending();
+  if (endpoint().ending() != iwarp::Ending::lost) return end();
   leave();
-  if (ending == iwarp::Ending::aborted || ending == iwarp::Ending::lost) {
-    socket_.abort();
-  } else {
-    socket_.close();
-  }
+  socket_.cut();
 }
 
 }  // namespace softrnic::engine

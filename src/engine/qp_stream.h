@@ -38,14 +38,15 @@ class QpStream final : public rnic::StreamPort {
   QpStream(const QpStream&) = delete;
   QpStream& operator=(const QpStream&) = delete;
 
-  /// Takes the socket, and the lane's epoll instance is told of what comes. 0; or what TcpStream::open() refuses
-  /// or ran out, and `socket` is as before.
+  /// Takes the socket, and the lane's epoll instance is told of what comes. 0; or what TcpStream::open()
+  /// refuses or ran out, and `socket` is as before.
   int begin(UniqueFd& socket, const rnic::StreamStart& start);
-  /// What epoll says of it: reads, a turn at most, what does not go straight to its place by way of `staging`.
-  /// How often something came.
+  /// What epoll says of it: reads, a turn at most, what does not go straight to its place by way of
+  /// `staging`. How often something came.
   std::size_t happened(std::uint32_t events, MutableBytes staging, TimePoint now);
-  /// The connection is no more, for either side.
-  void abort();
+  /// Nothing more goes either way, if it has not ended already. What was written still arrives: its work
+  /// requests are complete.
+  void end();
   /// In a forked child: the descriptor is closed, and the connection stays the parent's.
   void abandon() { socket_.forget(); }
   /// When it goes on, if a fault has made it stand still.

@@ -49,7 +49,7 @@ Expected<rnic::StreamPort*, Failure> Streams::add(rnic::QueuePair& qp, UniqueFd&
 
 void Streams::remove(rnic::StreamPort& port) {
   const auto place = streams_.find(&port);
-  place->second->abort();
+  place->second->end();
   std::erase(around_.stalled, place->second.get());
   tell_ends();
   streams_.erase(place);
@@ -68,9 +68,9 @@ std::size_t Streams::wait(std::span<epoll_event> events) const {
   return static_cast<std::size_t>(std::max(count, 0));
 }
 
-bool Streams::readable() const {
+bool Streams::any_readable() const {
   pollfd entry{readable_fd(), POLLIN, 0};
-  return entry.fd >= 0 && poll(&entry, 1, 0) > 0;
+  return poll(&entry, 1, 0) > 0;
 }
 
 // The instance is the parent's too: nothing is taken out of it.

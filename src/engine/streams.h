@@ -73,13 +73,14 @@ class Streams {
 
   /// Readable when receive() would find something; -1: never.
   int readable_fd() const { return epoll_.load(std::memory_order_acquire); }
-  bool readable() const;
+  bool readable() const { return readable_fd() >= 0 && any_readable(); }
 
  private:
   static constexpr std::size_t kAtOnce = 64;
   static constexpr std::size_t kStagingBytes = 256 * 1024;
 
   Expected<void, Failure> make_room();
+  bool any_readable() const;
   std::size_t wait(std::span<epoll_event> events) const;
   MutableBytes staging() { return {staging_.get(), kStagingBytes}; }
 

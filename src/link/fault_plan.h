@@ -15,8 +15,8 @@
 
 namespace softrnic::link {
 
-/// Chances are from 0 to 1, independent of one another, and apply to each packet sent; of iWARP, to each write to
-/// a stream of TCP, which hides what the others of them do.
+/// Chances are from 0 to 1, independent of one another, and apply to each packet sent; of iWARP, to each
+/// write to a stream of TCP, which hides what the others of them do.
 struct FaultPlan {
   double drop = 0;
   double duplicate = 0;

@@ -1,7 +1,7 @@
-// What a capture shows of a TCP stream: segments that bear its bytes. Only the kernel knows those that were on the
-// wire; their bytes and their order are the same, and where they begin is not. Before them come the segments that
-// have set the connection up, with MPA's frames as both sides agreed on them, without which wireshark takes the
-// stream for no iWARP.
+// What a capture shows of a TCP stream: segments that bear its bytes. Only the kernel knows those that were
+// on the wire; their bytes and their order are the same, and where they begin is not. Before them come the
+// segments that have set the connection up, with MPA's frames as both sides agreed on them, without which
+// wireshark takes the stream for no iWARP.
 #pragma once
 
 #include <cstddef>

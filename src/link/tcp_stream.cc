@@ -121,7 +121,7 @@ void TcpStream::close() {
   socket_.reset();
 }
 
-void TcpStream::abort() {
+void TcpStream::cut() {
   const linger none{.l_onoff = 1, .l_linger = 0};
   static_cast<void>(setsockopt(fd(), SOL_SOCKET, SO_LINGER, &none, sizeof none));
   if (capture_ != nullptr) capture_->ended(CaptureDirection::outbound, true);

@@ -53,7 +53,7 @@ class TcpStream {
   /// The same without a word of it: the descriptor goes, and the connection is another process's.
   void forget() { socket_.reset(); }
   /// The peer is told at once that the connection is no more (RST).
-  void abort();
+  void cut();
 
  private:
   UniqueFd socket_;

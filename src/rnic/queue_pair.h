@@ -96,8 +96,8 @@ class QueuePair final : public EventTarget, private ib::Host {
   Expected<void, Failure> attach_counter(CompletionCounter& counter, std::uint8_t operations);
 
   // ---- iWARP
-  /// To RTS, with a connection that MPA has set up. Takes `socket`, which is one of TCP and does not block, on
-  /// success only. EINVAL: not of iWARP, in RTS already or beyond; what LanePort::add_stream() refuses.
+  /// To RTS, with a connection that MPA has set up. Takes `socket`, which is one of TCP and does not block,
+  /// on success only. EINVAL: not of iWARP, in RTS already or beyond; what LanePort::add_stream() refuses.
   Expected<void, Failure> start_stream(UniqueFd& socket, const StreamStart& start);
   /// Orderly: as ibv_modify_qp to SQD. EINVAL: there is no connection.
   Expected<void, Failure> close_stream();

@@ -21,8 +21,8 @@ struct StreamStart {
 /// With the lane's lock held.
 class StreamPort {
  public:
-  /// Writes what the endpoint has, as much as one turn allows, and does what the endpoint wishes. Bytes written;
-  /// 0: there is nothing to write, or the stream takes no more until the lane asks again by itself.
+  /// Writes what the endpoint has, as much as one turn allows, and does what the endpoint wishes. Bytes
+  /// written; 0: there is nothing to write, or the stream takes no more until the lane asks again by itself.
   virtual std::size_t write(TimePoint now) = 0;
   /// Bytes that a TCP segment carries (TCP_MAXSEG).
   virtual std::size_t emss() const = 0;

@@ -1,6 +1,6 @@
-// What a queue pair needs of its transport, whichever that is: work requests go in, time goes in, and it is told
-// to end. What comes in and goes out beside that is the transport's own: packets (ib::Endpoint), or a stream of
-// bytes (iwarp::Endpoint).
+// What a queue pair needs of its transport, whichever that is: work requests go in, time goes in, and it is
+// told to end. What comes in and goes out beside that is the transport's own: packets (ib::Endpoint), or a
+// stream of bytes (iwarp::Endpoint).
 //
 // Not thread-safe: the caller holds the lock of the lane.
 #pragma once

@@ -1,5 +1,5 @@
-// What a queue pair has in place of an endpoint for packets when its transport is a stream: packets that are sent
-// to its number all the same are dropped, and none go out.
+// What a queue pair has in place of an endpoint for packets when its transport is a stream: packets that are
+// sent to its number all the same are dropped, and none go out.
 #pragma once
 
 #include "transport/ib/endpoint.h"

@@ -1,4 +1,5 @@
-// How the connections of iWARP queue pairs end: in good order, by an error of either side, or cut at any place.
+// How the connections of iWARP queue pairs end: in good order, by an error of either side, or cut at any
+// place.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -200,6 +201,20 @@ TEST_F(Connected, DestroyingInFlightEndsThePeersConnection) {
   EXPECT_EQ(a->next_end(), 21U);
   EXPECT_EQ(b->next_end(), 22U);
   EXPECT_TRUE(b->reaches(*at_b, IBV_QPS_ERR));
+}
+
+// A completion says that TCP has it: a program may end then.
+TEST_F(Connected, WhatIsCompleteArrivesAlsoWhenTheQueuePairGoes) {
+  connect(false);
+  for (int round = 0; round < 20; ++round) {
+    b->receive(*at_b, 0, 50'000);
+    a->fill(0, 50'000, 3);
+    a->post(*at_a, to_b(IBV_WR_SEND, 50'000));
+    a->success();
+    a->destroy(*at_a);
+    EXPECT_EQ(b->success().byte_len, 50'000U);
+    add();
+  }
 }
 
 TEST_F(Connected, AWriteThatIsNotAllowedIsTheEndForBoth) {
