@@ -210,13 +210,16 @@ Expected<std::unique_ptr<rnic::Context>, control::Error> Adapter::open_here(std:
 
 Expected<void, Failure> Adapter::watch() {
   if (connection_.watcher != nullptr) return {};
+  if (!lanes_.stream_ends().open()) return Unexpected{refuse(errno, ReasonId::out_of_fds, errno)};
   auto watcher = std::make_unique<Watcher>(
-      connection_.daemon, lanes_.handover(), control::daemon_command(settings().daemon),
+      connection_.daemon, lanes_.handover(), control::daemon_command(settings().daemon), lanes_.stream_ends(),
       Watcher::Callbacks{
           .change = [this](const control::Notification& notification) { take(notification); },
           .changes_lost = [this](const auto& daemon) { look_again(daemon); },
           .returned = [this](const auto& lost, const auto& next) { return returned(lost, next); },
-          .ended = [this](const auto& lost) { ended(lost); }});
+          .ended = [this](const auto& lost) { ended(lost); },
+          .streams_ended = [](const auto& daemon,
+                              const auto& tokens) { static_cast<void>(daemon->streams_ended(tokens)); }});
   if (const int error = watcher->error()) return Unexpected{refuse(error, ReasonId::out_of_threads, error)};
   connection_.watcher = std::move(watcher);
   return {};

@@ -148,6 +148,11 @@ struct Lane::Timetable {
       // deadlines of queue pairs
       {Who::batch_step, [](const Lane& lane) { return lane.deadlines_.earliest(); },
        [](Lane& lane) { lane.expire(); }},
+      // streams that a fault has made stand still
+      {Who::batch_step, [](const Lane& lane) { return lane.streams_.stall_over(); },
+       [](Lane& lane) {
+         lane.streams_.go_on(lane.clock_.batch_time(), [&](rnic::QueuePair& qp) { lane.touch(qp); });
+       }},
       // a delayed ACK
       {Who::batch_step, [](const Lane& lane) { return lane.delayed_ack_.due(); },
        [](Lane& lane) { lane.touch(lane.delayed_ack_.release()); }},
@@ -157,6 +162,10 @@ struct Lane::Timetable {
       // events of completion queues that wait
       {Who::end_step, [](const Lane& lane) { return lane.event_looks_.due(); },
        [](Lane& lane) { lane.event_looks_.look(lane.clock_.batch_time()); }},
+      // streams that have ended, once the program has what that brought
+      {Who::end_step,
+       [](const Lane& lane) { return lane.streams_.any_ended() ? lane.clock_.batch_time() : kNever; },
+       [](Lane& lane) { lane.streams_.tell_ends(); }},
       // memory of local peers that is to be mapped, or let go
       {Who::engine_thread,
        [](const Lane& lane) {
@@ -198,6 +207,7 @@ std::size_t Lane::batch(TimePoint now) {
   unread_ = !attempt([&] { packets = link_->receive(*this, now); });
   if (unread_) packets = 1;
   attempt([&] { packets += receive_frames(); });
+  attempt([&] { packets += receive_streams(); });
   acknowledge_eager();
   take_acks();
   Timetable::run_due<Timetable::Who::batch_step>(*this);
@@ -273,7 +283,7 @@ bool Lane::quick_poll(std::uint32_t polls) const {
 }
 
 bool Lane::has_news(TimePoint now) const {
-  return eager_acks_.have_come() || link_->has_packet(now) || ports_.readable();
+  return eager_acks_.have_come() || link_->has_packet(now) || ports_.readable() || streams_.readable();
 }
 
 rnic::Effort Lane::progress(rnic::CompletionSink& sink) {
@@ -359,6 +369,7 @@ void Lane::abandon() {
   event_looks_.clear();
   link_ = std::make_unique<link::NullLink>();
   ports_.abandon();
+  streams_.abandon();
   timers_.abandon();
 }
 

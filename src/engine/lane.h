@@ -46,6 +46,7 @@
 #include "engine/qp_table.h"
 #include "engine/receive_hold.h"
 #include "engine/scheduler.h"
+#include "engine/streams.h"
 #include "flow/credit_messages.h"
 #include "flow/path_table.h"
 #include "link/link.h"
@@ -99,6 +100,9 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   void publish_completions() override { publish(); }
   Expected<void, Failure> add_flow(rnic::Flow& flow) override;
   void remove_flow(rnic::Flow& flow) override;
+  Expected<rnic::StreamPort*, Failure> add_stream(rnic::QueuePair& qp, UniqueFd& socket,
+                                                  const rnic::StreamStart& start) override;
+  void remove_stream(rnic::StreamPort& stream) override { streams_.remove(stream); }
   ib::Total* totals() override { return rows_.totals(); }
   TimePoint now() override;
   void changed(rnic::QueuePair& qp) override;
@@ -130,6 +134,8 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   int readable_fd() const { return link_->readable_fd(); }
   /// Readable when service() has Ethernet frames to read; -1: never.
   int frames_fd() const { return ports_.readable_fd(); }
+  /// Readable when service() has streams to read, or to write on; -1: never.
+  int streams_fd() const { return streams_.readable_fd(); }
   /// Readable when a lane of this host wants to be read after arm_doorbell(); -1: never.
   int doorbell_fd() const { return rings_ != nullptr ? rings_->doorbell_fd() : -1; }
   /// Before a wait for these descriptors. False: do not wait. After true comes disarm_doorbell().
@@ -143,6 +149,8 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   /// Readable when service() has something to do for reasons of time, or because somebody left work undone.
   int timer_fd() const { return timers_.fd(); }
   void set_addresses(std::vector<device::GidEntry> addresses);
+  /// What streams of TCP have to do with outlives the lane. Before there are queue pairs.
+  void set_stream_options(const Streams::Options& options) { streams_.set_options(options); }
   /// The other lanes of the process, which live as long as there are queue pairs. Before there are.
   void set_siblings(std::vector<Lane*> siblings) { siblings_ = std::move(siblings); }
   /// Whoever holds the lock uses no memory of a window until he says so: nobody need wait for him.
@@ -188,6 +196,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   std::size_t receive_frames();
   void flush_frames();
   void settle_frames();
+  std::size_t receive_streams();
   // ---- paths: lane_paths.cc
   void look_for(flow::Path& path, bool local);
   /// Room for so many queue pairs and for all paths.
@@ -237,6 +246,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   DelayedAck delayed_ack_;
   ReceiveHold hold_;
   EthernetPorts ports_;
+  Streams streams_;
   std::size_t work_queues_ = 0;
   std::uint32_t work_queue_numbers_ = 0;  ///< given out
   PageRows rows_;

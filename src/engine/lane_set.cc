@@ -46,10 +46,16 @@ std::unique_ptr<link::Link> LaneSet::make_link(control::LaneGrant& lane) {
   std::unique_ptr<link::Link> link =
       std::make_unique<link::UdpLink>(link::UdpLink::Options{.fd = lane.socket.release()});
   if (capture_ != nullptr) link->set_tap(capture_.get());
-  if (!faults_) return link;
-  link::FaultPlan plan = *faults_;
-  plan.seed += std::uint64_t{lane.number} << 32;  // lanes must not throw the same dice
-  return std::make_unique<link::FaultLink>(std::move(link), plan);
+  const auto plan = plan_of(lane.number);
+  if (!plan) return link;
+  return std::make_unique<link::FaultLink>(std::move(link), *plan);
+}
+
+// Lanes must not throw the same dice.
+std::optional<link::FaultPlan> LaneSet::plan_of(std::uint8_t lane) const {
+  auto plan = faults_;
+  if (plan) plan->seed += std::uint64_t{lane} << 32;
+  return plan;
 }
 
 Expected<void, control::Error> LaneSet::open(const std::shared_ptr<control::Client>& daemon,
@@ -124,6 +130,8 @@ int LaneSet::start(control::LaneGrant& taken, const std::vector<device::GidEntry
       [current = daemon_](std::uint8_t lane) { return samehost::resolve_peer(*current->get(), lane); });
   if (!entry.lane->valid()) return errno;
   entry.lane->set_addresses(addresses);
+  entry.lane->set_stream_options(
+      {.ends = &stream_ends_, .tap = capture_.get(), .faults = plan_of(taken.number)});
   entry.thread = std::make_unique<EngineThread>(*entry.lane);
   if (const int error = entry.thread->error()) return error;
   entry.peer_resolver = std::make_unique<PeerResolver>(*entry.lane);

@@ -41,6 +41,8 @@ class LaneSet {
   bool return_to(const std::shared_ptr<control::Client>& daemon);
   /// Of the lanes until the next close().
   const std::shared_ptr<LaneHandover>& handover() const { return handover_; }
+  /// Of their iWARP connections.
+  StreamEnds& stream_ends() { return stream_ends_; }
 
   /// Returns when no thread of any process is at the memory of a region that has lost its key.
   void quiesce();
@@ -79,6 +81,7 @@ class LaneSet {
   /// Makes what SOFTRNIC_FAULTS and SOFTRNIC_CAPTURE ask for; says what cannot be used.
   void read_settings();
   std::unique_ptr<link::Link> make_link(control::LaneGrant& lane);
+  std::optional<link::FaultPlan> plan_of(std::uint8_t lane) const;
   /// 0, or the errno of what ran out: descriptors, threads or memory.
   int start(control::LaneGrant& taken, const std::vector<device::GidEntry>& addresses);
 
@@ -91,6 +94,7 @@ class LaneSet {
   control::PageWriter& page_;
   std::unique_ptr<samehost::DirectShare> share_;  ///< nullptr: everything goes by UDP
   const std::shared_ptr<CurrentDaemon> daemon_ = std::make_shared<CurrentDaemon>();
+  StreamEnds stream_ends_;
   std::vector<Entry> lanes_;
   std::shared_ptr<LaneHandover> handover_ = std::make_shared<LaneHandover>();
   std::size_t turn_ = 0;

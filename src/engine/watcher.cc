@@ -2,6 +2,8 @@
 
 #include <poll.h>
 
+#include <array>
+#include <iterator>
 #include <utility>
 
 #include "base/attempt.h"
@@ -10,14 +12,16 @@ namespace softrnic::engine {
 namespace {
 
 constexpr timespec kPauseWithoutMemory{0, 10'000'000};
+constexpr std::size_t kEndsAtOnce = 64;
 
 }  // namespace
 
 Watcher::Watcher(std::shared_ptr<control::Client> daemon, std::shared_ptr<LaneHandover> lanes,
-                 control::DaemonCommand command, Callbacks callbacks)
+                 control::DaemonCommand command, StreamEnds& ends, Callbacks callbacks)
     : daemon_(std::move(daemon)),
       lanes_(std::move(lanes)),
       command_(std::move(command)),
+      ends_(ends),
       callbacks_(std::move(callbacks)),
       thread_(
           "softrnic-watch", [](void* self) { static_cast<Watcher*>(self)->run(); }, this) {}
@@ -51,11 +55,19 @@ bool Watcher::read_all() {
   return !again || lives;
 }
 
+void Watcher::tell_ends() {
+  std::array<std::uint64_t, kEndsAtOnce> tokens;
+  while (const std::size_t count = ends_.take(tokens))
+    if (callbacks_.streams_ended) callbacks_.streams_ended(daemon_, {tokens.data(), count});
+}
+
 bool Watcher::watch() {
-  pollfd fds[] = {{thread_.stop_fd(), POLLIN, 0}, {daemon_->notification_fd(), POLLIN, 0}};
+  pollfd fds[] = {
+      {thread_.stop_fd(), POLLIN, 0}, {daemon_->notification_fd(), POLLIN, 0}, {ends_.fd(), POLLIN, 0}};
   do {
-    ppoll(fds, 2, nullptr, nullptr);
+    ppoll(fds, std::size(fds), nullptr, nullptr);
     if ((fds[0].revents & POLLIN) != 0) return false;
+    if (fds[2].revents != 0) attempt([this] { tell_ends(); });
   } while (fds[1].revents == 0 || read_all());
   return true;
 }

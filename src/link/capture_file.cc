@@ -14,7 +14,7 @@ namespace softrnic::link {
 namespace {
 
 constexpr std::size_t kBufferBytes = 256 * 1024;  ///< written out when so much has come together
-constexpr std::size_t kMaxPieces = 40;
+constexpr std::size_t kPieces = 40;
 
 std::string fill_in_pid(std::string_view path, bool& had_pid) {
   const std::size_t at = path.find("%p");
@@ -81,10 +81,10 @@ CaptureFile::~CaptureFile() {
 void CaptureFile::packet(wire::CaptureDirection direction, const wire::Flow& flow, std::uint16_t ip_id,
                          std::span<const Bytes> pieces) {
   std::byte headers[wire::kMaxFrameHeaderBytes];
-  Bytes all[kMaxPieces];
+  Bytes all[kPieces];
   std::size_t payload = 0;
   std::size_t count = 1;
-  for (const Bytes& piece : pieces.first(std::min(pieces.size(), kMaxPieces - 1))) {
+  for (const Bytes& piece : pieces.first(std::min(pieces.size(), kPieces - 1))) {
     payload += piece.size();
     all[count++] = piece;
   }
@@ -94,11 +94,32 @@ void CaptureFile::packet(wire::CaptureDirection direction, const wire::Flow& flo
   frame.source_mac = mac_of(flow.source);
   frame.destination_mac = mac_of(flow.destination);
   all[0] = Bytes(headers, wire::encode_frame(frame, payload, headers));
+  add(direction, {all, count});
+}
+
+void CaptureFile::segment(wire::CaptureDirection direction, const wire::TcpHeaders& headers,
+                          std::span<const Bytes> pieces) {
+  std::byte bytes[wire::kMaxTcpHeaderBytes];
+  Bytes all[kMaxPieces + 1];
+  std::size_t payload = 0;
+  std::size_t count = 1;
+  for (const Bytes& piece : pieces.first(std::min(pieces.size(), kMaxPieces))) {
+    payload += piece.size();
+    all[count++] = piece;
+  }
+  wire::TcpHeaders frame = headers;
+  frame.source_mac = mac_of(headers.flow.source);
+  frame.destination_mac = mac_of(headers.flow.destination);
+  all[0] = Bytes(bytes, wire::encode_tcp_frame(frame, payload, bytes));
+  add(direction, {all, count});
+}
+
+void CaptureFile::add(wire::CaptureDirection direction, std::span<const Bytes> pieces) {
   wire::CaptureRecord record;
   record.time_ns = wall_clock_ns();
   record.direction = direction;
   const std::lock_guard lock(mutex_);
-  wire::append_packet(buffer_, record, {all, count});
+  wire::append_packet(buffer_, record, pieces);
   if (buffer_.size() >= kBufferBytes) write_out();
 }
 

@@ -11,10 +11,11 @@
 
 #include "base/expected.h"
 #include "link/link.h"
+#include "link/stream_capture.h"
 
 namespace softrnic::link {
 
-class CaptureFile final : public PacketTap {
+class CaptureFile final : public PacketTap, public StreamTap {
  public:
   /// Creates the file. "%p" in `path` becomes the process id. When the file exists and another process
   /// is writing it, the process id is put before its extension; one that nobody writes is replaced.
@@ -29,9 +30,13 @@ class CaptureFile final : public PacketTap {
   void packet(wire::CaptureDirection direction, const wire::Flow& flow, std::uint16_t ip_id,
               std::span<const Bytes> pieces) override;
   void flush() override;
+  void segment(wire::CaptureDirection direction, const wire::TcpHeaders& headers,
+               std::span<const Bytes> pieces) override;
+  void flush_segments() override { flush(); }
 
  private:
   CaptureFile(int fd, std::string path);
+  void add(wire::CaptureDirection direction, std::span<const Bytes> pieces);
   void write_out();
 
   std::mutex mutex_;

@@ -6,16 +6,7 @@
 namespace softrnic::link {
 
 FaultLink::FaultLink(std::unique_ptr<Link> inner, const FaultPlan& plan)
-    : inner_(std::move(inner)), plan_(plan), state_(plan.seed) {}
-
-std::uint64_t FaultLink::draw() {  // splitmix64 (Steele, Lea, Flood 2014)
-  std::uint64_t z = state_ += 0x9e3779b97f4a7c15U;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-  return z ^ (z >> 31);
-}
-
-double FaultLink::roll() { return static_cast<double>(draw() >> 11) * 0x1p-53; }
+    : inner_(std::move(inner)), plan_(plan), dice_(plan.seed) {}
 
 void FaultLink::send(const ib::TxPacket& packet, TimePoint now) {
   for_each_packet(packet, segmenter_, [&](const ib::TxPacket& part) { send_one(part, now); });
@@ -23,12 +14,12 @@ void FaultLink::send(const ib::TxPacket& packet, TimePoint now) {
 
 void FaultLink::send_one(const ib::TxPacket& packet, TimePoint now) {
   // Every packet draws the same number of times, so that one fault's chance does not shift the others' dice.
-  const bool drop = roll() < plan_.drop;
-  const bool duplicate = roll() < plan_.duplicate;
-  const bool reorder = roll() < plan_.reorder;
-  const bool corrupt = roll() < plan_.corrupt;
-  const auto bit = static_cast<std::uint32_t>(draw());
-  const unsigned overtakers = 1 + static_cast<unsigned>(draw() % kReorderDepth);
+  const bool drop = dice_.roll() < plan_.drop;
+  const bool duplicate = dice_.roll() < plan_.duplicate;
+  const bool reorder = dice_.roll() < plan_.reorder;
+  const bool corrupt = dice_.roll() < plan_.corrupt;
+  const auto bit = static_cast<std::uint32_t>(dice_.draw());
+  const unsigned overtakers = 1 + static_cast<unsigned>(dice_.draw() % kReorderDepth);
   if (drop) {
     dropped_.push_back(packet.headers.bth.destination);
     return;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "link/dice.h"
 #include "link/fault_plan.h"
 #include "link/link.h"
 #include "link/packet_segmenter.h"
@@ -53,8 +54,6 @@ class FaultLink final : public Link {
   };
 
   void send_one(const ib::TxPacket& packet, TimePoint now);
-  double roll();
-  std::uint64_t draw();
   void mistreat(const ib::TxPacket& packet, bool damaged, std::uint32_t bit, TimePoint now);
   void hold(const ib::TxPacket& packet, TimePoint due, unsigned overtakers, bool damaged, std::uint32_t bit);
   void pass(const ib::TxPacket& packet, bool damaged, std::uint32_t bit, TimePoint now);
@@ -64,7 +63,7 @@ class FaultLink final : public Link {
   std::unique_ptr<Link> inner_;
   FaultPlan plan_;
   PacketSegmenter segmenter_;
-  std::uint64_t state_;
+  Dice dice_;
   std::deque<std::unique_ptr<Held>> held_;
   std::vector<std::unique_ptr<Held>> leaving_;  ///< given to the inner link, kept until it is flushed
   std::vector<Qpn> dropped_;

@@ -64,6 +64,9 @@ constexpr Row kRows[] = {
     {"dup", kChance, [](std::string_view v, FaultPlan& plan) { return read_chance(v, plan.duplicate); }},
     {"reorder", kChance, [](std::string_view v, FaultPlan& plan) { return read_chance(v, plan.reorder); }},
     {"corrupt", kChance, [](std::string_view v, FaultPlan& plan) { return read_chance(v, plan.corrupt); }},
+    {"cut", kChance, [](std::string_view v, FaultPlan& plan) { return read_chance(v, plan.cut); }},
+    {"stall", kChance, [](std::string_view v, FaultPlan& plan) { return read_chance(v, plan.stall); }},
+    {"split", kChance, [](std::string_view v, FaultPlan& plan) { return read_chance(v, plan.split); }},
     {"delay", "a time like 5ms, at most 10s (units: ns, us, ms, s)",
      [](std::string_view v, FaultPlan& plan) { return read_time(v, plan.delay); }},
     {"seed", "a whole number", [](std::string_view v, FaultPlan& plan) { return read_seed(v, plan.seed); }},
@@ -78,7 +81,9 @@ std::string read_fault(std::string_view fault, FaultPlan& plan) {
     if (row.read(value, plan)) return {};
     return "\"" + std::string(fault) + "\": " + std::string(name) + " wants " + std::string(row.expected);
   }
-  return "\"" + std::string(name) + "\" is no fault; there are drop, dup, reorder, corrupt, delay and seed";
+  return "\"" + std::string(name) +
+         "\" is no fault; there are drop, dup, reorder, corrupt, delay and seed, and for streams "
+         "cut, stall, split and corrupt";
 }
 
 }  // namespace

@@ -83,6 +83,7 @@ std::uint16_t source_port(std::uint32_t flow_label, Qpn local, Qpn remote) {
 Expected<std::unique_ptr<AddressHandle>, Failure> AddressHandle::create(ProtectionDomain& domain,
                                                                         const ibv_ah_attr& attributes) {
   Context& device = domain.context();
+  if (device.has_streams()) return refused(EOPNOTSUPP, ReasonId::iwarp_no_object, ObjectKind::ah);
   if (device.counts.ahs.users() >= limits::kMaxAhs) {
     return refused(ENOMEM, ReasonId::too_many_objects, limits::kMaxAhs, ObjectKind::ah);
   }

@@ -25,6 +25,8 @@ class Context {
 
   /// The device as of now.
   std::shared_ptr<const device::DeviceInfo> info() const;
+  /// Its queue pairs go by streams of TCP (iWARP).
+  bool has_streams() const { return device::has_streams(info()->kind); }
   /// Replaces what is known of the device and raises PORT_ACTIVE, PORT_ERR and GID_CHANGE accordingly.
   void update(std::shared_ptr<const device::DeviceInfo> info);
   /// The daemon or the device is gone: raises DEVICE_FATAL (once).

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cerrno>
 
+#include "base/reason_words.h"
+#include "rnic/context.h"
 #include "rnic/refusal.h"
 
 namespace softrnic::rnic {
@@ -22,6 +24,8 @@ IndirectionTable::IndirectionTable(Context& context, std::span<WorkQueue* const>
 
 Expected<std::unique_ptr<IndirectionTable>, Failure> IndirectionTable::create(
     Context& context, std::span<WorkQueue* const> queues) {
+  if (context.has_streams())
+    return refused(EOPNOTSUPP, ReasonId::iwarp_no_object, ObjectKind::indirection_table);
   const bool ours = std::all_of(queues.begin(), queues.end(), [&](const WorkQueue* queue) {
     return queue != nullptr && &queue->context() == &context;
   });

@@ -7,12 +7,15 @@
 #include <infiniband/verbs.h>
 #include <sys/uio.h>
 
+#include <cerrno>
 #include <optional>
 #include <span>
 
 #include "base/expected.h"
 #include "base/quick_mutex.h"
 #include "base/reason.h"
+#include "base/unique_fd.h"
+#include "rnic/stream_port.h"
 #include "transport/ib/endpoint.h"
 
 namespace softrnic::rnic {
@@ -133,6 +136,18 @@ class LanePort {
     return {};
   }
   virtual void remove_flow(Flow& flow) { static_cast<void>(flow); }
+  /// From now on the lane drives this stream, which is connected, for `qp`: what comes is handed to its
+  /// endpoint, what that has to send is written, and it ends as that wishes. start.token names it to whoever
+  /// hears of its end. Takes `socket` on success only. EINVAL: it is no such; EMFILE, ENOMEM. Not explained.
+  virtual Expected<StreamPort*, Failure> add_stream(QueuePair& qp, UniqueFd& socket,
+                                                    const StreamStart& start) {
+    static_cast<void>(qp);
+    static_cast<void>(socket);
+    static_cast<void>(start);
+    return Unexpected{refuse(EOPNOTSUPP, ReasonId::iwarp_bad_stream, EOPNOTSUPP)};
+  }
+  /// The stream is not used any more; if it has not ended it is reset.
+  virtual void remove_stream(StreamPort& stream) { static_cast<void>(stream); }
   virtual TimePoint now() = 0;
   /// The state or the attributes of an attached QP have changed (for its rows in the pages that others read).
   /// Waits until nobody acts on the old ones.

@@ -129,18 +129,6 @@ constexpr Table make_table() {
 constexpr Table kTable = make_table();
 constexpr Transition kNone{};
 
-// IBTA 10.3.1.1 – 10.3.1.7.
-constexpr std::array<StateRules, kQpStates> kRules = {{
-    // sends  recvs  fl.snd fl.rcv hears
-    {false, false, false, false, false},  // RESET
-    {false, true, false, false, false},   // INIT
-    {false, true, false, false, true},    // RTR
-    {true, true, false, false, true},     // RTS
-    {true, true, false, false, true},     // SQD
-    {true, true, true, false, true},      // SQE
-    {true, true, true, true, false},      // ERR
-}};
-
 constexpr std::array<std::string_view, kQpStates> kNames = {"RESET", "INIT", "RTR", "RTS",
                                                             "SQD",   "SQE",  "ERR"};
 
@@ -167,7 +155,17 @@ Expected<void, Failure> check_transition(ibv_qp_type type, ibv_qp_state from, ib
   return {};
 }
 
-const StateRules& state_rules(ibv_qp_state state) { return kRules[in_range(state) ? state : IBV_QPS_ERR]; }
+// IBTA 10.3.1.1 – 10.3.1.7.
+constexpr StateTable kStateRules = {{
+    // sends  recvs  fl.snd fl.rcv hears
+    {false, false, false, false, false},  // RESET
+    {false, true, false, false, false},   // INIT
+    {false, true, false, false, true},    // RTR
+    {true, true, false, false, true},     // RTS
+    {true, true, false, false, true},     // SQD
+    {true, true, true, false, true},      // SQE
+    {true, true, true, true, false},      // ERR
+}};
 
 std::string_view state_name(ibv_qp_state state) { return in_range(state) ? kNames[state] : "UNKNOWN"; }
 

@@ -4,6 +4,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -44,7 +45,8 @@ struct StateRules {
   bool flushes_receives;
   bool hears;  ///< packets are processed
 };
-const StateRules& state_rules(ibv_qp_state state);
+using StateTable = std::array<StateRules, kQpStates>;  ///< by ibv_qp_state
+extern const StateTable kStateRules;
 
 /// "RTS"
 std::string_view state_name(ibv_qp_state state);

@@ -44,9 +44,10 @@ ibv_mtu mtu_code(std::uint32_t bytes) {
 
 std::uint32_t mtu_bytes(ibv_mtu code) { return 128U << code; }
 
-ibv_device_attr Context::device_attributes() const { return attributes_of(*info()); }
+namespace {
 
-ibv_device_attr attributes_of(const device::DeviceInfo& device) {
+// Common to all kinds.
+ibv_device_attr common_attributes(const device::DeviceInfo& device) {
   ibv_device_attr a{};
   std::strncpy(a.fw_ver, "softrnic", sizeof a.fw_ver - 1);
   a.node_guid = a.sys_image_guid = __builtin_bswap64(device.guid);
@@ -55,11 +56,9 @@ ibv_device_attr attributes_of(const device::DeviceInfo& device) {
   a.vendor_id = 0xffffff;        // no OUI of a vendor; programs take 0 for "unknown"
   a.max_qp = limits::kMaxQps;
   a.max_qp_wr = limits::kMaxQpWrs;
-  a.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_AUTO_PATH_MIG |
-                       IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN |
-                       IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_XRC | IBV_DEVICE_MEM_WINDOW |
-                       IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS |
-                       IBV_DEVICE_MANAGED_FLOW_STEERING | IBV_DEVICE_RAW_IP_CSUM;
+  a.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_PORT_ACTIVE_EVENT |
+                       IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_MEM_WINDOW |
+                       IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS;
   a.max_sge = a.max_sge_rd = a.max_srq_sge = limits::kMaxSges;
   a.max_cq = limits::kMaxCqs;
   a.max_cqe = limits::kMaxCqes;
@@ -69,15 +68,35 @@ ibv_device_attr attributes_of(const device::DeviceInfo& device) {
   a.max_qp_rd_atom = a.max_qp_init_rd_atom = limits::kMaxReadsPerQp;
   a.max_res_rd_atom = static_cast<int>(limits::kMaxReadsPerQp * limits::kMaxQps);
   a.atomic_cap = IBV_ATOMIC_HCA;
+  a.max_srq = limits::kMaxSrqs;
+  a.max_srq_wr = limits::kMaxSrqWrs;
+  a.max_pkeys = limits::kPkeys;
+  a.phys_port_cnt = limits::kPorts;
+  return a;
+}
+
+/// What the InfiniBand transport has besides.
+void add_infiniband(ibv_device_attr& a) {
+  a.device_cap_flags |= IBV_DEVICE_AUTO_PATH_MIG | IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_XRC |
+                        IBV_DEVICE_MANAGED_FLOW_STEERING | IBV_DEVICE_RAW_IP_CSUM;
   a.max_mcast_grp = limits::kMaxMulticastGroups;
   a.max_mcast_qp_attach = limits::kMaxMulticastQps;
   a.max_total_mcast_qp_attach = limits::kMaxMulticastGroups * limits::kMaxMulticastQps;
   a.max_ah = limits::kMaxAhs;
-  a.max_srq = limits::kMaxSrqs;
-  a.max_srq_wr = limits::kMaxSrqWrs;
-  a.max_pkeys = limits::kPkeys;
   a.local_ca_ack_delay = 15;  // 4.096 us * 2^15 = 134 ms: a thread that waits for the CPU
-  a.phys_port_cnt = limits::kPorts;
+}
+
+}  // namespace
+
+ibv_device_attr Context::device_attributes() const { return attributes_of(*info()); }
+
+ibv_device_attr attributes_of(const device::DeviceInfo& device) {
+  ibv_device_attr a = common_attributes(device);
+  if (device::has_streams(device.kind)) {
+    a.max_sge_rd = 1;  // RFC 5040 5.2.1
+  } else {
+    add_infiniband(a);
+  }
   return a;
 }
 
@@ -93,12 +112,13 @@ ibv_port_attr port_attributes_of(const device::DeviceInfo& device) {
   ibv_port_attr a{};
   a.state = from.up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
   a.max_mtu = IBV_MTU_4096;
-  a.active_mtu = mtu_code(from.active_mtu);
+  // TCP cuts the stream, so that it tells of the netdev alone.
+  a.active_mtu = mtu_code(device::has_streams(device.kind) ? from.netdev_mtu : from.active_mtu);
   a.gid_tbl_len = static_cast<int>(from.gids.size());
   a.port_cap_flags = kind.port_cap_flags;
   a.max_msg_sz = limits::kMaxMessageBytes;
   a.pkey_tbl_len = limits::kPkeys;
-  a.lid = device::port_lid(from);
+  if (kind.transport == IBV_TRANSPORT_IB) a.lid = device::port_lid(from);
   a.max_vl_num = 1;
   a.active_width = rate.width;
   a.active_speed = rate.speed;

@@ -15,6 +15,7 @@
 #include "rnic/qp_states.h"
 #include "rnic/refusal.h"
 #include "rnic/shared_receive_queue.h"
+#include "rnic/stream_states.h"
 #include "rnic/work_requests.h"
 
 namespace softrnic::rnic {
@@ -37,6 +38,8 @@ QueuePair::QueuePair(Context& context, ProtectionDomain* pd, XrcDomain* domain, 
       pd_(pd != nullptr ? &pd->root() : nullptr),
       lane_(lane),
       type_(init.type),
+      rules_(context.has_streams() ? kStreamStateRules : kStateRules),
+      sends_as_(context.has_streams() ? kStreamType : init.type),
       serial_(next_serial()),
       init_(init),
       events_(context.events(), *this, init.srq != nullptr),
@@ -104,7 +107,7 @@ Expected<void, Failure> QueuePair::attach_to_lane() {
   if (send_queue_.get() == nullptr) return refused(ENOMEM, ReasonId::out_of_memory, bytes);
   capacity.send_queue = send_queue_.get();
   // first, as memory may run out here; it learns its number when it starts
-  endpoint_ = ib::make_endpoint(transport_type(type_), Qpn(), capacity, *this);
+  make_endpoint(capacity);
   const std::lock_guard lock(lane_.mutex());
   const auto qpn = lane_.attach(*this);
   if (!qpn) return Unexpected{qpn.error()};
@@ -114,11 +117,28 @@ Expected<void, Failure> QueuePair::attach_to_lane() {
   return {};
 }
 
+void QueuePair::make_endpoint(const ib::Capacity& capacity) {
+  ib::Host& host = *this;
+  if (sends_as_ == kStreamType) {
+    auto made = std::make_unique<iwarp::Endpoint>(capacity, host);
+    no_packets_ = std::make_unique<ib::NoPackets>(host);
+    packets_ = no_packets_.get();
+    stream_ = made.get();
+    endpoint_ = std::move(made);
+  } else {
+    auto made = ib::make_endpoint(transport_type(type_), Qpn(), capacity, host);
+    packets_ = made.get();
+    endpoint_ = std::move(made);
+  }
+  choose_ways();
+}
+
 Expected<void, Failure> QueuePair::destroy() {
   {
     const std::lock_guard lock(lane_.mutex());
     if (!groups_.empty()) return refused_here(refuse(EBUSY, ReasonId::mcast_attached, groups_.size()));
     if (flows.users() != 0) return refused_here(refuse(EBUSY, ReasonId::flows_attached, flows.users()));
+    leave_stream();
     lane_.detach(*this);
     lane_.discard(*this);
     endpoint_.reset();  // here, as it gives back bytes of a window that is the lane's
@@ -150,8 +170,8 @@ void QueuePair::query(ibv_qp_attr& attributes, QueuePairInit& init) {
   attributes.qp_state = attributes.cur_qp_state = state_;
   attributes.sq_draining = state_ == IBV_QPS_SQD && !endpoint_->drained() ? 1 : 0;
   attributes.en_sqd_async_notify = events_.notifies_drained() ? 1 : 0;
-  if (state_ >= IBV_QPS_RTR) attributes.rq_psn = endpoint_->receive_psn();
-  if (state_ >= IBV_QPS_RTS) attributes.sq_psn = endpoint_->send_psn();
+  if (state_ >= IBV_QPS_RTR) attributes.rq_psn = packets_->receive_psn();
+  if (state_ >= IBV_QPS_RTS) attributes.sq_psn = packets_->send_psn();
   init = init_;
 }
 
@@ -164,8 +184,8 @@ QueuePairSummary QueuePair::summary() const {
   s.path_mtu = attributes_.transport.path_mtu;
   s.peer_gid = attributes_.transport.path.destination;
   if (endpoint_ != nullptr) {
-    s.send_psn = endpoint_->send_psn();
-    s.receive_psn = endpoint_->receive_psn();
+    s.send_psn = packets_->send_psn();
+    s.receive_psn = packets_->receive_psn();
   }
   return s;
 }

@@ -14,6 +14,7 @@
 #include "base/expected.h"
 #include "base/explanation_history.h"
 #include "base/reason.h"
+#include "base/unique_fd.h"
 #include "ethernet/flow_key.h"
 #include "ethernet/received_frame.h"
 #include "rnic/attached_counters.h"
@@ -23,14 +24,18 @@
 #include "rnic/on_demand_memory.h"
 #include "rnic/qp_attributes.h"
 #include "rnic/qp_events.h"
+#include "rnic/qp_states.h"
 #include "rnic/queue_pair_init.h"
 #include "rnic/rate_limit.h"
 #include "rnic/receive_source.h"
 #include "rnic/rendezvous.h"
 #include "rnic/scheduler_hook.h"
+#include "rnic/stream_port.h"
 #include "transport/ib/endpoint.h"
 #include "transport/ib/host.h"
+#include "transport/ib/no_packets.h"
 #include "transport/ib/rx_packet.h"
+#include "transport/iwarp/endpoint.h"
 
 namespace softrnic::rnic {
 
@@ -90,6 +95,13 @@ class QueuePair final : public EventTarget, private ib::Host {
   /// the counter is another device's; EBUSY: one of them is counted already.
   Expected<void, Failure> attach_counter(CompletionCounter& counter, std::uint8_t operations);
 
+  // ---- iWARP
+  /// To RTS, with a connection that MPA has set up. Takes `socket`, which is one of TCP and does not block,
+  /// on success only. EINVAL: not of iWARP, in RTS already or beyond; what LanePort::add_stream() refuses.
+  Expected<void, Failure> start_stream(UniqueFd& socket, const StreamStart& start);
+  /// Orderly: as ibv_modify_qp to SQD. EINVAL: there is no connection.
+  Expected<void, Failure> close_stream();
+
   // ---- XRC targets, by XrcDomain
   /// The SRQ is about to be destroyed.
   void forget(const SharedReceiveQueue& srq);
@@ -121,10 +133,10 @@ class QueuePair final : public EventTarget, private ib::Host {
   ib::Transmit transmit(ib::TxPacket& out, TimePoint now);
   void expire(TimePoint now);
   /// See ib::Endpoint.
-  bool next_eager(ib::EagerSend& out) { return !by_packets_ && endpoint_->next_eager(out); }
-  void eager_sent(TimePoint now) { endpoint_->eager_sent(now); }
+  bool next_eager(ib::EagerSend& out) { return !by_packets_ && packets_->next_eager(out); }
+  void eager_sent(TimePoint now) { packets_->eager_sent(now); }
   bool receive_eager(const ib::EagerSend& eager, const wire::Gid& source) {
-    return endpoint_->receive_eager(eager, source);
+    return packets_->receive_eager(eager, source);
   }
   void acknowledged(std::uint32_t psn, std::uint8_t credit, TimePoint now);
   /// CompletionQueue::push() has lost a completion of this QP: it goes into the error state, with
@@ -136,7 +148,14 @@ class QueuePair final : public EventTarget, private ib::Host {
     return rate_limit_ == nullptr ? of_endpoint : std::min(of_endpoint, rate_limit_->deadline());
   }
   SchedulerHook<QueuePair>& hook() { return hook_; }
-  ib::Endpoint& endpoint() { return *endpoint_; }
+  /// What it has of packets; of iWARP, nothing (ib::NoPackets).
+  ib::Endpoint& endpoint() { return *packets_; }
+  /// nullptr: it goes by packets.
+  iwarp::Endpoint* stream() const { return stream_; }
+  /// stream() was called into, and may have put itself into the error state.
+  void stream_moved() { settle(); }
+  /// Of the QP, what its stream has met with.
+  void explain_stream(const Reason& reason) { explain(reason, nullptr); }
   QueuePairSummary summary() const;
   const ib::Counters& counters() const { return counters_; }
   /// What was explained about this QP; nullptr: nothing yet.
@@ -153,9 +172,9 @@ class QueuePair final : public EventTarget, private ib::Host {
   const CompletionQueue* send_cq() const { return init_.send_cq; }  ///< nullptr: an XRC target
   const ib::Attributes& transport_attributes() const { return attributes_.transport; }
   const ProtectionDomain* pd() const { return pd_; }  ///< an XRC target: of the SRQ that was named last
-  ib::PathWindow* window() const { return endpoint_->window(); }
-  std::uint32_t receive_psn() const { return endpoint_->receive_psn(); }
-  /// What the program has set is obeyed by packets alone.
+  ib::PathWindow* window() const { return packets_->window(); }
+  std::uint32_t receive_psn() const { return packets_->receive_psn(); }
+  /// What the program has set is obeyed by packets alone; or it goes by a stream alone.
   bool by_packets() const { return by_packets_; }
 
  private:
@@ -212,6 +231,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   Unexpected<Failure> refused_here(const Failure& failure, const std::uint64_t* wr_id = nullptr);
   MemorySource* memory_source() const;
   Expected<void, Failure> attach_to_lane();
+  void make_endpoint(const ib::Capacity& capacity);
   Expected<void, Failure> check_modify(const ibv_qp_attr& attributes, std::uint32_t mask,
                                        ibv_qp_state to) const;
   void choose_ways();
@@ -223,7 +243,14 @@ class QueuePair final : public EventTarget, private ib::Host {
   void reset();
   void settle();
   void set_rate_limit(const RateLimit::Settings& settings);
+  ib::Transmit transmit_otherwise(ib::TxPacket& out, TimePoint now);
   ib::Transmit transmit_limited(ib::TxPacket& out, TimePoint now);
+  // ---- iWARP: queue_pair_stream.cc
+  Expected<void, Failure> check_modify_stream(const ibv_qp_attr& attributes, std::uint32_t mask,
+                                              ibv_qp_state to) const;
+  void enter_stream(ibv_qp_state to);
+  ib::Transmit transmit_stream(ib::TxPacket& out, TimePoint now);
+  void leave_stream();
   void flush_receives();
   void purge_completions();
   // ---- an SRQ with tag matching: queue_pair_tags.cc
@@ -252,13 +279,19 @@ class QueuePair final : public EventTarget, private ib::Host {
   const ProtectionDomain* pd_;      ///< whose keys it uses; an XRC target: of the SRQ at hand, if any
   LanePort& lane_;
   const ibv_qp_type type_;
+  const StateTable& rules_;
+  const ibv_qp_type sends_as_;  ///< type_, or kStreamType
   const std::uint32_t serial_;
   QueuePairInit init_;
   Qpn qpn_;
   QueueMemory send_queue_;  ///< given up after the endpoint, when no lock is held
-  std::unique_ptr<ib::Endpoint> endpoint_;
-  std::unique_ptr<RateLimit> rate_limit_;   ///< nullptr: none
-  std::unique_ptr<Rendezvous> rendezvous_;  ///< nullptr: no SRQ with tag matching
+  std::unique_ptr<transport::Endpoint> endpoint_;
+  ib::Endpoint* packets_ = nullptr;            ///< the same; of iWARP, no_packets_
+  iwarp::Endpoint* stream_ = nullptr;          ///< the same, if it is of iWARP
+  std::unique_ptr<ib::NoPackets> no_packets_;  ///< of iWARP
+  StreamPort* port_ = nullptr;                 ///< the lane's, while it has a connection
+  std::unique_ptr<RateLimit> rate_limit_;      ///< nullptr: none
+  std::unique_ptr<Rendezvous> rendezvous_;     ///< nullptr: no SRQ with tag matching
   SchedulerHook<QueuePair> hook_;
 
   ibv_qp_state state_ = IBV_QPS_RESET;
@@ -267,6 +300,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   bool receive_failed_ = false;  ///< UD: a bad receive, which is worse than a bad send
   bool completion_lost_ = false;
   bool by_packets_ = false;  ///< alone: what goes without them obeys no rate, and does not say MigReq
+  bool plain_ = true;        ///< its packets leave as the endpoint makes them
   bool broken_ = false;      ///< the endpoint went into its error state, and said why
   ReceiveSource receives_;
   BounceBuffer bounce_;

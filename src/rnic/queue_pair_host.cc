@@ -22,10 +22,10 @@ namespace softrnic::rnic {
 
 // ---- for the lane
 
-bool QueuePair::lacks_receive(const ib::RxPacket& packet) { return endpoint_->lacks_receive(packet); }
+bool QueuePair::lacks_receive(const ib::RxPacket& packet) { return packets_->lacks_receive(packet); }
 
 void QueuePair::receive(const ib::RxPacket& packet, TimePoint now) {
-  endpoint_->receive(packet, now);
+  packets_->receive(packet, now);
   settle();
 }
 
@@ -33,23 +33,26 @@ void QueuePair::receive_frame(const ethernet::ReceivedFrame& frame, const ethern
                               std::uint32_t flow_tag) {
   if (init_.table != nullptr)
     return init_.table->queue_for(init_.hash.of(parsed)).receive_frame(frame, parsed, flow_tag);
-  endpoint_->receive_frame(inbound(frame, parsed, init_.strips_vlan, flow_tag));
+  packets_->receive_frame(inbound(frame, parsed, init_.strips_vlan, flow_tag));
   settle();
 }
 
 std::size_t QueuePair::room_for_frames() const {
   constexpr std::size_t kMany = SIZE_MAX;
   if (init_.table != nullptr) return init_.table->room_for_frames();
-  return state_rules(state_).hears ? receives_.posted().value_or(kMany) : kMany;
+  return rules_[state_].hears ? receives_.posted().value_or(kMany) : kMany;
 }
 
 ib::Transmit QueuePair::transmit(ib::TxPacket& out, TimePoint now) {
   if (rendezvous_ != nullptr && state_ == IBV_QPS_RTS) [[unlikely]]
-    rendezvous_->post(*endpoint_);
-  const ib::Transmit result =
-      rate_limit_ == nullptr ? endpoint_->transmit(out, now) : transmit_limited(out, now);
+    rendezvous_->post(*packets_);
+  const ib::Transmit result = plain_ ? packets_->transmit(out, now) : transmit_otherwise(out, now);
   if (result != ib::Transmit::packet) settle();  // the packet's fragments live until the next call
   return result;
+}
+
+SOFTRNIC_OUT_OF_LINE ib::Transmit QueuePair::transmit_otherwise(ib::TxPacket& out, TimePoint now) {
+  return stream_ != nullptr ? transmit_stream(out, now) : transmit_limited(out, now);
 }
 
 void QueuePair::expire(TimePoint now) {
@@ -59,7 +62,7 @@ void QueuePair::expire(TimePoint now) {
 }
 
 void QueuePair::acknowledged(std::uint32_t psn, std::uint8_t credit, TimePoint now) {
-  endpoint_->acknowledged(psn, credit, now);
+  packets_->acknowledged(psn, credit, now);
   settle();
 }
 
@@ -118,13 +121,13 @@ Expected<void, Reason> QueuePair::select_srq(std::uint32_t number) {
 
 void QueuePair::forget(const SharedReceiveQueue& srq) {
   const std::lock_guard lock(lane_.mutex());
-  if (receives_.forget(srq)) endpoint_->forget_receive();
+  if (receives_.forget(srq)) packets_->forget_receive();
   pd_ = receives_.selected_pd();
 }
 
 void QueuePair::leave_domain() {
   const std::lock_guard lock(lane_.mutex());
-  if (receives_.leave_domain()) endpoint_->forget_receive();
+  if (receives_.leave_domain()) packets_->forget_receive();
   pd_ = nullptr;
 }
 

@@ -73,6 +73,8 @@ Expected<void, Failure> check_queues(const Context& context, const QueuePairInit
 Expected<void, Failure> check_init(const Context& context, const QueuePairInit& init) {
   if (std::find(std::begin(kTypes), std::end(kTypes), init.type) == std::end(kTypes))
     return refused(EOPNOTSUPP, ReasonId::bad_qp_type, init.type);
+  if (context.has_streams() && init.type != IBV_QPT_RC)
+    return refused(EOPNOTSUPP, ReasonId::iwarp_qp_type, init.type);
   if (auto ok = check_queues(context, init); !ok) return ok;
   if (init.max_tso_header > limits::kMaxTsoHeader)
     return refused(EINVAL, ReasonId::tso_limits, init.max_tso_header, limits::kMaxTsoHeader, 0);

@@ -31,7 +31,7 @@ Expected<void, Failure> QueuePair::modify(const ibv_qp_attr& attributes, int mas
   }
   if ((bits & IBV_QP_ALT_PATH) != 0) choose_ways();
   enter(to);
-  if (migrates) endpoint_->migrate();
+  if (migrates) packets_->migrate();
   lane_.changed(*this);
   lane_.transmit(*this);
   return {};
@@ -41,7 +41,8 @@ Expected<void, Failure> QueuePair::modify(const ibv_qp_attr& attributes, int mas
 // taken.
 void QueuePair::choose_ways() {
   const ib::Attributes& t = attributes_.transport;
-  by_packets_ = rate_limit_ != nullptr || t.alternate.loaded;
+  plain_ = rate_limit_ == nullptr && stream_ == nullptr;
+  by_packets_ = !plain_ || t.alternate.loaded;
   if (t.alternate.loaded) window_of(t.alternate.path);
 }
 
@@ -62,6 +63,7 @@ Expected<void, Failure> QueuePair::check_modify(const ibv_qp_attr& attributes, s
                                                 ibv_qp_state to) const {
   // The states are those of its work queues; so answer adapters.
   if (init_.table != nullptr) return Unexpected{refuse(EOPNOTSUPP, ReasonId::rss_sends_nothing)};
+  if (stream_ != nullptr) return check_modify_stream(attributes, mask, to);
   if (auto ok = check_transition(type_, state_, to, mask); !ok) return ok;
   if ((mask & IBV_QP_CUR_STATE) != 0 && attributes.cur_qp_state != state_) {
     return Unexpected{refuse(EINVAL, ReasonId::cur_state_mismatch, attributes.cur_qp_state, state_)};
@@ -77,13 +79,14 @@ void QueuePair::enter(ibv_qp_state to) {
   const ibv_qp_state from = state_;
   if (to == IBV_QPS_RESET) return reset();
   if (to == IBV_QPS_ERR) return enter_error();
+  if (stream_ != nullptr) return enter_stream(to);
   state_ = to;
   if (to == IBV_QPS_RTR) return start_responder();
   if (from == IBV_QPS_RTR) return start_requester();
-  if (from == IBV_QPS_RTS && to == IBV_QPS_SQD) return endpoint_->drain();
+  if (from == IBV_QPS_RTS && to == IBV_QPS_SQD) return packets_->drain();
   if (from < IBV_QPS_RTR) return;  // INIT: the endpoint is told when it starts
-  endpoint_->update(attributes_.transport);
-  if (to == IBV_QPS_RTS && from != IBV_QPS_RTS) endpoint_->resume();
+  packets_->update(attributes_.transport);
+  if (to == IBV_QPS_RTS && from != IBV_QPS_RTS) packets_->resume();
 }
 
 void QueuePair::start_responder() {
@@ -92,17 +95,18 @@ void QueuePair::start_responder() {
     const auto info = context().info();
     t.path.interface_index = info->interface_index;
     t.path_mtu = info->port.netdev_mtu + ethernet::kHeaderBytes + ethernet::kVlanTagBytes;
-    return endpoint_->start_responder(t);
+    return packets_->start_responder(t);
   }
   if (type_ == IBV_QPT_UD) t.path_mtu = context().info()->port.active_mtu;
-  endpoint_->set_window(&window_of(t.path));
-  endpoint_->start_responder(t);
+  packets_->set_window(&window_of(t.path));
+  packets_->start_responder(t);
 }
 
-void QueuePair::start_requester() { endpoint_->start_requester(attributes_.transport); }
+void QueuePair::start_requester() { packets_->start_requester(attributes_.transport); }
 
 void QueuePair::reset() {
   state_ = IBV_QPS_RESET;
+  leave_stream();
   endpoint_->reset();
   if (rendezvous_ != nullptr) give_up_tags();
   rate_limit_.reset();

@@ -30,7 +30,7 @@ SOFTRNIC_HOT_PATH Expected<void, Failure> QueuePair::post_send(ibv_send_wr* wr, 
 SOFTRNIC_HOT_PATH Expected<void, Failure> QueuePair::post_batch(const ibv_send_wr* first) {
   const std::lock_guard lock(lane_.mutex());
   std::uint32_t room = init_.cap.max_send_wr - posted_sends();
-  const bool flushes = state_rules(state_).flushes_sends;
+  const bool flushes = rules_[state_].flushes_sends;
   for (const ibv_send_wr* wr = first; wr != nullptr; wr = wr->next) {
     if (const auto ok = check_send(*wr); !ok) return refused_here(ok.error(), &wr->wr_id);
     if (room-- == 0 && !flushes) return refused_here(queue_full(), &wr->wr_id);
@@ -58,9 +58,8 @@ void QueuePair::posted(bool all_done) {
 
 Expected<void, Failure> QueuePair::check_send(const ibv_send_wr& wr) const {
   if (init_.table != nullptr) return Unexpected{refuse(EINVAL, ReasonId::rss_sends_nothing)};
-  if (!state_rules(state_).accepts_sends)
-    return Unexpected{refuse(EINVAL, ReasonId::post_send_state, state_)};
-  const SendLimits limits{type_, init_.cap.max_send_sge, init_.cap.max_inline_data,
+  if (!rules_[state_].accepts_sends) return Unexpected{refuse(EINVAL, ReasonId::post_send_state, state_)};
+  const SendLimits limits{sends_as_, init_.cap.max_send_sge, init_.cap.max_inline_data,
                           attributes_.verbs.max_rd_atomic, init_.max_tso_header};
   return check_send_request(wr, limits);
 }
@@ -69,7 +68,7 @@ Failure QueuePair::queue_full() const { return refuse(ENOMEM, ReasonId::send_que
 
 Expected<QueuePair::Posted, Failure> QueuePair::post_one(const ibv_send_wr& wr) {
   if (auto ok = check_send(wr); !ok) return Unexpected{ok.error()};
-  if (state_rules(state_).flushes_sends) {
+  if (rules_[state_].flushes_sends) {
     flush_send(wr);
     return Posted::queued;
   }
@@ -85,7 +84,7 @@ QueuePair::Posted QueuePair::enqueue(const ibv_send_wr& wr, ib::SendSlot slot) {
   endpoint_->commit();
   const SendRules& kind = *send_rules(wr.opcode);
   const bool one_sided = kind.has_remote_memory || kind.is_atomic;
-  return one_sided && endpoint_->go_at_once() ? Posted::done : Posted::queued;
+  return one_sided && packets_->go_at_once() ? Posted::done : Posted::queued;
 }
 
 void QueuePair::flush_send(const ibv_send_wr& wr) {
@@ -100,7 +99,7 @@ void QueuePair::flush_send(const ibv_send_wr& wr) {
 
 SOFTRNIC_HOT_PATH Expected<void, Failure> QueuePair::post_recv(ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   const std::lock_guard lock(lane_.mutex());
-  const StateRules& rules = state_rules(state_);
+  const StateRules& rules = rules_[state_];
   Expected<void, Failure> result;
   for (; wr != nullptr; wr = wr->next) {
     Expected<void, Failure> ok;
@@ -121,7 +120,7 @@ SOFTRNIC_HOT_PATH Expected<void, Failure> QueuePair::post_recv(ibv_recv_wr* wr, 
     }
   }
   if (receives_wanted() && receives_.posted().value_or(0) != 0) [[unlikely]] {
-    endpoint_->receives_posted();
+    packets_->receives_posted();
     lane_.transmit(*this);
   }
   if (rules.flushes_receives) {

@@ -20,6 +20,7 @@ constexpr bool answers_requests(ibv_qp_type type) {
 Expected<void, Failure> QueuePair::limit_rate(const RateLimit::Settings& settings) {
   const std::lock_guard lock(lane_.mutex());
   if (type_ == IBV_QPT_XRC_RECV) return refused_here(refuse(EOPNOTSUPP, ReasonId::rate_limit_type, type_));
+  if (stream_ != nullptr) return refused_here(refuse(EOPNOTSUPP, ReasonId::iwarp_no_rate));
   if (state_ != IBV_QPS_RTS) return refused_here(refuse(EINVAL, ReasonId::rate_limit_state, state_));
   if (auto ok = RateLimit::check(settings); !ok) return refused_here(ok.error());
   set_rate_limit(settings);
@@ -35,7 +36,7 @@ void QueuePair::set_rate_limit(const RateLimit::Settings& settings) {
 }
 
 // What this side owes its peer leaves in any case: for its requests alone the window has no room meanwhile.
-SOFTRNIC_OUT_OF_LINE ib::Transmit QueuePair::transmit_limited(ib::TxPacket& out, TimePoint now) {
+ib::Transmit QueuePair::transmit_limited(ib::TxPacket& out, TimePoint now) {
   const bool sends = state_ == IBV_QPS_RTS || state_ == IBV_QPS_SQD;
   const bool closed = sends && !rate_limit_->open(now);
   if (closed && !answers_requests(type_)) {
@@ -43,7 +44,7 @@ SOFTRNIC_OUT_OF_LINE ib::Transmit QueuePair::transmit_limited(ib::TxPacket& out,
     return ib::Transmit::idle;
   }
   if (closed) window()->hold(true);
-  const ib::Transmit result = endpoint_->transmit(out, now);
+  const ib::Transmit result = packets_->transmit(out, now);
   if (closed) window()->hold(false);
   if (result == ib::Transmit::packet && wire::opcode_info(out.headers.bth.opcode).request)
     rate_limit_->sent(out.payload_bytes + out.packets * ib::kPacketOverhead, now);

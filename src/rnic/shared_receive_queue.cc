@@ -75,6 +75,7 @@ Expected<std::unique_ptr<SharedReceiveQueue>, Failure> SharedReceiveQueue::creat
 Expected<std::unique_ptr<SharedReceiveQueue>, Failure> SharedReceiveQueue::create(ProtectionDomain& pd,
                                                                                   CompletionQueue& cq,
                                                                                   ibv_srq_attr& attributes) {
+  if (pd.context().has_streams()) return refused(EOPNOTSUPP, ReasonId::iwarp_no_tags);
   if (&cq.context() != &pd.context()) return refused(EINVAL, ReasonId::foreign_object);
   auto made = create(pd, attributes);
   if (!made) return made;

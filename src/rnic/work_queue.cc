@@ -41,6 +41,7 @@ WorkQueue::WorkQueue(Context& context, LanePort& lane, const WorkQueueInit& init
       receives_(&init.pd->root(), nullptr, init.cq) {}
 
 Expected<std::unique_ptr<WorkQueue>, Failure> WorkQueue::create(Context& context, WorkQueueInit& init) {
+  if (context.has_streams()) return refused(EOPNOTSUPP, ReasonId::iwarp_no_object, ObjectKind::wq);
   if (auto ok = check(context, init); !ok) return Unexpected{ok.error()};
   WorkQueueInit fit = init;
   fit.max_wr = std::bit_ceil(std::max(init.max_wr, 1U));

@@ -17,6 +17,8 @@ constexpr std::uint8_t kUc = bit(IBV_QPT_UC);
 constexpr std::uint8_t kUd = bit(IBV_QPT_UD);
 constexpr std::uint8_t kRaw = bit(IBV_QPT_RAW_PACKET);
 constexpr std::uint8_t kXrc = bit(IBV_QPT_XRC_SEND);
+constexpr std::uint8_t kStream = bit(kStreamType);
+constexpr std::uint8_t kReliable = kRc | kStream;
 static_assert(kRaw != 0 && kXrc != 0 && bit(IBV_QPT_XRC_RECV) == 0, "a target has no send queue");
 
 constexpr std::uint32_t kWordBytes = 8;
@@ -27,18 +29,19 @@ constexpr unsigned kKnownFlags =
 // SEND_WITH_INV: IBTA table 38 has opcodes of it for RC and XRC only.
 constexpr std::array<SendRules, ib::kSendOps> kSendRules = {{
     // types                 local  inline read   word   atomic remote imm
-    {kRc | kUc | kXrc, false, true, false, false, false, true, false, IBV_WC_RDMA_WRITE},  // RDMA_WRITE
-    {kRc | kUc | kXrc, false, true, false, false, false, true, true, IBV_WC_RDMA_WRITE},   // … WITH_IMM
-    {kRc | kUc | kUd | kXrc | kRaw, false, true, false, false, false, false, false, IBV_WC_SEND},  // SEND
+    {kReliable | kUc | kXrc, false, true, false, false, false, true, false, IBV_WC_RDMA_WRITE},  // RDMA_WRITE
+    {kReliable | kUc | kXrc, false, true, false, false, false, true, true, IBV_WC_RDMA_WRITE},  // … WITH_IMM
+    {kReliable | kUc | kUd | kXrc | kRaw, false, true, false, false, false, false, false,
+     IBV_WC_SEND},                                                                         // SEND
     {kRc | kUc | kUd | kXrc, false, true, false, false, false, false, true, IBV_WC_SEND},  // SEND_WITH_IMM
-    {kRc | kXrc, false, false, true, false, false, true, false, IBV_WC_RDMA_READ},         // RDMA_READ
-    {kRc | kXrc, false, false, true, true, true, false, false, IBV_WC_COMP_SWAP},          // CMP_AND_SWP
-    {kRc | kXrc, false, false, true, true, true, false, false, IBV_WC_FETCH_ADD},          // FETCH_AND_ADD
-    {kRc | kUc | kXrc, true, false, false, false, false, false, false, IBV_WC_LOCAL_INV},  // LOCAL_INV
-    {kRc | kUc | kXrc, true, false, false, false, false, false, false, IBV_WC_BIND_MW},    // BIND_MW
-    {kRc | kXrc, false, true, false, false, false, false, false, IBV_WC_SEND},             // SEND_WITH_INV
-    {kRaw, false, true, false, false, false, false, false, IBV_WC_TSO},                    // TSO
-    {},                                                                                    // DRIVER1
+    {kReliable | kXrc, false, false, true, false, false, true, false, IBV_WC_RDMA_READ},   // RDMA_READ
+    {kReliable | kXrc, false, false, true, true, true, false, false, IBV_WC_COMP_SWAP},    // CMP_AND_SWP
+    {kReliable | kXrc, false, false, true, true, true, false, false, IBV_WC_FETCH_ADD},    // FETCH_AND_ADD
+    {kReliable | kUc | kXrc, true, false, false, false, false, false, false, IBV_WC_LOCAL_INV},  // LOCAL_INV
+    {kReliable | kUc | kXrc, true, false, false, false, false, false, false, IBV_WC_BIND_MW},    // BIND_MW
+    {kReliable | kXrc, false, true, false, false, false, false, false, IBV_WC_SEND},  // SEND_WITH_INV
+    {kRaw, false, true, false, false, false, false, false, IBV_WC_TSO},               // TSO
+    {},                                                                               // DRIVER1
     {},
     {},
     {kRc, false, false, true, false, false, false, false, kWcFlush},          // FLUSH
@@ -99,6 +102,15 @@ SOFTRNIC_OUT_OF_LINE Expected<void, Failure> check_local(const ibv_send_wr& wr) 
   return {};
 }
 
+Expected<void, Failure> check_reads(const ibv_send_wr& wr, const SendLimits& limits) {
+  const bool by_stream = limits.type == kStreamType;
+  if (limits.max_reads == 0)
+    return no(EINVAL, by_stream ? ReasonId::iwarp_no_reads : ReasonId::read_needs_resources, wr.opcode);
+  // RFC 5040 5.2.1: the sink of a READ is one buffer.
+  if (by_stream && wr.num_sge > 1) return no(EINVAL, ReasonId::iwarp_read_sges, wr.num_sge);
+  return {};
+}
+
 // It has no payload, and asks for what is written already.
 SOFTRNIC_OUT_OF_LINE Expected<void, Failure> check_flush(const ibv_send_wr& wr) {
   if (wr.num_sge != 0) return no(EINVAL, ReasonId::too_many_sge, wr.num_sge, 0);
@@ -122,7 +134,8 @@ static_assert(operation_bit(IBV_WR_RDMA_WRITE) == IBV_QP_EX_WITH_RDMA_WRITE &&
 std::uint64_t send_operations(ibv_qp_type type) {
   std::uint64_t operations = 0;
   const bool raw = type == IBV_QPT_RAW_PACKET;
-  if (type < IBV_QPT_RC || (type > IBV_QPT_UD && !raw && type != IBV_QPT_XRC_SEND)) return operations;
+  if (type < IBV_QPT_RC || (type > IBV_QPT_UD && !raw && type != kStreamType && type != IBV_QPT_XRC_SEND))
+    return operations;
   for (std::size_t opcode = 0; opcode < kSendRules.size(); ++opcode) {
     const SendRules& rules = kSendRules[opcode];
     if ((rules.types & bit(type)) != 0) operations |= operation_bit(static_cast<ibv_wr_opcode>(opcode));
@@ -143,6 +156,7 @@ ibv_wc_opcode completion_opcode(ib::SendOp op) { return kSendRules[static_cast<s
 Expected<void, Failure> check_send_request(const ibv_send_wr& wr, const SendLimits& limits) {
   const SendRules* const rules = send_rules(wr.opcode);
   if (rules == nullptr || (rules->types & bit(limits.type)) == 0) {
+    if (limits.type == kStreamType) return no(EINVAL, ReasonId::iwarp_no_operation, wr.opcode);
     return no(EINVAL, ReasonId::bad_send_opcode, wr.opcode, limits.type);
   }
   const bool may_fill = limits.type == IBV_QPT_RAW_PACKET;
@@ -154,8 +168,9 @@ Expected<void, Failure> check_send_request(const ibv_send_wr& wr, const SendLimi
   if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > max_sges) {
     return no(EINVAL, ReasonId::too_many_sge, wr.num_sge, max_sges);
   }
-  if (rules->uses_reads && limits.max_reads == 0)
-    return no(EINVAL, ReasonId::read_needs_resources, wr.opcode);
+  if (rules->uses_reads) {
+    if (auto ok = check_reads(wr, limits); !ok) return ok;
+  }
   if (limits.type == IBV_QPT_UD && wr.wr.ud.ah == nullptr) return no(EINVAL, ReasonId::ud_without_ah);
   if (rules->is_local) [[unlikely]]
     return check_local(wr);

@@ -16,6 +16,10 @@ namespace softrnic::rnic {
 inline constexpr auto kWrFlush = static_cast<ibv_wr_opcode>(14);
 inline constexpr auto kWrAtomicWrite = static_cast<ibv_wr_opcode>(15);
 
+/// Stands for the type of a queue pair whose transport is a stream (iWARP), where its type says what can be
+/// posted; verbs have no such type.
+inline constexpr auto kStreamType = static_cast<ibv_qp_type>(5);
+
 /// Everything that varies by send opcode.
 struct SendRules {
   std::uint8_t types;      ///< bit (type - IBV_QPT_RC) of the QP types that know it
@@ -39,7 +43,7 @@ constexpr std::uint64_t operation_bit(ibv_wr_opcode opcode) {
   return opcode == kWrAtomicWrite ? std::uint64_t{1} << 12 : 0;
 }
 
-/// What can be posted to a QP of this type: bits of enum ibv_qp_create_send_ops_flags.
+/// What can be posted to a QP of this type, or kStreamType: bits of enum ibv_qp_create_send_ops_flags.
 std::uint64_t send_operations(ibv_qp_type type);
 
 /// ibv_qp_type to the transport's and the opcode of a send's completion.
@@ -48,7 +52,7 @@ ibv_wc_opcode completion_opcode(ib::SendOp op);
 
 /// What a send request is checked against.
 struct SendLimits {
-  ibv_qp_type type{};
+  ibv_qp_type type{};  ///< or kStreamType
   std::uint32_t max_sges = 0;
   std::uint32_t max_inline = 0;
   std::uint8_t max_reads = 0;

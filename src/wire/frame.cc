@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "wire/fields.h"
+#include "wire/ip_headers.h"
 
 namespace softrnic::wire {
 namespace {
@@ -10,14 +11,6 @@ namespace {
 constexpr std::uint16_t kEtherTypeIpv4 = 0x0800;
 constexpr std::uint16_t kEtherTypeIpv6 = 0x86dd;
 constexpr std::uint16_t kFragmentMask = 0x3fff;  // more fragments, and the offset
-
-// RFC 1071: the complement of the ones' complement sum; 0 over a header whose checksum field is right.
-std::uint16_t internet_checksum(Bytes header) {
-  std::uint32_t sum = 0;
-  for (std::size_t i = 0; i + 1 < header.size(); i += 2) sum += load_be16(header.data() + i);
-  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >> 16);
-  return static_cast<std::uint16_t>(~sum);
-}
 
 // The UDP header and payload. `bytes` is exactly the IP payload.
 Expected<Frame, FrameError> parse_udp(Frame frame, Bytes bytes) {
@@ -44,7 +37,7 @@ Expected<Frame, FrameError> parse_ipv4(Frame frame, Bytes bytes) {
   if (Fields::VersionAndLength::load(p) != 0x45 || total < kIpv4Bytes)
     return Unexpected{FrameError::bad_header};
   if (total > bytes.size()) return Unexpected{FrameError::too_short};
-  if (internet_checksum(bytes.first(kIpv4Bytes)) != 0) return Unexpected{FrameError::bad_header};
+  if (header_checksum(bytes.first(kIpv4Bytes)) != 0) return Unexpected{FrameError::bad_header};
   if (Fields::Protocol::load(p) != kProtocolUdp) return Unexpected{FrameError::not_udp};
   FrameHeaders& h = frame.headers;
   h.ip_flags = Fields::Fragment::load(p);
@@ -80,36 +73,6 @@ Expected<Frame, FrameError> parse_ipv6(Frame frame, Bytes bytes) {
   return parse_udp(frame, bytes.subspan(kIpv6Bytes, length));
 }
 
-std::size_t encode_ipv4(const FrameHeaders& headers, std::size_t udp_payload, std::byte* p) {
-  using Fields = field::Ipv4;
-  const Flow& flow = headers.flow;
-  Fields::VersionAndLength::store(p, 0x45);
-  Fields::TrafficClass::store(p, flow.traffic_class);
-  Fields::TotalLength::store(p, static_cast<std::uint16_t>(kIpv4Bytes + kUdpBytes + udp_payload));
-  Fields::Id::store(p, headers.ip_id);
-  Fields::Fragment::store(p, headers.ip_flags);
-  Fields::TimeToLive::store(p, flow.hop_limit);
-  Fields::Protocol::store(p, kProtocolUdp);
-  Fields::Checksum::store(p, 0);
-  std::copy_n(flow.source.ipv4_bytes(), Fields::kAddressBytes, p + Fields::kSource);
-  std::copy_n(flow.destination.ipv4_bytes(), Fields::kAddressBytes, p + Fields::kDestination);
-  Fields::Checksum::store(p, internet_checksum(Bytes(p, kIpv4Bytes)));
-  return kIpv4Bytes;
-}
-
-std::size_t encode_ipv6(const FrameHeaders& headers, std::size_t udp_payload, std::byte* p) {
-  using Fields = field::Ipv6;
-  const Flow& flow = headers.flow;
-  Fields::Flow::store(
-      p, 6U << 28 | static_cast<std::uint32_t>(flow.traffic_class) << 20 | (flow.flow_label & 0xfffff));
-  Fields::PayloadLength::store(p, static_cast<std::uint16_t>(kUdpBytes + udp_payload));
-  Fields::NextHeader::store(p, kProtocolUdp);
-  Fields::HopLimit::store(p, flow.hop_limit);
-  std::copy(flow.source.raw.begin(), flow.source.raw.end(), p + Fields::kSource);
-  std::copy(flow.destination.raw.begin(), flow.destination.raw.end(), p + Fields::kDestination);
-  return kIpv6Bytes;
-}
-
 }  // namespace
 
 Expected<Frame, FrameError> parse_ip(Bytes datagram) {
@@ -140,7 +103,7 @@ std::size_t encode_frame(const FrameHeaders& headers, std::size_t udp_payload, M
   std::copy(headers.source_mac.begin(), headers.source_mac.end(), p + field::Ethernet::kSource);
   field::Ethernet::Type::store(p, ipv4 ? kEtherTypeIpv4 : kEtherTypeIpv6);
   p += kEthernetBytes;
-  p += ipv4 ? encode_ipv4(headers, udp_payload, p) : encode_ipv6(headers, udp_payload, p);
+  p += encode_ip(headers.flow, {kProtocolUdp, kUdpBytes + udp_payload, headers.ip_id, headers.ip_flags}, p);
   field::Udp::SourcePort::store(p, headers.flow.source_port);
   field::Udp::DestinationPort::store(p, headers.flow.destination_port);
   field::Udp::Length::store(p, static_cast<std::uint16_t>(kUdpBytes + udp_payload));

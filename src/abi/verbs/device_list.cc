@@ -12,6 +12,7 @@
 #include "abi/sibling.h"
 #include "abi/verbs/engine_calls.h"
 #include "abi/verbs/live_objects.h"
+#include "abi/verbs/streams.h"
 #include "base/bytes.h"
 #include "engine/quiet_thread.h"
 
@@ -25,6 +26,8 @@ const Sibling& own_sibling() {
                                .on_daemon_end = on_daemon_end,
                                .on_daemon_return = on_daemon_return,
                                .run_aside = engine::run_aside,
+                               .start_stream = start_stream,
+                               .close_stream = close_stream,
                                .find_qp = LiveObjects::find_qp};
   return sibling;
 }

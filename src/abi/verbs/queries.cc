@@ -40,11 +40,13 @@ constexpr std::uint32_t kOdpReliable =
 constexpr std::uint64_t kFlushGlobal = std::uint64_t{1} << 38;
 constexpr std::uint64_t kAtomicWrite = std::uint64_t{1} << 40;
 
-void add_on_demand_paging(ibv_device_attr_ex& attributes) {
+void add_on_demand_paging(ibv_device_attr_ex& attributes, bool infiniband) {
   if (!rnic::OnDemandMemory::supported()) return;
   ibv_odp_caps& odp = attributes.odp_caps;
   odp.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;
-  odp.per_transport_caps.rc_odp_caps = attributes.xrc_odp_caps = kOdpReliable;
+  odp.per_transport_caps.rc_odp_caps = kOdpReliable;
+  if (!infiniband) return;
+  attributes.xrc_odp_caps = kOdpReliable;
   odp.per_transport_caps.uc_odp_caps = kOdpUnreliable | IBV_ODP_SUPPORT_SRQ_RECV;
   odp.per_transport_caps.ud_odp_caps = kOdpDatagram | IBV_ODP_SUPPORT_SRQ_RECV;
 }
@@ -55,18 +57,11 @@ constexpr ibv_tm_caps kTagMatching{.max_rndv_hdr_size = rnic::limits::kMaxRendez
                                    .max_ops = rnic::limits::kMaxTagOperations,
                                    .max_sge = rnic::limits::kMaxTagSges};
 
-ibv_device_attr_ex extended_attributes(const rnic::Context& context) {
-  ibv_device_attr_ex attributes{};
-  attributes.orig_attr = context.device_attributes();
-  attributes.device_cap_flags_ex = attributes.orig_attr.device_cap_flags | kFlushGlobal | kAtomicWrite;
-  attributes.phys_port_cnt_ex = attributes.orig_attr.phys_port_cnt;
-  attributes.completion_timestamp_mask = UINT64_MAX;
-  attributes.hca_core_clock = kCoreClockKhz;
-  attributes.max_dm_size = rnic::limits::kDeviceMemoryBytes;
+/// What queue pairs have besides that go by packets.
+void add_packets(ibv_device_attr_ex& attributes) {
+  attributes.device_cap_flags_ex |= kFlushGlobal | kAtomicWrite;
   attributes.packet_pacing_caps = {rnic::limits::kMinRateLimit, rnic::limits::kMaxRateLimit, kLimitedTypes};
-  attributes.cq_mod_caps = {rnic::limits::kMaxModerationCount, rnic::limits::kMaxModerationPeriod};
   attributes.tm_caps = kTagMatching;
-  add_on_demand_paging(attributes);
   attributes.raw_packet_caps = IBV_RAW_PACKET_CAP_CVLAN_STRIPPING | IBV_RAW_PACKET_CAP_IP_CSUM;
   attributes.tso_caps = {rnic::limits::kMaxTsoBytes, 1U << IBV_QPT_RAW_PACKET};
   attributes.max_wq_type_rq = rnic::limits::kMaxWorkQueues;
@@ -75,6 +70,19 @@ ibv_device_attr_ex extended_attributes(const rnic::Context& context) {
                          .max_rwq_indirection_table_size = 1U << rnic::IndirectionTable::kMaxLogSize,
                          .rx_hash_fields_mask = kHashFields,
                          .rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ};
+}
+
+ibv_device_attr_ex extended_attributes(const rnic::Context& context) {
+  ibv_device_attr_ex attributes{};
+  attributes.orig_attr = context.device_attributes();
+  attributes.device_cap_flags_ex = attributes.orig_attr.device_cap_flags;
+  attributes.phys_port_cnt_ex = attributes.orig_attr.phys_port_cnt;
+  attributes.completion_timestamp_mask = UINT64_MAX;
+  attributes.hca_core_clock = kCoreClockKhz;
+  attributes.max_dm_size = rnic::limits::kDeviceMemoryBytes;
+  attributes.cq_mod_caps = {rnic::limits::kMaxModerationCount, rnic::limits::kMaxModerationPeriod};
+  add_on_demand_paging(attributes, !context.has_streams());
+  if (!context.has_streams()) add_packets(attributes);
   return attributes;
 }
 

@@ -102,6 +102,11 @@ Expected<ibv_qp*, Failure> open_target(ibv_context* context, const ibv_qp_open_a
   return qp.release()->verbs();
 }
 
+/// What says which operations there are.
+ibv_qp_type sends_as(ibv_context* context, ibv_qp_type type) {
+  return Context::of(context)->opened->context().has_streams() ? rnic::kStreamType : type;
+}
+
 Expected<ibv_qp*, Failure> create_extended(ibv_context* context, ibv_qp_init_attr_ex* attributes) {
   constexpr std::uint32_t kKnown = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
                                    IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
@@ -119,7 +124,7 @@ Expected<ibv_qp*, Failure> create_extended(ibv_context* context, ibv_qp_init_att
   if ((mask & IBV_QP_INIT_ATTR_PD) == 0 || attributes->pd == nullptr) return null_argument();
   const bool extended = (mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
   const std::uint64_t operations = extended ? attributes->send_ops_flags : 0;
-  const std::uint64_t unknown = operations & ~rnic::send_operations(attributes->qp_type);
+  const std::uint64_t unknown = operations & ~rnic::send_operations(sends_as(context, attributes->qp_type));
   if (unknown != 0) return rnic::refused(EOPNOTSUPP, ReasonId::send_operations, unknown, attributes->qp_type);
   // The extended structure begins with the plain one (reference: infiniband/verbs.h).
   auto* const plain = reinterpret_cast<ibv_qp_init_attr*>(attributes);

@@ -89,6 +89,8 @@ Expected<ibv_xrcd*, Failure> open(ibv_context* context, const ibv_xrcd_init_attr
   const auto wanted = wanted_by(*attributes);
   if (!wanted) return Unexpected{wanted.error()};
   OpenDevice& opened = *Context::of(context)->opened;
+  if (opened.context().has_streams())
+    return rnic::refused(EOPNOTSUPP, ReasonId::iwarp_no_object, ObjectKind::xrc_domain);
   rnic::UseCount& count = opened.context().counts.xrc_domains;
   if (count.users() >= rnic::limits::kMaxXrcDomains)
     return rnic::refused(ENOMEM, ReasonId::too_many_objects, rnic::limits::kMaxXrcDomains,

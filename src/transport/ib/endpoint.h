@@ -13,28 +13,17 @@
 
 #include <memory>
 
+#include "transport/endpoint.h"
 #include "transport/ib/eager_send.h"
 #include "transport/ib/host.h"
 #include "transport/ib/path_window.h"
 #include "transport/ib/rx_packet.h"
+#include "transport/ib/send_slot.h"
 #include "transport/ib/types.h"
 
 namespace softrnic::ib {
 
 struct InboundFrame;
-
-/// Sizes fixed when the QP is created.
-struct Capacity {
-  std::uint32_t send_wqes = 1;
-  std::uint16_t send_sges = 1;
-  std::uint32_t inline_bytes = 0;
-  std::uint16_t header_bytes = 0;  ///< raw packets: of a TSO
-  /// Of send_queue_bytes(), aligned for max_align_t, for as long as the endpoint lives; nullptr: its own.
-  std::byte* send_queue = nullptr;
-};
-
-/// What the send queue of such an endpoint takes.
-std::size_t send_queue_bytes(const Capacity& capacity);
 
 /// Answer of transmit().
 enum class Transmit : std::uint8_t {
@@ -44,20 +33,8 @@ enum class Transmit : std::uint8_t {
   blocked,  ///< wants to send, but the PathWindow is full or undecided; ask again when it has room
 };
 
-/// A place in the send queue that is being filled: a WQE and room for its SGEs or its inline bytes.
-struct SendSlot {
-  SendWqe* wqe = nullptr;  ///< nullptr: the send queue is full
-  std::span<Sge> sges;
-  MutableBytes inline_data;
-  MutableBytes header;
-};
-
-class Endpoint {
+class Endpoint : public transport::Endpoint {
  public:
-  virtual ~Endpoint() = default;
-  Endpoint(const Endpoint&) = delete;
-  Endpoint& operator=(const Endpoint&) = delete;
-
   // ---- commands: the states of IBTA 10.3.1 as far as the transport sees them
 
   /// To RTR: packets are accepted from here on. `attributes` may be changed again by update().
@@ -72,23 +49,13 @@ class Endpoint {
   virtual void drain() = 0;
   /// SQD or SQE back to RTS.
   virtual void resume() = 0;
-  /// To ERR: completes everything that is posted with Status::flushed (receives included: those taken from
-  /// the Host are completed here, those still queued are the Host's). ACKs and read responses that are owed
-  /// still go out.
-  virtual void flush() = 0;
-  /// To RESET: forgets everything without completions.
-  virtual void reset() = 0;
+  // flush(): ACKs and read responses that are owed still go out.
 
   // ---- posts
 
-  /// The next free place of the send queue. Fill it, then commit().
-  virtual SendSlot reserve() = 0;
-  virtual void commit() = 0;
   /// Carries out the work request that was just committed, if it can go without packets (Host::direct) and
   /// nothing is before it: then transmit() has nothing to do for it. False: ask transmit().
   virtual bool go_at_once() { return false; }
-  /// Work requests that occupy the send queue.
-  virtual std::uint32_t outstanding_sends() const = 0;
 
   /// XRC target: the receive that was taken last belongs to an SRQ that is destroyed. It is not completed,
   /// and what comes of its message is refused.
@@ -109,8 +76,6 @@ class Endpoint {
   /// Raw packets: an Ethernet frame that a flow rule sends here.
   virtual void receive_frame(const InboundFrame& frame) { static_cast<void>(frame); }
   virtual Transmit transmit(TxPacket& out, TimePoint now) = 0;
-  virtual TimePoint deadline() const = 0;  ///< kNever: none
-  virtual void expire(TimePoint now) = 0;
 
   /// RC: an ACK that is owed waits for the next request of this side and leaves behind it, until
   /// send_delayed_ack(). A NAK does not wait, nor does anything behind a READ response.
@@ -152,11 +117,9 @@ class Endpoint {
 
   virtual std::uint32_t send_psn() const = 0;     ///< PSN of the next new packet, 24 bits
   virtual std::uint32_t receive_psn() const = 0;  ///< PSN expected next, 24 bits
-  virtual bool in_error() const = 0;              ///< put itself into the error state (RC, UC: ERR; UD: SQE)
-  virtual bool drained() const = 0;               ///< in SQD with nothing outstanding
-  /// For tests: what of the endpoint's promises to itself, or of its window's, does not hold between two
-  /// calls; nullptr: all does.
-  virtual const char* broken_invariant() const {
+  // in_error(): RC and UC are in ERR then, UD in SQE
+  /// Its window's promises are looked at as well.
+  const char* broken_invariant() const override {
     return window_ == nullptr ? nullptr : window_->broken_invariant();
   }
 

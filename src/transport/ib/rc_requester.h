@@ -13,6 +13,7 @@
 #include "transport/ib/ack_requests.h"
 #include "transport/ib/credit.h"
 #include "transport/ib/direct_turns.h"
+#include "transport/ib/endpoint.h"
 #include "transport/ib/endpoint_context.h"
 #include "transport/ib/rc_loss_recovery.h"
 #include "transport/ib/rc_request.h"

@@ -9,8 +9,8 @@
 #include <memory>
 #include <span>
 
-#include "transport/ib/endpoint.h"
 #include "transport/ib/psn.h"
+#include "transport/ib/send_slot.h"
 
 namespace softrnic::ib {
 

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 
+#include "transport/endpoint.h"
 #include "transport/iwarp/inbound.h"
 #include "transport/iwarp/mpa_receiver.h"
 #include "transport/iwarp/mpa_sender.h"
@@ -52,11 +53,9 @@ enum class StreamEnd : std::uint8_t {
   broken,  ///< reset, or an error of the socket
 };
 
-class Endpoint final : private SegmentSource {
+class Endpoint final : public transport::Endpoint, private SegmentSource {
  public:
   Endpoint(const ib::Capacity& capacity, ib::Host& host);
-  Endpoint(const Endpoint&) = delete;
-  Endpoint& operator=(const Endpoint&) = delete;
 
   // ---- commands
 
@@ -66,15 +65,15 @@ class Endpoint final : private SegmentSource {
   /// In good order: what is posted is finished, nothing further is posted.
   void close();
   /// To ERR: ends everything that is posted as flushed, and the connection at once.
-  void flush();
+  void flush() override;
   /// Forgets everything without completions.
-  void reset();
+  void reset() override;
 
   // ---- posts
 
-  ib::SendSlot reserve() { return requester_.reserve(); }
-  void commit();
-  std::uint32_t outstanding_sends() const { return requester_.outstanding(); }
+  ib::SendSlot reserve() override { return requester_.reserve(); }
+  void commit() override;
+  std::uint32_t outstanding_sends() const override { return requester_.outstanding(); }
 
   // ---- in
 
@@ -93,15 +92,18 @@ class Endpoint final : private SegmentSource {
   StreamWish wish() const;
   void shut_down_done(TimePoint now);
   void stream_ended(StreamEnd end, TimePoint now);
-  TimePoint deadline() const { return deadline_; }
-  void expire(TimePoint now);
+  TimePoint deadline() const override { return deadline_; }
+  void expire(TimePoint now) override;
 
   // ---- what others may see
 
   Phase phase() const { return phase_; }
   Ending ending() const { return ending_; }
   /// The QP is to be in ERR: whatever is posted to its receive queue is flushed.
-  bool in_error() const { return phase_ == Phase::terminating || phase_ == Phase::ended; }
+  bool in_error() const override { return phase_ == Phase::terminating || phase_ == Phase::ended; }
+  /// Told to close, and all that was posted before has been written.
+  bool drained() const override;
+  const char* broken_invariant() const override;
 
  private:
   bool next_segment(TxSegment& out, std::size_t max_ulpdu) override;
@@ -119,7 +121,7 @@ class Endpoint final : private SegmentSource {
   void make_terminate(TxSegment& out);
   void lose(const Reason& reason);
   void finish(Ending ending);
-  bool drained() const;
+  bool nothing_to_send() const;
 
   Context context_;
   Requester requester_;

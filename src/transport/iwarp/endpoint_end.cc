@@ -80,14 +80,28 @@ void Endpoint::peer_terminated(const wire::Terminate& message) {
   finish(Ending::terminated);
 }
 
-bool Endpoint::drained() const {
+bool Endpoint::nothing_to_send() const {
   return requester_.outstanding() == 0 && requests_.empty() && sender_->idle() && !ready_due_;
+}
+
+bool Endpoint::drained() const {
+  return phase_ == Phase::ended || (phase_ == Phase::closing && nothing_to_send());
+}
+
+const char* Endpoint::broken_invariant() const {
+  const bool streams = phase_ != Phase::idle;
+  if (streams != (sender_ != nullptr) || streams != (receiver_ != nullptr))
+    return "a stream that has begun, or has not, is not told so";
+  if (in_error() && requester_.outstanding() != 0) return "work requests outlive their connection";
+  if ((phase_ == Phase::ended) != (ending_ != Ending::none) && phase_ != Phase::terminating)
+    return "a connection that has ended does not know how";
+  return nullptr;
 }
 
 StreamWish Endpoint::wish() const {
   if (phase_ == Phase::ended) return StreamWish::close;
   if (shut_down_) return StreamWish::none;
-  if (phase_ == Phase::closing && drained()) return StreamWish::shut_down;
+  if (phase_ == Phase::closing && nothing_to_send()) return StreamWish::shut_down;
   if (phase_ == Phase::terminating && terminate_sent_) return StreamWish::shut_down;
   return StreamWish::none;
 }

@@ -1,0 +1,17 @@
+// What librdmacm.so.1 has done to queue pairs of iWARP: see Sibling.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include "control/stream_grant.h"
+
+namespace softrnic::abi {
+
+/// 0, or errno: EINVAL (no queue pair of iWARP, one that is connected or was, no TCP socket that is
+/// connected), EMFILE, ENOMEM. Takes `fd` on success only; then the queue pair is in RTS.
+int start_stream(ibv_qp* qp, int fd, const control::StreamGrant* grant);
+
+/// In good order: what is posted is finished. 0, or EINVAL: there is no connection.
+int close_stream(ibv_qp* qp);
+
+}  // namespace softrnic::abi

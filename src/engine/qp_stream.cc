@@ -1,0 +1,174 @@
+#include "engine/qp_stream.h"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace softrnic::engine {
+namespace {
+
+/// From so many bytes of payload in one piece on it is read to its place. Then little is read behind it: the
+/// headers of what follows, whose payload can go to its place in turn.
+constexpr std::size_t kLongPayload = 16 * 1024;
+constexpr std::size_t kBehindPayload = 4096;
+constexpr std::size_t kLastWords = 16 * 1024;
+
+}  // namespace
+
+int QpStream::begin(UniqueFd& socket, const rnic::StreamStart& start) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.ptr = this;
+  if (const int error = socket_.open(socket)) return error;
+  if (epoll_ctl(around_.epoll, EPOLL_CTL_ADD, socket_.fd(), &event) == 0) {
+    if (around_.tap != nullptr) socket_.show_to(*around_.tap, start.agreement, start.initiator);
+    return 0;
+  }
+  const int error = errno;
+  socket = socket_.give_back();
+  return error;
+}
+
+void QpStream::watch() {
+  epoll_event event{};
+  event.events = (peer_writes_ ? std::uint32_t{EPOLLIN} : 0U) | (blocked_ ? std::uint32_t{EPOLLOUT} : 0U);
+  event.data.ptr = this;
+  static_cast<void>(epoll_ctl(around_.epoll, EPOLL_CTL_MOD, socket_.fd(), &event));
+}
+
+// A child may still have a copy of the descriptor, with which it would stay in the instance.
+void QpStream::leave() {
+  static_cast<void>(epoll_ctl(around_.epoll, EPOLL_CTL_DEL, socket_.fd(), nullptr));
+  around_.ended.push_back(this);
+}
+
+void QpStream::end() {
+  if (!is_open()) return;
+  leave();
+  socket_.close();
+}
+
+// ---- in
+
+std::size_t QpStream::happened(std::uint32_t events, MutableBytes staging, TimePoint now) {
+  if (!is_open()) return 0;
+  std::size_t reads = 0;
+  if ((events & EPOLLOUT) != 0 && blocked_) {
+    blocked_ = false;
+    watch();
+  }
+  const bool broken = (events & (EPOLLERR | EPOLLHUP)) != 0;
+  if (peer_writes_) {
+    if (broken || (events & EPOLLIN) != 0) reads = read(staging, kTurnBytes, now);
+  } else if (broken) {
+    failed(because(ReasonId::iwarp_socket, ECONNRESET), now);
+  }
+  qp_.stream_moved();
+  follow_wish(now);
+  return reads;
+}
+
+std::size_t QpStream::read(MutableBytes staging, std::size_t most, TimePoint now) {
+  std::size_t reads = 0;
+  for (std::size_t total = 0; total < most && peer_writes_;) {
+    const MutableBytes room = endpoint().room();
+    straight_ = straight_ || room.size() >= kLongPayload;
+    const MutableBytes behind = staging.first(straight_ ? kBehindPayload : staging.size());
+    const link::TcpStream::Moved got = socket_.read(room, behind);
+    if (got.ended) {
+      peer_writes_ = false;
+      watch();
+      endpoint().stream_ended(iwarp::StreamEnd::closed, now);
+      break;
+    }
+    if (got.error != 0) failed(because(ReasonId::iwarp_socket, got.error), now);
+    if (got.bytes == 0) break;
+    ++reads;
+    total += got.bytes;
+    const std::size_t placed = std::min(got.bytes, room.size());
+    if (placed != 0) endpoint().filled(placed, now);
+    if (got.bytes > placed) endpoint().receive(behind.first(got.bytes - placed), now);
+    if (got.bytes < room.size() + behind.size()) break;
+    straight_ = endpoint().room().size() >= kLongPayload;
+  }
+  return reads;
+}
+
+void QpStream::failed(const Reason& reason, TimePoint now) {
+  peer_writes_ = false;
+  watch();
+  qp_.explain_stream(reason);
+  endpoint().stream_ended(iwarp::StreamEnd::broken, now);
+}
+
+// ---- out
+
+std::size_t QpStream::write(TimePoint now) {
+  if (!is_open()) return 0;
+  const std::size_t written = blocked_ || now < stalled_until_ ? 0 : write_some(now);
+  if (written == 0) follow_wish(now);
+  return written;
+}
+
+std::size_t QpStream::write_some(TimePoint now) {
+  std::array<Bytes, link::TcpStream::kMaxPieces> gathered;
+  const std::size_t count = endpoint().gather(gathered, now);
+  std::size_t taken = 0;
+  for (std::size_t bytes = 0; taken < count && bytes < kTurnBytes;) bytes += gathered[taken++].size();
+  std::span<Bytes> pieces(gathered.data(), taken);
+  if (pieces.empty() || (around_.faults && befallen(pieces, now))) return 0;
+  std::size_t bytes = 0;
+  for (const Bytes piece : pieces) bytes += piece.size();
+  const link::TcpStream::Moved sent = socket_.write(pieces);
+  endpoint().sent(sent.bytes, now);
+  if (sent.error != 0) {
+    write_failed(sent.error, now);
+  } else if (sent.bytes < bytes) {
+    blocked_ = true;
+    watch();
+  }
+  return sent.bytes;
+}
+
+// True: the write does not take place.
+bool QpStream::befallen(std::span<Bytes>& pieces, TimePoint now) {
+  switch (around_.faults->befall(pieces)) {
+    case link::StreamFaults::Fate::passes:
+      return false;
+    case link::StreamFaults::Fate::cut:
+      failed(because(ReasonId::iwarp_cut_injected), now);
+      return true;
+    case link::StreamFaults::Fate::stalls:
+      break;
+  }
+  stalled_until_ = now + link::StreamFaults::kStall;
+  around_.stalled.push_back(this);
+  return true;
+}
+
+// The peer may have said why (a Terminate message) before it broke the connection.
+void QpStream::write_failed(int error, TimePoint now) {
+  std::array<std::byte, kLastWords> last_words;
+  read(last_words, SIZE_MAX, now);
+  if (!endpoint().in_error()) failed(because(ReasonId::iwarp_socket, error), now);
+}
+
+// ---- the end
+
+void QpStream::follow_wish(TimePoint now) {
+  if (is_open() && endpoint().wish() == iwarp::StreamWish::shut_down) {
+    if (const int error = socket_.shut_down()) {
+      failed(because(ReasonId::iwarp_socket, error), now);
+    } else {
+      endpoint().shut_down_done(now);
+    }
+  }
+  if (!is_open() || endpoint().wish() != iwarp::StreamWish::close) return;
+  if (endpoint().ending() != iwarp::Ending::lost) return end();
+  leave();
+  socket_.cut();
+}
+
+}  // namespace softrnic::engine

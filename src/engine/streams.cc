@@ -1,0 +1,86 @@
+#include "engine/streams.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace softrnic::engine {
+
+Streams::~Streams() {
+  const int epoll = epoll_.load();
+  if (epoll >= 0) close(epoll);
+}
+
+void Streams::set_options(const Options& options) {
+  ends_ = options.ends;
+  around_.tap = options.tap;
+  around_.faults.reset();
+  if (options.faults && options.faults->any_of_streams()) around_.faults.emplace(*options.faults);
+}
+
+Expected<void, Failure> Streams::make_room() {
+  for (auto* const list : {&around_.ended, &around_.stalled})
+    if (list->capacity() <= streams_.size()) list->reserve(2 * streams_.size() + 8);
+  if (epoll_.load() >= 0) return {};
+  if (staging_ == nullptr) staging_ = std::make_unique_for_overwrite<std::byte[]>(kStagingBytes);
+  const int made = above_stdio(epoll_create1(EPOLL_CLOEXEC));
+  if (made < 0) return Unexpected{refuse(errno, ReasonId::out_of_fds, errno)};
+  around_.epoll = made;
+  epoll_.store(made, std::memory_order_release);
+  return {};
+}
+
+Expected<rnic::StreamPort*, Failure> Streams::add(rnic::QueuePair& qp, UniqueFd& socket,
+                                                  const rnic::StreamStart& start) {
+  if (auto ready = make_room(); !ready) return Unexpected{ready.error()};
+  auto made = std::make_unique<QpStream>(qp, around_, start.token);
+  QpStream* const stream = made.get();
+  const auto place = streams_.emplace(stream, std::move(made)).first;
+  if (const int error = stream->begin(socket, start)) {
+    streams_.erase(place);
+    return Unexpected{refuse(error, ReasonId::iwarp_bad_stream, error)};
+  }
+  if (ends_ != nullptr) ends_->expect();
+  return stream;
+}
+
+void Streams::remove(rnic::StreamPort& port) {
+  const auto place = streams_.find(&port);
+  place->second->end();
+  std::erase(around_.stalled, place->second.get());
+  tell_ends();
+  streams_.erase(place);
+}
+
+void Streams::tell_ends() {
+  for (const QpStream* stream : around_.ended)
+    if (ends_ != nullptr) ends_->add(stream->token());
+  around_.ended.clear();
+}
+
+std::size_t Streams::wait(std::span<epoll_event> events) const {
+  const int epoll = epoll_.load(std::memory_order_relaxed);
+  if (epoll < 0) return 0;
+  const int count = epoll_wait(epoll, events.data(), static_cast<int>(events.size()), 0);
+  return static_cast<std::size_t>(std::max(count, 0));
+}
+
+bool Streams::any_readable() const {
+  pollfd entry{readable_fd(), POLLIN, 0};
+  return poll(&entry, 1, 0) > 0;
+}
+
+// The instance is the parent's too: nothing is taken out of it.
+void Streams::abandon() {
+  for (const auto& [port, stream] : streams_) stream->abandon();
+  around_.ended.clear();
+  around_.stalled.clear();
+  ends_ = nullptr;
+  const int epoll = epoll_.exchange(-1);
+  if (epoll >= 0) close(epoll);
+}
+
+}  // namespace softrnic::engine

@@ -1,0 +1,94 @@
+// The TCP streams of a lane's queue pairs (iWARP). Nearly no lane has any.
+#pragma once
+
+#include <sys/epoll.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/qp_stream.h"
+#include "engine/stream_ends.h"
+
+namespace softrnic::engine {
+
+/// Not thread-safe, except where it says otherwise: the lane's lock guards it.
+class Streams {
+ public:
+  Streams() = default;
+  ~Streams();
+  Streams(const Streams&) = delete;
+  Streams& operator=(const Streams&) = delete;
+
+  /// Outlive the streams.
+  struct Options {
+    StreamEnds* ends = nullptr;      ///< who hears of ends
+    link::StreamTap* tap = nullptr;  ///< who sees what is sent and comes
+    std::optional<link::FaultPlan> faults;
+  };
+  void set_options(const Options& options);
+
+  /// See LanePort::add_stream().
+  Expected<rnic::StreamPort*, Failure> add(rnic::QueuePair& qp, UniqueFd& socket,
+                                           const rnic::StreamStart& start);
+  void remove(rnic::StreamPort& stream);
+
+  /// Reads from those that something has come for, and calls touched(qp) for each. How often something came.
+  template <typename Touched>
+  std::size_t receive(TimePoint now, Touched&& touched) {
+    std::array<epoll_event, kAtOnce> events;
+    const std::size_t count = wait(events);
+    std::size_t reads = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      auto& stream = *static_cast<QpStream*>(events[i].data.ptr);
+      reads += stream.happened(events[i].events, staging(), now);
+      touched(stream.qp());
+    }
+    return reads;
+  }
+
+  /// Whether streams have ended that nobody was told of; and tells.
+  bool any_ended() const { return !around_.ended.empty(); }
+  void tell_ends();
+  /// When a stream that a fault has made stand still goes on, or kNever; calls touched(qp) for those that do.
+  TimePoint stall_over() const {
+    return around_.stalled.empty() ? kNever : around_.stalled.front()->stalled_until();
+  }
+  template <typename Touched>
+  void go_on(TimePoint now, Touched&& touched) {
+    while (stall_over() <= now) {
+      touched(around_.stalled.front()->qp());
+      around_.stalled.erase(around_.stalled.begin());
+    }
+  }
+  /// In a forked child: the descriptors are closed.
+  void abandon();
+
+  // ---- without the lock
+
+  /// Readable when receive() would find something; -1: never.
+  int readable_fd() const { return epoll_.load(std::memory_order_acquire); }
+  bool readable() const { return readable_fd() >= 0 && any_readable(); }
+
+ private:
+  static constexpr std::size_t kAtOnce = 64;
+  static constexpr std::size_t kStagingBytes = 256 * 1024;
+
+  Expected<void, Failure> make_room();
+  bool any_readable() const;
+  std::size_t wait(std::span<epoll_event> events) const;
+  MutableBytes staging() { return {staging_.get(), kStagingBytes}; }
+
+  StreamEnds* ends_ = nullptr;
+  std::unordered_map<rnic::StreamPort*, std::unique_ptr<QpStream>> streams_;
+  StreamSurroundings around_;
+  std::unique_ptr<std::byte[]> staging_;  ///< made with the first stream, and kept
+  std::atomic<int> epoll_{-1};            ///< the same
+};
+
+}  // namespace softrnic::engine

@@ -1,0 +1,131 @@
+#include "link/tcp_stream.h"
+
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "link/socket_address.h"
+
+namespace softrnic::link {
+namespace {
+
+using wire::CaptureDirection;
+
+constexpr std::size_t kUsualEmss = 1448;
+
+int option(int fd, int level, int name) {
+  int value = -1;
+  socklen_t length = sizeof value;
+  return getsockopt(fd, level, name, &value, &length) == 0 ? value : -1;
+}
+
+/// 0, or why the descriptor is no TCP socket that is connected; then between which addresses.
+int check(int fd, wire::Flow& flow) {
+  SocketAddress own{}, peer{};
+  if (option(fd, SOL_SOCKET, SO_TYPE) < 0) return errno;
+  if (option(fd, SOL_SOCKET, SO_PROTOCOL) != IPPROTO_TCP) return EPROTOTYPE;
+  socklen_t length = sizeof peer;
+  if (getpeername(fd, &peer.generic, &length) != 0) return errno;
+  length = sizeof own;
+  if (getsockname(fd, &own.generic, &length) != 0) return errno;
+  flow.source = to_gid(own);
+  flow.source_port = port_of(own);
+  flow.destination = to_gid(peer);
+  flow.destination_port = port_of(peer);
+  return 0;
+}
+
+TcpStream::Moved moved(ssize_t result) {
+  TcpStream::Moved out;
+  if (result >= 0) {
+    out.bytes = static_cast<std::size_t>(result);
+  } else if (errno != EAGAIN && errno != EINTR) {
+    out.error = errno;
+  }
+  return out;
+}
+
+iovec place_of(MutableBytes bytes) { return {bytes.data(), bytes.size()}; }
+
+}  // namespace
+
+int TcpStream::open(UniqueFd& socket) {
+  if (const int error = check(socket.get(), flow_)) return error;
+  UniqueFd copy;
+  if (socket.get() <= STDERR_FILENO) {
+    copy.reset(fcntl(socket.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+    if (!copy) return errno;
+  }
+  const int fd = copy ? copy.get() : socket.get();
+  const int flags = fcntl(fd, F_GETFL);
+  const int on = 1;
+  if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 ||
+      setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0)
+    return errno;
+  if (copy) socket = std::move(copy);
+  socket_ = std::move(socket);
+  return 0;
+}
+
+std::size_t TcpStream::emss() const {
+  const int bytes = option(fd(), IPPROTO_TCP, TCP_MAXSEG);
+  return bytes > 0 ? static_cast<std::size_t>(bytes) : kUsualEmss;
+}
+
+void TcpStream::show_to(StreamTap& tap, const iwarp::MpaAgreement& agreement, bool initiator) {
+  capture_ = std::make_unique<StreamCapture>(tap, flow_);
+  capture_->begin(agreement, initiator);
+}
+
+TcpStream::Moved TcpStream::read(MutableBytes room, MutableBytes behind) {
+  std::array<iovec, 2> places{place_of(room), place_of(behind)};
+  msghdr message{};
+  message.msg_iov = room.empty() ? &places[1] : places.data();
+  message.msg_iovlen = room.empty() ? 1 : 2;
+  const ssize_t result = recvmsg(fd(), &message, MSG_DONTWAIT);
+  Moved out = moved(result);
+  out.ended = result == 0;
+  if (capture_ == nullptr) return out;
+  const Bytes pieces[] = {room, behind};
+  if (out.bytes != 0) capture_->moved(CaptureDirection::inbound, pieces, out.bytes);
+  if (out.ended || out.error == ECONNRESET) capture_->ended(CaptureDirection::inbound, !out.ended);
+  return out;
+}
+
+TcpStream::Moved TcpStream::write(std::span<const Bytes> pieces) {
+  std::array<iovec, kMaxPieces> places;
+  const std::size_t count = std::min(pieces.size(), places.size());
+  for (std::size_t i = 0; i < count; ++i)
+    places[i] = {const_cast<std::byte*>(pieces[i].data()), pieces[i].size()};
+  msghdr message{};
+  message.msg_iov = places.data();
+  message.msg_iovlen = count;
+  const Moved out = moved(sendmsg(fd(), &message, MSG_DONTWAIT | MSG_NOSIGNAL));
+  if (capture_ != nullptr && out.bytes != 0) capture_->moved(CaptureDirection::outbound, pieces, out.bytes);
+  return out;
+}
+
+int TcpStream::shut_down() {
+  if (shutdown(fd(), SHUT_WR) != 0) return errno;
+  if (capture_ != nullptr) capture_->ended(CaptureDirection::outbound, false);
+  shut_down_ = true;
+  return 0;
+}
+
+void TcpStream::close() {
+  if (capture_ != nullptr && !shut_down_) capture_->ended(CaptureDirection::outbound, false);
+  socket_.reset();
+}
+
+void TcpStream::cut() {
+  const linger none{.l_onoff = 1, .l_linger = 0};
+  static_cast<void>(setsockopt(fd(), SOL_SOCKET, SO_LINGER, &none, sizeof none));
+  if (capture_ != nullptr) capture_->ended(CaptureDirection::outbound, true);
+  socket_.reset();
+}
+
+}  // namespace softrnic::link
