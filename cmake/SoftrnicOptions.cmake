@@ -18,10 +18,8 @@ if(SOFTRNIC_SANITIZE)
   target_compile_options(softrnic_options INTERFACE -fsanitize=${SOFTRNIC_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all $<IF:$<BOOL:${level}>,${level},-O1> -g1)
   target_link_options(softrnic_options INTERFACE -fsanitize=${SOFTRNIC_SANITIZE})
-  # GCC warns without cause of what it has instrumented and read from precompiled headers, so the presets do not take its
-  # warnings for errors; but this one says that a sanitizer sees less than the processor does.
   if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
-    # Programs of C hand in any int where functions take an enumeration.
+    # Programs of C call functions of enumerations as functions of ints.
     target_compile_options(softrnic_options INTERFACE -fno-sanitize=function)
     if(SOFTRNIC_SANITIZE MATCHES address)  # as GCC says it
       target_compile_definitions(softrnic_options INTERFACE __SANITIZE_ADDRESS__)
@@ -34,6 +32,8 @@ if(SOFTRNIC_SANITIZE)
       target_link_options(softrnic_options INTERFACE -shared-libsan -Wl,-rpath,${runtime})
     endif()
   endif()
+  # GCC warns without cause of what it has instrumented and read from precompiled headers, so its preset does not take
+  # these for errors; but this one says that a sanitizer sees less than the processor does.
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND SOFTRNIC_SANITIZE STREQUAL thread)
     target_compile_options(softrnic_options INTERFACE -Werror=tsan)
   endif()

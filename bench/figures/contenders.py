@@ -3,6 +3,7 @@
 A contender knows one test (a program, a path, a quantity); size and number of messages come with each call. Quantities are
 GB/s (10^9 bytes a second), us (one way; a whole exchange for READ and atomics) and M/s (10^6 messages a second).
 """
+import dataclasses
 import json
 import pathlib
 import re
@@ -150,6 +151,24 @@ class Ucx(Contender):
             raise Failed("no figures in the output", output)
         row = [float(word) for word in rows[-1].split()]
         return {"us": row[0], "GB/s": row[4] * MIB / 1e9, "M/s": row[6] / 1e6}[self.quantity]
+
+
+class UcxOnDevice(Ucx):
+    """UCX on softrnic, whose device it looks for in /sys and /dev: what a library that people use costs above the verbs."""
+
+    def __init__(self, test, transport="rc_v", wire=False, quantity=None):
+        super().__init__(test, transport, quantity)
+        self._env = {"UCX_NET_DEVICES": "soft0:1", **(WIRE if wire else {})}
+        if self.quantity == "us":
+            self.most_messages = 10_000
+        if wire:
+            self.most_bytes //= 2
+
+    def call(self, size, count=None, pair=0, seconds=None):
+        call = super().call(size, count, pair, seconds)
+        env = {name: value for name, value in call.env.items() if name not in NO_LIBRARIES}
+        below = ["softrnic", "run", "--"]
+        return dataclasses.replace(call, server=below + call.server, client=below + call.client, env={**env, **self._env})
 
 
 class Libfabric(Contender):

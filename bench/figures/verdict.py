@@ -3,7 +3,7 @@ import dataclasses
 import functools
 
 from figures import taking
-from figures.contenders import Iperf3, Libfabric, Machine, Own, Perftest, Qperf, Ucx
+from figures.contenders import Iperf3, Libfabric, Machine, Own, Perftest, Qperf, Ucx, UcxOnDevice
 from figures.plot import size_text
 from figures.questions import POSIX, listed, many_queue_pairs
 from figures.turns import Cell, Question, ratio_of
@@ -23,7 +23,7 @@ class Line:
 
     @property
     def asked(self):
-        return f"{'≥' if self.at_least else '≤'} {self.bound:.1f}"
+        return f"{'≥' if self.at_least else '≤'} {self.bound:.1f}" if self.bound * 10 % 1 == 0 else f"{'≥' if self.at_least else '≤'} {self.bound}"
 
     def judge(self, ratio):
         return ratio >= self.bound if self.at_least else ratio <= self.bound
@@ -40,12 +40,14 @@ class Verdict:
             self._shared()
             self._two_sided()
             self._wire(places.host, "loopback wire", wire=True)
+            self._library(places.host, "direct")
             self._many(places.host, "direct", wire=False)
             self._many(places.host, "loopback wire", wire=True)
             self._neighbour()
         for site in places.veths:
             self._wire(site, site.name, wire=False)
             self._many(site, site.name, wire=False)
+            self._library(site, site.name)
         self.question = Question("verdict", "Figures to reach", "", "", list(self._cells.values()), repeats=2 * self._usual)
 
     def _figure(self, site, place, contender, size, take=taking.one, turns=None):
@@ -122,6 +124,20 @@ class Verdict:
             ours = self._figure(site, name, Perftest(program), SMALL)
             self._compare(5, f"{program} 8 B, {name} / qperf tcp_lat", ours, tcp, "<= 1.0")
             self._compare(5, f"{program} 8 B, {name} / fi_pingpong tcp, which polls", ours, polling, "<= 1.0")
+
+    def _library(self, site, name):
+        """UCX on the device beside perftest on it."""
+        for test, program in (("tag_lat", "ib_send_lat"), ("ucp_put_lat", "ib_write_lat")):
+            self._group += 1
+            library = self._figure(site, name, UcxOnDevice(test), SMALL, turns=0)
+            plain = self._figure(site, name, Perftest(program), SMALL, turns=0)
+            self._compare(7, f"UCX rc_v {test} 8 B, {name} / {program}", library, plain, "<= 1.3")
+        for size in (LARGE, HUGE):
+            self._group += 1
+            plain = self._figure(site, name, Perftest("ib_write_bw"), size)
+            for test in ("tag_bw", "ucp_put_bw"):
+                library = self._figure(site, name, UcxOnDevice(test), size)
+                self._compare(7, f"UCX rc_v {test} {size_text(size)}, {name} / ib_write_bw", library, plain, ">= 0.85")
 
     def _many(self, site, name, wire):
         self._group += 1

@@ -87,7 +87,6 @@ Command Command::command(const std::string& name, const std::string& help) const
 Command Command::below(const std::string& name) const { return Command(app_->get_subcommand(name)); }
 
 void Command::alias(const std::string& name) const { app_->alias(name); }
-void Command::description(const std::string& text) const { app_->description(text); }
 void Command::footer(const std::string& text) const { app_->footer(text); }
 
 void Command::takes_options_anywhere() const { app_->fallthrough(); }
@@ -123,8 +122,6 @@ std::vector<std::string> Command::order() const {
   return names;
 }
 
-std::string Command::display_name() const { return app_->get_display_name(); }
-
 bool Command::takes_value(const std::string& word) const {
   const CLI::Option* option = app_->get_option_no_throw(word);
   return option != nullptr && option->get_items_expected_max() > 0;
@@ -134,7 +131,6 @@ Grammar::Grammar(const std::string& description, const std::string& name)
     : app_(std::make_unique<CLI::App>(description, name)) {}
 Grammar::~Grammar() = default;
 Grammar::Grammar(Grammar&&) noexcept = default;
-Grammar& Grammar::operator=(Grammar&&) noexcept = default;
 
 std::optional<Trouble> Grammar::parse(std::vector<std::string> words) const {
   std::reverse(words.begin(), words.end());  // so CLI11 wants them

@@ -48,7 +48,6 @@ class Command {
   /// One that was added.
   Command below(const std::string& name) const;
   void alias(const std::string& name) const;
-  void description(const std::string& text) const;
   /// What --help ends with.
   void footer(const std::string& text) const;
   /// Its options may stand behind those of commands below it.
@@ -73,8 +72,6 @@ class Command {
   /// it was given. For finally().
   std::vector<std::string> order() const;
 
-  /// "softrnic cp"
-  std::string display_name() const;
   /// Whether `word` is an option of this command that takes a value.
   bool takes_value(const std::string& word) const;
 
@@ -89,7 +86,7 @@ struct Trouble {
   bool wants_help = false;         ///< nothing is wrong
   std::string text;                ///< what is
   std::string unknown;             ///< the first word that is not known; empty: all are
-  std::string command;             ///< to which it is not known, as display_name()
+  std::string command;             ///< to which it is not known, "softrnic cp"
   std::vector<std::string> known;  ///< what that command knows: names of commands, and "--option"
 };
 
@@ -99,7 +96,6 @@ class Grammar {
   Grammar(const std::string& description, const std::string& name);
   ~Grammar();
   Grammar(Grammar&&) noexcept;
-  Grammar& operator=(Grammar&&) noexcept;
 
   Command root() const { return Command(app_.get()); }
   /// Nothing when all words are understood.

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace softrnic::grammar {
 namespace {
@@ -25,8 +26,9 @@ std::vector<std::string> split(std::string_view text, char at) {
 }
 
 /// CLI11 writes the type and what validates it as one: "TEXT:{a,b}", "UINT:INT in [1 - 8]".
-OptionRow row_of(const CLI::Option& option) {
+OptionRow row_of(const CLI::Option& option, std::vector<std::string> names) {
   OptionRow row;
+  row.names = std::move(names);
   const std::string type = option.get_type_name();
   if (option.get_items_expected_max() > 0) {
     row.value = type.substr(0, type.find(':'));
@@ -38,22 +40,19 @@ OptionRow row_of(const CLI::Option& option) {
   return row;
 }
 
-OptionRow named_row_of(const CLI::Option& option, bool positional) {
-  OptionRow row = row_of(option);
-  if (positional) {
-    row.names = {option.get_name(true, false)};
-    return row;
-  }
-  for (const std::string& name : option.get_snames()) row.names.push_back("-" + name);
-  for (const std::string& name : option.get_lnames()) row.names.push_back("--" + name);
-  return row;
+std::vector<std::string> dashed_names_of(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  return names;
 }
 
 CommandTable table_of(const CLI::App& app) {
   CommandTable table{app.get_name(), app.get_description(), app.get_footer(), {}, {}, {}};
   for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
-    if (option->nonpositional()) table.options.push_back(named_row_of(*option, false));
-    if (option->get_positional()) table.positionals.push_back(named_row_of(*option, true));
+    if (option->nonpositional()) table.options.push_back(row_of(*option, dashed_names_of(*option)));
+    if (option->get_positional())
+      table.positionals.push_back(row_of(*option, {option->get_name(true, false)}));
   }
   for (const CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; }))
     table.commands.push_back(table_of(*below));

@@ -104,18 +104,25 @@ Expected<void, Failure> SharedReceiveQueue::modify(const ibv_srq_attr& attribute
     return refused(EINVAL, ReasonId::bad_cap, attributes.max_wr, limits::kMaxSrqWrs, CapField::max_wr);
   }
   ReceiveQueue resized;  // made, and what was there given up, when no lock is held
-  if (resize && !resized.allocate(std::bit_ceil(attributes.max_wr), max_sges(), memory()))
-    return refused(ENOMEM, ReasonId::out_of_memory, std::uint64_t{attributes.max_wr} * 16);
-  const std::lock_guard lock(mutex_);
-  const std::uint32_t wrs = resize ? resized.max_wrs() : queue_.max_wrs();
-  const std::uint32_t limit = (mask & IBV_SRQ_LIMIT) != 0 ? attributes.srq_limit : limit_;
-  if (limit > wrs) return refused(EINVAL, ReasonId::srq_limit_bad, limit, wrs);
-  if (wrs < queue_.size()) return refused(EINVAL, ReasonId::srq_resize_too_small, wrs, queue_.size());
+  std::unique_lock lock(mutex_);
+  const auto check = [&]() -> Expected<void, Failure> {
+    const std::uint32_t wrs = resize ? std::bit_ceil(attributes.max_wr) : queue_.max_wrs();
+    const std::uint32_t limit = (mask & IBV_SRQ_LIMIT) != 0 ? attributes.srq_limit : limit_;
+    if (limit > wrs) return refused(EINVAL, ReasonId::srq_limit_bad, limit, wrs);
+    if (wrs < queue_.size()) return refused(EINVAL, ReasonId::srq_resize_too_small, wrs, queue_.size());
+    return {};
+  };
+  if (auto ok = check(); !ok) return ok;
   if (resize) {
+    lock.unlock();
+    if (!resized.allocate(std::bit_ceil(attributes.max_wr), max_sges(), memory()))
+      return refused(ENOMEM, ReasonId::out_of_memory, std::uint64_t{attributes.max_wr} * 16);
+    lock.lock();
+    if (auto ok = check(); !ok) return ok;  // more may have been posted meanwhile
     queue_.move_to(resized);
     std::swap(queue_, resized);
   }
-  limit_ = limit;
+  if ((mask & IBV_SRQ_LIMIT) != 0) limit_ = attributes.srq_limit;
   return {};
 }
 

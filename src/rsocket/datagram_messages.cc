@@ -21,7 +21,6 @@ enum DatagramPlace : std::size_t { kLengthAt = 1, kPortAt = 2, kHost4At = 4, kHo
 
 constexpr std::size_t kDatagramHeader4 = 8;
 constexpr std::size_t kDatagramHeader6 = 24;
-constexpr std::size_t kIpv4At = 12;  // of a mapped address
 
 std::byte version_of(int family) { return std::byte{static_cast<unsigned char>(family == AF_INET ? 4 : 6)}; }
 

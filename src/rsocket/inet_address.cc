@@ -12,7 +12,6 @@
 namespace softrnic::rsocket {
 namespace {
 
-constexpr std::size_t kIpv4At = 12;
 constexpr std::array<std::byte, kIpv4At> kMapped{
     {{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, std::byte{0xff}, std::byte{0xff}}};
 
@@ -30,18 +29,13 @@ Result<void> give_name(const sockaddr& name, sockaddr* address, socklen_t* lengt
   return {};
 }
 
-Result<void> known_address(const sockaddr* address, socklen_t length) {
+Result<void> known_address(const sockaddr* address, socklen_t length, Addresses taken) {
   if (address == nullptr) return refused(EFAULT, ReasonId::null_argument);
   if (length < sizeof(sockaddr_in)) return fail(EINVAL);
-  if (address->sa_family != AF_INET && address->sa_family != AF_INET6) return fail(EAFNOSUPPORT);
+  const bool is_ip = address->sa_family == AF_INET || address->sa_family == AF_INET6;
+  if (!is_ip && !(taken == Addresses::ip_or_gid && address->sa_family == AF_IB)) return fail(EAFNOSUPPORT);
   if (length < size_of(*address)) return fail(EINVAL);
   return {};
-}
-
-Result<void> known_stream_address(const sockaddr* address, socklen_t length) {
-  if (address == nullptr || length < sizeof(sockaddr_in) || address->sa_family != AF_IB)
-    return known_address(address, length);
-  return length < sizeof(sockaddr_ib) ? Result<void>(fail(EINVAL)) : Result<void>();
 }
 
 InetAddress InetAddress::of(const sockaddr& address) {
@@ -50,9 +44,16 @@ InetAddress InetAddress::of(const sockaddr& address) {
     std::memcpy(&v4, &address, sizeof v4);
     return ipv4(reinterpret_cast<const std::byte*>(&v4.sin_addr), ntohs(v4.sin_port));
   }
+  InetAddress out;
+  if (address.sa_family == AF_IB) {
+    sockaddr_ib gid;
+    std::memcpy(&gid, &address, sizeof gid);
+    std::memcpy(out.host.data(), &gid.sib_addr, out.host.size());
+    out.port = static_cast<std::uint16_t>(be64toh(gid.sib_sid));  // the service ID's end, of an IP port space
+    return out;
+  }
   sockaddr_in6 v6;
   std::memcpy(&v6, &address, sizeof v6);
-  InetAddress out;
   std::memcpy(out.host.data(), &v6.sin6_addr, out.host.size());
   out.port = ntohs(v6.sin6_port);
   if (out.is_link_local()) out.scope = v6.sin6_scope_id;

@@ -17,19 +17,19 @@ namespace softrnic::rsocket {
 socklen_t size_of(const sockaddr& address);
 /// Gives `name` to a program, cut to what it has room for, with its size. EFAULT.
 Result<void> give_name(const sockaddr& name, sockaddr* address, socklen_t* length);
-/// EFAULT, EINVAL: too short; EAFNOSUPPORT: neither IPv4 nor IPv6.
-Result<void> known_address(const sockaddr* address, socklen_t length);
-/// The same for a stream, which may have GIDs, too (AF_IB).
-Result<void> known_stream_address(const sockaddr* address, socklen_t length);
+enum class Addresses : std::uint8_t { ip, ip_or_gid };  ///< IPv4 and IPv6; AF_IB too
+/// EFAULT, EINVAL: too short; EAFNOSUPPORT: not of the kinds that are taken.
+Result<void> known_address(const sockaddr* address, socklen_t length, Addresses taken = Addresses::ip);
 
-/// Host and port. IPv4 is ::ffff:a.b.c.d, as in GIDs, so that a host is one value on sockets of both
-/// families.
+inline constexpr std::size_t kIpv4At = 12;  ///< where IPv4 begins in a mapped address
+
+/// Host and port. IPv4 is ::ffff:a.b.c.d, as in GIDs, so that a host is one value on sockets of all families.
 struct InetAddress {
   std::array<std::byte, 16> host{};
   std::uint16_t port = 0;   ///< host order
   std::uint32_t scope = 0;  ///< interface index, of link-local addresses only
 
-  /// Of what known_address() has let through.
+  /// Of what known_address() has let through. Of a GID the port is that of its service ID.
   static InetAddress of(const sockaddr& address);
   static InetAddress ipv4(const std::byte* host, std::uint16_t port);
 

@@ -20,8 +20,8 @@ bool by_gid(const rdma_cm_id& id) { return id.route.addr.src_addr.sa_family == A
 std::vector<std::byte> request_data(rdma_cm_id& id, const Offer& offer) {
   std::vector<std::byte> data;
   if (by_gid(id)) {
-    const auto header = connect_header(reinterpret_cast<const sockaddr_ib&>(*rdma_get_local_addr(&id)),
-                                       reinterpret_cast<const sockaddr_ib&>(*rdma_get_peer_addr(&id)));
+    const auto header =
+        connect_header(InetAddress::of(*rdma_get_local_addr(&id)), InetAddress::of(*rdma_get_peer_addr(&id)));
     data.assign(header.begin(), header.end());
   }
   const auto offered = encode(offer);
@@ -57,7 +57,7 @@ Result<std::shared_ptr<StreamSocket>> StreamSocket::make(int family, int flags) 
 }
 
 Result<void> StreamSocket::bind(const sockaddr* address, socklen_t length) {
-  if (auto known = known_stream_address(address, length); !known) return known;
+  if (auto known = known_address(address, length, Addresses::ip_or_gid); !known) return known;
   const Lock lock(mutex_);
   if (stage_ != Stage::fresh) return fail(EINVAL);
   sockaddr_storage copy{};
@@ -132,7 +132,7 @@ Result<void> StreamSocket::answer(const rdma_conn_param& request) {
 }
 
 Result<void> StreamSocket::connect(const sockaddr* address, socklen_t length) {
-  if (auto known = known_stream_address(address, length); !known) return known;
+  if (auto known = known_address(address, length, Addresses::ip_or_gid); !known) return known;
   Lock lock(mutex_);
   if (stage_ == Stage::fresh || stage_ == Stage::bound) {
     std::memcpy(&destination_, address, size_of(*address));

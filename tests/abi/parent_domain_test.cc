@@ -16,6 +16,7 @@ using TdPtr = Owner<ibv_td, ibv_dealloc_td>;
 struct Account {
   std::map<void*, std::uint64_t> pieces;  ///< with the kind of each
   std::map<std::uint64_t, unsigned> allocated;
+  unsigned asked = 0;
   ibv_pd* last_domain = nullptr;
   bool leaves_it_to_us = false;
   bool has_none = false;
@@ -24,6 +25,7 @@ struct Account {
     auto& account = *static_cast<Account*>(self);
     account.last_domain = pd;
     ++account.allocated[kind];
+    ++account.asked;
     if (account.has_none) return nullptr;
     if (account.leaves_it_to_us) return IBV_ALLOCATOR_USE_DEFAULT;
     void* const piece = std::aligned_alloc(alignment, size);
@@ -124,6 +126,19 @@ TEST_F(ParentDomainTest, QueuesLieInMemoryOfTheProgram) {
   }
   EXPECT_TRUE(account.pieces.empty());
   EXPECT_EQ(account.allocated.size(), 4U) << "each kind has a number of its own";
+}
+
+TEST_F(ParentDomainTest, IsNotAskedForMemoryOfASrqThatIsRefused) {
+  Account account;
+  const PdPtr parent = make_parent(&account);
+  ibv_srq_init_attr init{};
+  init.attr = {.max_wr = 8, .max_sge = 1, .srq_limit = 0};
+  const SrqPtr srq(ibv_create_srq(parent.get(), &init));
+  ASSERT_NE(srq, nullptr);
+  const auto asked = account.asked;
+  ibv_srq_attr beyond{.max_wr = 64, .max_sge = 0, .srq_limit = 65};
+  EXPECT_EQ(ibv_modify_srq(srq.get(), &beyond, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT), EINVAL);
+  EXPECT_EQ(account.asked, asked);
 }
 
 TEST_F(ParentDomainTest, TheProgramMayLeaveItToUsOrHaveNone) {

@@ -10,23 +10,18 @@ of whether anything was disturbed is the kernel: it counts what leaves meanwhile
 The programs agree with each other over TCP, on a second veth pair, to which nothing happens: when an address or a netdev goes,
 the kernel cuts TCP's segments to 36 bytes, and perftest takes a message that read(2) gives it in parts for an error.
 """
-import argparse
 import collections
 import contextlib
-import json
 import pathlib
 import re
 import signal
-import subprocess
 import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
-import lab as lab_module  # noqa: E402
+import scenes  # noqa: E402
 
-SKIPPED = 77
 PATIENCE = 60  # seconds
 PORT = 18515
 MTU = 9000  # carries path MTU 4096
@@ -100,11 +95,11 @@ SCENES = (
 )
 
 
-class Run:
+class Run(scenes.Run):
     def __init__(self, lab, scene, family, meeting_place):
+        super().__init__()
         self.hosts, self.scene, self.family, self.meeting_place = lab.pair, scene, family, meeting_place
         self.own, self.peer = f"{self.hosts[0].address[family]}/{24 if family == 4 else 64}", self.hosts[1].address[family]
-        self.programs = []
         self.meanwhile, self.between = [], []  # bytes that left the client's host during each disturbance, and after it
 
     def start(self, host, *more):
@@ -130,9 +125,7 @@ class Run:
 
     def passed(self):
         """Bytes that have left the client's host."""
-        shown = subprocess.run([*self.hosts[0].enter(), "ip", "-j", "-s", "link", "show", "eth0"], check=True,
-                               capture_output=True)
-        return json.loads(shown.stdout)[0]["stats64"]["tx"]["bytes"]
+        return self.hosts[0].traffic("eth0")[0]
 
     def passed_within(self, seconds):
         before = self.passed()
@@ -189,9 +182,6 @@ class Run:
         self.start(self.hosts[0], self.meeting_place)
         return self.judge(self.disturb())
 
-    def report(self):
-        return "\n".join(f"---- {' '.join(program.shown)}\n{program.output()[-3000:]}" for program in self.programs)
-
 
 def restore(lab):
     """The hosts as they were, whatever a scene has left."""
@@ -205,32 +195,17 @@ def restore(lab):
         ip(host, "address", "replace", f"{host.address[6]}/64", "dev", "eth0", "nodad")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=ROOT / "build/release")
-    parser.add_argument("--match", default="")
-    options = parser.parse_args()
-    mode = lab_module.enter()
-    if mode == "plain":
-        return SKIPPED
-    failures = 0
-    with lab_module.Lab(mode, options.build) as lab:
-        meeting_place = lab.join_beside()
-        for scene in SCENES:
-            for family in scene.families:
-                if not re.search(options.match, f"{scene.name} {family}"):
-                    continue
-                restore(lab)
-                run = Run(lab, scene, family, meeting_place)
-                failure = run.run()
-                print(f"{scene.name}, IPv{family}: {failure or 'ok'}", flush=True)
-                if failure:
-                    failures += 1
-                    print(run.report(), flush=True)
-                for program in run.programs:
-                    program.end()
-    return 1 if failures else 0
+def runs(lab):
+    meeting_place = lab.join_beside()
+
+    def make(scene, family):
+        restore(lab)
+        return Run(lab, scene, family, meeting_place)
+
+    for scene in SCENES:
+        for family in scene.families:
+            yield f"{scene.name}, IPv{family}", lambda scene=scene, family=family: make(scene, family)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(scenes.main(__doc__, runs))

@@ -149,6 +149,12 @@ class Host:
         """Runs a command with the lab's own privileges."""
         subprocess.run(self.enter() + [str(a) for a in argv], check=True, stdin=subprocess.DEVNULL)
 
+    def traffic(self, netdev):
+        """Bytes that have left and come by a netdev, as the kernel counts them."""
+        shown = subprocess.run([*self.enter(), "ip", "-j", "-s", "link", "show", netdev], check=True, capture_output=True)
+        counters = json.loads(shown.stdout)[0]["stats64"]
+        return counters["tx"]["bytes"], counters["rx"]["bytes"]
+
     def listens(self, pid, port, protocol="tcp"):
         state = {"tcp": "0A", "udp": "07"}[protocol]
         for table in (protocol, protocol + "6"):

@@ -9,9 +9,7 @@ namespaces.
 """
 import argparse
 import collections
-import json
 import pathlib
-import subprocess
 import sys
 import time
 
@@ -50,10 +48,7 @@ def argv_of(load, role, restricted, host):
 
 def passed(host):
     """Bytes that the network device of a host has seen."""
-    device = "lo" if host.name == "lone" else "eth0"
-    shown = subprocess.run([*host.enter(), "ip", "-j", "-s", "link", "show", device], check=True, capture_output=True)
-    counters = json.loads(shown.stdout)[0]["stats64"]
-    return counters["rx"]["bytes"] + counters["tx"]["bytes"]
+    return sum(host.traffic("lo" if host.name == "lone" else "eth0"))
 
 
 def run(load, restricted, server_host, client_host):

@@ -4,7 +4,7 @@ import dataclasses
 
 @dataclasses.dataclass
 class Call:
-    """The two programs and when the server is ready: at the first of these that is given (no server: at once)."""
+    """The two programs and when the server is ready: at the first of these that is given (none, or no server: at once)."""
     server: list
     client: list
     ready: str = ""           # what it prints then
@@ -98,6 +98,8 @@ class Session:
             waited, what = self.server.wait_for_cm_listener(call.cm_port), f"listen on rdma_cm port {call.cm_port}"
         elif call.udp_port:
             waited, what = self.server.wait_for_udp_socket(call.udp_port), f"bind UDP port {call.udp_port}"
+        elif not call.port:
+            return None
         else:
             waited, what = self.server.wait_for_listener(call.port), f"listen on TCP port {call.port}"
         if waited:

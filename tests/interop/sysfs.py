@@ -17,6 +17,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import lab as lab_module  # noqa: E402
+import ucx  # noqa: E402
 
 SKIPPED = 77
 PORT = 18700
@@ -196,19 +197,23 @@ def libfabric_pair(server_host, client_host, provider, endpoint):
 
 ONE_HOST = (ibstatus, ibstat, same_as_verbs, relative_paths, device_files, listing, rest_is_as_it_was, counters_follow,
             state_follows, ucx_finds_the_device)
-NEEDS = {ibstatus: "ibstatus", ibstat: "ibstat", listing: "/usr/bin/python3", ucx_finds_the_device: "ucx_info"}
+NEEDS = {ibstatus: "ibstatus", ibstat: "ibstat", listing: "/usr/bin/python3"}
 
 
 def cases(lab, places):
+    if ucx.lacks():
+        print(f"skipped: UCX {ucx.lacks()}", flush=True)
     for way in ("preload", "namespace") if "loopback" in places else ():
         for case in ONE_HOST:
+            if case is ucx_finds_the_device and ucx.lacks():
+                continue
             if shutil.which(NEEDS.get(case, "true")):
                 yield f"{case.__name__} {way}", lambda case=case, way=way: case(lab.lone, way)
     if "loopback" in places:
         for case in (direct_path_stays, switched_off, no_namespaces):
             yield case.__name__, lambda case=case: case(lab.lone, "preload")
     port = PORT + 10
-    for place, server, client in lab.places(places) if shutil.which("ucx_perftest") else ():
+    for place, server, client in lab.places(places) if not ucx.lacks() and shutil.which("ucx_perftest") else ():
         for transport in ("rc_v", "ud_v"):
             for test, size in UCX_TESTS.items():
                 if (transport, test) == ("ud_v", "ucp_fadd"):

@@ -42,6 +42,34 @@ TEST_F(RcHeldAck, ReleasedItLeavesBehindARequestThatIsThere) {
   quiet();
 }
 
+TEST_F(RcHeldAck, WaitsAlsoWhereNoReceiveWasEverPosted) {
+  host.counts_receives = true;
+  rc();
+  in("RC RDMA Write Only psn=5 va=0x12000 rkey=0x20 dmalen=8 len=8 ackreq");
+  out("RC Acknowledge psn=5 msn=1 credits=0");
+  in("RC RDMA Write Only psn=6 va=0x12000 rkey=0x20 dmalen=8 len=8 ackreq");
+  qp().delay_ack();
+  silent();
+  post("write len=8 va=0x7000 rkey=0x55");
+  out("RC RDMA Write Only psn=5 ackreq");
+  out("RC Acknowledge psn=6 msn=2 credits=0");
+  quiet();
+}
+
+TEST_F(RcHeldAck, ThatTellsOfAReceiveDoesNotWait) {
+  host.counts_receives = true;
+  rc();
+  in("RC RDMA Write Only psn=5 va=0x12000 rkey=0x20 dmalen=8 len=8 ackreq");
+  out("RC Acknowledge psn=5 msn=1 credits=0");
+  in("RC RDMA Write Only psn=6 va=0x12000 rkey=0x20 dmalen=8 len=8 ackreq");
+  qp().delay_ack();
+  silent();
+  post_receive(8);
+  qp().receives_posted();
+  out("RC Acknowledge psn=6 msn=2 credits=1");
+  quiet();
+}
+
 TEST_F(RcHeldAck, AnswersForMeanwhileAreOne) {
   rc();
   in("RC RDMA Write Only psn=5 va=0x12000 rkey=0x20 dmalen=8 len=8 ackreq");

@@ -103,10 +103,10 @@ Expected<ibv_cq_ex*, Failure> create(ibv_context* context, const ibv_cq_init_att
   if (context == nullptr || wanted == nullptr) return null_argument();
   const std::uint32_t flags = (wanted->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 ? wanted->flags : 0;
   const bool has_parent = (wanted->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0;
-  const bool known =
-      (wanted->comp_mask & ~kMasks) == 0 && (flags & ~kFlags) == 0 && (wanted->wc_flags & ~kFields) == 0;
-  if (!known)
-    return rnic::refused(EOPNOTSUPP, ReasonId::extended_cq, wanted->wc_flags, wanted->comp_mask, flags);
+  const std::uint64_t fields = wanted->wc_flags & ~kFields;
+  const std::uint32_t unknown_masks = wanted->comp_mask & ~kMasks, unknown_flags = flags & ~kFlags;
+  if (fields != 0 || unknown_masks != 0 || unknown_flags != 0)
+    return rnic::refused(EOPNOTSUPP, ReasonId::extended_cq, fields, unknown_masks, unknown_flags);
   if (has_parent && wanted->parent_domain == nullptr) return null_argument();
   if (has_parent && wanted->parent_domain->context != context)
     return rnic::refused(EINVAL, ReasonId::foreign_object);

@@ -32,7 +32,7 @@ class RcResponder {
   /// Whether READ or atomic responses are due.
   bool streaming() { return resources_.pending() != nullptr; }
   /// Whether what is owed is an ACK and nothing else, and the peer does not wait for it.
-  bool owes_ack_alone() { return ack_owed_ && !nak_.owed() && !streaming() && !credit_.exhausted(); }
+  bool owes_ack_alone() { return ack_owed_ && !nak_.owed() && !streaming() && !credit_is_awaited(); }
   /// See Endpoint.
   void receives_posted() { ack_owed_ = ack_owed_ || credit_.exhausted(); }
   std::uint8_t tell_credit();
@@ -83,6 +83,8 @@ class RcResponder {
   void accepted(const wire::Packet& packet, std::uint32_t packets);
   void receive_used();
   std::optional<std::uint32_t> receives_at_hand() const;
+  /// Whether the next ACK tells a peer that knows of no receive of one. Where there is none, it has no news.
+  bool credit_is_awaited() const { return credit_.exhausted() && receives_at_hand().value_or(1) > 0; }
   void refuse(const Verdict& verdict, const wire::Packet& packet);
   bool transmit_ack(TxPacket& out);
   void acknowledge(TxPacket& out, std::uint8_t syndrome, Psn psn);

@@ -12,7 +12,6 @@
 #include <fcntl.h>
 
 #include <array>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <optional>
@@ -20,6 +19,7 @@
 #include <string_view>
 
 #include "tests/interop/verify/channel.h"
+#include "tests/interop/verify/options.h"
 #include "tests/interop/verify/peer.h"
 #include "tests/interop/verify/plan.h"
 
@@ -124,16 +124,6 @@ class Paths {
   bool armed_ = false;
 };
 
-ibv_ah_attr way(int gid_index, const ibv_gid& to) {
-  ibv_ah_attr attr{};
-  attr.is_global = 1;
-  attr.port_num = 1;
-  attr.grh.dgid = to;
-  attr.grh.sgid_index = static_cast<std::uint8_t>(gid_index);
-  attr.grh.hop_limit = 64;
-  return attr;
-}
-
 class Side {
  public:
   Side(const Options& options, Channel& channel)
@@ -153,7 +143,7 @@ class Side {
     const Ends theirs = channel.exchange(mine);
     remote_ = theirs.card;
     to_ready(options);
-    paths_.load(way(options.alternate_gid_index, theirs.alternate), options.ack_timeout);
+    paths_.load(address_of(theirs.alternate, options.alternate_gid_index), options.ack_timeout);
     channel.barrier();
   }
   ~Side() {
@@ -229,7 +219,7 @@ class Side {
     attr.rq_psn = remote_.psn;
     attr.max_dest_rd_atomic = 4;
     attr.min_rnr_timer = 1;
-    attr.ah_attr = way(options.gid_index, remote_.gid);
+    attr.ah_attr = address_of(remote_.gid, options.gid_index);
     require(ibv_modify_qp(qp_, &attr,
                           IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
                               IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) == 0,
@@ -322,29 +312,17 @@ class Side {
   unsigned outstanding_ = 0, received_ = 0;
 };
 
-template <typename T>
-bool parse(std::string_view word, T& value) {
-  return std::from_chars(word.data(), word.data() + word.size(), value).ec == std::errc();
-}
-
-std::optional<Options> read_options(int argc, char** argv) {
+std::optional<Options> options_of(int argc, char** argv) {
   Options o;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    if (!word.starts_with("--")) {
-      o.host = word;
-      continue;
-    }
-    if (++i == argc) return std::nullopt;
-    const std::string_view value = argv[i];
-    const bool good = word == "--gid-index"             ? parse(value, o.gid_index)
-                      : word == "--alternate-gid-index" ? parse(value, o.alternate_gid_index)
-                      : word == "--migrations"          ? parse(value, o.migrations)
-                      : word == "--ack-timeout"         ? parse(value, o.ack_timeout)
-                      : word == "--port"                ? parse(value, o.port)
-                                                        : false;
-    if (!good) return std::nullopt;
-  }
+  const auto set = [&o](std::string_view word, std::string_view value) {
+    return word == "--gid-index"             ? parse(value, o.gid_index)
+           : word == "--alternate-gid-index" ? parse(value, o.alternate_gid_index)
+           : word == "--migrations"          ? parse(value, o.migrations)
+           : word == "--ack-timeout"         ? parse(value, o.ack_timeout)
+           : word == "--port"                ? parse(value, o.port)
+                                             : false;
+  };
+  if (!read_options(argc, argv, o.host, set)) return std::nullopt;
   return o;
 }
 
@@ -362,7 +340,7 @@ int run(const Options& options) {
 }  // namespace interop
 
 int main(int argc, char** argv) {
-  const auto options = interop::read_options(argc, argv);
+  const auto options = interop::options_of(argc, argv);
   if (!options) {
     std::fprintf(stderr, "see the head of migrate.cc for the options\n");
     return 2;

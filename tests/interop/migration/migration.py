@@ -9,20 +9,16 @@ routers: so a link that goes down takes neither port nor address with it. A thir
 judge is `migrate`, which compares every byte and counts IBV_EVENT_PATH_MIG on both sides; and the kernel, which counts what leaves
 by the link that is left. Exit status 77: no network namespaces.
 """
-import argparse
 import ipaddress
 import json
 import pathlib
 import re
-import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
 sys.path.insert(0, str(HERE.parent))
-import lab as lab_module  # noqa: E402
+import scenes  # noqa: E402
 
-SKIPPED = 77
 PATIENCE = 60  # seconds
 PORT = 18600
 DEVICE = "soft1"
@@ -67,8 +63,7 @@ class Host:
 
     def left_by(self, link):
         """Bytes that have left by a link."""
-        shown = subprocess.run([*self.host.enter(), "ip", "-j", "-s", "link", "show", LINKS[link - 1]], check=True, capture_output=True)
-        return json.loads(shown.stdout)[0]["stats64"]["tx"]["bytes"]
+        return self.host.traffic(LINKS[link - 1])[0]
 
     def start(self, family, *more):
         return self.host.start([self.host.lab.build / "tests/interop/migrate", "--gid-index", self.gid_index(family, 1),
@@ -79,13 +74,13 @@ class Host:
         self.host.configure("ip", *words)
 
 
-class Run:
+class Run(scenes.Run):
     """`end`: on whose host links go down. The other one hears nothing of it but silence."""
 
     def __init__(self, hosts, family, end):
+        super().__init__()
         self._server, self._client = hosts
         self._family, self._end = family, hosts[end]
-        self.programs = []
 
     def _both_say(self, what, times):
         for program in self.programs:
@@ -120,40 +115,17 @@ class Run:
         statuses = [program.wait(PATIENCE) for program in self.programs]
         return None if statuses == [0, 0] else f"server and client ended with {statuses}"
 
-    def report(self):
-        return "\n".join(f"---- {' '.join(program.shown)}\n{program.output()[-3000:]}" for program in self.programs)
 
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=ROOT / "build/release")
-    parser.add_argument("--match", default="")
-    options = parser.parse_args()
-    mode = lab_module.enter()
-    if mode == "plain":
-        return SKIPPED
-    failures = 0
-    with lab_module.Lab(mode, options.build) as lab:
-        for netdev in LINKS:
-            lab.join_by(netdev)
-        hosts = [Host(lab.pair[0], 1, 2), Host(lab.pair[1], 2, 1)]
-        for host in hosts:
-            host.join()
-        for family in (4, 6):
-            for end, whose in enumerate(("server", "client")):
-                name = f"links of the {whose} go down, IPv{family}"
-                if not re.search(options.match, name):
-                    continue
-                run = Run(hosts, family, end)
-                failure = run.run()
-                print(f"{name}: {failure or 'ok'}", flush=True)
-                if failure:
-                    failures += 1
-                    print(run.report(), flush=True)
-                for program in run.programs:
-                    program.end()
-    return 1 if failures else 0
+def runs(lab):
+    for netdev in LINKS:
+        lab.join_by(netdev)
+    hosts = [Host(lab.pair[0], 1, 2), Host(lab.pair[1], 2, 1)]
+    for host in hosts:
+        host.join()
+    for family in (4, 6):
+        for end, whose in enumerate(("server", "client")):
+            yield f"links of the {whose} go down, IPv{family}", lambda family=family, end=end: Run(hosts, family, end)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(scenes.main(__doc__, runs))

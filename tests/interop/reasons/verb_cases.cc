@@ -161,9 +161,7 @@ void not_there_yet() {
   extended.cqe = 1;
   extended.comp_mask = 0x100;
   must(ibv_create_cq_ex(a.context, &extended) == nullptr && errno == EOPNOTSUPP, "extended CQ");
-  expect(
-      0,
-      "ibv_create_cq_ex was given wc_flags 0x0, comp_mask 0x100 and flags 0x0, and not all of that is there");
+  expect(0, "ibv_create_cq_ex was given bits that are not there: wc_flags 0x0, comp_mask 0x100, flags 0x0");
 }
 
 void queries() {

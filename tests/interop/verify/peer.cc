@@ -16,17 +16,17 @@ ibv_mtu mtu_code(std::uint32_t bytes) {
   return static_cast<ibv_mtu>(code);
 }
 
-ibv_ah_attr address_of(const Card& remote, int gid_index) {
+}  // namespace
+
+ibv_ah_attr address_of(const ibv_gid& gid, int gid_index) {
   ibv_ah_attr attr{};
   attr.is_global = 1;
   attr.port_num = 1;
-  attr.grh.dgid = remote.gid;
+  attr.grh.dgid = gid;
   attr.grh.sgid_index = static_cast<std::uint8_t>(gid_index);
   attr.grh.hop_limit = 64;
   return attr;
 }
-
-}  // namespace
 
 Region::Region(ibv_pd* pd, std::size_t size, int access)
     : memory_(size, kUntouched), mr_(ibv_reg_mr(pd, memory_.data(), size, access)) {
@@ -121,7 +121,7 @@ void Peer::to_ready_to_receive(const Settings& settings) {
   attr.rq_psn = remote_.psn;
   attr.max_dest_rd_atomic = 4;
   attr.min_rnr_timer = 1;
-  attr.ah_attr = address_of(remote_, device_.gid_index());
+  attr.ah_attr = address_of(remote_.gid, device_.gid_index());
   int mask = IBV_QP_STATE;
   if (!datagrams()) mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
   if (!lossy()) mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;

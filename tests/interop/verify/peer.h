@@ -60,6 +60,9 @@ class Device {
   int gid_index_;
 };
 
+/// The way to `gid` from the port's GID of this index.
+ibv_ah_attr address_of(const ibv_gid& gid, int gid_index);
+
 /// A queue pair in RTS, connected to the other side's (UD: with an address handle for it), and its memory.
 class Peer {
  public:

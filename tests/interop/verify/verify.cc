@@ -7,13 +7,13 @@
 // Exit status 0 when nothing was wrong. UC and UD may lose messages; what arrives must be right.
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "tests/interop/verify/options.h"
 #include "tests/interop/verify/sides.h"
 
 namespace interop {
@@ -41,33 +41,24 @@ struct Options {
   std::string host;
 };
 
-template <typename T>
-bool parse(std::string_view word, T& value) {
-  return std::from_chars(word.data(), word.data() + word.size(), value).ec == std::errc();
-}
-
-std::optional<Options> read_options(int argc, char** argv) {
+std::optional<Options> options_of(int argc, char** argv) {
   Options o;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    if (!word.starts_with("--")) {
-      o.host = word;
-      continue;
+  const auto set = [&o](std::string_view word, std::string_view value) {
+    if (word == "--type") {
+      if (value.size() > 3 || value.empty()) return false;
+      o.type[value.copy(o.type, 3)] = '\0';
+      return true;
     }
-    if (++i == argc) return std::nullopt;
-    const std::string_view value = argv[i];
-    const bool good = word == "--gid-index"     ? parse(value, o.gid_index)
-                      : word == "--port"        ? parse(value, o.port)
-                      : word == "--mtu"         ? parse(value, o.settings.mtu)
-                      : word == "--messages"    ? parse(value, o.settings.messages)
-                      : word == "--seed"        ? parse(value, o.settings.seed)
-                      : word == "--max-size"    ? parse(value, o.settings.max_size)
-                      : word == "--ack-timeout" ? parse(value, o.settings.ack_timeout)
-                      : word == "--type"        ? value.size() <= 3 && value.copy(o.type, 3) > 0
-                                                : false;
-    if (!good) return std::nullopt;
-    if (word == "--type") o.type[value.size()] = '\0';
-  }
+    return word == "--gid-index"     ? parse(value, o.gid_index)
+           : word == "--port"        ? parse(value, o.port)
+           : word == "--mtu"         ? parse(value, o.settings.mtu)
+           : word == "--messages"    ? parse(value, o.settings.messages)
+           : word == "--seed"        ? parse(value, o.settings.seed)
+           : word == "--max-size"    ? parse(value, o.settings.max_size)
+           : word == "--ack-timeout" ? parse(value, o.settings.ack_timeout)
+                                     : false;
+  };
+  if (!read_options(argc, argv, o.host, set)) return std::nullopt;
   return o;
 }
 
@@ -125,7 +116,7 @@ int run(Options options) {
 }  // namespace interop
 
 int main(int argc, char** argv) {
-  const auto options = interop::read_options(argc, argv);
+  const auto options = interop::options_of(argc, argv);
   if (!options) {
     std::fprintf(stderr, "see the head of verify.cc for the options\n");
     return 2;
