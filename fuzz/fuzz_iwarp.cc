@@ -148,7 +148,7 @@ class Driver {
     now_ += std::chrono::milliseconds(in_.take<std::uint16_t>());
     endpoint_.expire(now_);
     if (endpoint_.wish() == iwarp::StreamWish::shut_down) endpoint_.shut_down_done(now_);
-    if (what == 1) endpoint_.close();
+    if (what == 1) endpoint_.close(now_);
     if (what == 2) endpoint_.stream_ended(iwarp::StreamEnd::closed, now_);
     if (what == 3) endpoint_.stream_ended(iwarp::StreamEnd::broken, now_);
   }

@@ -57,7 +57,7 @@ Expected<void, Failure> QueuePair::check_modify_stream(const ibv_qp_attr& attrib
 
 void QueuePair::enter_stream(ibv_qp_state to) {
   if (to == IBV_QPS_SQD && state_ == IBV_QPS_ERR) return;
-  if (to == IBV_QPS_SQD && state_ == IBV_QPS_RTS) stream_->close();
+  if (to == IBV_QPS_SQD && state_ == IBV_QPS_RTS) stream_->close(lane_.now());
   state_ = to;
 }
 

@@ -12,9 +12,9 @@ namespace softrnic::iwarp {
 struct Attributes {
   std::uint32_t access = 0;  ///< ib::Access mask: qp_access_flags
   std::size_t emss = 1448;   ///< bytes that a TCP segment of the stream carries
-  /// The peer knows RFC 7306: immediate data and atomics. Nothing in MPA tells.
+  /// The peer knows RFC 7306: immediate data and atomics.
   bool extensions = true;
-  /// How long the peer may take to end its side, once this one has.
+  /// How long nothing may move once this side is to close, and how long the peer may take to end its own.
   Duration close_timeout = std::chrono::seconds(10);
 };
 

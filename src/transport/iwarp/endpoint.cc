@@ -38,6 +38,7 @@ void Endpoint::commit() {
 
 void Endpoint::receive(Bytes bytes, TimePoint now) {
   if (!takes_input()) return;
+  moved(now);
   receiver_->receive(bytes);
   look(now);
 }
@@ -50,6 +51,7 @@ MutableBytes Endpoint::room() {
 
 void Endpoint::filled(std::size_t count, TimePoint now) {
   if (!takes_input()) return;
+  moved(now);
   receiver_->filled(count);
   look(now);
 }
@@ -76,8 +78,10 @@ std::size_t Endpoint::gather(std::span<Bytes> out, TimePoint now) {
   return phase_ == Phase::ended ? 0 : count;
 }
 
-void Endpoint::sent(std::size_t count, TimePoint) {
-  if (phase_ != Phase::idle && phase_ != Phase::ended) sender_->sent(count);
+void Endpoint::sent(std::size_t count, TimePoint now) {
+  if (phase_ == Phase::idle || phase_ == Phase::ended) return;
+  if (count != 0) moved(now);
+  sender_->sent(count);
 }
 
 // Messages are not mixed, and answers take turns with requests. A responder says nothing before the
@@ -89,6 +93,8 @@ bool Endpoint::next_segment(TxSegment& out, std::size_t max_ulpdu) {
     return true;
   }
   if (context_.agreement.waits_for_peer && !inbound_.heard()) return false;
+  // gather() gives up once what has been made is written: traffic must not put that off
+  if (requests_.refusal() || requester_.failed()) return false;
   if (ready_due_) {
     ready_due_ = false;
     requester_.make_ready(context_.agreement.rtr, out);

@@ -62,8 +62,9 @@ class Endpoint final : public transport::Endpoint, private SegmentSource {
   /// The stream carries FPDUs from its next byte on. `early`: see MpaReceiver.
   void start(const Attributes& attributes, const MpaAgreement& agreement, bool early = false);
   void update(const Attributes& attributes);
-  /// In good order: what is posted is finished, nothing further is posted.
-  void close();
+  /// In good order: what is posted is finished, nothing further is posted. It is given up when nothing has
+  /// moved for Attributes::close_timeout.
+  void close(TimePoint now);
   /// To ERR: ends everything that is posted as flushed, and the connection at once.
   void flush() override;
   /// Forgets everything without completions.
@@ -99,6 +100,8 @@ class Endpoint final : public transport::Endpoint, private SegmentSource {
 
   Phase phase() const { return phase_; }
   Ending ending() const { return ending_; }
+  /// Whether atomics and WRITEs with immediate data can be posted.
+  bool extensions() const { return context_.attributes.extensions; }
   /// The QP is to be in ERR: whatever is posted to its receive queue is flushed.
   bool in_error() const override { return phase_ == Phase::terminating || phase_ == Phase::ended; }
   /// Told to close, and all that was posted before has been written.
@@ -116,7 +119,9 @@ class Endpoint final : public transport::Endpoint, private SegmentSource {
   void blame(const Verdict& verdict);
   void fail_request(TimePoint now);
   void peer_terminated(const wire::Terminate& message);
-  void peer_closed();
+  void peer_closed(TimePoint now);
+  void begin_close(TimePoint now);
+  void moved(TimePoint now);
   void send_terminate(const wire::Terminate& message, TimePoint now);
   void make_terminate(TxSegment& out);
   void lose(const Reason& reason);

@@ -4,8 +4,18 @@
 
 namespace softrnic::iwarp {
 
-void Endpoint::close() {
-  if (phase_ == Phase::running) phase_ = Phase::closing;
+void Endpoint::close(TimePoint now) {
+  if (phase_ == Phase::running) begin_close(now);
+}
+
+// A peer that neither reads nor answers would else keep what is posted for ever.
+void Endpoint::begin_close(TimePoint now) {
+  phase_ = Phase::closing;
+  moved(now);
+}
+
+void Endpoint::moved(TimePoint now) {
+  if (phase_ == Phase::closing) deadline_ = now + context_.attributes.close_timeout;
 }
 
 void Endpoint::flush() {
@@ -112,27 +122,27 @@ void Endpoint::shut_down_done(TimePoint now) {
   deadline_ = now + context_.attributes.close_timeout;
 }
 
-void Endpoint::stream_ended(StreamEnd end, TimePoint) {
+void Endpoint::stream_ended(StreamEnd end, TimePoint now) {
   if (phase_ == Phase::idle || phase_ == Phase::ended) return;
   if (phase_ == Phase::terminating) {
     peer_shut_down_ = true;
     if (end == StreamEnd::broken || shut_down_) finish(Ending::refused);
     return;
   }
-  if (end == StreamEnd::closed) return peer_closed();
+  if (end == StreamEnd::closed) return peer_closed(now);
   if (shut_down_ && receiver_->between_fpdus()) return finish(Ending::closed);
   lose(because(ReasonId::iwarp_stream_lost, requester_.outstanding()));
 }
 
 // The peer sends nothing more, but may still take something: what needs no answer is sent to its end, as
 // if this side had been told to close (RFC 5040 7.3, RFC 5044 7.2).
-void Endpoint::peer_closed() {
+void Endpoint::peer_closed(TimePoint now) {
   if (!receiver_->between_fpdus() || inbound_.in_message()) return lose(because(ReasonId::iwarp_cut_short));
   if (const std::uint32_t count = requester_.unanswered(); count > 0)
     return lose(because(ReasonId::iwarp_unanswered, count));
   peer_shut_down_ = true;
   if (shut_down_) return finish(Ending::closed);
-  phase_ = Phase::closing;
+  begin_close(now);
 }
 
 void Endpoint::lose(const Reason& reason) {
@@ -151,6 +161,8 @@ void Endpoint::finish(Ending ending) {
 
 void Endpoint::expire(TimePoint now) {
   if (now < deadline_) return;
+  if (phase_ == Phase::closing && !shut_down_)
+    return lose(because(ReasonId::iwarp_close_stuck, requester_.outstanding()));
   finish(phase_ == Phase::terminating ? Ending::refused : Ending::closed);
 }
 

@@ -52,7 +52,7 @@ class Simulation {
     for (int steps = 0; steps < 20'000 && !over(); ++steps) {
       step();
       // READs that wait when the peer closes are lost, and rightly so
-      if (a_.endpoint.outstanding_sends() + b_.endpoint.outstanding_sends() == 0) a_.endpoint.close();
+      if (a_.endpoint.outstanding_sends() + b_.endpoint.outstanding_sends() == 0) a_.endpoint.close(now_);
     }
     ASSERT_TRUE(over()) << "it hangs";
     check(a_, b_, before_[0], before_[1]);

@@ -186,7 +186,7 @@ TEST(IwarpEnd, ABrokenStreamFlushesWhatIsPosted) {
 
 TEST(IwarpEnd, APeerThatDoesNotCloseIsNotWaitedForForEver) {
   RawPeer peer;
-  peer.side.endpoint.close();
+  peer.side.endpoint.close(peer.now);
   EXPECT_EQ(peer.side.endpoint.wish(), StreamWish::shut_down);
   peer.side.endpoint.shut_down_done(peer.now);
   const TimePoint due = peer.now + test::default_attributes().close_timeout;
@@ -195,6 +195,97 @@ TEST(IwarpEnd, APeerThatDoesNotCloseIsNotWaitedForForEver) {
   EXPECT_EQ(peer.side.endpoint.wish(), StreamWish::none);
   peer.side.endpoint.expire(due);
   EXPECT_EQ(peer.side.endpoint.wish(), StreamWish::close);
+}
+
+TEST(IwarpEnd, ACloseThatGetsNowhereIsGivenUp) {
+  constexpr Duration kStep = std::chrono::seconds(1);
+  const Duration timeout = test::default_attributes().close_timeout;
+  MpaAgreement waits = test::agreed();
+  waits.waits_for_peer = true;
+  struct Case {
+    SendOp op;
+    bool reads;  ///< what is sent
+    MpaAgreement agreement;
+  };
+  // a peer that does not read, one that does not answer, and a responder that may not speak yet
+  for (const Case& each : {Case{SendOp::write, false, test::agreed()},
+                           Case{SendOp::read, true, test::agreed()}, Case{SendOp::write, true, waits}}) {
+    RawPeer peer(test::default_attributes(), each.agreement);
+    peer.side.post({.op = each.op, .length = 10});
+    peer.side.endpoint.close(peer.now);
+    peer.now += kStep;
+    if (each.reads) peer.read();
+    EXPECT_EQ(peer.side.endpoint.wish(), StreamWish::none);
+    const TimePoint due = peer.side.endpoint.deadline();
+    EXPECT_EQ(due, TimePoint() + timeout + (each.op == SendOp::read ? kStep : Duration::zero()));
+    peer.side.endpoint.expire(due - Duration(1));
+    EXPECT_EQ(peer.side.endpoint.phase(), Phase::closing);
+    peer.side.endpoint.expire(due);
+    EXPECT_EQ(peer.side.endpoint.ending(), Ending::lost);
+    EXPECT_TRUE(completed(peer.side, {Status::flushed}));
+    EXPECT_TRUE(peer.side.host.explained(ReasonId::iwarp_close_stuck));
+  }
+}
+
+TEST(IwarpEnd, APeerThatClosesAndDoesNotReadIsNotWaitedForForEver) {
+  RawPeer peer;
+  peer.side.post({.op = SendOp::write, .length = 10});
+  peer.side.endpoint.stream_ended(StreamEnd::closed, peer.now);
+  EXPECT_EQ(peer.side.endpoint.phase(), Phase::closing);
+  ASSERT_NE(peer.side.endpoint.deadline(), kNever);
+  peer.side.endpoint.expire(peer.side.endpoint.deadline());
+  EXPECT_EQ(peer.side.endpoint.ending(), Ending::lost);
+}
+
+TEST(IwarpEnd, ACloseThatGetsOnHasTime) {
+  RawPeer peer;
+  peer.side.post({.op = SendOp::write, .length = 100'000});
+  peer.side.endpoint.close(peer.now);
+  const TimePoint first = peer.side.endpoint.deadline();
+  std::array<Bytes, 4> out;
+  for (int i = 0; i < 50; ++i) {
+    peer.now += test::default_attributes().close_timeout - Duration(1);
+    peer.side.endpoint.expire(peer.now);
+    ASSERT_NE(peer.side.endpoint.gather(out, peer.now), 0U);
+    peer.side.endpoint.sent(1000, peer.now);
+  }
+  EXPECT_EQ(peer.side.endpoint.phase(), Phase::closing);
+  EXPECT_GT(peer.side.endpoint.deadline(), first);
+}
+
+// Answers that the peer asks for all the time.
+TEST(IwarpEnd, AnswersDoNotPutOffTheEndByABadRequest) {
+  RawPeer peer;
+  peer.side.post({.op = SendOp::write, .length = 10, .lkey = MemoryKey{0x99}});
+  std::array<Bytes, 32> out;
+  for (std::uint32_t msn = 1; msn < 20 && !peer.side.endpoint.in_error(); ++msn) {
+    const wire::ReadRequest read{MemoryKey{9}, 0, 100, test::kKey, test::kBase};
+    peer.send(fpdu(header(RdmapOpcode::read_request, msn), test::encoded<wire::kReadRequestBytes>(read)));
+    std::size_t bytes = 0;
+    for (const Bytes piece : std::span(out).first(peer.side.endpoint.gather(out, peer.now)))
+      bytes += piece.size();
+    peer.side.endpoint.sent(bytes, peer.now);
+  }
+  EXPECT_TRUE(peer.side.endpoint.in_error());
+  EXPECT_TRUE(completed(peer.side, {Status::local_protection}));
+}
+
+TEST(IwarpEnd, RequestsDoNotPutOffTheEndByABadAnswer) {
+  RawPeer peer;
+  const wire::ReadRequest read{MemoryKey{9}, 0, 100, test::kKey, test::kBase};
+  peer.send(fpdu(header(RdmapOpcode::read_request), test::encoded<wire::kReadRequestBytes>(read)));
+  constexpr MemoryKey kOther{0x22};
+  peer.side.host.regions[kOther.value] = peer.side.host.regions[test::kKey.value];
+  peer.side.host.regions.erase(test::kKey.value);
+  std::array<Bytes, 32> out;
+  for (int i = 0; i < 20 && !peer.side.endpoint.in_error(); ++i) {
+    peer.side.post({.op = SendOp::write, .length = 10, .lkey = kOther});
+    std::size_t bytes = 0;
+    for (const Bytes piece : std::span(out).first(peer.side.endpoint.gather(out, peer.now)))
+      bytes += piece.size();
+    peer.side.endpoint.sent(bytes, peer.now);
+  }
+  EXPECT_TRUE(peer.side.endpoint.in_error());
 }
 
 TEST(IwarpEnd, ATerminateThatNobodyReadsDoesNotWaitForEver) {
@@ -225,8 +316,8 @@ TEST(IwarpEnd, BothMayCloseAtOnce) {
   pair.b.receive(1, 0, 100);
   pair.a.post({.op = SendOp::send, .length = 10});
   pair.b.post({.op = SendOp::read, .length = 5000, .from = 100'000});
-  pair.a.endpoint.close();
-  pair.b.endpoint.close();
+  pair.a.endpoint.close(pair.now);
+  pair.b.endpoint.close(pair.now);
   pair.run();
   EXPECT_TRUE(completed(pair.a, {Status::success}));
   EXPECT_EQ(pair.a.endpoint.ending(), Ending::closed);

@@ -94,7 +94,7 @@ TEST_P(EveryForm, ClosesInGoodOrderAfterWhatWasPosted) {
   pair.b.receive(1, 0, 1000);
   pair.a.post({.op = SendOp::read, .length = 100'000, .from = 200'000});
   pair.a.post({.op = SendOp::send, .length = 1000});
-  pair.a.endpoint.close();
+  pair.a.endpoint.close(pair.now);
   pair.run();
   EXPECT_TRUE(completed(pair.a, {kGood, kGood}));
   EXPECT_EQ(pair.a.endpoint.ending(), Ending::closed);
