@@ -76,6 +76,7 @@ control::StreamGrant to_record(const cma::Handover& handover) {
   grant.markers_in = flag(agreement.markers_in);
   grant.markers_out = flag(agreement.markers_out);
   grant.long_fpdus = flag(agreement.long_fpdus);
+  grant.extensions = flag(agreement.extensions);
   grant.sends_rtr = flag(agreement.sends_rtr);
   grant.waits_for_peer = flag(agreement.waits_for_peer);
   grant.initiator = flag(handover.initiator);

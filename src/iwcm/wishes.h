@@ -1,6 +1,6 @@
 // What this side wants of every connection: what Linux's siw does, which neither asks for CRCs nor for
 // markers and does not wait for the initiator to speak first. FPDUs that are longer than a TCP segment
-// between those that know them.
+// and RFC 7306 between those that know them.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +15,7 @@ namespace softrnic::iwcm {
 inline iwarp::MpaOptions wishes(Duration timeout) {
   iwarp::MpaOptions wanted;
   wanted.long_fpdus = true;
+  wanted.extensions = true;
   wanted.responder_waits = false;
   wanted.timeout = timeout;
   return wanted;

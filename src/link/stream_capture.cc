@@ -43,6 +43,7 @@ void StreamCapture::mpa_frame(Side& from, const iwarp::MpaAgreement& agreement, 
   frame.markers = own ? agreement.markers_in : agreement.markers_out;
   frame.crc = agreement.crc;
   frame.long_fpdus = agreement.long_fpdus;
+  frame.extensions = agreement.extensions;
   frame.revision = agreement.revision;
   frame.enhanced = agreement.revision > 1;
   frame.private_bytes = frame.enhanced ? wire::kMpaEnhancedBytes : 0;

@@ -59,8 +59,12 @@ void QueuePair::posted(bool all_done) {
 Expected<void, Failure> QueuePair::check_send(const ibv_send_wr& wr) const {
   if (init_.table != nullptr) return Unexpected{refuse(EINVAL, ReasonId::rss_sends_nothing)};
   if (!rules_[state_].accepts_sends) return Unexpected{refuse(EINVAL, ReasonId::post_send_state, state_)};
-  const SendLimits limits{sends_as_, init_.cap.max_send_sge, init_.cap.max_inline_data,
-                          attributes_.verbs.max_rd_atomic, init_.max_tso_header};
+  const SendLimits limits{sends_as_,
+                          init_.cap.max_send_sge,
+                          init_.cap.max_inline_data,
+                          attributes_.verbs.max_rd_atomic,
+                          init_.max_tso_header,
+                          stream_ == nullptr || stream_->extensions()};
   return check_send_request(wr, limits);
 }
 

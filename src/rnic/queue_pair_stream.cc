@@ -21,7 +21,7 @@ Expected<void, Failure> QueuePair::start_stream(UniqueFd& socket, const StreamSt
   const std::lock_guard lock(lane_.mutex());
   if (stream_ == nullptr || port_ != nullptr || state_ > IBV_QPS_RTR)
     return refused_here(refuse(EINVAL, ReasonId::iwarp_stream_state, state_));
-  iwarp::Attributes attributes{.access = kAccess, .extensions = start.extensions};
+  iwarp::Attributes attributes{.access = kAccess, .extensions = start.agreement.extensions};
   stream_->start(attributes, start.agreement);
   const auto port = lane_.add_stream(*this, socket, start);
   if (!port) {

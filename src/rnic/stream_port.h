@@ -14,7 +14,6 @@ namespace softrnic::rnic {
 struct StreamStart {
   std::uint64_t token = 0;  ///< names it to whoever has set it up
   iwarp::MpaAgreement agreement;
-  bool extensions = true;  ///< see iwarp::Attributes
   bool initiator = false;  ///< this side has connected
 };
 

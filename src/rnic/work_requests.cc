@@ -159,6 +159,10 @@ Expected<void, Failure> check_send_request(const ibv_send_wr& wr, const SendLimi
     if (limits.type == kStreamType) return no(EINVAL, ReasonId::iwarp_no_operation, wr.opcode);
     return no(EINVAL, ReasonId::bad_send_opcode, wr.opcode, limits.type);
   }
+  const bool extension =
+      rules->is_atomic || rules->has_immediate;  // RFC 7306, where the transport is a stream
+  if (!limits.extensions && extension) [[unlikely]]
+    return no(EOPNOTSUPP, ReasonId::iwarp_no_extensions, wr.opcode);
   const bool may_fill = limits.type == IBV_QPT_RAW_PACKET;
   if ((wr.send_flags & ~kKnownFlags) != 0 || ((wr.send_flags & IBV_SEND_IP_CSUM) != 0 && !may_fill)) {
     return no(EINVAL, ReasonId::bad_send_flags, wr.send_flags, wr.opcode);

@@ -57,9 +57,10 @@ struct SendLimits {
   std::uint32_t max_inline = 0;
   std::uint8_t max_reads = 0;
   std::uint16_t max_header = 0;  ///< of a TSO
+  bool extensions = true;        ///< the peer of a stream knows RFC 7306
 };
 
-/// EINVAL, ENOMEM (inline too long) or EOPNOTSUPP; not explained yet.
+/// EINVAL, ENOMEM (inline too long) or EOPNOTSUPP (the peer cannot); not explained yet.
 Expected<void, Failure> check_send_request(const ibv_send_wr& wr, const SendLimits& limits);
 
 /// EINVAL: SGEs; ENOMEM: `occupied` fills the queue. Not explained yet.

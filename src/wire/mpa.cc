@@ -18,6 +18,11 @@ constexpr std::uint8_t kMarkers = 0x80, kCrc = 0x40, kReject = 0x20, kEnhanced =
 // RFC 6581 6
 constexpr std::uint16_t kFirstFlag = 0x8000, kSecondFlag = 0x4000, kValue = 0x3fff;
 
+/// Not the same in both, see MpaFrame.
+constexpr std::uint8_t extensions_bit(MpaFrameKind kind) {
+  return kind == MpaFrameKind::request ? 0x04 : 0x02;
+}
+
 std::string_view key_of(MpaFrameKind kind) { return kKeys[static_cast<std::size_t>(kind)]; }
 
 }  // namespace
@@ -39,7 +44,8 @@ Expected<MpaFrame, MpaFrameError> parse_mpa_frame(MpaFrameKind kind, Bytes bytes
   frame.reject = (flags & kReject) != 0;
   frame.enhanced = (flags & kEnhanced) != 0;
   frame.long_fpdus = (flags & kLongFpdus) != 0;
-  frame.reserved = flags & kReserved;
+  frame.extensions = (flags & extensions_bit(kind)) != 0;
+  frame.reserved = static_cast<std::uint8_t>(flags & kReserved & ~extensions_bit(kind));
   frame.revision = F::Revision::load(p);
   frame.private_bytes = F::PrivateDataLength::load(p);
   const bool too_short = frame.revision > 1 && frame.enhanced && frame.private_bytes < kMpaEnhancedBytes;
@@ -51,10 +57,11 @@ Expected<MpaFrame, MpaFrameError> parse_mpa_frame(MpaFrameKind kind, Bytes bytes
 void encode(const MpaFrame& frame, MutableBytes out) {
   using F = field::MpaFrame;
   std::memcpy(out.data(), key_of(frame.kind).data(), kKeyBytes);
-  F::Flags::store(out.data(), static_cast<std::uint8_t>(
-                                  (frame.markers ? kMarkers : 0) | (frame.crc ? kCrc : 0) |
-                                  (frame.reject ? kReject : 0) | (frame.enhanced ? kEnhanced : 0) |
-                                  (frame.long_fpdus ? kLongFpdus : 0) | (frame.reserved & kReserved)));
+  F::Flags::store(out.data(),
+                  static_cast<std::uint8_t>(
+                      (frame.markers ? kMarkers : 0) | (frame.crc ? kCrc : 0) | (frame.reject ? kReject : 0) |
+                      (frame.enhanced ? kEnhanced : 0) | (frame.long_fpdus ? kLongFpdus : 0) |
+                      (frame.extensions ? extensions_bit(frame.kind) : 0) | (frame.reserved & kReserved)));
   F::Revision::store(out.data(), frame.revision);
   F::PrivateDataLength::store(out.data(), frame.private_bytes);
 }

@@ -31,7 +31,10 @@ struct MpaFrame {
   /// The highest of the reserved bits. Linux's siw tells by it that FPDUs longer than a TCP segment are
   /// welcome; others neither set nor read it.
   bool long_fpdus = false;
-  std::uint8_t reserved = 0;  ///< 3 bits
+  /// The sender knows RFC 7306. softrnic tells so by the second of the reserved bits in a request and by the
+  /// third in a reply, as Linux's siw replies with the flags of the request; no RFC agrees on it.
+  bool extensions = false;
+  std::uint8_t reserved = 0;  ///< the other bits of the lowest 3
   std::uint8_t revision = 1;
   std::uint16_t private_bytes = 0;
 };

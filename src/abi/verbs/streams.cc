@@ -14,12 +14,12 @@ rnic::StreamStart start_of(const control::StreamGrant& grant) {
                         .markers_in = grant.markers_in != 0,
                         .markers_out = grant.markers_out != 0,
                         .long_fpdus = grant.long_fpdus != 0,
+                        .extensions = grant.extensions != 0,
                         .ird = grant.ird,
                         .ord = grant.ord,
                         .rtr = grant.rtr,
                         .sends_rtr = grant.sends_rtr != 0,
                         .waits_for_peer = grant.waits_for_peer != 0},
-          .extensions = grant.extensions != 0,
           .initiator = grant.initiator != 0};
 }
 

@@ -13,6 +13,7 @@ MpaInitiator::MpaInitiator(const MpaOptions& options, Bytes private_data, TimePo
   request.markers = options.receive_markers;
   request.crc = options.crc;
   request.long_fpdus = options.long_fpdus;
+  request.extensions = options.extensions;
   request.revision = options.revision;
   wire::MpaEnhanced enhanced;
   enhanced.ird = options.ird;
@@ -46,6 +47,7 @@ void MpaInitiator::read_reply() {
   agreement_.markers_in = options_.receive_markers;
   agreement_.markers_out = reply.markers;
   agreement_.long_fpdus = options_.long_fpdus && reply.long_fpdus;
+  agreement_.extensions = options_.extensions && reply.extensions;
   agreement_.ird = options_.ird;
   agreement_.ord = options_.ord;
   if (reader_.enhanced() && !negotiate(reader_.enhanced_data())) return;

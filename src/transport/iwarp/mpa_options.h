@@ -15,6 +15,7 @@ struct MpaOptions {
   bool crc = false;              ///< CRCs are wanted; they are used if the peer wants them, too
   bool receive_markers = false;  ///< markers are wanted in what comes; they are sent if the peer wants them
   bool long_fpdus = false;       ///< FPDUs longer than a TCP segment are welcome, see wire::MpaFrame
+  bool extensions = false;       ///< RFC 7306 is spoken, see there
   /// READs and atomics of the peer that this side takes at once, and those of its own that it would like to
   /// have under way; at most wire::kMpaNoLimit - 1.
   std::uint16_t ird = 1;
@@ -43,6 +44,7 @@ struct MpaAgreement {
   bool markers_in = false;
   bool markers_out = false;
   bool long_fpdus = false;
+  bool extensions = false;  ///< both speak RFC 7306: atomics, and WRITEs with immediate data
   std::uint16_t ird = 0;
   std::uint16_t ord = 0;
   /// The message that tells that the initiator is ready, as one wire::Rtr bit; 0: none. The initiator's

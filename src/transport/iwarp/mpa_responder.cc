@@ -39,6 +39,7 @@ wire::MpaFrame MpaResponder::reply() const {
   reply.markers = options_.receive_markers;
   reply.crc = options_.crc || request.crc;
   reply.long_fpdus = options_.long_fpdus && request.long_fpdus;
+  reply.extensions = options_.extensions && request.extensions;
   reply.revision = reader_.enhanced() ? request.revision : std::uint8_t{1};
   return reply;
 }
@@ -57,6 +58,7 @@ Expected<void, Reason> MpaResponder::accept(std::uint16_t ird, std::uint16_t ord
   agreement_.markers_in = options_.receive_markers;
   agreement_.markers_out = reader_.frame().markers;
   agreement_.long_fpdus = frame.long_fpdus;
+  agreement_.extensions = frame.extensions;
   agreement_.ird = ird;
   agreement_.ord = ord;
   agreement_.waits_for_peer = options_.responder_waits;

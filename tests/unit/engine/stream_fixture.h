@@ -66,6 +66,7 @@ inline rnic::StreamStart start_of(bool crc = false, bool markers = false, std::u
   start.token = token;
   start.agreement.crc = crc;
   start.agreement.markers_in = start.agreement.markers_out = markers;
+  start.agreement.extensions = true;
   start.agreement.ird = start.agreement.ord = 4;
   return start;
 }

@@ -107,6 +107,33 @@ TEST(MpaSetup, LongFpdusNeedBoth) {
     }
 }
 
+TEST(MpaSetup, ExtensionsNeedBoth) {
+  for (bool a : {false, true})
+    for (bool b : {false, true}) {
+      MpaOptions first, second;
+      first.extensions = a;
+      second.extensions = b;
+      Pair pair(first, second);
+      pair.connect();
+      EXPECT_EQ(pair.initiator.agreement().extensions, a && b);
+      EXPECT_EQ(pair.responder.agreement().extensions, a && b);
+    }
+}
+
+// As Linux's siw replies, which knows no RFC 7306.
+TEST(MpaSetup, AReplyWithTheFlagsOfTheRequestAgreesToNoExtensions) {
+  MpaOptions options;
+  options.revision = 1;
+  options.extensions = true;
+  MpaInitiator initiator(options, {}, kStart);
+  auto reply = std::vector(initiator.output().begin(), initiator.output().end());
+  const auto key = text("MPA ID Rep Frame");
+  std::copy(key.begin(), key.end(), reply.begin());
+  initiator.receive(reply);
+  EXPECT_EQ(initiator.state(), Initiator::established);
+  EXPECT_FALSE(initiator.agreement().extensions);
+}
+
 // RFC 6581 9.1
 TEST(MpaSetup, EachOrdIsWithinTheOthersIrd) {
   MpaOptions options;
