@@ -146,7 +146,7 @@ class LanePort {
     static_cast<void>(start);
     return Unexpected{refuse(EOPNOTSUPP, ReasonId::iwarp_bad_stream, EOPNOTSUPP)};
   }
-  /// The stream is not used any more; if it has not ended it is reset.
+  /// The stream is not used any more; if it has not ended it is closed, and what was written arrives.
   virtual void remove_stream(StreamPort& stream) { static_cast<void>(stream); }
   virtual TimePoint now() = 0;
   /// The state or the attributes of an attached QP have changed (for its rows in the pages that others read).

@@ -1,5 +1,7 @@
 #include "abi/verbs/streams.h"
 
+#include <mutex>
+
 #include "abi/calls.h"
 #include "abi/verbs/open_device.h"
 #include "base/unique_fd.h"
@@ -23,6 +25,13 @@ rnic::StreamStart start_of(const control::StreamGrant& grant) {
           .initiator = grant.initiator != 0};
 }
 
+/// The state that resulted: the peer may have been faster.
+void take_state(ibv_qp& qp) {
+  rnic::QueuePair& impl = *Qp::of(&qp)->impl;
+  const std::lock_guard lock(impl.lane().mutex());
+  qp.state = impl.state();
+}
+
 /// A descriptor that stays the caller's unless it is taken.
 class Lent {
  public:
@@ -43,7 +52,7 @@ int start_stream(ibv_qp* qp, int fd, const control::StreamGrant* grant) {
     if (qp == nullptr || grant == nullptr) return null_argument();
     Lent lent(fd);
     const auto done = Qp::of(qp)->impl->start_stream(lent.get(), start_of(*grant));
-    if (done) qp->state = IBV_QPS_RTS;
+    if (done) take_state(*qp);
     return done;
   });
 }
@@ -52,7 +61,7 @@ int close_stream(ibv_qp* qp) {
   return errno_call([&]() -> Expected<void, Failure> {
     if (qp == nullptr) return null_argument();
     const auto done = Qp::of(qp)->impl->close_stream();
-    if (done) qp->state = IBV_QPS_SQD;
+    if (done) take_state(*qp);
     return done;
   });
 }

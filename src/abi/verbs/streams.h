@@ -7,8 +7,9 @@
 
 namespace softrnic::abi {
 
-/// 0, or errno: EINVAL (no queue pair of iWARP, one that is connected or was, no TCP socket that is
-/// connected), EMFILE, ENOMEM. Takes `fd` on success only; then the queue pair is in RTS.
+/// 0, or errno: EINVAL (no queue pair of iWARP, or one that is connected or was), ENOTSOCK, EPROTOTYPE (not
+/// TCP), ENOTCONN (the peer may have been faster), EMFILE, ENOMEM. Takes `fd` on success only; then the queue
+/// pair is in RTS, or further if the connection has ended already.
 int start_stream(ibv_qp* qp, int fd, const control::StreamGrant* grant);
 
 /// In good order: what is posted is finished. 0, or EINVAL: there is no connection.
