@@ -166,6 +166,10 @@ struct Lane::Timetable {
       {Who::end_step,
        [](const Lane& lane) { return lane.streams_.any_ended() ? lane.clock_.batch_time() : kNever; },
        [](Lane& lane) { lane.streams_.tell_ends(); }},
+      // streams, of which the thread that sleeps does not know yet
+      {Who::engine_thread,
+       [](const Lane& lane) { return lane.streams_.unwatched() ? lane.clock_.batch_time() : kNever; },
+       nullptr},
       // memory of local peers that is to be mapped, or let go
       {Who::engine_thread,
        [](const Lane& lane) {

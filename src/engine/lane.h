@@ -134,8 +134,8 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   int readable_fd() const { return link_->readable_fd(); }
   /// Readable when service() has Ethernet frames to read; -1: never.
   int frames_fd() const { return ports_.readable_fd(); }
-  /// Readable when service() has streams to read, or to write on; -1: never.
-  int streams_fd() const { return streams_.readable_fd(); }
+  /// Readable when service() has streams to read, or to write on; -1: never. For the engine thread alone.
+  int streams_fd() { return streams_.fd_to_watch(); }
   /// Readable when a lane of this host wants to be read after arm_doorbell(); -1: never.
   int doorbell_fd() const { return rings_ != nullptr ? rings_->doorbell_fd() : -1; }
   /// Before a wait for these descriptors. False: do not wait. After true comes disarm_doorbell().

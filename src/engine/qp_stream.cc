@@ -6,6 +6,8 @@
 #include <array>
 #include <cerrno>
 
+#include "base/attempt.h"
+
 namespace softrnic::engine {
 namespace {
 
@@ -21,9 +23,9 @@ int QpStream::begin(UniqueFd& socket, const rnic::StreamStart& start) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.ptr = this;
-  if (const int error = socket_.open(socket)) return error;
+  if (const int error = socket_.open(socket, around_.tap)) return error;
   if (epoll_ctl(around_.epoll, EPOLL_CTL_ADD, socket_.fd(), &event) == 0) {
-    if (around_.tap != nullptr) socket_.show_to(*around_.tap, start.agreement, start.initiator);
+    socket_.show_begin(start.agreement, start.initiator);
     return 0;
   }
   const int error = errno;
@@ -55,6 +57,16 @@ void QpStream::end() {
 std::size_t QpStream::happened(std::uint32_t events, MutableBytes staging, TimePoint now) {
   if (!is_open()) return 0;
   std::size_t reads = 0;
+  if (!attempt([&] { reads = look(events, staging, now); })) give_up(now);
+  attempt([&] {
+    follow_wish(now);
+    qp_.stream_moved();
+  });
+  return reads;
+}
+
+std::size_t QpStream::look(std::uint32_t events, MutableBytes staging, TimePoint now) {
+  std::size_t reads = 0;
   if ((events & EPOLLOUT) != 0 && blocked_) {
     blocked_ = false;
     watch();
@@ -65,8 +77,6 @@ std::size_t QpStream::happened(std::uint32_t events, MutableBytes staging, TimeP
   } else if (broken) {
     failed(because(ReasonId::iwarp_socket, ECONNRESET), now);
   }
-  qp_.stream_moved();
-  follow_wish(now);
   return reads;
 }
 
@@ -103,12 +113,19 @@ void QpStream::failed(const Reason& reason, TimePoint now) {
   endpoint().stream_ended(iwarp::StreamEnd::broken, now);
 }
 
+// Memory ran out in the middle of something: where the stream stands is not known.
+void QpStream::give_up(TimePoint now) {
+  if (!is_open()) return;
+  attempt([&] { failed(because(ReasonId::out_of_memory, 0), now); });
+}
+
 // ---- out
 
 std::size_t QpStream::write(TimePoint now) {
   if (!is_open()) return 0;
-  const std::size_t written = blocked_ || now < stalled_until_ ? 0 : write_some(now);
-  if (written == 0) follow_wish(now);
+  std::size_t written = 0;
+  if (!blocked_ && now >= stalled_until_ && !attempt([&] { written = write_some(now); })) give_up(now);
+  if (written == 0) attempt([&] { follow_wish(now); });
   return written;
 }
 
@@ -144,6 +161,7 @@ bool QpStream::befallen(std::span<Bytes>& pieces, TimePoint now) {
       break;
   }
   stalled_until_ = now + link::StreamFaults::kStall;
+  std::erase(around_.stalled, this);  // it may have been written to before the lane found it
   around_.stalled.push_back(this);
   return true;
 }

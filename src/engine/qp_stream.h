@@ -63,9 +63,11 @@ class QpStream final : public rnic::StreamPort {
 
  private:
   iwarp::Endpoint& endpoint() const { return *qp_.stream(); }
+  std::size_t look(std::uint32_t events, MutableBytes staging, TimePoint now);
   std::size_t read(MutableBytes staging, std::size_t most, TimePoint now);
   std::size_t write_some(TimePoint now);
   bool befallen(std::span<Bytes>& pieces, TimePoint now);
+  void give_up(TimePoint now);
   void failed(const Reason& reason, TimePoint now);
   void write_failed(int error, TimePoint now);
   void follow_wish(TimePoint now);

@@ -18,6 +18,11 @@ void StreamEnds::expect() {
   ++expected_;
 }
 
+void StreamEnds::unexpect() {
+  const std::lock_guard lock(mutex_);
+  --expected_;
+}
+
 void StreamEnds::add(std::uint64_t token) {
   const std::lock_guard lock(mutex_);
   --expected_;

@@ -23,6 +23,8 @@ class StreamEnds {
 
   /// One more stream begins: room is made, so that its end needs no memory.
   void expect();
+  /// It did not: takes that back.
+  void unexpect();
   /// It has ended: takes back one expect().
   void add(std::uint64_t token);
 

@@ -7,7 +7,29 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/attempt.h"
+
 namespace softrnic::engine {
+
+/// A stream among the others, unless what follows fails.
+class Streams::Entry {
+ public:
+  Entry(Map& all, std::unique_ptr<QpStream> stream) : all_(all) {
+    rnic::StreamPort* const key = stream.get();
+    place_ = all_.emplace(key, std::move(stream)).first;
+  }
+  ~Entry() {
+    if (!kept_) all_.erase(place_);
+  }
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+  void keep() { kept_ = true; }
+
+ private:
+  Map& all_;
+  Map::iterator place_;
+  bool kept_ = false;
+};
 
 Streams::~Streams() {
   const int epoll = epoll_.load();
@@ -35,15 +57,19 @@ Expected<void, Failure> Streams::make_room() {
 
 Expected<rnic::StreamPort*, Failure> Streams::add(rnic::QueuePair& qp, UniqueFd& socket,
                                                   const rnic::StreamStart& start) {
+  // What may lack memory comes first: a socket that is taken must not lose its owner.
   if (auto ready = make_room(); !ready) return Unexpected{ready.error()};
   auto made = std::make_unique<QpStream>(qp, around_, start.token);
   QpStream* const stream = made.get();
-  const auto place = streams_.emplace(stream, std::move(made)).first;
-  if (const int error = stream->begin(socket, start)) {
-    streams_.erase(place);
-    return Unexpected{refuse(error, ReasonId::iwarp_bad_stream, error)};
-  }
+  Entry entry(streams_, std::move(made));
   if (ends_ != nullptr) ends_->expect();
+  int error = ENOMEM;
+  if (!attempt([&] { error = stream->begin(socket, start); }) || error != 0) {
+    if (ends_ != nullptr) ends_->unexpect();
+    return Unexpected{
+        refuse(error, error == ENOMEM ? ReasonId::out_of_memory : ReasonId::iwarp_bad_stream, error)};
+  }
+  entry.keep();
   return stream;
 }
 

@@ -73,9 +73,19 @@ class Streams {
 
   /// Readable when receive() would find something; -1: never.
   int readable_fd() const { return epoll_.load(std::memory_order_acquire); }
+  /// The same for the engine thread, which makes its list of descriptors before it sleeps. Until it has asked
+  /// since the first stream was made, unwatched() says so, and the lane wakes it.
+  int fd_to_watch() {
+    const int fd = readable_fd();
+    if (fd >= 0) watched_.store(true, std::memory_order_release);
+    return fd;
+  }
+  bool unwatched() const { return readable_fd() >= 0 && !watched_.load(std::memory_order_acquire); }
   bool readable() const { return readable_fd() >= 0 && any_readable(); }
 
  private:
+  using Map = std::unordered_map<rnic::StreamPort*, std::unique_ptr<QpStream>>;
+  class Entry;
   static constexpr std::size_t kAtOnce = 64;
   static constexpr std::size_t kStagingBytes = 256 * 1024;
 
@@ -85,10 +95,11 @@ class Streams {
   MutableBytes staging() { return {staging_.get(), kStagingBytes}; }
 
   StreamEnds* ends_ = nullptr;
-  std::unordered_map<rnic::StreamPort*, std::unique_ptr<QpStream>> streams_;
+  Map streams_;
   StreamSurroundings around_;
   std::unique_ptr<std::byte[]> staging_;  ///< made with the first stream, and kept
   std::atomic<int> epoll_{-1};            ///< the same
+  std::atomic<bool> watched_{false};
 };
 
 }  // namespace softrnic::engine

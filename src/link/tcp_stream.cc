@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 
+#include "base/attempt.h"
 #include "link/socket_address.h"
 
 namespace softrnic::link {
@@ -16,6 +17,9 @@ namespace {
 using wire::CaptureDirection;
 
 constexpr std::size_t kUsualEmss = 1448;
+/// Of what the peer has sent when a stream is closed: a receive buffer, as a rule.
+constexpr std::size_t kDrainedAtOnce = 1 << 20;
+constexpr std::size_t kMostDrained = 16 << 20;
 
 int option(int fd, int level, int name) {
   int value = -1;
@@ -53,8 +57,15 @@ iovec place_of(MutableBytes bytes) { return {bytes.data(), bytes.size()}; }
 
 }  // namespace
 
-int TcpStream::open(UniqueFd& socket) {
+// A capture that lacks memory lacks a segment: bytes that have moved cannot be taken back.
+template <typename Step>
+void TcpStream::show(Step&& step) {
+  if (capture_ != nullptr) attempt([&] { step(*capture_); });
+}
+
+int TcpStream::open(UniqueFd& socket, StreamTap* tap) {
   if (const int error = check(socket.get(), flow_)) return error;
+  if (tap != nullptr) capture_ = std::make_unique<StreamCapture>(*tap, flow_);
   UniqueFd copy;
   if (socket.get() <= STDERR_FILENO) {
     copy.reset(fcntl(socket.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
@@ -76,9 +87,8 @@ std::size_t TcpStream::emss() const {
   return bytes > 0 ? static_cast<std::size_t>(bytes) : kUsualEmss;
 }
 
-void TcpStream::show_to(StreamTap& tap, const iwarp::MpaAgreement& agreement, bool initiator) {
-  capture_ = std::make_unique<StreamCapture>(tap, flow_);
-  capture_->begin(agreement, initiator);
+void TcpStream::show_begin(const iwarp::MpaAgreement& agreement, bool initiator) {
+  show([&](StreamCapture& capture) { capture.begin(agreement, initiator); });
 }
 
 TcpStream::Moved TcpStream::read(MutableBytes room, MutableBytes behind) {
@@ -89,10 +99,11 @@ TcpStream::Moved TcpStream::read(MutableBytes room, MutableBytes behind) {
   const ssize_t result = recvmsg(fd(), &message, MSG_DONTWAIT);
   Moved out = moved(result);
   out.ended = result == 0;
-  if (capture_ == nullptr) return out;
-  const Bytes pieces[] = {room, behind};
-  if (out.bytes != 0) capture_->moved(CaptureDirection::inbound, pieces, out.bytes);
-  if (out.ended || out.error == ECONNRESET) capture_->ended(CaptureDirection::inbound, !out.ended);
+  show([&](StreamCapture& capture) {
+    const Bytes pieces[] = {room, behind};
+    if (out.bytes != 0) capture.moved(CaptureDirection::inbound, pieces, out.bytes);
+    if (out.ended || out.error == ECONNRESET) capture.ended(CaptureDirection::inbound, !out.ended);
+  });
   return out;
 }
 
@@ -105,26 +116,32 @@ TcpStream::Moved TcpStream::write(std::span<const Bytes> pieces) {
   message.msg_iov = places.data();
   message.msg_iovlen = count;
   const Moved out = moved(sendmsg(fd(), &message, MSG_DONTWAIT | MSG_NOSIGNAL));
-  if (capture_ != nullptr && out.bytes != 0) capture_->moved(CaptureDirection::outbound, pieces, out.bytes);
+  show([&](StreamCapture& capture) {
+    if (out.bytes != 0) capture.moved(CaptureDirection::outbound, pieces, out.bytes);
+  });
   return out;
 }
 
 int TcpStream::shut_down() {
   if (shutdown(fd(), SHUT_WR) != 0) return errno;
-  if (capture_ != nullptr) capture_->ended(CaptureDirection::outbound, false);
+  show([](StreamCapture& capture) { capture.ended(CaptureDirection::outbound, false); });
   shut_down_ = true;
   return 0;
 }
 
 void TcpStream::close() {
-  if (capture_ != nullptr && !shut_down_) capture_->ended(CaptureDirection::outbound, false);
+  if (!shut_down_) static_cast<void>(shut_down());
+  std::size_t read = 0;
+  for (ssize_t got = 1; got > 0 && read < kMostDrained;
+       read += static_cast<std::size_t>(std::max<ssize_t>(got, 0)))
+    got = recv(fd(), nullptr, kDrainedAtOnce, MSG_DONTWAIT | MSG_TRUNC);
   socket_.reset();
 }
 
 void TcpStream::cut() {
   const linger none{.l_onoff = 1, .l_linger = 0};
   static_cast<void>(setsockopt(fd(), SOL_SOCKET, SO_LINGER, &none, sizeof none));
-  if (capture_ != nullptr) capture_->ended(CaptureDirection::outbound, true);
+  show([](StreamCapture& capture) { capture.ended(CaptureDirection::outbound, true); });
   socket_.reset();
 }
 

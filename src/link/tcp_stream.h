@@ -29,15 +29,16 @@ class TcpStream {
   };
 
   /// Takes `socket` on success only: makes it non-blocking, closed on exec, and one that sends at once
-  /// (TCP_NODELAY). 0, or errno: ENOTSOCK, EPROTOTYPE (not TCP), ENOTCONN, EMFILE.
-  int open(UniqueFd& socket);
+  /// (TCP_NODELAY). 0, or errno: ENOTSOCK, EPROTOTYPE (not TCP), ENOTCONN, EMFILE. All is shown to `tap`,
+  /// which outlives the stream; nullptr: to nobody. std::bad_alloc before anything is taken.
+  int open(UniqueFd& socket, StreamTap* tap = nullptr);
   UniqueFd give_back() { return std::move(socket_); }
 
   int fd() const { return socket_.get(); }
   bool is_open() const { return static_cast<bool>(socket_); }
   const wire::Gid& peer() const { return flow_.destination; }
-  /// All is shown to `tap`, which outlives the stream: from what MPA agreed upon on.
-  void show_to(StreamTap& tap, const iwarp::MpaAgreement& agreement, bool initiator);
+  /// Shows what MPA agreed upon.
+  void show_begin(const iwarp::MpaAgreement& agreement, bool initiator);
   /// Bytes that a segment carries (TCP_MAXSEG).
   std::size_t emss() const;
 
@@ -48,7 +49,9 @@ class TcpStream {
 
   /// No more is written. 0 or errno.
   int shut_down();
-  /// What was written still arrives.
+  /// What was written still arrives, as a rule: the kernel resets a connection that is closed with bytes
+  /// unread, so those that have come are read first, up to a bound. What a peer sends later resets it all
+  /// the same.
   void close();
   /// The same without a word of it: the descriptor goes, and the connection is another process's.
   void forget() { socket_.reset(); }
@@ -56,6 +59,9 @@ class TcpStream {
   void cut();
 
  private:
+  template <typename Step>
+  void show(Step&& step);
+
   UniqueFd socket_;
   wire::Flow flow_;  ///< of what is written
   std::unique_ptr<StreamCapture> capture_;

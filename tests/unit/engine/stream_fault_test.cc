@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <new>
 #include <string>
 
 #include "link/capture_file.h"
@@ -52,6 +53,34 @@ TEST_F(Mistreated, PiecesAndPausesChangeNothing) {
     b.success();
     EXPECT_TRUE(std::equal(a.memory.begin(), a.memory.begin() + kBytes, b.memory.begin() + (1 << 20)));
   }
+}
+
+/// A capture that finds no memory.
+class NoMemory final : public link::StreamTap {
+ public:
+  void segment(wire::CaptureDirection, const wire::TcpHeaders&, std::span<const Bytes>) override {
+    throw std::bad_alloc();
+  }
+  void flush_segments() override {}
+};
+
+TEST_F(Mistreated, ACaptureWithoutMemoryLosesNothingOfTheStream) {
+  NoMemory tap;
+  a.lane.set_stream_options({.ends = &a.ends, .tap = &tap, .faults = {}});
+  b.lane.set_stream_options({.ends = &b.ends, .tap = &tap, .faults = {}});
+  connect(false);
+  a.fill(0, kBytes, 6);
+  for (int i = 0; i < 4; ++i) a.post(*at_a, write());
+  b.receive(*at_b, 0, 10);
+  StreamHost::Request last = write();
+  last.opcode = IBV_WR_SEND;
+  last.bytes = 10;
+  a.post(*at_a, last);
+  for (int i = 0; i < 5; ++i) a.success();
+  b.success();
+  EXPECT_TRUE(std::equal(a.memory.begin(), a.memory.begin() + kBytes, b.memory.begin() + (1 << 20)));
+  a.destroy(*at_a);
+  b.destroy(*at_b);
 }
 
 TEST_F(Mistreated, ACrcFindsWhatIsDamaged) {

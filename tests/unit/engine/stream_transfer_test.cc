@@ -145,6 +145,58 @@ TEST_P(StreamTransfer, BothWaysAtOnceKeepTheOrderOfPosts) {
   EXPECT_TRUE(same(a, kFrom, a, 1 << 20, kSize));
 }
 
+// The kernel resets a connection that is closed with bytes unread, and drops what it has not sent.
+TEST(Streams, WhatIsCompleteArrivesAlsoWhereThePeerSends) {
+  constexpr std::uint32_t kBytes = 200'000;
+  StreamHost a(false, 3);
+  StreamHost b(false, 4);
+  TcpPair sockets(16 * 1024);
+  TcpPair::set(sockets.a.get(), SOL_SOCKET, SO_SNDBUF, 4 << 20);
+  rnic::QueuePair& at_a = a.connect(sockets.a, start_of(false, false, 21));
+  rnic::QueuePair& at_b = b.connect(sockets.b, start_of(false, false, 22));
+  b.receive(at_b, 0, kBytes);
+  a.fill(0, kBytes, 3);
+  a.post(at_a, {.opcode = IBV_WR_SEND, .bytes = kBytes});
+  a.success();
+  b.post(at_b, {.bytes = 1000, .to = a.address(1 << 20), .rkey = a.mr->key().value});
+  a.destroy(at_a);
+  EXPECT_EQ(b.success().opcode, IBV_WC_RDMA_WRITE);
+  EXPECT_EQ(b.success().byte_len, kBytes);
+}
+
+// Whoever else works on the lane meanwhile sets its timer anew.
+TEST(Streams, TheEngineThreadIsWokenUntilItKnowsOfTheFirst) {
+  StreamHost a(false, 3);
+  TcpPair sockets;
+  a.connect(sockets.a);
+  const auto woken = [&] {
+    a.lane.service(true);
+    pollfd timer{a.lane.timer_fd(), POLLIN, 0};
+    return poll(&timer, 1, 100) > 0;
+  };
+  EXPECT_TRUE(woken());
+  EXPECT_TRUE(woken());
+  EXPECT_GE(a.lane.streams_fd(), 0);
+  EXPECT_FALSE(woken());
+}
+
+TEST(Streams, ExtensionsArePostedOnlyWhereThePeerHasThem) {
+  StreamHost a(false, 3);
+  TcpPair sockets;
+  auto start = start_of();
+  start.agreement.extensions = false;
+  rnic::QueuePair& at_a = a.connect(sockets.a, start);
+  for (const auto opcode :
+       {IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD}) {
+    const auto posted = a.try_post(at_a, {.opcode = opcode, .bytes = 8, .to = a.address(0)});
+    ASSERT_FALSE(posted);
+    EXPECT_EQ(posted.error().error, EOPNOTSUPP);
+    EXPECT_EQ(posted.error().reason.id, ReasonId::iwarp_no_extensions);
+  }
+  EXPECT_EQ(StreamHost::state_of(at_a), IBV_QPS_RTS);
+  EXPECT_TRUE(a.try_post(at_a, {.bytes = 8, .to = a.address(0)}));
+}
+
 INSTANTIATE_TEST_SUITE_P(Ways, StreamTransfer, testing::ValuesIn(kWays),
                          [](const auto& way) { return std::string(way.param.name); });
 
