@@ -81,7 +81,8 @@ class OneLane final : public rnic::Lanes {
 inline std::shared_ptr<const device::DeviceInfo> iwarp_device() {
   auto info = std::make_shared<device::DeviceInfo>();
   info->kind = device::Kind::iwarp;
-  info->port = {.up = true, .netdev_mtu = 9000, .active_mtu = 4096, .speed_mbps = 10'000, .gids = {}};
+  info->port = {
+      .up = true, .netdev_mtu = 9000, .active_mtu = 4096, .speed_mbps = 10'000, .gids = {}, .addresses = {}};
   info->port.gids.resize(1);
   info->port.gids[0].gid = wire::Gid::from_ipv4_be(0x0100007f);
   return info;

@@ -172,7 +172,7 @@ TEST(Streams, TheEngineThreadIsWokenUntilItKnowsOfTheFirst) {
   const auto woken = [&] {
     a.lane.service(true);
     pollfd timer{a.lane.timer_fd(), POLLIN, 0};
-    return poll(&timer, 1, 100) > 0;
+    return poll(&timer, 1, 10) > 0;  // rows of the control page come later
   };
   EXPECT_TRUE(woken());
   EXPECT_TRUE(woken());
