@@ -4,6 +4,7 @@
 // closed or handed over, events tell of nothing that was destroyed, who connects hears once how it came
 // out, no more is kept than the limits allow, and nothing is left in the end.
 #include <array>
+#include <cerrno>
 #include <map>
 #include <set>
 #include <vector>
@@ -18,6 +19,7 @@ using iwcm::Id;
 
 namespace {
 
+constexpr std::array kErrors = {0, ECONNREFUSED, EHOSTUNREACH};
 constexpr iwcm::Limits kLimits{.connections = 12, .half_open = 5};
 
 class Host final : public iwcm::Host, public iwcm::Streams {
@@ -99,7 +101,7 @@ class Driver {
     host_.fails = false;
     for (const std::uint32_t listener : std::set(host_.listeners))
       manager_.unlisten(iwcm::ListenerId(listener));
-    for (int i = 0; i < 8 && manager_.deadline() != kNever; ++i) pass_to_deadline();
+    for (int i = 0; i < 100 && manager_.deadline() != kNever; ++i) pass_to_deadline();
     FUZZ_CHECK(manager_.deadline() == kNever);
     for (const std::uint32_t id : std::set(host_.known)) destroy(id);
     FUZZ_CHECK(host_.waiting.empty() && manager_.size() == 0);
@@ -137,7 +139,7 @@ class Driver {
         return bring(stream, in.take_bytes(in.take<std::uint8_t>()));
       case 6:
         if (host_.open_streams.contains(stream.value))
-          manager_.ended(stream, static_cast<int>(which % 3), now_);
+          manager_.ended(stream, kErrors[which % kErrors.size()], now_);
         return;
       case 7:
         return heed(manager_.accept(id, offer(which, in)));
@@ -150,6 +152,7 @@ class Driver {
       case 11:
         return destroy(id.value);
       case 12:
+        if (which % 4 == 1) manager_.taken(id);
         manager_.stream_over(which % 2 != 0 ? manager_.token(id) : which);
         return;
       case 13:

@@ -66,6 +66,7 @@ Answer CmService::with_stream(Reply& reply, cma::IdNumber id) {
   const auto handover = manager().handover(id);
   UniqueFd socket = handover ? tcp_.take(handover->stream) : UniqueFd();
   if (!socket) return answer_with(reply);
+  manager().streams().taken(handover->stream);
   reply.stream = to_record(*handover);
   Answer answer = answer_with(reply, socket.get());
   answer.own_fd = std::move(socket);

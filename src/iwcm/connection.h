@@ -14,6 +14,7 @@ namespace softrnic::iwcm {
 
 enum class State : std::uint8_t {
   opening,      ///< active: TCP is connecting
+  refused,      ///< active: nobody listens yet; TCP is asked again at the deadline
   initiating,   ///< active: the MPA request is sent
   waiting,      ///< passive: for the MPA request. Nobody knows of it yet
   requested,    ///< passive: for the program
@@ -35,11 +36,15 @@ struct Connection {
   std::uint16_t ird = 0, ord = 0;
   std::uint8_t tos = 0;
   std::uint8_t revision = wire::kMpaHighestRevision;
+  TimePoint asks_until{};  ///< so long who listens at last is found
+  bool wants_end = false;  ///< the program has disconnected already
 
   // established
   std::uint64_t token = 0;
   iwarp::MpaAgreement agreement;
-  bool confirmed = false;  ///< passive: the program has the stream
+  bool taken = false;        ///< the stream has left this host's streams: its end comes by stream_over()
+  bool confirmed = false;    ///< passive: the program has the stream
+  bool ended_early = false;  ///< passive: and lost it before it said so
 
   TimePoint deadline = kNever;  ///< kept by ConnectionTable
 };

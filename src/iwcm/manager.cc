@@ -15,6 +15,9 @@ std::int64_t milliseconds(Duration duration) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
 }
 
+/// The peer has closed, and not the network failed.
+bool is_close(int error) { return error == 0 || error == EPIPE || error == ECONNRESET; }
+
 /// Of TCP, or of a stream that ended without a word, as the kernel's iw_cm has it.
 int status_of(int error) { return error == 0 || error == EPIPE ? -ECONNRESET : -error; }
 
@@ -133,6 +136,7 @@ Expected<void, Failure> Manager::confirm(Id id) {
   event.ird = connection->agreement.ird;
   event.ord = connection->agreement.ord;
   host_.event(event);
+  close_if_due(id);
   return {};
 }
 
@@ -188,11 +192,20 @@ void Manager::close(Connection& connection, int status, const Reason& reason) {
   host_.event(event);
 }
 
+void Manager::close_if_due(Id id) {
+  Connection* const connection = table_.find(id);
+  if (connection == nullptr || connection->state != State::established) return;
+  if (connection->ended_early || connection->wants_end) close(*connection, 0, {});
+}
+
+// As Linux's iw_cm_disconnect, which waits for a connect that is under way, and then closes.
 void Manager::disconnect(Id id, TimePoint now) {
   Connection* const connection = table_.find(id);
-  if (connection == nullptr || connection->state != State::established || connection->deadline != kNever)
-    return;
-  table_.set_deadline(*connection, now + limits_.disconnect_timeout);
+  if (connection == nullptr) return;
+  if (connection->state < State::waiting) connection->wants_end = true;
+  if (connection->state != State::established) return;
+  if (!connection->taken || connection->ended_early) return close(*connection, 0, {});
+  if (connection->deadline == kNever) table_.set_deadline(*connection, now + limits_.disconnect_timeout);
 }
 
 void Manager::destroy(Id id) {
@@ -211,6 +224,10 @@ const iwarp::MpaAgreement* Manager::agreement(Id id) const {
   return connection != nullptr && connection->state == State::established ? &connection->agreement : nullptr;
 }
 
+void Manager::taken(Id id) {
+  if (Connection* const connection = table_.find(id)) connection->taken = true;
+}
+
 std::uint64_t Manager::token(Id id) const {
   const Connection* const connection = table_.find(id);
   return connection != nullptr ? connection->token : 0;
@@ -224,7 +241,11 @@ Id Manager::with_token(std::uint64_t token) const {
 bool Manager::stream_over(std::uint64_t token) {
   Connection* const connection = table_.with_token(token);
   if (connection == nullptr) return false;
-  close(*connection, 0, {});
+  if (connection->listener.value != 0 && !connection->confirmed) {
+    connection->ended_early = true;
+  } else {
+    close(*connection, 0, {});
+  }
   return true;
 }
 
@@ -262,8 +283,11 @@ void Manager::ended(Id stream, int error, TimePoint now) {
   if (connection == nullptr) return;
   switch (connection->state) {
     case State::opening:
+      if (error == ECONNREFUSED && now + limits_.refused_retry <= connection->asks_until)
+        return ask_later(*connection, now);
       return fail(*connection, status_of(error), no_connection(*connection, error));
     case State::initiating:
+      if (!is_close(error)) return fail(*connection, status_of(error), no_connection(*connection, error));
       connection->initiator->stream_ended();
       if (connection->initiator->state() == MpaInitiator::State::refused) return reply_came(*connection, now);
       return fail(*connection, status_of(error), connection->initiator->reason());
@@ -290,6 +314,8 @@ void Manager::expire(Connection& connection, TimePoint now) {
           connection, -ETIMEDOUT,
           because(ReasonId::iwcm_connect_slow, connection.remote.port, milliseconds(limits_.connect_timeout),
                   connection.remote.host.high_half(), connection.remote.host.low_half()));
+    case State::refused:
+      return open_again(connection, now);
     case State::initiating:
       connection.initiator->expire(now);
       return fail(connection, -ETIMEDOUT, connection.initiator->reason());

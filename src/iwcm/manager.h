@@ -52,8 +52,9 @@ class Manager {
 
   // ---- both sides
   /// The program ends the connection. The closed event comes when the stream has ended, or at the latest
-  /// after Limits::disconnect_timeout. Does nothing before the connection is established, and after its
-  /// end.
+  /// after Limits::disconnect_timeout; at once if the program has not taken the stream. Of an active side
+  /// that is being set up it comes right behind a good reply. Does nothing before a request is answered, and
+  /// after the end.
   void disconnect(Id id, TimePoint now);
   /// Forgets the id in whatever state. A request that was not answered is rejected; a stream that the program
   /// has stays its own. An id that does not exist is ignored.
@@ -61,9 +62,12 @@ class Manager {
 
   // ---- of an established connection
   const iwarp::MpaAgreement* agreement(Id id) const;
+  /// The host has taken the stream out: from now on who has it tells its end, by stream_over().
+  void taken(Id id);
   /// By which stream_over() knows it: random, and known only to who has the stream.
   std::uint64_t token(Id id) const;
-  /// The stream that a program had has ended. False: nobody knows such a token.
+  /// The stream that a program had has ended. Before confirm() that is told behind the established event.
+  /// False: nobody knows such a token.
   bool stream_over(std::uint64_t token);
   /// The id of that stream; 0: there is none.
   Id with_token(std::uint64_t token) const;
@@ -90,6 +94,9 @@ class Manager {
 
  private:
   Expected<void, Failure> open(Connection& connection, TimePoint now);
+  void open_again(Connection& connection, TimePoint now);
+  /// Nobody listens there yet.
+  void ask_later(Connection& connection, TimePoint now);
   void reply_came(Connection& connection, TimePoint now);
   void establish(Connection& connection, const iwarp::MpaAgreement& agreement);
   /// The stream is closed, and there is none any more.
@@ -101,6 +108,8 @@ class Manager {
   void drop(Connection& connection, const Reason& reason);
   void give_up(Connection& connection);
   void close(Connection& connection, int status, const Reason& reason);
+  /// After an event: of a connection that has come about, if its end is due already.
+  void close_if_due(Id id);
   void expire(Connection& connection, TimePoint now);
   /// Writes what the state machine of MPA has to say.
   template <typename Machine>

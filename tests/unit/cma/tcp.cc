@@ -42,7 +42,10 @@ void Tcp::Side::close(iwcm::Id stream) {
   if (!at.empty()) tcp_.pipes_.at(at.mapped().first).ends[at.mapped().second].closed = true;
 }
 
-void Tcp::Side::take(iwcm::Id stream) { ends_.erase(stream); }
+void Tcp::Side::take(iwcm::Id stream) {
+  ends_.erase(stream);
+  manager_().taken(stream);
+}
 
 std::string Tcp::Side::inbox(iwcm::Id stream) const {
   const auto [pipe, end] = ends_.at(stream);

@@ -176,6 +176,16 @@ TEST_F(Pair, APeerOfRevisionOneIsAskedAgain) {
   EXPECT_EQ(client.manager.agreement(active)->revision, 1);
 }
 
+TEST_F(Pair, ANetworkThatFailsIsNoPeerOfRevisionOne) {
+  const Id active = connect();
+  deliver();
+  client.manager.ended(active, EHOSTUNREACH, now);
+  EXPECT_EQ(tcp.connections, 1U);
+  const Told reply = client.expect(EventKind::reply);
+  EXPECT_EQ(reply.status, -EHOSTUNREACH);
+  EXPECT_EQ(reply.reason.id, ReasonId::iwcm_connect);
+}
+
 TEST_F(Pair, WhoRefusesRevisionOneTooIsNotAskedAThirdTime) {
   connect();
   for (int i = 0; i < 2; ++i) {
