@@ -157,7 +157,7 @@ void IwarpConnections::event(const iwcm::Event& event) {
 }
 
 bool IwarpConnections::has_room(const Id& listener, const iwcm::Event& event) {
-  if (listener.unfetched_requests < listener.backlog && !to_.ids.full()) return true;
+  if (to_.events.has_room(listener)) return true;
   explain(because(ReasonId::cma_backlog_full, listener.source.port, listener.unfetched_requests),
           event.remote);
   return false;

@@ -208,8 +208,8 @@ Expected<void, Failure> Manager::listen(IdNumber number, int backlog) {
   return {};
 }
 
-// Both ways by which peers may come. As on Linux, who listens at the wildcard of all devices goes without the
-// one that is not to be had: a program may have the port of TCP itself.
+// Both ways by which peers may come. Who listens at the wildcard of devices of both kinds goes without TCP
+// where its port is taken at any address, as a program may have that itself.
 Expected<void, Failure> Manager::begin_to_listen(Id& id) {
   const auto by_stream = iwarp_.listen(id);
   if (!by_stream) {

@@ -207,6 +207,32 @@ TEST_F(Iwarp, APortThatAnotherProgramHas) {
   }
 }
 
+// Else another user of the host could take what clients send to the addresses that are left.
+TEST_F(Iwarp, AWildcardListensAtAllAddressesOrNone) {
+  server.streams.refuse_at = address("127.0.0.1").host;
+  for (const int error : {EADDRINUSE, EMFILE}) {
+    server.streams.refuse_to_listen = error;
+    const IdNumber id = server.make_id();
+    ASSERT_EQ(error_of(server.manager.bind(id, address("::", 7174))), 0);
+    EXPECT_EQ(error_of(server.manager.listen(id, 1)), error);
+    EXPECT_EQ(server.streams.listening(), 0U);
+    EXPECT_TRUE(server.manager.destroy(id));
+  }
+  server.streams.refuse_to_listen = EADDRNOTAVAIL;
+  server.listener(address("::", 7174));
+  EXPECT_EQ(server.streams.listening(), 3U) << "it is about to go, or to come";
+}
+
+TEST_F(Iwarp, AListenerThatIsBeingDestroyedTakesNoRequest) {
+  listener = server.listener(address("10.0.0.1", 7174));
+  active = client.routed(address("10.0.0.1", 7174));
+  ASSERT_TRUE(server.manager.quiesce(listener));
+  ASSERT_EQ(error_of(client.manager.connect(active, parameters(), {})), 0);
+  network.deliver();
+  EXPECT_EQ(server.manager.ids(), 1U) << "nobody would ever hear of its id";
+  EXPECT_EQ(client.expect(RDMA_CM_EVENT_REJECTED).status, -ECONNREFUSED);
+}
+
 TEST_F(Iwarp, NothingButReliableConnections) {
   IdNumber id = server.make_id(PortSpace::udp);
   EXPECT_EQ(error_of(server.manager.bind(id, address("10.0.0.1", 7174))), EADDRNOTAVAIL);
@@ -291,8 +317,10 @@ TEST_F(BothKinds, WhoSeesOneDeviceListensThereAlone) {
 
 TEST_F(BothKinds, TheWildcardGoesWithoutAPortOfTcpThatIsTaken) {
   server.streams.refuse_to_listen = EADDRINUSE;
+  server.streams.refuse_at = address("127.0.0.1").host;
   server.listener(address("0.0.0.0", 7174));
   EXPECT_EQ(server.explained, std::vector{ReasonId::iwcm_listen});
+  EXPECT_EQ(server.streams.listening(), 0U) << "nor does it listen by TCP at some addresses";
 }
 
 TEST_F(BothKinds, DatagramsGoByTheDeviceThatHasThem) {

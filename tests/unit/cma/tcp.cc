@@ -6,7 +6,7 @@
 namespace softrnic::cma {
 
 Expected<void, Failure> Tcp::Side::listen(iwcm::ListenerId listener, const iwcm::Endpoint& at, int) {
-  if (refuse_to_listen != 0)
+  if (refuse_to_listen != 0 && (refuse_at.is_zero() || refuse_at == at.host))
     return Unexpected{refuse(refuse_to_listen, ReasonId::iwcm_listen, at.port, refuse_to_listen)};
   listeners_.emplace(listener, at);
   if (std::find(tcp_.sides_.begin(), tcp_.sides_.end(), this) == tcp_.sides_.end())

@@ -38,6 +38,7 @@ class Tcp {
     std::size_t listening() const { return listeners_.size(); }
     std::vector<iwcm::Id> handed_over;
     int refuse_to_listen = 0;  ///< errno
+    wire::Gid refuse_at;       ///< there alone; zero: everywhere
     bool broken = false;       ///< write() fails
 
    private:
