@@ -104,10 +104,8 @@ Expected<void, Failure> IwarpConnections::reject(Id& id, cm::RejectReason, Bytes
 
 void IwarpConnections::disconnect(const Id& id, TimePoint now) { streams_.disconnect(id.stream, now); }
 
-Expected<void, Failure> IwarpConnections::notify(const Id& id, std::uint32_t ibv_event, TimePoint) {
-  if (ibv_event != IBV_EVENT_COMM_EST) return Unexpected{refuse(EINVAL, ReasonId::cma_notify, ibv_event)};
-  return streams_.confirm(id.stream);
-}
+// As the kernel, for which only InfiniBand's CM has use for it.
+Expected<void, Failure> IwarpConnections::notify(const Id&, std::uint32_t, TimePoint) { return {}; }
 
 void IwarpConnections::end(const Id& id, TimePoint) {
   by_stream_.erase(id.stream);

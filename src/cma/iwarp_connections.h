@@ -43,6 +43,8 @@ class IwarpConnections final : public Connections, private iwcm::Host {
   Expected<void, Failure> listen(const Id& id) { return listeners_.listen(id); }
   void unlisten(const Id& id) { listeners_.unlisten(id.number); }
   void devices_changed();
+  /// See Manager::has_stream().
+  Expected<void, Failure> has_stream(const Id& id) { return streams_.confirm(id.stream); }
   /// See Manager::handover().
   std::optional<Handover> handover(const Id& id) const;
 

@@ -258,6 +258,12 @@ std::optional<Handover> Manager::handover(IdNumber number) const {
   return id != nullptr ? iwarp_.handover(*id) : std::nullopt;
 }
 
+Expected<void, Failure> Manager::has_stream(IdNumber number) {
+  const auto id = ids_.find_named(number);
+  if (!id) return Unexpected{id.error()};
+  return iwarp_.has_stream(**id);
+}
+
 Expected<void, Failure> Manager::notify(IdNumber number, std::uint32_t ibv_event) {
   const auto id = ids_.find_for(number, Call::notify);
   if (!id) return Unexpected{id.error()};

@@ -115,6 +115,8 @@ class Manager final : private cm::Host {
   /// What goes with the stream of an accepted request, and with an event that has_stream. Nothing: the id has
   /// none, or it is over.
   std::optional<Handover> handover(IdNumber id) const;
+  /// Its program has given the stream of an accepted request to the queue pair: tells ESTABLISHED.
+  Expected<void, Failure> has_stream(IdNumber id);
   /// The id whose stream has this token; 0: none.
   IdNumber id_with_token(std::uint64_t token) const { return iwarp_.id_with_token(token); }
   Expected<void, Failure> notify(IdNumber id, std::uint32_t ibv_event);

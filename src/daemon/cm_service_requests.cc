@@ -21,7 +21,7 @@ const DispatchRow<CmService> CmService::kRows[] = {
     dispatch_row<&CmService::join_multicast>(),  dispatch_row<&CmService::leave_multicast>(),
     dispatch_row<&CmService::migrate_id>(),      dispatch_row<&CmService::get_event>(),
     dispatch_row<&CmService::write_event>(),     dispatch_row<&CmService::next_id>(),
-    dispatch_row<&CmService::streams_ended>(),
+    dispatch_row<&CmService::streams_ended>(),   dispatch_row<&CmService::has_stream>(),
 };
 
 std::optional<Answer> CmService::handle(Connection& from, Bytes datagram, UniqueFd& fd) {
@@ -175,6 +175,11 @@ Answer CmService::notify(Connection& from, const CmNotify& message, UniqueFd) {
   return about(from, message, [&](cma::Manager& m) {
     return done_or_refused(message, m.notify(message.id, message.event));
   });
+}
+
+Answer CmService::has_stream(Connection& from, const CmHasStream& message, UniqueFd) {
+  return about(from, message,
+               [&](cma::Manager& m) { return done_or_refused(message, m.has_stream(message.id)); });
 }
 
 Answer CmService::set_option(Connection& from, const CmSetOption& message, UniqueFd) {

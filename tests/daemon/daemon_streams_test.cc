@@ -98,7 +98,7 @@ class StreamsTest : public DaemonTest {
     ASSERT_TRUE(accepted);
     ASSERT_TRUE(accepted->socket);
     passive = std::move(*accepted);
-    ASSERT_TRUE(server.daemon().notify(id, IBV_EVENT_COMM_EST));
+    ASSERT_TRUE(server.daemon().has_stream(id));
     ASSERT_EQ(server.next(), RDMA_CM_EVENT_ESTABLISHED);
     control::CmEventReply event;
     ASSERT_EQ(client.next(&event, &active.socket), RDMA_CM_EVENT_ESTABLISHED);
