@@ -17,8 +17,8 @@ const abi::Sibling* driver_of(const Id& id) {
   return sibling != nullptr && sibling->start_stream != nullptr ? sibling : nullptr;
 }
 
-/// Calls call(driver, qp), which gives 0 or an errno and has explained itself, with the queue pair of the id, or
-/// the one with this number.
+/// Calls call(driver, qp), which gives 0 or an errno and has explained itself, with the queue pair of the id,
+/// or the one with this number.
 template <typename Call>
 Expected<void, Failure> with_queue_pair(const Id& id, std::uint32_t number, Call call) {
   const std::uint32_t qpn = id.qp != nullptr ? id.qp->qp_num : number;

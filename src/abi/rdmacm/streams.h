@@ -12,8 +12,8 @@ namespace softrnic::rdmacm {
 /// The id is on an iWARP device.
 bool has_streams(const Id& id);
 
-/// The queue pair of the id, or the one that the program names in `given`, can take a stream, and this process
-/// has room for its socket. Before anything is said to the peer. EINVAL, EMFILE.
+/// The queue pair of the id, or the one that the program names in `given`, can take a stream, and this
+/// process has room for its socket. Before anything is said to the peer. EINVAL, EMFILE.
 Expected<void, Failure> may_start_stream(const Id& id, const rdma_conn_param* given);
 
 /// The queue pair of the id, or the one whose number the program gave, has `stream` from now on. When that
