@@ -20,12 +20,12 @@ using iwcm::Id;
 namespace {
 
 constexpr std::array kErrors = {0, ECONNREFUSED, EHOSTUNREACH};
-constexpr iwcm::Limits kLimits{.connections = 12, .half_open = 5};
+constexpr iwcm::Limits kLimits{.active = 6, .passive = 6, .of_user = 10, .least_backlog = 3};
 
 class Host final : public iwcm::Host, public iwcm::Streams {
  public:
   // iwcm::Streams
-  Expected<void, Failure> listen(iwcm::ListenerId listener, const iwcm::Endpoint&, int) override {
+  Expected<void, Failure> listen(iwcm::ListenerId listener, const iwcm::Listening&) override {
     if (fails) return Unexpected{refuse(EADDRINUSE, ReasonId::iwcm_listen, 1, EADDRINUSE)};
     FUZZ_CHECK(listeners.insert(listener.value).second);
     return {};
@@ -95,7 +95,7 @@ class Driver {
     const unsigned what = in.take<std::uint8_t>();
     const unsigned which = in.take<std::uint8_t>();
     act(what, which, in);
-    FUZZ_CHECK(manager_.in_set_up() <= kLimits.connections);
+    FUZZ_CHECK(manager_.with_socket() <= kLimits.active + kLimits.passive);
   }
   void finish() {
     host_.fails = false;
@@ -126,7 +126,7 @@ class Driver {
     const Id stream(pick(host_.open_streams, which));
     switch (what % 17) {
       case 0:
-        return heed(manager_.listen({}, static_cast<int>(which)));
+        return heed(manager_.listen({{}, static_cast<int>(which % 8), 0, which % 2}));
       case 1:
         return manager_.unlisten(iwcm::ListenerId(pick(host_.listeners, which)));
       case 2:
@@ -182,6 +182,7 @@ class Driver {
   void connect(unsigned which, fuzz::Input& in) {
     iwcm::Request request;
     request.offer = offer(which, in);
+    request.user = which % 2;
     const auto id = manager_.connect(request, now_);
     heed(id);
     if (!id) return;

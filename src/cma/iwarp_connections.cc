@@ -57,7 +57,7 @@ void set_parameters(Event& out, const iwcm::Event& event) {
 IwarpConnections::IwarpConnections(const Parts& parts, std::function<void(IdNumber)> forget)
     : to_(parts),
       forget_(std::move(forget)),
-      streams_(*this, parts.streams),
+      streams_(*this, parts.streams, parts.limits),
       listeners_(streams_, parts.devices) {}
 
 Id* IwarpConnections::id_of(iwcm::Id stream) const {
@@ -79,6 +79,7 @@ Expected<void, Failure> IwarpConnections::connect(Id& id, const ConnectionParame
   if (id.ephemeral_port) request.local.port = 0;  // TCP's own choice, which is told with the reply
   request.remote = endpoint_of(id.destination);
   request.tos = id.tos;
+  request.user = id.user;
   request.offer = offer_of(parameters);
   const auto stream = streams_.connect(request, now);
   if (!stream) return Unexpected{stream.error()};
@@ -175,6 +176,7 @@ void IwarpConnections::requested(const iwcm::Event& event) {
   Id& id = to_.ids.add(listener->space, listener->qp_type, 0);
   to_.events.attach(id, listener->channel);
   attach(id, event.id);
+  id.user = listener->user;
   id.devices = listener->devices;
   id.state = State::connect;
   id.tos = listener->tos;

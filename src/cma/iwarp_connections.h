@@ -26,6 +26,7 @@ class IwarpConnections final : public Connections, private iwcm::Host {
     const DeviceTable& devices;
     IdTable& ids;
     IdEvents& events;
+    iwcm::Limits limits;
   };
   /// `forget`: ends the id of a request that nobody will hear of.
   IwarpConnections(const Parts& parts, std::function<void(IdNumber)> forget);

@@ -47,7 +47,7 @@ std::vector<iwcm::Endpoint> endpoints_of(const Id& id, const DeviceTable& device
 }
 
 Expected<void, Failure> IwarpListeners::add(const Id& id, const iwcm::Endpoint& at) {
-  const auto listener = streams_.listen(at, static_cast<int>(std::min<std::uint32_t>(id.backlog, INT32_MAX)));
+  const auto listener = streams_.listen({at, id.wanted_backlog, id.tos, id.user});
   if (!listener) return Unexpected{listener.error()};
   places_[id.number].push_back({at, *listener});
   ids_.emplace(*listener, id.number);

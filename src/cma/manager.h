@@ -55,7 +55,7 @@ namespace softrnic::cma {
 class Manager final : private cm::Host {
  public:
   /// Both outlive the manager. `guid` names this host in CM messages.
-  Manager(cma::Host& host, iwcm::Streams& streams, std::uint64_t guid);
+  Manager(cma::Host& host, iwcm::Streams& streams, std::uint64_t guid, const iwcm::Limits& limits = {});
   Manager(const Manager&) = delete;
   Manager& operator=(const Manager&) = delete;
 
@@ -77,6 +77,7 @@ class Manager final : private cm::Host {
     std::uint16_t port_space = 0;  ///< enum rdma_port_space
     std::uint8_t qp_type = 0;      ///< enum ibv_qp_type
     std::string device{};          ///< the only one that the program sees; empty: it sees all
+    std::uint32_t user = 0;        ///< see iwcm::Limits::of_user
   };
   Expected<IdNumber, Failure> create(const Creation& creation);
   /// Tells the peer what it has to know, drops events that nobody fetched, leaves groups. The

@@ -83,7 +83,7 @@ Answer CmService::create_id(Connection& from, const CmCreateId& message, UniqueF
     if (auto may = check_limit(user, ids_of(user), limits_->ids, UserQuota::ids); !may)
       return refused(message, may.error());
   const auto id = manager().create(
-      {message.cookie, message.channel, message.port_space, message.qp_type, std::string(*device)});
+      {message.cookie, message.channel, message.port_space, message.qp_type, std::string(*device), user});
   return id ? id_reply(message.header.serial, *id) : refused(message, id.error());
 }
 

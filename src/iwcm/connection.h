@@ -26,7 +26,8 @@ struct Connection {
   Id id{};
   State state{};
   Endpoint local, remote;
-  ListenerId listener{};
+  ListenerId listener{};                           ///< 0: active
+  std::uint32_t user = 0;                          ///< whose program it is for
   std::unique_ptr<iwarp::MpaInitiator> initiator;  ///< initiating
   std::unique_ptr<iwarp::MpaResponder> responder;  ///< waiting, requested
 
@@ -46,7 +47,8 @@ struct Connection {
   bool confirmed = false;    ///< passive: the program has the stream
   bool ended_early = false;  ///< passive: and lost it before it said so
 
-  TimePoint deadline = kNever;  ///< kept by ConnectionTable
+  TimePoint deadline = kNever;  ///< kept by ConnectionTable, as are the next and `taken`
+  std::uint64_t turn = 0;       ///< among those that wait at the same listener
 };
 
 }  // namespace softrnic::iwcm

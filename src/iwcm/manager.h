@@ -12,7 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <set>
+#include <map>
 
 #include "base/bytes.h"
 #include "base/expected.h"
@@ -34,8 +34,9 @@ class Manager {
   Manager& operator=(const Manager&) = delete;
 
   // ---- passive side
-  /// Connections to this address are taken from now on. EADDRINUSE and what else listen() says.
-  Expected<ListenerId, Failure> listen(const Endpoint& at, int backlog);
+  /// Connections to this address are taken from now on. EADDRINUSE and what else listen() says; EMFILE: see
+  /// Limits.
+  Expected<ListenerId, Failure> listen(const Listening& listening);
   /// Connections whose request has not come are closed; requests that were told are not affected.
   void unlisten(ListenerId listener);
   /// Of a request that was told: sends the reply; the host may take the stream then. ECONNRESET: the peer has
@@ -47,7 +48,7 @@ class Manager {
   Expected<void, Failure> confirm(Id id);
 
   // ---- active side
-  /// The reply event tells how it comes out. EMFILE: Limits::connections.
+  /// The reply event tells how it comes out. EMFILE: see Limits.
   Expected<Id, Failure> connect(const Request& request, TimePoint now);
 
   // ---- both sides
@@ -90,7 +91,8 @@ class Manager {
 
   // ---- for people
   std::size_t size() const { return table_.size(); }
-  std::size_t in_set_up() const { return table_.in_set_up(); }
+  /// See Limits.
+  std::size_t with_socket() const { return table_.active() + table_.passive(); }
 
  private:
   Expected<void, Failure> open(Connection& connection, TimePoint now);
@@ -103,7 +105,9 @@ class Manager {
   void part(Connection& connection);
   /// Tells how connecting came out.
   void fail(Connection& connection, int status, const Reason& reason);
-  void request_came(Connection& connection);
+  void request_came(Connection& connection, TimePoint now);
+  /// Another request may wait at its listener.
+  bool has_backlog(const Connection& connection) const;
   /// Of a connection that nobody knows of.
   void drop(Connection& connection, const Reason& reason);
   void give_up(Connection& connection);
@@ -121,13 +125,22 @@ class Manager {
     return written;
   }
   std::uint64_t new_token();
-  Failure no_room() const;
+  enum class Side { active, passive };
+  bool has_room(Side side, std::uint32_t user) const;
+  Failure no_room(std::uint32_t user) const;
+  /// That the user has, of what Limits::of_user counts.
+  std::size_t held_by(std::uint32_t user) const;
 
   Host& host_;
   Streams& streams_;
   Limits limits_;
   ConnectionTable table_;
-  std::set<std::uint32_t> listeners_;
+  struct Listener {
+    std::uint32_t user = 0;
+    std::size_t backlog = 0;
+  };
+  std::map<std::uint32_t, Listener> listeners_;
+  std::map<std::uint32_t, std::size_t> listeners_of_;  ///< by user
   std::uint32_t next_listener_ = 1;
 };
 

@@ -9,10 +9,10 @@ namespace softrnic::iwcm {
 using iwarp::MpaInitiator;
 
 Expected<Id, Failure> Manager::connect(const Request& request, TimePoint now) {
-  if (table_.in_set_up() >= limits_.connections) return Unexpected{no_room()};
+  if (!has_room(Side::active, request.user)) return Unexpected{no_room(request.user)};
   const auto fits = iwarp::check_private_data(request.offer.private_data, wire::kMpaHighestRevision);
   if (!fits) return Unexpected{Failure{EINVAL, fits.error()}};
-  Connection& connection = table_.add(State::opening);
+  Connection& connection = table_.add(State::opening, ListenerId(0), request.user);
   connection.wanted_local = connection.local = request.local;
   connection.remote = request.remote;
   connection.ird = within_format(request.offer.ird);

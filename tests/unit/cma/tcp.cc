@@ -5,7 +5,8 @@
 
 namespace softrnic::cma {
 
-Expected<void, Failure> Tcp::Side::listen(iwcm::ListenerId listener, const iwcm::Endpoint& at, int) {
+Expected<void, Failure> Tcp::Side::listen(iwcm::ListenerId listener, const iwcm::Listening& listening) {
+  const iwcm::Endpoint& at = listening.at;
   if (refuse_to_listen != 0 && (refuse_at.is_zero() || refuse_at == at.host))
     return Unexpected{refuse(refuse_to_listen, ReasonId::iwcm_listen, at.port, refuse_to_listen)};
   listeners_.emplace(listener, at);

@@ -22,7 +22,7 @@ class Tcp {
     Side(const Side&) = delete;
     Side& operator=(const Side&) = delete;
 
-    Expected<void, Failure> listen(iwcm::ListenerId listener, const iwcm::Endpoint& at, int backlog) override;
+    Expected<void, Failure> listen(iwcm::ListenerId listener, const iwcm::Listening& listening) override;
     void unlisten(iwcm::ListenerId listener) override;
     Expected<void, Failure> open(iwcm::Id stream, const iwcm::Endpoint& from, const iwcm::Endpoint& to,
                                  std::uint8_t tos) override;

@@ -63,7 +63,9 @@ TEST_F(Pair, TheProgramsStreamEnds) {
   const std::uint64_t token = client.manager.token(active);
   ASSERT_NE(token, 0U);
   EXPECT_EQ(client.manager.with_token(token), active);
+  EXPECT_EQ(client.manager.with_socket(), 1U) << "until it is taken";
   client.streams.take(active);
+  EXPECT_EQ(client.manager.with_socket(), 0U);
   EXPECT_FALSE(client.manager.stream_over(token + 1));
   EXPECT_FALSE(client.manager.stream_over(0));
   EXPECT_TRUE(client.events.empty());
@@ -210,7 +212,10 @@ TEST_F(Pair, TheProgramDoesNotAnswer) {
   connect();
   deliver();
   const Id passive = server.expect(EventKind::request).id;
+  const TimePoint last = server.manager.deadline();
+  EXPECT_EQ(last, now + Limits{}.answer_timeout);
   wait();
+  EXPECT_LT(now, last) << "the peer has less patience";
   const Told reply = client.expect(EventKind::reply);
   EXPECT_EQ(reply.status, -ETIMEDOUT);
   EXPECT_EQ(reply.reason.id, ReasonId::mpa_timeout);
