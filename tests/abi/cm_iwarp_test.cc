@@ -8,15 +8,17 @@
 namespace softrnic::abi_test {
 namespace {
 
-int tool(const std::string& words) { return std::system((SOFTRNIC_TOOL " link " + words).c_str()); }
+int tool(const std::string& words) { return std::system((SOFTRNIC_TOOL " " + words).c_str()); }
 
 class CmIwarp : public CmTest {
  protected:
   static void SetUpTestSuite() {
     setenv("SOFTRNIC_DEVICE", "iw0", 1);
-    ASSERT_EQ(tool("add iw0 type iwarp netdev lo"), 0);
+    ASSERT_EQ(tool("link add iw0 type iwarp netdev lo"), 0);
   }
-  static void TearDownTestSuite() { EXPECT_EQ(tool("delete iw0"), 0) << "else the daemon is never idle"; }
+  static void TearDownTestSuite() {
+    EXPECT_EQ(tool("daemon --stop"), 0) << "with links of its own it is never idle";
+  }
 
   static CmEventPtr next(const CmChannelPtr& channel, rdma_cm_event_type type, int status = 0) {
     return expect_event(channel.get(), type, status);
