@@ -4,6 +4,7 @@
 // closed or handed over, events tell of nothing that was destroyed, who connects hears once how it came
 // out, no more is kept than the limits allow, and nothing is left in the end.
 #include <array>
+#include <cerrno>
 #include <map>
 #include <set>
 #include <vector>
@@ -18,12 +19,13 @@ using iwcm::Id;
 
 namespace {
 
-constexpr iwcm::Limits kLimits{.connections = 12, .half_open = 5};
+constexpr std::array kErrors = {0, ECONNREFUSED, EHOSTUNREACH};
+constexpr iwcm::Limits kLimits{.active = 6, .passive = 6, .of_user = 10, .least_backlog = 3};
 
 class Host final : public iwcm::Host, public iwcm::Streams {
  public:
   // iwcm::Streams
-  Expected<void, Failure> listen(iwcm::ListenerId listener, const iwcm::Endpoint&, int) override {
+  Expected<void, Failure> listen(iwcm::ListenerId listener, const iwcm::Listening&) override {
     if (fails) return Unexpected{refuse(EADDRINUSE, ReasonId::iwcm_listen, 1, EADDRINUSE)};
     FUZZ_CHECK(listeners.insert(listener.value).second);
     return {};
@@ -93,13 +95,13 @@ class Driver {
     const unsigned what = in.take<std::uint8_t>();
     const unsigned which = in.take<std::uint8_t>();
     act(what, which, in);
-    FUZZ_CHECK(manager_.in_set_up() <= kLimits.connections);
+    FUZZ_CHECK(manager_.with_socket() <= kLimits.active + kLimits.passive);
   }
   void finish() {
     host_.fails = false;
     for (const std::uint32_t listener : std::set(host_.listeners))
       manager_.unlisten(iwcm::ListenerId(listener));
-    for (int i = 0; i < 8 && manager_.deadline() != kNever; ++i) pass_to_deadline();
+    for (int i = 0; i < 100 && manager_.deadline() != kNever; ++i) pass_to_deadline();
     FUZZ_CHECK(manager_.deadline() == kNever);
     for (const std::uint32_t id : std::set(host_.known)) destroy(id);
     FUZZ_CHECK(host_.waiting.empty() && manager_.size() == 0);
@@ -124,7 +126,7 @@ class Driver {
     const Id stream(pick(host_.open_streams, which));
     switch (what % 17) {
       case 0:
-        return heed(manager_.listen({}, static_cast<int>(which)));
+        return heed(manager_.listen({{}, static_cast<int>(which % 8), 0, which % 2}));
       case 1:
         return manager_.unlisten(iwcm::ListenerId(pick(host_.listeners, which)));
       case 2:
@@ -137,7 +139,7 @@ class Driver {
         return bring(stream, in.take_bytes(in.take<std::uint8_t>()));
       case 6:
         if (host_.open_streams.contains(stream.value))
-          manager_.ended(stream, static_cast<int>(which % 3), now_);
+          manager_.ended(stream, kErrors[which % kErrors.size()], now_);
         return;
       case 7:
         return heed(manager_.accept(id, offer(which, in)));
@@ -150,6 +152,7 @@ class Driver {
       case 11:
         return destroy(id.value);
       case 12:
+        if (which % 4 == 1) manager_.taken(id);
         manager_.stream_over(which % 2 != 0 ? manager_.token(id) : which);
         return;
       case 13:
@@ -179,6 +182,7 @@ class Driver {
   void connect(unsigned which, fuzz::Input& in) {
     iwcm::Request request;
     request.offer = offer(which, in);
+    request.user = which % 2;
     const auto id = manager_.connect(request, now_);
     heed(id);
     if (!id) return;

@@ -1,8 +1,8 @@
 // dev and link: the devices, their ports and netdevs, in the vocabulary of iproute2's rdma.
-#include <optional>
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/link_options.h"
 #include "cli/output.h"
 
 namespace softrnic::cli {
@@ -85,23 +85,12 @@ int show(const std::string& only, bool json, Json (*to_json)(const DeviceInfo&),
   return kFailed;
 }
 
-struct LinkOptions {
-  std::string name, type = "rocev2", netdev;
-};
-
-/// "roce" is the same as "rocev2", as there is no other.
-std::optional<device::Kind> kind_of(const std::string& type) {
-  for (std::size_t i = 0; i < device::kKindInfos.size(); ++i)
-    if (type == device::kKindInfos[i].link_type) return static_cast<device::Kind>(i);
-  return type == "roce" ? std::optional(device::Kind::roce_v2) : std::nullopt;
-}
-
 int change_link(const LinkOptions& options, bool add) {
   bool failed = false;
   const auto client = connect_daemon(true, failed);
   if (!client) return kFailed;
-  const auto done = add ? client->add_link(options.name, options.netdev, *kind_of(options.type))
-                        : client->delete_link(options.name);
+  const auto done =
+      add ? client->add_link(options.name, options.netdev, options.kind) : client->delete_link(options.name);
   return done ? kDone : report(done.error());
 }
 
@@ -117,26 +106,6 @@ void add_show(const grammar::Command& command, Context& context, Json (*to_json)
   word.finally(choose);
   command.finally(choose);
   command.takes_commands(0, 1);
-}
-
-/// The words "type TYPE netdev DEV" of iproute2, which are no options.
-bool parse_words(const std::vector<std::string>& words, LinkOptions& options, std::string& trouble) {
-  options.name = words.empty() ? "" : words[0];
-  for (std::size_t i = 1; i + 1 < words.size(); i += 2) {
-    if (words[i] == "type") {
-      options.type = words[i + 1];
-    } else if (words[i] == "netdev") {
-      options.netdev = words[i + 1];
-    } else {
-      trouble = fmt::format("'{}' is not known here", words[i]);
-      return false;
-    }
-  }
-  if (!kind_of(options.type))
-    trouble = fmt::format("link type '{}' is not there; use rocev2 or iwarp", options.type);
-  if (words.size() % 2 == 0 || options.netdev.empty())
-    trouble = "say: link add NAME type rocev2|iwarp netdev DEV";
-  return trouble.empty();
 }
 
 }  // namespace
@@ -159,8 +128,8 @@ void add_link(const grammar::Command& softrnic, Context& context) {
   add.finally([&context, words] {
     context.chosen = [words] {
       LinkOptions options;
-      std::string trouble;
-      if (parse_words(*words, options, trouble)) return change_link(options, true);
+      const std::string trouble = parse_link(*words, options);
+      if (trouble.empty()) return change_link(options, true);
       complain(trouble);
       return static_cast<int>(kUsage);
     };

@@ -38,27 +38,35 @@ void set_when_given(const char* variable, const std::string& value) {
   if (!value.empty()) setenv(variable, value.c_str(), 1);
 }
 
-/// An iWARP device on the netdev of the first device: one that is there, or a new one. Its name; empty: it
-/// cannot be had, which is reported.
-std::string require_iwarp(control::Client& client) {
-  const auto devices = client.devices();
-  if (!devices || devices->empty()) {
-    if (!devices) report(devices.error());
-    return "";
-  }
-  const std::string& netdev = devices->front().netdev;
-  for (const device::DeviceInfo& device : *devices)
-    if (device::has_streams(device.kind) && device.netdev == netdev) return device.name;
+using Devices = std::vector<device::DeviceInfo>;
+
+/// "iw0" or one after it.
+std::string free_name(const Devices& devices) {
   const auto is_taken = [&](const std::string& name) {
-    return std::any_of(devices->begin(), devices->end(),
-                       [&](const auto& known) { return known.name == name; });
+    return std::any_of(devices.begin(), devices.end(), [&](const auto& known) { return known.name == name; });
   };
   std::string name = "iw0";
   for (int i = 1; is_taken(name); ++i) name = fmt::format("iw{}", i);
-  const auto added = client.add_link(name, netdev, device::Kind::iwarp);
-  if (added) return name;
-  report(added.error());
-  return "";
+  return name;
+}
+
+/// An iWARP device on the netdev of the first device: one that is there, or a new one. Its name; empty: it
+/// cannot be had, which is reported. Where another program makes one at the same time, it is that.
+std::string require_iwarp(control::Client& client) {
+  constexpr int kAttempts = 8;
+  for (int attempt = 1;; ++attempt) {
+    const auto devices = client.devices();
+    if (!devices) return report(devices.error()), "";
+    if (devices->empty())
+      return complain("no device is there, and so no netdev for one of iWARP; see `softrnic doctor`"), "";
+    const std::string& netdev = devices->front().netdev;
+    for (const device::DeviceInfo& device : *devices)
+      if (device::has_streams(device.kind) && device.netdev == netdev) return device.name;
+    const std::string name = free_name(*devices);
+    const auto added = client.add_link(name, netdev, device::Kind::iwarp);
+    if (added) return name;
+    if (added.error().failure.error != EEXIST || attempt == kAttempts) return report(added.error()), "";
+  }
 }
 
 int run(const RunOptions& options) {

@@ -2,7 +2,8 @@
 // packets of InfiniBand's CM (IbConnections), streams of TCP (IwarpConnections). The device of an id
 // decides.
 //
-// The states that allow each call have been checked (check_call()). A call that fails has changed nothing.
+// The states that allow each call have been checked (check_call()). A call that fails has changed nothing,
+// but where the peer has ended the connection meanwhile (ECONNRESET).
 // What peers do comes back as events of the id (IdEvents).
 #pragma once
 

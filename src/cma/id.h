@@ -25,6 +25,7 @@ struct Id {
   IdNumber number = 0;
   ChannelNumber channel = 0;
   std::uint64_t cookie = 0;
+  std::uint32_t user = 0;  ///< whose program has made it, or listens where its request came
   State state = State::idle;
   PortSpace space{};
   ibv_qp_type qp_type{};
@@ -70,6 +71,7 @@ struct Id {
 
   // listener
   std::uint32_t backlog = 0;
+  int wanted_backlog = 0;                ///< what the program asked for
   std::uint32_t unfetched_requests = 0;  ///< IdEvents counts them
 
   /// The address family binds only itself.

@@ -60,6 +60,10 @@ void IdEvents::tell_failure(Id& id, std::uint32_t kind, int status, const Reason
   tell(id, std::move(event));
 }
 
+bool IdEvents::has_room(const Id& listener) const {
+  return !listener.quiet && listener.unfetched_requests < listener.backlog && !ids_.full();
+}
+
 void IdEvents::tell_request(Id& listener, Id& request, Event event) {
   request.accepted = false;
   request.waits_at = listener.number;

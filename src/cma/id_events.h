@@ -40,6 +40,9 @@ class IdEvents {
   /// Unless the program knows nothing of the id, or wants to hear no more of it.
   void tell(Id& id, Event event);
   void tell_failure(Id& id, std::uint32_t kind, int status, const Reason& reason);
+  /// Another request may wait there for the program: it is not on its way to be destroyed, its backlog is not
+  /// full, and there may be another id.
+  bool has_room(const Id& listener) const;
   /// `request` came through `listener`, and nobody knows of it before this event was fetched.
   void tell_request(Id& listener, Id& request, Event event);
   /// An event of the program's own; see Manager::write_event().

@@ -30,7 +30,7 @@ void IncomingRequests::came(const cm::Event& request) {
 
 void IncomingRequests::admit(Id& listener, const cm::Event& request) {
   if (const auto refusal = refusal_of(request, listener, to_.devices)) return turn_away(request, *refusal);
-  if (listener.unfetched_requests >= listener.backlog || to_.ids.full())
+  if (!to_.events.has_room(listener))
     return turn_away(
         request, {cm::RejectReason::no_resources, cm::SidrStatus::no_queue_pair,
                   because(ReasonId::cma_backlog_full, listener.source.port, listener.unfetched_requests)});

@@ -57,7 +57,7 @@ void set_parameters(Event& out, const iwcm::Event& event) {
 IwarpConnections::IwarpConnections(const Parts& parts, std::function<void(IdNumber)> forget)
     : to_(parts),
       forget_(std::move(forget)),
-      streams_(*this, parts.streams),
+      streams_(*this, parts.streams, parts.limits),
       listeners_(streams_, parts.devices) {}
 
 Id* IwarpConnections::id_of(iwcm::Id stream) const {
@@ -79,6 +79,7 @@ Expected<void, Failure> IwarpConnections::connect(Id& id, const ConnectionParame
   if (id.ephemeral_port) request.local.port = 0;  // TCP's own choice, which is told with the reply
   request.remote = endpoint_of(id.destination);
   request.tos = id.tos;
+  request.user = id.user;
   request.offer = offer_of(parameters);
   const auto stream = streams_.connect(request, now);
   if (!stream) return Unexpected{stream.error()};
@@ -104,10 +105,8 @@ Expected<void, Failure> IwarpConnections::reject(Id& id, cm::RejectReason, Bytes
 
 void IwarpConnections::disconnect(const Id& id, TimePoint now) { streams_.disconnect(id.stream, now); }
 
-Expected<void, Failure> IwarpConnections::notify(const Id& id, std::uint32_t ibv_event, TimePoint) {
-  if (ibv_event != IBV_EVENT_COMM_EST) return Unexpected{refuse(EINVAL, ReasonId::cma_notify, ibv_event)};
-  return streams_.confirm(id.stream);
-}
+// As the kernel, for which only InfiniBand's CM has use for it.
+Expected<void, Failure> IwarpConnections::notify(const Id&, std::uint32_t, TimePoint) { return {}; }
 
 void IwarpConnections::end(const Id& id, TimePoint) {
   by_stream_.erase(id.stream);
@@ -157,7 +156,7 @@ void IwarpConnections::event(const iwcm::Event& event) {
 }
 
 bool IwarpConnections::has_room(const Id& listener, const iwcm::Event& event) {
-  if (listener.unfetched_requests < listener.backlog && !to_.ids.full()) return true;
+  if (to_.events.has_room(listener)) return true;
   explain(because(ReasonId::cma_backlog_full, listener.source.port, listener.unfetched_requests),
           event.remote);
   return false;
@@ -177,6 +176,7 @@ void IwarpConnections::requested(const iwcm::Event& event) {
   Id& id = to_.ids.add(listener->space, listener->qp_type, 0);
   to_.events.attach(id, listener->channel);
   attach(id, event.id);
+  id.user = listener->user;
   id.devices = listener->devices;
   id.state = State::connect;
   id.tos = listener->tos;

@@ -26,6 +26,7 @@ class IwarpConnections final : public Connections, private iwcm::Host {
     const DeviceTable& devices;
     IdTable& ids;
     IdEvents& events;
+    iwcm::Limits limits;
   };
   /// `forget`: ends the id of a request that nobody will hear of.
   IwarpConnections(const Parts& parts, std::function<void(IdNumber)> forget);
@@ -43,6 +44,8 @@ class IwarpConnections final : public Connections, private iwcm::Host {
   Expected<void, Failure> listen(const Id& id) { return listeners_.listen(id); }
   void unlisten(const Id& id) { listeners_.unlisten(id.number); }
   void devices_changed();
+  /// See Manager::has_stream().
+  Expected<void, Failure> has_stream(const Id& id) { return streams_.confirm(id.stream); }
   /// See Manager::handover().
   std::optional<Handover> handover(const Id& id) const;
 

@@ -1,6 +1,7 @@
 #include "cma/iwarp_listeners.h"
 
 #include <algorithm>
+#include <cerrno>
 
 namespace softrnic::cma {
 namespace {
@@ -17,6 +18,9 @@ iwcm::Endpoint endpoint(const wire::Gid& host, const Id& id, std::uint32_t inter
 void add_once(std::vector<iwcm::Endpoint>& all, const iwcm::Endpoint& one) {
   if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
 }
+
+/// Of an address that is about to go, or to come (IPv6's duplicate address detection).
+bool is_passing(int error) { return error == EADDRNOTAVAIL || error == ENODEV; }
 
 }  // namespace
 
@@ -43,7 +47,7 @@ std::vector<iwcm::Endpoint> endpoints_of(const Id& id, const DeviceTable& device
 }
 
 Expected<void, Failure> IwarpListeners::add(const Id& id, const iwcm::Endpoint& at) {
-  const auto listener = streams_.listen(at, static_cast<int>(std::min<std::uint32_t>(id.backlog, INT32_MAX)));
+  const auto listener = streams_.listen({at, id.wanted_backlog, id.tos, id.user});
   if (!listener) return Unexpected{listener.error()};
   places_[id.number].push_back({at, *listener});
   ids_.emplace(*listener, id.number);
@@ -55,12 +59,17 @@ void IwarpListeners::remove(const Place& place) {
   streams_.unlisten(place.listener);
 }
 
-// An address may be about to go, or to come (IPv6's duplicate address detection): what counts is the last
-// failure when none is left.
 Expected<void, Failure> IwarpListeners::listen(const Id& id) {
   Expected<void, Failure> last;
-  for (const iwcm::Endpoint& at : endpoints_of(id, devices_))
-    if (auto added = add(id, at); !added) last = added;
+  for (const iwcm::Endpoint& at : endpoints_of(id, devices_)) {
+    auto added = add(id, at);
+    if (added) continue;
+    if (!is_passing(added.error().error)) {
+      unlisten(id.number);
+      return added;
+    }
+    last = added;
+  }
   return places_.contains(id.number) ? Expected<void, Failure>{} : last;
 }
 

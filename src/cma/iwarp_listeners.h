@@ -22,7 +22,8 @@ class IwarpListeners {
   /// All outlive this object.
   IwarpListeners(iwcm::Manager& streams, const DeviceTable& devices) : streams_(streams), devices_(devices) {}
 
-  /// At those of its addresses where that is possible. Fails where there are some and all fail.
+  /// At all of its addresses, or none: who listened at some alone would leave the others to any local
+  /// program. One that is about to go or to come is left out, where it is not the only one.
   Expected<void, Failure> listen(const Id& id);
   void unlisten(IdNumber id);
   /// Addresses have come or gone. Fails where it cannot listen at one that is new; at the others it does.

@@ -20,7 +20,7 @@ std::optional<ibv_qp_type> qp_type_of(PortSpace space, std::uint8_t wanted) {
 
 }  // namespace
 
-Manager::Manager(cma::Host& host, iwcm::Streams& streams, std::uint64_t guid)
+Manager::Manager(cma::Host& host, iwcm::Streams& streams, std::uint64_t guid, const iwcm::Limits& limits)
     : host_(host),
       cm_(*this, guid),
       events_(ids_, [&host](ChannelNumber channel) { host.event_queued(channel); }),
@@ -31,7 +31,7 @@ Manager::Manager(cma::Host& host, iwcm::Streams& streams, std::uint64_t guid)
       requests_({host, cm_, devices_, ids_, events_, ports_, patience_}),
       ib_(cm_, ids_, patience_),
       peer_events_(cm_, events_, patience_),
-      iwarp_({host, streams, devices_, ids_, events_}, [this](IdNumber id) { forget(id); }) {}
+      iwarp_({host, streams, devices_, ids_, events_, limits}, [this](IdNumber id) { forget(id); }) {}
 
 Connections& Manager::connections_of(const Id& id) {
   if (id.binding.has_streams()) return iwarp_;
@@ -85,6 +85,7 @@ Expected<IdNumber, Failure> Manager::create(const Creation& creation) {
   if (!type) return Unexpected{refuse(EINVAL, ReasonId::bad_qp_type, creation.qp_type)};
   if (ids_.full()) return Unexpected{refuse(ENOMEM, ReasonId::cma_too_many_ids, IdTable::kMost)};
   Id& id = ids_.add(*space, *type, host_.random_number() & 0xffffff);
+  id.user = creation.user;
   id.devices.only = creation.device;
   id.devices.streams = *type == IBV_QPT_RC;
   events_.attach(id, creation.channel);
@@ -200,6 +201,7 @@ Expected<void, Failure> Manager::listen(IdNumber number, int backlog) {
     const auto bound = ports_.bind(id, SocketAddress::any(Family::ipv4), host_.random_number());
     if (!bound) return bound;
   }
+  id.wanted_backlog = backlog;
   id.backlog = backlog_for(backlog);
   const auto listens = begin_to_listen(id);
   if (!listens) return listens;
@@ -208,8 +210,8 @@ Expected<void, Failure> Manager::listen(IdNumber number, int backlog) {
   return {};
 }
 
-// Both ways by which peers may come. As on Linux, who listens at the wildcard of all devices goes without the
-// one that is not to be had: a program may have the port of TCP itself.
+// Both ways by which peers may come. Who listens at the wildcard of devices of both kinds goes without TCP
+// where its port is taken at any address, as a program may have that itself.
 Expected<void, Failure> Manager::begin_to_listen(Id& id) {
   const auto by_stream = iwarp_.listen(id);
   if (!by_stream) {
@@ -256,6 +258,12 @@ Expected<void, Failure> Manager::disconnect(IdNumber number) {
 std::optional<Handover> Manager::handover(IdNumber number) const {
   const Id* const id = ids_.find(number);
   return id != nullptr ? iwarp_.handover(*id) : std::nullopt;
+}
+
+Expected<void, Failure> Manager::has_stream(IdNumber number) {
+  const auto id = ids_.find_named(number);
+  if (!id) return Unexpected{id.error()};
+  return iwarp_.has_stream(**id);
 }
 
 Expected<void, Failure> Manager::notify(IdNumber number, std::uint32_t ibv_event) {

@@ -55,7 +55,7 @@ namespace softrnic::cma {
 class Manager final : private cm::Host {
  public:
   /// Both outlive the manager. `guid` names this host in CM messages.
-  Manager(cma::Host& host, iwcm::Streams& streams, std::uint64_t guid);
+  Manager(cma::Host& host, iwcm::Streams& streams, std::uint64_t guid, const iwcm::Limits& limits = {});
   Manager(const Manager&) = delete;
   Manager& operator=(const Manager&) = delete;
 
@@ -77,6 +77,7 @@ class Manager final : private cm::Host {
     std::uint16_t port_space = 0;  ///< enum rdma_port_space
     std::uint8_t qp_type = 0;      ///< enum ibv_qp_type
     std::string device{};          ///< the only one that the program sees; empty: it sees all
+    std::uint32_t user = 0;        ///< see iwcm::Limits::of_user
   };
   Expected<IdNumber, Failure> create(const Creation& creation);
   /// Tells the peer what it has to know, drops events that nobody fetched, leaves groups. The
@@ -115,6 +116,8 @@ class Manager final : private cm::Host {
   /// What goes with the stream of an accepted request, and with an event that has_stream. Nothing: the id has
   /// none, or it is over.
   std::optional<Handover> handover(IdNumber id) const;
+  /// Its program has given the stream of an accepted request to the queue pair: tells ESTABLISHED.
+  Expected<void, Failure> has_stream(IdNumber id);
   /// The id whose stream has this token; 0: none.
   IdNumber id_with_token(std::uint64_t token) const { return iwarp_.id_with_token(token); }
   Expected<void, Failure> notify(IdNumber id, std::uint32_t ibv_event);

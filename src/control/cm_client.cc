@@ -318,6 +318,8 @@ Expected<CmStream, Error> CmClient::accept(CmNumber id, std::uint64_t cookie,
   return stream;
 }
 
+Expected<void, Error> CmClient::has_stream(CmNumber id) { return done(about<CmHasStream>(id)); }
+
 Expected<void, Error> CmClient::streams_ended(std::span<const std::uint64_t> tokens) {
   std::shared_ptr<Client> client;
   {

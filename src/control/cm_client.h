@@ -73,9 +73,10 @@ class CmClient {
   Expected<void, Error> listen(CmNumber id, std::int32_t backlog);
   Expected<void, Error> connect(CmNumber id, const CmConnectionParameters& parameters, const CmEce& ece);
   /// `cookie` is the id's from now on. On an iWARP device the connection's stream, which the program is to
-  /// have before notify(IBV_EVENT_COMM_EST); token 0: there is none.
+  /// have before has_stream(); token 0: there is none.
   Expected<CmStream, Error> accept(CmNumber id, std::uint64_t cookie,
                                    const CmConnectionParameters& parameters, const CmEce& ece);
+  Expected<void, Error> has_stream(CmNumber id);
   /// `private_data`: at most 255 bytes.
   Expected<void, Error> reject(CmNumber id, std::uint8_t reason, std::span<const std::uint8_t> private_data);
   Expected<void, Error> disconnect(CmNumber id);

@@ -207,6 +207,13 @@ struct CmStreamsEnded {
   std::uint32_t reserved = 0;
   std::uint64_t tokens[kMost] = {};
 };
+/// The queue pair has the stream that came with CmAcceptReply: ESTABLISHED follows.
+struct CmHasStream {
+  static constexpr MessageType kType = MessageType::cm_has_stream;
+  Header header;
+  CmNumber id = 0;
+  std::uint32_t reserved = 0;
+};
 struct CmReject {
   static constexpr MessageType kType = MessageType::cm_reject;
   Header header;

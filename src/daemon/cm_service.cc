@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
@@ -21,6 +22,18 @@ bool is_eventfd(int fd) {
          std::string_view(target.data(), static_cast<std::size_t>(length)) == "anon_inode:[eventfd]";
 }
 
+/// Half of the descriptors that this process may have, or fewer; the rest is for lanes, channels and clients.
+/// Among several users none has more than a quarter of that.
+iwcm::Limits stream_limits(bool of_all_users) {
+  constexpr std::size_t kOfOneSide = 8192;
+  iwcm::Limits limits;
+  rlimit files{};
+  const bool known = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY;
+  limits.active = limits.passive = known ? std::min<std::size_t>(files.rlim_cur / 4, kOfOneSide) : kOfOneSide;
+  limits.of_user = (limits.active + limits.passive) / (of_all_users ? 4 : 1);
+  return limits;
+}
+
 }  // namespace
 
 cma::Manager& CmService::manager() {
@@ -28,7 +41,7 @@ cma::Manager& CmService::manager() {
     std::uint64_t guid = devices_.empty() ? 0 : devices_.front().guid;
     while (guid == 0) guid = (std::uint64_t{random_number()} << 32) | random_number();
     cma::Host& host = *this;
-    manager_ = std::make_unique<cma::Manager>(host, tcp_, guid);
+    manager_ = std::make_unique<cma::Manager>(host, tcp_, guid, stream_limits(limits_.has_value()));
     manager_->devices_changed(devices_);
   }
   return *manager_;

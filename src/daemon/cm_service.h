@@ -75,6 +75,7 @@ class CmService final : private cma::Host {
   Answer disconnect(Connection& from, const control::CmDisconnect& message, UniqueFd fd);
   Answer init_qp_attributes(Connection& from, const control::CmInitQpAttributes& message, UniqueFd fd);
   Answer notify(Connection& from, const control::CmNotify& message, UniqueFd fd);
+  Answer has_stream(Connection& from, const control::CmHasStream& message, UniqueFd fd);
   Answer set_option(Connection& from, const control::CmSetOption& message, UniqueFd fd);
   Answer join_multicast(Connection& from, const control::CmJoinMulticast& message, UniqueFd fd);
   Answer leave_multicast(Connection& from, const control::CmLeaveMulticast& message, UniqueFd fd);

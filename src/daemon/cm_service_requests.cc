@@ -21,7 +21,7 @@ const DispatchRow<CmService> CmService::kRows[] = {
     dispatch_row<&CmService::join_multicast>(),  dispatch_row<&CmService::leave_multicast>(),
     dispatch_row<&CmService::migrate_id>(),      dispatch_row<&CmService::get_event>(),
     dispatch_row<&CmService::write_event>(),     dispatch_row<&CmService::next_id>(),
-    dispatch_row<&CmService::streams_ended>(),
+    dispatch_row<&CmService::streams_ended>(),   dispatch_row<&CmService::has_stream>(),
 };
 
 std::optional<Answer> CmService::handle(Connection& from, Bytes datagram, UniqueFd& fd) {
@@ -66,6 +66,7 @@ Answer CmService::with_stream(Reply& reply, cma::IdNumber id) {
   const auto handover = manager().handover(id);
   UniqueFd socket = handover ? tcp_.take(handover->stream) : UniqueFd();
   if (!socket) return answer_with(reply);
+  manager().streams().taken(handover->stream);
   reply.stream = to_record(*handover);
   Answer answer = answer_with(reply, socket.get());
   answer.own_fd = std::move(socket);
@@ -82,7 +83,7 @@ Answer CmService::create_id(Connection& from, const CmCreateId& message, UniqueF
     if (auto may = check_limit(user, ids_of(user), limits_->ids, UserQuota::ids); !may)
       return refused(message, may.error());
   const auto id = manager().create(
-      {message.cookie, message.channel, message.port_space, message.qp_type, std::string(*device)});
+      {message.cookie, message.channel, message.port_space, message.qp_type, std::string(*device), user});
   return id ? id_reply(message.header.serial, *id) : refused(message, id.error());
 }
 
@@ -174,6 +175,11 @@ Answer CmService::notify(Connection& from, const CmNotify& message, UniqueFd) {
   return about(from, message, [&](cma::Manager& m) {
     return done_or_refused(message, m.notify(message.id, message.event));
   });
+}
+
+Answer CmService::has_stream(Connection& from, const CmHasStream& message, UniqueFd) {
+  return about(from, message,
+               [&](cma::Manager& m) { return done_or_refused(message, m.has_stream(message.id)); });
 }
 
 Answer CmService::set_option(Connection& from, const CmSetOption& message, UniqueFd) {

@@ -122,13 +122,14 @@ int serve_user(const Options& options, Server::Options serving) {
   return server.run() == 0 ? 0 : 1;
 }
 
-/// NAME=NETDEV.
+/// `link`: NAME=NETDEV, as the option gave it.
 Expected<void, std::string> add_link(DeviceList& devices, const std::string& link, device::Kind kind,
                                      const net::NetSnapshot& network) {
+  const std::string option = kind == device::Kind::iwarp ? "--iwarp-link" : "--link";
   const std::size_t equals = link.find('=');
-  if (equals == std::string::npos) return Unexpected{"--link: not NAME=NETDEV: " + link};
+  if (equals == std::string::npos) return Unexpected{option + ": not NAME=NETDEV: " + link};
   const auto added = devices.add(link.substr(0, equals), link.substr(equals + 1), network, kind);
-  if (!added) return Unexpected{"--link " + link + ": " + control::make_error(added.error()).text};
+  if (!added) return Unexpected{option + " " + link + ": " + control::make_error(added.error()).text};
   return {};
 }
 

@@ -21,6 +21,7 @@ namespace {
 constexpr std::uint64_t kListener = std::uint64_t{1} << 32;  ///< marks the key of a listener
 constexpr std::size_t kAtOnce = 64;                          ///< events of one turn
 constexpr int kAcceptsAtOnce = 16;                           ///< of one listener, before others have a turn
+constexpr int kLeastBacklog = 128;                           ///< of TCP: a burst that comes between two turns
 constexpr Duration kPause = std::chrono::milliseconds(100);  ///< without descriptors or memory
 constexpr std::uint32_t kStreamEvents = EPOLLIN | EPOLLRDHUP;
 
@@ -93,15 +94,16 @@ bool TcpStreams::watch(int fd, std::uint64_t key, std::uint32_t events) {
 
 // ---- listeners
 
-Expected<void, Failure> TcpStreams::listen(iwcm::ListenerId listener, const iwcm::Endpoint& at, int backlog) {
+Expected<void, Failure> TcpStreams::listen(iwcm::ListenerId listener, const iwcm::Listening& listening) {
+  const iwcm::Endpoint& at = listening.at;
   UniqueFd socket = open_socket(at.host);
   if (!socket) return cannot_listen(at, errno);
   const bool ipv4 = at.host.is_ipv4();
   set(socket.get(), ipv4 ? SOL_IP : SOL_IPV6, ipv4 ? IP_FREEBIND : IPV6_FREEBIND, 1);
-  if (!bind_to(socket, at) || ::listen(socket.get(), backlog) != 0 ||
+  if (!bind_to(socket, at) || ::listen(socket.get(), std::max(listening.backlog, kLeastBacklog)) != 0 ||
       !watch(socket.get(), kListener | listener.value, EPOLLIN))
     return cannot_listen(at, errno);
-  listeners_.emplace(listener.value, Listener{std::move(socket), at});
+  listeners_.emplace(listener.value, Listener{std::move(socket), at, listening.tos});
   return {};
 }
 
@@ -132,7 +134,7 @@ bool TcpStreams::accept_one(iwcm::ListenerId listener, iwcm::Manager& manager, T
     resumes_ = now + kPause;
     return false;
   }
-  set_stream_options(socket.get(), found->second.at.host, 0);
+  set_stream_options(socket.get(), found->second.at.host, found->second.tos);
   const iwcm::Id id = manager.incoming(listener, found->second.at, endpoint_of(peer), now);
   if (id.value == 0) return true;
   const bool watched = watch(socket.get(), id.value, kStreamEvents);

@@ -20,7 +20,7 @@ class TcpStreams final : public iwcm::Streams {
   TcpStreams& operator=(const TcpStreams&) = delete;
 
   // ---- iwcm::Streams. IPv6 sockets are IPv6's alone; addresses need not be there yet (RFC 4862 5.4).
-  Expected<void, Failure> listen(iwcm::ListenerId listener, const iwcm::Endpoint& at, int backlog) override;
+  Expected<void, Failure> listen(iwcm::ListenerId listener, const iwcm::Listening& listening) override;
   void unlisten(iwcm::ListenerId listener) override;
   Expected<void, Failure> open(iwcm::Id stream, const iwcm::Endpoint& from, const iwcm::Endpoint& to,
                                std::uint8_t tos) override;
@@ -52,6 +52,7 @@ class TcpStreams final : public iwcm::Streams {
   struct Listener {
     UniqueFd socket;
     iwcm::Endpoint at;
+    std::uint8_t tos = 0;
   };
 
   bool watch(int fd, std::uint64_t key, std::uint32_t events);

@@ -1,19 +1,32 @@
 #include "iwcm/connection_table.h"
 
 namespace softrnic::iwcm {
+namespace {
 
-Connection& ConnectionTable::add(State state) {
+bool has_socket(const Connection& connection) { return connection.state != State::over && !connection.taken; }
+
+template <typename Key>
+void take_one(std::map<Key, std::size_t>& counts, Key key) {
+  const auto found = counts.find(key);
+  if (--found->second == 0) counts.erase(found);
+}
+
+}  // namespace
+
+Connection& ConnectionTable::add(State state, ListenerId listener, std::uint32_t user) {
   while (next_ == 0 || all_.contains(next_)) ++next_;
   auto made = std::make_unique<Connection>();
   made->id = Id(next_++);
   made->state = state;
+  made->listener = listener;
+  made->user = user;
   Connection& connection = *all_.emplace(made->id.value, std::move(made)).first->second;
-  count(connection, true);
+  enter(connection);
   return connection;
 }
 
 void ConnectionTable::erase(Connection& connection) {
-  count(connection, false);
+  leave(connection);
   set_deadline(connection, kNever);
   set_token(connection, 0);
   all_.erase(connection.id.value);
@@ -29,22 +42,41 @@ Connection* ConnectionTable::with_token(std::uint64_t token) const {
   return found == by_token_.end() ? nullptr : found->second;
 }
 
-void ConnectionTable::count(const Connection& connection, bool in) {
-  if (is_set_up(connection.state)) set_up_ += in ? 1 : std::size_t(-1);
-  if (connection.state != State::waiting) return;
-  if (in) {
-    waiting_.emplace(next_turn_, find(connection.id));
-    turns_[connection.id.value] = next_turn_++;
-  } else {
-    const auto turn = turns_.extract(connection.id.value);
-    waiting_.erase(turn.mapped());
+void ConnectionTable::enter(Connection& connection) {
+  if (has_socket(connection)) {
+    ++(connection.listener.value == 0 ? active_ : passive_);
+    ++users_[connection.user];
+  }
+  if (connection.state == State::waiting) {
+    connection.turn = next_turn_++;
+    listeners_[connection.listener].waiting.emplace(connection.turn, &connection);
+  } else if (connection.state == State::requested) {
+    ++listeners_[connection.listener].requested;
   }
 }
 
+void ConnectionTable::leave(const Connection& connection) {
+  if (has_socket(connection)) {
+    --(connection.listener.value == 0 ? active_ : passive_);
+    take_one(users_, connection.user);
+  }
+  const auto at = listeners_.find(connection.listener);
+  if (at == listeners_.end()) return;
+  if (connection.state == State::waiting) at->second.waiting.erase(connection.turn);
+  if (connection.state == State::requested) --at->second.requested;
+  if (at->second.waiting.empty() && at->second.requested == 0) listeners_.erase(at);
+}
+
 void ConnectionTable::move(Connection& connection, State to) {
-  count(connection, false);
+  leave(connection);
   connection.state = to;
-  count(connection, true);
+  enter(connection);
+}
+
+void ConnectionTable::set_taken(Connection& connection) {
+  leave(connection);
+  connection.taken = true;
+  enter(connection);
 }
 
 void ConnectionTable::set_token(Connection& connection, std::uint64_t token) {
@@ -63,14 +95,26 @@ Connection* ConnectionTable::due(TimePoint now) const {
   return deadline() <= now ? find(Id(due_.begin()->second)) : nullptr;
 }
 
-Connection* ConnectionTable::oldest_waiting() const {
-  return waiting_.empty() ? nullptr : waiting_.begin()->second;
+std::size_t ConnectionTable::waiting(ListenerId listener) const {
+  const auto at = listeners_.find(listener);
+  return at == listeners_.end() ? 0 : at->second.waiting.size();
 }
 
-std::vector<Connection*> ConnectionTable::all_waiting() const {
+std::size_t ConnectionTable::requested(ListenerId listener) const {
+  const auto at = listeners_.find(listener);
+  return at == listeners_.end() ? 0 : at->second.requested;
+}
+
+std::vector<Connection*> ConnectionTable::all_waiting(ListenerId listener) const {
   std::vector<Connection*> all;
-  for (const auto& [turn, connection] : waiting_) all.push_back(connection);
+  if (const auto at = listeners_.find(listener); at != listeners_.end())
+    for (const auto& [turn, connection] : at->second.waiting) all.push_back(connection);
   return all;
+}
+
+std::size_t ConnectionTable::of_user(std::uint32_t user) const {
+  const auto found = users_.find(user);
+  return found == users_.end() ? 0 : found->second;
 }
 
 }  // namespace softrnic::iwcm

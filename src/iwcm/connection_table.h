@@ -17,42 +17,54 @@ namespace softrnic::iwcm {
 
 class ConnectionTable {
  public:
-  Connection& add(State state);
+  /// `listener` 0: of the active side.
+  Connection& add(State state, ListenerId listener, std::uint32_t user);
   void erase(Connection& connection);
   /// nullptr: no such connection.
   Connection* find(Id id) const;
   Connection* with_token(std::uint64_t token) const;
 
-  /// Keeps count of those in each state. Everything else of `connection` is its user's.
+  /// Keeps count of those in each state, see below. Everything else of `connection` is its user's.
   void move(Connection& connection, State to);
   /// `token` is nobody else's, and not 0.
   void set_token(Connection& connection, std::uint64_t token);
   void set_deadline(Connection& connection, TimePoint deadline);
+  /// Its socket has gone to the program.
+  void set_taken(Connection& connection);
 
   TimePoint deadline() const { return due_.empty() ? kNever : due_.begin()->first; }
   /// One whose deadline is reached; nullptr: none.
   Connection* due(TimePoint now) const;
-  /// The one that has been in the state `waiting` longest; nullptr: none.
-  Connection* oldest_waiting() const;
 
-  std::vector<Connection*> all_waiting() const;
+  // ---- of one listener
+  /// In the state `waiting`, and in the state `requested`.
+  std::size_t waiting(ListenerId listener) const;
+  std::size_t requested(ListenerId listener) const;
+  /// In the order in which they came.
+  std::vector<Connection*> all_waiting(ListenerId listener) const;
 
+  // ---- counted
   std::size_t size() const { return all_.size(); }
-  std::size_t waiting() const { return waiting_.size(); }
-  /// That have no stream of a program's yet, or had one.
-  std::size_t in_set_up() const { return set_up_; }
+  /// With a socket of this host's, or about to have one: see Limits.
+  std::size_t active() const { return active_; }
+  std::size_t passive() const { return passive_; }
+  std::size_t of_user(std::uint32_t user) const;
 
  private:
-  static bool is_set_up(State state) { return state < State::established; }
-  void count(const Connection& connection, bool in);
+  struct AtListener {
+    std::map<std::uint64_t, Connection*> waiting;  ///< by their turn
+    std::size_t requested = 0;
+  };
+  void enter(Connection& connection);
+  void leave(const Connection& connection);
 
   std::unordered_map<std::uint32_t, std::unique_ptr<Connection>> all_;
   std::unordered_map<std::uint64_t, Connection*> by_token_;
   std::set<std::pair<TimePoint, std::uint32_t>> due_;
-  std::map<std::uint64_t, Connection*> waiting_;  ///< by their turn
-  std::unordered_map<std::uint32_t, std::uint64_t> turns_;
+  std::map<ListenerId, AtListener> listeners_;
+  std::map<std::uint32_t, std::size_t> users_;
   std::uint64_t next_turn_ = 0;
-  std::size_t set_up_ = 0;
+  std::size_t active_ = 0, passive_ = 0;
   std::uint32_t next_ = 1;
 };
 

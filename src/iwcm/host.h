@@ -14,7 +14,7 @@ namespace softrnic::iwcm {
 class Streams {
  public:
   /// Begins to listen; Manager::incoming() tells what comes. Fails with the errno of bind() or listen().
-  virtual Expected<void, Failure> listen(ListenerId listener, const Endpoint& at, int backlog) = 0;
+  virtual Expected<void, Failure> listen(ListenerId listener, const Listening& listening) = 0;
   virtual void unlisten(ListenerId listener) = 0;
   /// Begins to connect; Manager::opened() or ended() tells how it came out.
   virtual Expected<void, Failure> open(Id stream, const Endpoint& from, const Endpoint& to,

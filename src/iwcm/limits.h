@@ -1,5 +1,5 @@
-// How much the manager keeps, and for how long, so that strangers and programs cannot make it grow without
-// end.
+// How much the manager keeps, and for how long, so that neither strangers nor programs nor users can make it
+// grow without end, or take what others need.
 #pragma once
 
 #include <chrono>
@@ -10,13 +10,23 @@
 namespace softrnic::iwcm {
 
 struct Limits {
-  /// That are being set up: from the first TCP packet until the program has the stream.
-  std::size_t connections = 8192;
-  /// Of these, accepted by TCP and still without a whole request. The next one displaces the oldest.
-  std::size_t half_open = 1024;
-  Duration connect_timeout = std::chrono::seconds(30);  ///< for TCP's three messages
-  Duration request_timeout = std::chrono::seconds(5);   ///< for a whole MPA request. siw's
-  Duration reply_timeout = std::chrono::seconds(60);    ///< for a whole MPA reply: the peer's program decides
+  /// Connections that have a socket here, or are to have one: from connect() or TCP's first packet until the
+  /// program has taken the stream. Each side has its own share, so that peers cannot keep programs from
+  /// connecting.
+  std::size_t active = 4096;
+  std::size_t passive = 4096;
+  /// Of one user, with the addresses that it listens at.
+  std::size_t of_user = 8192;
+  /// At one listener, unless its program asks for a larger backlog: so many that are accepted by TCP and
+  /// still without a whole request, where the next one displaces the oldest; and so many requests that the
+  /// program has not answered, where the next one is rejected.
+  std::size_t least_backlog = 128;
+  Duration connect_timeout = std::chrono::seconds(30);         ///< for TCP's three messages
+  Duration refused_retry = std::chrono::milliseconds(10);      ///< from a refusal to the next try
+  Duration refused_patience = std::chrono::milliseconds(200);  ///< with a peer that does not listen yet
+  Duration request_timeout = std::chrono::seconds(5);          ///< for a whole MPA request. siw's
+  Duration answer_timeout = std::chrono::seconds(70);  ///< of the program; then no peer waits any more
+  Duration reply_timeout = std::chrono::seconds(60);   ///< for a whole MPA reply: the peer's program decides
   Duration disconnect_timeout = std::chrono::seconds(10);  ///< from disconnect() to the end
 };
 

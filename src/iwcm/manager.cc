@@ -1,5 +1,6 @@
 #include "iwcm/manager.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 
@@ -14,6 +15,9 @@ using iwarp::MpaResponder;
 std::int64_t milliseconds(Duration duration) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
 }
+
+/// The peer has closed, and not the network failed.
+bool is_close(int error) { return error == 0 || error == EPIPE || error == ECONNRESET; }
 
 /// Of TCP, or of a stream that ended without a word, as the kernel's iw_cm has it.
 int status_of(int error) { return error == 0 || error == EPIPE ? -ECONNRESET : -error; }
@@ -33,39 +37,58 @@ std::string_view name_of(EventKind kind) {
   return index < std::size(kNames) ? kNames[index] : "?";
 }
 
-Failure Manager::no_room() const { return refuse(EMFILE, ReasonId::iwcm_room, table_.in_set_up()); }
+std::size_t Manager::held_by(std::uint32_t user) const {
+  const auto listening = listeners_of_.find(user);
+  return table_.of_user(user) + (listening != listeners_of_.end() ? listening->second : 0);
+}
+
+bool Manager::has_room(Side side, std::uint32_t user) const {
+  const bool shared =
+      side == Side::active ? table_.active() < limits_.active : table_.passive() < limits_.passive;
+  return shared && held_by(user) < limits_.of_user;
+}
+
+Failure Manager::no_room(std::uint32_t user) const {
+  return refuse(EMFILE, ReasonId::iwcm_room, std::max(with_socket(), held_by(user)));
+}
 
 // ---- passive side
 
-Expected<ListenerId, Failure> Manager::listen(const Endpoint& at, int backlog) {
+Expected<ListenerId, Failure> Manager::listen(const Listening& listening) {
+  if (held_by(listening.user) >= limits_.of_user) return Unexpected{no_room(listening.user)};
   while (next_listener_ == 0 || listeners_.contains(next_listener_)) ++next_listener_;
   const ListenerId listener(next_listener_);
-  if (const auto listens = streams_.listen(listener, at, backlog); !listens)
-    return Unexpected{listens.error()};
-  listeners_.insert(next_listener_++);
+  if (const auto listens = streams_.listen(listener, listening); !listens) return Unexpected{listens.error()};
+  const auto wanted = static_cast<std::size_t>(std::max(listening.backlog, 0));
+  listeners_[next_listener_++] = {listening.user, std::max(wanted, limits_.least_backlog)};
+  ++listeners_of_[listening.user];
   return listener;
 }
 
 void Manager::unlisten(ListenerId listener) {
-  if (listeners_.erase(listener.value) == 0) return;
+  const auto gone = listeners_.extract(listener.value);
+  if (gone.empty()) return;
+  if (--listeners_of_[gone.mapped().user] == 0) listeners_of_.erase(gone.mapped().user);
   streams_.unlisten(listener);
-  for (Connection* waiting : table_.all_waiting())
-    if (waiting->listener == listener) {
-      streams_.close(waiting->id);
-      table_.erase(*waiting);
-    }
+  for (Connection* waiting : table_.all_waiting(listener)) {
+    streams_.close(waiting->id);
+    table_.erase(*waiting);
+  }
 }
 
+// Who says nothing makes room for who may say something, at the same listener.
 Id Manager::incoming(ListenerId listener, const Endpoint& local, const Endpoint& remote, TimePoint now) {
-  if (!listeners_.contains(listener.value)) return Id(0);
-  if (table_.waiting() >= limits_.half_open)
-    drop(*table_.oldest_waiting(), because(ReasonId::iwcm_flood, table_.waiting()));
-  if (table_.in_set_up() >= limits_.connections) {
-    host_.explain(no_room().reason, remote);
+  const auto at = listeners_.find(listener.value);
+  if (at == listeners_.end()) return Id(0);
+  const std::uint32_t user = at->second.user;
+  const std::vector<Connection*> silent = table_.all_waiting(listener);
+  if (!silent.empty() && (silent.size() >= at->second.backlog || !has_room(Side::passive, user)))
+    drop(*silent.front(), because(ReasonId::iwcm_flood, silent.size()));
+  if (!has_room(Side::passive, user)) {
+    host_.explain(no_room(user).reason, remote);
     return Id(0);
   }
-  Connection& connection = table_.add(State::waiting);
-  connection.listener = listener;
+  Connection& connection = table_.add(State::waiting, listener, user);
   connection.local = local;
   connection.remote = remote;
   connection.responder = std::make_unique<MpaResponder>(wishes(limits_.request_timeout), now);
@@ -73,12 +96,23 @@ Id Manager::incoming(ListenerId listener, const Endpoint& local, const Endpoint&
   return connection.id;
 }
 
-void Manager::request_came(Connection& connection) {
+bool Manager::has_backlog(const Connection& connection) const {
+  const auto at = listeners_.find(connection.listener.value);
+  return at != listeners_.end() && table_.requested(connection.listener) < at->second.backlog;
+}
+
+void Manager::request_came(Connection& connection, TimePoint now) {
   MpaResponder& responder = *connection.responder;
   if (responder.state() == MpaResponder::State::failed) return drop(connection, responder.reason());
   if (responder.state() != MpaResponder::State::requested) return;
+  if (!has_backlog(connection)) {
+    (void)responder.reject({});
+    (void)flush(connection, responder);
+    return drop(connection, because(ReasonId::cma_backlog_full, connection.local.port,
+                                    table_.requested(connection.listener)));
+  }
   table_.move(connection, State::requested);
-  table_.set_deadline(connection, kNever);
+  table_.set_deadline(connection, now + limits_.answer_timeout);
   Event event;
   event.kind = EventKind::request;
   event.id = connection.id;
@@ -133,6 +167,7 @@ Expected<void, Failure> Manager::confirm(Id id) {
   event.ird = connection->agreement.ird;
   event.ord = connection->agreement.ord;
   host_.event(event);
+  close_if_due(id);
   return {};
 }
 
@@ -188,11 +223,20 @@ void Manager::close(Connection& connection, int status, const Reason& reason) {
   host_.event(event);
 }
 
+void Manager::close_if_due(Id id) {
+  Connection* const connection = table_.find(id);
+  if (connection == nullptr || connection->state != State::established) return;
+  if (connection->ended_early || connection->wants_end) close(*connection, 0, {});
+}
+
+// As Linux's iw_cm_disconnect, which waits for a connect that is under way, and then closes.
 void Manager::disconnect(Id id, TimePoint now) {
   Connection* const connection = table_.find(id);
-  if (connection == nullptr || connection->state != State::established || connection->deadline != kNever)
-    return;
-  table_.set_deadline(*connection, now + limits_.disconnect_timeout);
+  if (connection == nullptr) return;
+  if (connection->state < State::waiting) connection->wants_end = true;
+  if (connection->state != State::established) return;
+  if (!connection->taken || connection->ended_early) return close(*connection, 0, {});
+  if (connection->deadline == kNever) table_.set_deadline(*connection, now + limits_.disconnect_timeout);
 }
 
 void Manager::destroy(Id id) {
@@ -211,6 +255,10 @@ const iwarp::MpaAgreement* Manager::agreement(Id id) const {
   return connection != nullptr && connection->state == State::established ? &connection->agreement : nullptr;
 }
 
+void Manager::taken(Id id) {
+  if (Connection* const connection = table_.find(id)) table_.set_taken(*connection);
+}
+
 std::uint64_t Manager::token(Id id) const {
   const Connection* const connection = table_.find(id);
   return connection != nullptr ? connection->token : 0;
@@ -224,7 +272,11 @@ Id Manager::with_token(std::uint64_t token) const {
 bool Manager::stream_over(std::uint64_t token) {
   Connection* const connection = table_.with_token(token);
   if (connection == nullptr) return false;
-  close(*connection, 0, {});
+  if (connection->listener.value != 0 && !connection->confirmed) {
+    connection->ended_early = true;
+  } else {
+    close(*connection, 0, {});
+  }
   return true;
 }
 
@@ -246,7 +298,7 @@ void Manager::received(Id stream, Bytes bytes, TimePoint now) {
       return reply_came(*connection, now);
     case State::waiting:
       connection->responder->receive(bytes);
-      return request_came(*connection);
+      return request_came(*connection, now);
     case State::requested:
       // RFC 5044 7.1.2: an initiator sends nothing before it has the reply
       connection->responder->receive(bytes);
@@ -262,8 +314,11 @@ void Manager::ended(Id stream, int error, TimePoint now) {
   if (connection == nullptr) return;
   switch (connection->state) {
     case State::opening:
+      if (error == ECONNREFUSED && now + limits_.refused_retry <= connection->asks_until)
+        return ask_later(*connection, now);
       return fail(*connection, status_of(error), no_connection(*connection, error));
     case State::initiating:
+      if (!is_close(error)) return fail(*connection, status_of(error), no_connection(*connection, error));
       connection->initiator->stream_ended();
       if (connection->initiator->state() == MpaInitiator::State::refused) return reply_came(*connection, now);
       return fail(*connection, status_of(error), connection->initiator->reason());
@@ -290,12 +345,16 @@ void Manager::expire(Connection& connection, TimePoint now) {
           connection, -ETIMEDOUT,
           because(ReasonId::iwcm_connect_slow, connection.remote.port, milliseconds(limits_.connect_timeout),
                   connection.remote.host.high_half(), connection.remote.host.low_half()));
+    case State::refused:
+      return open_again(connection, now);
     case State::initiating:
       connection.initiator->expire(now);
       return fail(connection, -ETIMEDOUT, connection.initiator->reason());
     case State::waiting:
       connection.responder->expire(now);
       return drop(connection, connection.responder->reason());
+    case State::requested:
+      return give_up(connection);
     case State::established:
       return close(connection, -ETIMEDOUT,
                    because(ReasonId::iwcm_disconnect, milliseconds(limits_.disconnect_timeout)));

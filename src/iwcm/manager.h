@@ -12,7 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <set>
+#include <map>
 
 #include "base/bytes.h"
 #include "base/expected.h"
@@ -34,8 +34,9 @@ class Manager {
   Manager& operator=(const Manager&) = delete;
 
   // ---- passive side
-  /// Connections to this address are taken from now on. EADDRINUSE and what else listen() says.
-  Expected<ListenerId, Failure> listen(const Endpoint& at, int backlog);
+  /// Connections to this address are taken from now on. EADDRINUSE and what else listen() says; EMFILE: see
+  /// Limits.
+  Expected<ListenerId, Failure> listen(const Listening& listening);
   /// Connections whose request has not come are closed; requests that were told are not affected.
   void unlisten(ListenerId listener);
   /// Of a request that was told: sends the reply; the host may take the stream then. ECONNRESET: the peer has
@@ -47,13 +48,14 @@ class Manager {
   Expected<void, Failure> confirm(Id id);
 
   // ---- active side
-  /// The reply event tells how it comes out. EMFILE: Limits::connections.
+  /// The reply event tells how it comes out. EMFILE: see Limits.
   Expected<Id, Failure> connect(const Request& request, TimePoint now);
 
   // ---- both sides
   /// The program ends the connection. The closed event comes when the stream has ended, or at the latest
-  /// after Limits::disconnect_timeout. Does nothing before the connection is established, and after its
-  /// end.
+  /// after Limits::disconnect_timeout; at once if the program has not taken the stream. Of an active side
+  /// that is being set up it comes right behind a good reply. Does nothing before a request is answered, and
+  /// after the end.
   void disconnect(Id id, TimePoint now);
   /// Forgets the id in whatever state. A request that was not answered is rejected; a stream that the program
   /// has stays its own. An id that does not exist is ignored.
@@ -61,9 +63,12 @@ class Manager {
 
   // ---- of an established connection
   const iwarp::MpaAgreement* agreement(Id id) const;
+  /// The host has taken the stream out: from now on who has it tells its end, by stream_over().
+  void taken(Id id);
   /// By which stream_over() knows it: random, and known only to who has the stream.
   std::uint64_t token(Id id) const;
-  /// The stream that a program had has ended. False: nobody knows such a token.
+  /// The stream that a program had has ended. Before confirm() that is told behind the established event.
+  /// False: nobody knows such a token.
   bool stream_over(std::uint64_t token);
   /// The id of that stream; 0: there is none.
   Id with_token(std::uint64_t token) const;
@@ -86,21 +91,29 @@ class Manager {
 
   // ---- for people
   std::size_t size() const { return table_.size(); }
-  std::size_t in_set_up() const { return table_.in_set_up(); }
+  /// See Limits.
+  std::size_t with_socket() const { return table_.active() + table_.passive(); }
 
  private:
   Expected<void, Failure> open(Connection& connection, TimePoint now);
+  void open_again(Connection& connection, TimePoint now);
+  /// Nobody listens there yet.
+  void ask_later(Connection& connection, TimePoint now);
   void reply_came(Connection& connection, TimePoint now);
   void establish(Connection& connection, const iwarp::MpaAgreement& agreement);
   /// The stream is closed, and there is none any more.
   void part(Connection& connection);
   /// Tells how connecting came out.
   void fail(Connection& connection, int status, const Reason& reason);
-  void request_came(Connection& connection);
+  void request_came(Connection& connection, TimePoint now);
+  /// Another request may wait at its listener.
+  bool has_backlog(const Connection& connection) const;
   /// Of a connection that nobody knows of.
   void drop(Connection& connection, const Reason& reason);
   void give_up(Connection& connection);
   void close(Connection& connection, int status, const Reason& reason);
+  /// After an event: of a connection that has come about, if its end is due already.
+  void close_if_due(Id id);
   void expire(Connection& connection, TimePoint now);
   /// Writes what the state machine of MPA has to say.
   template <typename Machine>
@@ -112,13 +125,22 @@ class Manager {
     return written;
   }
   std::uint64_t new_token();
-  Failure no_room() const;
+  enum class Side { active, passive };
+  bool has_room(Side side, std::uint32_t user) const;
+  Failure no_room(std::uint32_t user) const;
+  /// That the user has, of what Limits::of_user counts.
+  std::size_t held_by(std::uint32_t user) const;
 
   Host& host_;
   Streams& streams_;
   Limits limits_;
   ConnectionTable table_;
-  std::set<std::uint32_t> listeners_;
+  struct Listener {
+    std::uint32_t user = 0;
+    std::size_t backlog = 0;
+  };
+  std::map<std::uint32_t, Listener> listeners_;
+  std::map<std::uint32_t, std::size_t> listeners_of_;  ///< by user
   std::uint32_t next_listener_ = 1;
 };
 

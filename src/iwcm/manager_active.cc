@@ -9,15 +9,16 @@ namespace softrnic::iwcm {
 using iwarp::MpaInitiator;
 
 Expected<Id, Failure> Manager::connect(const Request& request, TimePoint now) {
-  if (table_.in_set_up() >= limits_.connections) return Unexpected{no_room()};
+  if (!has_room(Side::active, request.user)) return Unexpected{no_room(request.user)};
   const auto fits = iwarp::check_private_data(request.offer.private_data, wire::kMpaHighestRevision);
   if (!fits) return Unexpected{Failure{EINVAL, fits.error()}};
-  Connection& connection = table_.add(State::opening);
+  Connection& connection = table_.add(State::opening, ListenerId(0), request.user);
   connection.wanted_local = connection.local = request.local;
   connection.remote = request.remote;
   connection.ird = within_format(request.offer.ird);
   connection.ord = within_format(request.offer.ord);
   connection.tos = request.tos;
+  connection.asks_until = now + limits_.refused_patience;
   connection.private_data.assign(request.offer.private_data.begin(), request.offer.private_data.end());
   if (const auto opens = open(connection, now); !opens) {
     table_.erase(connection);
@@ -32,6 +33,19 @@ Expected<void, Failure> Manager::open(Connection& connection, TimePoint now) {
   table_.move(connection, State::opening);
   table_.set_deadline(connection, now + limits_.connect_timeout);
   return {};
+}
+
+void Manager::open_again(Connection& connection, TimePoint now) {
+  if (const auto opens = open(connection, now); !opens)
+    fail(connection, -opens.error().error, opens.error().reason);
+}
+
+// Servers tell their clients by other means that they are ready, some of them before they call rdma_listen:
+// see cma/early_requests.h. Of a port at another host nobody knows whether its program lives.
+void Manager::ask_later(Connection& connection, TimePoint now) {
+  streams_.close(connection.id);
+  table_.move(connection, State::refused);
+  table_.set_deadline(connection, now + limits_.refused_retry);
 }
 
 void Manager::opened(Id stream, const Endpoint& local, TimePoint now) {
@@ -64,9 +78,7 @@ void Manager::reply_came(Connection& connection, TimePoint now) {
       // Perhaps a peer that knows revision 1 alone, which closes what it does not understand.
       streams_.close(connection.id);
       connection.revision = 1;
-      if (const auto opens = open(connection, now); !opens)
-        fail(connection, -opens.error().error, opens.error().reason);
-      return;
+      return open_again(connection, now);
     case MpaInitiator::State::established:
       break;
   }
@@ -81,6 +93,7 @@ void Manager::reply_came(Connection& connection, TimePoint now) {
   event.ord = connection.agreement.ord;
   event.private_data = done->private_data();
   host_.event(event);
+  close_if_due(event.id);
 }
 
 void Manager::fail(Connection& connection, int status, const Reason& reason) {

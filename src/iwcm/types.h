@@ -40,10 +40,19 @@ struct Offer {
   Bytes private_data{};
 };
 
+/// Where a program listens, and as whom.
+struct Listening {
+  Endpoint at;
+  int backlog = 0;         ///< what the program asked for
+  std::uint8_t tos = 0;    ///< of the IP packets of its connections
+  std::uint32_t user = 0;  ///< see Limits::of_user
+};
+
 struct Request {
   Endpoint local;  ///< port 0: the host chooses
   Endpoint remote;
-  std::uint8_t tos = 0;  ///< of the IP packets
+  std::uint8_t tos = 0;    ///< of the IP packets
+  std::uint32_t user = 0;  ///< see Limits::of_user
   Offer offer;
 };
 

@@ -98,7 +98,7 @@ class StreamsTest : public DaemonTest {
     ASSERT_TRUE(accepted);
     ASSERT_TRUE(accepted->socket);
     passive = std::move(*accepted);
-    ASSERT_TRUE(server.daemon().notify(id, IBV_EVENT_COMM_EST));
+    ASSERT_TRUE(server.daemon().has_stream(id));
     ASSERT_EQ(server.next(), RDMA_CM_EVENT_ESTABLISHED);
     control::CmEventReply event;
     ASSERT_EQ(client.next(&event, &active.socket), RDMA_CM_EVENT_ESTABLISHED);
@@ -162,6 +162,51 @@ TEST_F(StreamsTest, APortOfTcpIsTakenOnce) {
   ASSERT_FALSE(listens);
   EXPECT_EQ(listens.error().failure.error, EADDRINUSE);
   EXPECT_EQ(listens.error().failure.reason.id, ReasonId::iwcm_listen);
+}
+
+// The wildcard is 127.0.0.1 and ::1 here, of which another program has one.
+TEST_F(StreamsTest, AWildcardWithoutOneOfItsAddresses) {
+  UniqueFd other(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const sockaddr_storage at = loopback(kPort);
+  ASSERT_EQ(::bind(other.get(), reinterpret_cast<const sockaddr*>(&at), sizeof(sockaddr_in)), 0);
+  ASSERT_EQ(::listen(other.get(), 1), 0);
+  const auto server = caller();
+  sockaddr_storage any{};
+  any.ss_family = AF_INET6;
+  reinterpret_cast<sockaddr_in6&>(any).sin6_port = htons(kPort);
+  ASSERT_TRUE(server->daemon().bind(server->id(), any));
+  const auto listens = server->daemon().listen(server->id(), 1);
+  ASSERT_FALSE(listens);
+  EXPECT_EQ(listens.error().failure.error, EADDRINUSE);
+  other.reset();
+  EXPECT_TRUE(server->daemon().listen(server->id(), 1)) << "nothing is left of the first try";
+}
+
+TEST_F(StreamsTest, TheTypeOfServiceOfAListenerIsThatOfItsConnections) {
+  const auto server = caller();
+  const std::uint8_t wanted = 0x28;
+  ASSERT_TRUE(server->daemon().set_option(server->id(), RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, {&wanted, 1}));
+  ASSERT_TRUE(server->daemon().bind(server->id(), loopback(kPort)));
+  ASSERT_TRUE(server->daemon().listen(server->id(), 1));
+  const auto client = asking();
+  const auto accepted = server->daemon().accept(request_at(*server), 2, parameters(0x222), {});
+  ASSERT_TRUE(accepted && accepted->socket);
+  int tos = 0;
+  socklen_t size = sizeof tos;
+  ASSERT_EQ(getsockopt(accepted->socket.get(), SOL_IP, IP_TOS, &tos, &size), 0);
+  EXPECT_EQ(tos, wanted);
+}
+
+TEST_F(StreamsTest, AnIdThatDisconnectsBeforeItHasFetchedEstablished) {
+  const auto server = listener();
+  const auto client = asking();
+  const control::CmNumber id = request_at(*server);
+  auto accepted = server->daemon().accept(id, 2, parameters(0x222), {});
+  ASSERT_TRUE(accepted && accepted->socket);
+  ASSERT_TRUE(client->daemon().disconnect(client->id()));
+  EXPECT_EQ(client->next(), RDMA_CM_EVENT_ESTABLISHED);
+  EXPECT_EQ(client->next(), RDMA_CM_EVENT_DISCONNECTED);
+  EXPECT_TRUE(ends(accepted->socket));
 }
 
 TEST_F(StreamsTest, NobodyListens) {

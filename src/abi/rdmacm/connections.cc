@@ -82,6 +82,7 @@ void set_depths(Id& id, const rdma_conn_param* given, std::uint8_t initiator_dep
 Expected<void, Failure> connect(Id& id, const rdma_conn_param* given) {
   auto usable = id.require_device();
   if (usable) usable = check(id, given);
+  if (usable && has_streams(id)) usable = may_start_stream(id, given);
   if (!usable) return usable;
   set_depths(id, given, id.device->max_initiator_depth, id.device->max_responder_resources);
   const auto parameters = parameters_of(id, given);
@@ -121,6 +122,7 @@ Expected<void, Failure> accept_packets(Id& id, Request request) {
 /// the program may hear that the connection is there.
 template <typename Request>
 Expected<void, Failure> accept_stream(Id& id, const rdma_conn_param* given, Request request) {
+  if (auto may = may_start_stream(id, given); !may) return may;
   if (given != nullptr) id.stream_qpn = given->qp_num;
   auto accepted = request();
   if (!accepted) return Unexpected{accepted.error()};
@@ -129,7 +131,7 @@ Expected<void, Failure> accept_stream(Id& id, const rdma_conn_param* given, Requ
     static_cast<void>(modify_to_error(id));
     return started;
   }
-  return start(id, [&](control::CmClient& daemon) { return daemon.notify(id.number, IBV_EVENT_COMM_EST); });
+  return start(id, [&](control::CmClient& daemon) { return daemon.has_stream(id.number); });
 }
 
 Expected<void, Failure> accept(Id& id, const rdma_conn_param* given) {
@@ -162,6 +164,7 @@ Expected<void, Failure> reject(Id& id, const void* data, std::uint8_t length, st
 Expected<void, Failure> disconnect(Id& id) {
   auto done = id.require_device();
   if (done && has_streams(id)) {
+    id.disconnected = true;
     close_stream(id);
   } else if (done) {
     done = modify_to_error(id);

@@ -9,6 +9,7 @@
 #include "abi/calls.h"
 #include "abi/export.h"
 #include "abi/rdmacm/events.h"
+#include "abi/rdmacm/streams.h"
 #include "base/settings.h"
 #include "rnic/object.h"
 
@@ -161,7 +162,10 @@ Expected<void, Failure> destroy(Id* id) {
     return id->session->failed(fetched.error());
   if (id->event != nullptr) acknowledge(id->event);
   const bool forked = !fetched && !ended && fetched.error().failure.reason.id != ReasonId::daemon_gone;
-  if (!forked) id->address_info->abandon();
+  if (!forked) {
+    abort_stream(*id);
+    id->address_info->abandon();
+  }
   if (fetched) {
     id->account.wait(fetched->fetched, ObjectKind::cm_id);
   } else if (!forked) {  // in a child nobody acknowledges what the parent was given

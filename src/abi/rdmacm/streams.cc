@@ -1,9 +1,12 @@
 #include "abi/rdmacm/streams.h"
 
+#include <sys/eventfd.h>
+
 #include <cerrno>
 #include <span>
 
 #include "abi/sibling.h"
+#include "base/unique_fd.h"
 
 namespace softrnic::rdmacm {
 namespace {
@@ -14,22 +17,24 @@ const abi::Sibling* driver_of(const Id& id) {
   return sibling != nullptr && sibling->start_stream != nullptr ? sibling : nullptr;
 }
 
-/// nullptr: none has that number any more.
-ibv_qp* queue_pair_of(const Id& id, const abi::Sibling& driver) {
-  return id.qp != nullptr ? id.qp : driver.find_qp(id.verbs, id.stream_qpn);
+/// Calls call(driver, qp), which gives 0 or an errno and has explained itself, with the queue pair of the id,
+/// or the one with this number.
+template <typename Call>
+Expected<void, Failure> with_queue_pair(const Id& id, std::uint32_t number, Call call) {
+  const std::uint32_t qpn = id.qp != nullptr ? id.qp->qp_num : number;
+  const abi::Sibling* const driver = driver_of(id);
+  if (driver == nullptr) return rnic::refused(EINVAL, ReasonId::rdma_no_streams, qpn);
+  ibv_qp* const qp = id.qp != nullptr ? id.qp : driver->find_qp(id.verbs, qpn);
+  if (qp == nullptr) return rnic::refused(EINVAL, ReasonId::rdma_qp_unknown, qpn);
+  if (const int error = call(*driver, qp)) return Unexpected{Failure{error, {}}};
+  return {};
 }
 
 Expected<void, Failure> start(const Id& id, const control::CmStream& stream) {
   if (!stream.socket) return rnic::refused(EMFILE, ReasonId::rdma_stream_missing);
-  const std::uint32_t qpn = id.qp != nullptr ? id.qp->qp_num : id.stream_qpn;
-  const abi::Sibling* const driver = driver_of(id);
-  if (driver == nullptr) return rnic::refused(EINVAL, ReasonId::rdma_no_streams, qpn);
-  ibv_qp* const qp = queue_pair_of(id, *driver);
-  if (qp == nullptr) return rnic::refused(EINVAL, ReasonId::rdma_qp_unknown, qpn);
-  // a call that fails has explained itself
-  if (const int error = driver->start_stream(qp, stream.socket.get(), &stream.grant))
-    return Unexpected{Failure{error, {}}};
-  return {};
+  return with_queue_pair(id, id.stream_qpn, [&](const abi::Sibling& driver, ibv_qp* qp) {
+    return driver.start_stream(qp, stream.socket.get(), &stream.grant);
+  });
 }
 
 }  // namespace
@@ -38,10 +43,20 @@ bool has_streams(const Id& id) {
   return id.verbs != nullptr && id.verbs->device->transport_type == IBV_TRANSPORT_IWARP;
 }
 
+Expected<void, Failure> may_start_stream(const Id& id, const rdma_conn_param* given) {
+  const UniqueFd room(eventfd(0, EFD_CLOEXEC));
+  if (!room) return rnic::refused(errno, ReasonId::out_of_fds, errno);
+  return with_queue_pair(id, given != nullptr ? given->qp_num : 0,
+                         [](const abi::Sibling& driver, ibv_qp* qp) { return driver.may_start_stream(qp); });
+}
+
+// A thread may call rdma_disconnect while another fetches the event that brings the stream.
 Expected<void, Failure> start_stream(Id& id, control::CmStream stream) {
   auto started = start(id, stream);
   if (started) {
     static_cast<void>(stream.socket.release());
+    id.stream_token = stream.grant.token;
+    if (id.disconnected) close_stream(id);
   } else {
     stream.socket.reset();
     static_cast<void>(id.session->daemon.streams_ended(std::span(&stream.grant.token, 1)));
@@ -50,9 +65,14 @@ Expected<void, Failure> start_stream(Id& id, control::CmStream stream) {
 }
 
 void close_stream(Id& id) {
-  const abi::Sibling* const driver = driver_of(id);
-  ibv_qp* const qp = driver != nullptr ? queue_pair_of(id, *driver) : nullptr;
-  if (qp != nullptr) static_cast<void>(driver->close_stream(qp));
+  static_cast<void>(with_queue_pair(
+      id, id.stream_qpn, [](const abi::Sibling& driver, ibv_qp* qp) { return driver.close_stream(qp); }));
+}
+
+void abort_stream(const Id& id) {
+  if (id.stream_token == 0) return;
+  const std::uint32_t qpn = id.qp != nullptr ? id.qp->qp_num : id.stream_qpn;
+  if (const abi::Sibling* const driver = driver_of(id)) driver->abort_stream(id.verbs, qpn, id.stream_token);
 }
 
 }  // namespace softrnic::rdmacm

@@ -27,7 +27,9 @@ const Sibling& own_sibling() {
                                .on_daemon_return = on_daemon_return,
                                .run_aside = engine::run_aside,
                                .start_stream = start_stream,
+                               .may_start_stream = may_start_stream,
                                .close_stream = close_stream,
+                               .abort_stream = abort_stream,
                                .find_qp = LiveObjects::find_qp};
   return sibling;
 }

@@ -149,6 +149,7 @@ struct Qp : ibv_qp_ex {
   Xrcd* domain = nullptr;                 ///< XRC target
   std::shared_ptr<rnic::QueuePair> impl;  ///< shared by all that ibv_open_qp made of one XRC target
   std::optional<SendBatch> batch;         ///< of ibv_create_qp_ex with send_ops_flags
+  std::uint64_t stream_token = 0;         ///< iWARP: of the connection that it has, or had last
 
   static Qp* of(ibv_qp* qp) { return static_cast<Qp*>(reinterpret_cast<ibv_qp_ex*>(qp)); }
   ibv_qp* verbs() { return &qp_base; }

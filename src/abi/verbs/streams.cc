@@ -1,10 +1,13 @@
 #include "abi/verbs/streams.h"
 
+#include <cerrno>
 #include <mutex>
 
 #include "abi/calls.h"
+#include "abi/verbs/live_objects.h"
 #include "abi/verbs/open_device.h"
 #include "base/unique_fd.h"
+#include "rnic/refusal.h"
 
 namespace softrnic::abi {
 namespace {
@@ -52,8 +55,19 @@ int start_stream(ibv_qp* qp, int fd, const control::StreamGrant* grant) {
     if (qp == nullptr || grant == nullptr) return null_argument();
     Lent lent(fd);
     const auto done = Qp::of(qp)->impl->start_stream(lent.get(), start_of(*grant));
-    if (done) take_state(*qp);
+    if (!done) return done;
+    take_state(*qp);
+    Qp::of(qp)->stream_token = grant->token;
     return done;
+  });
+}
+
+int may_start_stream(ibv_qp* qp) {
+  return errno_call([&]() -> Expected<void, Failure> {
+    if (qp == nullptr) return null_argument();
+    const rnic::QueuePair& impl = *Qp::of(qp)->impl;
+    if (impl.stream() != nullptr && impl.state() <= IBV_QPS_RTR) return {};
+    return rnic::refused(EINVAL, ReasonId::iwarp_stream_state, impl.state());
   });
 }
 
@@ -64,6 +78,14 @@ int close_stream(ibv_qp* qp) {
     if (done) take_state(*qp);
     return done;
   });
+}
+
+void abort_stream(const ibv_context* context, std::uint32_t qpn, std::uint64_t token) {
+  ibv_qp* const qp = LiveObjects::find_qp(context, qpn);
+  if (qp == nullptr || token == 0 || Qp::of(qp)->stream_token != token) return;
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_ERR;
+  static_cast<void>(ibv_modify_qp(qp, &attributes, IBV_QP_STATE));
 }
 
 }  // namespace softrnic::abi

@@ -5,6 +5,7 @@
 #include "base/reason.h"
 #include "base/settings.h"
 #include "cli/commands.h"
+#include "cli/link_options.h"
 
 namespace softrnic::cli {
 namespace {
@@ -37,7 +38,21 @@ TEST(CommandLine, NothingSaidIsAUsageError) {
   EXPECT_EQ(run({"run"}).code, kUsage);
   EXPECT_EQ(run({"resource", "show", "everything"}).code, kUsage);
   EXPECT_EQ(run({"daemon", "--stop", "--status"}).code, kUsage);
-  EXPECT_EQ(run({"link", "add", "x", "type", "iwarp", "netdev", "lo"}).code, kUsage);
+  EXPECT_EQ(run({"link", "add", "x", "type", "ib", "netdev", "lo"}).code, kUsage);
+}
+
+TEST(CommandLine, TheTypesOfLinks) {
+  LinkOptions options;
+  EXPECT_EQ(parse_link({"iw0", "type", "iwarp", "netdev", "lo"}, options), "");
+  EXPECT_EQ(options.kind, device::Kind::iwarp);
+  EXPECT_EQ(options.name + options.netdev, "iw0lo");
+  for (const char* const type : {"rocev2", "roce"}) {
+    EXPECT_EQ(parse_link({"x", "type", type, "netdev", "lo"}, options), "");
+    EXPECT_EQ(options.kind, device::Kind::roce_v2) << type;
+  }
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {}, {"x"}, {"x", "netdev"}, {"x", "type", "iwarp"}, {"x", "kind", "iwarp", "netdev", "lo"}})
+    EXPECT_NE(parse_link(words, options = {}), "") << words.size();
 }
 
 TEST(CommandLine, HelpHasExamples) {

@@ -42,7 +42,7 @@ class Iwarp : public TwoNodes {
     network.deliver();
     const Event event = client.expect(RDMA_CM_EVENT_ESTABLISHED);
     EXPECT_TRUE(event.has_stream);
-    ASSERT_EQ(error_of(server.manager.notify(passive, IBV_EVENT_COMM_EST)), 0);
+    ASSERT_EQ(error_of(server.manager.has_stream(passive)), 0);
     EXPECT_FALSE(server.expect(RDMA_CM_EVENT_ESTABLISHED).has_stream);
   }
   IdNumber listener = 0, active = 0, passive = 0;
@@ -61,7 +61,9 @@ TEST_F(Iwarp, ConnectsWithoutAConnectResponse) {
   EXPECT_FALSE(ours->initiator);
   EXPECT_EQ(ours->agreement.ord, 3);
   EXPECT_FALSE(server.manager.next_event(server.channel)) << "the program has no stream yet";
-  ASSERT_EQ(error_of(server.manager.notify(passive, IBV_EVENT_COMM_EST)), 0);
+  EXPECT_EQ(error_of(server.manager.notify(passive, IBV_EVENT_COMM_EST)), 0) << "as the kernel, of any event";
+  EXPECT_FALSE(server.manager.next_event(server.channel));
+  ASSERT_EQ(error_of(server.manager.has_stream(passive)), 0);
   EXPECT_EQ(server.expect(RDMA_CM_EVENT_ESTABLISHED).cookie, 300U);
   network.deliver();
   const Event event = client.expect(RDMA_CM_EVENT_ESTABLISHED);
@@ -100,8 +102,38 @@ TEST_F(Iwarp, EndsWhenTheStreamDoes) {
   EXPECT_EQ(error_of(client.manager.disconnect(active)), 0) << "once more is no mistake";
 }
 
+TEST_F(Iwarp, ADisconnectBeforeTheProgramHasItsStreamEndsIt) {
+  establish();
+  EXPECT_EQ(error_of(client.manager.disconnect(active)), 0);
+  EXPECT_EQ(client.expect(RDMA_CM_EVENT_DISCONNECTED).status, 0);
+  EXPECT_FALSE(client.manager.handover(active)) << "ESTABLISHED, fetched late, has none";
+  EXPECT_EQ(client.streams.open_streams(), 0U);
+}
+
+TEST_F(Iwarp, ADisconnectOnTheWayEndsWhatComesAbout) {
+  request();
+  EXPECT_EQ(error_of(client.manager.disconnect(active)), 0);
+  ASSERT_EQ(error_of(server.manager.accept(passive, 300, parameters(), {})), 0);
+  network.deliver();
+  client.expect(RDMA_CM_EVENT_ESTABLISHED);
+  EXPECT_EQ(client.expect(RDMA_CM_EVENT_DISCONNECTED).status, 0);
+}
+
+TEST_F(Iwarp, AStreamThatEndsBeforeItIsConfirmedIsHeardOfAllTheSame) {
+  request();
+  ASSERT_EQ(error_of(server.manager.accept(passive, 300, parameters(), {})), 0);
+  const auto handover = server.manager.handover(passive);
+  server.streams.take(handover->stream);
+  EXPECT_TRUE(server.manager.streams().stream_over(handover->token));
+  EXPECT_FALSE(server.manager.next_event(server.channel));
+  ASSERT_EQ(error_of(server.manager.has_stream(passive)), 0);
+  server.expect(RDMA_CM_EVENT_ESTABLISHED);
+  server.expect(RDMA_CM_EVENT_DISCONNECTED);
+}
+
 TEST_F(Iwarp, ADisconnectEndsAlsoWhenNobodySaysSo) {
   establish();
+  client.streams.take(client.manager.handover(active)->stream);
   EXPECT_EQ(error_of(client.manager.disconnect(active)), 0);
   EXPECT_TRUE(network.run([&] { return client.posts[client.channel] == 4; }));
   const Event event = client.expect(RDMA_CM_EVENT_DISCONNECTED);
@@ -124,10 +156,21 @@ TEST_F(Iwarp, Rejected) {
 TEST_F(Iwarp, NobodyListens) {
   active = client.routed(address("10.0.0.1", 7175));
   ASSERT_EQ(error_of(client.manager.connect(active, parameters(), {})), 0);
-  network.deliver();
+  EXPECT_TRUE(network.run([&] { return client.posts[client.channel] == 3; }));
   const Event event = client.expect(RDMA_CM_EVENT_REJECTED);
   EXPECT_EQ(event.status, -ECONNREFUSED);
   EXPECT_EQ(event.reason.id, ReasonId::iwcm_connect);
+}
+
+// perftest and qperf tell their client by TCP that they are ready, and call rdma_listen afterwards.
+TEST_F(Iwarp, AConnectThatIsFasterThanTheListener) {
+  active = client.routed(address("10.0.0.1", 7174));
+  ASSERT_EQ(error_of(client.manager.connect(active, parameters("early"), {})), 0);
+  network.deliver();
+  EXPECT_FALSE(client.manager.next_event(client.channel));
+  server.listener(address("10.0.0.1", 7174));
+  EXPECT_TRUE(network.run([&] { return server.posts[server.channel] == 1; }));
+  EXPECT_EQ(text(server.expect(RDMA_CM_EVENT_CONNECT_REQUEST)), "early");
 }
 
 TEST_F(Iwarp, NobodyAnswers) {
@@ -205,6 +248,32 @@ TEST_F(Iwarp, APortThatAnotherProgramHas) {
     EXPECT_EQ(server.manager.view(id)->state, State::address_bound);
     EXPECT_TRUE(server.manager.destroy(id));
   }
+}
+
+// Else another user of the host could take what clients send to the addresses that are left.
+TEST_F(Iwarp, AWildcardListensAtAllAddressesOrNone) {
+  server.streams.refuse_at = address("127.0.0.1").host;
+  for (const int error : {EADDRINUSE, EMFILE}) {
+    server.streams.refuse_to_listen = error;
+    const IdNumber id = server.make_id();
+    ASSERT_EQ(error_of(server.manager.bind(id, address("::", 7174))), 0);
+    EXPECT_EQ(error_of(server.manager.listen(id, 1)), error);
+    EXPECT_EQ(server.streams.listening(), 0U);
+    EXPECT_TRUE(server.manager.destroy(id));
+  }
+  server.streams.refuse_to_listen = EADDRNOTAVAIL;
+  server.listener(address("::", 7174));
+  EXPECT_EQ(server.streams.listening(), 3U) << "it is about to go, or to come";
+}
+
+TEST_F(Iwarp, AListenerThatIsBeingDestroyedTakesNoRequest) {
+  listener = server.listener(address("10.0.0.1", 7174));
+  active = client.routed(address("10.0.0.1", 7174));
+  ASSERT_TRUE(server.manager.quiesce(listener));
+  ASSERT_EQ(error_of(client.manager.connect(active, parameters(), {})), 0);
+  network.deliver();
+  EXPECT_EQ(server.manager.ids(), 1U) << "nobody would ever hear of its id";
+  EXPECT_EQ(client.expect(RDMA_CM_EVENT_REJECTED).status, -ECONNREFUSED);
 }
 
 TEST_F(Iwarp, NothingButReliableConnections) {
@@ -291,8 +360,10 @@ TEST_F(BothKinds, WhoSeesOneDeviceListensThereAlone) {
 
 TEST_F(BothKinds, TheWildcardGoesWithoutAPortOfTcpThatIsTaken) {
   server.streams.refuse_to_listen = EADDRINUSE;
+  server.streams.refuse_at = address("127.0.0.1").host;
   server.listener(address("0.0.0.0", 7174));
   EXPECT_EQ(server.explained, std::vector{ReasonId::iwcm_listen});
+  EXPECT_EQ(server.streams.listening(), 0U) << "nor does it listen by TCP at some addresses";
 }
 
 TEST_F(BothKinds, DatagramsGoByTheDeviceThatHasThem) {

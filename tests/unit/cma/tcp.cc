@@ -5,8 +5,9 @@
 
 namespace softrnic::cma {
 
-Expected<void, Failure> Tcp::Side::listen(iwcm::ListenerId listener, const iwcm::Endpoint& at, int) {
-  if (refuse_to_listen != 0)
+Expected<void, Failure> Tcp::Side::listen(iwcm::ListenerId listener, const iwcm::Listening& listening) {
+  const iwcm::Endpoint& at = listening.at;
+  if (refuse_to_listen != 0 && (refuse_at.is_zero() || refuse_at == at.host))
     return Unexpected{refuse(refuse_to_listen, ReasonId::iwcm_listen, at.port, refuse_to_listen)};
   listeners_.emplace(listener, at);
   if (std::find(tcp_.sides_.begin(), tcp_.sides_.end(), this) == tcp_.sides_.end())
@@ -42,7 +43,10 @@ void Tcp::Side::close(iwcm::Id stream) {
   if (!at.empty()) tcp_.pipes_.at(at.mapped().first).ends[at.mapped().second].closed = true;
 }
 
-void Tcp::Side::take(iwcm::Id stream) { ends_.erase(stream); }
+void Tcp::Side::take(iwcm::Id stream) {
+  ends_.erase(stream);
+  manager_().taken(stream);
+}
 
 std::string Tcp::Side::inbox(iwcm::Id stream) const {
   const auto [pipe, end] = ends_.at(stream);

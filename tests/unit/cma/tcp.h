@@ -22,7 +22,7 @@ class Tcp {
     Side(const Side&) = delete;
     Side& operator=(const Side&) = delete;
 
-    Expected<void, Failure> listen(iwcm::ListenerId listener, const iwcm::Endpoint& at, int backlog) override;
+    Expected<void, Failure> listen(iwcm::ListenerId listener, const iwcm::Listening& listening) override;
     void unlisten(iwcm::ListenerId listener) override;
     Expected<void, Failure> open(iwcm::Id stream, const iwcm::Endpoint& from, const iwcm::Endpoint& to,
                                  std::uint8_t tos) override;
@@ -38,6 +38,7 @@ class Tcp {
     std::size_t listening() const { return listeners_.size(); }
     std::vector<iwcm::Id> handed_over;
     int refuse_to_listen = 0;  ///< errno
+    wire::Gid refuse_at;       ///< there alone; zero: everywhere
     bool broken = false;       ///< write() fails
 
    private:

@@ -48,6 +48,16 @@ TEST_F(Unfetched, IsAnIdLikeAnyOnceItsEventWasFetched) {
   EXPECT_EQ(error_of(server.manager.destroy(unfetched)), 0);
 }
 
+TEST_F(Unfetched, ItsListenerTakesNoMoreOnceItIsBeingDestroyed) {
+  const auto waiting = server.manager.quiesce(listening);
+  ASSERT_TRUE(waiting && *waiting == 1);
+  const IdNumber late = client.routed(address("10.0.0.1", kPort));
+  ASSERT_TRUE(client.manager.connect(late, {.qpn = 0x333}, {}));
+  network.deliver();
+  EXPECT_EQ(server.manager.ids(), 2U) << "nobody would ever hear of its id";
+  EXPECT_EQ(client.expect(RDMA_CM_EVENT_REJECTED).id, late);
+}
+
 TEST_F(Unfetched, EndsWithItsListenerAndTheListenerIsNotHeldUpByIt) {
   const auto fetched = server.manager.destroy(listening);
   ASSERT_TRUE(fetched);

@@ -63,7 +63,9 @@ TEST_F(Pair, TheProgramsStreamEnds) {
   const std::uint64_t token = client.manager.token(active);
   ASSERT_NE(token, 0U);
   EXPECT_EQ(client.manager.with_token(token), active);
+  EXPECT_EQ(client.manager.with_socket(), 1U) << "until it is taken";
   client.streams.take(active);
+  EXPECT_EQ(client.manager.with_socket(), 0U);
   EXPECT_FALSE(client.manager.stream_over(token + 1));
   EXPECT_FALSE(client.manager.stream_over(0));
   EXPECT_TRUE(client.events.empty());
@@ -81,6 +83,7 @@ TEST_F(Pair, ADisconnectThatNobodyEndsIsToldInTime) {
   deliver();
   client.expect(EventKind::reply);
   EXPECT_EQ(client.manager.deadline(), kNever);
+  client.streams.take(active);
   client.manager.disconnect(active, now);
   const TimePoint due = client.manager.deadline();
   client.manager.disconnect(active, now + std::chrono::seconds(1));
@@ -90,13 +93,58 @@ TEST_F(Pair, ADisconnectThatNobodyEndsIsToldInTime) {
   EXPECT_EQ(client.manager.deadline(), kNever);
 }
 
-TEST_F(Pair, DisconnectBeforeThereIsAnythingDoesNothing) {
+// As Linux's iw_cm_disconnect, which waits for the connect and closes then.
+TEST_F(Pair, ADisconnectOnTheWayEndsTheConnectionOnceItIsThere) {
+  for (const bool early : {true, false}) {
+    const Id active = connect();
+    if (early) client.manager.disconnect(active, now);
+    deliver();
+    const Id passive = server.expect(EventKind::request).id;
+    server.manager.disconnect(passive, now);
+    EXPECT_TRUE(server.events.empty()) << "a request is answered, and not disconnected";
+    if (!early) client.manager.disconnect(active, now);
+    ASSERT_TRUE(server.manager.accept(passive, {1, 1, {}}));
+    deliver();
+    EXPECT_EQ(client.expect(EventKind::reply).status, 0);
+    EXPECT_EQ(client.expect(EventKind::closed).status, 0);
+    EXPECT_EQ(client.streams.open_streams(), 0U);
+    EXPECT_EQ(client.manager.agreement(active), nullptr);
+  }
+}
+
+TEST_F(Pair, AStreamThatNobodyHasTakenEndsAtOnce) {
   const Id active = connect();
-  client.manager.disconnect(active, now);
   deliver();
   ASSERT_TRUE(server.manager.accept(server.expect(EventKind::request).id, {1, 1, {}}));
   deliver();
-  EXPECT_EQ(client.expect(EventKind::reply).status, 0);
+  client.expect(EventKind::reply);
+  client.manager.disconnect(active, now);
+  EXPECT_EQ(client.expect(EventKind::closed).status, 0);
+  EXPECT_EQ(client.streams.open_streams(), 0U) << "the peer sees its end";
+  EXPECT_EQ(client.manager.deadline(), kNever);
+}
+
+TEST_F(Pair, AnEndBeforeTheProgramHasSaidThatItHasTheStream) {
+  for (const bool disconnects : {false, true}) {
+    connect();
+    deliver();
+    const Id passive = server.expect(EventKind::request).id;
+    ASSERT_TRUE(server.manager.accept(passive, {1, 1, {}}));
+    const std::uint64_t token = server.manager.token(passive);
+    server.streams.take(passive);
+    EXPECT_TRUE(server.manager.stream_over(token));
+    EXPECT_TRUE(server.events.empty()) << "nobody has heard that it was there";
+    if (disconnects) {
+      server.manager.disconnect(passive, now);
+    } else {
+      ASSERT_TRUE(server.manager.confirm(passive));
+      server.expect(EventKind::established);
+    }
+    EXPECT_EQ(server.expect(EventKind::closed).status, 0);
+    EXPECT_FALSE(server.manager.stream_over(token)) << "once";
+    deliver();
+    client.events.clear();
+  }
 }
 
 TEST_F(Pair, RejectedWithReasons) {
@@ -120,10 +168,35 @@ TEST_F(Pair, NobodyListens) {
   server.manager.unlisten(listener);
   connect();
   deliver();
+  const TimePoint began = now;
+  while (client.events.empty()) wait();
+  EXPECT_EQ(now - began, Limits{}.refused_patience);
   const Told reply = client.expect(EventKind::reply);
   EXPECT_EQ(reply.status, -ECONNREFUSED);
   EXPECT_EQ(reply.reason.id, ReasonId::iwcm_connect);
   EXPECT_EQ(client.streams.open_streams(), 0U);
+}
+
+TEST_F(Pair, AListenerThatComesAMomentLater) {
+  server.manager.unlisten(listener);
+  connect("hello");
+  deliver();
+  wait();
+  wait();
+  EXPECT_TRUE(client.events.empty());
+  EXPECT_EQ(client.streams.open_streams(), 0U) << "no descriptor waits";
+  SetUp();
+  wait();
+  EXPECT_EQ(server.expect(EventKind::request).private_data, "hello");
+}
+
+TEST_F(Pair, DestroyedWhileNobodyListensYet) {
+  server.manager.unlisten(listener);
+  const Id active = connect();
+  deliver();
+  client.manager.destroy(active);
+  EXPECT_EQ(client.manager.size(), 0U);
+  EXPECT_EQ(client.manager.deadline(), kNever);
 }
 
 TEST_F(Pair, NobodyAnswers) {
@@ -139,7 +212,10 @@ TEST_F(Pair, TheProgramDoesNotAnswer) {
   connect();
   deliver();
   const Id passive = server.expect(EventKind::request).id;
+  const TimePoint last = server.manager.deadline();
+  EXPECT_EQ(last, now + Limits{}.answer_timeout);
   wait();
+  EXPECT_LT(now, last) << "the peer has less patience";
   const Told reply = client.expect(EventKind::reply);
   EXPECT_EQ(reply.status, -ETIMEDOUT);
   EXPECT_EQ(reply.reason.id, ReasonId::mpa_timeout);

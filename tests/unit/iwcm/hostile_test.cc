@@ -76,31 +76,75 @@ TEST_F(Pair, SlowRequestsAreGivenUpInTime) {
 TEST_F(Pair, AFloodDisplacesItsOwnAndNoRequest) {
   const Id honest = stranger(request_frame());
   server.expect(EventKind::request);
+  const auto other = server.manager.listen({at(1, 7175), 10});
+  ASSERT_TRUE(other);
+  const Id elsewhere = server.manager.incoming(*other, at(1, 7175), at(9, 1), now);
   std::vector<Id> silent;
-  for (std::size_t i = 0; i < Limits{}.half_open + 10; ++i) silent.push_back(stranger("MPA"));
-  EXPECT_EQ(server.manager.in_set_up(), Limits{}.half_open + 1);
+  const std::size_t most = Limits{}.least_backlog;
+  for (std::size_t i = 0; i < most + 10; ++i) silent.push_back(stranger("MPA"));
+  EXPECT_EQ(server.manager.with_socket(), most + 2);
   EXPECT_EQ(server.manager.wanted(silent[0]), 0U);
   EXPECT_EQ(server.manager.wanted(silent[9]), 0U);
   EXPECT_NE(server.manager.wanted(silent[10]), 0U) << "the oldest go first";
   EXPECT_EQ(server.manager.wanted(honest), 1U) << "it waits for the program";
+  EXPECT_NE(server.manager.wanted(elsewhere), 0U) << "another listener's";
   EXPECT_EQ(server.explained, std::vector(10, ReasonId::iwcm_flood));
 }
 
-TEST_F(Pair, NoRoomForMore) {
-  Node small(tcp, {.connections = 2, .half_open = 2});
-  const auto listens = small.manager.listen(at(3, 1), 1);
-  ASSERT_TRUE(listens);
-  for (int i = 0; i < 2; ++i) {
-    const Id id = small.manager.incoming(*listens, at(3, 1), at(9, 1), now);
+TEST_F(Pair, RequestsThatNobodyAnswersAreBounded) {
+  const auto wide = server.manager.listen({at(1, 7175), 200});
+  ASSERT_TRUE(wide);
+  for (std::size_t i = 0; i < Limits{}.least_backlog; ++i) stranger(request_frame());
+  EXPECT_EQ(server.events.size(), Limits{}.least_backlog);
+  const Id late = stranger(request_frame());
+  EXPECT_EQ(server.manager.wanted(late), 0U) << "rejected";
+  EXPECT_EQ(server.explained, std::vector{ReasonId::cma_backlog_full});
+  listener = *wide;
+  for (std::size_t i = 0; i < 200; ++i) stranger(request_frame());
+  EXPECT_EQ(server.events.size(), Limits{}.least_backlog + 200) << "the program's backlog";
+  now = server.manager.deadline();
+  server.manager.advance(now);
+  EXPECT_EQ(server.manager.with_socket(), 0U) << "no peer waits any more";
+}
+
+/// A host that listens at 10.0.0.3.
+class Small : public Pair {
+ protected:
+  Id ask(Node& host, std::uint32_t user) {
+    const auto listens = host.manager.listen({at(3, static_cast<std::uint16_t>(user)), 1, 0, user});
+    EXPECT_TRUE(listens);
+    const Id id = host.manager.incoming(*listens, at(3, 1), at(9, 1), now);
     const std::string whole = request_frame();
-    for (std::size_t j = 0; j < whole.size(); ++j)
-      small.manager.received(id, bytes_of(whole.substr(j, 1)), now);
+    for (std::size_t i = 0; i < whole.size() && id.value != 0; ++i)
+      host.manager.received(id, bytes_of(whole.substr(i, 1)), now);
+    return id;
   }
-  EXPECT_EQ(small.events.size(), 2U);
-  EXPECT_EQ(small.manager.incoming(*listens, at(3, 1), at(9, 1), now), Id(0));
-  EXPECT_EQ(small.explained, std::vector{ReasonId::iwcm_room});
-  EXPECT_EQ(small.manager.connect({}, now).error().error, EMFILE);
-  EXPECT_EQ(small.manager.incoming(ListenerId(77), at(3, 1), at(9, 1), now), Id(0)) << "no such listener";
+};
+
+TEST_F(Small, EachSideHasItsOwnRoom) {
+  Node host(tcp, {.active = 1, .passive = 2});
+  EXPECT_NE(ask(host, 1), Id(0));
+  const Id second = ask(host, 2);
+  EXPECT_EQ(host.events.size(), 2U);
+  EXPECT_EQ(ask(host, 3), Id(0));
+  EXPECT_EQ(host.explained, std::vector{ReasonId::iwcm_room});
+  EXPECT_TRUE(host.manager.connect({}, now)) << "peers do not keep programs from connecting";
+  EXPECT_EQ(host.manager.connect({}, now).error().error, EMFILE);
+  host.manager.destroy(second);
+  EXPECT_NE(ask(host, 4), Id(0));
+  EXPECT_EQ(host.manager.incoming(ListenerId(77), at(3, 1), at(9, 1), now), Id(0)) << "no such listener";
+}
+
+TEST_F(Small, OneUserLeavesRoomForOthers) {
+  Node host(tcp, {.of_user = 2});
+  EXPECT_NE(ask(host, 1), Id(0)) << "a listener and a request";
+  EXPECT_EQ(host.manager.listen({at(3, 9), 1, 0, 1}).error().error, EMFILE);
+  Request request;
+  request.user = 1;
+  EXPECT_EQ(host.manager.connect(request, now).error().error, EMFILE);
+  request.user = 2;
+  EXPECT_TRUE(host.manager.connect(request, now));
+  EXPECT_TRUE(host.manager.listen({at(3, 9), 1, 0, 2}));
 }
 
 TEST_F(Pair, AListenerThatGoesTakesTheHalfOpenAlong) {
@@ -174,6 +218,16 @@ TEST_F(Pair, APeerOfRevisionOneIsAskedAgain) {
   const Told reply = client.expect(EventKind::reply);
   EXPECT_EQ(reply.id, active);
   EXPECT_EQ(client.manager.agreement(active)->revision, 1);
+}
+
+TEST_F(Pair, ANetworkThatFailsIsNoPeerOfRevisionOne) {
+  const Id active = connect();
+  deliver();
+  client.manager.ended(active, EHOSTUNREACH, now);
+  EXPECT_EQ(tcp.connections, 1U);
+  const Told reply = client.expect(EventKind::reply);
+  EXPECT_EQ(reply.status, -EHOSTUNREACH);
+  EXPECT_EQ(reply.reason.id, ReasonId::iwcm_connect);
 }
 
 TEST_F(Pair, WhoRefusesRevisionOneTooIsNotAskedAThirdTime) {

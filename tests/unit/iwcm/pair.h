@@ -71,7 +71,7 @@ class Node final : public Host {
 class Pair : public ::testing::Test {
  protected:
   void SetUp() override {
-    const auto listens = server.manager.listen(at(1, 7174), 10);
+    const auto listens = server.manager.listen({at(1, 7174), 10});
     ASSERT_TRUE(listens);
     listener = *listens;
   }

@@ -1,0 +1,202 @@
+// librdmacm on an iWARP device: connections of TCP come about and end as they do on Linux. The program sees
+// that device alone (SOFTRNIC_DEVICE).
+#include <cstdlib>
+#include <thread>
+
+#include "tests/abi/cm_fixture.h"
+
+namespace softrnic::abi_test {
+namespace {
+
+int tool(const std::string& words) { return std::system((SOFTRNIC_TOOL " " + words).c_str()); }
+
+class CmIwarp : public CmTest {
+ protected:
+  static void SetUpTestSuite() {
+    setenv("SOFTRNIC_DEVICE", "iw0", 1);
+    ASSERT_EQ(tool("link add iw0 type iwarp netdev lo"), 0);
+  }
+  static void TearDownTestSuite() {
+    EXPECT_EQ(tool("daemon --stop"), 0) << "with links of its own it is never idle";
+  }
+
+  static CmEventPtr next(const CmChannelPtr& channel, rdma_cm_event_type type, int status = 0) {
+    return expect_event(channel.get(), type, status);
+  }
+  /// Both sides hear of the end.
+  void expect_ends() {
+    EXPECT_NE(next(client_channel, RDMA_CM_EVENT_DISCONNECTED), nullptr);
+    EXPECT_NE(next(server_channel, RDMA_CM_EVENT_DISCONNECTED), nullptr);
+  }
+  /// A request that the server has fetched.
+  void ask() {
+    listen("127.0.0.1");
+    resolve("127.0.0.1");
+    rdma_conn_param parameters{};
+    ASSERT_EQ(rdma_connect(client.get(), &parameters), 0) << std::strerror(errno);
+    ASSERT_NE(take_request(), nullptr);
+  }
+  void accept() {
+    rdma_conn_param parameters{};
+    ASSERT_EQ(rdma_accept(server.get(), &parameters), 0) << std::strerror(errno);
+  }
+  static void break_qp(ibv_qp* qp) {
+    ibv_qp_attr attributes{};
+    attributes.qp_state = IBV_QPS_ERR;
+    ASSERT_EQ(ibv_modify_qp(qp, &attributes, IBV_QP_STATE), 0);
+  }
+};
+
+TEST_F(CmIwarp, CarriesMessagesAndEndsInOrder) {
+  connect();
+  EXPECT_EQ(client->verbs->device->transport_type, IBV_TRANSPORT_IWARP);
+  send(client.get(), server.get(), 'a');
+  send(server.get(), client.get(), 'b');
+  EXPECT_EQ(rdma_notify(client.get(), IBV_EVENT_COMM_EST), 0) << "as the kernel";
+  EXPECT_EQ(rdma_disconnect(client.get()), 0);
+  expect_ends();
+  EXPECT_EQ(rdma_disconnect(server.get()), 0);
+}
+
+TEST_F(CmIwarp, OverIpv6) {
+  connect("::1");
+  send(client.get(), server.get(), 'a');
+}
+
+// The client ends the connection while the server is still inside rdma_accept.
+TEST_F(CmIwarp, AConnectionThatEndsAtOnceIsHeardOfFromBeginToEnd) {
+  for (int round = 0; round < 50; ++round) {
+    ASSERT_NO_FATAL_FAILURE(ask());
+    std::thread fast([this] {
+      EXPECT_NE(next(client_channel, RDMA_CM_EVENT_ESTABLISHED), nullptr);
+      EXPECT_EQ(rdma_disconnect(client.get()), 0);
+    });
+    accept();
+    fast.join();
+    EXPECT_NE(next(server_channel, RDMA_CM_EVENT_ESTABLISHED), nullptr) << round;
+    expect_ends();
+    server.reset();
+    client.reset();
+    listener.reset();
+  }
+}
+
+TEST_F(CmIwarp, ADisconnectBeforeEstablishedWasFetched) {
+  for (const bool on_the_way : {true, false}) {
+    ASSERT_NO_FATAL_FAILURE(ask());
+    if (on_the_way) {
+      EXPECT_EQ(rdma_disconnect(client.get()), 0);
+    }
+    accept();
+    ASSERT_TRUE(readable(client_channel->fd, kPatienceMs));
+    if (!on_the_way) {
+      EXPECT_EQ(rdma_disconnect(client.get()), 0);
+    }
+    EXPECT_NE(next(client_channel, RDMA_CM_EVENT_ESTABLISHED), nullptr);
+    EXPECT_NE(next(server_channel, RDMA_CM_EVENT_ESTABLISHED), nullptr);
+    expect_ends();
+    server.reset();
+    client.reset();
+    listener.reset();
+  }
+}
+
+TEST_F(CmIwarp, AConnectThatIsFasterThanTheListener) {
+  listener = make_id(server_channel.get());
+  sockaddr_storage address = address_of("127.0.0.1");
+  ASSERT_EQ(rdma_bind_addr(listener.get(), generic(address)), 0);
+  resolve("127.0.0.1");
+  rdma_conn_param parameters{};
+  ASSERT_EQ(rdma_connect(client.get(), &parameters), 0);
+  EXPECT_FALSE(readable(client_channel->fd, 30)) << "nobody has refused it";
+  ASSERT_EQ(rdma_listen(listener.get(), 1), 0);
+  ASSERT_NE(take_request(), nullptr);
+}
+
+TEST_F(CmIwarp, NobodyListens) {
+  listener = make_id(server_channel.get());
+  sockaddr_storage address = address_of("127.0.0.1");
+  ASSERT_EQ(rdma_bind_addr(listener.get(), generic(address)), 0);
+  resolve("127.0.0.1");
+  rdma_conn_param parameters{};
+  ASSERT_EQ(rdma_connect(client.get(), &parameters), 0);
+  EXPECT_NE(next(client_channel, RDMA_CM_EVENT_REJECTED, -ECONNREFUSED), nullptr);
+}
+
+TEST_F(CmIwarp, NothingIsSaidForAQueuePairThatCannotTakeTheConnection) {
+  ASSERT_NO_FATAL_FAILURE(ask());
+  break_qp(server->qp);
+  rdma_conn_param parameters{};
+  EXPECT_REFUSED(rdma_accept(server.get(), &parameters), EINVAL);
+  EXPECT_FALSE(readable(client_channel->fd, 0)) << "the peer has heard nothing";
+  EXPECT_EQ(rdma_reject(server.get(), nullptr, 0), 0);
+  EXPECT_NE(next(client_channel, RDMA_CM_EVENT_REJECTED, -ECONNREFUSED), nullptr);
+  client.reset();
+  resolve("127.0.0.1");
+  break_qp(client->qp);
+  EXPECT_REFUSED(rdma_connect(client.get(), &parameters), EINVAL);
+}
+
+// As the kernel's iw_cm, which closes what an id leaves behind. The queue pair is the program's own.
+TEST_F(CmIwarp, AnIdThatIsDestroyedTakesItsConnectionAlong) {
+  listen("127.0.0.1");
+  resolve("127.0.0.1");
+  ibv_qp_init_attr init = qp_init(IBV_QPT_RC);
+  rdma_destroy_qp(client.get());
+  ibv_cq* const cq = ibv_create_cq(client->verbs, 16, nullptr, nullptr, 0);
+  init.send_cq = init.recv_cq = cq;
+  ibv_qp* const own = ibv_create_qp(client->pd, &init);
+  ASSERT_NE(own, nullptr);
+  rdma_conn_param parameters{};
+  parameters.qp_num = own->qp_num;
+  ASSERT_EQ(rdma_connect(client.get(), &parameters), 0) << std::strerror(errno);
+  ASSERT_NE(take_request(), nullptr);
+  accept();
+  ASSERT_NE(next(client_channel, RDMA_CM_EVENT_ESTABLISHED), nullptr);
+  ASSERT_NE(next(server_channel, RDMA_CM_EVENT_ESTABLISHED), nullptr);
+  client.reset();
+  EXPECT_NE(next(server_channel, RDMA_CM_EVENT_DISCONNECTED), nullptr);
+  EXPECT_EQ(ibv_destroy_qp(own), 0);
+  EXPECT_EQ(ibv_destroy_cq(cq), 0);
+}
+
+TEST_F(CmIwarp, AnIdThatMovesHearsOfItsEndAtItsNewChannel) {
+  connect();
+  const CmChannelPtr other(rdma_create_event_channel());
+  ASSERT_EQ(rdma_migrate_id(server.get(), other.get()), 0) << std::strerror(errno);
+  EXPECT_EQ(rdma_disconnect(client.get()), 0);
+  EXPECT_NE(next(other, RDMA_CM_EVENT_DISCONNECTED), nullptr);
+  EXPECT_FALSE(readable(server_channel->fd, 0));
+  server.reset();
+}
+
+TEST_F(CmIwarp, SynchronousEndpoints) {
+  rdma_addrinfo hints{}, *info = nullptr;
+  hints.ai_port_space = RDMA_PS_TCP;
+  hints.ai_flags = RAI_PASSIVE;
+  ASSERT_EQ(rdma_getaddrinfo("127.0.0.1", "7471", &hints, &info), 0) << std::strerror(errno);
+  ibv_qp_init_attr init = qp_init(IBV_QPT_RC);
+  rdma_cm_id *passive = nullptr, *request = nullptr, *active = nullptr;
+  ASSERT_EQ(rdma_create_ep(&passive, info, nullptr, &init), 0) << std::strerror(errno);
+  rdma_freeaddrinfo(info);
+  ASSERT_EQ(rdma_listen(passive, 0), 0) << std::strerror(errno);
+  std::thread serving([&] {
+    ASSERT_EQ(rdma_get_request(passive, &request), 0) << std::strerror(errno);
+    ASSERT_EQ(rdma_accept(request, nullptr), 0) << std::strerror(errno);
+  });
+  hints.ai_flags = 0;
+  ASSERT_EQ(rdma_getaddrinfo("127.0.0.1", "7471", &hints, &info), 0) << std::strerror(errno);
+  init = qp_init(IBV_QPT_RC);
+  ASSERT_EQ(rdma_create_ep(&active, info, nullptr, &init), 0) << std::strerror(errno);
+  rdma_freeaddrinfo(info);
+  ASSERT_EQ(rdma_connect(active, nullptr), 0) << std::strerror(errno);
+  serving.join();
+  ASSERT_NE(request, nullptr);
+  send(active, request, 'a');
+  EXPECT_EQ(rdma_disconnect(active), 0);
+  EXPECT_EQ(rdma_disconnect(request), 0);
+  for (rdma_cm_id* const id : {active, request, passive}) rdma_destroy_ep(id);
+}
+
+}  // namespace
+}  // namespace softrnic::abi_test

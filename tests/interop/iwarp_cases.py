@@ -1,0 +1,22 @@
+"""The cases of rdma_cm on a device of iWARP, which the first program makes. `rping -q` moves its queue pair itself, which is not
+possible there."""
+import dataclasses
+
+import rdmacm_cases
+
+CHOSEN = ("rping -v -V -C 10 -S 100", "ucmatose", "ucmatose -c 100", "rdma_server, rdma_client",
+          *(f"ib_{what} -R" for what in ("send_bw", "send_lat", "write_bw", "write_lat", "read_bw", "read_lat")),
+          "qperf -cm1 rc_bw", "qperf -cm1 rc_lat", "qperf -cm1 rc_rdma_read_bw")
+SMOKE = ("ucmatose", "ib_send_bw -R")
+
+
+def on_iwarp(argv):
+    return ["softrnic", "run", "--iwarp", "--no-sysfs", "--", *argv]
+
+
+def all_cases():
+    for case in rdmacm_cases.all_cases():
+        name = case.name.replace(" (IPv6)", "")
+        if name in CHOSEN:
+            yield dataclasses.replace(case, group="iwarp", name=f"{case.name} on iWARP", client=on_iwarp(case.client),
+                                      server=on_iwarp(case.server), smoke=case.name in SMOKE, wire=False)
