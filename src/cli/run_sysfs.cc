@@ -14,6 +14,7 @@
 
 #include "base/settings.h"
 #include "cli/output.h"
+#include "control/background.h"
 #include "control/channel.h"
 #include "doctor/elf_file.h"
 #include "sysfs/folder.h"
@@ -77,7 +78,7 @@ void let_go_of_descriptors(const UniqueFd& kept) {
 }
 
 [[noreturn]] void keep(UniqueFd socket, const std::string& device) {
-  setsid();
+  control::leave_terminal();
   prctl(PR_SET_NAME, "softrnic-sysfs");
   static_cast<void>(!chdir("/"));
   let_go_of_descriptors(socket);

@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "base/settings.h"
+#include "control/background.h"
 
 /// glibc's clone(2) by the name that no sanitizer takes over. TSan's wrapper is made for a child with a
 /// memory of its own: in a shared one its bookkeeping after the fork runs twice on this thread, which from
@@ -29,10 +30,6 @@ namespace softrnic::control {
 namespace {
 
 constexpr std::size_t kStackBytes = 65536;
-
-/// For what runs in the new process: its frames never return, and a sanitizer would
-/// remember them in this one.
-#define SOFTRNIC_NEW_PROCESS __attribute__((no_sanitize("address", "thread", "undefined")))
 
 /// All that the new process needs, made before it exists: it shares our memory and may neither allocate nor
 /// lock. It calls the kernel directly, as a sanitizer's wrappers would change the books of this process.
@@ -82,6 +79,7 @@ SOFTRNIC_NEW_PROCESS int become_daemon(void* argument) {
   int report = plan.report;
   if (keep_only_report(report)) {
     report = kReportFd;
+    leave_terminal();
     syscall(SYS_execve, plan.path, plan.arguments, plan.environment);
   }
   plan.failure.error = errno;
@@ -93,7 +91,6 @@ SOFTRNIC_NEW_PROCESS int become_daemon(void* argument) {
 /// A second process, because exec makes a child one whose end raises SIGCHLD; the orphan's parent is init.
 SOFTRNIC_NEW_PROCESS int step_aside(void* argument) {
   Plan& plan = *static_cast<Plan*>(argument);
-  syscall(SYS_setsid);
   const int child = __clone(become_daemon, top_of(plan.second_stack), CLONE_VM | CLONE_VFORK, argument);
   syscall(SYS_exit, child < 0 ? errno : 0);
   return 0;

@@ -16,13 +16,11 @@ namespace {
 
 class ByBoards final : public Exchange {
  public:
-  ByBoards(Connection& connection, const OwnRing& own, const Ring& peer, Buffer desk)
+  ByBoards(Connection& connection, const OwnRing& own, const Ring& peer)
       : connection_(connection),
         peer_(peer),
         slots_(own.ring.slots),
-        board_(own.board(), own.ring.slots),
-        desk_(std::move(desk)),
-        theirs_(desk_.bytes(), peer.slots),
+        board_(own.board()),
         last_told_(connection.queue_pairs()) {}
 
   Result<Serial> put_frame(Bytes frame, std::uint32_t lkey, std::uint32_t slot) override {
@@ -35,7 +33,9 @@ class ByBoards final : public Exchange {
     return put;
   }
 
-  Result<void> give_credit(std::uint64_t taken) override { return tell(0, theirs_.credit(), taken); }
+  Result<void> give_credit(std::uint64_t taken) override {
+    return tell(0, Board::credit(peer_.slots), taken);
+  }
 
   Result<void> greet(std::uint64_t) override {
     const auto sent = connection_.send(make_message(Wake{}));
@@ -57,9 +57,7 @@ class ByBoards final : public Exchange {
   Connection& connection_;
   Ring peer_;
   std::uint32_t slots_;
-  Board board_;   ///< the peer writes it
-  Buffer desk_;   ///< what this side writes to the peer's board, laid out like it
-  Board theirs_;  ///< on the desk
+  Board board_;  ///< the peer writes it
   std::uint64_t put_ = 0, seen_ = 0, credit_seen_ = 0;
   std::uint64_t naps_ = 0;   ///< of this side
   std::uint64_t woken_ = 0;  ///< naps of the peer that were answered
@@ -68,9 +66,8 @@ class ByBoards final : public Exchange {
 };
 
 Result<Serial> ByBoards::write_word(std::uint32_t queue_pair, std::uint32_t word, std::uint64_t value) {
-  theirs_.write(word, value);
   const std::uint64_t to = peer_.slot_address(peer_.slots) + word * Board::kWord;
-  return connection_.write(queue_pair, theirs_.bytes(word), desk_.lkey(), {to, peer_.rkey});
+  return connection_.write_word(queue_pair, value, {to, peer_.rkey});
 }
 
 Result<void> ByBoards::tell(std::uint32_t queue_pair, std::uint32_t word, std::uint64_t value) {
@@ -90,7 +87,7 @@ Result<void> ByBoards::wake_sleeper() {
     stands_there = true;
   }
   if (!stands_there) return {};
-  const std::uint64_t naps = board_.read_now(board_.naps());
+  const std::uint64_t naps = board_.read_now(Board::naps(slots_));
   if (naps == woken_) return {};
   woken_ = naps;
   return greet(0);
@@ -98,13 +95,13 @@ Result<void> ByBoards::wake_sleeper() {
 
 bool ByBoards::has_news() const {
   return BoardEntry::from(board_.read(next_entry())).tells_of(seen_) ||
-         board_.read(board_.credit()) != credit_seen_;
+         board_.read(Board::credit(slots_)) != credit_seen_;
 }
 
 /// The peer looks for naps after it has written news: it has seen the last nap, or this side sees its news.
 bool ByBoards::has_news_now() const {
   return BoardEntry::from(board_.read_now(next_entry())).tells_of(seen_) ||
-         board_.read_now(board_.credit()) != credit_seen_;
+         board_.read_now(Board::credit(slots_)) != credit_seen_;
 }
 
 Result<void> ByBoards::wait(Deadline deadline) {
@@ -122,7 +119,7 @@ Result<void> ByBoards::wait(Deadline deadline) {
 
 Result<void> ByBoards::nap(Deadline deadline) {
   const bool idle = connection_.all_done();
-  const auto told = write_word(0, theirs_.naps(), ++naps_);
+  const auto told = write_word(0, Board::naps(peer_.slots), ++naps_);
   if (!told) return Unexpected{told.error()};
   while (!connection_.is_done(*told) && Clock::now() < deadline)
     if (const auto stepped = connection_.next_completion(deadline); !stepped) return stepped;
@@ -141,7 +138,7 @@ Result<std::optional<News>> ByBoards::take() {
   if (const BoardEntry entry = BoardEntry::from(board_.read(next_entry())); entry.tells_of(seen_))
     return std::optional(
         News{News::Kind::frame, static_cast<std::uint32_t>(seen_++ % slots_), entry.length, 0});
-  const std::uint64_t credit = board_.read(board_.credit());
+  const std::uint64_t credit = board_.read(Board::credit(slots_));
   if (credit == credit_seen_) return std::optional<News>{};
   credit_seen_ = credit;
   return std::optional(News{News::Kind::credit, 0, 0, credit});
@@ -150,9 +147,7 @@ Result<std::optional<News>> ByBoards::take() {
 }  // namespace
 
 Result<ExchangePtr> exchange_by_boards(Connection& connection, const OwnRing& own, const Ring& peer) {
-  auto desk = Buffer::make(connection.domain(), Board::size(peer.slots));
-  if (!desk) return Unexpected{desk.error()};
-  return ExchangePtr(std::make_unique<ByBoards>(connection, own, peer, std::move(*desk)));
+  return ExchangePtr(std::make_unique<ByBoards>(connection, own, peer));
 }
 
 }  // namespace softrnic::copy

@@ -23,13 +23,12 @@ class Board {
 
   Board() = default;
   /// `place`: size(slots) bytes, aligned to words.
-  Board(MutableBytes place, std::uint32_t slots)
-      : words_(reinterpret_cast<std::uint64_t*>(place.data())), slots_(slots) {}
+  explicit Board(MutableBytes place) : words_(reinterpret_cast<std::uint64_t*>(place.data())) {}
 
   // Indexes of words.
   static constexpr std::uint32_t entry(std::uint32_t slot) { return slot; }
-  std::uint32_t credit() const { return slots_; }
-  std::uint32_t naps() const { return slots_ + 1; }
+  static constexpr std::uint32_t credit(std::uint32_t slots) { return slots; }
+  static constexpr std::uint32_t naps(std::uint32_t slots) { return slots + 1; }
 
   std::uint64_t read(std::uint32_t index) const {
     return le64toh(std::atomic_ref<std::uint64_t>(words_[index]).load(std::memory_order_acquire));
@@ -40,15 +39,9 @@ class Board {
   std::uint64_t read_now(std::uint32_t index) const {
     return le64toh(std::atomic_ref<std::uint64_t>(words_[index]).fetch_add(0, std::memory_order_seq_cst));
   }
-  void write(std::uint32_t index, std::uint64_t value) const {
-    std::atomic_ref<std::uint64_t>(words_[index]).store(htole64(value), std::memory_order_relaxed);
-  }
-  /// The memory of a word.
-  Bytes bytes(std::uint32_t index) const { return std::as_bytes(std::span(words_ + index, 1)); }
 
  private:
   std::uint64_t* words_ = nullptr;
-  std::uint32_t slots_ = 0;
 };
 
 /// An entry, for frame `number`, counted from 0.

@@ -73,15 +73,11 @@ Result<Serial> Connection::send(const Message& message, std::size_t padding) {
   return serial;
 }
 
-Result<Serial> Connection::post_one_sided(std::uint32_t queue_pair, ibv_wr_opcode opcode, Bytes local,
-                                          std::uint32_t lkey, const RemotePlace& remote,
-                                          std::uint32_t immediate) {
+Result<Serial> Connection::post_one_sided(std::uint32_t queue_pair, ibv_send_wr wr, Bytes local,
+                                          std::uint32_t lkey, const RemotePlace& remote) {
   ibv_sge sge{reinterpret_cast<std::uintptr_t>(local.data()), static_cast<std::uint32_t>(local.size()), lkey};
-  ibv_send_wr wr{};
   wr.sg_list = &sge;
   wr.num_sge = 1;
-  wr.opcode = opcode;
-  wr.imm_data = htobe32(immediate);
   wr.wr.rdma.remote_addr = remote.address;
   wr.wr.rdma.rkey = remote.rkey;
   return post(queue_pair, wr);
@@ -89,16 +85,31 @@ Result<Serial> Connection::post_one_sided(std::uint32_t queue_pair, ibv_wr_opcod
 
 Result<Serial> Connection::write(std::uint32_t queue_pair, Bytes from, std::uint32_t lkey,
                                  const RemotePlace& to) {
-  return post_one_sided(queue_pair, IBV_WR_RDMA_WRITE, from, lkey, to, 0);
+  ibv_send_wr wr{};
+  wr.opcode = IBV_WR_RDMA_WRITE;
+  return post_one_sided(queue_pair, wr, from, lkey, to);
+}
+
+Result<Serial> Connection::write_word(std::uint32_t queue_pair, std::uint64_t value, const RemotePlace& to) {
+  const std::uint64_t word = htole64(value);
+  ibv_send_wr wr{};
+  wr.opcode = IBV_WR_RDMA_WRITE;
+  wr.send_flags = IBV_SEND_INLINE;
+  return post_one_sided(queue_pair, wr, std::as_bytes(std::span(&word, 1)), 0, to);
 }
 
 Result<Serial> Connection::write_frame(std::uint32_t queue_pair, Bytes from, std::uint32_t lkey,
                                        const RemotePlace& to, std::uint32_t slot) {
-  return post_one_sided(queue_pair, IBV_WR_RDMA_WRITE_WITH_IMM, from, lkey, to, slot);
+  ibv_send_wr wr{};
+  wr.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+  wr.imm_data = htobe32(slot);
+  return post_one_sided(queue_pair, wr, from, lkey, to);
 }
 
 Result<Serial> Connection::read(MutableBytes into, std::uint32_t lkey, const RemotePlace& from) {
-  return post_one_sided(0, IBV_WR_RDMA_READ, into, lkey, from, 0);
+  ibv_send_wr wr{};
+  wr.opcode = IBV_WR_RDMA_READ;
+  return post_one_sided(0, wr, into, lkey, from);
 }
 
 void Connection::broke(std::string text) {

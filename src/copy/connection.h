@@ -60,6 +60,8 @@ class Connection {
 
   Result<Serial> send(const Message& message, std::size_t padding = 0);
   Result<Serial> write(std::uint32_t queue_pair, Bytes from, std::uint32_t lkey, const RemotePlace& to);
+  /// RDMA WRITE of a little-endian word, inline: the next value may be written before this one has arrived.
+  Result<Serial> write_word(std::uint32_t queue_pair, std::uint64_t value, const RemotePlace& to);
   /// RDMA WRITE with immediate data `slot`.
   Result<Serial> write_frame(std::uint32_t queue_pair, Bytes from, std::uint32_t lkey, const RemotePlace& to,
                              std::uint32_t slot);
@@ -94,8 +96,8 @@ class Connection {
   Result<void> resolve(const std::string& host, std::uint16_t port, Deadline deadline);
   Result<void> prepare();
   Result<Serial> post(std::uint32_t queue_pair, ibv_send_wr& wr);
-  Result<Serial> post_one_sided(std::uint32_t queue_pair, ibv_wr_opcode opcode, Bytes local,
-                                std::uint32_t lkey, const RemotePlace& remote, std::uint32_t immediate);
+  Result<Serial> post_one_sided(std::uint32_t queue_pair, ibv_send_wr wr, Bytes local, std::uint32_t lkey,
+                                const RemotePlace& remote);
   Result<EventPtr> next_event(Deadline deadline);
   Result<void> expect(rdma_cm_event_type type, Deadline deadline, const std::string& what);
   bool drain();

@@ -11,6 +11,7 @@ ibv_qp_init_attr QueuePair::wanted(ibv_cq* queue) {
   out.cap.max_send_wr = kSends;
   out.cap.max_recv_wr = kReceives;
   out.cap.max_send_sge = out.cap.max_recv_sge = 1;
+  out.cap.max_inline_data = kInlineBytes;
   out.sq_sig_all = 1;
   return out;
 }

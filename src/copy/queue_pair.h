@@ -25,7 +25,8 @@ class QueuePair {
   /// Every frame, and a credit for each
   static constexpr std::uint32_t kReceives = 2 * kMaxSlots + 8 + kRepost;
   static constexpr std::uint32_t kSends = 2 * kMaxSlots + 8;
-  static constexpr std::uint32_t kEntries = kReceives + kSends;  ///< of the completion queue, at most
+  static constexpr std::uint32_t kInlineBytes = sizeof(std::uint64_t);  ///< a word of a board
+  static constexpr std::uint32_t kEntries = kReceives + kSends;         ///< of the completion queue, at most
 
   /// What a queue pair on `queue` has to be made with.
   static ibv_qp_init_attr wanted(ibv_cq* queue);

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "base/lane_limits.h"
+#include "control/background.h"
 #include "control/channel.h"
 #include "control/client.h"
 #include "control/local_name.h"
@@ -166,7 +167,7 @@ class KeeperProcess {
 /// Keeps only what the keeper needs: it must not hold the starter's pipe, a terminal or the daemon's sockets.
 [[noreturn]] void become_keeper(int channel, int listener) {
   prctl(PR_SET_NAME, "softrnicd-keep");
-  setsid();
+  control::leave_terminal();
   // Who ends all programs of a session or a name ends the daemon and the holders of lanes, and then the
   // keeper ends by itself. Ended before them, it would misdirect their packets.
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) signal(number, SIG_IGN);

@@ -1,6 +1,7 @@
 // How the daemon starts and ends.
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <pty.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -108,13 +109,55 @@ TEST_F(DaemonTest, StartLeavesNoTraceInTheProgram) {
   const auto bit = [](int number) { return 1ULL << (number - 1); };
   EXPECT_EQ(status_mask(daemon, "SigIgn"), bit(SIGPIPE));
   EXPECT_EQ(status_mask(daemon, "SigBlk") & bit(SIGUSR2), 0U);
-  EXPECT_EQ(getsid(daemon) != getsid(0), true);
+  EXPECT_NE(getpgid(daemon), getpgid(0));
   for (int fd = 0; fd < 64; ++fd) {
     std::array<char, 64> target{};
     const std::string path = "/proc/" + std::to_string(daemon) + "/fd/" + std::to_string(fd);
     if (readlink(path.c_str(), target.data(), target.size() - 1) <= 0) continue;
     EXPECT_STRNE(target.data(), "/dev/zero");
   }
+}
+
+/// A process that leads a session with a terminal of its own, and starts the daemon there. Returns the
+/// terminal's other side.
+UniqueFd start_in_a_terminal(pid_t& leader, pid_t& daemon) {
+  std::array<int, 2> answer;
+  int terminal = -1;
+  if (pipe(answer.data()) != 0) return {};
+  leader = forkpty(&terminal, nullptr, nullptr, nullptr);
+  if (leader == 0) {
+    const auto client = Client::connect();
+    const pid_t pid = client ? (*client)->daemon_pid() : -1;
+    if (write(answer[1], &pid, sizeof pid) != sizeof pid) _exit(1);
+    for (;;) pause();
+  }
+  close(answer[1]);
+  if (read(answer[0], &daemon, sizeof daemon) != sizeof daemon) daemon = -1;
+  close(answer[0]);
+  return UniqueFd(terminal);
+}
+
+TEST_F(DaemonTest, OutlivesTheTerminalItWasStartedIn) {
+  pid_t leader = -1, daemon = -1;
+  UniqueFd terminal = start_in_a_terminal(leader, daemon);
+  ASSERT_TRUE(terminal);
+  ASSERT_GT(daemon, 0);
+  const auto client = Client::connect();
+  ASSERT_TRUE(client);
+  EXPECT_EQ((*client)->daemon_pid(), daemon);
+  terminal.reset();  // the kernel sends SIGHUP
+  int status = 0;
+  ASSERT_EQ(waitpid(leader, &status, 0), leader);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  const auto later = Client::connect();
+  ASSERT_TRUE(later);
+  EXPECT_EQ((*later)->daemon_pid(), daemon);
+  constexpr std::size_t kTerminal = 4;  // of the words behind the name: proc_pid_stat(5)
+  const std::string stat = read_file("/proc/" + std::to_string(daemon) + "/stat");
+  std::istringstream words(stat.substr(stat.rfind(')') + 1));
+  std::string word;
+  for (std::size_t i = 0; i <= kTerminal; ++i) words >> word;
+  EXPECT_EQ(word, "0") << "its terminal";
 }
 
 TEST_F(DaemonTest, AMissingDaemonIsSaid) {

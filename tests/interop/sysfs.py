@@ -197,7 +197,8 @@ def libfabric_pair(server_host, client_host, provider, endpoint):
 
 ONE_HOST = (ibstatus, ibstat, same_as_verbs, relative_paths, device_files, listing, rest_is_as_it_was, counters_follow,
             state_follows, ucx_finds_the_device)
-NEEDS = {ibstatus: "ibstatus", ibstat: "ibstat", listing: "/usr/bin/python3"}
+NEEDS = {ibstatus: lambda: shutil.which("ibstatus"), ibstat: lambda: shutil.which("ibstat"),
+         listing: lambda: shutil.which("/usr/bin/python3"), ucx_finds_the_device: lambda: not ucx.lacks()}
 
 
 def cases(lab, places):
@@ -205,9 +206,7 @@ def cases(lab, places):
         print(f"skipped: UCX {ucx.lacks()}", flush=True)
     for way in ("preload", "namespace") if "loopback" in places else ():
         for case in ONE_HOST:
-            if case is ucx_finds_the_device and ucx.lacks():
-                continue
-            if shutil.which(NEEDS.get(case, "true")):
+            if case not in NEEDS or NEEDS[case]():
                 yield f"{case.__name__} {way}", lambda case=case, way=way: case(lab.lone, way)
     if "loopback" in places:
         for case in (direct_path_stays, switched_off, no_namespaces):

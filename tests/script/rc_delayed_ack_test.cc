@@ -5,7 +5,19 @@
 namespace softrnic::ib::test {
 namespace {
 
-using RcHeldAck = Script;
+class RcHeldAck : public Script {
+ protected:
+  /// The ACK of the second WRITE is held; the first one told that there is no receive.
+  void hold_where_no_receive_is_known() {
+    host.counts_receives = true;
+    rc();
+    in("RC RDMA Write Only psn=5 va=0x12000 rkey=0x20 dmalen=8 len=8 ackreq");
+    out("RC Acknowledge psn=5 msn=1 credits=0");
+    in("RC RDMA Write Only psn=6 va=0x12000 rkey=0x20 dmalen=8 len=8 ackreq");
+    qp().delay_ack();
+    silent();
+  }
+};
 
 TEST_F(RcHeldAck, LeavesBehindTheNextRequest) {
   rc();
@@ -43,13 +55,7 @@ TEST_F(RcHeldAck, ReleasedItLeavesBehindARequestThatIsThere) {
 }
 
 TEST_F(RcHeldAck, WaitsAlsoWhereNoReceiveWasEverPosted) {
-  host.counts_receives = true;
-  rc();
-  in("RC RDMA Write Only psn=5 va=0x12000 rkey=0x20 dmalen=8 len=8 ackreq");
-  out("RC Acknowledge psn=5 msn=1 credits=0");
-  in("RC RDMA Write Only psn=6 va=0x12000 rkey=0x20 dmalen=8 len=8 ackreq");
-  qp().delay_ack();
-  silent();
+  hold_where_no_receive_is_known();
   post("write len=8 va=0x7000 rkey=0x55");
   out("RC RDMA Write Only psn=5 ackreq");
   out("RC Acknowledge psn=6 msn=2 credits=0");
@@ -57,13 +63,7 @@ TEST_F(RcHeldAck, WaitsAlsoWhereNoReceiveWasEverPosted) {
 }
 
 TEST_F(RcHeldAck, ThatTellsOfAReceiveDoesNotWait) {
-  host.counts_receives = true;
-  rc();
-  in("RC RDMA Write Only psn=5 va=0x12000 rkey=0x20 dmalen=8 len=8 ackreq");
-  out("RC Acknowledge psn=5 msn=1 credits=0");
-  in("RC RDMA Write Only psn=6 va=0x12000 rkey=0x20 dmalen=8 len=8 ackreq");
-  qp().delay_ack();
-  silent();
+  hold_where_no_receive_is_known();
   post_receive(8);
   qp().receives_posted();
   out("RC Acknowledge psn=6 msn=2 credits=1");

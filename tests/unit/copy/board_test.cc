@@ -9,17 +9,17 @@ namespace {
 
 TEST(Board, StandsOnTheWireAsTheDocumentSays) {
   alignas(8) std::array<std::byte, Board::size(3)> place{};
-  const Board board(place, 3);
-  board.write(Board::entry(2), BoardEntry::of(4, 0x1234).word());
-  board.write(board.credit(), 7);
-  board.write(board.naps(), 9);
-  EXPECT_EQ(place[16], std::byte{0x34});  // length first, little-endian
-  EXPECT_EQ(place[17], std::byte{0x12});
-  EXPECT_EQ(place[20], std::byte{5});  // the fifth frame
-  EXPECT_EQ(place[24], std::byte{7});
-  EXPECT_EQ(place[32], std::byte{9});
+  place[16] = std::byte{0x34};  // length first, little-endian
+  place[17] = std::byte{0x12};
+  place[20] = std::byte{5};  // the fifth frame
+  place[24] = std::byte{7};
+  place[32] = std::byte{9};
   EXPECT_EQ(place.size(), 40U);
-  EXPECT_EQ(board.read(board.naps()), 9U);
+  const Board board{place};
+  EXPECT_EQ(board.read(Board::entry(2)), BoardEntry::of(4, 0x1234).word());
+  EXPECT_EQ(board.read(Board::credit(3)), 7U);
+  EXPECT_EQ(board.read(Board::naps(3)), 9U);
+  EXPECT_EQ(board.read_now(Board::naps(3)), 9U);
 }
 
 TEST(BoardEntry, TellsFramesApartThatShareASlot) {

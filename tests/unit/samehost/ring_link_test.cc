@@ -8,6 +8,8 @@
 namespace softrnic::samehost::test {
 namespace {
 
+constexpr std::uint32_t kLong = 30'000;  // of RC it is fetched
+
 using std::chrono::milliseconds;
 
 TEST_F(RingLinkTest, APacketToALaneOfThisHostTakesItsRing) {
@@ -67,65 +69,65 @@ TEST_F(RingLinkTest, TheNetworkIsReadNowAndThenWhileRingsAreInUse) {
 
 TEST_F(RingLinkTest, ALongPayloadOfRcIsFetched) {
   a.register_memory(memory);
-  ib::TxPacket tx = packet(1, 20'000);
+  ib::TxPacket tx = packet(1, kLong);
   tx.fragments[0].size = 5000;
-  tx.fragments[tx.fragment_count++] = {memory.data() + 5100, 15'000, kRegionKey};
+  tx.fragments[tx.fragment_count++] = {memory.data() + 5100, kLong - 5000, kRegionKey};
   send(tx);
   send(packet(2, 100));
   const auto got = b.receive();
   ASSERT_EQ(got.size(), 2U);
   EXPECT_TRUE(got[0].rendezvous);
-  EXPECT_TRUE(same(got[0], 20'000));
+  EXPECT_TRUE(same(got[0], kLong));
   EXPECT_FALSE(got[1].rendezvous) << "not worth a system call";
   EXPECT_TRUE(same(got[1], 100));
 }
 
 TEST_F(RingLinkTest, APayloadThatIsSentAgainIsCarried) {
   a.register_memory(memory);
-  ib::TxPacket tx = packet(1, 20'000);
+  ib::TxPacket tx = packet(1, kLong);
   tx.again = true;
   send(tx);
   const auto got = b.receive();
   ASSERT_EQ(got.size(), 1U);
   EXPECT_FALSE(got[0].rendezvous);
-  EXPECT_TRUE(same(got[0], 20'000));
+  EXPECT_TRUE(same(got[0], kLong));
 }
 
 TEST_F(RingLinkTest, UcAndUdMayUseTheirBuffersAgainAtOnce) {
   a.register_memory(memory);
-  send(packet(1, 20'000, wire::Opcode::uc_send_only));
-  send(packet(2, 20'000, wire::Opcode::ud_send_only));
+  send(packet(1, kLong, wire::Opcode::uc_send_only));
+  send(packet(2, kLong, wire::Opcode::ud_send_only));
   const auto got = b.receive();
   ASSERT_EQ(got.size(), 2U);
   for (const Got& one : got) {
     EXPECT_FALSE(one.rendezvous);
-    EXPECT_TRUE(same(one, 20'000));
+    EXPECT_TRUE(same(one, kLong));
   }
 }
 
 TEST_F(RingLinkTest, WhatLiesInNoRegionThatOthersKnowGoesAlong) {
   a.register_memory(memory);
   for (const MemoryKey key : {MemoryKey(0), MemoryKey{kDirectKeys << rnic::KeyTable::kTagBits}}) {
-    ib::TxPacket tx = packet(1, 20'000);
+    ib::TxPacket tx = packet(1, kLong);
     tx.fragments[0].key = key;
     send(tx);
     const auto got = b.receive();
     ASSERT_EQ(got.size(), 1U);
     EXPECT_FALSE(got[0].rendezvous);
-    EXPECT_TRUE(same(got[0], 20'000));
+    EXPECT_TRUE(same(got[0], kLong));
   }
 }
 
 TEST_F(RingLinkTest, WhatWasDeregisteredIsNotFetched) {
   a.register_memory(memory);
-  send(packet(1, 20'000));
+  send(packet(1, kLong));
   a.share->withdraw(kRegionKey);
   auto got = b.receive();
   ASSERT_EQ(got.size(), 1U);
   EXPECT_FALSE(got[0].complete);
   a.register_memory(memory);
-  ib::TxPacket tx = packet(2, 20'000);
-  tx.fragments[0].data = memory.data() + 80'001;  // a byte too far
+  ib::TxPacket tx = packet(2, kLong);
+  tx.fragments[0].data = memory.data() + memory.size() - kLong + 1;  // a byte too far
   send(tx);
   got = b.receive();
   ASSERT_EQ(got.size(), 1U);
@@ -135,11 +137,11 @@ TEST_F(RingLinkTest, WhatWasDeregisteredIsNotFetched) {
 TEST_F(RingLinkTest, WhoCannotFetchGetsThePayloadAlong) {
   a.register_memory(memory);
   b.link->outbound().disconnect(a.lane);
-  send(packet(1, 20'000));
+  send(packet(1, kLong));
   const auto got = b.receive();
   ASSERT_EQ(got.size(), 1U);
   EXPECT_FALSE(got[0].rendezvous);
-  EXPECT_TRUE(same(got[0], 20'000));
+  EXPECT_TRUE(same(got[0], kLong));
 }
 
 // ---- rings that are full, stuck, broken
