@@ -25,7 +25,8 @@ struct OneLane final : rnic::Lanes {
 
 std::shared_ptr<device::DeviceInfo> device() {
   auto info = std::make_shared<device::DeviceInfo>();
-  info->port = {.up = true, .netdev_mtu = 65536, .active_mtu = 4096, .speed_mbps = 0, .gids = {}};
+  info->port = {
+      .up = true, .netdev_mtu = 65536, .active_mtu = 4096, .speed_mbps = 0, .gids = {}, .addresses = {}};
   info->port.gids.resize(1);
   info->port.gids[0].gid = own_gid();
   return info;

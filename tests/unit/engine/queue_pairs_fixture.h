@@ -74,7 +74,12 @@ class QueuePairs : public testing::Test {
   }
   static std::shared_ptr<device::DeviceInfo> device() {
     auto info = std::make_shared<device::DeviceInfo>();
-    info->port = {.up = true, .netdev_mtu = 9000, .active_mtu = 4096, .speed_mbps = 10'000, .gids = {}};
+    info->port = {.up = true,
+                  .netdev_mtu = 9000,
+                  .active_mtu = 4096,
+                  .speed_mbps = 10'000,
+                  .gids = {},
+                  .addresses = {}};
     info->port.gids.resize(1);
     info->port.gids[0].gid = wire::Gid::from_ipv4_be(0x0200000a);
     return info;

@@ -55,7 +55,8 @@ std::shared_ptr<device::DeviceInfo> make_device() {
   auto device = std::make_shared<device::DeviceInfo>();
   device->name = "soft0";
   device->guid = 0x0200'00ff'fe00'0001;
-  device->port = {.up = true, .netdev_mtu = 9000, .active_mtu = 4096, .speed_mbps = 10'000, .gids = {}};
+  device->port = {
+      .up = true, .netdev_mtu = 9000, .active_mtu = 4096, .speed_mbps = 10'000, .gids = {}, .addresses = {}};
   device->port.gids.resize(4);
   device->port.gids[0].gid.raw[0] = std::byte{0xfe};
   device->port.gids[0].gid.raw[1] = std::byte{0x80};

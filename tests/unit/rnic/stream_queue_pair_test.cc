@@ -42,7 +42,7 @@ TEST(StreamStates, WhatIsRefusedIsSaid) {
   EXPECT_EQ(with_path.error().error, EINVAL);
   EXPECT_EQ(with_path.error().reason.id, ReasonId::iwarp_attributes);
   EXPECT_EQ(with_path.error().reason.figures[1], std::uint64_t{IBV_QP_AV});
-  EXPECT_FALSE(check_stream_transition(IBV_QPS_RESET, static_cast<ibv_qp_state>(77), IBV_QP_STATE));
+  EXPECT_FALSE(check_stream_transition(IBV_QPS_RESET, IBV_QPS_UNKNOWN, IBV_QP_STATE));
 }
 
 class StreamQueuePair : public RnicTest {

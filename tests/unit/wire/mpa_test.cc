@@ -18,7 +18,7 @@ std::array<std::byte, kMpaFrameBytes> encoded(const MpaFrame& frame) {
 TEST(MpaFrame, EveryBitComesBack) {
   for (MpaFrameKind kind : {MpaFrameKind::request, MpaFrameKind::reply})
     for (unsigned flags = 0; flags < 256; ++flags) {
-      auto bytes = encoded({kind, false, false, false, false, false, 0, 2, 300});
+      auto bytes = encoded({.kind = kind, .revision = 2, .private_bytes = 300});
       bytes[16] = static_cast<std::byte>(flags);
       const auto frame = parse_mpa_frame(kind, bytes);
       ASSERT_TRUE(frame);
