@@ -11,7 +11,7 @@ namespace softrnic::fuzz {
 /// Nobody asks it for anything: connections by streams are the subject of fuzz_iwcm.cc.
 class NoStreams final : public iwcm::Streams {
  public:
-  Expected<void, Failure> listen(iwcm::ListenerId, const iwcm::Endpoint&, int) override { return none(); }
+  Expected<void, Failure> listen(iwcm::ListenerId, const iwcm::Listening&) override { return none(); }
   void unlisten(iwcm::ListenerId) override { FUZZ_CHECK(false); }
   Expected<void, Failure> open(iwcm::Id, const iwcm::Endpoint&, const iwcm::Endpoint&,
                                std::uint8_t) override {
