@@ -7,7 +7,7 @@ import rdmacm_cases
 CHOSEN = ("rping -v -V -C 10 -S 100", "ucmatose", "ucmatose -c 100", "rdma_server, rdma_client",
           *(f"ib_{what} -R" for what in ("send_bw", "send_lat", "write_bw", "write_lat", "read_bw", "read_lat")),
           "qperf -cm1 rc_bw", "qperf -cm1 rc_lat", "qperf -cm1 rc_rdma_read_bw")
-SMOKE = ("ucmatose", "ib_send_bw -R")
+SMOKE = ("rping -v -V -C 10 -S 100", "ucmatose", "rdma_server, rdma_client", "ib_send_bw -R", "ib_write_bw -R", "ib_read_lat -R")
 
 
 def on_iwarp(argv):
