@@ -124,10 +124,11 @@ struct Lane::Timetable {
   static constexpr Row kRows[] = {
       // packets that the link delays
       {Who::every_batch, [](const Lane& lane) { return lane.link_->deadline(); }, nullptr},
-      // packets that wait for receives, which nobody announces
+      // packets and streams that wait for receives, which nobody announces
       {Who::every_batch,
        [](const Lane& lane) {
-         return lane.hold_.any() ? lane.clock_.batch_time() + ReceiveHold::kTryAgain : kNever;
+         const bool any = lane.hold_.any() || lane.streams_.any_waiting();
+         return any ? lane.clock_.batch_time() + ReceiveHold::kTryAgain : kNever;
        },
        nullptr},
       // frames that wait for them in the kernel

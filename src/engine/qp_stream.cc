@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "base/attempt.h"
 
@@ -35,7 +36,8 @@ int QpStream::begin(UniqueFd& socket, const rnic::StreamStart& start) {
 
 void QpStream::watch() {
   epoll_event event{};
-  event.events = (peer_writes_ ? std::uint32_t{EPOLLIN} : 0U) | (blocked_ ? std::uint32_t{EPOLLOUT} : 0U);
+  event.events =
+      (peer_writes_ && !waits_ ? std::uint32_t{EPOLLIN} : 0U) | (blocked_ ? std::uint32_t{EPOLLOUT} : 0U);
   event.data.ptr = this;
   static_cast<void>(epoll_ctl(around_.epoll, EPOLL_CTL_MOD, socket_.fd(), &event));
 }
@@ -82,7 +84,7 @@ std::size_t QpStream::look(std::uint32_t events, MutableBytes staging, TimePoint
 
 std::size_t QpStream::read(MutableBytes staging, std::size_t most, TimePoint now) {
   std::size_t reads = 0;
-  for (std::size_t total = 0; total < most && peer_writes_;) {
+  for (std::size_t total = 0; total < most && peer_writes_ && !endpoint().waits();) {
     const MutableBytes room = endpoint().room();
     straight_ = straight_ || room.size() >= kLongPayload;
     const MutableBytes behind = staging.first(straight_ ? kBehindPayload : staging.size());
@@ -103,7 +105,27 @@ std::size_t QpStream::read(MutableBytes staging, std::size_t most, TimePoint now
     if (got.bytes < room.size() + behind.size()) break;
     straight_ = endpoint().room().size() >= kLongPayload;
   }
+  if (endpoint().waits()) wait();
   return reads;
+}
+
+void QpStream::wait() {
+  if (std::exchange(waits_, true)) return;
+  watch();
+  around_.waiting.push_back(this);
+}
+
+bool QpStream::goes_on(TimePoint now) {
+  if (!is_open()) return true;
+  if (!attempt([&] { endpoint().try_again(now); })) give_up(now);
+  waits_ = endpoint().waits();
+  if (waits_) return false;
+  watch();
+  attempt([&] {
+    follow_wish(now);
+    qp_.stream_moved();
+  });
+  return true;
 }
 
 void QpStream::failed(const Reason& reason, TimePoint now) {

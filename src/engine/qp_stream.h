@@ -23,6 +23,7 @@ struct StreamSurroundings {
   int epoll = -1;
   std::vector<QpStream*> ended;    ///< and nobody was told; room for all
   std::vector<QpStream*> stalled;  ///< by a fault; the same
+  std::vector<QpStream*> waiting;  ///< for a receive; the same
   std::optional<link::StreamFaults> faults;
   link::StreamTap* tap = nullptr;
 };
@@ -44,6 +45,8 @@ class QpStream final : public rnic::StreamPort {
   /// What epoll says of it: reads, a turn at most, what does not go straight to its place by way of
   /// `staging`. How often something came.
   std::size_t happened(std::uint32_t events, MutableBytes staging, TimePoint now);
+  /// Whether a receive has come that it waited for, or it waits no more.
+  bool goes_on(TimePoint now);
   /// Nothing more goes either way, if it has not ended already. What was written still arrives: its work
   /// requests are complete.
   void end();
@@ -72,6 +75,7 @@ class QpStream final : public rnic::StreamPort {
   void write_failed(int error, TimePoint now);
   void follow_wish(TimePoint now);
   void watch();
+  void wait();
   void leave();
 
   rnic::QueuePair& qp_;
@@ -81,6 +85,7 @@ class QpStream final : public rnic::StreamPort {
   TimePoint stalled_until_{};
   bool peer_writes_ = true;  ///< no end was read
   bool blocked_ = false;     ///< the socket takes no more for now
+  bool waits_ = false;       ///< nothing is read until a receive is posted
   bool straight_ = false;    ///< payload is long enough to be read to its place
 };
 

@@ -44,7 +44,7 @@ void Streams::set_options(const Options& options) {
 }
 
 Expected<void, Failure> Streams::make_room() {
-  for (auto* const list : {&around_.ended, &around_.stalled})
+  for (auto* const list : {&around_.ended, &around_.stalled, &around_.waiting})
     if (list->capacity() <= streams_.size()) list->reserve(2 * streams_.size() + 8);
   if (epoll_.load() >= 0) return {};
   if (staging_ == nullptr) staging_ = std::make_unique_for_overwrite<std::byte[]>(kStagingBytes);
@@ -77,6 +77,7 @@ void Streams::remove(rnic::StreamPort& port) {
   const auto place = streams_.find(&port);
   place->second->end();
   std::erase(around_.stalled, place->second.get());
+  std::erase(around_.waiting, place->second.get());
   tell_ends();
   streams_.erase(place);
 }
@@ -104,6 +105,7 @@ void Streams::abandon() {
   for (const auto& [port, stream] : streams_) stream->abandon();
   around_.ended.clear();
   around_.stalled.clear();
+  around_.waiting.clear();
   ends_ = nullptr;
   const int epoll = epoll_.exchange(-1);
   if (epoll >= 0) close(epoll);

@@ -38,9 +38,16 @@ class Streams {
                                            const rnic::StreamStart& start);
   void remove(rnic::StreamPort& stream);
 
+  /// Whether some wait for a receive, which nobody announces.
+  bool any_waiting() const { return !around_.waiting.empty(); }
   /// Reads from those that something has come for, and calls touched(qp) for each. How often something came.
   template <typename Touched>
   std::size_t receive(TimePoint now, Touched&& touched) {
+    std::erase_if(around_.waiting, [&](QpStream* stream) {
+      const bool over = stream->goes_on(now);
+      if (over) touched(stream->qp());
+      return over;
+    });
     std::array<epoll_event, kAtOnce> events;
     const std::size_t count = wait(events);
     std::size_t reads = 0;

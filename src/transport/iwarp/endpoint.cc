@@ -1,5 +1,7 @@
 #include "transport/iwarp/endpoint.h"
 
+#include <utility>
+
 namespace softrnic::iwarp {
 
 Endpoint::Endpoint(const ib::Capacity& capacity, ib::Host& host)
@@ -39,8 +41,36 @@ void Endpoint::commit() {
 void Endpoint::receive(Bytes bytes, TimePoint now) {
   if (!takes_input()) return;
   moved(now);
+  if (!waits()) return take(bytes, now);
+  held_.insert(held_.end(), bytes.begin(), bytes.end());
+}
+
+void Endpoint::take(Bytes bytes, TimePoint now) {
   receiver_->receive(bytes);
+  if (receiver_->waits()) {
+    const Bytes rest = receiver_->rest();
+    held_ = std::vector<std::byte>(rest.begin(), rest.end());
+    patience_end_ = now + kReceivePatience;
+  }
   look(now);
+}
+
+void Endpoint::try_again(TimePoint now) {
+  if (!waits()) return;
+  const bool may_begin = inbound_.receives().has_receive();
+  if (!may_begin && now < patience_end_) return;
+  inbound_.set_patient(may_begin);
+  const auto held = std::exchange(held_, {});
+  take(held, now);
+  if (takes_input()) inbound_.set_patient(true);
+}
+
+// Nothing is waited for any more that has not come.
+void Endpoint::end_patience(TimePoint now) {
+  while (waits()) {
+    patience_end_ = now;
+    try_again(now);
+  }
 }
 
 MutableBytes Endpoint::room() {

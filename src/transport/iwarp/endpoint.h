@@ -2,18 +2,22 @@
 // I/O.
 //
 //   post:   reserve(), commit()
-//   in:     receive(), or room() and filled() for payload that is read straight to its place
+//   in:     receive(), or room() and filled() for payload that is read straight to its place; while waits(),
+//           nothing is to be read, and try_again() looks whether that is over
 //   out:    gather(), sent()
 //   stream: wish() says what is to become of it; stream_ended() what became of it
 //   time:   deadline(), expire()
 //
 // Each call may change what gather(), wish() and deadline() say, and reports completions to the Host. Not
 // thread-safe: the caller holds the lock of the lane. Nothing is allocated after start(), but for a copy
-// of what is left of an FPDU when a connection is given up.
+// of what is left of an FPDU when a connection is given up, and of what came while a receive was missing.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "transport/endpoint.h"
 #include "transport/iwarp/inbound.h"
@@ -82,6 +86,11 @@ class Endpoint final : public transport::Endpoint, private SegmentSource {
   /// Where the next bytes of the stream go if they are read straight; empty: to receive() with them.
   MutableBytes room();
   void filled(std::size_t count, TimePoint now);
+  /// A message has come that no receive is posted for. iWARP has no RNR NAK, but TCP holds the peer back.
+  /// After kReceivePatience the connection is given up.
+  static constexpr Duration kReceivePatience = std::chrono::milliseconds(500);
+  bool waits() const { return takes_input() && receiver_->waits(); }
+  void try_again(TimePoint now);
 
   // ---- out
 
@@ -93,7 +102,7 @@ class Endpoint final : public transport::Endpoint, private SegmentSource {
   StreamWish wish() const;
   void shut_down_done(TimePoint now);
   void stream_ended(StreamEnd end, TimePoint now);
-  TimePoint deadline() const override { return deadline_; }
+  TimePoint deadline() const override { return waits() ? std::min(deadline_, patience_end_) : deadline_; }
   void expire(TimePoint now) override;
 
   // ---- what others may see
@@ -114,6 +123,8 @@ class Endpoint final : public transport::Endpoint, private SegmentSource {
   void segment_sent(const TxSegment& segment) override;
 
   bool takes_input() const { return phase_ == Phase::running || phase_ == Phase::closing; }
+  void take(Bytes bytes, TimePoint now);
+  void end_patience(TimePoint now);
   void look(TimePoint now);
   void refuse(const Verdict& verdict, Bytes segment, std::size_t segment_bytes, TimePoint now);
   void blame(const Verdict& verdict);
@@ -137,9 +148,11 @@ class Endpoint final : public transport::Endpoint, private SegmentSource {
   Phase phase_ = Phase::idle;
   Ending ending_ = Ending::none;
   TimePoint deadline_ = kNever;
-  bool ready_due_ = false;      ///< the message that tells that this side is ready
-  bool answers_next_ = true;    ///< whose turn it is
-  bool terminate_due_ = false;  ///< not made into a segment
+  TimePoint patience_end_ = kNever;  ///< while it waits()
+  std::vector<std::byte> held_;      ///< what came meanwhile, and is not taken
+  bool ready_due_ = false;           ///< the message that tells that this side is ready
+  bool answers_next_ = true;         ///< whose turn it is
+  bool terminate_due_ = false;       ///< not made into a segment
   bool terminate_sent_ = false;
   bool shut_down_ = false;       ///< this side of the stream has ended
   bool peer_shut_down_ = false;  ///< and that of the peer

@@ -29,6 +29,7 @@ void Endpoint::reset() {
   inbound_.reset();
   receiver_.reset();
   sender_.reset();
+  held_ = {};
   phase_ = Phase::idle;
   ending_ = Ending::none;
   deadline_ = kNever;
@@ -124,6 +125,7 @@ void Endpoint::shut_down_done(TimePoint now) {
 
 void Endpoint::stream_ended(StreamEnd end, TimePoint now) {
   if (phase_ == Phase::idle || phase_ == Phase::ended) return;
+  end_patience(now);
   if (phase_ == Phase::terminating) {
     peer_shut_down_ = true;
     if (end == StreamEnd::broken || shut_down_) finish(Ending::refused);
@@ -155,11 +157,13 @@ void Endpoint::finish(Ending ending) {
   inbound_.receives().fail_receive(ib::Status::flushed, because(ReasonId::flushed));
   requester_.flush();
   phase_ = Phase::ended;
+  held_ = {};
   ending_ = ending;
   deadline_ = kNever;
 }
 
 void Endpoint::expire(TimePoint now) {
+  try_again(now);
   if (now < deadline_) return;
   if (phase_ == Phase::closing && !shut_down_)
     return lose(because(ReasonId::iwarp_close_stuck, requester_.outstanding()));

@@ -29,7 +29,8 @@ bool Inbound::begin_segment(Bytes header, std::size_t payload) {
   std::copy(header.begin(), header.end(), segment_.begin());
   const auto parsed = wire::parse_ddp(header);
   const Verdict verdict = parsed ? begin(*parsed, payload) : begin_empty();
-  return verdict || fail(verdict);
+  lacks_receive_ = patient_ && verdict.fault == Fault::no_receive;
+  return verdict || (!lacks_receive_ && fail(verdict));
 }
 
 // RFC 6581 9 lets a ULPDU without bytes tell that the initiator is ready; it is nothing else.
@@ -115,6 +116,7 @@ void Inbound::reset() {
   info_ = nullptr;
   taker_ = nullptr;
   heard_ = false;
+  patient_ = true;
   segment_have_ = segment_bytes_ = 0;
 }
 

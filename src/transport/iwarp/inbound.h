@@ -38,6 +38,9 @@ class Inbound final : public SegmentSink {
       : context_(context), requests_(requests), answers_(context, requester) {}
 
   bool begin_segment(Bytes header, std::size_t payload) override;
+  /// A receive may be posted for it. Once the endpoint waits no more, that is not waited for.
+  bool may_begin_later() const override { return lacks_receive_; }
+  void set_patient(bool patient) { patient_ = patient; }
   MutableBytes place(std::size_t offset, std::size_t most) override;
   bool placed(std::size_t offset, std::size_t size) override;
   bool end_segment() override;
@@ -73,6 +76,8 @@ class Inbound final : public SegmentSink {
   const wire::RdmapOpcodeInfo* info_ = nullptr;
   SegmentTaker* taker_ = nullptr;  ///< nullptr: the segment is only a sign that the peer is ready
   bool heard_ = false;
+  bool patient_ = true;
+  bool lacks_receive_ = false;
   ib::HostMemory on_demand_;  ///< what was written elsewhere is for; nullptr: nothing was
   std::byte* elsewhere_ = nullptr;
   std::optional<Verdict> failure_;

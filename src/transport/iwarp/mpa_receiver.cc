@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "transport/ib/ordered_copy.h"
 #include "wire/crc32c.h"
@@ -18,8 +19,9 @@ MpaReceiver::MpaReceiver(const Options& options, SegmentSink& sink) : options_(o
 }
 
 bool MpaReceiver::receive(Bytes bytes) {
-  while (!bytes.empty() && !stopped_) {
-    if (const std::size_t whole = take_whole(bytes); whole > 0) {
+  if (std::exchange(waits_, false) && !between_fpdus()) part_done();
+  while (!bytes.empty() && !stopped_ && !waits_) {
+    if (const std::size_t whole = take_whole(bytes); whole > 0 || waits_) {
       bytes = bytes.subspan(whole);
       continue;
     }
@@ -31,6 +33,7 @@ bool MpaReceiver::receive(Bytes bytes) {
     take_part(bytes.first(piece));
     bytes = bytes.subspan(piece);
   }
+  rest_ = bytes;
   return !stopped_;
 }
 
@@ -52,20 +55,26 @@ std::size_t MpaReceiver::take_whole(Bytes bytes) {
     fault(StreamFault::segment, because(ReasonId::iwarp_segment, ulpdu));
     return size;
   }
-  if (!hand_over(segment.first(header), segment.subspan(header))) stopped_ = true;
-  return size;
+  return hand_over(segment.first(header), segment.subspan(header)) || stopped_ ? size : 0;
+}
+
+bool MpaReceiver::begin_segment(Bytes header, std::size_t payload) {
+  if (sink_.begin_segment(header, payload)) return true;
+  waits_ = sink_.may_begin_later();
+  stopped_ = !waits_;
+  return false;
 }
 
 bool MpaReceiver::hand_over(Bytes header, Bytes payload) {
-  if (!sink_.begin_segment(header, payload.size())) return false;
-  for (std::size_t offset = 0; offset < payload.size();) {
+  if (!begin_segment(header, payload.size())) return false;
+  for (std::size_t offset = 0; offset < payload.size() && !stopped_;) {
     const MutableBytes place = sink_.place(offset, payload.size() - offset);
-    if (place.empty()) return false;
     ib::ordered_copy(place.data(), payload.data() + offset, place.size());
-    if (!sink_.placed(offset, place.size())) return false;
+    stopped_ = place.empty() || !sink_.placed(offset, place.size());
     offset += place.size();
   }
-  return sink_.end_segment();
+  stopped_ = stopped_ || !sink_.end_segment();
+  return !stopped_;
 }
 
 // RFC 5044 4.3: a marker points back to where the length of its FPDU stands. One that stands right before
@@ -202,20 +211,22 @@ bool MpaReceiver::begin_header() {
 }
 
 bool MpaReceiver::begin_payload() {
-  if (holds()) return true;
-  stopped_ =
-      !sink_.begin_segment(Bytes(head_).subspan(kFpduHeaderBytes, header_bytes_), ulpdu_ - header_bytes_);
-  return !stopped_;
+  return holds() ||
+         begin_segment(Bytes(head_).subspan(kFpduHeaderBytes, header_bytes_), ulpdu_ - header_bytes_);
 }
 
 void MpaReceiver::end_fpdu() {
   const std::size_t pad = wire::fpdu_pad(ulpdu_);
+  if (options_.crc && !check_crc(crc_, Bytes(trailer_).subspan(pad, kFpduCrcBytes))) return;
+  if (holds()) {
+    const Bytes header = Bytes(head_).subspan(kFpduHeaderBytes, header_bytes_);
+    hand_over(header, Bytes(held_.get(), ulpdu_ - std::size_t{header_bytes_}));
+    if (waits_) return;
+  } else {
+    stopped_ = !sink_.end_segment();
+  }
   have_ = 0;
   part_ = Part::length;
-  if (options_.crc && !check_crc(crc_, Bytes(trailer_).subspan(pad, kFpduCrcBytes))) return;
-  const Bytes header = Bytes(head_).subspan(kFpduHeaderBytes, header_bytes_);
-  const Bytes payload(held_.get(), holds() ? ulpdu_ - std::size_t{header_bytes_} : 0);
-  stopped_ = holds() ? !hand_over(header, payload) : !sink_.end_segment();
 }
 
 bool MpaReceiver::check_crc(std::uint32_t state, Bytes trailer) {

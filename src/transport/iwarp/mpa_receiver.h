@@ -27,8 +27,13 @@ class MpaReceiver {
 
   MpaReceiver(const Options& options, SegmentSink& sink);
 
-  /// Takes all of `bytes`. False: the sink wants no more, or there was a fault; further bytes are ignored.
+  /// Takes all of `bytes`, unless it waits then. False: the sink wants no more, or there was a fault; further
+  /// bytes are ignored.
   bool receive(Bytes bytes);
+  /// The sink lets a segment begin later only: receive() is to be called again with rest(), what it did not
+  /// take of its bytes, and what comes behind them.
+  bool waits() const { return waits_; }
+  Bytes rest() const { return rest_; }
   /// Where the next bytes of the stream go, as far as it is known and in one piece; empty: through
   /// receive().
   MutableBytes room();
@@ -50,6 +55,7 @@ class MpaReceiver {
   bool begin_header();
   bool begin_payload();
   void end_fpdu();
+  bool begin_segment(Bytes header, std::size_t payload);
   bool hand_over(Bytes header, Bytes payload);
   bool check_crc(std::uint32_t state, Bytes trailer);
   void fault(StreamFault fault, const Reason& reason);
@@ -61,6 +67,7 @@ class MpaReceiver {
   SegmentSink& sink_;
   Part part_ = Part::length;
   bool stopped_ = false;
+  bool waits_ = false;
   std::uint8_t marker_have_ = 0;
   std::uint16_t ulpdu_ = 0;
   std::uint16_t header_bytes_ = 0;
@@ -69,6 +76,7 @@ class MpaReceiver {
   std::uint32_t position_ = 0;  ///< of the stream; with markers, modulo 2^32
   std::uint32_t begin_ = 0;     ///< that of the FPDU
   MutableBytes room_;
+  Bytes rest_;
   std::array<std::byte, wire::kFpduHeaderBytes + wire::kMaxDdpBytes> head_;
   std::array<std::byte, 3 + wire::kFpduCrcBytes> trailer_;
   std::array<std::byte, wire::kMarkerBytes> marker_;

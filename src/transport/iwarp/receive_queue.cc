@@ -32,9 +32,13 @@ Verdict ReceiveQueue::begin_send(const wire::DdpHeader& header, const wire::Rdma
   return {};
 }
 
-Verdict ReceiveQueue::take_receive() {
+bool ReceiveQueue::has_receive() {
   if (receive_ == nullptr) receive_ = context_.host.take_receive();
-  if (receive_ == nullptr) return {Fault::no_receive, because(ReasonId::iwarp_no_receive, due_)};
+  return receive_ != nullptr;
+}
+
+Verdict ReceiveQueue::take_receive() {
+  if (!has_receive()) return {Fault::no_receive, because(ReasonId::iwarp_no_receive, due_)};
   if (info_->operation == RdmapOperation::immediate) return {};
   const std::uint64_t bytes = std::uint64_t{received_} + payload_;
   if (bytes <= receive_->length) return {};

@@ -19,6 +19,8 @@ class ReceiveQueue final : public BodyTaker {
   /// The message before the next one was a WRITE of so many bytes, which immediate data may belong to.
   void write_ended(std::uint64_t bytes) { written_ = bytes; }
 
+  /// A receive is there for the segment that is due, or for its message.
+  bool has_receive();
   /// In the middle of a message.
   bool active() const { return active_; }
   /// Ends the receive that is in use, if there is one.

@@ -22,6 +22,8 @@ class SegmentSink {
  public:
   /// A segment begins: its DDP header (empty for a ULPDU of no bytes), and how many bytes follow it.
   virtual bool begin_segment(Bytes header, std::size_t payload) = 0;
+  /// Of a segment that was not let begin: it may be later, and then is to be begun anew.
+  virtual bool may_begin_later() const { return false; }
   /// Where its bytes from `offset` on go, at least one and at most `most`; empty: nowhere. Good until the
   /// next call.
   virtual MutableBytes place(std::size_t offset, std::size_t most) = 0;

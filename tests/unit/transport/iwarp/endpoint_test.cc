@@ -47,6 +47,66 @@ TEST_P(EveryForm, SendsOfEveryLength) {
   EXPECT_TRUE(completed(pair.a, {kGood, kGood, kGood, kGood, kGood, kGood, kGood}));
 }
 
+// What comes behind a SEND without a receive waits, too, and nothing of it is lost.
+TEST_P(EveryForm, SendsWaitForTheirReceives) {
+  constexpr std::uint32_t kLengths[] = {0, 3, 1425, 20'000};
+  for (const std::uint32_t length : kLengths) pair.a.post({.op = SendOp::send, .length = length, .from = 10});
+  pair.a.post({.op = SendOp::write, .length = 3000, .from = 7, .to = 390'000});
+  pair.run();
+  std::uint64_t id = 0;
+  for (const std::uint32_t length : kLengths) {
+    EXPECT_TRUE(pair.b.endpoint.waits()) << length;
+    EXPECT_EQ(pair.b.host.recvs.size(), id);
+    pair.now += Endpoint::kReceivePatience - std::chrono::nanoseconds(1);
+    pair.b.endpoint.expire(pair.now);
+    pair.b.receive(++id, 100'000, 30'000);
+    pair.b.endpoint.try_again(pair.now);
+    pair.run();
+    ASSERT_EQ(pair.b.host.recvs.size(), id);
+    EXPECT_EQ(pair.b.host.recvs.back().status, kGood);
+    EXPECT_TRUE(std::ranges::equal(pair.a.at(10, length), pair.b.at(100'000, length))) << length;
+  }
+  EXPECT_FALSE(pair.b.endpoint.waits());
+  EXPECT_EQ(pair.b.endpoint.deadline(), kNever);
+  EXPECT_TRUE(std::ranges::equal(pair.a.at(7, 3000), pair.b.at(390'000, 3000)));
+  EXPECT_TRUE(completed(pair.a, {kGood, kGood, kGood, kGood, kGood}));
+}
+
+TEST_P(EveryForm, ASendThatNoReceiveComesForEndsTheConnection) {
+  pair.a.post({.op = SendOp::send, .length = 3000});
+  pair.run();
+  pair.now = pair.b.endpoint.deadline() - std::chrono::nanoseconds(1);
+  pair.b.endpoint.expire(pair.now);
+  EXPECT_EQ(pair.b.endpoint.phase(), Phase::running);
+  pair.now = pair.b.endpoint.deadline();
+  pair.b.endpoint.expire(pair.now);
+  EXPECT_EQ(pair.b.endpoint.phase(), Phase::terminating);
+  EXPECT_EQ(pair.b.host.reasons.back().id, ReasonId::iwarp_no_receive);
+  pair.run();
+  EXPECT_EQ(pair.a.endpoint.ending(), Ending::terminated);
+}
+
+TEST_P(EveryForm, TheEndOfTheStreamEndsTheWaitForReceives) {
+  pair.a.post({.op = SendOp::send, .length = 3000});
+  pair.a.post({.op = SendOp::send, .length = 0});
+  pair.run();
+  pair.b.receive(1, 100'000, 3000);
+  pair.b.endpoint.stream_ended(StreamEnd::closed, pair.now);
+  ASSERT_EQ(pair.b.host.recvs.size(), 1U);
+  EXPECT_EQ(pair.b.host.recvs.back().status, kGood);
+  EXPECT_EQ(pair.b.endpoint.phase(), Phase::terminating);
+  EXPECT_EQ(pair.b.host.reasons.back().id, ReasonId::iwarp_no_receive);
+}
+
+TEST_P(EveryForm, WhoWaitsForReceivesCanBeFlushed) {
+  pair.a.post({.op = SendOp::send, .length = 3000});
+  pair.run();
+  pair.b.endpoint.flush();
+  EXPECT_FALSE(pair.b.endpoint.waits());
+  EXPECT_EQ(pair.b.endpoint.ending(), Ending::aborted);
+  EXPECT_EQ(pair.b.endpoint.deadline(), kNever);
+}
+
 TEST_P(EveryForm, WritesReadsAndAtomicsInBothDirections) {
   pair.a.post({.op = SendOp::write, .length = 70'000, .from = 5, .to = 100'001});
   pair.a.post({.op = SendOp::read, .length = 60'000, .from = 200'000, .to = 3});
