@@ -44,8 +44,7 @@ class StreamTransfer : public testing::TestWithParam<Way> {
   ibv_wc success(StreamHost& here, StreamHost& there) {
     ibv_wc wc{};
     const TimePoint limit = monotonic_now() + kPatience;
-    while (here.cq->poll(1, &wc) == 0 && monotonic_now() < limit)
-      if (!GetParam().threaded) there.lane.service(true);
+    while (here.cq->poll(1, &wc) == 0 && monotonic_now() < limit) there.let_run();
     EXPECT_NE(wc.qp_num, 0U) << "no completion";
     EXPECT_EQ(wc.status, IBV_WC_SUCCESS) << describe({static_cast<ReasonId>(wc.vendor_err), {}});
     return wc;
@@ -170,7 +169,7 @@ TEST(Streams, TheEngineThreadIsWokenUntilItKnowsOfTheFirst) {
   TcpPair sockets;
   a.connect(sockets.a);
   const auto woken = [&] {
-    a.lane.service(true);
+    a.let_run();
     pollfd timer{a.lane.timer_fd(), POLLIN, 0};
     return poll(&timer, 1, 10) > 0;  // rows of the control page come later
   };
