@@ -101,6 +101,18 @@ class Perftest(Contender):
         return row[3] if self.quantity == "M/s" else row[2] * MIB / 1e9
 
 
+class PerftestOnIwarp(Perftest):
+    """The same on an iWARP device; `crc`: one that asks for CRCs."""
+
+    def __init__(self, program, crc=False, options=()):
+        super().__init__(program, options=("-R", *options), note=", CRC" if crc else "")
+        self._below = ["softrnic", "run", "--iwarp", *(["--crc"] if crc else []), "--no-sysfs", "--"]
+
+    def call(self, size, count=None, pair=0, seconds=None):
+        call = super().call(size, count, pair, seconds)
+        return dataclasses.replace(call, server=self._below + call.server, client=self._below + call.client, port=0, cm_port=call.port)
+
+
 class Own(Contender):
     """bench/write_rate.cc and bench/write_latency.cc: plain verbs where perftest cannot choose the memory."""
 

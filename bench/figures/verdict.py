@@ -3,7 +3,7 @@ import dataclasses
 import functools
 
 from figures import taking
-from figures.contenders import Iperf3, Libfabric, Machine, Own, Perftest, Qperf, Ucx, UcxOnDevice
+from figures.contenders import Iperf3, Libfabric, Machine, Own, Perftest, PerftestOnIwarp, Qperf, Ucx, UcxOnDevice
 from figures.plot import size_text
 from figures.questions import POSIX, listed, many_queue_pairs
 from figures.turns import Cell, Question, ratio_of
@@ -44,10 +44,12 @@ class Verdict:
             self._many(places.host, "direct", wire=False)
             self._many(places.host, "loopback wire", wire=True)
             self._neighbour()
+            self._iwarp(places.host)
         for site in places.veths:
             self._wire(site, site.name, wire=False)
             self._many(site, site.name, wire=False)
             self._library(site, site.name)
+            self._iwarp(site)
         self.question = Question("verdict", "Figures to reach", "", "", list(self._cells.values()), repeats=2 * self._usual)
 
     def _figure(self, site, place, contender, size, take=taking.one, turns=None):
@@ -147,6 +149,19 @@ class Verdict:
             turns = self._usual - 1  # setting up a thousand takes longest of all
             self._compare(6, label, self._figure(site, name, thousand, LARGE, turns=turns),
                           self._figure(site, name, one, LARGE, turns=turns), ">= 0.9")
+
+    def _iwarp(self, site):
+        name = f"iWARP, {self.places.tcp(site)}"
+        self._group += 1
+        stream = self._figure(site, self.places.tcp(site), Iperf3(), Iperf3.USUAL_BLOCK)
+        for crc, bound in ((False, ">= 0.95"), (True, ">= 0.75")):
+            write = self._figure(site, name, PerftestOnIwarp("ib_write_bw", crc), LARGE)
+            self._compare(8, f"ib_write_bw 64 KiB{', CRC' if crc else ''}, {name} / iperf3", write, stream, bound)
+        self._group += 1
+        polling = self._figure(site, self.places.tcp(site), Libfabric("tcp"), SMALL)
+        for program in ("ib_send_lat", "ib_write_lat"):
+            ours = self._figure(site, name, PerftestOnIwarp(program), SMALL)
+            self._compare(8, f"{program} 8 B, {name} / fi_pingpong tcp", ours, polling, "<= 1.2")
 
     def _neighbour(self):
         host = self.places.host

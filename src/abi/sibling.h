@@ -18,7 +18,7 @@ namespace softrnic::abi {
 
 struct Sibling {
   static constexpr std::uint64_t kMagic = 0x676e'696c'6269'7300;  ///< "\0sibling"
-  static constexpr std::uint32_t kVersion = 5;
+  static constexpr std::uint32_t kVersion = 6;
 
   std::uint64_t magic = kMagic;
   std::uint32_t version = kVersion;
@@ -35,9 +35,9 @@ struct Sibling {
   int (*start_stream)(ibv_qp* qp, int fd, const control::StreamGrant* grant) = nullptr;
   /// 0 where start_stream() would not refuse the queue pair, else its errno.
   int (*may_start_stream)(ibv_qp* qp) = nullptr;
-  /// iWARP: ends the connection in good order, as rdma_disconnect does. 0 or errno.
-  int (*close_stream)(ibv_qp* qp) = nullptr;
-  /// iWARP: the queue pair with that number goes to the error state if its connection has this token.
+  /// iWARP: ends the connection of the queue pair with that number, if it is that of this token: in good
+  /// order, as rdma_disconnect does, or by the error state.
+  void (*close_stream)(const ibv_context* context, std::uint32_t qpn, std::uint64_t token) = nullptr;
   void (*abort_stream)(const ibv_context* context, std::uint32_t qpn, std::uint64_t token) = nullptr;
   /// The queue pair with that number; nullptr: there is none. It stays only as long as the program keeps it.
   ibv_qp* (*find_qp)(const ibv_context* context, std::uint32_t qpn) = nullptr;

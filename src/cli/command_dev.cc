@@ -39,6 +39,8 @@ Json link_json(const DeviceInfo& d) {
           {"state", d.port.up ? "ACTIVE" : "DOWN"},
           {"physical_state", d.port.up ? "LINK_UP" : "DISABLED"},
           {"type", device::info_of(d.kind).link_type},
+          {"crc", d.mpa.crc},
+          {"markers", d.mpa.markers},
           {"netdev", d.netdev},
           {"netdev_index", d.interface_index},
           {"netdev_mtu", d.port.netdev_mtu},
@@ -56,6 +58,8 @@ void print_link(const DeviceInfo& d) {
   print_line("link {}/1 state {} physical_state {} type {} netdev {} netdev_mtu {} active_mtu {}",
              strong(d.name), d.port.up ? "ACTIVE" : "DOWN", d.port.up ? "LINK_UP" : "DISABLED",
              device::info_of(d.kind).link_type, printable(d.netdev), d.port.netdev_mtu, d.port.active_mtu);
+  if (d.mpa != wire::MpaDemands{})
+    print_line("    asks peers for{}{}", d.mpa.crc ? " crc" : "", d.mpa.markers ? " markers" : "");
   for (std::size_t i = 0; i < d.port.gids.size(); ++i)
     if (!d.port.gids[i].gid.is_zero()) print_line("    gid {} {}", i, d.port.gids[i].gid.to_string());
 }
@@ -85,12 +89,11 @@ int show(const std::string& only, bool json, Json (*to_json)(const DeviceInfo&),
   return kFailed;
 }
 
-int change_link(const LinkOptions& options, bool add) {
+int change_link(const device::NewDevice& device, bool add) {
   bool failed = false;
   const auto client = connect_daemon(true, failed);
   if (!client) return kFailed;
-  const auto done =
-      add ? client->add_link(options.name, options.netdev, options.kind) : client->delete_link(options.name);
+  const auto done = add ? client->add_link(device) : client->delete_link(device.name);
   return done ? kDone : report(done.error());
 }
 
@@ -121,21 +124,22 @@ void add_link(const grammar::Command& softrnic, Context& context) {
       softrnic.command("link", "Show ports and their GIDs; add and delete devices");
   command.footer(
       "Examples:\n  softrnic link\n  softrnic link add soft1 netdev eth1\n"
-      "  softrnic link add iw0 type iwarp netdev eth0\n  softrnic link delete soft1");
-  const grammar::Command add = command.command("add", "Add a device: NAME [type rocev2|iwarp] netdev DEV");
+      "  softrnic link add iw0 type iwarp netdev eth0\n"
+      "  softrnic link add iw1 type iwarp crc on netdev eth0\n  softrnic link delete soft1");
+  const grammar::Command add = command.command("add", std::string("Add a device: ") + kLinkWords);
   auto words = std::make_shared<std::vector<std::string>>();
-  add.option("WORDS", *words, "NAME [type rocev2|iwarp] netdev DEV").required();
+  add.option("WORDS", *words, kLinkWords).required();
   add.finally([&context, words] {
     context.chosen = [words] {
-      LinkOptions options;
-      const std::string trouble = parse_link(*words, options);
-      if (trouble.empty()) return change_link(options, true);
+      device::NewDevice device;
+      const std::string trouble = parse_link(*words, device);
+      if (trouble.empty()) return change_link(device, true);
       complain(trouble);
       return static_cast<int>(kUsage);
     };
   });
   const grammar::Command remove = command.command("delete", "Delete a device");
-  auto options = std::make_shared<LinkOptions>();
+  auto options = std::make_shared<device::NewDevice>();
   remove.option("NAME", options->name, "soft1").required();
   remove.finally(
       [&context, options] { context.chosen = [options] { return change_link(*options, false); }; });

@@ -23,6 +23,7 @@ struct RunOptions {
   unsigned lanes = 0;
   std::string device;
   bool iwarp = false;
+  bool crc = false;
   std::string sysfs = "auto";
   bool no_sysfs = false;
   std::vector<std::string> program;
@@ -50,9 +51,10 @@ std::string free_name(const Devices& devices) {
   return name;
 }
 
-/// An iWARP device on the netdev of the first device: one that is there, or a new one. Its name; empty: it
-/// cannot be had, which is reported. Where another program makes one at the same time, it is that.
-std::string require_iwarp(control::Client& client) {
+/// An iWARP device on the netdev of the first device, which asks for CRCs or does not: one that is there, or
+/// a new one. Its name; empty: it cannot be had, which is reported. Where another program makes one at the
+/// same time, it is that.
+std::string require_iwarp(control::Client& client, bool crc) {
   constexpr int kAttempts = 8;
   for (int attempt = 1;; ++attempt) {
     const auto devices = client.devices();
@@ -61,9 +63,10 @@ std::string require_iwarp(control::Client& client) {
       return complain("no device is there, and so no netdev for one of iWARP; see `softrnic doctor`"), "";
     const std::string& netdev = devices->front().netdev;
     for (const device::DeviceInfo& device : *devices)
-      if (device::has_streams(device.kind) && device.netdev == netdev) return device.name;
+      if (device::has_streams(device.kind) && device.netdev == netdev && device.mpa.crc == crc)
+        return device.name;
     const std::string name = free_name(*devices);
-    const auto added = client.add_link(name, netdev, device::Kind::iwarp);
+    const auto added = client.add_link({name, netdev, device::Kind::iwarp, {.crc = crc, .markers = false}});
     if (added) return name;
     if (added.error().failure.error != EEXIST || attempt == kAttempts) return report(added.error()), "";
   }
@@ -87,7 +90,7 @@ int run(const RunOptions& options) {
   if (failed) return kCannotRun;
   std::string device = options.device.empty() ? settings().device : options.device;
   if (options.iwarp) {
-    device = require_iwarp(*client);
+    device = require_iwarp(*client, options.crc);
     if (device.empty()) return kCannotRun;
     set_when_given("SOFTRNIC_DEVICE", device);
   }
@@ -111,16 +114,16 @@ void add_run(const grammar::Command& softrnic, Context& context) {
       softrnic.command("run", "Run a program on softrnic: run [OPTIONS] [--] PROGRAM [ARGUMENTS...]");
   command.flag("--explain", options->explain,
                "print the reason of every failure, drop and NAK as it happens");
-  command.option("--faults", options->faults,
-                 "inject faults: drop=1%,dup=1%,reorder=1%,corrupt=1%,delay=5ms,seed=7");
+  command.option(
+      "--faults", options->faults,
+      "inject faults: drop=1%,dup=1%,reorder=1%,corrupt=1%,delay=5ms,seed=7; on an iWARP device cut, stall, "
+      "split and corrupt");
   command.option("--capture", options->capture, "write all packets of the program to this pcapng file");
   command.option("--lanes", options->lanes, "sockets and engine threads of the program").within(1, 16);
-  const grammar::Option device =
-      command.option("--device", options->device, "show the program only this device");
-  command
-      .flag("--iwarp", options->iwarp,
-            "show the program only an iWARP device, which is made where there is none")
-      .excludes(device);
+  const grammar::Option iwarp = command.flag(
+      "--iwarp", options->iwarp, "show the program only an iWARP device, which is made where there is none");
+  command.option("--device", options->device, "show the program only this device").excludes(iwarp);
+  command.flag("--crc", options->crc, "with --iwarp: a device that asks its peers for CRCs").needs(iwarp);
   command
       .option(
           "--sysfs", options->sysfs,

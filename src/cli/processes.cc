@@ -50,7 +50,8 @@ std::span<const PathText> path_texts() {
       {PathChoice::no_rseq, "ring-by-rseq",
        "this program lacks rseq(2), without which the peer lets nobody at its memory"},
       {PathChoice::by_program, "ring-by-program",
-       "the queue pair has a rate limit or an alternate path, which only packets obey"}};
+       "the queue pair has a rate limit or an alternate path, which only packets obey"},
+      {PathChoice::stream, "tcp", "an iWARP device moves everything by TCP"}};
   return kTexts;
 }
 

@@ -66,6 +66,12 @@ std::optional<Binding> DeviceTable::loopback(Family family, const DeviceChoice& 
   return first_entry(devices_, choice, [](const device::GidEntry&) { return true; });
 }
 
+std::optional<Binding> DeviceTable::reached_by(const wire::Gid& gid, std::uint32_t interface_index,
+                                               const DeviceChoice& choice) const {
+  if (const auto owner = with_gid(gid, interface_index, choice)) return owner;
+  return loopback(gid.is_ipv4() ? Family::ipv4 : Family::ipv6, choice);
+}
+
 // A loopback address that no device has means any device, as on Linux: which one is known with the peer.
 // (libfabric's servers, seeing none, listen on the addresses of the devices.)
 std::optional<Binding> DeviceTable::own_address(const SocketAddress& address,

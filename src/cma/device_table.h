@@ -29,6 +29,9 @@ class DeviceTable {
   bool has_gid(const wire::Gid& gid) const { return with_gid(gid).has_value(); }
   /// The device by which this host reaches itself.
   std::optional<Binding> loopback(Family family, const DeviceChoice& choice = {}) const;
+  /// The device that a peer means who connects to `gid`, which may be a loopback address.
+  std::optional<Binding> reached_by(const wire::Gid& gid, std::uint32_t interface_index,
+                                    const DeviceChoice& choice = {}) const;
   /// What binding to a specific address means; an empty binding for a loopback address that no device has.
   std::optional<Binding> own_address(const SocketAddress& address, const DeviceChoice& choice = {}) const;
   /// enum ibv_mtu of the device for packets that has `gid`; 0: none has.

@@ -72,6 +72,7 @@ struct Id {
   // listener
   std::uint32_t backlog = 0;
   int wanted_backlog = 0;                ///< what the program asked for
+  bool without_streams = false;          ///< its devices of iWARP are not listened at: see Manager::listen()
   std::uint32_t unfetched_requests = 0;  ///< IdEvents counts them
 
   /// The address family binds only itself.

@@ -77,9 +77,11 @@ Expected<void, Failure> IwarpConnections::connect(Id& id, const ConnectionParame
   iwcm::Request request;
   request.local = endpoint_of(id.source);
   if (id.ephemeral_port) request.local.port = 0;  // TCP's own choice, which is told with the reply
-  request.remote = endpoint_of(id.destination);
+  request.remote = heard_at(id.destination);
   request.tos = id.tos;
   request.user = id.user;
+  if (const device::DeviceInfo* const device = to_.devices.find(id.binding.device))
+    request.demands = device->mpa;
   request.offer = offer_of(parameters);
   const auto stream = streams_.connect(request, now);
   if (!stream) return Unexpected{stream.error()};
@@ -113,9 +115,22 @@ void IwarpConnections::end(const Id& id, TimePoint) {
   streams_.destroy(id.stream);
 }
 
+// A listener at the wildcard hears one loopback address alone, and is meant by all of 127.0.0.0/8: Debian
+// names hosts 127.0.1.1.
+iwcm::Endpoint IwarpConnections::heard_at(const SocketAddress& destination) const {
+  iwcm::Endpoint at = endpoint_of(destination);
+  if (destination.is_loopback() && !to_.devices.has_gid(destination.host) && !listeners_.listens_at(at))
+    at.host = SocketAddress::loopback(destination.family).host;
+  return at;
+}
+
 void IwarpConnections::devices_changed() {
   for (const auto& [number, id] : to_.ids.all()) {
     if (id->state != State::listen) continue;
+    if (id->without_streams) {  // at all addresses or none
+      id->without_streams = !listeners_.listen(*id).has_value();
+      continue;
+    }
     if (const auto renewed = listeners_.renew(*id); !renewed) to_.host.explain(renewed.error().reason, {});
   }
 }
@@ -166,9 +181,7 @@ void IwarpConnections::requested(const iwcm::Event& event) {
   Id* const listener = to_.ids.find(listeners_.id_of(event.listener));
   const DeviceChoice choice =
       listener != nullptr ? listener->devices.without_packets() : DeviceChoice{}.without_packets();
-  auto binding = to_.devices.with_gid(event.local.host, event.local.interface_index, choice);
-  if (!binding)
-    binding = to_.devices.loopback(event.local.host.is_ipv4() ? Family::ipv4 : Family::ipv6, choice);
+  const auto binding = to_.devices.reached_by(event.local.host, event.local.interface_index, choice);
   if (listener == nullptr || !binding || !has_room(*listener, event)) {
     (void)streams_.reject(event.id, {});
     return streams_.destroy(event.id);

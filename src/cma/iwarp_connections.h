@@ -62,6 +62,7 @@ class IwarpConnections final : public Connections, private iwcm::Host {
   void explain(const Reason& reason, const iwcm::Endpoint& peer) override;
 
   Id* id_of(iwcm::Id stream) const;
+  iwcm::Endpoint heard_at(const SocketAddress& destination) const;
   void attach(Id& id, iwcm::Id stream);
   void requested(const iwcm::Event& event);
   /// False: the listener takes no more, which is explained.

@@ -19,9 +19,6 @@ void add_once(std::vector<iwcm::Endpoint>& all, const iwcm::Endpoint& one) {
   if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
 }
 
-/// Of an address that is about to go, or to come (IPv6's duplicate address detection).
-bool is_passing(int error) { return error == EADDRNOTAVAIL || error == ENODEV; }
-
 }  // namespace
 
 std::vector<iwcm::Endpoint> endpoints_of(const Id& id, const DeviceTable& devices) {
@@ -46,8 +43,16 @@ std::vector<iwcm::Endpoint> endpoints_of(const Id& id, const DeviceTable& device
   return all;
 }
 
+bool IwarpListeners::is_passing(int error) { return error == EADDRNOTAVAIL || error == ENODEV; }
+
+wire::MpaDemands IwarpListeners::demands_at(const iwcm::Endpoint& at, const Id& id) const {
+  const auto binding = devices_.reached_by(at.host, at.interface_index, id.devices.without_packets());
+  const device::DeviceInfo* const device = binding ? devices_.find(binding->device) : nullptr;
+  return device != nullptr ? device->mpa : wire::MpaDemands{};
+}
+
 Expected<void, Failure> IwarpListeners::add(const Id& id, const iwcm::Endpoint& at) {
-  const auto listener = streams_.listen({at, id.wanted_backlog, id.tos, id.user});
+  const auto listener = streams_.listen({at, id.wanted_backlog, id.tos, id.user, demands_at(at, id)});
   if (!listener) return Unexpected{listener.error()};
   places_[id.number].push_back({at, *listener});
   ids_.emplace(*listener, id.number);
@@ -95,6 +100,12 @@ Expected<void, Failure> IwarpListeners::renew(const Id& id) {
     if (auto added = add(id, at); !added) all = added;
   }
   return all;
+}
+
+bool IwarpListeners::listens_at(const iwcm::Endpoint& at) const {
+  return std::ranges::any_of(places_, [&](const auto& of_id) {
+    return std::ranges::any_of(of_id.second, [&](const Place& place) { return place.at == at; });
+  });
 }
 
 IdNumber IwarpListeners::id_of(iwcm::ListenerId listener) const {

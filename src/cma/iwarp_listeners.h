@@ -25,9 +25,13 @@ class IwarpListeners {
   /// At all of its addresses, or none: who listened at some alone would leave the others to any local
   /// program. One that is about to go or to come is left out, where it is not the only one.
   Expected<void, Failure> listen(const Id& id);
+  /// An error of an address that is about to go, or to come (IPv6's duplicate address detection).
+  static bool is_passing(int error);
   void unlisten(IdNumber id);
   /// Addresses have come or gone. Fails where it cannot listen at one that is new; at the others it does.
   Expected<void, Failure> renew(const Id& id);
+  /// There exactly, and not by the wildcard.
+  bool listens_at(const iwcm::Endpoint& at) const;
   /// 0: nobody's.
   IdNumber id_of(iwcm::ListenerId listener) const;
 
@@ -36,6 +40,7 @@ class IwarpListeners {
     iwcm::Endpoint at;
     iwcm::ListenerId listener;
   };
+  wire::MpaDemands demands_at(const iwcm::Endpoint& at, const Id& id) const;
   Expected<void, Failure> add(const Id& id, const iwcm::Endpoint& at);
   void remove(const Place& place);
 

@@ -211,12 +211,15 @@ Expected<void, Failure> Manager::listen(IdNumber number, int backlog) {
 }
 
 // Both ways by which peers may come. Who listens at the wildcard of devices of both kinds goes without TCP
-// where its port is taken at any address, as a program may have that itself.
+// where its port is taken at any address, as a program may have that itself, or where no address is usable.
 Expected<void, Failure> Manager::begin_to_listen(Id& id) {
   const auto by_stream = iwarp_.listen(id);
   if (!by_stream) {
-    if (id.binding || !devices_.any(id.devices.without_streams())) return by_stream;
+    const int error = by_stream.error().error;
+    const bool only_here = error == EADDRINUSE || IwarpListeners::is_passing(error);
+    if (!only_here || id.binding || !devices_.any(id.devices.without_streams())) return by_stream;
     host_.explain(by_stream.error().reason, {});
+    id.without_streams = true;
   }
   auto listens = ports_.listen(id);
   if (!listens) iwarp_.unlisten(id);

@@ -266,13 +266,13 @@ Expected<void, Error> Client::register_page(int memfd) {
   return without_value(ask_for<Done>(make_message<RegisterPage>(), memfd));
 }
 
-Expected<void, Error> Client::add_link(const std::string& name, const std::string& netdev,
-                                       device::Kind kind) {
+Expected<void, Error> Client::add_link(const device::NewDevice& device) {
   auto request = make_message<AddLink>();
-  request.kind = static_cast<std::uint32_t>(kind);
-  if (!put_text(request.name, name) || !put_text(request.netdev, netdev))
-    return Unexpected{
-        make_error(refuse(EINVAL, ReasonId::link_name_bad, std::max(name.size(), netdev.size())))};
+  request.kind = static_cast<std::uint32_t>(device.kind);
+  request.mpa = mpa_bits(device.mpa);
+  if (!put_text(request.name, device.name) || !put_text(request.netdev, device.netdev))
+    return Unexpected{make_error(
+        refuse(EINVAL, ReasonId::link_name_bad, std::max(device.name.size(), device.netdev.size())))};
   return without_value(ask_for<Done>(request));
 }
 

@@ -95,8 +95,7 @@ class Client {
   /// Shows this process's control page (a memfd sealed against shrinking; stays the caller's). Once a
   /// connection.
   Expected<void, Error> register_page(int memfd);
-  Expected<void, Error> add_link(const std::string& name, const std::string& netdev,
-                                 device::Kind kind = device::Kind::roce_v2);
+  Expected<void, Error> add_link(const device::NewDevice& device);
   Expected<void, Error> delete_link(const std::string& name);
   /// The pages of all processes, live ones and those that died lately, in the order of their registration.
   Expected<std::vector<PageFd>, Error> pages();

@@ -26,9 +26,19 @@ bool put_text(std::span<char> field, std::string_view text) {
   return length == text.size();
 }
 
+std::uint32_t mpa_bits(wire::MpaDemands demands) {
+  return (demands.crc ? kMpaCrc : 0) | (demands.markers ? kMpaMarkers : 0);
+}
+
+std::optional<wire::MpaDemands> mpa_demands(std::uint32_t bits) {
+  if ((bits & ~(kMpaCrc | kMpaMarkers)) != 0) return std::nullopt;
+  return wire::MpaDemands{(bits & kMpaCrc) != 0, (bits & kMpaMarkers) != 0};
+}
+
 DeviceRecord to_record(const device::DeviceInfo& device) {
   DeviceRecord record;
   record.kind = static_cast<std::uint32_t>(device.kind);
+  record.mpa = mpa_bits(device.mpa);
   record.guid = device.guid;
   record.speed_mbps = device.port.speed_mbps;
   record.index = device.index;
@@ -50,9 +60,12 @@ DeviceRecord to_record(const device::DeviceInfo& device) {
 std::optional<device::DeviceInfo> from_record(const DeviceRecord& record) {
   const auto name = text_in(record.name);
   const auto netdev = text_in(record.netdev);
-  if (!name || !netdev || record.gid_count > kMaxGids || !device::is_kind(record.kind)) return std::nullopt;
+  const auto mpa = mpa_demands(record.mpa);
+  if (!name || !netdev || !mpa || record.gid_count > kMaxGids || !device::is_kind(record.kind))
+    return std::nullopt;
   device::DeviceInfo device;
   device.kind = static_cast<device::Kind>(record.kind);
+  device.mpa = *mpa;
   device.index = record.index;
   device.name = *name;
   device.netdev = *netdev;

@@ -190,6 +190,7 @@ struct AddLink {
   char name[kDeviceNameSize] = {};
   char netdev[kNetdevNameSize] = {};
   std::uint32_t kind = 0;  ///< device::Kind
+  std::uint32_t mpa = 0;   ///< see mpa_bits()
 };
 struct DeleteLink {
   static constexpr MessageType kType = MessageType::delete_link;
@@ -261,7 +262,7 @@ struct DeviceRecord {
   std::uint32_t active_mtu = 0;
   std::uint32_t gid_count = 0;  ///< at most kMaxGids
   std::uint32_t kind = 0;       ///< device::Kind
-  std::uint32_t reserved = 0;
+  std::uint32_t mpa = 0;        ///< see mpa_bits()
   char name[kDeviceNameSize] = {};
   char netdev[kNetdevNameSize] = {};
   GidRecord gids[kMaxGids];
@@ -326,6 +327,12 @@ std::optional<T> parse_message(Bytes datagram) {
 std::optional<std::string_view> text_in(std::span<const char> field);
 /// Copies `text` and its ending zero, cutting it when it is too long. False when it was cut.
 bool put_text(std::span<char> field, std::string_view text);
+
+inline constexpr std::uint32_t kMpaCrc = 1;
+inline constexpr std::uint32_t kMpaMarkers = 2;
+std::uint32_t mpa_bits(wire::MpaDemands demands);
+/// Nothing where other bits are set.
+std::optional<wire::MpaDemands> mpa_demands(std::uint32_t bits);
 
 DeviceRecord to_record(const device::DeviceInfo& device);
 /// Nothing when a count or a text is out of bounds.

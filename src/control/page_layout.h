@@ -86,8 +86,9 @@ enum class PathChoice : std::uint8_t {
   no_rseq,
   /// Packets through shared memory: the program has set a rate limit or an alternate path.
   by_program,
+  stream,  ///< iWARP: the QP has a TCP connection, or will have one
 };
-inline constexpr std::size_t kPathChoices = 8;
+inline constexpr std::size_t kPathChoices = 9;
 
 /// The slow part of a QP's row, under `PageQp::sequence`.
 struct alignas(8) PageQpBody {

@@ -17,7 +17,8 @@ grammar::Grammar make_grammar(Options& options) {
   };
   of_system("--user", options.user, "run as this user (name or number) when started by root").shows_default();
   of_system("--link", options.links, "NAME=NETDEV: a device; again for each (default: soft0)");
-  of_system("--iwarp-link", options.iwarp_links, "NAME=NETDEV: an iWARP device; again for each");
+  of_system("--iwarp-link", options.iwarp_links,
+            "NAME=NETDEV: an iWARP device beside the others; again for each");
   of_system("--user-connections", options.limits.connections, "connections that one user may have")
       .shows_default();
   of_system("--user-lanes", options.limits.lanes, "lanes that one user may have: one a process, as a rule")

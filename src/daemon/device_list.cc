@@ -47,9 +47,15 @@ void DeviceList::refresh(Device& device, const net::NetSnapshot& snapshot) const
   // by name, so that a netdev that was made anew is found again
   const net::Netdev* netdev = snapshot.find(info.netdev);
   info.port.up = netdev != nullptr && netdev->up;
-  device.gids.update(netdev != nullptr ? snapshot.addresses_of(netdev->index) : std::vector<net::Address>{});
+  const auto addresses =
+      netdev != nullptr ? snapshot.addresses_of(netdev->index) : std::vector<net::Address>{};
   const bool by_address = device::gids_are_addresses(info.kind);
-  (by_address ? info.port.gids : info.port.addresses) = device.gids.entries();
+  if (by_address) {
+    device.gids.update(addresses);
+    info.port.gids = device.gids.entries();
+  } else {
+    info.port.addresses = GidTable::without_bound(addresses);
+  }
   if (netdev == nullptr) return;
   info.interface_index = netdev->index;
   info.guid = device.first_of_netdev ? guid_for(*netdev, host_)
@@ -60,12 +66,13 @@ void DeviceList::refresh(Device& device, const net::NetSnapshot& snapshot) const
   if (!by_address) info.port.gids.assign(1, {gid_of_name(*netdev, info.guid), netdev->index});
 }
 
-DeviceList::Device DeviceList::make(const std::string& name, device::Kind kind, const net::Netdev& netdev,
+DeviceList::Device DeviceList::make(const device::NewDevice& wanted, const net::Netdev& netdev,
                                     const net::NetSnapshot& snapshot) {
   Device device;
-  device.info.kind = kind;
+  device.info.kind = wanted.kind;
   device.info.index = next_index_++;
-  device.info.name = name;
+  device.info.name = wanted.name;
+  device.info.mpa = wanted.mpa;
   device.info.netdev = netdev.name;
   device.first_of_netdev = std::none_of(devices_.begin(), devices_.end(), [&netdev](const Device& other) {
     return other.first_of_netdev && other.info.netdev == netdev.name;
@@ -78,14 +85,14 @@ std::vector<DeviceChange> DeviceList::update(const net::NetSnapshot& snapshot, b
   std::vector<DeviceChange> changes;
   const net::Netdev* choice = choose_netdev(snapshot);
   if (devices_.empty() && !edited_ && choice != nullptr) {
-    devices_.push_back(make(kDefaultName, device::Kind::roce_v2, *choice, snapshot));
+    devices_.push_back(make({kDefaultName, choice->name}, *choice, snapshot));
     devices_.back().automatic = true;
     changes.push_back({control::Change::device_added, devices_.back().info});
   }
   for (Device& device : devices_) {
     if (device.automatic && may_rebind && choice != nullptr && choice->name != device.info.netdev) {
       changes.push_back({control::Change::device_removed, device.info});
-      device = make(kDefaultName, device::Kind::roce_v2, *choice, snapshot);
+      device = make({kDefaultName, choice->name}, *choice, snapshot);
       device.automatic = true;
       changes.push_back({control::Change::device_added, device.info});
       continue;
@@ -97,16 +104,19 @@ std::vector<DeviceChange> DeviceList::update(const net::NetSnapshot& snapshot, b
   return changes;
 }
 
-Expected<DeviceChange, Failure> DeviceList::add(const std::string& name, const std::string& netdev,
-                                                const net::NetSnapshot& snapshot, device::Kind kind) {
-  if (!valid_device_name(name)) return Unexpected{refuse(EINVAL, ReasonId::link_name_bad, name.size())};
+Expected<DeviceChange, Failure> DeviceList::add(const device::NewDevice& wanted,
+                                                const net::NetSnapshot& snapshot) {
+  if (!valid_device_name(wanted.name))
+    return Unexpected{refuse(EINVAL, ReasonId::link_name_bad, wanted.name.size())};
+  if (wanted.mpa != wire::MpaDemands{} && !device::has_streams(wanted.kind))
+    return Unexpected{refuse(EINVAL, ReasonId::link_no_mpa)};
   if (devices_.size() >= control::kMaxDevices)
     return Unexpected{refuse(ENOSPC, ReasonId::too_many_links, devices_.size())};
   for (const Device& device : devices_)
-    if (device.info.name == name) return Unexpected{refuse(EEXIST, ReasonId::link_exists)};
-  const net::Netdev* found = snapshot.find(netdev);
+    if (device.info.name == wanted.name) return Unexpected{refuse(EEXIST, ReasonId::link_exists)};
+  const net::Netdev* found = snapshot.find(wanted.netdev);
   if (found == nullptr) return Unexpected{refuse(ENODEV, ReasonId::no_such_netdev)};
-  devices_.push_back(make(name, kind, *found, snapshot));
+  devices_.push_back(make(wanted, *found, snapshot));
   edited_ = true;
   return DeviceChange{control::Change::device_added, devices_.back().info};
 }

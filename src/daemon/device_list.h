@@ -27,9 +27,7 @@ class DeviceList {
   /// soft0 follows the choice of netdev; later it stays where it is, and is down while its netdev is away.
   std::vector<DeviceChange> update(const net::NetSnapshot& snapshot, bool may_rebind);
 
-  Expected<DeviceChange, Failure> add(const std::string& name, const std::string& netdev,
-                                      const net::NetSnapshot& snapshot,
-                                      device::Kind kind = device::Kind::roce_v2);
+  Expected<DeviceChange, Failure> add(const device::NewDevice& wanted, const net::NetSnapshot& snapshot);
   Expected<DeviceChange, Failure> remove(const std::string& name);
 
   std::vector<device::DeviceInfo> devices() const;
@@ -39,14 +37,13 @@ class DeviceList {
  private:
   struct Device {
     device::DeviceInfo info;
-    GidTable gids;           ///< of RoCE; the addresses of other kinds
+    GidTable gids;           ///< where they are addresses
     bool automatic = false;  ///< soft0, as long as the user did not make it
     /// Has the GUID that comes from the netdev's MAC. For life: programs know a device by its GUID.
     bool first_of_netdev = false;
   };
   void refresh(Device& device, const net::NetSnapshot& snapshot) const;
-  Device make(const std::string& name, device::Kind kind, const net::Netdev& netdev,
-              const net::NetSnapshot& snapshot);
+  Device make(const device::NewDevice& wanted, const net::Netdev& netdev, const net::NetSnapshot& snapshot);
 
   std::string host_;
   std::vector<Device> devices_;

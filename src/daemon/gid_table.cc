@@ -13,6 +13,14 @@ int order(const wire::Gid& gid) {
   return gid.is_ipv4() ? 1 : 2;
 }
 
+std::vector<net::Address> sorted(std::vector<net::Address> addresses) {
+  std::erase_if(addresses, [](const net::Address& address) { return address.gid.is_zero(); });
+  std::stable_sort(addresses.begin(), addresses.end(), [](const net::Address& a, const net::Address& b) {
+    return std::pair(order(a.gid), a.secondary) < std::pair(order(b.gid), b.secondary);
+  });
+  return addresses;
+}
+
 }  // namespace
 
 bool GidTable::holds_ipv4() const {
@@ -51,12 +59,13 @@ void GidTable::update(const std::vector<net::Address>& addresses) {
       place.entry.interface_index = it->interface_index;
     }
   }
-  std::vector<net::Address> sorted = addresses;
-  std::stable_sort(sorted.begin(), sorted.end(), [](const net::Address& a, const net::Address& b) {
-    return std::pair(order(a.gid), a.secondary) < std::pair(order(b.gid), b.secondary);
-  });
-  for (const net::Address& address : sorted)
-    if (!address.gid.is_zero()) insert(address);
+  for (const net::Address& address : sorted(addresses)) insert(address);
+}
+
+std::vector<device::GidEntry> GidTable::without_bound(const std::vector<net::Address>& addresses) {
+  std::vector<device::GidEntry> out;
+  for (const net::Address& address : sorted(addresses)) out.push_back({address.gid, address.interface_index});
+  return out;
 }
 
 std::vector<device::GidEntry> GidTable::entries() const {

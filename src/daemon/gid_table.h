@@ -22,6 +22,8 @@ class GidTable {
   void update(const std::vector<net::Address>& addresses);
   /// kLength entries; unused ones have a zero GID.
   std::vector<device::GidEntry> entries() const;
+  /// All of them, in the order of a fresh table: for devices whose GIDs are no addresses.
+  static std::vector<device::GidEntry> without_bound(const std::vector<net::Address>& addresses);
 
  private:
   struct Place {

@@ -128,7 +128,7 @@ Expected<void, std::string> add_link(DeviceList& devices, const std::string& lin
   const std::string option = kind == device::Kind::iwarp ? "--iwarp-link" : "--link";
   const std::size_t equals = link.find('=');
   if (equals == std::string::npos) return Unexpected{option + ": not NAME=NETDEV: " + link};
-  const auto added = devices.add(link.substr(0, equals), link.substr(equals + 1), network, kind);
+  const auto added = devices.add({link.substr(0, equals), link.substr(equals + 1), kind}, network);
   if (!added) return Unexpected{option + " " + link + ": " + control::make_error(added.error()).text};
   return {};
 }
@@ -144,6 +144,7 @@ int serve_all_users(const Options& options, Server::Options serving) {
   if (!options.links.empty() || !options.iwarp_links.empty()) {
     const auto network = parts->netlink.snapshot(true);
     if (!network) return complain(fmt::format("cannot read the network: {}", std::strerror(network.error())));
+    if (options.links.empty()) devices.update(*network, true);  // soft0 comes first
     for (const std::string& link : options.links)
       if (auto added = add_link(devices, link, device::Kind::roce_v2, *network); !added)
         return complain(added.error());

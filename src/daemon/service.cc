@@ -209,10 +209,12 @@ Answer Service::add_link(Connection& from, const AddLink& message, UniqueFd) {
   if (!name || !netdev) return bad_message(bytes_of(message));
   if (!device::is_kind(message.kind))
     return refused(message, refuse(EINVAL, ReasonId::link_type_bad, message.kind));
+  const auto mpa = control::mpa_demands(message.mpa);
+  if (!mpa) return bad_message(bytes_of(message));
   const net::NetSnapshot snapshot = look_at_network();
   for (const DeviceChange& change : devices_.update(snapshot, may_rebind())) announce(change);
-  const auto change = devices_.add(std::string(*name), std::string(*netdev), snapshot,
-                                   static_cast<device::Kind>(message.kind));
+  const auto change = devices_.add(
+      {std::string(*name), std::string(*netdev), static_cast<device::Kind>(message.kind), *mpa}, snapshot);
   if (!change) return refused(message, change.error());
   announce(*change);
   return done(message);

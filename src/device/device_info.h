@@ -8,6 +8,7 @@
 
 #include "device/device_kind.h"
 #include "wire/gid.h"
+#include "wire/mpa.h"
 
 namespace softrnic::device {
 
@@ -36,6 +37,15 @@ struct DeviceInfo {
   std::uint32_t interface_index = 0;
   std::uint64_t guid = 0;  ///< EUI-64, host order
   PortInfo port;
+  wire::MpaDemands mpa;  ///< of one with streams
+};
+
+/// What is said of a device to make it.
+struct NewDevice {
+  std::string name;
+  std::string netdev;
+  Kind kind = Kind::roce_v2;
+  wire::MpaDemands mpa{};  ///< with a kind that has streams
 };
 
 /// The IP addresses that peers reach the device by.

@@ -16,7 +16,9 @@ namespace {
 /// headers of what follows, whose payload can go to its place in turn.
 constexpr std::size_t kLongPayload = 16 * 1024;
 constexpr std::size_t kBehindPayload = 4096;
+/// What a peer said before its connection broke: at most what its socket takes, as a rule.
 constexpr std::size_t kLastWords = 16 * 1024;
+constexpr std::size_t kMostLastWords = 4 << 20;
 
 }  // namespace
 
@@ -34,10 +36,12 @@ int QpStream::begin(UniqueFd& socket, const rnic::StreamStart& start) {
   return error;
 }
 
+// A broken connection is told of whether that is asked for or not: while it waits once, else as long as it
+// is not dealt with.
 void QpStream::watch() {
   epoll_event event{};
-  event.events =
-      (peer_writes_ && !waits_ ? std::uint32_t{EPOLLIN} : 0U) | (blocked_ ? std::uint32_t{EPOLLOUT} : 0U);
+  event.events = blocked_ ? std::uint32_t{EPOLLOUT} : 0U;
+  event.events |= waits_ ? std::uint32_t{EPOLLET} : peer_writes_ ? std::uint32_t{EPOLLIN} : 0U;
   event.data.ptr = this;
   static_cast<void>(epoll_ctl(around_.epoll, EPOLL_CTL_MOD, socket_.fd(), &event));
 }
@@ -191,7 +195,7 @@ bool QpStream::befallen(std::span<Bytes>& pieces, TimePoint now) {
 // The peer may have said why (a Terminate message) before it broke the connection.
 void QpStream::write_failed(int error, TimePoint now) {
   std::array<std::byte, kLastWords> last_words;
-  read(last_words, SIZE_MAX, now);
+  read(last_words, kMostLastWords, now);
   if (!endpoint().in_error()) failed(because(ReasonId::iwarp_socket, error), now);
 }
 

@@ -36,6 +36,7 @@ struct Connection {
   std::vector<std::byte> private_data;
   std::uint16_t ird = 0, ord = 0;
   std::uint8_t tos = 0;
+  wire::MpaDemands demands{};
   std::uint8_t revision = wire::kMpaHighestRevision;
   TimePoint asks_until{};  ///< so long who listens at last is found
   bool wants_end = false;  ///< the program has disconnected already

@@ -112,6 +112,19 @@ std::vector<Connection*> ConnectionTable::all_waiting(ListenerId listener) const
   return all;
 }
 
+Connection* ConnectionTable::first_of_most_waiting(std::optional<std::uint32_t> user) const {
+  Connection* first = nullptr;
+  std::size_t most = 0;
+  for (const auto& [listener, at] : listeners_) {
+    if (at.waiting.size() <= most) continue;
+    Connection* const candidate = at.waiting.begin()->second;
+    if (user && candidate->user != *user) continue;
+    first = candidate;
+    most = at.waiting.size();
+  }
+  return first;
+}
+
 std::size_t ConnectionTable::of_user(std::uint32_t user) const {
   const auto found = users_.find(user);
   return found == users_.end() ? 0 : found->second;

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -42,6 +43,8 @@ class ConnectionTable {
   std::size_t requested(ListenerId listener) const;
   /// In the order in which they came.
   std::vector<Connection*> all_waiting(ListenerId listener) const;
+  /// The first that came to the listener at which most wait, of this user's or of all; nullptr: none waits.
+  Connection* first_of_most_waiting(std::optional<std::uint32_t> user) const;
 
   // ---- counted
   std::size_t size() const { return all_.size(); }

@@ -60,7 +60,7 @@ Expected<ListenerId, Failure> Manager::listen(const Listening& listening) {
   const ListenerId listener(next_listener_);
   if (const auto listens = streams_.listen(listener, listening); !listens) return Unexpected{listens.error()};
   const auto wanted = static_cast<std::size_t>(std::max(listening.backlog, 0));
-  listeners_[next_listener_++] = {listening.user, std::max(wanted, limits_.least_backlog)};
+  listeners_[next_listener_++] = {listening.user, std::max(wanted, limits_.least_backlog), listening.demands};
   ++listeners_of_[listening.user];
   return listener;
 }
@@ -76,14 +76,23 @@ void Manager::unlisten(ListenerId listener) {
   }
 }
 
-// Who says nothing makes room for who may say something, at the same listener.
+// Who says nothing makes room for who may say something: at the same listener, else where most say nothing.
+void Manager::make_room(ListenerId listener, std::size_t backlog, std::uint32_t user) {
+  const std::vector<Connection*> silent = table_.all_waiting(listener);
+  const bool full = !has_room(Side::passive, user);
+  if (!full && silent.size() < backlog) return;
+  const bool of_user = held_by(user) >= limits_.of_user;
+  Connection* const goes = !silent.empty() ? silent.front()
+                           : full ? table_.first_of_most_waiting(of_user ? std::optional(user) : std::nullopt)
+                                  : nullptr;
+  if (goes != nullptr) drop(*goes, because(ReasonId::iwcm_flood, table_.waiting(goes->listener)));
+}
+
 Id Manager::incoming(ListenerId listener, const Endpoint& local, const Endpoint& remote, TimePoint now) {
   const auto at = listeners_.find(listener.value);
   if (at == listeners_.end()) return Id(0);
   const std::uint32_t user = at->second.user;
-  const std::vector<Connection*> silent = table_.all_waiting(listener);
-  if (!silent.empty() && (silent.size() >= at->second.backlog || !has_room(Side::passive, user)))
-    drop(*silent.front(), because(ReasonId::iwcm_flood, silent.size()));
+  make_room(listener, at->second.backlog, user);
   if (!has_room(Side::passive, user)) {
     host_.explain(no_room(user).reason, remote);
     return Id(0);
@@ -91,7 +100,8 @@ Id Manager::incoming(ListenerId listener, const Endpoint& local, const Endpoint&
   Connection& connection = table_.add(State::waiting, listener, user);
   connection.local = local;
   connection.remote = remote;
-  connection.responder = std::make_unique<MpaResponder>(wishes(limits_.request_timeout), now);
+  connection.responder =
+      std::make_unique<MpaResponder>(wishes(at->second.demands, limits_.request_timeout), now);
   table_.set_deadline(connection, connection.responder->deadline());
   return connection.id;
 }

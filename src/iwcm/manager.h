@@ -128,6 +128,7 @@ class Manager {
   enum class Side { active, passive };
   bool has_room(Side side, std::uint32_t user) const;
   Failure no_room(std::uint32_t user) const;
+  void make_room(ListenerId listener, std::size_t backlog, std::uint32_t user);
   /// That the user has, of what Limits::of_user counts.
   std::size_t held_by(std::uint32_t user) const;
 
@@ -138,6 +139,7 @@ class Manager {
   struct Listener {
     std::uint32_t user = 0;
     std::size_t backlog = 0;
+    wire::MpaDemands demands{};
   };
   std::map<std::uint32_t, Listener> listeners_;
   std::map<std::uint32_t, std::size_t> listeners_of_;  ///< by user

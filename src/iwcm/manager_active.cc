@@ -18,6 +18,7 @@ Expected<Id, Failure> Manager::connect(const Request& request, TimePoint now) {
   connection.ird = within_format(request.offer.ird);
   connection.ord = within_format(request.offer.ord);
   connection.tos = request.tos;
+  connection.demands = request.demands;
   connection.asks_until = now + limits_.refused_patience;
   connection.private_data.assign(request.offer.private_data.begin(), request.offer.private_data.end());
   if (const auto opens = open(connection, now); !opens) {
@@ -52,7 +53,7 @@ void Manager::opened(Id stream, const Endpoint& local, TimePoint now) {
   Connection* const connection = table_.find(stream);
   if (connection == nullptr || connection->state != State::opening) return;
   connection->local = local;
-  iwarp::MpaOptions wanted = wishes(limits_.reply_timeout);
+  iwarp::MpaOptions wanted = wishes(connection->demands, limits_.reply_timeout);
   wanted.revision = connection->revision;
   wanted.ird = connection->ird;
   wanted.ord = connection->ord;

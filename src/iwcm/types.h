@@ -46,6 +46,7 @@ struct Listening {
   int backlog = 0;         ///< what the program asked for
   std::uint8_t tos = 0;    ///< of the IP packets of its connections
   std::uint32_t user = 0;  ///< see Limits::of_user
+  wire::MpaDemands demands{};
 };
 
 struct Request {
@@ -53,6 +54,7 @@ struct Request {
   Endpoint remote;
   std::uint8_t tos = 0;    ///< of the IP packets
   std::uint32_t user = 0;  ///< see Limits::of_user
+  wire::MpaDemands demands{};
   Offer offer;
 };
 

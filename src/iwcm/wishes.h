@@ -1,6 +1,6 @@
-// What this side wants of every connection: what Linux's siw does, which neither asks for CRCs nor for
-// markers and does not wait for the initiator to speak first. FPDUs that are longer than a TCP segment
-// and RFC 7306 between those that know them.
+// What this side wants of every connection: what Linux's siw does, which does not wait for the initiator to
+// speak first, and asks for neither CRCs nor markers unless the device is made to. FPDUs that are longer than
+// a TCP segment and RFC 7306 between those that know them.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,10 @@
 namespace softrnic::iwcm {
 
 /// `timeout`: for the whole frame of the peer.
-inline iwarp::MpaOptions wishes(Duration timeout) {
+inline iwarp::MpaOptions wishes(wire::MpaDemands demands, Duration timeout) {
   iwarp::MpaOptions wanted;
+  wanted.crc = demands.crc;
+  wanted.receive_markers = demands.markers;
   wanted.long_fpdus = true;
   wanted.extensions = true;
   wanted.responder_waits = false;

@@ -21,8 +21,8 @@ constexpr std::size_t kUsualEmss = 1448;
 constexpr std::size_t kDrainedAtOnce = 1 << 20;
 constexpr std::size_t kMostDrained = 16 << 20;
 
-/// A peer whose host is gone, or the network to it, for so long: the kernel gives the connection up
-/// (ETIMEDOUT) instead of going on for a quarter of an hour.
+/// A peer whose host is gone, or the network to it, or that takes nothing for so long: the kernel gives the
+/// connection up (ETIMEDOUT) instead of going on for a quarter of an hour.
 constexpr int kPatienceSeconds = 60;
 constexpr int kProbesApartSeconds = 10;
 

@@ -30,7 +30,8 @@ Expected<void, Failure> QueuePair::modify(const ibv_qp_attr& attributes, int mas
     events_.notify_drained((bits & IBV_QP_EN_SQD_ASYNC_NOTIFY) != 0 && attributes.en_sqd_async_notify != 0);
   }
   if ((bits & IBV_QP_ALT_PATH) != 0) choose_ways();
-  enter(to);
+  // An IB queue pair takes attributes by entering its state once more; that of RESET forgets what is posted.
+  if (stream_ == nullptr || (bits & IBV_QP_STATE) != 0) enter(to);
   if (migrates) packets_->migrate();
   lane_.changed(*this);
   lane_.transmit(*this);

@@ -22,6 +22,14 @@ inline constexpr std::uint8_t kMpaHighestRevision = 2;
 
 enum class MpaFrameKind : std::uint8_t { request, reply };
 
+/// What a side asks of its peer with its frame (RFC 5044 7.1.1).
+struct MpaDemands {
+  bool crc = false;      ///< a CRC of each FPDU, in both directions
+  bool markers = false;  ///< markers in what the peer sends
+
+  bool operator==(const MpaDemands&) const = default;
+};
+
 struct MpaFrame {
   MpaFrameKind kind{};
   bool markers = false;   ///< M: the sender of this frame wants markers in what it receives

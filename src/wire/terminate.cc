@@ -40,7 +40,9 @@ bool is_swapped(std::uint16_t error, std::uint16_t control) {
   const auto* const as_it_stands = find_terminate_error(error);
   const auto* const other = find_terminate_error(swapped(error));
   if (other == nullptr || other->headers != none) return false;
-  return as_it_stands == nullptr || as_it_stands->headers != none;
+  // An error of DDP or RDMAP can come without headers all the same; only those of MPA have to.
+  constexpr int kMpa = 2;
+  return as_it_stands == nullptr || (as_it_stands->headers != none && swapped(error) >> 12 == kMpa);
 }
 
 std::uint16_t control_of_swapped(std::uint16_t control) {

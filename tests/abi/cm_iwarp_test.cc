@@ -160,6 +160,54 @@ TEST_F(CmIwarp, AnIdThatIsDestroyedTakesItsConnectionAlong) {
   EXPECT_EQ(ibv_destroy_cq(cq), 0);
 }
 
+// A queue pair may have another connection when the id of the last one is disconnected at last.
+TEST_F(CmIwarp, AnOldIdDoesNotEndTheNextConnectionOfItsQueuePair) {
+  const auto connect_own = [this](ibv_qp* own) {
+    rdma_conn_param parameters{};
+    parameters.qp_num = own->qp_num;
+    ASSERT_EQ(rdma_connect(client.get(), &parameters), 0) << std::strerror(errno);
+    ASSERT_NE(take_request(), nullptr);
+    accept();
+    ASSERT_NE(next(client_channel, RDMA_CM_EVENT_ESTABLISHED), nullptr);
+    ASSERT_NE(next(server_channel, RDMA_CM_EVENT_ESTABLISHED), nullptr);
+    ASSERT_EQ(own->state, IBV_QPS_RTS);
+  };
+  listen("127.0.0.1");
+  resolve("127.0.0.1");
+  ibv_qp_init_attr init = qp_init(IBV_QPT_RC);
+  rdma_destroy_qp(client.get());
+  ibv_cq* const cq = ibv_create_cq(client->verbs, 16, nullptr, nullptr, 0);
+  init.send_cq = init.recv_cq = cq;
+  ibv_qp* const own = ibv_create_qp(client->pd, &init);
+  ASSERT_NE(own, nullptr);
+  ASSERT_NO_FATAL_FAILURE(connect_own(own));
+  EXPECT_EQ(rdma_disconnect(server.get()), 0);
+  expect_ends();
+  server.reset();
+  auto old = std::move(client);
+  ibv_qp_attr attributes{};
+  ASSERT_EQ(ibv_modify_qp(own, &attributes, IBV_QP_STATE), 0);  // RESET
+  resolve("127.0.0.1");
+  rdma_destroy_qp(client.get());
+  ASSERT_NO_FATAL_FAILURE(connect_own(own));
+  EXPECT_EQ(rdma_disconnect(old.get()), 0);
+  old.reset();
+  ASSERT_EQ(ibv_query_qp(own, &attributes, IBV_QP_STATE, &init), 0);
+  EXPECT_EQ(attributes.qp_state, IBV_QPS_RTS);
+  EXPECT_FALSE(readable(server_channel->fd, 0));
+  EXPECT_EQ(rdma_disconnect(client.get()), 0);
+  expect_ends();
+  client.reset();
+  EXPECT_EQ(ibv_destroy_qp(own), 0);
+  EXPECT_EQ(ibv_destroy_cq(cq), 0);
+}
+
+// Debian's /etc/hosts has the name of the host at 127.0.1.1.
+TEST_F(CmIwarp, AWildcardHearsEachLoopbackAddress) {
+  connect("0.0.0.0", "127.0.1.1");
+  send(client.get(), server.get(), 'a');
+}
+
 TEST_F(CmIwarp, AnIdThatMovesHearsOfItsEndAtItsNewChannel) {
   connect();
   const CmChannelPtr other(rdma_create_event_channel());

@@ -93,17 +93,18 @@ TEST_F(NetworkTest, LinkAndMtu) {
 TEST_F(NetworkTest, LinksAreAddedAndDeleted) {
   const auto client = connect();
   const auto other = connect();
-  ASSERT_TRUE(client->add_link("soft1", "v1"));
+  ASSERT_TRUE(client->add_link({"soft1", "v1"}));
   auto told = next_notification(*other);
   ASSERT_TRUE(told);
   EXPECT_EQ(told->change, Change::device_added);
   EXPECT_EQ(told->device.name, "soft1");
   EXPECT_EQ(told->device.netdev, "v1");
   EXPECT_EQ(client->devices()->size(), 2U);
-  EXPECT_EQ(client->add_link("soft1", "v1").error().failure.reason.id, ReasonId::link_exists);
-  EXPECT_EQ(client->add_link("so/ft", "v1").error().failure.reason.id, ReasonId::link_name_bad);
-  EXPECT_EQ(client->add_link(std::string(100, 'a'), "v1").error().failure.reason.id, ReasonId::link_name_bad);
-  EXPECT_EQ(client->add_link("soft2", "v7").error().failure.reason.id, ReasonId::no_such_netdev);
+  EXPECT_EQ(client->add_link({"soft1", "v1"}).error().failure.reason.id, ReasonId::link_exists);
+  EXPECT_EQ(client->add_link({"so/ft", "v1"}).error().failure.reason.id, ReasonId::link_name_bad);
+  EXPECT_EQ(client->add_link({std::string(100, 'a'), "v1"}).error().failure.reason.id,
+            ReasonId::link_name_bad);
+  EXPECT_EQ(client->add_link({"soft2", "v7"}).error().failure.reason.id, ReasonId::no_such_netdev);
   ASSERT_TRUE(other->delete_link("soft1"));
   EXPECT_EQ(other->delete_link("soft1").error().failure.reason.id, ReasonId::no_such_link);
   EXPECT_EQ(client->devices()->size(), 1U);

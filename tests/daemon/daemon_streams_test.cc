@@ -69,7 +69,7 @@ class StreamsTest : public DaemonTest {
     DaemonTest::SetUp();
     if (IsSkipped()) return;
     keeper = connect();
-    ASSERT_TRUE(keeper->add_link(kDevice, "lo", device::Kind::iwarp));
+    ASSERT_TRUE(keeper->add_link({kDevice, "lo", device::Kind::iwarp}));
   }
 
   static std::unique_ptr<Caller> caller() { return std::make_unique<Caller>(connect(), kDevice); }

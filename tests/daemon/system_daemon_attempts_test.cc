@@ -64,7 +64,7 @@ bool shows_what_is_no_namespace(Program& own, const Prey&) {
       .has_value();
 }
 bool ends_the_daemon(Program& own, const Prey&) { return own.client().shutdown().has_value(); }
-bool adds_a_device(Program& own, const Prey&) { return own.client().add_link("mine", "lo").has_value(); }
+bool adds_a_device(Program& own, const Prey&) { return own.client().add_link({"mine", "lo"}).has_value(); }
 bool removes_the_device(Program& own, const Prey&) { return own.client().delete_link("soft0").has_value(); }
 
 template <int option>

@@ -172,6 +172,7 @@ Expected<void, Failure> destroy(Id* id) {
     id->events->settle();
     id->account.wait(id->account.handed_out(), ObjectKind::cm_id);
   }
+  if (!forked) abort_stream(*id);  // who fetched ESTABLISHED meanwhile has started it only now
   delete id;
   return {};
 }

@@ -87,12 +87,12 @@ struct Id : rdma_cm_id {
   std::uint8_t initiator_depth = 0;
   std::uint8_t responder_resources = 0;
   control::CmEce local_ece, remote_ece;
-  std::uint32_t stream_qpn = 0;             ///< of a QP that the library has not made: whose the stream is
-  std::uint64_t stream_token = 0;           ///< of the stream that its queue pair was given
-  std::atomic<bool> disconnected = false;   ///< by rdma_disconnect, perhaps before there was a stream
-  bool connect_failed = false;              ///< events of its end are not for the program
-  std::vector<std::uint8_t> connect_data;   ///< of rdma_getaddrinfo, goes before the private data
-  std::optional<ibv_qp_init_attr> passive;  ///< rdma_create_ep: of the QPs of rdma_get_request
+  std::uint32_t stream_qpn = 0;  ///< of a QP that the library has not made: whose the stream is
+  std::atomic<std::uint64_t> stream_token = 0;  ///< of the stream that its queue pair was given
+  std::atomic<bool> disconnected = false;       ///< by rdma_disconnect, perhaps before there was a stream
+  bool connect_failed = false;                  ///< events of its end are not for the program
+  std::vector<std::uint8_t> connect_data;       ///< of rdma_getaddrinfo, goes before the private data
+  std::optional<ibv_qp_init_attr> passive;      ///< rdma_create_ep: of the QPs of rdma_get_request
 
   std::mutex memberships_mutex;
   std::list<Membership> memberships;

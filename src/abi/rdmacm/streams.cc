@@ -17,6 +17,8 @@ const abi::Sibling* driver_of(const Id& id) {
   return sibling != nullptr && sibling->start_stream != nullptr ? sibling : nullptr;
 }
 
+std::uint32_t stream_qpn(const Id& id) { return id.qp != nullptr ? id.qp->qp_num : id.stream_qpn; }
+
 /// Calls call(driver, qp), which gives 0 or an errno and has explained itself, with the queue pair of the id,
 /// or the one with this number.
 template <typename Call>
@@ -64,15 +66,14 @@ Expected<void, Failure> start_stream(Id& id, control::CmStream stream) {
   return started;
 }
 
-void close_stream(Id& id) {
-  static_cast<void>(with_queue_pair(
-      id, id.stream_qpn, [](const abi::Sibling& driver, ibv_qp* qp) { return driver.close_stream(qp); }));
+void close_stream(const Id& id) {
+  if (const abi::Sibling* const driver = driver_of(id))
+    driver->close_stream(id.verbs, stream_qpn(id), id.stream_token);
 }
 
 void abort_stream(const Id& id) {
-  if (id.stream_token == 0) return;
-  const std::uint32_t qpn = id.qp != nullptr ? id.qp->qp_num : id.stream_qpn;
-  if (const abi::Sibling* const driver = driver_of(id)) driver->abort_stream(id.verbs, qpn, id.stream_token);
+  if (const abi::Sibling* const driver = driver_of(id))
+    driver->abort_stream(id.verbs, stream_qpn(id), id.stream_token);
 }
 
 }  // namespace softrnic::rdmacm

@@ -20,8 +20,8 @@ Expected<void, Failure> may_start_stream(const Id& id, const rdma_conn_param* gi
 /// fails, the daemon is told that the stream has ended.
 Expected<void, Failure> start_stream(Id& id, control::CmStream stream);
 
-/// In good order: what is posted is finished. A queue pair without a connection is left as it is.
-void close_stream(Id& id);
+/// In good order: what is posted is finished. A queue pair without the id's connection is left as it is.
+void close_stream(const Id& id);
 
 /// The id goes: so does the connection, if the queue pair still has it. As the kernel's iw_cm.
 void abort_stream(const Id& id);

@@ -21,13 +21,17 @@ Expected<device::GidEntry, Failure> find_gid(ibv_context* context, unsigned port
   return Context::of(context)->opened->context().gid(port, index);
 }
 
+ibv_gid_type type_of_gids(ibv_context* context) {
+  return device::info_of(Context::of(context)->opened->context().info()->kind).gid_type;
+}
+
 ibv_gid_entry entry_of(ibv_context* context, const device::GidEntry& gid, std::uint32_t port,
                        std::uint32_t index) {
   ibv_gid_entry entry{};
   std::memcpy(entry.gid.raw, gid.gid.raw.data(), sizeof entry.gid.raw);
   entry.gid_index = index;
   entry.port_num = port;
-  entry.gid_type = device::info_of(Context::of(context)->opened->context().info()->kind).gid_type;
+  entry.gid_type = type_of_gids(context);
   entry.ndev_ifindex = gid.interface_index;
   return entry;
 }
@@ -79,7 +83,8 @@ SOFTRNIC_PROVIDER_CALL(int, ibv_query_gid_type,
     if (type == nullptr) return null_argument();
     const auto found = find_gid(context, port, static_cast<int>(index));
     if (!found) return Unexpected{found.error()};
-    *type = found->gid.is_zero() ? kSysfsRoceV1 : kSysfsRoceV2;
+    *type =
+        !found->gid.is_zero() && type_of_gids(context) == IBV_GID_TYPE_ROCE_V2 ? kSysfsRoceV2 : kSysfsRoceV1;
     return {};
   });
 }

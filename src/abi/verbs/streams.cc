@@ -48,6 +48,12 @@ class Lent {
   UniqueFd fd_;
 };
 
+/// nullptr: it has another connection by now, or has gone.
+ibv_qp* find_qp_with(const ibv_context* context, std::uint32_t qpn, std::uint64_t token) {
+  ibv_qp* const qp = LiveObjects::find_qp(context, qpn);
+  return qp != nullptr && token != 0 && Qp::of(qp)->stream_token == token ? qp : nullptr;
+}
+
 }  // namespace
 
 int start_stream(ibv_qp* qp, int fd, const control::StreamGrant* grant) {
@@ -71,18 +77,19 @@ int may_start_stream(ibv_qp* qp) {
   });
 }
 
-int close_stream(ibv_qp* qp) {
-  return errno_call([&]() -> Expected<void, Failure> {
-    if (qp == nullptr) return null_argument();
+void close_stream(const ibv_context* context, std::uint32_t qpn, std::uint64_t token) {
+  ibv_qp* const qp = find_qp_with(context, qpn, token);
+  if (qp == nullptr) return;
+  static_cast<void>(errno_call([&]() -> Expected<void, Failure> {
     const auto done = Qp::of(qp)->impl->close_stream();
     if (done) take_state(*qp);
     return done;
-  });
+  }));
 }
 
 void abort_stream(const ibv_context* context, std::uint32_t qpn, std::uint64_t token) {
-  ibv_qp* const qp = LiveObjects::find_qp(context, qpn);
-  if (qp == nullptr || token == 0 || Qp::of(qp)->stream_token != token) return;
+  ibv_qp* const qp = find_qp_with(context, qpn, token);
+  if (qp == nullptr) return;
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_ERR;
   static_cast<void>(ibv_modify_qp(qp, &attributes, IBV_QP_STATE));

@@ -15,10 +15,11 @@ int start_stream(ibv_qp* qp, int fd, const control::StreamGrant* grant);
 /// 0 where start_stream() would not refuse the queue pair, else EINVAL.
 int may_start_stream(ibv_qp* qp);
 
-/// In good order: what is posted is finished. 0, or EINVAL: there is no connection.
-int close_stream(ibv_qp* qp);
+/// In good order, if the queue pair with that number has the connection of this token: what is posted is
+/// finished.
+void close_stream(const ibv_context* context, std::uint32_t qpn, std::uint64_t token);
 
-/// To the error state, if the queue pair with that number has the connection of this token.
+/// The same to the error state.
 void abort_stream(const ibv_context* context, std::uint32_t qpn, std::uint64_t token);
 
 }  // namespace softrnic::abi

@@ -29,6 +29,7 @@ Verdict Answers::begin_ready(const wire::DdpHeader& header, std::size_t payload)
 // The response has the sink that was asked for, from its first byte to its last, in order: anything else
 // would be a peer that writes where it likes.
 Verdict Answers::begin_read(const wire::DdpHeader& header, std::size_t payload) {
+  no_body();
   const auto sinks = requester_.sges(index_);
   const MemoryKey stag = sinks.empty() ? MemoryKey() : sinks[0].lkey;
   const std::uint64_t due = (sinks.empty() ? 0 : sinks[0].address) + received_;

@@ -40,7 +40,7 @@ void Endpoint::commit() {
 
 void Endpoint::receive(Bytes bytes, TimePoint now) {
   if (!takes_input()) return;
-  moved(now);
+  input_came(now);
   if (!waits()) return take(bytes, now);
   held_.insert(held_.end(), bytes.begin(), bytes.end());
 }
@@ -79,9 +79,14 @@ MutableBytes Endpoint::room() {
   return inbound_.failure() ? MutableBytes() : room;
 }
 
+// What a peer sends that nobody waits for does not put off the end.
+void Endpoint::input_came(TimePoint now) {
+  if (phase_ == Phase::closing && requester_.unanswered() != 0) moved(now);
+}
+
 void Endpoint::filled(std::size_t count, TimePoint now) {
   if (!takes_input()) return;
-  moved(now);
+  input_came(now);
   receiver_->filled(count);
   look(now);
 }
@@ -110,8 +115,10 @@ std::size_t Endpoint::gather(std::span<Bytes> out, TimePoint now) {
 
 void Endpoint::sent(std::size_t count, TimePoint now) {
   if (phase_ == Phase::idle || phase_ == Phase::ended) return;
-  if (count != 0) moved(now);
+  asked_ = false;
   sender_->sent(count);
+  if (asked_) return advanced(now);
+  if (count != 0) moved(now);
 }
 
 // Messages are not mixed, and answers take turns with requests. A responder says nothing before the
@@ -162,9 +169,14 @@ std::optional<SegmentSource::Pieces> Endpoint::payload(const TxSegment& segment,
 
 // When this side gives up, all work requests have ended already.
 void Endpoint::segment_sent(const TxSegment& segment) {
+  context_.host.count(ib::Counter::tx_packets);
+  context_.host.count(ib::Counter::tx_bytes, segment.payload);
   if (segment.kind == SegmentKind::terminate) terminate_sent_ = true;
   if (phase_ == Phase::terminating) return;
-  if (segment.kind == SegmentKind::request) requester_.segment_sent(segment);
+  if (segment.kind == SegmentKind::request) {
+    asked_ = true;
+    requester_.segment_sent(segment);
+  }
   if (segment.kind == SegmentKind::response) requests_.segment_sent(segment);
 }
 

@@ -66,8 +66,10 @@ class Endpoint final : public transport::Endpoint, private SegmentSource {
   /// The stream carries FPDUs from its next byte on. `early`: see MpaReceiver.
   void start(const Attributes& attributes, const MpaAgreement& agreement, bool early = false);
   void update(const Attributes& attributes);
-  /// In good order: what is posted is finished, nothing further is posted. It is given up when nothing has
-  /// moved for Attributes::close_timeout.
+  /// In good order: what is posted is finished, nothing further is posted. It is given up when nothing that
+  /// is to be sent or answered has moved for Attributes::close_timeout, or nothing of what this side asks for
+  /// in kMostCloseTimeouts times that.
+  static constexpr int kMostCloseTimeouts = 6;
   void close(TimePoint now);
   /// To ERR: ends everything that is posted as flushed, and the connection at once.
   void flush() override;
@@ -132,6 +134,8 @@ class Endpoint final : public transport::Endpoint, private SegmentSource {
   void peer_terminated(const wire::Terminate& message);
   void peer_closed(TimePoint now);
   void begin_close(TimePoint now);
+  void input_came(TimePoint now);
+  void advanced(TimePoint now);
   void moved(TimePoint now);
   void send_terminate(const wire::Terminate& message, TimePoint now);
   void make_terminate(TxSegment& out);
@@ -148,10 +152,12 @@ class Endpoint final : public transport::Endpoint, private SegmentSource {
   Phase phase_ = Phase::idle;
   Ending ending_ = Ending::none;
   TimePoint deadline_ = kNever;
+  TimePoint close_limit_ = kNever;   ///< that closing puts off no further
   TimePoint patience_end_ = kNever;  ///< while it waits()
   std::vector<std::byte> held_;      ///< what came meanwhile, and is not taken
   bool ready_due_ = false;           ///< the message that tells that this side is ready
   bool answers_next_ = true;         ///< whose turn it is
+  bool asked_ = false;               ///< a segment of a request has been sent
   bool terminate_due_ = false;       ///< not made into a segment
   bool terminate_sent_ = false;
   bool shut_down_ = false;       ///< this side of the stream has ended

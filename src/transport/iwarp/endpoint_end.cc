@@ -11,11 +11,19 @@ void Endpoint::close(TimePoint now) {
 // A peer that neither reads nor answers would else keep what is posted for ever.
 void Endpoint::begin_close(TimePoint now) {
   phase_ = Phase::closing;
+  advanced(now);
+}
+
+// Of this side's requests, which the peer cannot ask for.
+void Endpoint::advanced(TimePoint now) {
+  close_limit_ = now + kMostCloseTimeouts * context_.attributes.close_timeout;
   moved(now);
 }
 
+// Answers, either way: of those a peer could keep a few under way for ever.
 void Endpoint::moved(TimePoint now) {
-  if (phase_ == Phase::closing) deadline_ = now + context_.attributes.close_timeout;
+  if (phase_ != Phase::closing || shut_down_) return;
+  deadline_ = std::min(now + context_.attributes.close_timeout, close_limit_);
 }
 
 void Endpoint::flush() {
@@ -85,7 +93,7 @@ void Endpoint::peer_terminated(const wire::Terminate& message) {
   inbound_.receives().fail_receive(ib::Status::flushed, because(ReasonId::flushed));
   const bool about_request = message.ddp && !message.ddp->tagged &&
                              message.ddp->queue == static_cast<std::uint32_t>(wire::DdpQueue::request);
-  const bool blamed = about_request && requester_.blame(message.ddp->msn, message.error);
+  const bool blamed = about_request && requester_.blame(message);
   if (!about_request) requester_.flush();
   if (!blamed) host.event(event_of(message.error));
   finish(Ending::terminated);
@@ -144,7 +152,7 @@ void Endpoint::peer_closed(TimePoint now) {
     return lose(because(ReasonId::iwarp_unanswered, count));
   peer_shut_down_ = true;
   if (shut_down_) return finish(Ending::closed);
-  begin_close(now);
+  if (phase_ != Phase::closing) begin_close(now);
 }
 
 void Endpoint::lose(const Reason& reason) {

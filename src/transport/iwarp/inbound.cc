@@ -6,12 +6,15 @@ namespace softrnic::iwarp {
 
 using wire::RdmapOperation;
 
-Verdict TerminateTaker::begin(const wire::DdpHeader& header, const wire::RdmapOpcodeInfo& info,
-                              std::size_t payload) {
-  payload_ = payload;
-  if (auto verdict = check_sequence(header, 1); !verdict) return verdict;
-  if (payload <= bytes_.size()) return {};
-  return {Fault::body_long, because(ReasonId::iwarp_body, info.opcode, payload, bytes_.size())};
+// The peer has given up in any case: nothing about it is refused.
+Verdict TerminateTaker::begin(const wire::DdpHeader&, const wire::RdmapOpcodeInfo&, std::size_t payload) {
+  payload_ = std::min(payload, bytes_.size());
+  return {};
+}
+
+Expected<Place, Verdict> TerminateTaker::place(std::size_t offset, std::size_t most) {
+  if (offset < bytes_.size()) return Place{{&bytes_[offset]}, std::min(most, bytes_.size() - offset)};
+  return Place{{rest_.data()}, std::min(most, rest_.size())};
 }
 
 SegmentTaker* Inbound::taker_of(RdmapOperation operation) {
@@ -67,6 +70,12 @@ Verdict Inbound::begin(const wire::DdpHeader& header, std::size_t payload) {
   return {};
 }
 
+// Whose memory it is that is gone: the program's own, or what a WRITE named.
+Fault Inbound::gone() const {
+  if (taker_ == &answers_) return Fault::sink_memory;
+  return taker_ == &writes_ ? Fault::tagged : Fault::receive_memory;
+}
+
 // Memory with on-demand paging is written by the host alone, so that the payload goes elsewhere first.
 MutableBytes Inbound::place(std::size_t offset, std::size_t most) {
   const auto found = taker_->place(offset, most);
@@ -78,7 +87,7 @@ MutableBytes Inbound::place(std::size_t offset, std::size_t most) {
   if (!found->memory.on_demand) return {found->memory.at, found->size};
   elsewhere_ = context_.host.bounce_buffer(found->size);
   if (elsewhere_ == nullptr) {
-    fail({Fault::receive_memory, because(ReasonId::out_of_memory, found->size)});
+    fail({gone(), because(ReasonId::out_of_memory, found->size)});
     return {};
   }
   on_demand_ = found->memory;
@@ -87,8 +96,8 @@ MutableBytes Inbound::place(std::size_t offset, std::size_t most) {
 
 bool Inbound::placed(std::size_t, std::size_t size) {
   if (!on_demand_.on_demand || context_.host.store(on_demand_.at, elsewhere_, size)) return true;
-  return fail({Fault::receive_memory,
-               because(ReasonId::page_missing, size, reinterpret_cast<std::uintptr_t>(on_demand_.at))});
+  return fail(
+      {gone(), because(ReasonId::page_missing, size, reinterpret_cast<std::uintptr_t>(on_demand_.at))});
 }
 
 bool Inbound::end_segment() {
@@ -98,6 +107,8 @@ bool Inbound::end_segment() {
     segment_have_ += body.size();
     if (const Verdict verdict = taker_->end(); !verdict) return fail(verdict);
   }
+  context_.host.count(ib::Counter::rx_packets);
+  context_.host.count(ib::Counter::rx_bytes, segment_bytes_ - segment_have_);
   heard_ = true;
   return !terminate_.message();
 }

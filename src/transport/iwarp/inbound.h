@@ -16,9 +16,7 @@ class TerminateTaker final : public SegmentTaker {
  public:
   Verdict begin(const wire::DdpHeader& header, const wire::RdmapOpcodeInfo& info,
                 std::size_t payload) override;
-  Expected<Place, Verdict> place(std::size_t offset, std::size_t most) override {
-    return Place{{&bytes_[offset]}, std::min(most, bytes_.size() - offset)};
-  }
+  Expected<Place, Verdict> place(std::size_t offset, std::size_t most) override;
   Verdict end() override {
     message_ = wire::parse_terminate(Bytes(bytes_).first(payload_));
     return {};
@@ -30,6 +28,7 @@ class TerminateTaker final : public SegmentTaker {
   std::size_t payload_ = 0;
   std::optional<wire::Terminate> message_;
   std::array<std::byte, wire::kMaxTerminateBytes> bytes_;
+  std::array<std::byte, 64> rest_;  ///< what says nothing
 };
 
 class Inbound final : public SegmentSink {
@@ -66,6 +65,7 @@ class Inbound final : public SegmentSink {
   Verdict begin(const wire::DdpHeader& header, std::size_t payload);
   Verdict begin_empty();
   bool fail(const Verdict& verdict);
+  Fault gone() const;
 
   Context& context_;
   RequestQueue& requests_;

@@ -23,6 +23,7 @@ Verdict ReceiveQueue::begin(const wire::DdpHeader& header, const wire::RdmapOpco
 
 Verdict ReceiveQueue::begin_send(const wire::DdpHeader& header, const wire::RdmapOpcodeInfo&,
                                  std::size_t payload) {
+  no_body();
   if (auto verdict = check_sequence(header, due_); !verdict) return verdict;
   if (header.message_offset != received_)
     return {Fault::offset, because(ReasonId::iwarp_offset, header.queue, header.message_offset, received_)};

@@ -173,19 +173,41 @@ std::uint32_t Requester::unanswered() const {
 
 void Requester::fail(const Failure& failure) { end(queue_.head(), failure.status, failure.reason); }
 
-// Requests are numbered as they are made: that of a READ or atomic is by how many it is not the last.
-bool Requester::blame(std::uint32_t msn, std::uint16_t terminate_error) {
+bool Requester::asks(Index index, const wire::ReadRequest& read) const {
+  const ib::SendWqe& wqe = queue_.at(index).wqe;
+  if (wqe.op != SendOp::read || wqe.length != read.size || wqe.rkey != read.source ||
+      wqe.remote_address != read.source_offset)
+    return false;
+  const auto sinks = sges(index);
+  return sinks.empty() || (sinks[0].lkey == read.sink && sinks[0].address == read.sink_offset);
+}
+
+// Requests are numbered as they are made: that of a READ or atomic is by how many it is not the last. siw
+// names a READ whose source it finds wrong only when it answers by all but its number (it says the size).
+std::optional<Requester::Index> Requester::named_by(const wire::Terminate& message) const {
+  std::optional<Index> by_number, by_content;
   std::uint32_t number = request_msn_ - answers_due_;
   for (Index index = queue_.head(); before(index, next_); ++index) {
-    const SendOp op = queue_.at(index).wqe.op;
-    if (!ib::is_answered(op) || before(index, answered_)) continue;
-    if (number++ != msn) continue;
-    end(index, status_of(terminate_error),
-        because(ReasonId::iwarp_refused_request, terminate_error, msn, op));
-    return true;
+    if (!ib::is_answered(queue_.at(index).wqe.op) || before(index, answered_)) continue;
+    const bool same_number = number++ == message.ddp->msn;
+    const bool same_content = message.read && asks(index, *message.read);
+    if (same_number && (same_content || !message.read)) return index;
+    if (same_number) by_number = index;
+    if (same_content && !by_content) by_content = index;
   }
-  flush();
-  return false;
+  return by_content ? by_content : by_number;
+}
+
+bool Requester::blame(const wire::Terminate& message) {
+  const auto index = named_by(message);
+  if (!index) {
+    flush();
+    return false;
+  }
+  const SendOp op = queue_.at(*index).wqe.op;
+  end(*index, status_of(message.error),
+      because(ReasonId::iwarp_refused_request, message.error, message.ddp->msn, op));
+  return true;
 }
 
 // What the stream has taken is done, unless it waits for something before it.

@@ -10,6 +10,7 @@
 
 #include "transport/ib/outbound.h"
 #include "transport/iwarp/segment_taker.h"
+#include "wire/terminate.h"
 
 namespace softrnic::iwarp {
 
@@ -64,12 +65,14 @@ class Requester {
     end(awaited().value_or(queue_.tail()), failure.status, failure.reason);
   }
   void flush() { end(queue_.tail(), ib::Status::flushed, because(ReasonId::flushed)); }
-  /// The peer refuses the request of this MSN of queue 1: whether a work request is to blame, which ends
-  /// with `status`. All others are flushed.
-  bool blame(std::uint32_t msn, std::uint16_t terminate_error);
+  /// The peer has refused a request of queue 1, which the message names: whether a work request is to blame,
+  /// which ends with its status. All others are flushed.
+  bool blame(const wire::Terminate& message);
   void reset();
 
  private:
+  bool asks(Index index, const wire::ReadRequest& read) const;
+  std::optional<Index> named_by(const wire::Terminate& message) const;
   bool begin(ib::SendEntry& entry);
   std::optional<Failure> check(const ib::SendEntry& entry) const;
   std::optional<Failure> check_memory(const ib::SendEntry& entry) const;

@@ -45,6 +45,8 @@ class BodyTaker : public SegmentTaker {
   /// Whether the message is one segment with that header, and the next of its queue, whose number is `due`.
   Verdict check_body(const wire::DdpHeader& header, const wire::RdmapOpcodeInfo& info, std::size_t payload,
                      std::uint32_t due);
+  /// A segment of another kind begins, which has none.
+  void no_body() { body_bytes_ = 0; }
 
  private:
   std::size_t body_bytes_ = 0;

@@ -42,17 +42,26 @@ TEST(CommandLine, NothingSaidIsAUsageError) {
 }
 
 TEST(CommandLine, TheTypesOfLinks) {
-  LinkOptions options;
-  EXPECT_EQ(parse_link({"iw0", "type", "iwarp", "netdev", "lo"}, options), "");
-  EXPECT_EQ(options.kind, device::Kind::iwarp);
-  EXPECT_EQ(options.name + options.netdev, "iw0lo");
+  device::NewDevice device;
+  EXPECT_EQ(parse_link({"iw0", "type", "iwarp", "netdev", "lo"}, device), "");
+  EXPECT_EQ(device.kind, device::Kind::iwarp);
+  EXPECT_EQ(device.name + device.netdev, "iw0lo");
   for (const char* const type : {"rocev2", "roce"}) {
-    EXPECT_EQ(parse_link({"x", "type", type, "netdev", "lo"}, options), "");
-    EXPECT_EQ(options.kind, device::Kind::roce_v2) << type;
+    EXPECT_EQ(parse_link({"x", "type", type, "netdev", "lo"}, device), "");
+    EXPECT_EQ(device.kind, device::Kind::roce_v2) << type;
   }
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {}, {"x"}, {"x", "netdev"}, {"x", "type", "iwarp"}, {"x", "kind", "iwarp", "netdev", "lo"}})
-    EXPECT_NE(parse_link(words, options = {}), "") << words.size();
+    EXPECT_NE(parse_link(words, device = {}), "") << words.size();
+}
+
+TEST(CommandLine, WhatLinksAskOfTheirPeers) {
+  device::NewDevice device;
+  EXPECT_EQ(parse_link({"iw0", "type", "iwarp", "crc", "on", "netdev", "lo"}, device), "");
+  EXPECT_EQ(device.mpa, (wire::MpaDemands{.crc = true, .markers = false}));
+  EXPECT_EQ(parse_link({"iw0", "netdev", "lo", "markers", "on", "crc", "off"}, device), "");
+  EXPECT_EQ(device.mpa, (wire::MpaDemands{.crc = false, .markers = true}));
+  EXPECT_NE(parse_link({"iw0", "type", "iwarp", "crc", "yes", "netdev", "lo"}, device), "");
 }
 
 TEST(CommandLine, HelpHasExamples) {

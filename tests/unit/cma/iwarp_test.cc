@@ -80,6 +80,23 @@ TEST_F(Iwarp, ConnectsWithoutAConnectResponse) {
   EXPECT_EQ(seen->destination.port, client.manager.view(active)->source.port);
 }
 
+// CRCs are for both directions, markers for what the one receives that asks for them (RFC 5044 7.1.1).
+TEST_F(Iwarp, DevicesAskForCrcsAndMarkers) {
+  server.device.mpa.markers = true;
+  server.manager.devices_changed({server.device});
+  client.device.mpa.crc = true;
+  client.manager.devices_changed({client.device});
+  request();
+  ASSERT_EQ(error_of(server.manager.accept(passive, 300, parameters(), {})), 0);
+  network.deliver();
+  client.expect(RDMA_CM_EVENT_ESTABLISHED);
+  const iwarp::MpaAgreement here = client.manager.handover(active)->agreement;
+  const iwarp::MpaAgreement there = server.manager.handover(passive)->agreement;
+  EXPECT_TRUE(here.crc && there.crc);
+  EXPECT_TRUE(here.markers_out && there.markers_in);
+  EXPECT_FALSE(here.markers_in || there.markers_out);
+}
+
 TEST_F(Iwarp, IPv6) {
   server.listener(address("::", 7174));
   active = client.routed(address("fd00::1", 7174));
@@ -305,70 +322,6 @@ TEST_F(Iwarp, ADeviceThatGoesIsToldOnce) {
   client.expect(RDMA_CM_EVENT_DEVICE_REMOVAL);
   EXPECT_TRUE(client.manager.streams().stream_over(client.manager.handover(active)->token));
   EXPECT_FALSE(client.manager.next_event(client.channel));
-}
-
-/// A RoCE device and one of iWARP at the same addresses.
-class BothKinds : public TwoNodes {
- protected:
-  void SetUp() override {
-    server.become_iwarp(true);
-    client.become_iwarp(true);
-  }
-  IdNumber id_of(Node& node, const std::string& device) {
-    const auto id = node.manager.create(
-        {1, node.channel, static_cast<std::uint16_t>(PortSpace::tcp), IBV_QPT_RC, device});
-    EXPECT_TRUE(id);
-    return id ? *id : 0;
-  }
-  IdNumber routed(const std::string& device) {
-    const IdNumber id = id_of(client, device);
-    EXPECT_TRUE(client.manager.resolve_address(id, {}, address("10.0.0.1", 7174), std::chrono::seconds(2)));
-    client.expect(RDMA_CM_EVENT_ADDR_RESOLVED);
-    EXPECT_TRUE(client.manager.resolve_route(id));
-    client.expect(RDMA_CM_EVENT_ROUTE_RESOLVED);
-    return id;
-  }
-};
-
-TEST_F(BothKinds, TheDeviceThatWasMadeFirst) {
-  EXPECT_EQ(client.manager.view(routed(""))->binding.kind, device::Kind::roce_v2);
-  EXPECT_EQ(client.manager.view(routed("iw0"))->binding.kind, device::Kind::iwarp);
-}
-
-TEST_F(BothKinds, AWildcardListensOnBoth) {
-  server.listener(address("0.0.0.0", 7174));
-  for (const char* const device : {"", "iw0"}) {
-    const IdNumber id = routed(device);
-    ASSERT_EQ(error_of(client.manager.connect(id, parameters(), {})), 0);
-    network.deliver();
-    const Event event = server.expect(RDMA_CM_EVENT_CONNECT_REQUEST);
-    EXPECT_EQ(server.manager.view(event.id)->binding.has_streams(), *device != 0);
-  }
-}
-
-TEST_F(BothKinds, WhoSeesOneDeviceListensThereAlone) {
-  const IdNumber id = id_of(server, "iw0");
-  ASSERT_EQ(error_of(server.manager.bind(id, address("0.0.0.0", 7174))), 0);
-  ASSERT_EQ(error_of(server.manager.listen(id, 1)), 0);
-  ASSERT_EQ(error_of(client.manager.connect(routed(""), parameters(), {})), 0);
-  EXPECT_TRUE(network.run([&] { return client.posts[client.channel] == 3; }));
-  client.expect(RDMA_CM_EVENT_REJECTED);
-  ASSERT_EQ(error_of(client.manager.connect(routed("iw0"), parameters(), {})), 0);
-  network.deliver();
-  server.expect(RDMA_CM_EVENT_CONNECT_REQUEST);
-}
-
-TEST_F(BothKinds, TheWildcardGoesWithoutAPortOfTcpThatIsTaken) {
-  server.streams.refuse_to_listen = EADDRINUSE;
-  server.streams.refuse_at = address("127.0.0.1").host;
-  server.listener(address("0.0.0.0", 7174));
-  EXPECT_EQ(server.explained, std::vector{ReasonId::iwcm_listen});
-  EXPECT_EQ(server.streams.listening(), 0U) << "nor does it listen by TCP at some addresses";
-}
-
-TEST_F(BothKinds, DatagramsGoByTheDeviceThatHasThem) {
-  const IdNumber id = client.routed(address("10.0.0.1", 7174), PortSpace::udp);
-  EXPECT_EQ(client.manager.view(id)->binding.kind, device::Kind::roce_v2);
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ TEST(DeviceList, FollowsTheChoiceOnlyWhileNobodyHasItOpen) {
 TEST(DeviceList, IwarpIsNamedByItsEthernetAddressAndReachedByThoseOfTheNetdev) {
   DeviceList list("h");
   list.update(host(), true);
-  const auto added = list.add("iw0", "eth0", host(), device::Kind::iwarp);
+  const auto added = list.add({"iw0", "eth0", device::Kind::iwarp}, host());
   ASSERT_TRUE(added);
   const device::DeviceInfo& iwarp = added->device;
   EXPECT_EQ(iwarp.kind, device::Kind::iwarp);
@@ -56,6 +56,18 @@ TEST(DeviceList, IwarpIsNamedByItsEthernetAddressAndReachedByThoseOfTheNetdev) {
   const auto changes = list.update(more.address(2, "10.0.0.9"), false);
   ASSERT_EQ(changes.size(), 2U) << "that of RoCE, and that of iWARP";
   EXPECT_EQ(addresses_of(changes[1].device)[1].gid, gid("10.0.0.9"));
+}
+
+// Listeners are to hear at each of them.
+TEST(DeviceList, IwarpHasAllAddressesOfItsNetdev) {
+  Network many = host();
+  for (int i = 2; i <= 60; ++i) many.address(2, "10.0.0." + std::to_string(i));
+  DeviceList list("h");
+  list.update(many, true);
+  const auto added = list.add({"iw0", "eth0", device::Kind::iwarp}, many);
+  ASSERT_TRUE(added);
+  EXPECT_EQ(addresses_of(added->device).size(), 60U);
+  EXPECT_EQ(addresses_of(added->device).back().gid, gid("10.0.0.60"));
 }
 
 TEST(DeviceList, NetdevThatGoesAndComesBack) {
@@ -78,10 +90,12 @@ TEST(DeviceList, AddAndRemove) {
   DeviceList list("h");
   list.update(host(), true);
   EXPECT_FALSE(list.edited());
-  EXPECT_EQ(list.add("soft0", "eth0", host()).error().error, EEXIST);
-  EXPECT_EQ(list.add("soft 1", "eth0", host()).error().error, EINVAL);
-  EXPECT_EQ(list.add("soft1", "eth7", host()).error().error, ENODEV);
-  ASSERT_TRUE(list.add("soft1", "lo", host()));
+  EXPECT_EQ(list.add({"soft0", "eth0"}, host()).error().error, EEXIST);
+  EXPECT_EQ(list.add({"soft 1", "eth0"}, host()).error().error, EINVAL);
+  EXPECT_EQ(list.add({"soft1", "eth7"}, host()).error().error, ENODEV);
+  const device::NewDevice asks{"soft1", "lo", device::Kind::roce_v2, {.crc = true, .markers = false}};
+  EXPECT_EQ(list.add(asks, host()).error().reason.id, ReasonId::link_no_mpa);
+  ASSERT_TRUE(list.add({"soft1", "lo"}, host()));
   EXPECT_TRUE(list.edited());
   ASSERT_EQ(list.devices().size(), 2U);
   EXPECT_EQ(list.devices()[1].port.gids[0].gid, gid("127.0.0.1"));
@@ -89,15 +103,15 @@ TEST(DeviceList, AddAndRemove) {
   EXPECT_EQ(list.remove("soft0").error().error, ENODEV);
   EXPECT_TRUE(list.update(host(), true).empty()) << "a deleted soft0 does not come back";
   for (int i = 2; list.devices().size() < control::kMaxDevices; ++i)
-    ASSERT_TRUE(list.add("soft" + std::to_string(i), "lo", host()));
-  EXPECT_EQ(list.add("more", "lo", host()).error().error, ENOSPC);
+    ASSERT_TRUE(list.add({"soft" + std::to_string(i), "lo"}, host()));
+  EXPECT_EQ(list.add({"more", "lo"}, host()).error().error, ENOSPC);
 }
 
 TEST(DeviceList, DevicesOfOneNetdevHaveGuidsOfTheirOwn) {
   DeviceList list("host");
   list.update(host(), true);
-  ASSERT_TRUE(list.add("soft1", "eth0", host()));
-  ASSERT_TRUE(list.add("soft2", "eth0", host()));
+  ASSERT_TRUE(list.add({"soft1", "eth0"}, host()));
+  ASSERT_TRUE(list.add({"soft2", "eth0"}, host()));
   const auto before = list.devices();
   EXPECT_EQ(before[0].guid, 0x0011'22ff'fe33'4402U);  // the MAC's
   EXPECT_NE(before[0].guid, before[1].guid);
@@ -110,12 +124,12 @@ TEST(DeviceList, DevicesOfOneNetdevHaveGuidsOfTheirOwn) {
 TEST(DeviceList, ADeviceKeepsItsGuidWhenTheFirstOfItsNetdevGoes) {
   DeviceList list("host");
   list.update(host(), true);
-  ASSERT_TRUE(list.add("soft1", "eth0", host()));
+  ASSERT_TRUE(list.add({"soft1", "eth0"}, host()));
   const auto before = list.devices();
   ASSERT_TRUE(list.remove("soft0"));
   EXPECT_TRUE(list.update(host(), false).empty());
   EXPECT_EQ(list.devices()[0].guid, before[1].guid);
-  ASSERT_TRUE(list.add("soft0", "eth0", host()));
+  ASSERT_TRUE(list.add({"soft0", "eth0"}, host()));
   EXPECT_EQ(list.devices()[1].guid, before[0].guid) << "the MAC's is free again";
 }
 

@@ -211,6 +211,11 @@ class StreamHost {
     const std::lock_guard lock(qp.lane().mutex());
     return qp.state();
   }
+  /// Whether its next message waits for a receive.
+  static bool held(rnic::QueuePair& qp) {
+    const std::lock_guard lock(qp.lane().mutex());
+    return qp.stream()->waits();
+  }
   static Expected<void, Failure> modify(rnic::QueuePair& qp, ibv_qp_state to) {
     ibv_qp_attr attributes{};
     attributes.qp_state = to;

@@ -121,6 +121,22 @@ class Small : public Pair {
   }
 };
 
+TEST_F(Small, AFloodAtOneListenerLeavesRoomAtOthers) {
+  Node host(tcp, {.active = 1, .passive = 8});
+  const auto flooded = host.manager.listen({at(3, 1), 1, 0, 1});
+  const auto slow = host.manager.listen({at(3, 2), 1, 0, 2});
+  ASSERT_TRUE(flooded && slow);
+  const Id patient = host.manager.incoming(*slow, at(3, 2), at(9, 1), now);
+  std::vector<Id> silent;
+  for (int i = 0; i < 7; ++i) silent.push_back(host.manager.incoming(*flooded, at(3, 1), at(9, 2), now));
+  EXPECT_NE(ask(host, 3), Id(0));
+  EXPECT_EQ(host.events.size(), 1U);
+  EXPECT_EQ(host.manager.wanted(silent[0]), 0U) << "the oldest where most are";
+  EXPECT_NE(host.manager.wanted(silent[1]), 0U);
+  EXPECT_NE(host.manager.wanted(patient), 0U);
+  EXPECT_EQ(host.explained, std::vector{ReasonId::iwcm_flood});
+}
+
 TEST_F(Small, EachSideHasItsOwnRoom) {
   Node host(tcp, {.active = 1, .passive = 2});
   EXPECT_NE(ask(host, 1), Id(0));

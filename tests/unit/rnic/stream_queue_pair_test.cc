@@ -121,6 +121,22 @@ TEST_F(StreamQueuePair, GoesToInitAsLibrdmacmTakesItAndNoFurtherByVerbs) {
   EXPECT_TRUE(qp->destroy());
 }
 
+// siw takes receives in any state, and attributes without a state change none.
+TEST_F(StreamQueuePair, AttributesLeaveReceivesInPlace) {
+  const auto qp = std::move(*make(IBV_QPT_RC));
+  ibv_recv_wr receive{}, *bad = nullptr;
+  receive.wr_id = 7;
+  ASSERT_TRUE(qp->post_recv(&receive, &bad));
+  ibv_qp_attr attributes{};
+  EXPECT_TRUE(qp->modify(attributes, IBV_QP_ACCESS_FLAGS));
+  attributes.qp_state = IBV_QPS_ERR;
+  EXPECT_TRUE(qp->modify(attributes, IBV_QP_STATE));
+  ibv_wc wc{};
+  ASSERT_EQ(queue->poll(1, &wc), 1);
+  EXPECT_EQ(wc.wr_id, 7U);
+  EXPECT_TRUE(qp->destroy());
+}
+
 TEST_F(StreamQueuePair, HasNoOperationsOfInfiniBandsOwn) {
   SendLimits limits{.type = kStreamType, .max_sges = 4, .max_inline = 0, .max_reads = 1};
   for (const auto opcode : {IBV_WR_SEND_WITH_IMM, IBV_WR_TSO, kWrFlush, kWrAtomicWrite}) {

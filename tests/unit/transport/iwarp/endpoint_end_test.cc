@@ -253,6 +253,47 @@ TEST(IwarpEnd, ACloseThatGetsOnHasTime) {
   EXPECT_GT(peer.side.endpoint.deadline(), first);
 }
 
+// What nobody waits for does not keep the queue pair.
+TEST(IwarpEnd, APeerThatGoesOnSendingDoesNotPutOffTheEnd) {
+  MpaAgreement waits = test::agreed();
+  waits.waits_for_peer = true;
+  for (const bool shut_down : {true, false}) {
+    RawPeer peer(test::default_attributes(), shut_down ? test::agreed() : waits);
+    if (!shut_down) peer.side.post({.op = SendOp::write, .length = 10});
+    peer.side.endpoint.close(peer.now);
+    if (shut_down) peer.side.endpoint.shut_down_done(peer.now);
+    const TimePoint due = peer.side.endpoint.deadline();
+    peer.now += std::chrono::seconds(1);
+    peer.side.endpoint.receive(std::array<std::byte, 1>{}, peer.now);
+    EXPECT_EQ(peer.side.endpoint.deadline(), due);
+  }
+}
+
+// Nor does what it asks for, however often it does.
+TEST(IwarpEnd, APeerThatGoesOnReadingIsGivenUp) {
+  const Duration timeout = test::default_attributes().close_timeout;
+  RawPeer peer;
+  auto ask = [&, msn = 0U]() mutable {
+    const wire::ReadRequest read{MemoryKey{9}, 0, 100, test::kKey, test::kBase};
+    peer.send(fpdu(header(RdmapOpcode::read_request, ++msn), test::encoded<wire::kReadRequestBytes>(read)));
+  };
+  ask();
+  peer.side.endpoint.close(peer.now);
+  const TimePoint begun = peer.now;
+  while (peer.side.endpoint.phase() == Phase::closing && peer.now < begun + 100 * timeout) {
+    std::array<Bytes, 4> out;
+    std::size_t bytes = 0;
+    for (const Bytes piece : std::span(out).first(peer.side.endpoint.gather(out, peer.now)))
+      bytes += piece.size();
+    ask();  // before the last answer has left
+    peer.side.endpoint.sent(bytes, peer.now);
+    peer.now += timeout / 2;
+    peer.side.endpoint.expire(peer.now);
+  }
+  EXPECT_EQ(peer.side.endpoint.ending(), Ending::lost);
+  EXPECT_LE(peer.now - begun, (Endpoint::kMostCloseTimeouts + 1) * timeout);
+}
+
 // Answers that the peer asks for all the time.
 TEST(IwarpEnd, AnswersDoNotPutOffTheEndByABadRequest) {
   RawPeer peer;

@@ -177,8 +177,6 @@ const Case kCases[] = {
        peer.side.host.regions[kKey.value].access = 0;
        peer.send(fpdu(header(RdmapOpcode::send), kBytes));
      }},
-    {"TerminateTooLong", TerminateError::ddp_too_long, QpEvent::request_error,
-     [](RawPeer& peer) { peer.send(fpdu(header(RdmapOpcode::terminate), kBytes)); }},
 };
 
 class Refusal : public ::testing::TestWithParam<Case> {};
@@ -223,6 +221,37 @@ void answer(RawPeer& peer, Change change, std::size_t size = 100) {
   h.offset = kBase + 500;
   change(h);
   peer.send(fpdu(h, std::vector<std::byte>(size)));
+}
+
+// Whatever else is wrong with it: the peer has given up.
+TEST(IwarpTerminate, IsTakenInEveryForm) {
+  const std::vector<std::byte> long_one(200);
+  for (const Bytes payload : {Bytes(), Bytes(long_one)}) {
+    for (const std::uint32_t msn : {1U, 7U}) {
+      RawPeer peer;
+      peer.send(fpdu(header(RdmapOpcode::terminate, msn), payload));
+      EXPECT_EQ(peer.side.endpoint.ending(), Ending::terminated);
+      EXPECT_FALSE(peer.terminated());
+    }
+  }
+}
+
+// siw says the size in place of the number.
+TEST(IwarpTerminate, NamesAReadByWhatItReads) {
+  for (const std::uint32_t msn : {1U, 2U, 30U}) {
+    RawPeer peer;
+    peer.side.post({.op = ib::SendOp::read, .length = 10, .from = 100, .to = 500});
+    peer.side.post({.op = ib::SendOp::read, .length = 30, .from = 200, .to = 600});
+    const auto stream = peer.read();
+    const std::size_t second = wire::fpdu_bytes(load_be16(stream.data()));
+    const Bytes ulpdu = Bytes(stream).subspan(second + 2, load_be16(&stream[second]));
+    wire::Terminate message = wire::terminate_about(TerminateError::rdmap_stag, ulpdu, ulpdu.size());
+    ASSERT_TRUE(message.ddp && message.read);
+    message.ddp->msn = msn;
+    std::array<std::byte, wire::kMaxTerminateBytes> bytes;
+    peer.send(fpdu(header(RdmapOpcode::terminate), Bytes(bytes).first(wire::encode(message, bytes))));
+    EXPECT_TRUE(completed(peer.side, {Status::flushed, Status::remote_access})) << msn;
+  }
 }
 
 TEST(IwarpReadResponse, HasTheSinkThatWasAskedFor) {

@@ -175,6 +175,38 @@ INSTANTIATE_TEST_SUITE_P(Streams, EveryForm,
                                            Form{"markers_crc", true, true, false, false, true}),
                          [](const auto& param) { return param.param.name; });
 
+// What one side counts as sent the other counts as received: payload, without headers.
+TEST(IwarpEndpoint, SegmentsAreCounted) {
+  using enum ib::Counter;
+  Pair pair;
+  pair.b.receive(1, 0, 5000);
+  pair.a.post({.op = SendOp::send, .length = 5000});
+  pair.a.post({.op = SendOp::write, .length = 0});
+  pair.a.post({.op = SendOp::read, .length = 3000});
+  pair.run();
+  const ib::Counters &a = pair.a.host.counters, &b = pair.b.host.counters;
+  EXPECT_EQ(a[tx_bytes], 5000U);
+  EXPECT_EQ(b[rx_bytes], 5000U);
+  EXPECT_EQ(b[tx_bytes], 3000U);
+  EXPECT_EQ(a[rx_bytes], 3000U);
+  EXPECT_GT(a[tx_packets], 3U);
+  EXPECT_EQ(a[tx_packets], b[rx_packets]);
+  EXPECT_EQ(b[tx_packets], a[rx_packets]);
+}
+
+TEST(IwarpEndpoint, BodiesOfEarlierSegmentsAreNotCounted) {
+  using enum ib::Counter;
+  Pair pair;
+  for (std::uint64_t id = 1; id <= 2; ++id) pair.b.receive(id, 0, 100);
+  pair.a.post({.op = SendOp::write_with_imm, .length = 0, .immediate = 7});
+  pair.a.post({.op = SendOp::send, .length = 0});
+  pair.a.post({.op = SendOp::fetch_add, .length = 8});
+  pair.a.post({.op = SendOp::read, .length = 100});
+  pair.run();
+  EXPECT_EQ(pair.b.host.counters[rx_bytes], 0U);
+  EXPECT_EQ(pair.a.host.counters[rx_bytes], 100U);
+}
+
 TEST(IwarpEndpoint, SendsCarryTheirVariants) {
   Pair pair;
   pair.b.host.regions[0x77] = {0, nullptr, 0, 0, false};
