@@ -34,6 +34,8 @@ int tell_exporter(int fd, std::uint64_t edge, bool writable) {
 
 // The answers are those of the kernel's dma_buf_get() and ib_umem_dmabuf_get().
 Expected<void, Failure> check(const DmabufMapping::Part& part) {
+  // UCX asks so whether there is support at all; EBADF says that there is, and is no failure.
+  if (part.fd == -1) return Unexpected{refuse(EBADF, ReasonId::no_dmabuf, part.fd)};
   if (fcntl(part.fd, F_GETFD) < 0) return refused(EBADF, ReasonId::no_dmabuf, part.fd);
   if (!is_dmabuf(part.fd)) return refused(EINVAL, ReasonId::no_dmabuf, part.fd);
   const off_t end = lseek(part.fd, 0, SEEK_END);

@@ -102,6 +102,7 @@ void Endpoint::look(TimePoint now) {
 std::size_t Endpoint::gather(std::span<Bytes> out, TimePoint now) {
   if (phase_ == Phase::idle || phase_ == Phase::ended || shut_down_) return 0;
   std::size_t count = sender_->gather(out);
+  if (sender_->broken()) sender_->detach();
   if (count == 0 && !sender_->broken() && takes_input()) {
     if (const auto& refusal = requests_.refusal())
       refuse(refusal->verdict, refusal->headers, refusal->headers.size(), now);

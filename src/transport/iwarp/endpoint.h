@@ -69,8 +69,8 @@ class Endpoint final : public transport::Endpoint, private SegmentSource {
   /// In good order: what is posted is finished, nothing further is posted. It is given up when nothing that
   /// is to be sent or answered has moved for Attributes::close_timeout, or nothing of what this side asks for
   /// in kMostCloseTimeouts times that.
-  static constexpr int kMostCloseTimeouts = 6;
   void close(TimePoint now);
+  static constexpr int kMostCloseTimeouts = 6;
   /// To ERR: ends everything that is posted as flushed, and the connection at once.
   void flush() override;
   /// Forgets everything without completions.

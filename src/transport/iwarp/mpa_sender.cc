@@ -94,7 +94,10 @@ bool MpaSender::add(const Pending& pending, std::size_t skip, std::span<Bytes> o
 
 // What lies in the buffer is a copy already.
 void MpaSender::detach() {
-  if (copies()) return;
+  if (copies()) {
+    broken_ = payload_gone_ = false;
+    return;
+  }
   if (detached_.empty() && front_sent_ > 0) {
     std::array<Bytes, 8> out;
     for (std::size_t count = 0, skip = front_sent_; skip < at(head_).bytes; count = 0) {
@@ -108,6 +111,7 @@ void MpaSender::detach() {
   }
   front_sent_ = 0;
   tail_ = head_;
+  broken_ = false;
 }
 
 void MpaSender::sent(std::size_t count) {

@@ -155,11 +155,17 @@ std::optional<SegmentSource::Pieces> RequestQueue::payload(const TxSegment& segm
   const std::size_t size = segment.payload - from;
   const auto memory = context_.host.remote_memory(read.source, read.source_offset + segment.offset + from,
                                                   size, ib::kRemoteRead);
-  if (!memory) return std::nullopt;
+  if (!memory) {
+    refuse(memory.error(), at(segment.index));
+    return std::nullopt;
+  }
   out[0] = {memory->at, size};
   if (!memory->on_demand) return SegmentSource::Pieces{1, false};
   std::byte* const bounce = context_.host.bounce_buffer(size);
-  if (bounce == nullptr || !context_.host.load(bounce, memory->at, size)) return std::nullopt;
+  if (bounce == nullptr || !context_.host.load(bounce, memory->at, size)) {
+    refuse(because(ReasonId::page_missing, size, read.source_offset), at(segment.index));
+    return std::nullopt;
+  }
   out[0] = {bounce, size};
   return SegmentSource::Pieces{1, true};
 }

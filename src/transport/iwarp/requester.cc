@@ -46,7 +46,7 @@ bool before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>
 std::optional<Requester::Failure> Requester::check(const ib::SendEntry& entry) const {
   const ib::SendWqe& wqe = entry.wqe;
   const OpRule rule = rule_of(wqe.op);
-  const auto refuse = [](const Reason& reason) { return Failure{Status::local_qp_operation, reason}; };
+  const auto refuse = [](const Reason& reason) { return Failure{Status::local_qp_operation, reason, 0}; };
   if (rule.make == Make::nothing) return refuse(because(ReasonId::iwarp_no_operation, wqe.op));
   if (rule.extension && !context_.attributes.extensions)
     return refuse(because(ReasonId::iwarp_no_extensions, wqe.op));
@@ -62,9 +62,14 @@ std::optional<Requester::Failure> Requester::check_memory(const ib::SendEntry& e
   for (const ib::Sge& sge : queue_.sges(entry)) {
     if (sge.length == 0) continue;
     const auto memory = context_.host.local_memory(sge.lkey, sge.address, sge.length, use);
-    if (!memory) return Failure{Status::local_protection, memory.error()};
+    if (!memory) return Failure{Status::local_protection, memory.error(), 0};
   }
   return std::nullopt;
+}
+
+void Requester::fails(Index index, const Failure& failure) {
+  failed_ = failure;
+  failed_->index = index;
 }
 
 // A window is bound, or a key invalidated, when everything before it is done (RFC 5040 6: with a fence or
@@ -73,7 +78,7 @@ bool Requester::execute_local() {
   if (queue_.head() != next_) return false;
   const auto done = ib::execute_front(context_.host, queue_);
   if (!done) {
-    failed_ = Failure{Status::window_bind, done.error()};
+    failed_ = Failure{Status::window_bind, done.error(), next_};
     return false;
   }
   sent_ = answered_ = ++next_;
@@ -84,7 +89,7 @@ bool Requester::execute_local() {
 bool Requester::begin(ib::SendEntry& entry) {
   const ib::SendWqe& wqe = entry.wqe;
   if (const auto failure = check(entry)) {
-    if (queue_.head() == next_) failed_ = failure;
+    if (queue_.head() == next_) fails(next_, *failure);
     return false;
   }
   if (wqe.fence && answers_due_ > 0) return false;
@@ -125,7 +130,11 @@ std::optional<SegmentSource::Pieces> Requester::payload(const TxSegment& segment
   const ib::SendEntry& entry = queue_.at(segment.index);
   const auto most = static_cast<std::uint32_t>(segment.payload - from);
   const auto offset = static_cast<std::uint32_t>(segment.offset + from);
-  if (!ib::add_payload(context_.host, queue_, entry, offset, most, cursor_, scratch_)) return std::nullopt;
+  if (!ib::add_payload(context_.host, queue_, entry, offset, most, cursor_, scratch_)) {
+    const Failure no_page{Status::local_protection, because(ReasonId::page_missing, most, offset), 0};
+    fails(segment.index, check_memory(entry).value_or(no_page));
+    return std::nullopt;
+  }
   SegmentSource::Pieces pieces;
   pieces.count = std::min<std::size_t>(scratch_.fragment_count, out.size());
   for (std::size_t i = 0; i < pieces.count; ++i) {
@@ -171,7 +180,7 @@ std::uint32_t Requester::unanswered() const {
   return count;
 }
 
-void Requester::fail(const Failure& failure) { end(queue_.head(), failure.status, failure.reason); }
+void Requester::fail(const Failure& failure) { end(failure.index, failure.status, failure.reason); }
 
 bool Requester::asks(Index index, const wire::ReadRequest& read) const {
   const ib::SendWqe& wqe = queue_.at(index).wqe;

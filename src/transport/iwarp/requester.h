@@ -39,7 +39,9 @@ class Requester {
   struct Failure {
     ib::Status status;
     Reason reason;
+    Index index = 0;  ///< of the work request
   };
+  /// One that cannot be carried out, which shows when it begins or when its payload is to be sent.
   const std::optional<Failure>& failed() const { return failed_; }
 
   // ---- in: answers
@@ -58,7 +60,7 @@ class Requester {
 
   // ---- ends
 
-  /// Ends all work requests: the front one with the failure's status, the others as flushed.
+  /// Ends all work requests: the one at fault with the failure's status, the others as flushed.
   void fail(const Failure& failure);
   /// Ends the one that the next answer belongs to so, and the others as flushed.
   void fail_awaited(const Failure& failure) {
@@ -76,6 +78,7 @@ class Requester {
   bool begin(ib::SendEntry& entry);
   std::optional<Failure> check(const ib::SendEntry& entry) const;
   std::optional<Failure> check_memory(const ib::SendEntry& entry) const;
+  void fails(Index index, const Failure& failure);
   bool execute_local();
   void make_message(ib::SendEntry& entry, TxSegment& out, std::size_t max_ulpdu);
   void make_immediate(const ib::SendEntry& entry, TxSegment& out);

@@ -26,11 +26,16 @@ class DmabufTest : public RnicTest {
 };
 
 TEST_F(DmabufTest, WhatIsNoDmabufIsRefused) {
-  EXPECT_EQ(refusal(EBADF, {.fd = -1, .length = kPage}), ReasonId::no_dmabuf);
+  EXPECT_EQ(refusal(EBADF, {.fd = 1 << 20, .length = kPage}), ReasonId::no_dmabuf);
   const UniqueFd memory(memfd_create("no-dmabuf", MFD_CLOEXEC));
   EXPECT_EQ(refusal(EINVAL, {.fd = memory.get(), .length = kPage}), ReasonId::no_dmabuf);
   const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
   EXPECT_EQ(refusal(EINVAL, {.fd = null.get(), .length = kPage}), ReasonId::no_dmabuf);
+}
+
+TEST_F(DmabufTest, WhoAsksWhetherThereIsSupportIsToldNothing) {
+  EXPECT_EQ(error_of(MemoryRegion::create_dmabuf(*pd, {.fd = -1, .length = kPage})), EBADF);
+  EXPECT_TRUE(explanations().empty());
 }
 
 TEST_F(DmabufTest, AccessAndIovaAreCheckedBefore) {

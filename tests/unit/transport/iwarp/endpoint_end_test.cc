@@ -135,6 +135,41 @@ TEST(IwarpEnd, ASourceThatIsGoneCutsTheStream) {
   EXPECT_TRUE(peer.side.host.explained(ReasonId::iwarp_source_gone));
 }
 
+// Segments are made before the stream takes them. As long as none has begun the peer is told in words.
+TEST(IwarpEnd, ASourceThatIsGoneBeforeItIsSentFailsItsRequest) {
+  for (const bool crc : {false, true}) {
+    RawPeer peer(test::default_attributes(), test::agreed(crc));
+    peer.side.post({.op = SendOp::read, .length = 10});
+    peer.side.post({.op = SendOp::write, .length = 500'000 / 8, .from = 8});
+    peer.side.post({.op = SendOp::write, .length = 10});
+    std::array<Bytes, 4> out;
+    peer.read();
+    peer.side.post({.op = SendOp::write, .length = 350'000, .from = 8});
+    std::size_t first = 0;
+    for (const Bytes piece : std::span(out).first(peer.side.endpoint.gather(out, peer.now)))
+      first += piece.size();
+    peer.side.host.regions.clear();
+    if (crc) peer.side.endpoint.sent(first, peer.now);  // what is in its buffer is there
+    EXPECT_TRUE(peer.terminated()) << crc;
+    EXPECT_TRUE(
+        completed(peer.side, {Status::flushed, Status::flushed, Status::flushed, Status::local_protection}))
+        << crc;
+    EXPECT_EQ(peer.side.host.sends.back().reason.id, ReasonId::lkey_unknown);
+  }
+}
+
+TEST(IwarpEnd, AnAnswerWhoseMemoryIsGoneBeforeItIsSentIsRefused) {
+  RawPeer peer;
+  const wire::ReadRequest read{MemoryKey{9}, 0, 5000, test::kKey, test::kBase};
+  peer.send(fpdu(header(RdmapOpcode::read_request), test::encoded<wire::kReadRequestBytes>(read)));
+  std::array<Bytes, 8> out;
+  EXPECT_NE(peer.side.endpoint.gather(out, peer.now), 0U);
+  peer.side.host.regions.clear();
+  const auto told = peer.terminated();
+  ASSERT_TRUE(told && told->read);
+  EXPECT_EQ(told->error, static_cast<std::uint16_t>(TerminateError::rdmap_stag));
+}
+
 TEST(IwarpEnd, APeerThatClosesIsFollowedWhenAllIsSent) {
   RawPeer peer;
   peer.side.post({.op = SendOp::write, .length = 5000});
