@@ -7,6 +7,11 @@
 #include <array>
 
 namespace softrnic::rsocket {
+namespace {
+
+constexpr std::uint32_t kWordBytes = 4;  ///< of a message that is a SEND
+
+}  // namespace
 
 Result<ChannelPtr> make_channel() {
   ChannelPtr channel(rdma_create_event_channel());
@@ -47,16 +52,17 @@ Result<void> Endpoint::make_queues(Sizes& sizes) {
   sizes.send_queue = std::clamp(sizes.send_queue, std::min(kLeastQueue, most), most);
   sizes.receive_queue = std::clamp(sizes.receive_queue, std::min(kLeastQueue, most), most);
   sizes.receive_buffer = std::max(sizes.receive_buffer & ~1U, 2U);
-  if (auto queue = queue_.make(id_->verbs, sizes.send_queue + sizes.receive_queue); !queue) return queue;
+  by_sends_ = id_->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+  const std::uint32_t requests = (by_sends_ ? 2 : 1) * std::uint32_t{sizes.send_queue};
+  if (auto queue = queue_.make(id_->verbs, requests + sizes.receive_queue); !queue) return queue;
   ibv_qp_init_attr wanted{};
   wanted.send_cq = wanted.recv_cq = queue_.get();
   wanted.qp_type = IBV_QPT_RC;
-  wanted.sq_sig_all = 1;
-  wanted.cap.max_send_wr = sizes.send_queue;
+  wanted.cap.max_send_wr = requests;
   wanted.cap.max_recv_wr = sizes.receive_queue;
   wanted.cap.max_send_sge = 2;
   wanted.cap.max_recv_sge = 1;
-  wanted.cap.max_inline_data = sizes.inline_data;
+  wanted.cap.max_inline_data = std::max<std::uint32_t>(sizes.inline_data, kWordBytes);
   if (rdma_create_qp(id_, id_->pd, &wanted) != 0) return fail_errno();
   queue_pair_made_ = true;
   inline_data_ = wanted.cap.max_inline_data;
@@ -69,7 +75,9 @@ Result<void> Endpoint::make_memory(const Sizes& sizes) {
   // Behind the ring stand the rows that announce our halves, one for each control message under way.
   if (auto made = send_.make(id_->pd, sizes.send_buffer + kControlMessages * sizeof(Segment), false); !made)
     return made;
-  if (auto made = receive_.make(id_->pd, sizes.receive_buffer, true); !made) return made;
+  // And behind that of the peer the words of its messages, one for each receive.
+  const std::size_t words = by_sends_ ? std::size_t{sizes.receive_queue} * kWordBytes : 0;
+  if (auto made = receive_.make(id_->pd, sizes.receive_buffer + words, true); !made) return made;
   return table_.make(id_->pd, kSegmentRows * sizeof(Segment) + sizes.mappings * sizeof(Mapping), true);
 }
 
@@ -89,17 +97,35 @@ void Endpoint::meet(const Offer& peer) {
 
 Result<void> Endpoint::post_receives(std::uint32_t count) {
   std::array<ibv_recv_wr, 32> requests{};
+  std::array<ibv_sge, 32> words;
   while (count > 0) {
     const std::uint32_t now = std::min<std::uint32_t>(count, requests.size());
     for (std::uint32_t i = 0; i < now; ++i) {
-      requests[i].wr_id = work_id(Work::receive, 0);
+      requests[i].wr_id = work_id(Work::receive, receive_slot_);
       requests[i].next = i + 1 < now ? &requests[i + 1] : nullptr;
+      words[i] = {receive_.address() + word_at(receive_slot_), kWordBytes, receive_.lkey()};
+      requests[i].sg_list = &words[i];
+      requests[i].num_sge = by_sends_ ? 1 : 0;
+      receive_slot_ = (receive_slot_ + 1) % sizes_.receive_queue;
     }
     ibv_recv_wr* bad = nullptr;
     if (const int error = ibv_post_recv(id_->qp, requests.data(), &bad); error != 0) return fail(error);
     count -= now;
   }
   return {};
+}
+
+std::optional<Message> Endpoint::message_in(const ibv_wc& received) const {
+  if ((received.wc_flags & IBV_WC_WITH_IMM) != 0) return decode_message(__builtin_bswap32(received.imm_data));
+  if (!by_sends_ || received.byte_len != kWordBytes) return std::nullopt;
+  std::uint32_t word = 0;
+  std::memcpy(&word, &receive_.bytes()[word_at(static_cast<std::uint32_t>(received.wr_id))], sizeof word);
+  return decode_message(word);
+}
+
+// A SEND does not tell whether a WRITE went before it. Rows that were taken are empty.
+bool Endpoint::announces(const ibv_wc& received, std::uint32_t row) const {
+  return by_sends_ ? segment_row(row).length > 0 : received.byte_len > 0;
 }
 
 unsigned Endpoint::inline_flag(std::uint32_t bytes) const {
@@ -122,7 +148,7 @@ ibv_send_wr Endpoint::write_of(std::uint64_t id, std::span<ibv_sge> parts, const
   request.sg_list = parts.data();
   request.num_sge = static_cast<int>(parts.size());
   request.opcode = IBV_WR_RDMA_WRITE;
-  request.send_flags = inline_flag(bytes);
+  request.send_flags = IBV_SEND_SIGNALED | inline_flag(bytes);
   request.wr.rdma.remote_addr = to.address;
   request.wr.rdma.rkey = to.key;
   return request;
@@ -135,7 +161,24 @@ Result<void> Endpoint::post_send(ibv_send_wr& request) {
   return {};
 }
 
+Result<void> Endpoint::post_with_send(Message message, ibv_send_wr& request) {
+  std::uint32_t word = encode(message);
+  ibv_sge part{reinterpret_cast<std::uintptr_t>(&word), kWordBytes, 0};
+  ibv_send_wr send{};
+  send.wr_id = request.wr_id;
+  send.sg_list = &part;
+  send.num_sge = 1;
+  send.opcode = IBV_WR_SEND;
+  send.send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
+  if (request.num_sge == 0) return post_send(send);
+  request.wr_id = work_id(Work::part, 0);
+  request.send_flags &= ~unsigned{IBV_SEND_SIGNALED};
+  request.next = &send;
+  return post_send(request);
+}
+
 Result<void> Endpoint::post_with(Message message, ibv_send_wr& request) {
+  if (by_sends_) return post_with_send(message, request);
   request.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
   request.imm_data = __builtin_bswap32(encode(message));
   return post_send(request);
@@ -175,6 +218,12 @@ Result<void> Endpoint::post_update(const ReceiveRing::Update& update) {
 Segment Endpoint::segment_row(std::uint32_t row) const {
   Segment segment;
   std::memcpy(&segment, &table_.bytes()[row * sizeof segment], sizeof segment);
+  return segment;
+}
+
+Segment Endpoint::take_segment_row(std::uint32_t row) const {
+  const Segment segment = segment_row(row);
+  std::memset(&table_.bytes()[row * sizeof segment], 0, sizeof segment);
   return segment;
 }
 

@@ -17,7 +17,9 @@ class SendWindow {
   explicit SendWindow(const Offer& peer) : current_(peer.buffer), limit_(peer.credits) {}
 
   void credits(std::uint32_t limit) { limit_ = static_cast<std::uint16_t>(limit); }
-  /// The peer says that it has written a row of the table.
+  /// The row that the peer writes next.
+  std::uint32_t next_row() const { return (row_ + announced_) % kSegmentRows; }
+  /// The peer says that it has written it.
   void announced() { announced_ = std::min(announced_ + 1, kSegmentRows); }
 
   bool has_credit() const { return sent_ != limit_; }

@@ -21,8 +21,9 @@ bool StreamSocket::can_send() const {
 }
 
 void StreamSocket::take_message(const ibv_wc& completion) {
-  if ((completion.wc_flags & IBV_WC_WITH_IMM) == 0) return;
-  const Message message = decode_message(__builtin_bswap32(completion.imm_data));
+  const auto came = endpoint_.message_in(completion);
+  if (!came) return;
+  const Message& message = *came;
   switch (message.op) {
     case Op::data:
       if (!ring_->arrived(message.value)) {
@@ -31,7 +32,7 @@ void StreamSocket::take_message(const ibv_wc& completion) {
       break;
     case Op::segment:
       window_.credits(message.value);
-      if (completion.byte_len > 0) window_.announced();
+      if (endpoint_.announces(completion, window_.next_row())) window_.announced();
       break;
     case Op::iomap:
       ring_->arrived_without_bytes();
@@ -55,6 +56,8 @@ void StreamSocket::take_sent(const ibv_wc& completion) {
     case Work::mapping:
       --sends_;
       send_ring_.give_back(static_cast<std::uint32_t>(completion.wr_id));
+      break;
+    case Work::part:
       break;
     default:
       --controls_;
@@ -89,7 +92,7 @@ bool StreamSocket::take_completions() {
 
 void StreamSocket::refill_window() {
   if (window_.wants_row()) {
-    Segment row = endpoint_.segment_row(window_.row());
+    Segment row = endpoint_.take_segment_row(window_.row());
     window_.took_row(row);
   }
 }

@@ -6,17 +6,21 @@ import rdmacm_cases
 
 CHOSEN = ("rping -v -V -C 10 -S 100", "ucmatose", "ucmatose -c 100", "rdma_server, rdma_client",
           *(f"ib_{what} -R" for what in ("send_bw", "send_lat", "write_bw", "write_lat", "read_bw", "read_lat")),
-          "qperf -cm1 rc_bw", "qperf -cm1 rc_lat", "qperf -cm1 rc_rdma_read_bw")
-SMOKE = ("rping -v -V -C 10 -S 100", "ucmatose", "rdma_server, rdma_client", "ib_send_bw -R", "ib_write_bw -R", "ib_read_lat -R")
+          "qperf -cm1 rc_bw", "qperf -cm1 rc_lat", "qperf -cm1 rc_rdma_read_bw",
+          "rstream -I 100 -C 100", "rstream -T v -S 65536 -I 20 -C 20", "riostream -T v -S 16384 -I 20 -C 20", "rcopy",
+          "iperf3", "iperf3 -R", "iperf3 -P 4")
+SMOKE = ("rping -v -V -C 10 -S 100", "ucmatose", "rdma_server, rdma_client", "ib_send_bw -R", "ib_write_bw -R", "ib_read_lat -R",
+         "rstream -T v -S 65536 -I 20 -C 20", "rcopy")
 
 
-def on_iwarp(argv):
-    return ["softrnic", "run", "--iwarp", "--no-sysfs", "--", *argv]
+def on_iwarp(argv, env):
+    """`env` is that of the program alone: a preloaded library is not for `softrnic run`."""
+    return ["softrnic", "run", "--iwarp", "--no-sysfs", "--", "env", *(f"{name}={value}" for name, value in env.items()), *argv]
 
 
 def all_cases():
     for case in rdmacm_cases.all_cases():
         name = case.name.replace(" (IPv6)", "")
         if name in CHOSEN:
-            yield dataclasses.replace(case, group="iwarp", name=f"{case.name} on iWARP", client=on_iwarp(case.client),
-                                      server=on_iwarp(case.server), smoke=case.name in SMOKE, wire=False)
+            yield dataclasses.replace(case, group="iwarp", name=f"{case.name} on iWARP", client=on_iwarp(case.client, case.env),
+                                      server=on_iwarp(case.server, case.env), env={}, smoke=case.name in SMOKE, wire=False)
