@@ -43,8 +43,8 @@ class MpaSender {
 
   /// All that was made is written.
   bool idle() const { return head_ == tail_ && detached_.empty(); }
-  /// The payload of the next FPDU is not to be had. Still after detach(): it has begun, and the stream can only
-  /// be cut.
+  /// The payload of the next FPDU is not to be had. Still after detach(): it has begun, and the stream can
+  /// only be cut.
   bool broken() const { return broken_; }
 
  private:

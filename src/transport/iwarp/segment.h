@@ -62,7 +62,8 @@ class SegmentSource {
   virtual bool next_segment(TxSegment& out, std::size_t max_ulpdu) = 0;
   /// Where its payload lies from byte `from` on, in as many pieces as fit `out`; how many there were. It
   /// is asked anew before every attempt to send, as a region may have gone. Nothing: it has; the source
-  /// knows why, and if the FPDU has begun the stream is cut. `passing`: the bytes are good until this is called for another segment only.
+  /// knows why, and if the FPDU has begun the stream is cut. `passing`: the bytes are good until this is
+  /// called for another segment only.
   struct Pieces {
     std::size_t count = 0;
     bool passing = false;

@@ -1,5 +1,4 @@
-// How connections end: in good order, by the peer's Terminate message, by a lost stream, by this side's
-// program.
+// How connections end: by the peer's Terminate message, by a lost stream, by this side's program.
 #include <gtest/gtest.h>
 
 #include "tests/unit/transport/iwarp/raw_peer.h"
@@ -170,30 +169,6 @@ TEST(IwarpEnd, AnAnswerWhoseMemoryIsGoneBeforeItIsSentIsRefused) {
   EXPECT_EQ(told->error, static_cast<std::uint16_t>(TerminateError::rdmap_stag));
 }
 
-TEST(IwarpEnd, APeerThatClosesIsFollowedWhenAllIsSent) {
-  RawPeer peer;
-  peer.side.post({.op = SendOp::write, .length = 5000});
-  peer.side.endpoint.stream_ended(StreamEnd::closed, peer.now);
-  EXPECT_EQ(peer.side.endpoint.phase(), Phase::closing);
-  EXPECT_EQ(peer.side.endpoint.wish(), StreamWish::none);
-  EXPECT_GT(peer.read().size(), 5000U);
-  EXPECT_TRUE(completed(peer.side, {Status::success}));
-  EXPECT_EQ(peer.side.endpoint.wish(), StreamWish::shut_down);
-  peer.side.endpoint.shut_down_done(peer.now);
-  EXPECT_EQ(peer.side.endpoint.wish(), StreamWish::close);
-  EXPECT_EQ(peer.side.endpoint.ending(), Ending::closed);
-}
-
-TEST(IwarpEnd, APeerThatClosesWithoutAnAnswerIsLost) {
-  RawPeer peer;
-  peer.side.post({.op = SendOp::read, .length = 10});
-  peer.read();
-  peer.side.endpoint.stream_ended(StreamEnd::closed, peer.now);
-  EXPECT_TRUE(completed(peer.side, {Status::flushed}));
-  EXPECT_EQ(peer.side.endpoint.ending(), Ending::lost);
-  EXPECT_TRUE(peer.side.host.explained(ReasonId::iwarp_unanswered));
-}
-
 TEST(IwarpEnd, AStreamThatEndsWithinAMessageIsLost) {
   wire::DdpHeader first = header(RdmapOpcode::send);
   first.last = false;
@@ -217,116 +192,6 @@ TEST(IwarpEnd, ABrokenStreamFlushesWhatIsPosted) {
   EXPECT_EQ(peer.side.endpoint.ending(), Ending::lost);
   peer.side.post({.op = SendOp::write, .length = 10});
   EXPECT_TRUE(completed(peer.side, {Status::flushed, Status::flushed}));
-}
-
-TEST(IwarpEnd, APeerThatDoesNotCloseIsNotWaitedForForEver) {
-  RawPeer peer;
-  peer.side.endpoint.close(peer.now);
-  EXPECT_EQ(peer.side.endpoint.wish(), StreamWish::shut_down);
-  peer.side.endpoint.shut_down_done(peer.now);
-  const TimePoint due = peer.now + test::default_attributes().close_timeout;
-  EXPECT_EQ(peer.side.endpoint.deadline(), due);
-  peer.side.endpoint.expire(due - Duration(1));
-  EXPECT_EQ(peer.side.endpoint.wish(), StreamWish::none);
-  peer.side.endpoint.expire(due);
-  EXPECT_EQ(peer.side.endpoint.wish(), StreamWish::close);
-}
-
-TEST(IwarpEnd, ACloseThatGetsNowhereIsGivenUp) {
-  constexpr Duration kStep = std::chrono::seconds(1);
-  const Duration timeout = test::default_attributes().close_timeout;
-  MpaAgreement waits = test::agreed();
-  waits.waits_for_peer = true;
-  struct Case {
-    SendOp op;
-    bool reads;  ///< what is sent
-    MpaAgreement agreement;
-  };
-  // a peer that does not read, one that does not answer, and a responder that may not speak yet
-  for (const Case& each : {Case{SendOp::write, false, test::agreed()},
-                           Case{SendOp::read, true, test::agreed()}, Case{SendOp::write, true, waits}}) {
-    RawPeer peer(test::default_attributes(), each.agreement);
-    peer.side.post({.op = each.op, .length = 10});
-    peer.side.endpoint.close(peer.now);
-    peer.now += kStep;
-    if (each.reads) peer.read();
-    EXPECT_EQ(peer.side.endpoint.wish(), StreamWish::none);
-    const TimePoint due = peer.side.endpoint.deadline();
-    EXPECT_EQ(due, TimePoint() + timeout + (each.op == SendOp::read ? kStep : Duration::zero()));
-    peer.side.endpoint.expire(due - Duration(1));
-    EXPECT_EQ(peer.side.endpoint.phase(), Phase::closing);
-    peer.side.endpoint.expire(due);
-    EXPECT_EQ(peer.side.endpoint.ending(), Ending::lost);
-    EXPECT_TRUE(completed(peer.side, {Status::flushed}));
-    EXPECT_TRUE(peer.side.host.explained(ReasonId::iwarp_close_stuck));
-  }
-}
-
-TEST(IwarpEnd, APeerThatClosesAndDoesNotReadIsNotWaitedForForEver) {
-  RawPeer peer;
-  peer.side.post({.op = SendOp::write, .length = 10});
-  peer.side.endpoint.stream_ended(StreamEnd::closed, peer.now);
-  EXPECT_EQ(peer.side.endpoint.phase(), Phase::closing);
-  ASSERT_NE(peer.side.endpoint.deadline(), kNever);
-  peer.side.endpoint.expire(peer.side.endpoint.deadline());
-  EXPECT_EQ(peer.side.endpoint.ending(), Ending::lost);
-}
-
-TEST(IwarpEnd, ACloseThatGetsOnHasTime) {
-  RawPeer peer;
-  peer.side.post({.op = SendOp::write, .length = 100'000});
-  peer.side.endpoint.close(peer.now);
-  const TimePoint first = peer.side.endpoint.deadline();
-  std::array<Bytes, 4> out;
-  for (int i = 0; i < 50; ++i) {
-    peer.now += test::default_attributes().close_timeout - Duration(1);
-    peer.side.endpoint.expire(peer.now);
-    ASSERT_NE(peer.side.endpoint.gather(out, peer.now), 0U);
-    peer.side.endpoint.sent(1000, peer.now);
-  }
-  EXPECT_EQ(peer.side.endpoint.phase(), Phase::closing);
-  EXPECT_GT(peer.side.endpoint.deadline(), first);
-}
-
-// What nobody waits for does not keep the queue pair.
-TEST(IwarpEnd, APeerThatGoesOnSendingDoesNotPutOffTheEnd) {
-  MpaAgreement waits = test::agreed();
-  waits.waits_for_peer = true;
-  for (const bool shut_down : {true, false}) {
-    RawPeer peer(test::default_attributes(), shut_down ? test::agreed() : waits);
-    if (!shut_down) peer.side.post({.op = SendOp::write, .length = 10});
-    peer.side.endpoint.close(peer.now);
-    if (shut_down) peer.side.endpoint.shut_down_done(peer.now);
-    const TimePoint due = peer.side.endpoint.deadline();
-    peer.now += std::chrono::seconds(1);
-    peer.side.endpoint.receive(std::array<std::byte, 1>{}, peer.now);
-    EXPECT_EQ(peer.side.endpoint.deadline(), due);
-  }
-}
-
-// Nor does what it asks for, however often it does.
-TEST(IwarpEnd, APeerThatGoesOnReadingIsGivenUp) {
-  const Duration timeout = test::default_attributes().close_timeout;
-  RawPeer peer;
-  auto ask = [&, msn = 0U]() mutable {
-    const wire::ReadRequest read{MemoryKey{9}, 0, 100, test::kKey, test::kBase};
-    peer.send(fpdu(header(RdmapOpcode::read_request, ++msn), test::encoded<wire::kReadRequestBytes>(read)));
-  };
-  ask();
-  peer.side.endpoint.close(peer.now);
-  const TimePoint begun = peer.now;
-  while (peer.side.endpoint.phase() == Phase::closing && peer.now < begun + 100 * timeout) {
-    std::array<Bytes, 4> out;
-    std::size_t bytes = 0;
-    for (const Bytes piece : std::span(out).first(peer.side.endpoint.gather(out, peer.now)))
-      bytes += piece.size();
-    ask();  // before the last answer has left
-    peer.side.endpoint.sent(bytes, peer.now);
-    peer.now += timeout / 2;
-    peer.side.endpoint.expire(peer.now);
-  }
-  EXPECT_EQ(peer.side.endpoint.ending(), Ending::lost);
-  EXPECT_LE(peer.now - begun, (Endpoint::kMostCloseTimeouts + 1) * timeout);
 }
 
 // Answers that the peer asks for all the time.
@@ -385,18 +250,6 @@ TEST(IwarpEnd, FlushEndsEverythingAtOnce) {
   EXPECT_EQ(peer.side.host.recvs[0].status, Status::flushed);
   EXPECT_EQ(peer.side.endpoint.ending(), Ending::aborted);
   EXPECT_TRUE(peer.read().empty());
-}
-
-TEST(IwarpEnd, BothMayCloseAtOnce) {
-  Pair pair;
-  pair.b.receive(1, 0, 100);
-  pair.a.post({.op = SendOp::send, .length = 10});
-  pair.b.post({.op = SendOp::read, .length = 5000, .from = 100'000});
-  pair.a.endpoint.close(pair.now);
-  pair.b.endpoint.close(pair.now);
-  pair.run();
-  EXPECT_TRUE(completed(pair.a, {Status::success}));
-  EXPECT_EQ(pair.a.endpoint.ending(), Ending::closed);
 }
 
 TEST(IwarpEnd, AfterAResetItBeginsAnew) {
