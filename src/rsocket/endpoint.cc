@@ -7,11 +7,6 @@
 #include <array>
 
 namespace softrnic::rsocket {
-namespace {
-
-constexpr std::uint32_t kWordBytes = 4;  ///< of a message that is a SEND
-
-}  // namespace
 
 Result<ChannelPtr> make_channel() {
   ChannelPtr channel(rdma_create_event_channel());

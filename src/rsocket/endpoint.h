@@ -93,6 +93,8 @@ class Endpoint {
   ibv_pd* domain() const { return id_->pd; }
 
  private:
+  static constexpr std::uint32_t kWordBytes = 4;  ///< of a message that is a SEND
+
   Segment segment_row(std::uint32_t row) const;
   Mapping mapping_row(std::uint32_t row) const;
   Result<void> make_queues(Sizes& sizes);
@@ -105,7 +107,9 @@ class Endpoint {
   std::span<ibv_sge> gather(std::array<ibv_sge, 2>& parts, SendRing::Place place) const;
   unsigned inline_flag(std::uint32_t bytes) const;
   /// Where in receive_bytes() the word of a message comes.
-  std::size_t word_at(std::uint32_t slot) const { return sizes_.receive_buffer + std::size_t{slot} * 4; }
+  std::size_t word_at(std::uint32_t slot) const {
+    return sizes_.receive_buffer + std::size_t{slot} * kWordBytes;
+  }
 
   rdma_cm_id* id_ = nullptr;
   ArmedQueue queue_;
