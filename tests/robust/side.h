@@ -82,7 +82,10 @@ struct Couple {
 
   /// errno is that of the verb that refused.
   bool open();
-  bool close() { return a.close() & b.close(); }
+  bool close() {
+    const bool first = a.close();
+    return b.close() && first;
+  }
   /// Message number `number` from a to b, for numbers from 0 on: the same answers as exchange().
   int talk(std::uint32_t number);
 };
