@@ -25,6 +25,11 @@ class NotInstalled(Exception):
         self.program, self.package = program, package
 
 
+def under(words, call, **more):
+    """The same programs, run by these words."""
+    return dataclasses.replace(call, server=words + call.server, client=words + call.client, **more)
+
+
 class Contender:
     program = package = ""
     quantity = "GB/s"
@@ -110,7 +115,7 @@ class PerftestOnIwarp(Perftest):
 
     def call(self, size, count=None, pair=0, seconds=None):
         call = super().call(size, count, pair, seconds)
-        return dataclasses.replace(call, server=self._below + call.server, client=self._below + call.client, port=0, cm_port=call.port)
+        return under(self._below, call, port=0, cm_port=call.port)
 
 
 class Own(Contender):
@@ -179,8 +184,7 @@ class UcxOnDevice(Ucx):
     def call(self, size, count=None, pair=0, seconds=None):
         call = super().call(size, count, pair, seconds)
         env = {name: value for name, value in call.env.items() if name not in NO_LIBRARIES}
-        below = ["softrnic", "run", "--"]
-        return dataclasses.replace(call, server=below + call.server, client=below + call.client, env={**env, **self._env})
+        return under(["softrnic", "run", "--"], call, env={**env, **self._env})
 
 
 class Libfabric(Contender):

@@ -81,6 +81,11 @@ std::optional<Binding> DeviceTable::own_address(const SocketAddress& address,
   return address.is_loopback() ? std::optional(Binding{}) : std::nullopt;
 }
 
+wire::MpaDemands DeviceTable::demands_of(const Binding& binding) const {
+  const device::DeviceInfo* const device = find(binding.device);
+  return device != nullptr ? device->mpa : wire::MpaDemands{};
+}
+
 std::uint8_t DeviceTable::mtu_of(const wire::Gid& gid) const {
   const auto binding = with_gid(gid, 0, DeviceChoice{}.without_streams());
   const device::DeviceInfo* on = binding ? find(binding->device) : nullptr;

@@ -34,6 +34,8 @@ class DeviceTable {
                                     const DeviceChoice& choice = {}) const;
   /// What binding to a specific address means; an empty binding for a loopback address that no device has.
   std::optional<Binding> own_address(const SocketAddress& address, const DeviceChoice& choice = {}) const;
+  /// What the device asks of its peers; of one that has gone nothing.
+  wire::MpaDemands demands_of(const Binding& binding) const;
   /// enum ibv_mtu of the device for packets that has `gid`; 0: none has.
   std::uint8_t mtu_of(const wire::Gid& gid) const;
 

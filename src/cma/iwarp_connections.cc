@@ -80,8 +80,7 @@ Expected<void, Failure> IwarpConnections::connect(Id& id, const ConnectionParame
   request.remote = heard_at(id.destination);
   request.tos = id.tos;
   request.user = id.user;
-  if (const device::DeviceInfo* const device = to_.devices.find(id.binding.device))
-    request.demands = device->mpa;
+  request.demands = to_.devices.demands_of(id.binding);
   request.offer = offer_of(parameters);
   const auto stream = streams_.connect(request, now);
   if (!stream) return Unexpected{stream.error()};

@@ -47,8 +47,7 @@ bool IwarpListeners::is_passing(int error) { return error == EADDRNOTAVAIL || er
 
 wire::MpaDemands IwarpListeners::demands_at(const iwcm::Endpoint& at, const Id& id) const {
   const auto binding = devices_.reached_by(at.host, at.interface_index, id.devices.without_packets());
-  const device::DeviceInfo* const device = binding ? devices_.find(binding->device) : nullptr;
-  return device != nullptr ? device->mpa : wire::MpaDemands{};
+  return binding ? devices_.demands_of(*binding) : wire::MpaDemands{};
 }
 
 Expected<void, Failure> IwarpListeners::add(const Id& id, const iwcm::Endpoint& at) {

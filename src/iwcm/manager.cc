@@ -79,12 +79,9 @@ void Manager::unlisten(ListenerId listener) {
 // Who says nothing makes room for who may say something: at the same listener, else where most say nothing.
 void Manager::make_room(ListenerId listener, std::size_t backlog, std::uint32_t user) {
   const std::vector<Connection*> silent = table_.all_waiting(listener);
-  const bool full = !has_room(Side::passive, user);
-  if (!full && silent.size() < backlog) return;
-  const bool of_user = held_by(user) >= limits_.of_user;
-  Connection* const goes = !silent.empty() ? silent.front()
-                           : full ? table_.first_of_most_waiting(of_user ? std::optional(user) : std::nullopt)
-                                  : nullptr;
+  if (silent.size() < backlog && has_room(Side::passive, user)) return;
+  const auto whose = held_by(user) >= limits_.of_user ? std::optional(user) : std::nullopt;
+  Connection* const goes = silent.empty() ? table_.first_of_most_waiting(whose) : silent.front();
   if (goes != nullptr) drop(*goes, because(ReasonId::iwcm_flood, table_.waiting(goes->listener)));
 }
 

@@ -40,11 +40,39 @@ class CmIwarp : public CmTest {
     rdma_conn_param parameters{};
     ASSERT_EQ(rdma_accept(server.get(), &parameters), 0) << std::strerror(errno);
   }
+  /// A client whose queue pair is not librdmacm's, and which stays when the client goes. A connection to the
+  /// listener.
+  void connect_own() {
+    resolve("127.0.0.1");
+    rdma_destroy_qp(client.get());
+    if (own == nullptr) {
+      cq = ibv_create_cq(client->verbs, 16, nullptr, nullptr, 0);
+      ibv_qp_init_attr init = qp_init(IBV_QPT_RC);
+      init.send_cq = init.recv_cq = cq;
+      own = ibv_create_qp(client->pd, &init);
+      ASSERT_NE(own, nullptr);
+    }
+    rdma_conn_param parameters{};
+    parameters.qp_num = own->qp_num;
+    ASSERT_EQ(rdma_connect(client.get(), &parameters), 0) << std::strerror(errno);
+    ASSERT_NE(take_request(), nullptr);
+    accept();
+    ASSERT_NE(next(client_channel, RDMA_CM_EVENT_ESTABLISHED), nullptr);
+    ASSERT_NE(next(server_channel, RDMA_CM_EVENT_ESTABLISHED), nullptr);
+    ASSERT_EQ(own->state, IBV_QPS_RTS);
+  }
+  void destroy_own() {
+    EXPECT_EQ(ibv_destroy_qp(own), 0);
+    EXPECT_EQ(ibv_destroy_cq(cq), 0);
+  }
   static void break_qp(ibv_qp* qp) {
     ibv_qp_attr attributes{};
     attributes.qp_state = IBV_QPS_ERR;
     ASSERT_EQ(ibv_modify_qp(qp, &attributes, IBV_QP_STATE), 0);
   }
+
+  ibv_cq* cq = nullptr;
+  ibv_qp* own = nullptr;  ///< the program's
 };
 
 TEST_F(CmIwarp, CarriesMessagesAndEndsInOrder) {
@@ -140,66 +168,33 @@ TEST_F(CmIwarp, NothingIsSaidForAQueuePairThatCannotTakeTheConnection) {
 // As the kernel's iw_cm, which closes what an id leaves behind. The queue pair is the program's own.
 TEST_F(CmIwarp, AnIdThatIsDestroyedTakesItsConnectionAlong) {
   listen("127.0.0.1");
-  resolve("127.0.0.1");
-  ibv_qp_init_attr init = qp_init(IBV_QPT_RC);
-  rdma_destroy_qp(client.get());
-  ibv_cq* const cq = ibv_create_cq(client->verbs, 16, nullptr, nullptr, 0);
-  init.send_cq = init.recv_cq = cq;
-  ibv_qp* const own = ibv_create_qp(client->pd, &init);
-  ASSERT_NE(own, nullptr);
-  rdma_conn_param parameters{};
-  parameters.qp_num = own->qp_num;
-  ASSERT_EQ(rdma_connect(client.get(), &parameters), 0) << std::strerror(errno);
-  ASSERT_NE(take_request(), nullptr);
-  accept();
-  ASSERT_NE(next(client_channel, RDMA_CM_EVENT_ESTABLISHED), nullptr);
-  ASSERT_NE(next(server_channel, RDMA_CM_EVENT_ESTABLISHED), nullptr);
+  ASSERT_NO_FATAL_FAILURE(connect_own());
   client.reset();
   EXPECT_NE(next(server_channel, RDMA_CM_EVENT_DISCONNECTED), nullptr);
-  EXPECT_EQ(ibv_destroy_qp(own), 0);
-  EXPECT_EQ(ibv_destroy_cq(cq), 0);
+  destroy_own();
 }
 
 // A queue pair may have another connection when the id of the last one is disconnected at last.
 TEST_F(CmIwarp, AnOldIdDoesNotEndTheNextConnectionOfItsQueuePair) {
-  const auto connect_own = [this](ibv_qp* own) {
-    rdma_conn_param parameters{};
-    parameters.qp_num = own->qp_num;
-    ASSERT_EQ(rdma_connect(client.get(), &parameters), 0) << std::strerror(errno);
-    ASSERT_NE(take_request(), nullptr);
-    accept();
-    ASSERT_NE(next(client_channel, RDMA_CM_EVENT_ESTABLISHED), nullptr);
-    ASSERT_NE(next(server_channel, RDMA_CM_EVENT_ESTABLISHED), nullptr);
-    ASSERT_EQ(own->state, IBV_QPS_RTS);
-  };
   listen("127.0.0.1");
-  resolve("127.0.0.1");
-  ibv_qp_init_attr init = qp_init(IBV_QPT_RC);
-  rdma_destroy_qp(client.get());
-  ibv_cq* const cq = ibv_create_cq(client->verbs, 16, nullptr, nullptr, 0);
-  init.send_cq = init.recv_cq = cq;
-  ibv_qp* const own = ibv_create_qp(client->pd, &init);
-  ASSERT_NE(own, nullptr);
-  ASSERT_NO_FATAL_FAILURE(connect_own(own));
+  ASSERT_NO_FATAL_FAILURE(connect_own());
   EXPECT_EQ(rdma_disconnect(server.get()), 0);
   expect_ends();
   server.reset();
   auto old = std::move(client);
   ibv_qp_attr attributes{};
   ASSERT_EQ(ibv_modify_qp(own, &attributes, IBV_QP_STATE), 0);  // RESET
-  resolve("127.0.0.1");
-  rdma_destroy_qp(client.get());
-  ASSERT_NO_FATAL_FAILURE(connect_own(own));
+  ASSERT_NO_FATAL_FAILURE(connect_own());
   EXPECT_EQ(rdma_disconnect(old.get()), 0);
   old.reset();
+  ibv_qp_init_attr init{};
   ASSERT_EQ(ibv_query_qp(own, &attributes, IBV_QP_STATE, &init), 0);
   EXPECT_EQ(attributes.qp_state, IBV_QPS_RTS);
   EXPECT_FALSE(readable(server_channel->fd, 0));
   EXPECT_EQ(rdma_disconnect(client.get()), 0);
   expect_ends();
   client.reset();
-  EXPECT_EQ(ibv_destroy_qp(own), 0);
-  EXPECT_EQ(ibv_destroy_cq(cq), 0);
+  destroy_own();
 }
 
 // Debian's /etc/hosts has the name of the host at 127.0.1.1.

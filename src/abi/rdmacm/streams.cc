@@ -17,13 +17,14 @@ const abi::Sibling* driver_of(const Id& id) {
   return sibling != nullptr && sibling->start_stream != nullptr ? sibling : nullptr;
 }
 
-std::uint32_t stream_qpn(const Id& id) { return id.qp != nullptr ? id.qp->qp_num : id.stream_qpn; }
+/// Of its queue pair; `number`: of one that the library has not made.
+std::uint32_t qpn_of(const Id& id, std::uint32_t number) { return id.qp != nullptr ? id.qp->qp_num : number; }
 
 /// Calls call(driver, qp), which gives 0 or an errno and has explained itself, with the queue pair of the id,
 /// or the one with this number.
 template <typename Call>
 Expected<void, Failure> with_queue_pair(const Id& id, std::uint32_t number, Call call) {
-  const std::uint32_t qpn = id.qp != nullptr ? id.qp->qp_num : number;
+  const std::uint32_t qpn = qpn_of(id, number);
   const abi::Sibling* const driver = driver_of(id);
   if (driver == nullptr) return rnic::refused(EINVAL, ReasonId::rdma_no_streams, qpn);
   ibv_qp* const qp = id.qp != nullptr ? id.qp : driver->find_qp(id.verbs, qpn);
@@ -68,12 +69,12 @@ Expected<void, Failure> start_stream(Id& id, control::CmStream stream) {
 
 void close_stream(const Id& id) {
   if (const abi::Sibling* const driver = driver_of(id))
-    driver->close_stream(id.verbs, stream_qpn(id), id.stream_token);
+    driver->close_stream(id.verbs, qpn_of(id, id.stream_qpn), id.stream_token);
 }
 
 void abort_stream(const Id& id) {
   if (const abi::Sibling* const driver = driver_of(id))
-    driver->abort_stream(id.verbs, stream_qpn(id), id.stream_token);
+    driver->abort_stream(id.verbs, qpn_of(id, id.stream_qpn), id.stream_token);
 }
 
 }  // namespace softrnic::rdmacm

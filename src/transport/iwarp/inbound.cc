@@ -87,7 +87,7 @@ MutableBytes Inbound::place(std::size_t offset, std::size_t most) {
   if (!found->memory.on_demand) return {found->memory.at, found->size};
   elsewhere_ = context_.host.bounce_buffer(found->size);
   if (elsewhere_ == nullptr) {
-    fail({gone(), because(ReasonId::out_of_memory, found->size)});
+    fail({Fault::receive_memory, because(ReasonId::out_of_memory, found->size)});
     return {};
   }
   on_demand_ = found->memory;

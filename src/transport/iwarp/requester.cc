@@ -46,7 +46,7 @@ bool before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>
 std::optional<Requester::Failure> Requester::check(const ib::SendEntry& entry) const {
   const ib::SendWqe& wqe = entry.wqe;
   const OpRule rule = rule_of(wqe.op);
-  const auto refuse = [](const Reason& reason) { return Failure{Status::local_qp_operation, reason, 0}; };
+  const auto refuse = [](const Reason& reason) { return Failure{Status::local_qp_operation, reason}; };
   if (rule.make == Make::nothing) return refuse(because(ReasonId::iwarp_no_operation, wqe.op));
   if (rule.extension && !context_.attributes.extensions)
     return refuse(because(ReasonId::iwarp_no_extensions, wqe.op));
@@ -62,7 +62,7 @@ std::optional<Requester::Failure> Requester::check_memory(const ib::SendEntry& e
   for (const ib::Sge& sge : queue_.sges(entry)) {
     if (sge.length == 0) continue;
     const auto memory = context_.host.local_memory(sge.lkey, sge.address, sge.length, use);
-    if (!memory) return Failure{Status::local_protection, memory.error(), 0};
+    if (!memory) return Failure{Status::local_protection, memory.error()};
   }
   return std::nullopt;
 }
@@ -131,7 +131,7 @@ std::optional<SegmentSource::Pieces> Requester::payload(const TxSegment& segment
   const auto most = static_cast<std::uint32_t>(segment.payload - from);
   const auto offset = static_cast<std::uint32_t>(segment.offset + from);
   if (!ib::add_payload(context_.host, queue_, entry, offset, most, cursor_, scratch_)) {
-    const Failure no_page{Status::local_protection, because(ReasonId::page_missing, most, offset), 0};
+    const Failure no_page{Status::local_protection, because(ReasonId::page_missing, most, offset)};
     fails(segment.index, check_memory(entry).value_or(no_page));
     return std::nullopt;
   }

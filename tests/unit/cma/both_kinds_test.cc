@@ -4,14 +4,6 @@
 namespace softrnic::cma {
 namespace {
 
-ConnectionParameters parameters() {
-  ConnectionParameters out;
-  out.qpn = 0x111;
-  out.responder_resources = 3;
-  out.initiator_depth = 5;
-  return out;
-}
-
 /// A RoCE device and one of iWARP at the same addresses.
 class BothKinds : public TwoNodes {
  protected:

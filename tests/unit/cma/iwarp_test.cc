@@ -4,17 +4,6 @@
 namespace softrnic::cma {
 namespace {
 
-ConnectionParameters parameters(const std::string& data = {}, std::uint8_t responder = 3,
-                                std::uint8_t initiator = 5) {
-  ConnectionParameters out;
-  const Bytes bytes = std::as_bytes(std::span(data));
-  out.private_data.assign(bytes.begin(), bytes.end());
-  out.qpn = 0x111;
-  out.responder_resources = responder;
-  out.initiator_depth = initiator;
-  return out;
-}
-
 std::string text(const Event& event) {
   const std::vector<std::byte>& data = event.parameters.private_data;
   return {reinterpret_cast<const char*>(data.data()), data.size()};

@@ -33,6 +33,18 @@ inline SocketAddress address(const std::string& text, std::uint16_t port = 0, st
   return *from_sockaddr(storage);
 }
 
+/// Of a connection for a queue pair that nobody has.
+inline ConnectionParameters parameters(const std::string& data = {}, std::uint8_t responder = 3,
+                                       std::uint8_t initiator = 5) {
+  ConnectionParameters out;
+  const Bytes bytes = std::as_bytes(std::span(data));
+  out.private_data.assign(bytes.begin(), bytes.end());
+  out.qpn = 0x111;
+  out.responder_resources = responder;
+  out.initiator_depth = initiator;
+  return out;
+}
+
 /// Of a call that may fail; 0: it has not.
 template <typename Result>
 int error_of(const Result& result) {

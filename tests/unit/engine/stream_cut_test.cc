@@ -1,10 +1,6 @@
 // Connections of iWARP queue pairs that break off at any place, or carry what no peer sends.
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <array>
 
 #include "tests/unit/engine/stream_fixture.h"

@@ -3,19 +3,11 @@
 
 #include "tests/unit/transport/iwarp/raw_peer.h"
 
-namespace softrnic::iwarp {
+namespace softrnic::iwarp::test {
 namespace {
 
 using ib::SendOp;
 using ib::Status;
-using test::completed;
-using test::encoded;
-using test::fpdu;
-using test::header;
-using test::kBase;
-using test::kKey;
-using test::Pair;
-using test::RawPeer;
 using wire::RdmapOpcode;
 
 TEST(IwarpClose, APeerThatClosesIsFollowedWhenAllIsSent) {
@@ -47,7 +39,7 @@ TEST(IwarpClose, APeerThatDoesNotCloseIsNotWaitedForForEver) {
   peer.side.endpoint.close(peer.now);
   EXPECT_EQ(peer.side.endpoint.wish(), StreamWish::shut_down);
   peer.side.endpoint.shut_down_done(peer.now);
-  const TimePoint due = peer.now + test::default_attributes().close_timeout;
+  const TimePoint due = peer.now + default_attributes().close_timeout;
   EXPECT_EQ(peer.side.endpoint.deadline(), due);
   peer.side.endpoint.expire(due - Duration(1));
   EXPECT_EQ(peer.side.endpoint.wish(), StreamWish::none);
@@ -57,8 +49,8 @@ TEST(IwarpClose, APeerThatDoesNotCloseIsNotWaitedForForEver) {
 
 TEST(IwarpClose, ACloseThatGetsNowhereIsGivenUp) {
   constexpr Duration kStep = std::chrono::seconds(1);
-  const Duration timeout = test::default_attributes().close_timeout;
-  MpaAgreement waits = test::agreed();
+  const Duration timeout = default_attributes().close_timeout;
+  MpaAgreement waits = agreed();
   waits.waits_for_peer = true;
   struct Case {
     SendOp op;
@@ -66,9 +58,9 @@ TEST(IwarpClose, ACloseThatGetsNowhereIsGivenUp) {
     MpaAgreement agreement;
   };
   // a peer that does not read, one that does not answer, and a responder that may not speak yet
-  for (const Case& each : {Case{SendOp::write, false, test::agreed()},
-                           Case{SendOp::read, true, test::agreed()}, Case{SendOp::write, true, waits}}) {
-    RawPeer peer(test::default_attributes(), each.agreement);
+  for (const Case& each : {Case{SendOp::write, false, agreed()}, Case{SendOp::read, true, agreed()},
+                           Case{SendOp::write, true, waits}}) {
+    RawPeer peer(default_attributes(), each.agreement);
     peer.side.post({.op = each.op, .length = 10});
     peer.side.endpoint.close(peer.now);
     peer.now += kStep;
@@ -102,7 +94,7 @@ TEST(IwarpClose, ACloseThatGetsOnHasTime) {
   const TimePoint first = peer.side.endpoint.deadline();
   std::array<Bytes, 4> out;
   for (int i = 0; i < 50; ++i) {
-    peer.now += test::default_attributes().close_timeout - Duration(1);
+    peer.now += default_attributes().close_timeout - Duration(1);
     peer.side.endpoint.expire(peer.now);
     ASSERT_NE(peer.side.endpoint.gather(out, peer.now), 0U);
     peer.side.endpoint.sent(1000, peer.now);
@@ -113,10 +105,10 @@ TEST(IwarpClose, ACloseThatGetsOnHasTime) {
 
 // What nobody waits for does not keep the queue pair.
 TEST(IwarpClose, APeerThatGoesOnSendingDoesNotPutOffTheEnd) {
-  MpaAgreement waits = test::agreed();
+  MpaAgreement waits = agreed();
   waits.waits_for_peer = true;
   for (const bool shut_down : {true, false}) {
-    RawPeer peer(test::default_attributes(), shut_down ? test::agreed() : waits);
+    RawPeer peer(default_attributes(), shut_down ? agreed() : waits);
     if (!shut_down) peer.side.post({.op = SendOp::write, .length = 10});
     peer.side.endpoint.close(peer.now);
     if (shut_down) peer.side.endpoint.shut_down_done(peer.now);
@@ -129,11 +121,11 @@ TEST(IwarpClose, APeerThatGoesOnSendingDoesNotPutOffTheEnd) {
 
 // Nor does what it asks for, however often it does.
 TEST(IwarpClose, APeerThatGoesOnReadingIsGivenUp) {
-  const Duration timeout = test::default_attributes().close_timeout;
+  const Duration timeout = default_attributes().close_timeout;
   RawPeer peer;
   auto ask = [&, msn = 0U]() mutable {
-    const wire::ReadRequest read{MemoryKey{9}, 0, 100, test::kKey, test::kBase};
-    peer.send(fpdu(header(RdmapOpcode::read_request, ++msn), test::encoded<wire::kReadRequestBytes>(read)));
+    const wire::ReadRequest read{MemoryKey{9}, 0, 100, kKey, kBase};
+    peer.send(fpdu(header(RdmapOpcode::read_request, ++msn), encoded<wire::kReadRequestBytes>(read)));
   };
   ask();
   peer.side.endpoint.close(peer.now);
@@ -165,4 +157,4 @@ TEST(IwarpClose, BothMayCloseAtOnce) {
 }
 
 }  // namespace
-}  // namespace softrnic::iwarp
+}  // namespace softrnic::iwarp::test

@@ -3,20 +3,12 @@
 
 #include "tests/unit/transport/iwarp/raw_peer.h"
 
-namespace softrnic::iwarp {
+namespace softrnic::iwarp::test {
 namespace {
 
 using ib::QpEvent;
 using ib::SendOp;
 using ib::Status;
-using test::completed;
-using test::encoded;
-using test::fpdu;
-using test::header;
-using test::kBase;
-using test::kKey;
-using test::Pair;
-using test::RawPeer;
 using wire::RdmapOpcode;
 using wire::TerminateError;
 
@@ -66,7 +58,7 @@ TEST(IwarpEnd, APeersTerminateAboutNothingIsAnEvent) {
 
 TEST(IwarpEnd, WorkRequestsThatCannotBeDoneEndTheConnection) {
   struct Case {
-    test::Post post;
+    Post post;
     Status status;
     ReasonId reason;
   };
@@ -97,7 +89,7 @@ TEST(IwarpEnd, WorkRequestsThatCannotBeDoneEndTheConnection) {
 }
 
 TEST(IwarpEnd, WithoutExtensionsOrReadsThoseAreRefused) {
-  Attributes attributes = test::default_attributes();
+  Attributes attributes = default_attributes();
   attributes.extensions = false;
   for (SendOp op : {SendOp::write_with_imm, SendOp::fetch_add, SendOp::compare_swap}) {
     RawPeer peer(attributes);
@@ -105,9 +97,9 @@ TEST(IwarpEnd, WithoutExtensionsOrReadsThoseAreRefused) {
     peer.read();
     EXPECT_EQ(peer.side.host.sends.at(0).reason.id, ReasonId::iwarp_no_extensions);
   }
-  MpaAgreement none = test::agreed();
+  MpaAgreement none = agreed();
   none.ord = 0;
-  RawPeer peer(test::default_attributes(), none);
+  RawPeer peer(default_attributes(), none);
   peer.side.post({.op = SendOp::read, .length = 8});
   peer.read();
   EXPECT_EQ(peer.side.host.sends.at(0).reason.id, ReasonId::iwarp_no_reads);
@@ -137,7 +129,7 @@ TEST(IwarpEnd, ASourceThatIsGoneCutsTheStream) {
 // Segments are made before the stream takes them. As long as none has begun the peer is told in words.
 TEST(IwarpEnd, ASourceThatIsGoneBeforeItIsSentFailsItsRequest) {
   for (const bool crc : {false, true}) {
-    RawPeer peer(test::default_attributes(), test::agreed(crc));
+    RawPeer peer(default_attributes(), agreed(crc));
     peer.side.post({.op = SendOp::read, .length = 10});
     peer.side.post({.op = SendOp::write, .length = 500'000 / 8, .from = 8});
     peer.side.post({.op = SendOp::write, .length = 10});
@@ -159,8 +151,8 @@ TEST(IwarpEnd, ASourceThatIsGoneBeforeItIsSentFailsItsRequest) {
 
 TEST(IwarpEnd, AnAnswerWhoseMemoryIsGoneBeforeItIsSentIsRefused) {
   RawPeer peer;
-  const wire::ReadRequest read{MemoryKey{9}, 0, 5000, test::kKey, test::kBase};
-  peer.send(fpdu(header(RdmapOpcode::read_request), test::encoded<wire::kReadRequestBytes>(read)));
+  const wire::ReadRequest read{MemoryKey{9}, 0, 5000, kKey, kBase};
+  peer.send(fpdu(header(RdmapOpcode::read_request), encoded<wire::kReadRequestBytes>(read)));
   std::array<Bytes, 8> out;
   EXPECT_NE(peer.side.endpoint.gather(out, peer.now), 0U);
   peer.side.host.regions.clear();
@@ -200,8 +192,8 @@ TEST(IwarpEnd, AnswersDoNotPutOffTheEndByABadRequest) {
   peer.side.post({.op = SendOp::write, .length = 10, .lkey = MemoryKey{0x99}});
   std::array<Bytes, 32> out;
   for (std::uint32_t msn = 1; msn < 20 && !peer.side.endpoint.in_error(); ++msn) {
-    const wire::ReadRequest read{MemoryKey{9}, 0, 100, test::kKey, test::kBase};
-    peer.send(fpdu(header(RdmapOpcode::read_request, msn), test::encoded<wire::kReadRequestBytes>(read)));
+    const wire::ReadRequest read{MemoryKey{9}, 0, 100, kKey, kBase};
+    peer.send(fpdu(header(RdmapOpcode::read_request, msn), encoded<wire::kReadRequestBytes>(read)));
     std::size_t bytes = 0;
     for (const Bytes piece : std::span(out).first(peer.side.endpoint.gather(out, peer.now)))
       bytes += piece.size();
@@ -213,11 +205,11 @@ TEST(IwarpEnd, AnswersDoNotPutOffTheEndByABadRequest) {
 
 TEST(IwarpEnd, RequestsDoNotPutOffTheEndByABadAnswer) {
   RawPeer peer;
-  const wire::ReadRequest read{MemoryKey{9}, 0, 100, test::kKey, test::kBase};
-  peer.send(fpdu(header(RdmapOpcode::read_request), test::encoded<wire::kReadRequestBytes>(read)));
+  const wire::ReadRequest read{MemoryKey{9}, 0, 100, kKey, kBase};
+  peer.send(fpdu(header(RdmapOpcode::read_request), encoded<wire::kReadRequestBytes>(read)));
   constexpr MemoryKey kOther{0x22};
-  peer.side.host.regions[kOther.value] = peer.side.host.regions[test::kKey.value];
-  peer.side.host.regions.erase(test::kKey.value);
+  peer.side.host.regions[kOther.value] = peer.side.host.regions[kKey.value];
+  peer.side.host.regions.erase(kKey.value);
   std::array<Bytes, 32> out;
   for (int i = 0; i < 20 && !peer.side.endpoint.in_error(); ++i) {
     peer.side.post({.op = SendOp::write, .length = 10, .lkey = kOther});
@@ -261,7 +253,7 @@ TEST(IwarpEnd, AfterAResetItBeginsAnew) {
   EXPECT_EQ(peer.side.endpoint.outstanding_sends(), 0U);
   EXPECT_EQ(peer.side.endpoint.phase(), Phase::idle);
   EXPECT_TRUE(peer.read().empty());
-  peer.side.endpoint.start(test::default_attributes(), test::agreed());
+  peer.side.endpoint.start(default_attributes(), agreed());
   peer.side.posted = 0;
   peer.side.post({.op = SendOp::write, .length = 10});
   EXPECT_FALSE(peer.read().empty());
@@ -269,4 +261,4 @@ TEST(IwarpEnd, AfterAResetItBeginsAnew) {
 }
 
 }  // namespace
-}  // namespace softrnic::iwarp
+}  // namespace softrnic::iwarp::test

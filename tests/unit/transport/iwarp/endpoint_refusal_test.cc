@@ -5,20 +5,12 @@
 
 #include "tests/unit/transport/iwarp/raw_peer.h"
 
-namespace softrnic::iwarp {
+namespace softrnic::iwarp::test {
 namespace {
 
 using ib::QpEvent;
 using ib::SendOp;
 using ib::Status;
-using test::completed;
-using test::encoded;
-using test::fpdu;
-using test::header;
-using test::kBase;
-using test::kKey;
-using test::kRegion;
-using test::RawPeer;
 using wire::RdmapOpcode;
 using wire::TerminateError;
 
@@ -339,4 +331,4 @@ TEST(IwarpRefusal, LetsTheFpduThatHasBegunComeToItsEnd) {
 }
 
 }  // namespace
-}  // namespace softrnic::iwarp
+}  // namespace softrnic::iwarp::test

@@ -5,16 +5,11 @@
 
 #include "tests/unit/transport/iwarp/endpoint_pair.h"
 
-namespace softrnic::iwarp {
+namespace softrnic::iwarp::test {
 namespace {
 
 using ib::SendOp;
 using ib::Status;
-using test::completed;
-using test::kBase;
-using test::kKey;
-using test::Pair;
-using test::Post;
 
 constexpr Status kGood = Status::success;
 
@@ -26,7 +21,7 @@ class EveryForm : public ::testing::TestWithParam<Form> {
  protected:
   EveryForm() : pair(agreement(), GetParam().early) { pair.straight = GetParam().straight; }
   static MpaAgreement agreement() {
-    MpaAgreement agreement = test::agreed(GetParam().crc, GetParam().markers);
+    MpaAgreement agreement = agreed(GetParam().crc, GetParam().markers);
     agreement.long_fpdus = GetParam().long_fpdus;
     return agreement;
   }
@@ -122,7 +117,7 @@ TEST_P(EveryForm, WritesReadsAndAtomicsInBothDirections) {
 }
 
 TEST_P(EveryForm, AtomicsAnswerWithTheWordBefore) {
-  const auto word = [](test::Side& side, std::size_t at) {
+  const auto word = [](Side& side, std::size_t at) {
     std::uint64_t value;
     std::memcpy(&value, &side.memory[at], sizeof value);
     return value;
@@ -251,7 +246,7 @@ TEST(IwarpEndpoint, WriteWithImmediateIsAWriteAndImmediateData) {
 }
 
 TEST(IwarpEndpoint, ReadsAreBoundedByOrd) {
-  MpaAgreement agreement = test::agreed();
+  MpaAgreement agreement = agreed();
   agreement.ord = 2;
   Pair pair(agreement);
   for (std::uint32_t i = 0; i < 5; ++i)
@@ -307,7 +302,7 @@ TEST(IwarpEndpoint, AReadMayInvalidateItsSink) {
 
 TEST(IwarpEndpoint, TellsThatItIsReady) {
   for (std::uint8_t rtr : {wire::kRtrSend, wire::kRtrWrite, wire::kRtrRead}) {
-    MpaAgreement agreement = test::agreed();
+    MpaAgreement agreement = agreed();
     agreement.rtr = rtr;
     agreement.sends_rtr = true;
     Pair pair(agreement);
@@ -328,7 +323,7 @@ TEST(IwarpEndpoint, TellsThatItIsReady) {
 
 TEST(IwarpEndpoint, MemoryWithOnDemandPagingIsLoadedAndStored) {
   Pair pair;
-  for (test::Side* side : {&pair.a, &pair.b}) side->host.regions[kKey.value].on_demand = true;
+  for (Side* side : {&pair.a, &pair.b}) side->host.regions[kKey.value].on_demand = true;
   pair.b.receive(1, 0, 9000);
   pair.a.post({.op = SendOp::send, .length = 9000, .from = 1});
   pair.a.post({.op = SendOp::write, .length = 9000, .from = 2, .to = 50'000});
@@ -356,4 +351,4 @@ TEST(IwarpEndpoint, SegmentsFitTheStreamsMss) {
 }
 
 }  // namespace
-}  // namespace softrnic::iwarp
+}  // namespace softrnic::iwarp::test
