@@ -107,10 +107,10 @@ class Perftest(Contender):
 
 
 class PerftestOnIwarp(Perftest):
-    """The same on an iWARP device; `crc`: one that asks for CRCs."""
+    """The same on an iWARP device; `crc`: one that asks for CRCs. `wire` forces TCP between processes of one host."""
 
-    def __init__(self, program, crc=False, options=()):
-        super().__init__(program, options=("-R", *options), note=", CRC" if crc else "")
+    def __init__(self, program, crc=False, wire=False, options=()):
+        super().__init__(program, wire, options=("-R", *options), note=", CRC" if crc else "")
         self._below = ["softrnic", "run", "--iwarp", *(["--crc"] if crc else []), "--no-sysfs", "--"]
 
     def call(self, size, count=None, pair=0, seconds=None):

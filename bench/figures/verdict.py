@@ -44,12 +44,13 @@ class Verdict:
             self._many(places.host, "direct", wire=False)
             self._many(places.host, "loopback wire", wire=True)
             self._neighbour()
-            self._iwarp(places.host)
+            self._iwarp(places.host, wire=True)
+            self._iwarp_direct()
         for site in places.veths:
             self._wire(site, site.name, wire=False)
             self._many(site, site.name, wire=False)
             self._library(site, site.name)
-            self._iwarp(site)
+            self._iwarp(site, wire=False)
         self.question = Question("verdict", "Figures to reach", "", "", list(self._cells.values()), repeats=2 * self._usual)
 
     def _figure(self, site, place, contender, size, take=taking.one, turns=None):
@@ -150,18 +151,31 @@ class Verdict:
             self._compare(6, label, self._figure(site, name, thousand, LARGE, turns=turns),
                           self._figure(site, name, one, LARGE, turns=turns), ">= 0.9")
 
-    def _iwarp(self, site):
-        name = f"iWARP, {self.places.tcp(site)}"
+    def _iwarp(self, site, wire):
+        name = f"iWARP, {site.name if not wire else 'loopback wire'}"
         self._group += 1
         stream = self._figure(site, self.places.tcp(site), Iperf3(), Iperf3.USUAL_BLOCK)
         for crc, bound in ((False, ">= 0.95"), (True, ">= 0.75")):
-            write = self._figure(site, name, PerftestOnIwarp("ib_write_bw", crc), LARGE)
+            write = self._figure(site, name, PerftestOnIwarp("ib_write_bw", crc, wire), LARGE)
             self._compare(8, f"ib_write_bw 64 KiB{', CRC' if crc else ''}, {name} / iperf3", write, stream, bound)
         self._group += 1
         polling = self._figure(site, self.places.tcp(site), Libfabric("tcp"), SMALL)
         for program in ("ib_send_lat", "ib_write_lat"):
-            ours = self._figure(site, name, PerftestOnIwarp(program), SMALL)
+            ours = self._figure(site, name, PerftestOnIwarp(program, wire=wire), SMALL)
             self._compare(8, f"{program} 8 B, {name} / fi_pingpong tcp", ours, polling, "<= 1.2")
+
+    def _iwarp_direct(self):
+        """Where no TCP is in the way it is as RoCE's."""
+        host = self.places.host
+        for program in ("ib_send_lat", "ib_write_lat"):
+            self._group += 1
+            ours = self._figure(host, "iWARP, direct", PerftestOnIwarp(program), SMALL)
+            polling = self._figure(host, "loopback", Libfabric("tcp"), SMALL)
+            self._compare(8, f"{program} 8 B, iWARP, direct / fi_pingpong tcp", ours, polling, "<= 1.2")
+        self._group += 1
+        ours = self._figure(host, "iWARP, direct", PerftestOnIwarp("ib_write_bw"), LARGE)
+        roce = self._figure(host, "direct", Perftest("ib_write_bw"), LARGE)
+        self._compare(8, "ib_write_bw 64 KiB, iWARP, direct / RoCE, direct", ours, roce, ">= 0.9")
 
     def _neighbour(self):
         host = self.places.host

@@ -18,7 +18,7 @@ namespace softrnic::abi {
 
 struct Sibling {
   static constexpr std::uint64_t kMagic = 0x676e'696c'6269'7300;  ///< "\0sibling"
-  static constexpr std::uint32_t kVersion = 6;
+  static constexpr std::uint32_t kVersion = 7;
 
   std::uint64_t magic = kMagic;
   std::uint32_t version = kVersion;

@@ -92,7 +92,8 @@ constexpr Row kRows[] = {
       "does "
       "not know root that is 65534"},
      [](std::string_view v, Settings& out) { return parse_count(v, 0, 0xfffffffe, out.system_user); }},
-    {{"SOFTRNIC_PATH", "auto", "wire: packets even between queue pairs of one host"}, parse_path},
+    {{"SOFTRNIC_PATH", "auto", "wire: RoCEv2 by UDP and iWARP by TCP, even between queue pairs of one host"},
+     parse_path},
     {{"SOFTRNIC_SHARE", "fixed",
       "which shared memory that is registered peers on this host map: fixed: what cannot shrink, all: every "
       "file, which "

@@ -51,7 +51,10 @@ std::span<const PathText> path_texts() {
        "this program lacks rseq(2), without which the peer lets nobody at its memory"},
       {PathChoice::by_program, "ring-by-program",
        "the queue pair has a rate limit or an alternate path, which only packets obey"},
-      {PathChoice::stream, "tcp", "an iWARP device moves everything by TCP"}};
+      {PathChoice::stream, "tcp",
+       "iWARP by TCP: the peer is on another host or of another user, one of both programs has set "
+       "SOFTRNIC_PATH, "
+       "SOFTRNIC_FAULTS or SOFTRNIC_CAPTURE, or there is no connection"}};
   return kTexts;
 }
 

@@ -51,8 +51,10 @@ struct Id {
   std::optional<std::uint8_t> qp_timeout;  ///< RDMA_OPTION_ID_ACK_TIMEOUT
 
   // connection
-  cm::Id connection;  ///< 0: none
-  iwcm::Id stream;    ///< the same on an iWARP device
+  cm::Id connection;                             ///< 0: none
+  iwcm::Id stream;                               ///< the same on an iWARP device
+  bool stream_only = false;                      ///< iWARP: see ConnectionParameters
+  std::optional<iwarp::SameHostPeer> same_host;  ///< iWARP: then messages do not go by TCP
   bool active = false;
   bool agreed = false;             ///< both sides' parameters are known
   std::uint32_t starting_psn = 0;  ///< what the peer's first packet has to bear

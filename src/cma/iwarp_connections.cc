@@ -61,13 +61,13 @@ IwarpConnections::IwarpConnections(const Parts& parts, std::function<void(IdNumb
       listeners_(streams_, parts.devices) {}
 
 Id* IwarpConnections::id_of(iwcm::Id stream) const {
-  const auto found = by_stream_.find(stream);
-  return found == by_stream_.end() ? nullptr : to_.ids.find(found->second);
+  const auto found = id_numbers_.find(stream);
+  return found == id_numbers_.end() ? nullptr : to_.ids.find(found->second);
 }
 
 void IwarpConnections::attach(Id& id, iwcm::Id stream) {
   id.stream = stream;
-  by_stream_[stream] = id.number;
+  id_numbers_[stream] = id.number;
 }
 
 // ---- what programs tell their peers
@@ -87,6 +87,7 @@ Expected<void, Failure> IwarpConnections::connect(Id& id, const ConnectionParame
   attach(id, *stream);
   id.active = true;
   id.qpn = parameters.qpn;
+  id.stream_only = parameters.stream_only;
   id.state = State::connect;
   return {};
 }
@@ -96,8 +97,25 @@ Expected<void, Failure> IwarpConnections::accept(Id& id,
                                                  const cm::Ece&, TimePoint) {
   if (!parameters) return Unexpected{refuse(EINVAL, ReasonId::cma_accept_parameters)};
   const auto accepted = streams_.accept(id.stream, offer_of(*parameters));
-  if (accepted) id.qpn = parameters->qpn;
+  if (!accepted) return accepted;
+  id.qpn = parameters->qpn;
+  id.stream_only = parameters->stream_only;
+  choose_way(id);
   return accepted;
+}
+
+// Programs of different users share no memory, and of another daemon's nothing is known.
+void IwarpConnections::choose_way(Id& id) {
+  Id* const other = id_of(streams_.other_end(id.stream));
+  if (other != nullptr) other->same_host.reset();  // of an earlier try
+  if (other == nullptr || other->user != id.user || other->stream_only || id.stream_only || other->qpn == 0 ||
+      id.qpn == 0)
+    return;
+  constexpr std::uint32_t kPsnMask = 0xffffff;
+  const std::uint32_t here = to_.host.random_number() & kPsnMask;
+  const std::uint32_t there = to_.host.random_number() & kPsnMask;
+  id.same_host = {Qpn(id.qpn), Qpn(other->qpn), here, there};
+  other->same_host = {Qpn(other->qpn), Qpn(id.qpn), there, here};
 }
 
 Expected<void, Failure> IwarpConnections::reject(Id& id, cm::RejectReason, Bytes private_data, TimePoint) {
@@ -110,7 +128,7 @@ void IwarpConnections::disconnect(const Id& id, TimePoint now) { streams_.discon
 Expected<void, Failure> IwarpConnections::notify(const Id&, std::uint32_t, TimePoint) { return {}; }
 
 void IwarpConnections::end(const Id& id, TimePoint) {
-  by_stream_.erase(id.stream);
+  id_numbers_.erase(id.stream);
   streams_.destroy(id.stream);
 }
 
@@ -137,7 +155,7 @@ void IwarpConnections::devices_changed() {
 std::optional<Handover> IwarpConnections::handover(const Id& id) const {
   const iwarp::MpaAgreement* const agreement = streams_.agreement(id.stream);
   if (agreement == nullptr) return std::nullopt;
-  return Handover{id.stream, streams_.token(id.stream), id.active, *agreement};
+  return Handover{id.stream, streams_.token(id.stream), id.active, *agreement, id.same_host};
 }
 
 IdNumber IwarpConnections::id_with_token(std::uint64_t token) const {

@@ -62,6 +62,8 @@ class IwarpConnections final : public Connections, private iwcm::Host {
   void explain(const Reason& reason, const iwcm::Endpoint& peer) override;
 
   Id* id_of(iwcm::Id stream) const;
+  /// Of a request that was just accepted: decides how the messages of both ends go.
+  void choose_way(Id& id);
   iwcm::Endpoint heard_at(const SocketAddress& destination) const;
   void attach(Id& id, iwcm::Id stream);
   void requested(const iwcm::Event& event);
@@ -76,7 +78,7 @@ class IwarpConnections final : public Connections, private iwcm::Host {
   std::function<void(IdNumber)> forget_;
   iwcm::Manager streams_;
   IwarpListeners listeners_;
-  std::map<iwcm::Id, IdNumber> by_stream_;
+  std::map<iwcm::Id, IdNumber> id_numbers_;
 };
 
 }  // namespace softrnic::cma

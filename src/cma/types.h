@@ -5,6 +5,7 @@
 #include <rdma/rdma_cma.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/reason.h"
@@ -15,6 +16,7 @@
 #include "cma/states.h"
 #include "device/device_kind.h"
 #include "iwcm/types.h"
+#include "transport/iwarp/same_host_peer.h"
 #include "wire/gid.h"
 
 namespace softrnic::cma {
@@ -34,6 +36,7 @@ struct ConnectionParameters {
   std::uint8_t rnr_retry_count = 0;  ///< more than 7 counts as 7
   bool flow_control = false;
   bool srq = false;
+  bool stream_only = false;  ///< iWARP: messages go by TCP, also to a peer on this host
 };
 
 /// The port of a device an id is bound to.
@@ -56,6 +59,7 @@ struct Handover {
   std::uint64_t token = 0;  ///< by which the program tells that the stream has ended
   bool initiator = false;   ///< this side has connected
   iwarp::MpaAgreement agreement;
+  std::optional<iwarp::SameHostPeer> same_host;  ///< then messages do not go by it
 };
 
 /// struct ibv_ah_attr of port 1.

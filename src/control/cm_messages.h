@@ -35,8 +35,9 @@ struct CmConnectionParameters {
   std::uint8_t retry_count = 0;
   std::uint8_t rnr_retry_count = 0;
   std::uint8_t srq = 0;
-  std::uint8_t valid = 0;  ///< 0: no parameters were given (rdma_accept(id, NULL))
-  std::uint8_t private_data[kCmPrivateData] = {};
+  std::uint8_t valid = 0;                     ///< 0: no parameters were given (rdma_accept(id, NULL))
+  std::uint8_t stream_only = 0;               ///< iWARP: messages go by TCP, also to a peer on this host
+  std::uint8_t private_data[UINT8_MAX] = {};  ///< as many as private_data_length can say
 };
 
 /// Of a connection (enhanced connection establishment): vendor and attribute modifier, carried and not read.

@@ -86,7 +86,7 @@ enum class PathChoice : std::uint8_t {
   no_rseq,
   /// Packets through shared memory: the program has set a rate limit or an alternate path.
   by_program,
-  stream,  ///< iWARP: the QP has a TCP connection, or will have one
+  stream,  ///< iWARP: messages go by TCP, or there is no connection
 };
 inline constexpr std::size_t kPathChoices = 9;
 

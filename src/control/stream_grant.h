@@ -22,7 +22,12 @@ struct StreamGrant {
   std::uint8_t extensions = 0;  ///< the peer knows RFC 7306
   std::uint8_t initiator = 0;   ///< this side has connected
   std::uint8_t reserved[2] = {};
+  // iwarp::SameHostPeer, if its number is not 0
+  std::uint32_t same_host_qpn = 0;
+  std::uint32_t send_psn = 0;
+  std::uint32_t receive_psn = 0;
+  std::uint32_t own_qpn = 0;
 };
-static_assert(sizeof(StreamGrant) == 24);
+static_assert(sizeof(StreamGrant) == 40);
 
 }  // namespace softrnic::control

@@ -80,6 +80,11 @@ control::StreamGrant to_record(const cma::Handover& handover) {
   grant.sends_rtr = flag(agreement.sends_rtr);
   grant.waits_for_peer = flag(agreement.waits_for_peer);
   grant.initiator = flag(handover.initiator);
+  if (!handover.same_host) return grant;
+  grant.own_qpn = handover.same_host->own.value;
+  grant.same_host_qpn = handover.same_host->qpn.value;
+  grant.send_psn = handover.same_host->send_psn;
+  grant.receive_psn = handover.same_host->receive_psn;
   return grant;
 }
 
@@ -133,6 +138,7 @@ std::optional<cma::ConnectionParameters> from_record(const control::CmConnection
   parameters.retry_count = record.retry_count;
   parameters.rnr_retry_count = record.rnr_retry_count;
   parameters.srq = record.srq != 0;
+  parameters.stream_only = record.stream_only != 0;
   const auto data = std::as_bytes(std::span(record.private_data)).first(record.private_data_length);
   parameters.private_data.assign(data.begin(), data.end());
   return parameters;

@@ -17,6 +17,8 @@
 namespace softrnic::engine {
 namespace {
 
+constexpr std::uint32_t kLoopbackIndex = 1;  // in each network namespace (net/core/dev.c, LOOPBACK_IFINDEX)
+
 constexpr int kAttempts = 8;  ///< of a request; daemons may die under it
 
 std::mutex instance_mutex;
@@ -162,8 +164,9 @@ void Adapter::take(const control::Notification& notification) {
   lanes_.set_addresses(addresses());
 }
 
+// Loopback is there without a device: queue pairs of iWARP reach their peers on this host by it.
 std::vector<device::GidEntry> Adapter::addresses() const {
-  std::vector<device::GidEntry> out;
+  std::vector<device::GidEntry> out = {{wire::Gid::ipv4_loopback(), kLoopbackIndex}};
   for (const auto& [index, device] : devices_) {
     if (!device::gids_are_addresses(device->kind)) continue;
     for (const device::GidEntry& entry : device->port.gids) {

@@ -94,7 +94,7 @@ bool EagerAckWatch::take(QpSlot& slot, TimePoint now, Touch& touch) {
     slot.ack_seen = word;
     if (samehost::EagerAck::token_of(word) == slot.token)
       qp.acknowledged(samehost::EagerAck::psn_of(word), samehost::EagerAck::credit_of(word), now);
-    if (qp.endpoint().has_unsent()) touch(qp);
+    if (qp.has_business()) touch(qp);
   }
   return qp.endpoint().awaits_answers();
 }

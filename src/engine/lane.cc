@@ -212,7 +212,7 @@ std::size_t Lane::batch(TimePoint now) {
   unread_ = !attempt([&] { packets = link_->receive(*this, now); });
   if (unread_) packets = 1;
   attempt([&] { packets += receive_frames(); });
-  attempt([&] { packets += receive_streams(); });
+  if (streams_.due(now, rings_busy())) attempt([&] { packets += receive_streams(); });
   acknowledge_eager();
   take_acks();
   Timetable::run_due<Timetable::Who::batch_step>(*this);
@@ -287,8 +287,9 @@ bool Lane::quick_poll(std::uint32_t polls) const {
   return polls % kQuickPolls == 0;
 }
 
-bool Lane::has_news(TimePoint now) const {
-  return eager_acks_.have_come() || link_->has_packet(now) || ports_.readable() || streams_.readable();
+bool Lane::has_news(TimePoint now) {
+  return eager_acks_.have_come() || link_->has_packet(now) || ports_.readable() ||
+         streams_.readable(now, rings_busy());
 }
 
 rnic::Effort Lane::progress(rnic::CompletionSink& sink) {

@@ -181,7 +181,8 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   struct Timetable;
   void arm(Duration hand_over);
   bool quick_poll(std::uint32_t polls) const;
-  bool has_news(TimePoint now) const;
+  bool rings_busy() const { return rings_ != nullptr && rings_->activity().recent(); }
+  bool has_news(TimePoint now);
   bool program_polls() const;
   // ---- packets: lane_packets.cc
   void hand_over(QpSlot& slot, const ib::RxPacket& packet);
@@ -197,6 +198,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   void flush_frames();
   void settle_frames();
   std::size_t receive_streams();
+  void read_rings();
   // ---- paths: lane_paths.cc
   void look_for(flow::Path& path, bool local);
   /// Room for so many queue pairs and for all paths.

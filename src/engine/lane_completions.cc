@@ -50,7 +50,7 @@ SOFTRNIC_OUT_OF_LINE void Lane::lost(const CompletionBatch::Completion& completi
 }
 
 SOFTRNIC_OUT_OF_LINE void Lane::changed(rnic::QueuePair& qp) {
-  if (qp.stream() == nullptr) peers_.publish(qp);
+  peers_.publish(qp);
   QpSlot* const slot = qps_.find(qp.qpn());
   if (slot == nullptr) return;
   slot->route = {};

@@ -26,8 +26,7 @@ bool Lane::may_go_direct(const rnic::QueuePair& qp) {
 
 control::PathChoice Lane::direct_state(const rnic::QueuePair& qp) const {
   const ib::PathWindow* const path = qp.window();
-  if (path == nullptr)
-    return qp.stream() != nullptr ? control::PathChoice::stream : control::PathChoice::other_host;
+  if (path == nullptr) return qp.is_iwarp() ? control::PathChoice::stream : control::PathChoice::other_host;
   if (!path->local() || qp.type() == IBV_QPT_UD) return control::PathChoice::other_host;
   const control::PathChoice state = peers_.state(qp.transport_attributes().remote.lane());
   return state == control::PathChoice::direct && qp.by_packets() ? control::PathChoice::by_program : state;

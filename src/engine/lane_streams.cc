@@ -1,9 +1,16 @@
 // What a lane does with the TCP streams of its queue pairs (iWARP).
 #include <cerrno>
 
+#include "base/attempt.h"
 #include "engine/lane.h"
 
 namespace softrnic::engine {
+namespace {
+
+/// Of reading what lies in the rings: more than they hold, as a rule.
+constexpr int kMostRounds = 64;
+
+}  // namespace
 
 Expected<rnic::StreamPort*, Failure> Lane::add_stream(rnic::QueuePair& qp, UniqueFd& socket,
                                                       const rnic::StreamStart& start) {
@@ -15,7 +22,19 @@ Expected<rnic::StreamPort*, Failure> Lane::add_stream(rnic::QueuePair& qp, Uniqu
 }
 
 std::size_t Lane::receive_streams() {
-  return streams_.receive(clock_.batch_time(), [this](rnic::QueuePair& qp) { touch(qp); });
+  return streams_.receive(
+      clock_.batch_time(),
+      [this] {
+        read_rings();
+        take_acks();
+      },
+      [this](rnic::QueuePair& qp) { touch(qp); });
+}
+
+// A local connection ends by its stream, and what its peer had sent lies in a ring.
+void Lane::read_rings() {
+  for (int round = 0; round < kMostRounds && rings_ != nullptr && rings_->inbound().have_packet(); ++round)
+    unread_ = !attempt([&] { link_->receive(*this, clock_.batch_time()); }) || unread_;
 }
 
 }  // namespace softrnic::engine

@@ -196,7 +196,7 @@ bool QpStream::befallen(std::span<Bytes>& pieces, TimePoint now) {
 void QpStream::write_failed(int error, TimePoint now) {
   std::array<std::byte, kLastWords> last_words;
   read(last_words, kMostLastWords, now);
-  if (!endpoint().in_error()) failed(because(ReasonId::iwarp_socket, error), now);
+  if (endpoint().ending() == iwarp::Ending::none) failed(because(ReasonId::iwarp_socket, error), now);
 }
 
 // ---- the end

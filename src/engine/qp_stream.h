@@ -34,8 +34,8 @@ class QpStream final : public rnic::StreamPort {
   /// Bytes read or written before others have their turn.
   static constexpr std::size_t kTurnBytes = 256 * 1024;
 
-  QpStream(rnic::QueuePair& qp, StreamSurroundings& surroundings, std::uint64_t token)
-      : qp_(qp), around_(surroundings), token_(token) {}
+  QpStream(rnic::QueuePair& qp, StreamSurroundings& surroundings, const rnic::StreamStart& start)
+      : qp_(qp), around_(surroundings), token_(start.token), carries_messages_(!start.same_host) {}
   QpStream(const QpStream&) = delete;
   QpStream& operator=(const QpStream&) = delete;
 
@@ -58,6 +58,8 @@ class QpStream final : public rnic::StreamPort {
   rnic::QueuePair& qp() const { return qp_; }
   std::uint64_t token() const { return token_; }
   bool is_open() const { return socket_.is_open(); }
+  /// Those of its queue pair, or it is their lifeline.
+  bool carries_messages() const { return carries_messages_; }
 
   // ---- rnic::StreamPort
   std::size_t write(TimePoint now) override;
@@ -65,7 +67,7 @@ class QpStream final : public rnic::StreamPort {
   wire::Gid peer() const override { return socket_.peer(); }
 
  private:
-  iwarp::Endpoint& endpoint() const { return *qp_.stream(); }
+  iwarp::StreamEndpoint& endpoint() const { return qp_.stream_endpoint(); }
   std::size_t look(std::uint32_t events, MutableBytes staging, TimePoint now);
   std::size_t read(MutableBytes staging, std::size_t most, TimePoint now);
   std::size_t write_some(TimePoint now);
@@ -82,6 +84,7 @@ class QpStream final : public rnic::StreamPort {
   link::TcpStream socket_;
   StreamSurroundings& around_;
   const std::uint64_t token_;
+  const bool carries_messages_;
   TimePoint stalled_until_{};
   bool peer_writes_ = true;  ///< no end was read
   bool blocked_ = false;     ///< the socket takes no more for now

@@ -59,7 +59,7 @@ Expected<rnic::StreamPort*, Failure> Streams::add(rnic::QueuePair& qp, UniqueFd&
                                                   const rnic::StreamStart& start) {
   // What may lack memory comes first: a socket that is taken must not lose its owner.
   if (auto ready = make_room(); !ready) return Unexpected{ready.error()};
-  auto made = std::make_unique<QpStream>(qp, around_, start.token);
+  auto made = std::make_unique<QpStream>(qp, around_, start);
   QpStream* const stream = made.get();
   Entry entry(streams_, std::move(made));
   if (ends_ != nullptr) ends_->expect();
@@ -70,12 +70,14 @@ Expected<rnic::StreamPort*, Failure> Streams::add(rnic::QueuePair& qp, UniqueFd&
         refuse(error, error == ENOMEM ? ReasonId::out_of_memory : ReasonId::iwarp_bad_stream, error)};
   }
   entry.keep();
+  if (stream->carries_messages()) carrying_messages_.fetch_add(1, std::memory_order_relaxed);
   return stream;
 }
 
 void Streams::remove(rnic::StreamPort& port) {
   const auto place = streams_.find(&port);
   place->second->end();
+  if (place->second->carries_messages()) carrying_messages_.fetch_sub(1, std::memory_order_relaxed);
   std::erase(around_.stalled, place->second.get());
   std::erase(around_.waiting, place->second.get());
   tell_ends();

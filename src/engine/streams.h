@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock.h"
 #include "engine/qp_stream.h"
 #include "engine/stream_ends.h"
 
@@ -40,19 +42,23 @@ class Streams {
 
   /// Whether some wait for a receive, which nobody announces.
   bool any_waiting() const { return !around_.waiting.empty(); }
-  /// Reads from those that something has come for, and calls touched(qp) for each. How often something came.
-  template <typename Touched>
-  std::size_t receive(TimePoint now, Touched&& touched) {
+  /// Reads from those that something has come for, and calls touched(qp) for each; how often something came.
+  /// arrived(): what has come for queue pairs whose messages do not go by their stream is handled first, as
+  /// it was sent before.
+  template <typename Arrived, typename Touched>
+  std::size_t receive(TimePoint now, Arrived&& arrived, Touched&& touched) {
     std::erase_if(around_.waiting, [&](QpStream* stream) {
       const bool over = stream->goes_on(now);
       if (over) touched(stream->qp());
       return over;
     });
     std::array<epoll_event, kAtOnce> events;
+    looked(now);
     const std::size_t count = wait(events);
     std::size_t reads = 0;
     for (std::size_t i = 0; i < count; ++i) {
       auto& stream = *static_cast<QpStream*>(events[i].data.ptr);
+      if (!stream.carries_messages()) arrived();
       reads += stream.happened(events[i].events, staging(), now);
       touched(stream.qp());
     }
@@ -88,16 +94,31 @@ class Streams {
     return fd;
   }
   bool unwatched() const { return readable_fd() >= 0 && !watched_.load(std::memory_order_acquire); }
-  bool readable() const { return readable_fd() >= 0 && any_readable(); }
+  bool readable(TimePoint now, bool busy) {
+    if (!due(now, busy)) return false;
+    if (any_readable()) return true;
+    looked(now);
+    return false;
+  }
+  /// Whether it is time to look. Streams that carry no messages are looked at less often while those that go
+  /// without them keep the lane busy: a look costs as much as a message.
+  bool due(TimePoint now, bool busy) const {
+    return readable_fd() >= 0 && (!busy || carrying_messages_.load(std::memory_order_relaxed) != 0 ||
+                                  ns_of(now) >= due_ns_.load(std::memory_order_relaxed));
+  }
 
  private:
   using Map = std::unordered_map<rnic::StreamPort*, std::unique_ptr<QpStream>>;
   class Entry;
   static constexpr std::size_t kAtOnce = 64;
   static constexpr std::size_t kStagingBytes = 256 * 1024;
+  static constexpr Duration kLookAgain = std::chrono::microseconds(25);
 
   Expected<void, Failure> make_room();
   bool any_readable() const;
+  void looked(TimePoint now) {
+    due_ns_.store(ns_of(now) + Duration(kLookAgain).count(), std::memory_order_relaxed);
+  }
   std::size_t wait(std::span<epoll_event> events) const;
   MutableBytes staging() { return {staging_.get(), kStagingBytes}; }
 
@@ -107,6 +128,8 @@ class Streams {
   std::unique_ptr<std::byte[]> staging_;  ///< made with the first stream, and kept
   std::atomic<int> epoll_{-1};            ///< the same
   std::atomic<bool> watched_{false};
+  std::atomic<std::uint32_t> carrying_messages_{0};  ///< streams whose queue pairs' messages go by them
+  std::atomic<std::int64_t> due_ns_{0};
 };
 
 }  // namespace softrnic::engine

@@ -42,7 +42,13 @@ Connection* ConnectionTable::with_token(std::uint64_t token) const {
   return found == by_token_.end() ? nullptr : found->second;
 }
 
+Connection* ConnectionTable::initiating(const Endpoint& local, const Endpoint& remote) const {
+  const auto found = initiating_.find({local, remote});
+  return found == initiating_.end() ? nullptr : found->second;
+}
+
 void ConnectionTable::enter(Connection& connection) {
+  if (connection.state == State::initiating) initiating_[{connection.local, connection.remote}] = &connection;
   if (has_socket(connection)) {
     ++(connection.listener.value == 0 ? active_ : passive_);
     ++users_[connection.user];
@@ -56,6 +62,7 @@ void ConnectionTable::enter(Connection& connection) {
 }
 
 void ConnectionTable::leave(const Connection& connection) {
+  if (connection.state == State::initiating) initiating_.erase({connection.local, connection.remote});
   if (has_socket(connection)) {
     --(connection.listener.value == 0 ? active_ : passive_);
     take_one(users_, connection.user);

@@ -24,6 +24,8 @@ class ConnectionTable {
   /// nullptr: no such connection.
   Connection* find(Id id) const;
   Connection* with_token(std::uint64_t token) const;
+  /// In the state `initiating`, from `local` to `remote`.
+  Connection* initiating(const Endpoint& local, const Endpoint& remote) const;
 
   /// Keeps count of those in each state, see below. Everything else of `connection` is its user's.
   void move(Connection& connection, State to);
@@ -63,6 +65,7 @@ class ConnectionTable {
 
   std::unordered_map<std::uint32_t, std::unique_ptr<Connection>> all_;
   std::unordered_map<std::uint64_t, Connection*> by_token_;
+  std::map<std::pair<Endpoint, Endpoint>, Connection*> initiating_;  ///< by local and remote
   std::set<std::pair<TimePoint, std::uint32_t>> due_;
   std::map<ListenerId, AtListener> listeners_;
   std::map<std::uint32_t, std::size_t> users_;

@@ -257,6 +257,13 @@ void Manager::destroy(Id id) {
   table_.erase(*connection);
 }
 
+Id Manager::other_end(Id id) const {
+  const Connection* const connection = table_.find(id);
+  if (connection == nullptr || connection->listener.value == 0) return Id(0);
+  const Connection* const other = table_.initiating(connection->remote, connection->local);
+  return other != nullptr ? other->id : Id(0);
+}
+
 const iwarp::MpaAgreement* Manager::agreement(Id id) const {
   const Connection* const connection = table_.find(id);
   return connection != nullptr && connection->state == State::established ? &connection->agreement : nullptr;

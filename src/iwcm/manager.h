@@ -61,6 +61,10 @@ class Manager {
   /// has stays its own. An id that does not exist is ignored.
   void destroy(Id id);
 
+  /// Of an accepted request: the connection of this host that it has come from, which still waits for the
+  /// reply. 0: it is another host's, or another manager's.
+  Id other_end(Id id) const;
+
   // ---- of an established connection
   const iwarp::MpaAgreement* agreement(Id id) const;
   /// The host has taken the stream out: from now on who has it tells its end, by stream_over().

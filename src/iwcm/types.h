@@ -1,6 +1,7 @@
 // The values of iWARP's connection manager: what it is asked for, and what it tells.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -30,7 +31,7 @@ struct Endpoint {
   std::uint16_t port = 0;
   std::uint32_t interface_index = 0;  ///< of a link-local address
 
-  bool operator==(const Endpoint&) const = default;
+  auto operator<=>(const Endpoint&) const = default;
 };
 
 /// What a program gives with a request or an answer.

@@ -95,19 +95,23 @@ MemorySource* QueuePair::memory_source() const {
   return parent_ != nullptr ? parent_->memory_source() : nullptr;
 }
 
-Expected<void, Failure> QueuePair::attach_to_lane() {
+ib::Capacity QueuePair::capacity() const {
   ib::Capacity capacity{init_.cap.max_send_wr, static_cast<std::uint16_t>(init_.cap.max_send_sge),
                         init_.cap.max_inline_data, init_.max_tso_header};
   if (rendezvous_ != nullptr) {
     capacity.send_wqes += Rendezvous::kSendWqes;
     capacity.send_sges = std::max(capacity.send_sges, static_cast<std::uint16_t>(limits::kMaxTagSges));
   }
-  const std::size_t bytes = ib::send_queue_bytes(capacity);
+  capacity.send_queue = send_queue_.get();
+  return capacity;
+}
+
+Expected<void, Failure> QueuePair::attach_to_lane() {
+  const std::size_t bytes = ib::send_queue_bytes(capacity());
   send_queue_ = QueueMemory(bytes, memory_source(), QueueKind::send);
   if (send_queue_.get() == nullptr) return refused(ENOMEM, ReasonId::out_of_memory, bytes);
-  capacity.send_queue = send_queue_.get();
   // first, as memory may run out here; it learns its number when it starts
-  make_endpoint(capacity);
+  make_endpoint(capacity());
   const std::lock_guard lock(lane_.mutex());
   const auto qpn = lane_.attach(*this);
   if (!qpn) return Unexpected{qpn.error()};
@@ -123,13 +127,14 @@ void QueuePair::make_endpoint(const ib::Capacity& capacity) {
     auto made = std::make_unique<iwarp::Endpoint>(capacity, host);
     no_packets_ = std::make_unique<ib::NoPackets>(host);
     packets_ = no_packets_.get();
-    stream_ = made.get();
-    endpoint_ = std::move(made);
+    iwarp_ = made.get();
+    own_endpoint_ = std::move(made);
   } else {
     auto made = ib::make_endpoint(transport_type(type_), Qpn(), capacity, host);
     packets_ = made.get();
-    endpoint_ = std::move(made);
+    own_endpoint_ = std::move(made);
   }
+  endpoint_ = own_endpoint_.get();
   choose_ways();
 }
 
@@ -141,7 +146,9 @@ Expected<void, Failure> QueuePair::destroy() {
     leave_stream();
     lane_.detach(*this);
     lane_.discard(*this);
-    endpoint_.reset();  // here, as it gives back bytes of a window that is the lane's
+    endpoint_ = nullptr;
+    same_host_.reset();  // here, as they give back bytes of a window that is the lane's
+    own_endpoint_.reset();
     if (rendezvous_ != nullptr) give_up_tags();
   }
   purge_completions();
@@ -170,8 +177,8 @@ void QueuePair::query(ibv_qp_attr& attributes, QueuePairInit& init) {
   attributes.qp_state = attributes.cur_qp_state = state_;
   attributes.sq_draining = state_ == IBV_QPS_SQD && !endpoint_->drained() ? 1 : 0;
   attributes.en_sqd_async_notify = events_.notifies_drained() ? 1 : 0;
-  if (state_ >= IBV_QPS_RTR) attributes.rq_psn = packets_->receive_psn();
-  if (state_ >= IBV_QPS_RTS) attributes.sq_psn = packets_->send_psn();
+  if (!is_iwarp() && state_ >= IBV_QPS_RTR) attributes.rq_psn = packets_->receive_psn();
+  if (!is_iwarp() && state_ >= IBV_QPS_RTS) attributes.sq_psn = packets_->send_psn();
   init = init_;
 }
 

@@ -36,6 +36,7 @@
 #include "transport/ib/no_packets.h"
 #include "transport/ib/rx_packet.h"
 #include "transport/iwarp/endpoint.h"
+#include "transport/iwarp/same_host_endpoint.h"
 
 namespace softrnic::rnic {
 
@@ -148,12 +149,19 @@ class QueuePair final : public EventTarget, private ib::Host {
     return rate_limit_ == nullptr ? of_endpoint : std::min(of_endpoint, rate_limit_->deadline());
   }
   SchedulerHook<QueuePair>& hook() { return hook_; }
-  /// What it has of packets; of iWARP, nothing (ib::NoPackets).
+  /// What it has of packets; of iWARP by a stream, nothing (ib::NoPackets).
   ib::Endpoint& endpoint() { return *packets_; }
-  /// nullptr: it goes by packets.
-  iwarp::Endpoint* stream() const { return stream_; }
-  /// stream() was called into, and may have put itself into the error state.
-  void stream_moved() { settle(); }
+  bool is_iwarp() const { return iwarp_ != nullptr; }
+  /// Its messages go by a stream.
+  bool by_stream() const { return is_iwarp() && same_host_ == nullptr; }
+  /// transmit() has something to do: a work request, or what its lifeline has for its stream.
+  bool has_business() const {
+    return packets_->has_unsent() || (same_host_ != nullptr && same_host_->lifeline().has_business());
+  }
+  /// Of iWARP: what is at this end of its stream.
+  iwarp::StreamEndpoint& stream_endpoint() const;
+  /// stream_endpoint() was called into, and may have come to its end.
+  void stream_moved();
   /// Of the QP, what its stream has met with.
   void explain_stream(const Reason& reason) { explain(reason, nullptr); }
   QueuePairSummary summary() const;
@@ -174,7 +182,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   const ProtectionDomain* pd() const { return pd_; }  ///< an XRC target: of the SRQ that was named last
   ib::PathWindow* window() const { return packets_->window(); }
   std::uint32_t receive_psn() const { return packets_->receive_psn(); }
-  /// What the program has set is obeyed by packets alone; or it goes by a stream alone.
+  /// What the program has set is obeyed by packets alone; or it goes by a stream.
   bool by_packets() const { return by_packets_; }
 
  private:
@@ -230,6 +238,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   Explanation remember(const Reason& reason, const std::uint64_t* wr_id);
   Unexpected<Failure> refused_here(const Failure& failure, const std::uint64_t* wr_id = nullptr);
   MemorySource* memory_source() const;
+  ib::Capacity capacity() const;
   Expected<void, Failure> attach_to_lane();
   void make_endpoint(const ib::Capacity& capacity);
   Expected<void, Failure> check_modify(const ibv_qp_attr& attributes, std::uint32_t mask,
@@ -248,9 +257,14 @@ class QueuePair final : public EventTarget, private ib::Host {
   // ---- iWARP: queue_pair_stream.cc
   Expected<void, Failure> check_modify_stream(const ibv_qp_attr& attributes, std::uint32_t mask,
                                               ibv_qp_state to) const;
+  Expected<void, Failure> start_by_stream(UniqueFd& socket, const StreamStart& start);
+  Expected<void, Failure> start_on_same_host(UniqueFd& socket, const StreamStart& start);
   void enter_stream(ibv_qp_state to);
   ib::Transmit transmit_stream(ib::TxPacket& out, TimePoint now);
+  ib::Transmit transmit_on_same_host(ib::TxPacket& out, TimePoint now);
+  void set_same_host_attributes(const StreamStart& start);
   void leave_stream();
+  void leave_same_host();
   void flush_receives();
   void purge_completions();
   // ---- an SRQ with tag matching: queue_pair_tags.cc
@@ -285,9 +299,11 @@ class QueuePair final : public EventTarget, private ib::Host {
   QueuePairInit init_;
   Qpn qpn_;
   QueueMemory send_queue_;  ///< given up after the endpoint, when no lock is held
-  std::unique_ptr<transport::Endpoint> endpoint_;
-  ib::Endpoint* packets_ = nullptr;            ///< the same; of iWARP, no_packets_
-  iwarp::Endpoint* stream_ = nullptr;          ///< the same, if it is of iWARP
+  std::unique_ptr<transport::Endpoint> own_endpoint_;
+  std::unique_ptr<iwarp::SameHostEndpoint> same_host_;  ///< of iWARP, while its peer is on this host
+  transport::Endpoint* endpoint_ = nullptr;             ///< that of the two that is in use
+  ib::Endpoint* packets_ = nullptr;            ///< the same; of iWARP same_host_->rc(), or no_packets_
+  iwarp::Endpoint* iwarp_ = nullptr;           ///< own_endpoint_, if it is of iWARP
   std::unique_ptr<ib::NoPackets> no_packets_;  ///< of iWARP
   StreamPort* port_ = nullptr;                 ///< the lane's, while it has a connection
   std::unique_ptr<RateLimit> rate_limit_;      ///< nullptr: none

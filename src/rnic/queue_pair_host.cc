@@ -52,7 +52,7 @@ ib::Transmit QueuePair::transmit(ib::TxPacket& out, TimePoint now) {
 }
 
 SOFTRNIC_OUT_OF_LINE ib::Transmit QueuePair::transmit_otherwise(ib::TxPacket& out, TimePoint now) {
-  return stream_ != nullptr ? transmit_stream(out, now) : transmit_limited(out, now);
+  return is_iwarp() ? transmit_stream(out, now) : transmit_limited(out, now);
 }
 
 void QueuePair::expire(TimePoint now) {
@@ -131,7 +131,16 @@ void QueuePair::leave_domain() {
   pd_ = nullptr;
 }
 
-const ib::RecvWqe* QueuePair::take_receive() { return receives_.take(); }
+const ib::RecvWqe* QueuePair::take_receive() {
+  const ib::RecvWqe* const found = receives_.take();
+  if (same_host_ == nullptr) return found;
+  if (found != nullptr) {
+    same_host_->receive_taken();
+  } else {
+    same_host_->receive_lacks(lane_.now());
+  }
+  return found;
+}
 
 std::optional<std::uint32_t> QueuePair::receives_posted() const { return receives_.posted(); }
 
@@ -177,6 +186,8 @@ ibv_wc QueuePair::receive_completion(const ib::RecvDone& done) const {
 }
 
 void QueuePair::event(ib::QpEvent event) {
+  // iWARP has no such event: rdma_cm tells that the connection is there
+  if (is_iwarp() && event == ib::QpEvent::communication_established) return;
   events_.raise(event);
   const bool shows = event == ib::QpEvent::communication_established || event == ib::QpEvent::path_migrated;
   if (shows) lane_.changed(*this);

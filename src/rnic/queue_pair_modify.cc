@@ -25,13 +25,14 @@ Expected<void, Failure> QueuePair::modify(const ibv_qp_attr& attributes, int mas
                         attributes_.transport.migration == ib::Migration::armed;
   if (auto ok = take_attributes(context(), attributes, bits, attributes_); !ok)
     return refused_here(ok.error());
+  if (same_host_ != nullptr) attributes_.transport = same_host_->attributes();  // which MPA has agreed on
   if ((bits & IBV_QP_RATE_LIMIT) != 0) set_rate_limit({.kilobits_per_second = attributes.rate_limit});
   if (to == IBV_QPS_SQD && state_ == IBV_QPS_RTS) {
     events_.notify_drained((bits & IBV_QP_EN_SQD_ASYNC_NOTIFY) != 0 && attributes.en_sqd_async_notify != 0);
   }
   if ((bits & IBV_QP_ALT_PATH) != 0) choose_ways();
   // An IB queue pair takes attributes by entering its state once more; that of RESET forgets what is posted.
-  if (stream_ == nullptr || (bits & IBV_QP_STATE) != 0) enter(to);
+  if (!is_iwarp() || (bits & IBV_QP_STATE) != 0) enter(to);
   if (migrates) packets_->migrate();
   lane_.changed(*this);
   lane_.transmit(*this);
@@ -42,8 +43,8 @@ Expected<void, Failure> QueuePair::modify(const ibv_qp_attr& attributes, int mas
 // taken.
 void QueuePair::choose_ways() {
   const ib::Attributes& t = attributes_.transport;
-  plain_ = rate_limit_ == nullptr && stream_ == nullptr;
-  by_packets_ = !plain_ || t.alternate.loaded;
+  plain_ = rate_limit_ == nullptr && !is_iwarp();
+  by_packets_ = rate_limit_ != nullptr || by_stream() || t.alternate.loaded;
   if (t.alternate.loaded) window_of(t.alternate.path);
 }
 
@@ -64,7 +65,7 @@ Expected<void, Failure> QueuePair::check_modify(const ibv_qp_attr& attributes, s
                                                 ibv_qp_state to) const {
   // The states are those of its work queues; so answer adapters.
   if (init_.table != nullptr) return Unexpected{refuse(EOPNOTSUPP, ReasonId::rss_sends_nothing)};
-  if (stream_ != nullptr) return check_modify_stream(attributes, mask, to);
+  if (is_iwarp()) return check_modify_stream(attributes, mask, to);
   if (auto ok = check_transition(type_, state_, to, mask); !ok) return ok;
   if ((mask & IBV_QP_CUR_STATE) != 0 && attributes.cur_qp_state != state_) {
     return Unexpected{refuse(EINVAL, ReasonId::cur_state_mismatch, attributes.cur_qp_state, state_)};
@@ -80,7 +81,7 @@ void QueuePair::enter(ibv_qp_state to) {
   const ibv_qp_state from = state_;
   if (to == IBV_QPS_RESET) return reset();
   if (to == IBV_QPS_ERR) return enter_error();
-  if (stream_ != nullptr) return enter_stream(to);
+  if (is_iwarp()) return enter_stream(to);
   state_ = to;
   if (to == IBV_QPS_RTR) return start_responder();
   if (from == IBV_QPS_RTR) return start_requester();
@@ -109,6 +110,7 @@ void QueuePair::reset() {
   state_ = IBV_QPS_RESET;
   leave_stream();
   endpoint_->reset();
+  leave_same_host();
   if (rendezvous_ != nullptr) give_up_tags();
   rate_limit_.reset();
   receives_.clear();

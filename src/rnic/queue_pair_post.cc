@@ -64,7 +64,7 @@ Expected<void, Failure> QueuePair::check_send(const ibv_send_wr& wr) const {
                           init_.cap.max_inline_data,
                           attributes_.verbs.max_rd_atomic,
                           init_.max_tso_header,
-                          stream_ == nullptr || stream_->extensions()};
+                          !by_stream() || iwarp_->extensions()};
   return check_send_request(wr, limits);
 }
 

@@ -20,7 +20,7 @@ constexpr bool answers_requests(ibv_qp_type type) {
 Expected<void, Failure> QueuePair::limit_rate(const RateLimit::Settings& settings) {
   const std::lock_guard lock(lane_.mutex());
   if (type_ == IBV_QPT_XRC_RECV) return refused_here(refuse(EOPNOTSUPP, ReasonId::rate_limit_type, type_));
-  if (stream_ != nullptr) return refused_here(refuse(EOPNOTSUPP, ReasonId::iwarp_no_rate));
+  if (is_iwarp()) return refused_here(refuse(EOPNOTSUPP, ReasonId::iwarp_no_rate));
   if (state_ != IBV_QPS_RTS) return refused_here(refuse(EINVAL, ReasonId::rate_limit_state, state_));
   if (auto ok = RateLimit::check(settings); !ok) return refused_here(ok.error());
   set_rate_limit(settings);

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "base/time.h"
 #include "transport/iwarp/mpa_options.h"
+#include "transport/iwarp/same_host_peer.h"
 #include "wire/gid.h"
 
 namespace softrnic::rnic {
@@ -14,7 +16,8 @@ namespace softrnic::rnic {
 struct StreamStart {
   std::uint64_t token = 0;  ///< names it to whoever has set it up
   iwarp::MpaAgreement agreement;
-  bool initiator = false;  ///< this side has connected
+  bool initiator = false;                        ///< this side has connected
+  std::optional<iwarp::SameHostPeer> same_host;  ///< then messages do not go by the stream
 };
 
 /// With the lane's lock held.

@@ -103,11 +103,11 @@ SOFTRNIC_OUT_OF_LINE Expected<void, Failure> check_local(const ibv_send_wr& wr) 
 }
 
 Expected<void, Failure> check_reads(const ibv_send_wr& wr, const SendLimits& limits) {
-  const bool by_stream = limits.type == kStreamType;
+  const bool iwarp = limits.type == kStreamType;
   if (limits.max_reads == 0)
-    return no(EINVAL, by_stream ? ReasonId::iwarp_no_reads : ReasonId::read_needs_resources, wr.opcode);
+    return no(EINVAL, iwarp ? ReasonId::iwarp_no_reads : ReasonId::read_needs_resources, wr.opcode);
   // RFC 5040 5.2.1: the sink of a READ is one buffer.
-  if (by_stream && wr.num_sge > 1) return no(EINVAL, ReasonId::iwarp_read_sges, wr.num_sge);
+  if (iwarp && wr.num_sge > 1) return no(EINVAL, ReasonId::iwarp_read_sges, wr.num_sge);
   return {};
 }
 

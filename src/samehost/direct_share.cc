@@ -143,7 +143,7 @@ std::uint32_t DirectShare::next_generation() {
 void DirectShare::publish(DirectQp& entry, const rnic::QueuePair& qp) {
   if (!memory_) return;
   const DirectQpBody body = body_of(qp);
-  const bool open = locks_ && is_connected(qp) && qp.takes_requests();
+  const bool open = locks_ && is_connected(qp) && !qp.by_stream() && qp.takes_requests();
   const bool was_open = entry.open.load(std::memory_order_relaxed) != 0;
   if (open && was_open && std::memcmp(&entry.body, &body, sizeof body) == 0) return;
   withdraw(entry);

@@ -38,6 +38,8 @@ std::uint32_t Gid::ipv4_be() const {
 std::uint64_t Gid::high_half() const { return load_be64(raw.data()); }
 std::uint64_t Gid::low_half() const { return load_be64(raw.data() + 8); }
 
+Gid Gid::ipv4_loopback() { return from_ipv4_be(htonl(INADDR_LOOPBACK)); }
+
 Gid Gid::from_ipv4_be(std::uint32_t address) {
   Gid gid;
   std::copy(kMapped.begin(), kMapped.end(), gid.raw.begin());

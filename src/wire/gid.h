@@ -35,6 +35,8 @@ struct Gid {
   std::uint64_t high_half() const;
   std::uint64_t low_half() const;
   static Gid from_ipv4_be(std::uint32_t address);
+  /// 127.0.0.1
+  static Gid ipv4_loopback();
   /// "fe80::1" or "::ffff:10.0.0.1"
   std::string to_string() const;
 };

@@ -86,6 +86,140 @@ TEST_F(CmIwarp, CarriesMessagesAndEndsInOrder) {
   EXPECT_EQ(rdma_disconnect(server.get()), 0);
 }
 
+// Of TCP no answer would be there yet. The first ones go by packets, until it is known who the peer is.
+TEST_F(CmIwarp, OnOneHostAnAtomicIsDoneInsideItsPost) {
+  for (const char* const set : {"SOFTRNIC_PATH", "SOFTRNIC_FAULTS", "SOFTRNIC_CAPTURE"})
+    if (std::getenv(set) != nullptr) GTEST_SKIP() << "by TCP";
+  rdma_conn_param parameters{};
+  parameters.responder_resources = parameters.initiator_depth = 1;
+  connect("127.0.0.1", "", parameters);
+  alignas(8) std::uint64_t word = 0, before = 0;
+  constexpr int kLocal = IBV_ACCESS_LOCAL_WRITE, kAtomic = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+  ibv_mr* const there = ibv_reg_mr(server->pd, &word, sizeof word, kAtomic);
+  ibv_mr* const here = ibv_reg_mr(client->pd, &before, sizeof before, kLocal);
+  ASSERT_TRUE(there != nullptr && here != nullptr);
+  ibv_sge sge{reinterpret_cast<std::uintptr_t>(&before), sizeof before, here->lkey};
+  ibv_send_wr wr{}, *bad = nullptr;
+  wr.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+  wr.send_flags = IBV_SEND_SIGNALED;
+  wr.sg_list = &sge;
+  wr.num_sge = 1;
+  wr.wr.atomic = {reinterpret_cast<std::uintptr_t>(&word), 1, 0, there->rkey};
+  int in_a_row = 0;
+  for (std::uint64_t count = 0; in_a_row < 1000 && count < 100'000; ++count) {
+    ibv_wc wc{};
+    ASSERT_EQ(ibv_post_send(client->qp, &wr, &bad), 0) << std::strerror(errno);
+    in_a_row = word == count + 1 ? in_a_row + 1 : 0;
+    while (ibv_poll_cq(client->send_cq, 1, &wc) == 0) continue;
+    ASSERT_EQ(wc.status, IBV_WC_SUCCESS);
+    ASSERT_EQ(before, count);
+  }
+  EXPECT_EQ(in_a_row, 1000);
+  EXPECT_EQ(ibv_dereg_mr(there), 0);
+  EXPECT_EQ(ibv_dereg_mr(here), 0);
+}
+
+// The end is not told before what has come about.
+TEST_F(CmIwarp, AMessageWhoseTakerDisconnectsAtOnceHasArrived) {
+  for (int round = 0; round < 50; ++round) {
+    connect();
+    send(client.get(), server.get(), 'a');  // from here on without packets, where that is possible
+    char out[8]{}, in[8]{};
+    ibv_mr* const mr = rdma_reg_msgs(server.get(), in, sizeof in);
+    ASSERT_NE(mr, nullptr);
+    ASSERT_EQ(rdma_post_recv(server.get(), nullptr, in, sizeof in, mr), 0);
+    ASSERT_EQ(rdma_post_send(client.get(), nullptr, out, sizeof out, nullptr, IBV_SEND_INLINE), 0);
+    ibv_wc wc{};
+    ASSERT_EQ(rdma_get_recv_comp(server.get(), &wc), 1);
+    EXPECT_EQ(rdma_disconnect(server.get()), 0);
+    expect_ends();
+    ASSERT_EQ(rdma_get_send_comp(client.get(), &wc), 1);
+    EXPECT_EQ(wc.status, IBV_WC_SUCCESS) << round;
+    EXPECT_EQ(rdma_dereg_mr(mr), 0);
+    server.reset();
+    client.reset();
+    listener.reset();
+  }
+}
+
+// A close waits for the answer to what was posted, and for no more.
+TEST_F(CmIwarp, ACloseBehindAMessageDoesNotStandStill) {
+  connect();
+  send(client.get(), server.get(), 'a');
+  char out[8]{}, in[8]{};
+  ibv_mr* const mr = rdma_reg_msgs(server.get(), in, sizeof in);
+  ASSERT_EQ(rdma_post_recv(server.get(), nullptr, in, sizeof in, mr), 0);
+  ASSERT_EQ(rdma_post_send(client.get(), nullptr, out, sizeof out, nullptr, IBV_SEND_INLINE), 0);
+  EXPECT_EQ(rdma_disconnect(client.get()), 0);
+  EXPECT_TRUE(readable(client_channel->fd, 8000)) << "it would be given up after 10 s";
+  expect_ends();
+  ibv_wc wc{};
+  ASSERT_EQ(rdma_get_recv_comp(server.get(), &wc), 1);
+  EXPECT_EQ(wc.status, IBV_WC_SUCCESS);
+  EXPECT_EQ(rdma_dereg_mr(mr), 0);
+}
+
+TEST_F(CmIwarp, AQueuePairThatIsResetWaitsForNothing) {
+  for (int round = 0; round < 5; ++round) {
+    connect();
+    char out[8]{};
+    ASSERT_EQ(rdma_post_send(client.get(), nullptr, out, sizeof out, nullptr, IBV_SEND_INLINE), 0);
+    ibv_qp_attr attributes{};
+    ASSERT_EQ(ibv_modify_qp(client->qp, &attributes, IBV_QP_STATE), 0);
+    EXPECT_NE(next(server_channel, RDMA_CM_EVENT_DISCONNECTED), nullptr);
+    server.reset();
+    client.reset();
+    listener.reset();
+  }
+}
+
+// A refusal ends the connection, and both programs hear of it.
+TEST_F(CmIwarp, AWriteToWhereNobodyMayWriteEndsTheConnection) {
+  connect();
+  std::uint64_t word = 0;
+  constexpr int kLocal = IBV_ACCESS_LOCAL_WRITE;
+  ibv_mr* const mr = ibv_reg_mr(client->pd, &word, sizeof word, kLocal);
+  ASSERT_NE(mr, nullptr);
+  ibv_sge sge{reinterpret_cast<std::uintptr_t>(&word), sizeof word, mr->lkey};
+  ibv_send_wr wr{}, *bad = nullptr;
+  wr.opcode = IBV_WR_RDMA_WRITE;
+  wr.send_flags = IBV_SEND_SIGNALED;
+  wr.sg_list = &sge;
+  wr.num_sge = 1;
+  wr.wr.rdma = {reinterpret_cast<std::uintptr_t>(&word), mr->rkey ^ 1};
+  ASSERT_EQ(ibv_post_send(client->qp, &wr, &bad), 0) << std::strerror(errno);
+  expect_ends();
+  for (rdma_cm_id* const id : {client.get(), server.get()}) {
+    ibv_qp_attr attributes{};
+    ibv_qp_init_attr init{};
+    EXPECT_EQ(ibv_query_qp(id->qp, &attributes, IBV_QP_STATE, &init), 0);
+    EXPECT_EQ(attributes.qp_state, IBV_QPS_ERR);
+  }
+  EXPECT_EQ(ibv_dereg_mr(mr), 0);
+}
+
+TEST_F(CmIwarp, AMessageThatNobodyTakesEndsTheConnection) {
+  connect();
+  char out[8]{};
+  ASSERT_EQ(rdma_post_send(client.get(), nullptr, out, sizeof out, nullptr, IBV_SEND_INLINE), 0);
+  expect_ends();
+}
+
+TEST_F(CmIwarp, AReceiveMayComeBehindItsMessage) {
+  connect();
+  char out[8] = "late", in[8]{};
+  ibv_mr* const mr = rdma_reg_msgs(server.get(), in, sizeof in);
+  ASSERT_NE(mr, nullptr);
+  ASSERT_EQ(rdma_post_send(client.get(), nullptr, out, sizeof out, nullptr, IBV_SEND_INLINE), 0);
+  ibv_wc wc{};
+  for (int polls = 0; polls < 50; ++polls) ASSERT_EQ(ibv_poll_cq(server->recv_cq, 1, &wc), 0);
+  ASSERT_EQ(rdma_post_recv(server.get(), nullptr, in, sizeof in, mr), 0);
+  ASSERT_EQ(rdma_get_recv_comp(server.get(), &wc), 1);
+  EXPECT_EQ(wc.status, IBV_WC_SUCCESS);
+  EXPECT_STREQ(in, "late");
+  EXPECT_EQ(rdma_dereg_mr(mr), 0);
+}
+
 TEST_F(CmIwarp, OverIpv6) {
   connect("::1");
   send(client.get(), server.get(), 'a');

@@ -23,4 +23,4 @@ def all_cases():
         name = case.name.replace(" (IPv6)", "")
         if name in CHOSEN:
             yield dataclasses.replace(case, group="iwarp", name=f"{case.name} on iWARP", client=on_iwarp(case.client, case.env),
-                                      server=on_iwarp(case.server, case.env), env={}, smoke=case.name in SMOKE, wire=False)
+                                      server=on_iwarp(case.server, case.env), env={}, smoke=case.name in SMOKE, wire=True)

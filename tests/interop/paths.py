@@ -33,6 +33,8 @@ LOADS = [Load(argv.split(), count) for argv, count in (
     ("ib_send_bw -c UD -s 1024 -n 2000", 2000 * 1024),
     ("ib_atomic_bw -n 10000", 10000 * 8),
     ("{build}/tests/interop/verify --gid-index {gid} --port 18515", 16 << 20),
+    ("softrnic run --iwarp --no-sysfs -- ib_write_bw -R -s 65536 -n 500", 500 * 65536),
+    ("softrnic run --iwarp --no-sysfs -- ib_send_bw -R -s 64 -n 10000", 10000 * 64),
 )]
 # Who may not use cross-memory attach, on the host that both ends share.
 NOBODY_RESTRICTED = frozenset()

@@ -10,6 +10,7 @@
 #include "abi/rdmacm/events.h"
 #include "abi/rdmacm/qp_states.h"
 #include "abi/rdmacm/streams.h"
+#include "base/settings.h"
 
 namespace softrnic::rdmacm {
 namespace {
@@ -46,12 +47,19 @@ Expected<void, Failure> add_private_data(control::CmConnectionParameters& out,
   return {};
 }
 
+/// SOFTRNIC_PATH=wire asks for TCP; captures and faults are of what goes by TCP (as LaneSet::make_share).
+bool wants_stream() {
+  const Settings& set = settings();
+  return set.wire_only || !set.faults.empty() || !set.capture.empty();
+}
+
 Expected<control::CmConnectionParameters, Failure> parameters_of(const Id& id, const rdma_conn_param* given) {
   control::CmConnectionParameters out;
   out.valid = 1;
   out.responder_resources = id.responder_resources;
   out.initiator_depth = id.initiator_depth;
   out.retry_count = out.rnr_retry_count = kMostRetries;
+  out.stream_only = wants_stream() ? 1 : 0;
   auto added = add_private_data(out, id.connect_data);
   if (given != nullptr) {
     out.qpn = given->qp_num;

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <mutex>
+#include <optional>
 
 #include "abi/calls.h"
 #include "abi/verbs/live_objects.h"
@@ -11,6 +12,11 @@
 
 namespace softrnic::abi {
 namespace {
+
+std::optional<iwarp::SameHostPeer> same_host_of(const control::StreamGrant& grant) {
+  if (grant.same_host_qpn == 0) return std::nullopt;
+  return iwarp::SameHostPeer{Qpn(grant.own_qpn), Qpn(grant.same_host_qpn), grant.send_psn, grant.receive_psn};
+}
 
 rnic::StreamStart start_of(const control::StreamGrant& grant) {
   return {.token = grant.token,
@@ -25,7 +31,8 @@ rnic::StreamStart start_of(const control::StreamGrant& grant) {
                         .rtr = grant.rtr,
                         .sends_rtr = grant.sends_rtr != 0,
                         .waits_for_peer = grant.waits_for_peer != 0},
-          .initiator = grant.initiator != 0};
+          .initiator = grant.initiator != 0,
+          .same_host = same_host_of(grant)};
 }
 
 /// The state that resulted: the peer may have been faster.
@@ -72,7 +79,7 @@ int may_start_stream(ibv_qp* qp) {
   return errno_call([&]() -> Expected<void, Failure> {
     if (qp == nullptr) return null_argument();
     const rnic::QueuePair& impl = *Qp::of(qp)->impl;
-    if (impl.stream() != nullptr && impl.state() <= IBV_QPS_RTR) return {};
+    if (impl.is_iwarp() && impl.state() <= IBV_QPS_RTR) return {};
     return rnic::refused(EINVAL, ReasonId::iwarp_stream_state, impl.state());
   });
 }

@@ -8,14 +8,18 @@
 
 namespace softrnic::iwarp {
 
+/// How long a message may lack a receive before the connection is given up.
+inline constexpr Duration kReceivePatience = std::chrono::milliseconds(500);
+/// How long nothing may move once a side is to close, and how long the peer may take to end its own.
+inline constexpr Duration kCloseTimeout = std::chrono::seconds(10);
+
 /// What verbs and the adapter set, beside what the connection has agreed upon.
 struct Attributes {
   std::uint32_t access = 0;  ///< ib::Access mask: qp_access_flags
   std::size_t emss = 1448;   ///< bytes that a TCP segment of the stream carries
   /// The peer knows RFC 7306: immediate data and atomics.
   bool extensions = true;
-  /// How long nothing may move once this side is to close, and how long the peer may take to end its own.
-  Duration close_timeout = std::chrono::seconds(10);
+  Duration close_timeout = kCloseTimeout;
 };
 
 struct Context {

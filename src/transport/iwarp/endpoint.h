@@ -23,6 +23,7 @@
 #include "transport/iwarp/inbound.h"
 #include "transport/iwarp/mpa_receiver.h"
 #include "transport/iwarp/mpa_sender.h"
+#include "transport/iwarp/stream_endpoint.h"
 
 namespace softrnic::iwarp {
 
@@ -34,30 +35,7 @@ enum class Phase : std::uint8_t {
   ended,        ///< nothing more goes either way
 };
 
-/// How a connection came to its end.
-enum class Ending : std::uint8_t {
-  none,
-  closed,      ///< in good order
-  refused,     ///< the peer did something wrong, or memory of this side was gone
-  terminated,  ///< the peer gave up, and said so
-  lost,        ///< the stream broke, or ended where it should not
-  aborted,     ///< by flush()
-};
-
-/// What the endpoint wants done with its stream.
-enum class StreamWish : std::uint8_t {
-  none,
-  shut_down,  ///< no more is written: shutdown(SHUT_WR), then shut_down_done()
-  close,      ///< close()
-};
-
-/// How a stream can end.
-enum class StreamEnd : std::uint8_t {
-  closed,  ///< the peer writes no more (FIN)
-  broken,  ///< reset, or an error of the socket
-};
-
-class Endpoint final : public transport::Endpoint, private SegmentSource {
+class Endpoint final : public transport::Endpoint, public StreamEndpoint, private SegmentSource {
  public:
   Endpoint(const ib::Capacity& capacity, ib::Host& host);
 
@@ -69,7 +47,7 @@ class Endpoint final : public transport::Endpoint, private SegmentSource {
   /// In good order: what is posted is finished, nothing further is posted. It is given up when nothing that
   /// is to be sent or answered has moved for Attributes::close_timeout, or nothing of what this side asks for
   /// in kMostCloseTimeouts times that.
-  void close(TimePoint now);
+  void close(TimePoint now) override;
   static constexpr int kMostCloseTimeouts = 6;
   /// To ERR: ends everything that is posted as flushed, and the connection at once.
   void flush() override;
@@ -84,33 +62,31 @@ class Endpoint final : public transport::Endpoint, private SegmentSource {
 
   // ---- in
 
-  void receive(Bytes bytes, TimePoint now);
-  /// Where the next bytes of the stream go if they are read straight; empty: to receive() with them.
-  MutableBytes room();
-  void filled(std::size_t count, TimePoint now);
+  void receive(Bytes bytes, TimePoint now) override;
+  MutableBytes room() override;
+  void filled(std::size_t count, TimePoint now) override;
   /// A message has come that no receive is posted for. iWARP has no RNR NAK, but TCP holds the peer back.
   /// After kReceivePatience the connection is given up.
-  static constexpr Duration kReceivePatience = std::chrono::milliseconds(500);
-  bool waits() const { return takes_input() && receiver_->waits(); }
-  void try_again(TimePoint now);
+  bool waits() const override { return takes_input() && receiver_->waits(); }
+  void try_again(TimePoint now) override;
 
   // ---- out
 
-  std::size_t gather(std::span<Bytes> out, TimePoint now);
-  void sent(std::size_t count, TimePoint now);
+  std::size_t gather(std::span<Bytes> out, TimePoint now) override;
+  void sent(std::size_t count, TimePoint now) override;
 
   // ---- the stream
 
-  StreamWish wish() const;
-  void shut_down_done(TimePoint now);
-  void stream_ended(StreamEnd end, TimePoint now);
+  StreamWish wish() const override;
+  void shut_down_done(TimePoint now) override;
+  void stream_ended(StreamEnd end, TimePoint now) override;
   TimePoint deadline() const override { return waits() ? std::min(deadline_, patience_end_) : deadline_; }
   void expire(TimePoint now) override;
 
   // ---- what others may see
 
   Phase phase() const { return phase_; }
-  Ending ending() const { return ending_; }
+  Ending ending() const override { return ending_; }
   /// Whether atomics and WRITEs with immediate data can be posted.
   bool extensions() const { return context_.attributes.extensions; }
   /// The QP is to be in ERR: whatever is posted to its receive queue is flushed.

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Kill -9 of either end of a connection at every stage of it: nobody hangs, nothing is left, the port is usable at once.
 
-    kill.py --build FOLDER [--rounds N] [--on loopback,pair] [--match REGEX]
+    kill.py --build FOLDER [--rounds N] [--on loopback,wire,pair] [--match REGEX] [--iwarp]
 
 A round stops both ends at a stage, kills one, and lets the other go on: a client has to come to its end; a server has to serve
 the next client. A killed server is started again on the same port at once. Then the daemons have no id left. In the end they have
-no more descriptors and no more memory than when they had served for a while. Exit status 77: no network namespaces.
+no more descriptors and no more memory than when they had served for a while. --iwarp: on devices of iWARP, which have no datagrams
+and no CONNECT_RESPONSE. Exit status 77: no network namespaces.
 """
 import argparse
 import collections
@@ -67,18 +68,24 @@ class Failed(Exception):
 class Place:
     """Two hosts, or one, with their daemons."""
 
-    def __init__(self, name, server, client):
+    def __init__(self, name, server, client, iwarp=False):
         self.name, self.server, self.client = name, server, client
+        self.iwarp, self.env = iwarp, {"SOFTRNIC_DEVICE": "iw0"} if iwarp else {}
         self.hosts = [server] if server is client else [server, client]
         self.daemons = [host.start(["softrnic", "daemon"]) for host in self.hosts]
         for daemon in self.daemons:
             if not daemon.wait_for_output("ready"):
                 raise Failed(f"no daemon:\n{daemon.output()}")
+        for host in self.hosts if iwarp else ():
+            netdev = "eth0" if len(self.hosts) == 2 else "lo"
+            status, output = host.run(["softrnic", "link", "add", "iw0", "type", "iwarp", "netdev", netdev])
+            if status != 0:
+                raise Failed(f"no device:\n{output}")
         self.program = str(server.lab.build / "tests/interop/stages")
 
     def start(self, role, space, stage):
         host, to = (self.server, []) if role == "server" else (self.client, [self.server.address[4]])
-        return host.start([self.program, role, space, PORT, stage, *to])
+        return host.start([self.program, role, space, PORT, stage, *to], self.env)
 
     def end(self):
         for daemon in self.daemons:
@@ -141,13 +148,15 @@ def play(place, plan, started):
     victim, other = (server, client) if plan.victim == "server" else (client, server)
     os.kill(victim.process.pid, signal.SIGKILL)
     victim.process.wait()
-    if plan.client == "routed":  # it would connect to the next server
+    # It would connect to the next server; so would one of iWARP that asks TCP again.
+    goes_first = plan.client == "routed" or (place.iwarp and plan.server == "bound")
+    if goes_first:
         go_on(plan, other)
     if plan.victim == "server":
         server = place.start("server", plan.space, "-")
         started.append(server)
         arrived(server, "next server", "listening")
-    if plan.client != "routed":
+    if not goes_first:
         go_on(plan, other)
     whole(place, plan.space, server, started)
     if place.left():
@@ -198,14 +207,16 @@ def main():
     parser.add_argument("--rounds", type=int, default=0, help="at each place; every stage once unless given")
     parser.add_argument("--on", default="loopback,pair")
     parser.add_argument("--match", default="", help="only stages whose line matches")
+    parser.add_argument("--iwarp", action="store_true", help="on devices of iWARP")
     options = parser.parse_args()
     mode = lab_module.enter()
-    plans = [plan for plan in ROUNDS if re.search(options.match, " ".join(plan))]
+    plans = [plan for plan in ROUNDS if re.search(options.match, " ".join(plan))
+             and not (options.iwarp and (plan.space == "udp" or plan.client == "responded"))]
     failures = []
     with lab_module.Lab(mode, options.build) as lab:
         places = list(lab.places(options.on.split(",")))
         for name, server, client in places:
-            place = Place(name, server, client)
+            place = Place(name, server, client, options.iwarp)
             try:
                 failures += run(place, plans, options.rounds or len(plans))
             finally:

@@ -297,6 +297,78 @@ TEST_F(Iwarp, QueuePairsComeToRtsByTheStream) {
   EXPECT_EQ(client.manager.init_qp_attributes(active, IBV_QPS_RTS)->mask, 0U);
 }
 
+/// Both ends on one host, whose manager knows both.
+class IwarpOnOneHost : public Iwarp {
+ protected:
+  /// Accepts a connection from `from` to `to`, with these parameters of both sides.
+  void connect(const ConnectionParameters& from, const ConnectionParameters& to) {
+    if (listener == 0) listener = server.listener(address("10.0.0.1", 7174));
+    active = server.routed(address("10.0.0.1", 7174));
+    ASSERT_EQ(error_of(server.manager.connect(active, from, {})), 0);
+    network.deliver();
+    passive = server.expect(RDMA_CM_EVENT_CONNECT_REQUEST).id;
+    ASSERT_EQ(error_of(server.manager.accept(passive, 300, to, {})), 0);
+    network.deliver();
+    EXPECT_TRUE(server.expect(RDMA_CM_EVENT_ESTABLISHED).has_stream);
+  }
+  std::optional<iwarp::SameHostPeer> peer_of(IdNumber id) const {
+    return server.manager.handover(id)->same_host;
+  }
+  static ConnectionParameters of_qp(std::uint32_t qpn, bool stream_only = false) {
+    ConnectionParameters out = parameters();
+    out.qpn = qpn;
+    out.stream_only = stream_only;
+    return out;
+  }
+};
+
+TEST_F(IwarpOnOneHost, EachEndLearnsOfTheOther) {
+  connect(of_qp(0x111), of_qp(0x222));
+  const auto here = peer_of(active), there = peer_of(passive);
+  ASSERT_TRUE(here && there);
+  EXPECT_EQ(here->qpn.value, 0x222U);
+  EXPECT_EQ(there->qpn.value, 0x111U);
+  EXPECT_EQ(here->send_psn, there->receive_psn);
+  EXPECT_EQ(here->receive_psn, there->send_psn);
+  EXPECT_LE(here->send_psn | here->receive_psn, 0xffffffU);
+  connect(of_qp(0x111), of_qp(0x222));
+  EXPECT_NE(peer_of(active)->send_psn, here->send_psn) << "a stray packet is none of the next connection";
+}
+
+TEST_F(IwarpOnOneHost, EitherEndMayHoldToTheStream) {
+  connect(of_qp(0x111, true), of_qp(0x222));
+  EXPECT_FALSE(peer_of(active) || peer_of(passive));
+  connect(of_qp(0x111), of_qp(0x222, true));
+  EXPECT_FALSE(peer_of(active) || peer_of(passive));
+  connect(of_qp(0x111), of_qp(0));
+  EXPECT_FALSE(peer_of(active) || peer_of(passive)) << "a queue pair that is not named cannot be found";
+}
+
+TEST_F(IwarpOnOneHost, ProgramsOfDifferentUsersGoByTheStream) {
+  listener = server.listener(address("10.0.0.1", 7174));
+  const auto other = server.manager.create(
+      {.channel = server.channel, .port_space = RDMA_PS_TCP, .qp_type = IBV_QPT_RC, .user = 1001});
+  ASSERT_TRUE(other);
+  active = *other;
+  ASSERT_EQ(error_of(server.manager.bind(active, address("10.0.0.1"))), 0);
+  ASSERT_EQ(error_of(server.manager.resolve_address(active, {}, address("10.0.0.1", 7174), {})), 0);
+  network.deliver();
+  server.expect(RDMA_CM_EVENT_ADDR_RESOLVED);
+  ASSERT_EQ(error_of(server.manager.resolve_route(active)), 0);
+  server.expect(RDMA_CM_EVENT_ROUTE_RESOLVED);
+  ASSERT_EQ(error_of(server.manager.connect(active, of_qp(0x111), {})), 0);
+  network.deliver();
+  passive = server.expect(RDMA_CM_EVENT_CONNECT_REQUEST).id;
+  ASSERT_EQ(error_of(server.manager.accept(passive, 300, of_qp(0x222), {})), 0);
+  network.deliver();
+  EXPECT_FALSE(peer_of(active) || peer_of(passive));
+}
+
+TEST_F(Iwarp, OfAnotherHostNothingIsKnown) {
+  establish();
+  EXPECT_FALSE(server.manager.handover(passive)->same_host || client.manager.handover(active)->same_host);
+}
+
 TEST_F(Iwarp, TheProgramThatGoesLeavesNothing) {
   establish();
   client.manager.abandon({client.channel});

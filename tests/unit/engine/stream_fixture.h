@@ -214,7 +214,7 @@ class StreamHost {
   /// Whether its next message waits for a receive.
   static bool held(rnic::QueuePair& qp) {
     const std::lock_guard lock(qp.lane().mutex());
-    return qp.stream()->waits();
+    return qp.stream_endpoint().waits();
   }
   static Expected<void, Failure> modify(rnic::QueuePair& qp, ibv_qp_state to) {
     ibv_qp_attr attributes{};

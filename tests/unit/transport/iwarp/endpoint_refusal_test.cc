@@ -178,7 +178,7 @@ TEST_P(Refusal, IsToldByATerminateMessage) {
   peer.side.receive(1, 0, 1000);
   peer.side.receive(2, 0, 1000);
   GetParam().act(peer);
-  peer.now += Endpoint::kReceivePatience;
+  peer.now += kReceivePatience;
   peer.side.endpoint.expire(peer.now);
   EXPECT_EQ(peer.side.endpoint.phase(), Phase::terminating);
   EXPECT_TRUE(peer.side.endpoint.in_error());

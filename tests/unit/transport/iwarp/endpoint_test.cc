@@ -52,7 +52,7 @@ TEST_P(EveryForm, SendsWaitForTheirReceives) {
   for (const std::uint32_t length : kLengths) {
     EXPECT_TRUE(pair.b.endpoint.waits()) << length;
     EXPECT_EQ(pair.b.host.recvs.size(), id);
-    pair.now += Endpoint::kReceivePatience - std::chrono::nanoseconds(1);
+    pair.now += kReceivePatience - std::chrono::nanoseconds(1);
     pair.b.endpoint.expire(pair.now);
     pair.b.receive(++id, 100'000, 30'000);
     pair.b.endpoint.try_again(pair.now);
