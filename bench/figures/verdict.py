@@ -158,24 +158,23 @@ class Verdict:
         for crc, bound in ((False, ">= 0.95"), (True, ">= 0.75")):
             write = self._figure(site, name, PerftestOnIwarp("ib_write_bw", crc, wire), LARGE)
             self._compare(8, f"ib_write_bw 64 KiB{', CRC' if crc else ''}, {name} / iperf3", write, stream, bound)
+        self._iwarp_latency(site, name, wire)
+
+    def _iwarp_direct(self):
+        """Where no TCP is in the way it is as RoCE's."""
+        host, name = self.places.host, "iWARP, direct"
+        self._iwarp_latency(host, name, wire=False)
+        self._group += 1
+        ours = self._figure(host, name, PerftestOnIwarp("ib_write_bw"), LARGE)
+        roce = self._figure(host, "direct", Perftest("ib_write_bw"), LARGE)
+        self._compare(8, f"ib_write_bw 64 KiB, {name} / RoCE, direct", ours, roce, ">= 0.9")
+
+    def _iwarp_latency(self, site, name, wire):
         self._group += 1
         polling = self._figure(site, self.places.tcp(site), Libfabric("tcp"), SMALL)
         for program in ("ib_send_lat", "ib_write_lat"):
             ours = self._figure(site, name, PerftestOnIwarp(program, wire=wire), SMALL)
             self._compare(8, f"{program} 8 B, {name} / fi_pingpong tcp", ours, polling, "<= 1.2")
-
-    def _iwarp_direct(self):
-        """Where no TCP is in the way it is as RoCE's."""
-        host = self.places.host
-        for program in ("ib_send_lat", "ib_write_lat"):
-            self._group += 1
-            ours = self._figure(host, "iWARP, direct", PerftestOnIwarp(program), SMALL)
-            polling = self._figure(host, "loopback", Libfabric("tcp"), SMALL)
-            self._compare(8, f"{program} 8 B, iWARP, direct / fi_pingpong tcp", ours, polling, "<= 1.2")
-        self._group += 1
-        ours = self._figure(host, "iWARP, direct", PerftestOnIwarp("ib_write_bw"), LARGE)
-        roce = self._figure(host, "direct", Perftest("ib_write_bw"), LARGE)
-        self._compare(8, "ib_write_bw 64 KiB, iWARP, direct / RoCE, direct", ours, roce, ">= 0.9")
 
     def _neighbour(self):
         host = self.places.host

@@ -53,8 +53,7 @@ std::span<const PathText> path_texts() {
        "the queue pair has a rate limit or an alternate path, which only packets obey"},
       {PathChoice::stream, "tcp",
        "iWARP by TCP: the peer is on another host or of another user, one of both programs has set "
-       "SOFTRNIC_PATH, "
-       "SOFTRNIC_FAULTS or SOFTRNIC_CAPTURE, or there is no connection"}};
+       "SOFTRNIC_PATH, SOFTRNIC_FAULTS or SOFTRNIC_CAPTURE, or there is no connection"}};
   return kTexts;
 }
 

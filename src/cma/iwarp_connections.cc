@@ -107,9 +107,9 @@ Expected<void, Failure> IwarpConnections::accept(Id& id,
 // Programs of different users share no memory, and of another daemon's nothing is known.
 void IwarpConnections::choose_way(Id& id) {
   Id* const other = id_of(streams_.other_end(id.stream));
-  if (other != nullptr) other->same_host.reset();  // of an earlier try
-  if (other == nullptr || other->user != id.user || other->stream_only || id.stream_only || other->qpn == 0 ||
-      id.qpn == 0)
+  if (other == nullptr) return;
+  other->same_host.reset();  // of an earlier try
+  if (other->user != id.user || other->stream_only || id.stream_only || other->qpn == 0 || id.qpn == 0)
     return;
   constexpr std::uint32_t kPsnMask = 0xffffff;
   const std::uint32_t here = to_.host.random_number() & kPsnMask;

@@ -207,12 +207,13 @@ std::size_t Lane::batch(TimePoint now) {
   clock_.begin(now);
   if (hold_.any()) look_after_held();
   std::size_t packets = 0;
+  const bool streams = streams_due(now);  // which the link's look puts off
   // What the link has read already is behind the packet that was lost, and neither
   // has_packet() nor the socket tells.
   unread_ = !attempt([&] { packets = link_->receive(*this, now); });
   if (unread_) packets = 1;
   attempt([&] { packets += receive_frames(); });
-  if (streams_.due(now, rings_busy())) attempt([&] { packets += receive_streams(); });
+  if (streams) attempt([&] { packets += receive_streams(); });
   acknowledge_eager();
   take_acks();
   Timetable::run_due<Timetable::Who::batch_step>(*this);
@@ -287,9 +288,12 @@ bool Lane::quick_poll(std::uint32_t polls) const {
   return polls % kQuickPolls == 0;
 }
 
-bool Lane::has_news(TimePoint now) {
-  return eager_acks_.have_come() || link_->has_packet(now) || ports_.readable() ||
-         streams_.readable(now, rings_busy());
+bool Lane::has_news(TimePoint now) const {
+  const bool streams = streams_due(now);  // which the link's look puts off
+  if (eager_acks_.have_come() || link_->has_packet(now) || ports_.readable()) return true;
+  if (!streams || !streams_.readable()) return false;
+  if (rings_ != nullptr) rings_->activity().poll_below_next();
+  return true;
 }
 
 rnic::Effort Lane::progress(rnic::CompletionSink& sink) {

@@ -181,8 +181,11 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   struct Timetable;
   void arm(Duration hand_over);
   bool quick_poll(std::uint32_t polls) const;
-  bool rings_busy() const { return rings_ != nullptr && rings_->activity().recent(); }
-  bool has_news(TimePoint now);
+  /// Lifelines are looked at as often as the socket, a look at which costs as much as a message.
+  bool streams_due(TimePoint now) const {
+    return rings_ == nullptr || streams_.carry_messages() || rings_->activity().looks_below(now);
+  }
+  bool has_news(TimePoint now) const;
   bool program_polls() const;
   // ---- packets: lane_packets.cc
   void hand_over(QpSlot& slot, const ib::RxPacket& packet);

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,7 +12,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/clock.h"
 #include "engine/qp_stream.h"
 #include "engine/stream_ends.h"
 
@@ -53,7 +51,6 @@ class Streams {
       return over;
     });
     std::array<epoll_event, kAtOnce> events;
-    looked(now);
     const std::size_t count = wait(events);
     std::size_t reads = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -94,31 +91,18 @@ class Streams {
     return fd;
   }
   bool unwatched() const { return readable_fd() >= 0 && !watched_.load(std::memory_order_acquire); }
-  bool readable(TimePoint now, bool busy) {
-    if (!due(now, busy)) return false;
-    if (any_readable()) return true;
-    looked(now);
-    return false;
-  }
-  /// Whether it is time to look. Streams that carry no messages are looked at less often while those that go
-  /// without them keep the lane busy: a look costs as much as a message.
-  bool due(TimePoint now, bool busy) const {
-    return readable_fd() >= 0 && (!busy || carrying_messages_.load(std::memory_order_relaxed) != 0 ||
-                                  ns_of(now) >= due_ns_.load(std::memory_order_relaxed));
-  }
+  bool readable() const { return readable_fd() >= 0 && any_readable(); }
+  /// False: all of them are lifelines, whose queue pairs' messages go through memory.
+  bool carry_messages() const { return carrying_messages_.load(std::memory_order_relaxed) != 0; }
 
  private:
   using Map = std::unordered_map<rnic::StreamPort*, std::unique_ptr<QpStream>>;
   class Entry;
   static constexpr std::size_t kAtOnce = 64;
   static constexpr std::size_t kStagingBytes = 256 * 1024;
-  static constexpr Duration kLookAgain = std::chrono::microseconds(25);
 
   Expected<void, Failure> make_room();
   bool any_readable() const;
-  void looked(TimePoint now) {
-    due_ns_.store(ns_of(now) + Duration(kLookAgain).count(), std::memory_order_relaxed);
-  }
   std::size_t wait(std::span<epoll_event> events) const;
   MutableBytes staging() { return {staging_.get(), kStagingBytes}; }
 
@@ -128,8 +112,7 @@ class Streams {
   std::unique_ptr<std::byte[]> staging_;  ///< made with the first stream, and kept
   std::atomic<int> epoll_{-1};            ///< the same
   std::atomic<bool> watched_{false};
-  std::atomic<std::uint32_t> carrying_messages_{0};  ///< streams whose queue pairs' messages go by them
-  std::atomic<std::int64_t> due_ns_{0};
+  std::atomic<std::uint32_t> carrying_messages_{0};  ///< how many of them do
 };
 
 }  // namespace softrnic::engine

@@ -28,8 +28,6 @@ std::uint8_t reads_of(std::uint16_t agreed) {
   return static_cast<std::uint8_t>(std::min<std::uint32_t>(agreed, limits::kMaxReadsPerQp));
 }
 
-std::uint8_t shown(std::uint16_t reads) { return static_cast<std::uint8_t>(std::min<unsigned>(reads, 255)); }
-
 }  // namespace
 
 iwarp::StreamEndpoint& QueuePair::stream_endpoint() const {
@@ -43,8 +41,8 @@ Expected<void, Failure> QueuePair::start_stream(UniqueFd& socket, const StreamSt
     return refused_here(refuse(EINVAL, ReasonId::iwarp_stream_state, state_));
   const auto started = start.same_host ? start_on_same_host(socket, start) : start_by_stream(socket, start);
   if (!started) return refused_here(started.error());
-  attributes_.verbs.max_rd_atomic = shown(start.agreement.ord);
-  attributes_.verbs.max_dest_rd_atomic = shown(start.agreement.ird);
+  attributes_.verbs.max_rd_atomic = reads_of(start.agreement.ord);
+  attributes_.verbs.max_dest_rd_atomic = reads_of(start.agreement.ird);
   if (state_ != IBV_QPS_ERR) state_ = IBV_QPS_RTS;
   lane_.changed(*this);
   lane_.transmit(*this);

@@ -41,6 +41,8 @@ class RingActivity {
 
   // ---- the link below, which is read only now and then while rings are in use
 
+  /// Whether it is to be looked at: always, unless something moves through memory.
+  bool looks_below(TimePoint now) const { return !recent() || below_is_due(now); }
   bool below_is_due(TimePoint now) const { return ns_of(now) >= below_ns_.load(std::memory_order_relaxed); }
   /// The next time is at once.
   void poll_below_next() { below_ns_.store(0, std::memory_order_relaxed); }

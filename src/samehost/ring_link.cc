@@ -21,7 +21,7 @@ std::size_t RingLink::receive(link::Receiver& receiver, TimePoint now) {
   outbound_.report(receiver);
   const std::size_t packets = inbound_.receive(receiver);
   if (packets != 0) activity_.had_packets(now);
-  if (activity_.recent() && !activity_.below_is_due(now)) return packets;
+  if (!activity_.looks_below(now)) return packets;
   activity_.polled_below(now);
   return packets + below_->receive(receiver, now);
 }

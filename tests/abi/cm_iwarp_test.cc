@@ -28,6 +28,11 @@ class CmIwarp : public CmTest {
     EXPECT_NE(next(client_channel, RDMA_CM_EVENT_DISCONNECTED), nullptr);
     EXPECT_NE(next(server_channel, RDMA_CM_EVENT_DISCONNECTED), nullptr);
   }
+  void drop_ids() {
+    server.reset();
+    client.reset();
+    listener.reset();
+  }
   /// A request that the server has fetched.
   void ask() {
     listen("127.0.0.1");
@@ -136,9 +141,7 @@ TEST_F(CmIwarp, AMessageWhoseTakerDisconnectsAtOnceHasArrived) {
     ASSERT_EQ(rdma_get_send_comp(client.get(), &wc), 1);
     EXPECT_EQ(wc.status, IBV_WC_SUCCESS) << round;
     EXPECT_EQ(rdma_dereg_mr(mr), 0);
-    server.reset();
-    client.reset();
-    listener.reset();
+    drop_ids();
   }
 }
 
@@ -167,9 +170,7 @@ TEST_F(CmIwarp, AQueuePairThatIsResetWaitsForNothing) {
     ibv_qp_attr attributes{};
     ASSERT_EQ(ibv_modify_qp(client->qp, &attributes, IBV_QP_STATE), 0);
     EXPECT_NE(next(server_channel, RDMA_CM_EVENT_DISCONNECTED), nullptr);
-    server.reset();
-    client.reset();
-    listener.reset();
+    drop_ids();
   }
 }
 
@@ -180,14 +181,10 @@ TEST_F(CmIwarp, AWriteToWhereNobodyMayWriteEndsTheConnection) {
   constexpr int kLocal = IBV_ACCESS_LOCAL_WRITE;
   ibv_mr* const mr = ibv_reg_mr(client->pd, &word, sizeof word, kLocal);
   ASSERT_NE(mr, nullptr);
-  ibv_sge sge{reinterpret_cast<std::uintptr_t>(&word), sizeof word, mr->lkey};
-  ibv_send_wr wr{}, *bad = nullptr;
-  wr.opcode = IBV_WR_RDMA_WRITE;
-  wr.send_flags = IBV_SEND_SIGNALED;
-  wr.sg_list = &sge;
-  wr.num_sge = 1;
-  wr.wr.rdma = {reinterpret_cast<std::uintptr_t>(&word), mr->rkey ^ 1};
-  ASSERT_EQ(ibv_post_send(client->qp, &wr, &bad), 0) << std::strerror(errno);
+  ASSERT_EQ(rdma_post_write(client.get(), nullptr, &word, sizeof word, mr, IBV_SEND_SIGNALED,
+                            reinterpret_cast<std::uintptr_t>(&word), mr->rkey ^ 1),
+            0)
+      << std::strerror(errno);
   expect_ends();
   for (rdma_cm_id* const id : {client.get(), server.get()}) {
     ibv_qp_attr attributes{};
@@ -237,9 +234,7 @@ TEST_F(CmIwarp, AConnectionThatEndsAtOnceIsHeardOfFromBeginToEnd) {
     fast.join();
     EXPECT_NE(next(server_channel, RDMA_CM_EVENT_ESTABLISHED), nullptr) << round;
     expect_ends();
-    server.reset();
-    client.reset();
-    listener.reset();
+    drop_ids();
   }
 }
 
@@ -257,9 +252,7 @@ TEST_F(CmIwarp, ADisconnectBeforeEstablishedWasFetched) {
     EXPECT_NE(next(client_channel, RDMA_CM_EVENT_ESTABLISHED), nullptr);
     EXPECT_NE(next(server_channel, RDMA_CM_EVENT_ESTABLISHED), nullptr);
     expect_ends();
-    server.reset();
-    client.reset();
-    listener.reset();
+    drop_ids();
   }
 }
 

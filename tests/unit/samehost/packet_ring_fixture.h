@@ -48,17 +48,21 @@ struct Packet {
       : path(to), payload(pattern(bytes, psn)) {
     tx.path = &path;
     tx.headers.bth.opcode = wire::Opcode::rc_send_only;
-    tx.headers.bth.psn = psn & wire::kPsnMask;
-    tx.headers.bth.pad = wire::pad_for(static_cast<std::uint32_t>(bytes));
-    tx.payload_bytes = static_cast<std::uint32_t>(bytes);
-    if (bytes == 0) return;
-    const std::size_t half = bytes / 2;
-    tx.fragments[0] = {payload.data(), half, kKey};
-    tx.fragments[1] = {payload.data() + half, bytes - half, kKey};
-    tx.fragment_count = 2;
+    become(psn, bytes);
   }
   Packet(const Packet&) = delete;
   Packet& operator=(const Packet&) = delete;
+
+  /// Another one, with the first `bytes` of the payload: to fill that anew would take most of the time.
+  void become(std::uint32_t psn, std::size_t bytes) {
+    tx.headers.bth.psn = psn & wire::kPsnMask;
+    tx.headers.bth.pad = wire::pad_for(static_cast<std::uint32_t>(bytes));
+    tx.payload_bytes = static_cast<std::uint32_t>(bytes);
+    tx.fragment_count = bytes != 0 ? 2 : 0;
+    const std::size_t half = bytes / 2;
+    tx.fragments[0] = {payload.data(), half, kKey};
+    tx.fragments[1] = {payload.data() + half, bytes - half, kKey};
+  }
 
   ib::AddressVector path;
   std::vector<std::byte> payload;

@@ -95,10 +95,12 @@ TEST_F(PacketRingTest, APositionThatIsNoLineDoesNotMisleadAWriter) {
 TEST_F(PacketRingTest, APositionThatJumpsDoesNotMisleadAWriter) {
   RingWriter writer(*ring);
   Dice dice(4);
-  for (std::uint32_t psn = 0; psn < 4'000; ++psn) {
+  Packet packet(0, 65'536);
+  for (std::uint32_t psn = 0; psn < 20'000; ++psn) {
     ring->read.store(dice.any());
     static_cast<void>(writer.room());
-    put(writer, psn, dice.below(65'537));
+    packet.become(psn, dice.below(65'537));
+    writer.write(packet.tx, false);
   }
   const auto* behind = ring->records + kRingBytes;
   const auto* end = reinterpret_cast<const std::byte*>(ring.get() + 1);
