@@ -218,6 +218,7 @@ Expected<LaneGrant, Error> Client::take_lane() {
   lane.number = static_cast<std::uint8_t>(reply->lane);
   lane.first_index = static_cast<std::uint16_t>(reply->first_index);
   lane.dual_stack = reply->dual_stack != 0;
+  lane.fabric = reply->fabric != 0;
   return lane;
 }
 

@@ -35,6 +35,45 @@ std::optional<wire::MpaDemands> mpa_demands(std::uint32_t bits) {
   return wire::MpaDemands{(bits & kMpaCrc) != 0, (bits & kMpaMarkers) != 0};
 }
 
+static InfinibandRecord to_record(const device::InfinibandPort& port) {
+  InfinibandRecord record;
+  record.state = port.state;
+  record.physical_state = port.physical_state;
+  record.active_width = port.active_width;
+  record.active_speed = port.active_speed;
+  record.lmc = port.lmc;
+  record.sm_sl = port.sm_sl;
+  record.data_vls = port.data_vls;
+  record.subnet_timeout = port.subnet_timeout;
+  record.lid = port.lid.value;
+  record.sm_lid = port.sm_lid.value;
+  record.capabilities = port.capabilities;
+  record.reregistrations = port.reregistrations;
+  record.pkey_count = static_cast<std::uint32_t>(std::min(port.pkeys.size(), kMaxPkeys));
+  std::copy_n(port.pkeys.begin(), record.pkey_count, record.pkeys);
+  return record;
+}
+
+/// Nothing when a number is out of bounds.
+static std::optional<device::InfinibandPort> from_record(const InfinibandRecord& record) {
+  if (record.pkey_count > kMaxPkeys || record.lmc > 7) return std::nullopt;
+  device::InfinibandPort port;
+  port.state = record.state;
+  port.physical_state = record.physical_state;
+  port.active_width = record.active_width;
+  port.active_speed = record.active_speed;
+  port.lmc = record.lmc;
+  port.sm_sl = record.sm_sl;
+  port.data_vls = record.data_vls;
+  port.subnet_timeout = record.subnet_timeout;
+  port.lid = wire::Lid(record.lid);
+  port.sm_lid = wire::Lid(record.sm_lid);
+  port.capabilities = record.capabilities;
+  port.reregistrations = record.reregistrations;
+  port.pkeys.assign(record.pkeys, record.pkeys + record.pkey_count);
+  return port;
+}
+
 DeviceRecord to_record(const device::DeviceInfo& device) {
   DeviceRecord record;
   record.kind = static_cast<std::uint32_t>(device.kind);
@@ -54,6 +93,7 @@ DeviceRecord to_record(const device::DeviceInfo& device) {
     std::memcpy(record.gids[i].gid, entry.gid.raw.data(), sizeof record.gids[i].gid);
     record.gids[i].interface_index = entry.interface_index;
   }
+  record.infiniband = to_record(device.port.infiniband);
   return record;
 }
 
@@ -61,9 +101,12 @@ std::optional<device::DeviceInfo> from_record(const DeviceRecord& record) {
   const auto name = text_in(record.name);
   const auto netdev = text_in(record.netdev);
   const auto mpa = mpa_demands(record.mpa);
-  if (!name || !netdev || !mpa || record.gid_count > kMaxGids || !device::is_kind(record.kind))
+  auto infiniband = from_record(record.infiniband);
+  if (!name || !netdev || !mpa || !infiniband || record.gid_count > kMaxGids ||
+      !device::is_kind(record.kind))
     return std::nullopt;
   device::DeviceInfo device;
+  device.port.infiniband = std::move(*infiniband);
   device.kind = static_cast<device::Kind>(record.kind);
   device.mpa = *mpa;
   device.index = record.index;

@@ -24,10 +24,11 @@ namespace softrnic::control {
 
 inline constexpr std::uint32_t kMessageMagic = 0x636e'7273;  ///< "srnc"
 /// Of the messages between a daemon and its clients, which may be of different installations.
-inline constexpr std::uint16_t kProtocolVersion = 11;
+inline constexpr std::uint16_t kProtocolVersion = 12;
 inline constexpr std::size_t kMaxMessage = 32768;  ///< bytes; nothing longer is ever read
 inline constexpr std::size_t kMaxDevices = 32;
 inline constexpr std::size_t kMaxGids = 32;
+inline constexpr std::size_t kMaxPkeys = 64;
 inline constexpr std::size_t kDeviceNameSize = 64;  ///< IB_DEVICE_NAME_MAX, ending zero included
 inline constexpr std::size_t kNetdevNameSize = 16;  ///< IFNAMSIZ
 inline constexpr std::size_t kCommSize = 16;        ///< TASK_COMM_LEN
@@ -214,14 +215,14 @@ struct ErrorReply {
   std::uint64_t figures[4] = {};
   char text[kTextSize] = {};
 };
-/// Fd: the lane's UDP socket.
+/// Fd: the lane's socket: UDP, or one of FabricMessages (link/fabric_message.h).
 struct LaneReply {
   static constexpr MessageType kType = MessageType::lane;
   Header header;
   std::uint32_t lane = 0;         ///< 1 … 254
   std::uint32_t first_index = 0;  ///< 1 … 65535, where the process begins to hand out QP indices
   std::uint32_t dual_stack = 0;   ///< 0: the host has no IPv6 and the socket is AF_INET
-  std::uint32_t reserved = 0;
+  std::uint32_t fabric = 0;       ///< 1: the lane is one of an emulated host
 };
 /// Fd: the page, read-only; no fd and number 0: there is none.
 struct PageReply {
@@ -252,6 +253,23 @@ struct GidRecord {
   std::uint8_t gid[16] = {};
   std::uint32_t interface_index = 0;
 };
+/// See device::InfinibandPort.
+struct InfinibandRecord {
+  std::uint8_t state = 0;
+  std::uint8_t physical_state = 0;
+  std::uint8_t active_width = 0;
+  std::uint8_t active_speed = 0;
+  std::uint8_t lmc = 0;
+  std::uint8_t sm_sl = 0;
+  std::uint8_t data_vls = 0;
+  std::uint8_t subnet_timeout = 0;
+  std::uint16_t lid = 0;
+  std::uint16_t sm_lid = 0;
+  std::uint32_t capabilities = 0;
+  std::uint32_t reregistrations = 0;
+  std::uint32_t pkey_count = 0;  ///< at most kMaxPkeys
+  std::uint16_t pkeys[kMaxPkeys] = {};
+};
 struct DeviceRecord {
   std::uint64_t guid = 0;
   std::uint64_t speed_mbps = 0;
@@ -266,6 +284,7 @@ struct DeviceRecord {
   char name[kDeviceNameSize] = {};
   char netdev[kNetdevNameSize] = {};
   GidRecord gids[kMaxGids];
+  InfinibandRecord infiniband;
 };
 struct DevicesReply {
   static constexpr MessageType kType = MessageType::devices;
@@ -289,7 +308,7 @@ struct NotificationMessage {
 using Farewell = Bare<MessageType::farewell>;
 
 static_assert(sizeof(Header) == 16 && sizeof(Hello) == 40 && sizeof(ErrorReply) == 568);
-static_assert(sizeof(DeviceRecord) == 768 && sizeof(DevicesReply) <= kMaxMessage);
+static_assert(sizeof(DeviceRecord) == 920 && sizeof(DevicesReply) <= kMaxMessage);
 
 /// A message of type T ready to send.
 template <typename T>

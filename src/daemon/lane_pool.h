@@ -27,6 +27,7 @@ struct LaneGrant {
   int socket = -1;  ///< stays the pool's
   std::uint32_t first_index = 0;
   bool dual_stack = true;
+  bool fabric = false;  ///< the socket is one of FabricMessages
 };
 
 /// What the service asks of the lanes; tests and fuzzers have lanes without sockets.

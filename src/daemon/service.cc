@@ -96,6 +96,7 @@ Answer Service::take_lane(Connection& from, const TakeLane& message, UniqueFd) {
   reply.lane = grant->lane;
   reply.first_index = grant->first_index;
   reply.dual_stack = grant->dual_stack ? 1 : 0;
+  reply.fabric = grant->fabric ? 1 : 0;
   return answer_with(reply, grant->socket);
 }
 

@@ -132,6 +132,8 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   void end_life() { peers_.end_life(); }
   /// Readable when service() has packets to read.
   int readable_fd() const { return link_->readable_fd(); }
+  /// What is to be waited for there: that it is readable, and writable while the link is full.
+  short readable_events() const { return link_->is_full() ? POLLIN | POLLOUT : POLLIN; }
   /// Readable when service() has Ethernet frames to read; -1: never.
   int frames_fd() const { return ports_.readable_fd(); }
   /// Readable when service() has streams to read, or to write on; -1: never. For the engine thread alone.

@@ -81,6 +81,10 @@ void Lane::dropped(const Reason& reason, ib::Counter counter, Qpn qpn, std::uint
 // ---- out
 
 bool Lane::send() {
+  if (link_->is_full()) {
+    attempt([&] { link_->flush(clock_.batch_time()); });
+    if (link_->is_full()) return false;
+  }
   const auto out = [this](const ib::TxPacket& packet) {
     if (packet.is_frame) return ports_.send(packet);
     attempt([&] { link_->send(packet, clock_.batch_time()); });

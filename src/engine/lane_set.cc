@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/settings.h"
+#include "link/fabric_link.h"
 #include "link/fault_link.h"
 #include "link/udp_link.h"
 #include "samehost/doorbell.h"
@@ -43,8 +44,12 @@ Expected<void, control::Error> LaneSet::check_settings() {
 }
 
 std::unique_ptr<link::Link> LaneSet::make_link(control::LaneGrant& lane) {
-  std::unique_ptr<link::Link> link =
-      std::make_unique<link::UdpLink>(link::UdpLink::Options{.fd = lane.socket.release()});
+  std::unique_ptr<link::Link> link;
+  if (lane.fabric) {
+    link = std::make_unique<link::FabricLink>(std::move(lane.socket));
+  } else {
+    link = std::make_unique<link::UdpLink>(link::UdpLink::Options{.fd = lane.socket.release()});
+  }
   if (capture_ != nullptr) link->set_tap(capture_.get());
   const auto plan = plan_of(lane.number);
   if (!plan) return link;

@@ -29,6 +29,7 @@ class CaptureFile final : public PacketTap, public StreamTap {
 
   void packet(wire::CaptureDirection direction, const wire::Flow& flow, std::uint16_t ip_id,
               std::span<const Bytes> pieces) override;
+  void frame(wire::CaptureDirection direction, Bytes frame) override;
   void flush() override;
   void segment(wire::CaptureDirection direction, const wire::TcpHeaders& headers,
                std::span<const Bytes> pieces) override;
@@ -36,7 +37,8 @@ class CaptureFile final : public PacketTap, public StreamTap {
 
  private:
   CaptureFile(int fd, std::string path);
-  void add(wire::CaptureDirection direction, std::span<const Bytes> pieces);
+  void add(wire::CaptureRecord record, std::span<const Bytes> pieces);
+  void append(const wire::CaptureRecord& record, std::span<const Bytes> pieces);
   void write_out();
 
   std::mutex mutex_;

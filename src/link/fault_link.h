@@ -34,6 +34,7 @@ class FaultLink final : public Link {
   void send(const ib::TxPacket& packet, TimePoint now) override;
   void send_damaged(const ib::TxPacket& packet, std::uint32_t bit, TimePoint now) override;
   void flush(TimePoint now) override;
+  bool is_full() const override { return inner_->is_full(); }
   std::size_t receive(Receiver& receiver, TimePoint now) override;
   bool has_packet(TimePoint now) const override { return inner_->has_packet(now); }
   int readable_fd() const override { return inner_->readable_fd(); }

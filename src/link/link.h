@@ -40,6 +40,8 @@ class PacketTap {
   /// identification as far as it is known.
   virtual void packet(wire::CaptureDirection direction, const wire::Flow& flow, std::uint16_t ip_id,
                       std::span<const Bytes> pieces) = 0;
+  /// An InfiniBand frame, LRH to VCRC, whose VCRC is zero.
+  virtual void frame(wire::CaptureDirection direction, Bytes frame) = 0;
   /// A batch is over.
   virtual void flush() = 0;
 
@@ -60,8 +62,11 @@ class Link {
   /// Queues a packet of which one bit is flipped after its ICRC was computed: bit number `bit` modulo its
   /// bits.
   virtual void send_damaged(const ib::TxPacket& packet, std::uint32_t bit, TimePoint now) = 0;
-  /// Sends all that is queued.
+  /// Sends all that is queued, or what is_full() leaves.
   virtual void flush(TimePoint now) = 0;
+  /// After a flush: the network takes no more for the present. Packets are kept from it until that has
+  /// changed, when readable_fd() becomes writable. May be called without the lock.
+  virtual bool is_full() const { return false; }
   /// Reads at most one batch without waiting and hands it to `receiver`. Returns the number of packets read
   /// (dropped ones included); 0 when nothing was there.
   virtual std::size_t receive(Receiver& receiver, TimePoint now) = 0;

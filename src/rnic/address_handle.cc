@@ -46,14 +46,10 @@ Expected<ib::AddressVector, Failure> resolve_lid(const device::DeviceInfo& devic
   return v;
 }
 
-}  // namespace
-
-Expected<ib::AddressVector, Failure> resolve_address(const Context& context, const ibv_ah_attr& attributes) {
+Expected<ib::AddressVector, Failure> resolve_gid(const device::DeviceInfo& device,
+                                                 const ibv_ah_attr& attributes) {
   const ibv_global_route& grh = attributes.grh;
-  if (attributes.port_num != limits::kPorts) return invalid(ReasonId::bad_port, attributes.port_num);
-  const auto device = context.info();
-  if (attributes.is_global == 0) return resolve_lid(*device, attributes);
-  const auto& gids = device->port.gids;
+  const auto& gids = device.port.gids;
   if (grh.sgid_index >= gids.size()) return invalid(ReasonId::bad_gid_index, grh.sgid_index, gids.size());
   ib::AddressVector v;
   v.source = gids[grh.sgid_index].gid;
@@ -61,7 +57,7 @@ Expected<ib::AddressVector, Failure> resolve_address(const Context& context, con
   if (v.source.is_zero()) return invalid(ReasonId::empty_gid_index, grh.sgid_index);
   if (v.destination.is_zero()) return invalid(ReasonId::bad_dgid);
   const bool group = v.destination.is_multicast();
-  if (!group && v.source.is_ipv4() != v.destination.is_ipv4()) {
+  if (!group && device::gids_are_addresses(device.kind) && v.source.is_ipv4() != v.destination.is_ipv4()) {
     return invalid(ReasonId::gid_family, grh.sgid_index, v.destination.high_half(), v.destination.low_half());
   }
   v.source_gid_index = grh.sgid_index;
@@ -71,6 +67,46 @@ Expected<ib::AddressVector, Failure> resolve_address(const Context& context, con
   v.flow_label = grh.flow_label & kFlowLabelMask;
   if (v.flow_label != 0) v.source_port = source_port(v.flow_label, Qpn(), Qpn());
   return v;
+}
+
+// A port has 2^LMC LIDs, told apart by the path bits (IBTA 4.1.3).
+std::uint8_t path_bits(const device::InfinibandPort& port, const ibv_ah_attr& attributes) {
+  return attributes.src_path_bits & static_cast<std::uint8_t>((1U << port.lmc) - 1);
+}
+
+Expected<ib::AddressVector, Failure> resolve_without_grh(const device::InfinibandPort& port,
+                                                         const ibv_ah_attr& attributes) {
+  const wire::Lid dlid(attributes.dlid);
+  if (dlid.is_multicast()) return invalid(ReasonId::ah_group_needs_grh, dlid.value);
+  ib::AddressVector v;
+  v.source = wire::Gid::of_lid(
+      wire::Lid(static_cast<std::uint16_t>(port.lid.value | path_bits(port, attributes))));
+  v.destination = wire::Gid::of_lid(dlid);
+  v.service_level = attributes.sl;
+  return v;
+}
+
+Expected<ib::AddressVector, Failure> resolve_infiniband(const device::DeviceInfo& device,
+                                                        const ibv_ah_attr& attributes) {
+  const wire::Lid dlid(attributes.dlid);
+  if (!dlid.is_unicast() && !dlid.is_multicast()) return invalid(ReasonId::ah_bad_lid, dlid.value);
+  const device::InfinibandPort& port = device.port.infiniband;
+  auto v = attributes.is_global != 0 ? resolve_gid(device, attributes) : resolve_without_grh(port, attributes);
+  if (!v) return v;
+  if (attributes.is_global != 0) v->hop_limit = attributes.grh.hop_limit;
+  v->dlid = dlid;
+  v->source_path_bits = path_bits(port, attributes);
+  v->interface_index = device.interface_index;
+  return v;
+}
+
+}  // namespace
+
+Expected<ib::AddressVector, Failure> resolve_address(const Context& context, const ibv_ah_attr& attributes) {
+  if (attributes.port_num != limits::kPorts) return invalid(ReasonId::bad_port, attributes.port_num);
+  const auto device = context.info();
+  if (device::has_lids(device->kind)) return resolve_infiniband(*device, attributes);
+  return attributes.is_global == 0 ? resolve_lid(*device, attributes) : resolve_gid(*device, attributes);
 }
 
 std::uint16_t source_port(std::uint32_t flow_label, Qpn local, Qpn remote) {

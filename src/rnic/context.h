@@ -27,7 +27,7 @@ class Context {
   std::shared_ptr<const device::DeviceInfo> info() const;
   /// Its queue pairs go by streams of TCP (iWARP).
   bool has_streams() const { return device::has_streams(info()->kind); }
-  /// Replaces what is known of the device and raises PORT_ACTIVE, PORT_ERR and GID_CHANGE accordingly.
+  /// Replaces what is known of the device and raises the events of its port accordingly.
   void update(std::shared_ptr<const device::DeviceInfo> info);
   /// The daemon or the device is gone: raises DEVICE_FATAL (once).
   void device_lost();

@@ -40,7 +40,6 @@ inline constexpr std::uint16_t kMaxModerationCount = 65535;  ///< completions an
 inline constexpr std::uint16_t kMaxModerationPeriod = 4095;  ///< microseconds; as mlx5, which has 12 bits
 inline constexpr std::uint32_t kMinRateLimit = 1;            ///< kilobits per second
 inline constexpr std::uint32_t kMaxRateLimit = 100'000'000;  ///< kilobits per second
-inline constexpr std::uint16_t kPkeys = 1;
 inline constexpr std::uint8_t kPorts = 1;
 
 }  // namespace softrnic::rnic::limits

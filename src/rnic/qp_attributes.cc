@@ -42,9 +42,6 @@ Expected<void, Failure> check_values(const Context& context, const ibv_qp_attr& 
     }
   }
   if ((mask & IBV_QP_PORT) != 0 && a.port_num != limits::kPorts) return no(ReasonId::bad_port, a.port_num);
-  if ((mask & IBV_QP_PKEY_INDEX) != 0 && a.pkey_index >= limits::kPkeys) {
-    return no(ReasonId::bad_pkey_index, a.pkey_index, limits::kPkeys);
-  }
   if ((mask & IBV_QP_DEST_QPN) != 0 && a.dest_qp_num > wire::kPsnMask) {
     return no(ReasonId::bad_dest_qpn, a.dest_qp_num);
   }
@@ -65,8 +62,6 @@ Expected<void, Failure> check_values(const Context& context, const ibv_qp_attr& 
 Expected<void, Failure> check_migration(const ibv_qp_attr& a, std::uint32_t mask, bool loaded) {
   const bool loads = (mask & IBV_QP_ALT_PATH) != 0;
   if (loads && a.alt_port_num != limits::kPorts) return no(ReasonId::bad_port, a.alt_port_num);
-  if (loads && a.alt_pkey_index >= limits::kPkeys)
-    return no(ReasonId::bad_pkey_index, a.alt_pkey_index, limits::kPkeys);
   if ((mask & IBV_QP_PATH_MIG_STATE) == 0) return {};
   if (a.path_mig_state > IBV_MIG_ARMED)
     return no(ReasonId::bad_qp_attribute, IBV_QP_PATH_MIG_STATE, a.path_mig_state, IBV_MIG_ARMED);
@@ -140,13 +135,15 @@ constexpr CopyRow kCopies[] = {
      }},
 };
 
-// Programs that address peers by LID (see lid.h) take the MTU of an InfiniBand port for granted. They get
+// Programs that address RoCE peers by LID (see lid.h) take the MTU of an InfiniBand port for granted. They get
 // what the port has, as both ends of their path do.
 ibv_qp_attr fit_mtu(const Context& context, const ibv_qp_attr& wanted, std::uint32_t mask) {
   constexpr std::uint32_t kBoth = IBV_QP_AV | IBV_QP_PATH_MTU;
   ibv_qp_attr fitted = wanted;
-  if ((mask & kBoth) == kBoth && wanted.ah_attr.is_global == 0 && wanted.path_mtu <= IBV_MTU_4096)
-    fitted.path_mtu = std::min(wanted.path_mtu, mtu_code(context.info()->port.active_mtu));
+  const auto device = context.info();
+  const bool stands_for_a_gid = wanted.ah_attr.is_global == 0 && !device::has_lids(device->kind);
+  if ((mask & kBoth) == kBoth && stands_for_a_gid && wanted.path_mtu <= IBV_MTU_4096)
+    fitted.path_mtu = std::min(wanted.path_mtu, mtu_code(device->port.active_mtu));
   return fitted;
 }
 
@@ -163,6 +160,12 @@ Expected<void, Failure> take_attributes(const Context& context, const ibv_qp_att
   if (!path) return Unexpected{path.error()};
   if ((mask & IBV_QP_ALT_PATH) != 0) alternate = resolve_address(context, wanted.alt_ah_attr);
   if (!alternate) return Unexpected{alternate.error()};
+  Expected<std::uint16_t, Failure> pkey = t.pkey, alternate_pkey = pkey;
+  if ((mask & IBV_QP_PKEY_INDEX) != 0) pkey = context.pkey(limits::kPorts, wanted.pkey_index);
+  if (!pkey) return Unexpected{pkey.error()};
+  if ((mask & IBV_QP_ALT_PATH) != 0) alternate_pkey = context.pkey(limits::kPorts, wanted.alt_pkey_index);
+  if (!alternate_pkey) return Unexpected{alternate_pkey.error()};
+  t.pkey = *pkey;
   t.path = *path;
   t.alternate.path = *alternate;
   if ((mask & IBV_QP_AV) != 0) attributes.verbs.ah_attr = wanted.ah_attr;

@@ -70,7 +70,7 @@ ibv_device_attr common_attributes(const device::DeviceInfo& device) {
   a.atomic_cap = IBV_ATOMIC_HCA;
   a.max_srq = limits::kMaxSrqs;
   a.max_srq_wr = limits::kMaxSrqWrs;
-  a.max_pkeys = limits::kPkeys;
+  a.max_pkeys = static_cast<std::uint16_t>(device::pkeys_of(device).size());
   a.phys_port_cnt = limits::kPorts;
   return a;
 }
@@ -84,6 +84,21 @@ void add_infiniband(ibv_device_attr& a) {
   a.max_total_mcast_qp_attach = limits::kMaxMulticastGroups * limits::kMaxMulticastQps;
   a.max_ah = limits::kMaxAhs;
   a.local_ca_ack_delay = 15;  // 4.096 us * 2^15 = 134 ms: a thread that waits for the CPU
+}
+
+/// What an InfiniBand port has from its cable and its subnet manager.
+void add_link_layer(const device::InfinibandPort& from, ibv_port_attr& a) {
+  a.state = static_cast<ibv_port_state>(from.state);
+  a.port_cap_flags = from.capabilities;
+  a.lid = from.lid.value;
+  a.sm_lid = from.sm_lid.value;
+  a.lmc = from.lmc;
+  a.sm_sl = from.sm_sl;
+  a.max_vl_num = from.data_vls;
+  a.subnet_timeout = from.subnet_timeout;
+  a.active_width = from.active_width;
+  a.active_speed = from.active_speed;
+  a.phys_state = from.physical_state;
 }
 
 }  // namespace
@@ -117,7 +132,7 @@ ibv_port_attr port_attributes_of(const device::DeviceInfo& device) {
   a.gid_tbl_len = static_cast<int>(from.gids.size());
   a.port_cap_flags = kind.port_cap_flags;
   a.max_msg_sz = limits::kMaxMessageBytes;
-  a.pkey_tbl_len = limits::kPkeys;
+  a.pkey_tbl_len = static_cast<std::uint16_t>(device::pkeys_of(device).size());
   if (kind.transport == IBV_TRANSPORT_IB) a.lid = device::port_lid(from);
   a.max_vl_num = 1;
   a.active_width = rate.width;
@@ -125,6 +140,7 @@ ibv_port_attr port_attributes_of(const device::DeviceInfo& device) {
   a.phys_state = from.up ? kPhysicalLinkUp : kPhysicalDisabled;
   a.link_layer = kind.link_layer;
   a.flags = kind.port_query_flags;
+  if (device::has_lids(device.kind)) add_link_layer(from.infiniband, a);
   return a;
 }
 

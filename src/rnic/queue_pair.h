@@ -229,6 +229,8 @@ class QueuePair final : public EventTarget, private ib::Host {
   void complete(const ib::RecvDone& done) override;
   ibv_wc completion(std::uint64_t wr_id, ib::Status status, const Reason& reason) const;
   ibv_wc receive_completion(const ib::RecvDone& done) const;
+  /// The LIDs of a datagram of InfiniBand.
+  void describe_link(const ib::RecvDone& done, ibv_wc& wc) const;
   void add_ended(ib::Counted operation, bool success, std::uint64_t bytes) override;
   void event(ib::QpEvent event) override;
   void explain(const Reason& reason, const std::uint64_t* wr_id) override;

@@ -166,12 +166,20 @@ void QueuePair::complete(const ib::RecvDone& done) {
   lane_.deliver(*receives_.cq(), receive_completion(done), done.solicited);
 }
 
+void QueuePair::describe_link(const ib::RecvDone& done, ibv_wc& wc) const {
+  wc.slid = done.slid.value;
+  if (done.dlid.is_multicast()) return;
+  const unsigned lmc = context().info()->port.infiniband.lmc;
+  wc.dlid_path_bits = static_cast<std::uint8_t>(done.dlid.value & ((1U << lmc) - 1));
+}
+
 ibv_wc QueuePair::receive_completion(const ib::RecvDone& done) const {
   ibv_wc wc = completion(done.wr_id, done.status, done.reason);
   wc.opcode = done.is_write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV;
   wc.byte_len = done.length;
   wc.src_qp = type_ == IBV_QPT_XRC_RECV ? attributes_.transport.remote.value : done.source.value;
   wc.sl = done.service_level;
+  if (!done.slid.is_reserved()) describe_link(done, wc);
   if (done.has_grh) wc.wc_flags |= IBV_WC_GRH;
   if (type_ == IBV_QPT_RAW_PACKET) describe_frame(done, wc);
   if (done.has_immediate) {

@@ -72,6 +72,7 @@ class RingLink final : public link::Link {
     outbound_.ring_doorbells();
     below_->flush(now);
   }
+  bool is_full() const override { return below_->is_full(); }
   std::size_t receive(link::Receiver& receiver, TimePoint now) override;
   bool has_packet(TimePoint now) const override;
   int readable_fd() const override { return below_->readable_fd(); }

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 #include "base/bytes.h"
@@ -14,6 +15,9 @@ namespace {
 constexpr std::array<std::byte, 12> kMapped = {std::byte{0}, std::byte{0}, std::byte{0},    std::byte{0},
                                                std::byte{0}, std::byte{0}, std::byte{0},    std::byte{0},
                                                std::byte{0}, std::byte{0}, std::byte{0xff}, std::byte{0xff}};
+
+// 100::/112; the LID is behind it.
+constexpr std::array<std::byte, 14> kOfLid = {std::byte{0x01}};
 
 }  // namespace
 
@@ -47,7 +51,23 @@ Gid Gid::from_ipv4_be(std::uint32_t address) {
   return gid;
 }
 
+Gid Gid::of_lid(Lid lid) {
+  Gid gid;
+  std::copy(kOfLid.begin(), kOfLid.end(), gid.raw.begin());
+  store_be16(gid.raw.data() + kOfLid.size(), lid.value);
+  return gid;
+}
+
+bool Gid::is_lid() const { return std::memcmp(raw.data(), kOfLid.data(), kOfLid.size()) == 0; }
+
+Lid Gid::lid() const { return Lid(load_be16(raw.data() + kOfLid.size())); }
+
 std::string Gid::to_string() const {
+  if (is_lid()) {
+    char number[16];
+    std::snprintf(number, sizeof number, "LID 0x%04x", unsigned{lid().value});
+    return number;
+  }
   char text[INET6_ADDRSTRLEN];
   return inet_ntop(AF_INET6, raw.data(), text, sizeof text) != nullptr ? text : "";
 }

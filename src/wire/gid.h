@@ -1,5 +1,8 @@
 // Global identifiers: 128-bit addresses that are IPv6 addresses, or IPv4-mapped ones, on RoCEv2 (IBTA
 // A17.4.5).
+//
+// On InfiniBand an address may be a LID alone. So that who compares and looks up addresses has one kind of
+// them, a LID has a GID that stands for it here and never on a wire.
 #pragma once
 
 #include <array>
@@ -8,6 +11,8 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+
+#include "wire/lid.h"
 
 namespace softrnic::wire {
 
@@ -35,9 +40,14 @@ struct Gid {
   std::uint64_t high_half() const;
   std::uint64_t low_half() const;
   static Gid from_ipv4_be(std::uint32_t address);
+  /// What stands for a LID: of the prefix 100::/64, which reaches nobody (RFC 6666).
+  static Gid of_lid(Lid lid);
+  bool is_lid() const;
+  /// Requires is_lid().
+  Lid lid() const;
   /// 127.0.0.1
   static Gid ipv4_loopback();
-  /// "fe80::1" or "::ffff:10.0.0.1"
+  /// "fe80::1", "::ffff:10.0.0.1" or "LID 0x0007"
   std::string to_string() const;
 };
 

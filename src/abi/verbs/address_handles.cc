@@ -13,6 +13,7 @@
 #include "abi/verbs/live_objects.h"
 #include "abi/verbs/open_device.h"
 #include "net/neighbour.h"
+#include "wire/grh.h"
 
 namespace softrnic::abi {
 namespace {
@@ -72,7 +73,7 @@ Expected<void, Failure> answer_grh(const rnic::Context& context, const ibv_grh& 
     std::memcpy(out.grh.dgid.raw, peer.raw.data(), sizeof out.grh.dgid.raw);
     out.grh.hop_limit = ipv4.ttl;
     out.grh.traffic_class = ipv4.tos;
-  } else if (word >> 28 == 6 && grh.next_hdr == IPPROTO_UDP) {
+  } else if (word >> 28 == 6 && (grh.next_hdr == IPPROTO_UDP || grh.next_hdr == wire::kGrhNextHeader)) {
     out.grh.dgid = grh.sgid;
     out.grh.hop_limit = grh.hop_limit;
     out.grh.traffic_class = static_cast<std::uint8_t>(word >> 20);

@@ -163,12 +163,13 @@ SOFTRNIC_EXPORT int ibv_get_pkey_index(ibv_context* context, uint8_t port, __be1
   const int failed = minus_one_call([&]() -> Expected<void, Failure> {
     if (context == nullptr) return null_argument();
     const rnic::Context& device = Context::of(context)->opened->context();
-    for (; index < rnic::limits::kPkeys; ++index) {
+    for (;; ++index) {
       const auto found = device.pkey(port, index);
-      if (!found) return Unexpected{found.error()};
-      if (__builtin_bswap16(*found) == pkey) return {};
+      if (found && __builtin_bswap16(*found) == pkey) return {};
+      if (found) continue;
+      if (index == 0) return Unexpected{found.error()};
+      return rnic::refused(EINVAL, ReasonId::no_such_pkey, __builtin_bswap16(pkey));
     }
-    return rnic::refused(EINVAL, ReasonId::no_such_pkey, __builtin_bswap16(pkey));
   });
   return failed != 0 ? failed : index;
 }

@@ -3,19 +3,20 @@
 #include <algorithm>
 
 #include "transport/ib/rx_packet.h"
+#include "wire/grh.h"
 
 namespace softrnic::ib {
 namespace {
 
 constexpr std::size_t kUdpBytes = 8;
 constexpr std::size_t kIpv4Bytes = 20;
-constexpr std::byte kUdpProtocol{17};
+constexpr std::uint8_t kUdpProtocol = 17;
 
-// UDP header to ICRC of the packet that was received.
-std::size_t udp_length(const RxPacket& rx) {
+// BTH to ICRC of the packet that was received.
+std::size_t transport_length(const RxPacket& rx) {
   const std::size_t payload = rx.payload_bytes();
-  return kUdpBytes + wire::kBthBytes + wire::header_bytes(rx.packet.info->headers) + payload +
-         wire::pad_for(payload) + wire::kIcrcBytes;
+  return wire::kBthBytes + wire::header_bytes(rx.packet.info->headers) + payload + wire::pad_for(payload) +
+         wire::kIcrcBytes;
 }
 
 std::uint16_t ipv4_checksum(const std::byte* header) {
@@ -29,14 +30,18 @@ std::uint16_t ipv4_checksum(const std::byte* header) {
 
 std::array<std::byte, wire::kGrhBytes> datagram_header(const RxPacket& rx) {
   std::array<std::byte, wire::kGrhBytes> grh{};
-  const auto length = static_cast<std::uint16_t>(udp_length(rx));
+  const std::size_t transport = transport_length(rx);
+  const auto length = static_cast<std::uint16_t>(rx.is_infiniband() ? transport : kUdpBytes + transport);
   if (!rx.source.is_ipv4()) {
-    store_be32(&grh[0], 0x60000000U | (std::uint32_t{rx.traffic_class} << 20) | (rx.flow_label & 0xfffff));
-    store_be16(&grh[4], length);
-    grh[6] = kUdpProtocol;
-    grh[7] = std::byte{rx.hop_limit};
-    std::ranges::copy(rx.source.raw, &grh[8]);
-    std::ranges::copy(rx.destination.raw, &grh[24]);
+    wire::Grh header;
+    header.traffic_class = rx.traffic_class;
+    header.flow_label = rx.flow_label;
+    header.payload_length = length;
+    header.next_header = rx.is_infiniband() ? wire::kGrhNextHeader : kUdpProtocol;
+    header.hop_limit = rx.hop_limit;
+    header.sgid = rx.source;
+    header.dgid = rx.destination;
+    wire::encode_grh(header, grh);
     return grh;
   }
   std::byte* ip = &grh[wire::kGrhBytes - kIpv4Bytes];
@@ -45,7 +50,7 @@ std::array<std::byte, wire::kGrhBytes> datagram_header(const RxPacket& rx) {
   store_be16(ip + 2, static_cast<std::uint16_t>(kIpv4Bytes + length));
   store_be16(ip + 6, 0x4000);  // DF
   ip[8] = std::byte{rx.hop_limit};
-  ip[9] = kUdpProtocol;
+  ip[9] = std::byte{kUdpProtocol};
   std::copy_n(&rx.source.raw[12], 4, ip + 12);
   std::copy_n(&rx.destination.raw[12], 4, ip + 16);
   store_be16(ip + 10, ipv4_checksum(ip));

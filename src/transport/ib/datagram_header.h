@@ -9,8 +9,9 @@
 
 namespace softrnic::ib {
 
-/// The 40 bytes that precede a datagram in its receive: the IPv6 header, or 20 zero bytes and the IPv4 header
-/// (IBTA A17.4.5.1). The IPv4 identification is not known here and stands as 0.
+/// The 40 bytes that precede a datagram in its receive: the GRH; of RoCE the IPv6 header, or 20 zero bytes
+/// and the IPv4 header (IBTA A17.4.5.1). The IPv4 identification is not known here and stands as 0.
+/// Requires has_global_route().
 std::array<std::byte, wire::kGrhBytes> datagram_header(const RxPacket& packet);
 
 /// What a completion has for a service level, which RoCE has not: bit 3: the packet had a UDP header; bits 0

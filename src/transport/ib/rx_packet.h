@@ -42,7 +42,14 @@ struct RxPacket {
   std::uint8_t traffic_class = 0;
   std::uint8_t hop_limit = 64;
   std::uint32_t flow_label = 0;
-  std::uint32_t interface_index = 0;  ///< netdev that it came in by; 0: unknown
+  std::uint32_t interface_index = 0;  ///< netdev or InfiniBand port that it came in by; 0: unknown
+  // of the LRH; 0 elsewhere. Without a GRH `source` and `destination` are Gid::of_lid()
+  wire::Lid slid;
+  wire::Lid dlid;
+  std::uint8_t service_level = 0;
+
+  bool is_infiniband() const { return !slid.is_reserved(); }
+  bool has_global_route() const { return !source.is_lid(); }
 
   std::uint32_t packets = 1;            ///< in a row, see TxPacket; several only if wire::joinable()
   PayloadSource* rendezvous = nullptr;  ///< has the payload, when it is not in `packet`

@@ -95,8 +95,11 @@ struct AddressVector {
   std::uint8_t service_level = 0;
   std::uint32_t flow_label = 0;   ///< 0: the source port comes from the QPNs
   std::uint16_t source_port = 0;  ///< UDP source port, chosen by the adapter when the vector is made
-  /// Netdev to leave by; 0: what holds `source`, or the routing table, decides
+  /// Netdev to leave by; 0: what holds `source`, or the routing table, decides. InfiniBand: the port
   std::uint32_t interface_index = 0;
+  // InfiniBand, where `destination` is Gid::of_lid() if there is no GRH
+  wire::Lid dlid;
+  std::uint8_t source_path_bits = 0;  ///< added to the port's LID
 };
 
 /// A send work request as it lies in the send queue. Its SGEs or inline bytes lie behind it in the ring.
@@ -159,7 +162,10 @@ struct RecvDone {
   std::uint32_t immediate = 0;     ///< host order; or the invalidated key
   std::uint32_t length = 0;        ///< bytes received; UD: GRH included
   Qpn source;                      ///< UD: the sender
-  std::uint8_t service_level = 0;  ///< UD: see network_header_code()
+  std::uint8_t service_level = 0;  ///< UD: of InfiniBand; else see network_header_code()
+  // UD of InfiniBand: of the packet
+  wire::Lid slid;
+  wire::Lid dlid;
   // of a raw packet
   bool checksums_ok = false;   ///< of its IP and TCP or UDP headers
   std::uint16_t vlan = 0;      ///< TCI of the tag that was taken out of it

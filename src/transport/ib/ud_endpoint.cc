@@ -126,10 +126,16 @@ void UdEndpoint::receive(const RxPacket& rx, TimePoint) {
   place(rx);
 }
 
-void UdEndpoint::place(const RxPacket& rx) {
+// The 40 bytes of a packet without a GRH have no content (IBTA 11.4.2.1): they are left as they are.
+Expected<void, Reason> UdEndpoint::place_header(const RxPacket& rx, SgeCursor& cursor) {
+  if (!rx.has_global_route()) return {};
   const auto grh = datagram_header(rx);
+  return scatter(host_, LocalUse::receive, receive_->sges, cursor, 0, {grh, nullptr, grh.size()});
+}
+
+void UdEndpoint::place(const RxPacket& rx) {
   SgeCursor cursor;
-  auto done = scatter(host_, LocalUse::receive, receive_->sges, cursor, 0, {grh, nullptr, grh.size()});
+  auto done = place_header(rx, cursor);
   if (done) done = scatter(host_, LocalUse::receive, receive_->sges, cursor, wire::kGrhBytes, rx.payload());
   if (!done && done.error().id == ReasonId::payload_gone) {  // as if it had been lost on the way
     host_.count(Counter::drop_payload);
@@ -145,12 +151,14 @@ void UdEndpoint::place(const RxPacket& rx) {
   RecvDone recv;
   recv.wr_id = receive_->wr_id;
   recv.has_immediate = rx.packet.info->has(wire::kImmDt);
-  recv.has_grh = true;
+  recv.has_grh = rx.has_global_route();
   recv.solicited = headers.bth.solicited;
   recv.immediate = headers.immediate;
   recv.length = static_cast<std::uint32_t>(rx.payload_bytes() + wire::kGrhBytes);
   recv.source = headers.deth.source;
-  recv.service_level = network_header_code(rx);
+  recv.service_level = rx.is_infiniband() ? rx.service_level : network_header_code(rx);
+  recv.slid = rx.slid;
+  recv.dlid = rx.dlid;
   receive_ = nullptr;
   host_.complete(recv);
 }

@@ -32,6 +32,7 @@ class UdEndpoint final : public UnacknowledgedEndpoint {
   bool valid(const SendWqe& wqe);
   PathWindow* window_to(const SendWqe& wqe) const;
   void fail_front(Status status, const Reason& reason);
+  Expected<void, Reason> place_header(const RxPacket& rx, SgeCursor& cursor);
   void place(const RxPacket& rx);
   void fail_receive(Status status, const Reason& reason);
 
