@@ -1,5 +1,5 @@
-// Arithmetic of reflected CRC registers, the same for each polynomial: of `width` bits, at most 32, the top one
-// is x^0.
+// Arithmetic of reflected CRC registers, the same for each polynomial: of `width` bits, at most 32, the top
+// one is x^0.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Where the fields of each header lie: the one place with their offsets (IBTA 7.7, 7.9.4, 8.3, 9.2 to 9.4, RFC 791,
-// RFC 8200, RFC 768). Fields of less than a byte share a group, which headers.h takes apart.
+// Where the fields of each header lie: the one place with their offsets (IBTA 7.7, 7.9.4, 8.3, 9.2 to 9.4,
+// RFC 791, RFC 8200, RFC 768). Fields of less than a byte share a group, which headers.h takes apart.
 #pragma once
 
 #include <cstddef>

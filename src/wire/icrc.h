@@ -54,7 +54,8 @@ class LastIcrcStart {
   IcrcStart start_;
 };
 
-/// The register after eight bytes of ones: the LRH of a packet that is routed by its GRH or IP header, masked.
+/// The register after eight bytes of ones: the LRH of a packet that is routed by its GRH or IP header,
+/// masked.
 inline constexpr std::uint32_t kIcrcAfterMaskedLrh = 0xdebb20e3;
 
 /// A running ICRC.

@@ -50,8 +50,8 @@ LinkNextHeader next_header_of(Bytes frame) {
   return decode_link_header(frame.first<kLrhBytes>()).next_header;
 }
 
-// The ICRC up to where the headers, which begin with the LRH, end. Whether there is a GRH is not read again: a
-// sender may change a packet in a ring after its length was checked.
+// The ICRC up to where the headers, which begin with the LRH, end. Whether there is a GRH is not read again:
+// a sender may change a packet in a ring after its length was checked.
 Icrc icrc_of_headers(Bytes headers, bool global) {
   Icrc icrc = global ? icrc_after_grh(headers.subspan<kLrhBytes, kGrhBytes>())
                      : icrc_after_lrh(headers.first<kLrhBytes>());

@@ -1,7 +1,8 @@
-// A whole packet as it lies on an InfiniBand link: LRH, GRH where there is one, BTH and what follows it, ICRC,
-// VCRC (IBTA 5.2). Management datagrams are the UD SENDs of 256 bytes that they are there.
+// A whole packet as it lies on an InfiniBand link: LRH, GRH where there is one, BTH and what follows it,
+// ICRC, VCRC (IBTA 5.2). Management datagrams are the UD SENDs of 256 bytes that they are there.
 //
-// A switch needs the LRH alone (link_header.h); raw packets, which have no BTH, are known by it and not parsed.
+// A switch needs the LRH alone (link_header.h); raw packets, which have no BTH, are known by it and not
+// parsed.
 #pragma once
 
 #include <cstddef>

@@ -13,8 +13,8 @@ namespace softrnic::wire {
 /// After the LRH of a packet without GRH: only switches see it, and they change no more than the VL.
 Icrc icrc_after_lrh(std::span<const std::byte, kLrhBytes> lrh);
 
-/// After the GRH of a packet that has one: a router makes a new LRH, so none of it is covered; nor are traffic
-/// class, flow label and hop limit.
+/// After the GRH of a packet that has one: a router makes a new LRH, so none of it is covered; nor are
+/// traffic class, flow label and hop limit.
 Icrc icrc_after_grh(std::span<const std::byte, kGrhBytes> grh);
 
 }  // namespace softrnic::wire

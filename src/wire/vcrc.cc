@@ -80,6 +80,7 @@ void store_vcrc(std::byte* p, std::uint16_t vcrc) { std::memcpy(p, &vcrc, sizeof
 
 std::uint16_t vcrc_after_vl_change(std::uint16_t vcrc, std::uint8_t from_vl, std::uint8_t to_vl,
                                    std::size_t bytes) {
+  if (bytes == 0) return vcrc;
   const unsigned changed = (from_vl ^ to_vl) << 4U & 0xffU;
   return vcrc ^ vcrc_zeros(kSlices[0][changed], bytes - 1);
 }

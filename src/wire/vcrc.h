@@ -1,5 +1,5 @@
-// The variant CRC, with which a packet ends on each link (IBTA 7.8.2): a CRC-16 of all that is before it, what
-// changes on the way included, so that each switch makes it anew. Link packets end with the same CRC.
+// The variant CRC, with which a packet ends on each link (IBTA 7.8.2): a CRC-16 of all that is before it,
+// what changes on the way included, so that each switch makes it anew. Link packets end with the same CRC.
 //
 // States here are the raw register: no inversion at either end. It is reflected, as that of the ICRC is; it
 // starts at kVcrcStart, and the check sequence is its complement, stored little-endian.
@@ -31,8 +31,8 @@ std::uint16_t vcrc_of(Bytes packet);
 std::uint16_t load_vcrc(const std::byte* p);
 void store_vcrc(std::byte* p, std::uint16_t vcrc);
 
-/// What the check sequence becomes when the VL of the LRH is changed, in a packet that has `bytes` bytes (at
-/// least 1) before its VCRC: all that a switch has to do for a packet that was right when it came.
+/// What the check sequence becomes when the VL of the LRH is changed, in a packet that has `bytes` bytes
+/// before its VCRC: all that a switch has to do for a packet that was right when it came.
 std::uint16_t vcrc_after_vl_change(std::uint16_t vcrc, std::uint8_t from_vl, std::uint8_t to_vl,
                                    std::size_t bytes);
 

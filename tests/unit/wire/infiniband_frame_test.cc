@@ -202,8 +202,8 @@ TEST(InfinibandFrame, EachBadFieldHasItsError) {
   EXPECT_EQ(name_of(Error{200}), "");
 }
 
-// The LRH's VL, the BTH's FECN, BECN and reserved bits; with a GRH all of the LRH, traffic class, flow label and
-// hop limit (IBTA 7.8.1).
+// The LRH's VL, the BTH's FECN, BECN and reserved bits; with a GRH all of the LRH, traffic class, flow label
+// and hop limit (IBTA 7.8.1).
 TEST(InfinibandFrame, TheIcrcCoversWhatDoesNotChangeOnTheWay) {
   for (const bool global : {false, true}) {
     const Image good = sample(global);

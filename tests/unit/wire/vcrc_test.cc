@@ -12,8 +12,8 @@
 namespace softrnic::wire {
 namespace {
 
-// The definition, with the polynomial as IBTA 7.8.2 writes it: the first bit, of each byte the lowest, is that of
-// the highest power.
+// The definition, with the polynomial as IBTA 7.8.2 writes it: the first bit, of each byte the lowest, is
+// that of the highest power.
 std::uint16_t defined(std::uint16_t state, Bytes bytes) {
   unsigned remainder = 0;  // not reflected
   for (int bit = 0; bit < 16; ++bit) remainder |= (state >> bit & 1U) << (15 - bit);
