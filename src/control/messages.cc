@@ -102,8 +102,7 @@ std::optional<device::DeviceInfo> from_record(const DeviceRecord& record) {
   const auto netdev = text_in(record.netdev);
   const auto mpa = mpa_demands(record.mpa);
   auto infiniband = from_record(record.infiniband);
-  if (!name || !netdev || !mpa || !infiniband || record.gid_count > kMaxGids ||
-      !device::is_kind(record.kind))
+  if (!name || !netdev || !mpa || !infiniband || record.gid_count > kMaxGids || !device::is_kind(record.kind))
     return std::nullopt;
   device::DeviceInfo device;
   device.port.infiniband = std::move(*infiniband);

@@ -56,11 +56,11 @@ struct PortInfo {
 
 struct DeviceInfo {
   Kind kind = Kind::roce_v2;
-  std::uint32_t index = 0;  ///< never reused while the daemon lives
-  std::string name;         ///< "soft0"
-  std::string netdev;       ///< "eth0"
+  std::uint32_t index = 0;            ///< never reused while the daemon lives
+  std::string name;                   ///< "soft0"
+  std::string netdev;                 ///< "eth0"
   std::uint32_t interface_index = 0;  ///< of the netdev; InfiniBand: number of the port at this host
-  std::uint64_t guid = 0;  ///< EUI-64, host order
+  std::uint64_t guid = 0;             ///< EUI-64, host order
   PortInfo port;
   wire::MpaDemands mpa;  ///< of one with streams
 };

@@ -11,8 +11,8 @@
 namespace softrnic::device {
 
 enum class Kind : std::uint8_t {
-  roce_v2,  ///< InfiniBand transport in UDP datagrams (IBTA annex A17)
-  iwarp,    ///< RDMAP, DDP and MPA on TCP (RFC 5040, 5041, 5044)
+  roce_v2,     ///< InfiniBand transport in UDP datagrams (IBTA annex A17)
+  iwarp,       ///< RDMAP, DDP and MPA on TCP (RFC 5040, 5041, 5044)
   infiniband,  ///< a port of an emulated fabric
 };
 

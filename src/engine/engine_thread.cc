@@ -32,9 +32,12 @@ void EngineThread::make_way() const {
 }
 
 EngineThread::Woke EngineThread::wait() {
-  pollfd fds[] = {{thread_.stop_fd(), POLLIN, 0},   {lane_.timer_fd(), POLLIN, 0},
-                  {lane_.readable_fd(), lane_.readable_events(), 0}, {lane_.doorbell_fd(), POLLIN, 0},
-                  {lane_.frames_fd(), POLLIN, 0},   {lane_.streams_fd(), POLLIN, 0}};
+  pollfd fds[] = {{thread_.stop_fd(), POLLIN, 0},
+                  {lane_.timer_fd(), POLLIN, 0},
+                  {lane_.readable_fd(), lane_.readable_events(), 0},
+                  {lane_.doorbell_fd(), POLLIN, 0},
+                  {lane_.frames_fd(), POLLIN, 0},
+                  {lane_.streams_fd(), POLLIN, 0}};
   const Duration period = moderation_.next(lane_.last_poll().since_call);
   int ready = 0;
   if (period > Duration::zero()) {

@@ -21,6 +21,7 @@
 #pragma once
 
 #include <infiniband/verbs.h>
+#include <poll.h>
 
 #include <atomic>
 #include <cstdint>

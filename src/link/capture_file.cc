@@ -8,13 +8,16 @@
 #include <cerrno>
 #include <ctime>
 
+#include "wire/erf_header.h"
 #include "wire/frame.h"
+#include "wire/vcrc.h"
 
 namespace softrnic::link {
 namespace {
 
 constexpr std::size_t kBufferBytes = 256 * 1024;  ///< written out when so much has come together
 constexpr std::size_t kPieces = 40;
+constexpr std::uint32_t kFrames = 1;  ///< the second interface
 
 std::string fill_in_pid(std::string_view path, bool& had_pid) {
   const std::size_t at = path.find("%p");
@@ -115,10 +118,25 @@ void CaptureFile::segment(wire::CaptureDirection direction, const wire::TcpHeade
 }
 
 void CaptureFile::add(wire::CaptureDirection direction, std::span<const Bytes> pieces) {
-  wire::CaptureRecord record;
-  record.time_ns = wall_clock_ns();
-  record.direction = direction;
   const std::lock_guard lock(mutex_);
+  append({.time_ns = wall_clock_ns(), .direction = direction}, pieces);
+}
+
+void CaptureFile::frame(wire::CaptureDirection direction, Bytes frame) {
+  const Bytes covered = frame.first(frame.size() - wire::kVcrcBytes);
+  std::byte vcrc[wire::kVcrcBytes];
+  wire::store_vcrc(vcrc, wire::vcrc_of(covered));
+  const std::uint64_t now = wall_clock_ns();
+  std::array<std::byte, wire::kErfHeaderBytes> erf;
+  wire::encode_erf_header(wire::ErfType::infiniband, now, frame.size(), erf);
+  const std::lock_guard lock(mutex_);
+  if (!has_frames_) wire::append_interface(buffer_, "infiniband", wire::LinkType::extensible_record);
+  has_frames_ = true;
+  const Bytes pieces[] = {erf, covered, vcrc};
+  append({.interface = kFrames, .time_ns = now, .direction = direction}, pieces);
+}
+
+void CaptureFile::append(const wire::CaptureRecord& record, std::span<const Bytes> pieces) {
   wire::append_packet(buffer_, record, pieces);
   if (buffer_.size() >= kBufferBytes) write_out();
 }

@@ -37,7 +37,7 @@ class CaptureFile final : public PacketTap, public StreamTap {
 
  private:
   CaptureFile(int fd, std::string path);
-  void add(wire::CaptureRecord record, std::span<const Bytes> pieces);
+  void add(wire::CaptureDirection direction, std::span<const Bytes> pieces);
   void append(const wire::CaptureRecord& record, std::span<const Bytes> pieces);
   void write_out();
 
@@ -45,6 +45,7 @@ class CaptureFile final : public PacketTap, public StreamTap {
   int fd_;
   int owner_pid_;
   std::string path_;
+  bool has_frames_ = false;  ///< the interface of InfiniBand is in the file
   wire::CaptureBuffer buffer_;
 };
 

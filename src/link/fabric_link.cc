@@ -28,7 +28,7 @@ bool FabricLink::tell(FabricMessageType type, const wire::Gid& group, std::uint3
   const FabricHeader header{type, static_cast<std::uint8_t>(port), 0};
   std::memcpy(message, &header, sizeof header);
   std::memcpy(message + sizeof header, group.raw.data(), sizeof group.raw);
-  return send(fd(), message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT) == ssize_t{sizeof message};
+  return ::send(fd(), message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT) == ssize_t{sizeof message};
 }
 
 }  // namespace softrnic::link

@@ -26,8 +26,8 @@ wire::RouteHeaders FabricSender::route_of(const ib::AddressVector& path) const {
   wire::RouteHeaders route;
   route.local.sl = path.service_level;
   route.local.dlid = path.dlid;
-  route.local.slid = wire::Lid(
-      static_cast<std::uint16_t>(lid_of(path.interface_index).value | path.source_path_bits));
+  route.local.slid =
+      wire::Lid(static_cast<std::uint16_t>(lid_of(path.interface_index).value | path.source_path_bits));
   if (path.destination.is_lid()) return route;
   wire::Grh& grh = route.global.emplace();
   grh.traffic_class = path.traffic_class;
@@ -92,7 +92,8 @@ void FabricSender::send_damaged(const ib::TxPacket& packet, std::uint32_t bit) {
     const MutableBytes frame = add(part);
     if (frame.empty()) return;
     // The LRH stays as it is: who damages that has lost the packet, which is another fault.
-    const MutableBytes behind = frame.subspan(wire::kLrhBytes, frame.size() - wire::kLrhBytes - wire::kVcrcBytes);
+    const MutableBytes behind =
+        frame.subspan(wire::kLrhBytes, frame.size() - wire::kLrhBytes - wire::kVcrcBytes);
     behind[(bit / 8) % behind.size()] ^= static_cast<std::byte>(1U << (bit % 8));
     if (tap_ != nullptr) tap_->frame(wire::CaptureDirection::outbound, frame);
   });

@@ -79,8 +79,8 @@ Expected<ib::AddressVector, Failure> resolve_without_grh(const device::Infiniban
   const wire::Lid dlid(attributes.dlid);
   if (dlid.is_multicast()) return invalid(ReasonId::ah_group_needs_grh, dlid.value);
   ib::AddressVector v;
-  v.source = wire::Gid::of_lid(
-      wire::Lid(static_cast<std::uint16_t>(port.lid.value | path_bits(port, attributes))));
+  v.source =
+      wire::Gid::of_lid(wire::Lid(static_cast<std::uint16_t>(port.lid.value | path_bits(port, attributes))));
   v.destination = wire::Gid::of_lid(dlid);
   v.service_level = attributes.sl;
   return v;
@@ -91,7 +91,8 @@ Expected<ib::AddressVector, Failure> resolve_infiniband(const device::DeviceInfo
   const wire::Lid dlid(attributes.dlid);
   if (!dlid.is_unicast() && !dlid.is_multicast()) return invalid(ReasonId::ah_bad_lid, dlid.value);
   const device::InfinibandPort& port = device.port.infiniband;
-  auto v = attributes.is_global != 0 ? resolve_gid(device, attributes) : resolve_without_grh(port, attributes);
+  auto v =
+      attributes.is_global != 0 ? resolve_gid(device, attributes) : resolve_without_grh(port, attributes);
   if (!v) return v;
   if (attributes.is_global != 0) v->hop_limit = attributes.grh.hop_limit;
   v->dlid = dlid;

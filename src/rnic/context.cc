@@ -26,7 +26,8 @@ constexpr PortChange kPortChanges[] = {
     {IBV_EVENT_PORT_ERR, [](auto& old, auto& now) { return old.up && !now.up; }},
     {IBV_EVENT_PORT_ACTIVE, [](auto& old, auto& now) { return !old.up && now.up; }},
     {IBV_EVENT_LID_CHANGE, [](auto& old, auto& now) { return old.infiniband.lid != now.infiniband.lid; }},
-    {IBV_EVENT_PKEY_CHANGE, [](auto& old, auto& now) { return old.infiniband.pkeys != now.infiniband.pkeys; }},
+    {IBV_EVENT_PKEY_CHANGE,
+     [](auto& old, auto& now) { return old.infiniband.pkeys != now.infiniband.pkeys; }},
     {IBV_EVENT_SM_CHANGE,
      [](auto& old, auto& now) {
        return old.infiniband.sm_lid != now.infiniband.sm_lid || old.infiniband.sm_sl != now.infiniband.sm_sl;

@@ -59,6 +59,12 @@ Icrc icrc_of_headers(Bytes headers, bool global) {
   return icrc;
 }
 
+std::uint16_t vcrc_of_pieces(Bytes headers, std::span<const Bytes> payload, Bytes behind) {
+  std::uint16_t state = vcrc_update(kVcrcStart, headers);
+  for (const Bytes piece : payload) state = vcrc_update(state, piece);
+  return static_cast<std::uint16_t>(~vcrc_update(state, behind));
+}
+
 std::size_t size_of(std::span<const Bytes> pieces) {
   std::size_t size = 0;
   for (const Bytes piece : pieces) size += piece.size();
@@ -144,32 +150,29 @@ std::size_t encode_infiniband_headers(const RouteHeaders& route, const Headers& 
   return written;
 }
 
-std::size_t encode_infiniband_trailer(Bytes headers, std::span<const Bytes> payload, MutableBytes out) {
+std::size_t encode_infiniband_trailer(Bytes headers, std::span<const Bytes> payload, MutableBytes out,
+                                      Vcrc vcrc) {
   Icrc icrc = icrc_of_headers(headers, next_header_of(headers) == LinkNextHeader::iba_global);
-  std::uint16_t vcrc = vcrc_update(kVcrcStart, headers);
-  for (const Bytes piece : payload) {
-    icrc.add(piece);
-    vcrc = vcrc_update(vcrc, piece);
-  }
+  for (const Bytes piece : payload) icrc.add(piece);
   const std::size_t pad = pad_for(size_of(payload));
   std::fill_n(out.begin(), pad, std::byte{0});
   icrc.add(out.first(pad));
   const std::uint32_t value = icrc.value();
   std::memcpy(&out[pad], &value, sizeof value);
-  vcrc = vcrc_update(vcrc, out.first(pad + kIcrcBytes));
-  store_vcrc(&out[pad + kIcrcBytes], static_cast<std::uint16_t>(~vcrc));
-  return pad + kIcrcBytes + kVcrcBytes;
+  const Bytes behind = out.first(pad + kIcrcBytes);
+  store_vcrc(&out[behind.size()], vcrc == Vcrc::computed ? vcrc_of_pieces(headers, payload, behind) : 0);
+  return behind.size() + kVcrcBytes;
 }
 
 std::size_t encode_infiniband_frame(const RouteHeaders& route, const Headers& headers,
-                                    std::span<const Bytes> payload, MutableBytes out) {
+                                    std::span<const Bytes> payload, MutableBytes out, Vcrc vcrc) {
   const std::size_t size = size_of(payload);
   if (out.size() < infiniband_frame_bytes(route, headers.bth.opcode, size)) return 0;
   const std::size_t start = encode_infiniband_headers(route, headers, size, out);
   if (start == 0) return 0;
   auto next = out.begin() + static_cast<std::ptrdiff_t>(start);
   for (const Bytes piece : payload) next = std::copy(piece.begin(), piece.end(), next);
-  return start + size + encode_infiniband_trailer(out.first(start), payload, out.subspan(start + size));
+  return start + size + encode_infiniband_trailer(out.first(start), payload, out.subspan(start + size), vcrc);
 }
 
 void renew_vcrc(MutableBytes frame) {

@@ -72,14 +72,20 @@ std::size_t infiniband_frame_bytes(const RouteHeaders& route, Opcode opcode, std
 std::size_t encode_infiniband_headers(const RouteHeaders& route, const Headers& headers, std::size_t payload,
                                       MutableBytes out);
 
+/// Whether a frame that is made gets its VCRC, or zero in its place: it is of a cable, and not all frames are
+/// made at one.
+enum class Vcrc : std::uint8_t { computed, left_zero };
+
 /// Writes what follows the payload: pad, ICRC and VCRC, to `out`, at least kMaxInfinibandTrailerBytes long.
 /// `headers` is what encode_infiniband_headers() has written; the payload may lie in any number of pieces.
 /// Returns bytes written.
-std::size_t encode_infiniband_trailer(Bytes headers, std::span<const Bytes> payload, MutableBytes out);
+std::size_t encode_infiniband_trailer(Bytes headers, std::span<const Bytes> payload, MutableBytes out,
+                                      Vcrc vcrc = Vcrc::computed);
 
 /// Writes a whole frame. Returns bytes written; 0: `out` is too short, or PktLen for the payload.
 std::size_t encode_infiniband_frame(const RouteHeaders& route, const Headers& headers,
-                                    std::span<const Bytes> payload, MutableBytes out);
+                                    std::span<const Bytes> payload, MutableBytes out,
+                                    Vcrc vcrc = Vcrc::computed);
 
 /// Puts the right VCRC at the end of a frame of at least kVcrcBytes, some of whose bytes have changed.
 void renew_vcrc(MutableBytes frame);

@@ -30,8 +30,8 @@ struct CaptureRecord {
   std::uint32_t interface = 0;
   std::uint64_t time_ns = 0;  ///< since 1970-01-01 UTC
   CaptureDirection direction = CaptureDirection::unknown;
-  std::string_view
-      comment;  ///< shown by wireshark beside the packet; empty: none; at most 65535 bytes are kept
+  std::string_view comment =
+      {};  ///< shown by wireshark beside the packet; empty: none; at most 65535 bytes are kept
 };
 
 /// Appends the block that opens a file. `application` names who captures.
