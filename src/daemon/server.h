@@ -11,6 +11,8 @@
 #include "base/unique_fd.h"
 #include "control/page_writer.h"
 #include "daemon/address_resolver.h"
+#include "daemon/clients.h"
+#include "daemon/event_loop.h"
 #include "daemon/gsi.h"
 #include "daemon/lane_pool.h"
 #include "daemon/service.h"
@@ -22,8 +24,6 @@ namespace softrnic::daemon {
 
 class Server {
  public:
-  static constexpr std::size_t kMostConnections = 1000;
-
   struct Options {
     std::chrono::seconds idle{30};                 ///< how long to stay without a client; 0: for ever
     bool prints = false;                           ///< explanations on stderr, too
@@ -42,44 +42,16 @@ class Server {
   int run();
 
  private:
-  enum class Source : std::uint8_t {
-    listener,
-    network,
-    signals,
-    lane,
-    neighbours,
-    keeper,
-    connection,
-    process,
-    notify,
-    streams,
-  };
-
-  bool watch(int fd, Source source, std::uint32_t id, std::uint32_t events);
-  void forget(int fd);
   bool watch_all();
-  int timeout() const;
+  bool watch_keeper();
+  bool watch_mads();
   TimePoint next_deadline() const;
   /// What is due, and what the events of this turn have left to send.
   void catch_up();
   bool is_idle() const;
-  void dispatch(std::uint64_t key, std::uint32_t events);
-  void accept_client();
-  void accept_failed(int error);
-  /// Tells a client that there is no room for it.
-  void turn_away(const UniqueFd& socket, const Failure& failure);
-  Failure no_room() const;
-  /// Whether there is room for one more connection, of this user.
-  Expected<void, Failure> check_room(uid_t user) const;
   void renew_steering(TimePoint now);
-  void listen_again();
-  void read_client(std::uint32_t id);
-  void answer(std::uint32_t id, Answer reply);
-  void drop(std::uint32_t id);
-  void process_ended(std::uint32_t id);
   /// False: no such lane.
   bool forget_inherited(std::uint32_t lane);
-  void take_leave();
   void keeper_ended();
   void renew_keeper(TimePoint now);
   bool survivors_are_back() const;
@@ -89,31 +61,26 @@ class Server {
   void serve_connection_manager();
   void find_route(cma::IdNumber id, const cma::RouteQuery& query);
   void forget_route(cma::IdNumber id);
-  void flush(std::uint32_t id, Connection& client);
   void read_network();
   net::NetSnapshot look_at_network();
 
   UniqueFd listener_;  ///< first, so that it is closed last: the name is free only when the port is
-  UniqueFd spare_;     ///< makes room for the last word to a client that cannot be served
-  TimePoint listens_again_ = kNever;
   TimePoint keeper_due_ = kNever;    ///< when there is to be another
   TimePoint keeper_started_{};       ///< the last other
   TimePoint steering_due_ = kNever;  ///< while users share the lanes
   TimePoint reads_mads_ = kNever;    ///< at the latest; kNever: it does so already
   control::PageWriter page_;         ///< explanations may come from all below
-  UniqueFd epoll_;
+  EventLoop loop_;
   UniqueFd signals_;
   net::Netlink netlink_;
   net::NetSnapshot last_snapshot_;
   LanePool lanes_;
   Service service_;
+  Clients clients_;
   Options options_;
   Gsi gsi_;
   AddressResolver resolver_;
   std::map<cma::IdNumber, ResolveToken> routes_;  ///< being looked for
-  std::map<std::uint32_t, std::unique_ptr<Connection>> clients_;
-  std::uint32_t next_id_ = 1;
-  TimePoint idle_since_;
   bool ending_ = false;
 };
 
