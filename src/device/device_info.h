@@ -51,7 +51,7 @@ struct PortInfo {
   std::vector<GidEntry> gids;       ///< index is the GID index
   /// Of the netdev, where GIDs are no IP addresses; see addresses_of(). The daemon alone knows them.
   std::vector<GidEntry> addresses;
-  InfinibandPort infiniband;  ///< of a device with LIDs
+  InfinibandPort infiniband{};  ///< of a device with LIDs
 };
 
 struct DeviceInfo {

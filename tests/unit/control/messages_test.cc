@@ -39,6 +39,34 @@ TEST(Messages, DeviceSurvivesTheTrip) {
   EXPECT_EQ(back->port.gids[1].interface_index, 3U);
 }
 
+TEST(Messages, InfinibandPortSurvivesTheTrip) {
+  device::DeviceInfo device = sample_device();
+  device.kind = device::Kind::infiniband;
+  device::InfinibandPort& port = device.port.infiniband;
+  port = {.state = 4,
+          .physical_state = 5,
+          .active_width = 2,
+          .active_speed = 32,
+          .lmc = 7,
+          .sm_sl = 3,
+          .data_vls = 4,
+          .subnet_timeout = 18,
+          .lid = wire::Lid(0xbfff),
+          .sm_lid = wire::Lid(2),
+          .capabilities = 0x12345678,
+          .reregistrations = 9,
+          .pkeys = {0xffff, 0x8001}};
+  const auto back = from_record(to_record(device));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->port.infiniband, port);
+  DeviceRecord record = to_record(device);
+  record.infiniband.pkey_count = kMaxPkeys + 1;
+  EXPECT_FALSE(from_record(record));
+  record = to_record(device);
+  record.infiniband.lmc = 8;
+  EXPECT_FALSE(from_record(record));
+}
+
 TEST(Messages, RecordOutOfBoundsIsRefused) {
   DeviceRecord record = to_record(sample_device());
   record.gid_count = kMaxGids + 1;

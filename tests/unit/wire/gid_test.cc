@@ -48,5 +48,17 @@ TEST(Gid, LinkLocalIsTenBits) {
   EXPECT_FALSE(gid_of("fd80::1").is_link_local());
 }
 
+TEST(Gid, OfALidIsNoOther) {
+  for (const Lid lid : {Lid(0x0000), Lid(0x0001), Lid(0xbfff), Lid(0xc000), Lid(0xffff)}) {
+    const Gid gid = Gid::of_lid(lid);
+    EXPECT_TRUE(gid.is_lid());
+    EXPECT_EQ(gid.lid(), lid);
+    EXPECT_FALSE(gid.is_ipv4() || gid.is_multicast() || gid.is_link_local() || gid.is_zero());
+  }
+  EXPECT_EQ(Gid::of_lid(Lid(7)).to_string(), "LID 0x0007");
+  EXPECT_FALSE(Gid{}.is_lid());
+  EXPECT_FALSE(Gid::ipv4_loopback().is_lid());
+}
+
 }  // namespace
 }  // namespace softrnic::wire
