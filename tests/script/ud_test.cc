@@ -1,4 +1,6 @@
 // Unreliable datagrams, IBTA vol. 1, 9.8.4, and annex A17 for the header that precedes them.
+#include <algorithm>
+
 #include "tests/script/script.h"
 #include "transport/ib/datagram_header.h"
 #include "transport/ib/rx_packet.h"
@@ -31,6 +33,20 @@ TEST_F(Ud, ReceivesWithTheHeaderInFront) {
   received("100 success len=140 imm=6");
   EXPECT_TRUE(holds(0x12000 + 40, 99, 100));
   EXPECT_EQ(*at(0x12000 + 20), std::byte{0x45});
+  quiet();
+}
+
+// IBTA 11.4.2.1: without a GRH the first 40 bytes have no content.
+TEST_F(Ud, ReceivesADatagramByLidBehindFortyBytes) {
+  ud();
+  post_receive(140, 0x12000);
+  std::fill_n(at(0x12000), 40, std::byte{0x5a});
+  in_from(wire::Gid::of_lid(wire::Lid(7)), "UD Send Only psn=99 qkey=0x1234 src=0x33 len=100");
+  ASSERT_EQ(host.recvs.size(), 1U);
+  EXPECT_FALSE(host.recvs[0].has_grh);
+  received("100 success len=140");
+  EXPECT_TRUE(holds(0x12000 + 40, 99, 100));
+  EXPECT_EQ(std::count(at(0x12000), at(0x12000) + 40, std::byte{0x5a}), 40);
   quiet();
 }
 
@@ -154,6 +170,26 @@ TEST(DatagramHeader, IsTheIpv6Header) {
   EXPECT_EQ(grh[6], std::byte{17});
   EXPECT_EQ(grh[23], std::byte{1});
   EXPECT_EQ(grh[39], std::byte{2});
+}
+
+TEST(DatagramHeader, OfInfinibandIsTheGrh) {
+  RxPacket rx;
+  rx.packet.info = &wire::opcode_info(wire::Opcode::ud_send_only);
+  std::vector<std::byte> payload(5);
+  rx.packet.payload = payload;
+  rx.slid = wire::Lid(3);
+  rx.source.raw[0] = std::byte{0xfe};
+  rx.destination.raw[0] = std::byte{0xff};
+  rx.traffic_class = 0x12;
+  rx.flow_label = 0x34567;
+  rx.hop_limit = 9;
+  const auto grh = datagram_header(rx);
+  EXPECT_EQ(load_be32(&grh[0]), 0x61234567U);
+  EXPECT_EQ(load_be16(&grh[4]), 12 + 8 + 5 + 3 + 4);
+  EXPECT_EQ(grh[6], std::byte{0x1b});
+  EXPECT_EQ(grh[7], std::byte{9});
+  EXPECT_EQ(grh[8], std::byte{0xfe});
+  EXPECT_EQ(grh[24], std::byte{0xff});
 }
 
 }  // namespace
