@@ -103,6 +103,10 @@ constexpr Row kRows[] = {
       "folder of the files that programs find under /sys and /dev; `softrnic run` sets it"},
      [](std::string_view, Settings&) { return true; }},
     {{"SOFTRNIC_DEVICE", "", "show only this device (default: all)"}, text<&Settings::device>},
+    {{"SOFTRNIC_HOST", "",
+      "host of an emulated InfiniBand fabric that the program is on: HOST or FABRIC/HOST; `softrnic run "
+      "--host` sets it"},
+     text<&Settings::host>},
 };
 
 struct Infos {

@@ -10,8 +10,10 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/settings.h"
 #include "control/channel.h"
 #include "control/cm_messages.h"
+#include "control/fabric_folder.h"
 #include "control/local_name.h"
 #include "control/spawn.h"
 #include "control/system_daemon.h"
@@ -60,6 +62,8 @@ Failure no_daemon(int error) {
 Error Client::bad_reply() { return make_error(refuse(EPROTO, ReasonId::daemon_unreachable, EPROTO)); }
 
 Expected<std::unique_ptr<Client>, Error> Client::connect(const ConnectOptions& options) {
+  const bool is_emulated = !settings().host.empty() && options.kind == DaemonKind::any;
+  if (is_emulated || options.kind == DaemonKind::of_emulated_host) return connect_of_emulated_host();
   if (options.kind == DaemonKind::of_user) return connect_of_user(options);
   auto client = connect_of_all(options.patience);
   if (client || options.kind == DaemonKind::of_all) return client;
@@ -77,6 +81,16 @@ Expected<std::unique_ptr<Client>, Error> Client::connect_to(UniqueFd socket, Dae
   if (const auto greeted = client->greet(); !greeted) return Unexpected{greeted.error()};
   set_patience(client->socket_.get(), kAnswerTimeout);
   return client;
+}
+
+Expected<std::unique_ptr<Client>, Error> Client::connect_of_emulated_host() {
+  const auto name = parse_host_name(settings().host);
+  if (!name) return Unexpected{make_error(name.error())};
+  const auto folder = fabrics_folder(false);
+  if (!folder) return Unexpected{make_error(folder.error())};
+  auto socket = reach_path(host_socket(*folder, *name));
+  if (!socket) return Unexpected{make_error(socket.error())};
+  return connect_to(std::move(*socket), DaemonKind::of_emulated_host);
 }
 
 // It may be starting anew; who waits for the next one of systemd's waits in its socket's queue.

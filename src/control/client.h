@@ -55,14 +55,16 @@ struct Notification {
 
 struct CmIdListing;
 
-/// The daemon of this user, or that of all users of the host (softrnicd --system).
-enum class DaemonKind { any, of_user, of_all };
+/// The daemon of this user, or that of all users of the host (softrnicd --system), or a fabric's for the
+/// emulated host that this process is on (SOFTRNIC_HOST), which no process starts.
+enum class DaemonKind { any, of_user, of_all, of_emulated_host };
 
 struct ConnectOptions {
   std::string daemon_path;  ///< empty: SOFTRNIC_DAEMON, else found beside the library or program
   bool spawn = true;        ///< start a daemon when none listens
   std::chrono::seconds patience = kAnswerTimeout;  ///< with its first answer
-  DaemonKind kind = DaemonKind::any;               ///< any: that of all users where there is one
+  /// any: the emulated host's where the process is on one, else that of all users where there is one
+  DaemonKind kind = DaemonKind::any;
 };
 
 /// What a process shares with its local peers: see MemoryPart. Both or none.
@@ -147,6 +149,7 @@ class Client {
   static Expected<std::unique_ptr<Client>, Error> connect_to(UniqueFd socket, DaemonKind kind);
   static Expected<std::unique_ptr<Client>, Error> connect_of_all(std::chrono::seconds patience);
   static Expected<std::unique_ptr<Client>, Error> connect_of_user(const ConnectOptions& options);
+  static Expected<std::unique_ptr<Client>, Error> connect_of_emulated_host();
   /// What a daemon that may not look at this process is to know of it.
   void show_namespaces();
   Expected<void, Error> greet();

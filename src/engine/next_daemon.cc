@@ -28,7 +28,7 @@ std::unique_ptr<control::Client> NextDaemon::find() {
   while (attempts_ < kAttempts) {
     if (wait_for(-1, pause_before(attempts_++)) == Outcome::stopped) return nullptr;
     auto client = connect();
-    if (!client && kind_ != control::DaemonKind::of_all) {
+    if (!client && kind_ == control::DaemonKind::of_user) {
       if (!see_to_start()) return nullptr;
       client = connect();
     }

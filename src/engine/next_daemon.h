@@ -52,7 +52,7 @@ class NextDaemon {
   bool start();
 
   const control::DaemonCommand& command_;
-  const control::DaemonKind kind_;  ///< one of all users is not this program's to start
+  const control::DaemonKind kind_;  ///< only the user's own is this program's to start
   LaneHandover& lanes_;
   const int stop_fd_;
   unsigned attempts_ = 0;

@@ -60,6 +60,8 @@ class LaneSocket {
   /// Sends what has come together. After it, is_full() or not.
   void flush(TimePoint now);
   bool is_full() const { return full_since_ != kNever; }
+  /// Of one that is full: from then on what comes is dropped.
+  TimePoint gives_up_at() const { return is_full() ? full_since_ + kPatience : kNever; }
 
   std::uint64_t dropped() const { return dropped_; }
 
