@@ -37,6 +37,7 @@ struct Field {
   std::uint16_t width;
   std::uint16_t elements;    ///< of an array; 1 of anything else
   std::uint16_t components;  ///< bits it has in a component mask (mad/component_mask.h)
+  std::int16_t select;       ///< bit of a CounterSelect, of arrays the first; -1: none (mad/counter.h)
   void (*load)(Bytes bytes, std::size_t bit, std::size_t width, M& message);
   void (*store)(const M& message, MutableBytes bytes, std::size_t bit, std::size_t width);
   void (*print)(const M& message, std::string_view name, std::string& out);
@@ -54,6 +55,12 @@ struct Field {
   constexpr Field with_previous() const {
     Field changed = *this;
     changed.components = 0;
+    return changed;
+  }
+  /// The same, selected by this bit of CounterSelect; an array by this one and those that follow.
+  constexpr Field selected_by(std::int16_t bit_number) const {
+    Field changed = *this;
+    changed.select = bit_number;
     return changed;
   }
 };
@@ -160,6 +167,7 @@ constexpr Field<M> field(std::string_view name, unsigned byte, unsigned bit, uns
           static_cast<std::uint16_t>(width),
           detail::ArrayOf<T>::kElements,
           detail::components_of<T>(),
+          -1,
           [](Bytes bytes, std::size_t at, std::size_t bits, M& message) {
             detail::load_value(bytes, at, bits, detail::at<path...>(message));
           },

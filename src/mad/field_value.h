@@ -132,11 +132,14 @@ bool same_value(const T& a, const T& b) {
   }
 }
 
-/// Whether a field of this type can lie there: no wider than its member, bytes at a byte and as wide as it.
+/// Whether a field of this type can lie there: no wider than its member, as wide as a counter is, bytes at a
+/// byte and as wide as they are.
 template <typename T>
 constexpr bool fits(std::size_t bit, std::size_t width) {
   if constexpr (Formatted<T>) {
     return bit % 8 == 0 && width == fields_of<T>.back().bit + fields_of<T>.back().width;
+  } else if constexpr (requires { T::kWidth; }) {
+    return width == T::kWidth;
   } else if constexpr (Number<T> || Strong<T>) {
     return width > 0 && width <= 8 * sizeof(T);
   } else if constexpr (Raw<T>) {
