@@ -102,8 +102,8 @@ class SwitchRouter {
   std::vector<std::uint8_t> ports_;
 };
 
-// The end ports that can be reached: adapters first, those of switches with many before those of switches with
-// few, as in OpenSM: what is left to balance with last is where little hangs. GUIDs decide the rest.
+// The end ports that can be reached: adapters first, those of switches with many before those of switches
+// with few, as in OpenSM: what is left to balance with last is where little hangs. GUIDs decide the rest.
 std::vector<EndPortId> routing_order(const Graph& graph) {
   std::vector<std::uint32_t> adapters(graph.switches().size());
   std::vector<EndPortId> order;

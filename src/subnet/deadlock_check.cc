@@ -28,8 +28,8 @@ class Dependencies {
     bits_[(channel * vls_ + vl) * words_ + port / 64] |= std::uint64_t{1} << (port % 64);
   }
 
-  // The first edge of `channel` from the one numbered `start` on; edge_count() if there is none left. An edge is
-  // numbered by VL and port.
+  // The first edge of `channel` from the one numbered `start` on; edge_count() if there is none left. An edge
+  // is numbered by VL and port.
   std::size_t next_edge(std::size_t channel, std::size_t start) const {
     for (std::size_t edge = start; edge < edge_count();) {
       const std::uint64_t rest = bits_[channel * vls_ * words_ + edge / 64] >> (edge % 64);
@@ -112,8 +112,8 @@ class RouteWalk {
     return levels;
   }
 
-  // From where a packet comes in at `at`, until it leaves the switches or comes to a channel that was walked on
-  // the way to this destination before.
+  // From where a packet comes in at `at`, until it leaves the switches or comes to a channel that was walked
+  // on the way to this destination before.
   void walk(SwitchPort at, Lid destination, std::uint8_t sl) {
     std::size_t held = dependencies_.channels();
     for (;;) {

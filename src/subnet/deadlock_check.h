@@ -1,10 +1,10 @@
 // Whether packets can wait for each other in a circle, so that none moves any more.
 //
-// A packet holds a buffer of the link it came by while it waits for one of the link it leaves by. Each such pair
-// is an edge of the channel dependency graph, a channel being one direction of a link on one VL. Without a cycle
-// in it there is no deadlock (Dally and Seitz, "Deadlock-free message routing in multiprocessor interconnection
-// networks", 1987). Nothing waits for the link from an adapter, and an adapter takes what comes, so only links
-// between switches can be part of a cycle.
+// A packet holds a buffer of the link it came by while it waits for one of the link it leaves by. Each such
+// pair is an edge of the channel dependency graph, a channel being one direction of a link on one VL. Without
+// a cycle in it there is no deadlock (Dally and Seitz, "Deadlock-free message routing in multiprocessor
+// interconnection networks", 1987). Nothing waits for the link from an adapter, and an adapter takes what
+// comes, so only links between switches can be part of a cycle.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@
 namespace softrnic::subnet {
 
 struct DeadlockOptions {
-  /// Switches send and take management packets as well. These are few, so as with other checkers only adapters
-  /// count by default: spines of a fat tree that talk to each other turn upwards at a leaf, which is all that
-  /// closes circles there.
+  /// Switches send and take management packets as well. These are few, so as with other checkers only
+  /// adapters count by default: spines of a fat tree that talk to each other turn upwards at a leaf, which is
+  /// all that closes circles there.
   EndPorts among = EndPorts::adapters;
 
   /// The VL of a packet with that SL between those ports of the switch: 0 to 14, or 15, which drops it (IBTA

@@ -1,5 +1,5 @@
-// Forwarding tables of switches: by which port a LID leaves, and by which ports a multicast LID does. Kept in the
-// blocks that SMPs carry them in, so that what is to be sent is told block by block.
+// Forwarding tables of switches: by which port a LID leaves, and by which ports a multicast LID does. Kept in
+// the blocks that SMPs carry them in, so that what is to be sent is told block by block.
 #pragma once
 
 #include <array>
@@ -109,8 +109,8 @@ class ForwardingTables {
   std::vector<SwitchTables> tables_;
 };
 
-/// Numbers of the blocks in which `wanted` differs from what a switch was sent. A block that it was never sent
-/// differs, as it may hold anything; one that is no longer wanted is compared with no routes.
+/// Numbers of the blocks in which `wanted` differs from what a switch was sent. A block that it was never
+/// sent differs, as it may hold anything; one that is no longer wanted is compared with no routes.
 std::vector<std::size_t> changed_blocks(const LinearForwardingTable& sent,
                                         const LinearForwardingTable& wanted);
 

@@ -1,10 +1,11 @@
-// What a sweep has found of a subnet: its switches, the ports that packets can be sent to, and the links between
-// them. Everything is numbered as it was found and lies in arrays, so that tens of thousands of ports are walked
-// quickly.
+// What a sweep has found of a subnet: its switches, the ports that packets can be sent to, and the links
+// between them. Everything is numbered as it was found and lies in arrays, so that tens of thousands of ports
+// are walked quickly.
 //
-// An end port is a port with a LID: each port of a channel adapter or router, and port 0 of each switch, through
-// which the switch itself is reached (IBTA 4.1.3). All that goes for destinations is told of end ports alone:
-// where one is attached is the switch and port that its packets leave by in the end, port 0 for a switch's own.
+// An end port is a port with a LID: each port of a channel adapter or router, and port 0 of each switch,
+// through which the switch itself is reached. All that goes for destinations is told of end
+// ports alone: where one is attached is the switch and port that its packets leave by in the end, port 0 for
+// a switch's own.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,7 @@ namespace softrnic::subnet {
 
 using wire::Lid;
 
-/// The EUI-64 of a node, a port or a system (IBTA 4.1.1).
+/// The EUI-64 of a node, a port or a system (IBTA 14.2.5.3).
 struct Guid : Strong<struct GuidTag, std::uint64_t> {
   using Strong::Strong;
 };
@@ -83,7 +84,7 @@ struct Switch {
   Guid system_image;
   std::uint8_t ports = 0;            ///< external ones, numbered from 1
   bool multicast = true;             ///< SwitchInfo: MulticastFDBCap is not 0
-  bool enhanced_port0 = false;       ///< port 0 may have several LIDs (IBTA 18.2.4.1)
+  bool enhanced_port0 = false;       ///< port 0 may have several LIDs (IBTA 14.2.5.4)
   std::uint16_t partition_cap = 32;  ///< entries of port 0's P_Key table
   EndPortId port0 = kNoEndPort;      ///< set by the graph
 };

@@ -1,5 +1,5 @@
-// Which port gets which LIDs (IBTA 14.4.7): 2^LMC in a row from a multiple of 2^LMC. Ports keep what they have as
-// far as possible, because connections and tables of programs hold LIDs.
+// Which port gets which LIDs (IBTA 4.1.3): 2^LMC in a row from a multiple of 2^LMC. Ports keep what they
+// have as far as possible, because connections and tables of programs hold LIDs.
 #pragma once
 
 #include <cstdint>
@@ -38,9 +38,9 @@ struct LidAssignment {
 
 enum class LidError : std::uint8_t { space_full };
 
-/// A port gets, by rank: what it was assigned earlier; else what it has now; else the lowest free range. What is
-/// not legal, too short for the LMC, or taken by a port of higher rank (of lower GUID, among equals), does not
-/// count. When LIDs run out, those of ports that are away are given up before that is an error.
+/// A port gets, by rank: what it was assigned earlier; else what it has now; else the lowest free range. What
+/// is not legal, too short for the LMC, or taken by a port of higher rank (of lower GUID, among equals), does
+/// not count. When LIDs run out, those of ports that are away are given up before that is an error.
 Expected<LidAssignment, LidError> assign_lids(const Graph& graph, const LidOptions& options,
                                               const GuidToLid& earlier);
 

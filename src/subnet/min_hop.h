@@ -1,5 +1,5 @@
-// Min-hop routing, OpenSM's default: every packet takes as few links as there can be, and equally short ways are
-// balanced. Its routes may wait for each other in a circle (deadlock_check.h) where the links form one.
+// Min-hop routing, OpenSM's default: every packet takes as few links as there can be, and equally short ways
+// are balanced. Its routes may wait for each other in a circle (deadlock_check.h) where the links form one.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace softrnic::subnet {
 
-/// The least links between each two switches. Adds the ports looked at to `steps`: those of all switches, once
-/// for each switch.
+/// The least links between each two switches. Adds the ports looked at to `steps`: those of all switches,
+/// once for each switch.
 HopMatrix min_hops(const Graph& graph, std::uint64_t& steps);
 
 Routing route_min_hop(const Graph& graph, const RoutingOptions& options = {});

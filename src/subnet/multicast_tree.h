@@ -1,9 +1,9 @@
-// The spanning tree of a multicast group: which switches its packets pass, and by which ports they leave each. A
-// switch sends a packet by all ports of its mask but the one it came by (IBTA 18.2.4.3.3), so that in a tree every
-// member gets it once, whoever sends it.
+// The spanning tree of a multicast group: which switches its packets pass, and by which ports they leave
+// each. A switch sends a packet by all ports of its mask but the one it came by (IBTA 18.2.4.3), so that in
+// a tree every member gets it once, whoever sends it.
 //
-// A tree is built anew when a sweep has found something else, and grows and shrinks by branches when members come
-// and go in between: what others receive is not disturbed.
+// A tree is built anew when a sweep has found something else, and grows and shrinks by branches when members
+// come and go in between: what others receive is not disturbed.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ enum class MulticastRole : std::uint8_t {
 
 class MulticastTree {
  public:
-  /// A tree for `members`, from the switch that has the smallest sum of hops to them. Of equals, the one whose
-  /// farthest member is nearest, then the one with the lowest GUID. Those that are not attached, or not
+  /// A tree for `members`, from the switch that has the smallest sum of hops to them. Of equals, the one
+  /// whose farthest member is nearest, then the one with the lowest GUID. Those that are not attached, or not
   /// connected to it by switches that know multicast, are left out. `hops`: min_hops of the graph.
   static MulticastTree build(const Graph& graph, const HopMatrix& hops, std::span<const EndPortId> members);
 
@@ -40,7 +40,8 @@ class MulticastTree {
   bool has_member(EndPortId member) const { return members_.contains(member); }
   std::size_t members() const { return members_.size(); }
 
-  /// Ports by switch, of the switches that the tree passes; port 0 is set where the switch itself is a member.
+  /// Ports by switch, of the switches that the tree passes; port 0 is set where the switch itself is a
+  /// member.
   PortMask mask(SwitchId sw) const;
   std::size_t switches() const { return nodes_.size(); }
 

@@ -11,10 +11,10 @@
 
 namespace softrnic::subnet {
 
-/// P_Key: the top bit is full membership, the rest the partition (IBTA 10.9.1.1).
+/// P_Key: the top bit is full membership, the rest the partition (IBTA 10.9.1).
 inline constexpr std::uint16_t kFullMember = 0x8000;
 inline constexpr std::uint16_t kPartitionMask = 0x7fff;
-/// The partition that all ports are in, the last number there is (IBTA 10.9.1.2).
+/// The partition that all ports are in, the last number there is (IBTA 10.9.1).
 inline constexpr std::uint16_t kDefaultPartition = 0x7fff;
 /// Q_Key of IPoIB's broadcast group, as OpenSM makes it.
 inline constexpr std::uint32_t kIpoibQkey = 0x0b1b;
@@ -69,8 +69,8 @@ struct MulticastGroup {
   std::uint16_t pkey = 0;
   GroupFlags flags;
 };
-/// All groups of the partition: the broadcast group of IPoIB (RFC 4391 5) and those that are listed, one for each
-/// scope. IP groups carry the P_Key in their address; one whose P_Key is another's is left out.
+/// All groups of the partition: the broadcast group of IPoIB (RFC 4391 5) and those that are listed, one for
+/// each scope. IP groups carry the P_Key in their address; one whose P_Key is another's is left out.
 std::vector<MulticastGroup> groups_of(const Partition& partition);
 
 }  // namespace softrnic::subnet

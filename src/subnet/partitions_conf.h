@@ -2,8 +2,8 @@
 //
 //   Name = 0xPKEY , ipoib, mtu=4, defmember=full : GUID=full, ALL_SWITCHES, SELF=both ;   # comment
 //
-// The definition before the colon stands on one line; what follows may take several, up to the semicolon. A line
-// that begins with mgid= is one multicast group with its flags.
+// The definition before the colon stands on one line; what follows may take several, up to the semicolon. A
+// line that begins with mgid= is one multicast group with its flags.
 #pragma once
 
 #include <cstddef>
@@ -33,11 +33,12 @@ struct PartitionsConfError {
   PartitionsConfFault fault{};
 };
 
-/// The partitions of the text, in its order; definitions with one P_Key become one partition, of the first name.
-/// The default partition is always there: with the rules ALL=limited, SELF=full before those of the text, and no
-/// others if the text does not mention it. Partitions without P_Key get the lowest free ones in turn, or that of
-/// the partition of their name. Stricter than OpenSM, which passes over much that it does not understand: what
-/// is not understood is an error, as a membership that was misspelt should not become another.
+/// The partitions of the text, in its order; definitions with one P_Key become one partition, of the first
+/// name. The default partition is always there: with the rules ALL=limited, SELF=full before those of the
+/// text, and no others if the text does not mention it. Partitions without P_Key get the lowest free ones in
+/// turn, or that of the partition of their name. Stricter than OpenSM, which passes over much that it does
+/// not understand: what is not understood is an error, as a membership that was misspelt should not become
+/// another.
 Expected<std::vector<Partition>, PartitionsConfError> parse_partitions_conf(std::string_view text);
 
 }  // namespace softrnic::subnet

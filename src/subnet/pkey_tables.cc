@@ -24,8 +24,8 @@ bool applies(const PartitionRule& rule, const EndPort& port, bool is_self) {
   return false;
 }
 
-// The subnet manager stays a full member of the default partition whatever the rules say: limited members could
-// not speak to the subnet administrator otherwise (IBTA 10.9.3).
+// The subnet manager stays a full member of the default partition whatever the rules say: limited members
+// could not speak to the subnet administrator otherwise (IBTA 10.9.3).
 std::optional<Membership> membership_of(const Partition& partition, const EndPort& port, bool is_self) {
   const auto last = std::find_if(partition.rules.rbegin(), partition.rules.rend(),
                                  [&](const PartitionRule& rule) { return applies(rule, port, is_self); });

@@ -18,7 +18,8 @@ using PkeyTable = std::vector<std::uint16_t>;
 
 struct PkeyOptions {
   EndPortId self = kNoEndPort;  ///< the subnet manager's port, SELF
-  /// Both memberships of one partition may be in a table; otherwise `both` is full (OpenSM: allow_both_pkeys).
+  /// Both memberships of one partition may be in a table; otherwise `both` is full (OpenSM:
+  /// allow_both_pkeys).
   bool allow_both = false;
 };
 
@@ -29,9 +30,9 @@ struct PkeyTables {
 
 /// The last rule for a port counts; but `self` is always a full member of the default partition.
 ///
-/// Index 0 is the default partition's, or that of a partition with index0. As programs hold indexes, the others
-/// stay where `before` has them, and new ones take the lowest free index, in the order of the partitions.
-/// `before`: tables by end port, as far as they are known.
+/// Index 0 is the default partition's, or that of a partition with index0. As programs hold indexes, the
+/// others stay where `before` has them, and new ones take the lowest free index, in the order of the
+/// partitions. `before`: tables by end port, as far as they are known.
 PkeyTables make_pkey_tables(const Graph& graph, std::span<const Partition> partitions,
                             const PkeyOptions& options, std::span<const PkeyTable> before = {});
 

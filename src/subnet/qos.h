@@ -1,5 +1,6 @@
-// Quality of service in the terms of opensm.conf: which VL a service level takes, and how the VLs of a link share
-// it (opensm, doc/QoS_management_in_OpenSM.txt 7). From these options come the tables that ports are sent.
+// Quality of service in the terms of opensm.conf: which VL a service level takes, and how the VLs of a link
+// share it (opensm, doc/QoS_management_in_OpenSM.txt 7). From these options come the tables that ports are
+// sent.
 #pragma once
 
 #include <array>
@@ -28,7 +29,8 @@ struct VlWeight {
 using VlWeights = std::vector<VlWeight>;
 using SlToVl = std::array<std::uint8_t, kServiceLevels>;  // by SL
 
-/// What OpenSM has without options: VL 0 in the high table and all others in the low one, with the same weight.
+/// What OpenSM has without options: VL 0 in the high table and all others in the low one, with the same
+/// weight.
 VlWeights default_vlarb_high();
 VlWeights default_vlarb_low();
 
@@ -54,8 +56,8 @@ enum class QosError : std::uint8_t {
 
 class QosConfig {
  public:
-  /// Sets one option by its name in opensm.conf, such as qos_max_vls or qos_swe_vlarb_low. Nothing is changed on
-  /// an error. VLs of vlarb are 0 to 14, those of sl2vl 0 to 15.
+  /// Sets one option by its name in opensm.conf, such as qos_max_vls or qos_swe_vlarb_low. Nothing is changed
+  /// on an error. VLs of vlarb are 0 to 14, those of sl2vl 0 to 15.
   Expected<void, QosError> set(std::string_view name, std::string_view value);
 
   /// What holds for such a port: its own option, else the common one, else OpenSM's.
@@ -86,13 +88,13 @@ constexpr std::uint8_t vls_of_code(std::uint8_t code) {
 /// OperationalVLs of a link: the highest code that both ends have and that is not more than `max_vls`.
 std::uint8_t operational_vls(std::uint8_t vl_cap, std::uint8_t peer_vl_cap, std::uint8_t max_vls);
 
-/// The SL-to-VL table for links with that OperationalVLs code: a VL that is not there becomes the one of its low
-/// bits, as in OpenSM; kDropVl stays.
+/// The SL-to-VL table for links with that OperationalVLs code: a VL that is not there becomes the one of its
+/// low bits, as in OpenSM; kDropVl stays.
 SlToVl sl_to_vl(const QosOptions& options, std::uint8_t operational_vls_code);
 
-/// An arbitration table as it is sent: as many entries as the port has (PortInfo VLArbitrationHighCap or …LowCap,
-/// at most 64), VLs as in sl_to_vl, unused entries with weight 0. Empty with one data VL, where there is nothing
-/// to arbitrate.
+/// An arbitration table as it is sent: as many entries as the port has (PortInfo VLArbitrationHighCap or
+/// …LowCap, at most 64), VLs as in sl_to_vl, unused entries with weight 0. Empty with one data VL, where
+/// there is nothing to arbitrate.
 VlWeights arbitration_table(const VlWeights& weights, std::uint8_t entries,
                             std::uint8_t operational_vls_code);
 

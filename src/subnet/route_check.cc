@@ -41,8 +41,8 @@ struct Fate {
   std::uint32_t hops = 0;
 };
 
-// What becomes of packets for one LID at each switch. A switch's fate is that of the switch it hands on to, so
-// each is asked once.
+// What becomes of packets for one LID at each switch. A switch's fate is that of the switch it hands on to,
+// so each is asked once.
 class Fates {
  public:
   Fates(const Graph& graph, const ForwardingTables& tables)

@@ -1,5 +1,5 @@
-// Where packets go by given forwarding tables, whoever made them: one route hop by hop, as ibtracert shows it, and
-// whether all routes of a subnet reach their end.
+// Where packets go by given forwarding tables, whoever made them: one route hop by hop, as ibtracert shows
+// it, and whether all routes of a subnet reach their end.
 #pragma once
 
 #include <array>

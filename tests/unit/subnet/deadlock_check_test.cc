@@ -83,8 +83,8 @@ TEST(Deadlock, IsToldWithSwitchesAndPorts) {
   EXPECT_NE(text.find(" VL 0\n"), std::string::npos);
 }
 
-// A dateline (Dally and Seitz): who passes the link between the last switch and the first is on the other VL from
-// the start.
+// A dateline (Dally and Seitz): who passes the link between the last switch and the first is on the other VL
+// from the start.
 class Dateline : public ::testing::Test {
  protected:
   std::uint16_t service_levels(EndPortId source, Lid destination) const {
@@ -130,7 +130,8 @@ TEST_F(Dateline, MayBeAChangeOfVlOnTheWay) {
   options.vl = [&](SwitchId sw, std::uint8_t in, std::uint8_t, std::uint8_t) {
     return b.graph.at(SwitchPort{sw, in}).leads_to_switch() ? std::uint8_t{1} : std::uint8_t{0};
   };
-  // Three links at most: the first on VL 0, the others on VL 1, of which two in a row still wait for each other.
+  // Three links at most: the first on VL 0, the others on VL 1, of which two in a row still wait for each
+  // other.
   const auto cycle = find_deadlock(b.graph, tables, options);
   expect_circle(b.graph, cycle);
   EXPECT_TRUE(std::ranges::all_of(cycle, [](const Channel& channel) { return channel.vl == 1; }));

@@ -236,8 +236,8 @@ TEST(MinHop, OfNothingIsNothing) {
   EXPECT_TRUE(check_routes(b.graph, route_min_hop(b.graph).tables).all_reach());
 }
 
-// 17,280 ports of switches. Work is counted, not timed: a search from each switch and a look at the ports of each
-// for each other, and for each LID the ports that lead to it.
+// 17,280 ports of switches. Work is counted, not timed: a search from each switch and a look at the ports of
+// each for each other, and for each LID the ports that lead to it.
 TEST(MinHop, RoutesAFabricOfTenThousandPortsInBoundedWork) {
   const Builder b = testing::three_level_tree(24);
   const std::uint64_t switches = b.graph.switches().size();

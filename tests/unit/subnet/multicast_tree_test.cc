@@ -19,8 +19,8 @@ HopMatrix hops_of(const Graph& graph) {
 
 constexpr Lid kGroup{0xc005};
 
-// Sends a packet from `source` through the tables as switches do; how often each end port gets it. A loop ends
-// by `lives`, with numbers that no tree has.
+// Sends a packet from `source` through the tables as switches do; how often each end port gets it. A loop
+// ends by `lives`, with numbers that no tree has.
 std::map<EndPortId, unsigned> flood(const Graph& graph, const ForwardingTables& tables, EndPortId source) {
   std::map<EndPortId, unsigned> received;
   std::vector<SwitchPort> arrivals{graph.at(source).attached};
