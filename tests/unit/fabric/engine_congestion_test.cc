@@ -108,6 +108,11 @@ TEST(EngineCredit, IncastLosesNothing) {
   star.run();
   EXPECT_GT(accepted, 200);
   EXPECT_EQ(static_cast<int>(star.to_hosts.size()), accepted);
+  const std::uint64_t fair = star.counters(star.out(0)).xmit_packets() / 8;
+  for (unsigned host = 1; host < 9; ++host) {
+    EXPECT_NEAR(static_cast<double>(star.counters(star.out(host)).rcv_packets()), static_cast<double>(fair),
+                4);
+  }
   for (unsigned host = 0; host < 9; ++host) {
     EXPECT_EQ(star.counters(star.out(host)).xmit_discards(), 0U);
     EXPECT_EQ(star.counters(star.out(host)).buffer_overrun_errors, 0U);
