@@ -13,7 +13,7 @@
 namespace softrnic::wire {
 
 inline constexpr std::size_t kLrhBytes = 8;
-/// The VL of subnet management packets: before all others, and without flow control (IBTA 7.6.4).
+/// The VL of subnet management packets: before all others, and without flow control (IBTA 7.6).
 inline constexpr std::uint8_t kManagementVl = 15;
 inline constexpr std::uint16_t kMaxPacketLength = 0x7ff;  ///< what the field can hold, in words of 4 bytes
 
