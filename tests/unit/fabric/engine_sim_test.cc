@@ -37,29 +37,29 @@ WorldTally run_seeds(std::uint64_t seeds, const WorldOptions& options) {
 TEST(FabricSimulation, LosesNothingWithoutFaults) {
   const WorldTally sum = run_seeds(seeds_to_run(1000), {});
   EXPECT_EQ(sum.delivered, sum.sent);
-  EXPECT_GT(sum.delivered, 10'000U);
-  EXPECT_GT(sum.refused, 1000U);
-  EXPECT_GT(sum.held, 1000U);
+  EXPECT_GT(sum.delivered, 1000U);
+  EXPECT_GT(sum.refused, 100U);
+  EXPECT_GT(sum.held, 100U);
 }
 
 TEST(FabricSimulation, RecoversFromEveryFault) {
   const WorldTally sum = run_seeds(seeds_to_run(500), {.faults = true});
   EXPECT_LT(sum.delivered, sum.sent);
   EXPECT_GT(sum.delivered, sum.sent / 2);
-  EXPECT_GT(sum.damaged, 1000U);
-  EXPECT_GT(sum.cut, 100U);
+  EXPECT_GT(sum.damaged, 100U);
+  EXPECT_GT(sum.cut, 10U);
 }
 
 TEST(FabricSimulation, LifetimesLoseWhatTheyCount) {
   const WorldTally sum = run_seeds(seeds_to_run(300), {.lifetimes = true});
   EXPECT_EQ(sum.delivered + sum.discarded, sum.sent);
-  EXPECT_GT(sum.discarded, 100U);
+  EXPECT_GT(sum.discarded, 10U);
 }
 
 // In a ring whose packets all go clockwise past all others, buffers wait for each other in a circle. Lifetimes
 // end it.
 TEST(FabricSimulation, ABadRoutingDeadlocksAndIsFound) {
-  int deadlocks = 0;
+  std::uint64_t deadlocks = 0;
   for (std::uint64_t seed = 1; seed <= seeds_to_run(100); ++seed) {
     FabricWorld world(seed, {.bad_routing = true, .packets = 400});
     world.run();
@@ -80,7 +80,7 @@ TEST(FabricSimulation, ABadRoutingDeadlocksAndIsFound) {
     EXPECT_TRUE(find_credit_cycle(world.engine()).empty()) << seed;
     EXPECT_EQ(world.waiting(), 0U) << seed;
   }
-  EXPECT_GT(deadlocks, 50);
+  EXPECT_GT(2 * deadlocks, seeds_to_run(100));
 }
 
 TEST(FabricSimulation, IsReproducible) {
