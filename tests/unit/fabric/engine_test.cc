@@ -318,8 +318,8 @@ struct Meddlers : HostSink, ManagementSink {
     return true;
   }
   void on_state(PortId port, PortState state) override {
-    if (state == PortState::init) EXPECT_TRUE(engine->set_state(port, PortState::armed));
-    if (state == PortState::armed) EXPECT_TRUE(engine->set_state(port, PortState::active));
+    if (state == PortState::init) (void)engine->set_state(port, PortState::armed);
+    if (state == PortState::armed) (void)engine->set_state(port, PortState::active);
   }
   void on_room(PortId) override {}
   Engine* engine = nullptr;
