@@ -60,13 +60,15 @@ Server::Server(UniqueFd listener, net::Netlink netlink, LanePool lanes, DeviceLi
   service_.forget_inherited = [this](std::uint32_t lane) { forget_inherited(lane); };
   service_.clients = [this] { return clients_.size(); };
   service_.idle = options_.idle;
-  serve_connection_manager();
+  serve_management();
 }
 
-void Server::serve_connection_manager() {
+void Server::serve_management() {
   CmService& cm = service_.cm();
-  cm.send_mad = [this](const mad::Address& to, Bytes mad) { gsi_.send(to, mad, monotonic_now()); };
-  gsi_.set_handler([&cm](const mad::Address& from, Bytes mad) { cm.receive(from, mad); });
+  cm.send_mad = service_.mad_ports().send_mad = [this](const mad::Address& to, Bytes mad) {
+    gsi_.send(to, mad, monotonic_now());
+  };
+  gsi_.set_handler([this](const mad::Address& from, Bytes mad) { service_.receive_mad(from, mad); });
   cm.find_route = [this](cma::IdNumber id, const cma::RouteQuery& query) { find_route(id, query); };
   cm.forget_route = [this](cma::IdNumber id) { forget_route(id); };
 }
@@ -110,7 +112,8 @@ bool Server::is_idle() const {
 
 TimePoint Server::next_deadline() const {
   const TimePoint due = std::min({reads_mads_ == kNever ? gsi_.deadline() : reads_mads_, resolver_.deadline(),
-                                  service_.cm().deadline(), listens_again_, keeper_due_, steering_due_});
+                                  service_.cm().deadline(), service_.mads().deadline(), listens_again_,
+                                  keeper_due_, steering_due_});
   return is_idle() ? std::min(due, idle_since_ + options_.idle) : due;
 }
 
@@ -131,6 +134,8 @@ bool Server::watch_all() {
                  watch(resolver_.changes_fd(), Source::neighbours, 0, EPOLLIN);
   if (const int streams = service_.cm().streams_fd(); streams >= 0)
     watched = watched && watch(streams, Source::streams, 0, EPOLLIN);
+  if (const int sockets = service_.mads().sockets_fd(); sockets >= 0)
+    watched = watched && watch(sockets, Source::mad_sockets, 0, EPOLLIN);
   for (const LanePool::Inherited& lane : lanes_.inherited())
     watched = watched && watch(lane.holder, Source::process, lane.lane | kInheritedLane, EPOLLIN);
   if (survivors_are_back()) return watched && watch(gsi_.readable_fd(), Source::lane, 0, EPOLLIN);
@@ -189,6 +194,7 @@ void Server::catch_up() {
   if (listens_again_ <= now) listen_again();
   resolver_.advance(now);
   if (service_.cm().deadline() <= now) service_.cm().advance();
+  if (service_.mads().deadline() <= now) service_.mads().advance();
   renew_keeper(now);
   renew_steering(now);
   begin_to_read_mads();
@@ -215,6 +221,8 @@ void Server::dispatch(std::uint64_t key, std::uint32_t) {
       return resolver_.take_changes();
     case Source::streams:
       return service_.cm().streams_ready();
+    case Source::mad_sockets:
+      return service_.mads().sockets_ready();
     case Source::keeper:
       return keeper_ended();
     case Source::connection:
@@ -353,7 +361,7 @@ void Server::announce(const DeviceChange& change) {
       if (!entry.gid.is_zero()) gids.push_back(entry);
   }
   gsi_.set_addresses(std::move(gids));
-  service_.cm().devices_changed(service_.device_list().devices());
+  service_.devices_changed();
   for (auto& [id, client] : clients_) {
     if (!client->greeted) continue;
     client->queue(change);

@@ -53,6 +53,7 @@ class Server {
     process,
     notify,
     streams,
+    mad_sockets,
   };
 
   bool watch(int fd, Source source, std::uint32_t id, std::uint32_t events);
@@ -86,7 +87,7 @@ class Server {
   /// Reads what comes for QP1 from now on, if it is time.
   void begin_to_read_mads();
   void announce(const DeviceChange& change);
-  void serve_connection_manager();
+  void serve_management();
   void find_route(cma::IdNumber id, const cma::RouteQuery& query);
   void forget_route(cma::IdNumber id);
   void flush(std::uint32_t id, Connection& client);

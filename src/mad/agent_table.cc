@@ -13,6 +13,8 @@ constexpr std::uint8_t kClasses = 80;
 constexpr std::uint8_t kVersions = 0x83;
 constexpr std::uint32_t kOuiMask = 0xffffff;
 
+constexpr std::uint32_t kLastAgent = 0xffffff;
+
 bool class_exists(ManagementClass management_class) {
   return static_cast<std::uint8_t>(management_class) < kClasses ||
          management_class == ManagementClass::subnet_directed_route;
@@ -27,6 +29,12 @@ bool class_is_valid(const Registration& wanted) {
 }
 
 }  // namespace
+
+AgentId AgentIds::take() {
+  do last_ = last_ == kLastAgent ? 1 : last_ + 1;
+  while (!used_.insert(AgentId(last_)).second);
+  return AgentId(last_);
+}
 
 Expected<void, Failure> check_registration(const Registration& wanted) {
   const bool sends_only = wanted.management_class == ManagementClass{};

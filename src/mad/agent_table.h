@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 
 #include "base/bytes.h"
@@ -23,6 +24,18 @@ namespace softrnic::mad {
 /// so that responses find back (IBTA 13.4.6.4 leaves the ID to the requester).
 struct AgentId : Strong<struct AgentIdTag, std::uint32_t> {
   using Strong::Strong;
+};
+
+/// The agents of all ports of a process: a response that comes to the wrong port finds nobody there.
+class AgentIds {
+ public:
+  /// One that nobody has. The lowest 24 bits alone, as drivers use the highest byte of transactions.
+  AgentId take();
+  void give_back(AgentId agent) { used_.erase(agent); }
+
+ private:
+  std::set<AgentId> used_;
+  std::uint32_t last_ = 0;
 };
 
 struct Registration {

@@ -9,8 +9,7 @@
 namespace softrnic::mad {
 namespace {
 
-constexpr std::size_t kShortestMessage = 36;    ///< the headers, RMPP's included
-constexpr std::uint32_t kLastAgent = 0xffffff;  ///< drivers use the highest byte of transactions
+constexpr std::size_t kShortestMessage = 36;  ///< the headers, RMPP's included
 
 /// What QP0 and QP1 take (IBTA 13.5.1; of the connection manager 12.6: all messages are sent, none is got).
 bool is_for(Queue queue, const Header& header) {
@@ -31,6 +30,10 @@ Mad first_datagram(Bytes message) {
 
 // ---- who is there
 
+Agents::~Agents() {
+  for (const auto& [id, agent] : agents_) ids_.give_back(id);
+}
+
 OpenId Agents::open() {
   do ++last_open_;
   while (last_open_ == 0 || opens_.contains(OpenId(last_open_)));
@@ -46,12 +49,6 @@ void Agents::close(OpenId open) {
   opens_.erase(found);
 }
 
-AgentId Agents::free_id() {
-  do last_agent_ = last_agent_ == kLastAgent ? 1 : last_agent_ + 1;
-  while (agents_.contains(AgentId(last_agent_)));
-  return AgentId(last_agent_);
-}
-
 Expected<std::uint32_t, Failure> Agents::add_agent(OpenId open, const Registration& wanted) {
   const auto opened = opens_.find(open);
   if (opened == opens_.end()) return Unexpected{refuse(EINVAL, ReasonId::agent_unknown, 0)};
@@ -61,8 +58,11 @@ Expected<std::uint32_t, Failure> Agents::add_agent(OpenId open, const Registrati
   auto& numbers = opened->second.agents;
   const auto free = std::find(numbers.begin(), numbers.end(), AgentId());
   if (free == numbers.end()) return Unexpected{refuse(ENOMEM, ReasonId::agent_limit, kAgentsOfOpen)};
-  const AgentId id = free_id();
-  if (auto added = table_.add(id, wanted); !added) return Unexpected{added.error()};
+  const AgentId id = ids_.take();
+  if (auto added = table_.add(id, wanted); !added) {
+    ids_.give_back(id);
+    return Unexpected{added.error()};
+  }
   *free = id;
   const auto number = static_cast<std::uint32_t>(free - numbers.begin());
   agents_.emplace(id, Agent{open, number, wanted});
@@ -89,6 +89,7 @@ void Agents::end(AgentId agent) {
   table_.remove(agent);
   pending_.remove(agent);
   agents_.erase(agent);
+  ids_.give_back(agent);
 }
 
 // ---- out
@@ -129,8 +130,8 @@ Expected<void, Failure> Agents::send(OpenId open, std::uint32_t agent, const Out
         refuse(EINVAL, ReasonId::mad_twin, request->header.transaction, request->header.management_class)};
   if (pending_.count(*id) >= kPendingOfAgent)
     return Unexpected{refuse(ENOMEM, ReasonId::mad_pending_limit, kPendingOfAgent)};
-  if (auto sent = host_.send(request->queue, request->to, request->mad); !sent) return sent;
-  if (request->timeout_ms != 0) pending_.add(std::move(*request), now);
+  if (request->timeout_ms != 0) pending_.add(*request, now);
+  host_.send(request->queue, request->to, request->mad);
   return {};
 }
 
@@ -197,7 +198,7 @@ void Agents::advance(TimePoint now) {
     if (due->expired) {
       give_up(due->request);
     } else {
-      static_cast<void>(host_.send(due->request.queue, due->request.to, due->request.mad));
+      host_.send(due->request.queue, due->request.to, due->request.mad);
     }
   }
 }

@@ -53,9 +53,9 @@ struct Received {
 class AgentHost {
  public:
   virtual ~AgentHost() = default;
-  /// A datagram of 256 bytes leaves by `queue`. EINVAL: the address leads nowhere.
-  virtual Expected<void, Failure> send(Queue queue, const Peer& to, Bytes mad) = 0;
-  /// Agents::front(open) has something, and had nothing before.
+  /// A datagram of 256 bytes leaves by `queue`. Its response may come before this returns.
+  virtual void send(Queue queue, const Peer& to, Bytes mad) = 0;
+  /// Agents::front(open) has something, and had nothing before. It may be taken at once.
   virtual void received(OpenId open) = 0;
   virtual void explain(const Reason& reason) = 0;
 };
@@ -72,7 +72,9 @@ class Agents {
   static constexpr std::size_t kMostWaiting = 8192;     ///< messages that one program has not taken
   static constexpr std::size_t kMostWaitingBytes = 64 << 20;
 
-  Agents(AgentHost& host, PortRules rules) : host_(host), rules_(rules) {}
+  /// Both outlive this object.
+  Agents(AgentHost& host, AgentIds& ids, PortRules rules) : host_(host), ids_(ids), rules_(rules) {}
+  ~Agents();
   Agents(const Agents&) = delete;
   Agents& operator=(const Agents&) = delete;
 
@@ -122,7 +124,6 @@ class Agents {
     std::size_t waiting_bytes = 0;
   };
 
-  AgentId free_id();
   std::optional<AgentId> id_of(OpenId open, std::uint32_t number) const;
   void end(AgentId agent);
   Expected<Request, Failure> make_request(AgentId id, const Outgoing& outgoing) const;
@@ -133,13 +134,13 @@ class Agents {
   void queue(OpenId open, Received received);
 
   AgentHost& host_;
+  AgentIds& ids_;
   PortRules rules_;
   AgentTable table_;
   PendingRequests pending_;
   std::map<AgentId, Agent> agents_;
   std::map<OpenId, Open> opens_;
   std::uint32_t last_open_ = 0;
-  std::uint32_t last_agent_ = 0;
 };
 
 /// The response of a port to a request that no agent takes: Get and Set are told that their class or

@@ -96,21 +96,21 @@ class AgentsTest : public testing::Test, private AgentHost {
     return mad;
   }
 
-  Agents agents{*this, {.has_qp0 = true, .lmc = 0}};
+  AgentIds ids;
+  Agents agents{*this, ids, {.has_qp0 = true, .lmc = 0}};
   OpenId first = agents.open(), second = agents.open();
   TimePoint now{};
   Peer peer{.lid = 7};
   std::deque<Sent> sent;
   std::vector<OpenId> announced;
   std::vector<ReasonId> reasons;
-  int refusal = 0;  ///< errno of the host
+  bool answers_at_once = false;
 
  private:
-  Expected<void, Failure> send(Queue queue, const Peer& to, Bytes mad) override {
-    if (refusal != 0) return Unexpected{refuse(refusal, ReasonId::mad_no_way)};
+  void send(Queue queue, const Peer& to, Bytes mad) override {
     Sent& out = sent.emplace_back(Sent{queue, to, {}});
     std::copy(mad.begin(), mad.end(), out.mad.begin());
-    return {};
+    if (answers_at_once) receive(response_to_last(), queue);
   }
   void received(OpenId open) override { announced.push_back(open); }
   void explain(const Reason& reason) override { reasons.push_back(reason.id); }
@@ -324,10 +324,11 @@ TEST_F(AgentsTest, WhoIsNotThereSendsNothing) {
   EXPECT_EQ(agents.remove_agent(first, agent).error().error, EINVAL);
 }
 
-TEST_F(AgentsTest, WhatTheHostRefusesIsNotWaitedFor) {
+TEST_F(AgentsTest, AResponseMayComeWhileTheRequestIsBeingSent) {
   const auto agent = add(first, takes(kPerformance, {}));
-  refusal = EINVAL;
-  EXPECT_EQ(send(first, agent, make_mad(kPerformance, Method::get, 1), 100), EINVAL);
+  answers_at_once = true;
+  ASSERT_EQ(send(first, agent, make_mad(kPerformance, Method::get, 1), 100), 0);
+  EXPECT_EQ(header_of(take(first).message).method, Method::get_response);
   EXPECT_EQ(agents.deadline(), kNever);
 }
 
