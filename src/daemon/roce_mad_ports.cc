@@ -90,6 +90,13 @@ std::optional<std::uint8_t> index_of(const device::PortInfo& port, const wire::G
   return std::nullopt;
 }
 
+/// The LID by which route_of_lid() leads to the peer; 0: none does. Programs that know LIDs alone answer to it.
+std::uint16_t lid_of(const device::PortInfo& port, const wire::Gid& peer) {
+  const auto lid = static_cast<std::uint16_t>(peer.low_half());
+  const auto route = device::route_of_lid(port, lid);
+  return route && route->destination == peer ? lid : 0;
+}
+
 }  // namespace
 
 const device::DeviceInfo* RoceMadPorts::find(const MadPortName& port) const {
@@ -155,6 +162,7 @@ std::vector<RoceMadPorts::Arrival> RoceMadPorts::arrivals(const mad::Address& fr
     peer.traffic_class = from.traffic_class;
     peer.flow_label = from.flow_label;
     peer.gid = from.remote;
+    peer.lid = lid_of(device.port, from.remote);
     out.push_back({{device.name, kPort}, peer});
   }
   return out;

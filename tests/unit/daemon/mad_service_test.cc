@@ -470,9 +470,12 @@ TEST_F(RoceMadPortsTest, AnAnswerGoesBackWhereItCameFrom) {
   EXPECT_EQ(arrivals[0].port, (MadPortName{"soft0", 1}));
   EXPECT_EQ(arrivals[0].from.gid_index, 2);
   EXPECT_EQ(arrivals[0].from.gid, other);
+  EXPECT_EQ(arrivals[0].from.lid, 2) << "by which programs answer that know no GRH";
   ports.send(arrivals[0].port, mad::Queue::gsi, arrivals[0].from, {});
   ASSERT_EQ(sent.size(), 1U);
   EXPECT_EQ(sent[0], from);
+  from.remote = link_local;
+  EXPECT_EQ(ports.arrivals(from)[0].from.lid, 0);
   from.local = other;
   EXPECT_TRUE(ports.arrivals(from).empty());
 }
