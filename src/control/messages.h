@@ -78,6 +78,15 @@ enum class MessageType : std::uint16_t {
   cm_write_event,
   cm_streams_ended,
   cm_has_stream,
+  // requests for management datagrams, see mad_messages.h
+  mad_list_cas = 0x80,
+  mad_query_ca,
+  mad_issm_path,
+  mad_open_port,
+  mad_close_port,
+  mad_register_agent,
+  mad_unregister_agent,
+  mad_send,
   // replies
   welcome = 0x100,
   done,
@@ -95,9 +104,16 @@ enum class MessageType : std::uint16_t {
   cm_event,
   cm_id_listing,
   cm_accepted,
+  mad_cas = 0x180,
+  mad_ca,
+  mad_path,
+  mad_port,
+  mad_agent,
   // from the daemon, on the notification socket
   notification = 0x200,
   farewell,
+  // from the daemon, on the socket of an open port
+  mad_received = 0x280,
 };
 
 struct Header {

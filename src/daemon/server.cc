@@ -38,13 +38,15 @@ Server::Server(UniqueFd listener, net::Netlink netlink, LanePool lanes, DeviceLi
   service_.forget_inherited = [this](std::uint32_t lane) { forget_inherited(lane); };
   service_.clients = [this] { return clients_.size(); };
   service_.idle = options_.idle;
-  serve_connection_manager();
+  serve_management();
 }
 
-void Server::serve_connection_manager() {
+void Server::serve_management() {
   CmService& cm = service_.cm();
-  cm.send_mad = [this](const mad::Address& to, Bytes mad) { gsi_.send(to, mad, monotonic_now()); };
-  gsi_.set_handler([&cm](const mad::Address& from, Bytes mad) { cm.receive(from, mad); });
+  cm.send_mad = service_.mad_ports().send_mad = [this](const mad::Address& to, Bytes mad) {
+    gsi_.send(to, mad, monotonic_now());
+  };
+  gsi_.set_handler([this](const mad::Address& from, Bytes mad) { service_.receive_mad(from, mad); });
   cm.find_route = [this](cma::IdNumber id, const cma::RouteQuery& query) { find_route(id, query); };
   cm.forget_route = [this](cma::IdNumber id) { forget_route(id); };
 }
@@ -78,7 +80,8 @@ bool Server::is_idle() const {
 
 TimePoint Server::next_deadline() const {
   const TimePoint due = std::min({reads_mads_ == kNever ? gsi_.deadline() : reads_mads_, resolver_.deadline(),
-                                  service_.cm().deadline(), clients_.deadline(), keeper_due_, steering_due_});
+                                  service_.cm().deadline(), service_.mads().deadline(), clients_.deadline(),
+                                  keeper_due_, steering_due_});
   return is_idle() ? std::min(due, clients_.idle_since() + options_.idle) : due;
 }
 
@@ -89,6 +92,8 @@ bool Server::watch_all() {
                  loop_.watch(resolver_.changes_fd(), EPOLLIN, [this] { resolver_.take_changes(); });
   if (const int streams = service_.cm().streams_fd(); streams >= 0)
     watched = watched && loop_.watch(streams, EPOLLIN, [this] { service_.cm().streams_ready(); });
+  if (const int sockets = service_.mads().sockets_fd(); sockets >= 0)
+    watched = watched && loop_.watch(sockets, EPOLLIN, [this] { service_.mads().sockets_ready(); });
   for (const LanePool::Inherited& inherited : lanes_.inherited())
     watched = watched && loop_.watch(inherited.holder, EPOLLIN, [this, lane = inherited.lane] {
       if (forget_inherited(lane)) lanes_.free_inherited(lane);
@@ -151,6 +156,7 @@ void Server::catch_up() {
   clients_.advance(now);
   resolver_.advance(now);
   if (service_.cm().deadline() <= now) service_.cm().advance();
+  if (service_.mads().deadline() <= now) service_.mads().advance();
   renew_keeper(now);
   renew_steering(now);
   begin_to_read_mads();
@@ -190,7 +196,7 @@ void Server::announce(const DeviceChange& change) {
       if (!entry.gid.is_zero()) gids.push_back(entry);
   }
   gsi_.set_addresses(std::move(gids));
-  service_.cm().devices_changed(service_.device_list().devices());
+  service_.devices_changed();
   clients_.announce(change);
 }
 

@@ -58,7 +58,7 @@ class Server {
   /// Reads what comes for QP1 from now on, if it is time.
   void begin_to_read_mads();
   void announce(const DeviceChange& change);
-  void serve_connection_manager();
+  void serve_management();
   void find_route(cma::IdNumber id, const cma::RouteQuery& query);
   void forget_route(cma::IdNumber id);
   void read_network();

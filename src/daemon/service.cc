@@ -29,6 +29,7 @@ const DispatchRow<Service> Service::kRows[] = {
 
 Answer Service::handle(Connection& from, Bytes datagram, UniqueFd fd) {
   if (auto of_cm = cm_.handle(from, datagram, fd)) return std::move(*of_cm);
+  if (auto of_mads = mads_.handle(from, datagram, fd)) return std::move(*of_mads);
   auto answer = dispatch<Service>(kRows, *this, from, datagram, fd);
   return answer ? std::move(*answer) : bad_message(datagram);
 }
@@ -262,8 +263,26 @@ Answer Service::shut_down(Connection& from, const Shutdown& message, UniqueFd) {
   return done(message);
 }
 
+void Service::receive_mad(const mad::Address& from, Bytes mad) {
+  const auto header = mad::parse_header(mad);
+  if (!header) return;
+  if (header->management_class == mad::ManagementClass::communication) return cm_.receive(from, mad);
+  const auto arrivals = mad_ports_.arrivals(from);
+  for (std::size_t i = 0; i < arrivals.size(); ++i) {
+    const bool is_last = i + 1 == arrivals.size();  // who answers for all that there is nobody
+    if (mads_.receive(arrivals[i].port, mad::Queue::gsi, arrivals[i].from, mad, is_last)) return;
+  }
+}
+
+void Service::devices_changed() {
+  cm_.devices_changed(devices_.devices());
+  mad_ports_.devices_changed(devices_.devices());
+  mads_.ports_changed();
+}
+
 void Service::release(Connection& gone, std::uint64_t now_ns) {
   cm_.release(gone);
+  mads_.release(gone);
   for (const std::uint32_t lane : gone.lanes) {
     free_lane(lane);
   }

@@ -16,7 +16,9 @@
 #include "daemon/device_list.h"
 #include "daemon/dispatch.h"
 #include "daemon/lane_pool.h"
+#include "daemon/mad_service.h"
 #include "daemon/page_store.h"
+#include "daemon/roce_mad_ports.h"
 #include "daemon/user_limits.h"
 #include "samehost/atomic_locks.h"
 
@@ -33,8 +35,10 @@ class Service {
   /// The client has gone: takes back all that it held.
   void release(Connection& gone, std::uint64_t now_ns);
 
-  /// Nobody has a device open or a communication id: soft0 may move to another netdev.
-  bool may_rebind() const { return holders_ == 0 && lanes_.used() == 0 && cm_.idle(); }
+  /// Nobody has a device or its QP1 open, or a communication id: soft0 may move to another netdev.
+  bool may_rebind() const {
+    return holders_ == 0 && lanes_.used() == 0 && cm_.idle() && mads_.open_ports() == 0;
+  }
 
   DeviceList& device_list() { return devices_; }
   const DeviceList& device_list() const { return devices_; }
@@ -43,6 +47,13 @@ class Service {
   void show_own_page(UniqueFd memfd);
   CmService& cm() { return cm_; }
   const CmService& cm() const { return cm_; }
+  MadService& mads() { return mads_; }
+  const MadService& mads() const { return mads_; }
+  RoceMadPorts& mad_ports() { return mad_ports_; }
+  /// A datagram of 256 bytes has come to QP1: the connection manager's, or for agents of programs.
+  void receive_mad(const mad::Address& from, Bytes mad);
+  /// device_list() says something new.
+  void devices_changed();
 
   /// Provided by the server.
   std::function<net::NetSnapshot()> look_at_network = [] { return net::NetSnapshot{}; };
@@ -86,6 +97,8 @@ class Service {
   const std::optional<UserLimits> limits_;
   PageStore pages_;
   CmService cm_;
+  RoceMadPorts mad_ports_;
+  MadService mads_{mad_ports_};
   /// The locks of those holders of lanes who may attach to each other.
   struct Circle {
     Credentials credentials;
