@@ -87,6 +87,8 @@ enum class MessageType : std::uint16_t {
   mad_register_agent,
   mad_unregister_agent,
   mad_send,
+  // requests to the process of a fabric, see fabric_commands.h
+  fabric_command = 0xa0,
   // replies
   welcome = 0x100,
   done,
@@ -109,6 +111,7 @@ enum class MessageType : std::uint16_t {
   mad_path,
   mad_port,
   mad_agent,
+  fabric_answer = 0x1a0,
   // from the daemon, on the notification socket
   notification = 0x200,
   farewell,
