@@ -44,6 +44,18 @@ void print_gid(std::string& out, std::string_view name, const wire::Gid& gid) {
   out.append(name).append("=").append(gid.to_string()).append(" ");
 }
 
+void print_text(std::string& out, std::string_view name, std::string_view text) {
+  text = text.substr(0, text.find('\0'));
+  if (text.empty()) return;
+  out.append(name).append("=\"");
+  for (const char c : text) out.push_back(c >= ' ' && c <= '~' ? c : '?');
+  out.append("\" ");
+}
+
+std::string element_name(std::string_view name, std::size_t index) {
+  return std::string(name) + "[" + std::to_string(index) + "]";
+}
+
 void print_bytes(std::string& out, std::string_view name, Bytes bytes) {
   std::size_t used = bytes.size();
   while (used > 0 && bytes[used - 1] == std::byte{0}) --used;

@@ -29,10 +29,24 @@ enum class ManagementClass : std::uint8_t {
   device_management = 0x06,
   communication = 0x07,
   snmp_tunneling = 0x08,
+  device_administration = 0x10,
+  boot_management = 0x11,
+  bis = 0x12,
+  congestion_control = 0x21,
+  openib_ping = 0x32,     ///< of the second vendor range, OUI 0x001405: ibping
+  openib_sysstat = 0x33,  ///< likewise: ibsysstat
   subnet_directed_route = 0x81,
 };
 
-/// Methods (IBTA 13.4.5). The top bit marks a response.
+/// Classes of vendors; those of the second range carry an OUI (IBTA 16.5).
+constexpr bool is_vendor_range1(ManagementClass management_class) {
+  return management_class >= ManagementClass{0x09} && management_class <= ManagementClass{0x0f};
+}
+constexpr bool is_vendor_range2(ManagementClass management_class) {
+  return management_class >= ManagementClass{0x30} && management_class <= ManagementClass{0x4f};
+}
+
+/// Methods (IBTA 13.4.5, of subnet administration 15.2.2). The top bit marks a response.
 enum class Method : std::uint8_t {
   get = 0x01,
   set = 0x02,
@@ -40,11 +54,28 @@ enum class Method : std::uint8_t {
   trap = 0x05,
   report = 0x06,
   trap_repress = 0x07,
+  get_table = 0x12,
+  get_trace_table = 0x13,
+  get_multi = 0x14,
+  delete_record = 0x15,
   get_response = 0x81,
   report_response = 0x86,
+  get_table_response = 0x92,
+  get_trace_table_response = 0x93,
+  get_multi_response = 0x94,
+  delete_response = 0x95,
 };
 
-/// Status, the bits that all classes share (IBTA 13.4.7). Bits 2–4 are one code.
+/// The method that answers a request; of a method without an answer (Send, a response) itself.
+constexpr Method response_to(Method method) {
+  if (method == Method::set) return Method::get_response;
+  if (method == Method::trap) return Method::trap_repress;
+  if (method == Method::send || method == Method::trap_repress) return method;
+  return static_cast<Method>(static_cast<std::uint8_t>(method) | 0x80);
+}
+
+/// Status, the bits that all classes share (IBTA 13.4.7). Bits 2–4 are one code, kStatusCode; the upper byte,
+/// kStatusOfClass, is the class's own.
 enum class Status : std::uint16_t {
   ok = 0,
   busy = 1 << 0,
@@ -54,6 +85,24 @@ enum class Status : std::uint16_t {
   bad_method_attribute = 3 << 2,  ///< combination of method and attribute not supported
   bad_attribute_value = 7 << 2,   ///< a value in the attribute or its modifier
 };
+inline constexpr std::uint16_t kStatusCode = 0x001c;
+inline constexpr std::uint16_t kStatusOfClass = 0xff00;
+
+/// The upper byte of the status in subnet administration (IBTA 15.2.3).
+enum class SaStatus : std::uint8_t {
+  ok = 0,
+  no_resources = 1,
+  invalid_request = 2,
+  no_records = 3,
+  too_many_records = 4,  ///< of a Get, which has room for one
+  invalid_gid = 5,
+  insufficient_components = 6,
+  denied = 7,
+  priority_suggested = 8,
+};
+constexpr std::uint16_t status_of(SaStatus status) {
+  return static_cast<std::uint16_t>(static_cast<unsigned>(status) << 8);
+}
 
 /// Attribute that every class answers (IBTA 13.4.8.1)
 inline constexpr std::uint16_t kClassPortInfo = 0x0001;
@@ -85,8 +134,15 @@ Expected<Header, ParseError> parse_header(Bytes mad);
 /// Writes the header to the start of `out`, which is at least kHeaderBytes long.
 void encode_header(const Header& header, MutableBytes out);
 
-/// The name of a value, "" for one without a name.
+/// The name of a value as libibumad gives it (umad_class_str and its like), "" for one without a name.
 std::string_view name_of(ManagementClass management_class);
 std::string_view name_of(Method method);
+std::string_view name_of(Status status);
+std::string_view name_of(SaStatus status);
+
+/// Of a whole status field: what all classes share, and the byte of the class. What is busy or redirected is
+/// that before all else.
+Status common_status(std::uint16_t status);
+constexpr SaStatus sa_status(std::uint16_t status) { return static_cast<SaStatus>(status >> 8); }
 
 }  // namespace softrnic::mad
