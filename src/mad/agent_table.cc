@@ -23,7 +23,7 @@ bool class_exists(ManagementClass management_class) {
 bool class_is_valid(const Registration& wanted) {
   const ManagementClass management_class = wanted.management_class;
   if (!class_exists(management_class) || wanted.class_version >= kVersions) return false;
-  if ((wanted.oui & ~kOuiMask) != 0 || (has_oui(management_class) && wanted.oui == 0)) return false;
+  if ((wanted.oui & ~kOuiMask) != 0 || (is_vendor_range2(management_class) && wanted.oui == 0)) return false;
   if (wanted.rmpp_version != 0 && !rule_of(management_class).has_rmpp) return false;
   return is_subnet_management(management_class) == (wanted.queue == Queue::smi);
 }
@@ -38,7 +38,7 @@ AgentId AgentIds::take() {
 
 Expected<void, Failure> check_registration(const Registration& wanted) {
   const bool sends_only = wanted.management_class == ManagementClass{};
-  const bool rmpp_is_known = wanted.rmpp_version == 0 || wanted.rmpp_version == kRmppVersion;
+  const bool rmpp_is_known = wanted.rmpp_version == 0 || wanted.rmpp_version == RmppHeader::kVersion;
   if (rmpp_is_known && (sends_only ? !wanted.does_rmpp_itself : class_is_valid(wanted))) return {};
   return Unexpected{refuse(EINVAL, ReasonId::agent_registration, wanted.management_class,
                            wanted.class_version, wanted.oui, wanted.queue)};
@@ -53,7 +53,7 @@ std::size_t AgentTable::ouis_of(std::uint8_t version, ManagementClass management
 
 Expected<void, Failure> AgentTable::add(AgentId agent, const Registration& wanted) {
   if (wanted.management_class == ManagementClass{} || wanted.methods.none()) return {};
-  const std::uint32_t oui = has_oui(wanted.management_class) ? wanted.oui : 0;
+  const std::uint32_t oui = is_vendor_range2(wanted.management_class) ? wanted.oui : 0;
   const ClassKey key{wanted.class_version, wanted.management_class, oui};
   auto found = classes_.find(key);
   if (found == classes_.end()) {
@@ -80,7 +80,7 @@ void AgentTable::remove(AgentId agent) {
 }
 
 std::optional<AgentId> AgentTable::find(const Header& header, Bytes mad) const {
-  const std::uint32_t oui = has_oui(header.management_class) ? oui_of(mad) : 0;
+  const std::uint32_t oui = is_vendor_range2(header.management_class) ? oui_of(mad) : 0;
   const auto found = classes_.find({header.class_version, header.management_class, oui});
   if (found == classes_.end()) return std::nullopt;
   const AgentId agent = found->second[static_cast<std::uint8_t>(header.method) % found->second.size()];

@@ -42,7 +42,7 @@ struct Registration {
   Queue queue = Queue::gsi;
   ManagementClass management_class{};  ///< 0: the agent takes no requests, and may send
   std::uint8_t class_version = 0;
-  std::uint32_t oui = 0;          ///< 24 bits; of classes that have one
+  std::uint32_t oui = 0;          ///< 24 bits; of vendor range 2
   std::bitset<128> methods;       ///< of requests that it takes
   std::uint8_t rmpp_version = 0;  ///< 0 or 1
   bool does_rmpp_itself = false;  ///< with an RMPP version: segments come and go as they are

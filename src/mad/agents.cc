@@ -88,6 +88,7 @@ Expected<void, Failure> Agents::remove_agent(OpenId open, std::uint32_t agent) {
 void Agents::end(AgentId agent) {
   table_.remove(agent);
   pending_.remove(agent);
+  transfers_.remove(agent);
   agents_.erase(agent);
   ids_.give_back(agent);
 }
@@ -100,12 +101,10 @@ Expected<Request, Failure> Agents::make_request(AgentId id, const Outgoing& outg
   request.mad = first_datagram(outgoing.message);
   const auto header = parse_header(request.mad);
   const auto management_class = header ? header->management_class : ManagementClass{};
-  const ClassRule rule = rule_of(management_class);
-  const bool fits_agent = registration.rmpp_version == 0 || rule.has_rmpp;
-  const bool is_datagram =
-      outgoing.message.size() >= kShortestMessage && outgoing.message.size() <= kMadBytes;
-  const bool is_segmented = registration.uses_rmpp() && rule.has_rmpp && rmpp_is_active(request.mad);
-  if (!header || !fits_agent || !is_datagram || is_segmented)
+  const bool fits_agent = registration.rmpp_version == 0 || rule_of(management_class).has_rmpp;
+  const bool is_long = header && is_transfer(id, *header, request.mad);
+  const std::size_t most = is_long ? kMostBytes : kMadBytes;
+  if (!header || !fits_agent || outgoing.message.size() < kShortestMessage || outgoing.message.size() > most)
     return Unexpected{refuse(EINVAL, ReasonId::mad_malformed, outgoing.message.size(), management_class)};
   request.agent = id;
   request.queue = registration.queue;
@@ -119,17 +118,26 @@ Expected<Request, Failure> Agents::make_request(AgentId id, const Outgoing& outg
   return request;
 }
 
+bool Agents::is_transfer(AgentId agent, const Header& header, Bytes mad) const {
+  return agents_.at(agent).registration.uses_rmpp() && is_segment(header, mad);
+}
+
 Expected<void, Failure> Agents::send(OpenId open, std::uint32_t agent, const Outgoing& outgoing,
                                      TimePoint now) {
   const auto id = id_of(open, agent);
   if (!id) return Unexpected{refuse(EIO, ReasonId::agent_unknown, agent)};
   auto request = make_request(*id, outgoing);
   if (!request) return Unexpected{request.error()};
-  if (pending_.has_twin_of(*request))
+  if (pending_.has_twin_of(*request) || transfers_.has_twin_of(*request))
     return Unexpected{
         refuse(EINVAL, ReasonId::mad_twin, request->header.transaction, request->header.management_class)};
   if (pending_.count(*id) >= kPendingOfAgent)
     return Unexpected{refuse(ENOMEM, ReasonId::mad_pending_limit, kPendingOfAgent)};
+  if (!is_response(request->header)) transfers_.forget(*id, request->header.transaction);
+  if (is_transfer(*id, request->header, request->mad) && decode_rmpp(request->mad).type == RmppType::data) {
+    transfers_.send(*request, outgoing.message, now);
+    return {};
+  }
   if (request->timeout_ms != 0) pending_.add(*request, now);
   host_.send(request->queue, request->to, request->mad);
   return {};
@@ -144,23 +152,40 @@ std::optional<AgentId> Agents::find_taker(const Header& header, Bytes mad) const
   return id;
 }
 
-Agents::Receipt Agents::receive(Queue queue, const Peer& from, Bytes mad, TimePoint) {
+Agents::Receipt Agents::receive(Queue queue, const Peer& from, Bytes mad, TimePoint now) {
   const auto header = parse_header(mad);
   if (!header || !is_for(queue, *header)) return Receipt::dropped;
   const auto taker = find_taker(*header, mad);
   if (!taker) return Receipt::unwanted;
-  return complete(*taker, *header, from, mad);
+  if (!is_transfer(*taker, *header, mad)) return complete(*taker, *header, from, mad);
+  const bool may_begin = !is_response(*header) || pending_.awaits(*taker, *header, from, rules_.lmc);
+  const bool is_part = transfers_.receive(*taker, queue, *header, from, mad, may_begin, now);
+  return is_part ? Receipt::taken : Receipt::dropped;
 }
 
 // A program that does RMPP itself gets all segments of a response by the one request.
 Agents::Receipt Agents::complete(AgentId id, const Header& header, const Peer& from, Bytes message) {
   const Agent& agent = agents_.at(id);
   if (is_response(header) && !pending_.take_answered(id, header, from, rules_.lmc)) {
-    const bool later_segment = !agent.registration.uses_rmpp() && rule_of(header.management_class).has_rmpp &&
-                               rmpp_is_active(message);
+    const bool later_segment = !agent.registration.uses_rmpp() && is_segment(header, message);
     if (!later_segment) return Receipt::dropped;
   }
   return deliver(agent, from, message);
+}
+
+void Agents::message_came(AgentId id, const Peer& from, Bytes message, TimePoint) {
+  const auto header = parse_header(first_datagram(message));
+  if (header && agents_.contains(id)) static_cast<void>(complete(id, *header, from, message));
+}
+
+// From now on its response is waited for; as the request has come, it is not sent again.
+void Agents::message_sent(const Request& request, bool is_acknowledged, TimePoint now) {
+  if (!agents_.contains(request.agent)) return;
+  if (!is_acknowledged) return give_up(request);
+  if (request.timeout_ms == 0) return;
+  Request waiting = request;
+  waiting.retries_left = 0;
+  pending_.add(std::move(waiting), now);
 }
 
 Agents::Receipt Agents::deliver(const Agent& agent, const Peer& from, Bytes message) {
@@ -201,13 +226,15 @@ void Agents::advance(TimePoint now) {
       host_.send(due->request.queue, due->request.to, due->request.mad);
     }
   }
+  transfers_.advance(now);
 }
 
 // However full the queue is: the program waits for that, and cannot have more of it than requests.
 void Agents::give_up(const Request& request) {
   const Agent& agent = agents_.at(request.agent);
-  host_.explain(because(ReasonId::mad_no_answer, request.header.management_class, request.header.attribute,
-                        request.timeout_ms, request.retries));
+  if (!is_response(request.header))
+    host_.explain(because(ReasonId::mad_no_answer, request.header.management_class, request.header.attribute,
+                          request.timeout_ms, request.retries));
   const Bytes header = Bytes(request.mad).first(kHeaderBytes);
   queue(agent.open, {.agent = agent.number,
                      .from = request.to,

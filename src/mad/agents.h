@@ -6,6 +6,7 @@
 // it. It waits in the queue of what that program has opened until it is taken.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +24,7 @@
 #include "mad/mad.h"
 #include "mad/peer.h"
 #include "mad/pending_requests.h"
+#include "mad/rmpp_transfers.h"
 
 namespace softrnic::mad {
 
@@ -65,16 +67,17 @@ struct PortRules {
   std::uint8_t lmc = 0;
 };
 
-class Agents {
+class Agents final : private TransferHost {
  public:
   static constexpr std::size_t kAgentsOfOpen = 32;      ///< IB_UMAD_MAX_AGENTS
   static constexpr std::size_t kPendingOfAgent = 8192;  ///< requests
   static constexpr std::size_t kMostWaiting = 8192;     ///< messages that one program has not taken
   static constexpr std::size_t kMostWaitingBytes = 64 << 20;
+  static constexpr std::size_t kMostBytes = 16 << 20;  ///< of a message
 
   /// Both outlive this object.
   Agents(AgentHost& host, AgentIds& ids, PortRules rules) : host_(host), ids_(ids), rules_(rules) {}
-  ~Agents();
+  ~Agents() override;
   Agents(const Agents&) = delete;
   Agents& operator=(const Agents&) = delete;
 
@@ -110,7 +113,7 @@ class Agents {
 
   /// Sends again, and gives up, what is due.
   void advance(TimePoint now);
-  TimePoint deadline() const { return pending_.deadline(); }
+  TimePoint deadline() const { return std::min(pending_.deadline(), transfers_.deadline()); }
 
  private:
   struct Agent {
@@ -127,17 +130,26 @@ class Agents {
   std::optional<AgentId> id_of(OpenId open, std::uint32_t number) const;
   void end(AgentId agent);
   Expected<Request, Failure> make_request(AgentId id, const Outgoing& outgoing) const;
+  /// Whether the agent's message goes by RMPP.
+  bool is_transfer(AgentId agent, const Header& header, Bytes mad) const;
   std::optional<AgentId> find_taker(const Header& header, Bytes mad) const;
   Receipt complete(AgentId id, const Header& header, const Peer& from, Bytes message);
   Receipt deliver(const Agent& agent, const Peer& from, Bytes message);
   void give_up(const Request& request);
   void queue(OpenId open, Received received);
 
+  // TransferHost
+  void send_segment(Queue queue, const Peer& to, Bytes mad) override { host_.send(queue, to, mad); }
+  void message_came(AgentId agent, const Peer& from, Bytes message, TimePoint now) override;
+  void message_sent(const Request& request, bool is_acknowledged, TimePoint now) override;
+  void explain_transfer(const Reason& reason) override { host_.explain(reason); }
+
   AgentHost& host_;
   AgentIds& ids_;
   PortRules rules_;
   AgentTable table_;
   PendingRequests pending_;
+  RmppTransfers transfers_{*this};
   std::map<AgentId, Agent> agents_;
   std::map<OpenId, Open> opens_;
   std::uint32_t last_open_ = 0;

@@ -8,10 +8,9 @@
 
 #include "base/bytes.h"
 #include "mad/mad.h"
+#include "mad/rmpp_header.h"
 
 namespace softrnic::mad {
-
-inline constexpr std::uint8_t kRmppVersion = 1;
 
 struct ClassRule {
   std::uint8_t first, last;  ///< classes
@@ -35,12 +34,6 @@ constexpr ClassRule rule_of(ManagementClass management_class) {
   return {number, number, kHeaderBytes, false};
 }
 
-/// Classes that carry an OUI in front of their data (IBTA 16.5.2).
-constexpr bool has_oui(ManagementClass management_class) {
-  const auto number = static_cast<std::uint8_t>(management_class);
-  return 0x30 <= number && number <= 0x4f;
-}
-
 /// Subnet management: QP0's, and nobody else's (IBTA 13.5.1).
 constexpr bool is_subnet_management(ManagementClass management_class) {
   return management_class == ManagementClass::subnet_lid_routed ||
@@ -58,17 +51,15 @@ constexpr bool is_response(const Header& header) {
           (header.modifier & kBaseboardResponse) != 0);
 }
 
-/// The OUI of a datagram that has one (see has_oui); `mad` is whole.
+/// The OUI of a datagram of vendor range 2, which stands in front of its data (IBTA 16.5.2); `mad` is whole.
 inline std::uint32_t oui_of(Bytes mad) {
   constexpr std::size_t kOui = 37;
   return load_be24(&mad[kOui]);
 }
 
-/// Whether the RMPP header says that it counts: flag Active (IBTA 13.6.2.1). Only of classes with RMPP.
-inline bool rmpp_is_active(Bytes mad) {
-  constexpr std::size_t kFlags = 26;
-  constexpr unsigned kActive = 1;
-  return (std::to_integer<unsigned>(mad[kFlags]) & kActive) != 0;
+/// Whether a whole datagram is part of a transfer of RMPP.
+inline bool is_segment(const Header& header, Bytes mad) {
+  return rule_of(header.management_class).has_rmpp && decode_rmpp(mad).active;
 }
 
 }  // namespace softrnic::mad

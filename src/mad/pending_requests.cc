@@ -48,16 +48,28 @@ void PendingRequests::erase(Entries::iterator entry) {
   entries_.erase(entry);
 }
 
-std::optional<Request> PendingRequests::take_answered(AgentId agent, const Header& response, const Peer& from,
-                                                      std::uint8_t lmc) {
-  const auto [first, last] = entries_.equal_range({agent, response.transaction});
+template <typename Map>
+auto PendingRequests::find(Map& entries, AgentId agent, const Header& response, const Peer& from,
+                           std::uint8_t lmc) {
+  const auto [first, last] = entries.equal_range({agent, response.transaction});
   const bool directed = response.management_class == ManagementClass::subnet_directed_route;
   const auto found = std::find_if(first, last, [&](const auto& entry) {
     const Request& request = entry.second.request;
     return !is_response(request.header) && request.header.management_class == response.management_class &&
            (directed || came_back_the_same_way(request.to, from, lmc));
   });
-  if (found == last) return std::nullopt;
+  return found == last ? entries.end() : found;
+}
+
+bool PendingRequests::awaits(AgentId agent, const Header& response, const Peer& from,
+                             std::uint8_t lmc) const {
+  return find(entries_, agent, response, from, lmc) != entries_.end();
+}
+
+std::optional<Request> PendingRequests::take_answered(AgentId agent, const Header& response, const Peer& from,
+                                                      std::uint8_t lmc) {
+  const auto found = find(entries_, agent, response, from, lmc);
+  if (found == entries_.end()) return std::nullopt;
   Request answered = std::move(found->second.request);
   erase(found);
   return answered;

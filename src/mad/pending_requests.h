@@ -36,6 +36,8 @@ class PendingRequests {
   /// addresses that could be compared.
   std::optional<Request> take_answered(AgentId agent, const Header& response, const Peer& from,
                                        std::uint8_t lmc);
+  /// Whether there is one.
+  bool awaits(AgentId agent, const Header& response, const Peer& from, std::uint8_t lmc) const;
   /// The next request whose time is over at `now`: to be sent again, its time runs anew, or (`expired`) given
   /// up, and taken out.
   struct Due {
@@ -63,6 +65,8 @@ class PendingRequests {
     }
   };
 
+  template <typename Map>
+  static auto find(Map& entries, AgentId agent, const Header& response, const Peer& from, std::uint8_t lmc);
   void erase(Entries::iterator entry);
 
   Entries entries_;

@@ -120,7 +120,7 @@ SOFTRNIC_EXPORT int umad_register(int portid, int mgmt_class, int mgmt_version, 
 SOFTRNIC_EXPORT int umad_register_oui(int portid, int mgmt_class, std::uint8_t rmpp_version,
                                       std::uint8_t oui[3], long method_mask[kMaskWords]) {
   if (mgmt_class < 0 || mgmt_class > UINT8_MAX ||
-      !mad::has_oui(static_cast<mad::ManagementClass>(mgmt_class)))
+      !mad::is_vendor_range2(static_cast<mad::ManagementClass>(mgmt_class)))
     return -EINVAL;
   return value_or(-EPERM, [&] {
     mad::Registration wanted;
