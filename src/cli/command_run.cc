@@ -22,6 +22,7 @@ struct RunOptions {
   std::string capture;
   unsigned lanes = 0;
   std::string device;
+  std::string host;
   bool iwarp = false;
   bool crc = false;
   std::string sysfs = "auto";
@@ -84,9 +85,10 @@ int run(const RunOptions& options) {
   set_when_given("SOFTRNIC_FAULTS", options.faults);
   set_when_given("SOFTRNIC_CAPTURE", options.capture);
   set_when_given("SOFTRNIC_DEVICE", options.device);
+  set_when_given("SOFTRNIC_HOST", options.host);
   if (options.lanes != 0) setenv("SOFTRNIC_LANES", std::to_string(options.lanes).c_str(), 1);
   bool failed = false;
-  const auto client = connect_daemon(true, failed);
+  const auto client = connect_daemon(true, failed, options.host);
   if (failed) return kCannotRun;
   std::string device = options.device.empty() ? settings().device : options.device;
   if (options.iwarp) {
@@ -123,6 +125,12 @@ void add_run(const grammar::Command& softrnic, Context& context) {
   const grammar::Option iwarp = command.flag(
       "--iwarp", options->iwarp, "show the program only an iWARP device, which is made where there is none");
   command.option("--device", options->device, "show the program only this device").excludes(iwarp);
+  command
+      .option(
+          "--host", options->host,
+          "run the program on this host of an emulated InfiniBand fabric: HOST or FABRIC/HOST; see `softrnic "
+          "fabric`")
+      .excludes(iwarp);
   command.flag("--crc", options->crc, "with --iwarp: a device that asks its peers for CRCs").needs(iwarp);
   command
       .option(

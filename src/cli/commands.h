@@ -35,6 +35,7 @@ void add_explain(const grammar::Command& softrnic, Context& context);
 void add_cp(const grammar::Command& softrnic, Context& context);
 void add_serve(const grammar::Command& softrnic, Context& context);
 void add_ping(const grammar::Command& softrnic, Context& context);
+void add_fabric(const grammar::Command& softrnic, Context& context);
 void add_daemon(const grammar::Command& softrnic, Context& context);
 void add_doctor(const grammar::Command& softrnic, Context& context);
 void add_system(const grammar::Command& softrnic, Context& context);

@@ -90,6 +90,7 @@ std::vector<DeviceChange> DeviceList::update(const net::NetSnapshot& snapshot, b
     changes.push_back({control::Change::device_added, devices_.back().info});
   }
   for (Device& device : devices_) {
+    if (device::has_lids(device.info.kind)) continue;  // see put()
     if (device.automatic && may_rebind && choice != nullptr && choice->name != device.info.netdev) {
       changes.push_back({control::Change::device_removed, device.info});
       device = make({kDefaultName, choice->name}, *choice, snapshot);
@@ -129,6 +130,18 @@ Expected<DeviceChange, Failure> DeviceList::remove(const std::string& name) {
   devices_.erase(it);
   edited_ = true;
   return change;
+}
+
+std::optional<DeviceChange> DeviceList::put(const device::DeviceInfo& device) {
+  const auto it = std::find_if(devices_.begin(), devices_.end(),
+                               [&device](const Device& d) { return d.info.index == device.index; });
+  if (it == devices_.end()) {
+    devices_.push_back({.info = device, .gids = {}});
+    return DeviceChange{control::Change::device_added, device};
+  }
+  if (same(it->info, device)) return std::nullopt;
+  it->info = device;
+  return DeviceChange{control::Change::device_changed, device};
 }
 
 std::vector<device::DeviceInfo> DeviceList::devices() const {

@@ -1,6 +1,7 @@
 // The devices of this daemon and what becomes of them as the host's network changes. No I/O.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ class DeviceList {
 
   Expected<DeviceChange, Failure> add(const device::NewDevice& wanted, const net::NetSnapshot& snapshot);
   Expected<DeviceChange, Failure> remove(const std::string& name);
+  /// A device that follows no netdev and is told of as a whole: one of an emulated host. By its index it is
+  /// added, or changed. Nothing: it is as it was.
+  std::optional<DeviceChange> put(const device::DeviceInfo& device);
 
   std::vector<device::DeviceInfo> devices() const;
   /// The user added or deleted one: the list is worth keeping.

@@ -27,8 +27,14 @@ namespace softrnic::daemon {
 class Service {
  public:
   /// `lanes` outlives this object. `limits`: of each user, where all users of the host are served.
-  Service(Lanes& lanes, DeviceList devices, std::optional<UserLimits> limits = {})
-      : lanes_(lanes), devices_(std::move(devices)), limits_(limits), cm_(limits) {}
+  /// `mad_ports`, which outlives it too: those of an emulated host; none: the RoCE devices are.
+  Service(Lanes& lanes, DeviceList devices, std::optional<UserLimits> limits = {},
+          MadPorts* mad_ports = nullptr)
+      : lanes_(lanes),
+        devices_(std::move(devices)),
+        limits_(limits),
+        cm_(limits),
+        mads_(mad_ports != nullptr ? *mad_ports : mad_ports_) {}
 
   /// Handles one datagram with the descriptor that came along, if any.
   Answer handle(Connection& from, Bytes datagram, UniqueFd fd);
@@ -98,7 +104,7 @@ class Service {
   PageStore pages_;
   CmService cm_;
   RoceMadPorts mad_ports_;
-  MadService mads_{mad_ports_};
+  MadService mads_;
   /// The locks of those holders of lanes who may attach to each other.
   struct Circle {
     Credentials credentials;

@@ -1,0 +1,292 @@
+// fabric: emulated InfiniBand fabrics.
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "control/fabric_commands.h"
+#include "control/fabric_folder.h"
+#include "control/spawn.h"
+#include "fabric/topology_shapes.h"
+
+namespace softrnic::cli {
+namespace {
+
+struct FabricOptions {
+  std::string name{control::kDefaultFabric};
+  std::string topology;
+  std::string file;
+  std::string manager = "embedded";
+  std::string routing = "minhop";
+  double scale = 0;
+  bool foreground = false;
+  std::vector<std::string> words;
+};
+
+/// softrnic-fabricd is where softrnicd is.
+std::string find_fabricd() {
+  const std::string daemon = control::find_daemon();
+  const std::size_t slash = daemon.rfind('/');
+  const std::string path =
+      (slash == std::string::npos ? std::string() : daemon.substr(0, slash + 1)) + "softrnic-fabricd";
+  return access(path.c_str(), X_OK) == 0 ? path : std::string();
+}
+
+std::vector<std::string> command_line(const std::string& path, const FabricOptions& options, int report_fd) {
+  std::vector<std::string> words = {path,
+                                    "--name",
+                                    options.name,
+                                    "--sm",
+                                    options.manager,
+                                    "--routing",
+                                    options.routing,
+                                    "--scale",
+                                    fmt::format("{}", options.scale)};
+  const auto add = [&words](const char* option, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {option, value});
+  };
+  add("--topology", options.topology);
+  add("--file", options.file);
+  if (report_fd >= 0) add("--report-fd", std::to_string(report_fd));
+  return words;
+}
+
+[[noreturn]] void become(const std::vector<std::string>& words) {
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  execv(arguments[0], arguments.data());
+  _exit(kCannotRun);
+}
+
+/// In a session of its own, with nothing of this terminal.
+[[noreturn]] void become_background(const std::vector<std::string>& words) {
+  setsid();
+  const int null = open("/dev/null", O_RDWR);
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, standard);
+  if (fork() != 0) _exit(0);
+  become(words);
+}
+
+/// What the new process says: nothing is good.
+std::string wait_for(const UniqueFd& report) {
+  std::string text;
+  char part[512];
+  for (ssize_t size = 0; (size = read(report.get(), part, sizeof part)) != 0;) {
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) break;
+    text.append(part, static_cast<std::size_t>(size));
+  }
+  return text;
+}
+
+int bring_up(const FabricOptions& options) {
+  const std::string path = find_fabricd();
+  if (path.empty()) {
+    complain("softrnic-fabricd is not where it belongs; is softrnic installed completely?");
+    return kCannotRun;
+  }
+  if (options.foreground) become(command_line(path, options, -1));
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    complain(std::strerror(errno));
+    return kCannotRun;
+  }
+  const UniqueFd report(ends[0]);
+  UniqueFd reports(ends[1]);
+  const pid_t child = fork();
+  if (child == 0) {
+    fcntl(reports.get(), F_SETFD, 0);
+    become_background(command_line(path, options, reports.get()));
+  }
+  reports.reset();
+  int status = 0;
+  waitpid(child, &status, 0);
+  const std::string trouble = wait_for(report);
+  if (!trouble.empty()) {
+    complain(trouble);
+    return kFailed;
+  }
+  return control::ask_fabric(options.name, "show") ? kDone : (complain("the fabric did not start"), kFailed);
+}
+
+Expected<std::string, control::Error> ask(const FabricOptions& options, const std::string& command) {
+  return control::ask_fabric(options.name, command);
+}
+
+int tell(const FabricOptions& options, const std::string& command) {
+  const auto answer = ask(options, command);
+  return answer ? static_cast<int>(kDone) : report(answer.error());
+}
+
+std::string text_of(const Json& row, const char* key) {
+  const auto it = row.find(key);
+  if (it == row.end()) return "";
+  return it->is_string() ? it->get<std::string>() : it->dump();
+}
+
+void print_port(const Json& port) {
+  std::string line = fmt::format("  {:>3}", text_of(port, "port"));
+  if (port.contains("lid")) line += fmt::format("  LID {:<5}", text_of(port, "lid"));
+  if (port.contains("address")) line += fmt::format("  {:<18}", text_of(port, "address"));
+  line += fmt::format("  {:<7}", text_of(port, "state"));
+  if (port.contains("peer")) {
+    const Json& peer = port["peer"];
+    line += fmt::format("  {} {}  {} {}", text_of(port, "width"), text_of(port, "speed"),
+                        text_of(peer, "node"), text_of(peer, "port"));
+  }
+  print_line("{}", printable(line));
+}
+
+int show(const FabricOptions& options, bool json) {
+  const auto answer = ask(options, "show");
+  if (!answer) return report(answer.error());
+  const Json fabric = Json::parse(*answer, nullptr, false);
+  if (fabric.is_discarded()) return complain("the fabric's answer makes no sense"), kFailed;
+  if (json) return print_json(fabric), kDone;
+  for (const Json& node : fabric["nodes"]) {
+    print_line("{}  {}  GUID {}", strong(text_of(node, "name")), printable(text_of(node, "type")),
+               printable(text_of(node, "guid")));
+    for (const Json& port : node["ports"])
+      if (port.contains("peer") || port.contains("lid")) print_port(port);
+  }
+  return kDone;
+}
+
+int show_log(const FabricOptions& options, bool json) {
+  const auto answer = ask(options, "log");
+  if (!answer) return report(answer.error());
+  const Json lines = Json::parse(*answer, nullptr, false);
+  if (lines.is_discarded()) return complain("the fabric's answer makes no sense"), kFailed;
+  if (json) return print_json(lines), kDone;
+  for (const Json& line : lines) print_line("{}", printable(line.get<std::string>()));
+  return kDone;
+}
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { closedir(folder); }
+};
+
+/// Names of the fabrics that are up.
+std::vector<std::string> running() {
+  std::vector<std::string> names;
+  const auto folder = control::fabrics_folder(false);
+  const std::unique_ptr<DIR, CloseFolder> entries{folder ? opendir(folder->c_str()) : nullptr};
+  while (const dirent* entry = entries ? readdir(entries.get()) : nullptr) {
+    const std::string name = entry->d_name;
+    if (control::valid_fabric_name(name) && control::reach_path(control::command_socket(*folder, name)))
+      names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+int list(bool json) {
+  const std::vector<std::string> names = running();
+  if (json) return print_json(Json(names)), kDone;
+  for (const std::string& name : names) print_line("{}", strong(name));
+  return kDone;
+}
+
+std::string join(const char* first, const std::vector<std::string>& words) {
+  std::string line = first;
+  for (const std::string& word : words) line += " " + word;
+  return line;
+}
+
+std::string shapes_text() {
+  std::string text = "Shapes:\n";
+  for (const fabric::Shape& shape : fabric::topology_shapes())
+    text += fmt::format("  {:<44} {}\n", shape.syntax, shape.sentence);
+  for (const fabric::ShapeOption& option : fabric::common_shape_options())
+    text += fmt::format("  {:<44} {}\n", option.syntax, option.sentence);
+  return text +
+         "Examples:\n"
+         "  softrnic fabric up\n"
+         "  softrnic fabric up fat-tree:k=4\n"
+         "  softrnic fabric up torus:4x4,speed=HDR --routing updn --name torus\n"
+         "  softrnic fabric up --file my.net --sm none";
+}
+
+using Options = std::shared_ptr<FabricOptions>;
+
+void name_option(const grammar::Command& command, const Options& options) {
+  command.option("--name", options->name, "name of the fabric").shows_default();
+}
+
+void add_up(const grammar::Command& fabric, Context& context) {
+  auto options = std::make_shared<FabricOptions>();
+  const grammar::Command up = fabric.command("up", "Start a fabric: up [TOPOLOGY]");
+  up.option("topology", options->topology,
+            "shape of the fabric; 4 hosts, 2 leaf switches and a spine by default");
+  up.option("--file", options->file, "topology in a net file of ibsim, or the output of ibnetdiscover");
+  name_option(up, options);
+  up.option("--sm", options->manager,
+            "subnet manager: embedded, or none: a program on a host manages the fabric, such as opensm")
+      .one_of({"embedded", "none"});
+  up.option("--routing", options->routing, "routing engine of the embedded manager")
+      .one_of({"minhop", "updn"});
+  up.option("--scale", options->scale,
+            "part of the rate that width and speed of a link mean, 0.001 for one thousandth; 0: as fast as "
+            "possible");
+  up.flag("--foreground", options->foreground, "run it here");
+  up.footer(shapes_text());
+  up.finally([&context, options] { context.chosen = [options] { return bring_up(*options); }; });
+}
+
+template <typename Act>
+void add_plain(const grammar::Command& fabric, Context& context, const char* name, const char* help,
+               Act act) {
+  auto options = std::make_shared<FabricOptions>();
+  const grammar::Command command = fabric.command(name, help);
+  name_option(command, options);
+  command.finally([&context, options, act] {
+    context.chosen = [&context, options, act] { return act(*options, context.json); };
+  });
+}
+
+void add_change(const grammar::Command& fabric, Context& context, const char* name, const char* help,
+                const char* words, const char* example) {
+  auto options = std::make_shared<FabricOptions>();
+  const grammar::Command command = fabric.command(name, help);
+  name_option(command, options);
+  command.option("words", options->words, words).required();
+  command.footer(example);
+  command.finally([&context, options, name] {
+    context.chosen = [options, name] { return tell(*options, join(name, options->words)); };
+  });
+}
+
+}  // namespace
+
+void add_fabric(const grammar::Command& softrnic, Context& context) {
+  const grammar::Command fabric =
+      softrnic.command("fabric", "Emulated InfiniBand fabrics: switches, cables, hosts and a subnet manager");
+  fabric.takes_commands(1, 1);
+  add_up(fabric, context);
+  add_plain(fabric, context, "down", "End a fabric",
+            [](const FabricOptions& options, bool) { return tell(options, "down"); });
+  add_plain(fabric, context, "show", "Show nodes, ports, addresses and links", show);
+  add_plain(fabric, context, "log", "Show what the embedded subnet manager has told", show_log);
+  fabric.command("list", "Show which fabrics are up").finally([&context] {
+    context.chosen = [&context] { return list(context.json); };
+  });
+  add_change(fabric, context, "link", "Change a cable: link NODE PORT up|down|degrade RATE|errors PART",
+             "NODE PORT, and what: up, down, degrade RATE, errors PART",
+             "Examples:\n  softrnic fabric link leaf1 3 down\n  softrnic fabric link leaf1 3 degrade 1xSDR\n"
+             "  softrnic fabric link leaf1 3 errors 0.001");
+  add_change(fabric, context, "node", "Switch a node off or on: node NODE kill|restart",
+             "NODE, and what: kill, restart", "Examples:\n  softrnic fabric node spine1 kill");
+}
+
+}  // namespace softrnic::cli

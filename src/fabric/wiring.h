@@ -1,0 +1,34 @@
+// A topology put into an engine, and which is which in the two.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/expected.h"
+#include "fabric/engine.h"
+#include "fabric/managed_node.h"
+#include "fabric/topology.h"
+
+namespace softrnic::fabric {
+
+/// How fast links are.
+struct LinkPace {
+  /// Of the rate that width and speed mean; 0: as fast as possible, so that only credits hold a packet.
+  double scale = 0;
+
+  Rate of(LinkRate rate) const;
+};
+
+struct Wiring {
+  std::vector<NodeId> nodes;  ///< by NodeIndex
+  std::vector<LinkId> links;  ///< by cable
+};
+
+/// A sentence: the engine has no room for it.
+Expected<Wiring, std::string> wire_up(Engine& engine, const Topology& topology, const LinkPace& pace,
+                                      const BufferSizes& sizes = {});
+
+/// What a node says of itself and what its ports can do.
+NodeProfile profile_of(const Node& node);
+
+}  // namespace softrnic::fabric

@@ -1,0 +1,115 @@
+#include "fabricd/commands.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "fabricd/fabric_report.h"
+
+namespace softrnic::fabricd {
+namespace {
+
+using Result = Expected<std::string, std::string>;
+using Words = std::span<const std::string_view>;
+
+constexpr std::string_view kDone = "{}";
+
+std::vector<std::string_view> words_of(std::string_view line) {
+  std::vector<std::string_view> words;
+  while (!line.empty()) {
+    const std::size_t space = line.find(' ');
+    if (space != 0) words.push_back(line.substr(0, space));
+    line.remove_prefix(space == std::string_view::npos ? line.size() : space + 1);
+  }
+  return words;
+}
+
+template <typename Number>
+std::optional<Number> number_in(std::string_view word) {
+  Number number{};
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error != std::errc{} || end != word.data() + word.size()) return std::nullopt;
+  return number;
+}
+
+/// The cable at a port: its place in Topology::cables().
+Expected<std::size_t, std::string> cable_at(const EmulatedFabric& fabric, std::string_view node,
+                                            std::string_view port) {
+  const auto index = fabric.topology().find(node);
+  if (!index) return Unexpected{fmt::format("there is no node {}", node)};
+  const auto number = number_in<std::uint8_t>(port);
+  const fabric::PortAddress address{*index, number.value_or(0)};
+  const auto cables = fabric.topology().cables();
+  for (std::size_t i = 0; i < cables.size(); ++i)
+    if (cables[i].a == address || cables[i].b == address) return i;
+  return Unexpected{fmt::format("{} has no cable at port {}", node, port)};
+}
+
+Result done_if(bool done) {
+  if (done) return std::string(kDone);
+  return Unexpected{std::string("the fabric cannot do that now")};
+}
+
+Result degrade(EmulatedFabric& fabric, std::size_t cable, std::string_view rate) {
+  const auto wanted = fabric::parse_link_rate(rate);
+  if (!wanted) return Unexpected{fmt::format("{} is no rate; 1xSDR or 4xEDR are", rate)};
+  return done_if(fabric.set_rate(cable, *wanted));
+}
+
+Result damage(EmulatedFabric& fabric, std::size_t cable, std::string_view chance) {
+  const auto wanted = number_in<double>(chance);
+  if (!wanted || *wanted < 0 || *wanted > 1)
+    return Unexpected{fmt::format("{} is no part of all packets; 0.001 is", chance)};
+  return done_if(fabric.set_errors(cable, *wanted));
+}
+
+Result change_link(EmulatedFabric& fabric, Words words) {
+  const auto cable = cable_at(fabric, words[1], words[2]);
+  if (!cable) return Unexpected{cable.error()};
+  if (words[3] == "up") return done_if(fabric.set_connected(*cable, true));
+  if (words[3] == "down") return done_if(fabric.set_connected(*cable, false));
+  if (words.size() == 5 && words[3] == "degrade") return degrade(fabric, *cable, words[4]);
+  if (words.size() == 5 && words[3] == "errors") return damage(fabric, *cable, words[4]);
+  return Unexpected{std::string("a link can be up, down, degrade RATE or errors PART")};
+}
+
+/// All cables of a node are pulled, or put back.
+Result change_node(EmulatedFabric& fabric, Words words) {
+  const auto index = fabric.topology().find(words[1]);
+  if (!index) return Unexpected{fmt::format("there is no node {}", words[1])};
+  if (words[2] != "kill" && words[2] != "restart")
+    return Unexpected{std::string("a node can be kill or restart")};
+  const auto cables = fabric.topology().cables();
+  for (std::size_t i = 0; i < cables.size(); ++i)
+    if (cables[i].a.node == *index || cables[i].b.node == *index)
+      fabric.set_connected(i, words[2] == "restart");
+  return std::string(kDone);
+}
+
+struct Row {
+  std::string_view word;
+  std::size_t least, most;  ///< words, this one included
+  Result (*perform)(EmulatedFabric& fabric, Words words);
+};
+
+constexpr Row kRows[] = {
+    {"show", 1, 1, [](EmulatedFabric& fabric, Words) -> Result { return report(fabric); }},
+    {"log", 1, 1, [](EmulatedFabric& fabric, Words) -> Result { return manager_log(fabric); }},
+    {"link", 4, 5, change_link},
+    {"node", 3, 3, change_node},
+};
+
+}  // namespace
+
+Expected<std::string, std::string> perform(EmulatedFabric& fabric, std::string_view line) {
+  const std::vector<std::string_view> words = words_of(line);
+  for (const Row& row : kRows)
+    if (!words.empty() && words[0] == row.word && words.size() >= row.least && words.size() <= row.most)
+      return row.perform(fabric, words);
+  return Unexpected{std::string("the fabric knows no such command; softrnic may be of another version")};
+}
+
+}  // namespace softrnic::fabricd

@@ -1,0 +1,105 @@
+// A fabric that runs: switches, cables and ports in the engine, their firmware, the hosts at its edge, and
+// the subnet manager that it has by itself.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/expected.h"
+#include "base/reason.h"
+#include "base/time.h"
+#include "daemon/event_loop.h"
+#include "fabric/engine.h"
+#include "fabric/node_agents.h"
+#include "fabric/topology.h"
+#include "fabric/wiring.h"
+#include "fabricd/embedded_manager.h"
+#include "fabricd/emulated_host.h"
+
+namespace softrnic::fabricd {
+
+struct FabricOptions {
+  std::string name;
+  fabric::LinkPace pace;
+  bool has_manager = true;  ///< false: a program on a host manages it
+  subnet::ManagerOptions manager{};
+};
+
+class EmulatedFabric final : private fabric::EndportSink, private fabric::HostSink, private fabric::Dice {
+ public:
+  /// `loop` outlives it. A sentence: the topology does not fit.
+  static Expected<std::unique_ptr<EmulatedFabric>, std::string> make(daemon::EventLoop& loop,
+                                                                     fabric::Topology topology,
+                                                                     FabricOptions options);
+  ~EmulatedFabric() override;
+  EmulatedFabric(const EmulatedFabric&) = delete;
+  EmulatedFabric& operator=(const EmulatedFabric&) = delete;
+
+  /// Its hosts take programs at sockets in that folder from now on.
+  Expected<void, Failure> listen(const std::string& folder);
+  /// Tells all programs that it ends.
+  void take_leave();
+  /// Programs that are connected.
+  std::size_t clients() const;
+
+  const std::string& name() const { return options_.name; }
+  const fabric::Topology& topology() const { return topology_; }
+  const fabric::Engine& engine() const { return engine_; }
+  const fabric::NodeAgents& agents() const { return agents_; }
+  const fabric::Wiring& wiring() const { return wiring_; }
+  /// nullptr: a program manages the fabric.
+  const EmbeddedManager* manager() const { return manager_.get(); }
+  /// By node; nullptr of a switch.
+  const EmulatedHost* host(fabric::NodeIndex node) const { return hosts_[node.value].get(); }
+
+  // Faults while it runs. False: there is no such cable.
+  bool set_connected(std::size_t cable, bool connected);
+  bool set_rate(std::size_t cable, fabric::LinkRate rate);
+  bool set_errors(std::size_t cable, double packet_errors);
+
+  TimePoint deadline() const;
+  void advance(TimePoint now);
+
+ private:
+  class NodePorts;
+  struct Place {
+    EmulatedHost* host = nullptr;
+    std::uint8_t number = 0;
+  };
+
+  EmulatedFabric(fabric::Topology topology, FabricOptions options);
+  Expected<void, std::string> build(daemon::EventLoop& loop);
+  void add_host(daemon::EventLoop& loop, fabric::NodeIndex node);
+  void start_manager();
+  Place place_of(fabric::PortId port) const;
+  void loop_back(fabric::PortId port, Bytes frame);
+
+  // fabric::EndportSink
+  bool on_datagram(fabric::PortId endport, const fabric::Datagram& datagram) override;
+  void on_event(fabric::PortId endport, fabric::PortEvent event) override;
+  void on_trained(fabric::PortId port, const fabric::TrainedLink& link) override;
+  // fabric::HostSink
+  bool on_packet(fabric::PortId port, const fabric::Packet& packet) override;
+  void on_room(fabric::PortId port) override;
+  // fabric::Dice
+  double roll() override;
+
+  fabric::Topology topology_;
+  FabricOptions options_;
+  fabric::NodeAgents agents_;
+  fabric::Engine engine_;
+  fabric::Wiring wiring_;
+  std::vector<std::unique_ptr<NodePorts>> ports_;  ///< by node, of those with a host
+  std::vector<std::unique_ptr<EmulatedHost>> hosts_;
+  std::unordered_map<std::uint32_t, Place> places_;  ///< by PortId
+  std::uint32_t host_count_ = 0;
+  std::vector<EmulatedHost*> with_room_;  ///< hosts whose lanes may go on sending
+  std::unique_ptr<EmbeddedManager> manager_;
+  std::mt19937_64 random_;
+};
+
+}  // namespace softrnic::fabricd

@@ -1,0 +1,26 @@
+#include "fabricd/options.h"
+
+namespace softrnic::fabricd {
+
+grammar::Grammar make_grammar(Options& options) {
+  grammar::Grammar grammar(
+      "softrnic-fabricd: the process of an emulated InfiniBand fabric. `softrnic fabric up` starts it.",
+      "softrnic-fabricd");
+  const grammar::Command root = grammar.root();
+  root.option("--name", options.name, "name of the fabric").shows_default();
+  const grammar::Option file = root.option(
+      "--file", options.file, "topology in a file: a net file of ibsim, or the output of ibnetdiscover");
+  root.option("--topology", options.topology, "shape of the fabric, as `softrnic fabric up --help` has them")
+      .excludes(file);
+  root.option("--sm", options.manager,
+              "subnet manager: embedded, or none, when a program on a host manages the fabric")
+      .one_of({"embedded", "none"});
+  root.option("--routing", options.routing, "routing engine of the embedded manager")
+      .one_of({"minhop", "updn"});
+  root.option("--scale", options.scale,
+              "part of the rate that width and speed of a link mean; 0: as fast as possible");
+  root.option("--report-fd", options.report_fd, "used by `softrnic fabric up`");
+  return grammar;
+}
+
+}  // namespace softrnic::fabricd
