@@ -4,6 +4,8 @@
 #include <array>
 #include <iterator>
 
+#include "subnet/dimension_order.h"
+#include "subnet/fat_tree.h"
 #include "subnet/min_hop.h"
 #include "subnet/up_down.h"
 
@@ -22,10 +24,19 @@ Result by_up_down(const Graph& graph, const RoutingEngineOptions& options, const
   return std::move(*made);
 }
 
-constexpr std::array<std::string_view, 2> kNames = {"minhop", "updn"};
-constexpr std::array<Result (*)(const Graph&, const RoutingEngineOptions&, const RoutingOptions&), 2>
-    kEngines = {by_min_hop, by_up_down};
-static_assert(kNames.size() == kEngines.size());
+Result by_dimension_order(const Graph& graph, const RoutingEngineOptions&, const RoutingOptions& routing) {
+  return route_dimension_order(graph, routing);
+}
+
+Result by_fat_tree(const Graph& graph, const RoutingEngineOptions&, const RoutingOptions&) {
+  auto made = route_fat_tree(graph);
+  if (!made) return Unexpected{RoutingError::no_fat_tree};
+  return std::move(*made);
+}
+
+using Engine = Result (*)(const Graph&, const RoutingEngineOptions&, const RoutingOptions&);
+constexpr std::array<std::string_view, 4> kNames = {"minhop", "updn", "dor", "ftree"};
+constexpr std::array<Engine, 4> kEngines = {by_min_hop, by_up_down, by_dimension_order, by_fat_tree};
 
 }  // namespace
 

@@ -215,7 +215,10 @@ TEST(MinHop, GivesUpBeyondTwoHundredFiftyFourLinks) {
   b.assign();
   const Routing routing = route_min_hop(b.graph);
   EXPECT_EQ(routing.hops.hops(SwitchId(0), SwitchId(254)), 254);
-  EXPECT_EQ(routing.hops.hops(SwitchId(0), SwitchId(255)), kUnreachable);
+  for (std::uint32_t far = 255; far < 300; ++far) {
+    EXPECT_EQ(routing.hops.hops(SwitchId(0), SwitchId(far)), kUnreachable);
+    EXPECT_EQ(routing.hops.hops(SwitchId(far), SwitchId(0)), kUnreachable);
+  }
   const RouteReport report = check_routes(b.graph, routing.tables);
   EXPECT_EQ(report.ends[static_cast<std::size_t>(RouteEnd::loop)], 0U);
   EXPECT_GT(report.ends[static_cast<std::size_t>(RouteEnd::no_entry)], 0U);

@@ -95,16 +95,16 @@ TEST(UpDown, IsMinHopInAFatTree) {
 
 // In a tree of three levels with many leaves every switch sees most adapters at one distance.
 TEST(UpDown, FindsTheTopOfALargeTree) {
-  const Builder b = testing::three_level_tree(16);
+  const Builder b = testing::three_level_tree(24);
   const auto roots = chosen_roots(b.graph);
-  EXPECT_EQ(roots.size(), 64U);
-  for (const SwitchId root : roots) EXPECT_LT(root.value, 64U);  // the builder's first are the cores
+  EXPECT_EQ(roots.size(), 144U);
+  for (const SwitchId root : roots) EXPECT_LT(root.value, 144U);  // the builder's first are the cores
   const Routing routing = route_up_down(b.graph).value();
   const RouteReport report = check_routes(b.graph, routing.tables, EndPorts::adapters);
   EXPECT_TRUE(report.all_reach());
   EXPECT_EQ(report.by_hops.size(), 5U);
   const std::uint64_t switches = b.graph.switches().size();
-  EXPECT_LE(routing.steps, 5 * switches * b.graph.port_count() + switches * b.graph.end_ports().size() * 16);
+  EXPECT_LE(routing.steps, 5 * switches * b.graph.port_count() + switches * b.graph.end_ports().size() * 24);
 }
 
 // Two roots have nothing above them.
@@ -134,7 +134,7 @@ TEST(UpDown, TakesRootsByNodeOrByPortOfWhatIsAttached) {
   EXPECT_EQ(route_up_down(b.graph, by_switch).error(), UpDownError::no_root);
 }
 
-// Roots at the wrong places of a ring: each has hosts that the other's cannot reach. Found ones are given up.
+// Roots at the wrong places of a ring: each has hosts that the other's cannot reach.
 TEST(UpDown, GivenRootsMayKeepAdaptersApart) {
   const Builder b = testing::ring(6);
   UpDownOptions options;
@@ -144,6 +144,18 @@ TEST(UpDown, GivenRootsMayKeepAdaptersApart) {
   EXPECT_TRUE(find_deadlock(b.graph, routing.tables, everybody()).empty());
   const std::vector<SwitchId> roots{SwitchId(0), SwitchId(3)};
   expect_legal(b.graph, routing.tables, order_up_down(b.graph, roots));
+}
+
+// Both spines look like roots, but each has a host of its own, and the other's has no way to it over the top.
+TEST(UpDown, FoundRootsDoNotKeepAdaptersApart) {
+  Builder b = testing::two_level_tree(2, 2, 20);
+  b.add_host(SwitchId(2));
+  b.add_host(SwitchId(3));
+  b.assign();
+  EXPECT_EQ(chosen_roots(b.graph), (std::vector<SwitchId>{SwitchId(2), SwitchId(3)}));
+  const Routing routing = route_up_down(b.graph).value();
+  EXPECT_TRUE(check_routes(b.graph, routing.tables, EndPorts::adapters).all_reach());
+  EXPECT_TRUE(find_deadlock(b.graph, routing.tables, everybody()).empty());
 }
 
 TEST(UpDown, RoutesEachPartOfASubnetThatFellApart) {
