@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "subnet/min_hop.h"
+#include "subnet/up_down_ways.h"
 
 namespace softrnic::subnet {
 namespace {
@@ -69,125 +70,11 @@ void rank(const Graph& graph, std::vector<SwitchId> queue, std::vector<std::uint
   }
 }
 
-// How a switch goes on towards another.
-enum class Way : std::uint8_t {
-  none,
-  down,      // down only
-  up,        // up first
-  anywhere,  // outside the rules, see UpDownOptions::connect_roots
-};
-
-// Ways and hops of every switch to every other.
-class Ways {
- public:
-  Ways(const Graph& graph, const UpDownOrder& order, Routing& routing)
-      : graph_(graph),
-        order_(order),
-        routing_(routing),
-        switches_(graph.switches().size()),
-        ways_(switches_ * switches_, Way::none) {}
-
-  void find(SwitchId to) {
-    find_down(to);
-    find_up(to);
-  }
-
-  // Lets switches without a way go on to any that has one.
-  void find_anywhere(SwitchId to) {
-    const std::span<std::uint8_t> hops = routing_.hops.to(to);
-    for (int level = 0; level + 1 < kUnreachable; ++level) {
-      for (std::uint32_t i = 0; i < switches_; ++i) {
-        if (hops[i] != level) continue;
-        for_each_neighbour(SwitchId(i), [&](SwitchPort peer) {
-          if (hops[peer.sw.value] == kUnreachable) {
-            set(peer.sw, to, static_cast<std::uint8_t>(level + 1), Way::anywhere);
-          }
-        });
-      }
-    }
-  }
-
-  void next_ports(SwitchId from, SwitchId to, std::vector<std::uint8_t>& ports) const {
-    const Way way = at(from, to);
-    if (way == Way::none) return;
-    const int hops = routing_.hops.hops(from, to);
-    graph_.for_each_neighbour(from, [&](std::uint8_t port, SwitchPort peer) {
-      if (routing_.hops.hops(peer.sw, to) + 1 == hops && may_follow(way, from, peer.sw, to)) {
-        ports.push_back(port);
-      }
-    });
-  }
-
- private:
-  // Breadth first against the direction of packets, upwards only: every step of theirs goes down.
-  void find_down(SwitchId to) {
-    set(to, to, 0, Way::down);
-    queue_.assign(1, to);
-    for (std::size_t next = 0; next < queue_.size(); ++next) {
-      const SwitchId sw = queue_[next];
-      const int farther = routing_.hops.hops(sw, to) + 1;
-      if (farther == kUnreachable) continue;
-      for_each_neighbour(sw, [&](SwitchPort peer) {
-        if (!order_.is_up(sw, peer.sw) || at(peer.sw, to) != Way::none) return;
-        set(peer.sw, to, static_cast<std::uint8_t>(farther), Way::down);
-        queue_.push_back(peer.sw);
-      });
-    }
-  }
-
-  // From the top, so that what is above a switch is known when its turn comes.
-  void find_up(SwitchId to) {
-    for (const SwitchId sw : order_.from_top) {
-      if (at(sw, to) != Way::none) continue;
-      int nearest = kUnreachable;
-      for_each_neighbour(sw, [&](SwitchPort peer) {
-        if (order_.is_up(sw, peer.sw)) nearest = std::min<int>(nearest, routing_.hops.hops(peer.sw, to));
-      });
-      if (nearest + 1 < kUnreachable) set(sw, to, static_cast<std::uint8_t>(nearest + 1), Way::up);
-    }
-  }
-
-  bool may_follow(Way way, SwitchId from, SwitchId next, SwitchId to) const {
-    switch (way) {
-      case Way::down:
-        return !order_.is_up(from, next) && at(next, to) == Way::down;
-      case Way::up:
-        return order_.is_up(from, next);
-      case Way::anywhere:
-        return true;
-      case Way::none:
-        break;
-    }
-    return false;
-  }
-
-  template <typename Visit>
-  void for_each_neighbour(SwitchId sw, Visit&& visit) {
-    routing_.steps += graph_.at(sw).ports;
-    graph_.for_each_neighbour(sw, [&](std::uint8_t, SwitchPort peer) { visit(peer); });
-  }
-
-  Way at(SwitchId from, SwitchId to) const { return ways_[to.value * switches_ + from.value]; }
-  void set(SwitchId from, SwitchId to, std::uint8_t hops, Way way) {
-    ways_[to.value * switches_ + from.value] = way;
-    routing_.hops.to(to)[from.value] = hops;
-  }
-
-  const Graph& graph_;
-  const UpDownOrder& order_;
-  Routing& routing_;
-  std::size_t switches_;
-  std::vector<Way> ways_;  // by destination and switch
-  std::vector<SwitchId> queue_;
-};
-
 Routing route(const Graph& graph, std::span<const SwitchId> roots, const UpDownOptions& options) {
   const UpDownOrder order = order_up_down(graph, roots);
   Routing routing;
   routing.tables = ForwardingTables(graph);
-  routing.hops = HopMatrix(graph.switches().size());
-  Ways ways(graph, order, routing);
-  for (std::uint32_t to = 0; to < graph.switches().size(); ++to) ways.find(SwitchId(to));
+  UpDownWays ways(graph, order, routing.hops, routing.steps);
   if (options.connect_roots) {
     for (const SwitchId root : roots) ways.find_anywhere(root);
   }
@@ -248,19 +135,17 @@ std::vector<SwitchId> choose_roots(const Graph& graph, const HopMatrix& hops) {
 
 UpDownOrder order_up_down(const Graph& graph, std::span<const SwitchId> roots) {
   const std::size_t switches = graph.switches().size();
-  UpDownOrder order;
-  order.from_top.reserve(switches);
-  for (std::uint32_t i = 0; i < switches; ++i) order.from_top.push_back(SwitchId(i));
-  std::ranges::sort(order.from_top, {}, [&](SwitchId sw) { return graph.at(sw).guid; });
+  std::vector<SwitchId> from_top;
+  from_top.reserve(switches);
+  for (std::uint32_t i = 0; i < switches; ++i) from_top.push_back(SwitchId(i));
+  std::ranges::sort(from_top, {}, [&](SwitchId sw) { return graph.at(sw).guid; });
   std::vector<std::uint32_t> ranks(switches, kUnranked);
   rank(graph, {roots.begin(), roots.end()}, ranks);
-  for (const SwitchId sw : order.from_top) {
+  for (const SwitchId sw : from_top) {
     if (ranks[sw.value] == kUnranked) rank(graph, {sw}, ranks);
   }
-  std::ranges::stable_sort(order.from_top, {}, [&](SwitchId sw) { return ranks[sw.value]; });
-  order.place.resize(switches);
-  for (std::uint32_t i = 0; i < switches; ++i) order.place[order.from_top[i].value] = i;
-  return order;
+  std::ranges::stable_sort(from_top, {}, [&](SwitchId sw) { return ranks[sw.value]; });
+  return UpDownOrder(std::move(from_top));
 }
 
 Expected<Routing, UpDownError> route_up_down(const Graph& graph, const UpDownOptions& options) {

@@ -3,9 +3,7 @@
 // ways.
 //
 // All switches are ordered by rank, their distance from the nearest root, and among equals by GUID: up is
-// towards the lower. As tables know a packet's destination only, not where it came from, a switch that has a
-// way which only goes down takes that, even if another is shorter; only then may all that is above it rely on
-// it.
+// towards the lower.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +14,7 @@
 #include "subnet/balanced_routes.h"
 #include "subnet/graph.h"
 #include "subnet/hop_matrix.h"
+#include "subnet/up_down_ways.h"
 
 namespace softrnic::subnet {
 
@@ -43,13 +42,7 @@ std::vector<SwitchId> find_roots(const Graph& graph, const HopMatrix& hops);
 /// where OpenSM would give up.
 std::vector<SwitchId> choose_roots(const Graph& graph, const HopMatrix& hops);
 
-/// Switches from the top down: by rank, then by GUID. Where no root leads to, the lowest GUID is one.
-struct UpDownOrder {
-  std::vector<SwitchId> from_top;
-  std::vector<std::uint32_t> place;  ///< by switch: where it is in from_top
-
-  bool is_up(SwitchId from, SwitchId to) const { return place[to.value] < place[from.value]; }
-};
+/// By rank, then by GUID. Where no root leads to, the lowest GUID is one.
 UpDownOrder order_up_down(const Graph& graph, std::span<const SwitchId> roots);
 
 /// Of roots that were found, all but the first are given up if with them two adapters could not reach each
