@@ -48,8 +48,8 @@ class MadClient {
   const std::unique_ptr<Client> client_;
 };
 
-/// The message that read_mad() gives next, without waiting; it stays there. 0, EAGAIN: there is none, EIO: the
-/// port is dead.
+/// The message that read_mad() gives next, without waiting; it stays there. 0, EAGAIN: there is none, EIO:
+/// the port is dead.
 int peek_mad(int socket, MadReceived& out);
 /// Takes it. EBADMSG: what came is none, and is gone.
 int read_mad(int socket, MadReceived& out, std::vector<std::byte>& message);

@@ -62,8 +62,8 @@ void IssmWatch::remove(const MadPortName& port) {
   if (files_.erase(port) != 0) unlink(path_of(port).c_str());
 }
 
-// Who is given a lease for writing is alone with the file (fcntl(2)): that holds however many events have been
-// merged. Not every file system has leases.
+// Who is given a lease for writing is alone with the file (fcntl(2)): that holds however many events have
+// been merged. Not every file system has leases.
 bool IssmWatch::is_open_elsewhere(const File& file) {
   if (fcntl(file.fd.get(), F_SETLEASE, F_WRLCK) == 0) {
     fcntl(file.fd.get(), F_SETLEASE, F_UNLCK);

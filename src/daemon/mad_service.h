@@ -1,6 +1,6 @@
-// Management datagrams as the daemon's clients reach them: their messages (control/mad_messages.h) become calls
-// of the agents of a port, and what agents receive goes to the sockets of open ports. What a client has opened
-// ends with its connection, or with the socket.
+// Management datagrams as the daemon's clients reach them: their messages (control/mad_messages.h) become
+// calls of the agents of a port, and what agents receive goes to the sockets of open ports. What a client has
+// opened ends with its connection, or with the socket.
 #pragma once
 
 #include <cstdint>

@@ -90,7 +90,7 @@ std::optional<std::uint8_t> index_of(const device::PortInfo& port, const wire::G
   return std::nullopt;
 }
 
-/// The LID by which route_of_lid() leads to the peer; 0: none does. Programs that know LIDs alone answer to it.
+/// The LID by which route_of_lid() leads to the peer; 0: none does. Programs that know LIDs alone answer it.
 std::uint16_t lid_of(const device::PortInfo& port, const wire::Gid& peer) {
   const auto lid = static_cast<std::uint16_t>(peer.low_half());
   const auto route = device::route_of_lid(port, lid);

@@ -13,13 +13,14 @@ import re
 import subprocess
 import sys
 
-OURS = ("libibverbs.so.1", "librdmacm.so.1")
+OURS = ("libibverbs.so.1", "librdmacm.so.1", "libibumad.so.3")
 
 OPEN_MODULE = """
 import ctypes, os, sys
 ctypes.CDLL(sys.argv[1], mode=os.RTLD_NOW)
 module, folder = os.path.realpath(sys.argv[1]), sys.argv[2]
-maps = {line.split()[-1] for line in open("/proc/self/maps") if "/libibverbs.so" in line or "/librdmacm.so" in line}
+ours = ("/libibverbs.so", "/librdmacm.so", "/libibumad.so")
+maps = {line.split()[-1] for line in open("/proc/self/maps") if any(name in line for name in ours)}
 foreign = {path for path in maps if os.path.dirname(path) != folder} - {module}
 sys.exit(f"foreign libraries: {foreign}" if foreign or not maps - {module} else 0)
 """
@@ -49,7 +50,7 @@ def trouble_binding(path, environment, folder):
         return f"does not find our libraries:\n{text}"
     bad = [line for line in text.splitlines()
            if ("undefined symbol" in line or "not found" in line or "not defined" in line)
-           and re.search("ibv|verbs|rdma|rsocket", line, re.I)]
+           and re.search("ibv|verbs|rdma|rsocket|umad", line, re.I)]
     return "\n".join(bad) or None
 
 

@@ -1,5 +1,5 @@
-// Which CA and port a program means that names none: the rules of libibumad's umad_get_ca(3), umad_get_port(3)
-// and umad_open_port(3).
+// Which CA and port a program means that names none: the rules of umad_get_ca(3), umad_get_port(3) and
+// umad_open_port(3).
 #pragma once
 
 #include <optional>

@@ -21,7 +21,7 @@ Process& this_process() {
   return *process;
 }
 
-// This library has no page for explanations: that is libibverbs', which a program of management need not have.
+// This library has no page for explanations: that is libibverbs', which such a program need not have.
 Process::Process() { control::install_explain_sink(nullptr, settings().explain); }
 
 Expected<std::shared_ptr<control::MadClient>, control::Error> Process::client() {

@@ -28,8 +28,8 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  /// What `call(client)` answers. Connects, and starts the daemon, where that must be; anew where the last one
-  /// has ended.
+  /// What `call(client)` answers. Connects, and starts the daemon, where that must be; anew where the last
+  /// one has ended.
   template <typename Call>
   auto ask(Call call) -> decltype(call(std::shared_ptr<control::MadClient>())) {
     for (int attempt = 1;; ++attempt) {

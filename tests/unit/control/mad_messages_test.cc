@@ -1,4 +1,4 @@
-// Management datagrams between library and daemon: what goes in comes out, and what is not whole is not taken.
+// Management datagrams between library and daemon: what goes in comes out, and nothing else is taken.
 #include "control/mad_messages.h"
 
 #include <fcntl.h>

@@ -38,7 +38,9 @@ inline Mad vendor_mad(Method method, std::uint64_t transaction, std::uint32_t ou
 inline Header header_of(Bytes message) {
   Mad mad{};
   std::copy(message.begin(), message.end(), mad.begin());
-  return *parse_header(mad);
+  const auto header = parse_header(mad);
+  EXPECT_TRUE(header) << "no datagram";
+  return header ? *header : Header{};
 }
 
 inline Registration takes(ManagementClass management_class, std::initializer_list<Method> methods,
