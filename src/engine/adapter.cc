@@ -164,14 +164,28 @@ void Adapter::take(const control::Notification& notification) {
   lanes_.set_addresses(addresses());
 }
 
+namespace {
+
+/// All LIDs of the port, its base LID first.
+void add_lids(const device::DeviceInfo& device, std::vector<device::GidEntry>& out) {
+  const device::InfinibandPort& port = device.port.infiniband;
+  for (unsigned bits = 0; bits < 1U << port.lmc; ++bits) {
+    const wire::Lid lid(static_cast<std::uint16_t>(port.lid.value + bits));
+    out.push_back({wire::Gid::of_lid(lid), device.interface_index});
+  }
+}
+
+}  // namespace
+
 // Loopback is there without a device: queue pairs of iWARP reach their peers on this host by it.
 std::vector<device::GidEntry> Adapter::addresses() const {
   std::vector<device::GidEntry> out = {{wire::Gid::ipv4_loopback(), kLoopbackIndex}};
   for (const auto& [index, device] : devices_) {
-    if (!device::gids_are_addresses(device->kind)) continue;
+    if (device::has_streams(device->kind)) continue;
     for (const device::GidEntry& entry : device->port.gids) {
       if (!entry.gid.is_zero()) out.push_back(entry);
     }
+    if (device::has_lids(device->kind)) add_lids(*device, out);
   }
   return out;
 }

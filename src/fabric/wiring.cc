@@ -27,7 +27,8 @@ PortProfile profile_of(const Port& port) {
 
 Expected<NodeId, BuildError> add(Engine& engine, const Node& node, const BufferSizes& sizes) {
   const auto ports = static_cast<std::uint8_t>(node.port_count());
-  return node.type == NodeType::switch_node ? engine.add_switch(ports, sizes) : engine.add_adapter(ports, sizes);
+  return node.type == NodeType::switch_node ? engine.add_switch(ports, sizes)
+                                            : engine.add_adapter(ports, sizes);
 }
 
 PortId id_of(const Engine& engine, const Wiring& wiring, PortAddress address) {
@@ -42,21 +43,26 @@ Rate LinkPace::of(LinkRate rate) const {
   return {static_cast<std::uint32_t>(std::min(megabits, 4e9)), kNanosecondsOfMegabit};
 }
 
-Expected<Wiring, std::string> wire_up(Engine& engine, const Topology& topology, const LinkPace& pace,
-                                      const BufferSizes& sizes) {
+Expected<Wiring, std::string> place_nodes(Engine& engine, const Topology& topology,
+                                          const BufferSizes& sizes) {
   Wiring wiring;
   for (const Node& node : topology.nodes()) {
     const auto id = add(engine, node, sizes);
     if (!id) return Unexpected{"there is no room for the ports of " + node.name};
     wiring.nodes.push_back(*id);
   }
+  return wiring;
+}
+
+Expected<void, std::string> connect_cables(Engine& engine, const Topology& topology, const LinkPace& pace,
+                                           Wiring& wiring) {
   for (const Cable& cable : topology.cables()) {
     const auto link = engine.connect(id_of(engine, wiring, cable.a), id_of(engine, wiring, cable.b),
                                      pace.of(topology.link_rate(cable.a).value_or(LinkRate{})), Duration(0));
     if (!link) return Unexpected{"a cable of " + topology.node(cable.a.node).name + " cannot be connected"};
     wiring.links.push_back(*link);
   }
-  return wiring;
+  return {};
 }
 
 NodeProfile profile_of(const Node& node) {

@@ -24,9 +24,12 @@ struct Wiring {
   std::vector<LinkId> links;  ///< by cable
 };
 
-/// A sentence: the engine has no room for it.
-Expected<Wiring, std::string> wire_up(Engine& engine, const Topology& topology, const LinkPace& pace,
-                                      const BufferSizes& sizes = {});
+/// The nodes, without cables. A sentence: the engine has no room for them.
+Expected<Wiring, std::string> place_nodes(Engine& engine, const Topology& topology,
+                                          const BufferSizes& sizes = {});
+/// The cables, behind it: links come up at once, and whoever trains them is to be there. A sentence as above.
+Expected<void, std::string> connect_cables(Engine& engine, const Topology& topology, const LinkPace& pace,
+                                           Wiring& wiring);
 
 /// What a node says of itself and what its ports can do.
 NodeProfile profile_of(const Node& node);

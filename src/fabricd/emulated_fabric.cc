@@ -76,7 +76,7 @@ EmulatedFabric::~EmulatedFabric() = default;
 
 Expected<void, std::string> EmulatedFabric::build(daemon::EventLoop& loop) {
   engine_.advance(monotonic_now());
-  auto wiring = fabric::wire_up(engine_, topology_, options_.pace);
+  auto wiring = fabric::place_nodes(engine_, topology_);
   if (!wiring) return Unexpected{wiring.error()};
   wiring_ = std::move(*wiring);
   ports_.resize(topology_.nodes().size());
@@ -85,6 +85,7 @@ Expected<void, std::string> EmulatedFabric::build(daemon::EventLoop& loop) {
     agents_.add(wiring_.nodes[i], fabric::profile_of(topology_.nodes()[i]));
     if (topology_.nodes()[i].type == NodeType::channel_adapter) add_host(loop, NodeIndex(i));
   }
+  if (auto done = fabric::connect_cables(engine_, topology_, options_.pace, wiring_); !done) return done;
   if (options_.has_manager) start_manager();
   return {};
 }

@@ -38,6 +38,12 @@ std::string_view speed_of(const mad::PortInfo& info) {
   return speed != nullptr ? speed->name : "";
 }
 
+std::string ipv4_text(const wire::Gid& address) {
+  const std::byte* const bytes = address.ipv4_bytes();
+  return fmt::format("{}.{}.{}.{}", std::to_integer<int>(bytes[0]), std::to_integer<int>(bytes[1]),
+                     std::to_integer<int>(bytes[2]), std::to_integer<int>(bytes[3]));
+}
+
 Json counters_of(const fabric::PortCounters& counters) {
   return {{"xmit_data", counters.xmit_data},
           {"rcv_data", counters.rcv_data},
@@ -99,7 +105,7 @@ class Report {
     }
     const EmulatedHost* const host = fabric_.host(index);
     if (host != nullptr && port.number != 0 && port.number <= host->ports().size())
-      out["address"] = host->ports()[port.number - 1U].address.to_string();
+      out["address"] = ipv4_text(host->ports()[port.number - 1U].address);
     if (const auto peer = fabric_.topology().peer({index, port.number})) {
       out["width"] = width_of(info.link_width_active);
       out["speed"] = speed_of(info);

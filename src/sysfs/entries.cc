@@ -115,7 +115,9 @@ std::string gid_type(const Place& at) {
                                                                                 : "IB/RoCE v1\n";
 }
 
-std::string pkey(const Place&) { return print("0x%04x\n", static_cast<unsigned>(wire::kDefaultPkey)); }
+std::string pkey(const Place& at) {
+  return print("0x%04x\n", static_cast<unsigned>(device::pkeys_of(at.device->info)[at.index]));
+}
 
 // ---- counters
 

@@ -36,7 +36,7 @@ std::size_t count(Each each, const DeviceFacts& device) {
     case Each::used_gid:
       return device.info.port.gids.size();
     case Each::pkey:
-      return rnic::limits::kPkeys;
+      return device::pkeys_of(device.info).size();
     case Each::port_counter:
       return port_counters().size();
     case Each::hw_counter:
