@@ -1,4 +1,5 @@
-// Arithmetic of reflected CRC registers of 32 bits, the same for each polynomial: bit 31 is x^0.
+// Arithmetic of reflected CRC registers, the same for each polynomial: of `width` bits, at most 32, the top
+// one is x^0.
 #pragma once
 
 #include <array>
@@ -16,10 +17,10 @@ constexpr std::uint32_t crc_zero_bit(std::uint32_t state) {
 }
 
 /// The product of two registers as polynomials, modulo the CRC's.
-template <std::uint32_t polynomial>
+template <std::uint32_t polynomial, int width = 32>
 constexpr std::uint32_t crc_multiply(std::uint32_t a, std::uint32_t b) {
   std::uint32_t product = 0;
-  for (int bit = 31; bit >= 0; --bit) {
+  for (int bit = width - 1; bit >= 0; --bit) {
     product ^= b & (0 - ((a >> bit) & 1));
     b = crc_zero_bit<polynomial>(b);
   }

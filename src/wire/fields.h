@@ -1,5 +1,5 @@
-// Where the fields of each header lie: the one place with their offsets (IBTA 9.2 to 9.4, RFC 791, RFC 8200,
-// RFC 768). Fields of less than a byte share a group, which headers.h takes apart.
+// Where the fields of each header lie: the one place with their offsets (IBTA 7.7, 7.9.4, 8.3, 9.2 to 9.4,
+// RFC 791, RFC 8200, RFC 768). Fields of less than a byte share a group, which headers.h takes apart.
 #pragma once
 
 #include <cstddef>
@@ -39,6 +39,19 @@ struct Field {
 };
 
 namespace field {
+
+struct Lrh {
+  using Lane = Field<0, 1>;   ///< VL, LVer (4 bits each)
+  using Level = Field<1, 1>;  ///< SL (4 bits), 2 reserved, LNH (2 bits)
+  using Destination = Field<2, 2>;
+  using Length = Field<4, 2>;  ///< 5 reserved, PktLen (11 bits)
+  using Source = Field<6, 2>;
+};
+
+struct FlowControl {
+  using Sent = Field<0, 2>;   ///< Op (4 bits), FCTBS (12 bits)
+  using Limit = Field<2, 2>;  ///< VL (4 bits), FCCL (12 bits)
+};
 
 struct Bth {
   using Opcode = Field<0, 1>;

@@ -12,9 +12,6 @@ namespace {
 
 constexpr std::uint8_t kMasked = 0xff;
 
-// The register after the eight bytes of ones that stand for the masked LRH (IBTA A17.3.2).
-constexpr std::uint32_t kAfterLrh = 0xdebb20e3;
-
 // From the identification (bytes 4 and 5 of the IPv4 header) to the end of what the CRC covers.
 constexpr std::size_t from_ip_id(std::size_t udp_payload) {
   return kIpv4Bytes - field::Ipv4::Id::kOffset + kUdpBytes + udp_payload - kIcrcBytes;
@@ -70,7 +67,7 @@ IcrcStart::IcrcStart(const Flow& flow, std::size_t udp_payload) : has_ip_id_(flo
   field::Udp::DestinationPort::store(udp, flow.destination_port);
   field::Udp::Length::store(udp, static_cast<std::uint16_t>(kUdpBytes + udp_payload));
   field::Udp::Checksum::store(udp, 0xffff);
-  state_ = crc32_update(kAfterLrh, Bytes(masked).first(ip + kUdpBytes));
+  state_ = crc32_update(kIcrcAfterMaskedLrh, Bytes(masked).first(ip + kUdpBytes));
 }
 
 std::uint32_t IcrcStart::state(std::uint16_t ip_id) const {

@@ -1,5 +1,5 @@
-// The invariant CRC of RoCEv2 (IBTA A17.3.2, 7.8.1): Ethernet's CRC-32 over the packet with the fields that
-// change on the way masked to ones.
+// The invariant CRC (IBTA 7.8.1; of RoCEv2 A17.3.2): Ethernet's CRC-32 over the packet with the fields that
+// change on the way masked to ones. How it begins on an InfiniBand link: link_icrc.h.
 //
 // It is computed in pieces, so that a payload scattered over the application's memory never has to be
 // gathered.
@@ -54,9 +54,15 @@ class LastIcrcStart {
   IcrcStart start_;
 };
 
+/// The register after eight bytes of ones: the LRH of a packet that is routed by its GRH or IP header,
+/// masked.
+inline constexpr std::uint32_t kIcrcAfterMaskedLrh = 0xdebb20e3;
+
 /// A running ICRC.
 class Icrc {
  public:
+  /// `state` is the register after all that comes before the BTH.
+  explicit Icrc(std::uint32_t state) : state_(state) {}
   Icrc(const Flow& flow, std::size_t udp_payload, std::uint16_t ip_id)
       : Icrc(IcrcStart(flow, udp_payload), ip_id) {}
   Icrc(const IcrcStart& start, std::uint16_t ip_id) : state_(start.state(ip_id)) {}

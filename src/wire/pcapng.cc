@@ -9,7 +9,6 @@ constexpr std::uint32_t kSectionBlock = 0x0a0d0d0a;
 constexpr std::uint32_t kInterfaceBlock = 1;
 constexpr std::uint32_t kPacketBlock = 6;
 constexpr std::uint32_t kByteOrderMagic = 0x1a2b3c4d;
-constexpr std::uint16_t kLinkTypeEthernet = 1;
 
 constexpr std::uint16_t kOptionEnd = 0;
 constexpr std::uint16_t kOptionComment = 1;
@@ -72,9 +71,9 @@ void append_section(CaptureBuffer& out, std::string_view application) {
   block.end_options();
 }
 
-void append_interface(CaptureBuffer& out, std::string_view name) {
+void append_interface(CaptureBuffer& out, std::string_view name, LinkType type) {
   Block block(out, kInterfaceBlock);
-  block.put(kLinkTypeEthernet);
+  block.put(static_cast<std::uint16_t>(type));
   block.put(std::uint16_t{0});
   block.put(std::uint32_t{0});  // no limit
   block.option(kOptionInterfaceName, name);

@@ -16,6 +16,13 @@ namespace softrnic::wire {
 
 using CaptureBuffer = std::vector<std::byte>;
 
+/// What the packets of an interface begin with, by the numbers of the registry that all capture formats
+/// share.
+enum class LinkType : std::uint16_t {
+  ethernet = 1,             ///< the Ethernet header; the FCS is left out
+  extensible_record = 197,  ///< a header that tells what follows: erf_header.h, for InfiniBand
+};
+
 enum class CaptureDirection : std::uint8_t { unknown = 0, inbound = 1, outbound = 2 };
 
 /// What a capture says about a packet besides its bytes.
@@ -30,9 +37,8 @@ struct CaptureRecord {
 /// Appends the block that opens a file. `application` names who captures.
 void append_section(CaptureBuffer& out, std::string_view application);
 
-/// Appends an interface of link type Ethernet with timestamps in nanoseconds and no limit to the length of
-/// packets.
-void append_interface(CaptureBuffer& out, std::string_view name);
+/// Appends an interface with timestamps in nanoseconds and no limit to the length of packets.
+void append_interface(CaptureBuffer& out, std::string_view name, LinkType type = LinkType::ethernet);
 
 /// Appends a packet whose bytes are the concatenation of `pieces` (below 2^31 bytes).
 void append_packet(CaptureBuffer& out, const CaptureRecord& record, std::span<const Bytes> pieces);

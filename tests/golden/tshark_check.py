@@ -37,8 +37,7 @@ OWN = ["infiniband.bth.opcode", "_ws.col.Protocol", "_ws.col.Info", "_ws.malform
        "frame.interface_name", "ip.checksum.status"]
 
 
-def dissect(tshark, capture):
-    fields = OWN + list(EXPECTED)
+def dissect(tshark, capture, fields):
     command = [tshark, "-r", capture, "-o", "ip.check_checksum:TRUE",
                "--disable-protocol", "rpcordma",  # takes any SEND for its own
                "-T", "fields", "-E", "separator=|"]
@@ -76,16 +75,22 @@ def faults_of(row, opcode, name):
     return found
 
 
-def main():
+def write_and_dissect(writer, fields_of):
+    """Has the capture written; the writer's lines, and what tshark says of each packet in the fields that
+    fields_of(lines) names. Ends the program where there is no tshark."""
     tshark = shutil.which("tshark")
     if tshark is None:
         print("no tshark")
-        return SKIPPED
+        sys.exit(SKIPPED)
     with tempfile.TemporaryDirectory() as folder:
         capture = str(pathlib.Path(folder) / "all.pcapng")
-        names = subprocess.run([sys.argv[1], capture], check=True, capture_output=True, text=True).stdout
-        rows = dissect(tshark, capture)
-    written = [line.split(" ", 1) for line in names.splitlines()]
+        lines = subprocess.run([writer, capture], check=True, capture_output=True, text=True).stdout.splitlines()
+        return lines, dissect(tshark, capture, fields_of(lines))
+
+
+def main():
+    lines, rows = write_and_dissect(sys.argv[1], lambda _: OWN + list(EXPECTED))
+    written = [line.split(" ", 1) for line in lines]
     faults = [] if len(rows) == len(written) else [f"{len(written)} packets written, {len(rows)} dissected"]
     for row, (opcode, name) in zip(rows, written):
         faults += faults_of(row, int(opcode), name)

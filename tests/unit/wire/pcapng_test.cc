@@ -72,6 +72,22 @@ TEST(Pcapng, PacketCarriesTimeInterfaceAndBytes) {
   EXPECT_EQ(u32(out, 28), 0x00030201U);
 }
 
+TEST(Pcapng, InterfacesHaveTheirLinkTypes) {
+  const struct {
+    LinkType type;
+    std::uint32_t number;
+  } cases[] = {{LinkType::ethernet, 1}, {LinkType::extensible_record, 197}};
+  for (const auto& each : cases) {
+    CaptureBuffer out;
+    append_interface(out, "soft0", each.type);
+    EXPECT_EQ(u32(out, 8), each.number);  // and two bytes of zeros
+  }
+  CaptureBuffer plain, ethernet;
+  append_interface(plain, "soft0");
+  append_interface(ethernet, "soft0", LinkType::ethernet);
+  EXPECT_EQ(plain, ethernet);
+}
+
 TEST(Pcapng, LongCommentsAreCut) {
   CaptureBuffer out;
   append_packet(out, {0, 0, CaptureDirection::outbound, std::string(100000, 'x')}, {});
