@@ -1,0 +1,56 @@
+// Whom the engine tells of packets and changes. They may call the engine, but not Engine::advance() and the
+// functions that build. Bytes that they are given are valid during the call.
+#pragma once
+
+#include "fabric/packet.h"
+#include "fabric/types.h"
+
+namespace softrnic::fabric {
+
+/// The agents of all nodes: SMA, PMA and what else owns QP0 and QP1.
+class ManagementSink {
+ public:
+  virtual ~ManagementSink() = default;
+  /// A packet that came to port 0 of a switch, or to an adapter's port for QP0 or QP1. `port` is where it
+  /// entered the node; packets that a node sent to itself come by port 0 of a switch, or by the adapter's
+  /// port. False, of an adapter: it is the host's.
+  virtual bool on_packet(PortId port, const Packet& packet) = 0;
+  virtual void on_state(PortId port, PortState state) = 0;
+  /// Engine::send() has found no room, and now there may be some; it may have been the host's.
+  virtual void on_room(PortId port) = 0;
+};
+
+/// The hosts.
+class HostSink {
+ public:
+  virtual ~HostSink() = default;
+  /// False: the host cannot take it now; it stays, and all behind it, until Engine::resume(). Of VL15, which
+  /// has no flow control, it is dropped.
+  virtual bool on_packet(PortId port, const Packet& packet) = 0;
+  /// Engine::send() has found no room, and now there may be some.
+  virtual void on_room(PortId port) = 0;
+};
+
+/// Sees every packet that leaves a port by its cable: for captures and traces.
+class Tap {
+ public:
+  virtual ~Tap() = default;
+  virtual void on_packet(PortId port, const Packet& packet, TimePoint when) = 0;
+};
+
+/// What chance decides: from 0 to below 1. Asked only on links with faults.
+class Dice {
+ public:
+  virtual ~Dice() = default;
+  virtual double roll() = 0;
+};
+
+/// Each may be missing: packets for it are dropped, and no fault happens.
+struct Surroundings {
+  ManagementSink* management = nullptr;
+  HostSink* hosts = nullptr;
+  Tap* tap = nullptr;
+  Dice* dice = nullptr;
+};
+
+}  // namespace softrnic::fabric
