@@ -68,6 +68,13 @@ inline constexpr std::array fields_of<RmppHeader> = {
     field<&RmppHeader::segment_number>("segment_number", 4, 0, 32),
     field<&RmppHeader::payload_length>("payload_length", 8, 0, 32),
 };
-static_assert(covers<RmppHeader>(12));
+static_assert(covers<RmppHeader>(kRmppHeadersBytes - kRmppOffset));
+
+/// Why a STOP or an ABORT ends the transfer: its status, or that this means nothing.
+RmppStatus reason_of(const RmppHeader& header);
+
+/// The header of a whole datagram, at its place in it.
+RmppHeader decode_rmpp(Bytes mad);
+void encode_rmpp(const RmppHeader& header, MutableBytes mad);
 
 }  // namespace softrnic::mad
