@@ -33,7 +33,7 @@ void Engine::step(const Event& event) {
       return arrive(port, event.packet);
     case EventKind::flow_control_arrival:
       --port.peer->under_way;
-      if (event.epoch == port.link->epoch) hear_flow_control(port, event.vl, event.fctbs, event.fccl);
+      if (event.epoch == port.link->epoch) hear_flow_control(port, event.flow_control);
       return;
     case EventKind::idle:
       port.wakes_when_idle = false;

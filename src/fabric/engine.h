@@ -83,6 +83,7 @@ class Engine {
   /// `from`: the number of the input port; 0 of an adapter.
   bool set_sl_to_vl(PortId id, std::uint8_t from, const SlToVl& vls);
   bool set_partitions(PortId id, std::span<const std::uint16_t> pkeys);
+  /// To set its tables, before the next advance().
   VlArbiter* arbiter(PortId id);
   /// As of now; the PMA may change them.
   PortCounters* counters(PortId id);
@@ -164,7 +165,7 @@ class Engine {
   void owe_flow_control(EnginePort& port, std::uint8_t vl);
   void send_flow_control(EnginePort& port);
   void send_flow_control(EnginePort& port, std::uint8_t vl);
-  void hear_flow_control(EnginePort& port, std::uint8_t vl, std::uint16_t fctbs, std::uint16_t fccl);
+  void hear_flow_control(EnginePort& port, const wire::FlowControlPacket& packet);
   void repeat_flow_control(EnginePort& port, std::uint8_t vl);
 
   // engine_lifetime.cc

@@ -106,6 +106,7 @@ bool Engine::set_attributes(PortId id, const PortAttributes& attributes) {
   port->set_attributes(attributes);
   if (port->hoq_life != hoq_life) renew_deadlines(*port);
   drop_bids_that_may_not_leave(*port);
+  mark_ready(*port);
   return true;
 }
 
@@ -125,7 +126,9 @@ bool Engine::set_partitions(PortId id, std::span<const std::uint16_t> pkeys) {
 
 VlArbiter* Engine::arbiter(PortId id) {
   EnginePort* const port = find(id);
-  return port == nullptr ? nullptr : &port->arbiter;
+  if (port == nullptr) return nullptr;
+  mark_ready(*port);  // a VL that was in no table may have waited
+  return &port->arbiter;
 }
 
 PortCounters* Engine::counters(PortId id) {

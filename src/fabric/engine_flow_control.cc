@@ -29,29 +29,32 @@ void Engine::send_flow_control(EnginePort& port) {
 
 // It must not overtake the packets that its FCTBS counts: their arrivals were told to the queue before.
 void Engine::send_flow_control(EnginePort& port, std::uint8_t vl) {
+  using Operation = wire::FlowControlOperation;
   const Link& link = *port.link;
+  const wire::FlowControlPacket packet{
+      .operation = port.state == PortState::init ? Operation::init : Operation::normal,
+      .fctbs = port.out[vl].credit.fctbs(),
+      .vl = vl,
+      .fccl = port.in[vl].credit.fccl(port.in[vl].free_blocks())};
+  if (surroundings_.tap != nullptr) surroundings_.tap->on_flow_control(port.id, packet, now_);
   if (happens(link.faults.flow_control_errors)) {
     ++port.peer->counters.symbol_errors;
     ++port.peer->counters.local_physical_errors;
     return repeat_flow_control(port, vl);
   }
-  const std::uint16_t fctbs = port.out[vl].credit.fctbs();
-  const std::uint16_t fccl = port.in[vl].credit.fccl(port.in[vl].free_blocks());
-  if (link.is_instant() && port.under_way == 0) return hear_flow_control(*port.peer, vl, fctbs, fccl);
+  if (link.is_instant() && port.under_way == 0) return hear_flow_control(*port.peer, packet);
   ++port.under_way;
   events_.push({.time = now_ + link.delay,
                 .port = port.peer,
                 .epoch = link.epoch,
-                .fctbs = fctbs,
-                .fccl = fccl,
-                .vl = vl,
+                .flow_control = packet,
                 .kind = EventKind::flow_control_arrival});
 }
 
-void Engine::hear_flow_control(EnginePort& port, std::uint8_t vl, std::uint16_t fctbs, std::uint16_t fccl) {
-  port.out[vl].credit.hear(fccl);
-  refresh(port, vl);
-  if (port.in[vl].credit.hear(fctbs)) owe_flow_control(port, vl);
+void Engine::hear_flow_control(EnginePort& port, const wire::FlowControlPacket& packet) {
+  port.out[packet.vl].credit.hear(packet.fccl);
+  refresh(port, packet.vl);
+  if (port.in[packet.vl].credit.hear(packet.fctbs)) owe_flow_control(port, packet.vl);
 }
 
 void Engine::repeat_flow_control(EnginePort& port, std::uint8_t vl) {

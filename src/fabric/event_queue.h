@@ -6,6 +6,7 @@
 
 #include "base/time.h"
 #include "fabric/packet.h"
+#include "wire/flow_control_packet.h"
 
 namespace softrnic::fabric {
 
@@ -25,9 +26,7 @@ struct Event {
   EnginePort* port = nullptr;
   Packet* packet = nullptr;  ///< arrival
   std::uint32_t epoch = 0;   ///< of the link: what was under way when it went down does not arrive
-  std::uint16_t fctbs = 0;   ///< flow_control_arrival
-  std::uint16_t fccl = 0;
-  std::uint8_t vl = 0;
+  wire::FlowControlPacket flow_control{};  ///< flow_control_arrival
   EventKind kind{};
 };
 

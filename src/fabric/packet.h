@@ -62,7 +62,7 @@ class PacketPool {
  public:
   struct Limits {
     std::size_t bytes = 256U << 20;  ///< that packets take, unused ones kept for the next included
-    std::size_t packets = 1U << 20;  ///< copies of multicast packets included; each takes 64 bytes more
+    std::size_t packets = 1U << 20;  ///< copies of multicast packets included; each takes 48 bytes more
   };
 
   explicit PacketPool(const Limits& limits) : limits_(limits) {}

@@ -4,6 +4,7 @@
 
 #include "fabric/packet.h"
 #include "fabric/types.h"
+#include "wire/flow_control_packet.h"
 
 namespace softrnic::fabric {
 
@@ -36,6 +37,7 @@ class Tap {
  public:
   virtual ~Tap() = default;
   virtual void on_packet(PortId port, const Packet& packet, TimePoint when) = 0;
+  virtual void on_flow_control(PortId, const wire::FlowControlPacket&, TimePoint) {}
 };
 
 /// What chance decides: from 0 to below 1. Asked only on links with faults.

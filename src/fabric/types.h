@@ -6,6 +6,7 @@
 
 #include "base/strong.h"
 #include "base/time.h"
+#include "wire/flow_control_packet.h"
 #include "wire/link_header.h"
 
 namespace softrnic::fabric {
@@ -39,9 +40,10 @@ inline constexpr std::size_t kMaxPacketBytes = kMaxMtu + kMaxHeaderBytes;  ///< 
 
 /// Credits and weights count blocks of 64 bytes from the LRH to the VCRC; a part of one counts whole (IBTA
 /// 7.9.4).
-inline constexpr std::size_t kBlockBytes = 64;
+using wire::kFlowControlBlockBytes;
 constexpr std::uint16_t blocks_of(std::size_t bytes_before_vcrc) {
-  return static_cast<std::uint16_t>((bytes_before_vcrc + kVcrcBytes + kBlockBytes - 1) / kBlockBytes);
+  return static_cast<std::uint16_t>((bytes_before_vcrc + kVcrcBytes + kFlowControlBlockBytes - 1) /
+                                    kFlowControlBlockBytes);
 }
 inline constexpr std::uint16_t kMaxPacketBlocks = blocks_of(kMaxPacketBytes);
 

@@ -57,7 +57,7 @@ class VlArbiter {
   void renew_high() { high_left_ = high_limit_ == 0 ? 1 : high_limit_ * kBlocksALimit; }
   bool high_may() const { return high_limit_ == kUnlimited || high_left_ > 0; }
 
-  static constexpr int kBlocksALimit = 4096 / static_cast<int>(kBlockBytes);
+  static constexpr int kBlocksALimit = 4096 / static_cast<int>(kFlowControlBlockBytes);
   Table high_;
   Table low_;
   int high_left_ = 1;  ///< blocks until the low table has its turn

@@ -83,6 +83,37 @@ TEST(EngineCredit, ManagementPassesAHostThatHolds) {
   EXPECT_EQ(star.counters(star.host(1)).vl15_dropped, 1U);
 }
 
+TEST(EngineCredit, FlowControlPacketsSayWhatWasSentAndWhatMayCome) {
+  Star star(2);
+  star.flow_control_of = star.out(0);
+  ASSERT_TRUE(star.send(0, 1, 4096));
+  star.run();
+  const wire::FlowControlPacket freed{.fctbs = 0, .vl = 0, .fccl = 65 + 256};
+  EXPECT_EQ(star.flow_control, std::vector<wire::FlowControlPacket>{freed});
+  star.flow_control.clear();
+  ASSERT_TRUE(star.engine.set_state(star.out(0), PortState::down));
+  star.run();
+  ASSERT_EQ(star.flow_control.size(), std::size_t{kDataVls});
+  for (std::uint8_t vl = 0; vl < kDataVls; ++vl) {
+    const wire::FlowControlPacket first{
+        .operation = wire::FlowControlOperation::init, .fctbs = 0, .vl = vl, .fccl = 256};
+    EXPECT_EQ(star.flow_control[vl], first);
+  }
+}
+
+TEST(EngineCredit, AVlOfNoTableWaitsForOne) {
+  Star star(2);
+  const std::array<VlWeight, 1> other = {{{3, 1}}};
+  star.engine.arbiter(star.out(1))->set_low(other);
+  ASSERT_TRUE(star.send(0, 1));
+  star.run();
+  EXPECT_TRUE(star.to_hosts.empty());
+  const std::array<VlWeight, 1> zero = {{{0, 1}}};
+  star.engine.arbiter(star.out(1))->set_low(zero);
+  star.run();
+  EXPECT_EQ(star.to_hosts.size(), 1U);
+}
+
 TEST(EngineCredit, WaitIsCounted) {
   Star star(2);
   star.hosts_hold = true;
@@ -108,6 +139,11 @@ TEST(EngineCredit, IncastLosesNothing) {
   star.run();
   EXPECT_GT(accepted, 200);
   EXPECT_EQ(static_cast<int>(star.to_hosts.size()), accepted);
+  const std::uint64_t fair = star.counters(star.out(0)).xmit_packets() / 8;
+  for (unsigned host = 1; host < 9; ++host) {
+    EXPECT_NEAR(static_cast<double>(star.counters(star.out(host)).rcv_packets()), static_cast<double>(fair),
+                4);
+  }
   for (unsigned host = 0; host < 9; ++host) {
     EXPECT_EQ(star.counters(star.out(host)).xmit_discards(), 0U);
     EXPECT_EQ(star.counters(star.out(host)).buffer_overrun_errors, 0U);

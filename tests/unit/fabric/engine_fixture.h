@@ -93,6 +93,8 @@ class Star {
   std::vector<Seen> to_hosts, to_agents, tapped;
   std::vector<std::pair<PortId, PortState>> states;
   std::vector<PortId> room;
+  PortId flow_control_of{0xffff};  ///< whose flow control packets are written down
+  std::vector<wire::FlowControlPacket> flow_control;
   bool hosts_hold = false;
   bool agents_take = true;
   double next_roll = 0.5;
@@ -125,6 +127,9 @@ class Star {
     explicit Captured(Star& s) : star(s) {}
     void on_packet(PortId port, const Packet& packet, TimePoint when) override {
       star.tapped.push_back(seen(port, packet, when));
+    }
+    void on_flow_control(PortId port, const wire::FlowControlPacket& packet, TimePoint) override {
+      if (port == star.flow_control_of) star.flow_control.push_back(packet);
     }
     Star& star;
   };
