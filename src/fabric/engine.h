@@ -136,6 +136,7 @@ class Engine {
   // engine_receive.cc
   void arrive(EnginePort& port, Packet* packet);
   bool admits_in(EnginePort& port, const Packet& packet);
+  void tell_fault(const EnginePort& port, PortFault fault, const Packet* packet);
   void enqueue(InputBuffer& buffer, Packet* packet);
 
   // engine_forward.cc

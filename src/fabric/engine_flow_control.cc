@@ -40,6 +40,7 @@ void Engine::send_flow_control(EnginePort& port, std::uint8_t vl) {
   if (happens(link.faults.flow_control_errors)) {
     ++port.peer->counters.symbol_errors;
     ++port.peer->counters.local_physical_errors;
+    tell_fault(*port.peer, PortFault::physical_error, nullptr);
     return repeat_flow_control(port, vl);
   }
   if (link.is_instant() && port.under_way == 0) return hear_flow_control(*port.peer, packet);

@@ -18,6 +18,7 @@ void Engine::arrive(EnginePort& port, Packet* packet) {
   if (packet->damaged) {
     ++port.counters.symbol_errors;
     ++port.counters.local_physical_errors;
+    tell_fault(port, PortFault::physical_error, packet);
     return pool_.release(packet);
   }
   InputBuffer& buffer = port.in[packet->vl];
@@ -51,11 +52,17 @@ bool Engine::admits_in(EnginePort& port, const Packet& packet) {
   if (packet.raw ? attributes.filter_raw_in
                  : attributes.enforce_partitions_in && !port.partitions.admits(packet.pkey)) {
     ++counters.rcv_constraint_errors;
+    if (!packet.raw) tell_fault(port, PortFault::bad_p_key, &packet);
     return false;
   }
   if (buffer.fits(packet.blocks)) return true;
   ++counters.buffer_overrun_errors;
+  tell_fault(port, PortFault::buffer_overrun, &packet);
   return false;
+}
+
+void Engine::tell_fault(const EnginePort& port, PortFault fault, const Packet* packet) {
+  if (surroundings_.management != nullptr) surroundings_.management->on_fault(port.id, fault, packet);
 }
 
 void Engine::enqueue(InputBuffer& buffer, Packet* packet) {

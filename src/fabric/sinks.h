@@ -8,6 +8,13 @@
 
 namespace softrnic::fabric {
 
+/// What managers hear of in traps 129, 130 and 259 (IBTA 14.2.5.1).
+enum class PortFault : std::uint8_t {
+  physical_error,  ///< something came in damaged
+  buffer_overrun,  ///< a packet came in for which there was no room
+  bad_p_key,       ///< a packet was kept out, or in, by the port's partitions
+};
+
 /// The agents of all nodes: SMA, PMA and what else owns QP0 and QP1.
 class ManagementSink {
  public:
@@ -19,6 +26,8 @@ class ManagementSink {
   virtual void on_state(PortId port, PortState state) = 0;
   /// Engine::send() has found no room, and now there may be some; it may have been the host's.
   virtual void on_room(PortId port) = 0;
+  /// Counted already; the packet, null of flow control, is dropped next. May look at the engine, not call it.
+  virtual void on_fault(PortId /*port*/, PortFault /*fault*/, const Packet* /*packet*/) {}
 };
 
 /// The hosts.
