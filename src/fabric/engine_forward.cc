@@ -36,7 +36,7 @@ bool Engine::bid_for_head(InputBuffer& buffer) {
   return bid_at(buffer, output);
 }
 
-// An adapter forwards nothing: what its host sends goes out, or back to the host, and what comes in is its own.
+// An adapter forwards nothing: what its host sends goes out, or back to it, and what comes in is its own.
 bool Engine::bid_in_adapter(InputBuffer& buffer) {
   EnginePort& input = *buffer.port;
   const wire::Lid dlid = buffer.head->dlid;

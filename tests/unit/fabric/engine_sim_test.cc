@@ -56,8 +56,8 @@ TEST(FabricSimulation, LifetimesLoseWhatTheyCount) {
   EXPECT_GT(sum.discarded, 10U);
 }
 
-// In a ring whose packets all go clockwise past all others, buffers wait for each other in a circle. Lifetimes
-// end it.
+// In a ring whose packets all go clockwise past all others, buffers wait for each other in a circle.
+// Lifetimes end it.
 TEST(FabricSimulation, ABadRoutingDeadlocksAndIsFound) {
   std::uint64_t deadlocks = 0;
   for (std::uint64_t seed = 1; seed <= seeds_to_run(100); ++seed) {

@@ -302,7 +302,56 @@ TEST(Engine, ChecksWhatItIsBuiltOf) {
   EXPECT_EQ(engine.arbiter(PortId(99)), nullptr);
 }
 
-// Two switches that send each other packets for a LID of nobody would go on for ever.
+// A host that answers at once, and agents that take the link down by which they are asked.
+struct Meddlers : HostSink, ManagementSink {
+  bool on_packet(PortId port, const Packet& packet) override {
+    if (packet.is_management()) return engine->set_state(port, PortState::down);
+    ++packets;
+    if (packets % 10 == 0) {
+      EXPECT_TRUE(engine->set_connected(LinkId(0), false));
+      EXPECT_TRUE(engine->set_connected(LinkId(0), true));
+    }
+    engine->advance(kNever);
+    EXPECT_EQ(engine->add_switch(1, {}).error(), BuildError::busy);
+    const wire::Lid back(static_cast<std::uint16_t>(3 - packet.dlid.value));
+    (void)engine->send(port, make_packet({.dlid = back, .payload = 256}));
+    return true;
+  }
+  void on_state(PortId port, PortState state) override {
+    if (state == PortState::init) (void)engine->set_state(port, PortState::armed);
+    if (state == PortState::armed) (void)engine->set_state(port, PortState::active);
+  }
+  void on_room(PortId) override {}
+  Engine* engine = nullptr;
+  int packets = 0;
+};
+
+TEST(Engine, MayBeCalledFromSinks) {
+  Meddlers sink;
+  Engine engine({}, {.management = &sink, .hosts = &sink});
+  sink.engine = &engine;
+  const NodeId hosts[] = {*engine.add_adapter(1, {}), *engine.add_adapter(1, {})};
+  const NodeId middle = *engine.add_switch(2, {});
+  for (const std::uint8_t number : std::initializer_list<std::uint8_t>{1, 2}) {
+    ASSERT_TRUE(
+        engine.connect(engine.port(hosts[number - 1], 1)->id, engine.port(middle, number)->id, {}, {}));
+    engine.forwarding(middle)->set_linear(Lid(number), number);
+  }
+  const PortId from = engine.port(hosts[0], 1)->id;
+  for (int i = 1; i < 200; ++i) {
+    (void)engine.send(from, make_packet({.dlid = Lid(2), .payload = 256}));
+    const std::uint8_t vl = i % 7 == 0 ? kManagementVl : 0;
+    (void)engine.send(from, make_packet({.dlid = wire::kPermissiveLid, .vl = vl, .destination = 0}));
+    engine.advance(TimePoint(Duration(i)), 100);
+  }
+  EXPECT_GT(sink.packets, 100);
+  ASSERT_TRUE(engine.set_enabled(from, false));
+  sink.engine->advance(TimePoint(Duration(10'000)));
+  EXPECT_EQ(engine.port(from)->state, PortState::down);
+  EXPECT_EQ(engine.packets().packets_in_use(), 0U);
+}
+
+// Three switches that send each other packets for a LID of nobody would go on for ever.
 TEST(Engine, EndsAfterItsSteps) {
   Engine engine({}, {});
   const NodeId nodes[] = {*engine.add_switch(2, {}), *engine.add_switch(2, {}), *engine.add_switch(2, {})};

@@ -1,0 +1,118 @@
+#include "fabric/topology_file.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "fabric/ibnetdiscover_format.h"
+#include "fabric/ibsim_format.h"
+#include "fabric/topology_shapes.h"
+
+namespace softrnic::fabric {
+namespace {
+
+std::string trouble(std::string_view text) {
+  const auto topology = read_topology(text);
+  return topology ? "" : to_string(topology.error());
+}
+
+TEST(TopologyFile, RecognisesTheFormatByTheFirstNode) {
+  EXPECT_EQ(*recognise_format("# any\n\nvendid=0x2c9\nSwitch\t36 \"S-0002c903000a1b2c\"\t\t# \"x\""),
+            TopologyFormat::ibnetdiscover);
+  EXPECT_EQ(*recognise_format("Ca 1 \"H-0002C903000A1B2C\"\n"), TopologyFormat::ibnetdiscover);
+  EXPECT_EQ(*recognise_format("Rt 1 \"R-0002c903000a1b2c\"\n"), TopologyFormat::ibnetdiscover);
+  for (const char* ibsim : {"Switch 8 \"leaf1\"", "Hca 2 \"S-1\"\n", "Switch 8 \"X-0002c903000a1b2c\"",
+                            "Switch 8 \"S-0002c903000a1b2g\"", "Switch 8 \"S-0002c903000a1b2cd\"", "Switch"})
+    EXPECT_EQ(*recognise_format(ibsim), TopologyFormat::ibsim) << ibsim;
+}
+
+TEST(TopologyFile, SaysThatThereIsNothingInIt) {
+  EXPECT_NE(trouble("").find("no node is described"), std::string::npos);
+  EXPECT_NE(trouble("hello\n\nworld").find("no node is described"), std::string::npos);
+  EXPECT_NE(trouble("\nSwitch\t : 0x0002c903000a1b2c ports 36 devid 0x1 vendid 0x2 \"x\"\n")
+                .find("line 2: this is a list"),
+            std::string::npos);
+}
+
+TEST(TopologyFile, ReadsBothFormats) {
+  const Topology shape = *make_topology("fat-tree:k=4");
+  const auto as_ibsim = read_topology(write_ibsim(shape));
+  const auto discovered = read_topology(write_ibnetdiscover(shape, {}, {*shape.find("host1"), 1}, "now"));
+  ASSERT_TRUE(as_ibsim.has_value()) << to_string(as_ibsim.error());
+  ASSERT_TRUE(discovered.has_value()) << to_string(discovered.error());
+  EXPECT_EQ(as_ibsim->cables().size(), 48U);
+  EXPECT_EQ(discovered->cables().size(), 48U);
+}
+
+/// A fat tree of 3,456 hosts and 720 switches of 24 ports: 20,736 ports, 10,368 cables.
+const Topology& large() {
+  static const Topology topology = *make_topology("fat-tree:k=24");
+  return topology;
+}
+
+/// How long the best of three readings takes. A scan of all nodes for each port would take a hundred
+/// times more.
+std::chrono::nanoseconds time_to_read(const std::string& text) {
+  auto best = std::chrono::nanoseconds::max();
+  for (int run = 0; run < 3; ++run) {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto topology = read_topology(text);
+    best = std::min<std::chrono::nanoseconds>(best, std::chrono::steady_clock::now() - begin);
+    EXPECT_TRUE(topology.has_value()) << to_string(topology.error());
+    if (topology) {
+      EXPECT_EQ(topology->cables().size(), large().cables().size());
+    }
+  }
+  return best;
+}
+
+TEST(TopologyFile, ReadsTenThousandPortsAtOnce) {
+  ASSERT_GT(large().port_count(), 10'000U);
+  EXPECT_LT(time_to_read(write_ibsim(large())), std::chrono::seconds(1));
+  EXPECT_LT(time_to_read(write_ibnetdiscover(large(), {}, {*large().find("host1"), 1}, "now")),
+            std::chrono::seconds(1));
+}
+
+// Every prefix of a text, and the text with any one byte changed, is read or refused, with the line.
+TEST(TopologyFile, TakesOrRefusesWhateverItGets) {
+  const Topology shape = *make_topology("fat-tree:speed=NDR");
+  const std::string texts[] = {write_ibsim(shape),
+                               write_ibnetdiscover(shape, {}, {*shape.find("host1"), 1}, "now")};
+  for (const std::string& text : texts) {
+    const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+    const auto check = [&](const std::string& changed) {
+      const auto topology = read_topology(changed);
+      if (!topology) {
+        EXPECT_FALSE(topology.error().what.empty());
+        EXPECT_LE(topology.error().line, lines + 1);
+      }
+    };
+    for (std::size_t length = 0; length < text.size(); ++length) check(text.substr(0, length));
+    for (std::size_t at = 0; at < text.size(); ++at) {
+      for (const char byte : {'\0', '\n', '"', '#', '9', '[', ']', '(', ' ', '=', '\xff'}) {
+        std::string changed = text;
+        changed[at] = byte;
+        check(changed);
+      }
+    }
+  }
+}
+
+// 15 bytes of text ask for 254 ports.
+TEST(TopologyFile, RefusesMorePortsThanAFabricHas) {
+  std::string text;
+  for (int number = 0; number < 5000; ++number) text += "Switch 254 \"s" + std::to_string(number) + "\"\n\n";
+  EXPECT_NE(trouble(text).find("line 8257: switch \"s4128\" is one too many"), std::string::npos)
+      << trouble(text);
+}
+
+TEST(TopologyFile, RefusesMoreNodesThanASubnetHasLids) {
+  std::string text;
+  for (int number = 0; number < 50'000; ++number) text += "Ca 1 \"h" + std::to_string(number) + "\"\n";
+  EXPECT_NE(trouble(text).find("line 49152: channel adapter \"h49151\" is one too many"), std::string::npos)
+      << trouble(text);
+}
+
+}  // namespace
+}  // namespace softrnic::fabric
