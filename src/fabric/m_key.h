@@ -7,8 +7,8 @@
 
 namespace softrnic::fabric {
 
-/// Whether the packet has the key, or needs none. If not it is counted, a lease begins to run, and trap 256 is
-/// due; the packet is not answered.
+/// Whether the packet has the key, or needs none. If not it is counted, a lease begins to run, and trap 256
+/// is due; the packet is not answered.
 bool admit_by_m_key(ManagedPort& endport, const mad::Smp& smp, TimePoint now);
 
 /// Whether a Get(PortInfo) that was admitted may read the key itself.

@@ -28,7 +28,8 @@ const ManagedNode* NodeAgents::node(NodeId id) const {
 const ManagedPort* NodeAgents::port(PortId id) const {
   const EnginePort* const port = engine_.port(id);
   const ManagedNode* const owner = port == nullptr ? nullptr : node(port->node);
-  return owner == nullptr ? nullptr : owner->port(port->number);
+  const ManagedPort* const managed = owner == nullptr ? nullptr : owner->port(port->number);
+  return managed == nullptr || managed->id != id ? nullptr : managed;
 }
 
 NodeAgents::Place NodeAgents::find(PortId id) {

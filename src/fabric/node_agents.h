@@ -30,9 +30,9 @@ class Engine;
 class EndportSink {
  public:
   virtual ~EndportSink() = default;
-  /// A datagram that the firmware has no answer to: answers and traps for a manager, SMInfo where one runs, and
-  /// all classes at QP1 but performance management. A directed route has ended; the hop pointer is what a manager
-  /// reads. False: what came in at an adapter goes on to HostSink as it was; all else is dropped.
+  /// A datagram that the firmware has no answer to: answers and traps for a manager, SMInfo where one runs,
+  /// and all classes at QP1 but performance management. A directed route has ended; the hop pointer is what a
+  /// manager reads. False: what came in at an adapter goes on to HostSink as it was; all else is dropped.
   virtual bool on_datagram(PortId endport, const Datagram& datagram) = 0;
   virtual void on_event(PortId endport, PortEvent event) = 0;
   /// A link has come up; told of each of its ports. The rate is for the receiver to set, who knows the scale.
@@ -53,8 +53,9 @@ class NodeAgents final : public ManagementSink, private SmaEvents {
   const ManagedPort* port(PortId id) const;
 
   // Of those behind an endport. False, or the error: there is no such endport.
-  /// Sends a datagram: LID, source QP and, at QP0, all that belongs to a route's start are put in where 0. Directed
-  /// routes begin with hop pointer 0; answers to oneself come before this returns.
+  /// Sends a datagram; a SLID of 0 becomes that of the endport. A directed route begins with hop pointer 0, as
+  /// a manager writes it, and an answer's with the one it came with; LIDs are put in where they are permissive.
+  /// What a manager asks its own node is answered before this returns.
   bool send(PortId endport, Datagram datagram);
   /// A manager runs there, or no longer: IsSM, and trap 144.
   bool set_sm(PortId endport, bool runs);

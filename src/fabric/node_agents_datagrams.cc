@@ -88,12 +88,17 @@ bool NodeAgents::deliver(Place place, Smp smp, const Datagram& came) {
   }
   const Place endport{place.node, &place.endport()};
   switch (sma_.answer(*place.node, place.port->number, smp, now())) {
-    case SmaOutcome::answered: answer(place, smp, came); break;
-    case SmaOutcome::nothing_to_say: break;
+    case SmaOutcome::answered:
+      answer(place, smp, came);
+      break;
+    case SmaOutcome::nothing_to_say:
+      break;
     case SmaOutcome::bad_m_key:
       raise(*endport.port, bad_m_key_notice(*place.node, *endport.port, smp, came.slid));
       break;
-    case SmaOutcome::trap_repressed: repress_trap(endport, smp.transaction); break;
+    case SmaOutcome::trap_repressed:
+      repress_trap(endport, smp.transaction);
+      break;
   }
   schedule(endport);
   return true;

@@ -11,10 +11,13 @@ constexpr std::uint16_t kFullCount = 0xffff;
 /// DataValid of trap 259: bits 0 – 3 and 5, which are LIDADDR1, LIDADDR2, P_KEY, SL and QP2.
 constexpr std::uint16_t kKnownOfBadPKey = 0x002f;
 
-// A manager is known, and the way to it is open (o14-3.2.1).
+bool has_manager(const ManagedPort& endport) {
+  return endport.info.master_sm_lid.is_unicast() && endport.info.lid.is_unicast();
+}
+
+// The way to it is open, too (o14-3.2.1).
 bool can_send_traps(const ManagedPort& endport) {
-  return endport.info.port_state == mad::PortState::active && endport.info.master_sm_lid.is_unicast() &&
-         endport.info.lid.is_unicast();
+  return has_manager(endport) && endport.info.port_state == mad::PortState::active;
 }
 
 mad::Smp make_trap(const PendingTrap& trap) {
@@ -28,9 +31,10 @@ mad::Smp make_trap(const PendingTrap& trap) {
 
 }  // namespace
 
+// A manager that comes for the first time looks at everything anyway.
 void NodeAgents::raise(ManagedPort& endport, const mad::Notice& notice) {
   const Place place = find_endport(endport.id);
-  if (!place) return;
+  if (!place || !has_manager(endport)) return;
   TrapState& state = traps_[endport.id.value];
   if (state.queue.push(notice, state.next_transaction)) ++state.next_transaction;
   schedule(place);
@@ -120,7 +124,8 @@ void NodeAgents::on_fault(PortId port, PortFault fault, const Packet* packet) {
       ++place.port->excessive_buffer_overrun_errors;
       return raise(place.endport(),
                    threshold_notice(*place.node, mad::Trap::excessive_buffer_overrun, *place.port));
-    case PortFault::bad_p_key: return note_switch_bad_p_key(place, *packet);
+    case PortFault::bad_p_key:
+      return note_switch_bad_p_key(place, *packet);
   }
 }
 

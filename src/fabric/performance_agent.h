@@ -18,14 +18,14 @@ namespace softrnic::fabric {
 
 class Engine;
 
-/// Of all nodes. A counter that is reset goes on in the engine; what it had then is kept here and subtracted, for
-/// each attribute by itself.
+/// Of all nodes. A counter that is reset goes on in the engine; what it had then is kept here and subtracted,
+/// for each attribute by itself.
 class PerformanceAgent {
  public:
   explicit PerformanceAgent(Engine& engine) : engine_(engine) {}
 
-  /// A request of the class, which came by that port, which exists. It becomes the answer. False: it has none, being an
-  /// answer itself.
+  /// A request of the class, which came by that port, which exists. It becomes the answer. False: it has none,
+  /// being an answer itself.
   bool answer(const ManagedNode& node, std::uint8_t in_port, mad::Mad& mad, TimePoint now);
 
   /// Of the samples that the endport takes.

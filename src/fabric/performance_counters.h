@@ -43,8 +43,8 @@ struct CounterAttribute {
 inline constexpr std::size_t kCounterAttributes = 14;
 std::span<const CounterAttribute, kCounterAttributes> counter_attributes();
 
-/// What a tick of PortXmitWait and of samples is, and its code in PortSamplesControl at a speed: so many times
-/// ten bits of a lane, less one (IBTA 16.1.3.2).
+/// What a tick of PortXmitWait and of samples is, and its code in PortSamplesControl at a speed: so many
+/// times ten bits of a lane, less one (IBTA 16.1.3.2).
 inline constexpr Duration kPerformanceTick{4};
 std::uint8_t tick_code(const mad::PortInfo& info);
 

@@ -13,8 +13,8 @@ using Command = PortStateCommand;
 constexpr std::array<Command, 4> kPhysicalCommands = {Command::retrain, Command::sleep, Command::poll,
                                                       Command::disable};
 
-// The link has to be down, or be taken down, for its physical state to be changed; tools leave the other at "no
-// change" for that.
+// The link has to be down, or be taken down, for its physical state to be changed; ibportstate leaves
+// PortState at "no change" for that.
 std::optional<Command> physical_command(mad::PortPhysicalState state) {
   const auto code = static_cast<std::size_t>(state);
   return code < kPhysicalCommands.size() ? std::optional(kPhysicalCommands[code]) : std::nullopt;

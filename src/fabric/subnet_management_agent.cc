@@ -74,7 +74,8 @@ ManagedPort* SmaRequest::port(std::size_t number) const {
   return node.port(static_cast<std::uint8_t>(number));
 }
 
-SmaOutcome SubnetManagementAgent::answer(ManagedNode& node, std::uint8_t in_port, mad::Smp& smp, TimePoint now) {
+SmaOutcome SubnetManagementAgent::answer(ManagedNode& node, std::uint8_t in_port, mad::Smp& smp,
+                                         TimePoint now) {
   if (node.port(in_port) == nullptr) return SmaOutcome::nothing_to_say;
   ManagedPort& endport = node.endport(in_port);
   mad::Status status = mad::Status::bad_version;

@@ -67,7 +67,8 @@ mad::Notice bad_m_key_notice(const ManagedNode& node, const ManagedPort& endport
     details.dr_notice = true;
     details.dr_path_truncated = told < hops;
     details.dr_hop_count = static_cast<std::uint8_t>(told);
-    std::copy_n(smp.return_path.begin(), told, details.dr_return_path.begin());
+    // Entry 0 is not used there, and has no place here: thirty hops fill it.
+    std::copy_n(smp.return_path.begin() + 1, told, details.dr_return_path.begin());
   }
   return make_notice(node, endport, mad::Trap::bad_m_key, details);
 }

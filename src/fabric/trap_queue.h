@@ -1,5 +1,5 @@
-// The traps of an endport: one at a time, again and again until its manager has heard it (IBTA 13.4.9, 14.2.5.1,
-// 14.3.1).
+// The traps of an endport: one at a time, again and again until its manager has heard it (IBTA 13.4.9,
+// 14.2.5.1, 14.3.1).
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,8 @@ class TrapQueue {
   /// One that waits unsent already is not put in twice. False: it is, or there is no room; a manager that has
   /// so much to hear looks at everything anyway.
   bool push(const mad::Notice& notice, std::uint64_t transaction);
-  /// The trap to be sent now; then there is none for `interval`, so long as a manager may take to answer and no
-  /// port may send more often.
+  /// The trap to be sent now; then there is none for `interval`, which a manager may take to answer, and more
+  /// often than that no port may send.
   std::optional<PendingTrap> take_due(TimePoint now, Duration interval);
   /// The manager has heard the one of this transaction. False: that one is not under way.
   bool repress(std::uint64_t transaction);
