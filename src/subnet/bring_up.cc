@@ -1,5 +1,7 @@
 #include "subnet/bring_up.h"
 
+#include <utility>
+
 #include "mad/forwarding_tables.h"
 #include "subnet/port_settings.h"
 #include "subnet/switch_settings.h"
@@ -11,11 +13,15 @@ void BringUp::start(SubnetDatabase& database, bool is_first) {
   configuration_.reset_failures();
   forget_what_was_reset(database.subnet, configuration_.sent());
   reregister_.clear();
+  std::set<Guid> ports;
   database.subnet.for_each_port([&](NodePort at, const PhysicalPort& port) {
+    if (!database.subnet.is_end_port(at)) return;
+    ports.insert(port.guid);
     const bool came_up = port.info.port_state == mad::PortState::initialize;
-    if (options_.ports.client_reregistration && database.subnet.is_end_port(at) && (is_first || came_up))
-      reregister_.insert(port.guid);
+    if (is_first || came_up || !known_.contains(port.guid)) reregister_.insert(port.guid);
   });
+  known_ = std::move(ports);
+  if (!options_.ports.client_reregistration) reregister_.clear();
   begin(Stage::ports);
 }
 

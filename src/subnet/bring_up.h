@@ -16,8 +16,9 @@ class BringUp {
   BringUp(Configuration& configuration, EventSink& events, const ManagerOptions& options)
       : configuration_(configuration), events_(events), options_(options) {}
 
-  /// `database` stays until all is done. With `is_first` all clients are told to register again, else those
-  /// of ports whose link came up.
+  /// `database` stays until all is done. Clients are told to register again with the administrator: with
+  /// `is_first` all, else those of ports whose link came up or that were out of reach, as what they had
+  /// registered went with them.
   void start(SubnetDatabase& database, bool is_first);
   /// Forwarding tables of multicast groups alone.
   void start_multicast(SubnetDatabase& database);
@@ -40,6 +41,7 @@ class BringUp {
   SubnetDatabase* database_ = nullptr;
   Stage stage_ = Stage::done;
   std::set<Guid> reregister_;
+  std::set<Guid> known_;  // end ports that were brought up before
 };
 
 }  // namespace softrnic::subnet

@@ -25,7 +25,8 @@ Manager::Manager(DatagramPort& port, EventSink& events, Guid port_guid, ManagerO
       discovery_(requests_, events, {options_.ports.m_key, options_.most_nodes, options_.most_ports}),
       light_sweep_(requests_, options_.ports.m_key),
       configuration_(requests_, events, options_.ports.m_key),
-      bring_up_(configuration_, events, options_) {}
+      bring_up_(configuration_, events, options_),
+      administrator_(port, events, SaView{database_, options_, configuration_.sent()}, groups_) {}
 
 void Manager::start(TimePoint now) {
   set_state(mad::SmState::discovering);
@@ -34,12 +35,14 @@ void Manager::start(TimePoint now) {
 }
 
 void Manager::advance(TimePoint now) {
+  if (is_up_) administrator_.advance(now);
   requests_.advance(now);
   while (step(now)) requests_.advance(now);
 }
 
 TimePoint Manager::deadline() const {
   TimePoint earliest = requests_.deadline();
+  if (is_up_) earliest = std::min(earliest, administrator_.deadline());
   if (phase_ != Phase::idle || state_ == mad::SmState::not_active) return earliest;
   if (polls() && !poll_pending_) earliest = std::min(earliest, next_poll_);
   if (state_ == mad::SmState::standby) return earliest;
@@ -171,6 +174,7 @@ void Manager::finish_bring_up(TimePoint now) {
   is_up_ = true;
   next_sweep_ = later(now, options_.sweep_interval);
   events_.notify(event::SubnetUp{active, std::exchange(is_first_, false)});
+  administrator_.subnet_changed(now);
 }
 
 void Manager::finish_light_sweep(TimePoint now) {

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "mad/sm_info.h"
+#include "subnet/administrator.h"
 #include "subnet/bring_up.h"
 #include "subnet/configuration.h"
 #include "subnet/datagrams.h"
@@ -51,6 +52,7 @@ class Manager {
   bool is_idle() const { return phase_ == Phase::idle && requests_.is_idle(); }
   const SubnetDatabase& database() const { return database_; }
   const MulticastGroups& groups() const { return groups_; }
+  const Administrator& administrator() const { return administrator_; }
   const SmpCounters& counters() const { return requests_.counters(); }
 
   /// LIDs by port GUID, to be kept from run to run.
@@ -79,6 +81,7 @@ class Manager {
   void conclude_discovery(Subnet found, TimePoint now);
   void conclude_sweep(Subnet found, TimePoint now);
   void hand_over(const RemoteManager& to, TimePoint now);
+  void acknowledge(Guid former_master);
   bool is_ours(const mad::SmInfo& info) const;
   bool goes_before_us(const mad::SmInfo& info) const;
   const RemoteManager* first_of(const Subnet& subnet, bool (*counts)(mad::SmState)) const;
@@ -112,6 +115,7 @@ class Manager {
   mad::SmState state_ = mad::SmState::not_active;
   Phase phase_ = Phase::idle;
   SubnetDatabase database_;
+  Administrator administrator_;
   GuidToLid lids_;
   bool is_up_ = false;
   bool is_first_ = false;  // the next bring-up is the first one as master

@@ -23,8 +23,12 @@ bool wants_sweep(const mad::Notice& notice) {
 void Manager::receive(const DatagramAddress& from, const mad::Mad& mad, TimePoint now) {
   const auto header = mad::parse_header(mad);
   if (!header) return;
-  if (is_subnet_management(header->management_class) && from.qpn == kSmiQpn)
+  const bool is_general = from.qpn != kSmiQpn;
+  if (is_subnet_management(header->management_class) && !is_general)
     receive_smp(from, mad::decode<mad::Smp>(mad), now);
+  // C15-0.1.3: only the master's administrator answers, and only once its subnet is up.
+  const bool is_for_sa = header->management_class == mad::ManagementClass::subnet_administration;
+  if (is_for_sa && is_general && is_up_) administrator_.receive(from, mad, own_info(false), now);
   advance(now);
 }
 
@@ -57,10 +61,14 @@ void Manager::take_trap(const DatagramAddress& from, const mad::Smp& smp, TimePo
       port.node == kNoNode ? options_.ports.m_key : m_key_for(database_.subnet, port, options_.ports.m_key);
   respond(source, repress, mad::Method::trap_repress, 0);
 
-  const auto notice = mad::decode<mad::Notice>(smp.data);
+  auto notice = mad::decode<mad::Notice>(smp.data);
   if (!traps_.admit(source.lid, notice.trap_number, now)) return;
   events_.notify(event::TrapReceived{notice});
   heavy_wanted_ |= wants_sweep(notice);
+  if (!is_up_ || port.node == kNoNode) return;
+  const Guid guid = database_.subnet.at(database_.subnet.management_port(port)).guid;
+  notice.issuer_gid = mad::gid_of(options_.ports.subnet_prefix, mad::Guid(guid.value));
+  administrator_.report(notice, now);
 }
 
 void Manager::respond(const DatagramAddress& to, mad::Smp smp, mad::Method method, std::uint16_t status) {

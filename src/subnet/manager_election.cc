@@ -64,7 +64,11 @@ void Manager::set_state(SmState state) {
   const SmState before = std::exchange(state_, state);
   if (before != state) events_.notify(event::StateChanged{before, state});
   awaits_handover_ = false;
-  if (state != SmState::master) is_up_ = false;
+  if (state == SmState::master) return;
+  // Clients register with the next master again.
+  is_up_ = false;
+  administrator_.forget();
+  groups_ = {};
 }
 
 /// The whole subnet is found once more, now with the right to reset what switches have noted, and set up
@@ -217,6 +221,19 @@ mad::SmInfo Manager::own_info(bool with_key) const {
   return info;
 }
 
+/// HANDOVER is confirmed by the new master (IBTA 14.4.1.4). Nothing depends on the answer, and opensm, which does
+/// not wait for it, refuses it.
+void Manager::acknowledge(Guid former_master) {
+  const NodePort port = database_.subnet.find_port(former_master);
+  if (port.node == kNoNode || !database_.subnet.at(port).is_known) return;
+  mad::SmInfo info = own_info(true);
+  info.state = SmState::standby;  // as it was when it was told
+  SmpRequest request =
+      set_smp(database_.subnet.path_to(port), info, static_cast<std::uint32_t>(Control::acknowledge));
+  request.m_key = m_key_for(database_.subnet, port, options_.ports.m_key);
+  requests_.send(request, [](const SmpResult&) {});
+}
+
 /// The SM_Key is for those alone who know the M_Key.
 void Manager::answer_sm_info(const DatagramAddress& from, const mad::Smp& smp, TimePoint now) {
   const bool is_set = smp.method == mad::Method::set;
@@ -241,6 +258,7 @@ std::uint16_t Manager::control(const mad::Smp& smp, TimePoint now) {
       break;
     case Action::become_master:
       become_master();
+      acknowledge(Guid(info.guid.value));
       break;
     case Action::become_standby:
       become_standby(Guid(info.guid.value), now);

@@ -39,6 +39,21 @@ SlToVl sl_to_vl_of(const Subnet& subnet, NodePort at, const QosConfig& config) {
                   static_cast<std::uint8_t>(subnet.at(at).info.operational_vls));
 }
 
+std::vector<ArbitrationBlock> arbitration_blocks(const QosOptions& options, const mad::PortInfo& info,
+                                                 std::uint8_t vls) {
+  std::vector<ArbitrationBlock> blocks;
+  const auto add = [&](const VlWeights& weights, std::uint8_t cap, Block first) {
+    const VlWeights table = arbitration_table(weights, cap, vls);
+    for (std::size_t at = 0; at < table.size(); at += mad::VlArbitrationTable::kBlock) {
+      const std::size_t number = static_cast<std::size_t>(first) + at / mad::VlArbitrationTable::kBlock;
+      blocks.push_back({static_cast<Block>(number), arbitration_block(table, at)});
+    }
+  };
+  add(options.vlarb_low, info.vl_arbitration_low_cap, Block::low_first);
+  add(options.vlarb_high, info.vl_arbitration_high_cap, Block::high_first);
+  return blocks;
+}
+
 VlPlan::VlPlan(const SubnetDatabase& database, const ManagerOptions& options, const SentAttributes& sent)
     : database_(database), sent_(sent), has_tables_(options.qos) {
   for (std::size_t i = 0; i < options_.size(); ++i)
@@ -85,21 +100,11 @@ void VlPlan::plan_sl_to_vl(NodePort at, std::uint8_t vls, Settings& out) const {
 }
 
 void VlPlan::plan_arbitration(NodePort at, const mad::PortInfo& info, std::uint8_t vls, Settings& out) const {
-  const auto add_table = [&](const VlWeights& weights, std::uint8_t cap, Block first_block) {
-    const VlWeights table = arbitration_table(weights, cap, vls);
-    const std::uint16_t port = database_.subnet.at(at.node).is_switch() ? at.port : std::uint8_t{0};
-    for (std::size_t first = 0; first < table.size(); first += mad::VlArbitrationTable::kBlock) {
-      const auto block = static_cast<std::uint16_t>(static_cast<std::size_t>(first_block) +
-                                                    first / mad::VlArbitrationTable::kBlock);
-      add(at,
-          setting_of(at, arbitration_block(table, first),
-                     mad::encode_modifier(mad::VlArbitrationModifier{block, port})),
-          out);
-    }
-  };
-  const QosOptions& options = options_of(at);
-  add_table(options.vlarb_low, info.vl_arbitration_low_cap, Block::low_first);
-  add_table(options.vlarb_high, info.vl_arbitration_high_cap, Block::high_first);
+  const std::uint16_t port = database_.subnet.at(at.node).is_switch() ? at.port : std::uint8_t{0};
+  for (const ArbitrationBlock& block : arbitration_blocks(options_of(at), info, vls)) {
+    const mad::VlArbitrationModifier modifier{static_cast<std::uint16_t>(block.block), port};
+    add(at, setting_of(at, block.table, mad::encode_modifier(modifier)), out);
+  }
 }
 
 void VlPlan::add(NodePort at, const Setting& setting, Settings& out) const {

@@ -5,8 +5,10 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "mad/port_info.h"
+#include "mad/virtual_lane_tables.h"
 #include "subnet/database.h"
 #include "subnet/options.h"
 #include "subnet/qos.h"
@@ -36,6 +38,14 @@ class VlPlan {
 
 /// The SL-to-VL table that a port is sent; of a switch, for that output port.
 SlToVl sl_to_vl_of(const Subnet& subnet, NodePort at, const QosConfig& config);
+
+struct ArbitrationBlock {
+  mad::VlArbitrationTable::Block block{};
+  mad::VlArbitrationTable table;
+};
+/// The blocks of the arbitration tables of a port with that OperationalVLs code.
+std::vector<ArbitrationBlock> arbitration_blocks(const QosOptions& options, const mad::PortInfo& info,
+                                                 std::uint8_t vls);
 
 /// Kind of port in the terms of opensm.conf.
 QosPort qos_port(const Subnet& subnet, NodePort at);

@@ -237,6 +237,32 @@ TEST(Manager, RunsOnASwitch) {
   subnet.expect_all_reach();
 }
 
+TEST(Manager, PortsThatWereOutOfReachRegisterAgain) {
+  SimTree subnet(2, 1, 2);
+  Manager& manager = subnet.add_manager({0, 1});
+  ASSERT_TRUE(subnet.run_until_up(manager));
+  const SimPlace link{subnet.spines[0], 1};
+  const SimPlace leaf = subnet.at(link).peer;
+  subnet.unplug(link);
+  subnet.run(seconds(11));
+  subnet.cable(link, leaf);
+  subnet.run(seconds(11));
+  subnet.expect_all_reach();
+  EXPECT_EQ(subnet.reregistered[(SimPlace{3, 1})], 2) << "its own link was active all the time";
+  EXPECT_EQ(subnet.reregistered[(SimPlace{1, 1})], 1);
+}
+
+TEST(Manager, BringsUpThreeHundredHosts) {
+  SimTree subnet(36, 18, 9);
+  ManagerOptions options;
+  options.requests.most_on_wire = 64;
+  Manager& manager = subnet.add_manager({0, 1}, options);
+  ASSERT_TRUE(subnet.run_until_up(manager));
+  subnet.expect_all_active();
+  EXPECT_TRUE(subnet.reaches({0, 1}, {323, 1}) && subnet.reaches({323, 1}, {100, 1}));
+  EXPECT_EQ(subnet.log({0, 1}).count<event::RoutesMissing>(), 0U);
+}
+
 TEST(Manager, SweepsInLinearWork) {
   std::uint64_t requests[2];
   for (const int scale : {1, 2}) {
