@@ -85,10 +85,9 @@ int run(const RunOptions& options) {
   set_when_given("SOFTRNIC_FAULTS", options.faults);
   set_when_given("SOFTRNIC_CAPTURE", options.capture);
   set_when_given("SOFTRNIC_DEVICE", options.device);
-  set_when_given("SOFTRNIC_HOST", options.host);
   if (options.lanes != 0) setenv("SOFTRNIC_LANES", std::to_string(options.lanes).c_str(), 1);
   bool failed = false;
-  const auto client = connect_daemon(true, failed, options.host);
+  const auto client = connect_daemon(true, failed);
   if (failed) return kCannotRun;
   std::string device = options.device.empty() ? settings().device : options.device;
   if (options.iwarp) {
@@ -147,6 +146,8 @@ void add_run(const grammar::Command& softrnic, Context& context) {
       "  softrnic run --explain -- ib_send_bw 192.0.2.7\n"
       "  softrnic run --faults drop=1%,seed=7 --capture /tmp/a.pcapng -- ibv_rc_pingpong -g 0");
   command.finally([&context, options] {
+    set_when_given("SOFTRNIC_HOST",
+                   options->host);  // before settings() are read: this command asks that host, too
     context.chosen = [&context, options] {
       options->program = context.program;
       return run(*options);

@@ -21,10 +21,9 @@ void print_json(const Json& json) {
 
 void complain(std::string_view text) { fmt::print(stderr, "softrnic: {}\n", printable(text)); }
 
-std::unique_ptr<control::Client> connect_daemon(bool spawn, bool& failed, const std::string& host) {
+std::unique_ptr<control::Client> connect_daemon(bool spawn, bool& failed) {
   control::ConnectOptions options;
   options.spawn = spawn;
-  options.host = host;
   auto client = control::Client::connect(options);
   failed = false;
   if (client) return std::move(*client);

@@ -31,9 +31,8 @@ void print_json(const Json& json);
 void complain(std::string_view text);
 
 /// A connection to the daemon, which is started when `spawn`. Nothing and a complaint when it fails; nothing
-/// without a complaint when none runs and `spawn` is false. `host`: what serves that emulated host, as for
-/// control::ConnectOptions.
-std::unique_ptr<control::Client> connect_daemon(bool spawn, bool& failed, const std::string& host = {});
+/// without a complaint when none runs and `spawn` is false.
+std::unique_ptr<control::Client> connect_daemon(bool spawn, bool& failed);
 
 /// Prints the failure. Always kFailed.
 int report(const control::Error& error);

@@ -62,9 +62,8 @@ Failure no_daemon(int error) {
 Error Client::bad_reply() { return make_error(refuse(EPROTO, ReasonId::daemon_unreachable, EPROTO)); }
 
 Expected<std::unique_ptr<Client>, Error> Client::connect(const ConnectOptions& options) {
-  const std::string& host = options.host.empty() ? settings().host : options.host;
-  const bool is_emulated = !host.empty() && options.kind == DaemonKind::any;
-  if (is_emulated || options.kind == DaemonKind::of_emulated_host) return connect_of_emulated_host(host);
+  const bool is_emulated = !settings().host.empty() && options.kind == DaemonKind::any;
+  if (is_emulated || options.kind == DaemonKind::of_emulated_host) return connect_of_emulated_host();
   if (options.kind == DaemonKind::of_user) return connect_of_user(options);
   auto client = connect_of_all(options.patience);
   if (client || options.kind == DaemonKind::of_all) return client;
@@ -84,8 +83,8 @@ Expected<std::unique_ptr<Client>, Error> Client::connect_to(UniqueFd socket, Dae
   return client;
 }
 
-Expected<std::unique_ptr<Client>, Error> Client::connect_of_emulated_host(const std::string& host) {
-  const auto name = parse_host_name(host);
+Expected<std::unique_ptr<Client>, Error> Client::connect_of_emulated_host() {
+  const auto name = parse_host_name(settings().host);
   if (!name) return Unexpected{make_error(name.error())};
   const auto folder = fabrics_folder(false);
   if (!folder) return Unexpected{make_error(folder.error())};

@@ -65,7 +65,6 @@ struct ConnectOptions {
   std::chrono::seconds patience = kAnswerTimeout;  ///< with its first answer
   /// any: the emulated host's where the process is on one, else that of all users where there is one
   DaemonKind kind = DaemonKind::any;
-  std::string host{};  ///< the emulated host; empty: SOFTRNIC_HOST
 };
 
 /// What a process shares with its local peers: see MemoryPart. Both or none.
@@ -150,7 +149,7 @@ class Client {
   static Expected<std::unique_ptr<Client>, Error> connect_to(UniqueFd socket, DaemonKind kind);
   static Expected<std::unique_ptr<Client>, Error> connect_of_all(std::chrono::seconds patience);
   static Expected<std::unique_ptr<Client>, Error> connect_of_user(const ConnectOptions& options);
-  static Expected<std::unique_ptr<Client>, Error> connect_of_emulated_host(const std::string& host);
+  static Expected<std::unique_ptr<Client>, Error> connect_of_emulated_host();
   /// What a daemon that may not look at this process is to know of it.
   void show_namespaces();
   Expected<void, Error> greet();

@@ -6,11 +6,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <memory>
 #include <set>
+
+#include "base/settings.h"
 
 namespace softrnic::sysfs {
 namespace {
@@ -149,8 +152,12 @@ std::string folder_path(const std::string& device) {
   // programs are told names below it: it has to be one without links
   char real[PATH_MAX];
   if (realpath(base.c_str(), real) == nullptr) return {};
-  return std::string(real) + "/sysfs-" + std::to_string(network.st_ino) +
-         (device.empty() ? "" : "-" + device);
+  std::string host = settings().host;  // "HOST" or "FABRIC/HOST"
+  std::replace(host.begin(), host.end(), '/', '.');
+  std::string path = std::string(real) + "/sysfs-" + std::to_string(network.st_ino);
+  for (const std::string& part : {host, device})
+    if (!part.empty()) path += "-" + part;
+  return path;
 }
 
 std::optional<std::string> read_file(int folder, const std::string& path) {

@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+"""An emulated InfiniBand fabric under Debian's own tools and programs: what they print is compared with the topology.
+
+    fabric.py --build FOLDER [--match REGEX]
+
+Runs as whoever starts it. Each case has a fabric of its own.
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+PATIENCE = 30  # seconds
+
+
+class Failure(Exception):
+    """What was expected, and what came instead."""
+
+
+def expect(condition, what, output=""):
+    if not condition:
+        raise Failure(f"{what}\n{output}")
+
+
+class Fabric:
+    """One that is up, in a folder of its own; ends with its block."""
+
+    def __init__(self, build, *arguments):
+        self.folder = tempfile.mkdtemp(prefix="softrnic-fabric-")
+        self.env = dict(os.environ, XDG_RUNTIME_DIR=self.folder, PATH=f"{build}/bin:{os.environ['PATH']}")
+        self.port = 18800
+        self.command("up", *arguments)
+
+    def __enter__(self):
+        self.wait_until_up()
+        return self
+
+    def __exit__(self, *_):
+        self.command("down")
+        for _ in range(100):
+            if not os.path.exists(f"{self.folder}/softrnic/fabric"):
+                break
+            time.sleep(0.02)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def command(self, *words):
+        done = subprocess.run(["softrnic", "fabric", *words], env=self.env, capture_output=True, text=True, timeout=PATIENCE,
+                              check=False)
+        expect(done.returncode == 0, f"softrnic fabric {' '.join(words)} ended with {done.returncode}", done.stderr)
+        return done.stdout
+
+    def nodes(self):
+        return json.loads(self.command("show", "--json"))["nodes"]
+
+    def wait_until_up(self):
+        """Every port that has a cable is active, and every end port has a LID."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            nodes = self.nodes()
+            ports = [port for node in nodes for port in node["ports"]]
+            if all(port["state"] == "active" for port in ports if "peer" in port) and \
+                    all(port["lid"] for port in ports if "lid" in port):
+                return
+            time.sleep(0.05)
+        raise Failure("the subnet did not come up: " + self.command("show"))
+
+    def lid(self, name, port=1):
+        node = next(node for node in self.nodes() if node["name"] == name)
+        wanted = port if node["type"] == "channel adapter" else 0
+        return next(port["lid"] for port in node["ports"] if port["port"] == wanted)
+
+    def start(self, host, argv, **env):
+        return subprocess.Popen(["softrnic", "run", "--host", host, "--", *map(str, argv)], env=dict(self.env, **env),
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+
+    def run(self, host, *argv, status=0, **env):
+        program = self.start(host, argv, **env)
+        try:
+            output, _ = program.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            os.killpg(program.pid, signal.SIGKILL)
+            output, _ = program.communicate()
+            raise Failure(f"{argv} on {host} did not end\n{output}") from None
+        expect(program.returncode == status, f"{argv} on {host} ended with {program.returncode}", output)
+        return output
+
+    def pair(self, argv, server="host4", client="host1", meanwhile=None, **env):
+        """The two sides of a program that finds its peer by TCP. What the client prints."""
+        self.port += 1
+        argv = [*argv, "-p", self.port]
+        serving = self.start(server, argv, **env)
+        try:
+            self.wait_for_listener()
+            calling = self.start(client, [*argv, "127.0.0.1"], **env)
+            if meanwhile:
+                meanwhile()
+            output, _ = calling.communicate(timeout=PATIENCE)
+            served, _ = serving.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            raise Failure(f"{argv} did not end") from None
+        finally:
+            for side in (serving, calling) if "calling" in locals() else (serving,):
+                if side.poll() is None:
+                    os.killpg(side.pid, signal.SIGKILL)
+                    side.wait()
+        expect(calling.returncode == 0 and serving.returncode == 0, f"{argv} failed", output + served)
+        return output
+
+    def wait_for_listener(self):
+        wanted = f":{self.port:04X} "
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+                for line in pathlib.Path(table).read_text(encoding="ascii").splitlines():
+                    if wanted in line.split(" 0A ")[0] and " 0A " in line:
+                        return
+            time.sleep(0.02)
+        raise Failure(f"nobody listens at port {self.port}")
+
+
+def names(nodes, kind):
+    return {node["name"] for node in nodes if node["type"] == kind}
+
+
+def discovery(build):
+    """ibnetdiscover, ibhosts, ibswitches and iblinkinfo find the nodes and cables that are there, each once."""
+    for shape in ("", "fat-tree:k=4", "torus:3x3", "dragonfly:a=2,p=1,h=1"):
+        with Fabric(build, *([shape] if shape else [])) as fabric:
+            nodes = fabric.nodes()
+            hosts, switches = names(nodes, "channel adapter"), names(nodes, "switch")
+            expect(set(re.findall(r'^Ca.*"(.*)"$', fabric.run("host1", "ibhosts"), re.M)) == hosts, f"ibhosts of '{shape}'")
+            found = fabric.run("host1", "ibswitches")
+            expect(set(re.findall(r'^Switch.*"(\S+)" base', found, re.M)) == switches, f"ibswitches of '{shape}'", found)
+            text = fabric.run("host1", "ibnetdiscover")
+            ends = len(re.findall(r"^\[\d+\]", text, re.M))
+            wanted = sum(1 for node in nodes for port in node["ports"] if "peer" in port)
+            expect(ends == wanted, f"{ends} ends of cables of '{shape}', not {wanted}", text)
+            links = fabric.run("host1", "iblinkinfo")
+            expect(len(re.findall(r"Active/  LinkUp", links)) == wanted, f"iblinkinfo of '{shape}'", links)
+
+
+def tools(build):
+    """Debian's diagnostic tools, one by one."""
+    with Fabric(build) as fabric:
+        lids = {name: fabric.lid(name) for name in ("host1", "host2", "host4", "leaf1", "spine1")}
+        for argv, wanted in (
+                (("ibstat",), (r"CA 'soft0'", r"State: Active", rf"Base lid: {lids['host1']}\n", r"Link layer: InfiniBand")),
+                (("ibstatus",), (r"state:\s+4: ACTIVE", r"rate:\s+100 Gb/sec \(4X EDR\)", r"link_layer:\s+InfiniBand")),
+                (("ibv_devinfo",), (r"link_layer:\s+InfiniBand", rf"port_lid:\s+{lids['host1']}\n")),
+                (("ibaddr",), (rf"LID start {lids['host1']:#x} end",)),
+                (("sminfo",), (r"SMINFO_MASTER", rf"sm lid {lids['host1']} ")),
+                (("smpquery", "nodeinfo", lids["leaf1"]), (r"NodeType:\.+Switch", r"NumPorts:\.+3\n")),
+                (("smpquery", "nodedesc", lids["spine1"]), (r"spine1",)),
+                (("smpquery", "portinfo", lids["host2"], 1), (r"LinkState:\.+Active", rf"\nLid:\.+{lids['host2']}\n")),
+                (("smpquery", "pkeys", lids["host2"], 1), (r"0xffff|0x7fff",)),
+                (("smpquery", "sl2vl", lids["host2"], 1), (r"ports:",)),
+                (("smpquery", "vlarb", lids["host2"], 1), (r"VLArbitration tables",)),
+                (("smpquery", "guids", lids["host2"], 1), (r"\[0\]",)),
+                (("smpquery", "-D", "nodeinfo", "0,1"), (r"NodeType:\.+Switch",)),
+                (("smpdump", lids["host2"], "0x11"), (r"^0101 ",)),
+                (("ibroute", lids["leaf1"]), (r"'host4'", r"'spine1'")),
+                (("ibportstate", lids["leaf1"], 3, "query"), (r"LinkState:\.+Active",)),
+                (("ibqueryerrors",), (r"0 bad nodes found",)),
+                (("perfquery", lids["host2"], 1), (r"PortXmitData:\.+\d+",)),
+                (("perfquery", "-x", lids["host2"], 1), (r"PortXmitPkts:\.+[1-9]",)),
+                (("perfquery", "-a", lids["leaf1"]), (r"PortSelect:\.+255",)),
+                (("saquery", "-N"), (r'NodeDescription\.+host4',)),
+                (("saquery", "--src-to-dst", f"{lids['host1']}:{lids['host4']}"), (rf"dlid\.+{lids['host4']}\n", r"rate\.+0x90\b|rate\.+16")),
+                (("saquery", "-g"), (r"ff12:401b:ffff::ffff:ffff",)),
+                (("saquery", "-s"), (r"IsSM ports",)),
+                (("saquery", "-x"), (r"LinkRecord dump",)),
+                (("ibtracert", lids["host1"], lids["host4"]), (r'"leaf1".*"spine1".*"leaf2".*"host4"',))):
+            output = fabric.run("host1", *argv)
+            for pattern in wanted:
+                expect(re.search(pattern, output, re.S | re.M), f"{argv}: no {pattern}", output)
+
+
+def ping(build):
+    """ibping, both ends of it."""
+    with Fabric(build) as fabric:
+        server = fabric.start("host3", ["ibping", "-S"])
+        try:
+            end = time.monotonic() + PATIENCE
+            while True:
+                try:
+                    output = fabric.run("host1", "ibping", "-c", 3, fabric.lid("host3"))
+                    break
+                except Failure:
+                    expect(time.monotonic() < end, "ibping has no answer")
+            expect("3 packets transmitted, 3 received, 0% packet loss" in output, "ibping", output)
+        finally:
+            os.killpg(server.pid, signal.SIGKILL)
+            server.wait()
+
+
+def traffic(build):
+    """Programs that address their peers by LID and by GID."""
+    with Fabric(build) as fabric:
+        for argv in (["ibv_rc_pingpong"], ["ibv_uc_pingpong"], ["ibv_ud_pingpong"], ["ibv_srq_pingpong"], ["ibv_xsrq_pingpong"],
+                     ["ibv_rc_pingpong", "-g", "0"], ["ibv_ud_pingpong", "-g", "0"], ["ibv_rc_pingpong", "-c", "-s", "100000"],
+                     ["ib_send_bw", "-a", "-F", "-n", "200"], ["ib_write_bw", "-F", "-n", "2000"],
+                     ["ib_read_bw", "-F", "-n", "2000"], ["ib_send_lat", "-F", "-n", "500"], ["ib_atomic_bw", "-F", "-n", "500"],
+                     ["ib_send_bw", "-c", "UD", "-F", "-n", "1000"], ["ib_write_lat", "-c", "UC", "-F", "-n", "500"]):
+            fabric.pair(argv)
+        counted = next(port for node in fabric.nodes() if node["name"] == "spine1" for port in node["ports"] if port["port"] == 1)
+        expect(counted["counters"]["xmit_data"] > 1_000_000, "the packets went past the spine", str(counted))
+
+
+def reroute(build):
+    """A cable on the path is pulled while RC writes: the manager routes around it, and nothing is lost."""
+    with Fabric(build, "fat-tree:leaves=2,spines=2,hosts=2") as fabric:
+        trace = ("ibtracert", fabric.lid("host1"), fabric.lid("host4"))
+        used = re.search(r'"(spine\d)"', fabric.run("host1", *trace)).group(1)
+        leaf = next(node for node in fabric.nodes() if node["name"] == "leaf1")
+        port = next(port["port"] for port in leaf["ports"] if port.get("peer", {}).get("node") == used)
+
+        def pull():
+            time.sleep(1)
+            fabric.command("link", "leaf1", str(port), "down")
+
+        fabric.pair(["ib_write_bw", "-F", "-D", "3"], meanwhile=pull)
+        expect(used not in fabric.run("host1", *trace), "the way goes around the cable that was pulled")
+        fabric.command("link", "leaf1", str(port), "up")
+        fabric.wait_until_up()
+
+
+def capture(build):
+    """A capture shows InfiniBand, and nothing malformed."""
+    if not shutil.which("tshark"):
+        return
+    with Fabric(build) as fabric:
+        path = f"{fabric.folder}/%p.pcapng"
+        fabric.pair(["ibv_rc_pingpong", "-n", "20"], SOFTRNIC_CAPTURE=path)
+        files = sorted(pathlib.Path(fabric.folder).glob("*.pcapng"))
+        expect(len(files) == 2, f"{len(files)} captures")
+        for file in files:
+            text = subprocess.run(["tshark", "-r", file, "-T", "fields", "-e", "_ws.col.Protocol", "-e", "infiniband.lrh.dlid",
+                                   "-e", "_ws.malformed"], capture_output=True, text=True, check=True, timeout=PATIENCE).stdout
+            rows = [line.split("\t") for line in text.splitlines()]
+            expect(len(rows) >= 40, "packets of both directions", text)
+            expect(all("InfiniBand" in row[0] and row[1] and not row[2] for row in rows), "InfiniBand, none malformed", text)
+
+
+CASES = (discovery, tools, ping, traffic, reroute, capture)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True, type=pathlib.Path)
+    parser.add_argument("--match", default="")
+    options = parser.parse_args()
+    if not shutil.which("ibnetdiscover"):
+        print("skipped: infiniband-diags is not installed")
+        return 77
+    failed = 0
+    for case in CASES:
+        if not re.search(options.match, case.__name__):
+            continue
+        began = time.monotonic()
+        try:
+            case(options.build.resolve())
+            print(f"ok      {case.__name__} ({time.monotonic() - began:.1f} s)", flush=True)
+        except Failure as failure:
+            failed += 1
+            print(f"FAILED  {case.__name__}: {failure}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
