@@ -27,8 +27,8 @@ inline constexpr std::array fields_of<GidDetails> = {
 };
 static_assert(covers<GidDetails>(22));
 
-/// Traps 68 and 69: the paths that are no longer valid, or new. The mask is of a path record, which has no place
-/// among these bytes.
+/// Traps 68 and 69: the paths that are no longer valid, or new. The mask is of a path record, which has no
+/// place among these bytes.
 struct PathDetails {
   std::uint64_t component_mask = 0;
   bool wait_for_repath = false;

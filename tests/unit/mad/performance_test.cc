@@ -139,6 +139,32 @@ TEST(CounterSelect, NamesTheCountersThatASetWrites) {
   EXPECT_EQ(counters.symbol_error_counter, 1U);
 }
 
+// IB_PMA_SEL_… of rdma/ib_pma.h; PortXmitWait is bit 16 in perfquery -R.
+TEST(CounterSelect, HasItsBits) {
+  const std::pair<std::string_view, int> bits[] = {
+      {"symbol_error_counter", 0},
+      {"link_error_recovery_counter", 1},
+      {"link_downed_counter", 2},
+      {"port_rcv_errors", 3},
+      {"port_rcv_remote_physical_errors", 4},
+      {"port_xmit_discards", 6},
+      {"local_link_integrity_errors", 9},
+      {"excessive_buffer_overrun_errors", 10},
+      {"vl15_dropped", 11},
+      {"port_xmit_data", 12},
+      {"port_rcv_data", 13},
+      {"port_xmit_pkts", 14},
+      {"port_rcv_pkts", 15},
+      {"port_xmit_wait", 16},
+      {"counter_select", -1},
+  };
+  for (const auto& [name, number] : bits) {
+    const auto found = std::ranges::find(fields_of<PortCounters>, name, &Field<PortCounters>::name);
+    ASSERT_NE(found, fields_of<PortCounters>.end()) << name;
+    EXPECT_EQ(found->select, number) << name;
+  }
+}
+
 TEST(CounterSelect, OfAnArrayHasABitForEach) {
   PortVlXmitFlowCtlUpdateErrors counters;
   counters.counters.fill(3);
