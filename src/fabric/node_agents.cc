@@ -15,7 +15,10 @@ bool NodeAgents::add(NodeId id, const NodeProfile& profile) {
   ManagedNode& node = nodes_.emplace(id.value, make_managed_node(profile, engine_, id)).first->second;
   apply(engine_, node);
   for (ManagedPort& port : node.ports) {
-    if (port.info.port_state == mad::PortState::initialize) train_link({&node, &port});
+    const EnginePort* const link = engine_.port(id, port.number);
+    if (link == nullptr || link->peer == nullptr || link->state == PortState::down) continue;
+    train_link({&node, &port});
+    if (const Place peer = find(link->peer->id)) train_link(peer);
   }
   return true;
 }

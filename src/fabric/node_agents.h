@@ -53,8 +53,8 @@ class NodeAgents final : public ManagementSink, private SmaEvents {
   const ManagedPort* port(PortId id) const;
 
   // Of those behind an endport. False, or the error: there is no such endport.
-  /// Sends a datagram; a SLID of 0 becomes that of the endport. A directed route begins with hop pointer 0, as
-  /// a manager writes it, and an answer's with the one it came with; LIDs are put in where they are permissive.
+  /// Sends a datagram; a SLID of 0 becomes that of the endport. A directed route begins with hop pointer 0,
+  /// as a manager writes it, and an answer's with the one it came with.
   /// What a manager asks its own node is answered before this returns.
   bool send(PortId endport, Datagram datagram);
   /// A manager runs there, or no longer: IsSM, and trap 144.

@@ -24,8 +24,8 @@ class PerformanceAgent {
  public:
   explicit PerformanceAgent(Engine& engine) : engine_(engine) {}
 
-  /// A request of the class, which came by that port, which exists. It becomes the answer. False: it has none,
-  /// being an answer itself.
+  /// A request of the class, which came by that port, which exists. It becomes the answer. False: it has
+  /// none, being an answer itself.
   bool answer(const ManagedNode& node, std::uint8_t in_port, mad::Mad& mad, TimePoint now);
 
   /// Of the samples that the endport takes.

@@ -80,6 +80,23 @@ TEST_F(Agents, AreAddedOnceToNodesThatThereAre) {
   EXPECT_FALSE(agents.set_sm(PortId(9999), true));
 }
 
+// Firmware that comes after the cable finds the link up.
+TEST(NodeAgentsOrder, LinksThatAreUpAreTrained) {
+  AgentsFabric fabric;
+  const NodeId a = *fabric.engine.add_adapter(1, {});
+  const NodeId b = *fabric.engine.add_adapter(1, {});
+  ASSERT_TRUE(fabric.engine.connect(fabric.id_of(a, 1), fabric.id_of(b, 1), {}, Duration(0)).has_value());
+  EXPECT_TRUE(fabric.agents.add(a, {}));
+  EXPECT_TRUE(fabric.trained.empty());
+  EXPECT_TRUE(fabric.agents.add(b, {}));
+  for (const NodeId node : {a, b}) {
+    const mad::PortInfo& info = fabric.port(node, 1).info;
+    EXPECT_EQ(info.port_state, mad::PortState::initialize);
+    EXPECT_EQ(info.link_width_active, mad::LinkWidth::x4);
+    EXPECT_EQ(info.link_speed_active, mad::LinkSpeed::qdr);
+  }
+}
+
 TEST_F(Agents, CountersOfSwitchAndHost) {
   send(counters_of(3, 1));
   ASSERT_EQ(seen.size(), 1U);
@@ -185,6 +202,7 @@ TEST_F(Agents, CombinedRoutes) {
 
 TEST_F(Agents, QueuePairAndVlMustAgree) {
   Datagram datagram = counters_of(2, 1);
+  datagram.slid = wire::Lid(1);
   auto bytes = [&](std::uint8_t vl) {
     const DatagramPacket packet(datagram, 0);
     std::vector<std::byte> copy(packet.bytes().begin(), packet.bytes().end());

@@ -64,9 +64,10 @@ class TinyManager {
   void assign_lids() {
     std::uint16_t next = 1;
     for (auto& [guid, node] : graph_) {
-      node.lid = wire::Lid(next++);
-      manager_.change_port(node.path, 0, [&node](mad::PortInfo& info) {
-        info.lid = node.lid;
+      const wire::Lid lid(next++);
+      node.lid = lid;
+      manager_.change_port(node.path, 0, [lid](mad::PortInfo& info) {
+        info.lid = lid;
         info.master_sm_lid = wire::Lid(1);
       });
       EXPECT_EQ(manager_.status, mad::Status::ok);

@@ -219,6 +219,10 @@ TEST_F(Sma, ArbitrationTablesInHalves) {
     EXPECT_EQ(read.entries[31].weight, half * 10);
   }
   EXPECT_EQ(port(leaf, 5).high_priority[63].weight, 40);
+  mad::VlArbitrationTable empty;
+  for (std::uint32_t half = 1; half <= 4; ++half) manager.set(to_switch, empty, (half << 16) | 5);
+  EXPECT_FALSE(engine.arbiter(id_of(leaf, 5))->choose(vl_bit(0)).has_value());
+  EXPECT_TRUE(engine.arbiter(id_of(leaf, 6))->choose(vl_bit(0)).has_value());
   for (const std::uint32_t bad : {0x00000005U, 0x00050005U, 0x01010005U, 0x00010015U, 0x00010000U}) {
     EXPECT_EQ(status_of(mad::VlArbitrationTable::kAttribute, Method::get, {1}, bad),
               Status::bad_attribute_value);
