@@ -8,23 +8,6 @@ namespace {
 
 constexpr std::uint32_t kNanosecondsOfMegabit = 8000;  ///< of 1 Mb/s: a byte takes so many
 
-PortProfile profile_of(const Port& port) {
-  PortProfile profile;
-  profile.guid = mad::Guid(port.guid.value);
-  profile.link_widths = profile.link_speeds = profile.extended_link_speeds = 0;
-  const LinkWidthRow& own = row_of(port.rate.width);
-  for (const LinkWidthRow& row : kLinkWidths) {
-    const bool is_usual = row.width != LinkWidth::x2 || row.width == own.width;
-    if (row.lanes <= own.lanes && is_usual) profile.link_widths |= static_cast<std::uint8_t>(row.width);
-  }
-  for (const LinkSpeedRow& row : kLinkSpeeds) {
-    if (row.speed > port.rate.speed) continue;
-    profile.link_speeds |= row.link_speed_active;
-    profile.extended_link_speeds |= row.link_speed_ext_active;
-  }
-  return profile;
-}
-
 Expected<NodeId, BuildError> add(Engine& engine, const Node& node, const BufferSizes& sizes) {
   const auto ports = static_cast<std::uint8_t>(node.port_count());
   return node.type == NodeType::switch_node ? engine.add_switch(ports, sizes)
@@ -63,19 +46,6 @@ Expected<void, std::string> connect_cables(Engine& engine, const Topology& topol
     wiring.links.push_back(*link);
   }
   return {};
-}
-
-NodeProfile profile_of(const Node& node) {
-  NodeProfile profile;
-  profile.description = node.description.empty() ? node.name : node.description;
-  profile.guid = mad::Guid(node.guid.value);
-  const Guid system = node.system_image_guid.value != 0 ? node.system_image_guid : node.guid;
-  profile.system_image_guid = mad::Guid(system.value);
-  profile.vendor_id = node.vendor_id;
-  profile.device_id = node.device_id;
-  profile.enhanced_port0 = node.enhanced_port0;
-  for (const Port& port : node.ports) profile.ports.push_back(profile_of(port));
-  return profile;
 }
 
 }  // namespace softrnic::fabric

@@ -6,7 +6,6 @@
 
 #include "base/expected.h"
 #include "fabric/engine.h"
-#include "fabric/managed_node.h"
 #include "fabric/topology.h"
 
 namespace softrnic::fabric {
@@ -30,8 +29,5 @@ Expected<Wiring, std::string> place_nodes(Engine& engine, const Topology& topolo
 /// The cables, behind it: links come up at once, and whoever trains them is to be there. A sentence as above.
 Expected<void, std::string> connect_cables(Engine& engine, const Topology& topology, const LinkPace& pace,
                                            Wiring& wiring);
-
-/// What a node says of itself and what its ports can do.
-NodeProfile profile_of(const Node& node);
 
 }  // namespace softrnic::fabric

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "control/fabric_folder.h"
+#include "fabric/node_profile.h"
 #include "fabricd/datagrams.h"
 
 namespace softrnic::fabricd {
