@@ -32,7 +32,7 @@ struct Settings {
   std::string daemon;        ///< path of softrnicd, empty: beside the library
   unsigned system_user = 0;  ///< who, besides root, may run the daemon of all users
   std::string device;        ///< show only this device, empty: all
-  std::string host;          ///< emulated host that the process is on, see control/fabric_folder.h; empty: none
+  std::string host;          ///< that is emulated and the process is on, control/fabric_folder.h; empty: none
   bool wire_only = false;    ///< packets even to the same host
   ShareFiles share = ShareFiles::fixed;
   Language language = Language::english;  ///< of reasons

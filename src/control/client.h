@@ -32,8 +32,8 @@ inline constexpr std::chrono::seconds kAnswerTimeout{30};
 
 /// What the daemon gives who asks for a lane.
 struct LaneGrant {
-  /// UDP, non-blocking, bound to port 4791; shared with the daemon, so never shut it down. On an emulated host
-  /// one of FabricMessages (link/fabric_message.h)
+  /// UDP, non-blocking, bound to port 4791; shared with the daemon, so never shut it down. On an emulated
+  /// host one of FabricMessages (link/fabric_message.h)
   UniqueFd socket;
   std::uint8_t number = 0;
   std::uint16_t first_index = 0;  ///< begin to hand out QP indices here; wraps at 65535

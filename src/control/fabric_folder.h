@@ -24,7 +24,7 @@ struct HostName {
 Expected<HostName, Failure> parse_host_name(std::string_view text);
 inline constexpr std::string_view kDefaultFabric = "fabric";
 
-/// A letter or digit, then letters, digits, '_', '-' and '.'; at most 63. What is in a name here is in a path.
+/// A letter or digit, then letters, digits, '_', '-' and '.'; at most 63. Names here become parts of paths.
 bool valid_fabric_name(std::string_view name);
 
 /// The folder of this user's fabrics: beneath XDG_RUNTIME_DIR, else /tmp. Made, if `make`. EACCES: what is

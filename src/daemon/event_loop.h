@@ -18,8 +18,8 @@ class EventLoop {
   /// 0 or a positive errno. Before all else.
   int open();
 
-  /// From now on `handler` is called while `events` (EPOLLIN, EPOLLOUT) hold of `fd`, which stays the caller's;
-  /// it replaces an earlier one of that descriptor. False, with errno: the system has no room.
+  /// From now on `handler` is called while `events` (EPOLLIN, EPOLLOUT) hold of `fd`, which stays the
+  /// caller's; it replaces an earlier one of that descriptor. False, with errno: the system has no room.
   bool watch(int fd, std::uint32_t events, Handler handler);
   /// Before the descriptor is closed: one that was passed on to another process would go on to be told of.
   void forget(int fd);

@@ -1,5 +1,7 @@
 #include "fabricd/emulated_fabric.h"
 
+#include <sys/random.h>
+
 #include <algorithm>
 
 #include "base/clock.h"
@@ -12,6 +14,12 @@ namespace {
 
 using fabric::NodeIndex;
 using fabric::NodeType;
+
+std::uint64_t random_seed() {
+  std::uint64_t seed = 0;
+  [[maybe_unused]] const ssize_t taken = getrandom(&seed, sizeof seed, 0);
+  return seed;
+}
 
 /// 10.(port - 1).(host / 256).(host % 256), hosts counted from 1.
 wire::Gid address_of(std::uint32_t host, std::uint32_t port) {
@@ -71,7 +79,7 @@ EmulatedFabric::EmulatedFabric(fabric::Topology topology, FabricOptions options)
       options_(std::move(options)),
       agents_(engine_, this),
       engine_({}, {.management = &agents_, .hosts = this, .tap = nullptr, .dice = this}),
-      random_(std::random_device{}()) {}
+      random_(random_seed()) {}
 
 EmulatedFabric::~EmulatedFabric() = default;
 

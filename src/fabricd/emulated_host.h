@@ -33,7 +33,8 @@ class HostFabric : public HostPorts {
 
 class EmulatedHost final : private daemon::MadPorts {
  public:
-  /// `addresses`: of the emulated IPoIB interface of each port, by number - 1. `loop` and `fabric` outlive it.
+  /// `addresses`: of the emulated IPoIB interface of each port, by number - 1. `loop` and `fabric` outlive
+  /// it.
   EmulatedHost(daemon::EventLoop& loop, HostFabric& fabric, std::string name,
                std::vector<wire::Gid> addresses);
   ~EmulatedHost() override;

@@ -36,7 +36,7 @@ bool RmppSender::next(TimePoint now, Mad& out) {
 
 /// What has not been acknowledged leaves once more, all of it: the receiver tells what came in order only.
 void RmppSender::expire(TimePoint now) {
-  if (retries_left_ == 0) return abort(RmppStatus::too_many_retries);
+  if (retries_left_ == 0) return abort_transfer(RmppStatus::too_many_retries);
   --retries_left_;
   sent_ = acknowledged_;
   deadline_ = now + timeout_;
@@ -46,7 +46,7 @@ void RmppSender::receive(Bytes mad, TimePoint now) {
   if (state_ != State::sending || mad.size() != kMadBytes) return;
   const RmppHeader header = decode_rmpp(mad);
   if (!header.active) return;
-  if (header.version != RmppHeader::kVersion) return abort(RmppStatus::unsupported_version);
+  if (header.version != RmppHeader::kVersion) return abort_transfer(RmppStatus::unsupported_version);
   switch (header.type) {
     case RmppType::data:
       return;
@@ -57,15 +57,15 @@ void RmppSender::receive(Bytes mad, TimePoint now) {
     case RmppType::abort:
       return fail(reason_of(header));
     default:
-      return abort(RmppStatus::bad_type);
+      return abort_transfer(RmppStatus::bad_type);
   }
 }
 
 void RmppSender::acknowledge(const RmppHeader& header, TimePoint now) {
   const std::uint32_t number = header.segment_number;
-  if (header.status != RmppStatus::normal) return abort(RmppStatus::illegal_status);
-  if (header.new_window_last() < number) return abort(RmppStatus::new_window_last_too_small);
-  if (number > highest_sent_) return abort(RmppStatus::segment_number_too_big);
+  if (header.status != RmppStatus::normal) return abort_transfer(RmppStatus::illegal_status);
+  if (header.new_window_last() < number) return abort_transfer(RmppStatus::new_window_last_too_small);
+  if (number > highest_sent_) return abort_transfer(RmppStatus::segment_number_too_big);
   if (number < acknowledged_ || header.new_window_last() < window_last_) return;  // overtaken by a later one
   if (number > acknowledged_) {
     acknowledged_ = number;
@@ -88,7 +88,7 @@ void RmppSender::fail(RmppStatus status) {
   deadline_ = kNever;
 }
 
-void RmppSender::abort(RmppStatus status) {
+void RmppSender::abort_transfer(RmppStatus status) {
   fail(status);
   abort_pending_ = true;
 }

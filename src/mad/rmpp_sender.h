@@ -49,7 +49,7 @@ class RmppSender {
   void acknowledge(const RmppHeader& header, TimePoint now);
   void expire(TimePoint now);
   void fail(RmppStatus status);
-  void abort(RmppStatus status);
+  void abort_transfer(RmppStatus status);
   void write_segment(std::uint32_t number, Mad& out) const;
   void write_abort(Mad& out) const;
 

@@ -135,8 +135,8 @@ constexpr CopyRow kCopies[] = {
      }},
 };
 
-// Programs that address RoCE peers by LID (see lid.h) take the MTU of an InfiniBand port for granted. They get
-// what the port has, as both ends of their path do.
+// Programs that address RoCE peers by LID (see lid.h) take the MTU of an InfiniBand port for granted. They
+// get what the port has, as both ends of their path do.
 ibv_qp_attr fit_mtu(const Context& context, const ibv_qp_attr& wanted, std::uint32_t mask) {
   constexpr std::uint32_t kBoth = IBV_QP_AV | IBV_QP_PATH_MTU;
   ibv_qp_attr fitted = wanted;

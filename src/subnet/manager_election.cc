@@ -221,8 +221,8 @@ mad::SmInfo Manager::own_info(bool with_key) const {
   return info;
 }
 
-/// HANDOVER is confirmed by the new master (IBTA 14.4.1.4). Nothing depends on the answer, and opensm, which does
-/// not wait for it, refuses it.
+/// HANDOVER is confirmed by the new master (IBTA 14.4.1.4). Nothing depends on the answer, and opensm, which
+/// does not wait for it, refuses it.
 void Manager::acknowledge(Guid former_master) {
   const NodePort port = database_.subnet.find_port(former_master);
   if (port.node == kNoNode || !database_.subnet.at(port).is_known) return;

@@ -19,8 +19,8 @@ namespace softrnic::sysfs {
 /// could write there, or owns it.
 Expected<UniqueFd, int> open_folder(const std::string& path);
 
-/// Where the files of this user for this network namespace, and the emulated host that the process is on, lie.
-/// `device`: of this device alone.
+/// Where the files of this user for this network namespace lie, or for the emulated host that the process is
+/// on. `device`: of this device alone.
 /// Empty when no place for them is to be had.
 std::string folder_path(const std::string& device);
 
