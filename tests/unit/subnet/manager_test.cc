@@ -237,6 +237,25 @@ TEST(Manager, RunsOnASwitch) {
   subnet.expect_all_reach();
 }
 
+TEST(Manager, SetsUpAnewWhatWasReset) {
+  SimTree subnet(3, 2, 2);
+  Manager& manager = subnet.add_manager({0, 1});
+  ASSERT_TRUE(subnet.run_until_up(manager));
+  const SimPlace leaf{subnet.leaves[2], 0};
+  subnet.node(leaf).linear.assign(49152, 0xff);
+  subnet.node(leaf).switch_info.linear_fdb_top = 0;
+  subnet.at(leaf).info.lid = {};
+  for (std::uint8_t port = 1; port <= 4; ++port) subnet.set_link({leaf.node, port}, true);
+  subnet.at({4, 1}).p_keys.assign(32, 0);
+  subnet.at({4, 1}).info.lid = {};
+  const std::uint16_t lid = subnet.lid_of({5, 1});
+  subnet.run(seconds(11));
+  subnet.expect_all_active();
+  subnet.expect_all_reach();
+  EXPECT_EQ(subnet.at({4, 1}).p_keys[0], 0xffff);
+  EXPECT_EQ(subnet.lid_of({5, 1}), lid);
+}
+
 TEST(Manager, PortsThatWereOutOfReachRegisterAgain) {
   SimTree subnet(2, 1, 2);
   Manager& manager = subnet.add_manager({0, 1});

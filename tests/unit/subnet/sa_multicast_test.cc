@@ -272,6 +272,7 @@ TEST(SaMulticast, APathToAGroupIsTheGroups) {
 TEST(SaMulticast, TreesFollowTheSubnet) {
   Members subnet;
   for (const int host : {1, 5, 8}) ASSERT_EQ(join(subnet.at_host(host), mgid_of(1)), SaStatus::ok);
+  ASSERT_EQ(join(subnet.at_host(5), mgid_of(2)), SaStatus::ok);
   subnet.settle();
   subnet.kill(subnet.spines[0]);
   subnet.run(seconds(15));
@@ -279,6 +280,7 @@ TEST(SaMulticast, TreesFollowTheSubnet) {
   subnet.kill(subnet.spines[1]);
   subnet.run(seconds(15));
   EXPECT_EQ(subnet.manager.groups().find(mgid_of(1))->members.size(), 1U) << "the others are gone";
+  EXPECT_EQ(subnet.manager.groups().find(mgid_of(2)), nullptr) << "its only member is gone";
 }
 
 TEST(SaMulticast, LidsRunOutAndThenThereAreNoMore) {
