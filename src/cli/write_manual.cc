@@ -9,6 +9,7 @@
 #include "cli/man_page.h"
 #include "cli/shell_completion.h"
 #include "daemon/daemon_options.h"
+#include "fabricd/options.h"
 
 namespace softrnic::cli {
 namespace {
@@ -27,9 +28,12 @@ bool write_all(const std::filesystem::path& share) {
   const grammar::CommandTable softrnic = grammar::table_of(make_grammar(context).root());
   daemon::Options options;
   const grammar::CommandTable softrnicd = grammar::table_of(daemon::make_grammar(options).root());
+  fabricd::Options of_fabric;
+  const grammar::CommandTable fabricd = grammar::table_of(fabricd::make_grammar(of_fabric).root());
   bool good = write(share / "man/man1/softrnic.1", man_page(softrnic, "softrnic", 1)) &&
               write(share / "man/man7/softrnic.7", man_page_of_settings()) &&
               write(share / "man/man8/softrnicd.8", man_page(softrnicd, "softrnicd", 8)) &&
+              write(share / "man/man8/softrnic-fabricd.8", man_page(fabricd, "softrnic-fabricd", 8)) &&
               write(share / "bash-completion/completions/softrnic", bash_completion(softrnic)) &&
               write(share / "zsh/vendor-completions/_softrnic", zsh_completion(softrnic)) &&
               write(share / "fish/vendor_completions.d/softrnic.fish", fish_completion(softrnic));
