@@ -20,7 +20,7 @@ namespace {
 using mad::Method;
 using mad::SaStatus;
 
-/// Of CapabilityMask2: groups may be made by members that only send (IBTA 15.2.3.1; Linux asks for it).
+/// Of CapabilityMask2: groups may be made by members that only send (IBTA 15.2.3; Linux asks for it).
 constexpr std::uint32_t kSendOnlyFullMember2 = 1U << 12;
 constexpr std::uint8_t kResponseTime = 18;  ///< 4.096 µs · 2^18: about a second
 

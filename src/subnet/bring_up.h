@@ -1,4 +1,4 @@
-// From decisions to active ports, in the order of IBTA 14.4.5 – 14.4.7: addresses and tables of all ports,
+// From decisions to active ports, in the order of IBTA 14.4: addresses and tables of all ports,
 // then those of switches, then all ports armed, then active. Each stage waits for the answers of the one
 // before.
 #pragma once

@@ -13,7 +13,7 @@
 
 namespace softrnic::subnet {
 
-/// Subnet management goes by QP0 and VL15 (IBTA 13.5.1), all other classes by QP1.
+/// Subnet management goes by QP0 and VL15 (IBTA 13.5), all other classes by QP1.
 inline constexpr Qpn kSmiQpn{0};
 
 /// The other end of a datagram.

@@ -1,4 +1,4 @@
-// A heavy sweep: from the manager's own port along directed routes to all that answers (IBTA 14.4.3). What
+// A heavy sweep: from the manager's own port along directed routes to all that answers (IBTA 14.4). What
 // answers may be broken or hostile, so nothing that it says makes the sweep longer than its limits.
 #pragma once
 

@@ -52,7 +52,7 @@ const Transition* find_transition(SmState state, std::uint32_t control) {
   return found == std::end(kTransitions) ? nullptr : found;
 }
 
-/// ACKNOWLEDGE comes from a standby manager, everything else from a master (IBTA 14.4.1.2).
+/// ACKNOWLEDGE comes from a standby manager, everything else from a master (IBTA 14.4.1).
 bool may_send(SmState sender, std::uint32_t control) {
   return sender ==
          (control == static_cast<std::uint32_t>(Control::acknowledge) ? SmState::standby : SmState::master);
@@ -88,7 +88,7 @@ void Manager::become_standby(Guid master, TimePoint now) {
   next_poll_ = now + options_.polling_interval;
 }
 
-/// Managers that do not know our SM_Key are not of our subnet's (IBTA 14.4.6).
+/// Managers that do not know our SM_Key are not of our subnet's (IBTA 14.4).
 bool Manager::is_ours(const mad::SmInfo& info) const {
   return options_.sm_key == 0 || info.sm_key == options_.sm_key;
 }
@@ -221,7 +221,7 @@ mad::SmInfo Manager::own_info(bool with_key) const {
   return info;
 }
 
-/// HANDOVER is confirmed by the new master (IBTA 14.4.1.4). Nothing depends on the answer, and opensm, which
+/// HANDOVER is confirmed by the new master (IBTA 14.4.1). Nothing depends on the answer, and opensm, which
 /// does not wait for it, refuses it.
 void Manager::acknowledge(Guid former_master) {
   const NodePort port = database_.subnet.find_port(former_master);

@@ -133,7 +133,7 @@ MulticastGroups::ByMgid::iterator MulticastGroups::remove_member(
   return drop_if_unused(group);
 }
 
-/// Without full members a group is no more, whoever else is in it (IBTA 15.2.5.17.3).
+/// Without full members a group is no more, whoever else is in it (IBTA 15.2.5.17).
 MulticastGroups::ByMgid::iterator MulticastGroups::drop_if_unused(ByMgid::iterator group) {
   if (group->second.is_permanent || group->second.has_full_member()) return group;
   members_ -= group->second.members.size();

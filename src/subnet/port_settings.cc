@@ -103,7 +103,7 @@ class PortPlan {
     }
   }
 
-  // A switch's port to an adapter lets through what the adapter's own table has (IBTA 18.2.4.2.1).
+  // A switch's port to an adapter lets through what the adapter's own table has (IBTA 18.2.4).
   void plan_enforcement(NodePort at, PortInfo& info, Settings& out) const {
     const Subnet& subnet = database_.subnet;
     const mad::SwitchInfo& sw = subnet.at(at.node).switch_info;

@@ -1,5 +1,5 @@
 // What ports are to be set to, as a difference to what they have: PortInfo, P_Key tables, SL-to-VL tables, VL
-// arbitration (IBTA 14.2.5.6 – 14.2.5.9), and then their states (IBTA 14.4.5).
+// arbitration (IBTA 14.2.5.6 – 14.2.5.9), and then their states (IBTA 14.4).
 #pragma once
 
 #include <set>
@@ -18,7 +18,7 @@ Settings port_settings(const SubnetDatabase& database, const ManagerOptions& opt
 Settings arm_settings(const SubnetDatabase& database);
 
 /// Ports that are armed: to `active`. Clients of the ports in `reregister` are told to register again what
-/// they have registered with the subnet administrator (IBTA 14.4.11), if they know how to be told.
+/// they have registered with the subnet administrator (IBTA 14.4), if they know how to be told.
 Settings activate_settings(const SubnetDatabase& database, const std::set<Guid>& reregister);
 
 }  // namespace softrnic::subnet

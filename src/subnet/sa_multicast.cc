@@ -210,7 +210,7 @@ class GroupQuery {
   }
 
  private:
-  /// Who is in a group is for trusted requests alone (IBTA 15.4.1.2).
+  /// Who is in a group is for trusted requests alone (IBTA 15.4.1).
   void add_member(const McGroup& group, Guid guid, const GroupMember& member) {
     McMemberRecord record = group.record;
     record.join_state = member.join_state;

@@ -25,7 +25,7 @@ struct SaRequest {
   mad::SaHeader sa;
   std::array<std::byte, mad::kSaDataBytes> data{};
   NodePort requester;       ///< an end port of the subnet
-  bool is_trusted = false;  ///< knows the SA's key (IBTA 15.4.1.2)
+  bool is_trusted = false;  ///< knows the SA's key (IBTA 15.4.1)
 
   bool has(std::uint64_t components) const { return (sa.component_mask & components) == components; }
   bool is_get() const { return header.method == mad::Method::get; }
@@ -74,7 +74,7 @@ struct SaView {
   const ManagerOptions& options;
   const SentAttributes& sent;
 
-  /// Whether the two share a partition, the least there must be for one to hear of the other (IBTA 15.4.1.1).
+  /// Whether the two share a partition, the least there must be for one to hear of the other (IBTA 15.4.1).
   bool may_see(NodePort requester, NodePort other) const;
   /// The base LID of the port that has this one; other LIDs stay as they are.
   Lid base_lid(Lid lid) const;

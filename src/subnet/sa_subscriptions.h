@@ -1,5 +1,5 @@
 // InformInfo: who wants to hear of which notices, and the reports that they are sent until they confirm them
-// (IBTA 13.4.8.3, 13.4.11, 15.2.5.12).
+// (IBTA 13.4.8.3, 13.4, 15.2.5.12).
 #pragma once
 
 #include <chrono>
