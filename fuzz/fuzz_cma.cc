@@ -27,6 +27,11 @@ class Host final : public cma::Host {
   }
   void resolve(IdNumber id, const cma::RouteQuery& query) override { probes[id] = query; }
   void cancel_resolve(IdNumber id) override { FUZZ_CHECK(probes.erase(id) <= 1); }
+  void find_path(IdNumber, const cma::PathQuery&) override {}  // there is no InfiniBand
+  void cancel_path(IdNumber) override {}
+  void join_group(cma::MembershipNumber, const cma::GroupQuery&) override {}
+  void leave_group(cma::MembershipNumber) override {}
+  bool has_address(const wire::Gid&, const wire::Gid&) const override { return false; }
   void event_queued(ChannelNumber channel) override { ++posts[channel]; }
   void explain(const Reason& reason, const mad::Address&) override { FUZZ_CHECK(!describe(reason).empty()); }
 
@@ -291,7 +296,7 @@ void Driver::call(unsigned what, unsigned a, unsigned b, unsigned c) {
       answer(a);
       break;
     case 9:
-      (void)worked(manager_.resolve_route(id(a)));
+      (void)worked(manager_.resolve_route(id(a), std::chrono::seconds(2)));
       break;
     case 10:
       (void)worked(manager_.listen(id(a), b));

@@ -7,8 +7,6 @@
 namespace softrnic::cm {
 namespace {
 
-constexpr std::uint16_t kPermissiveLid = 0xffff;
-
 std::optional<Failure> out_of_range(const Request& request) {
   const auto too_large = above_limit({{request.endpoint.qpn.value, kMax24Bits},
                                       {request.endpoint.starting_psn, kMax24Bits},
@@ -19,6 +17,7 @@ std::optional<Failure> out_of_range(const Request& request) {
                                       {request.local_response_timeout, 31},
                                       {request.remote_response_timeout, 31},
                                       {request.path.ack_timeout, 31},
+                                      {request.path.sl, 15},
                                       {request.path.flow_label, 0xfffff}});
   return too_large ? too_large : too_long(request.private_data, kReqPrivateData);
 }
@@ -27,8 +26,9 @@ std::optional<Failure> out_of_range(const Request& request) {
 // IP.
 PathBlock block_of(const Path& path) {
   PathBlock block;
-  block.subnet_local = path.hop_limit <= 1;
-  block.local_lid = block.remote_lid = block.subnet_local ? 0 : kPermissiveLid;
+  block.subnet_local = path.is_subnet_local();
+  block.local_lid = (block.subnet_local ? path.local_lid : wire::kPermissiveLid).value;
+  block.remote_lid = (block.subnet_local ? path.remote_lid : wire::kPermissiveLid).value;
   block.local_gid = path.local;
   block.remote_gid = path.remote;
   block.flow_label = path.flow_label;

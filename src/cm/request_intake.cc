@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::uint8_t kMaxMtu = 5;  // 4096 bytes
 
-// The peer's words, turned round: what it calls local is remote here.
+// The peer's words, turned round: what it calls local is remote here. A path that leaves the subnet has other
+// LIDs and another SL at its other end: as Linux, this side goes back the way that the REQ came.
 Path path_of(const Req& req, const mad::Address& from) {
   Path path;
   path.local = req.primary.remote_gid;
@@ -23,7 +24,33 @@ Path path_of(const Req& req, const mad::Address& from) {
   path.hop_limit = req.primary.hop_limit;
   path.sl = req.primary.sl;
   path.ack_timeout = req.primary.ack_timeout;
+  if (!from.is_infiniband()) return path;
+  path.local_lid = from.local_lid;
+  path.remote_lid = from.remote_lid;
+  if (!req.primary.subnet_local) path.sl = from.sl;
   return path;
+}
+
+struct Refusal {
+  RejectReason rejection;
+  Reason explanation;
+};
+
+// Else this side's queue pair could be made to send to a host that never asked for it. Connection managers
+// send by the path that they offer, so that is known by the datagram.
+std::optional<Refusal> refusal_of_path(const PathBlock& offered, const mad::Address& from) {
+  if (offered.local_gid != from.remote)
+    return Refusal{RejectReason::unsupported_request,
+                   because(ReasonId::cm_foreign_path, from.remote.high_half(), from.remote.low_half(),
+                           offered.local_gid.high_half(), offered.local_gid.low_half())};
+  if (!from.is_infiniband() || !offered.subnet_local) return std::nullopt;
+  if (offered.local_lid != from.remote_lid.value)
+    return Refusal{RejectReason::unsupported_request,
+                   because(ReasonId::cm_foreign_lid, from.remote_lid.value, offered.local_lid)};
+  if (offered.remote_lid != from.local_lid.value)
+    return Refusal{RejectReason::primary_remote_lid,
+                   because(ReasonId::cm_wrong_lid, offered.remote_lid, from.local_lid.value)};
+  return std::nullopt;
 }
 
 Event request_event(const Req& req, const Incoming& in) {
@@ -61,13 +88,9 @@ std::optional<RejectReason> RequestIntake::refusal_of(const Req& req, const Inco
                      in.from);
     return RejectReason::invalid_transport_service;
   }
-  if (req.primary.local_gid != in.from.remote) {
-    // Else this side's queue pair could be made to send to a host that never asked for it.
-    const wire::Gid& named = req.primary.local_gid;
-    to_.host.explain(because(ReasonId::cm_foreign_path, in.from.remote.high_half(), in.from.remote.low_half(),
-                             named.high_half(), named.low_half()),
-                     in.from);
-    return RejectReason::unsupported_request;
+  if (const auto refusal = refusal_of_path(req.primary, in.from)) {
+    to_.host.explain(refusal->explanation, in.from);
+    return refusal->rejection;
   }
   if (req.mtu == 0 || req.mtu > kMaxMtu) {
     to_.host.explain(because(ReasonId::cm_bad_value, req.mtu, kMaxMtu), in.from);

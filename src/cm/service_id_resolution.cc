@@ -15,6 +15,9 @@ Path path_of(const mad::Address& from) {
   path.flow_label = from.flow_label;
   path.traffic_class = from.traffic_class;
   path.hop_limit = from.hop_limit;
+  path.local_lid = from.local_lid;
+  path.remote_lid = from.remote_lid;
+  path.sl = from.sl;
   return path;
 }
 

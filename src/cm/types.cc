@@ -11,6 +11,9 @@ mad::Address address_of(const Path& path) {
   address.traffic_class = path.traffic_class;
   address.hop_limit = path.hop_limit;
   address.flow_label = path.flow_label;
+  address.local_lid = path.local_lid;
+  address.remote_lid = path.remote_lid;
+  address.sl = path.sl;
   return address;
 }
 

@@ -16,6 +16,7 @@
 #include "base/time.h"
 #include "mad/address.h"
 #include "wire/gid.h"
+#include "wire/lid.h"
 
 namespace softrnic::cm {
 
@@ -82,7 +83,9 @@ struct Ece {
 struct Path {
   wire::Gid local{};
   wire::Gid remote{};
-  std::uint32_t interface_index = 0;  ///< netdev of `local`, 0: any; not on the wire
+  std::uint32_t interface_index = 0;  ///< netdev, or InfiniBand port, of `local`, 0: any; not on the wire
+  wire::Lid local_lid;                ///< of InfiniBand, path bits included; reserved elsewhere
+  wire::Lid remote_lid;
   std::uint16_t pkey = wire::kDefaultPkey;
   std::uint8_t mtu = 0;          ///< enum ibv_mtu, 1–5
   std::uint8_t rate = 0;         ///< enum ibv_rate, 6 bits
@@ -91,6 +94,10 @@ struct Path {
   std::uint8_t hop_limit = 64;
   std::uint8_t sl = 0;           ///< 4 bits
   std::uint8_t ack_timeout = 0;  ///< 5-bit code: what the queue pairs wait for an ACK
+
+  bool is_infiniband() const { return !remote_lid.is_reserved(); }
+  /// No router is on the way, so InfiniBand's packets need no GRH (IBTA 8.3).
+  bool is_subnet_local() const { return hop_limit <= 1; }
 };
 
 /// Where MADs for the other end of `path` go.

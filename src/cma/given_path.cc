@@ -7,7 +7,9 @@
 #include <cstring>
 #include <optional>
 
+#include "cma/infiniband_path.h"
 #include "cma/path.h"
+#include "device/pkey.h"
 
 namespace softrnic::cma {
 namespace {
@@ -28,34 +30,57 @@ bool names(const ibv_gid& theirs, const wire::Gid& ours) {
   return std::memcmp(&theirs, ours.raw.data(), sizeof theirs) == 0;
 }
 
-/// `path` as the record has it; nothing when the record is of another pair of ports, or asks
-/// for what they cannot do.
-std::optional<cm::Path> changed_by(const ibv_path_record& record, cm::Path path) {
+PathRecord from_record(const ibv_path_record& record) {
   constexpr std::uint8_t kValue = 0x3f;  // below the two bits of a selector
-  constexpr std::uint16_t kFullMember = 0x8000;
   const std::uint32_t flow = ntohl(record.flowlabel_hoplimit);
-  const std::uint8_t mtu = record.mtu & kValue;
-  const auto pkey = static_cast<std::uint16_t>(ntohs(record.pkey) | kFullMember);
-  if (!names(record.sgid, path.local) || !names(record.dgid, path.remote)) return std::nullopt;
-  if (mtu < IBV_MTU_256 || mtu > path.mtu || pkey != wire::kDefaultPkey) return std::nullopt;
-  path.mtu = mtu;
-  path.rate = record.rate & kValue;
-  path.flow_label = (flow >> 8) & 0xfffff;
-  path.hop_limit = static_cast<std::uint8_t>(flow);
-  path.traffic_class = record.tclass;
-  path.sl = ntohs(record.qosclass_sl) & 0xf;
+  PathRecord out;
+  out.source_lid = wire::Lid(ntohs(record.slid));
+  out.destination_lid = wire::Lid(ntohs(record.dlid));
+  out.pkey = ntohs(record.pkey);
+  out.flow_label = (flow >> 8) & 0xfffff;
+  out.hop_limit = static_cast<std::uint8_t>(flow);
+  out.traffic_class = record.tclass;
+  out.sl = ntohs(record.qosclass_sl) & 0xf;
+  out.mtu = record.mtu & kValue;
+  out.rate = record.rate & kValue;
+  out.packet_life_time = record.packetlifetime & 0x1f;
+  return out;
+}
+
+/// `path`, of RoCE, as the record has it; nothing when the record asks for what its ports cannot do.
+std::optional<cm::Path> changed_by(const PathRecord& record, cm::Path path) {
+  const auto pkey = static_cast<std::uint16_t>(record.pkey | device::kFullMember);
+  if (record.mtu < IBV_MTU_256 || record.mtu > path.mtu || pkey != wire::kDefaultPkey) return std::nullopt;
+  path.mtu = record.mtu;
+  path.rate = record.rate;
+  path.flow_label = record.flow_label;
+  path.hop_limit = record.hop_limit;
+  path.traffic_class = record.traffic_class;
+  path.sl = record.sl;
   return path;
+}
+
+std::optional<GivenPath> path_of(const PathRecord& record, const Id& id, const device::DeviceInfo& device) {
+  std::optional<cm::Path> path;
+  if (id.binding.has_lids()) {
+    if (const auto known = path_by(record, id, device)) path = *known;
+  } else {
+    path = changed_by(record, make_path(id, device.port, record.packet_life_time));
+  }
+  if (!path) return std::nullopt;
+  return GivenPath{*path, record.packet_life_time};
 }
 
 }  // namespace
 
-Expected<GivenPath, Failure> given_path(const Id& id, const device::PortInfo& port, Bytes records) {
+Expected<GivenPath, Failure> given_path(const Id& id, const device::DeviceInfo& device, Bytes records) {
   const auto record = chosen_record(records);
-  const std::uint8_t life_time = record ? record->packetlifetime & 0x1f : 0;
-  const auto path = record ? changed_by(*record, make_path(id, port, life_time)) : std::nullopt;
-  if (!path)
+  const bool is_of_route =
+      record && names(record->sgid, id.binding.gid) && names(record->dgid, id.destination_gid);
+  const auto given = is_of_route ? path_of(from_record(*record), id, device) : std::nullopt;
+  if (!given)
     return Unexpected{refuse(EINVAL, ReasonId::cma_option_value, RDMA_OPTION_IB_PATH, records.size())};
-  return GivenPath{*path, life_time};
+  return *given;
 }
 
 }  // namespace softrnic::cma

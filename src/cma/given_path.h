@@ -18,6 +18,6 @@ struct GivenPath {
 };
 /// The path of `id` with what its record among `records` (struct ibv_path_data) says. EINVAL: there is none,
 /// it is of another pair of ports, or asks for what they cannot do.
-Expected<GivenPath, Failure> given_path(const Id& id, const device::PortInfo& port, Bytes records);
+Expected<GivenPath, Failure> given_path(const Id& id, const device::DeviceInfo& device, Bytes records);
 
 }  // namespace softrnic::cma

@@ -29,7 +29,8 @@ void IncomingRequests::came(const cm::Event& request) {
 }
 
 void IncomingRequests::admit(Id& listener, const cm::Event& request) {
-  if (const auto refusal = refusal_of(request, listener, to_.devices)) return turn_away(request, *refusal);
+  if (const auto refusal = refusal_of(request, listener, to_.devices, to_.host))
+    return turn_away(request, *refusal);
   if (!to_.events.has_room(listener))
     return turn_away(
         request, {cm::RejectReason::no_resources, cm::SidrStatus::no_queue_pair,

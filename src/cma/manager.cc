@@ -24,7 +24,7 @@ Manager::Manager(cma::Host& host, iwcm::Streams& streams, std::uint64_t guid, co
     : host_(host),
       cm_(*this, guid),
       events_(ids_, [&host](ChannelNumber channel) { host.event_queued(channel); }),
-      memberships_(ids_, events_),
+      memberships_(host, ids_, events_),
       ports_(cm_, ids_, devices_),
       patience_(cm_),
       resolution_(host, devices_, ports_, events_),
@@ -185,10 +185,14 @@ void Manager::resolved(IdNumber number, const RouteAnswer& answer) {
   if (Id* const id = ids_.find(number)) resolution_.answered(*id, answer);
 }
 
-Expected<void, Failure> Manager::resolve_route(IdNumber number) {
+Expected<void, Failure> Manager::resolve_route(IdNumber number, Duration timeout) {
   const auto id = ids_.find_for(number, Call::resolve_route);
   if (!id) return Unexpected{id.error()};
-  return resolution_.resolve_route(**id);
+  return resolution_.resolve_route(**id, timeout);
+}
+
+void Manager::path_found(IdNumber number, const PathAnswer& answer) {
+  if (Id* const id = ids_.find(number)) resolution_.path_found(*id, answer);
 }
 
 // ---- connections
@@ -291,7 +295,7 @@ Expected<void, Failure> Manager::set_option(IdNumber number, std::uint32_t level
 Expected<QpAttributes, Failure> Manager::init_qp_attributes(IdNumber number, std::uint32_t state) const {
   const auto id = ids_.find_for(number, Call::init_qp_attributes);
   if (!id) return Unexpected{id.error()};
-  return qp_attributes_of(**id, state);
+  return qp_attributes_of(**id, state, devices_);
 }
 
 Expected<MembershipNumber, Failure> Manager::join_multicast(IdNumber number, std::uint64_t cookie,

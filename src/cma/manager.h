@@ -11,7 +11,7 @@
 //   BoundPorts        who has which port, and which listener a request is for
 //   Resolution        from an address to a path
 //
-// and of InfiniBand's CM, on RoCE:
+// and of InfiniBand's CM, on RoCE and InfiniBand:
 //
 //   IncomingRequests  requests of peers until the program hears of them
 //   IbConnections     what programs tell their peers
@@ -102,7 +102,9 @@ class Manager final : private cm::Host {
                                           const SocketAddress& destination, Duration timeout);
   /// The answer to Host::resolve().
   void resolved(IdNumber id, const RouteAnswer& answer);
-  Expected<void, Failure> resolve_route(IdNumber id);
+  Expected<void, Failure> resolve_route(IdNumber id, Duration timeout);
+  /// The answer to Host::find_path().
+  void path_found(IdNumber id, const PathAnswer& answer);
 
   // ---- connections
   Expected<void, Failure> listen(IdNumber id, int backlog);
@@ -127,6 +129,10 @@ class Manager final : private cm::Host {
   Expected<QpAttributes, Failure> init_qp_attributes(IdNumber id, std::uint32_t state) const;
   Expected<MembershipNumber, Failure> join_multicast(IdNumber id, std::uint64_t cookie, std::uint32_t flags,
                                                      const SocketAddress& group);
+  /// The answer to Host::join_group().
+  void group_joined(MembershipNumber membership, const GroupAnswer& answer) {
+    memberships_.joined(membership, answer);
+  }
   /// The number of events of the membership that were fetched.
   Expected<std::uint32_t, Failure> leave_multicast(MembershipNumber membership) {
     return memberships_.leave(membership);

@@ -9,9 +9,9 @@ namespace {
 
 /// Linux had this for RoCE until version 6. It is generous: many programs connect with a retry count of 0.
 constexpr std::uint8_t kPacketLifeTime = 18;
-constexpr std::uint8_t kOwnAckDelay = 15;  ///< local_ca_ack_delay of ibv_query_device
 constexpr std::uint8_t kMostTimeout = 31;
 constexpr std::uint32_t kFlowLabelMask = 0xfffff;
+constexpr std::uint8_t kPathBits = 0x7f;  ///< the most that an LMC leaves (IBTA 4.1.3)
 
 struct Rate {
   std::uint64_t mbps;
@@ -78,6 +78,11 @@ AddressVector address_vector(const cm::Path& path, std::uint8_t gid_index) {
   vector.hop_limit = path.hop_limit;
   vector.traffic_class = path.traffic_class;
   vector.sl = path.sl;
+  if (!path.is_infiniband()) return vector;
+  vector.is_global = !path.is_subnet_local();
+  vector.dlid = path.remote_lid;
+  vector.source_path_bits = path.local_lid.value & kPathBits;
+  vector.static_rate = path.rate;
   return vector;
 }
 

@@ -1,5 +1,5 @@
 // The path of a RoCE connection, which nobody has to be asked for: it follows from the port, the
-// addresses and the options.
+// addresses and the options. That of InfiniBand: infiniband_path.h.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,9 @@
 #include "device/device_info.h"
 
 namespace softrnic::cma {
+
+/// local_ca_ack_delay of ibv_query_device
+inline constexpr std::uint8_t kOwnAckDelay = 15;
 
 /// The codes of enum ibv_mtu and enum ibv_rate (0: unknown) for bytes and Mbit/s.
 std::uint8_t mtu_code(std::uint32_t bytes);
@@ -24,7 +27,8 @@ std::uint8_t packet_life_time_of(const Id& id);
 /// From the binding of `id` to its destination_gid.
 cm::Path make_path(const Id& id, const device::PortInfo& port, std::uint8_t packet_life_time);
 
-/// How datagrams and packets of the connection are addressed.
+/// How datagrams and packets of the connection are addressed: on InfiniBand without a GRH where the path does
+/// not leave the subnet.
 AddressVector address_vector(const cm::Path& path, std::uint8_t gid_index);
 
 }  // namespace softrnic::cma

@@ -66,7 +66,8 @@ Expected<QpAttributes, Failure> stream_attributes(std::uint32_t state) {
 
 }  // namespace
 
-Expected<QpAttributes, Failure> qp_attributes_of(const Id& id, std::uint32_t state) {
+Expected<QpAttributes, Failure> qp_attributes_of(const Id& id, std::uint32_t state,
+                                                 const DeviceTable& devices) {
   if (!id.binding) return Unexpected{refuse(EINVAL, ReasonId::cma_no_device)};
   if (id.binding.has_streams()) return stream_attributes(state);
   QpAttributes out;
@@ -81,6 +82,10 @@ Expected<QpAttributes, Failure> qp_attributes_of(const Id& id, std::uint32_t sta
   } else {
     return Unexpected{refuse(EINVAL, ReasonId::cma_qp_state, state)};
   }
+  const std::uint16_t pkey = id.has_path ? id.path.pkey : id.binding.pkey;
+  const auto pkey_index = devices.pkey_index_of(id.binding, pkey);
+  if (!pkey_index) return Unexpected{refuse(EINVAL, ReasonId::no_such_pkey, pkey)};
+  out.pkey_index = *pkey_index;
   return out;
 }
 

@@ -47,8 +47,10 @@ void take_addresses(Id& id, const Id& listener, const cm::Event& request) {
 
 /// The addresses that programs are told have to be those that packets come from, else a list of allowed peers
 /// would be worth nothing. A program connects to its own host by 127.0.0.1, too.
-bool says_truly_who_asks(const IpHeader& header, const wire::Gid& from, bool from_here) {
-  return header.source.host == from || (header.source.is_loopback() && from_here);
+bool says_truly_who_asks(const IpHeader& header, const wire::Gid& from, const Binding& binding,
+                         const DeviceTable& devices, const Host& host) {
+  if (header.source.is_loopback() && devices.has_gid(from)) return true;
+  return binding.has_lids() ? host.has_address(from, header.source.host) : header.source.host == from;
 }
 
 Agreement agreement_of(const cm::Event& request) {
@@ -66,14 +68,19 @@ Agreement agreement_of(const cm::Event& request) {
 
 }  // namespace
 
-std::optional<Refusal> refusal_of(const cm::Event& request, const Id& listener, const DeviceTable& devices) {
+std::optional<Refusal> refusal_of(const cm::Event& request, const Id& listener, const DeviceTable& devices,
+                                  const Host& host) {
   if (!offers(listener, request))
     return Refusal{cm::RejectReason::invalid_transport_service, cm::SidrStatus::unsupported};
-  if (!devices.with_gid(request.path.local, request.path.interface_index, listener.devices.without_streams()))
-    return Refusal{cm::RejectReason::primary_remote_gid, cm::SidrStatus::rejected};
+  const auto binding =
+      devices.with_gid(request.path.local, request.path.interface_index, listener.devices.without_streams());
+  if (!binding) return Refusal{cm::RejectReason::primary_remote_gid, cm::SidrStatus::rejected};
+  if (!devices.pkey_index_of(*binding, request.path.pkey))  // as Linux: IBTA has no reason for it
+    return Refusal{cm::RejectReason::primary_remote_gid, cm::SidrStatus::rejected,
+                   because(ReasonId::cma_foreign_partition, request.path.pkey)};
   const auto header = header_of(request);
   const wire::Gid& from = request.path.remote;
-  if (!listener.is_ib_addressed() && header && !says_truly_who_asks(*header, from, devices.has_gid(from))) {
+  if (!listener.is_ib_addressed() && header && !says_truly_who_asks(*header, from, *binding, devices, host)) {
     const wire::Gid& named = header->source.host;
     return Refusal{cm::RejectReason::unsupported_request, cm::SidrStatus::rejected,
                    because(ReasonId::cma_foreign_source, from.high_half(), from.low_half(), named.high_half(),

@@ -8,6 +8,7 @@
 #include "base/reason.h"
 #include "cm/event.h"
 #include "cma/device_table.h"
+#include "cma/host.h"
 #include "cma/id.h"
 #include "cma/ip_header.h"
 
@@ -31,7 +32,8 @@ struct Refusal {
   std::optional<Reason> explanation{};  ///< for this host's user, where there is more to say
 };
 /// Nothing: `listener`, which hears it, may take it.
-std::optional<Refusal> refusal_of(const cm::Event& request, const Id& listener, const DeviceTable& devices);
+std::optional<Refusal> refusal_of(const cm::Event& request, const Id& listener, const DeviceTable& devices,
+                                  const Host& host);
 
 /// Gives the id of a request what the request and its listener say. `binding` is the device it came to.
 void take_over(Id& id, const Id& listener, const cm::Event& request, const Binding& binding);

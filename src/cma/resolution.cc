@@ -3,6 +3,8 @@
 #include <cerrno>
 
 #include "cma/given_path.h"
+#include "cma/infiniband_path.h"
+#include "cma/multicast_group.h"
 #include "cma/path.h"
 
 namespace softrnic::cma {
@@ -15,6 +17,19 @@ SocketAddress unspecified_source(const SocketAddress& destination) {
   source.scope = destination.scope;
   source.pkey = destination.pkey;
   return source;
+}
+
+/// What the program sees as where its id is: a GID if that is how it names places, else an IP address.
+const wire::Gid& own_host(const Id& id) { return id.is_ib_addressed() ? id.binding.gid : id.binding.address; }
+
+wire::Gid group_gid(const Id& id, const Binding& from) {
+  return from.has_lids() ? multicast_gid(id.destination, from.pkey, id.space) : id.destination.host;
+}
+
+/// Where the answer leads to. On RoCE the address is the GID.
+wire::Gid gid_behind(const Id& id, const Binding& from, const Route& route) {
+  if (id.destination.is_multicast()) return group_gid(id, from);
+  return from.has_lids() ? route.destination_gid : id.destination.host;
 }
 
 Unexpected<Failure> unclear(const SocketAddress& destination) {
@@ -48,17 +63,31 @@ Expected<void, Failure> Resolution::resolve_address(Id& id, const SocketAddress&
 void Resolution::ask(Id& id, Duration timeout) {
   if (id.destination.is_loopback()) return resolve_loopback(id);
   if (id.destination.is_multicast() && id.binding) {
-    id.destination_gid = id.destination.host;
+    id.destination_gid = group_gid(id, id.binding);
     return address_known(id);
   }
+  if (names_port(id)) return address_known(id);
   RouteQuery query;
-  query.source = id.binding.gid;
+  query.source = own_host(id);
   query.destination = id.destination.host;
   // a GID comes with a scope when the program knows it
   const bool scoped = id.destination.is_link_local() || (id.is_ib_addressed() && id.destination.scope != 0);
   query.interface_index = scoped ? id.destination.scope : id.binding.interface_index;
   query.deadline = host_.now() + timeout;
   host_.resolve(id.number, query);
+}
+
+// A GID of InfiniBand needs no route: as on Linux, its port is reached from any of the same subnet.
+bool Resolution::names_port(Id& id) const {
+  if (!id.is_ib_addressed()) return false;
+  if (!id.binding) {
+    const SocketAddress& to = id.destination;
+    if (const auto binding = devices_.in_subnet_of(to.host, to.pkey, id.devices)) id.binding = *binding;
+  }
+  if (!id.binding.has_lids()) return false;
+  id.destination_gid = id.destination.host;
+  if (id.source.is_any()) id.source.host = id.binding.gid;
+  return true;
 }
 
 void Resolution::resolve_loopback(Id& id) {
@@ -75,25 +104,33 @@ void Resolution::resolve_loopback(Id& id) {
   address_known(id);
 }
 
+std::optional<Binding> Resolution::device_at(const Id& id, const Route& route) const {
+  if (id.is_ib_addressed()) return devices_.with_gid(route.source, route.interface_index, id.devices);
+  return devices_.with_address(route.source, route.interface_index, id.devices);
+}
+
 void Resolution::answered(Id& id, const RouteAnswer& answer) {
   if (id.state != State::address_query) return;
   if (!answer) return address_failed(id, answer.error());
-  if (!id.binding) {
-    const auto binding = devices_.with_gid(answer->source, answer->interface_index, id.devices);
-    if (!binding)
-      return address_failed(id, refuse(ENODEV, ReasonId::cma_no_device_there, answer->source.high_half(),
-                                       answer->source.low_half(), answer->interface_index));
-    id.binding = *binding;
-  }
+  const std::optional<Binding> binding = id.binding ? id.binding : device_at(id, *answer);
+  if (!binding)
+    return address_failed(id, refuse(ENODEV, ReasonId::cma_no_device_there, answer->source.high_half(),
+                                     answer->source.low_half(), answer->interface_index));
+  const wire::Gid peer = gid_behind(id, *binding, *answer);
+  if (binding->has_lids() && (peer.is_zero() || peer.is_multicast() != id.destination.is_multicast()))
+    return address_failed(id, refuse(EHOSTUNREACH, ReasonId::cma_no_port_there,
+                                     id.destination.host.high_half(), id.destination.host.low_half()));
+  id.binding = *binding;
   id.hop_limit = answer->hop_limit;
-  id.destination_gid = id.destination.host;
-  if (id.source.is_any()) id.source.host = id.binding.gid;
+  id.destination_gid = peer;
+  if (id.source.is_any()) id.source.host = own_host(id);
   if (id.source.is_link_local() && id.source.scope == 0) id.source.scope = id.binding.interface_index;
   address_known(id);
 }
 
 void Resolution::cancel(const Id& id) {
   if (id.state == State::address_query) host_.cancel_resolve(id.number);
+  if (id.state == State::route_query) host_.cancel_path(id.number);
 }
 
 void Resolution::address_known(Id& id) {
@@ -109,13 +146,28 @@ void Resolution::address_failed(Id& id, const Failure& failure) {
   events_.tell_failure(id, RDMA_CM_EVENT_ADDR_ERROR, -failure.error, failure.reason);
 }
 
-Expected<void, Failure> Resolution::resolve_route(Id& id) {
+Expected<void, Failure> Resolution::resolve_route(Id& id, Duration timeout) {
   const device::DeviceInfo* on = devices_.find(id.binding.device);
   if (on == nullptr) return Unexpected{refuse(ENODEV, ReasonId::no_such_device)};
   if (id.binding.has_streams()) return stream_known(id);
+  if (id.binding.has_lids()) {
+    id.state = State::route_query;
+    host_.find_path(id.number, path_query(id, host_.now() + timeout));
+    return {};
+  }
   const std::uint8_t life_time = packet_life_time_of(id);
   route_known(id, make_path(id, on->port, life_time), life_time);
   return {};
+}
+
+void Resolution::path_found(Id& id, const PathAnswer& answer) {
+  if (id.state != State::route_query) return;
+  if (!answer) return route_failed(id, answer.error());
+  const device::DeviceInfo* on = devices_.find(id.binding.device);
+  if (on == nullptr) return route_failed(id, refuse(ENODEV, ReasonId::no_such_device));
+  const auto path = path_by(*answer, id, *on);
+  if (!path) return route_failed(id, path.error());
+  route_known(id, *path, answer->packet_life_time);
 }
 
 Expected<void, Failure> Resolution::take_path(Id& id, Bytes records) {
@@ -124,7 +176,7 @@ Expected<void, Failure> Resolution::take_path(Id& id, Bytes records) {
   const device::DeviceInfo* on = devices_.find(id.binding.device);
   if (on == nullptr) return Unexpected{refuse(ENODEV, ReasonId::no_such_device)};
   if (id.binding.has_streams()) return Unexpected{refuse(EOPNOTSUPP, ReasonId::cma_streams_only)};
-  const auto given = given_path(id, on->port, records);
+  const auto given = given_path(id, *on, records);
   if (!given) return Unexpected{given.error()};
   route_known(id, given->path, given->packet_life_time);
   return {};
@@ -147,6 +199,12 @@ void Resolution::route_known(Id& id, const cm::Path& path, std::uint8_t packet_l
   Event event;
   event.kind = RDMA_CM_EVENT_ROUTE_RESOLVED;
   events_.tell(id, std::move(event));
+}
+
+// The program may ask again.
+void Resolution::route_failed(Id& id, const Failure& failure) {
+  id.state = State::address_resolved;
+  events_.tell_failure(id, RDMA_CM_EVENT_ROUTE_ERROR, -failure.error, failure.reason);
 }
 
 }  // namespace softrnic::cma

@@ -1,6 +1,8 @@
-// From a destination address to a device, a GID and a path. While an id is in the state address_query, and
-// only then, the host has its question.
+// From a destination address to a device, a GID and a path. While an id is in the state address_query or
+// route_query, and only then, the host has its question.
 #pragma once
+
+#include <optional>
 
 #include "base/expected.h"
 #include "base/reason.h"
@@ -26,18 +28,24 @@ class Resolution {
   void answered(Id& id, const RouteAnswer& answer);
   /// The id ends, or its device has gone.
   void cancel(const Id& id);
-  /// On RoCE the path follows from the address.
-  Expected<void, Failure> resolve_route(Id& id);
+  /// On RoCE the path follows from the address. On InfiniBand the host asks the subnet administrator:
+  /// ROUTE_RESOLVED or ROUTE_ERROR tells the answer.
+  Expected<void, Failure> resolve_route(Id& id, Duration timeout);
+  /// The host's answer.
+  void path_found(Id& id, const PathAnswer& answer);
   /// RDMA_OPTION_IB_PATH, in place of resolve_route().
   Expected<void, Failure> take_path(Id& id, Bytes records);
 
  private:
   void ask(Id& id, Duration timeout);
   void resolve_loopback(Id& id);
+  bool names_port(Id& id) const;
+  std::optional<Binding> device_at(const Id& id, const Route& route) const;
   void address_known(Id& id);
   void address_failed(Id& id, const Failure& failure);
   Expected<void, Failure> stream_known(Id& id);
   void route_known(Id& id, const cm::Path& path, std::uint8_t packet_life_time);
+  void route_failed(Id& id, const Failure& failure);
 
   Host& host_;
   const DeviceTable& devices_;

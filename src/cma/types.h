@@ -18,6 +18,8 @@
 #include "iwcm/types.h"
 #include "transport/iwarp/same_host_peer.h"
 #include "wire/gid.h"
+#include "wire/headers.h"
+#include "wire/lid.h"
 
 namespace softrnic::cma {
 
@@ -44,11 +46,16 @@ struct Binding {
   std::uint32_t device = 0;  ///< DeviceInfo::index, 0: none yet
   device::Kind kind{};
   std::uint64_t guid = 0;
-  std::uint32_t interface_index = 0;
+  std::uint32_t interface_index = 0;  ///< netdev; of InfiniBand the number of the port
   std::uint8_t gid_index = 0;
-  wire::Gid gid;
+  std::uint16_t pkey = wire::kDefaultPkey;  ///< of the partition that it is in
+  wire::Gid gid;                            ///< that its paths begin at; on RoCE and iWARP an IP address
+  /// That the program sees as its source; zero: of InfiniBand, and no IP address has led there
+  wire::Gid address;
 
   explicit operator bool() const { return device != 0; }
+  /// Paths come from a subnet administrator, and have LIDs.
+  bool has_lids() const { return *this && device::has_lids(kind); }
   /// Connections are streams of TCP.
   bool has_streams() const { return *this && device::has_streams(kind); }
 };
@@ -70,6 +77,11 @@ struct AddressVector {
   std::uint8_t hop_limit = 0;
   std::uint8_t traffic_class = 0;
   std::uint8_t sl = 0;
+  bool is_global = true;
+  // InfiniBand; reserved and 0 elsewhere
+  wire::Lid dlid;
+  std::uint8_t source_path_bits = 0;  ///< 7 bits, of which the port uses as many as its LMC says
+  std::uint8_t static_rate = 0;       ///< enum ibv_rate
 };
 
 /// What the library may know of an id.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cerrno>
 #include <functional>
 #include <map>
 #include <memory>
@@ -36,6 +37,19 @@ class CmService final : private cma::Host {
   std::function<void(cma::IdNumber, const cma::RouteQuery&)> find_route = [](cma::IdNumber,
                                                                              const cma::RouteQuery&) {};
   std::function<void(cma::IdNumber)> forget_route = [](cma::IdNumber) {};
+  /// By whom InfiniBand's subnet administrator is asked. Without them there is none.
+  std::function<void(cma::IdNumber, const cma::PathQuery&)> ask_for_path = [this](auto id, const auto&) {
+    path_found(id, Unexpected{no_subnet_administrator()});
+  };
+  std::function<void(cma::IdNumber)> forget_path = [](cma::IdNumber) {};
+  std::function<void(cma::MembershipNumber, const cma::GroupQuery&)> ask_for_group = [this](auto membership,
+                                                                                            const auto&) {
+    group_joined(membership, Unexpected{no_subnet_administrator()});
+  };
+  std::function<void(cma::MembershipNumber)> forget_group = [](cma::MembershipNumber) {};
+  /// See cma::Host::has_address().
+  std::function<bool(const wire::Gid& port, const wire::Gid& address)> is_port_of =
+      [](const wire::Gid&, const wire::Gid&) { return false; };
 
   /// Nothing when the message is not one of the connection manager's.
   std::optional<Answer> handle(Connection& from, Bytes datagram, UniqueFd& fd);
@@ -44,6 +58,10 @@ class CmService final : private cma::Host {
 
   void devices_changed(std::vector<device::DeviceInfo> devices);
   void route_found(cma::IdNumber id, const cma::RouteAnswer& answer) { manager().resolved(id, answer); }
+  void path_found(cma::IdNumber id, const cma::PathAnswer& answer) { manager().path_found(id, answer); }
+  void group_joined(cma::MembershipNumber membership, const cma::GroupAnswer& answer) {
+    manager().group_joined(membership, answer);
+  }
   void receive(const mad::Address& from, Bytes mad) { manager().receive(from, mad); }
   /// Readable when streams_ready() has something to do; -1: never.
   int streams_fd() const { return tcp_.readable_fd(); }
@@ -55,6 +73,9 @@ class CmService final : private cma::Host {
 
  private:
   static const DispatchRow<CmService> kRows[];
+  static Failure no_subnet_administrator() {
+    return refuse(ENETUNREACH, ReasonId::cma_no_subnet_administrator);
+  }
   struct Channel {
     UniqueFd eventfd;
     const Connection* owner = nullptr;
@@ -91,6 +112,15 @@ class CmService final : private cma::Host {
   void send(const mad::Address& to, Bytes mad) override { send_mad(to, mad); }
   void resolve(cma::IdNumber id, const cma::RouteQuery& query) override { find_route(id, query); }
   void cancel_resolve(cma::IdNumber id) override { forget_route(id); }
+  void find_path(cma::IdNumber id, const cma::PathQuery& query) override { ask_for_path(id, query); }
+  void cancel_path(cma::IdNumber id) override { forget_path(id); }
+  void join_group(cma::MembershipNumber membership, const cma::GroupQuery& query) override {
+    ask_for_group(membership, query);
+  }
+  void leave_group(cma::MembershipNumber membership) override { forget_group(membership); }
+  bool has_address(const wire::Gid& port, const wire::Gid& address) const override {
+    return is_port_of(port, address);
+  }
   void event_queued(cma::ChannelNumber channel) override;
   void explain(const Reason& reason, const mad::Address& peer) override;
 

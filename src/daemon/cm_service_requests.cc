@@ -123,8 +123,10 @@ Answer CmService::resolve_address(Connection& from, const CmResolveAddress& mess
 }
 
 Answer CmService::resolve_route(Connection& from, const CmResolveRoute& message, UniqueFd) {
-  return about(from, message,
-               [&](cma::Manager& m) { return done_or_refused(message, m.resolve_route(message.id)); });
+  return about(from, message, [&](cma::Manager& m) {
+    const auto timeout = std::chrono::milliseconds(message.timeout_ms);
+    return done_or_refused(message, m.resolve_route(message.id, timeout));
+  });
 }
 
 Answer CmService::connect(Connection& from, const CmConnect& message, UniqueFd) {

@@ -72,6 +72,7 @@ class CmHost final : public cm::Host {
 /// The address that the other end of `address` sees.
 inline mad::Address turned_round(mad::Address address) {
   std::swap(address.local, address.remote);
+  std::swap(address.local_lid, address.remote_lid);
   return address;
 }
 

@@ -21,7 +21,7 @@ class BothKinds : public TwoNodes {
     const IdNumber id = id_of(client, device);
     EXPECT_TRUE(client.manager.resolve_address(id, {}, address("10.0.0.1", 7174), std::chrono::seconds(2)));
     client.expect(RDMA_CM_EVENT_ADDR_RESOLVED);
-    EXPECT_TRUE(client.manager.resolve_route(id));
+    EXPECT_TRUE(client.manager.resolve_route(id, std::chrono::seconds(2)));
     client.expect(RDMA_CM_EVENT_ROUTE_RESOLVED);
     return id;
   }

@@ -84,5 +84,73 @@ TEST(DeviceTableTest, TheMtuIsThatOfTheAddress) {
   EXPECT_EQ(devices.mtu_of(address("10.0.0.3").host), 0);
 }
 
+// ---- InfiniBand
+
+/// Port `port` with GIDs, and an IPoIB interface with addresses.
+device::DeviceInfo infiniband_with(std::uint32_t index, std::uint32_t port,
+                                   const std::vector<std::string>& gids,
+                                   const std::vector<std::string>& addresses) {
+  device::DeviceInfo device = device_with(index, true, gids, port);
+  device.kind = device::Kind::infiniband;
+  for (const std::string& text : addresses) device.port.addresses.push_back({address(text).host, port});
+  device.port.infiniband.pkeys = {0xffff, 0x0003};
+  return device;
+}
+
+TEST(DeviceTableTest, AnInfinibandDeviceHasIpAddressesForProgramsAndGidsForPaths) {
+  DeviceTable devices;
+  devices.set({infiniband_with(1, 1, {"::", "fe80::1"}, {"10.0.0.1", "fd00::1"})});
+  for (const char* ip : {"10.0.0.1", "fd00::1"}) {
+    const auto binding = devices.own_address(address(ip));
+    ASSERT_TRUE(binding) << ip;
+    EXPECT_EQ(binding->address, address(ip).host);
+    EXPECT_EQ(binding->gid, address("fe80::1").host);
+    EXPECT_EQ(binding->gid_index, 1) << "the first that is used";
+    EXPECT_EQ(binding->interface_index, 1U);
+    EXPECT_FALSE(devices.has_gid(address(ip).host)) << "no peer comes to it";
+  }
+  const auto by_gid = devices.with_gid(address("fe80::1").host, 1);
+  ASSERT_TRUE(by_gid);
+  EXPECT_EQ(by_gid->gid_index, 1);
+  EXPECT_TRUE(by_gid->address.is_zero());
+  EXPECT_FALSE(devices.with_gid(address("fe80::1").host, 2)) << "another port";
+  EXPECT_FALSE(devices.own_address(address("fe80::1", 0, 1))) << "a GID is no IP address";
+}
+
+TEST(DeviceTableTest, WithoutAGidThereIsNoWay) {
+  DeviceTable devices;
+  devices.set({infiniband_with(1, 1, {"::"}, {"10.0.0.1"}), device_with(2, true, {"10.0.0.1"})});
+  EXPECT_EQ(devices.own_address(address("10.0.0.1"))->device, 2U);
+}
+
+TEST(DeviceTableTest, GidsAreReachedFromTheirSubnetAndPartition) {
+  DeviceTable devices;
+  devices.set({device_with(9, true, {"fe80::9"}), infiniband_with(1, 1, {"fe80::1"}, {}),
+               infiniband_with(2, 2, {"fe80::2", "fec0::2"}, {})});
+  EXPECT_EQ(devices.in_subnet_of(address("fe80::7").host, 0)->device, 1U) << "RoCE has no subnets";
+  const auto second = devices.in_subnet_of(address("fec0::7").host, 0x8003);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->device, 2U);
+  EXPECT_EQ(second->gid_index, 1);
+  EXPECT_EQ(second->pkey, 0x8003);
+  EXPECT_EQ(devices.pkey_index_of(*second, second->pkey), 1);
+  EXPECT_FALSE(devices.pkey_index_of(*second, 0x8004));
+  EXPECT_FALSE(devices.in_subnet_of(address("fe80::7").host, 0x8004));
+  EXPECT_FALSE(devices.in_subnet_of(address("fd00::7").host, 0));
+}
+
+TEST(DeviceTableTest, LoopbackIsAnInfinibandDeviceWithoutAddressesToo) {
+  DeviceTable devices;
+  devices.set({infiniband_with(1, 1, {"fe80::1"}, {})});
+  EXPECT_EQ(devices.loopback(Family::ipv4)->gid, address("fe80::1").host);
+  EXPECT_EQ(devices.loopback(Family::ib)->gid, address("fe80::1").host);
+}
+
+TEST(DeviceTableTest, WhereThereAreNoPartitionsTheFirstEntryIsMeant) {
+  DeviceTable devices;
+  devices.set({device_with(1, true, {"10.0.0.1"})});
+  EXPECT_EQ(devices.pkey_index_of(*devices.own_address(address("10.0.0.1")), 0x1234), 0);
+}
+
 }  // namespace
 }  // namespace softrnic::cma

@@ -89,7 +89,7 @@ TEST_F(Ids, TosAndAckTimeoutShapeThePath) {
   ASSERT_TRUE(
       client.manager.set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, std::span(&timeout, 1)));
   ASSERT_TRUE(client.manager.resolve_address(id, {}, address("10.0.0.1", 1), Duration{}));
-  ASSERT_TRUE(client.manager.resolve_route(id));
+  ASSERT_TRUE(client.manager.resolve_route(id, std::chrono::seconds(2)));
   const IdView view = *client.manager.view(id);
   EXPECT_EQ(view.path.traffic_class, 0x28);
   EXPECT_EQ(view.path.ack_timeout, 14);

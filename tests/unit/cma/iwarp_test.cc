@@ -354,7 +354,7 @@ TEST_F(IwarpOnOneHost, ProgramsOfDifferentUsersGoByTheStream) {
   ASSERT_EQ(error_of(server.manager.resolve_address(active, {}, address("10.0.0.1", 7174), {})), 0);
   network.deliver();
   server.expect(RDMA_CM_EVENT_ADDR_RESOLVED);
-  ASSERT_EQ(error_of(server.manager.resolve_route(active)), 0);
+  ASSERT_EQ(error_of(server.manager.resolve_route(active, std::chrono::seconds(2))), 0);
   server.expect(RDMA_CM_EVENT_ROUTE_RESOLVED);
   ASSERT_EQ(error_of(server.manager.connect(active, of_qp(0x111), {})), 0);
   network.deliver();

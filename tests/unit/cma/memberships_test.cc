@@ -3,6 +3,7 @@
 
 #include <cerrno>
 
+#include "tests/unit/cma/asked.h"
 #include "tests/unit/cma/network.h"
 
 namespace softrnic::cma {
@@ -22,10 +23,11 @@ class MembershipsTest : public ::testing::Test {
     return event;
   }
 
+  Asked host;
   IdTable ids;
   IdEvents events{ids, [](ChannelNumber) {}};
   ChannelNumber channel = events.open_channel();
-  Memberships memberships{ids, events};
+  Memberships memberships{host, ids, events};
   const SocketAddress group = address("239.1.1.1"), other_group = address("ff0e::1");
 };
 
@@ -81,6 +83,129 @@ TEST_F(MembershipsTest, NeedADeviceAGroupAndOneQkey) {
   id.binding = {};
   EXPECT_EQ(error(memberships.join(id, 1, 0, group)), EINVAL);
   EXPECT_FALSE(fetch());
+}
+
+// ---- InfiniBand
+
+class GroupsOfASubnetAdministrator : public MembershipsTest {
+ protected:
+  GroupsOfASubnetAdministrator() {
+    id.binding.kind = device::Kind::infiniband;
+    id.binding.interface_index = 2;
+    id.binding.gid = address("fe80::5").host;
+  }
+  MembershipNumber join() {
+    const auto number = memberships.join(id, 9, RDMA_MC_JOIN_FLAG_FULLMEMBER, group);
+    EXPECT_TRUE(number);
+    EXPECT_FALSE(fetch()) << "not before the answer";
+    return number ? *number : 0;
+  }
+  GroupRecord record() const {
+    GroupRecord out;
+    out.group = host.groups.back().second.group;
+    out.lid = wire::Lid(0xc001);
+    out.qkey = RDMA_UDP_QKEY;
+    out.pkey = 0xffff;
+    out.flow_label = 0x12345;
+    out.hop_limit = 3;
+    out.traffic_class = 0x40;
+    out.sl = 4;
+    out.rate = IBV_RATE_40_GBPS;
+    return out;
+  }
+  Id& id = make_id();
+};
+
+TEST_F(GroupsOfASubnetAdministrator, AreAskedForAndAddressedByLid) {
+  const MembershipNumber number = join();
+  ASSERT_EQ(host.groups.size(), 1U);
+  const GroupQuery& query = host.groups[0].second;
+  EXPECT_EQ(host.groups[0].first, number);
+  EXPECT_EQ(query.group, address("ff12:4001:ffff::f01:101").host);
+  EXPECT_EQ(query.broadcast, address("ff12:401b:ffff::ffff:ffff").host);
+  EXPECT_EQ(query.port_gid, address("fe80::5").host);
+  EXPECT_EQ(query.port, 2U);
+  EXPECT_EQ(query.pkey, 0xffff);
+  EXPECT_EQ(query.qkey, unsigned{RDMA_UDP_QKEY});
+  EXPECT_FALSE(query.send_only);
+  memberships.joined(number, record());
+  const auto event = fetch();
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->kind, unsigned{RDMA_CM_EVENT_MULTICAST_JOIN});
+  EXPECT_EQ(event->cookie, 9U);
+  EXPECT_EQ(event->parameters.qkey, unsigned{RDMA_UDP_QKEY});
+  EXPECT_EQ(event->address.gid, query.group);
+  EXPECT_EQ(event->address.dlid, wire::Lid(0xc001));
+  EXPECT_EQ(event->address.flow_label, 0x12345U);
+  EXPECT_EQ(event->address.hop_limit, 3);
+  EXPECT_EQ(event->address.traffic_class, 0x40);
+  EXPECT_EQ(event->address.sl, 4);
+  EXPECT_EQ(event->address.static_rate, IBV_RATE_40_GBPS);
+  EXPECT_TRUE(event->address.is_global);
+  memberships.joined(number, record());
+  EXPECT_FALSE(fetch()) << "an answer that nobody waits for";
+  EXPECT_EQ(*memberships.leave(number), 1U);
+  EXPECT_EQ(host.left, std::vector{number});
+}
+
+TEST_F(GroupsOfASubnetAdministrator, ThatCannotBeJoinedAreAnErrorAndNotLeft) {
+  const MembershipNumber number = join();
+  memberships.joined(number, Unexpected{refuse(ETIMEDOUT, ReasonId::cma_no_port_there)});
+  const auto event = fetch();
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->kind, unsigned{RDMA_CM_EVENT_MULTICAST_ERROR});
+  EXPECT_EQ(event->status, -ETIMEDOUT);
+  EXPECT_EQ(event->membership, number);
+  EXPECT_EQ(event->cookie, 9U);
+  EXPECT_TRUE(memberships.leave(number));
+  EXPECT_TRUE(host.left.empty());
+}
+
+TEST_F(GroupsOfASubnetAdministrator, AreLeftBeforeTheAnswerToo) {
+  const MembershipNumber number = join();
+  EXPECT_TRUE(memberships.leave(number));
+  EXPECT_EQ(host.left, std::vector{number});
+  memberships.joined(number, record());
+  EXPECT_FALSE(fetch());
+  const MembershipNumber next = join();
+  memberships.leave_all(id.number);
+  EXPECT_EQ(host.left, (std::vector{number, next}));
+}
+
+TEST_F(GroupsOfASubnetAdministrator, MayBeMadeByItWithAnMgidOfItsOwn) {
+  const auto number = memberships.join(id, 9, RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER, address("0.0.0.0"));
+  ASSERT_TRUE(number);
+  EXPECT_TRUE(host.groups.back().second.group.is_zero());
+  EXPECT_TRUE(host.groups.back().second.send_only);
+  GroupRecord made = record();
+  made.group = address("ff12:a01b:fe80::1").host;
+  memberships.joined(*number, made);
+  EXPECT_EQ(fetch()->address.gid, made.group);
+}
+
+TEST_F(GroupsOfASubnetAdministrator, WithRecordsThatMakeNoSenseAreAnErrorAndLeft) {
+  constexpr void (*kSpoil[])(GroupRecord&) = {[](GroupRecord& r) { r.lid = wire::Lid(0xbfff); },
+                                              [](GroupRecord& r) { r.lid = wire::kPermissiveLid; },
+                                              [](GroupRecord& r) { r.group.raw[15] ^= std::byte{1}; },
+                                              [](GroupRecord& r) { r.qkey = 0x11; },
+                                              [](GroupRecord& r) { r.pkey = 0x8001; },
+                                              [](GroupRecord& r) { r.sl = 16; },
+                                              [](GroupRecord& r) { r.rate = 64; },
+                                              [](GroupRecord& r) { r.flow_label = 1U << 20; }};
+  for (const auto spoil : kSpoil) {
+    const MembershipNumber number = join();
+    GroupRecord bad = record();
+    spoil(bad);
+    memberships.joined(number, bad);
+    const auto event = fetch();
+    ASSERT_TRUE(event);
+    EXPECT_EQ(event->kind, unsigned{RDMA_CM_EVENT_MULTICAST_ERROR});
+    EXPECT_EQ(event->reason.id, ReasonId::cma_group_record);
+    EXPECT_EQ(host.left.back(), number);
+    EXPECT_TRUE(memberships.leave(number));
+    EXPECT_EQ(host.left.back(), number);
+  }
+  EXPECT_EQ(host.left.size(), std::size(kSpoil)) << "each once";
 }
 
 }  // namespace

@@ -35,6 +35,67 @@ void Node::become_iwarp(bool beside) {
   }
 }
 
+void Node::become_infiniband(std::uint16_t lid, const std::string& beside) {
+  device::DeviceInfo before = device;
+  device.kind = device::Kind::infiniband;
+  device.name = "ib0";
+  device.index = 3;
+  device.interface_index = 1;
+  device.port.active_mtu = 4096;
+  device.port.addresses = std::exchange(device.port.gids, {});
+  for (device::GidEntry& entry : device.port.addresses) entry.interface_index = 1;
+  wire::Gid gid = address("fe80::").host;
+  gid.raw[15] = static_cast<std::byte>(device.guid);
+  device.port.gids = {{gid, 1}};
+  device.port.infiniband.lid = wire::Lid(lid);
+  device.port.infiniband.pkeys = {0xffff, 0x8001};
+  network.nodes[gid] = this;
+  network.lids[gid] = wire::Lid(lid);
+  if (beside.empty()) return manager.devices_changed({device});
+  before.port.gids = {{address(beside).host, 2}};
+  network.nodes[address(beside).host] = this;
+  manager.devices_changed({before, device});
+}
+
+void Node::find_path(IdNumber id, const PathQuery& query) {
+  path_queries.push_back(query);
+  if (const auto answer = network.path_of(query)) manager.path_found(id, *answer);
+}
+
+void Node::join_group(MembershipNumber membership, const GroupQuery& query) {
+  group_queries.push_back(query);
+  GroupRecord record;
+  record.group = query.group;
+  record.lid = wire::Lid(0xc004);
+  record.qkey = query.qkey;
+  record.pkey = query.pkey;
+  record.sl = 2;
+  record.mtu = IBV_MTU_2048;
+  record.rate = IBV_RATE_40_GBPS;
+  manager.group_joined(membership, record);
+}
+
+bool Node::has_address(const wire::Gid& port, const wire::Gid& at) const {
+  const auto node = network.nodes.find(port);
+  const auto same = network.nodes.find(at);
+  return node != network.nodes.end() && same != network.nodes.end() && node->second == same->second;
+}
+
+PathAnswer Network::known_path(const PathQuery& query) const {
+  const auto from = lids.find(query.source), to = lids.find(query.destination);
+  if (from == lids.end() || to == lids.end())
+    return Unexpected{refuse(ENETUNREACH, ReasonId::cma_no_port_there)};
+  PathRecord record;
+  record.source_lid = from->second;
+  record.destination_lid = to->second;
+  record.pkey = query.pkey;
+  record.sl = 3;
+  record.mtu = IBV_MTU_2048;
+  record.rate = IBV_RATE_40_GBPS;
+  record.packet_life_time = 16;
+  return record;
+}
+
 TimePoint Node::now() { return network.now; }
 
 void Node::send(const mad::Address& to, Bytes mad) {
@@ -49,7 +110,10 @@ void Node::resolve(IdNumber id, const RouteQuery& query) {
   wire::Gid source = query.source;
   for (const device::GidEntry& entry : addresses_of(device))
     if (source.is_zero() && entry.gid.is_ipv4() == query.destination.is_ipv4()) source = entry.gid;
-  manager.resolved(id, Route{source, 2, 64});
+  Route route{source, device.interface_index, 64};
+  if (device::has_lids(device.kind))
+    route.destination_gid = network.nodes.at(query.destination)->device.port.gids[0].gid;
+  manager.resolved(id, route);
 }
 
 IdNumber Node::make_id(PortSpace space, std::uint64_t cookie, std::uint8_t qp_type) {
@@ -69,7 +133,7 @@ IdNumber Node::routed(const SocketAddress& to, PortSpace space) {
   const IdNumber id = make_id(space, 200);
   EXPECT_TRUE(manager.resolve_address(id, {}, to, std::chrono::seconds(2)));
   expect(RDMA_CM_EVENT_ADDR_RESOLVED);
-  EXPECT_TRUE(manager.resolve_route(id));
+  EXPECT_TRUE(manager.resolve_route(id, std::chrono::seconds(2)));
   expect(RDMA_CM_EVENT_ROUTE_RESOLVED);
   return id;
 }
@@ -92,6 +156,7 @@ void Network::deliver() {
     if (node == nodes.end()) continue;
     mad::Address from = packet.to;
     std::swap(from.local, from.remote);
+    std::swap(from.local_lid, from.remote_lid);
     node->second->manager.receive(from, packet.mad);
   }
 }

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,11 @@ class Node final : public Host {
   void send(const mad::Address& to, Bytes mad) override;
   void resolve(IdNumber id, const RouteQuery& query) override;
   void cancel_resolve(IdNumber id) override { cancelled.push_back(id); }
+  void find_path(IdNumber id, const PathQuery& query) override;
+  void cancel_path(IdNumber id) override { cancelled.push_back(id); }
+  void join_group(MembershipNumber membership, const GroupQuery& query) override;
+  void leave_group(MembershipNumber membership) override { left_groups.push_back(membership); }
+  bool has_address(const wire::Gid& port, const wire::Gid& at) const override;
   void event_queued(ChannelNumber on) override { ++posts[on]; }
   void explain(const Reason& reason, const mad::Address& peer) override {
     explained.push_back(reason.id);
@@ -85,6 +91,9 @@ class Node final : public Host {
   /// From now on the device is one of iWARP, with the same addresses. `beside`: and there is the other, too,
   /// which was made first.
   void become_iwarp(bool beside = false);
+  /// From now on it is one of InfiniBand, whose IPoIB interface has the addresses; its GID is fe80::GUID.
+  /// `beside`: and the one of RoCE, which was made first, has this address.
+  void become_infiniband(std::uint16_t lid, const std::string& beside = {});
   /// An id that listens.
   IdNumber listener(const SocketAddress& at, PortSpace space = PortSpace::tcp);
   /// An id with a route to `to`.
@@ -99,6 +108,9 @@ class Node final : public Host {
   ChannelNumber channel = 0;
   std::map<ChannelNumber, int> posts;
   std::vector<IdNumber> cancelled;
+  std::vector<PathQuery> path_queries;
+  std::vector<GroupQuery> group_queries;
+  std::vector<MembershipNumber> left_groups;
   std::vector<ReasonId> explained;
   mad::Address explained_peer;  ///< of the last one
 
@@ -119,6 +131,12 @@ class Network {
   };
   Tcp tcp;
   std::function<bool()> lose = [] { return false; };
+  /// What the subnet administrator answers; nothing: not yet. The path that there is, or nobody has that GID.
+  std::function<std::optional<PathAnswer>(const PathQuery&)> path_of = [this](const PathQuery& query) {
+    return known_path(query);
+  };
+  PathAnswer known_path(const PathQuery& query) const;
+  std::map<wire::Gid, wire::Lid> lids;
   TimePoint now{std::chrono::seconds(1)};
   std::map<wire::Gid, Node*> nodes;
   std::deque<Packet> packets;

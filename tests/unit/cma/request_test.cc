@@ -1,6 +1,7 @@
 // What a request says, and whether a listener may take it.
 #include "cma/request.h"
 
+#include "tests/unit/cma/asked.h"
 #include "tests/unit/cma/network.h"
 
 namespace softrnic::cma {
@@ -29,53 +30,54 @@ class RequestTest : public ::testing::Test {
     request.private_data = data;
   }
 
+  Asked host;
   DeviceTable devices;
   Id listener;
   cm::Event request;
   std::vector<std::byte> data;
 };
 
-TEST_F(RequestTest, ThatIsInOrderIsTaken) { EXPECT_FALSE(refusal_of(request, listener, devices)); }
+TEST_F(RequestTest, ThatIsInOrderIsTaken) { EXPECT_FALSE(refusal_of(request, listener, devices, host)); }
 
 TEST_F(RequestTest, OfAnotherServiceIsRefused) {
   request.service = cm::Service::uc;
-  const auto refusal = refusal_of(request, listener, devices);
+  const auto refusal = refusal_of(request, listener, devices, host);
   ASSERT_TRUE(refusal);
   EXPECT_EQ(refusal->reason, cm::RejectReason::invalid_transport_service);
   listener.qp_type = IBV_QPT_UC;
-  EXPECT_FALSE(refusal_of(request, listener, devices));
+  EXPECT_FALSE(refusal_of(request, listener, devices, host));
   request.service = cm::Service::xrc;
-  EXPECT_TRUE(refusal_of(request, listener, devices));
+  EXPECT_TRUE(refusal_of(request, listener, devices, host));
   listener.qp_type = IBV_QPT_XRC_SEND;
-  EXPECT_TRUE(refusal_of(request, listener, devices));
+  EXPECT_TRUE(refusal_of(request, listener, devices, host));
   listener.qp_type = IBV_QPT_XRC_RECV;
-  EXPECT_FALSE(refusal_of(request, listener, devices));
+  EXPECT_FALSE(refusal_of(request, listener, devices, host));
   request.kind = cm::EventKind::service_id_request;
-  EXPECT_EQ(refusal_of(request, listener, devices)->status, cm::SidrStatus::unsupported);
+  EXPECT_EQ(refusal_of(request, listener, devices, host)->status, cm::SidrStatus::unsupported);
 }
 
 TEST_F(RequestTest, ToAnAddressThatNobodyHasIsRefused) {
   request.path.local = address("10.0.0.9").host;
-  const auto refusal = refusal_of(request, listener, devices);
+  const auto refusal = refusal_of(request, listener, devices, host);
   ASSERT_TRUE(refusal);
   EXPECT_EQ(refusal->reason, cm::RejectReason::primary_remote_gid);
 }
 
 TEST_F(RequestTest, InAnotherAddressesNameIsRefusedAndExplained) {
   names(address("10.0.0.3", 45678));
-  const auto refusal = refusal_of(request, listener, devices);
+  const auto refusal = refusal_of(request, listener, devices, host);
   ASSERT_TRUE(refusal && refusal->explanation);
   EXPECT_EQ(refusal->reason, cm::RejectReason::unsupported_request);
   EXPECT_EQ(refusal->explanation->id, ReasonId::cma_foreign_source);
   names(address("127.0.0.1", 45678));
-  EXPECT_TRUE(refusal_of(request, listener, devices)) << "loopback is of this host alone";
+  EXPECT_TRUE(refusal_of(request, listener, devices, host)) << "loopback is of this host alone";
   request.path.remote = address("10.0.0.1").host;
-  EXPECT_FALSE(refusal_of(request, listener, devices));
+  EXPECT_FALSE(refusal_of(request, listener, devices, host));
 }
 
 TEST_F(RequestTest, OfMoreMtuThanThePortHasIsRefused) {
   request.path.mtu = IBV_MTU_2048;
-  const auto refusal = refusal_of(request, listener, devices);
+  const auto refusal = refusal_of(request, listener, devices, host);
   ASSERT_TRUE(refusal);
   EXPECT_EQ(refusal->reason, cm::RejectReason::invalid_mtu);
 }

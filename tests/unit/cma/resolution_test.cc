@@ -2,24 +2,11 @@
 #include "cma/resolution.h"
 
 #include "tests/support/cm_host.h"
+#include "tests/unit/cma/asked.h"
 #include "tests/unit/cma/network.h"
 
 namespace softrnic::cma {
 namespace {
-
-class Asked final : public Host {
- public:
-  TimePoint now() override { return TimePoint{std::chrono::seconds(1)}; }
-  std::uint32_t random_number() override { return 4; }
-  void send(const mad::Address&, Bytes) override {}
-  void resolve(IdNumber id, const RouteQuery& query) override { queries.emplace_back(id, query); }
-  void cancel_resolve(IdNumber id) override { cancelled.push_back(id); }
-  void event_queued(ChannelNumber) override {}
-  void explain(const Reason&, const mad::Address&) override {}
-
-  std::vector<std::pair<IdNumber, RouteQuery>> queries;
-  std::vector<IdNumber> cancelled;
-};
 
 class ResolutionTest : public ::testing::Test {
  protected:
@@ -111,13 +98,13 @@ TEST_F(ResolutionTest, RefusesWhatIsUnclear) {
 TEST_F(ResolutionTest, TheRouteFollowsWhileTheDeviceIsThere) {
   resolve(address("127.0.0.1", 7));
   expect_event(RDMA_CM_EVENT_ADDR_RESOLVED);
-  ASSERT_TRUE(resolution.resolve_route(id));
+  ASSERT_TRUE(resolution.resolve_route(id, std::chrono::seconds(2)));
   expect_event(RDMA_CM_EVENT_ROUTE_RESOLVED);
   EXPECT_TRUE(id.has_path);
   EXPECT_EQ(id.path.mtu, IBV_MTU_1024);
   EXPECT_EQ(error_of(resolution.take_path(id, {})), EINVAL) << "it has one";
   devices.set({});
-  EXPECT_EQ(error_of(resolution.resolve_route(id)), ENODEV);
+  EXPECT_EQ(error_of(resolution.resolve_route(id, std::chrono::seconds(2))), ENODEV);
 }
 
 }  // namespace
