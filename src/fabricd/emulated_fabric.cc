@@ -61,6 +61,8 @@ class EmulatedFabric::NodePorts final : public HostFabric {
     if (const fabric::ManagedPort* const port = node().port(number)) fabric_.agents_.set_sm(port->id, is_sm);
   }
 
+  wire::Gid owner_of(const wire::Gid& address) const override { return fabric_.owner_of(address); }
+
  private:
   EmulatedFabric& fabric_;
   const fabric::NodeId id_;
@@ -110,7 +112,10 @@ void EmulatedFabric::add_host(daemon::EventLoop& loop, NodeIndex index) {
   auto& host = hosts_[index.value] =
       std::make_unique<EmulatedHost>(loop, *ports, node.name, std::move(addresses));
   for (const fabric::ManagedPort& port : agents_.node(id)->ports)
-    if (port.number != 0) places_[port.id.value] = {host.get(), port.number};
+    if (port.number != 0) {
+      places_[port.id.value] = {host.get(), port.number};
+      addresses_[host->ports()[port.number - 1U].address.ipv4_be()] = port.id;
+    }
   host->lanes().takes_again = [this, id] {
     for (const fabric::ManagedPort& port : agents_.node(id)->ports)
       if (port.number != 0) engine_.resume(port.id);
@@ -156,6 +161,13 @@ std::size_t EmulatedFabric::clients() const {
 EmulatedFabric::Place EmulatedFabric::place_of(fabric::PortId port) const {
   const auto it = places_.find(port.value);
   return it == places_.end() ? Place{} : it->second;
+}
+
+wire::Gid EmulatedFabric::owner_of(const wire::Gid& address) const {
+  if (!address.is_ipv4()) return address;
+  const auto it = addresses_.find(address.ipv4_be());
+  const fabric::ManagedPort* const port = it != addresses_.end() ? agents_.port(it->second) : nullptr;
+  return port != nullptr ? mad::gid_of(port->info.gid_prefix, port->guids[0]) : wire::Gid{};
 }
 
 // ---- faults

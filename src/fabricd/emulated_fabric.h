@@ -77,6 +77,7 @@ class EmulatedFabric final : private fabric::EndportSink, private fabric::HostSi
   void start_manager();
   Place place_of(fabric::PortId port) const;
   void loop_back(fabric::PortId port, Bytes frame);
+  wire::Gid owner_of(const wire::Gid& address) const;
 
   // fabric::EndportSink
   bool on_datagram(fabric::PortId endport, const fabric::Datagram& datagram) override;
@@ -95,7 +96,8 @@ class EmulatedFabric final : private fabric::EndportSink, private fabric::HostSi
   fabric::Wiring wiring_;
   std::vector<std::unique_ptr<NodePorts>> ports_;  ///< by node, of those with a host
   std::vector<std::unique_ptr<EmulatedHost>> hosts_;
-  std::unordered_map<std::uint32_t, Place> places_;  ///< by PortId
+  std::unordered_map<std::uint32_t, Place> places_;              ///< by PortId
+  std::unordered_map<std::uint32_t, fabric::PortId> addresses_;  ///< by IPv4 address
   std::uint32_t host_count_ = 0;
   std::vector<EmulatedHost*> with_room_;  ///< hosts whose lanes may go on sending
   std::unique_ptr<EmbeddedManager> manager_;

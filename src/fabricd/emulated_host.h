@@ -16,8 +16,11 @@
 #include "daemon/mad_ports.h"
 #include "daemon/service.h"
 #include "fabric/managed_node.h"
+#include "fabricd/host_connections.h"
 #include "fabricd/host_lanes.h"
 #include "fabricd/port_view.h"
+#include "fabricd/sa_client.h"
+#include "mad/address.h"
 
 namespace softrnic::fabricd {
 
@@ -29,6 +32,9 @@ class HostFabric : public HostPorts {
   virtual void send_mad(std::uint8_t port, mad::Queue queue, const mad::Peer& to, Bytes mad) = 0;
   /// A program manages the subnet from this port, or does no longer.
   virtual void set_is_sm(std::uint8_t port, bool is_sm) = 0;
+  /// The GID of the port, anywhere in the fabric, whose IPoIB interface has this IP address; zero: none has. A
+  /// GID is its own.
+  virtual wire::Gid owner_of(const wire::Gid& address) const = 0;
 };
 
 class EmulatedHost final : private daemon::MadPorts {
@@ -69,6 +75,11 @@ class EmulatedHost final : private daemon::MadPorts {
   void set_is_sm(const daemon::MadPortName& port, bool is_sm) override;
 
   void watch_descriptors();
+  // QP1 of the connection manager, and of the questions to the subnet administrator
+  void send_by_address(const mad::Address& to, Bytes mad);
+  mad::Address address_of(std::uint8_t port, const mad::Peer& peer) const;
+  void ask_administrator(std::uint8_t port, const mad::Mad& mad);
+  std::uint8_t own_port(const wire::Gid& address) const;
 
   daemon::EventLoop& loop_;
   HostFabric& fabric_;
@@ -78,6 +89,8 @@ class EmulatedHost final : private daemon::MadPorts {
   UniqueFd listener_;
   HostLanes lanes_;
   daemon::Service service_;
+  SaClient sa_;
+  HostConnections connections_;
   std::unique_ptr<daemon::Clients> clients_;
 };
 

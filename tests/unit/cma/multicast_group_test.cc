@@ -1,5 +1,5 @@
-// From addresses of groups to MGIDs. The vectors are RFC 4391's (section 4) and those that Linux' ip_ib_mc_map()
-// and cma_set_mgid() make.
+// From addresses of groups to MGIDs. The vectors are RFC 4391's (section 4) and those that Linux'
+// ip_ib_mc_map() and cma_set_mgid() make.
 #include "cma/multicast_group.h"
 
 #include "tests/unit/cma/network.h"
