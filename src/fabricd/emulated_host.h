@@ -32,8 +32,8 @@ class HostFabric : public HostPorts {
   virtual void send_mad(std::uint8_t port, mad::Queue queue, const mad::Peer& to, Bytes mad) = 0;
   /// A program manages the subnet from this port, or does no longer.
   virtual void set_is_sm(std::uint8_t port, bool is_sm) = 0;
-  /// The GID of the port, anywhere in the fabric, whose IPoIB interface has this IP address; zero: none has. A
-  /// GID is its own.
+  /// The GID of the port, anywhere in the fabric, whose IPoIB interface has this IP address; zero: none has.
+  /// A GID is its own.
   virtual wire::Gid owner_of(const wire::Gid& address) const = 0;
 };
 

@@ -19,8 +19,8 @@ struct AddressOwner {
 
 class HostConnections {
  public:
-  /// `cm` and `sa` outlive it. `own_port` is the number of this host's port with a GID or an IP address, 0: none
-  /// has it; `owner_of`: of an IP address anywhere in the fabric.
+  /// `cm` and `sa` outlive it. `own_port` is the number of this host's port with a GID or an IP address, 0:
+  /// none has it; `owner_of`: of an IP address anywhere in the fabric.
   HostConnections(daemon::CmService& cm, SaClient& sa,
                   std::function<std::uint8_t(const wire::Gid& address)> own_port,
                   std::function<wire::Gid(std::uint8_t port)> own_address,

@@ -27,8 +27,8 @@ class SaClient {
   /// A datagram leaves by a port for its subnet manager.
   std::function<void(std::uint8_t port, const mad::Mad& mad)> send = [](std::uint8_t, const mad::Mad&) {};
 
-  /// Asks with a record, of which `mask` tells what counts. The handler is called once, unless cancelled. 0: too
-  /// many wait, and it is not called.
+  /// Asks with a record, of which `mask` tells what counts. The handler is called once, unless cancelled. 0:
+  /// too many wait, and it is not called.
   template <mad::Formatted Record>
   Token ask(std::uint8_t port, mad::Method method, const Record& record, std::uint64_t mask, TimePoint now,
             Handler handler) {
