@@ -329,8 +329,7 @@ void Driver::call_more(unsigned what, unsigned a, unsigned b, unsigned c) {
       join(id(a), b);
       break;
     case 20:
-      leave(a);
-      break;
+      return leave(a);
     case 21:
       migrate(id(a), channel(b));
       break;
