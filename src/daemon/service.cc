@@ -265,8 +265,9 @@ Answer Service::shut_down(Connection& from, const Shutdown& message, UniqueFd) {
 
 void Service::receive_mad(const mad::Address& from, Bytes mad) {
   const auto header = mad::parse_header(mad);
-  if (!header) return;
-  if (header->management_class == mad::ManagementClass::communication) return cm_.receive(from, mad);
+  // the connection manager also tells of what is no datagram
+  if (!header || header->management_class == mad::ManagementClass::communication)
+    return cm_.receive(from, mad);
   const auto arrivals = mad_ports_.arrivals(from);
   for (std::size_t i = 0; i < arrivals.size(); ++i) {
     const bool is_last = i + 1 == arrivals.size();  // who answers for all that there is nobody

@@ -1,7 +1,6 @@
 #include "fabric/wiring.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace softrnic::fabric {
 namespace {
@@ -22,8 +21,9 @@ PortId id_of(const Engine& engine, const Wiring& wiring, PortAddress address) {
 
 Rate LinkPace::of(LinkRate rate) const {
   if (scale <= 0) return {};
-  const double megabits = std::max(1.0, std::round(megabits_per_second(rate) * scale));
-  return {static_cast<std::uint32_t>(std::min(megabits, 4e9)), kNanosecondsOfMegabit};
+  constexpr double kMost = 4e9;
+  const double megabits = std::clamp(megabits_per_second(rate) * scale, 1.0, kMost);
+  return {static_cast<std::uint32_t>(megabits), kNanosecondsOfMegabit};
 }
 
 Expected<Wiring, std::string> place_nodes(Engine& engine, const Topology& topology,

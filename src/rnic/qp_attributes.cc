@@ -147,6 +147,13 @@ ibv_qp_attr fit_mtu(const Context& context, const ibv_qp_attr& wanted, std::uint
   return fitted;
 }
 
+Expected<std::uint16_t, Failure> pkey_at(const Context& context, std::uint16_t index) {
+  const auto device = context.info();
+  const auto pkeys = device::pkeys_of(*device);
+  if (index >= pkeys.size()) return no(ReasonId::bad_pkey_index, index, pkeys.size());
+  return pkeys[index];
+}
+
 }  // namespace
 
 Expected<void, Failure> take_attributes(const Context& context, const ibv_qp_attr& asked, std::uint32_t mask,
@@ -161,9 +168,9 @@ Expected<void, Failure> take_attributes(const Context& context, const ibv_qp_att
   if ((mask & IBV_QP_ALT_PATH) != 0) alternate = resolve_address(context, wanted.alt_ah_attr);
   if (!alternate) return Unexpected{alternate.error()};
   Expected<std::uint16_t, Failure> pkey = t.pkey, alternate_pkey = pkey;
-  if ((mask & IBV_QP_PKEY_INDEX) != 0) pkey = context.pkey(limits::kPorts, wanted.pkey_index);
+  if ((mask & IBV_QP_PKEY_INDEX) != 0) pkey = pkey_at(context, wanted.pkey_index);
   if (!pkey) return Unexpected{pkey.error()};
-  if ((mask & IBV_QP_ALT_PATH) != 0) alternate_pkey = context.pkey(limits::kPorts, wanted.alt_pkey_index);
+  if ((mask & IBV_QP_ALT_PATH) != 0) alternate_pkey = pkey_at(context, wanted.alt_pkey_index);
   if (!alternate_pkey) return Unexpected{alternate_pkey.error()};
   t.pkey = *pkey;
   t.path = *path;

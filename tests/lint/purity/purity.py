@@ -20,8 +20,10 @@ NEW = re.compile(r"_Zn[wa]")
 # Everything that may be undefined, by what it is for.
 ALLOWED = re.compile("|".join((
     r"mem(?:cpy|move|set|cmp|chr)|bcmp|str(?:len|nlen)",
-    r"v?snprintf|inet_ntop",  # into a buffer of the caller
+    r"v?snprintf|inet_ntop|inet_pton",  # into a buffer of the caller
     r"__(?:mem(?:cpy|move|set)|v?snprintf)_chk|__stack_chk_fail",  # their fortified forms
+    r"__popcount[sdt]i2",  # of the compiler
+    r"__cxa_allocate_exception|__cxa_throw",  # std::visit, of a variant that is never without a value
     r"__cpu_(?:model|features2|indicator_init)",  # what this processor can do
     r"_Z(?:n[wa]|d[la]).*",  # operator new and delete
     r"_ZN?K?St.*|_ZNKSt.*|_ZNS[ast].*|_ZNKS[ast].*|_ZT[ISV].*",  # the C++ library, less IMPURE_STD; type information
