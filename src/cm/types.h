@@ -84,8 +84,8 @@ struct Path {
   wire::Gid local{};
   wire::Gid remote{};
   std::uint32_t interface_index = 0;  ///< netdev, or InfiniBand port, of `local`, 0: any; not on the wire
-  wire::Lid local_lid;                ///< of InfiniBand, path bits included; reserved elsewhere
-  wire::Lid remote_lid;
+  wire::Lid local_lid{};              ///< of InfiniBand, path bits included; reserved elsewhere
+  wire::Lid remote_lid{};
   std::uint16_t pkey = wire::kDefaultPkey;
   std::uint8_t mtu = 0;          ///< enum ibv_mtu, 1–5
   std::uint8_t rate = 0;         ///< enum ibv_rate, 6 bits

@@ -26,8 +26,8 @@ struct Address {
   std::uint8_t hop_limit = 64;
   std::uint32_t flow_label = 0;  ///< 20 bits; on RoCEv2 it chooses the UDP source port
   // InfiniBand, where a GID is Gid::of_lid() if there is no GRH; reserved and 0 elsewhere
-  wire::Lid local_lid;  ///< of the adapter's port, path bits included
-  wire::Lid remote_lid;
+  wire::Lid local_lid{};  ///< of the adapter's port, path bits included
+  wire::Lid remote_lid{};
   std::uint8_t sl = 0;  ///< 4 bits
 
   bool operator==(const Address&) const = default;
