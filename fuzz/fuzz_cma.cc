@@ -9,6 +9,7 @@
 
 #include "cma/manager.h"
 #include "fuzz/cma_peers.h"
+#include "fuzz/no_infiniband.h"
 #include "fuzz/no_streams.h"
 
 using namespace softrnic;
@@ -16,7 +17,7 @@ using namespace softrnic::fuzz;
 using cma::ChannelNumber, cma::IdNumber;
 namespace {
 
-class Host final : public cma::Host {
+class Host final : public NoInfiniband {
  public:
   TimePoint now() override { return time; }
   std::uint32_t random_number() override { return ++number_; }  // small, so that inputs can name them
@@ -27,11 +28,6 @@ class Host final : public cma::Host {
   }
   void resolve(IdNumber id, const cma::RouteQuery& query) override { probes[id] = query; }
   void cancel_resolve(IdNumber id) override { FUZZ_CHECK(probes.erase(id) <= 1); }
-  void find_path(IdNumber, const cma::PathQuery&) override {}  // there is no InfiniBand
-  void cancel_path(IdNumber) override {}
-  void join_group(cma::MembershipNumber, const cma::GroupQuery&) override {}
-  void leave_group(cma::MembershipNumber) override {}
-  bool has_address(const wire::Gid&, const wire::Gid&) const override { return false; }
   void event_queued(ChannelNumber channel) override { ++posts[channel]; }
   void explain(const Reason& reason, const mad::Address&) override { FUZZ_CHECK(!describe(reason).empty()); }
 

@@ -1,9 +1,9 @@
-// The general services interface: QP1 of every device, on lane 0's socket; of an emulated InfiniBand host on a
-// link to its fabric. Management datagrams in and out.
+// The general services interface: QP1 of every device, on lane 0's socket, or of an emulated InfiniBand host
+// on a link to its fabric. Management datagrams in and out.
 //
 // What else comes to lane 0 is dropped: packets for queue pairs of lanes that do not exist, and QP0, which
-// RoCE has no use for, and an emulated host has elsewhere. Never waits: what a full socket does not take is lost, as the network may lose it,
-// and its sender tries again.
+// RoCE has no use for, and an emulated host has elsewhere. Never waits: what a full UDP socket does not take
+// is lost, as the network may lose it, and its sender tries again.
 #pragma once
 
 #include <deque>
@@ -45,8 +45,8 @@ class Gsi final : private link::Receiver {
   /// The GIDs of all devices, and Gid::of_lid() of the InfiniBand ports: a MAD for any other address is
   /// dropped.
   void set_addresses(std::vector<device::GidEntry> addresses);
-  /// The table of an InfiniBand port, which takes and sends MADs of its partitions alone. Without one it is in
-  /// the default partition.
+  /// The table of an InfiniBand port, which takes and sends MADs of its partitions alone. Without one it is
+  /// in the default partition.
   void set_pkeys(std::uint32_t port, std::vector<std::uint16_t> pkeys) { pkeys_[port] = std::move(pkeys); }
 
   /// Queues a MAD of 256 bytes; it leaves with the next flush() or receive(). What the kernel refuses
