@@ -9,15 +9,15 @@
 
 #include "cma/manager.h"
 #include "fuzz/cma_peers.h"
+#include "fuzz/no_infiniband.h"
 #include "fuzz/no_streams.h"
-#include "fuzz/no_subnet.h"
 
 using namespace softrnic;
 using namespace softrnic::fuzz;
 using cma::ChannelNumber, cma::IdNumber;
 namespace {
 
-class Host final : public HostWithoutSubnet {
+class Host final : public NoInfiniband {
  public:
   TimePoint now() override { return time; }
   std::uint32_t random_number() override { return ++number_; }  // small, so that inputs can name them
@@ -329,7 +329,8 @@ void Driver::call_more(unsigned what, unsigned a, unsigned b, unsigned c) {
       join(id(a), b);
       break;
     case 20:
-      return leave(a);
+      leave(a);
+      break;
     case 21:
       migrate(id(a), channel(b));
       break;

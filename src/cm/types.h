@@ -83,7 +83,7 @@ struct Ece {
 struct Path {
   wire::Gid local{};
   wire::Gid remote{};
-  std::uint32_t interface_index = 0;  ///< netdev, or InfiniBand port, of `local`, 0: any; not on the wire
+  std::uint32_t interface_index = 0;  ///< netdev or InfiniBand port of `local`, 0: any; not on the wire
   wire::Lid local_lid{};              ///< of InfiniBand, path bits included; reserved elsewhere
   wire::Lid remote_lid{};
   std::uint16_t pkey = wire::kDefaultPkey;

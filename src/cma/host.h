@@ -102,10 +102,10 @@ class Host {
   /// Answered by Manager::path_found(id, …), as resolve().
   virtual void find_path(IdNumber id, const PathQuery& query) = 0;
   virtual void cancel_path(IdNumber id) = 0;
-  /// Answered by Manager::group_joined(membership, …), from within or later, once. Several memberships of one
+  /// Answered by Manager::group_joined(membership, …), from within or later, once. Several memberships of a
   /// port may be in the same group, which the port leaves with the last of them.
   virtual void join_group(MembershipNumber membership, const GroupQuery& query) = 0;
-  /// Also while it waits for the answer, which then does not come.
+  /// Also while it waits for the answer, which then does not come. Must not call back.
   virtual void leave_group(MembershipNumber membership) = 0;
   /// Whether the InfiniBand port with the GID `port` has this IP address, as far as is known.
   virtual bool has_address(const wire::Gid& port, const wire::Gid& address) const = 0;

@@ -1,6 +1,6 @@
 // Multicast groups that ids have joined. RoCE has no subnet administrator: the address of a group is its GID,
-// and whoever attaches a queue pair belongs to it. On InfiniBand the host asks the subnet administrator,
-// whose answer has the LID of the group.
+// and whoever attaches a queue pair belongs to it. On InfiniBand the host asks the subnet administrator, and
+// the answer has the LID of the group.
 #pragma once
 
 #include <cstdint>

@@ -11,8 +11,8 @@
 
 namespace softrnic::cma {
 
-/// For `state` (enum ibv_qp_state). EINVAL: the id has no device, or the two sides have not agreed yet, or
-/// the port is not in the partition of the path any more.
+/// For `state` (enum ibv_qp_state). EINVAL: the id has no device, the two sides have not agreed yet, or the
+/// port is not in the partition of the path any more.
 Expected<QpAttributes, Failure> qp_attributes_of(const Id& id, std::uint32_t state,
                                                  const DeviceTable& devices);
 

@@ -51,7 +51,7 @@ struct Binding {
   std::uint16_t pkey = wire::kDefaultPkey;  ///< of the partition that it is in
   wire::Gid gid;                            ///< that its paths begin at; on RoCE and iWARP an IP address
   /// That the program sees as its source; zero: of InfiniBand, and no IP address has led there
-  wire::Gid address;
+  wire::Gid address{};
 
   explicit operator bool() const { return device != 0; }
   /// Paths come from a subnet administrator, and have LIDs.
@@ -79,7 +79,7 @@ struct AddressVector {
   std::uint8_t sl = 0;
   bool is_global = true;
   // InfiniBand; reserved and 0 elsewhere
-  wire::Lid dlid;
+  wire::Lid dlid{};
   std::uint8_t source_path_bits = 0;  ///< 7 bits, of which the port uses as many as its LMC says
   std::uint8_t static_rate = 0;       ///< enum ibv_rate
 };

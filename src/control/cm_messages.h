@@ -56,7 +56,9 @@ struct CmAddressVector {
   std::uint8_t traffic_class = 0;
   std::uint8_t sl = 0;
   std::uint8_t is_global = 1;
-  std::uint8_t reserved = 0;
+  std::uint8_t source_path_bits = 0;
+  std::uint8_t static_rate = 0;  ///< enum ibv_rate
+  std::uint8_t reserved[3] = {};
 };
 
 /// What is known of an id: its addresses, and once it is bound to a device that and the path.
@@ -77,7 +79,9 @@ struct CmIdRecord {
   std::uint8_t hop_limit = 0;
   std::uint8_t traffic_class = 0;
   std::uint8_t sl = 0;
-  std::uint8_t reserved[6] = {};
+  std::uint16_t slid = 0;  ///< InfiniBand
+  std::uint16_t dlid = 0;
+  std::uint8_t reserved[2] = {};
 };
 
 /// A message about one id.
@@ -356,7 +360,7 @@ struct CmIdListing {
   CmIdRecord record;
 };
 
-static_assert(sizeof(CmConnectionParameters) == 272 && sizeof(CmAddressVector) == 28);
+static_assert(sizeof(CmConnectionParameters) == 272 && sizeof(CmAddressVector) == 32);
 static_assert(sizeof(CmEventReply) <= kMaxMessage);
 
 }  // namespace softrnic::control

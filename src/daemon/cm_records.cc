@@ -37,7 +37,7 @@ control::CmIdRecord to_record(const cma::IdView& view) {
     record.node_guid = view.binding.guid;
     record.device_index = view.binding.device;
     record.port = 1;
-    record.pkey = view.path.pkey;
+    record.pkey = view.has_path ? view.path.pkey : view.binding.pkey;
   }
   put_gid(record.destination_gid, view.destination_gid);
   if (!view.has_path) return record;
@@ -49,6 +49,8 @@ control::CmIdRecord to_record(const cma::IdView& view) {
   record.hop_limit = view.path.hop_limit;
   record.traffic_class = view.path.traffic_class;
   record.sl = view.path.sl;
+  record.slid = view.path.local_lid.value;
+  record.dlid = view.path.remote_lid.value;
   return record;
 }
 
@@ -60,6 +62,10 @@ control::CmAddressVector to_record(const cma::AddressVector& vector) {
   record.hop_limit = vector.hop_limit;
   record.traffic_class = vector.traffic_class;
   record.sl = vector.sl;
+  record.is_global = vector.is_global ? 1 : 0;
+  record.lid = vector.dlid.value;
+  record.source_path_bits = vector.source_path_bits;
+  record.static_rate = vector.static_rate;
   return record;
 }
 

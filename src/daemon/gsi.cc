@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "device/pkey.h"
 #include "link/fault_link.h"
 #include "link/udp_link.h"
 #include "transport/ib/rx_packet.h"
@@ -19,10 +20,12 @@ constexpr std::size_t kFairShare = 256;
 constexpr std::size_t kMostQueued = 64;  ///< MADs that wait for a flush
 constexpr std::uint8_t kUsualHopLimit = 64;
 constexpr std::uint16_t kFirstSourcePort = 0xc000, kSourcePorts = 16;
-constexpr std::uint16_t kPkeyNumber = 0x7fff;  ///< the top bit is membership
+constexpr unsigned kLidsOfPort = 128;  ///< the most, with an LMC of 7 (IBTA 4.1.3)
 
-/// Ours is 0xffff, a full member: partitions match when their numbers do.
-bool pkey_matches(std::uint16_t pkey) { return (pkey & kPkeyNumber) == (wire::kDefaultPkey & kPkeyNumber); }
+bool is_lid_of(const device::GidEntry& entry, std::uint32_t port, wire::Lid lid) {
+  return entry.gid.is_lid() && entry.interface_index == port &&
+         (entry.gid.lid().value ^ lid.value) < kLidsOfPort;
+}
 
 // Linux 6 gives a multicast packet that one socket alone wants to whomever the SO_REUSEPORT group
 // chooses, which is any lane (udp_v4_early_demux, then inet_steal_sock). Lane 0 wants every group, so
@@ -73,23 +76,54 @@ std::uint16_t Gsi::source_port_to(const wire::Gid& peer) const {
   return static_cast<std::uint16_t>(kFirstSourcePort + mixed % kSourcePorts);
 }
 
-void Gsi::send(const mad::Address& to, Bytes mad, TimePoint now) {
-  if (mad.size() != mad::kMadBytes) return;
-  if (queued_.size() == kMostQueued) flush(now);
-  std::copy(mad.begin(), mad.end(), queued_.emplace_back().begin());
+ib::AddressVector Gsi::path_to(const mad::Address& to) const {
   ib::AddressVector path;
   path.source = to.local;
   path.destination = to.remote;
   path.traffic_class = to.traffic_class;
-  path.hop_limit = to.hop_limit != 0 ? to.hop_limit : kUsualHopLimit;
   path.flow_label = to.flow_label;
+  if (to.is_infiniband()) {
+    path.hop_limit = to.hop_limit;
+    path.service_level = to.sl;
+    path.interface_index = to.interface_index;
+    path.dlid = to.remote_lid;
+    path.source_path_bits = path_bits(to);
+    return path;
+  }
+  path.hop_limit = to.hop_limit != 0 ? to.hop_limit : kUsualHopLimit;
   path.source_port = source_port_to(to.remote);
   if (to.remote.is_link_local()) path.interface_index = to.interface_index;
+  return path;
+}
+
+std::uint8_t Gsi::path_bits(const mad::Address& to) const {
+  for (const device::GidEntry& entry : addresses_)
+    if (is_lid_of(entry, to.interface_index, to.local_lid))
+      return static_cast<std::uint8_t>(entry.gid.lid().value ^ to.local_lid.value);
+  return 0;
+}
+
+std::optional<std::uint16_t> Gsi::entry_of(std::uint32_t port, std::uint16_t pkey) const {
+  const auto table = pkeys_.find(port);
+  const std::span<const std::uint16_t> pkeys =
+      table != pkeys_.end() ? std::span<const std::uint16_t>(table->second) : device::kOnlyPkey;
+  const auto index = device::pkey_index(pkeys, pkey);
+  return index ? std::optional(pkeys[*index]) : std::nullopt;
+}
+
+void Gsi::send(const mad::Address& to, Bytes mad, TimePoint now) {
+  if (mad.size() != mad::kMadBytes) return;
+  const auto pkey = to.is_infiniband() ? entry_of(to.interface_index, to.pkey) : std::optional(to.pkey);
+  if (!pkey)
+    return dropped(because(ReasonId::no_such_pkey, to.pkey), ib::Counter::send_errors, to.remote_qpn, 1);
+  if (queued_.size() == kMostQueued) flush(now);
+  std::copy(mad.begin(), mad.end(), queued_.emplace_back().begin());
+  const ib::AddressVector path = path_to(to);
   ib::TxPacket packet;
   packet.path = &path;
   wire::Bth& bth = packet.headers.bth;
   bth.opcode = wire::Opcode::ud_send_only;
-  bth.pkey = to.pkey;
+  bth.pkey = *pkey;
   bth.destination = to.remote_qpn;
   bth.ack_request = true;  // as the kernel's drivers do; it asks for nothing
   bth.psn = psn_;
@@ -142,7 +176,8 @@ void Gsi::take(const ib::RxPacket& packet) {
   if (headers.bth.opcode != wire::Opcode::ud_send_only)
     return drop(because(ReasonId::mad_wrong_service, headers.bth.opcode, high, low),
                 ib::Counter::drop_service);
-  if (!pkey_matches(headers.bth.pkey))
+  const auto pkey = own_pkey(packet);
+  if (!pkey)
     return drop(because(ReasonId::drop_pkey_mismatch, headers.bth.pkey, wire::kDefaultPkey),
                 ib::Counter::drop_pkey);
   if (headers.deth.qkey != mad::kGsiQkey)
@@ -161,14 +196,33 @@ void Gsi::take(const ib::RxPacket& packet) {
   from.remote = packet.source;
   from.interface_index = own->interface_index;
   from.remote_qpn = headers.deth.source;
-  from.pkey = headers.bth.pkey;
+  from.pkey = *pkey;
   from.traffic_class = packet.traffic_class;
   from.hop_limit = packet.hop_limit;
   from.flow_label = packet.flow_label;
+  from.local_lid = packet.dlid;
+  from.remote_lid = packet.slid;
+  from.sl = packet.service_level;
   handler_(from, packet.packet.payload);
 }
 
+// QP1 takes any P_Key of its port's table (IBTA 10.9.2). A packet of a limited member is answered by the full
+// one that the port is.
+std::optional<std::uint16_t> Gsi::own_pkey(const ib::RxPacket& packet) const {
+  const std::uint16_t pkey = packet.packet.headers.bth.pkey;
+  const bool infiniband = packet.is_infiniband();
+  const auto entry = infiniband ? entry_of(packet.interface_index, pkey) : std::optional(wire::kDefaultPkey);
+  if (!entry || !device::pkeys_match(*entry, pkey)) return std::nullopt;
+  return infiniband ? *entry : pkey;
+}
+
 const device::GidEntry* Gsi::find_own(const ib::RxPacket& packet) const {
+  if (packet.is_infiniband() && !packet.has_global_route()) {
+    const auto own = std::find_if(addresses_.begin(), addresses_.end(), [&](const device::GidEntry& entry) {
+      return is_lid_of(entry, packet.interface_index, packet.dlid);
+    });
+    return own != addresses_.end() ? &*own : nullptr;
+  }
   // The same link-local address may be on several links. What this host sends itself comes
   // by the loopback: then any.
   const device::GidEntry* found = nullptr;

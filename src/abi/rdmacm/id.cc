@@ -87,11 +87,13 @@ Expected<std::unique_ptr<Id>, Failure> Id::create(std::shared_ptr<Session> sessi
 
 namespace {
 
-/// As the kernel describes the path of a RoCE port: exact values, LIDs 0.
+/// As the kernel describes a path: exact values, and on RoCE LIDs 0.
 void fill_path(ibv_sa_path_rec& path, const control::CmIdRecord& record) {
   path = {};
   std::memcpy(path.dgid.raw, record.destination_gid, sizeof path.dgid.raw);
   std::memcpy(path.sgid.raw, record.source_gid, sizeof path.sgid.raw);
+  path.slid = htobe16(record.slid);
+  path.dlid = htobe16(record.dlid);
   path.flow_label = htobe32(record.flow_label);
   path.hop_limit = record.hop_limit;
   path.traffic_class = record.traffic_class;

@@ -63,6 +63,8 @@ ibv_ah_attr address_of(const control::CmAddressVector& vector) {
   address.grh.traffic_class = vector.traffic_class;
   address.dlid = vector.lid;
   address.sl = vector.sl;
+  address.src_path_bits = vector.source_path_bits;
+  address.static_rate = vector.static_rate;
   address.is_global = vector.is_global;
   address.port_num = 1;
   return address;

@@ -83,6 +83,7 @@ TEST_F(InfinibandPorts, WhoNamesAnotherIpAddressIsRefused) {
   network.deliver();
   client.expect(RDMA_CM_EVENT_REJECTED);
   EXPECT_FALSE(server.manager.next_event(server.channel));
+  ASSERT_FALSE(server.explained.empty());
   EXPECT_EQ(server.explained.back(), ReasonId::cma_foreign_source);
 }
 
@@ -93,6 +94,7 @@ TEST_F(InfinibandPorts, ListenersAreFoundByIpAddress) {
   ASSERT_TRUE(client.manager.connect(active, {.qpn = 1}, {}));
   network.deliver();
   client.expect(RDMA_CM_EVENT_REJECTED);
+  ASSERT_FALSE(server.explained.empty());
   EXPECT_EQ(server.explained.back(), ReasonId::cma_listener_elsewhere);
   const IdNumber id = server.make_id();
   EXPECT_EQ(error_of(server.manager.bind(id, address("10.0.0.2"))), EADDRNOTAVAIL);
@@ -180,6 +182,7 @@ TEST_F(InfinibandPorts, ARequestOfAForeignPartitionIsRefused) {
   network.deliver();
   EXPECT_EQ(client.expect(RDMA_CM_EVENT_REJECTED).status,
             static_cast<int>(cm::RejectReason::primary_remote_gid));
+  ASSERT_FALSE(server.explained.empty());
   EXPECT_EQ(server.explained.back(), ReasonId::cma_foreign_partition);
 }
 

@@ -192,6 +192,7 @@ TEST_F(GroupsOfASubnetAdministrator, WithRecordsThatMakeNoSenseAreAnErrorAndLeft
                                               [](GroupRecord& r) { r.sl = 16; },
                                               [](GroupRecord& r) { r.rate = 64; },
                                               [](GroupRecord& r) { r.flow_label = 1U << 20; }};
+  std::size_t spoilt = 0;
   for (const auto spoil : kSpoil) {
     const MembershipNumber number = join();
     GroupRecord bad = record();
@@ -201,11 +202,10 @@ TEST_F(GroupsOfASubnetAdministrator, WithRecordsThatMakeNoSenseAreAnErrorAndLeft
     ASSERT_TRUE(event);
     EXPECT_EQ(event->kind, unsigned{RDMA_CM_EVENT_MULTICAST_ERROR});
     EXPECT_EQ(event->reason.id, ReasonId::cma_group_record);
-    EXPECT_EQ(host.left.back(), number);
+    EXPECT_EQ(host.left.size(), ++spoilt);
     EXPECT_TRUE(memberships.leave(number));
-    EXPECT_EQ(host.left.back(), number);
+    EXPECT_EQ(host.left.size(), spoilt) << "once";
   }
-  EXPECT_EQ(host.left.size(), std::size(kSpoil)) << "each once";
 }
 
 }  // namespace

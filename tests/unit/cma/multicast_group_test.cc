@@ -1,5 +1,5 @@
-// From addresses of groups to MGIDs. The vectors are RFC 4391's (section 4) and those that Linux'
-// ip_ib_mc_map() and cma_set_mgid() make.
+// From addresses of groups to MGIDs: vectors of RFC 4391 (section 4), and of what Linux makes of them in
+// ip_ib_mc_map() and cma_set_mgid().
 #include "cma/multicast_group.h"
 
 #include "tests/unit/cma/network.h"

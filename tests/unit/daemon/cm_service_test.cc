@@ -84,6 +84,7 @@ class CmServiceTest : public testing::Test {
       auto [address, mad] = std::move(under_way.front());
       under_way.pop_front();
       std::swap(address.local, address.remote);
+      std::swap(address.local_lid, address.remote_lid);
       service.receive(address, mad);
     }
   }
@@ -248,6 +249,122 @@ TEST_F(CmServiceTest, TheListShowsIdsOfAllPrograms) {
   EXPECT_EQ(ids[1].local_qpn, 0x222U);
   EXPECT_EQ(ids[1].remote_qpn, 0x111U);
   EXPECT_EQ(ids[2].local_qpn, 0x111U);
+}
+
+// ---- InfiniBand
+
+/// The host's device is a port with LID 0x10, whose IPoIB interface has 10.0.0.1.
+class InfinibandService : public CmServiceTest {
+ protected:
+  void SetUp() override {
+    CmServiceTest::SetUp();
+    gid.raw[0] = std::byte{0xfe};
+    gid.raw[1] = std::byte{0x80};
+    gid.raw[15] = std::byte{5};
+    device::DeviceInfo device;
+    device.kind = device::Kind::infiniband;
+    device.index = 1;
+    device.interface_index = 1;
+    device.guid = 5;
+    device.port.up = true;
+    device.port.active_mtu = 4096;
+    device.port.gids = {{gid, 1}};
+    device.port.addresses = {{own, 1}};
+    device.port.infiniband.lid = wire::Lid(0x10);
+    device.port.infiniband.pkeys = {0xffff};
+    service.devices_changed({device});
+    service.find_route = [this](cma::IdNumber id, const cma::RouteQuery& query) {
+      service.route_found(id, cma::Route{query.destination, 1, 64, gid});
+    };
+    service.is_port_of = [this](const wire::Gid& port, const wire::Gid& address) {
+      return port == gid && address == own;
+    };
+  }
+  void have_a_subnet_administrator() {
+    service.ask_for_path = [this](cma::IdNumber id, const cma::PathQuery& query) {
+      cma::PathRecord record;
+      record.source_lid = record.destination_lid = wire::Lid(0x10);
+      record.pkey = query.pkey;
+      record.sl = 3;
+      record.mtu = IBV_MTU_2048;
+      record.rate = IBV_RATE_40_GBPS;
+      service.path_found(id, record);
+    };
+    service.ask_for_group = [this](cma::MembershipNumber membership, const cma::GroupQuery& query) {
+      cma::GroupRecord record;
+      record.group = query.group;
+      record.lid = wire::Lid(0xc001);
+      record.qkey = query.qkey;
+      record.pkey = query.pkey;
+      service.group_joined(membership, record);
+    };
+    service.forget_group = [this](cma::MembershipNumber membership) { left.push_back(membership); };
+  }
+  CmNumber resolved(std::uint16_t space) {
+    auto create = make_message<CmCreateId>();
+    create.channel = client.channel;
+    create.port_space = space;
+    create.qp_type = space == RDMA_PS_UDP ? IBV_QPT_UD : IBV_QPT_RC;
+    const CmNumber id = ask<CmIdReply>(client, create).id;
+    auto resolve = about<CmResolveAddress>(id);
+    resolve.destination = ipv4("10.0.0.1", 7174);
+    ask<Done>(client, resolve);
+    expect(client, RDMA_CM_EVENT_ADDR_RESOLVED);
+    return id;
+  }
+  CmJoinMulticast join(CmNumber id) {
+    auto message = about<CmJoinMulticast>(id);
+    message.flags = RDMA_MC_JOIN_FLAG_FULLMEMBER;
+    message.address = ipv4("239.1.1.1", 0);
+    return message;
+  }
+
+  wire::Gid gid;
+  std::vector<cma::MembershipNumber> left;
+};
+
+TEST_F(InfinibandService, ProgramsConnectAndAreToldLids) {
+  have_a_subnet_administrator();
+  connect();
+  const CmIdRecord record = ask<CmIdReply>(client, about<CmQueryId>(active)).record;
+  EXPECT_EQ(record.slid, 0x10);
+  EXPECT_EQ(record.dlid, 0x10);
+  EXPECT_EQ(record.pkey, 0xffff);
+  EXPECT_EQ(std::memcmp(record.source_gid, gid.raw.data(), sizeof record.source_gid), 0);
+  EXPECT_EQ(reinterpret_cast<const sockaddr_in&>(record.source).sin_addr.s_addr, htonl(0x0a000001));
+  auto ready = about<CmInitQpAttributes>(passive);
+  ready.state = IBV_QPS_RTR;
+  const auto attributes = ask<CmQpAttributesReply>(server, ready);
+  EXPECT_EQ(attributes.address.lid, 0x10);
+  EXPECT_EQ(attributes.address.sl, 3);
+  EXPECT_EQ(attributes.address.static_rate, IBV_RATE_40_GBPS);
+  EXPECT_EQ(attributes.address.is_global, 0);
+}
+
+TEST_F(InfinibandService, GroupsAreJoinedAndLeft) {
+  have_a_subnet_administrator();
+  const CmNumber id = resolved(RDMA_PS_UDP);
+  const CmNumber membership = ask<CmIdReply>(client, join(id)).id;
+  const CmEventReply joined = event(client);
+  EXPECT_EQ(joined.event, unsigned{RDMA_CM_EVENT_MULTICAST_JOIN});
+  EXPECT_EQ(joined.membership, membership);
+  EXPECT_EQ(joined.address.lid, 0xc001);
+  EXPECT_EQ(joined.address.is_global, 1);
+  service.release(client.connection);
+  EXPECT_EQ(left, std::vector{membership});
+}
+
+TEST_F(InfinibandService, WithoutASubnetAdministratorThereAreNoPathsAndNoGroups) {
+  const CmNumber id = resolved(RDMA_PS_UDP);
+  ask<Done>(client, about<CmResolveRoute>(id));
+  const CmEventReply route = event(client);
+  EXPECT_EQ(route.event, unsigned{RDMA_CM_EVENT_ROUTE_ERROR});
+  EXPECT_EQ(route.status, -ENETUNREACH);
+  EXPECT_EQ(route.reason, static_cast<std::uint32_t>(ReasonId::cma_no_subnet_administrator));
+  ask<CmIdReply>(client, join(id));
+  const CmEventReply group = event(client);
+  EXPECT_EQ(group.event, unsigned{RDMA_CM_EVENT_MULTICAST_ERROR});
+  EXPECT_EQ(group.status, -ENETUNREACH);
 }
 
 }  // namespace
