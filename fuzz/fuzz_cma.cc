@@ -289,8 +289,7 @@ void Driver::call(unsigned what, unsigned a, unsigned b, unsigned c) {
     case 7:
       return resolve(id(a), b, c);
     case 8:
-      answer(a);
-      break;
+      return answer(a);
     case 9:
       (void)worked(manager_.resolve_route(id(a), std::chrono::seconds(2)));
       break;
@@ -298,8 +297,7 @@ void Driver::call(unsigned what, unsigned a, unsigned b, unsigned c) {
       (void)worked(manager_.listen(id(a), b));
       break;
     case 11:
-      connect(id(a), b);
-      break;
+      return connect(id(a), b);
     case 12:
     case 13:
       return accept(id(a), b);
@@ -320,20 +318,16 @@ void Driver::call_more(unsigned what, unsigned a, unsigned b, unsigned c) {
       (void)worked(manager_.notify(id(a), b % 2 != 0 ? IBV_EVENT_COMM_EST : IBV_EVENT_SQ_DRAINED));
       break;
     case 17:
-      set_option(id(a), b, c);
-      break;
+      return set_option(id(a), b, c);
     case 18:
       (void)worked(manager_.init_qp_attributes(id(a), b % 8));
       break;
     case 19:
-      join(id(a), b);
-      break;
+      return join(id(a), b);
     case 20:
-      leave(a);
-      break;
+      return leave(a);
     case 21:
-      migrate(id(a), channel(b));
-      break;
+      return migrate(id(a), channel(b));
     case 22:
       return (void)fetch(channel(a));
     case 23:
