@@ -10,3 +10,7 @@ set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE BOTH)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE BOTH)
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64;-L;/usr/aarch64-linux-gnu)
+# What Debian's libraries need in turn (libnl) is not unpacked.
+set(CMAKE_EXE_LINKER_FLAGS_INIT -Wl,--allow-shlib-undefined)
+# Nor is an MPI; this machine's own is of another architecture.
+set(ENV{PKG_CONFIG_LIBDIR} $ENV{SOFTRNIC_ARM64_LIBRARIES}/usr/lib/aarch64-linux-gnu/pkgconfig)
