@@ -192,7 +192,9 @@ constexpr auto kHwCounters = [] {
 #define SOFTRNIC_DEVICE "/sys/class/infiniband/{device}/"
 #define SOFTRNIC_PORT SOFTRNIC_DEVICE "ports/1/"
 #define SOFTRNIC_UVERBS "/sys/class/infiniband_verbs/{uverbs}/"
+#define SOFTRNIC_MAD "/sys/class/infiniband_mad/"
 
+std::string port_number(const Place&) { return "1\n"; }
 std::string null_device(const Place&) { return "/dev/null"; }
 std::string null_number(const Place&) { return "1:3\n"; }  // of /dev/null, which stands for the device file
 
@@ -207,8 +209,8 @@ constexpr Entry kEntries[] = {
      [](const Place&) { return std::string("softrnic\n"); }},
     {Each::device, NodeKind::file, SOFTRNIC_DEVICE "board_id",
      [](const Place&) { return std::string("softrnic\n"); }},
-    {Each::device, NodeKind::file, SOFTRNIC_DEVICE "parent", netdev},  // as the kernel's rxe and siw have it
-    {Each::device, NodeKind::link, SOFTRNIC_DEVICE "device/net/{netdev}", netdev_link},
+    {Each::netdev, NodeKind::file, SOFTRNIC_DEVICE "parent", netdev},  // as the kernel's rxe and siw have it
+    {Each::netdev, NodeKind::link, SOFTRNIC_DEVICE "device/net/{netdev}", netdev_link},
 
     {Each::device, NodeKind::file, SOFTRNIC_PORT "lid", lid},
     {Each::device, NodeKind::file, SOFTRNIC_PORT "lid_mask_count", lid_mask_count},
@@ -234,11 +236,20 @@ constexpr Entry kEntries[] = {
     {Each::device, NodeKind::file, SOFTRNIC_UVERBS "abi_version",
      [](const Place&) { return std::string("1\n"); }},
     {Each::device, NodeKind::file, SOFTRNIC_UVERBS "dev", null_number},
-    {Each::device, NodeKind::link, SOFTRNIC_UVERBS "device/net/{netdev}", netdev_link},
-    {Each::host, NodeKind::file, "/sys/class/infiniband_mad/abi_version",
+    {Each::netdev, NodeKind::link, SOFTRNIC_UVERBS "device/net/{netdev}", netdev_link},
+
+    {Each::host, NodeKind::file, SOFTRNIC_MAD "abi_version",
      [](const Place&) { return std::string("5\n"); }},  // IB_USER_MAD_ABI_VERSION: ibstat asks for it
+    {Each::mad_port, NodeKind::file, SOFTRNIC_MAD "{umad}/ibdev", device_name},
+    {Each::mad_port, NodeKind::file, SOFTRNIC_MAD "{umad}/port", port_number},
+    {Each::mad_port, NodeKind::file, SOFTRNIC_MAD "{umad}/dev", null_number},
+    {Each::mad_port, NodeKind::file, SOFTRNIC_MAD "{issm}/ibdev", device_name},
+    {Each::mad_port, NodeKind::file, SOFTRNIC_MAD "{issm}/port", port_number},
+    {Each::mad_port, NodeKind::file, SOFTRNIC_MAD "{issm}/dev", null_number},
 
     {Each::device, NodeKind::link, "/dev/infiniband/{uverbs}", null_device},
+    {Each::mad_port, NodeKind::link, "/dev/infiniband/{umad}", null_device},
+    {Each::mad_port, NodeKind::link, "/dev/infiniband/{issm}", null_device},
     {Each::host, NodeKind::link, "/dev/infiniband/rdma_cm", null_device},
 };
 

@@ -17,6 +17,8 @@ namespace softrnic::sysfs {
 enum class Each : std::uint8_t {
   host,          ///< once
   device,        ///< for each device
+  netdev,        ///< for each device that is of a netdev; a port of InfiniBand is of none
+  mad_port,      ///< for each device with queue pairs of management datagrams: iWARP has none
   gid,           ///< for each place of its GID table
   used_gid,      ///< for each place that has a GID
   pkey,          ///< for each place of its P_Key table
@@ -35,7 +37,7 @@ struct Place {
 struct Entry {
   Each each;
   NodeKind kind;
-  const char* path;                   ///< with {device}, {uverbs}, {netdev}, {index} and {counter}
+  const char* path;  ///< with {device}, {uverbs}, {umad}, {issm}, {netdev}, {index}, {counter}
   std::string (*text)(const Place&);  ///< of a file, with its newline; of a link, what it points to
 };
 

@@ -22,7 +22,10 @@ std::string path_of(const Entry& entry, const Place& at) {
   std::string path = entry.path;
   if (at.device == nullptr) return path;
   replace(path, "{device}", at.device->info.name);
-  replace(path, "{uverbs}", "uverbs" + std::to_string(at.device->info.index));
+  const std::string number = std::to_string(at.device->info.index);
+  replace(path, "{uverbs}", "uverbs" + number);
+  replace(path, "{umad}", "umad" + number);
+  replace(path, "{issm}", "issm" + number);
   replace(path, "{netdev}", at.device->info.netdev);
   replace(path, "{index}", std::to_string(at.index));
   replace(path, "{counter}", counter_name(entry, at.index));
@@ -32,6 +35,10 @@ std::string path_of(const Entry& entry, const Place& at) {
 /// How often the row stands in the tree for this device.
 std::size_t count(Each each, const DeviceFacts& device) {
   switch (each) {
+    case Each::netdev:
+      return device.info.netdev.empty() ? 0 : 1;
+    case Each::mad_port:
+      return device::has_streams(device.info.kind) ? 0 : 1;
     case Each::gid:
     case Each::used_gid:
       return device.info.port.gids.size();

@@ -162,7 +162,7 @@ def tools(build):
                 (("smpquery", "pkeys", lids["host2"], 1), (r"0xffff|0x7fff",)),
                 (("smpquery", "sl2vl", lids["host2"], 1), (r"ports:",)),
                 (("smpquery", "vlarb", lids["host2"], 1), (r"VLArbitration tables",)),
-                (("smpquery", "guids", lids["host2"], 1), (r"\[0\]",)),
+                (("smpquery", "GUIDInfo", lids["host2"]), (r"0: 0x[0-9a-f]{16} ", r"8 guids capacity")),
                 (("smpquery", "-D", "nodeinfo", "0,1"), (r"NodeType:\.+Switch",)),
                 (("smpdump", lids["host2"], "0x11"), (r"^0101 ",)),
                 (("ibroute", lids["leaf1"]), (r"'host4'", r"'spine1'")),

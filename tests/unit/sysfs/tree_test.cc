@@ -58,6 +58,31 @@ TEST(Tree, TellsOfAPortInTheWordsOfTheKernel) {
   EXPECT_EQ(port(tree, "pkeys/0"), "0xffff\n");
 }
 
+TEST(Tree, APortOfInfiniBandIsOfNoNetdev) {
+  Facts facts = one_device();
+  facts[0].info.kind = device::Kind::infiniband;
+  facts[0].info.netdev.clear();
+  const Tree tree = make_tree(facts);
+  EXPECT_EQ(port(tree, "link_layer"), "InfiniBand\n");
+  for (const Node& node : tree) {
+    EXPECT_EQ(node.path.find("//"), std::string::npos) << node.path;
+    EXPECT_FALSE(node.path.ends_with('/')) << node.path;
+    EXPECT_EQ(node.path.find("device/net"), std::string::npos) << node.path;
+  }
+}
+
+TEST(Tree, TellsWhereManagementDatagramsGo) {
+  Facts facts = one_device();
+  const Tree tree = make_tree(facts);
+  EXPECT_EQ(text(tree, "/sys/class/infiniband_mad/umad1/ibdev"), "soft0\n");
+  EXPECT_EQ(text(tree, "/sys/class/infiniband_mad/umad1/port"), "1\n");
+  EXPECT_EQ(text(tree, "/sys/class/infiniband_mad/issm1/ibdev"), "soft0\n");
+  EXPECT_NE(find(tree, "/dev/infiniband/umad1"), nullptr);
+  facts[0].info.kind = device::Kind::iwarp;
+  EXPECT_EQ(find(make_tree(facts), "/sys/class/infiniband_mad/umad1/ibdev"), nullptr);
+  EXPECT_EQ(find(make_tree(facts), "/dev/infiniband/umad1"), nullptr);
+}
+
 TEST(Tree, FollowsThePort) {
   Facts facts = one_device();
   facts[0].info.port.up = false;
