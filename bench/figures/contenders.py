@@ -118,6 +118,18 @@ class PerftestOnIwarp(Perftest):
         return under(self._below, call, port=0, cm_port=call.port)
 
 
+class PerftestOnFabric(Perftest):
+    """The same between two hosts of an emulated InfiniBand fabric, which is up while it is measured (taking.through_switches)."""
+
+    def __init__(self, program, server, client):
+        super().__init__(program)
+        self._server, self._client = ([*"softrnic run --no-sysfs --host".split(), host, "--"] for host in (server, client))
+
+    def call(self, size, count=None, pair=0, seconds=None):
+        call = super().call(size, count, pair, seconds)
+        return dataclasses.replace(call, server=self._server + call.server, client=self._client + call.client)
+
+
 class Own(Contender):
     """bench/write_rate.cc and bench/write_latency.cc: plain verbs where perftest cannot choose the memory."""
 

@@ -2,7 +2,7 @@
 import functools
 
 from figures import taking
-from figures.contenders import Iperf3, Libfabric, Machine, NotInstalled, Own, Perftest, Qperf, Ucx
+from figures.contenders import Iperf3, Libfabric, Machine, NotInstalled, Own, Perftest, PerftestOnFabric, Qperf, Ucx
 from figures.turns import Cell, Question
 
 SIZES = (8, 256, 4096, 65536, 1 << 20, 8 << 20)
@@ -14,6 +14,8 @@ BY_SIZE = "message size in bytes"
 POSIX = "posix,cma"
 TCP_BLOCKS = "iperf3 writes blocks of 128 KiB at every size."
 SHARED_MEMORY = "shared memory"
+RING = "ring:9,hosts=2"  # from host1 to host2 through a switch, to host4 through two, to host10 through five
+MOST_SWITCHES = 5
 
 
 class Places:
@@ -160,6 +162,14 @@ class Questions:
                 take = functools.partial(taking.queue_pair_memory, site)
                 taken = [Cell("a QP (128+128 WRs), of 1000", None, site, take)]
                 yield Question("memory", "Resident memory", "", "bytes", taken, rounds=1)
+
+    def fabric(self):
+        host, take = self.places.host, functools.partial(taking.through_switches, RING)
+        for program, size, unit, what in (("ib_send_lat", 8, "us", "Latency"), ("ib_write_bw", BLOCK, "GB/s", "Bandwidth")):
+            taken = [Cell(f"{program}, {size} B", switches, host, functools.partial(
+                take, host, PerftestOnFabric(program, f"host{2 * switches}", "host1"), size))
+                     for switches in range(1, MOST_SWITCHES + 1) if host]
+            yield Question(f"fabric-{unit[:2].lower()}", f"{what} in an emulated InfiniBand fabric", "switches on the way", unit, taken)
 
     def _paths(self):
         """(site, whether packets are forced, name)"""

@@ -1,9 +1,11 @@
 """How a figure is taken: one pair of programs, several at the same time, CPU seconds, system calls. Everything started is ended."""
 import contextlib
 import dataclasses
+import json
 import re
 import resource
 import shutil
+import time
 
 import measure
 from session import Session
@@ -105,6 +107,32 @@ def neighbour(site):
 
 def beside_neighbour(site, contender, size):
     with neighbour(site):
+        return one(site, contender, size)
+
+
+@contextlib.contextmanager
+def fabric(site, topology):
+    """An emulated InfiniBand fabric, whose ports are active."""
+    def command(*words):
+        status, output = site.server.run(["softrnic", "fabric", *words])
+        if status != 0:
+            raise measure.Failed(f"softrnic fabric {words[0]}", output)
+        return output
+
+    command("up", topology)
+    try:
+        patience = time.monotonic() + 10
+        while not all(port["state"] == "active" for node in json.loads(command("show", "--json"))["nodes"]
+                      for port in node["ports"] if "peer" in port):
+            if time.monotonic() > patience:
+                raise measure.Failed("softrnic fabric up", "its ports are not active")
+        yield
+    finally:
+        command("down")
+
+
+def through_switches(topology, site, contender, size):
+    with fabric(site, topology):
         return one(site, contender, size)
 
 

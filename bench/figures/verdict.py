@@ -3,9 +3,9 @@ import dataclasses
 import functools
 
 from figures import taking
-from figures.contenders import Iperf3, Libfabric, Machine, Own, Perftest, PerftestOnIwarp, Qperf, Ucx, UcxOnDevice
+from figures.contenders import Iperf3, Libfabric, Machine, Own, Perftest, PerftestOnFabric, PerftestOnIwarp, Qperf, Ucx, UcxOnDevice
 from figures.plot import size_text
-from figures.questions import POSIX, listed, many_queue_pairs
+from figures.questions import POSIX, RING, listed, many_queue_pairs
 from figures.turns import Cell, Question, ratio_of
 
 SMALL, LARGE, HUGE = 8, 65536, 1 << 20
@@ -46,6 +46,7 @@ class Verdict:
             self._neighbour()
             self._iwarp(places.host, wire=True)
             self._iwarp_direct()
+            self._fabric()
         for site in places.veths:
             self._wire(site, site.name, wire=False)
             self._many(site, site.name, wire=False)
@@ -59,7 +60,7 @@ class Verdict:
         Latencies below a microsecond are taken twice as often (`turns` 0): they are quick to take, and change with the way
         between the processors.
         """
-        beside = ", idle neighbour" if take is not taking.one else ""
+        beside = ", idle neighbour" if take is taking.beside_neighbour else ""
         key = (f"{contender.name}, {size_text(size)}, {place}{beside} [{contender.quantity}]", self._group)
         self._cells.setdefault(key, Cell(key[0], self._group, site, functools.partial(take, site, contender, size),
                                         turns=self._usual if turns is None else turns))
@@ -168,6 +169,14 @@ class Verdict:
         ours = self._figure(host, name, PerftestOnIwarp("ib_write_bw"), LARGE)
         roce = self._figure(host, "direct", Perftest("ib_write_bw"), LARGE)
         self._compare(8, f"ib_write_bw 64 KiB, {name} / RoCE, direct", ours, roce, ">= 0.9")
+
+    def _fabric(self):
+        """Every packet goes by the fabric's process; RoCE's go from program to program."""
+        self._group += 1
+        take = functools.partial(taking.through_switches, RING)
+        ours = self._figure(self.places.host, "3 switches", PerftestOnFabric("ib_write_bw", "host6", "host1"), LARGE, take)
+        roce = self._figure(self.places.host, "loopback wire", Perftest("ib_write_bw", wire=True), LARGE)
+        self._compare(9, "ib_write_bw 64 KiB through 3 switches / RoCE, loopback wire", ours, roce, ">= 0.3")
 
     def _iwarp_latency(self, site, name, wire):
         self._group += 1
