@@ -32,7 +32,7 @@ void Engine::send_flow_control(EnginePort& port, std::uint8_t vl) {
   using Operation = wire::FlowControlOperation;
   const Link& link = *port.link;
   const wire::FlowControlPacket packet{
-      .operation = port.state == PortState::init ? Operation::init : Operation::normal,
+      .operation = port.state == PortState::initialize ? Operation::init : Operation::normal,
       .fctbs = port.out[vl].credit.fctbs(),
       .vl = vl,
       .fccl = port.in[vl].credit.fccl(port.in[vl].free_blocks())};

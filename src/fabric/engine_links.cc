@@ -45,9 +45,9 @@ bool Engine::set_state(PortId id, PortState state) {
     update_link(*port->link);
     return true;
   }
-  const bool follows = (state == PortState::armed && port->state == PortState::init) ||
+  const bool follows = (state == PortState::armed && port->state == PortState::initialize) ||
                        (state == PortState::active && port->state == PortState::armed);
-  if (!follows) return state == port->state && state != PortState::init;
+  if (!follows) return state == port->state && state != PortState::initialize;
   enter(*port, state);
   return true;
 }
@@ -70,7 +70,7 @@ void Engine::bring_up(Link& link) {
     port->owed_flow_control = kAllDataVls;
     mark_ready(*port);
   }
-  for (EnginePort* const port : link.ends) enter(*port, PortState::init);
+  for (EnginePort* const port : link.ends) enter(*port, PortState::initialize);
 }
 
 void Engine::take_down(Link& link) {

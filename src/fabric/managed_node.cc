@@ -78,7 +78,7 @@ ManagedPort make_port(const ManagedNode& node, const PortProfile& profile, const
   info.mtu_cap = info.neighbor_mtu = profile.mtu_cap;
   if (!is_endport) info.hoq_life = kNoLifetime;
   info.vl_arbitration_high_cap = info.vl_arbitration_low_cap = ManagedPort::kVlArbitrationEntries;
-  info.port_state = static_cast<mad::PortState>(engine_port.state);
+  info.port_state = engine_port.state;
   if (engine_port.state != PortState::down) info.port_physical_state = mad::PortPhysicalState::link_up;
   make_arbitration(port);
   return port;

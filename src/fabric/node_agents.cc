@@ -107,9 +107,9 @@ void NodeAgents::on_state(PortId id, PortState state) {
   if (!place) return;
   const mad::PortState before = place.port->info.port_state;
   read_port_state(engine_, *place.port);
-  if (state == PortState::init) train_link(place);
+  if (state == PortState::initialize) train_link(place);
   const bool link_changed =
-      state == PortState::init || (state == PortState::down && !place.port->is_being_set);
+      state == PortState::initialize || (state == PortState::down && !place.port->is_being_set);
   if (place.node->is_switch()) {
     if (!link_changed) return;
     place.node->switch_info.port_state_change = true;

@@ -5,7 +5,7 @@ namespace {
 
 PortProfile profile_of(const Port& port) {
   PortProfile profile;
-  profile.guid = mad::Guid(port.guid.value);
+  profile.guid = port.guid;
   profile.link_widths = profile.link_speeds = profile.extended_link_speeds = 0;
   for (const LinkWidthRow& row : kLinkWidths) {
     if (row.lanes <= row_of(port.rate.width).lanes)
@@ -24,8 +24,8 @@ PortProfile profile_of(const Port& port) {
 NodeProfile profile_of(const Node& node) {
   NodeProfile profile;
   profile.description = node.description.empty() ? node.name : node.description;
-  profile.guid = mad::Guid(node.guid.value);
-  profile.system_image_guid = mad::Guid(node.system_image_guid.value);
+  profile.guid = node.guid;
+  profile.system_image_guid = node.system_image_guid;
   profile.vendor_id = node.vendor_id;
   profile.device_id = node.device_id;
   profile.enhanced_port0 = node.enhanced_port0;

@@ -81,7 +81,7 @@ void execute(Command command, Engine& engine, ManagedPort& port) {
 void read_port_state(const Engine& engine, ManagedPort& port) {
   const EnginePort* const source = engine.port(port.id);
   if (source == nullptr) return;
-  port.info.port_state = static_cast<mad::PortState>(source->state);
+  port.info.port_state = source->state;
   if (source->state != PortState::down) {
     port.info.port_physical_state = mad::PortPhysicalState::link_up;
   } else {

@@ -14,22 +14,19 @@
 #include "base/expected.h"
 #include "base/strong.h"
 #include "fabric/link_rate.h"
+#include "mad/guid.h"
+#include "mad/node_info.h"
 #include "wire/lid.h"
 
 namespace softrnic::fabric {
 
-/// An EUI-64 in host order; 0: none.
-struct Guid : Strong<struct GuidTag, std::uint64_t> {
-  using Strong::Strong;
-};
+using mad::Guid;
+using mad::NodeType;
 
 /// Place of a node in Topology::nodes().
 struct NodeIndex : Strong<struct NodeIndexTag, std::uint32_t> {
   using Strong::Strong;
 };
-
-/// Values are those of NodeInfo.NodeType (IBTA 14.2.5.3).
-enum class NodeType : std::uint8_t { channel_adapter = 1, switch_node = 2, router = 3 };
 
 /// "channel adapter", "switch", "router"
 std::string_view name_of(NodeType type);

@@ -6,6 +6,7 @@
 
 #include "base/strong.h"
 #include "base/time.h"
+#include "mad/port_info.h"
 #include "wire/flow_control_packet.h"
 #include "wire/link_header.h"
 
@@ -54,7 +55,7 @@ constexpr Duration lifetime_of(std::uint8_t value) {
 }
 inline constexpr std::uint8_t kNoLifetime = 31;
 
-/// Of the link layer, numbered as in PortInfo (IBTA 7.2, 14.2.5.6).
-enum class PortState : std::uint8_t { down = 1, init = 2, armed = 3, active = 4 };
+/// Of the link layer (IBTA 7.2): no port is ever in `no_change`, which only requests say.
+using mad::PortState;
 
 }  // namespace softrnic::fabric

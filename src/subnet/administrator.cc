@@ -221,7 +221,7 @@ mad::Notice Administrator::notice_of(mad::Trap trap, const wire::Gid& gid) const
   notice.issuer_lid = view_.database.self_lid();
   const EndPortId self = view_.database.self;
   const Guid guid = self == kNoEndPort ? Guid{} : view_.database.graph().at(self).guid;
-  notice.issuer_gid = mad::gid_of(view_.options.ports.subnet_prefix, mad::Guid(guid.value));
+  notice.issuer_gid = mad::gid_of(view_.options.ports.subnet_prefix, guid);
   notice.set_details(mad::GidDetails{.gid = gid});
   return notice;
 }
@@ -244,7 +244,7 @@ void Administrator::subnet_changed(TimePoint now) {
   std::swap(ports, known_ports_);
   subscriptions_.keep_only(view_.database.graph());
   const auto tell = [&](mad::Trap trap, Guid port) {
-    const wire::Gid gid = mad::gid_of(view_.options.ports.subnet_prefix, mad::Guid(port.value));
+    const wire::Gid gid = mad::gid_of(view_.options.ports.subnet_prefix, port);
     subscriptions_.report(view_, notice_of(trap, gid), 0, now);
   };
   if (std::exchange(knows_ports_, true)) {

@@ -227,8 +227,9 @@ std::string to_string(const Graph& graph, const std::vector<Channel>& cycle) {
   std::string out;
   char line[64];
   for (const Channel& channel : cycle) {
-    std::snprintf(line, sizeof line, "switch 0x%016" PRIx64 " port %u VL %u\n",
+    std::snprintf(line, sizeof line, "switch 0x%016" PRIx64 " port %u VL %u",
                   graph.at(channel.from.sw).guid.value, channel.from.port, channel.vl);
+    if (!out.empty()) out += ", ";
     out += line;
   }
   return out;

@@ -48,7 +48,7 @@ struct Channel {
 std::vector<Channel> find_deadlock(const Graph& graph, const ForwardingTables& tables,
                                    const DeadlockOptions& options = {});
 
-/// "switch 0x… port 3 VL 0", a channel a line; for people.
+/// "switch 0x… port 3 VL 0, switch 0x… port 4 VL 0": a line, for people.
 std::string to_string(const Graph& graph, const std::vector<Channel>& cycle);
 
 }  // namespace softrnic::subnet

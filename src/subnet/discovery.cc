@@ -78,7 +78,7 @@ void Discovery::probe(const DirectedPath& path, NodePort from) {
 
 void Discovery::take_node(const DirectedPath& path, NodePort from, const mad::NodeInfo& info) {
   if (!is_plausible(info, path)) return events_.notify(event::BadAnswer{path, mad::NodeInfo::kAttribute});
-  NodeId id = subnet_.find(Guid(info.node_guid.value));
+  NodeId id = subnet_.find(info.node_guid);
   const bool is_new = id == kNoNode;
   if (is_new) id = add_node(path, info);
   if (id == kNoNode) return;
@@ -87,7 +87,7 @@ void Discovery::take_node(const DirectedPath& path, NodePort from, const mad::No
 
   const NodePort at{id, info.local_port_num};
   if (from.node != kNoNode && !connect(from, at)) return;
-  if (!subnet_.at(id).is_switch()) take_end_port(at, path, Guid(info.port_guid.value));
+  if (!subnet_.at(id).is_switch()) take_end_port(at, path, info.port_guid);
   if (is_new) ask_switch(id);
 }
 

@@ -17,25 +17,17 @@
 
 #include "base/expected.h"
 #include "base/strong.h"
+#include "mad/guid.h"
+#include "mad/node_info.h"
+#include "mad/port_info.h"
 #include "wire/lid.h"
 
 namespace softrnic::subnet {
 
+using mad::Guid;
+using mad::NodeType;
+using mad::PortState;
 using wire::Lid;
-
-/// The EUI-64 of a node, a port or a system (IBTA 14.2.5.3).
-struct Guid : Strong<struct GuidTag, std::uint64_t> {
-  using Strong::Strong;
-};
-
-}  // namespace softrnic::subnet
-
-template <>
-struct std::hash<softrnic::subnet::Guid> {
-  std::size_t operator()(softrnic::subnet::Guid guid) const noexcept { return guid.value; }
-};
-
-namespace softrnic::subnet {
 
 /// Places in Graph::switches() and Graph::end_ports().
 struct SwitchId : Strong<struct SwitchIdTag, std::uint32_t> {
@@ -50,11 +42,6 @@ inline constexpr EndPortId kNoEndPort{~0U};
 /// External ports that a switch has at most; 255 in a forwarding table means no port (IBTA 18.2.4.3).
 inline constexpr unsigned kMaxSwitchPorts = 254;
 inline constexpr std::uint8_t kMaxLmc = 7;
-
-/// NodeInfo: NodeType (IBTA 14.2.5.3).
-enum class NodeType : std::uint8_t { channel_adapter = 1, switch_node = 2, router = 3 };
-/// PortInfo: PortState (IBTA 14.2.5.6).
-enum class PortState : std::uint8_t { down = 1, initialize = 2, armed = 3, active = 4 };
 
 struct SwitchPort {
   SwitchId sw = kNoSwitch;

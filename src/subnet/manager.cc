@@ -123,7 +123,7 @@ void Manager::finish_heavy_sweep(TimePoint now) {
   heavy_not_before_ = now + options_.heavy_sweep_gap;
   for (const Event& change : changes(database_.subnet, found)) events_.notify(change);
   for (const RemoteManager& manager : found.managers)
-    events_.notify(event::ManagerFound{Guid(manager.info.guid.value), manager.info});
+    events_.notify(event::ManagerFound{manager.info.guid, manager.info});
   const bool has_self = found.self.node != kNoNode && found.is_end_port(found.self);
   if (!has_self) {
     heavy_wanted_ = true;

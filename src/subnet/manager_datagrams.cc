@@ -67,7 +67,7 @@ void Manager::take_trap(const DatagramAddress& from, const mad::Smp& smp, TimePo
   heavy_wanted_ |= wants_sweep(notice);
   if (!is_up_ || port.node == kNoNode) return;
   const Guid guid = database_.subnet.at(database_.subnet.management_port(port)).guid;
-  notice.issuer_gid = mad::gid_of(options_.ports.subnet_prefix, mad::Guid(guid.value));
+  notice.issuer_gid = mad::gid_of(options_.ports.subnet_prefix, guid);
   administrator_.report(notice, now);
 }
 

@@ -130,7 +130,7 @@ void Manager::conclude_sweep(Subnet found, TimePoint now) {
     return configure(std::move(found));
   }
   // Two subnets became one, and the other's master is to give up its part before anything is configured.
-  polled_ = Guid(lower->info.guid.value);
+  polled_ = lower->info.guid;
   keep(std::move(found));
   awaits_handover_ = true;
   polls_missed_ = 0;
@@ -143,7 +143,7 @@ void Manager::hand_over(const RemoteManager& to, TimePoint now) {
   SmpRequest request = set_smp(database_.subnet.path_to(to.port), own_info(true),
                                static_cast<std::uint32_t>(Control::handover));
   request.m_key = m_key_for(database_.subnet, to.port, options_.ports.m_key);
-  requests_.send(request, [this, guid = Guid(to.info.guid.value), now](const SmpResult& result) {
+  requests_.send(request, [this, guid = to.info.guid, now](const SmpResult& result) {
     phase_ = Phase::idle;
     if (result.is_answered()) {
       events_.notify(event::HandedOver{guid});
@@ -213,7 +213,7 @@ void Manager::send_priority_trap() {
 
 mad::SmInfo Manager::own_info(bool with_key) const {
   mad::SmInfo info;
-  info.guid = mad::Guid(port_guid_.value);
+  info.guid = port_guid_;
   info.sm_key = with_key ? options_.sm_key : 0;
   info.activity_count = static_cast<std::uint32_t>(requests_.counters().requests);
   info.priority = options_.priority;
@@ -258,10 +258,10 @@ std::uint16_t Manager::control(const mad::Smp& smp, TimePoint now) {
       break;
     case Action::become_master:
       become_master();
-      acknowledge(Guid(info.guid.value));
+      acknowledge(info.guid);
       break;
     case Action::become_standby:
-      become_standby(Guid(info.guid.value), now);
+      become_standby(info.guid, now);
       break;
     case Action::discover:
       set_state(SmState::discovering);

@@ -120,7 +120,7 @@ class PortPlan {
     for (std::size_t block = 0; block * kPkeyBlock < entries; ++block) {
       const Setting setting =
           setting_of(at, p_key_block(database_.p_keys_of(peer), block), p_key_modifier(at.port, block));
-      if (!sent_.has(Guid(subnet.at(at.node).info.port_guid.value), setting)) out.push_back(setting);
+      if (!sent_.has(subnet.at(at.node).info.port_guid, setting)) out.push_back(setting);
     }
   }
 

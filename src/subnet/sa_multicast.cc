@@ -219,7 +219,7 @@ class GroupQuery {
         mad::component<McMemberRecord>("join_state") | mad::component<McMemberRecord>("proxy_join");
     if (!mad::matches(request_.sa.component_mask & kOfMember, asked_, record)) return;
     if (!request_.is_trusted) return out_.add(group.record);
-    record.port_gid = mad::gid_of(view_.options.ports.subnet_prefix, mad::Guid(guid.value));
+    record.port_gid = mad::gid_of(view_.options.ports.subnet_prefix, guid);
     out_.add(record);
   }
 

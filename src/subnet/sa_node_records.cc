@@ -78,7 +78,7 @@ void query_nodes(const SaView& view, const SaRequest& request, SaRecords& out) {
     mad::NodeRecord record;
     record.lid = view.lid_of(at);
     record.node_info = node.info;
-    record.node_info.port_guid = mad::Guid(port.guid.value);
+    record.node_info.port_guid = port.guid;
     record.node_info.local_port_num = node.is_switch() ? node.entry : at.port;
     record.node_description = node.description;
     query.add(record);

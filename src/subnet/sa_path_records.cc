@@ -124,10 +124,9 @@ class PathQuery {
     const std::uint64_t prefix = view_.options.ports.subnet_prefix;
     record->slid = slid;
     record->dlid = dlid;
-    record->sgid = mad::gid_of(prefix, mad::Guid(view_.database.graph().at(source).guid.value));
-    record->dgid = remote != nullptr
-                       ? *remote
-                       : mad::gid_of(prefix, mad::Guid(view_.database.graph().at(destination).guid.value));
+    record->sgid = mad::gid_of(prefix, view_.database.graph().at(source).guid);
+    record->dgid =
+        remote != nullptr ? *remote : mad::gid_of(prefix, view_.database.graph().at(destination).guid);
     if (remote != nullptr) record->hop_limit = kRouterHopLimit;
     record->preference = preference;
     out_.add(*record);

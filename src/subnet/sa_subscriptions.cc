@@ -128,7 +128,7 @@ void Subscriptions::query(const SaView& view, const SaRequest& request, SaRecord
     const EndPortId id = graph.find_end_port(subscription.port);
     if (id == kNoEndPort || !view.may_see(request.requester, view.database.topology.port_of(id))) continue;
     mad::InformInfoRecord record;
-    record.subscriber_gid = mad::gid_of(view.options.ports.subnet_prefix, mad::Guid(subscription.port.value));
+    record.subscriber_gid = mad::gid_of(view.options.ports.subnet_prefix, subscription.port);
     record.enumeration = subscription.enumeration;
     record.inform_info = subscription.info;
     // Where reports go is for trusted requests alone (C15-0.2-1.16).

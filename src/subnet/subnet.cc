@@ -27,7 +27,7 @@ NodeId Subnet::add(const mad::NodeInfo& info) {
   node.info = info;
   node.ports.resize(info.num_ports + std::size_t{1});
   nodes_.push_back(std::move(node));
-  by_guid_.emplace(Guid(info.node_guid.value), id);
+  by_guid_.emplace(info.node_guid, id);
   return id;
 }
 
@@ -78,8 +78,7 @@ std::vector<Event> changes(const Subnet& before, const Subnet& after) {
       events.push_back(event::NodeDisappeared{node.guid(), description_of(node)});
   for (const Node& node : after.nodes())
     if (before.find(node.guid()) == kNoNode)
-      events.push_back(
-          event::NodeAppeared{node.guid(), static_cast<NodeType>(node.info.node_type), description_of(node)});
+      events.push_back(event::NodeAppeared{node.guid(), node.info.node_type, description_of(node)});
   const auto compare = [&events](const Subnet& all, const Subnet& others, auto kind) {
     for_each_link(all, [&](NodePort a, NodePort b) {
       const PortName from = all.name_of(a);

@@ -59,7 +59,7 @@ struct Node {
   std::uint8_t entry = 0;           ///< that port
   std::vector<PhysicalPort> ports;  ///< by number; of those of an adapter that were not found, not known
 
-  Guid guid() const { return Guid(info.node_guid.value); }
+  Guid guid() const { return info.node_guid; }
   bool is_switch() const { return info.node_type == mad::NodeType::switch_node; }
 };
 

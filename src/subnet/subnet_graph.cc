@@ -16,8 +16,8 @@ std::uint16_t partition_cap(const Node& node) {
 Switch description_of(const Node& node) {
   Switch sw;
   sw.guid = node.guid();
-  sw.port_guid = Guid(node.info.port_guid.value);
-  sw.system_image = Guid(node.info.system_image_guid.value);
+  sw.port_guid = node.info.port_guid;
+  sw.system_image = node.info.system_image_guid;
   sw.ports = node.info.num_ports;
   sw.multicast = node.switch_info.multicast_fdb_cap != 0;
   sw.enhanced_port0 = node.switch_info.enhanced_port0;
@@ -29,15 +29,15 @@ EndPort description_of(const Node& node, NodePort at, const PhysicalPort& port) 
   EndPort end_port;
   end_port.guid = port.guid;
   end_port.node = node.guid();
-  end_port.system_image = Guid(node.info.system_image_guid.value);
-  end_port.type = static_cast<NodeType>(node.info.node_type);
+  end_port.system_image = node.info.system_image_guid;
+  end_port.type = node.info.node_type;
   end_port.number = at.port;
   end_port.partition_cap = partition_cap(node);
   return end_port;
 }
 
 Link link_of(const mad::PortInfo& info) {
-  return {mad::data_rate(rate_of(info)) * kMbpsOfDataRate, static_cast<PortState>(info.port_state)};
+  return {mad::data_rate(rate_of(info)) * kMbpsOfDataRate, info.port_state};
 }
 
 void add_nodes(const Subnet& subnet, SubnetGraph& out) {

@@ -223,14 +223,18 @@ TEST_F(UmadTransfer, ALongAnswerComesWhole) {
 
 // opensm ends its receiver so.
 TEST_F(UmadTransfer, AThreadThatWaitsCanBeCancelled) {
+  struct Waiter {
+    int port;
+    Umad umad{};  // not of the thread, which nobody unwinds
+  } waiter{client};
   pthread_t thread;
-  const auto body = [](void* port) -> void* {
-    Umad* const umad = new Umad;  // which a cancelled thread leaks, as one of C would
+  const auto body = [](void* argument) -> void* {
+    auto& waits = *static_cast<Waiter*>(argument);
     int length = kMadBytes;
-    umad_recv(*static_cast<int*>(port), umad->get(), &length, -1);
-    return umad;
+    umad_recv(waits.port, waits.umad.get(), &length, -1);
+    return argument;
   };
-  ASSERT_EQ(pthread_create(&thread, nullptr, body, &client), 0);
+  ASSERT_EQ(pthread_create(&thread, nullptr, body, &waiter), 0);
   usleep(20'000);  // NOLINT(no-sleep): that it has begun to wait cannot be seen
   ASSERT_EQ(pthread_cancel(thread), 0);
   void* result = nullptr;

@@ -212,10 +212,10 @@ TEST(Engine, StatesLetPassWhatTheyShould) {
   Star star(2);
   ASSERT_TRUE(star.engine.set_state(star.out(1), PortState::down));
   star.run();
-  EXPECT_EQ(star.engine.port(star.out(1))->state, PortState::init);
-  EXPECT_EQ(star.engine.port(star.host(1))->state, PortState::init);
+  EXPECT_EQ(star.engine.port(star.out(1))->state, PortState::initialize);
+  EXPECT_EQ(star.engine.port(star.host(1))->state, PortState::initialize);
   EXPECT_FALSE(star.engine.set_state(star.out(1), PortState::active));
-  EXPECT_FALSE(star.engine.set_state(star.out(1), PortState::init));
+  EXPECT_FALSE(star.engine.set_state(star.out(1), PortState::initialize));
   ASSERT_TRUE(star.send(0, 1));
   ASSERT_TRUE(star.send(0, {.dlid = Star::lid(1), .vl = 15, .destination = 0}));
   EXPECT_EQ(star.send(1, 0).error(), SendError::port_down);
@@ -318,7 +318,7 @@ struct Meddlers : HostSink, ManagementSink {
     return true;
   }
   void on_state(PortId port, PortState state) override {
-    if (state == PortState::init) (void)engine->set_state(port, PortState::armed);
+    if (state == PortState::initialize) (void)engine->set_state(port, PortState::armed);
     if (state == PortState::armed) (void)engine->set_state(port, PortState::active);
   }
   void on_room(PortId) override {}

@@ -143,7 +143,7 @@ void FabricWorld::set_up() {
 
 void FabricWorld::activate_all() {
   for (const EnginePort& port : engine_.ports()) {
-    if (!port.is_external() || port.state != PortState::init) continue;
+    if (!port.is_external() || port.state != PortState::initialize) continue;
     engine_.set_state(port.id, PortState::armed);
     engine_.set_state(port.id, PortState::active);
   }

@@ -78,9 +78,9 @@ TEST(Deadlock, IsToldWithSwitchesAndPorts) {
   const Builder b = testing::ring(5);
   const auto cycle = find_deadlock(b.graph, route_min_hop(b.graph).tables);
   const std::string text = to_string(b.graph, cycle);
-  EXPECT_EQ(std::ranges::count(text, '\n'), 5);
+  EXPECT_EQ(std::ranges::count(text, ','), 4);
   EXPECT_NE(text.find("switch 0x0000000000001000 port "), std::string::npos);
-  EXPECT_NE(text.find(" VL 0\n"), std::string::npos);
+  EXPECT_NE(text.find(" VL 0, "), std::string::npos);
 }
 
 // A dateline (Dally and Seitz): who passes the link between the last switch and the first is on the other VL
