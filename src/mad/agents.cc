@@ -134,7 +134,7 @@ Expected<void, Failure> Agents::send(OpenId open, std::uint32_t agent, const Out
   if (pending_.count(*id) >= kPendingOfAgent)
     return Unexpected{refuse(ENOMEM, ReasonId::mad_pending_limit, kPendingOfAgent)};
   if (!is_response(request->header)) transfers_.forget(*id, request->header.transaction);
-  if (is_transfer(*id, request->header, request->mad) && decode_rmpp(request->mad).type == RmppType::data) {
+  if (is_transfer(*id, request->header, request->mad)) {
     transfers_.send(*request, outgoing.message, now);
     return {};
   }

@@ -70,6 +70,15 @@ TEST_F(LongMessageTest, AResponseOfManySegmentsIsOneMessage) {
   }
 }
 
+// As OpenSM's vendor layer does; the type is the transfer's to write (Linux, mad_rmpp.c: ib_send_rmpp_mad).
+TEST_F(LongMessageTest, TheSenderNeedNotNameTheType) {
+  auto response = long_message(Method::get_table_response, ask(), 1000);
+  encode_rmpp({.type = RmppType::none, .active = true}, response);
+  ASSERT_EQ(send(first, server, response), 0);
+  carry();
+  EXPECT_EQ(data_of(take(second)), (std::vector<std::byte>{response.begin() + kSaHeaders, response.end()}));
+}
+
 TEST_F(LongMessageTest, ALongRequestWaitsForItsResponseOnceItHasCome) {
   const auto request = long_message(Method::get_table, 5, 3000);
   ASSERT_EQ(send(second, client, request, 1000, 3), 0);
