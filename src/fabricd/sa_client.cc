@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mad/class_rules.h"
+
 namespace softrnic::fabricd {
 
 SaClient::Token SaClient::ask(std::uint8_t port, mad::Method method, std::uint16_t attribute,
@@ -28,7 +30,9 @@ SaClient::Token SaClient::ask(std::uint8_t port, mad::Method method, std::uint16
 
 bool SaClient::receive(Bytes bytes) {
   const auto header = mad::parse_header(bytes);
-  const bool is_ours = header && header->management_class == mad::ManagementClass::subnet_administration &&
+  // a question that another host asks of an administrator here has such a number, too
+  const bool is_ours = header && mad::is_response(*header) &&
+                       header->management_class == mad::ManagementClass::subnet_administration &&
                        header->transaction >> 32 == kAgent;
   if (!is_ours) return false;
   const auto it = questions_.find(static_cast<Token>(header->transaction));
