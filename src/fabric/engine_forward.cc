@@ -105,7 +105,7 @@ bool Engine::admits_out(EnginePort& output, const Packet& packet, std::uint8_t v
     return false;
   }
   if (packet.raw ? attributes.filter_raw_out
-                 : attributes.enforce_partitions_out && !output.partitions.admits(packet.pkey)) {
+                 : attributes.enforce_partitions_out && !output.partitions.admits_out(packet.pkey)) {
     ++counters.xmit_constraint_errors;
     if (!packet.raw) tell_fault(output, PortFault::bad_p_key, &packet);
     return false;

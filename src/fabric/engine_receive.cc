@@ -50,7 +50,7 @@ bool Engine::admits_in(EnginePort& port, const Packet& packet) {
   }
   const PortAttributes& attributes = port.attributes;
   if (packet.raw ? attributes.filter_raw_in
-                 : attributes.enforce_partitions_in && !port.partitions.admits(packet.pkey)) {
+                 : attributes.enforce_partitions_in && !port.partitions.admits_in(packet.pkey)) {
     ++counters.rcv_constraint_errors;
     if (!packet.raw) tell_fault(port, PortFault::bad_p_key, &packet);
     return false;

@@ -122,6 +122,13 @@ bool ManagedPort::admits(std::uint16_t p_key) const {
   });
 }
 
+std::uint16_t ManagedPort::p_key_index_of(std::uint16_t p_key) const {
+  const auto full = std::ranges::find(p_keys, static_cast<std::uint16_t>(p_key | kFullMember));
+  const auto limited = std::ranges::find(p_keys, static_cast<std::uint16_t>(p_key & kPartition));
+  const auto found = full != p_keys.end() ? full : limited;
+  return found == p_keys.end() ? std::uint16_t{0} : static_cast<std::uint16_t>(found - p_keys.begin());
+}
+
 bool ManagedPort::owns(wire::Lid lid) const {
   return lid.is_unicast() && info.lid.value == (lid.value & ~((1U << info.lmc) - 1));
 }

@@ -69,6 +69,9 @@ struct ManagedPort {
 
   /// The partition is in the table, and one of both at least is a full member (IBTA 10.9.3).
   bool admits(std::uint16_t p_key) const;
+  /// The place in the table of what it answers to a packet with that P_Key: its own entry of the partition,
+  /// the full member's where there are two. 0: it has none.
+  std::uint16_t p_key_index_of(std::uint16_t p_key) const;
   /// A LID of this endport.
   bool owns(wire::Lid lid) const;
 };

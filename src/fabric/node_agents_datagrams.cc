@@ -131,7 +131,9 @@ bool NodeAgents::take_general(Place place, const Datagram& datagram) {
   if (header->management_class != mad::ManagementClass::performance || is_response(header->method)) {
     return hand_over(place, datagram);
   }
-  Datagram reply = answer_to(datagram, place.endport().info.lid);
+  const ManagedPort& endport = place.endport();
+  Datagram reply = answer_to(datagram, endport.info.lid);
+  reply.p_key = endport.p_keys[endport.p_key_index_of(datagram.p_key)];
   reply.mad = datagram.mad;
   if (pma_.answer(*place.node, place.port->number, reply.mad, now())) {
     transmit(place.endport().id, reply);

@@ -26,10 +26,14 @@ void PartitionTable::set(std::span<const std::uint16_t> pkeys) {
   std::sort(limited_.begin(), limited_.end());
 }
 
-bool PartitionTable::admits(std::uint16_t pkey) const {
+bool PartitionTable::admits_out(std::uint16_t pkey) const {
   const std::uint16_t partition = pkey & kPartition;
-  if (has(full_, partition)) return true;
-  return (pkey & kFullMember) != 0 && has(limited_, partition);
+  return has(full_, partition) || ((pkey & kFullMember) != 0 && has(limited_, partition));
+}
+
+bool PartitionTable::admits_in(std::uint16_t pkey) const {
+  const std::uint16_t partition = pkey & kPartition;
+  return has(full_, partition) || ((pkey & kFullMember) == 0 && has(limited_, partition));
 }
 
 }  // namespace softrnic::fabric

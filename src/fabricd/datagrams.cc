@@ -10,13 +10,6 @@ wire::Gid own_gid(const fabric::ManagedPort& port, std::uint8_t index) {
   return mad::gid_of(port.info.gid_prefix, port.guids[index]);
 }
 
-/// The place of a value in a table; 0: it is in none.
-template <typename Table, typename Value>
-std::size_t index_of(const Table& table, const Value& value) {
-  const auto found = std::find(table.begin(), table.end(), value);
-  return found == table.end() ? 0 : static_cast<std::size_t>(found - table.begin());
-}
-
 std::uint8_t path_bits_of(const fabric::ManagedPort& port, wire::Lid lid) {
   if (!lid.is_unicast()) return 0;
   return static_cast<std::uint8_t>(lid.value & ((1U << port.info.lmc) - 1));
@@ -74,7 +67,7 @@ mad::Peer peer_of(const fabric::ManagedPort& port, const fabric::Datagram& datag
   peer.lid = datagram.slid.value;
   peer.sl = datagram.sl;
   peer.path_bits = path_bits_of(port, datagram.dlid);
-  peer.pkey_index = static_cast<std::uint16_t>(index_of(port.p_keys, datagram.p_key));
+  peer.pkey_index = port.p_key_index_of(datagram.p_key);
   if (!datagram.grh) return peer;
   peer.has_grh = true;
   peer.hop_limit = datagram.grh->hop_limit;

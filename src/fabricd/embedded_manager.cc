@@ -34,7 +34,11 @@ bool EmbeddedManager::receive(const fabric::Datagram& datagram, TimePoint now) {
 }
 
 void EmbeddedManager::send(const subnet::DatagramAddress& to, const mad::Mad& mad) {
-  agents_.send(endport_, datagram_to(to, mad));
+  fabric::Datagram datagram = datagram_to(to, mad);
+  const fabric::ManagedPort* const port = agents_.port(endport_);
+  if (port != nullptr && datagram.destination != fabric::kSmiQpn)
+    datagram.p_key = port->p_keys[port->p_key_index_of(datagram.p_key)];
+  agents_.send(endport_, datagram);
 }
 
 void EmbeddedManager::notify(const subnet::Event& event) {

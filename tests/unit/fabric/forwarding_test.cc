@@ -94,18 +94,32 @@ TEST(Forwarding, MulticastWithoutEntryTakesTheDefaultPorts) {
   EXPECT_EQ(tables.multicast(Lid(0xc100), 7).count(), 1U);
 }
 
-TEST(PartitionTable, WantsOneFullMemberAtLeast) {
+constexpr std::array<std::uint16_t, 4> kPkeys = {0x8001, 0x0002, 0x0000, 0x8000};
+
+TEST(PartitionTable, WantsOneFullMemberAtLeastOnTheWayOut) {
   PartitionTable table;
-  EXPECT_FALSE(table.admits(0xffff));
-  const std::array<std::uint16_t, 4> pkeys = {0x8001, 0x0002, 0x0000, 0x8000};
-  table.set(pkeys);
-  EXPECT_TRUE(table.admits(0x8001));
-  EXPECT_TRUE(table.admits(0x0001));
-  EXPECT_TRUE(table.admits(0x8002));
-  EXPECT_FALSE(table.admits(0x0002));
-  EXPECT_FALSE(table.admits(0x8003));
-  EXPECT_FALSE(table.admits(0x8000));
-  EXPECT_FALSE(table.admits(0x0000));
+  EXPECT_FALSE(table.admits_out(0xffff));
+  table.set(kPkeys);
+  EXPECT_TRUE(table.admits_out(0x8001));
+  EXPECT_TRUE(table.admits_out(0x0001));
+  EXPECT_TRUE(table.admits_out(0x8002));
+  EXPECT_FALSE(table.admits_out(0x0002));
+  EXPECT_FALSE(table.admits_out(0x8003));
+  EXPECT_FALSE(table.admits_out(0x8000));
+  EXPECT_FALSE(table.admits_out(0x0000));
+}
+
+TEST(PartitionTable, TakesFromALimitedMemberWhatItIs) {
+  PartitionTable table;
+  EXPECT_FALSE(table.admits_in(0xffff));
+  table.set(kPkeys);
+  EXPECT_TRUE(table.admits_in(0x8001));
+  EXPECT_TRUE(table.admits_in(0x0001));
+  EXPECT_TRUE(table.admits_in(0x0002));
+  EXPECT_FALSE(table.admits_in(0x8002));
+  EXPECT_FALSE(table.admits_in(0x0003));
+  EXPECT_FALSE(table.admits_in(0x8000));
+  EXPECT_FALSE(table.admits_in(0x0000));
 }
 
 }  // namespace

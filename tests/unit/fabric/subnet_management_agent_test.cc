@@ -165,7 +165,7 @@ TEST_F(Sma, PKeyBlocksOfSwitchAndAdapterPorts) {
   EXPECT_EQ(manager.status, Status::ok);
   EXPECT_EQ(manager.get<mad::PKeyTable>(to_switch, 3U << 16).p_keys[31], 0x8001);
   EXPECT_EQ(manager.get<mad::PKeyTable>(to_switch, 4U << 16).p_keys[31], 0);
-  EXPECT_TRUE(engine.port(leaf, 3)->partitions.admits(0x0001));
+  EXPECT_TRUE(engine.port(leaf, 3)->partitions.admits_out(0x0001));
   EXPECT_TRUE(events.empty()) << "no host is behind the port of a switch";
   // An adapter has its one port whatever the modifier says, and 128 entries.
   manager.set(to_host, table, (9U << 16) | 3);
