@@ -27,7 +27,9 @@ struct FabricOptions {
   std::string topology;
   std::string file;
   std::string manager = "embedded";
-  std::string routing = "minhop";
+  std::string routing;
+  std::string partitions;
+  std::string configuration;
   double scale = 0;
   bool foreground = false;
   std::vector<std::string> words;
@@ -43,20 +45,16 @@ std::string find_fabricd() {
 }
 
 std::vector<std::string> command_line(const std::string& path, const FabricOptions& options, int report_fd) {
-  std::vector<std::string> words = {path,
-                                    "--name",
-                                    options.name,
-                                    "--sm",
-                                    options.manager,
-                                    "--routing",
-                                    options.routing,
-                                    "--scale",
-                                    fmt::format("{}", options.scale)};
+  std::vector<std::string> words = {
+      path, "--name", options.name, "--sm", options.manager, "--scale", fmt::format("{}", options.scale)};
   const auto add = [&words](const char* option, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {option, value});
   };
   add("--topology", options.topology);
   add("--file", options.file);
+  add("--routing", options.routing);
+  add("--partitions", options.partitions);
+  add("--config", options.configuration);
   if (report_fd >= 0) add("--report-fd", std::to_string(report_fd));
   return words;
 }
@@ -215,7 +213,8 @@ std::string shapes_text() {
          "  softrnic fabric up\n"
          "  softrnic fabric up fat-tree:k=4\n"
          "  softrnic fabric up torus:4x4,speed=HDR --routing updn --name torus\n"
-         "  softrnic fabric up --file my.net --sm none";
+         "  softrnic fabric up ring:6 --sm opensm --routing lash\n"
+         "  softrnic fabric up --file my.net --partitions partitions.conf";
 }
 
 using Options = std::shared_ptr<FabricOptions>;
@@ -232,10 +231,15 @@ void add_up(const grammar::Command& fabric, Context& context) {
   up.option("--file", options->file, "topology in a net file of ibsim, or the output of ibnetdiscover");
   name_option(up, options);
   up.option("--sm", options->manager,
-            "subnet manager: embedded, or none: a program on a host manages the fabric, such as opensm")
-      .one_of({"embedded", "none"});
-  up.option("--routing", options->routing, "routing engine of the embedded manager")
-      .one_of({"minhop", "updn"});
+            "subnet manager: embedded, opensm: the program of that name on the first host, or none: you "
+            "start one")
+      .one_of({"embedded", "opensm", "none"});
+  up.option("--routing", options->routing,
+            "routing engine: minhop, updn, dor or ftree; with opensm whatever it has");
+  up.option("--partitions", options->partitions,
+            "partitions, a file in the form of opensm's partitions.conf");
+  up.option("--config", options->configuration,
+            "settings of the manager such as QoS, a file in the form of opensm.conf");
   up.option("--scale", options->scale,
             "part of the rate that width and speed of a link mean, 0.001 for one thousandth; 0: as fast as "
             "possible");

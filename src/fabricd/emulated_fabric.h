@@ -27,6 +27,7 @@ struct FabricOptions {
   fabric::LinkPace pace;
   bool has_manager = true;  ///< false: a program on a host manages it
   subnet::ManagerOptions manager{};
+  std::string log_file;  ///< of the program that manages it, if it writes one
 };
 
 class EmulatedFabric final : private fabric::EndportSink, private fabric::HostSink, private fabric::Dice {
@@ -53,6 +54,8 @@ class EmulatedFabric final : private fabric::EndportSink, private fabric::HostSi
   const fabric::Wiring& wiring() const { return wiring_; }
   /// nullptr: a program manages the fabric.
   const EmbeddedManager* manager() const { return manager_.get(); }
+  /// Empty: none is known.
+  const std::string& log_file() const { return options_.log_file; }
   /// By node; nullptr of a switch.
   const EmulatedHost* host(fabric::NodeIndex node) const { return hosts_[node.value].get(); }
 

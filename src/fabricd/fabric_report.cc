@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <deque>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "mad/link.h"
 
@@ -119,15 +122,25 @@ class Report {
   const EmulatedFabric& fabric_;
 };
 
+/// Of a file that another program writes; none: there is no such file.
+std::deque<std::string> last_lines(const std::string& path) {
+  std::deque<std::string> lines;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (lines.size() == EmbeddedManager::kLog) lines.pop_front();
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
 }  // namespace
 
 std::string report(const EmulatedFabric& fabric) { return Report(fabric).whole().dump(); }
 
 std::string manager_log(const EmulatedFabric& fabric) {
-  Json lines = Json::array();
-  if (fabric.manager() != nullptr)
-    for (const std::string& line : fabric.manager()->log()) lines.push_back(line);
-  return lines.dump();
+  const std::deque<std::string> lines =
+      fabric.manager() != nullptr ? fabric.manager()->log() : last_lines(fabric.log_file());
+  return Json(lines).dump();
 }
 
 }  // namespace softrnic::fabricd

@@ -5,8 +5,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -14,6 +12,8 @@
 #include "control/fabric_folder.h"
 #include "fabric/topology_file.h"
 #include "fabric/topology_shapes.h"
+#include "fabricd/manager_setup.h"
+#include "fabricd/opensm.h"
 #include "fabricd/options.h"
 #include "fabricd/server.h"
 
@@ -29,10 +29,9 @@ void raise_limits() {
 }
 
 Expected<fabric::Topology, std::string> read_file(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) return Unexpected{path + " cannot be read"};
-  auto topology = fabric::read_topology(text.str());
+  const auto text = read_text(path);
+  if (!text) return Unexpected{text.error()};
+  auto topology = fabric::read_topology(*text);
   if (topology) return std::move(*topology);
   return Unexpected{path + ": " + fabric::to_string(topology.error())};
 }
@@ -47,7 +46,12 @@ Expected<void, std::string> open(Server& server, const Options& options) {
   wanted.name = options.name;
   wanted.pace.scale = options.scale;
   wanted.has_manager = options.manager == "embedded";
-  wanted.manager.routing.engine = options.routing;
+  if (options.manager == "opensm") wanted.log_file = opensm_log(*folder + "/" + options.name);
+  if (wanted.has_manager) {
+    auto manager = manager_options(options);
+    if (!manager) return Unexpected{manager.error()};
+    wanted.manager = std::move(*manager);
+  }
   return server.open(*folder, std::move(*topology), std::move(wanted));
 }
 
@@ -58,9 +62,19 @@ void tell(int report_fd, const std::string& text) {
   close(report_fd);
 }
 
+/// On the first host, where people begin.
+Expected<void, std::string> start_opensm(OpenSm& opensm, const Server& server, const Options& options) {
+  for (const fabric::Node& node : server.fabric().topology().nodes())
+    if (node.type == fabric::NodeType::channel_adapter)
+      return opensm.start(options, options.name + "/" + node.name, server.folder());
+  return Unexpected{std::string("opensm needs a host, and there is none")};
+}
+
 int serve(const Options& options) {
   Server server;
-  const auto opened = open(server, options);
+  OpenSm opensm;  // ends before the fabric does
+  auto opened = open(server, options);
+  if (opened && options.manager == "opensm") opened = start_opensm(opensm, server, options);
   tell(options.report_fd, opened ? std::string() : opened.error());
   const bool foreground = options.report_fd < 0;
   if (!opened && foreground) fmt::print(stderr, "softrnic-fabricd: {}\n", opened.error());

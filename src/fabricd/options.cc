@@ -13,10 +13,11 @@ grammar::Grammar make_grammar(Options& options) {
   root.option("--topology", options.topology, "shape of the fabric, as `softrnic fabric up --help` has them")
       .excludes(file);
   root.option("--sm", options.manager,
-              "subnet manager: embedded, or none, when a program on a host manages the fabric")
-      .one_of({"embedded", "none"});
-  root.option("--routing", options.routing, "routing engine of the embedded manager")
-      .one_of({"minhop", "updn"});
+              "subnet manager: embedded, opensm, or none, when another program on a host manages the fabric")
+      .one_of({"embedded", "opensm", "none"});
+  root.option("--routing", options.routing, "routing engine of the manager");
+  root.option("--partitions", options.partitions, "the manager's partitions, in the form of partitions.conf");
+  root.option("--config", options.configuration, "the manager's settings, in the form of opensm.conf");
   root.option("--scale", options.scale,
               "part of the rate that width and speed of a link mean; 0: as fast as possible");
   root.option("--report-fd", options.report_fd, "used by `softrnic fabric up`");

@@ -28,6 +28,10 @@ class Server {
   /// Until told to end, or SIGINT or SIGTERM. 0 or a positive errno.
   int run();
 
+  // After open().
+  const EmulatedFabric& fabric() const { return *fabric_; }
+  const std::string& folder() const { return folder_; }
+
  private:
   Expected<void, std::string> open_folder(const std::string& folder, const std::string& name);
   bool watch();
