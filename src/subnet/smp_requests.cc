@@ -62,26 +62,34 @@ void SmpRequests::advance(TimePoint now) {
   fill_wire(now);
 }
 
+// A request to the manager's own node is answered while it is sent, and its handler may drop all: each one is
+// looked up when its turn comes.
 void SmpRequests::give_up(TimePoint now) {
   std::vector<SmpHandler> failed;
-  for (auto at = on_wire_.begin(); at != on_wire_.end();) {
+  for (const std::uint32_t transaction : due(now)) {
+    const auto at = on_wire_.find(transaction);
+    if (at == on_wire_.end()) continue;
     Outstanding& outstanding = at->second;
-    if (now < outstanding.deadline) {
-      ++at;
-    } else if (outstanding.retries_left > 0) {
+    if (outstanding.retries_left > 0) {
       --outstanding.retries_left;
       outstanding.deadline = now + options_.timeout;
       ++counters_.retries;
-      transmit(at->first, outstanding.request);
-      ++at;
-    } else {
-      if (outstanding.request.target != kNoTarget) silent_.insert(outstanding.request.target.value);
-      ++counters_.given_up;
-      failed.push_back(std::move(outstanding.handler));
-      at = on_wire_.erase(at);
+      transmit(transaction, outstanding.request);
+      continue;
     }
+    if (outstanding.request.target != kNoTarget) silent_.insert(outstanding.request.target.value);
+    ++counters_.given_up;
+    failed.push_back(std::move(outstanding.handler));
+    on_wire_.erase(at);
   }
   for (const SmpHandler& handler : failed) handler({});
+}
+
+std::vector<std::uint32_t> SmpRequests::due(TimePoint now) const {
+  std::vector<std::uint32_t> transactions;
+  for (const auto& [transaction, outstanding] : on_wire_)
+    if (outstanding.deadline <= now) transactions.push_back(transaction);
+  return transactions;
 }
 
 void SmpRequests::fill_wire(TimePoint now) {

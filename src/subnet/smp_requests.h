@@ -103,6 +103,8 @@ class SmpRequests {
 
   void transmit(std::uint32_t transaction, const SmpRequest& request);
   void give_up(TimePoint now);
+  /// Transactions whose time is up.
+  std::vector<std::uint32_t> due(TimePoint now) const;
   void fill_wire(TimePoint now);
 
   DatagramPort& port_;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "mad/node_info.h"
 
 namespace softrnic::subnet {
@@ -14,6 +16,7 @@ struct Wire : DatagramPort {
     EXPECT_TRUE(to.lid.is_permissive());
     EXPECT_EQ(to.qpn, kSmiQpn);
     sent.push_back(mad::decode<mad::Smp>(mad));
+    if (on_sent) on_sent();
   }
   mad::Smp answer_to(std::size_t i) const {
     mad::Smp smp = sent[i];
@@ -22,6 +25,7 @@ struct Wire : DatagramPort {
     return smp;
   }
   std::vector<mad::Smp> sent;
+  std::function<void()> on_sent;
 };
 
 TimePoint at(int ms) { return TimePoint{} + milliseconds(ms); }
@@ -141,6 +145,29 @@ TEST_F(SmpRequestsTest, HandlersMaySendAndDropAll) {
   ASSERT_EQ(wire.sent.size(), 3U);
   EXPECT_EQ(wire.sent[2].initial_path[1], 3);
   EXPECT_FALSE(requests.receive(wire.answer_to(1))) << "dropped";
+}
+
+// As the manager's own node does.
+TEST_F(SmpRequestsTest, ARequestMayBeAnsweredWhileItIsSentAgain) {
+  ask(1);
+  ask(2);
+  requests.advance(at(0));
+  wire.on_sent = [this] { EXPECT_TRUE(requests.receive(wire.answer_to(wire.sent.size() - 1))); };
+  requests.advance(at(10));
+  EXPECT_EQ(wire.sent.size(), 4U);
+  ASSERT_EQ(results.size(), 2U);
+  EXPECT_TRUE(results[0].is_answered() && results[1].is_answered());
+  EXPECT_TRUE(requests.is_idle());
+}
+
+TEST_F(SmpRequestsTest, AllMayBeDroppedWhileOneIsSentAgain) {
+  ask(1);
+  ask(2);
+  requests.advance(at(0));
+  wire.on_sent = [this] { requests.clear(); };
+  requests.advance(at(10));
+  EXPECT_EQ(wire.sent.size(), 3U) << "the other one is no longer there";
+  EXPECT_TRUE(requests.is_idle());
 }
 
 }  // namespace
