@@ -1,6 +1,5 @@
 #include "daemon/clients.h"
 
-#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,11 +16,6 @@
 namespace softrnic::daemon {
 namespace {
 
-constexpr Duration kPause = std::chrono::milliseconds(100);  ///< before a client is accepted after a failure
-
-/// To be given up when a client is to be told that there is no descriptor for it.
-UniqueFd spare_descriptor() { return UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
-
 std::uint64_t real_time_ns() {
   return static_cast<std::uint64_t>(
       std::chrono::nanoseconds(
@@ -33,20 +27,16 @@ std::uint64_t real_time_ns() {
 
 Clients::Clients(EventLoop& loop, int listener, Service& service, std::optional<UserLimits> limits)
     : loop_(loop),
-      listener_(listener),
-      spare_(spare_descriptor()),
+      acceptor_(
+          loop, listener, [this](UniqueFd socket) { accepted(std::move(socket)); },
+          [this](const UniqueFd& socket) { turn_away(socket, no_room()); }),
       service_(service),
       limits_(limits),
       idle_since_(monotonic_now()) {}
 
-bool Clients::begin() {
-  return loop_.watch(listener_, EPOLLIN, [this] { accept(); });
-}
-
-void Clients::accept() {
+void Clients::accepted(UniqueFd socket) {
   auto client = std::make_unique<Connection>();
-  client->socket.reset(accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!client->socket) return accept_failed(errno);
+  client->socket = std::move(socket);
   const auto peer = control::peer_credentials(client->socket.get());
   if (!peer || (!limits_ && peer->uid != geteuid())) return;  // the client sees whose daemon this is
   if (auto may = check_room(peer->uid); !may) return turn_away(client->socket, may.error());
@@ -74,25 +64,6 @@ void Clients::turn_away(const UniqueFd& socket, const Failure& failure) {
   auto refusal = control::make_message<control::ErrorReply>(1);
   control::put_failure(refusal, failure);
   control::send_datagram(socket.get(), control::bytes_of(refusal), -1, MSG_DONTWAIT);
-}
-
-// Who was not accepted stays in the queue, and the listener readable: without an answer this would go round
-// and round.
-void Clients::accept_failed(int error) {
-  if (error == EAGAIN || error == EINTR || error == ECONNABORTED) return;
-  if (error == EMFILE && spare_) {
-    spare_.reset();
-    const UniqueFd socket(accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (socket) turn_away(socket, no_room());
-  } else {
-    loop_.forget(listener_);
-    listens_again_ = monotonic_now() + kPause;
-  }
-  if (!spare_) spare_ = spare_descriptor();
-}
-
-void Clients::advance(TimePoint now) {
-  if (listens_again_ <= now && begin()) listens_again_ = kNever;
 }
 
 void Clients::read(std::uint32_t id) {

@@ -10,6 +10,7 @@
 #include "base/reason.h"
 #include "base/time.h"
 #include "base/unique_fd.h"
+#include "daemon/acceptor.h"
 #include "daemon/connection.h"
 #include "daemon/device_list.h"
 #include "daemon/event_loop.h"
@@ -29,7 +30,7 @@ class Clients {
   Clients& operator=(const Clients&) = delete;
 
   /// Accepts them from now on. False, with errno: it cannot be waited for them.
-  bool begin();
+  bool begin() { return acceptor_.begin(); }
 
   bool empty() const { return clients_.empty(); }
   std::size_t size() const { return clients_.size(); }
@@ -43,12 +44,11 @@ class Clients {
   /// Whoever is told to end says so, or clients would take it for dead and start the next one.
   void take_leave();
 
-  TimePoint deadline() const { return listens_again_; }
-  void advance(TimePoint now);
+  TimePoint deadline() const { return acceptor_.deadline(); }
+  void advance(TimePoint now) { acceptor_.advance(now); }
 
  private:
-  void accept();
-  void accept_failed(int error);
+  void accepted(UniqueFd socket);
   /// Tells a client that there is no room for it.
   void turn_away(const UniqueFd& socket, const Failure& failure);
   Failure no_room() const;
@@ -60,14 +60,12 @@ class Clients {
   void flush(std::uint32_t id, Connection& client);
 
   EventLoop& loop_;
-  int listener_;
-  UniqueFd spare_;  ///< makes room for the last word to a client that cannot be served
+  Acceptor acceptor_;
   Service& service_;
   const std::optional<UserLimits> limits_;
   std::map<std::uint32_t, std::unique_ptr<Connection>> clients_;
   std::uint32_t next_id_ = 1;
   TimePoint idle_since_;
-  TimePoint listens_again_ = kNever;
 };
 
 }  // namespace softrnic::daemon

@@ -47,6 +47,7 @@ int EventLoop::wait(TimePoint due) {
   std::array<epoll_event, 64> events;
   const int count = epoll_wait(epoll_.get(), events.data(), events.size(), milliseconds_until(due));
   if (count < 0) return errno == EINTR ? 0 : errno;
+  woken();
   for (int i = 0; i < count; ++i) call(events[static_cast<std::size_t>(i)].data.u64);
   return 0;
 }

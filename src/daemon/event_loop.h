@@ -15,6 +15,9 @@ class EventLoop {
  public:
   using Handler = std::function<void()>;
 
+  /// Called by wait() when it has waited, before the handlers: who keeps a clock brings it up.
+  std::function<void()> woken = [] {};
+
   /// 0 or a positive errno. Before all else.
   int open();
 

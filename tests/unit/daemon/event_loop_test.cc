@@ -98,6 +98,18 @@ TEST_F(EventLoopTest, AHandlerMayForgetItself) {
   EXPECT_EQ(calls_, 1);
 }
 
+TEST_F(EventLoopTest, TellsThatItHasWaitedBeforeTheHandlersOnce) {
+  int woken = 0;
+  loop_.woken = [&woken] { ++woken; };
+  for (const Readable* readable : {&first_, &second_})
+    ASSERT_TRUE(loop_.watch(readable->in.get(), EPOLLIN, [&, this] {
+      EXPECT_EQ(woken, 1);
+      ++calls_;
+    }));
+  turn();
+  EXPECT_EQ(calls_, 2);
+}
+
 TEST_F(EventLoopTest, WaitsUntilTheDeadline) {
   const TimePoint due = monotonic_now() + std::chrono::milliseconds(20);
   EXPECT_EQ(loop_.wait(due), 0);
