@@ -16,6 +16,7 @@
 #include "cli/output.h"
 #include "control/fabric_commands.h"
 #include "control/fabric_folder.h"
+#include "control/path_socket.h"
 #include "control/spawn.h"
 #include "fabric/topology_shapes.h"
 
@@ -125,6 +126,14 @@ Expected<std::string, control::Error> ask(const FabricOptions& options, const st
 int tell(const FabricOptions& options, const std::string& command) {
   const auto answer = ask(options, command);
   return answer ? static_cast<int>(kDone) : report(answer.error());
+}
+
+/// Returns when its process is gone, so that its name is free.
+int down(const FabricOptions& options) {
+  const int done = tell(options, "down");
+  const auto folder = control::fabrics_folder(false);
+  if (done == kDone && folder) control::FabricFolder::wait_until_left(*folder, options.name);
+  return done;
 }
 
 std::string text_of(const Json& row, const char* key) {
@@ -279,7 +288,7 @@ void add_fabric(const grammar::Command& softrnic, Context& context) {
   fabric.takes_commands(1, 1);
   add_up(fabric, context);
   add_plain(fabric, context, "down", "End a fabric",
-            [](const FabricOptions& options, bool) { return tell(options, "down"); });
+            [](const FabricOptions& options, bool) { return down(options); });
   add_plain(fabric, context, "show", "Show nodes, ports, addresses and links", show);
   add_plain(fabric, context, "log", "Show what the embedded subnet manager has told", show_log);
   fabric.command("list", "Show which fabrics are up").finally([&context] {

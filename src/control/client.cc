@@ -15,6 +15,7 @@
 #include "control/cm_messages.h"
 #include "control/fabric_folder.h"
 #include "control/local_name.h"
+#include "control/path_socket.h"
 #include "control/spawn.h"
 #include "control/system_daemon.h"
 

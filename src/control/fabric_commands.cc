@@ -9,6 +9,7 @@
 #include "control/channel.h"
 #include "control/client.h"
 #include "control/fabric_folder.h"
+#include "control/path_socket.h"
 
 namespace softrnic::control {
 namespace {

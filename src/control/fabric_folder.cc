@@ -1,26 +1,25 @@
 #include "control/fabric_folder.h"
 
-#include <sys/socket.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <cinttypes>
+#include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <optional>
-
-#include "base/kernel_socket.h"
-#include "control/channel.h"
-#include "control/client.h"
-#include "control/local_name.h"
+#include <utility>
 
 namespace softrnic::control {
 namespace {
 
-constexpr std::size_t kMostName = 63;
+constexpr std::size_t kMostFabricName = 63;
+constexpr std::size_t kMostHostName = 64;  // of fabric::Topology
+constexpr std::size_t kMostFileName = 64;  // paths of sockets end at 107 bytes
+constexpr std::size_t kChecksumText = 18;
 constexpr mode_t kOwn = 0700;
 
 Unexpected<Failure> failed(int error) { return Unexpected{refuse(error, ReasonId::fabric_folder, error)}; }
@@ -32,29 +31,44 @@ bool is_own_folder(const std::string& path) {
          (found.st_mode & 077) == 0;
 }
 
-std::optional<sockaddr_un> address_of(const std::string& path) {
-  sockaddr_un address{};
-  if (path.size() >= sizeof address.sun_path) return std::nullopt;
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.c_str(), path.size());
-  return address;
+bool is_plain(unsigned char c) {
+  return c < 0x80 && (std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.');
 }
 
-/// 0 or a positive errno (never EINTR).
-int connect_to(int fd, const sockaddr_un& address) {
-  while (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    if (errno != EINTR) return errno;
-  return 0;
+/// FNV-1a.
+std::uint64_t checksum_of(std::string_view text) {
+  std::uint64_t sum = 0xcbf29ce484222325;
+  for (const char character : text) sum = (sum ^ static_cast<unsigned char>(character)) * 0x100000001b3;
+  return sum;
+}
+
+std::string file_name_of(std::string_view host) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string file;
+  for (const char character : host) {
+    const auto c = static_cast<unsigned char>(character);
+    if (is_plain(c) && !(c == '.' && file.empty()))
+      file += character;
+    else
+      file += {'%', kDigits[c >> 4], kDigits[c & 0xf]};
+  }
+  if (file.size() <= kMostFileName) return file;
+  char checksum[kChecksumText + 1];
+  std::snprintf(checksum, sizeof checksum, "%%%%%016" PRIx64, checksum_of(host));
+  return file.substr(0, kMostFileName - kChecksumText) + checksum;
 }
 
 }  // namespace
 
 bool valid_fabric_name(std::string_view name) {
-  if (name.empty() || name.size() > kMostName || std::isalnum(static_cast<unsigned char>(name[0])) == 0)
+  if (name.empty() || name.size() > kMostFabricName || name[0] == '_' || name[0] == '-' || name[0] == '.')
     return false;
-  return std::all_of(name.begin(), name.end(), [](unsigned char c) {
-    return c < 0x80 && (std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.');
-  });
+  return std::all_of(name.begin(), name.end(), is_plain);
+}
+
+bool valid_host_name(std::string_view name) {
+  if (name.empty() || name.size() > kMostHostName) return false;
+  return std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
 }
 
 Expected<HostName, Failure> parse_host_name(std::string_view text) {
@@ -62,7 +76,7 @@ Expected<HostName, Failure> parse_host_name(std::string_view text) {
   const bool has_fabric = slash != std::string_view::npos;
   const HostName name{std::string(has_fabric ? text.substr(0, slash) : kDefaultFabric),
                       std::string(has_fabric ? text.substr(slash + 1) : text)};
-  if (!valid_fabric_name(name.fabric) || !valid_fabric_name(name.host))
+  if (!valid_fabric_name(name.fabric) || !valid_host_name(name.host))
     return Unexpected{refuse(EINVAL, ReasonId::fabric_host_name)};
   return name;
 }
@@ -84,40 +98,52 @@ std::string command_socket(const std::string& folder, const std::string& fabric)
 }
 
 std::string host_socket(const std::string& folder, const HostName& name) {
-  return folder + "/" + name.fabric + "/" + name.host;
+  return folder + "/" + name.fabric + "/" + file_name_of(name.host);
 }
 
-Expected<UniqueFd, Failure> reach_path(const std::string& path) {
-  const auto address = address_of(path);
-  if (!address) return failed(ENAMETOOLONG);
-  UniqueFd fd(above_stdio(kernel_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)));
-  if (!fd) return Unexpected{no_daemon(errno)};
-  set_patience(fd.get(), kAnswerTimeout);
-  const int error = connect_to(fd.get(), *address);
-  if (error == ENOENT || error == ECONNREFUSED)
-    return Unexpected{refuse(ECONNREFUSED, ReasonId::fabric_not_there)};
-  if (error != 0) return failed(error);
-  const auto peer = peer_credentials(fd.get());
-  if (!peer || peer->uid != geteuid()) return failed(EACCES);
-  return fd;
-}
-
-Expected<UniqueFd, Failure> listen_at(const std::string& path) {
-  const auto address = address_of(path);
-  if (!address) return failed(ENAMETOOLONG);
-  UniqueFd fd(above_stdio(kernel_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)));
-  if (!fd) return Unexpected{no_daemon(errno)};
-  const auto bind_it = [&] {
-    return bind(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) == 0;
-  };
-  if (!bind_it()) {
-    if (errno != EADDRINUSE) return failed(errno);
-    if (reach_path(path)) return failed(EADDRINUSE);
-    unlink(path.c_str());
-    if (!bind_it()) return failed(errno);
+// Whoever has had the folder may have removed it between open() and flock().
+Expected<FabricFolder, Failure> FabricFolder::claim(const std::string& folder, const std::string& fabric) {
+  constexpr int kAttempts = 8;
+  FabricFolder claimed;
+  claimed.path_ = folder + "/" + fabric;
+  const char* const path = claimed.path_.c_str();
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (mkdir(path, kOwn) != 0 && errno != EEXIST) return failed(errno);
+    UniqueFd fd(above_stdio(open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
+    if (!fd && errno == ENOENT) continue;
+    if (!fd) return failed(errno);
+    if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return failed(errno == EWOULDBLOCK ? EADDRINUSE : errno);
+    claimed.fd_ = std::move(fd);
+    if (claimed.is_at(claimed.path_)) return claimed;
   }
-  if (listen(fd.get(), SOMAXCONN) != 0) return failed(errno);
-  return fd;
+  return failed(EADDRINUSE);
+}
+
+void FabricFolder::wait_until_left(const std::string& folder, const std::string& fabric) {
+  const UniqueFd fd(open((folder + "/" + fabric).c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  while (fd && flock(fd.get(), LOCK_SH) != 0 && errno == EINTR) {
+  }
+}
+
+FabricFolder& FabricFolder::operator=(FabricFolder&& other) noexcept {
+  if (this == &other) return *this;
+  leave();
+  fd_ = std::move(other.fd_);
+  path_ = std::move(other.path_);
+  return *this;
+}
+
+bool FabricFolder::is_at(const std::string& path) const {
+  struct stat here {
+  }, there{};
+  return fstat(fd_.get(), &here) == 0 && lstat(path.c_str(), &there) == 0 && here.st_dev == there.st_dev &&
+         here.st_ino == there.st_ino;
+}
+
+// Removed while it is locked: nobody has begun to use it.
+void FabricFolder::leave() {
+  if (fd_ && is_at(path_)) rmdir(path_.c_str());
+  fd_.reset();
 }
 
 }  // namespace softrnic::control

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "control/error.h"
 #include "control/fabric_folder.h"
 #include "fabric/node_profile.h"
 #include "fabricd/datagrams.h"
@@ -137,11 +138,11 @@ void EmulatedFabric::start_manager() {
   manager_->start(engine_.now());
 }
 
-Expected<void, Failure> EmulatedFabric::listen(const std::string& folder) {
+Expected<void, std::string> EmulatedFabric::listen(const std::string& folder) {
   for (const auto& host : hosts_) {
     if (host == nullptr) continue;
     const auto done = host->listen(control::host_socket(folder, {options_.name, host->name()}));
-    if (!done) return done;
+    if (!done) return Unexpected{host->name() + ": " + control::make_error(done.error()).text};
   }
   return {};
 }
@@ -188,6 +189,8 @@ bool EmulatedFabric::set_errors(std::size_t cable, double packet_errors) {
 double EmulatedFabric::roll() { return std::uniform_real_distribution<double>()(random_); }
 
 // ---- time
+
+void EmulatedFabric::keep_time(TimePoint now) { engine_.advance(now); }
 
 TimePoint EmulatedFabric::deadline() const {
   TimePoint due = std::min(engine_.next_deadline(), agents_.next_deadline());

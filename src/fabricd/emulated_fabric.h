@@ -41,7 +41,8 @@ class EmulatedFabric final : private fabric::EndportSink, private fabric::HostSi
   EmulatedFabric& operator=(const EmulatedFabric&) = delete;
 
   /// Its hosts take programs at sockets in that folder from now on.
-  Expected<void, Failure> listen(const std::string& folder);
+  /// A sentence: which host cannot, and why.
+  Expected<void, std::string> listen(const std::string& folder);
   /// Tells all programs that it ends.
   void take_leave();
   /// Programs that are connected.
@@ -65,6 +66,8 @@ class EmulatedFabric final : private fabric::EndportSink, private fabric::HostSi
   bool set_errors(std::size_t cable, double packet_errors);
 
   TimePoint deadline() const;
+  /// Before anything is sent or handed in: until the next call it happens at that time.
+  void keep_time(TimePoint now);
   void advance(TimePoint now);
 
  private:

@@ -1,13 +1,11 @@
 #include "fabricd/emulated_host.h"
 
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 
 #include "base/clock.h"
-#include "control/fabric_folder.h"
 
 namespace softrnic::fabricd {
 namespace {
@@ -45,16 +43,11 @@ EmulatedHost::EmulatedHost(daemon::EventLoop& loop, HostFabric& fabric, std::str
   };
 }
 
-EmulatedHost::~EmulatedHost() {
-  if (clients_) unlink(path_.c_str());
-}
-
 Expected<void, Failure> EmulatedHost::listen(const std::string& path) {
-  auto listener = control::listen_at(path);
+  auto listener = control::PathListener::open(path);
   if (!listener) return Unexpected{listener.error()};
-  path_ = path;
   listener_ = std::move(*listener);
-  clients_ = std::make_unique<daemon::Clients>(loop_, listener_.get(), service_, std::nullopt);
+  clients_ = std::make_unique<daemon::Clients>(loop_, listener_.fd(), service_, std::nullopt);
   service_.announce = [this](const daemon::DeviceChange& change) { clients_->announce(change); };
   if (!clients_->begin()) return Unexpected{refuse(errno, ReasonId::fabric_folder, errno)};
   watch_descriptors();

@@ -10,7 +10,7 @@
 #include "base/expected.h"
 #include "base/reason.h"
 #include "base/time.h"
-#include "base/unique_fd.h"
+#include "control/path_socket.h"
 #include "daemon/clients.h"
 #include "daemon/event_loop.h"
 #include "daemon/mad_ports.h"
@@ -43,7 +43,6 @@ class EmulatedHost final : private daemon::MadPorts {
   /// it.
   EmulatedHost(daemon::EventLoop& loop, HostFabric& fabric, std::string name,
                std::vector<wire::Gid> addresses);
-  ~EmulatedHost() override;
   EmulatedHost(const EmulatedHost&) = delete;
   EmulatedHost& operator=(const EmulatedHost&) = delete;
 
@@ -85,8 +84,7 @@ class EmulatedHost final : private daemon::MadPorts {
   HostFabric& fabric_;
   const std::string name_;
   std::vector<PortIdentity> ports_;  ///< by number - 1
-  std::string path_;                 ///< of the socket
-  UniqueFd listener_;
+  control::PathListener listener_;
   HostLanes lanes_;
   daemon::Service service_;
   SaClient sa_;

@@ -133,14 +133,17 @@ std::deque<std::string> last_lines(const std::string& path) {
   return lines;
 }
 
+/// Names in topologies are foreign text, and so is what another program writes: any bytes.
+std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
 }  // namespace
 
-std::string report(const EmulatedFabric& fabric) { return Report(fabric).whole().dump(); }
+std::string report(const EmulatedFabric& fabric) { return text_of(Report(fabric).whole()); }
 
 std::string manager_log(const EmulatedFabric& fabric) {
   const std::deque<std::string> lines =
       fabric.manager() != nullptr ? fabric.manager()->log() : last_lines(fabric.log_file());
-  return Json(lines).dump();
+  return text_of(Json(lines));
 }
 
 }  // namespace softrnic::fabricd

@@ -4,9 +4,10 @@
 #pragma once
 
 #include <functional>
-#include <map>
 
 #include "daemon/cm_service.h"
+#include "fabricd/group_memberships.h"
+#include "fabricd/path_queries.h"
 #include "fabricd/sa_client.h"
 #include "wire/gid.h"
 
@@ -28,22 +29,13 @@ class HostConnections {
 
  private:
   void find_route(cma::IdNumber id, const cma::RouteQuery& query);
-  void ask_for_path(cma::IdNumber id, const cma::PathQuery& query);
-  void ask_for_group(cma::MembershipNumber membership, const cma::GroupQuery& query);
-  void leave_group(cma::MembershipNumber membership);
 
   daemon::CmService& cm_;
-  SaClient& sa_;
+  PathQueries paths_;
+  GroupMemberships groups_;
   std::function<std::uint8_t(const wire::Gid&)> own_port_;
   std::function<wire::Gid(std::uint8_t)> own_address_;
   std::function<AddressOwner(const wire::Gid&)> owner_of_;
-  std::map<cma::IdNumber, SaClient::Token> paths_;
-  struct Membership {
-    SaClient::Token token = 0;
-    cma::GroupQuery query;
-    wire::Gid group{};  ///< that was joined; zero: not yet
-  };
-  std::map<cma::MembershipNumber, Membership> groups_;
 };
 
 }  // namespace softrnic::fabricd

@@ -79,6 +79,8 @@ Expected<void, std::string> OpenSm::start(const Options& options, const std::str
   const std::string opensm = find_opensm();
   if (opensm.empty()) return Unexpected{std::string("opensm is not installed (Debian package opensm)")};
   folder_ = folder + kOwnFolder;
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);  // of a fabric that was killed
   if (mkdir(folder_.c_str(), 0700) != 0) return Unexpected{folder_ + ": " + std::strerror(errno)};
   std::vector<std::string> words = command_line(options, opensm, host, folder_);
   process_ = fork();

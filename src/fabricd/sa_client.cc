@@ -7,8 +7,11 @@
 namespace softrnic::fabricd {
 
 SaClient::Token SaClient::ask(std::uint8_t port, mad::Method method, std::uint16_t attribute,
-                              std::uint64_t mask, mad::Mad& mad, TimePoint now, Handler handler) {
-  if (questions_.size() >= kMostQuestions) return 0;
+                              std::uint64_t mask, mad::Mad& mad, const Time& time, Handler handler) {
+  if (questions_.size() >= kMostQuestions) {
+    handler(Unexpected{refuse(ENOMEM, ReasonId::mad_pending_limit, kMostQuestions)});
+    return 0;
+  }
   do {
     ++last_;
   } while (last_ == 0 || questions_.contains(last_));
@@ -23,7 +26,8 @@ SaClient::Token SaClient::ask(std::uint8_t port, mad::Method method, std::uint16
   sa.component_mask = mask;
   mad::encode(sa, MutableBytes(mad).subspan(mad::kSaHeaderOffset));
   const Token token = last_;
-  questions_[token] = {port, mad, std::move(handler), now + kTimeout, kRetries};
+  const TimePoint ends = time.deadline == kNever ? time.now + kPatience : time.deadline;
+  questions_[token] = {port, mad, std::move(handler), std::min(time.now + kTimeout, ends), ends};
   send(port, mad);
   return token;
 }
@@ -57,17 +61,21 @@ void SaClient::advance(TimePoint now) {
                                  [now](const auto& entry) { return entry.second.due <= now; });
     any = it != questions_.end();
     if (!any) continue;
-    Question& question = it->second;
-    if (question.retries_left != 0) {
-      --question.retries_left;
-      question.due = now + kTimeout;
-      send(question.port, question.mad);
+    if (now < it->second.ends) {
+      repeat(it->second, now);
       continue;
     }
-    const Handler handler = std::move(question.handler);
+    const Handler handler = std::move(it->second.handler);
     questions_.erase(it);
-    handler(std::nullopt);
+    handler(Unexpected{refuse(ETIMEDOUT, ReasonId::cma_no_subnet_administrator)});
   }
+}
+
+// An administrator at this port answers at once, and the question ends.
+void SaClient::repeat(Question& question, TimePoint now) {
+  question.due = std::min(now + kTimeout, question.ends);
+  const mad::Mad mad = question.mad;
+  send(question.port, mad);
 }
 
 }  // namespace softrnic::fabricd

@@ -1,16 +1,18 @@
 // The loop of a fabric's process: time, the sockets of hosts, and the commands of `softrnic fabric`.
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/expected.h"
 #include "base/reason.h"
 #include "base/unique_fd.h"
+#include "control/fabric_folder.h"
+#include "control/path_socket.h"
 #include "daemon/event_loop.h"
 #include "fabric/topology.h"
+#include "fabricd/command_clients.h"
 #include "fabricd/emulated_fabric.h"
 
 namespace softrnic::fabricd {
@@ -18,7 +20,6 @@ namespace softrnic::fabricd {
 class Server {
  public:
   Server() = default;
-  ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
@@ -30,21 +31,21 @@ class Server {
 
   // After open().
   const EmulatedFabric& fabric() const { return *fabric_; }
-  const std::string& folder() const { return folder_; }
+  const std::string& folder() const { return folder_.path(); }
 
  private:
   Expected<void, std::string> open_folder(const std::string& folder, const std::string& name);
   bool watch();
-  void accept();
-  void answer(int client);
+  Expected<std::string, std::string> perform(std::string_view line);
+  TimePoint deadline() const;
+  void advance(TimePoint now);
 
   daemon::EventLoop loop_;
-  std::unique_ptr<EmulatedFabric> fabric_;
-  std::string folder_;  ///< its own
-  std::string commands_path_;
-  UniqueFd commands_;
+  control::FabricFolder folder_;  ///< its own; goes after the sockets in it
+  control::PathListener listener_;
+  std::unique_ptr<CommandClients> commands_;
   UniqueFd signals_;
-  std::map<int, UniqueFd> clients_;
+  std::unique_ptr<EmulatedFabric> fabric_;
   bool ending_ = false;
 };
 

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 
-PATIENCE = 30  # seconds
+PATIENCE = 90  # seconds
 
 
 class Failure(Exception):
@@ -205,7 +205,7 @@ def traffic(build):
     with Fabric(build) as fabric:
         for argv in (["ibv_rc_pingpong"], ["ibv_uc_pingpong"], ["ibv_ud_pingpong"], ["ibv_srq_pingpong"], ["ibv_xsrq_pingpong"],
                      ["ibv_rc_pingpong", "-g", "0"], ["ibv_ud_pingpong", "-g", "0"], ["ibv_rc_pingpong", "-c", "-s", "100000"],
-                     ["ib_send_bw", "-a", "-F", "-n", "200"], ["ib_write_bw", "-F", "-n", "2000"],
+                     ["ib_send_bw", "-a", "-F", "-n", "20"], ["ib_write_bw", "-F", "-n", "2000"],
                      ["ib_read_bw", "-F", "-n", "2000"], ["ib_send_lat", "-F", "-n", "500"], ["ib_atomic_bw", "-F", "-n", "500"],
                      ["ib_send_bw", "-c", "UD", "-F", "-n", "1000"], ["ib_write_lat", "-c", "UC", "-F", "-n", "500"]):
             fabric.pair(argv)
