@@ -136,6 +136,7 @@ PortCounters* Engine::counters(PortId id) {
   if (port == nullptr) return nullptr;
   port->count_wait(now_);
   port->begin_wait(now_);
+  for (std::uint8_t vl = 0; vl < kVls; ++vl) port->count_wait(now_, vl);
   return &port->counters;
 }
 

@@ -36,6 +36,7 @@ void Engine::send_flow_control(EnginePort& port, std::uint8_t vl) {
       .fctbs = port.out[vl].credit.fctbs(),
       .vl = vl,
       .fccl = port.in[vl].credit.fccl(port.in[vl].free_blocks())};
+  ++port.counters.xmit_flow_control;
   if (surroundings_.tap != nullptr) surroundings_.tap->on_flow_control(port.id, packet, now_);
   if (happens(link.faults.flow_control_errors)) {
     ++port.peer->counters.symbol_errors;
@@ -53,6 +54,7 @@ void Engine::send_flow_control(EnginePort& port, std::uint8_t vl) {
 }
 
 void Engine::hear_flow_control(EnginePort& port, const wire::FlowControlPacket& packet) {
+  ++port.counters.rcv_flow_control;
   port.out[packet.vl].credit.hear(packet.fccl);
   refresh(port, packet.vl);
   if (port.in[packet.vl].credit.hear(packet.fctbs)) owe_flow_control(port, packet.vl);

@@ -127,6 +127,7 @@ void Engine::push_bid(InputBuffer& buffer, EnginePort& output, std::uint8_t vl, 
   output.out[vl].bids.push_back(bid);
   ++output.bids;
   if (output.waiting_since == kNever) output.begin_wait(now_);
+  if (output.out[vl].waiting_since == kNever) output.out[vl].waiting_since = now_;
   if (deadline != kNever) watch(output, deadline);
   refresh(output, vl);
 }
@@ -135,6 +136,7 @@ void Engine::push_bid(InputBuffer& buffer, EnginePort& output, std::uint8_t vl, 
 void Engine::unqueue(Bid* bid) {
   EnginePort& output = *bid->output;
   output.out[bid->vl].bids.remove(bid);
+  output.count_wait(now_, bid->vl);
   if (--output.bids == 0) {
     output.count_wait(now_);
     output.begin_wait(now_);

@@ -72,4 +72,12 @@ void EnginePort::count_wait(TimePoint now) {
   counters.xmit_wait += std::max(Duration(0), now - std::max(waiting_since, busy_until));
 }
 
+void EnginePort::count_wait(TimePoint now, std::uint8_t vl) {
+  OutputVl& lane = out[vl];
+  if (lane.waiting_since != kNever)
+    counters.xmit_wait_by_vl[vl] +=
+        std::max(Duration(0), now - std::max(lane.waiting_since, lane.sent_until));
+  lane.waiting_since = lane.bids.empty() ? kNever : now;
+}
+
 }  // namespace softrnic::fabric

@@ -54,6 +54,8 @@ Passage passage_of(PortState state);
 struct OutputVl {
   BidQueue bids;
   TimePoint stalled_until{};
+  TimePoint waiting_since = kNever;  ///< of the first of the bids
+  TimePoint sent_until{};            ///< the last packet of this VL
   CreditSender credit;
   std::uint8_t drops_in_row = 0;  ///< by the head-of-queue lifetime
 };
@@ -116,6 +118,8 @@ struct EnginePort {
   void set_attributes(const PortAttributes& wanted);
   /// Counts the wait up to `now`, where the port has waited for something.
   void count_wait(TimePoint now);
+  /// The same of one VL, which waits while others send, too; it waits on if it has a bid.
+  void count_wait(TimePoint now, std::uint8_t vl);
   void begin_wait(TimePoint now) { waiting_since = bids > 0 ? now : kNever; }
 };
 

@@ -39,6 +39,7 @@ void Engine::put_on_link(EnginePort& output, Packet* packet) {
   if (packet->damaged && !packet->is_management()) repeat_flow_control(output, packet->vl);
   if (surroundings_.tap != nullptr) surroundings_.tap->on_packet(output.id, *packet, now_);
   output.occupy(now_, packet->length + kVcrcBytes, link.rate);
+  output.out[packet->vl].sent_until = output.busy_until;
   if (link.is_instant() && output.under_way == 0) return arrive(*output.peer, packet);
   ++output.under_way;
   events_.push({.time = output.busy_until + link.delay,

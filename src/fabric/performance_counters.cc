@@ -27,7 +27,11 @@ template <auto member>
 std::uint64_t noticed(const Input& input, std::size_t) {
   return input.port.*member;
 }
-std::uint64_t xmit_wait(const Input& input, std::size_t) { return xmit_wait_of(input.engine); }
+std::uint64_t ticks_of(Duration time) { return static_cast<std::uint64_t>(time / kPerformanceTick); }
+std::uint64_t xmit_wait(const Input& input, std::size_t) { return ticks_of(input.engine.xmit_wait); }
+std::uint64_t vl_xmit_wait(const Input& input, std::size_t vl) {
+  return ticks_of(input.engine.xmit_wait_by_vl[vl]);
+}
 
 using C = PortCounters;
 using P = ManagedPort;
@@ -90,6 +94,12 @@ constexpr CounterSource kXmitDiscardDetails[] = {
     {3, 1, counted<&C::hoq_lifetime_discards>},
 };
 
+constexpr CounterSource kFlowControl[] = {
+    {0, 1, counted<&C::xmit_flow_control>},
+    {1, 1, counted<&C::rcv_flow_control>},
+};
+
+constexpr CounterSource kVlXmitWait[] = {{0, 16, vl_xmit_wait}};
 constexpr CounterSource kXmitDataSl[] = {{0, 16, counted_each<&C::xmit_data_by_sl>}};
 constexpr CounterSource kRcvDataSl[] = {{0, 16, counted_each<&C::rcv_data_by_sl>}};
 
@@ -125,6 +135,8 @@ constexpr std::array<CounterAttribute, kCounterAttributes> kAttributes = {
     attribute<mad::PortXmitDiscardDetails>(kXmitDiscardDetails),
     attribute<mad::PortXmitDataSl>(kXmitDataSl),
     attribute<mad::PortRcvDataSl>(kRcvDataSl),
+    attribute<mad::PortFlowCtlCounters>(kFlowControl),
+    attribute<mad::PortVlXmitWaitCounters>(kVlXmitWait),
     attribute<mad::PortVlXmitFlowCtlUpdateErrors>({}),
     attribute<mad::PortExtendedSpeedsCounters>({}),
     attribute<mad::SwPortVlCongestion>({}),
@@ -147,9 +159,7 @@ CounterValues CounterAttribute::read(const CounterInput& input) const {
 
 std::span<const CounterAttribute, kCounterAttributes> counter_attributes() { return kAttributes; }
 
-std::uint64_t xmit_wait_of(const PortCounters& counters) {
-  return static_cast<std::uint64_t>(counters.xmit_wait / kPerformanceTick);
-}
+std::uint64_t xmit_wait_of(const PortCounters& counters) { return ticks_of(counters.xmit_wait); }
 
 // A lane of 2.5 Gb/s takes 4 ns for ten bits.
 std::uint8_t tick_code(const mad::PortInfo& info) {

@@ -40,7 +40,7 @@ struct CounterAttribute {
   CounterValues read(const CounterInput& input) const;
 };
 
-inline constexpr std::size_t kCounterAttributes = 14;
+inline constexpr std::size_t kCounterAttributes = 16;
 std::span<const CounterAttribute, kCounterAttributes> counter_attributes();
 
 /// What a tick of PortXmitWait and of samples is, and its code in PortSamplesControl at a speed: so many

@@ -19,6 +19,10 @@ struct PortCounters {
   std::uint64_t multicast_rcv_packets = 0;
   /// Time in which packets waited and none was sent. The PMA divides by its tick.
   Duration xmit_wait{0};
+  std::array<Duration, kVls>
+      xmit_wait_by_vl{};                ///< in which packets of the VL waited and none of it was sent
+  std::uint64_t xmit_flow_control = 0;  ///< flow control packets
+  std::uint64_t rcv_flow_control = 0;
 
   std::uint64_t symbol_errors = 0;
   std::uint64_t link_downed = 0;

@@ -127,6 +127,36 @@ TEST(EngineCredit, WaitIsCounted) {
   EXPECT_EQ(star.counters(star.out(1)).xmit_wait, Duration(5000));
 }
 
+// One byte a nanosecond; the VLs take turns.
+TEST(EngineCredit, WaitIsCountedByVl) {
+  Star star(2, {.bytes = 1, .nanoseconds = 1});
+  constexpr Duration kPacket{kAround + 4096 + kVcrcBytes};
+  ASSERT_TRUE(star.send(0, 1, 4096, 0));
+  ASSERT_TRUE(star.send(0, 1, 4096, 0));
+  ASSERT_TRUE(star.send(0, 1, 4096, 1));
+  star.run();
+  const auto& waits = star.counters(star.host(0)).xmit_wait_by_vl;
+  EXPECT_EQ(waits[0], kPacket) << "the second one, while that of VL 1 was sent";
+  EXPECT_EQ(waits[1], kPacket);
+  EXPECT_EQ(waits[2], Duration(0));
+  EXPECT_EQ(star.counters(star.host(0)).xmit_wait, Duration(0)) << "the port itself was never idle";
+  star.hosts_hold = true;
+  while (star.send(0, 1, 4096).has_value()) star.run();
+  const Duration before = star.counters(star.out(1)).xmit_wait_by_vl[0];
+  star.run(Duration(5000));
+  EXPECT_EQ(star.counters(star.out(1)).xmit_wait_by_vl[0] - before, Duration(5000));
+}
+
+TEST(EngineCredit, FlowControlPacketsAreCounted) {
+  Star star(2);
+  const std::uint64_t sent = star.counters(star.out(0)).xmit_flow_control;
+  const std::uint64_t received = star.counters(star.host(0)).rcv_flow_control;
+  ASSERT_TRUE(star.send(0, 1));
+  star.run();
+  EXPECT_EQ(star.counters(star.out(0)).xmit_flow_control, sent + 1);
+  EXPECT_EQ(star.counters(star.host(0)).rcv_flow_control, received + 1);
+}
+
 TEST(EngineCredit, IncastLosesNothing) {
   Star star(9, kTenBytesANanosecond, Duration(20));
   int accepted = 0;

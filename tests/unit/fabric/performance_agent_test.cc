@@ -194,6 +194,10 @@ TEST_F(Pma, DetailsAndServiceLevels) {
   EXPECT_EQ(get<mad::PortXmitDiscardDetails>(leaf, 1).port_sw_hoq_lifetime_limit_discards, 4);
   EXPECT_EQ(get<mad::PortXmitDataSl>(leaf, 1).counters[5], 55);
   EXPECT_EQ(get<mad::PortRcvDataSl>(leaf, 1).counters[15], 66);
+  port.xmit_wait_by_vl[15] = nanoseconds(44);
+  port.rcv_flow_control = 9;
+  EXPECT_EQ(get<mad::PortVlXmitWaitCounters>(leaf, 1).counters[15], 11);
+  EXPECT_EQ(get<mad::PortFlowCtlCounters>(leaf, 1).counters[1], 9);
   EXPECT_EQ(get<mad::PortXmitConCtrl>(leaf, 1).counters[0], 0);
   EXPECT_EQ(status, Status::ok);
   // perfquery writes a second mask at byte 18 of every attribute, which here lies in a counter.
