@@ -6,6 +6,16 @@
 
 namespace softrnic::link {
 
+void FabricLink::flush(TimePoint now) {
+  sender_.flush();
+  if (is_full()) flush_again_ = now + kFlushAgain;
+}
+
+TimePoint FabricLink::deadline() const {
+  if (sender_.has_report()) return TimePoint::min();
+  return is_full() ? flush_again_ : kNever;
+}
+
 std::size_t FabricLink::receive(Receiver& receiver, TimePoint) {
   sender_.report(receiver);
   return receiver_.receive(receiver);

@@ -1,6 +1,7 @@
 // The link of a lane on an emulated InfiniBand host: frames through a socket to the process of the fabric.
 #pragma once
 
+#include "base/time.h"
 #include "base/unique_fd.h"
 #include "link/fabric_receiver.h"
 #include "link/fabric_sender.h"
@@ -10,6 +11,10 @@ namespace softrnic::link {
 
 class FabricLink final : public Link {
  public:
+  /// How soon a full link is flushed again by a program that polls and does not wait until the socket is
+  /// writable.
+  static constexpr Duration kFlushAgain = std::chrono::microseconds(100);
+
   /// A socket of FabricMessages.
   explicit FabricLink(UniqueFd socket) : socket_(std::move(socket)), sender_(fd()), receiver_(fd()) {}
 
@@ -24,12 +29,11 @@ class FabricLink final : public Link {
   void send_damaged(const ib::TxPacket& packet, std::uint32_t bit, TimePoint) override {
     sender_.send_damaged(packet, bit);
   }
-  void flush(TimePoint) override { sender_.flush(); }
+  void flush(TimePoint now) override;
   bool is_full() const override { return sender_.is_full(); }
   std::size_t receive(Receiver& receiver, TimePoint now) override;
   bool has_packet(TimePoint) const override;
-  /// At once while there are lost packets to report.
-  TimePoint deadline() const override { return sender_.has_report() ? TimePoint::min() : kNever; }
+  TimePoint deadline() const override;
   int readable_fd() const override { return receiver_.at_end() ? -1 : fd(); }
   bool join(const wire::Gid& group, std::uint32_t port) override;
   bool leave(const wire::Gid& group, std::uint32_t port) override;
@@ -41,6 +45,7 @@ class FabricLink final : public Link {
   UniqueFd socket_;
   FabricSender sender_;
   FabricReceiver receiver_;
+  TimePoint flush_again_{};  ///< while it is full
 };
 
 }  // namespace softrnic::link

@@ -76,7 +76,8 @@ class Link {
   virtual bool has_packet(TimePoint now) const = 0;
   /// Becomes readable when receive() has work; -1 when there is no such fd.
   virtual int readable_fd() const = 0;
-  /// When the link itself wants receive() or flush() to be called (delayed packets), or kNever.
+  /// When the link itself wants receive() or flush() to be called (delayed packets, a full network, lost
+  /// packets to report), or kNever.
   virtual TimePoint deadline() const { return kNever; }
 
   /// The addresses of this host, so that packets from a link-local or to a multicast address find their

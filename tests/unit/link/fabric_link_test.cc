@@ -183,6 +183,23 @@ TEST_F(FabricLinkTest, WhatTheSocketDoesNotTakeStays) {
   EXPECT_FALSE(link_->is_full());
 }
 
+// Who polls learns from nothing else that there may be room: no packet need come, and nothing is left to send.
+TEST_F(FabricLinkTest, AFullLinkWantsToBeFlushedAgainSoon) {
+  const TimePoint now{std::chrono::seconds(5)};
+  EXPECT_EQ(link_->deadline(), kNever);
+  while (!link_->is_full()) {
+    link_->send(maker_.make(wire::Opcode::rc_send_only, 1, pattern(4096, 1)), now);
+    link_->flush(now);
+  }
+  EXPECT_EQ(link_->deadline(), now + FabricLink::kFlushAgain);
+  link_->flush(now + FabricLink::kFlushAgain);
+  EXPECT_EQ(link_->deadline(), now + 2 * FabricLink::kFlushAgain);
+  while (!message().empty()) continue;
+  link_->flush(now + 2 * FabricLink::kFlushAgain);
+  EXPECT_EQ(link_->deadline(), kNever);
+  EXPECT_FALSE(message().empty());
+}
+
 TEST_F(FabricLinkTest, GarbageIsDroppedAndHoldsNothingUp) {
   std::vector<std::byte> bytes(sizeof(FabricHeader));
   const FabricHeader header{FabricMessageType::frames, kPort, 0};
