@@ -122,7 +122,7 @@ struct Lane::Timetable {
   };
 
   static constexpr Row kRows[] = {
-      // packets that the link delays
+      // packets that the link delays, and a link that is full
       {Who::every_batch, [](const Lane& lane) { return lane.link_->deadline(); }, nullptr},
       // packets and streams that wait for receives, which nobody announces
       {Who::every_batch,
@@ -235,12 +235,12 @@ bool Lane::send_before_batch(const Work& done) {
 bool Lane::may_stay(Caller caller, const Work& done) const {
   switch (caller) {
     case Caller::poll:
-      return done.rounds == 0 || (done.rounds < kPollRounds && scheduler_.has_work());
+      return done.rounds == 0 || (done.rounds < kPollRounds && can_send());
     case Caller::flush:
       return done.rounds == 0 || (done.rounds < kMaxRounds && done.last != 0);
     case Caller::engine_thread:  // a program that polls would wait for the lock
       return done.rounds == 0 ||
-             (done.rounds < kMaxRounds && !program_polls() && (done.last != 0 || scheduler_.has_work()));
+             (done.rounds < kMaxRounds && !program_polls() && (done.last != 0 || can_send()));
     case Caller::post:
     case Caller::engine_thread_in_passing:
     case Caller::resolver:
@@ -348,7 +348,7 @@ void Lane::arm(Duration hand_over) {
   peers_.call_resolver();
   timers_.arm({.now = clock_.batch_time(),
                .batch = Timetable::next<false>(*this),
-               .undone = scheduler_.has_work() || unread_ || hold_.more(),
+               .undone = can_send() || unread_ || hold_.more(),
                .hand_over = hand_over,
                .thread = Timetable::next<true>(*this)});
 }

@@ -2,6 +2,7 @@
 #include "engine/lane.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <memory>
 #include <mutex>
@@ -9,10 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "control/page_writer.h"
 #include "engine/qp_table.h"
 #include "link/null_link.h"
 #include "mad/mad.h"
+#include "tests/unit/engine/queue_pairs_fixture.h"
 #include "transport/ib/rx_packet.h"
 #include "wire/opcode.h"
 
@@ -122,6 +125,71 @@ TEST_F(LaneAndLink, PeersChooseHowManyWindowsThereAreOnlyUpToABound) {
     ASSERT_NE(window_to(host), nullptr);
   EXPECT_EQ(window_to(flow::CreditMessages::kMostPeers + 1), nullptr);
   EXPECT_EQ(window_to(1), first);
+}
+
+/// Takes nothing, and says when it is to be asked again.
+class FullLink final : public link::NullLink {
+ public:
+  struct State {
+    bool full = true;
+    TimePoint deadline = kNever;
+    int flushes = 0;
+  };
+  explicit FullLink(State& state) : state_(state) {}
+  void flush(TimePoint) override { ++state_.flushes; }
+  bool is_full() const override { return state_.full; }
+  TimePoint deadline() const override { return state_.deadline; }
+
+ private:
+  State& state_;
+};
+
+/// A lane with a queue pair that is to be asked what it has to send.
+struct LaneWithFullLink : test::QueuePairs {
+  LaneWithFullLink() {
+    const std::lock_guard lock(lane.mutex());
+    lane.transmit(*qp);
+  }
+  ~LaneWithFullLink() override {
+    lane.leave_window(*qp);
+    EXPECT_TRUE(qp->destroy());
+  }
+  void poll() {
+    rnic::CompletionSink nowhere;
+    lane.progress(nowhere);
+  }
+  bool timer_goes_off_soon() const {
+    pollfd timer{lane.timer_fd(), POLLIN, 0};
+    return ::poll(&timer, 1, 5) == 1;
+  }
+
+  FullLink::State link;
+  control::PageWriter page;
+  Lane lane{kLane, 1, std::make_unique<FullLink>(link), page, nullptr, {}, {}};
+  OwnedQp qp = make_qp();
+};
+
+TEST_F(LaneWithFullLink, NobodyComesBackAtOnceForWhatItDoesNotTake) {
+  lane.service(true);
+  EXPECT_FALSE(timer_goes_off_soon());
+  link.flushes = 0;
+  for (int i = 0; i < 10; ++i) poll();
+  EXPECT_EQ(link.flushes, 0);
+}
+
+TEST_F(LaneWithFullLink, TheEngineThreadAsksItOnce) {
+  link.flushes = 0;
+  lane.service(true);
+  EXPECT_EQ(link.flushes, 1);
+}
+
+TEST_F(LaneWithFullLink, APollAsksItAgainWhenItSaysSo) {
+  link.deadline = monotonic_now() + std::chrono::milliseconds(1);
+  lane.service(true);
+  link.flushes = 0;
+  while (link.flushes == 0 && monotonic_now() < link.deadline + std::chrono::seconds(10)) poll();
+  EXPECT_GE(monotonic_now(), link.deadline);
+  EXPECT_EQ(link.flushes, 1);
 }
 
 }  // namespace
