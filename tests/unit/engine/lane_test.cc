@@ -32,6 +32,7 @@ class BatchLink final : public link::NullLink {
     std::size_t handed = 0;
     std::size_t fails_at = SIZE_MAX;  ///< at this packet memory runs out
     std::string steps;
+    bool full_once_flushed = false;
   };
   explicit BatchLink(Log& log) : log_(log) {}
 
@@ -47,10 +48,15 @@ class BatchLink final : public link::NullLink {
     return n;
   }
   void send(const ib::TxPacket&, TimePoint) override { log_.steps += "send "; }
-  void flush(TimePoint) override { log_.steps += "flush "; }
+  void flush(TimePoint) override {
+    log_.steps += "flush ";
+    full_ = log_.full_once_flushed;
+  }
+  bool is_full() const override { return full_; }
 
  private:
   Log& log_;
+  bool full_ = false;
 };
 
 struct LaneAndLink : testing::Test {
@@ -65,6 +71,21 @@ struct LaneAndLink : testing::Test {
     rx.source = wire::Gid::from_ipv4_be(0x0100000a);
     rx.destination = wire::Gid::from_ipv4_be(0x0200000a);
     return rx;
+  }
+
+  /// What has been taken, another lane wants to know.
+  static ib::RxPacket question() {
+    static const mad::Mad mad = [] {
+      mad::Mad made{};
+      mad::Header header;
+      header.management_class = static_cast<mad::ManagementClass>(0x09);
+      header.class_version = 1;
+      header.method = mad::Method::get;
+      header.attribute = 0x0010;
+      mad::encode_header(header, made);
+      return made;
+    }();
+    return datagram(Qpn::of(kLane, Qpn::kLaneIndex), 0x53524e43, mad);
   }
 
   void poll() {
@@ -101,16 +122,19 @@ TEST_F(LaneAndLink, WhatHasArrivedIsTakenBeforeAFlush) {
 }
 
 TEST_F(LaneAndLink, AnAnswerOvertakesNothing) {
-  mad::Mad question{};
-  mad::Header header;
-  header.management_class = static_cast<mad::ManagementClass>(0x09);
-  header.class_version = 1;
-  header.method = mad::Method::get;
-  header.attribute = 0x0010;
-  mad::encode_header(header, question);
-  log.packets.push_back(datagram(Qpn::of(kLane, Qpn::kLaneIndex), 0x53524e43, question));
+  log.packets.push_back(question());
   lane.service(true);
   EXPECT_EQ(log.steps.substr(0, 17), "flush send flush ");
+}
+
+TEST_F(LaneAndLink, AnAnswerWaitsForAFullLink) {
+  log.packets.push_back(question());
+  log.full_once_flushed = true;
+  lane.service(true);
+  EXPECT_EQ(log.steps.find("send"), std::string::npos);
+  log.full_once_flushed = false;
+  lane.service(true);
+  EXPECT_NE(log.steps.find("send"), std::string::npos);
 }
 
 TEST_F(LaneAndLink, PeersChooseHowManyWindowsThereAreOnlyUpToABound) {
