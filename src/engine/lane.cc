@@ -86,6 +86,7 @@ void Lane::detach(rnic::QueuePair& qp) {
   if (delayed_ack_.holds(qp)) transmit(qp);
   discard(qp);
   groups_.leave_all(*link_, qp);
+  timers_.bring_forward(link_->deadline());
   deadlines_.remove(qp);
   peers_.withdraw(qp.qpn());
   if (QpSlot* slot = qps_.find(qp.qpn())) {
@@ -96,11 +97,18 @@ void Lane::detach(rnic::QueuePair& qp) {
   leave_port(qp);
 }
 
+// A link that is full tells the network in the next batch.
 bool Lane::join(rnic::QueuePair& qp, const wire::Gid& group) {
-  return groups_.join(*link_, qp, group, qp.context().info()->interface_index);
+  const bool joined = groups_.join(*link_, qp, group, qp.context().info()->interface_index);
+  timers_.bring_forward(link_->deadline());
+  return joined;
 }
 
-bool Lane::leave(rnic::QueuePair& qp, const wire::Gid& group) { return groups_.leave(*link_, qp, group); }
+bool Lane::leave(rnic::QueuePair& qp, const wire::Gid& group) {
+  const bool left = groups_.leave(*link_, qp, group);
+  timers_.bring_forward(link_->deadline());
+  return left;
+}
 
 void Lane::touch(rnic::QueuePair& qp) { scheduler_.touch(qp); }
 

@@ -133,7 +133,7 @@ void HostLanes::deliver_to_group(std::uint8_t port, Bytes frame, TimePoint now) 
   wire::Gid group;
   std::copy_n(raw, group.raw.size(), group.raw.begin());
   for (const auto& lane : lanes_)
-    if (lane != nullptr && lane->socket.has_joined(group)) lane->socket.deliver(port, frame, now);
+    if (lane != nullptr && lane->socket.has_joined(port, group)) lane->socket.deliver(port, frame, now);
 }
 
 // Most often it is here that a full lane is found to have room: its socket takes a message as soon as one has

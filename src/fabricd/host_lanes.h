@@ -34,7 +34,7 @@ class HostLanes final : public daemon::Lanes {
   std::uint32_t receive_buffer() const override;
 
   /// A frame, LRH to ICRC, that has come to a port for a queue pair of the host; for all that have joined its
-  /// group if that is Qpn::kMulticast. False: its lane is full, and it is to be brought again.
+  /// group by that port if that is Qpn::kMulticast. False: its lane is full, and it is to be brought again.
   bool deliver(std::uint8_t port, Bytes frame, Qpn to, TimePoint now);
   /// Ports have room again.
   void resume();

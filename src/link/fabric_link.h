@@ -3,6 +3,7 @@
 
 #include "base/time.h"
 #include "base/unique_fd.h"
+#include "link/fabric_groups.h"
 #include "link/fabric_receiver.h"
 #include "link/fabric_sender.h"
 #include "link/link.h"
@@ -16,7 +17,8 @@ class FabricLink final : public Link {
   static constexpr Duration kFlushAgain = std::chrono::microseconds(100);
 
   /// A socket of FabricMessages.
-  explicit FabricLink(UniqueFd socket) : socket_(std::move(socket)), sender_(fd()), receiver_(fd()) {}
+  explicit FabricLink(UniqueFd socket)
+      : socket_(std::move(socket)), groups_(fd()), sender_(fd()), receiver_(fd()) {}
 
   void set_addresses(std::vector<device::GidEntry> addresses) override {
     sender_.set_addresses(std::move(addresses));
@@ -30,19 +32,24 @@ class FabricLink final : public Link {
     sender_.send_damaged(packet, bit);
   }
   void flush(TimePoint now) override;
-  bool is_full() const override { return sender_.is_full(); }
+  bool is_full() const override { return groups_.has_untold() || sender_.is_full(); }
   std::size_t receive(Receiver& receiver, TimePoint now) override;
   bool has_packet(TimePoint) const override;
   TimePoint deadline() const override;
   int readable_fd() const override { return receiver_.at_end() ? -1 : fd(); }
-  bool join(const wire::Gid& group, std::uint32_t port) override;
-  bool leave(const wire::Gid& group, std::uint32_t port) override;
+  /// A full link tells the fabric in a flush, to which deadline() has it called.
+  bool join(const wire::Gid& group, std::uint32_t port) override {
+    return groups_.join(group, static_cast<std::uint8_t>(port));
+  }
+  bool leave(const wire::Gid& group, std::uint32_t port) override {
+    return groups_.leave(group, static_cast<std::uint8_t>(port));
+  }
 
  private:
   int fd() const { return socket_.get(); }
-  bool tell(FabricMessageType type, const wire::Gid& group, std::uint32_t port);
 
   UniqueFd socket_;
+  FabricGroups groups_;
   FabricSender sender_;
   FabricReceiver receiver_;
   TimePoint flush_again_{};  ///< while it is full

@@ -1,7 +1,5 @@
 #include "link/fabric_sender.h"
 
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -10,8 +8,6 @@ namespace softrnic::link {
 namespace {
 
 Bytes bytes_of(const ib::Fragment& fragment) { return {fragment.data, fragment.size}; }
-
-bool is_full_socket(int error) { return error == EAGAIN || error == ENOBUFS || error == ENOMEM; }
 
 }  // namespace
 
@@ -116,12 +112,9 @@ void FabricSender::send_messages() {
 }
 
 bool FabricSender::send_message(const Message& message) {
-  while (::send(fd_, message.bytes.get(), message.size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
-    if (errno == EINTR) continue;
-    if (is_full_socket(errno)) return false;
-    lose(Qpn(), errno, message.packets);
-    return true;
-  }
+  const int error = send_fabric_message(fd_, {message.bytes.get(), message.size});
+  if (error == EAGAIN) return false;
+  if (error != 0) lose(Qpn(), error, message.packets);
   return true;
 }
 

@@ -163,6 +163,10 @@ class FullLink final : public link::NullLink {
   void flush(TimePoint) override { ++state_.flushes; }
   bool is_full() const override { return state_.full; }
   TimePoint deadline() const override { return state_.deadline; }
+  bool join(const wire::Gid&, std::uint32_t) override {
+    state_.deadline = TimePoint::min();
+    return true;
+  }
 
  private:
   State& state_;
@@ -184,7 +188,7 @@ struct LaneWithFullLink : test::QueuePairs {
   }
   bool timer_goes_off_soon() const {
     pollfd timer{lane.timer_fd(), POLLIN, 0};
-    return ::poll(&timer, 1, 5) == 1;
+    return ::poll(&timer, 1, 20) == 1;
   }
 
   FullLink::State link;
@@ -205,6 +209,19 @@ TEST_F(LaneWithFullLink, TheEngineThreadAsksItOnce) {
   link.flushes = 0;
   lane.service(true);
   EXPECT_EQ(link.flushes, 1);
+}
+
+TEST_F(LaneWithFullLink, AGroupThatItIsToTellOfIsNotForgotten) {
+  lane.service(true);
+  ASSERT_FALSE(timer_goes_off_soon());
+  {
+    const std::lock_guard lock(lane.mutex());
+    EXPECT_TRUE(lane.join(*qp, {}));
+  }
+  EXPECT_TRUE(timer_goes_off_soon()) << "for the engine thread";
+  link.flushes = 0;
+  poll();
+  EXPECT_EQ(link.flushes, 1) << "or a poll";
 }
 
 TEST_F(LaneWithFullLink, APollAsksItAgainWhenItSaysSo) {

@@ -144,6 +144,9 @@ TEST_F(HostLanesTest, AGroupsFrameGoesToAllWhoHaveJoined) {
   EXPECT_GT(hear(lanes[0]), 0U);
   EXPECT_EQ(hear(lanes[1]), 0U);
   EXPECT_GT(hear(lanes[2]), 0U);
+  EXPECT_TRUE(lanes_.deliver(2, group_frame(group), Qpn(Qpn::kMulticast), now_));
+  lanes_.flush(now_);
+  EXPECT_EQ(hear(lanes[0]), 0U) << "by another port";
 }
 
 TEST_F(HostLanesTest, AFullLaneTellsWhenItTakesPacketsAgain) {

@@ -296,20 +296,13 @@ TEST_F(FabricLinkTest, GarbageIsDroppedAndHoldsNothingUp) {
   EXPECT_EQ(got_.packets.size(), 1U);
 }
 
-TEST_F(FabricLinkTest, TellsOfGroups) {
-  const wire::Gid group = gid_of("ff12:401b:ffff::1");
-  EXPECT_TRUE(link_->join(group, kPort));
-  const auto bytes = message();
-  ASSERT_EQ(bytes.size(), sizeof(FabricHeader) + sizeof group.raw);
-  EXPECT_EQ(bytes[0], std::byte{static_cast<std::uint8_t>(FabricMessageType::join)});
-  EXPECT_EQ(std::memcmp(&bytes[sizeof(FabricHeader)], group.raw.data(), sizeof group.raw), 0);
-}
-
 TEST_F(FabricLinkTest, AFabricThatHasEndedWakesNobodyForEver) {
   fabric_.reset();
   EXPECT_FALSE(link_->has_packet(TimePoint{}));
   EXPECT_EQ(link_->receive(got_, TimePoint{}), 0U);
   EXPECT_EQ(link_->readable_fd(), -1);
+  EXPECT_FALSE(link_->join(gid_of("ff12:401b:ffff::1"), kPort));
+  EXPECT_EQ(link_->deadline(), kNever);
   link_->send(maker_.make(wire::Opcode::rc_send_only, 1, pattern(4, 1)), TimePoint{});
   link_->flush(TimePoint{});
   EXPECT_FALSE(link_->is_full());
