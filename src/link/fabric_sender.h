@@ -2,7 +2,7 @@
 //
 // Frames are put together here in messages, so that nothing is lost when the fabric is slow: what the socket
 // does not take stays, and the lane hands over no more until it has gone (is_full). That is the flow control
-// of InfiniBand, carried on to the lane. Ports have messages of their own, and take turns without ending them.
+// of InfiniBand, carried on to the lane. Ports have messages of their own, and may take turns.
 #pragma once
 
 #include <array>

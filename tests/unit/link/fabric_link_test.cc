@@ -257,7 +257,7 @@ TEST_F(FabricLinkTest, WhoStopsWhenItIsFullLosesNothing) {
   EXPECT_TRUE(got_.drops.empty());
 }
 
-// Who polls learns from nothing else that there may be room: no packet need come, and nothing is left to send.
+// Who polls learns from nothing else that there may be room: no packet need come, and nothing is left to do.
 TEST_F(FabricLinkTest, AFullLinkWantsToBeFlushedAgainSoon) {
   const TimePoint now{std::chrono::seconds(5)};
   EXPECT_EQ(link_->deadline(), kNever);
