@@ -86,6 +86,7 @@ void Lane::detach(rnic::QueuePair& qp) {
   if (delayed_ack_.holds(qp)) transmit(qp);
   discard(qp);
   groups_.leave_all(*link_, qp);
+  timers_.bring_forward(link_->deadline());
   deadlines_.remove(qp);
   peers_.withdraw(qp.qpn());
   if (QpSlot* slot = qps_.find(qp.qpn())) {
@@ -96,11 +97,18 @@ void Lane::detach(rnic::QueuePair& qp) {
   leave_port(qp);
 }
 
+// A link that is full tells the network in the next batch.
 bool Lane::join(rnic::QueuePair& qp, const wire::Gid& group) {
-  return groups_.join(*link_, qp, group, qp.context().info()->interface_index);
+  const bool joined = groups_.join(*link_, qp, group, qp.context().info()->interface_index);
+  timers_.bring_forward(link_->deadline());
+  return joined;
 }
 
-bool Lane::leave(rnic::QueuePair& qp, const wire::Gid& group) { return groups_.leave(*link_, qp, group); }
+bool Lane::leave(rnic::QueuePair& qp, const wire::Gid& group) {
+  const bool left = groups_.leave(*link_, qp, group);
+  timers_.bring_forward(link_->deadline());
+  return left;
+}
 
 void Lane::touch(rnic::QueuePair& qp) { scheduler_.touch(qp); }
 
@@ -122,7 +130,7 @@ struct Lane::Timetable {
   };
 
   static constexpr Row kRows[] = {
-      // packets that the link delays
+      // packets that the link delays, and a link that is full
       {Who::every_batch, [](const Lane& lane) { return lane.link_->deadline(); }, nullptr},
       // packets and streams that wait for receives, which nobody announces
       {Who::every_batch,
@@ -235,12 +243,12 @@ bool Lane::send_before_batch(const Work& done) {
 bool Lane::may_stay(Caller caller, const Work& done) const {
   switch (caller) {
     case Caller::poll:
-      return done.rounds == 0 || (done.rounds < kPollRounds && scheduler_.has_work());
+      return done.rounds == 0 || (done.rounds < kPollRounds && can_send());
     case Caller::flush:
       return done.rounds == 0 || (done.rounds < kMaxRounds && done.last != 0);
     case Caller::engine_thread:  // a program that polls would wait for the lock
       return done.rounds == 0 ||
-             (done.rounds < kMaxRounds && !program_polls() && (done.last != 0 || scheduler_.has_work()));
+             (done.rounds < kMaxRounds && !program_polls() && (done.last != 0 || can_send()));
     case Caller::post:
     case Caller::engine_thread_in_passing:
     case Caller::resolver:
@@ -348,7 +356,7 @@ void Lane::arm(Duration hand_over) {
   peers_.call_resolver();
   timers_.arm({.now = clock_.batch_time(),
                .batch = Timetable::next<false>(*this),
-               .undone = scheduler_.has_work() || unread_ || hold_.more(),
+               .undone = can_send() || unread_ || hold_.more(),
                .hand_over = hand_over,
                .thread = Timetable::next<true>(*this)});
 }

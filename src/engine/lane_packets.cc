@@ -89,14 +89,16 @@ bool Lane::send() {
     if (packet.is_frame) return ports_.send(packet);
     attempt([&] { link_->send(packet, clock_.batch_time()); });
   };
-  const std::size_t sent = scheduler_.run(clock_.batch_time(), kSendRound, out, [this](rnic::QueuePair& qp) {
+  const auto after = [this](rnic::QueuePair& qp) {
     deadlines_.update(qp);
     outdate_row(qp);
-  });
+  };
+  const std::size_t sent =
+      scheduler_.run(clock_.batch_time(), kSendRound, out, after, [this] { return link_->is_full(); });
   if (credit_.any()) {
     // A question vouches for all that was sent before it, which may leave by other sockets.
     attempt([&] { link_->flush(clock_.batch_time()); });
-    attempt([&] { credit_.send(out); });
+    if (!link_->is_full()) attempt([&] { credit_.send(out); });
   }
   attempt([&] { link_->flush(clock_.batch_time()); });
   flush_frames();

@@ -16,9 +16,11 @@ bool MulticastGroups::join(link::Link& link, rnic::QueuePair& qp, const wire::Gi
       memberships_.begin(), memberships_.end(),
       [&](const Membership& membership) { return membership.group == group && membership.qp == &qp; });
   if (member) return true;
-  if (!anybody(group, interface_index) && !link.join(group, interface_index)) return false;
+  const bool first = !anybody(group, interface_index);
   memberships_.push_back({group, &qp, interface_index});
-  return true;
+  if (!first || link.join(group, interface_index)) return true;
+  memberships_.pop_back();
+  return false;
 }
 
 bool MulticastGroups::leave(link::Link& link, rnic::QueuePair& qp, const wire::Gid& group) {

@@ -34,13 +34,14 @@ class Scheduler {
   /// Forgets the queue pair. To be called before its window changes, too.
   void remove(Qp& qp);
 
-  /// Asks queue pairs for packets until none has any, or about `packets` were sent. Calls send(packet) for
-  /// each packet and after(qp) after each turn. Returns the number of packets sent.
-  template <typename Send, typename After>
-  std::size_t run(TimePoint now, std::size_t packets, Send&& send, After&& after) {
+  /// Asks queue pairs for packets until none has any, about `packets` were sent, or is_full() is true after a
+  /// turn. Calls send(packet) for each packet and after(qp) after each turn. Returns the number of packets
+  /// sent.
+  template <typename Send, typename After, typename IsFull>
+  std::size_t run(TimePoint now, std::size_t packets, Send&& send, After&& after, IsFull&& is_full) {
     std::size_t sent = 0;
     std::size_t fruitless = 0;
-    while (sent < packets && fruitless < kMaxFruitless) {
+    while (sent < packets && fruitless < kMaxFruitless && !is_full()) {
       bool turn = false;
       Qp* qp = next(turn);
       if (qp == nullptr) break;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "base/clock.h"
 #include "wire/grh.h"
@@ -35,6 +36,8 @@ const std::byte* group_in(Bytes frame) {
 }
 
 }  // namespace
+
+bool HostLanes::Lane::stops_refusing() { return !socket.is_full() && std::exchange(has_refused, false); }
 
 HostLanes::~HostLanes() {
   for (std::uint32_t number = 0; number < lanes_.size(); ++number) free(number);
@@ -96,13 +99,10 @@ void HostLanes::watch(std::uint32_t number) {
   if (events == 0) return loop_.forget(lane.socket.fd());
   loop_.watch(lane.socket.fd(), events, [this, number] {
     Lane& ready = *lanes_[number];
-    const bool was_full = ready.socket.is_full();
-    if (was_full) ready.socket.flush(monotonic_now());
-    const bool has_room = was_full && !ready.socket.is_full();
-    if (has_room) ready.has_refused = false;
+    if (ready.socket.is_full()) ready.socket.flush(monotonic_now());
     if (ready.socket.wants_to_read()) ready.socket.read();
     watch(number);
-    if (has_room) takes_again();
+    if (ready.stops_refusing()) takes_again();
   });
 }
 
@@ -133,16 +133,21 @@ void HostLanes::deliver_to_group(std::uint8_t port, Bytes frame, TimePoint now) 
   wire::Gid group;
   std::copy_n(raw, group.raw.size(), group.raw.begin());
   for (const auto& lane : lanes_)
-    if (lane != nullptr && lane->socket.has_joined(group)) lane->socket.deliver(port, frame, now);
+    if (lane != nullptr && lane->socket.has_joined(port, group)) lane->socket.deliver(port, frame, now);
 }
 
+// Most often it is here that a full lane is found to have room: its socket takes a message as soon as one has
+// been read, but is writable only when it is nearly empty.
 void HostLanes::flush(TimePoint now) {
+  bool again = false;
   for (std::uint32_t number = 0; number < made_; ++number) {
     if (lanes_[number] == nullptr) continue;
     Lane& lane = *lanes_[number];
     lane.socket.flush(now);
     if (lane.socket.is_full() != lane.awaits_room) watch(number);
+    again |= lane.stops_refusing();
   }
+  if (again) takes_again();
 }
 
 TimePoint HostLanes::deadline() const {

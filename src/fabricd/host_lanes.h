@@ -34,11 +34,11 @@ class HostLanes final : public daemon::Lanes {
   std::uint32_t receive_buffer() const override;
 
   /// A frame, LRH to ICRC, that has come to a port for a queue pair of the host; for all that have joined its
-  /// group if that is Qpn::kMulticast. False: its lane is full, and it is to be brought again.
+  /// group by that port if that is Qpn::kMulticast. False: its lane is full, and it is to be brought again.
   bool deliver(std::uint8_t port, Bytes frame, Qpn to, TimePoint now);
   /// Ports have room again.
   void resume();
-  /// After all frames of a turn.
+  /// After all frames of a turn, and in each: sends what has come together.
   void flush(TimePoint now);
 
   /// When a full lane is no longer waited for.
@@ -49,10 +49,13 @@ class HostLanes final : public daemon::Lanes {
   struct Lane {
     explicit Lane(UniqueFd ours, UniqueFd theirs, HostPorts& ports)
         : socket(std::move(ours), ports), programs(std::move(theirs)) {}
+    /// True once after it has refused a frame, when its socket has room again.
+    bool stops_refusing();
+
     LaneSocket socket;
     UniqueFd programs;         ///< the other end
     bool awaits_room = false;  ///< the socket's, at the event loop
-    bool has_refused = false;
+    bool has_refused = false;  ///< a frame, which waits in its port
   };
 
   void read(std::uint32_t number);

@@ -54,12 +54,13 @@ void LaneSocket::take_message(Bytes message) {
     send_frames();
     return;
   }
-  wire::Gid group;
+  Membership membership{header.port, {}};
+  wire::Gid& group = membership.group;
   if (body.size() != sizeof group.raw) return;
   std::memcpy(group.raw.data(), body.data(), sizeof group.raw);
-  if (header.type == FabricMessageType::leave) std::erase(groups_, group);
-  const bool joins = header.type == FabricMessageType::join && !has_joined(group);
-  if (joins && groups_.size() < kMostGroups) groups_.push_back(group);
+  if (header.type == FabricMessageType::leave) std::erase(groups_, membership);
+  const bool joins = header.type == FabricMessageType::join && !has_joined(header.port, group);
+  if (joins && groups_.size() < link::kMostFabricGroups) groups_.push_back(membership);
 }
 
 bool LaneSocket::send_frames() {
@@ -79,8 +80,8 @@ bool LaneSocket::send_frames() {
 
 // ---- to the lane
 
-bool LaneSocket::has_joined(const wire::Gid& group) const {
-  return std::find(groups_.begin(), groups_.end(), group) != groups_.end();
+bool LaneSocket::has_joined(std::uint8_t port, const wire::Gid& group) const {
+  return std::find(groups_.begin(), groups_.end(), Membership{port, group}) != groups_.end();
 }
 
 void LaneSocket::begin_message(std::uint8_t port) {
@@ -109,12 +110,7 @@ bool LaneSocket::deliver(std::uint8_t port, Bytes frame, TimePoint now) {
 
 void LaneSocket::flush(TimePoint now) {
   if (out_.empty()) return;
-  ssize_t sent = -1;
-  do {
-    sent = send(fd(), out_.data(), out_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-  } while (sent < 0 && errno == EINTR);
-  const bool is_full = sent < 0 && (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM);
-  if (is_full) {
+  if (link::send_fabric_message(fd(), out_) == EAGAIN) {
     if (full_since_ == kNever) full_since_ = now;
     return;
   }

@@ -37,7 +37,6 @@ class HostPorts {
 class LaneSocket {
  public:
   static constexpr Duration kPatience = std::chrono::milliseconds(50);
-  static constexpr std::size_t kMostGroups = 1024;
 
   /// Takes over the fabric's end. `ports` outlives it.
   LaneSocket(UniqueFd socket, HostPorts& ports);
@@ -53,8 +52,8 @@ class LaneSocket {
   bool wants_to_read() const { return !waits_for_room_ && !at_end_; }
 
   // To the lane.
-  /// Whether packets to the group come to it.
-  bool has_joined(const wire::Gid& group) const;
+  /// Whether packets to the group that come to the port come to it.
+  bool has_joined(std::uint8_t port, const wire::Gid& group) const;
   /// A frame, LRH to ICRC, for the lane. False: it is not taken now, and to be brought again.
   bool deliver(std::uint8_t port, Bytes frame, TimePoint now);
   /// Sends what has come together. After it, is_full() or not.
@@ -66,6 +65,11 @@ class LaneSocket {
   std::uint64_t dropped() const { return dropped_; }
 
  private:
+  struct Membership {
+    std::uint8_t port = 0;
+    wire::Gid group;
+    bool operator==(const Membership&) const = default;
+  };
   /// What a message of frames still has to send.
   struct Unsent {
     std::uint8_t port = 0;
@@ -85,8 +89,8 @@ class LaneSocket {
   Unsent unsent_;
   bool waits_for_room_ = false;
   bool at_end_ = false;
-  std::vector<wire::Gid> groups_;
-  std::vector<std::byte> out_;  ///< the message that is put together
+  std::vector<Membership> groups_;  ///< at most link::kMostFabricGroups
+  std::vector<std::byte> out_;      ///< the message that is put together
   TimePoint full_since_ = kNever;
   std::uint64_t dropped_ = 0;
 };

@@ -9,11 +9,13 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/bytes.h"
+
 namespace softrnic::link {
 
 enum class FabricMessageType : std::uint8_t {
   frames = 1,
-  join,   ///< of the lane: packets to the group whose GID follows are to come to it
+  join,   ///< of the lane: packets to the group whose GID follows are to come to it by that port
   leave,  ///< they are not any more
 };
 
@@ -27,5 +29,11 @@ static_assert(std::has_unique_object_representations_v<FabricHeader> && sizeof(F
 inline constexpr std::size_t kMaxFabricMessage = 64 * 1024;  ///< bytes
 /// Ports of an emulated host.
 inline constexpr std::size_t kMaxFabricPorts = 255;
+/// Groups that a lane may have joined; one by two ports counts twice. The fabric does not answer, so the lane
+/// refuses what is beyond.
+inline constexpr std::size_t kMostFabricGroups = 1024;
+
+/// 0 or a positive errno; EAGAIN: the socket takes no more for the present.
+int send_fabric_message(int fd, Bytes message);
 
 }  // namespace softrnic::link

@@ -1,7 +1,5 @@
 #include "link/fabric_sender.h"
 
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -10,8 +8,6 @@ namespace softrnic::link {
 namespace {
 
 Bytes bytes_of(const ib::Fragment& fragment) { return {fragment.data, fragment.size}; }
-
-bool is_full_socket(int error) { return error == EAGAIN || error == ENOBUFS || error == ENOMEM; }
 
 }  // namespace
 
@@ -38,13 +34,18 @@ wire::RouteHeaders FabricSender::route_of(const ib::AddressVector& path) const {
   return route;
 }
 
+// Packets of a port stay in order: they go to its last message, or to a new one behind that.
 FabricSender::Message* FabricSender::message_for(std::uint8_t port, std::size_t bytes) {
-  if (filled_ != 0) {
-    Message& last = messages_[filled_ - 1];
-    const bool fits = last.port == port && last.size + bytes <= kMaxFabricMessage;
-    if (fits && filled_ != sent_) return &last;
+  for (std::size_t i = filled_; i-- > sent_;) {
+    if (messages_[i].port != port) continue;
+    if (messages_[i].size + bytes <= kMaxFabricMessage) return &messages_[i];
+    break;
   }
-  if (filled_ == kMessages) return nullptr;
+  if (filled_ - sent_ >= kMany) send_messages();
+  return filled_ < kMessages ? open_message(port) : nullptr;
+}
+
+FabricSender::Message* FabricSender::open_message(std::uint8_t port) {
   Message& fresh = messages_[filled_];
   if (fresh.bytes == nullptr) fresh.bytes = std::make_unique_for_overwrite<std::byte[]>(kMaxFabricMessage);
   const FabricHeader header{FabricMessageType::frames, port, 0};
@@ -100,19 +101,20 @@ void FabricSender::send_damaged(const ib::TxPacket& packet, std::uint32_t bit) {
 }
 
 void FabricSender::flush() {
-  while (sent_ != filled_ && send_message(messages_[sent_])) ++sent_;
-  if (sent_ == filled_) sent_ = filled_ = 0;
-  full_.store(filled_ != 0, std::memory_order_relaxed);
+  send_messages();
   if (tap_ != nullptr) tap_->flush();
 }
 
+void FabricSender::send_messages() {
+  while (sent_ != filled_ && send_message(messages_[sent_])) ++sent_;
+  if (sent_ == filled_) sent_ = filled_ = 0;
+  full_.store(filled_ != 0, std::memory_order_relaxed);
+}
+
 bool FabricSender::send_message(const Message& message) {
-  while (::send(fd_, message.bytes.get(), message.size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
-    if (errno == EINTR) continue;
-    if (is_full_socket(errno)) return false;
-    lose(Qpn(), errno, message.packets);
-    return true;
-  }
+  const int error = send_fabric_message(fd_, {message.bytes.get(), message.size});
+  if (error == EAGAIN) return false;
+  if (error != 0) lose(Qpn(), error, message.packets);
   return true;
 }
 

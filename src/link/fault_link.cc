@@ -84,8 +84,9 @@ void FaultLink::release(std::size_t index, TimePoint now) {
   leaving_.push_back(std::move(held));
 }
 
+// What a full network does not take stays: it would be lost, which is another fault.
 void FaultLink::release_due(TimePoint now) {
-  for (;;) {
+  while (!inner_->is_full()) {
     const auto due =
         std::find_if(held_.begin(), held_.end(), [now](const auto& held) { return held->due <= now; });
     if (due == held_.end()) return;
@@ -109,6 +110,7 @@ std::size_t FaultLink::receive(Receiver& receiver, TimePoint now) {
 
 TimePoint FaultLink::deadline() const {
   TimePoint earliest = dropped_.empty() ? inner_->deadline() : TimePoint::min();
+  if (inner_->is_full()) return earliest;
   for (const auto& held : held_) earliest = std::min(earliest, held->due);
   return earliest;
 }

@@ -64,8 +64,9 @@ class Link {
   virtual void send_damaged(const ib::TxPacket& packet, std::uint32_t bit, TimePoint now) = 0;
   /// Sends all that is queued, or what is_full() leaves.
   virtual void flush(TimePoint now) = 0;
-  /// After a flush: the network takes no more for the present. Packets are kept from it until that has
-  /// changed, when readable_fd() becomes writable. May be called without the lock.
+  /// The network takes no more for the present, as a flush has shown, or a send(). Packets are kept from it
+  /// until that has changed, when readable_fd() becomes writable; a queue pair may end its turn before. May
+  /// be called without the lock.
   virtual bool is_full() const { return false; }
   /// Reads at most one batch without waiting and hands it to `receiver`. Returns the number of packets read
   /// (dropped ones included); 0 when nothing was there.
@@ -76,7 +77,8 @@ class Link {
   virtual bool has_packet(TimePoint now) const = 0;
   /// Becomes readable when receive() has work; -1 when there is no such fd.
   virtual int readable_fd() const = 0;
-  /// When the link itself wants receive() or flush() to be called (delayed packets), or kNever.
+  /// When the link itself wants receive() or flush() to be called (delayed packets, a full network, lost
+  /// packets to report), or kNever.
   virtual TimePoint deadline() const { return kNever; }
 
   /// The addresses of this host, so that packets from a link-local or to a multicast address find their

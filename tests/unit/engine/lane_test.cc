@@ -2,6 +2,7 @@
 #include "engine/lane.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <memory>
 #include <mutex>
@@ -9,10 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "control/page_writer.h"
 #include "engine/qp_table.h"
 #include "link/null_link.h"
 #include "mad/mad.h"
+#include "tests/unit/engine/queue_pairs_fixture.h"
 #include "transport/ib/rx_packet.h"
 #include "wire/opcode.h"
 
@@ -29,6 +32,7 @@ class BatchLink final : public link::NullLink {
     std::size_t handed = 0;
     std::size_t fails_at = SIZE_MAX;  ///< at this packet memory runs out
     std::string steps;
+    bool full_once_flushed = false;
   };
   explicit BatchLink(Log& log) : log_(log) {}
 
@@ -44,10 +48,15 @@ class BatchLink final : public link::NullLink {
     return n;
   }
   void send(const ib::TxPacket&, TimePoint) override { log_.steps += "send "; }
-  void flush(TimePoint) override { log_.steps += "flush "; }
+  void flush(TimePoint) override {
+    log_.steps += "flush ";
+    full_ = log_.full_once_flushed;
+  }
+  bool is_full() const override { return full_; }
 
  private:
   Log& log_;
+  bool full_ = false;
 };
 
 struct LaneAndLink : testing::Test {
@@ -62,6 +71,21 @@ struct LaneAndLink : testing::Test {
     rx.source = wire::Gid::from_ipv4_be(0x0100000a);
     rx.destination = wire::Gid::from_ipv4_be(0x0200000a);
     return rx;
+  }
+
+  /// What has been taken, another lane wants to know.
+  static ib::RxPacket question() {
+    static const mad::Mad mad = [] {
+      mad::Mad made{};
+      mad::Header header;
+      header.management_class = static_cast<mad::ManagementClass>(0x09);
+      header.class_version = 1;
+      header.method = mad::Method::get;
+      header.attribute = 0x0010;
+      mad::encode_header(header, made);
+      return made;
+    }();
+    return datagram(Qpn::of(kLane, Qpn::kLaneIndex), 0x53524e43, mad);
   }
 
   void poll() {
@@ -98,16 +122,19 @@ TEST_F(LaneAndLink, WhatHasArrivedIsTakenBeforeAFlush) {
 }
 
 TEST_F(LaneAndLink, AnAnswerOvertakesNothing) {
-  mad::Mad question{};
-  mad::Header header;
-  header.management_class = static_cast<mad::ManagementClass>(0x09);
-  header.class_version = 1;
-  header.method = mad::Method::get;
-  header.attribute = 0x0010;
-  mad::encode_header(header, question);
-  log.packets.push_back(datagram(Qpn::of(kLane, Qpn::kLaneIndex), 0x53524e43, question));
+  log.packets.push_back(question());
   lane.service(true);
   EXPECT_EQ(log.steps.substr(0, 17), "flush send flush ");
+}
+
+TEST_F(LaneAndLink, AnAnswerWaitsForAFullLink) {
+  log.packets.push_back(question());
+  log.full_once_flushed = true;
+  lane.service(true);
+  EXPECT_EQ(log.steps.find("send"), std::string::npos);
+  log.full_once_flushed = false;
+  lane.service(true);
+  EXPECT_NE(log.steps.find("send"), std::string::npos);
 }
 
 TEST_F(LaneAndLink, PeersChooseHowManyWindowsThereAreOnlyUpToABound) {
@@ -122,6 +149,88 @@ TEST_F(LaneAndLink, PeersChooseHowManyWindowsThereAreOnlyUpToABound) {
     ASSERT_NE(window_to(host), nullptr);
   EXPECT_EQ(window_to(flow::CreditMessages::kMostPeers + 1), nullptr);
   EXPECT_EQ(window_to(1), first);
+}
+
+/// Takes nothing, and says when it is to be asked again.
+class FullLink final : public link::NullLink {
+ public:
+  struct State {
+    bool full = true;
+    TimePoint deadline = kNever;
+    int flushes = 0;
+  };
+  explicit FullLink(State& state) : state_(state) {}
+  void flush(TimePoint) override { ++state_.flushes; }
+  bool is_full() const override { return state_.full; }
+  TimePoint deadline() const override { return state_.deadline; }
+  bool join(const wire::Gid&, std::uint32_t) override {
+    state_.deadline = TimePoint::min();
+    return true;
+  }
+
+ private:
+  State& state_;
+};
+
+/// A lane with a queue pair that is to be asked what it has to send.
+struct LaneWithFullLink : test::QueuePairs {
+  LaneWithFullLink() {
+    const std::lock_guard lock(lane.mutex());
+    lane.transmit(*qp);
+  }
+  ~LaneWithFullLink() override {
+    lane.leave_window(*qp);
+    EXPECT_TRUE(qp->destroy());
+  }
+  void poll() {
+    rnic::CompletionSink nowhere;
+    lane.progress(nowhere);
+  }
+  bool timer_goes_off_soon() const {
+    pollfd timer{lane.timer_fd(), POLLIN, 0};
+    return ::poll(&timer, 1, 20) == 1;
+  }
+
+  FullLink::State link;
+  control::PageWriter page;
+  Lane lane{kLane, 1, std::make_unique<FullLink>(link), page, nullptr, {}, {}};
+  OwnedQp qp = make_qp();
+};
+
+TEST_F(LaneWithFullLink, NobodyComesBackAtOnceForWhatItDoesNotTake) {
+  lane.service(true);
+  EXPECT_FALSE(timer_goes_off_soon());
+  link.flushes = 0;
+  for (int i = 0; i < 10; ++i) poll();
+  EXPECT_EQ(link.flushes, 0);
+}
+
+TEST_F(LaneWithFullLink, TheEngineThreadAsksItOnce) {
+  link.flushes = 0;
+  lane.service(true);
+  EXPECT_EQ(link.flushes, 1);
+}
+
+TEST_F(LaneWithFullLink, AGroupThatItIsToTellOfIsNotForgotten) {
+  lane.service(true);
+  ASSERT_FALSE(timer_goes_off_soon());
+  {
+    const std::lock_guard lock(lane.mutex());
+    EXPECT_TRUE(lane.join(*qp, {}));
+  }
+  EXPECT_TRUE(timer_goes_off_soon()) << "for the engine thread";
+  link.flushes = 0;
+  poll();
+  EXPECT_EQ(link.flushes, 1) << "or a poll";
+}
+
+TEST_F(LaneWithFullLink, APollAsksItAgainWhenItSaysSo) {
+  link.deadline = monotonic_now() + std::chrono::milliseconds(1);
+  lane.service(true);
+  link.flushes = 0;
+  while (link.flushes == 0 && monotonic_now() < link.deadline + std::chrono::seconds(10)) poll();
+  EXPECT_GE(monotonic_now(), link.deadline);
+  EXPECT_EQ(link.flushes, 1);
 }
 
 }  // namespace

@@ -57,8 +57,10 @@ class SchedulerTest : public testing::Test {
  protected:
   std::size_t run(std::size_t packets = 1'000'000) {
     return scheduler.run(
-        TimePoint{}, packets, [](const ib::TxPacket&) {}, [](FakeQp&) {});
+        TimePoint{}, packets, [this](const ib::TxPacket&) { ++on_link; }, [](FakeQp&) {},
+        [this] { return on_link >= link_takes; });
   }
+  std::size_t on_link = 0, link_takes = SIZE_MAX;
   flow::PathTable paths;
   Scheduler<FakeQp> scheduler;
 };
@@ -84,6 +86,22 @@ TEST_F(SchedulerTest, QueuePairsTakeTurnsOfABurst) {
   EXPECT_TRUE(scheduler.has_work());
   const unsigned burst = Scheduler<FakeQp>::kBurstBytes / kPacketBytes;
   EXPECT_NEAR(a.sent, b.sent, burst + 1);
+}
+
+TEST_F(SchedulerTest, AFullLinkIsGivenNoMoreThanTheTurnThatFillsIt) {
+  FakeQp a;
+  FakeQp b;
+  a.requests = b.requests = 10'000;
+  scheduler.touch(a);
+  scheduler.touch(b);
+  link_takes = 10;
+  const std::size_t turn = run();
+  EXPECT_LE(turn, Scheduler<FakeQp>::kBurstBytes / kPacketBytes);
+  EXPECT_EQ(a.sent, turn);
+  EXPECT_EQ(run(), 0U);
+  EXPECT_TRUE(scheduler.has_work());
+  link_takes = SIZE_MAX;
+  EXPECT_EQ(run(), 20'000 - turn);
 }
 
 TEST_F(SchedulerTest, ThousandBlockedQueuePairsAreNotAskedAgain) {

@@ -144,6 +144,9 @@ TEST_F(HostLanesTest, AGroupsFrameGoesToAllWhoHaveJoined) {
   EXPECT_GT(hear(lanes[0]), 0U);
   EXPECT_EQ(hear(lanes[1]), 0U);
   EXPECT_GT(hear(lanes[2]), 0U);
+  EXPECT_TRUE(lanes_.deliver(2, group_frame(group), Qpn(Qpn::kMulticast), now_));
+  lanes_.flush(now_);
+  EXPECT_EQ(hear(lanes[0]), 0U) << "by another port";
 }
 
 TEST_F(HostLanesTest, AFullLaneTellsWhenItTakesPacketsAgain) {
@@ -160,6 +163,34 @@ TEST_F(HostLanesTest, AFullLaneTellsWhenItTakesPacketsAgain) {
   EXPECT_EQ(again_, 1);
   EXPECT_EQ(lanes_.deadline(), kNever);
   EXPECT_TRUE(lanes_.deliver(1, frame, to, now_));
+}
+
+// The socket takes a message as soon as one has been read, but is writable only when it is nearly empty: most
+// often the turn's flush finds room first.
+TEST_F(HostLanesTest, AFullLaneThatTheTurnsFlushFindsRoomInTakesPacketsAgain) {
+  const std::uint32_t lane = take();
+  const Qpn to = Qpn::of(static_cast<std::uint8_t>(lane), 5);
+  while (lanes_.deliver(1, local_frame(4000), to, now_)) continue;
+  lanes_.flush(now_);
+  turn();
+  ASSERT_EQ(again_, 0);
+  ASSERT_NE(hear(lane), 0U);
+  lanes_.flush(now_);
+  EXPECT_EQ(again_, 1);
+  EXPECT_EQ(lanes_.deadline(), kNever);
+  lanes_.flush(now_);
+  turn();
+  EXPECT_EQ(again_, 1) << "once";
+}
+
+TEST_F(HostLanesTest, AFullLaneThatAnotherPortsFrameFindsRoomInTakesPacketsAgain) {
+  const std::uint32_t lane = take();
+  const Qpn to = Qpn::of(static_cast<std::uint8_t>(lane), 5);
+  while (lanes_.deliver(1, local_frame(4000), to, now_)) continue;
+  for (int i = 0; i < 2; ++i) ASSERT_NE(hear(lane), 0U);
+  ASSERT_TRUE(lanes_.deliver(2, local_frame(4000), to, now_));
+  lanes_.flush(now_);
+  EXPECT_EQ(again_, 1);
 }
 
 TEST_F(HostLanesTest, AFullLaneIsNotWaitedForForEver) {

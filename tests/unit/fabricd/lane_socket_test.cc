@@ -174,14 +174,17 @@ TEST_F(LaneSocketTest, RemembersGroups) {
   say(FabricMessageType::join, 1, body);
   say(FabricMessageType::join, 1, body);
   lane_->read();
-  EXPECT_TRUE(lane_->has_joined(group));
+  EXPECT_TRUE(lane_->has_joined(1, group));
+  EXPECT_FALSE(lane_->has_joined(2, group)) << "of the port that it was joined by";
+  say(FabricMessageType::join, 2, body);
   say(FabricMessageType::leave, 1, body);
   lane_->read();
-  EXPECT_FALSE(lane_->has_joined(group));
+  EXPECT_FALSE(lane_->has_joined(1, group));
+  EXPECT_TRUE(lane_->has_joined(2, group));
 }
 
 TEST_F(LaneSocketTest, GroupsAreBounded) {
-  for (std::size_t i = 0; i < LaneSocket::kMostGroups + 5; ++i) {
+  for (std::size_t i = 0; i < link::kMostFabricGroups + 5; ++i) {
     std::vector<std::byte> body(16, std::byte{0xff});
     body[14] = static_cast<std::byte>(i >> 8);
     body[15] = static_cast<std::byte>(i);
@@ -190,9 +193,9 @@ TEST_F(LaneSocketTest, GroupsAreBounded) {
   }
   wire::Gid last;
   last.raw.fill(std::byte{0xff});
-  last.raw[14] = std::byte{(LaneSocket::kMostGroups + 4) >> 8};
-  last.raw[15] = std::byte{(LaneSocket::kMostGroups + 4) & 0xff};
-  EXPECT_FALSE(lane_->has_joined(last));
+  last.raw[14] = std::byte{(link::kMostFabricGroups + 4) >> 8};
+  last.raw[15] = std::byte{(link::kMostFabricGroups + 4) & 0xff};
+  EXPECT_FALSE(lane_->has_joined(1, last));
 }
 
 TEST_F(LaneSocketTest, AProgramThatHasGoneIsNotReadForEver) {

@@ -52,7 +52,15 @@ class FabricLinkTest : public testing::Test {
   void loop_back() {
     for (auto bytes = message(); !bytes.empty(); bytes = message()) to_lane(bytes);
   }
+  /// Takes all that the lane has sent, and counts its frames.
+  void count_frames() {
+    for (auto bytes = message(); !bytes.empty(); bytes = message())
+      for (Bytes rest = Bytes(bytes).subspan(sizeof(FabricHeader)); !rest.empty(); ++frames_)
+        rest = rest.subspan(wire::decode_link_header(rest.first<wire::kLrhBytes>()).bytes_before_vcrc() +
+                            wire::kVcrcBytes);
+  }
   Collector got_;
+  std::size_t frames_ = 0;  ///< counted
   PacketMaker maker_;
   UniqueFd fabric_;
   std::optional<FabricLink> link_;
@@ -183,6 +191,89 @@ TEST_F(FabricLinkTest, WhatTheSocketDoesNotTakeStays) {
   EXPECT_FALSE(link_->is_full());
 }
 
+// Queue pairs of two devices of a host may share a lane.
+TEST_F(FabricLinkTest, PortsTakeTurnsInFewMessagesAndLoseNothing) {
+  constexpr std::uint32_t kPackets = 256;
+  for (std::uint32_t i = 0; i < kPackets; ++i) {
+    maker_.path.interface_index = kPort + i % 2;
+    link_->send(maker_.make(wire::Opcode::rc_send_only, i, pattern(8, i)), TimePoint{});
+  }
+  link_->flush(TimePoint{});
+  link_->receive(got_, TimePoint{});
+  EXPECT_TRUE(got_.drops.empty());
+  for (std::uint32_t port = 0; port < 2; ++port) {
+    const auto bytes = message();
+    ASSERT_FALSE(bytes.empty());
+    EXPECT_EQ(bytes[1], static_cast<std::byte>(kPort + port));
+    std::uint32_t next = port;
+    for (Bytes rest = Bytes(bytes).subspan(sizeof(FabricHeader)); !rest.empty(); next += 2) {
+      const auto lrh = wire::decode_link_header(rest.first<wire::kLrhBytes>());
+      const auto parsed =
+          wire::parse_infiniband_frame(rest.first(lrh.bytes_before_vcrc() + wire::kVcrcBytes));
+      ASSERT_TRUE(parsed);
+      EXPECT_EQ(parsed->packet.headers.bth.psn, next);
+      rest = rest.subspan(lrh.bytes_before_vcrc() + wire::kVcrcBytes);
+    }
+    EXPECT_EQ(next, kPackets + port);
+  }
+  EXPECT_TRUE(message().empty());
+}
+
+TEST_F(FabricLinkTest, MuchIsSentWithoutAFlush) {
+  const UniqueFd socket = std::move(fabric_);
+  std::size_t bytes = 0;
+  const auto payload = pattern(std::size_t{60} * 1024, 1);
+  for (int i = 0; i < 256; ++i) {
+    ib::TxPacket whole = maker_.make(wire::Opcode::rc_write_only_imm, 0, payload);
+    whole.packets = 15;
+    whole.path_mtu = 4096;
+    link_->send(whole, TimePoint{});
+    std::byte first;
+    for (ssize_t size = 1; size > 0; bytes += static_cast<std::size_t>(std::max<ssize_t>(size, 0)))
+      size = recv(socket.get(), &first, 1, MSG_DONTWAIT | MSG_TRUNC);
+    if (link_->is_full()) link_->flush(TimePoint{});
+  }
+  link_->receive(got_, TimePoint{});
+  EXPECT_TRUE(got_.drops.empty());
+  EXPECT_GT(bytes, 200 * payload.size());
+}
+
+// A lane looks whether the link is full after each turn of a queue pair: 256 KiB, and a long packet.
+TEST_F(FabricLinkTest, WhoStopsWhenItIsFullLosesNothing) {
+  by_gid();
+  std::uint32_t sent = 0;
+  const auto payload = pattern(256, 1);
+  while (!link_->is_full()) {
+    for (std::size_t bytes = 0; bytes < std::size_t{318} * 1024; bytes += payload.size(), ++sent)
+      link_->send(maker_.make(wire::Opcode::rc_send_only, 0, payload), TimePoint{});
+    ASSERT_LT(sent, 1'000'000U) << "a socket takes no end of packets";
+  }
+  for (bool more = true; more; link_->flush(TimePoint{})) {
+    more = link_->is_full();
+    count_frames();
+  }
+  EXPECT_EQ(frames_, sent);
+  link_->receive(got_, TimePoint{});
+  EXPECT_TRUE(got_.drops.empty());
+}
+
+// Who polls learns from nothing else that there may be room: no packet need come, and nothing is left to do.
+TEST_F(FabricLinkTest, AFullLinkWantsToBeFlushedAgainSoon) {
+  const TimePoint now{std::chrono::seconds(5)};
+  EXPECT_EQ(link_->deadline(), kNever);
+  while (!link_->is_full()) {
+    link_->send(maker_.make(wire::Opcode::rc_send_only, 1, pattern(4096, 1)), now);
+    link_->flush(now);
+  }
+  EXPECT_EQ(link_->deadline(), now + FabricLink::kFlushAgain);
+  link_->flush(now + FabricLink::kFlushAgain);
+  EXPECT_EQ(link_->deadline(), now + 2 * FabricLink::kFlushAgain);
+  while (!message().empty()) continue;
+  link_->flush(now + 2 * FabricLink::kFlushAgain);
+  EXPECT_EQ(link_->deadline(), kNever);
+  EXPECT_FALSE(message().empty());
+}
+
 TEST_F(FabricLinkTest, GarbageIsDroppedAndHoldsNothingUp) {
   std::vector<std::byte> bytes(sizeof(FabricHeader));
   const FabricHeader header{FabricMessageType::frames, kPort, 0};
@@ -205,20 +296,13 @@ TEST_F(FabricLinkTest, GarbageIsDroppedAndHoldsNothingUp) {
   EXPECT_EQ(got_.packets.size(), 1U);
 }
 
-TEST_F(FabricLinkTest, TellsOfGroups) {
-  const wire::Gid group = gid_of("ff12:401b:ffff::1");
-  EXPECT_TRUE(link_->join(group, kPort));
-  const auto bytes = message();
-  ASSERT_EQ(bytes.size(), sizeof(FabricHeader) + sizeof group.raw);
-  EXPECT_EQ(bytes[0], std::byte{static_cast<std::uint8_t>(FabricMessageType::join)});
-  EXPECT_EQ(std::memcmp(&bytes[sizeof(FabricHeader)], group.raw.data(), sizeof group.raw), 0);
-}
-
 TEST_F(FabricLinkTest, AFabricThatHasEndedWakesNobodyForEver) {
   fabric_.reset();
   EXPECT_FALSE(link_->has_packet(TimePoint{}));
   EXPECT_EQ(link_->receive(got_, TimePoint{}), 0U);
   EXPECT_EQ(link_->readable_fd(), -1);
+  EXPECT_FALSE(link_->join(gid_of("ff12:401b:ffff::1"), kPort));
+  EXPECT_EQ(link_->deadline(), kNever);
   link_->send(maker_.make(wire::Opcode::rc_send_only, 1, pattern(4, 1)), TimePoint{});
   link_->flush(TimePoint{});
   EXPECT_FALSE(link_->is_full());

@@ -43,10 +43,12 @@ class RecordingLink final : public Link {
   int readable_fd() const override { return -1; }
   bool join(const wire::Gid&, std::uint32_t) override { return true; }
   bool leave(const wire::Gid&, std::uint32_t) override { return true; }
+  bool is_full() const override { return full; }
   void queue(const ib::TxPacket& packet, bool damaged) { queued.emplace_back(packet, damaged); }
 
   std::vector<std::pair<ib::TxPacket, bool>> queued;
   std::vector<Sent> sent;
+  bool full = false;
   std::vector<std::uint32_t>* log = nullptr;  ///< PSNs, for when the link is gone
 };
 
@@ -231,6 +233,25 @@ TEST(FaultLink, ThePeerRejectsEveryCorruptPacket) {
     EXPECT_TRUE(collector.packets.empty());
     EXPECT_EQ(collector.drops.size(), 500U);
   }
+}
+
+TEST(FaultLink, WhatIsDelayedWaitsForAFullNetwork) {
+  auto inner = std::make_unique<RecordingLink>();
+  RecordingLink& network = *inner;
+  FaultPlan plan;
+  plan.delay = 1ms;
+  FaultLink link(std::move(inner), plan);
+  PacketMaker maker;
+  const TimePoint start{1s};
+  link.send(maker.make(wire::Opcode::rc_send_only, 1, pattern(64, 1)), start);
+  network.full = true;
+  link.flush(start + 2ms);
+  EXPECT_TRUE(network.sent.empty());
+  EXPECT_EQ(link.deadline(), kNever) << "the network says when it is to be flushed";
+  network.full = false;
+  EXPECT_EQ(link.deadline(), start + 1ms);
+  link.flush(start + 3ms);
+  EXPECT_EQ(network.sent.size(), 1U);
 }
 
 }  // namespace
