@@ -13,6 +13,8 @@
 
 #include "base/unique_fd.h"
 #include "cli/commands.h"
+#include "cli/fabric_answer.h"
+#include "cli/fabric_views.h"
 #include "cli/output.h"
 #include "control/fabric_commands.h"
 #include "control/fabric_folder.h"
@@ -125,12 +127,6 @@ Expected<std::string, control::Error> ask(const FabricOptions& options, const st
 int tell(const FabricOptions& options, const std::string& command) {
   const auto answer = ask(options, command);
   return answer ? static_cast<int>(kDone) : report(answer.error());
-}
-
-std::string text_of(const Json& row, const char* key) {
-  const auto it = row.find(key);
-  if (it == row.end()) return "";
-  return it->is_string() ? it->get<std::string>() : it->dump();
 }
 
 void print_port(const Json& port) {
@@ -281,6 +277,7 @@ void add_fabric(const grammar::Command& softrnic, Context& context) {
   add_plain(fabric, context, "down", "End a fabric",
             [](const FabricOptions& options, bool) { return tell(options, "down"); });
   add_plain(fabric, context, "show", "Show nodes, ports, addresses and links", show);
+  add_fabric_trace(fabric, context);
   add_plain(fabric, context, "log", "Show what the embedded subnet manager has told", show_log);
   fabric.command("list", "Show which fabrics are up").finally([&context] {
     context.chosen = [&context] { return list(context.json); };

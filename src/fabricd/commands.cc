@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fabricd/fabric_report.h"
+#include "fabricd/trace_report.h"
 
 namespace softrnic::fabricd {
 namespace {
@@ -89,6 +90,19 @@ Result change_node(EmulatedFabric& fabric, Words words) {
   return std::string(kDone);
 }
 
+/// The SL in word `at`; 0: there is no such word.
+Expected<std::uint8_t, std::string> sl_in(Words words, std::size_t at) {
+  if (words.size() <= at) return std::uint8_t{0};
+  const auto sl = number_in<std::uint8_t>(words[at]);
+  if (!sl || *sl > 15) return Unexpected{fmt::format("{} is no service level; 0 to 15 are", words[at])};
+  return *sl;
+}
+
+Result trace(EmulatedFabric& fabric, Words words) {
+  const auto sl = sl_in(words, 3);
+  return sl ? trace_report(fabric.state(), words[1], words[2], *sl) : Result(Unexpected{sl.error()});
+}
+
 struct Row {
   std::string_view word;
   std::size_t least, most;  ///< words, this one included
@@ -100,6 +114,7 @@ constexpr Row kRows[] = {
     {"log", 1, 1, [](EmulatedFabric& fabric, Words) -> Result { return manager_log(fabric); }},
     {"link", 4, 5, change_link},
     {"node", 3, 3, change_node},
+    {"trace", 3, 4, trace},
 };
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "fabric/wiring.h"
 #include "fabricd/embedded_manager.h"
 #include "fabricd/emulated_host.h"
+#include "fabricd/fabric_state.h"
 
 namespace softrnic::fabricd {
 
@@ -52,6 +53,7 @@ class EmulatedFabric final : private fabric::EndportSink, private fabric::HostSi
   const fabric::Engine& engine() const { return engine_; }
   const fabric::NodeAgents& agents() const { return agents_; }
   const fabric::Wiring& wiring() const { return wiring_; }
+  FabricState state() const { return {topology_, engine_, agents_, wiring_}; }
   /// nullptr: a program manages the fabric.
   const EmbeddedManager* manager() const { return manager_.get(); }
   /// Empty: none is known.

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "mad/link.h"
+#include "fabricd/port_words.h"
 
 namespace softrnic::fabricd {
 namespace {
@@ -16,30 +16,6 @@ using fabric::NodeIndex;
 using Json = nlohmann::ordered_json;
 
 std::string hex(std::uint64_t number) { return fmt::format("0x{:016x}", number); }
-
-std::string_view name_of(mad::PortState state) {
-  constexpr std::string_view kNames[] = {"", "down", "init", "armed", "active"};
-  const auto index = static_cast<std::size_t>(state);
-  return index < std::size(kNames) ? kNames[index] : "";
-}
-
-std::string_view name_of(mad::PortPhysicalState state) {
-  constexpr std::string_view kNames[] = {"",         "sleep",   "polling",        "disabled",
-                                         "training", "link up", "error recovery", "phy test"};
-  const auto index = static_cast<std::size_t>(state);
-  return index < std::size(kNames) ? kNames[index] : "";
-}
-
-std::string_view width_of(mad::LinkWidth width) {
-  for (const mad::WidthInfo& info : mad::kLinkWidths)
-    if (info.width == width) return info.name;
-  return "";
-}
-
-std::string_view speed_of(const mad::PortInfo& info) {
-  const mad::SpeedInfo* const speed = mad::find_speed(info.link_speed_active, info.link_speed_ext_active);
-  return speed != nullptr ? speed->name : "";
-}
 
 std::string ipv4_text(const wire::Gid& address) {
   const std::byte* const bytes = address.ipv4_bytes();
@@ -110,7 +86,7 @@ class Report {
     if (host != nullptr && port.number != 0 && port.number <= host->ports().size())
       out["address"] = ipv4_text(host->ports()[port.number - 1U].address);
     if (const auto peer = fabric_.topology().peer({index, port.number})) {
-      out["width"] = width_of(info.link_width_active);
+      out["width"] = width_of(info);
       out["speed"] = speed_of(info);
       out["peer"] = {{"node", fabric_.topology().node(peer->node).name}, {"port", peer->port}};
     }

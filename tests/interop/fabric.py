@@ -248,7 +248,19 @@ def capture(build):
             expect(all("InfiniBand" in row[0] and row[1] and not row[2] for row in rows), "InfiniBand, none malformed", text)
 
 
-CASES = (discovery, tools, ping, traffic, reroute, capture)
+def trace(build):
+    """softrnic fabric trace names the ports that ibtracert finds by datagrams."""
+    with Fabric(build, "fat-tree:k=4") as fabric:
+        for source, target in (("host1", "host16"), ("host5", "host6"), ("host9", "host1")):
+            hops = json.loads(fabric.command("trace", source, target, "--json"))["hops"]
+            found = fabric.run("host1", "ibtracert", fabric.lid(source), fabric.lid(target))
+            wanted = re.findall(r"^\[(\d+)\] -> .*?\[(\d+)\] lid", found, re.M)
+            expect([(str(hop["out_port"]), str(hop["peer"]["port"])) for hop in hops] == wanted, "another way", f"{hops}\n{found}")
+        tree = json.loads(fabric.command("trace", "host1", "0xc000", "--json"))
+        expect(tree["outcome"] in ("reached", "no members"), "the tree of the broadcast group", str(tree))
+
+
+CASES = (discovery, tools, ping, traffic, reroute, capture, trace)
 
 
 def main():
