@@ -256,8 +256,6 @@ def trace(build):
             found = fabric.run("host1", "ibtracert", fabric.lid(source), fabric.lid(target))
             wanted = re.findall(r"^\[(\d+)\] -> .*?\[(\d+)\] lid", found, re.M)
             expect([(str(hop["out_port"]), str(hop["peer"]["port"])) for hop in hops] == wanted, "another way", f"{hops}\n{found}")
-        tree = json.loads(fabric.command("trace", "host1", "0xc000", "--json"))
-        expect(tree["outcome"] in ("reached", "no members"), "the tree of the broadcast group", str(tree))
 
 
 CASES = (discovery, tools, ping, traffic, reroute, capture, trace)
