@@ -278,6 +278,7 @@ void add_fabric(const grammar::Command& softrnic, Context& context) {
             [](const FabricOptions& options, bool) { return tell(options, "down"); });
   add_plain(fabric, context, "show", "Show nodes, ports, addresses and links", show);
   add_fabric_trace(fabric, context);
+  add_fabric_why(fabric, context);
   add_plain(fabric, context, "log", "Show what the embedded subnet manager has told", show_log);
   fabric.command("list", "Show which fabrics are up").finally([&context] {
     context.chosen = [&context] { return list(context.json); };

@@ -6,5 +6,6 @@
 namespace softrnic::cli {
 
 void add_fabric_trace(const grammar::Command& fabric, Context& context);
+void add_fabric_why(const grammar::Command& fabric, Context& context);
 
 }  // namespace softrnic::cli

@@ -7,8 +7,10 @@
 #include <span>
 #include <vector>
 
+#include "base/clock.h"
 #include "fabricd/fabric_report.h"
 #include "fabricd/trace_report.h"
+#include "fabricd/why_report.h"
 
 namespace softrnic::fabricd {
 namespace {
@@ -103,6 +105,20 @@ Result trace(EmulatedFabric& fabric, Words words) {
   return sl ? trace_report(fabric.state(), words[1], words[2], *sl) : Result(Unexpected{sl.error()});
 }
 
+/// why A B SL [P_KEY]
+Result why(EmulatedFabric& fabric, Words words) {
+  const auto sl = sl_in(words, 3);
+  if (!sl) return Unexpected{sl.error()};
+  Question question{.sl = *sl, .now = monotonic_now()};
+  if (words.size() == 5) {
+    const auto p_key = number_in<std::uint16_t>(words[4]);
+    if (!p_key || (*p_key & 0x7fff) == 0) return Unexpected{fmt::format("{} is no P_Key", words[4])};
+    question.p_key = *p_key;
+  }
+  const CureContext context{.fabric = fabric.name(), .has_manager = fabric.manager() != nullptr};
+  return why_report(fabric.state(), words[1], words[2], question, context);
+}
+
 struct Row {
   std::string_view word;
   std::size_t least, most;  ///< words, this one included
@@ -115,6 +131,7 @@ constexpr Row kRows[] = {
     {"link", 4, 5, change_link},
     {"node", 3, 3, change_node},
     {"trace", 3, 4, trace},
+    {"why", 4, 5, why},
 };
 
 }  // namespace

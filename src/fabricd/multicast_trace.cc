@@ -14,7 +14,7 @@ class Walk {
       : state_(state), to_(to), sl_(sl), seen_(state.topology.nodes().size()) {}
 
   MulticastTrace from(fabric::PortAddress start) {
-    open_.push_back({.node = start.node, .branches = {}});
+    open_.push_back({.node = start.node});
     if (!state_.is_switch(start.node)) open_.back().branches.push_back(branch(*state_.port(start), 0));
     while (!open_.empty()) {
       MulticastStop stop = std::move(open_.back());
@@ -45,10 +45,7 @@ class Walk {
     if (!is_switch) stop.is_member = stop.in_port != 0;
     for (const MulticastBranch& branch : std::views::reverse(stop.branches))
       if (branch.peer && branch.is_up && branch.vl)
-        open_.push_back({.node = branch.peer->node,
-                         .in_port = branch.peer->port,
-                         .links = stop.links + 1,
-                         .branches = {}});
+        open_.push_back({.node = branch.peer->node, .in_port = branch.peer->port, .links = stop.links + 1});
   }
 
   void copy(MulticastStop& stop) const {

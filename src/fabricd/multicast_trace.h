@@ -25,7 +25,7 @@ struct MulticastStop {
   std::uint32_t links = 0;   ///< crossed until here
   bool comes_again = false;  ///< a copy was here before, and what follows is left out: the table has a loop
   bool is_member = false;    ///< an adapter, or a switch whose port 0 is in its table
-  std::vector<MulticastBranch> branches;
+  std::vector<MulticastBranch> branches{};
 };
 
 struct MulticastTrace {

@@ -58,7 +58,7 @@ class Walk {
     const EnginePort* const port = state_.port(start);
     const bool is_switch = state_.is_switch(start.node);
     if (!is_switch && port->owns(to_)) return std::move(trace_);
-    PathHop first{.node = start.node, .out_port = start.port, .vl = {}, .peer = {}};
+    PathHop first{.node = start.node, .out_port = start.port};
     go_on(is_switch ? enter_switch(first) : leave_adapter(*port, first));
     return std::move(trace_);
   }
@@ -82,7 +82,7 @@ class Walk {
   void go_on(Onward onward) {
     while (!onward.end) {
       const fabric::PortAddress at = state_.address_of(*onward.next);
-      const PathHop hop{.node = at.node, .in_port = at.port, .vl = {}, .peer = {}};
+      const PathHop hop{.node = at.node, .in_port = at.port};
       onward = state_.is_switch(at.node) ? enter_switch(hop) : Onward{arrive(*onward.next, to_)};
     }
     trace_.end = *onward.end;

@@ -31,8 +31,8 @@ struct PathHop {
   std::uint8_t in_port = 0;  ///< 0: it begins here
   /// Of a switch, the entry of its table; of the adapter where it begins, its port. kNoPort: none.
   std::uint8_t out_port = fabric::ForwardingTables::kNoPort;
-  std::optional<std::uint8_t> vl;           ///< by which it leaves; nothing: dropped (IBTA 7.6.6)
-  std::optional<fabric::PortAddress> peer;  ///< where it comes in next
+  std::optional<std::uint8_t> vl{};           ///< by which it leaves; nothing: dropped (IBTA 7.6.6)
+  std::optional<fabric::PortAddress> peer{};  ///< where it comes in next
 };
 
 struct PathTrace {

@@ -258,7 +258,22 @@ def trace(build):
             expect([(str(hop["out_port"]), str(hop["peer"]["port"])) for hop in hops] == wanted, "another way", f"{hops}\n{found}")
 
 
-CASES = (discovery, tools, ping, traffic, reroute, capture, trace)
+def why(build):
+    """softrnic fabric why finds what keeps two hosts apart, and its cure works."""
+    with Fabric(build) as fabric:
+        fabric.command("why", "host1", "host4")
+        fabric.command("link", "leaf2", "3", "down")
+        asked = subprocess.run(["softrnic", "fabric", "why", "host1", "host4", "--json"], env=fabric.env, capture_output=True,
+                               text=True, timeout=PATIENCE, check=False)
+        expect(asked.returncode == 1, "they cannot talk", asked.stdout + asked.stderr)
+        found = json.loads(asked.stdout)["obstacles"]
+        expect([each["id"] for each in found] == ["no_way", "cable_pulled"], "the cable that was pulled", asked.stdout)
+        subprocess.run(found[1]["cure"].split(), env=fabric.env, check=True, timeout=PATIENCE)
+        fabric.wait_until_up()
+        expect("nothing stands in the way" in fabric.command("why", "host1", "host4"), "the cure works")
+
+
+CASES = (discovery, tools, ping, traffic, reroute, capture, trace, why)
 
 
 def main():
