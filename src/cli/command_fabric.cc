@@ -13,7 +13,6 @@
 
 #include "base/unique_fd.h"
 #include "cli/commands.h"
-#include "cli/fabric_answer.h"
 #include "cli/fabric_views.h"
 #include "cli/output.h"
 #include "control/fabric_commands.h"
@@ -127,34 +126,6 @@ Expected<std::string, control::Error> ask(const FabricOptions& options, const st
 int tell(const FabricOptions& options, const std::string& command) {
   const auto answer = ask(options, command);
   return answer ? static_cast<int>(kDone) : report(answer.error());
-}
-
-void print_port(const Json& port) {
-  std::string line = fmt::format("  {:>3}", text_of(port, "port"));
-  if (port.contains("lid")) line += fmt::format("  LID {:<5}", text_of(port, "lid"));
-  if (port.contains("address")) line += fmt::format("  {:<18}", text_of(port, "address"));
-  line += fmt::format("  {:<7}", text_of(port, "state"));
-  if (port.contains("peer")) {
-    const Json& peer = port["peer"];
-    line += fmt::format("  {} {}  {} {}", text_of(port, "width"), text_of(port, "speed"),
-                        text_of(peer, "node"), text_of(peer, "port"));
-  }
-  print_line("{}", printable(line));
-}
-
-int show(const FabricOptions& options, bool json) {
-  const auto answer = ask(options, "show");
-  if (!answer) return report(answer.error());
-  const Json fabric = Json::parse(*answer, nullptr, false);
-  if (fabric.is_discarded()) return complain("the fabric's answer makes no sense"), kFailed;
-  if (json) return print_json(fabric), kDone;
-  for (const Json& node : fabric["nodes"]) {
-    print_line("{}  {}  GUID {}", strong(text_of(node, "name")), printable(text_of(node, "type")),
-               printable(text_of(node, "guid")));
-    for (const Json& port : node["ports"])
-      if (port.contains("peer") || port.contains("lid")) print_port(port);
-  }
-  return kDone;
 }
 
 int show_log(const FabricOptions& options, bool json) {
@@ -276,7 +247,7 @@ void add_fabric(const grammar::Command& softrnic, Context& context) {
   add_up(fabric, context);
   add_plain(fabric, context, "down", "End a fabric",
             [](const FabricOptions& options, bool) { return tell(options, "down"); });
-  add_plain(fabric, context, "show", "Show nodes, ports, addresses and links", show);
+  add_fabric_show(fabric, context);
   add_fabric_trace(fabric, context);
   add_fabric_why(fabric, context);
   add_plain(fabric, context, "log", "Show what the embedded subnet manager has told", show_log);

@@ -5,6 +5,7 @@
 
 namespace softrnic::cli {
 
+void add_fabric_show(const grammar::Command& fabric, Context& context);
 void add_fabric_trace(const grammar::Command& fabric, Context& context);
 void add_fabric_why(const grammar::Command& fabric, Context& context);
 

@@ -92,6 +92,11 @@ Result change_node(EmulatedFabric& fabric, Words words) {
   return std::string(kDone);
 }
 
+/// show [vl]
+Result show(EmulatedFabric& fabric, Words words) {
+  return report(fabric, {.vls = words.size() == 2 && words[1] == "vl", .now = monotonic_now()});
+}
+
 /// The SL in word `at`; 0: there is no such word.
 Expected<std::uint8_t, std::string> sl_in(Words words, std::size_t at) {
   if (words.size() <= at) return std::uint8_t{0};
@@ -126,7 +131,7 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {"show", 1, 1, [](EmulatedFabric& fabric, Words) -> Result { return report(fabric); }},
+    {"show", 1, 2, show},
     {"log", 1, 1, [](EmulatedFabric& fabric, Words) -> Result { return manager_log(fabric); }},
     {"link", 4, 5, change_link},
     {"node", 3, 3, change_node},

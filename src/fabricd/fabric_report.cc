@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <deque>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "fabricd/link_load.h"
 #include "fabricd/port_words.h"
+#include "fabricd/vl_report.h"
 
 namespace softrnic::fabricd {
 namespace {
@@ -37,12 +40,13 @@ Json counters_of(const fabric::PortCounters& counters) {
 
 class Report {
  public:
-  explicit Report(const EmulatedFabric& fabric) : fabric_(fabric) {}
+  Report(const EmulatedFabric& fabric, const ReportWish& wish) : fabric_(fabric), wish_(wish) {}
 
   Json whole() const {
     Json out;
     out["name"] = fabric_.name();
     out["manager"] = manager();
+    out["load_seconds"] = seconds();
     out["nodes"] = Json::array();
     for (std::uint32_t i = 0; i < fabric_.topology().nodes().size(); ++i)
       out["nodes"].push_back(node(NodeIndex(i)));
@@ -90,12 +94,32 @@ class Report {
       out["speed"] = speed_of(info);
       out["peer"] = {{"node", fabric_.topology().node(peer->node).name}, {"port", peer->port}};
     }
-    if (const fabric::EnginePort* const engine = fabric_.engine().port(port.id))
+    if (const fabric::EnginePort* const engine = fabric_.engine().port(port.id)) {
+      if (engine->link != nullptr) add_link(*engine, info, out);
       out["counters"] = counters_of(engine->counters);
+      if (wish_.vls && engine->link != nullptr) out["vls"] = vls_json(*engine, wish_.now);
+    }
     return out;
   }
 
+  double seconds() const { return std::chrono::duration<double>(fabric_.load().window(wish_.now)).count(); }
+
+  /// The part of the rate that goes out and comes in, and what is wrong with the cable.
+  void add_link(const fabric::EnginePort& port, const mad::PortInfo& info, Json& out) const {
+    const std::uint64_t rate = rate_of(*port.link, info);
+    const double most = static_cast<double>(rate) * seconds();
+    const auto part = [&](const fabric::EnginePort& end) {
+      const auto sent = static_cast<double>(fabric_.load().bytes_sent(end, wish_.now));
+      return most > 0 ? sent / most : 0;
+    };
+    out["bytes_per_second"] = rate;
+    out["load"] = {{"out", part(port)}, {"in", part(*port.peer)}};
+    if (!port.link->connected) out["pulled"] = true;
+    if (port.link->faults.packet_errors > 0) out["damaged_part"] = port.link->faults.packet_errors;
+  }
+
   const EmulatedFabric& fabric_;
+  const ReportWish& wish_;
 };
 
 /// Of a file that another program writes; none: there is no such file.
@@ -111,7 +135,9 @@ std::deque<std::string> last_lines(const std::string& path) {
 
 }  // namespace
 
-std::string report(const EmulatedFabric& fabric) { return Report(fabric).whole().dump(); }
+std::string report(const EmulatedFabric& fabric, const ReportWish& wish) {
+  return Report(fabric, wish).whole().dump();
+}
 
 std::string manager_log(const EmulatedFabric& fabric) {
   const std::deque<std::string> lines =

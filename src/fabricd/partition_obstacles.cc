@@ -32,7 +32,7 @@ std::optional<SharedPartition> find_shared_partition(const FabricState& state, f
     if (shared.of_b == 0) continue;
     if (((shared.of_a | shared.of_b) & kFullMember) != 0) {
       for (const auto& [port, address] : {std::pair(one, a), std::pair(other, b)})
-        if ((port->p_keys[0] & kPartition) != partition)
+        if (!wanted && (port->p_keys[0] & kPartition) != partition)
           found.add({.kind = ObstacleKind::p_key_index, .at = address, .p_key = entry_of(*port, partition)});
       return shared;
     }
