@@ -34,7 +34,8 @@ struct Layout {
   double width = 0;
 };
 
-/// `fabric` is what `show` answers, and outlives the layout. Cables whose other end is not there are left out.
+/// `fabric` is what `show` answers, and outlives the layout. Cables whose other end is not there are left
+/// out.
 Layout lay_out(const Json& fabric);
 
 }  // namespace softrnic::cli

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <vector>
 
 #include "cli/fabric_layout.h"
@@ -24,8 +25,8 @@ struct LoadColour {
   const char* name;
 };
 constexpr std::array kColours = {
-    LoadColour{0.75, "#c62828", "75% and more"}, LoadColour{0.50, "#ef6c00", "50%"},
-    LoadColour{0.25, "#2e7d32", "25%"},          LoadColour{1e-9, "#1565c0", "some load"},
+    LoadColour{0.75, "#c62828", "from 75%"}, LoadColour{0.50, "#ef6c00", "from 50%"},
+    LoadColour{0.25, "#2e7d32", "from 25%"}, LoadColour{1e-9, "#1565c0", "some load"},
     LoadColour{0, "#90a4ae", "no load"},
 };
 constexpr const char* kDownColour = "#c62828";
@@ -48,6 +49,9 @@ struct Point {
   double x = 0, y = 0;
 };
 
+/// How high a link rises between two nodes of one row: further for longer ones, and below the row above.
+double lift_of(double across) { return std::min(14 + 0.06 * std::abs(across), 60.0); }
+
 class Picture {
  public:
   explicit Picture(const Json& fabric) : fabric_(fabric), layout_(lay_out(fabric)) {
@@ -62,7 +66,7 @@ class Picture {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
         "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"monospace\" font-size=\"11\">\n"
         "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
-        "<text x=\"12\" y=\"22\" font-size=\"14\">fabric {2}, load of the last {3:.1f} s</text>\n",
+        "<text x=\"12\" y=\"22\" font-size=\"14\">{2}: load of links in the last {3:.1f} s</text>\n",
         width_, height_, xml_text(text_of(fabric_, "name")), number_of(fabric_, "load_seconds"));
     for (std::size_t i = 0; i < layout_.links.size(); ++i) draw_link(i);
     for (const DrawnNode& node : layout_.nodes) draw_node(node);
@@ -105,7 +109,7 @@ class Picture {
     const DrawnLink& link = layout_.links[index];
     const auto [from, to] = ends_[index];
     const bool beside = layout_.nodes[link.from].level == layout_.nodes[link.to].level;
-    const Point middle{(from.x + to.x) / 2, beside ? from.y - 34 : (from.y + to.y) / 2};
+    const Point middle{(from.x + to.x) / 2, beside ? from.y - lift_of(to.x - from.x) : (from.y + to.y) / 2};
     const Json& load = value_of(*link.from_port, "load");
     const double most = std::max(number_of(load, "out"), number_of(load, "in"));
     const bool is_active =

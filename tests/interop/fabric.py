@@ -292,7 +292,16 @@ def load(build):
         expect(all(name in picture for name in ("spine1", "host4", "% there")) and "<script" not in picture, "the picture")
 
 
-CASES = (discovery, tools, ping, traffic, reroute, capture, trace, why, load)
+def shell(build):
+    """What a shell on a host starts is on that host."""
+    with Fabric(build) as fabric:
+        done = subprocess.run(["softrnic", "shell", "host3"], env=dict(fabric.env, SHELL="/bin/sh"), capture_output=True, text=True,
+                              input="echo on $SOFTRNIC_HOST; ibstat; exit 7", timeout=PATIENCE, check=False)
+        expect(done.returncode == 7 and "on host3\n" in done.stdout and f"Base lid: {fabric.lid('host3')}\n" in done.stdout,
+               "the shell's own exit code, name and LID", done.stdout + done.stderr)
+
+
+CASES = (discovery, tools, ping, traffic, reroute, capture, trace, why, load, shell)
 
 
 def main():
