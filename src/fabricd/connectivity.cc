@@ -21,8 +21,8 @@ void check_endport(const FabricState& state, const Endport& endport, Obstacles& 
 bool leads_nowhere(const std::optional<PathTrace>& trace) { return !trace || trace->end != PathEnd::reached; }
 
 /// Circles are no matter of one way alone: what waits for such a buffer waits for ever, too.
-void check_deadlock(const FabricState& state, const Connectivity& answer, Obstacles& found) {
-  const auto& list = answer.obstacles.list();
+void check_deadlock(const FabricState& state, Obstacles& found) {
+  const auto& list = found.list();
   const bool waits = std::ranges::any_of(list, [](const Obstacle& each) {
     return each.kind == ObstacleKind::credits_stuck || each.kind == ObstacleKind::congestion;
   });
@@ -30,10 +30,10 @@ void check_deadlock(const FabricState& state, const Connectivity& answer, Obstac
   auto cycle = fabric::find_credit_cycle(state.engine);
   if (cycle.empty()) return;
   const fabric::EnginePort* const first = state.engine.port(cycle[0].node, cycle[0].output_port);
-  found.add({.kind = ObstacleKind::credit_deadlock,
-             .at = state.address_of(*first),
-             .vl = cycle[0].output_vl,
-             .cycle = std::move(cycle)});
+  found.add_first({.kind = ObstacleKind::credit_deadlock,
+                   .at = state.address_of(*first),
+                   .vl = cycle[0].output_vl,
+                   .cycle = std::move(cycle)});
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ Connectivity examine(const FabricState& state, const Question& question) {
   };
   check(answer.there, b.lid, answer.partition.value_or(SharedPartition{}).of_a);
   check(answer.back, a.lid, answer.partition.value_or(SharedPartition{}).of_b);
-  check_deadlock(state, answer, answer.obstacles);
+  check_deadlock(state, answer.obstacles);
   return answer;
 }
 

@@ -34,8 +34,8 @@ class Words {
     std::string text;
     for (const fabric::CreditWait& wait : obstacle_.cycle) {
       const PortAddress input = state_.address_of(*state_.engine.port(wait.node, wait.input_port));
-      text += fmt::format("{}{} port {} VL {} waits for port {} VL {}", text.empty() ? "" : ", ",
-                          name(input.node), wait.input_port, wait.input_vl, wait.output_port, wait.output_vl);
+      text += fmt::format("{}{} port {} VL{} > port {} VL{}", text.empty() ? "" : ", ", name(input.node),
+                          wait.input_port, wait.input_vl, wait.output_port, wait.output_vl);
     }
     return text;
   }
@@ -163,15 +163,15 @@ ObstacleText lane_text(const Words& w) {
       return {fmt::format("VL{} of {} has packets and no credits: the first has waited for {}, as the buffer "
                           "of {} does not empty",
                           o.vl, w.at(), w.waited(), w.peer()),
-              fmt::format("{} shows who holds them; a head-of-queue lifetime ends it, too: "
-                          "head_of_queue_lifetime in a file for up --config",
-                          w.command("show --vl"))};
+              w.command("show --vl") + " shows what the packets there wait for"};
     case ObstacleKind::congestion:
       return {fmt::format("VL{} of {} waits for credits of {} now", o.vl, w.at(), w.peer()),
               "it goes on by itself: more comes than the link or the receiver takes"};
     case ObstacleKind::credit_deadlock:
-      return {"buffers wait for each other in a circle, a deadlock: " + w.cycle(),
-              "a routing engine without such circles: up --routing updn; or a head-of-queue lifetime"};
+      return {"a credit deadlock: each of these buffers waits for the next, and the last for the first: " +
+                  w.cycle(),
+              "a routing engine without such circles: up --routing updn; or a head-of-queue lifetime, which "
+              "drops what has waited: head_of_queue_lifetime in a file for up --config"};
     case ObstacleKind::host_holds:
       return {"programs behind " + w.at() + " do not take what has come", "see whether they still run"};
     default:

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -100,6 +101,8 @@ struct Obstacle {
 class Obstacles {
  public:
   void add(Obstacle obstacle);
+  /// The cause of others.
+  void add_first(Obstacle obstacle) { list_.insert(list_.begin(), std::move(obstacle)); }
   /// Of a cable: the same at both of its ends.
   void add_of_cable(Obstacle obstacle);
 

@@ -12,8 +12,8 @@ namespace {
 class WhyTest : public testing::Test {
  protected:
   explicit WhyTest(const std::string& shape = "", subnet::ManagerOptions options = {},
-                   bool has_manager = true)
-      : fabric(shape, std::move(options), has_manager) {}
+                   bool has_manager = true, double scale = 0)
+      : fabric(shape, std::move(options), has_manager, scale) {}
 
   /// The ids of what stands in the way.
   std::string why(const std::string& a = "host1", const std::string& b = "host4",
@@ -147,6 +147,42 @@ TEST_F(WithoutManager, NoLids) {
   EXPECT_EQ(json["can_talk"], false);
   EXPECT_EQ(json["obstacles"][0]["cure"], "start a subnet manager: softrnic run --host f/host1 -- opensm");
   EXPECT_FALSE(why_report(fabric.state(), "host1", "host9", {}, {}));
+}
+
+class RingWithoutLifetimes : public WhyTest {
+ protected:
+  RingWithoutLifetimes() : WhyTest("ring:6", lifetimes(), true, 0.001) {
+    for (std::uint32_t to = 0; to < kHosts; ++to)
+      for (std::uint32_t at = 0; at < kHosts; ++at)
+        if (at != to) set_entry(name(at), "host" + std::to_string(to + 1), clockwise(at));
+  }
+  static constexpr std::uint32_t kHosts = 6;
+  static std::string name(std::uint32_t place) { return "switch-" + std::to_string(place % kHosts); }
+  std::uint8_t clockwise(std::uint32_t place) const {
+    const auto& ports = fabric.state().topology.node(*fabric.state().topology.find(name(place))).ports;
+    const auto next = *fabric.state().topology.find(name(place + 1));
+    for (std::uint8_t number = 1; number < ports.size(); ++number)
+      if (ports[number].peer && ports[number].peer->node == next) return number;
+    return 0;
+  }
+  static subnet::ManagerOptions lifetimes() {
+    subnet::ManagerOptions options;
+    options.ports.head_of_queue_lifetime = options.ports.leaf_head_of_queue_lifetime = 31;
+    options.ports.packet_life_time = 31;
+    return options;
+  }
+};
+
+TEST_F(RingWithoutLifetimes, LocksUp) {
+  const auto host = [](std::uint32_t place) { return "host" + std::to_string(place % kHosts + 1); };
+  for (int round = 0; round < 2000; ++round) {
+    for (std::uint32_t from = 0; from < kHosts; ++from) send(host(from), host(from + 3));
+    fabric.run(Duration(100'000));
+  }
+  fabric.run(Duration(1'000'000'000));
+  EXPECT_TRUE(why("host1", "host4").starts_with("credit_deadlock credits_stuck")) << why("host1", "host4");
+  EXPECT_EQ(answer.obstacles.list()[0].cycle.size(), kHosts);
+  EXPECT_FALSE(answer.can_talk());
 }
 
 class WithPartitions : public WhyTest {

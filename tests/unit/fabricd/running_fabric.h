@@ -17,12 +17,12 @@ class RunningFabric : private fabric::EndportSink, private fabric::HostSink {
  public:
   /// Up when it is made, unless `has_manager` is false.
   explicit RunningFabric(const std::string& shape = "", subnet::ManagerOptions options = {},
-                         bool has_manager = true)
+                         bool has_manager = true, double scale = 0)
       : topology_(*fabric::make_topology(shape)) {
     wiring_ = *fabric::place_nodes(engine, topology_);
     for (std::size_t i = 0; i < wiring_.nodes.size(); ++i)
       agents_.add(wiring_.nodes[i], fabric::profile_of(topology_.nodes()[i]));
-    EXPECT_TRUE(fabric::connect_cables(engine, topology_, {}, wiring_));
+    EXPECT_TRUE(fabric::connect_cables(engine, topology_, {scale}, wiring_));
     if (has_manager) start(std::move(options));
     run(Duration(30'000'000'000));
   }
