@@ -165,7 +165,7 @@ int list(bool json) {
 
 std::string join(const char* first, const std::vector<std::string>& words) {
   std::string line = first;
-  for (const std::string& word : words) line += " " + word;
+  for (const std::string& word : words) line += "\t" + word;  // names may have spaces
   return line;
 }
 

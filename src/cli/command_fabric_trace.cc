@@ -14,7 +14,7 @@ struct Options {
 
 int trace(const Options& options, bool json) {
   const auto answer =
-      ask_fabric_json(options.fabric, fmt::format("trace {} {} {}", options.from, options.to, options.sl));
+      ask_fabric_json(options.fabric, fmt::format("trace\t{}\t{}\t{}", options.from, options.to, options.sl));
   if (!answer) return kFailed;
   if (json) {
     print_json(*answer);

@@ -41,11 +41,11 @@ void print_ways(const Json& answer) {
 }
 
 int why(const Options& options, bool json) {
-  std::string command = fmt::format("why {} {} {}", options.a, options.b, options.sl);
+  std::string command = fmt::format("why\t{}\t{}\t{}", options.a, options.b, options.sl);
   if (!options.p_key.empty()) {
     const std::string p_key = decimal(options.p_key);
     if (p_key.empty()) return complain(options.p_key + " is no P_Key; 0x8001 is"), kUsage;
-    command += " " + p_key;
+    command += "\t" + p_key;
   }
   const auto answer = ask_fabric_json(options.fabric, command);
   if (!answer) return kFailed;

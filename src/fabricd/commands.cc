@@ -21,9 +21,10 @@ using Words = std::span<const std::string_view>;
 constexpr std::string_view kDone = "{}";
 
 std::vector<std::string_view> words_of(std::string_view line) {
+  const char separator = line.find('\t') == std::string_view::npos ? ' ' : '\t';
   std::vector<std::string_view> words;
   while (!line.empty()) {
-    const std::size_t space = line.find(' ');
+    const std::size_t space = line.find(separator);
     if (space != 0) words.push_back(line.substr(0, space));
     line.remove_prefix(space == std::string_view::npos ? line.size() : space + 1);
   }

@@ -12,6 +12,16 @@ namespace {
 
 using fabric::PortAddress;
 
+/// A name of others as one word of a shell, for commands that people copy.
+std::string shell_word(const std::string& name) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+=:,";
+  if (!name.empty() && name[0] != '-' && name.find_first_not_of(kPlain) == std::string::npos) return name;
+  std::string word = "'";
+  for (const char c : name) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
 /// Has what the sentences are made of.
 class Words {
  public:
@@ -22,6 +32,9 @@ class Words {
   std::string at() const { return port(obstacle_.at); }
   std::string peer() const { return obstacle_.peer ? port(*obstacle_.peer) : std::string("its peer"); }
   std::string node() const { return name(obstacle_.at.node); }
+  std::string link_command(const char* change) const {
+    return command(fmt::format("link {} {} {}", shell_word(node()), obstacle_.at.port, change));
+  }
   std::string state_at() const {
     const fabric::ManagedPort* const managed = state_.managed(obstacle_.at);
     return managed != nullptr ? std::string(name_of(managed->info.port_state)) : "";
@@ -93,8 +106,7 @@ ObstacleText link_text(const Words& w) {
     case ObstacleKind::no_cable:
       return {w.at() + " has no cable", "cables are those of the topology: give it one there"};
     case ObstacleKind::cable_pulled:
-      return {fmt::format("the cable between {} and {} is pulled", w.at(), w.peer()),
-              w.command(fmt::format("link {} {} up", w.node(), o.at.port))};
+      return {fmt::format("the cable between {} and {} is pulled", w.at(), w.peer()), w.link_command("up")};
     case ObstacleKind::port_disabled:
       return {w.at() + " is disabled, and so its link is down", w.enable()};
     case ObstacleKind::port_not_active:
@@ -107,7 +119,7 @@ ObstacleText link_text(const Words& w) {
               "bring up a link between the two"};
     case ObstacleKind::link_errors:
       return {fmt::format("the link between {} and {} damages {:g} of all packets", w.at(), w.peer(), o.part),
-              w.command(fmt::format("link {} {} errors 0", w.node(), o.at.port))};
+              w.link_command("errors 0")};
     default:
       return {};
   }
