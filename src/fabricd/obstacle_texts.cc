@@ -60,18 +60,15 @@ class Words {
                  : fmt::format("softrnic fabric {} --name {}", words, context_.fabric);
   }
   std::string manager() const {
-    return context_.has_manager
-               ? "that is for the subnet manager to set up: " + command("log") + " shows what it tells"
-               : fmt::format("start a subnet manager: softrnic run --host {}/{} -- opensm", context_.fabric,
-                             a_host());
+    if (!context_.has_manager) return "start a subnet manager: " + on_host(a_host(), "opensm");
+    return "that is for the subnet manager to set up: " + command("log") + " shows what it tells";
   }
   std::string enable() const {
     if (!state_.is_switch(obstacle_.at.node))
-      return fmt::format("softrnic run --host {}/{} -- ibportstate -D 0 {} enable", context_.fabric, node(),
-                         obstacle_.at.port);
+      return on_host(node(), fmt::format("ibportstate -D 0 {} enable", obstacle_.at.port));
     const fabric::ManagedPort* const zero = state_.managed({obstacle_.at.node, 0});
-    return fmt::format("softrnic run --host {}/{} -- ibportstate {} {} enable", context_.fabric, a_host(),
-                       zero != nullptr ? zero->info.lid.value : 0, obstacle_.at.port);
+    return on_host(a_host(), fmt::format("ibportstate {} {} enable",
+                                         zero != nullptr ? zero->info.lid.value : 0, obstacle_.at.port));
   }
 
  private:
@@ -79,6 +76,9 @@ class Words {
   std::string port(PortAddress address) const {
     return address.port == 0 ? name(address.node)
                              : fmt::format("{} port {}", name(address.node), address.port);
+  }
+  std::string on_host(const std::string& host, const std::string& program) const {
+    return fmt::format("softrnic run --host {} -- {}", shell_word(context_.fabric + "/" + host), program);
   }
   std::string a_host() const {
     if (!state_.is_switch(context_.from.node)) return name(context_.from.node);

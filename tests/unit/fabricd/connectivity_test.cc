@@ -69,6 +69,24 @@ TEST_F(WhyTest, CablesAndPortsThatAreDown) {
   EXPECT_FALSE(answer.can_talk());
 }
 
+TEST(WhyOfForeignNames, CuresAreSafeToCopy) {
+  fabric::Topology topology;
+  const auto a =
+      topology.add(fabric::make_node(fabric::NodeType::switch_node, "a; rm 'b'", 1, fabric::Guid(0x100), {}));
+  const auto b =
+      topology.add(fabric::make_node(fabric::NodeType::switch_node, "plain-1", 1, fabric::Guid(0x200), {}));
+  ASSERT_TRUE(topology.connect({*a, 1}, {*b, 1}));
+  fabric::Engine engine({}, {});
+  const fabric::NodeAgents agents(engine, nullptr);
+  const fabric::Wiring wiring = *fabric::place_nodes(engine, topology);
+  const FabricState state{topology, engine, agents, wiring};
+  const auto cure = [&](fabric::PortAddress at) {
+    return text_of(state, {.kind = ObstacleKind::cable_pulled, .at = at, .peer = at}, {.fabric = "f"}).cure;
+  };
+  EXPECT_EQ(cure({*a, 1}), R"(softrnic fabric link 'a; rm '\''b'\''' 1 up --name f)");
+  EXPECT_EQ(cure({*b, 1}), "softrnic fabric link plain-1 1 up --name f");
+}
+
 TEST_F(WhyTest, StatesBelowActive) {
   fabric.engine.set_connected(fabric.cable("spine1", 1), false);
   fabric.engine.set_connected(fabric.cable("spine1", 1), true);
