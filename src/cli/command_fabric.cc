@@ -13,6 +13,7 @@
 
 #include "base/unique_fd.h"
 #include "cli/commands.h"
+#include "cli/fabric_views.h"
 #include "cli/output.h"
 #include "control/fabric_commands.h"
 #include "control/fabric_folder.h"
@@ -136,40 +137,6 @@ int down(const FabricOptions& options) {
   return done;
 }
 
-std::string text_of(const Json& row, const char* key) {
-  const auto it = row.find(key);
-  if (it == row.end()) return "";
-  return it->is_string() ? it->get<std::string>() : it->dump();
-}
-
-void print_port(const Json& port) {
-  std::string line = fmt::format("  {:>3}", text_of(port, "port"));
-  if (port.contains("lid")) line += fmt::format("  LID {:<5}", text_of(port, "lid"));
-  if (port.contains("address")) line += fmt::format("  {:<18}", text_of(port, "address"));
-  line += fmt::format("  {:<7}", text_of(port, "state"));
-  if (port.contains("peer")) {
-    const Json& peer = port["peer"];
-    line += fmt::format("  {} {}  {} {}", text_of(port, "width"), text_of(port, "speed"),
-                        text_of(peer, "node"), text_of(peer, "port"));
-  }
-  print_line("{}", printable(line));
-}
-
-int show(const FabricOptions& options, bool json) {
-  const auto answer = ask(options, "show");
-  if (!answer) return report(answer.error());
-  const Json fabric = Json::parse(*answer, nullptr, false);
-  if (fabric.is_discarded()) return complain("the fabric's answer makes no sense"), kFailed;
-  if (json) return print_json(fabric), kDone;
-  for (const Json& node : fabric["nodes"]) {
-    print_line("{}  {}  GUID {}", strong(text_of(node, "name")), printable(text_of(node, "type")),
-               printable(text_of(node, "guid")));
-    for (const Json& port : node["ports"])
-      if (port.contains("peer") || port.contains("lid")) print_port(port);
-  }
-  return kDone;
-}
-
 int show_log(const FabricOptions& options, bool json) {
   const auto answer = ask(options, "log");
   if (!answer) return report(answer.error());
@@ -207,7 +174,7 @@ int list(bool json) {
 
 std::string join(const char* first, const std::vector<std::string>& words) {
   std::string line = first;
-  for (const std::string& word : words) line += " " + word;
+  for (const std::string& word : words) line += "\t" + word;  // names may have spaces
   return line;
 }
 
@@ -289,7 +256,9 @@ void add_fabric(const grammar::Command& softrnic, Context& context) {
   add_up(fabric, context);
   add_plain(fabric, context, "down", "End a fabric",
             [](const FabricOptions& options, bool) { return down(options); });
-  add_plain(fabric, context, "show", "Show nodes, ports, addresses and links", show);
+  add_fabric_show(fabric, context);
+  add_fabric_trace(fabric, context);
+  add_fabric_why(fabric, context);
   add_plain(fabric, context, "log", "Show what the embedded subnet manager has told", show_log);
   fabric.command("list", "Show which fabrics are up").finally([&context] {
     context.chosen = [&context] { return list(context.json); };

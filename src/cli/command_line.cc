@@ -53,8 +53,9 @@ grammar::Grammar make_grammar(Context& context) {
   root.footer(kExamples);
   root.takes_options_anywhere();
   root.takes_commands(0, 1);
-  for (const auto add : {add_run, add_dev, add_link, add_resource, add_stat, add_explain, add_cp, add_serve,
-                         add_ping, add_fabric, add_daemon, add_doctor, add_system, add_env, add_version})
+  for (const auto add :
+       {add_run, add_shell, add_dev, add_link, add_resource, add_stat, add_explain, add_cp, add_serve,
+        add_ping, add_fabric, add_daemon, add_doctor, add_system, add_env, add_version})
     add(root, context);
   return softrnic;
 }

@@ -107,6 +107,19 @@ int run(const RunOptions& options) {
   return error == ENOENT ? kNotFound : kNotExecutable;
 }
 
+/// Its user's own; what it is on, it tells: prompts are his.
+int run_shell(const std::string& host) {
+  const char* const own = std::getenv("SHELL");
+  RunOptions options;
+  options.program = {own != nullptr && *own != 0 ? own : "/bin/sh"};
+  if (isatty(STDIN_FILENO) == 1)
+    complain(
+        fmt::format("this shell is on host {}; its exit leaves it. SOFTRNIC_HOST has the name, for prompts: "
+                    "PS1=\"($SOFTRNIC_HOST) $PS1\"",
+                    host));
+  return run(options);
+}
+
 }  // namespace
 
 void add_run(const grammar::Command& softrnic, Context& context) {
@@ -152,6 +165,24 @@ void add_run(const grammar::Command& softrnic, Context& context) {
       options->program = context.program;
       return run(*options);
     };
+  });
+}
+
+void add_shell(const grammar::Command& softrnic, Context& context) {
+  auto host = std::make_shared<std::string>();
+  const grammar::Command command =
+      softrnic.command("shell", "Start a shell on a host of an emulated InfiniBand fabric: shell HOST");
+  command.option("host", *host, "HOST, or FABRIC/HOST").required();
+  command.footer(
+      "Examples:\n"
+      "  softrnic shell host1\n"
+      "  echo ibstat | softrnic shell torus/host1\n"
+      "It is the shell that SHELL names, with what `softrnic run --host HOST` gives a program. All that it "
+      "starts\n"
+      "is on that host; SOFTRNIC_HOST has its name, for prompts. The exit code is the shell's.");
+  command.finally([&context, host] {
+    setenv("SOFTRNIC_HOST", host->c_str(), 1);  // before settings() are read
+    context.chosen = [host] { return run_shell(*host); };
   });
 }
 

@@ -27,6 +27,7 @@ struct Context {
 };
 
 void add_run(const grammar::Command& softrnic, Context& context);
+void add_shell(const grammar::Command& softrnic, Context& context);
 void add_dev(const grammar::Command& softrnic, Context& context);
 void add_link(const grammar::Command& softrnic, Context& context);
 void add_resource(const grammar::Command& softrnic, Context& context);

@@ -7,7 +7,10 @@
 #include <span>
 #include <vector>
 
+#include "base/clock.h"
 #include "fabricd/fabric_report.h"
+#include "fabricd/trace_report.h"
+#include "fabricd/why_report.h"
 
 namespace softrnic::fabricd {
 namespace {
@@ -18,9 +21,10 @@ using Words = std::span<const std::string_view>;
 constexpr std::string_view kDone = "{}";
 
 std::vector<std::string_view> words_of(std::string_view line) {
+  const char separator = line.find('\t') == std::string_view::npos ? ' ' : '\t';
   std::vector<std::string_view> words;
   while (!line.empty()) {
-    const std::size_t space = line.find(' ');
+    const std::size_t space = line.find(separator);
     if (space != 0) words.push_back(line.substr(0, space));
     line.remove_prefix(space == std::string_view::npos ? line.size() : space + 1);
   }
@@ -89,6 +93,38 @@ Result change_node(EmulatedFabric& fabric, Words words) {
   return std::string(kDone);
 }
 
+/// show [vl]
+Result show(EmulatedFabric& fabric, Words words) {
+  return report(fabric, {.vls = words.size() == 2 && words[1] == "vl", .now = monotonic_now()});
+}
+
+/// The SL in word `at`; 0: there is no such word.
+Expected<std::uint8_t, std::string> sl_in(Words words, std::size_t at) {
+  if (words.size() <= at) return std::uint8_t{0};
+  const auto sl = number_in<std::uint8_t>(words[at]);
+  if (!sl || *sl > 15) return Unexpected{fmt::format("{} is no service level; 0 to 15 are", words[at])};
+  return *sl;
+}
+
+Result trace(EmulatedFabric& fabric, Words words) {
+  const auto sl = sl_in(words, 3);
+  return sl ? trace_report(fabric.state(), words[1], words[2], *sl) : Result(Unexpected{sl.error()});
+}
+
+/// why A B SL [P_KEY]
+Result why(EmulatedFabric& fabric, Words words) {
+  const auto sl = sl_in(words, 3);
+  if (!sl) return Unexpected{sl.error()};
+  Question question{.sl = *sl, .now = monotonic_now()};
+  if (words.size() == 5) {
+    const auto p_key = number_in<std::uint16_t>(words[4]);
+    if (!p_key || (*p_key & 0x7fff) == 0) return Unexpected{fmt::format("{} is no P_Key", words[4])};
+    question.p_key = *p_key;
+  }
+  const CureContext context{.fabric = fabric.name(), .has_manager = fabric.manager() != nullptr};
+  return why_report(fabric.state(), words[1], words[2], question, context);
+}
+
 struct Row {
   std::string_view word;
   std::size_t least, most;  ///< words, this one included
@@ -96,10 +132,12 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {"show", 1, 1, [](EmulatedFabric& fabric, Words) -> Result { return report(fabric); }},
+    {"show", 1, 2, show},
     {"log", 1, 1, [](EmulatedFabric& fabric, Words) -> Result { return manager_log(fabric); }},
     {"link", 4, 5, change_link},
     {"node", 3, 3, change_node},
+    {"trace", 3, 4, trace},
+    {"why", 4, 5, why},
 };
 
 }  // namespace

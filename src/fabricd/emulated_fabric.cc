@@ -201,6 +201,7 @@ TimePoint EmulatedFabric::deadline() const {
 }
 
 void EmulatedFabric::advance(TimePoint now) {
+  load_.note(engine_, now);
   engine_.advance(now);
   if (agents_.next_deadline() <= now) agents_.advance(now);
   if (manager_ != nullptr && manager_->deadline() <= now) manager_->advance(now);

@@ -19,6 +19,8 @@
 #include "fabric/wiring.h"
 #include "fabricd/embedded_manager.h"
 #include "fabricd/emulated_host.h"
+#include "fabricd/fabric_state.h"
+#include "fabricd/link_load.h"
 
 namespace softrnic::fabricd {
 
@@ -53,6 +55,8 @@ class EmulatedFabric final : private fabric::EndportSink, private fabric::HostSi
   const fabric::Engine& engine() const { return engine_; }
   const fabric::NodeAgents& agents() const { return agents_; }
   const fabric::Wiring& wiring() const { return wiring_; }
+  FabricState state() const { return {topology_, engine_, agents_, wiring_}; }
+  const LinkLoad& load() const { return load_; }
   /// nullptr: a program manages the fabric.
   const EmbeddedManager* manager() const { return manager_.get(); }
   /// Empty: none is known.
@@ -100,6 +104,7 @@ class EmulatedFabric final : private fabric::EndportSink, private fabric::HostSi
   fabric::NodeAgents agents_;
   fabric::Engine engine_;
   fabric::Wiring wiring_;
+  LinkLoad load_;
   std::vector<std::unique_ptr<NodePorts>> ports_;  ///< by node, of those with a host
   std::vector<std::unique_ptr<EmulatedHost>> hosts_;
   std::unordered_map<std::uint32_t, Place> places_;              ///< by PortId

@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <deque>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "mad/link.h"
+#include "fabricd/json_text.h"
+#include "fabricd/link_load.h"
+#include "fabricd/port_words.h"
+#include "fabricd/vl_report.h"
 
 namespace softrnic::fabricd {
 namespace {
@@ -16,30 +20,6 @@ using fabric::NodeIndex;
 using Json = nlohmann::ordered_json;
 
 std::string hex(std::uint64_t number) { return fmt::format("0x{:016x}", number); }
-
-std::string_view name_of(mad::PortState state) {
-  constexpr std::string_view kNames[] = {"", "down", "init", "armed", "active"};
-  const auto index = static_cast<std::size_t>(state);
-  return index < std::size(kNames) ? kNames[index] : "";
-}
-
-std::string_view name_of(mad::PortPhysicalState state) {
-  constexpr std::string_view kNames[] = {"",         "sleep",   "polling",        "disabled",
-                                         "training", "link up", "error recovery", "phy test"};
-  const auto index = static_cast<std::size_t>(state);
-  return index < std::size(kNames) ? kNames[index] : "";
-}
-
-std::string_view width_of(mad::LinkWidth width) {
-  for (const mad::WidthInfo& info : mad::kLinkWidths)
-    if (info.width == width) return info.name;
-  return "";
-}
-
-std::string_view speed_of(const mad::PortInfo& info) {
-  const mad::SpeedInfo* const speed = mad::find_speed(info.link_speed_active, info.link_speed_ext_active);
-  return speed != nullptr ? speed->name : "";
-}
 
 std::string ipv4_text(const wire::Gid& address) {
   const std::byte* const bytes = address.ipv4_bytes();
@@ -61,12 +41,13 @@ Json counters_of(const fabric::PortCounters& counters) {
 
 class Report {
  public:
-  explicit Report(const EmulatedFabric& fabric) : fabric_(fabric) {}
+  Report(const EmulatedFabric& fabric, const ReportWish& wish) : fabric_(fabric), wish_(wish) {}
 
   Json whole() const {
     Json out;
     out["name"] = fabric_.name();
     out["manager"] = manager();
+    out["load_seconds"] = seconds();
     out["nodes"] = Json::array();
     for (std::uint32_t i = 0; i < fabric_.topology().nodes().size(); ++i)
       out["nodes"].push_back(node(NodeIndex(i)));
@@ -110,16 +91,36 @@ class Report {
     if (host != nullptr && port.number != 0 && port.number <= host->ports().size())
       out["address"] = ipv4_text(host->ports()[port.number - 1U].address);
     if (const auto peer = fabric_.topology().peer({index, port.number})) {
-      out["width"] = width_of(info.link_width_active);
+      out["width"] = width_of(info);
       out["speed"] = speed_of(info);
       out["peer"] = {{"node", fabric_.topology().node(peer->node).name}, {"port", peer->port}};
     }
-    if (const fabric::EnginePort* const engine = fabric_.engine().port(port.id))
+    if (const fabric::EnginePort* const engine = fabric_.engine().port(port.id)) {
+      if (engine->link != nullptr) add_link(*engine, info, out);
       out["counters"] = counters_of(engine->counters);
+      if (wish_.vls && engine->link != nullptr) out["vls"] = vls_json(*engine, wish_.now);
+    }
     return out;
   }
 
+  double seconds() const { return std::chrono::duration<double>(fabric_.load().window(wish_.now)).count(); }
+
+  /// The part of the rate that goes out and comes in, and what is wrong with the cable.
+  void add_link(const fabric::EnginePort& port, const mad::PortInfo& info, Json& out) const {
+    const std::uint64_t rate = rate_of(*port.link, info);
+    const double most = static_cast<double>(rate) * seconds();
+    const auto part = [&](const fabric::EnginePort& end) {
+      const auto sent = static_cast<double>(fabric_.load().bytes_sent(end, wish_.now));
+      return most > 0 ? sent / most : 0;
+    };
+    out["bytes_per_second"] = rate;
+    out["load"] = {{"out", part(port)}, {"in", part(*port.peer)}};
+    if (!port.link->connected) out["pulled"] = true;
+    if (port.link->faults.packet_errors > 0) out["damaged_part"] = port.link->faults.packet_errors;
+  }
+
   const EmulatedFabric& fabric_;
+  const ReportWish& wish_;
 };
 
 /// Of a file that another program writes; none: there is no such file.
@@ -133,17 +134,16 @@ std::deque<std::string> last_lines(const std::string& path) {
   return lines;
 }
 
-/// Names in topologies are foreign text, and so is what another program writes: any bytes.
-std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 }  // namespace
 
-std::string report(const EmulatedFabric& fabric) { return text_of(Report(fabric).whole()); }
+std::string report(const EmulatedFabric& fabric, const ReportWish& wish) {
+  return json_text(Report(fabric, wish).whole());
+}
 
 std::string manager_log(const EmulatedFabric& fabric) {
   const std::deque<std::string> lines =
       fabric.manager() != nullptr ? fabric.manager()->log() : last_lines(fabric.log_file());
-  return text_of(Json(lines));
+  return json_text(Json(lines));
 }
 
 }  // namespace softrnic::fabricd

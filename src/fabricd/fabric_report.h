@@ -7,8 +7,13 @@
 
 namespace softrnic::fabricd {
 
-/// All nodes with their ports, links, addresses and counters; and the subnet manager.
-std::string report(const EmulatedFabric& fabric);
+struct ReportWish {
+  bool vls = false;  ///< virtual lanes of each port, too
+  TimePoint now{};
+};
+
+/// All nodes with their ports, links, addresses, load and counters; and the subnet manager.
+std::string report(const EmulatedFabric& fabric, const ReportWish& wish);
 /// What the subnet manager has told.
 std::string manager_log(const EmulatedFabric& fabric);
 

@@ -248,7 +248,60 @@ def capture(build):
             expect(all("InfiniBand" in row[0] and row[1] and not row[2] for row in rows), "InfiniBand, none malformed", text)
 
 
-CASES = (discovery, tools, ping, traffic, reroute, capture)
+def trace(build):
+    """softrnic fabric trace names the ports that ibtracert finds by datagrams."""
+    with Fabric(build, "fat-tree:k=4") as fabric:
+        for source, target in (("host1", "host16"), ("host5", "host6"), ("host9", "host1")):
+            hops = json.loads(fabric.command("trace", source, target, "--json"))["hops"]
+            found = fabric.run("host1", "ibtracert", fabric.lid(source), fabric.lid(target))
+            wanted = re.findall(r"^\[(\d+)\] -> .*?\[(\d+)\] lid", found, re.M)
+            expect([(str(hop["out_port"]), str(hop["peer"]["port"])) for hop in hops] == wanted, "another way", f"{hops}\n{found}")
+
+
+def why(build):
+    """softrnic fabric why finds what keeps two hosts apart, and its cure works."""
+    with Fabric(build) as fabric:
+        fabric.command("why", "host1", "host4")
+        fabric.command("link", "leaf2", "3", "down")
+        asked = subprocess.run(["softrnic", "fabric", "why", "host1", "host4", "--json"], env=fabric.env, capture_output=True,
+                               text=True, timeout=PATIENCE, check=False)
+        expect(asked.returncode == 1, "they cannot talk", asked.stdout + asked.stderr)
+        found = json.loads(asked.stdout)["obstacles"]
+        expect([each["id"] for each in found] == ["no_way", "cable_pulled"], "the cable that was pulled", asked.stdout)
+        subprocess.run(found[1]["cure"].split(), env=fabric.env, check=True, timeout=PATIENCE)
+        fabric.wait_until_up()
+        expect("nothing stands in the way" in fabric.command("why", "host1", "host4"), "the cure works")
+
+
+def load(build):
+    """A link that is used shows its load, in text, JSON and picture; on slow links packets wait in virtual lanes."""
+    with Fabric(build, "--scale", "0.002") as fabric:
+        seen = {}
+
+        def look():
+            time.sleep(2.5)
+            spine = next(node for node in json.loads(fabric.command("show", "--vl", "--json"))["nodes"] if node["name"] == "spine1")
+            seen["ports"] = spine["ports"]
+            fabric.command("show", "--svg", f"{fabric.folder}/fabric.svg")
+
+        fabric.pair(["ib_write_bw", "-F", "-D", "4"], meanwhile=look)
+        busy = [port for port in seen["ports"] if port.get("load", {}).get("out", 0) > 0.5]
+        expect(len(busy) == 1 and busy[0]["load"]["out"] < 1.05 and busy[0]["load"]["in"] < 0.2, "one direction is busy", str(seen))
+        expect(len(busy[0]["vls"]) == 8 and busy[0]["vls"][0]["xmit_packets"] > 100, "its virtual lanes", str(busy))
+        picture = pathlib.Path(f"{fabric.folder}/fabric.svg").read_text(encoding="utf-8")
+        expect(all(name in picture for name in ("spine1", "host4", "% there")) and "<script" not in picture, "the picture")
+
+
+def shell(build):
+    """What a shell on a host starts is on that host."""
+    with Fabric(build) as fabric:
+        done = subprocess.run(["softrnic", "shell", "host3"], env=dict(fabric.env, SHELL="/bin/sh"), capture_output=True, text=True,
+                              input="echo on $SOFTRNIC_HOST; ibstat; exit 7", timeout=PATIENCE, check=False)
+        expect(done.returncode == 7 and "on host3\n" in done.stdout and f"Base lid: {fabric.lid('host3')}\n" in done.stdout,
+               "the shell's own exit code, name and LID", done.stdout + done.stderr)
+
+
+CASES = (discovery, tools, ping, traffic, reroute, capture, trace, why, load, shell)
 
 
 def main():

@@ -65,8 +65,8 @@ TEST(CommandLine, WhatLinksAskOfTheirPeers) {
 }
 
 TEST(CommandLine, HelpHasExamples) {
-  for (const char* command : {"run", "dev", "link", "resource", "stat", "explain", "cp", "serve", "ping",
-                              "daemon", "doctor", "system", "env"}) {
+  for (const char* command : {"run", "shell", "dev", "link", "resource", "stat", "explain", "cp", "serve",
+                              "ping", "daemon", "doctor", "system", "env"}) {
     const Result r = run({command, "--help"});
     EXPECT_EQ(r.code, kDone) << command;
     EXPECT_NE(r.out.find("Examples:"), std::string::npos) << command;
