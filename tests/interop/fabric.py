@@ -6,12 +6,14 @@
 Runs as whoever starts it. Each case has a fabric of its own.
 """
 import argparse
+import contextlib
 import json
 import os
 import pathlib
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -123,6 +125,18 @@ class Fabric:
                         return
             time.sleep(0.02)
         raise Failure(f"nobody listens at port {self.port}")
+
+
+def retry(attempt):
+    """Until it succeeds: what it needs is there in a while."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return attempt()
+        except Failure:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.1)
 
 
 def names(nodes, kind):
@@ -248,7 +262,104 @@ def capture(build):
             expect(all("InfiniBand" in row[0] and row[1] and not row[2] for row in rows), "InfiniBand, none malformed", text)
 
 
-CASES = (discovery, tools, ping, traffic, reroute, capture)
+def write_file(fabric_folder, name, lines):
+    path = pathlib.Path(fabric_folder) / name
+    path.write_text("\n".join(lines) + "\n", encoding="ascii")
+    return str(path)
+
+
+def counters(fabric, node, port):
+    """Of a port, as they are now."""
+    found = next(row for row in fabric.nodes() if row["name"] == node)
+    return next(row["counters"] for row in found["ports"] if row["port"] == port)
+
+
+@contextlib.contextmanager
+def writers(fabric, flows, seconds, *options):
+    """ib_write_bw of many clients at once, (client, server, more options) each, while the block runs. Each reports every
+    message and waits long for its acknowledgement, as links are slow."""
+    running = []
+    try:
+        for client, server, more in flows:
+            fabric.port += 1
+            argv = ["ib_write_bw", "-F", "-D", seconds, "-Q", "1", "-u", "20", *options, *more, "-p", fabric.port]
+            running.append(fabric.start(server, argv))
+            fabric.wait_for_listener()
+            running.append((client, argv))
+        running = [fabric.start(row[0], [*row[1], "127.0.0.1"]) if isinstance(row, tuple) else row for row in running]
+        yield
+        for program in running:
+            output, _ = program.communicate(timeout=PATIENCE)
+            expect(program.returncode == 0, "ib_write_bw failed", output)
+    finally:
+        for program in running:
+            if not isinstance(program, tuple) and program.poll() is None:
+                os.killpg(program.pid, signal.SIGKILL)
+                program.wait()
+
+
+def arbitration(build):
+    """Two flows on SL 0 and 1 share a link 3:1 by its arbitration tables; the others wait, and nothing is lost."""
+    with tempfile.TemporaryDirectory() as folder:
+        config = write_file(folder, "qos.conf", ["qos TRUE", "qos_max_vls 2", "qos_sl2vl 0,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0",
+                                                 "qos_high_limit 255", "qos_vlarb_high 0:192,1:64", "qos_vlarb_low 0:1,1:1"])
+        with Fabric(build, "--config", config, "--scale", "0.0005") as fabric:
+            ratios = []
+            flows = [("host1", "host3", ("-S", "0")), ("host2", "host4", ("-S", "1"))]
+            with writers(fabric, flows, 12, "-m", "1024", "-s", "4096", "-t", "32"):
+                time.sleep(2)
+                for _ in range(4):
+                    before = [counters(fabric, "leaf1", port)["rcv_data"] for port in (1, 2)]
+                    time.sleep(2)
+                    after = [counters(fabric, "leaf1", port)["rcv_data"] for port in (1, 2)]
+                    ratios.append((after[0] - before[0]) / max(after[1] - before[1], 1))
+            print(f"        SL 0 to SL 1, every 2 s: {', '.join(f'{ratio:.2f}' for ratio in ratios)}")
+            ratio = statistics.median(ratios)
+            expect(2.7 <= ratio <= 3.3, f"SL 0 has {ratio:.2f} times the rate of SL 1, not 3")
+            expect(counters(fabric, "host2", 1)["xmit_wait_ns"] > 10**9, "host2 waits for credits")
+            expect(counters(fabric, "leaf1", 3)["xmit_discards"] == 0, "no discards")
+
+
+def incast(build):
+    """Eight hosts write to one: all arrives without a packet thrown away anywhere."""
+    with Fabric(build, "star:9", "--scale", "0.01") as fabric:
+        flows = [(f"host{number}", "host9", ()) for number in range(1, 9)]
+        with writers(fabric, flows, 3, "-s", "16384", "-t", "16"):
+            pass
+        ports = [port["counters"] for node in fabric.nodes() for port in node["ports"] if "counters" in port]
+        lost = sum(port["xmit_discards"] + port["rcv_errors"] for port in ports)
+        waited = sum(counters(fabric, f"host{number}", 1)["xmit_wait_ns"] for number in range(1, 9)) / 1e9
+        print(f"        {lost} discards; the eight waited for {waited:.1f} s in all")
+        expect(lost == 0, f"{lost} packets were lost in incast")
+        expect(waited > 1, "who sends waits for credits")
+
+
+def opensm(build):
+    """opensm manages the fabric: programs and tools on it, and osmtest, which validates its subnet administrator."""
+    if not shutil.which("opensm", path=f"{os.environ['PATH']}:/usr/sbin"):
+        return
+    osmtest = shutil.which("osmtest", path=f"{os.environ['PATH']}:/usr/sbin")
+    with Fabric(build, "--sm", "opensm") as fabric:
+        hosts = {f"host{number}" for number in range(1, 5)}
+        server = fabric.start("host4", ["rping", "-s", "-a", "10.0.0.4", "-C", "5"])
+        try:
+            retry(lambda: fabric.run("host1", "rping", "-c", "-a", "10.0.0.4", "-C", 5))
+        finally:
+            if server.poll() is None:
+                os.killpg(server.pid, signal.SIGKILL)
+            server.wait()
+        expect("SMINFO_MASTER" in fabric.run("host2", "sminfo"), "opensm is master")
+        found = set(re.findall(r"NodeDescription\.+(host\d)", fabric.run("host2", "saquery", "-N")))
+        expect(found == hosts, f"saquery -N: {found}")
+        path = fabric.run("host1", "saquery", "--src-to-dst", f"{fabric.lid('host1')}:{fabric.lid('host4')}")
+        expect(re.search(rf"dlid\.+{fabric.lid('host4')}\n", path), "a path", path)
+        own = {"OSM_TMP_DIR": fabric.folder, "OSM_CACHE_DIR": fabric.folder}
+        for flow, verdict in (("c", "Create Inventory"), ("a", "All Validations")):
+            output = fabric.run("host2", osmtest, "-f", flow, "-i", f"{fabric.folder}/inventory", **own)
+            expect(f'OSMTEST: TEST "{verdict}" PASS' in output, f"osmtest -f {flow}", output[-3000:])
+
+
+CASES = (discovery, tools, ping, traffic, reroute, capture, arbitration, incast, opensm)
 
 
 def main():
