@@ -298,23 +298,29 @@ def writers(fabric, flows, seconds, *options):
                 program.wait()
 
 
+def shares(fabric, scale):
+    """For a second: how much of the link from leaf1 to spine1 is in use, and the rate of host1 over that of host2."""
+    began, before = time.monotonic(), [counters(fabric, "leaf1", port)["rcv_data"] for port in (1, 2)]
+    time.sleep(1)
+    after = [counters(fabric, "leaf1", port)["rcv_data"] for port in (1, 2)]
+    rates = [32 * (late - early) / (time.monotonic() - began) for early, late in zip(before, after)]
+    return sum(rates) / (100e9 * scale), rates[0] / max(rates[1], 1)
+
+
 def arbitration(build):
     """Two flows on SL 0 and 1 share a link 3:1 by its arbitration tables; the others wait, and nothing is lost."""
     with tempfile.TemporaryDirectory() as folder:
         config = write_file(folder, "qos.conf", ["qos TRUE", "qos_max_vls 2", "qos_sl2vl 0,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0",
                                                  "qos_high_limit 255", "qos_vlarb_high 0:192,1:64", "qos_vlarb_low 0:1,1:1"])
-        with Fabric(build, "--config", config, "--scale", "0.0005") as fabric:
-            ratios = []
+        with Fabric(build, "--config", config, "--scale", "0.0002") as fabric:
             flows = [("host1", "host3", ("-S", "0")), ("host2", "host4", ("-S", "1"))]
-            with writers(fabric, flows, 12, "-m", "1024", "-s", "4096", "-t", "32"):
+            with writers(fabric, flows, 14, "-m", "1024", "-s", "4096", "-t", "32"):
                 time.sleep(2)
-                for _ in range(4):
-                    before = [counters(fabric, "leaf1", port)["rcv_data"] for port in (1, 2)]
-                    time.sleep(2)
-                    after = [counters(fabric, "leaf1", port)["rcv_data"] for port in (1, 2)]
-                    ratios.append((after[0] - before[0]) / max(after[1] - before[1], 1))
-            print(f"        SL 0 to SL 1, every 2 s: {', '.join(f'{ratio:.2f}' for ratio in ratios)}")
-            ratio = statistics.median(ratios)
+                seconds = [shares(fabric, 0.0002) for _ in range(10)]
+            # What a sender that was not on the processor leaves, the other one takes: the busiest seconds count.
+            busiest = sorted(seconds)[-5:]
+            ratio = statistics.median(row[1] for row in busiest)
+            print("        SL 0 to SL 1 (part of the link in use): " + ", ".join(f"{row[1]:.2f} ({row[0]:.2f})" for row in busiest))
             expect(2.7 <= ratio <= 3.3, f"SL 0 has {ratio:.2f} times the rate of SL 1, not 3")
             expect(counters(fabric, "host2", 1)["xmit_wait_ns"] > 10**9, "host2 waits for credits")
             expect(counters(fabric, "leaf1", 3)["xmit_discards"] == 0, "no discards")
