@@ -24,8 +24,9 @@ int milliseconds_until(TimePoint due) {
   return static_cast<int>(std::min<std::int64_t>(left, INT_MAX));
 }
 
-// A packet of an emulated link takes less than a millisecond, the unit of epoll_wait(). The finer call has a
-// function since glibc 2.35 only, and is not there before Linux 5.11 or behind a filter that does not know it.
+// A packet of an emulated link takes less than a millisecond, the unit of epoll_wait(). The finer call has
+// a function since glibc 2.35 only, and is not there before Linux 5.11 or behind a filter that does not know
+// it.
 long wait_for(int epoll, std::span<epoll_event> events, TimePoint due) {
   const Duration left = due == kNever ? Duration::zero() : left_until(due);
   const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
