@@ -14,119 +14,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
-PATIENCE = 90  # seconds
-
-
-class Failure(Exception):
-    """What was expected, and what came instead."""
-
-
-def expect(condition, what, output=""):
-    if not condition:
-        raise Failure(f"{what}\n{output}")
-
-
-class Fabric:
-    """One that is up, in a folder of its own; ends with its block."""
-
-    def __init__(self, build, *arguments):
-        self.folder = tempfile.mkdtemp(prefix="softrnic-fabric-")
-        self.env = dict(os.environ, XDG_RUNTIME_DIR=self.folder, PATH=f"{build}/bin:{os.environ['PATH']}")
-        self.port = 18800
-        self.command("up", *arguments)
-
-    def __enter__(self):
-        self.wait_until_up()
-        return self
-
-    def __exit__(self, *_):
-        self.command("down")
-        for _ in range(100):
-            if not os.path.exists(f"{self.folder}/softrnic/fabric"):
-                break
-            time.sleep(0.02)
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def command(self, *words):
-        done = subprocess.run(["softrnic", "fabric", *words], env=self.env, capture_output=True, text=True, timeout=PATIENCE,
-                              check=False)
-        expect(done.returncode == 0, f"softrnic fabric {' '.join(words)} ended with {done.returncode}", done.stderr)
-        return done.stdout
-
-    def nodes(self):
-        return json.loads(self.command("show", "--json"))["nodes"]
-
-    def wait_until_up(self):
-        """Every port that has a cable is active, and every end port has a LID."""
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            nodes = self.nodes()
-            ports = [port for node in nodes for port in node["ports"]]
-            if all(port["state"] == "active" for port in ports if "peer" in port) and \
-                    all(port["lid"] for port in ports if "lid" in port):
-                return
-            time.sleep(0.05)
-        raise Failure("the subnet did not come up: " + self.command("show"))
-
-    def lid(self, name, port=1):
-        node = next(node for node in self.nodes() if node["name"] == name)
-        wanted = port if node["type"] == "channel adapter" else 0
-        return next(port["lid"] for port in node["ports"] if port["port"] == wanted)
-
-    def start(self, host, argv, **env):
-        return subprocess.Popen(["softrnic", "run", "--host", host, "--", *map(str, argv)], env=dict(self.env, **env),
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
-
-    def run(self, host, *argv, status=0, **env):
-        program = self.start(host, argv, **env)
-        try:
-            output, _ = program.communicate(timeout=PATIENCE)
-        except subprocess.TimeoutExpired:
-            os.killpg(program.pid, signal.SIGKILL)
-            output, _ = program.communicate()
-            raise Failure(f"{argv} on {host} did not end\n{output}") from None
-        expect(program.returncode == status, f"{argv} on {host} ended with {program.returncode}", output)
-        return output
-
-    def pair(self, argv, server="host4", client="host1", meanwhile=None, **env):
-        """The two sides of a program that finds its peer by TCP. What the client prints."""
-        self.port += 1
-        argv = [*argv, "-p", self.port]
-        serving = self.start(server, argv, **env)
-        try:
-            self.wait_for_listener()
-            calling = self.start(client, [*argv, "127.0.0.1"], **env)
-            if meanwhile:
-                meanwhile()
-            output, _ = calling.communicate(timeout=PATIENCE)
-            served, _ = serving.communicate(timeout=PATIENCE)
-        except subprocess.TimeoutExpired:
-            raise Failure(f"{argv} did not end") from None
-        finally:
-            for side in (serving, calling) if "calling" in locals() else (serving,):
-                if side.poll() is None:
-                    os.killpg(side.pid, signal.SIGKILL)
-                    side.wait()
-        expect(calling.returncode == 0 and serving.returncode == 0, f"{argv} failed", output + served)
-        return output
-
-    def wait_for_listener(self):
-        wanted = f":{self.port:04X} "
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-                for line in pathlib.Path(table).read_text(encoding="ascii").splitlines():
-                    if wanted in line.split(" 0A ")[0] and " 0A " in line:
-                        return
-            time.sleep(0.02)
-        raise Failure(f"nobody listens at port {self.port}")
-
-
-def names(nodes, kind):
-    return {node["name"] for node in nodes if node["type"] == kind}
+from fabric_flows import arbitration, incast
+from fabric_lab import PATIENCE, Fabric, Failure, expect, names, retry
 
 
 def discovery(build):
@@ -301,7 +192,32 @@ def shell(build):
                "the shell's own exit code, name and LID", done.stdout + done.stderr)
 
 
-CASES = (discovery, tools, ping, traffic, reroute, capture, trace, why, load, shell)
+def opensm(build):
+    """opensm manages the fabric: programs and tools on it, and osmtest, which validates its subnet administrator."""
+    if not shutil.which("opensm", path=f"{os.environ['PATH']}:/usr/sbin"):
+        return
+    osmtest = shutil.which("osmtest", path=f"{os.environ['PATH']}:/usr/sbin")
+    with Fabric(build, "--sm", "opensm") as fabric:
+        hosts = {f"host{number}" for number in range(1, 5)}
+        server = fabric.start("host4", ["rping", "-s", "-a", "10.0.0.4", "-C", "5"])
+        try:
+            retry(lambda: fabric.run("host1", "rping", "-c", "-a", "10.0.0.4", "-C", 5))
+        finally:
+            if server.poll() is None:
+                os.killpg(server.pid, signal.SIGKILL)
+            server.wait()
+        expect("SMINFO_MASTER" in fabric.run("host2", "sminfo"), "opensm is master")
+        found = set(re.findall(r"NodeDescription\.+(host\d)", fabric.run("host2", "saquery", "-N")))
+        expect(found == hosts, f"saquery -N: {found}")
+        path = fabric.run("host1", "saquery", "--src-to-dst", f"{fabric.lid('host1')}:{fabric.lid('host4')}")
+        expect(re.search(rf"dlid\.+{fabric.lid('host4')}\n", path), "a path", path)
+        own = {"OSM_TMP_DIR": fabric.folder, "OSM_CACHE_DIR": fabric.folder}
+        for flow, verdict in (("c", "Create Inventory"), ("a", "All Validations")):
+            output = fabric.run("host2", osmtest, "-f", flow, "-i", f"{fabric.folder}/inventory", **own)
+            expect(f'OSMTEST: TEST "{verdict}" PASS' in output, f"osmtest -f {flow}", output[-3000:])
+
+
+CASES = (discovery, tools, ping, traffic, reroute, capture, trace, why, load, shell, arbitration, incast, opensm)
 
 
 def main():

@@ -1,0 +1,138 @@
+"""An emulated InfiniBand fabric for tests, and programs on its hosts."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+PATIENCE = 90  # seconds
+
+
+class Failure(Exception):
+    """What was expected, and what came instead."""
+
+
+def expect(condition, what, output=""):
+    if not condition:
+        raise Failure(f"{what}\n{output}")
+
+
+class Fabric:
+    """One that is up, in a folder of its own; ends with its block."""
+
+    def __init__(self, build, *arguments):
+        self.folder = tempfile.mkdtemp(prefix="softrnic-fabric-")
+        self.env = dict(os.environ, XDG_RUNTIME_DIR=self.folder, PATH=f"{build}/bin:{os.environ['PATH']}")
+        self.port = 18800
+        self.command("up", *arguments)
+
+    def __enter__(self):
+        self.wait_until_up()
+        return self
+
+    def __exit__(self, *_):
+        self.command("down")
+        for _ in range(100):
+            if not os.path.exists(f"{self.folder}/softrnic/fabric"):
+                break
+            time.sleep(0.02)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def command(self, *words):
+        done = subprocess.run(["softrnic", "fabric", *words], env=self.env, capture_output=True, text=True, timeout=PATIENCE,
+                              check=False)
+        expect(done.returncode == 0, f"softrnic fabric {' '.join(words)} ended with {done.returncode}", done.stderr)
+        return done.stdout
+
+    def nodes(self):
+        return json.loads(self.command("show", "--json"))["nodes"]
+
+    def wait_until_up(self):
+        """Every port that has a cable is active, and every end port has a LID."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            nodes = self.nodes()
+            ports = [port for node in nodes for port in node["ports"]]
+            if all(port["state"] == "active" for port in ports if "peer" in port) and \
+                    all(port["lid"] for port in ports if "lid" in port):
+                return
+            time.sleep(0.05)
+        raise Failure("the subnet did not come up: " + self.command("show"))
+
+    def lid(self, name, port=1):
+        node = next(node for node in self.nodes() if node["name"] == name)
+        wanted = port if node["type"] == "channel adapter" else 0
+        return next(port["lid"] for port in node["ports"] if port["port"] == wanted)
+
+    def start(self, host, argv, **env):
+        return subprocess.Popen(["softrnic", "run", "--host", host, "--", *map(str, argv)], env=dict(self.env, **env),
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+
+    def run(self, host, *argv, status=0, **env):
+        program = self.start(host, argv, **env)
+        try:
+            output, _ = program.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            os.killpg(program.pid, signal.SIGKILL)
+            output, _ = program.communicate()
+            raise Failure(f"{argv} on {host} did not end\n{output}") from None
+        expect(program.returncode == status, f"{argv} on {host} ended with {program.returncode}", output)
+        return output
+
+    def pair(self, argv, server="host4", client="host1", meanwhile=None, **env):
+        """The two sides of a program that finds its peer by TCP. What the client prints."""
+        self.port += 1
+        argv = [*argv, "-p", self.port]
+        serving = self.start(server, argv, **env)
+        try:
+            self.wait_for_listener()
+            calling = self.start(client, [*argv, "127.0.0.1"], **env)
+            if meanwhile:
+                meanwhile()
+            output, _ = calling.communicate(timeout=PATIENCE)
+            served, _ = serving.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            raise Failure(f"{argv} did not end") from None
+        finally:
+            for side in (serving, calling) if "calling" in locals() else (serving,):
+                if side.poll() is None:
+                    os.killpg(side.pid, signal.SIGKILL)
+                    side.wait()
+        expect(calling.returncode == 0 and serving.returncode == 0, f"{argv} failed", output + served)
+        return output
+
+    def wait_for_listener(self):
+        wanted = f":{self.port:04X} "
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+                for line in pathlib.Path(table).read_text(encoding="ascii").splitlines():
+                    if wanted in line.split(" 0A ")[0] and " 0A " in line:
+                        return
+            time.sleep(0.02)
+        raise Failure(f"nobody listens at port {self.port}")
+
+
+def retry(attempt):
+    """Until it succeeds: what it needs is there in a while."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return attempt()
+        except Failure:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.1)
+
+
+def names(nodes, kind):
+    return {node["name"] for node in nodes if node["type"] == kind}
+
+
+def write_file(fabric_folder, name, lines):
+    path = pathlib.Path(fabric_folder) / name
+    path.write_text("\n".join(lines) + "\n", encoding="ascii")
+    return str(path)
