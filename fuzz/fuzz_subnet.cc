@@ -60,7 +60,9 @@ ManagerOptions options_of(fuzz::Input& in) {
   options.qos = how / 32 % 2 != 0;
   options.lids.lmc = static_cast<std::uint8_t>(how / 64 % 2);
   if (how / 128 != 0) {
-    Partition storage{.name = "storage", .number = 1};
+    Partition storage;
+    storage.name = "storage";
+    storage.number = 1;
     storage.rules = {{PortChoice::all, Guid{}, Membership::limited},
                      {PortChoice::self, Guid{}, Membership::both}};
     options.partitions.push_back(storage);
