@@ -12,20 +12,12 @@
 #include "fabric/engine.h"
 #include "fabric/node_agents.h"
 #include "fuzz/check.h"
-#include "mad/attribute_modifier.h"
-#include "mad/class_rules.h"
-#include "mad/diagnostics.h"
+#include "mad/attributes.h"
 #include "mad/forwarding_tables.h"
-#include "mad/guid_info.h"
 #include "mad/notice.h"
-#include "mad/p_key_table.h"
-#include "mad/port_counters.h"
 #include "mad/port_info.h"
-#include "mad/port_samples.h"
-#include "mad/sm_info.h"
 #include "mad/smp.h"
 #include "mad/switch_info.h"
-#include "mad/virtual_lane_tables.h"
 
 using namespace softrnic;
 using namespace softrnic::fabric;
@@ -38,22 +30,6 @@ using Path = std::vector<std::uint8_t>;
 const Path kPaths[] = {{}, {1}, {1, 2}, {1, 3}, {1, 3, 1}};
 constexpr std::uint16_t kLids[] = {1, 2, 3, 4, 5, 9, 0xc000, 0xc001, 0xffff, 0};
 constexpr std::uint16_t kCircle = 9;
-constexpr std::uint16_t kAttributes[] = {mad::NodeInfo::kAttribute,
-                                         mad::NodeDescription::kAttribute,
-                                         mad::SwitchInfo::kAttribute,
-                                         mad::PortInfo::kAttribute,
-                                         mad::PKeyTable::kAttribute,
-                                         mad::LinearForwardingTable::kAttribute,
-                                         mad::MulticastForwardingTable::kAttribute,
-                                         mad::SlToVlMappingTable::kAttribute,
-                                         mad::VlArbitrationTable::kAttribute,
-                                         mad::GuidInfo::kAttribute,
-                                         mad::SmInfo::kAttribute,
-                                         mad::Notice::kAttribute,
-                                         mad::PortInfoExtended::kAttribute,
-                                         mad::LedInfo::kAttribute,
-                                         mad::PortCounters::kAttribute,
-                                         mad::PortSamplesControl::kAttribute};
 constexpr Duration kMicrosecond{1000};
 constexpr std::uint8_t kSomeLifetime = 2;  ///< 16 µs
 constexpr Limits kLimits{.packets = {.bytes = 4U << 20, .packets = 4096}, .ports = 64};
@@ -62,13 +38,15 @@ class World final : public EndportSink, private HostSink, private Dice {
  public:
   World() {
     constexpr BufferSizes kSizes{.data = kMaxPacketBlocks, .management = 16};
-    for (int i = 0; i < 3; ++i) adapters_.push_back(with_firmware(*engine_.add_adapter(1, kSizes), 1));
-    for (int i = 0; i < 2; ++i) switches_.push_back(with_firmware(*engine_.add_switch(4, kSizes), 4));
-    link(adapters_[0], 1, switches_[0], 1);
-    link(adapters_[1], 1, switches_[0], 2);
-    link(adapters_[2], 1, switches_[1], 1);
-    link(switches_[0], 3, switches_[1], 3);
-    link(switches_[0], 4, switches_[1], 4);
+    for (std::size_t place = 0; place < std::size(kPaths); ++place) {
+      nodes_.push_back(is_switch(place) ? *engine_.add_switch(4, kSizes) : *engine_.add_adapter(1, kSizes));
+      add_firmware(nodes_.back(), is_switch(place) ? 4 : 1);
+    }
+    link(0, 1, 1, 1);
+    link(2, 1, 1, 2);
+    link(4, 1, 3, 1);
+    link(1, 3, 3, 3);
+    link(1, 4, 3, 4);
     advance(100 * kMicrosecond);
     set_up();
   }
@@ -84,9 +62,9 @@ class World final : public EndportSink, private HostSink, private Dice {
   /// of what went in a circle.
   void finish() {
     hosts_hold_ = false;
-    for (const NodeId id : switches_) {
-      clear_tables(*engine_.forwarding(id));
-      engine_.set_lifetime(id, kSomeLifetime);
+    for (const std::size_t place : {1, 3}) {
+      clear_tables(*engine_.forwarding(nodes_[place]));
+      engine_.set_lifetime(nodes_[place], kSomeLifetime);
     }
     for (const LinkId id : links_) {
       engine_.set_faults(id, {});
@@ -97,7 +75,7 @@ class World final : public EndportSink, private HostSink, private Dice {
     // Lost flow control is said again; datagrams that agents could not send before leave now.
     for (int i = 0; i < 50 && (i < 10 || engine_.packets().packets_in_use() != 0); ++i) {
       activate_all();
-      for (const NodeId id : adapters_) engine_.resume(id_of(id, 1));
+      for (const unsigned host : {0, 1, 2}) engine_.resume(port_of(host));
       advance(100 * kMicrosecond);
     }
     check();
@@ -108,38 +86,35 @@ class World final : public EndportSink, private HostSink, private Dice {
  private:
   // ---- what there is
 
-  NodeId with_firmware(NodeId id, std::uint8_t ports) {
+  static bool is_switch(std::size_t place) { return place % 2 != 0; }
+  PortId id_of(std::size_t place, std::uint8_t port) const { return engine_.port(nodes_[place], port)->id; }
+  PortId port_of(unsigned host) const { return id_of(2 * host, 1); }
+  void add_firmware(NodeId id, std::uint8_t ports) {
     NodeProfile profile;
     profile.description = "node";
     profile.guid = profile.system_image_guid = mad::Guid(0x100 * (id.value + 1));
     for (std::uint64_t number = 0; number <= ports; ++number)
       profile.ports.push_back({.guid = mad::Guid(profile.guid.value + number)});
     FUZZ_CHECK(agents_.add(id, profile));
-    return id;
   }
-  void link(NodeId a, std::uint8_t port_a, NodeId b, std::uint8_t port_b) {
+  void link(std::size_t a, std::uint8_t port_a, std::size_t b, std::uint8_t port_b) {
     links_.push_back(*engine_.connect(id_of(a, port_a), id_of(b, port_b), {1, 1}, Duration(100)));
-  }
-  PortId id_of(NodeId node, std::uint8_t port) const { return engine_.port(node, port)->id; }
-  NodeId node_at(std::size_t place) const {
-    const NodeId nodes[] = {adapters_[0], switches_[0], adapters_[1], switches_[1], adapters_[2]};
-    return nodes[place];
   }
 
   void set_up() {
     constexpr std::uint16_t kLidOf[] = {1, 4, 2, 5, 3};
     for (std::size_t place = 0; place < std::size(kPaths); ++place) {
-      const bool is_switch = place % 2 != 0;
-      mad::PortInfo info = port_info_of(place, is_switch ? 0 : 1);
+      const std::uint8_t number = is_switch(place) ? 0 : 1;
+      mad::PortInfo info = port_info_of(place, number);
       info.lid = wire::Lid(kLidOf[place]);
       info.master_sm_lid = wire::Lid(1);
-      set(place, info, is_switch ? 0 : 1);
-      if (is_switch) set_tables(place);
+      set(place, info, number);
+      if (is_switch(place)) set_tables(place);
     }
     activate_all();
     advance(100 * kMicrosecond);
     check();
-    FUZZ_CHECK(agents_.port(id_of(adapters_[2], 1))->info.lid == wire::Lid(3));
+    FUZZ_CHECK(agents_.port(port_of(2))->info.lid == wire::Lid(3));
   }
   void set_tables(std::size_t place) {
     const bool first = place == 1;
@@ -156,7 +131,7 @@ class World final : public EndportSink, private HostSink, private Dice {
     multicast.port_masks[0] = first ? 0b01110 : 0b01010;
     multicast.port_masks[1] = 0b11110;  // in a circle
     set(place, multicast, 0);
-    mad::SwitchInfo info = agents_.node(node_at(place))->switch_info;
+    mad::SwitchInfo info = agents_.node(nodes_[place])->switch_info;
     info.linear_fdb_top = kCircle;
     set(place, info, 0);
   }
@@ -165,7 +140,7 @@ class World final : public EndportSink, private HostSink, private Dice {
     tables.set_default_multicast(ForwardingTables::kNoPort, ForwardingTables::kNoPort);
     constexpr std::array<std::uint16_t, ForwardingTables::kMulticastBlock> kNothing{};
     for (std::uint16_t block = 0; block < ForwardingTables::kMulticastBlocks; ++block)
-      tables.set_multicast_block(block, 0, kNothing);
+      if (tables.multicast_block(block, 0) != kNothing) tables.set_multicast_block(block, 0, kNothing);
   }
   void activate_all() {
     for (const PortState state : {PortState::armed, PortState::active})
@@ -175,7 +150,7 @@ class World final : public EndportSink, private HostSink, private Dice {
 
   /// As a manager that changes nothing writes it.
   mad::PortInfo port_info_of(std::size_t place, std::uint8_t number) const {
-    mad::PortInfo info = agents_.port(id_of(node_at(place), number))->info;
+    mad::PortInfo info = agents_.port(id_of(place, number))->info;
     info.port_state = mad::PortState::no_change;
     info.port_physical_state = mad::PortPhysicalState::no_change;
     info.link_width_enabled = info.link_speed_enabled = info.link_speed_ext_enabled = 0;
@@ -203,14 +178,14 @@ class World final : public EndportSink, private HostSink, private Dice {
     Datagram datagram;
     datagram.dlid = dlid;
     datagram.mad = mad::encoded(smp);
-    agents_.send(id_of(adapters_[host], 1), datagram);
+    agents_.send(port_of(host), datagram);
   }
 
   // ---- what happens
 
   void act(unsigned what, unsigned which, fuzz::Input& in) {
     const unsigned host = which % 3;
-    switch (what % 12) {
+    switch (what % 11) {
       case 0:
         return send_packet(host, in);
       case 1:
@@ -233,12 +208,10 @@ class World final : public EndportSink, private HostSink, private Dice {
         return;
       case 8:
         hosts_hold_ = which >= 128;
-        return engine_.resume(id_of(adapters_[host], 1));
+        takes_datagrams_ = which / 64 % 2 == 0;
+        return engine_.resume(port_of(host));
       case 9:
         return tell_firmware(host, which, in);
-      case 10:
-        takes_datagrams_ = which % 2 != 0;
-        return;
       default:  // timers of traps and samples; what circles meanwhile teaches nothing
         if (engine_.packets().packets_in_use() == 0) advance(Duration(which * 10'000'000));
         return;
@@ -246,7 +219,7 @@ class World final : public EndportSink, private HostSink, private Dice {
   }
 
   void send(unsigned host, Bytes bytes) {
-    if (!engine_.send(id_of(adapters_[host], 1), bytes)) return;
+    if (!engine_.send(port_of(host), bytes)) return;
     ++sent_[without_vl(bytes)];
   }
   void send_packet(unsigned host, fuzz::Input& in) {
@@ -271,7 +244,8 @@ class World final : public EndportSink, private HostSink, private Dice {
     mad::Smp smp = directed(kPaths[how % std::size(kPaths)]);
     const unsigned attribute = in.take<std::uint8_t>();
     smp.method = attribute >= 0x80 ? mad::Method::set : mad::Method::get;
-    smp.attribute = kAttributes[attribute % std::size(kAttributes)];
+    const auto known = mad::attributes_of(mad::ManagementClass::subnet_lid_routed);
+    smp.attribute = known[attribute % 0x80 % known.size()].id;
     smp.modifier = in.take<std::uint8_t>();
     const unsigned more = in.take<std::uint8_t>();
     if ((more & 1) != 0) smp.modifier |= std::uint32_t{in.take<std::uint16_t>()} << 16;
@@ -296,8 +270,7 @@ class World final : public EndportSink, private HostSink, private Dice {
   /// A Set of PortInfo that changes a few bytes.
   void change_port(unsigned which, fuzz::Input& in) {
     const std::size_t place = which % std::size(kPaths);
-    const bool is_switch = place % 2 != 0;
-    const auto number = static_cast<std::uint8_t>(is_switch ? which / 8 % 5 : 1);
+    const auto number = static_cast<std::uint8_t>(is_switch(place) ? which / 8 % 5 : 1);
     auto data = mad::encoded(port_info_of(place, number));
     for (unsigned i = 0; i <= which / 64; ++i) {
       const auto at = in.take<std::uint8_t>() % data.size();
@@ -318,26 +291,18 @@ class World final : public EndportSink, private HostSink, private Dice {
     std::copy_n(data.begin(), std::min<std::size_t>(data.size(), 192), datagram.mad.begin() + 64);
     if (how % 16 == 15)
       std::copy_n(data.begin(), std::min<std::size_t>(data.size(), 24), datagram.mad.begin());
-    agents_.send(id_of(adapters_[host], 1), datagram);
+    agents_.send(port_of(host), datagram);
   }
+  /// What drivers tell it.
   void tell_firmware(unsigned host, unsigned which, fuzz::Input& in) {
-    const PortId port = id_of(adapters_[host], 1);
-    switch (which / 4 % 4) {
-      case 0:
-        agents_.set_sm(port, which >= 128);
-        return;
-      case 1:
-        agents_.set_description(adapters_[host], which >= 128 ? "this" : "that");
-        return;
-      case 2:
-        agents_.report_bad_p_key(port, {});
-        return;
-      default:
-        mad::BadKeyDetails details;
-        details.key = in.take<std::uint32_t>();
-        agents_.report_bad_q_key(port, details);
-        return;
-    }
+    const PortId port = port_of(host);
+    const unsigned what = which / 4 % 4;
+    if (what == 0) agents_.set_sm(port, which >= 128);
+    if (what == 1) agents_.set_description(nodes_[2 * host], which >= 128 ? "this" : "that");
+    if (what < 2) return;
+    mad::BadKeyDetails details;
+    details.key = in.take<std::uint32_t>();
+    what == 2 ? agents_.report_bad_p_key(port, details) : agents_.report_bad_q_key(port, details);
   }
 
   void advance(Duration time) {
@@ -420,7 +385,7 @@ class World final : public EndportSink, private HostSink, private Dice {
 
   NodeAgents agents_{engine_, this};
   Engine engine_{kLimits, {&agents_, this, nullptr, this}};
-  std::vector<NodeId> adapters_, switches_;
+  std::vector<NodeId> nodes_;  ///< by place in kPaths: hosts 0, 2, 4, switches 1, 3
   std::vector<LinkId> links_;
   std::map<std::vector<std::byte>, unsigned> sent_;  ///< how often, less what came
   std::uint32_t packets_ = 0;

@@ -98,6 +98,7 @@ class World : public subnet::testing::SimulatedSubnet {
   /// All nodes tell the truth from now on.
   void recover() {
     lies_.clear();
+    for (subnet::testing::SimNode& each : nodes) forget_m_key(each);
     for (auto& [place, up] : links_down_)
       if (up) set_link(place, true);
     at(hosts_[1]).info.capability_mask &= ~std::uint32_t{mad::port_capability::kIsSm};
@@ -180,6 +181,12 @@ class World : public subnet::testing::SimulatedSubnet {
         std::copy(lie.bytes.begin(), lie.bytes.end(), smp.data.begin() + static_cast<std::ptrdiff_t>(lie.at));
         return;
     }
+  }
+  /// What a node says of its port is written back to it with another state: a lie can lock the liar up, and
+  /// no other. Somebody has switched it off and on.
+  static void forget_m_key(subnet::testing::SimNode& liar) {
+    liar.m_key = 0;
+    for (subnet::testing::SimPort& port : liar.ports) port.info.m_key = 0;
   }
   void switch_link(unsigned which) {
     const SimPlace place{switches_[which % 3], static_cast<int>(1 + which / 4 % 4)};
