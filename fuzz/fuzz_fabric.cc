@@ -1,10 +1,10 @@
-// Input: records, each something that happens to a fabric of two switches, joined twice, and three hosts: hosts
-// send packets, right ones and any bytes, by tables of which some lead in a circle; they send datagrams of
-// management, by directed routes as well, to the firmware of all nodes, with any key, path and value; they
-// take what comes or hold it; cables go, come, damage packets and lose flow control; time goes by. Whatever
-// they do: buffers hold what is in them and no more, nothing comes out that was not sent, nothing twice, what
-// ports say of themselves is so; and when the tables are empty and all cables are well, no packet is left and no
-// credit lost.
+// Input: records, each something that happens to a fabric of two switches, joined twice, and three hosts:
+// hosts send packets, right ones and any bytes, by tables of which some lead in a circle; they send
+// datagrams of management, by directed routes as well, to the firmware of all nodes, with any key, path and
+// value; they take what comes or hold it; cables go, come, damage packets and lose flow control; time goes
+// by. Whatever they do: buffers hold what is in them and no more, nothing comes out that was not sent,
+// nothing twice, what ports say of themselves is so; and when the tables are empty and all cables are well,
+// no packet is left and no credit lost.
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -136,10 +136,11 @@ class World final : public EndportSink, private HostSink, private Dice {
     set(place, info, 0);
   }
   static void clear_tables(ForwardingTables& tables) {
+    using Tables = ForwardingTables;
     tables.set_linear_top(0);
-    tables.set_default_multicast(ForwardingTables::kNoPort, ForwardingTables::kNoPort);
-    constexpr std::array<std::uint16_t, ForwardingTables::kMulticastBlock> kNothing{};
-    for (std::uint16_t block = 0; block < ForwardingTables::kMulticastBlocks; ++block)
+    tables.set_default_multicast(Tables::kNoPort, Tables::kNoPort);
+    constexpr std::array<std::uint16_t, Tables::kMulticastBlock> kNothing{};
+    for (std::uint16_t block = 0; block < Tables::kMulticastBlocks; ++block)
       if (tables.multicast_block(block, 0) != kNothing) tables.set_multicast_block(block, 0, kNothing);
   }
   void activate_all() {
@@ -185,6 +186,7 @@ class World final : public EndportSink, private HostSink, private Dice {
 
   void act(unsigned what, unsigned which, fuzz::Input& in) {
     const unsigned host = which % 3;
+    const LinkId cable = links_[which % links_.size()];
     switch (what % 11) {
       case 0:
         return send_packet(host, in);
@@ -199,13 +201,9 @@ class World final : public EndportSink, private HostSink, private Dice {
       case 5:
         return advance(Duration(which * 100));
       case 6:
-        connected_ ^= 1U << which % links_.size();
-        engine_.set_connected(links_[which % links_.size()], (connected_ >> which % links_.size() & 1) != 0);
-        return;
+        return void(engine_.set_connected(cable, !engine_.link(cable)->connected));
       case 7:
-        engine_.set_faults(links_[which % links_.size()],
-                           {.packet_errors = which / 16 % 4 / 4.0, .flow_control_errors = which / 64 / 4.0});
-        return;
+        return void(engine_.set_faults(cable, {which / 16 % 4 / 4.0, which / 64 / 4.0}));
       case 8:
         hosts_hold_ = which >= 128;
         takes_datagrams_ = which / 64 % 2 == 0;
@@ -296,13 +294,13 @@ class World final : public EndportSink, private HostSink, private Dice {
   /// What drivers tell it.
   void tell_firmware(unsigned host, unsigned which, fuzz::Input& in) {
     const PortId port = port_of(host);
+    mad::BadKeyDetails details;
+    details.key = in.take<std::uint32_t>();
     const unsigned what = which / 4 % 4;
     if (what == 0) agents_.set_sm(port, which >= 128);
     if (what == 1) agents_.set_description(nodes_[2 * host], which >= 128 ? "this" : "that");
-    if (what < 2) return;
-    mad::BadKeyDetails details;
-    details.key = in.take<std::uint32_t>();
-    what == 2 ? agents_.report_bad_p_key(port, details) : agents_.report_bad_q_key(port, details);
+    if (what == 2) agents_.report_bad_p_key(port, details);
+    if (what == 3) agents_.report_bad_q_key(port, details);
   }
 
   void advance(Duration time) {
@@ -326,7 +324,7 @@ class World final : public EndportSink, private HostSink, private Dice {
     return copy;
   }
   bool on_packet(PortId port, const Packet& packet) override {
-    FUZZ_CHECK(engine_.port(port) != nullptr && engine_.port(port)->internal->external != nullptr);
+    FUZZ_CHECK(engine_.port(port)->internal->external != nullptr);
     if (hosts_hold_) return false;
     const Bytes bytes = packet.bytes();
     FUZZ_CHECK(bytes.size() == packet.length && bytes.size() <= kMaxPacketBytes);
@@ -345,16 +343,14 @@ class World final : public EndportSink, private HostSink, private Dice {
   }
   void on_event(PortId, PortEvent) override {}
   void on_trained(PortId, const TrainedLink&) override {}
-  double roll() override {
-    dice_ = dice_ * 1103515245 + 12345;
-    return (dice_ >> 8 & 0xffff) / 65536.0;
-  }
+  double roll() override { return (dice_ = dice_ * 1103515245 + 12345) / 4294967296.0; }
 
   // ---- what holds
 
   void check() const {
-    FUZZ_CHECK(engine_.packets().packets_in_use() <= kLimits.packets.packets);
-    FUZZ_CHECK(engine_.packets().bytes_taken() <= kLimits.packets.bytes);
+    const PacketPool& pool = engine_.packets();
+    FUZZ_CHECK(pool.packets_in_use() <= kLimits.packets.packets &&
+               pool.bytes_taken() <= kLimits.packets.bytes);
     for (const EnginePort& port : engine_.ports()) {
       check_buffers(port);
       if (const ManagedPort* const managed = agents_.port(port.id)) check_info(port, *managed);
@@ -389,7 +385,6 @@ class World final : public EndportSink, private HostSink, private Dice {
   std::vector<LinkId> links_;
   std::map<std::vector<std::byte>, unsigned> sent_;  ///< how often, less what came
   std::uint32_t packets_ = 0;
-  std::uint32_t connected_ = ~0U;
   std::uint32_t dice_ = 1;
   bool hosts_hold_ = false;
   bool takes_datagrams_ = true;

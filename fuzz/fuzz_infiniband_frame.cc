@@ -1,6 +1,6 @@
-// Input: a byte that says which lengths are put right, and a frame of an InfiniBand link, LRH to VCRC. Whatever
-// it is, its CRCs can be asked for, as a switch and a capture do. What parses has to be encoded to the same
-// bytes and to print; what is encoded has right CRCs, and keeps them when a switch changes its VL.
+// Input: a byte that says which lengths are put right, and a frame of an InfiniBand link, LRH to VCRC.
+// Whatever it is, its CRCs can be asked for, as a switch and a capture do. What parses has to be encoded to
+// the same bytes and to print; what is encoded has right CRCs, and keeps them when a switch changes its VL.
 #include <algorithm>
 #include <array>
 #include <utility>

@@ -1,8 +1,9 @@
-// Input: a byte, and behind it either a management datagram or records, each something that happens to the agents
-// of a port: programs open it, register, send, take what came and leave; datagrams that were sent come back as
-// they were, altered, again or not at all, and others come that nobody has sent; time goes by. Whatever the
-// order: what is decoded is encoded to the same bytes; a program gets responses to what it asked alone, each
-// request is given up once at most, everything ends in bounded time, and nothing is left of who has left.
+// Input: a byte, and behind it either a management datagram or records, each something that happens to the
+// agents of a port: programs open it, register, send, take what came and leave; datagrams that were sent
+// come back as they were, altered, again or not at all, and others come that nobody has sent; time goes by.
+// Whatever the order: what is decoded is encoded to the same bytes; a program gets responses to what it
+// asked alone, each request is given up once at most, everything ends in bounded time, and nothing is left
+// of who has left.
 #include <algorithm>
 #include <deque>
 #include <set>

@@ -1,9 +1,9 @@
-// Input: how a subnet manager is set up, and records, each something that happens to it in a small subnet: nodes
-// answer its questions with other bytes than are so, late or not at all; links go down and come up; hosts send
-// its administrator requests, confirm parts of answers, claim to be managers, and send traps and datagrams that
-// make no sense; time goes by. Whatever they do: the manager is never without end busy, asks no more than its
-// limits allow, its tables have no loops, and its registrations stay within bounds. When all tell the truth
-// again, it brings up the whole subnet.
+// Input: how a subnet manager is set up, and records, each something that happens to it in a small subnet:
+// nodes answer its questions with other bytes than are so, late or not at all; links go down and come up;
+// hosts send its administrator requests, confirm parts of answers, claim to be managers, and send traps and
+// datagrams that make no sense; time goes by. Whatever they do: the manager is never without end busy, asks
+// no more than its limits allow, its tables have no loops, and its registrations stay within bounds. When
+// all tell the truth again, it brings up the whole subnet.
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
-// Input: a byte that says what the text behind it is: a net file of ibsim or the output of ibnetdiscover, the
-// shape of a fabric, partitions.conf, or opensm.conf. What is read is within all limits, no larger than the text
-// can ask for, and can be written and read again; what is refused says why, fit for a terminal.
+// Input: a byte that says what the text behind it is: a net file of ibsim or the output of ibnetdiscover,
+// the shape of a fabric, partitions.conf, or opensm.conf. What is read is within all limits, no larger than
+// the text can ask for, and can be written and read again; what is refused says why, fit for a terminal.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -110,8 +110,8 @@ void read_discovery(std::string_view text) {
   check_discovery(found->topology, found->lids);
 }
 
-/// Large fabrics take a second each, of which nothing is learnt: numbers are small, or larger than any that is
-/// allowed.
+/// Large fabrics take a second each, of which nothing is learnt: numbers are small, or larger than any that
+/// is allowed.
 bool has_right_size(std::string_view text) {
   constexpr std::size_t kTooLarge = 6;
   std::size_t digits = 0;
