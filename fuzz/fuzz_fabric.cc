@@ -88,6 +88,7 @@ class World final : public EndportSink, private HostSink, private Dice {
 
   static bool is_switch(std::size_t place) { return place % 2 != 0; }
   PortId id_of(std::size_t place, std::uint8_t port) const { return engine_.port(nodes_[place], port)->id; }
+  LinkId cable(unsigned which) const { return links_[which % links_.size()]; }
   PortId port_of(unsigned host) const { return id_of(2 * host, 1); }
   void add_firmware(NodeId id, std::uint8_t ports) {
     NodeProfile profile;
@@ -186,7 +187,6 @@ class World final : public EndportSink, private HostSink, private Dice {
 
   void act(unsigned what, unsigned which, fuzz::Input& in) {
     const unsigned host = which % 3;
-    const LinkId cable = links_[which % links_.size()];
     switch (what % 11) {
       case 0:
         return send_packet(host, in);
@@ -201,9 +201,9 @@ class World final : public EndportSink, private HostSink, private Dice {
       case 5:
         return advance(Duration(which * 100));
       case 6:
-        return void(engine_.set_connected(cable, !engine_.link(cable)->connected));
+        return void(engine_.set_connected(cable(which), !engine_.link(cable(which))->connected));
       case 7:
-        return void(engine_.set_faults(cable, {which / 16 % 4 / 4.0, which / 64 / 4.0}));
+        return void(engine_.set_faults(cable(which), {which / 16 % 4 / 4.0, which / 64 / 4.0}));
       case 8:
         hosts_hold_ = which >= 128;
         takes_datagrams_ = which / 64 % 2 == 0;
@@ -294,8 +294,7 @@ class World final : public EndportSink, private HostSink, private Dice {
   /// What drivers tell it.
   void tell_firmware(unsigned host, unsigned which, fuzz::Input& in) {
     const PortId port = port_of(host);
-    mad::BadKeyDetails details;
-    details.key = in.take<std::uint32_t>();
+    const mad::BadKeyDetails details{.key = in.take<std::uint32_t>()};
     const unsigned what = which / 4 % 4;
     if (what == 0) agents_.set_sm(port, which >= 128);
     if (what == 1) agents_.set_description(nodes_[2 * host], which >= 128 ? "this" : "that");
