@@ -132,12 +132,16 @@ class Reader {
     return {};
   }
 
+  /// As everywhere, LIDs of ports that have one, wherever else the text shows some.
   LidMap lids() const {
     LidMap lids;
     for (std::size_t index = 0; index < records_.size(); ++index) {
       const NodeIndex node(static_cast<std::uint32_t>(index));
       const NodeRecord& record = records_[index];
-      if (!record.lid.is_reserved()) lids.emplace(PortAddress{node, 0}, record.lid);
+      if (record.type == NodeType::switch_node) {
+        if (!record.lid.is_reserved()) lids.emplace(PortAddress{node, 0}, record.lid);
+        continue;
+      }
       for (const PortRecord& entry : record.ports) {
         if (!entry.lid.is_reserved()) lids.emplace(PortAddress{node, entry.port}, entry.lid);
       }

@@ -7,6 +7,10 @@
 namespace softrnic::fabric {
 namespace {
 
+/// SubnetTimeOut is the least between two traps (IBTA 14.2.5.6). One of some microseconds, which anybody may
+/// set where there is no M_Key, would keep the fabric busy with them until somebody hears them.
+constexpr Duration kLeastTrapInterval = std::chrono::milliseconds(1);
+
 constexpr std::uint16_t kFullCount = 0xffff;
 /// DataValid of trap 259: bits 0 – 3 and 5, which are LIDADDR1, LIDADDR2, P_KEY, SL and QP2.
 constexpr std::uint16_t kKnownOfBadPKey = 0x002f;
@@ -45,7 +49,8 @@ void NodeAgents::send_traps(Place place) {
   const auto state = traps_.find(place.port->id.value);
   if (state == traps_.end() || !can_send_traps(*place.port)) return;
   const mad::PortInfo& info = place.port->info;
-  auto trap = state->second.queue.take_due(now(), mad::time_of(info.subnet_timeout));
+  const Duration interval = std::max(mad::time_of(info.subnet_timeout), kLeastTrapInterval);
+  auto trap = state->second.queue.take_due(now(), interval);
   if (!trap) return;
   trap->notice.issuer_lid = info.lid;
   Datagram datagram;

@@ -28,7 +28,8 @@ constexpr std::uint8_t kResponseTime = 18;  ///< 4.096 µs · 2^18: about a seco
 bool is_table(Method method) {
   return method == Method::get_table || method == Method::get_trace_table || method == Method::get_multi;
 }
-bool is_request(Method method) { return (static_cast<std::uint8_t>(method) & 0x80) == 0; }
+/// What has an answer. Two administrators that answered Send or TrapRepress would do so for ever.
+bool is_request(Method method) { return mad::response_to(method) != method; }
 
 }  // namespace
 

@@ -70,6 +70,17 @@ TEST(IbnetdiscoverReader, ReadsWhatTheToolTells) {
   EXPECT_EQ(fabric.lids.size(), 3U);
 }
 
+TEST(IbnetdiscoverReader, OnlyPortsThatHaveALidAreToldToHaveOne) {
+  const DiscoveredFabric fabric = read(
+      "Switch 2 \"S-00000000000000b0\" # \"leaf\" base port 0 lid 3 lmc 0\n"
+      "[1] \"H-00000000000000a0\"[1] # lid 7 lmc 0 \"host\" lid 4 4xHDR\n\n"
+      "Ca 1 \"H-00000000000000a0\" # \"host\" base port 0 lid 9 lmc 0\n"
+      "[1](a1) \"S-00000000000000b0\"[1] # lid 4 lmc 0 \"leaf\" lid 3 4xHDR\n");
+  const LidMap lids{{{*fabric.topology.find("S-00000000000000b0"), 0}, wire::Lid(3)},
+                    {{*fabric.topology.find("H-00000000000000a0"), 1}, wire::Lid(4)}};
+  EXPECT_EQ(fabric.lids, lids);
+}
+
 TEST(IbnetdiscoverWriter, WritesWhatTheToolPrinted) {
   const DiscoveredFabric fabric = read(kSmall);
   const PortAddress from{*fabric.topology.find("H-00000000000000a0"), 1};

@@ -151,6 +151,15 @@ TEST_F(TrapsTest, AreRepeatedAtTheSubnetTimeOut) {
   EXPECT_EQ(agents.next_deadline(), kNever);
 }
 
+TEST_F(TrapsTest, KeepNobodyBusyHoweverShortTheSubnetTimeOut) {
+  manager.change_port({1}, 0, [](mad::PortInfo& info) { info.subnet_timeout = 0; });
+  engine.set_connected(links[1], false);
+  seen.clear();
+  run(std::chrono::milliseconds(10));
+  EXPECT_GE(traps_seen(), 10U);
+  EXPECT_LE(traps_seen(), 11U);
+}
+
 TEST_F(TrapsTest, WaitForAManagerAndAWay) {
   set_state({1}, 2, 0, mad::PortState::down);
   hear_all();

@@ -169,6 +169,23 @@ TEST(Administrator, RefusesWhatItDoesNotKnow) {
   EXPECT_FALSE(client.await(seconds(1)).came);
 }
 
+// Two administrators, or one that is sent to in its own name, would answer each other without end.
+TEST(Administrator, AnswersNothingThatIsNoRequest) {
+  SaTree subnet;
+  SaClient& client = *subnet.client;
+  mad::Mad mad{};
+  mad::Header header;
+  header.management_class = mad::ManagementClass::subnet_administration;
+  header.class_version = 2;
+  for (const Method method : {Method::send, Method::trap_repress, Method::get_response}) {
+    header.method = method;
+    header.transaction = ++client.transaction;
+    mad::encode_header(header, mad);
+    client.send(mad);
+    EXPECT_FALSE(client.await(seconds(1)).came) << mad::name_of(method);
+  }
+}
+
 TEST(Administrator, SendsLongTablesThroughLoss) {
   SaTree subnet;
   subnet.loss = 0.03;
