@@ -9,7 +9,7 @@ void LossRecovery::stop() {
 
 void LossRecovery::probe_sent(Psn una) {
   probed_ = una;
-  timed_.reset();
+  timed_twice_ = timed_twice_ || timed_ == una;
 }
 
 void LossRecovery::went_back(Cause cause, TimePoint now) {

@@ -46,7 +46,8 @@ class LossRecovery {
   bool waiting_rnr() const { return timer_.waiting_rnr(); }
   /// Whether a probe is to be sent, once.
   bool take_probe() { return std::exchange(probe_due_, false); }
-  /// It was sent, for the packet `una`. Its answer may be that to either packet: no sample (RFC 6298, 3).
+  /// It was sent, for the packet `una`. The answer may be that to either packet, and is no sample of the round
+  /// trip (RFC 6298, 3), but says how long that is at most.
   void probe_sent(Psn una);
   /// Something is sent while nothing is in flight.
   void flight_begins(TimePoint now, std::uint8_t timeout_code) { timer_.start(now, timeout_code); }
@@ -109,6 +110,7 @@ class LossRecovery {
   RetryTimer timer_;
   TimePoint last_go_back_{};   ///< for a loss or a timeout
   std::optional<Psn> timed_;   ///< its answer will be an RTT sample
+  bool timed_twice_ = false;   ///< a probe has repeated it
   std::optional<Psn> probed_;  ///< a probe for it is out and nothing has come since
   Phase phase_ = Phase::open;
   BackOff back_off_ = BackOff::none;
@@ -126,6 +128,7 @@ inline bool LossRecovery::packet_sent(TimePoint now) {
 inline void LossRecovery::time_packet(Psn psn, TimePoint now) {
   if (timed_) return;
   timed_ = psn;
+  timed_twice_ = false;
   timer_.time_packet(now);
 }
 
@@ -139,7 +142,8 @@ inline bool LossRecovery::progress(Psn una, bool in_flight, bool may_answer_prob
   back_off_ = BackOff::none;
   if (timed_ && una > *timed_) {
     timed_.reset();
-    timer_.sample(now - timer_.timed_at());
+    const Duration rtt = now - timer_.timed_at();
+    timed_twice_ ? timer_.sample_at_most(rtt) : timer_.sample(rtt);
   }
   timer_.progress(now, attributes, in_flight);
   const bool tail_lost = probed_ && may_answer_probe && una == *probed_ + 1 && in_flight;

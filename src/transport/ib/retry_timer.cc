@@ -104,6 +104,10 @@ RetryTimer::Due RetryTimer::expire(TimePoint now) {
   return Due::probe;
 }
 
+void RetryTimer::sample_at_most(Duration rtt) {
+  if (srtt_ == Duration{} || probes_ > 1) sample(rtt);
+}
+
 void RetryTimer::sample(Duration rtt) { srtt_ = srtt_ == Duration{} ? rtt : srtt_ + (rtt - srtt_) / 8; }
 
 }  // namespace softrnic::ib

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace softrnic::ib {
 namespace {
 
@@ -131,6 +133,53 @@ TEST_F(LossRecoveryTest, WithoutTimeoutOnePacketAfterTheOtherMayGo) {
     EXPECT_FALSE(recovery.may_send());
     expect_whole();
   }
+}
+
+// Where a round trip takes longer than the first probe waits, every answer follows a probe.
+TEST_F(LossRecoveryTest, LearnsThatAPathIsSlow) {
+  constexpr milliseconds kRoundTrip{20};
+  int probes = 0, last_probes = 0;
+  for (int i = 0; i < 10; ++i, last_probes = std::exchange(probes, 0)) {
+    const TimePoint answer = now + kRoundTrip;
+    send_ten();
+    recovery.time_packet(una, now);
+    for (; recovery.deadline() < answer; ++probes) {
+      expire();
+      if (recovery.take_probe()) recovery.probe_sent(una);
+    }
+    now = answer;
+    una = next;
+    recovery.progress(una, false, true, now, attributes);
+    expect_whole();
+  }
+  EXPECT_EQ(last_probes, 0);
+}
+
+TEST_F(LossRecoveryTest, AProbeOfAnEarlierPacketDoesNotSpoilASample) {
+  send_ten();
+  recovery.time_packet(una + 4, now);
+  recovery.probe_sent(una);
+  now += milliseconds(5);
+  una = next;
+  recovery.progress(una, false, true, now, attributes);
+  send_ten();
+  EXPECT_EQ(recovery.deadline(), now + 4 * milliseconds(5));
+}
+
+TEST_F(LossRecoveryTest, ALossDoesNotMakeAFastPathSlow) {
+  send_ten();
+  recovery.time_packet(una, now);
+  now += milliseconds(1);
+  una = next;
+  recovery.progress(una, false, true, now, attributes);
+  send_ten();
+  recovery.time_packet(una, now);
+  expire();
+  recovery.probe_sent(una);
+  una = next;
+  recovery.progress(una, false, true, now, attributes);
+  send_ten();
+  EXPECT_EQ(recovery.deadline(), now + 4 * milliseconds(1));
 }
 
 TEST_F(LossRecoveryTest, AProbeThatIsAnsweredAloneTellsThatTheTailIsLost) {
