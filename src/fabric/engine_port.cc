@@ -67,10 +67,7 @@ void EnginePort::set_attributes(const PortAttributes& wanted) {
   hoq_life = lifetime_of(attributes.hoq_life);
 }
 
-void EnginePort::count_wait(TimePoint now) {
-  if (waiting_since == kNever) return;
-  counters.xmit_wait += std::max(Duration(0), now - std::max(waiting_since, busy_until));
-}
+void EnginePort::count_wait(TimePoint now) { counters.xmit_wait += open_wait(now); }
 
 void EnginePort::count_wait(TimePoint now, std::uint8_t vl) {
   OutputVl& lane = out[vl];

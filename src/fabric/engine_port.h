@@ -1,6 +1,7 @@
 // One port of a node: what the subnet manager has set, what it receives into, and what it sends from.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <vector>
@@ -116,6 +117,11 @@ struct EnginePort {
   /// It sends so many bytes from `now` on.
   void occupy(TimePoint now, std::size_t bytes, const Rate& rate);
   void set_attributes(const PortAttributes& wanted);
+  /// The wait that is not counted yet.
+  Duration open_wait(TimePoint now) const {
+    return waiting_since == kNever ? Duration(0)
+                                   : std::max(Duration(0), now - std::max(waiting_since, busy_until));
+  }
   /// Counts the wait up to `now`, where the port has waited for something.
   void count_wait(TimePoint now);
   /// The same of one VL, which waits while others send, too; it waits on if it has a bid.

@@ -63,6 +63,8 @@ struct LinkRate {
   bool operator==(const LinkRate&) const = default;
 };
 
+inline constexpr LinkRate kFastestLink{LinkWidth::x12, LinkSpeed::ndr};
+
 /// What a link between two ports comes up with: the lower width and the lower speed, as a port also does all
 /// that is below its own.
 LinkRate lower(LinkRate a, LinkRate b);

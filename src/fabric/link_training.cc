@@ -2,11 +2,12 @@
 
 namespace softrnic::fabric {
 
-TrainedLink train(const mad::PortInfo& a, const mad::PortInfo& b) {
+TrainedLink train(const mad::PortInfo& a, const mad::PortInfo& b, LinkRate cable) {
   TrainedLink link;
   const unsigned widths = a.link_width_enabled & b.link_width_enabled;
   for (const mad::WidthInfo& info : mad::kLinkWidths) {  // in ascending order
-    if ((widths & static_cast<unsigned>(info.width)) != 0) link.width = info.width;
+    const bool carried = info.lanes <= row_of(cable.width).lanes;
+    if (carried && (widths & static_cast<unsigned>(info.width)) != 0) link.width = info.width;
   }
   const unsigned speeds = a.link_speed_enabled & b.link_speed_enabled;
   const unsigned extended = a.link_speed_ext_enabled & b.link_speed_ext_enabled;
@@ -14,7 +15,8 @@ TrainedLink train(const mad::PortInfo& a, const mad::PortInfo& b) {
     const bool enabled = info.extended == mad::LinkSpeedExt::none
                              ? (speeds & static_cast<unsigned>(info.speed)) != 0
                              : (extended & static_cast<unsigned>(info.extended)) != 0;
-    if (!enabled) continue;
+    const bool carried = info.lane_data_kbits / 1000 <= row_of(cable.speed).lane_mbps;
+    if (!enabled || !carried) continue;
     link.speed = info.speed;
     link.extended = info.extended;
   }

@@ -2,6 +2,7 @@
 // 14.2.5.6).
 #pragma once
 
+#include "fabric/link_rate.h"
 #include "mad/link.h"
 #include "mad/port_info.h"
 
@@ -15,7 +16,7 @@ struct TrainedLink {
   bool operator==(const TrainedLink&) const = default;
 };
 
-/// The widest and fastest; 1X and SDR, which every port has, where nothing is common.
-TrainedLink train(const mad::PortInfo& a, const mad::PortInfo& b);
+/// The widest and fastest that the cable carries; 1X and SDR, which every port has, where nothing is common.
+TrainedLink train(const mad::PortInfo& a, const mad::PortInfo& b, LinkRate cable = kFastestLink);
 
 }  // namespace softrnic::fabric

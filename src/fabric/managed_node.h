@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "fabric/link_rate.h"
 #include "fabric/types.h"
 #include "fabric/vl_arbiter.h"
 #include "mad/guid.h"
@@ -55,6 +56,7 @@ struct ManagedPort {
   VlArbitrationEntries low_priority{};
   VlArbitrationEntries high_priority{};
   bool led = false;
+  LinkRate cable = kFastestLink;  ///< what that carries at most
 
   TimePoint m_key_lease_end = kNever;  ///< of a lease that runs (IBTA 14.2.4.2)
   bool is_being_set = false;           ///< what changes now was asked by a SubnSet(PortInfo)

@@ -87,12 +87,21 @@ bool NodeAgents::set_system_image_guid(NodeId id, mad::Guid guid) {
   return true;
 }
 
+bool NodeAgents::limit_cable(PortId id, LinkRate most) {
+  const EnginePort* const port = engine_.port(id);
+  if (port == nullptr || port->peer == nullptr) return false;
+  for (const PortId end : {id, port->peer->id})
+    if (const Place place = find(end)) place.port->cable = most;
+  engine_.set_state(id, PortState::down);
+  return true;
+}
+
 void NodeAgents::train_link(Place place) {
   const EnginePort* const port = engine_.port(place.port->id);
   const ManagedPort* const peer =
       port == nullptr || port->peer == nullptr ? nullptr : this->port(port->peer->id);
   if (peer == nullptr) return;
-  const TrainedLink link = train(place.port->info, peer->info);
+  const TrainedLink link = train(place.port->info, peer->info, place.port->cable);
   mad::PortInfo& info = place.port->info;
   info.link_width_active = link.width;
   info.link_speed_active = link.speed;

@@ -62,6 +62,9 @@ class NodeAgents final : public ManagementSink, private SmaEvents {
   /// Trap 144, or 145, at each endport.
   bool set_description(NodeId id, std::string_view description);
   bool set_system_image_guid(NodeId id, mad::Guid guid);
+  /// The cable at that port carries no more from now on. A link that is up goes down, and comes up with what
+  /// is left. False: there is no cable.
+  bool limit_cable(PortId port, LinkRate most);
   /// A host was sent a packet with a key that it does not have: counted, and trap 257 or 258.
   bool report_bad_p_key(PortId endport, const mad::BadKeyDetails& details);
   bool report_bad_q_key(PortId endport, const mad::BadKeyDetails& details);

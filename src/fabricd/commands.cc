@@ -60,7 +60,7 @@ Result done_if(bool done) {
 Result degrade(EmulatedFabric& fabric, std::size_t cable, std::string_view rate) {
   const auto wanted = fabric::parse_link_rate(rate);
   if (!wanted) return Unexpected{fmt::format("{} is no rate; 1xSDR or 4xEDR are", rate)};
-  return done_if(fabric.set_rate(cable, *wanted));
+  return done_if(fabric.limit_rate(cable, *wanted));
 }
 
 Result damage(EmulatedFabric& fabric, std::size_t cable, std::string_view chance) {

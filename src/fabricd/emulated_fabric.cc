@@ -177,8 +177,9 @@ bool EmulatedFabric::set_connected(std::size_t cable, bool connected) {
   return cable < wiring_.links.size() && engine_.set_connected(wiring_.links[cable], connected);
 }
 
-bool EmulatedFabric::set_rate(std::size_t cable, fabric::LinkRate rate) {
-  return cable < wiring_.links.size() && engine_.set_rate(wiring_.links[cable], options_.pace.of(rate));
+bool EmulatedFabric::limit_rate(std::size_t cable, fabric::LinkRate most) {
+  return cable < wiring_.links.size() &&
+         agents_.limit_cable(engine_.link(wiring_.links[cable])->ends[0]->id, most);
 }
 
 bool EmulatedFabric::set_errors(std::size_t cable, double packet_errors) {

@@ -66,7 +66,7 @@ class EmulatedFabric final : private fabric::EndportSink, private fabric::HostSi
 
   // Faults while it runs. False: there is no such cable.
   bool set_connected(std::size_t cable, bool connected);
-  bool set_rate(std::size_t cable, fabric::LinkRate rate);
+  bool limit_rate(std::size_t cable, fabric::LinkRate most);
   bool set_errors(std::size_t cable, double packet_errors);
 
   TimePoint deadline() const;

@@ -27,12 +27,13 @@ std::string ipv4_text(const wire::Gid& address) {
                      std::to_integer<int>(bytes[2]), std::to_integer<int>(bytes[3]));
 }
 
-Json counters_of(const fabric::PortCounters& counters) {
+Json counters_of(const fabric::EnginePort& port, TimePoint now) {
+  const fabric::PortCounters& counters = port.counters;
   return {{"xmit_data", counters.xmit_data},
           {"rcv_data", counters.rcv_data},
           {"xmit_packets", counters.xmit_packets()},
           {"rcv_packets", counters.rcv_packets()},
-          {"xmit_wait_ns", counters.xmit_wait.count()},
+          {"xmit_wait_ns", (counters.xmit_wait + port.open_wait(now)).count()},
           {"xmit_discards", counters.xmit_discards()},
           {"symbol_errors", counters.symbol_errors},
           {"rcv_errors", counters.rcv_errors()},
@@ -57,6 +58,7 @@ class Report {
  private:
   Json manager() const {
     const EmbeddedManager* const manager = fabric_.manager();
+    if (!fabric_.log_file().empty()) return {{"kind", "opensm"}};
     if (manager == nullptr) return {{"kind", "none"}};
     return {{"kind", "embedded"}, {"is_up", manager->manager().is_up()}};
   }
@@ -97,7 +99,7 @@ class Report {
     }
     if (const fabric::EnginePort* const engine = fabric_.engine().port(port.id)) {
       if (engine->link != nullptr) add_link(*engine, info, out);
-      out["counters"] = counters_of(engine->counters);
+      out["counters"] = counters_of(*engine, fabric_.engine().now());
       if (wish_.vls && engine->link != nullptr) out["vls"] = vls_json(*engine, wish_.now);
     }
     return out;

@@ -209,6 +209,23 @@ TEST_F(PortInfoTest, LinksComeUpAsBothEndsEnable) {
   EXPECT_EQ(trained.at(id_of(hosts[1], 1)), (TrainedLink{mad::LinkWidth::x1, mad::LinkSpeed::ddr}));
 }
 
+TEST_F(PortInfoTest, LinksComeUpAsTheCableAllows) {
+  EXPECT_TRUE(agents.limit_cable(id_of(hosts[1], 1), {LinkWidth::x1, LinkSpeed::ddr}));
+  engine.advance(engine.now());
+  for (const auto& [path, modifier] : {std::pair(to_host, 0U), std::pair(to_switch, 2U)}) {
+    const auto info = manager.get<PortInfo>(path, modifier);
+    EXPECT_EQ(info.link_width_active, mad::LinkWidth::x1);
+    EXPECT_EQ(info.link_speed_active, mad::LinkSpeed::ddr);
+    EXPECT_EQ(info.port_state, mad::PortState::initialize) << "it has gone down, and up again";
+    EXPECT_EQ(info.link_width_enabled, info.link_width_supported);
+  }
+  EXPECT_TRUE(agents.limit_cable(id_of(hosts[1], 1), {LinkWidth::x12, LinkSpeed::fdr10}));
+  engine.advance(engine.now());
+  EXPECT_EQ(manager.get<PortInfo>(to_host).link_width_active, mad::LinkWidth::x4);
+  EXPECT_EQ(manager.get<PortInfo>(to_host).link_speed_active, mad::LinkSpeed::qdr);
+  EXPECT_FALSE(agents.limit_cable(PortId(9999), kFastestLink));
+}
+
 TEST_F(PortInfoTest, ExtendedSpeedsAreForManagersThatKnowThem) {
   adjust = [](NodeProfile& profile) {
     for (PortProfile& made : profile.ports) made.extended_link_speeds = 3;
