@@ -17,6 +17,7 @@ import sys
 import time
 
 from fabric_flows import arbitration, incast
+from fabric_hops import hops, reroute
 from fabric_lab import PATIENCE, Fabric, Failure, expect, names, retry
 
 
@@ -102,24 +103,6 @@ def traffic(build):
             fabric.pair(argv)
         counted = next(port for node in fabric.nodes() if node["name"] == "spine1" for port in node["ports"] if port["port"] == 1)
         expect(counted["counters"]["xmit_data"] > 1_000_000, "the packets went past the spine", str(counted))
-
-
-def reroute(build):
-    """A cable on the path is pulled while RC writes: the manager routes around it, and nothing is lost."""
-    with Fabric(build, "fat-tree:leaves=2,spines=2,hosts=2") as fabric:
-        trace = ("ibtracert", fabric.lid("host1"), fabric.lid("host4"))
-        used = re.search(r'"(spine\d)"', fabric.run("host1", *trace)).group(1)
-        leaf = next(node for node in fabric.nodes() if node["name"] == "leaf1")
-        port = next(port["port"] for port in leaf["ports"] if port.get("peer", {}).get("node") == used)
-
-        def pull():
-            time.sleep(1)
-            fabric.command("link", "leaf1", str(port), "down")
-
-        fabric.pair(["ib_write_bw", "-F", "-D", "3"], meanwhile=pull)
-        expect(used not in fabric.run("host1", *trace), "the way goes around the cable that was pulled")
-        fabric.command("link", "leaf1", str(port), "up")
-        fabric.wait_until_up()
 
 
 def capture(build):
@@ -217,7 +200,7 @@ def opensm(build):
             expect(f'OSMTEST: TEST "{verdict}" PASS' in output, f"osmtest -f {flow}", output[-3000:])
 
 
-CASES = (discovery, tools, ping, traffic, reroute, capture, trace, why, load, shell, arbitration, incast, opensm)
+CASES = (discovery, tools, ping, traffic, hops, reroute, capture, trace, why, load, shell, arbitration, incast, opensm)
 
 
 def main():

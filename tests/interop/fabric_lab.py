@@ -67,6 +67,11 @@ class Fabric:
         wanted = port if node["type"] == "channel adapter" else 0
         return next(port["lid"] for port in node["ports"] if port["port"] == wanted)
 
+    def address(self, name):
+        """Of the emulated IPoIB interface of its first port."""
+        node = next(node for node in self.nodes() if node["name"] == name)
+        return next(port["address"] for port in node["ports"] if "address" in port)
+
     def start(self, host, argv, **env):
         return subprocess.Popen(["softrnic", "run", "--host", host, "--", *map(str, argv)], env=dict(self.env, **env),
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)

@@ -46,8 +46,8 @@ class LossRecovery {
   bool waiting_rnr() const { return timer_.waiting_rnr(); }
   /// Whether a probe is to be sent, once.
   bool take_probe() { return std::exchange(probe_due_, false); }
-  /// It was sent, for the packet `una`. The answer may be that to either packet, and is no sample of the round
-  /// trip (RFC 6298, 3), but says how long that is at most.
+  /// It was sent, for the packet `una`. The answer may be that to either packet, and is no sample of the
+  /// round trip (RFC 6298, 3), but says how long that is at most.
   void probe_sent(Psn una);
   /// Something is sent while nothing is in flight.
   void flight_begins(TimePoint now, std::uint8_t timeout_code) { timer_.start(now, timeout_code); }

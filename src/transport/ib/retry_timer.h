@@ -47,9 +47,9 @@ class RetryTimer {
 
   /// An RTT sample: a packet that was sent once was answered after `rtt`.
   void sample(Duration rtt);
-  /// Of a packet that a probe has repeated: the round trip takes no longer than that. Believed when nothing is
-  /// known, or after two probes: two losses in a row are rarer than a path that has become slow, where else no
-  /// sample could ever be had.
+  /// Of a packet that a probe has repeated: the round trip takes no longer than that. Believed when nothing
+  /// is known, or after two probes: two losses in a row are rarer than a path that has become slow, where
+  /// else no sample could ever be had.
   void sample_at_most(Duration rtt);
   void time_packet(TimePoint now) { timed_at_ = now; }
   TimePoint timed_at() const { return timed_at_; }
