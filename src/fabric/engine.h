@@ -71,8 +71,8 @@ class Engine {
   Expected<LinkId, BuildError> connect(PortId a, PortId b, const Rate& rate, Duration delay);
 
   /// A cable whose far end is not in this engine. It is up while the near port is enabled, the cable plugged
-  /// in, and the remote port enabled: by its keeper (fabric/remote_link.h), when the far end has agreed. A link
-  /// that goes down disables it.
+  /// in, and the remote port enabled: by its keeper (fabric/remote_link.h), when the far end has agreed. A
+  /// link that goes down disables it.
   Expected<RemoteCable, BuildError> connect_remote(PortId port, const Rate& rate, Duration delay);
 
   // Looking. Null where there is none.
@@ -110,8 +110,8 @@ class Engine {
   void resume(PortId port);
 
   // What has come from the far end of a cable that leaves the engine: nothing of it is trusted.
-  /// LRH to ICRC, with the VL of the cable in the LRH; dropped while the link is down. `damaged`: it came, but
-  /// not whole. False: it is no packet, or there is no such port.
+  /// LRH to ICRC, with the VL of the cable in the LRH; dropped while the link is down. `damaged`: it came,
+  /// but not whole. False: it is no packet, or there is no such port.
   bool hear(PortId remote, Bytes packet, bool damaged = false);
   bool hear(PortId remote, const wire::FlowControlPacket& packet);
 

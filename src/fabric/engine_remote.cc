@@ -31,8 +31,8 @@ void Engine::leave(EnginePort& remote, Packet* packet) {
   pool_.release(packet);
 }
 
-// The far end repeats its flow control for what it knows to be damaged. Of what is lost here it does not know,
-// so the credits are given back at once.
+// The far end repeats its flow control for what it knows to be damaged. Of what is lost here it does not
+// know, so the credits are given back at once.
 bool Engine::hear(PortId id, Bytes bytes, bool damaged) {
   const EnginePort* const remote = find_remote(id);
   if (remote == nullptr) return false;

@@ -46,7 +46,8 @@ Expected<Topology, std::string> with_spare_ports(const Topology& topology, std::
   std::vector<Node> nodes = nodes_of(topology);
   const auto last = std::find_if(nodes.rbegin(), nodes.rend(),
                                  [](const Node& node) { return node.type == NodeType::switch_node; });
-  if (last == nodes.rend()) return Unexpected{std::string("there is no switch for a cable to another fabric")};
+  if (last == nodes.rend())
+    return Unexpected{std::string("there is no switch for a cable to another fabric")};
   Port spare = last->ports.back();
   spare.peer.reset();
   last->ports.resize(std::min(last->ports.size() + count, Topology::kMaxNodePorts + 1), spare);

@@ -11,8 +11,8 @@ namespace softrnic::fabric {
 
 class RemoteLink {
  public:
-  /// Tells the far end. What is told and what the engine hands over arrives there in one order, or not at all:
-  /// then the connection is another.
+  /// Tells the far end. What is told and what the engine hands over arrives there in one order, or not at
+  /// all: then the connection is another.
   using Tell = std::function<void(const RemoteLinkStatus& status)>;
 
   /// `engine` outlives it, and has that remote port.

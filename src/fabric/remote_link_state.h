@@ -1,10 +1,10 @@
 // Both ends of a link come up and go down together, although what they tell each other takes its time: the
 // hand-shake of a cable between two fabric processes, for one of its ends.
 //
-// Each end tells how often it has gone down, which of the other's numbers it knows, and whether it is ready. It
-// may be up while both are ready and the other end knows its number. An end that hears of another number goes
-// down. So a period in which the link is up belongs to a pair of numbers, and where what is told keeps its
-// order, no packet of one period is taken in another.
+// Each end tells how often it has gone down, which of the other's numbers it knows, and whether it is ready.
+// It may be up while both are ready and the other end knows its number. An end that hears of another number
+// goes down. So a period in which the link is up belongs to a pair of numbers, and where what is told keeps
+// its order, no packet of one period is taken in another.
 #pragma once
 
 #include <cstdint>

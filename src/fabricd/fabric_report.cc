@@ -114,6 +114,12 @@ class Report {
       out["speed"] = speed_of(info);
       out["peer"] = {{"node", fabric_.topology().node(peer->node).name}, {"port", peer->port}};
     }
+    const FabricCable* const cable = fabric_.cables().find(port.id, fabric_.engine());
+    if (cable != nullptr && !cable->peer().empty()) {
+      out["width"] = width_of(info.link_width_active);
+      out["speed"] = speed_of(info);
+      out["peer"] = {{"fabric", cable->peer()}, {"up", cable->is_up()}};
+    }
     if (const fabric::EnginePort* const engine = fabric_.engine().port(port.id))
       out["counters"] = counters_of(engine->counters);
     return out;
