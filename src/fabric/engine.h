@@ -72,7 +72,7 @@ class Engine {
 
   /// A cable whose far end is not in this engine. It is up while the near port is enabled, the cable plugged
   /// in, and the remote port enabled: by its keeper (fabric/remote_link.h), when the far end has agreed. A
-  /// link that goes down disables it.
+  /// link that goes down disables it. The near port gets the largest buffers that credits can tell.
   Expected<RemoteCable, BuildError> connect_remote(PortId port, const Rate& rate, Duration delay);
 
   // Looking. Null where there is none.

@@ -5,10 +5,12 @@ namespace softrnic::fabric {
 namespace {
 
 constexpr NodeId kElsewhere{0xffff'ffff};
+/// A cable between processes is a long one: with less under way, credits would hold up who could send.
+constexpr std::uint16_t kLongCableBlocks = kMaxCredit;
 
 }  // namespace
 
-// Without buffers: what arrives there is handed over at once.
+// The remote port has no buffers: what arrives there is handed over at once.
 Expected<RemoteCable, BuildError> Engine::connect_remote(PortId id, const Rate& rate, Duration delay) {
   if (running_) return Unexpected{BuildError::busy};
   EnginePort* const port = find(id);
@@ -18,6 +20,7 @@ Expected<RemoteCable, BuildError> Engine::connect_remote(PortId id, const Rate& 
   if (ports_.size() >= limits_.ports) return Unexpected{BuildError::too_many_ports};
   EnginePort* const remote = add_port(kElsewhere, 0, PortKind::remote, {.data = 0, .management = 0});
   remote->enabled = false;
+  for (std::uint8_t vl = 0; vl < kDataVls; ++vl) port->in[vl].size = kLongCableBlocks;
   return RemoteCable{remote->id, tie(*port, *remote, rate, delay)};
 }
 

@@ -22,7 +22,7 @@ class FabricCable {
  public:
   static constexpr Duration kKeepalive = std::chrono::seconds(1);  ///< something is said at least so often
   static constexpr Duration kSilence = std::chrono::seconds(5);    ///< a peer that says nothing is given up
-  /// Bytes that wait for the peer to read. Credits bound data (15 VLs of some 100 KB); management datagrams,
+  /// Bytes that wait for the peer to read. Credits bound data (15 VLs of 128 KiB); management datagrams,
   /// which have none, are dropped above the first.
   static constexpr std::size_t kMostManagement = 1U << 20;
   static constexpr std::size_t kMostWaiting = 4U << 20;

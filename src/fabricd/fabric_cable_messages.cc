@@ -152,7 +152,7 @@ Parsed parse_flow_control(Reader reader) {
 Parsed parse_addresses(Reader reader) {
   CableAddresses addresses;
   addresses.first = reader.flag();
-  while (reader.left() >= kAddressBytes) {
+  for (std::size_t count = reader.left() / kAddressBytes; count > 0; --count) {
     const std::uint32_t ipv4 = reader.be32();
     addresses.list.push_back({ipv4, mad::Guid(reader.be64())});
   }

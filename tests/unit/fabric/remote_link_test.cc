@@ -126,7 +126,7 @@ TEST_F(NearEnd, ABufferThatIsFullIsOverrunAndCounted) {
   for (int i = 0; i < 1000; ++i)
     engine.hear(cable.remote, make_packet({.dlid = wire::Lid(5), .payload = 4096}));
   EXPECT_GT(counters().buffer_overrun_errors, 0U);
-  EXPECT_LE(engine.port(port)->in[0].used, BufferSizes{}.data);
+  EXPECT_LE(engine.port(port)->in[0].used, kMaxCredit);
 }
 
 TEST(RemoteLinkSimulation, LosesNothingHoweverLongTheWayTakes) {
@@ -137,7 +137,7 @@ TEST(RemoteLinkSimulation, LosesNothingHoweverLongTheWayTakes) {
     world.settle();
     ASSERT_EQ(world.failure(), "") << "seed " << seed;
     ASSERT_EQ(world.delivered, world.sent) << "seed " << seed;
-    ASSERT_LE(world.most_waiting, 5U * kDataVls * 100) << "credits bound what waits";
+    ASSERT_LE(world.most_waiting, std::size_t{kDataVls} * kMaxCredit) << "credits bound what waits";
     across += world.across;
   }
   EXPECT_GT(across, 10'000U);

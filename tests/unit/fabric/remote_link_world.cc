@@ -48,6 +48,7 @@ void RemoteWorld::connect() {
   for (const auto& side : sides_) {
     side->link->disconnect();
     side->out.clear();
+    side->waiting = 0;
   }
   for (const auto& side : sides_)
     side->link->connect([&s = *side](const RemoteLinkStatus& status) { s.put(status); });
@@ -55,19 +56,25 @@ void RemoteWorld::connect() {
 
 // In order, each some time after the one before it.
 void RemoteWorld::put(std::size_t index, decltype(Message::what) what) {
-  std::deque<Message>& out = sides_[index]->out;
+  Side& side = *sides_[index];
+  std::deque<Message>& out = side.out;
   const TimePoint earliest = out.empty() ? now_ : std::max(now_, out.back().due);
   const Duration delay(static_cast<std::int64_t>(rng_.below(rng_.chance(0.05) ? 20'000 : 200)));
   out.push_back({earliest + delay, std::move(what)});
-  const auto packets =
-      std::count_if(out.begin(), out.end(), [](const Message& m) { return m.what.index() == 1; });
-  most_waiting = std::max(most_waiting, static_cast<std::size_t>(packets));
+  side.waiting += blocks_in(out.back());
+  most_waiting = std::max(most_waiting, side.waiting);
+}
+
+std::size_t RemoteWorld::blocks_in(const Message& message) {
+  const auto* packet = std::get_if<1>(&message.what);
+  return packet != nullptr ? blocks_of(packet->first.size()) : 0;
 }
 
 void RemoteWorld::deliver(Side& from) {
   Side& to = *sides_[1 - from.index];
   const Message message = std::move(from.out.front());
   from.out.pop_front();
+  from.waiting -= blocks_in(message);
   if (const auto* status = std::get_if<0>(&message.what)) return to.link->hear(*status);
   if (const auto* packet = std::get_if<1>(&message.what)) {
     if (!to.engine.hear(to.cable.remote, packet->first, packet->second)) fail("a packet is not understood");
@@ -210,7 +217,7 @@ void RemoteWorld::check_credits() {
     const EnginePort& port = *side->engine.port(side->cable_end);
     if (!side->link->is_up() || port.state != PortState::active) return fail("the link is not up");
     for (std::uint8_t vl = 0; vl < kDataVls; ++vl)
-      if (port.out[vl].credit.available() != sizes_.data)
+      if (port.out[vl].credit.available() != port.in[vl].size)
         fail("credits were lost on VL " + std::to_string(vl));
   }
 }

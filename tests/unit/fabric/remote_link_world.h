@@ -40,7 +40,7 @@ class RemoteWorld {
   std::uint64_t delivered = 0;
   std::uint64_t across = 0;  ///< of those that were delivered
   std::uint64_t damaged() const;
-  std::size_t most_waiting = 0;  ///< messages of packets, in one direction
+  std::size_t most_waiting = 0;  ///< blocks of data, in one direction
 
  private:
   struct Message {
@@ -72,12 +72,14 @@ class RemoteWorld {
     RemoteCable cable;
     std::unique_ptr<RemoteLink> link;
     std::deque<Message> out;
+    std::size_t waiting = 0;  ///< blocks in it
     std::vector<PortId> holding;
   };
 
   void build(Side& side);
   void connect();
   void put(std::size_t side, decltype(Message::what) what);
+  static std::size_t blocks_in(const Message& message);
   void deliver(Side& from);
   bool take(Side& side, PortId port, const Packet& packet);
   void send_one();

@@ -64,8 +64,9 @@ class JoinTest : public testing::Test {
   template <typename Condition>
   bool until(Condition condition) {
     const TimePoint end = monotonic_now() + 10s;
-    while (!condition() && monotonic_now() < end) turn();
-    return condition();
+    bool holds = condition();
+    for (; !holds && monotonic_now() < end; holds = condition()) turn();
+    return holds;
   }
   JoinAttempt::State greet(JoinAttempt& attempt) {
     until([&] {
