@@ -116,13 +116,13 @@ class Joined:
         self.wait_for(f"ibnetdiscover to find {sorted(wanted)}", lambda: self.discovered()[0] == wanted)
 
     def pair(self, server, client, argv, ends=True):
-        """A program on a host of the joined fabric, and its peer on one of the first. What the client prints."""
+        """A program on a host of a joined fabric, and its peer on one of another. What the client prints."""
         serving = self.start(self.b, "run", "--host", server, "--", *argv[0])
         if not ends:
             expect(serving.wait_until(lambda: self.listens_for(self.b, server), PATIENCE), f"{argv[0]} does not listen", serving.output())
         else:
             expect(serving.wait_for_listener(self.port), f"{argv[0]} does not listen", serving.output())
-        output = self.run(self.a, "run", "--host", client, "--", *argv[1])
+        output = self.run(self.a if client.startswith("first/") else self.b, "run", "--host", client, "--", *argv[1])
         if ends:
             expect(serving.wait(PATIENCE) == 0, f"{argv[0]} failed", serving.output())
         serving.end()
@@ -138,6 +138,12 @@ class Joined:
         self.port += 1
         argv = ["ibv_rc_pingpong", "-c", "-n", "200", "-p", str(self.port)]
         return self.pair(server, client, (argv, [*argv, self.b.address[4]]))
+
+    def rping(self, server, client, address):
+        """By rdma_cm and an emulated IP address."""
+        argv = ["rping", "-a", address, "-C", "50", "-p", "7174", "-v"]
+        output = self.pair(server, client, ([*argv, "-s"], [*argv, "-c", "-V"]), ends=False)
+        expect(output.count("rdma-ping") == 50, f"rping from {client} to {server}", output)
 
 
 FIRST = {"host1", "host2", "host3", "host4", "leaf1", "leaf2", "spine1"}
@@ -168,9 +174,7 @@ def traffic(joined):
     joined.port += 1
     argv = ["ibv_ud_pingpong", "-g", "0", "-p", str(joined.port)]
     joined.pair("second/b-host2", "first/host2", (argv, [*argv, joined.b.address[4]]))
-    output = joined.pair("second/b-host1", "first/host3", (["rping", "-s", "-a", "10.16.0.1", "-C", "50", "-p", "7174"],
-                                                           ["rping", "-c", "-a", "10.16.0.1", "-C", "50", "-v", "-V", "-p", "7174"]), ends=False)
-    expect(output.count("rdma-ping") == 50, "rping by an address of the other fabric", output)
+    joined.rping("second/b-host1", "first/host3", "10.16.0.1")
 
 
 def pulled(joined):
@@ -218,6 +222,7 @@ def killed(joined):
     joined.wait_until_discovered(FIRST | of("c") | of("d"))
     joined.pingpong("next/c-host1", "first/host1")
     joined.pingpong("third/d-host2", "first/host2")
+    joined.rping("next/c-host2", "third/d-host1", "10.32.0.2")
 
 
 CASES = (one_subnet, traffic, pulled, unreachable, strangers, killed)
