@@ -12,8 +12,11 @@ namespace {
 
 using namespace softrnic;
 
-/// A switch with a host, and a cable to elsewhere at port 2.
-class Cable : fabric::RemoteSink {
+/// Of a peer that says it again and again.
+constexpr int kRepeats = 64;
+
+/// A switch with a host that takes nothing, and a cable to elsewhere at port 2.
+class Cable : fabric::RemoteSink, fabric::HostSink {
  public:
   Cable() {
     const fabric::NodeId node = *engine_.add_switch(2, {});
@@ -30,7 +33,7 @@ class Cable : fabric::RemoteSink {
 
   void take(const fabricd::CableMessage& message) {
     if (const auto* packet = std::get_if<fabricd::CablePacket>(&message)) {
-      engine_.hear(remote_, packet->bytes, packet->damaged);
+      for (int i = 0; i < kRepeats; ++i) engine_.hear(remote_, packet->bytes, packet->damaged);
     } else if (const auto* flow_control = std::get_if<wire::FlowControlPacket>(&message)) {
       engine_.hear(remote_, *flow_control);
     } else if (const auto* link = std::get_if<fabricd::CableLink>(&message)) {
@@ -48,6 +51,8 @@ class Cable : fabric::RemoteSink {
     engine_.set_state(port, fabric::PortState::armed);
     engine_.set_state(port, fabric::PortState::active);
   }
+  bool on_packet(fabric::PortId, const fabric::Packet&) override { return false; }
+  void on_room(fabric::PortId) override {}
   void carry(fabric::PortId, const fabric::Packet&) override {}
   void carry(fabric::PortId, const wire::FlowControlPacket&) override {}
   void on_link(fabric::PortId) override {
@@ -55,7 +60,7 @@ class Cable : fabric::RemoteSink {
   }
 
   fabric::Engine engine_{
-      {}, {.management = nullptr, .hosts = nullptr, .tap = nullptr, .dice = nullptr, .remotes = this}};
+      {}, {.management = nullptr, .hosts = this, .tap = nullptr, .dice = nullptr, .remotes = this}};
   fabric::PortId near_, remote_;
   std::optional<fabric::RemoteLink> link_;
 };
