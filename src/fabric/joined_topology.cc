@@ -48,9 +48,12 @@ Expected<Topology, std::string> with_spare_ports(const Topology& topology, std::
                                  [](const Node& node) { return node.type == NodeType::switch_node; });
   if (last == nodes.rend())
     return Unexpected{std::string("there is no switch for a cable to another fabric")};
+  const auto free = static_cast<std::size_t>(
+      std::count_if(last->ports.begin() + 1, last->ports.end(), [](const Port& port) { return !port.peer; }));
+  const std::size_t missing = count - std::min(count, free);
   Port spare = last->ports.back();
   spare.peer.reset();
-  last->ports.resize(std::min(last->ports.size() + count, Topology::kMaxNodePorts + 1), spare);
+  last->ports.resize(std::min(last->ports.size() + missing, Topology::kMaxNodePorts + 1), spare);
   return build(std::move(nodes), topology.cables());
 }
 

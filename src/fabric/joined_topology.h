@@ -17,7 +17,8 @@ inline constexpr std::uint8_t kMostJoinedFabrics = 15;
 /// Ports of switches without a cable, at most `most`; those of the last switch first.
 std::vector<PortAddress> free_switch_ports(const Topology& topology, std::size_t most);
 
-/// The same, with so many ports more at its last switch, or as many as it can have. A sentence: it has none.
+/// The same, with so many ports without a cable at its last switch, or as many as that can have. A sentence:
+/// it has no switch.
 Expected<Topology, std::string> with_spare_ports(const Topology& topology, std::size_t count);
 
 /// The same, as fabric `index`: names begin with "b-" for 1, "c-" for 2 and so on; the index is in a byte of

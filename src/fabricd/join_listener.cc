@@ -60,7 +60,9 @@ void JoinListener::accepted(UniqueFd connection) {
 }
 
 void JoinListener::readable(int fd) {
-  Greeting& greeting = greetings_.at(fd);
+  const auto found = greetings_.find(fd);
+  if (found == greetings_.end()) return;
+  const Greeting& greeting = found->second;
   const bool is_open = greeting.stream->receive();
   const auto bytes = greeting.stream->next();
   if (!bytes && is_open && !greeting.stream->is_malformed()) return;
@@ -68,8 +70,9 @@ void JoinListener::readable(int fd) {
   const CableHello* const hello = message && *message ? std::get_if<CableHello>(&**message) : nullptr;
   if (hello == nullptr) return drop(fd);
   loop_.forget(fd);
-  auto row = greetings_.extract(fd);
-  answer(std::move(row.mapped()), *hello);
+  Greeting finished = std::move(found->second);
+  greetings_.erase(found);
+  answer(std::move(finished), *hello);
 }
 
 void JoinListener::answer(Greeting greeting, const CableHello& hello) {

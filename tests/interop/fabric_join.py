@@ -45,9 +45,7 @@ class Joined:
         self.port = 18900
         self.programs = []
         self.second = None
-        self.first = self.start(self.a, "fabric", "up", "--foreground", "--name", "first", "--listen", self.a.address[4],
-                                "--token-file", self.token)
-        self.wait_for("the first fabric to come up", lambda: self.is_up(self.nodes("first")))
+        self.first = self.start_first()
 
     def __enter__(self):
         return self
@@ -56,6 +54,12 @@ class Joined:
         for program in reversed(self.programs):
             program.end()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start_first(self):
+        first = self.start(self.a, "fabric", "up", "--foreground", "--name", "first", "--listen", self.a.address[4],
+                           "--token-file", self.token)
+        self.wait_for("the first fabric to come up", lambda: self.is_up(self.nodes("first")))
+        return first
 
     def write_token(self, name, text):
         path = f"{self.folder}/{name}"
@@ -200,6 +204,16 @@ def unreachable(joined):
     joined.pingpong()
 
 
+def restarted(joined):
+    """The process of the first fabric is killed and started again: the second one comes back, with the names it had."""
+    joined.first.process.kill()
+    joined.first.wait(PATIENCE)
+    joined.first = joined.start_first()
+    joined.wait_until_joined()
+    joined.wait_until_discovered(FIRST | of("b"))
+    joined.pingpong()
+
+
 def strangers(joined):
     """A wrong token is refused with a sentence; random bytes do nothing."""
     status, output = joined.b.run(["softrnic", "fabric", "join", joined.a.address[4], "--foreground", "--name", "third", "--token-file",
@@ -225,7 +239,7 @@ def killed(joined):
     joined.rping("next/c-host2", "third/d-host1", "10.32.0.2")
 
 
-CASES = (one_subnet, traffic, pulled, unreachable, strangers, killed)
+CASES = (one_subnet, traffic, pulled, unreachable, restarted, strangers, killed)
 
 
 def main():

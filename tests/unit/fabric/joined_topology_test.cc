@@ -20,6 +20,13 @@ TEST(JoinedTopology, SparePortsAreAtTheLastSwitch) {
   EXPECT_EQ(after->port(spare[0])->rate, before.port({spare[0].node, 1})->rate);
 }
 
+TEST(JoinedTopology, PortsThatAreThereAreTaken) {
+  const auto roomy = with_spare_ports(*make_topology("star:2,ports=6"), 5);
+  ASSERT_TRUE(roomy);
+  EXPECT_EQ(roomy->node(*roomy->find("switch1")).port_count(), 7U);
+  EXPECT_EQ(with_spare_ports(*roomy, 3)->node(*roomy->find("switch1")).port_count(), 7U);
+}
+
 TEST(JoinedTopology, ASwitchHas254PortsAtMost) {
   const auto full = with_spare_ports(*make_topology("star:250"), 8);
   ASSERT_TRUE(full);

@@ -28,8 +28,9 @@ std::uint16_t free_port() {
   return ntohs(address.sin_port);
 }
 
-std::unique_ptr<EmulatedFabric> make_fabric(daemon::EventLoop& loop, std::uint8_t index, std::size_t spare) {
-  fabric::Topology topology = *fabric::with_spare_ports(*fabric::make_topology("star:2"), spare);
+std::unique_ptr<EmulatedFabric> make_fabric(daemon::EventLoop& loop, std::uint8_t index, std::size_t spare,
+                                            std::string_view shape = "star:2") {
+  fabric::Topology topology = *fabric::with_spare_ports(*fabric::make_topology(shape), spare);
   if (index != 0) topology = *fabric::as_joined(topology, index);
   FabricOptions options;
   options.has_manager = false;
@@ -78,10 +79,10 @@ class JoinTest : public testing::Test {
     });
     return attempt.state();
   }
-  void join() {
+  void join(std::string_view shape = "star:2") {
     JoinAttempt attempt(address_, kToken, 0);
     ASSERT_EQ(greet(attempt), JoinAttempt::State::welcome) << attempt.why();
-    second_ = make_fabric(loop_, attempt.index(), 1);
+    second_ = make_fabric(loop_, attempt.index(), 1, shape);
     second_->cables().all()[0]->connect(attempt.take_stream(), "first", monotonic_now());
     ASSERT_TRUE(until([&] { return near().is_up() && far().is_up(); }));
   }
@@ -108,6 +109,18 @@ TEST_F(JoinTest, TheCableComesUpAndTellsAddresses) {
   EXPECT_TRUE(until([&] { return first_->cables().owner_of(ipoib_address(1, 1, 1)).has_value(); }));
   EXPECT_TRUE(until([&] { return second_->cables().owner_of(ipoib_address(0, 2, 1)).has_value(); }));
   EXPECT_FALSE(first_->cables().owner_of(ipoib_address(0, 1, 1))) << "its own";
+}
+
+TEST_F(JoinTest, TheLinkTrainsToWhatBothPortsHave) {
+  join("star:2,width=1x,speed=QDR");
+  for (EmulatedFabric* const fabric : {first_.get(), second_.get()}) {
+    const fabric::Engine& engine = fabric->engine();
+    const fabric::EnginePort* const end = engine.port(fabric->cables().all()[0]->remote())->peer;
+    const mad::PortInfo& info = fabric->agents().port(end->id)->info;
+    EXPECT_EQ(info.link_width_active, mad::LinkWidth::x1);
+    EXPECT_EQ(info.link_speed_active, mad::LinkSpeed::qdr);
+    EXPECT_EQ(info.link_speed_ext_active, mad::LinkSpeedExt::none);
+  }
 }
 
 TEST_F(JoinTest, ACableThatIsPulledAtEitherEndIsDownAtBoth) {
