@@ -13,6 +13,7 @@
 
 #include "base/unique_fd.h"
 #include "cli/commands.h"
+#include "cli/fabric_cable.h"
 #include "cli/fabric_views.h"
 #include "cli/output.h"
 #include "control/fabric_commands.h"
@@ -33,6 +34,7 @@ struct FabricOptions {
   std::string partitions;
   std::string configuration;
   double scale = 0;
+  FabricCableOptions cable;
   bool foreground = false;
   std::vector<std::string> words;
 };
@@ -46,7 +48,8 @@ std::string find_fabricd() {
   return access(path.c_str(), X_OK) == 0 ? path : std::string();
 }
 
-std::vector<std::string> command_line(const std::string& path, const FabricOptions& options, int report_fd) {
+std::vector<std::string> command_line(const std::string& path, const FabricOptions& options,
+                                      const FabricCable& cable, int report_fd) {
   std::vector<std::string> words = {
       path, "--name", options.name, "--sm", options.manager, "--scale", fmt::format("{}", options.scale)};
   const auto add = [&words](const char* option, const std::string& value) {
@@ -57,6 +60,7 @@ std::vector<std::string> command_line(const std::string& path, const FabricOptio
   add("--routing", options.routing);
   add("--partitions", options.partitions);
   add("--config", options.configuration);
+  words.insert(words.end(), cable.words.begin(), cable.words.end());
   if (report_fd >= 0) add("--report-fd", std::to_string(report_fd));
   return words;
 }
@@ -96,7 +100,10 @@ int bring_up(const FabricOptions& options) {
     complain("softrnic-fabricd is not where it belongs; is softrnic installed completely?");
     return kCannotRun;
   }
-  if (options.foreground) become(command_line(path, options, -1));
+  const auto cable = prepare_cable(options.cable);
+  if (!cable) return cable.error();
+  std::fflush(stdout);
+  if (options.foreground) become(command_line(path, options, *cable, -1));
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
     complain(std::strerror(errno));
@@ -107,7 +114,7 @@ int bring_up(const FabricOptions& options) {
   const pid_t child = fork();
   if (child == 0) {
     fcntl(reports.get(), F_SETFD, 0);
-    become_background(command_line(path, options, reports.get()));
+    become_background(command_line(path, options, *cable, reports.get()));
   }
   reports.reset();
   int status = 0;
@@ -190,7 +197,8 @@ std::string shapes_text() {
          "  softrnic fabric up fat-tree:k=4\n"
          "  softrnic fabric up torus:4x4,speed=HDR --routing updn --name torus\n"
          "  softrnic fabric up ring:6 --sm opensm --routing lash\n"
-         "  softrnic fabric up --file my.net --partitions partitions.conf";
+         "  softrnic fabric up --file my.net --partitions partitions.conf\n"
+         "  softrnic fabric up --listen 192.0.2.1 --token-file token";
 }
 
 using Options = std::shared_ptr<FabricOptions>;
@@ -219,9 +227,39 @@ void add_up(const grammar::Command& fabric, Context& context) {
   up.option("--scale", options->scale,
             "part of the rate that width and speed of a link mean, 0.001 for one thousandth; 0: as fast as "
             "possible");
+  up.option(
+      "--listen", options->cable.listen,
+      "ADDRESS[:PORT] where other fabrics may join by a cable, at 8 spare ports of the last switch, or the "
+      "free ones of the file");
+  up.option("--token-file", options->cable.token_file,
+            "file with the token for them in its first line; without it one is made and told");
   up.flag("--foreground", options->foreground, "run it here");
   up.footer(shapes_text());
   up.finally([&context, options] { context.chosen = [options] { return bring_up(*options); }; });
+}
+
+void add_join(const grammar::Command& fabric, Context& context) {
+  auto options = std::make_shared<FabricOptions>();
+  options->manager = "none";
+  const grammar::Command join =
+      fabric.command("join", "Start a fabric with a cable to one elsewhere: join ADDRESS[:PORT] [TOPOLOGY]");
+  join.option("address", options->cable.join, "where the other fabric listens, ADDRESS[:PORT]").required();
+  join.option("topology", options->topology, "shape of this fabric; 2 hosts and a switch by default");
+  join.option("--file", options->file, "topology in a net file of ibsim, or the output of ibnetdiscover");
+  name_option(join, options);
+  join.option("--token-file", options->cable.token_file, "file with the token in its first line");
+  join.option("--scale", options->scale, "as of `softrnic fabric up`");
+  join.flag("--foreground", options->foreground, "run it here");
+  join.footer(
+      "The subnet manager of the other fabric manages this one, too. Names begin with b- for the first that\n"
+      "joins, c- for the next and so on.\n"
+      "Examples:\n"
+      "  softrnic fabric up --listen 192.0.2.1 --token-file token            on the one host\n"
+      "  softrnic fabric join 192.0.2.1 --token-file token                   on the other\n"
+      "  softrnic fabric join 192.0.2.1 ring:4 --name ring --token-file token\n"
+      "  softrnic run --host b-host1 -- ibnetdiscover\n"
+      "What goes over the cable is not encrypted: use a network that you trust.");
+  join.finally([&context, options] { context.chosen = [options] { return bring_up(*options); }; });
 }
 
 template <typename Act>
@@ -254,6 +292,7 @@ void add_fabric(const grammar::Command& softrnic, Context& context) {
       softrnic.command("fabric", "Emulated InfiniBand fabrics: switches, cables, hosts and a subnet manager");
   fabric.takes_commands(1, 1);
   add_up(fabric, context);
+  add_join(fabric, context);
   add_plain(fabric, context, "down", "End a fabric",
             [](const FabricOptions& options, bool) { return down(options); });
   add_fabric_show(fabric, context);

@@ -55,6 +55,8 @@ std::string link_text(const Json& port) {
 
 std::string peer_text(const Json& port) {
   const Json& peer = value_of(port, "peer");
+  if (const std::string fabric = text_of(peer, "fabric"); !fabric.empty())
+    return printable("fabric at " + fabric + (is_true(peer, "up") ? ", up" : ", down"));
   return peer.is_null() ? "" : printable(text_of(peer, "node") + " " + text_of(peer, "port"));
 }
 

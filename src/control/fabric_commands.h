@@ -25,6 +25,8 @@ struct FabricAnswer {
   Header header;
   std::uint64_t size = 0;  ///< bytes of the text, at most kMostFabricText
 };
+/// TCP, where a fabric listens for others that join it.
+inline constexpr std::uint16_t kFabricPort = 18874;
 inline constexpr std::uint64_t kMostFabricText = 256U << 20;
 
 /// Asks the fabric `name` of this user. Errors of the fabric have its sentence.

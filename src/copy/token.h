@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/hmac_sha256.h"
 #include "copy/error.h"
 #include "copy/greeting.h"
 
@@ -12,16 +13,10 @@ namespace softrnic::copy {
 
 inline constexpr std::size_t kMinToken = 16;  ///< characters
 
-/// HMAC-SHA-256 of `text` with `key`.
-Mac hmac_sha256(Bytes key, Bytes text);
-
 /// The proof of the client (`who` 'c') or of the server ('s'), whose ring and role it binds; and, when both
 /// sides can have more than one, its queue pairs.
 Mac prove(std::string_view token, char who, const Hello& hello, const Challenge& challenge, std::uint8_t role,
           const Ring& ring, const QueuePairNames& names);
-
-/// Takes the same time wherever they differ.
-bool same_mac(const Mac& a, const Mac& b);
 
 /// Unpredictable bytes of the kernel.
 Result<Nonce> fresh_nonce();

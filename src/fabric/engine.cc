@@ -78,7 +78,8 @@ void Engine::serve(EnginePort& port) {
 
 Expected<void, SendError> Engine::send(PortId via, Bytes bytes) {
   EnginePort* const port = find(via);
-  if (port == nullptr || port->external != nullptr) return Unexpected{SendError::unknown_port};
+  if (port == nullptr || port->external != nullptr || port->is_remote())
+    return Unexpected{SendError::unknown_port};
   auto fields = read_packet(bytes);
   if (!fields) return Unexpected{SendError::malformed};
   const bool is_switch = nodes_[port->node.value].is_switch();

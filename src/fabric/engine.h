@@ -51,6 +51,12 @@ enum class SendError : std::uint8_t {
   no_memory,  ///< Limits::packets
 };
 
+/// A cable that leaves the engine.
+struct RemoteCable {
+  PortId remote;  ///< stands for the port at its far end
+  LinkId link;
+};
+
 class Engine {
  public:
   Engine(const Limits& limits, const Surroundings& surroundings)
@@ -63,6 +69,11 @@ class Engine {
   Expected<NodeId, BuildError> add_adapter(std::uint8_t ports, const BufferSizes& sizes);
   /// The link comes up at once: both ports are in state init.
   Expected<LinkId, BuildError> connect(PortId a, PortId b, const Rate& rate, Duration delay);
+
+  /// A cable whose far end is not in this engine. It is up while the near port is enabled, the cable plugged
+  /// in, and the remote port enabled: by its keeper (fabric/remote_link.h), when the far end has agreed. A
+  /// link that goes down disables it. The near port gets the largest buffers that credits can tell.
+  Expected<RemoteCable, BuildError> connect_remote(PortId port, const Rate& rate, Duration delay);
 
   // Looking. Null where there is none.
   const EngineNode* node(NodeId id) const;
@@ -98,6 +109,12 @@ class Engine {
   /// The host takes packets again.
   void resume(PortId port);
 
+  // What has come from the far end of a cable that leaves the engine: nothing of it is trusted.
+  /// LRH to ICRC, with the VL of the cable in the LRH; dropped while the link is down. `damaged`: it came,
+  /// but not whole. False: it is no packet, or there is no such port.
+  bool hear(PortId remote, Bytes packet, bool damaged = false);
+  bool hear(PortId remote, const wire::FlowControlPacket& packet);
+
   // Time.
   static constexpr std::uint32_t kSteps = 1U << 16;
   /// Does what is due up to `now`, at most so many steps: packets can circle for ever. Does nothing when
@@ -108,7 +125,7 @@ class Engine {
     return first_ready_ != nullptr || !room_.empty() ? now_ : events_.next_time();
   }
 
-  // Faults.
+  // Faults. Of a cable that leaves the engine: packets both ways, and flow control that leaves.
   bool set_connected(LinkId id, bool connected);
   bool set_rate(LinkId id, const Rate& rate);
   bool set_faults(LinkId id, const LinkFaults& faults);
@@ -124,6 +141,7 @@ class Engine {
 
   // engine_build.cc
   Expected<NodeId, BuildError> add_node(NodeKind kind, std::uint8_t ports, const BufferSizes& sizes);
+  LinkId tie(EnginePort& a, EnginePort& b, const Rate& rate, Duration delay);
   EnginePort* add_port(NodeId node, std::uint8_t number, PortKind kind, const BufferSizes& sizes);
 
   // engine_links.cc
@@ -138,6 +156,10 @@ class Engine {
   bool admits_in(EnginePort& port, const Packet& packet);
   void tell_fault(const EnginePort& port, PortFault fault, const Packet* packet);
   void enqueue(InputBuffer& buffer, Packet* packet);
+
+  // engine_remote.cc
+  EnginePort* find_remote(PortId id);
+  void leave(EnginePort& remote, Packet* packet);
 
   // engine_forward.cc
   void start_head(InputBuffer& buffer);

@@ -88,13 +88,17 @@ Expected<LinkId, BuildError> Engine::connect(PortId a, PortId b, const Rate& rat
     return Unexpected{BuildError::unknown_port};
   }
   if (first->link != nullptr || second->link != nullptr) return Unexpected{BuildError::already_connected};
+  return tie(*first, *second, rate, delay);
+}
+
+LinkId Engine::tie(EnginePort& a, EnginePort& b, const Rate& rate, Duration delay) {
   Link& link = links_.emplace_back();
-  link.ends = {first, second};
+  link.ends = {&a, &b};
   link.rate = rate;
   link.delay = delay;
-  first->peer = second;
-  second->peer = first;
-  first->link = second->link = &link;
+  a.peer = &b;
+  b.peer = &a;
+  a.link = b.link = &link;
   update_link(link);
   return LinkId(static_cast<std::uint32_t>(links_.size() - 1));
 }

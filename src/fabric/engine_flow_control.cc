@@ -54,6 +54,10 @@ void Engine::send_flow_control(EnginePort& port, std::uint8_t vl) {
 }
 
 void Engine::hear_flow_control(EnginePort& port, const wire::FlowControlPacket& packet) {
+  if (port.is_remote()) {
+    if (surroundings_.remotes != nullptr) surroundings_.remotes->carry(port.id, packet);
+    return;
+  }
   ++port.counters.rcv_flow_control;
   port.out[packet.vl].credit.hear(packet.fccl);
   refresh(port, packet.vl);

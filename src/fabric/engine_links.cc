@@ -19,7 +19,7 @@ bool Engine::set_connected(LinkId id, bool connected) {
 
 bool Engine::set_enabled(PortId id, bool enabled) {
   EnginePort* const port = find(id);
-  if (port == nullptr || !port->is_external()) return false;
+  if (port == nullptr || port->kind == PortKind::internal) return false;
   port->enabled = enabled;
   if (port->link != nullptr) update_link(*port->link);
   return true;
@@ -54,9 +54,13 @@ bool Engine::set_state(PortId id, PortState state) {
 
 void Engine::update_link(Link& link) {
   const bool up = link.connected && link.ends[0]->enabled && link.ends[1]->enabled;
-  if (up == link.up) return;
-  up ? bring_up(link) : take_down(link);
+  if (up != link.up) return up ? bring_up(link) : take_down(link);
+  // Its near end may be ready now, or not any more.
+  EnginePort& far = *link.ends[1];
+  if (far.is_remote() && surroundings_.remotes != nullptr) surroundings_.remotes->on_link(far.id);
 }
+
+bool Link::is_near_end_ready() const { return connected && ends[0]->enabled; }
 
 // What lies in the buffers stays there: the first flow control packets tell what is free.
 void Engine::bring_up(Link& link) {
@@ -65,6 +69,7 @@ void Engine::bring_up(Link& link) {
   for (EnginePort* const port : link.ends) {
     for (OutputVl& vl : port->out) vl.credit.reset();
     for (InputBuffer& buffer : port->in) buffer.credit.reset();
+    if (port->is_remote()) continue;
     port->busy_until = now_;
     port->unheard_flow_control = 0;
     port->owed_flow_control = kAllDataVls;
@@ -78,6 +83,7 @@ void Engine::take_down(Link& link) {
   ++link.epoch;
   for (EnginePort* const port : link.ends) {
     ++port->counters.link_downed;
+    if (port->is_remote()) port->enabled = false;  // until its keeper and the far end agree anew
     port->owed_flow_control = 0;
     for (OutputVl& vl : port->out) {
       vl.drops_in_row = 0;
@@ -89,6 +95,10 @@ void Engine::take_down(Link& link) {
 
 void Engine::enter(EnginePort& port, PortState state) {
   port.state = state;
+  if (port.is_remote()) {
+    if (surroundings_.remotes != nullptr) surroundings_.remotes->on_link(port.id);
+    return;
+  }
   drop_bids_that_may_not_leave(port);
   if (surroundings_.management != nullptr) surroundings_.management->on_state(port.id, state);
 }

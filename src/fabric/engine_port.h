@@ -21,6 +21,7 @@ namespace softrnic::fabric {
 enum class PortKind : std::uint8_t {
   external,  ///< a cable
   internal,  ///< port 0 of a switch, where its agents are; of an adapter, where a port meets its host
+  remote,    ///< nowhere: it stands for the far end of a cable that leaves the engine
 };
 
 /// What PortInfo says that packets feel (IBTA 14.2.5.6).
@@ -106,6 +107,7 @@ struct EnginePort {
   PortCounters counters;
 
   bool is_external() const { return kind == PortKind::external; }
+  bool is_remote() const { return kind == PortKind::remote; }
   /// The operational VL of an SL for packets from that port; nothing: they are dropped.
   std::optional<std::uint8_t> map_vl(std::uint8_t from, std::uint8_t sl) const;
   /// The DLID is that of this adapter's port.

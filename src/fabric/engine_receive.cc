@@ -15,6 +15,7 @@ void count_received(PortCounters& counters, const Packet& packet) {
 
 // A damaged packet never counts as received: the sender's FCTBS will tell (IBTA 7.9.4.3).
 void Engine::arrive(EnginePort& port, Packet* packet) {
+  if (port.is_remote()) return leave(port, packet);
   if (packet->damaged) {
     ++port.counters.symbol_errors;
     ++port.counters.local_physical_errors;

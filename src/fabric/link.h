@@ -33,6 +33,8 @@ struct Link {
   bool up = false;          ///< and both ports are enabled
   std::uint32_t epoch = 0;  ///< how often it has gone up or down; what is under way does not outlive it
 
+  /// Of a cable that leaves the engine: its near end may come up.
+  bool is_near_end_ready() const;
   bool is_instant() const { return rate.is_unlimited() && delay.count() == 0; }
 };
 

@@ -16,7 +16,17 @@ struct TrainedLink {
   bool operator==(const TrainedLink&) const = default;
 };
 
+/// What a port has enabled: LinkWidthEnabled, LinkSpeedEnabled and LinkSpeedExtEnabled.
+struct LinkSettings {
+  std::uint8_t widths = 0;
+  std::uint8_t speeds = 0;
+  std::uint8_t extended = 0;
+
+  bool operator==(const LinkSettings&) const = default;
+};
+LinkSettings settings_of(const mad::PortInfo& port);
+
 /// The widest and fastest that the cable carries; 1X and SDR, which every port has, where nothing is common.
-TrainedLink train(const mad::PortInfo& a, const mad::PortInfo& b, LinkRate cable = kFastestLink);
+TrainedLink train(const LinkSettings& a, const LinkSettings& b, LinkRate cable = kFastestLink);
 
 }  // namespace softrnic::fabric

@@ -96,12 +96,23 @@ bool NodeAgents::limit_cable(PortId id, LinkRate most) {
   return true;
 }
 
-void NodeAgents::train_link(Place place) {
+void NodeAgents::set_remote_settings(PortId remote, const LinkSettings& settings) {
+  remote_settings_[remote.value] = settings;
+}
+
+std::optional<LinkSettings> NodeAgents::settings_behind(Place place) const {
   const EnginePort* const port = engine_.port(place.port->id);
-  const ManagedPort* const peer =
-      port == nullptr || port->peer == nullptr ? nullptr : this->port(port->peer->id);
-  if (peer == nullptr) return;
-  const TrainedLink link = train(place.port->info, peer->info, place.port->cable);
+  if (port == nullptr || port->peer == nullptr) return std::nullopt;
+  const auto remote = remote_settings_.find(port->peer->id.value);
+  if (remote != remote_settings_.end()) return remote->second;
+  const ManagedPort* const peer = this->port(port->peer->id);
+  return peer == nullptr ? std::nullopt : std::optional(settings_of(peer->info));
+}
+
+void NodeAgents::train_link(Place place) {
+  const auto behind = settings_behind(place);
+  if (!behind) return;
+  const TrainedLink link = train(settings_of(place.port->info), *behind, place.port->cable);
   mad::PortInfo& info = place.port->info;
   info.link_width_active = link.width;
   info.link_speed_active = link.speed;

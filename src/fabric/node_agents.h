@@ -52,6 +52,9 @@ class NodeAgents final : public ManagementSink, private SmaEvents {
   const ManagedNode* node(NodeId id) const;
   const ManagedPort* port(PortId id) const;
 
+  /// What the port at the far end of a cable that leaves the engine has enabled, when the link comes up next.
+  void set_remote_settings(PortId remote, const LinkSettings& settings);
+
   // Of those behind an endport. False, or the error: there is no such endport.
   /// Sends a datagram; a SLID of 0 becomes that of the endport. A directed route begins with hop pointer 0,
   /// as a manager writes it, and an answer's with the one it came with.
@@ -100,6 +103,7 @@ class NodeAgents final : public ManagementSink, private SmaEvents {
   TimePoint now() const;
   bool transmit(PortId via, const Datagram& datagram);
   void train_link(Place place);
+  std::optional<LinkSettings> settings_behind(Place place) const;
 
   // node_agents_datagrams.cc
   bool take_smp(Place place, const Datagram& datagram);
@@ -127,10 +131,11 @@ class NodeAgents final : public ManagementSink, private SmaEvents {
   AgentOutbox outbox_;
   SubnetManagementAgent sma_;
   PerformanceAgent pma_;
-  std::unordered_map<std::uint32_t, ManagedNode> nodes_;      ///< by NodeId
-  std::unordered_map<std::uint32_t, TrapState> traps_;        ///< by PortId of the endport
-  std::set<std::pair<TimePoint, std::uint32_t>> deadlines_;   ///< at most one an endport
-  std::unordered_map<std::uint32_t, TimePoint> deadline_of_;  ///< by PortId
+  std::unordered_map<std::uint32_t, ManagedNode> nodes_;             ///< by NodeId
+  std::unordered_map<std::uint32_t, TrapState> traps_;               ///< by PortId of the endport
+  std::set<std::pair<TimePoint, std::uint32_t>> deadlines_;          ///< at most one an endport
+  std::unordered_map<std::uint32_t, TimePoint> deadline_of_;         ///< by PortId
+  std::unordered_map<std::uint32_t, LinkSettings> remote_settings_;  ///< by PortId of the remote port
   std::uint32_t psn_ = 0;
 };
 

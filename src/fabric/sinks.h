@@ -49,6 +49,18 @@ class Tap {
   virtual void on_flow_control(PortId, const wire::FlowControlPacket&, TimePoint) {}
 };
 
+/// Carries what leaves the engine by a cable whose far end, a remote port, is elsewhere.
+class RemoteSink {
+ public:
+  virtual ~RemoteSink() = default;
+  /// `packet.damaged`: it is damaged where it arrives.
+  virtual void carry(PortId remote, const Packet& packet) = 0;
+  virtual void carry(PortId remote, const wire::FlowControlPacket& packet) = 0;
+  /// The link has come up or gone down, or its near end is ready to come up, or is not any more. Each change
+  /// is told, and may be told twice.
+  virtual void on_link(PortId remote) = 0;
+};
+
 /// What chance decides: from 0 to below 1. Asked only on links with faults.
 class Dice {
  public:
@@ -62,6 +74,7 @@ struct Surroundings {
   HostSink* hosts = nullptr;
   Tap* tap = nullptr;
   Dice* dice = nullptr;
+  RemoteSink* remotes = nullptr;
 };
 
 }  // namespace softrnic::fabric

@@ -39,16 +39,14 @@ std::optional<Number> number_in(std::string_view word) {
   return number;
 }
 
-/// The cable at a port: its place in Topology::cables().
+/// The cable at a port: its place among those of the fabric.
 Expected<std::size_t, std::string> cable_at(const EmulatedFabric& fabric, std::string_view node,
                                             std::string_view port) {
   const auto index = fabric.topology().find(node);
   if (!index) return Unexpected{fmt::format("there is no node {}", node)};
   const auto number = number_in<std::uint8_t>(port);
   const fabric::PortAddress address{*index, number.value_or(0)};
-  const auto cables = fabric.topology().cables();
-  for (std::size_t i = 0; i < cables.size(); ++i)
-    if (cables[i].a == address || cables[i].b == address) return i;
+  if (const auto cable = fabric.cable_at(address)) return *cable;
   return Unexpected{fmt::format("{} has no cable at port {}", node, port)};
 }
 
@@ -86,10 +84,7 @@ Result change_node(EmulatedFabric& fabric, Words words) {
   if (!index) return Unexpected{fmt::format("there is no node {}", words[1])};
   if (words[2] != "kill" && words[2] != "restart")
     return Unexpected{std::string("a node can be kill or restart")};
-  const auto cables = fabric.topology().cables();
-  for (std::size_t i = 0; i < cables.size(); ++i)
-    if (cables[i].a.node == *index || cables[i].b.node == *index)
-      fabric.set_connected(i, words[2] == "restart");
+  for (const std::size_t cable : fabric.cables_of(*index)) fabric.set_connected(cable, words[2] == "restart");
   return std::string(kDone);
 }
 

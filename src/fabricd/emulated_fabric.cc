@@ -22,12 +22,6 @@ std::uint64_t random_seed() {
   return seed;
 }
 
-/// 10.(port - 1).(host / 256).(host % 256), hosts counted from 1.
-wire::Gid address_of(std::uint32_t host, std::uint32_t port) {
-  const std::uint32_t address = 10U | (port - 1) << 8 | (host >> 8 & 0xff) << 16 | (host & 0xff) << 24;
-  return wire::Gid::from_ipv4_be(address);
-}
-
 fabric::LinkRate rate_of(const fabric::TrainedLink& link) {
   fabric::LinkRate rate{static_cast<fabric::LinkWidth>(link.width), fabric::LinkSpeed::sdr};
   if (const mad::SpeedInfo* const speed = mad::find_speed(link.speed, link.extended))
@@ -62,7 +56,9 @@ class EmulatedFabric::NodePorts final : public HostFabric {
     if (const fabric::ManagedPort* const port = node().port(number)) fabric_.agents_.set_sm(port->id, is_sm);
   }
 
-  wire::Gid owner_of(const wire::Gid& address) const override { return fabric_.owner_of(address); }
+  wire::Gid owner_of(const wire::Gid& address) const override {
+    return fabric_.owner_of(address, node().endport(1));
+  }
 
  private:
   EmulatedFabric& fabric_;
@@ -80,8 +76,9 @@ Expected<std::unique_ptr<EmulatedFabric>, std::string> EmulatedFabric::make(daem
 EmulatedFabric::EmulatedFabric(fabric::Topology topology, FabricOptions options)
     : topology_(std::move(topology)),
       options_(std::move(options)),
+      cables_(options_.index),
       agents_(engine_, this),
-      engine_({}, {.management = &agents_, .hosts = this, .tap = nullptr, .dice = this}),
+      engine_({}, {.management = &agents_, .hosts = this, .tap = nullptr, .dice = this, .remotes = &cables_}),
       random_(random_seed()) {}
 
 EmulatedFabric::~EmulatedFabric() = default;
@@ -98,7 +95,25 @@ Expected<void, std::string> EmulatedFabric::build(daemon::EventLoop& loop) {
     if (topology_.nodes()[i].type == NodeType::channel_adapter) add_host(loop, NodeIndex(i));
   }
   if (auto done = fabric::connect_cables(engine_, topology_, options_.pace, wiring_); !done) return done;
+  if (auto done = add_cables(loop); !done) return done;
   if (options_.has_manager) start_manager();
+  return {};
+}
+
+// There from the beginning, as a cable of which nobody has the other end.
+Expected<void, std::string> EmulatedFabric::add_cables(daemon::EventLoop& loop) {
+  for (const fabric::PortAddress spare : options_.spare_ports) {
+    const fabric::EnginePort* const port = engine_.port(wiring_.nodes[spare.node.value], spare.port);
+    const fabric::LinkRate rate = topology_.port(spare)->rate;
+    const auto made = engine_.connect_remote(port->id, options_.pace.of(rate), Duration(0));
+    if (!made) return Unexpected{std::string("there is no room for a cable to another fabric")};
+    wiring_.links.push_back(made->link);
+    cables_.add(std::make_unique<FabricCable>(loop, engine_, agents_, made->remote));
+  }
+  std::vector<CableAddress> own;
+  for (const auto& [address, port] : addresses_)
+    own.push_back({__builtin_bswap32(address), agents_.port(port)->guids[0]});
+  cables_.set_addresses(std::move(own));
   return {};
 }
 
@@ -108,7 +123,8 @@ void EmulatedFabric::add_host(daemon::EventLoop& loop, NodeIndex index) {
   ++host_count_;
   std::vector<wire::Gid> addresses;
   for (std::uint32_t port = 1; port <= node.port_count(); ++port)
-    addresses.push_back(address_of(host_count_, port));
+    addresses.push_back(
+        wire::Gid::from_ipv4_be(__builtin_bswap32(ipoib_address(options_.index, host_count_, port))));
   auto& ports = ports_[index.value] = std::make_unique<NodePorts>(*this, id);
   auto& host = hosts_[index.value] =
       std::make_unique<EmulatedHost>(loop, *ports, node.name, std::move(addresses));
@@ -164,14 +180,35 @@ EmulatedFabric::Place EmulatedFabric::place_of(fabric::PortId port) const {
   return it == places_.end() ? Place{} : it->second;
 }
 
-wire::Gid EmulatedFabric::owner_of(const wire::Gid& address) const {
+wire::Gid EmulatedFabric::owner_of(const wire::Gid& address, const fabric::ManagedPort& near) const {
   if (!address.is_ipv4()) return address;
   const auto it = addresses_.find(address.ipv4_be());
   const fabric::ManagedPort* const port = it != addresses_.end() ? agents_.port(it->second) : nullptr;
-  return port != nullptr ? mad::gid_of(port->info.gid_prefix, port->guids[0]) : wire::Gid{};
+  if (port != nullptr) return mad::gid_of(port->info.gid_prefix, port->guids[0]);
+  const auto other = cables_.owner_of(__builtin_bswap32(address.ipv4_be()));
+  return other ? mad::gid_of(near.info.gid_prefix, *other) : wire::Gid{};
 }
 
-// ---- faults
+// ---- cables and their faults
+
+std::optional<std::size_t> EmulatedFabric::cable_at(fabric::PortAddress port) const {
+  const std::vector<std::size_t> cables = cables_of(port.node);
+  const fabric::EnginePort* const end = engine_.port(wiring_.nodes[port.node.value], port.port);
+  const auto found = std::ranges::find_if(cables, [&](std::size_t cable) {
+    return end != nullptr && engine_.link(wiring_.links[cable]) == end->link;
+  });
+  return found == cables.end() ? std::nullopt : std::optional(*found);
+}
+
+std::vector<std::size_t> EmulatedFabric::cables_of(fabric::NodeIndex node) const {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < wiring_.links.size(); ++i) {
+    const auto& ends = engine_.link(wiring_.links[i])->ends;
+    const fabric::NodeId id = wiring_.nodes[node.value];
+    if (ends[0]->node == id || ends[1]->node == id) found.push_back(i);
+  }
+  return found;
+}
 
 bool EmulatedFabric::set_connected(std::size_t cable, bool connected) {
   return cable < wiring_.links.size() && engine_.set_connected(wiring_.links[cable], connected);
@@ -196,6 +233,7 @@ void EmulatedFabric::keep_time(TimePoint now) { engine_.advance(now); }
 TimePoint EmulatedFabric::deadline() const {
   TimePoint due = std::min(engine_.next_deadline(), agents_.next_deadline());
   if (manager_ != nullptr) due = std::min(due, manager_->deadline());
+  due = std::min(due, cables_.deadline());
   for (const auto& host : hosts_)
     if (host != nullptr) due = std::min(due, host->deadline());
   return with_room_.empty() ? due : engine_.now();
@@ -213,6 +251,7 @@ void EmulatedFabric::advance(TimePoint now) {
     host->lanes().flush(now);
     if (host->deadline() <= now) host->advance(now);
   }
+  cables_.advance(now);
 }
 
 // ---- what the fabric hands over

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <unordered_map>
@@ -19,6 +20,7 @@
 #include "fabric/wiring.h"
 #include "fabricd/embedded_manager.h"
 #include "fabricd/emulated_host.h"
+#include "fabricd/fabric_cables.h"
 #include "fabricd/fabric_state.h"
 #include "fabricd/link_load.h"
 
@@ -29,7 +31,9 @@ struct FabricOptions {
   fabric::LinkPace pace;
   bool has_manager = true;  ///< false: a program on a host manages it
   subnet::ManagerOptions manager{};
-  std::string log_file;  ///< of the program that manages it, if it writes one
+  std::string log_file;                            ///< of the program that manages it, if it writes one
+  std::uint8_t index = 0;                          ///< see fabric/joined_topology.h
+  std::vector<fabric::PortAddress> spare_ports{};  ///< for cables to other fabrics
 };
 
 class EmulatedFabric final : private fabric::EndportSink, private fabric::HostSink, private fabric::Dice {
@@ -64,6 +68,13 @@ class EmulatedFabric final : private fabric::EndportSink, private fabric::HostSi
   /// By node; nullptr of a switch.
   const EmulatedHost* host(fabric::NodeIndex node) const { return hosts_[node.value].get(); }
 
+  /// To other fabrics: one at each of FabricOptions::spare_ports.
+  FabricCables& cables() { return cables_; }
+  const FabricCables& cables() const { return cables_; }
+
+  /// Cables count as in Topology::cables(); behind them come those to other fabrics. Nothing: there is none.
+  std::optional<std::size_t> cable_at(fabric::PortAddress port) const;
+  std::vector<std::size_t> cables_of(fabric::NodeIndex node) const;
   // Faults while it runs. False: there is no such cable.
   bool set_connected(std::size_t cable, bool connected);
   bool limit_rate(std::size_t cable, fabric::LinkRate most);
@@ -84,10 +95,12 @@ class EmulatedFabric final : private fabric::EndportSink, private fabric::HostSi
   EmulatedFabric(fabric::Topology topology, FabricOptions options);
   Expected<void, std::string> build(daemon::EventLoop& loop);
   void add_host(daemon::EventLoop& loop, fabric::NodeIndex node);
+  Expected<void, std::string> add_cables(daemon::EventLoop& loop);
   void start_manager();
   Place place_of(fabric::PortId port) const;
   void loop_back(fabric::PortId port, Bytes frame);
-  wire::Gid owner_of(const wire::Gid& address) const;
+  /// `near`: a port of who asks, for the prefix of the subnet.
+  wire::Gid owner_of(const wire::Gid& address, const fabric::ManagedPort& near) const;
 
   // fabric::EndportSink
   bool on_datagram(fabric::PortId endport, const fabric::Datagram& datagram) override;
@@ -101,6 +114,7 @@ class EmulatedFabric final : private fabric::EndportSink, private fabric::HostSi
 
   fabric::Topology topology_;
   FabricOptions options_;
+  FabricCables cables_;
   fabric::NodeAgents agents_;
   fabric::Engine engine_;
   fabric::Wiring wiring_;

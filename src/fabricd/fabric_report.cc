@@ -97,6 +97,12 @@ class Report {
       out["speed"] = speed_of(info);
       out["peer"] = {{"node", fabric_.topology().node(peer->node).name}, {"port", peer->port}};
     }
+    const FabricCable* const cable = fabric_.cables().find(port.id, fabric_.engine());
+    if (cable != nullptr && !cable->peer().empty()) {
+      out["width"] = width_of(info);
+      out["speed"] = speed_of(info);
+      out["peer"] = {{"fabric", cable->peer()}, {"up", cable->is_up()}};
+    }
     if (const fabric::EnginePort* const engine = fabric_.engine().port(port.id)) {
       if (engine->link != nullptr) add_link(*engine, info, out);
       out["counters"] = counters_of(*engine, fabric_.engine().now());

@@ -20,6 +20,11 @@ grammar::Grammar make_grammar(Options& options) {
   root.option("--config", options.configuration, "the manager's settings, in the form of opensm.conf");
   root.option("--scale", options.scale,
               "part of the rate that width and speed of a link mean; 0: as fast as possible");
+  const grammar::Option listen =
+      root.option("--listen", options.listen, "address at which other fabrics may join by a cable");
+  root.option("--join", options.join, "address of a fabric to join by a cable").excludes(listen);
+  root.option("--port", options.port, "TCP port of these").shows_default();
+  root.option("--token-fd", options.token_fd, "descriptor of a file with the token that both fabrics know");
   root.option("--report-fd", options.report_fd, "used by `softrnic fabric up`");
   return grammar;
 }

@@ -70,10 +70,29 @@ int Server::run() {
   return 0;
 }
 
-TimePoint Server::deadline() const { return std::min(fabric_->deadline(), commands_->deadline()); }
+Expected<void, std::string> Server::take_joiners(const std::string& address, std::uint16_t port,
+                                                 std::string token) {
+  auto joiners = JoinListener::open(loop_, fabric_->cables(), address, port, std::move(token));
+  if (!joiners) return Unexpected{joiners.error()};
+  joiners_ = std::move(*joiners);
+  return {};
+}
+
+void Server::join(std::unique_ptr<Joiner> joiner) {
+  joiner_ = std::move(joiner);
+  joiner_->keep(loop_, *fabric_->cables().all().front());
+}
+
+TimePoint Server::deadline() const {
+  TimePoint due = std::min(fabric_->deadline(), commands_->deadline());
+  if (joiners_ != nullptr) due = std::min(due, joiners_->deadline());
+  return joiner_ != nullptr ? std::min(due, joiner_->deadline()) : due;
+}
 
 void Server::advance(TimePoint now) {
   if (commands_->deadline() <= now) commands_->advance(now);
+  if (joiners_ != nullptr) joiners_->advance(now);
+  if (joiner_ != nullptr) joiner_->advance(now);
   fabric_->advance(now);
 }
 

@@ -14,6 +14,8 @@
 #include "fabric/topology.h"
 #include "fabricd/command_clients.h"
 #include "fabricd/emulated_fabric.h"
+#include "fabricd/join_listener.h"
+#include "fabricd/joiner.h"
 
 namespace softrnic::fabricd {
 
@@ -26,6 +28,10 @@ class Server {
   /// Makes the fabric, and its folder in `folder`, which has no other of that name. A sentence.
   Expected<void, std::string> open(const std::string& folder, fabric::Topology topology,
                                    FabricOptions options);
+  /// Others may join the fabric by its cables from now on. A sentence: it cannot listen there.
+  Expected<void, std::string> take_joiners(const std::string& address, std::uint16_t port, std::string token);
+  /// The fabric is the one that has joined, and its first cable the way.
+  void join(std::unique_ptr<Joiner> joiner);
   /// Until told to end, or SIGINT or SIGTERM. 0 or a positive errno.
   int run();
 
@@ -46,6 +52,8 @@ class Server {
   std::unique_ptr<CommandClients> commands_;
   UniqueFd signals_;
   std::unique_ptr<EmulatedFabric> fabric_;
+  std::unique_ptr<JoinListener> joiners_;
+  std::unique_ptr<Joiner> joiner_;
   bool ending_ = false;
 };
 
