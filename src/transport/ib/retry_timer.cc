@@ -1,6 +1,7 @@
 #include "transport/ib/retry_timer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "transport/ib/timers.h"
 
@@ -34,6 +35,7 @@ void RetryTimer::change_path(const Attributes& attributes) {
   timeout_ = local_ack_timeout(attributes.timeout);
   retries_left_ = attributes.retry_count;
   srtt_ = {};
+  is_bound_ = false;
   probes_ = 0;
 }
 
@@ -105,9 +107,17 @@ RetryTimer::Due RetryTimer::expire(TimePoint now) {
 }
 
 void RetryTimer::sample_at_most(Duration rtt) {
-  if (srtt_ == Duration{} || probes_ > 1) sample(rtt);
+  const bool is_first = srtt_ == Duration{};
+  if (!is_first && probes_ < 2) return;
+  smooth(rtt);
+  is_bound_ = is_bound_ || is_first;
 }
 
-void RetryTimer::sample(Duration rtt) { srtt_ = srtt_ == Duration{} ? rtt : srtt_ + (rtt - srtt_) / 8; }
+void RetryTimer::sample(Duration rtt) {
+  if (std::exchange(is_bound_, false)) srtt_ = {};
+  smooth(rtt);
+}
+
+void RetryTimer::smooth(Duration rtt) { srtt_ = srtt_ == Duration{} ? rtt : srtt_ + (rtt - srtt_) / 8; }
 
 }  // namespace softrnic::ib

@@ -59,6 +59,7 @@ class RetryTimer {
  private:
   static constexpr std::uint8_t kProbesToBackOff = 3;
   Duration probe_interval() const;
+  void smooth(Duration rtt);
   TimePoint first_probe(TimePoint now) const;
 
   TimePoint timeout_at_ = kNever;
@@ -67,6 +68,7 @@ class RetryTimer {
   TimePoint timed_at_{};
   Duration timeout_ = Duration::max();
   Duration srtt_{};
+  bool is_bound_ = false;  ///< srtt_ is of no true sample, which takes its place
   std::uint8_t probes_ = 0;
   std::uint8_t retries_left_ = 0;
   std::uint8_t rnr_left_ = 0;

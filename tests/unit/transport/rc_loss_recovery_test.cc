@@ -155,6 +155,19 @@ TEST_F(LossRecoveryTest, LearnsThatAPathIsSlow) {
   EXPECT_EQ(last_probes, 0);
 }
 
+TEST_F(LossRecoveryTest, ATrueSampleTakesThePlaceOfABound) {
+  for (const bool is_repeated : {true, false}) {
+    send_ten();
+    recovery.time_packet(una, now);
+    now += is_repeated ? milliseconds(50) : milliseconds(1);
+    if (is_repeated) recovery.probe_sent(una);
+    una = next;
+    recovery.progress(una, false, true, now, attributes);
+    send_ten();
+    EXPECT_EQ(recovery.deadline(), now + (is_repeated ? recovery.local_timeout() : 4 * milliseconds(1)));
+  }
+}
+
 TEST_F(LossRecoveryTest, AProbeOfAnEarlierPacketDoesNotSpoilASample) {
   send_ten();
   recovery.time_packet(una + 4, now);
