@@ -1,7 +1,6 @@
 #include "fabricd/multicast_trace.h"
 
 #include <algorithm>
-#include <ranges>
 
 namespace softrnic::fabricd {
 namespace {
@@ -43,9 +42,9 @@ class Walk {
     if (stop.comes_again) return;
     if (is_switch) copy(stop);
     if (!is_switch) stop.is_member = stop.in_port != 0;
-    for (const MulticastBranch& branch : std::views::reverse(stop.branches))
-      if (branch.peer && branch.is_up && branch.vl)
-        open_.push_back({.node = branch.peer->node, .in_port = branch.peer->port, .links = stop.links + 1});
+    for (auto branch = stop.branches.rbegin(); branch != stop.branches.rend(); ++branch)
+      if (branch->peer && branch->is_up && branch->vl)
+        open_.push_back({.node = branch->peer->node, .in_port = branch->peer->port, .links = stop.links + 1});
   }
 
   void copy(MulticastStop& stop) const {
