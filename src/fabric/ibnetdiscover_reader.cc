@@ -37,6 +37,7 @@ class Reader {
       if (!trouble.empty()) return Unexpected{TextError{line_, std::move(trouble)}};
     }
     if (Trouble trouble = close(); !trouble.empty()) return Unexpected{TextError{line_, std::move(trouble)}};
+    name_by_descriptions();
     DiscoveredFabric fabric{Topology(), lids()};
     auto topology = assemble(std::move(records_));
     if (!topology) return Unexpected{topology.error()};
@@ -130,6 +131,15 @@ class Reader {
       return quoted(record.id) + " has been described otherwise in line " + std::to_string(before.line);
     records_.pop_back();
     return {};
+  }
+
+  /// People know a node by its description, "node17 mlx5_0", where no other one has the same, and not by its ID.
+  void name_by_descriptions() {
+    std::unordered_map<std::string_view, std::size_t> times;
+    for (const NodeRecord& record : records_) ++times[record.description], ++times[record.id];
+    for (NodeRecord& record : records_)
+      if (is_node_name(record.description) && times[record.description] == 1)
+        record.name = record.description;
   }
 
   /// As everywhere, LIDs of ports that have one, wherever else the text shows some.

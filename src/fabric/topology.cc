@@ -86,12 +86,16 @@ Node make_node(NodeType type, std::string name, unsigned ports, Guid guid, LinkR
   return node;
 }
 
+bool is_node_name(std::string_view text) {
+  return !text.empty() && text.size() <= Topology::kMaxNameBytes && !has_control(text) &&
+         text.find_first_of("\"#@") == std::string_view::npos;
+}
+
 std::string Topology::identity_refusal(const Node& node) const {
   if (name_of(node.type).empty()) return "is of no type that there is";
   if (node.name.empty() || node.name.size() > kMaxNameBytes)
     return "has a name that is not 1 to 64 bytes long";
-  if (has_control(node.name) || node.name.find_first_of("\"#@") != std::string::npos)
-    return "has a name with a control character, or one of \" # @";
+  if (!is_node_name(node.name)) return "has a name with a control character, or one of \" # @";
   if (by_name_.contains(node.name)) return "has the name of another node";
   if (node.description.size() > kMaxDescriptionBytes || has_control(node.description))
     return "has a description that is longer than 64 bytes or has control characters";

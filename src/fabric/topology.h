@@ -65,6 +65,9 @@ struct Node {
   bool operator==(const Node&) const = default;
 };
 
+/// 1 to 64 bytes without control characters, ", # and @.
+bool is_node_name(std::string_view text);
+
 /// A node with `ports` (1 - 254) ports of that rate. The port GUIDs follow the GUID of the node; a switch has
 /// one for all. System image GUID and description are those of the node itself.
 Node make_node(NodeType type, std::string name, unsigned ports, Guid guid, LinkRate rate);

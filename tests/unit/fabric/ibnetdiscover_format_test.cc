@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <string>
+
 #include "fabric/ibsim_format.h"
 #include "fabric/topology_shapes.h"
 
@@ -19,9 +22,14 @@ std::string trouble(std::string_view text) {
   return fabric ? "" : to_string(fabric.error());
 }
 
-const Node& node(const Topology& topology, std::string_view name) {
-  const auto found = topology.find(name);
-  EXPECT_TRUE(found.has_value()) << name;
+/// By its ID, such as "H-00000000000000a0".
+std::optional<NodeIndex> find(const Topology& topology, std::string_view id) {
+  return topology.find(Guid(std::stoull(std::string(id.substr(2)), nullptr, 16)));
+}
+
+const Node& node(const Topology& topology, std::string_view id) {
+  const auto found = find(topology, id);
+  EXPECT_TRUE(found.has_value()) << id;
   static const Node none = make_node(NodeType::switch_node, "none", 254, Guid(), LinkRate());
   return found ? topology.node(*found) : none;
 }
@@ -70,20 +78,31 @@ TEST(IbnetdiscoverReader, ReadsWhatTheToolTells) {
   EXPECT_EQ(fabric.lids.size(), 3U);
 }
 
+TEST(IbnetdiscoverReader, NodesAreNamedByWhatPeopleCallThem) {
+  const Topology topology = read(kSmall).topology;
+  EXPECT_EQ(node(topology, "H-00000000000000a0").name, "node1 mlx5_0");
+  EXPECT_EQ(node(topology, "R-00000000000000c0").name, "gateway");
+  EXPECT_EQ(node(topology, "S-00000000000000b0").name, "S-00000000000000b0") << "a quote is in the other one";
+  std::string twins(kSmall);
+  for (std::size_t at = 0; (at = twins.find("gateway", at)) != std::string::npos;)
+    twins.replace(at, 7, "node1 mlx5_0");
+  EXPECT_EQ(node(read(twins).topology, "H-00000000000000a0").name, "H-00000000000000a0");
+}
+
 TEST(IbnetdiscoverReader, OnlyPortsThatHaveALidAreToldToHaveOne) {
   const DiscoveredFabric fabric = read(
       "Switch 2 \"S-00000000000000b0\" # \"leaf\" base port 0 lid 3 lmc 0\n"
       "[1] \"H-00000000000000a0\"[1] # lid 7 lmc 0 \"host\" lid 4 4xHDR\n\n"
       "Ca 1 \"H-00000000000000a0\" # \"host\" base port 0 lid 9 lmc 0\n"
       "[1](a1) \"S-00000000000000b0\"[1] # lid 4 lmc 0 \"leaf\" lid 3 4xHDR\n");
-  const LidMap lids{{{*fabric.topology.find("S-00000000000000b0"), 0}, wire::Lid(3)},
-                    {{*fabric.topology.find("H-00000000000000a0"), 1}, wire::Lid(4)}};
+  const LidMap lids{{{*find(fabric.topology, "S-00000000000000b0"), 0}, wire::Lid(3)},
+                    {{*find(fabric.topology, "H-00000000000000a0"), 1}, wire::Lid(4)}};
   EXPECT_EQ(fabric.lids, lids);
 }
 
 TEST(IbnetdiscoverWriter, WritesWhatTheToolPrinted) {
   const DiscoveredFabric fabric = read(kSmall);
-  const PortAddress from{*fabric.topology.find("H-00000000000000a0"), 1};
+  const PortAddress from{*find(fabric.topology, "H-00000000000000a0"), 1};
   EXPECT_EQ(write_ibnetdiscover(fabric.topology, fabric.lids, from, "Mon Jan  5 10:00:00 2026"), kSmall);
 }
 
@@ -106,7 +125,7 @@ TEST(IbnetdiscoverReader, TakesRatesAsTheyAre) {
       "[2] \"S-00000000000000b1\"[2] # \"b\" lid 6 ???DR\n\n"
       "Switch 2 \"S-00000000000000b1\"\n[1] \"S-00000000000000b0\"[1] # \"a\" lid 3 1xEDR slot 3\n"
       "[2] \"S-00000000000000b0\"[2] # \"a\" lid 3 4x???\n");
-  const NodeIndex a = *fabric.topology.find("S-00000000000000b0");
+  const NodeIndex a = *find(fabric.topology, "S-00000000000000b0");
   EXPECT_EQ(to_string(*fabric.topology.link_rate({a, 1})), "1xQDR");
   EXPECT_EQ(to_string(*fabric.topology.link_rate({a, 2})), "4xSDR");
 }
