@@ -180,11 +180,12 @@ void Administrator::send_answer(const SaRequest& request, std::uint16_t status, 
   sa.sm_key = 0;  // C15-0.1.5
   sa.attribute_offset = records.attribute_offset();
 
-  std::vector<std::byte> message(mad::kSaDataOffset);
+  const bool is_whole_table = status == 0 && is_table(request.header.method);
+  std::vector<std::byte> message(mad::kSaDataOffset + (is_whole_table ? records.bytes().size() : 0));
   mad::encode_header(header, message);
   mad::encode(sa, std::span(message).subspan(mad::kSaHeaderOffset));
-  if (status == 0 && is_table(request.header.method)) {
-    message.insert(message.end(), records.bytes().begin(), records.bytes().end());
+  if (is_whole_table) {
+    std::ranges::copy(records.bytes(), message.begin() + mad::kSaDataOffset);
     if (!transfers_.send(request.from, header.transaction, std::move(message), now))
       refuse(request, static_cast<std::uint16_t>(mad::Status::busy));
     return;
