@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/argument_pointers.h"
 #include "base/unique_fd.h"
 #include "cli/commands.h"
 #include "cli/fabric_cable.h"
@@ -66,9 +67,7 @@ std::vector<std::string> command_line(const std::string& path, const FabricOptio
 }
 
 [[noreturn]] void become(const std::vector<std::string>& words) {
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
+  const std::vector<char*> arguments = argument_pointers(words);
   execv(arguments[0], arguments.data());
   _exit(kCannotRun);
 }

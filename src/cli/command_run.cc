@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/argument_pointers.h"
 #include "base/settings.h"
 #include "cli/commands.h"
 #include "cli/library_folder.h"
@@ -98,9 +99,7 @@ int run(const RunOptions& options) {
   const SysfsWay way = options.no_sysfs ? SysfsWay::none : *parse_sysfs_way(options.sysfs);
   const bool explain = options.explain || settings().explain;
   if (!show_devices(way, *client, options.program[0], device, folder, explain)) return kCannotRun;
-  std::vector<char*> arguments;
-  for (const std::string& word : options.program) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
+  const std::vector<char*> arguments = argument_pointers(options.program);
   execvp(arguments[0], arguments.data());
   const int error = errno;
   complain(fmt::format("{}: {}", options.program[0], std::strerror(error)));

@@ -14,6 +14,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/argument_pointers.h"
 #include "base/unique_fd.h"
 
 namespace softrnic::cli {
@@ -49,9 +50,7 @@ Expected<std::string, std::string> run_ldconfig(const LoaderPlace& place,
   std::vector<std::string> words = {"ldconfig"};
   if (place.root != "/") words.insert(words.end(), {"-r", place.root.string()});
   words.insert(words.end(), options.begin(), options.end());
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  const std::vector<char*> arguments = argument_pointers(words);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return Unexpected{std::string(std::strerror(errno))};
   UniqueFd reading(ends[0]), writing(ends[1]);

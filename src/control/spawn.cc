@@ -18,6 +18,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/argument_pointers.h"
 #include "base/settings.h"
 #include "control/background.h"
 
@@ -189,10 +190,7 @@ Expected<UniqueFd, Error> launch_daemon(const DaemonCommand& command) {
   if (!reading || !writing) return Unexpected{start_failed(errno)};
   std::string words[] = {command.path, "--report-fd", std::to_string(kReportFd)};
   char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
-  std::vector<char*> environment;
-  for (const std::string& entry : command.environment)
-    environment.push_back(const_cast<char*>(entry.c_str()));
-  environment.push_back(nullptr);
+  const std::vector<char*> environment = argument_pointers(command.environment);
   Plan plan{command.path.c_str(), arguments, environment.data(), writing.get(), nullptr, {}};
   plan.failure.reason = static_cast<std::uint32_t>(ReasonId::daemon_unreachable);
   if (const int error = run_plan(plan)) return Unexpected{start_failed(error)};

@@ -6,17 +6,12 @@
 #include <array>
 #include <cerrno>
 
+#include "base/argument_pointers.h"
+
 namespace softrnic::doctor {
 namespace {
 
 constexpr std::size_t kMostOutput = 1 << 20;
-
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> out;
-  for (std::string& text : texts) out.push_back(text.data());
-  out.push_back(nullptr);
-  return out;
-}
 
 }  // namespace
 
@@ -49,7 +44,7 @@ std::optional<std::string> read_all(int fd, std::size_t most, std::chrono::milli
 std::optional<std::string> output_of(std::vector<std::string> words, std::vector<std::string> environment) {
   Pipe pipe = make_pipe();
   if (!pipe) return std::nullopt;
-  const std::vector<char*> arguments = pointers_to(words), variables = pointers_to(environment);
+  const std::vector<char*> arguments = argument_pointers(words), variables = argument_pointers(environment);
   const pid_t pid = fork();
   if (pid == 0) {
     dup2(pipe.writing.get(), STDOUT_FILENO);

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/argument_pointers.h"
 #include "control/spawn.h"
 
 namespace softrnic::fabricd {
@@ -53,7 +54,7 @@ std::vector<std::string> command_line(const Options& options, const std::string&
   return words;
 }
 
-[[noreturn]] void become(std::vector<std::string>& words, const std::string& folder) {
+[[noreturn]] void become(const std::vector<std::string>& words, const std::string& folder) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   sigset_t none;
   sigemptyset(&none);
@@ -63,9 +64,7 @@ std::vector<std::string> command_line(const Options& options, const std::string&
   setenv("OSM_CACHE_DIR", folder.c_str(), 1);
   const int null = open("/dev/null", O_RDWR);
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, standard);
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  const std::vector<char*> arguments = argument_pointers(words);
   execv(arguments[0], arguments.data());
   _exit(127);
 }
@@ -82,7 +81,7 @@ Expected<void, std::string> OpenSm::start(const Options& options, const std::str
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);  // of a fabric that was killed
   if (mkdir(folder_.c_str(), 0700) != 0) return Unexpected{folder_ + ": " + std::strerror(errno)};
-  std::vector<std::string> words = command_line(options, opensm, host, folder_);
+  const std::vector<std::string> words = command_line(options, opensm, host, folder_);
   process_ = fork();
   if (process_ == 0) become(words, folder_);
   if (process_ < 0) return Unexpected{std::string("opensm: ") + std::strerror(errno)};
