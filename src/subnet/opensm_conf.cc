@@ -1,42 +1,21 @@
 #include "subnet/opensm_conf.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <optional>
 #include <utility>
 
+#include "subnet/conf_text.h"
 #include "subnet/routing_engine.h"
 
 namespace softrnic::subnet {
 namespace {
 
-constexpr std::string_view kSpace = " \t\r";
-
-std::string_view trim(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
-
-/// Takes what stands before the separator, and the separator, away from the text.
-std::string_view cut(std::string_view& text, std::string_view separators) {
-  const std::size_t end = text.find_first_of(separators);
-  const std::string_view piece = text.substr(0, end);
-  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  return piece;
-}
-
 template <typename Number>
 bool set_number(std::string_view text, Number& out, std::uint64_t most = std::numeric_limits<Number>::max()) {
-  const bool is_hex = text.starts_with("0x");
-  if (is_hex) text.remove_prefix(2);
-  std::uint64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number, is_hex ? 16 : 10);
-  if (error != std::errc() || stop != end || number > most) return false;
-  out = static_cast<Number>(number);
-  return true;
+  const auto number = parse_conf_number(text, most);
+  if (number) out = static_cast<Number>(*number);
+  return number.has_value();
 }
 
 bool set_truth(std::string_view text, bool& out) {
@@ -112,7 +91,7 @@ Expected<ManagerOptions, OpensmConfError> read_opensm_conf(std::string_view text
     std::string_view line = cut(text, "\n");
     line = trim(cut(line, "#"));
     if (line.empty()) continue;
-    const std::string_view name = cut(line, kSpace);
+    const std::string_view name = cut(line, kConfSpace);
     const std::string_view value = trim(line);
     std::optional<OpensmConfFault> fault;
     if (value.empty()) fault = OpensmConfFault::no_value;

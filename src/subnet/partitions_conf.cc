@@ -11,6 +11,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "subnet/conf_text.h"
+
 namespace softrnic::subnet {
 namespace {
 
@@ -22,22 +24,6 @@ constexpr std::array<std::string_view, 9> kFaultNames = {
     "bad value of a flag",     "bad port",  "bad membership", "bad multicast address",
     "no semicolon at the end",
 };
-
-constexpr std::string_view kSpace = " \t\r\n";
-
-std::string_view trim(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
-
-// What is before the first `separator`; `text` keeps what is behind it, or nothing.
-std::string_view cut(std::string_view& text, char separator) {
-  const std::size_t at = text.find(separator);
-  const std::string_view head = text.substr(0, at);
-  text = at == std::string_view::npos ? std::string_view() : text.substr(at + 1);
-  return head;
-}
 
 // "name = value"; without "=" there is no value.
 struct Item {
@@ -134,8 +120,8 @@ class Parser {
     std::size_t line = 0;
     while (!text.empty()) {
       ++line;
-      std::string_view rest = cut(text, '\n');
-      const Result result = parse_line(cut(rest, '#'));
+      std::string_view rest = cut(text, "\n");
+      const Result result = parse_line(cut(rest, "#"));
       if (!result) return Unexpected{PartitionsConfError{line, result.error()}};
     }
     if (open_) return Unexpected{PartitionsConfError{line, Fault::no_end}};
@@ -146,10 +132,10 @@ class Parser {
   Result parse_line(std::string_view line) {
     while (!trim(line).empty()) {
       const bool ends = line.find(';') != std::string_view::npos;
-      std::string_view part = trim(cut(line, ';'));
+      std::string_view part = trim(cut(line, ";"));
       if (!open_ && !part.empty()) {
         if (part.find(':') == std::string_view::npos) return Unexpected{Fault::no_definition};
-        const Result result = parse_definition(cut(part, ':'));
+        const Result result = parse_definition(cut(part, ":"));
         if (!result) return result;
       }
       if (open_) {
@@ -162,7 +148,7 @@ class Parser {
   }
 
   Result parse_definition(std::string_view text) {
-    Item name = parse_item(cut(text, ','));
+    Item name = parse_item(cut(text, ","));
     // A P_Key may stand without a name.
     const bool starts_with_digit = !name.name.empty() && name.name[0] >= '0' && name.name[0] <= '9';
     if (!name.value && starts_with_digit) name = {{}, name.name};
@@ -170,7 +156,7 @@ class Parser {
     partition.name = name.name;
     default_membership_ = Membership::limited;
     while (!trim(text).empty()) {
-      const Result result = parse_flag(parse_item(cut(text, ',')), partition);
+      const Result result = parse_flag(parse_item(cut(text, ",")), partition);
       if (!result) return result;
     }
     return open(std::move(partition), name.value);
@@ -238,7 +224,7 @@ class Parser {
   Result parse_properties(std::string_view text) {
     if (text.starts_with("mgid")) return parse_group(text);
     while (!trim(text).empty()) {
-      const Item item = parse_item(cut(text, ','));
+      const Item item = parse_item(cut(text, ","));
       if (item.name.empty() || item.name == "NONE") continue;
       const Result result = parse_port(item);
       if (!result) return result;
@@ -268,7 +254,7 @@ class Parser {
   }
 
   Result parse_group(std::string_view text) {
-    const Item item = parse_item(cut(text, ','));
+    const Item item = parse_item(cut(text, ","));
     PartitionGroup group;
     group.flags = definition_flags_;
     const std::string address(item.value.value_or(""));
@@ -276,7 +262,7 @@ class Parser {
     const bool is_good = item.name == "mgid" && is_address && group.mgid.raw[0] == std::byte{0xff};
     if (!is_good) return Unexpected{Fault::bad_mgid};
     while (!trim(text).empty()) {
-      const Result result = parse_group_flag(parse_item(cut(text, ',')), group.flags);
+      const Result result = parse_group_flag(parse_item(cut(text, ",")), group.flags);
       if (!result) return result;
     }
     partitions_[*open_].groups.push_back(group);

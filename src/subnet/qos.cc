@@ -1,28 +1,17 @@
 #include "subnet/qos.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
+
+#include "subnet/conf_text.h"
 
 namespace softrnic::subnet {
 namespace {
 
-std::string_view trim(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  const std::size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
-
 std::optional<std::uint8_t> parse_number(std::string_view text, unsigned least, unsigned most) {
-  text = trim(text);
-  const bool is_hex = text.starts_with("0x");
-  if (is_hex) text.remove_prefix(2);
-  unsigned number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number, is_hex ? 16 : 10);
-  if (error != std::errc() || stop != end || number < least || number > most) return std::nullopt;
-  return static_cast<std::uint8_t>(number);
+  const auto number = parse_conf_number(trim(text), most);
+  if (!number || *number < least) return std::nullopt;
+  return static_cast<std::uint8_t>(*number);
 }
 
 // Calls `parse` for each piece between commas, until it returns false.
