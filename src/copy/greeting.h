@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/hmac_sha256.h"
 #include "copy/archive.h"
 
 namespace softrnic::copy {
@@ -16,7 +17,6 @@ inline constexpr std::size_t kMaxMessage = 512;
 inline constexpr std::uint16_t kDefaultPort = 18873;
 
 using Nonce = std::array<std::byte, 32>;
-using Mac = std::array<std::byte, 32>;
 
 enum class MessageType : std::uint8_t {
   hello = 1,      ///< client: who I am

@@ -1,12 +1,12 @@
 #include "copy/token.h"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 
 #include <cstdlib>
 #include <vector>
 
+#include "base/random_bytes.h"
 #include "base/unique_fd.h"
 
 namespace softrnic::copy {
@@ -17,15 +17,6 @@ void append(std::vector<std::byte>& text, const Structure& structure) {
   const std::size_t at = text.size();
   text.resize(at + size_of(structure));
   encode(structure, MutableBytes(text).subspan(at));
-}
-
-Result<void> fill(MutableBytes bytes) {
-  while (!bytes.empty()) {
-    const ssize_t got = getrandom(bytes.data(), bytes.size(), 0);
-    if (got < 0 && errno != EINTR) return fail_errno("getrandom");
-    if (got > 0) bytes = bytes.subspan(static_cast<std::size_t>(got));
-  }
-  return {};
 }
 
 }  // namespace
@@ -42,7 +33,7 @@ Mac prove(std::string_view token, char who, const Hello& hello, const Challenge&
 
 Result<Nonce> fresh_nonce() {
   Nonce nonce;
-  if (const auto filled = fill(nonce); !filled) return Unexpected{filled.error()};
+  if (!fill_random(nonce)) return fail_errno("getrandom");
   return nonce;
 }
 
@@ -50,7 +41,7 @@ Result<std::string> fresh_token() {
   static constexpr std::string_view kAlphabet = "abcdefghijkmnopqrstuvwxyz2345678";  // l and 1 look alike
   static_assert(kAlphabet.size() == 32);
   std::array<std::byte, 32> random{};
-  if (const auto filled = fill(random); !filled) return Unexpected{filled.error()};
+  if (!fill_random(random)) return fail_errno("getrandom");
   std::string token;
   for (const std::byte byte : random) token += kAlphabet[std::to_integer<unsigned>(byte) & 31U];
   return token;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/random_bytes.h"
 #include "fabric/joined_topology.h"
 
 namespace softrnic::fabricd {
@@ -59,10 +60,9 @@ void JoinAttempt::take(const CableMessage& message) {
 
 void JoinAttempt::take(const CableChallenge& challenge) {
   if (challenge.version != kCableVersion) return fail("the fabric is of another version of softrnic");
-  const auto nonce = fresh_nonce();
-  if (!nonce || std::exchange(challenged_, true)) return fail("the fabric greets twice");
+  if (std::exchange(challenged_, true)) return fail("the fabric greets twice");
+  if (!fill_random(own_)) return fail(std::strerror(errno));
   listeners_ = challenge.nonce;
-  own_ = *nonce;
   stream_->put(CableHello{own_, wanted_, prove_cable_token(token_, 'j', listeners_, own_, wanted_)});
   if (!stream_->flush()) fail("the fabric has ended the connection");
 }

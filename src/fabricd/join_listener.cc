@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/random_bytes.h"
 #include "fabricd/tcp_address.h"
 
 namespace softrnic::fabricd {
@@ -49,14 +50,14 @@ JoinListener::~JoinListener() {
 void JoinListener::accepted(UniqueFd connection) {
   if (greetings_.size() >= kMostGreeting)
     drop(std::ranges::min_element(greetings_, {}, [](const auto& row) { return row.second.ends; })->first);
-  const auto nonce = fresh_nonce();
+  CableNonce nonce;
   const int fd = connection.get();
   std::string peer = peer_of(fd);
-  if (!nonce || !loop_.watch(fd, EPOLLIN, [this, fd] { readable(fd); })) return;
+  if (!fill_random(nonce) || !loop_.watch(fd, EPOLLIN, [this, fd] { readable(fd); })) return;
   auto stream = std::make_unique<MessageStream>(std::move(connection));
-  stream->put(CableChallenge{kCableVersion, *nonce});
+  stream->put(CableChallenge{kCableVersion, nonce});
   stream->flush();
-  greetings_[fd] = {std::move(stream), *nonce, std::move(peer), monotonic_now() + kGreeting};
+  greetings_[fd] = {std::move(stream), nonce, std::move(peer), monotonic_now() + kGreeting};
 }
 
 void JoinListener::readable(int fd) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <sys/random.h>
 
 #include <array>
 #include <cerrno>
@@ -73,12 +72,6 @@ std::string peer_of(int fd) {
     return "?";
   const bool is_v6 = raw->sa_family == AF_INET6;
   return fmt::format("{}{}{}:{}", is_v6 ? "[" : "", host.data(), is_v6 ? "]" : "", port.data());
-}
-
-std::optional<CableNonce> fresh_nonce() {
-  CableNonce nonce;
-  const ssize_t got = getrandom(nonce.data(), nonce.size(), 0);  // at most 256 bytes come whole
-  return got == static_cast<ssize_t>(nonce.size()) ? std::optional(nonce) : std::nullopt;
 }
 
 }  // namespace softrnic::fabricd

@@ -4,13 +4,11 @@
 #include <sys/socket.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/expected.h"
 #include "base/unique_fd.h"
-#include "fabricd/fabric_cable_messages.h"
 
 namespace softrnic::fabricd {
 
@@ -27,8 +25,5 @@ Expected<UniqueFd, std::string> listen_at(const std::string& host, std::uint16_t
 Expected<UniqueFd, int> begin_to_connect(const TcpAddress& address);
 /// The other end of a connection: "192.0.2.7:18874"; "?" where there is none.
 std::string peer_of(int socket);
-
-/// Unpredictable bytes of the kernel.
-std::optional<CableNonce> fresh_nonce();
 
 }  // namespace softrnic::fabricd
