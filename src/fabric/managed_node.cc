@@ -16,8 +16,6 @@ constexpr std::uint32_t kOfAll = capability::kTrap | capability::kSlMapping | ca
                                  capability::kOtherLocalChangesNotice | capability::kClientReregistration;
 constexpr std::uint32_t kOfAdapters = capability::kAutomaticMigration | capability::kCommunicationManagement;
 constexpr std::uint32_t kOfSwitches = capability::kPKeySwitchExternalPortTrap | capability::kMulticastFdbTop;
-constexpr std::uint16_t kPartition = 0x7fff;
-constexpr std::uint16_t kFullMember = 0x8000;
 
 constexpr std::uint8_t kOneSecond = 18;  ///< 4.096 µs · 2^18, for SubnetTimeOut and RespTimeValue
 constexpr std::uint8_t kThreshold = 8;   ///< errors, as opensm sets both at the start
@@ -122,11 +120,12 @@ bool ManagedPort::admits(std::uint16_t p_key) const {
   });
 }
 
-std::uint16_t ManagedPort::p_key_index_of(std::uint16_t p_key) const {
+std::optional<std::uint16_t> ManagedPort::find_p_key(std::uint16_t p_key) const {
   const auto full = std::ranges::find(p_keys, static_cast<std::uint16_t>(p_key | kFullMember));
   const auto limited = std::ranges::find(p_keys, static_cast<std::uint16_t>(p_key & kPartition));
   const auto found = full != p_keys.end() ? full : limited;
-  return found == p_keys.end() ? std::uint16_t{0} : static_cast<std::uint16_t>(found - p_keys.begin());
+  if (found == p_keys.end()) return std::nullopt;
+  return static_cast<std::uint16_t>(found - p_keys.begin());
 }
 
 bool ManagedPort::owns(wire::Lid lid) const {

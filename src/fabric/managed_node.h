@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -71,9 +72,11 @@ struct ManagedPort {
 
   /// The partition is in the table, and one of both at least is a full member (IBTA 10.9.3).
   bool admits(std::uint16_t p_key) const;
-  /// The place in the table of what it answers to a packet with that P_Key: its own entry of the partition,
-  /// the full member's where there are two. 0: it has none.
-  std::uint16_t p_key_index_of(std::uint16_t p_key) const;
+  /// The place in the table of its own entry of that P_Key's partition, the full member's where there are
+  /// two.
+  std::optional<std::uint16_t> find_p_key(std::uint16_t p_key) const;
+  /// The place of what it answers to a packet with that P_Key. 0: it has no entry of the partition.
+  std::uint16_t p_key_index_of(std::uint16_t p_key) const { return find_p_key(p_key).value_or(0); }
   /// A LID of this endport.
   bool owns(wire::Lid lid) const;
 };

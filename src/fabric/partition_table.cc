@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "fabric/types.h"
+
 namespace softrnic::fabric {
 namespace {
 
-constexpr std::uint16_t kFullMember = 0x8000;
-constexpr std::uint16_t kPartition = 0x7fff;
 constexpr std::size_t kMaxEntries = 0xffff;
 
 bool has(const std::vector<std::uint16_t>& sorted, std::uint16_t partition) {

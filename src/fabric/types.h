@@ -29,6 +29,10 @@ inline constexpr std::uint8_t kDataVls = 15;  ///< VL0 to VL14
 using wire::kManagementVl;
 inline constexpr std::uint8_t kMaxPorts = 254;  ///< of a node; 255 in a forwarding table is "no port"
 
+/// Of a P_Key (IBTA 10.9.1.1): which partition, and whether as a full member of it.
+inline constexpr std::uint16_t kPartition = 0x7fff;
+inline constexpr std::uint16_t kFullMember = 0x8000;
+
 /// A set of VLs: bit n is VL n.
 using VlMask = std::uint16_t;
 constexpr VlMask vl_bit(unsigned vl) { return static_cast<VlMask>(1U << vl); }

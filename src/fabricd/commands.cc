@@ -113,7 +113,8 @@ Result why(EmulatedFabric& fabric, Words words) {
   Question question{.sl = *sl, .now = monotonic_now()};
   if (words.size() == 5) {
     const auto p_key = number_in<std::uint16_t>(words[4]);
-    if (!p_key || (*p_key & 0x7fff) == 0) return Unexpected{fmt::format("{} is no P_Key", words[4])};
+    if (!p_key || (*p_key & fabric::kPartition) == 0)
+      return Unexpected{fmt::format("{} is no P_Key", words[4])};
     question.p_key = *p_key;
   }
   const CureContext context{.fabric = fabric.name(), .has_manager = fabric.manager() != nullptr};

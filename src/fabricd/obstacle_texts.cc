@@ -195,7 +195,7 @@ ObstacleText partition_text(const Words& w) {
   const Obstacle& o = w.o();
   switch (o.kind) {
     case ObstacleKind::p_key_missing:
-      return {fmt::format("{} is not in partition {:#06x}", w.at(), o.p_key & 0x7fff),
+      return {fmt::format("{} is not in partition {:#06x}", w.at(), o.p_key & fabric::kPartition),
               fmt::format("add its GUID to that partition in {}", kPartitionsFile)};
     case ObstacleKind::no_partition:
       return {

@@ -1,20 +1,18 @@
 #include "fabricd/partition_obstacles.h"
 
-#include <algorithm>
+#include <utility>
 
 namespace softrnic::fabricd {
 namespace {
 
+using fabric::kFullMember;
+using fabric::kPartition;
 using fabric::ManagedPort;
 
-constexpr std::uint16_t kFullMember = 0x8000;
-constexpr std::uint16_t kPartition = 0x7fff;
-
-/// Its entry for that partition, the full member's where there are two; 0: it has none.
+/// Its entry for that partition; 0: it has none.
 std::uint16_t entry_of(const ManagedPort& port, std::uint16_t partition) {
-  const auto full = static_cast<std::uint16_t>(partition | kFullMember);
-  if (std::ranges::find(port.p_keys, full) != port.p_keys.end()) return full;
-  return std::ranges::find(port.p_keys, partition) != port.p_keys.end() ? partition : std::uint16_t{0};
+  const auto index = port.find_p_key(partition);
+  return index ? port.p_keys[*index] : std::uint16_t{0};
 }
 
 }  // namespace
