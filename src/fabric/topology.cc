@@ -181,6 +181,12 @@ std::optional<NodeIndex> Topology::find(Guid guid) const {
   return found->second;
 }
 
+std::optional<NodeIndex> Topology::first_adapter() const {
+  const auto found = std::ranges::find(nodes_, NodeType::channel_adapter, &Node::type);
+  if (found == nodes_.end()) return std::nullopt;
+  return NodeIndex(static_cast<std::uint32_t>(found - nodes_.begin()));
+}
+
 const Port* Topology::port(PortAddress address) const {
   if (address.node.value >= nodes_.size()) return nullptr;
   const Node& owner = nodes_[address.node.value];

@@ -104,6 +104,8 @@ class Topology {
   std::optional<NodeIndex> find(std::string_view name) const;
   /// The node that the GUID belongs to, as its own or of a port.
   std::optional<NodeIndex> find(Guid guid) const;
+  /// Where people begin. Nothing: there are switches and routers alone.
+  std::optional<NodeIndex> first_adapter() const;
   /// nullptr for a port that does not exist; port 0 exists on switches.
   const Port* port(PortAddress address) const;
   /// The other end of the cable; nothing when there is no cable or no such port.

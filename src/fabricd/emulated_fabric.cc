@@ -141,12 +141,8 @@ void EmulatedFabric::add_host(daemon::EventLoop& loop, NodeIndex index) {
 
 // On the first adapter, as people begin; where there is none, on the first switch.
 void EmulatedFabric::start_manager() {
-  const auto nodes = topology_.nodes();
-  const auto first = std::find_if(nodes.begin(), nodes.end(), [](const fabric::Node& node) {
-    return node.type == NodeType::channel_adapter;
-  });
-  const std::size_t index = first == nodes.end() ? 0 : static_cast<std::size_t>(first - nodes.begin());
-  const fabric::ManagedNode* const node = agents_.node(wiring_.nodes[index]);
+  const NodeIndex first = topology_.first_adapter().value_or(NodeIndex(0));
+  const fabric::ManagedNode* const node = agents_.node(wiring_.nodes[first.value]);
   const fabric::ManagedPort& port = node->endport(1);
   manager_ = std::make_unique<EmbeddedManager>(agents_, port.id, subnet::Guid(port.guids[0].value),
                                                options_.manager);

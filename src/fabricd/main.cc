@@ -126,10 +126,10 @@ void tell(int report_fd, const std::string& text) {
 
 /// On the first host, where people begin.
 Expected<void, std::string> start_opensm(OpenSm& opensm, const Server& server, const Options& options) {
-  for (const fabric::Node& node : server.fabric().topology().nodes())
-    if (node.type == fabric::NodeType::channel_adapter)
-      return opensm.start(options, options.name + "/" + node.name, server.folder());
-  return Unexpected{std::string("opensm needs a host, and there is none")};
+  const fabric::Topology& topology = server.fabric().topology();
+  const auto first = topology.first_adapter();
+  if (!first) return Unexpected{std::string("opensm needs a host, and there is none")};
+  return opensm.start(options, options.name + "/" + topology.node(*first).name, server.folder());
 }
 
 int serve(const Options& options) {

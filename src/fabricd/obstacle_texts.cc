@@ -82,9 +82,8 @@ class Words {
   }
   std::string a_host() const {
     if (!state_.is_switch(context_.from.node)) return name(context_.from.node);
-    for (const fabric::Node& node : state_.topology.nodes())
-      if (node.type != fabric::NodeType::switch_node) return node.name;
-    return "HOST";
+    const auto first = state_.topology.first_adapter();
+    return first ? name(*first) : "HOST";
   }
 
   const FabricState& state_;
