@@ -25,7 +25,7 @@ struct Options {
 };
 
 std::optional<Json> ask(const Options& options) {
-  return ask_fabric_json(options.fabric, options.vls ? "show vl" : "show");
+  return ask_fabric_json(options.fabric, options.vls ? "show\tvl" : "show");
 }
 
 void print(const Json& fabric, bool json) {

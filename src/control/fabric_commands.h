@@ -13,7 +13,7 @@
 
 namespace softrnic::control {
 
-/// Words with one space between them; or one tab, where words have spaces in them as names of nodes may.
+/// Words with a tab between them, as names of nodes may have spaces.
 struct FabricCommand {
   static constexpr MessageType kType = MessageType::fabric_command;
   Header header;

@@ -21,12 +21,11 @@ using Words = std::span<const std::string_view>;
 constexpr std::string_view kDone = "{}";
 
 std::vector<std::string_view> words_of(std::string_view line) {
-  const char separator = line.find('\t') == std::string_view::npos ? ' ' : '\t';
   std::vector<std::string_view> words;
   while (!line.empty()) {
-    const std::size_t space = line.find(separator);
-    if (space != 0) words.push_back(line.substr(0, space));
-    line.remove_prefix(space == std::string_view::npos ? line.size() : space + 1);
+    const std::size_t end = line.find('\t');
+    if (end != 0) words.push_back(line.substr(0, end));
+    line.remove_prefix(end == std::string_view::npos ? line.size() : end + 1);
   }
   return words;
 }
