@@ -14,6 +14,7 @@
 #include "base/argument_pointers.h"
 #include "base/unique_fd.h"
 #include "cli/commands.h"
+#include "cli/fabric_answer.h"
 #include "cli/fabric_cable.h"
 #include "cli/fabric_views.h"
 #include "cli/output.h"
@@ -126,12 +127,8 @@ int bring_up(const FabricOptions& options) {
   return control::ask_fabric(options.name, "show") ? kDone : (complain("the fabric did not start"), kFailed);
 }
 
-Expected<std::string, control::Error> ask(const FabricOptions& options, const std::string& command) {
-  return control::ask_fabric(options.name, command);
-}
-
 int tell(const FabricOptions& options, const std::string& command) {
-  const auto answer = ask(options, command);
+  const auto answer = control::ask_fabric(options.name, command);
   return answer ? static_cast<int>(kDone) : report(answer.error());
 }
 
@@ -144,12 +141,10 @@ int down(const FabricOptions& options) {
 }
 
 int show_log(const FabricOptions& options, bool json) {
-  const auto answer = ask(options, "log");
-  if (!answer) return report(answer.error());
-  const Json lines = Json::parse(*answer, nullptr, false);
-  if (lines.is_discarded()) return complain("the fabric's answer makes no sense"), kFailed;
-  if (json) return print_json(lines), kDone;
-  for (const Json& line : lines) print_line("{}", printable(line.get<std::string>()));
+  const auto lines = ask_fabric_json(options.name, "log");
+  if (!lines) return kFailed;
+  if (json) return print_json(*lines), kDone;
+  for (const Json& line : *lines) print_line("{}", printable(line.get<std::string>()));
   return kDone;
 }
 
