@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "fabricd/json_text.h"
 #include "fabricd/link_load.h"
@@ -92,16 +93,10 @@ class Report {
     const EmulatedHost* const host = fabric_.host(index);
     if (host != nullptr && port.number != 0 && port.number <= host->ports().size())
       out["address"] = ipv4_text(host->ports()[port.number - 1U].address);
-    if (const auto peer = fabric_.topology().peer({index, port.number})) {
+    if (Json peer = peer_of({index, port.number}, port.id); !peer.is_null()) {
       out["width"] = width_of(info);
       out["speed"] = speed_of(info);
-      out["peer"] = {{"node", fabric_.topology().node(peer->node).name}, {"port", peer->port}};
-    }
-    const FabricCable* const cable = fabric_.cables().find(port.id, fabric_.engine());
-    if (cable != nullptr && !cable->peer().empty()) {
-      out["width"] = width_of(info);
-      out["speed"] = speed_of(info);
-      out["peer"] = {{"fabric", cable->peer()}, {"up", cable->is_up()}};
+      out["peer"] = std::move(peer);
     }
     if (const fabric::EnginePort* const engine = fabric_.engine().port(port.id)) {
       if (engine->link != nullptr) add_link(*engine, info, out);
@@ -109,6 +104,15 @@ class Report {
       if (wish_.vls && engine->link != nullptr) out["vls"] = vls_json(*engine, wish_.now);
     }
     return out;
+  }
+
+  /// Of a cable, or of one to another fabric; null: there is none.
+  Json peer_of(fabric::PortAddress address, fabric::PortId id) const {
+    if (const auto peer = fabric_.topology().peer(address))
+      return {{"node", fabric_.topology().node(peer->node).name}, {"port", peer->port}};
+    const FabricCable* const cable = fabric_.cables().find(id, fabric_.engine());
+    if (cable == nullptr || cable->peer().empty()) return nullptr;
+    return {{"fabric", cable->peer()}, {"up", cable->is_up()}};
   }
 
   double seconds() const { return std::chrono::duration<double>(fabric_.load().window(wish_.now)).count(); }
