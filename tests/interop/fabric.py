@@ -5,7 +5,6 @@
 
 Runs as whoever starts it. Each case has a fabric of its own.
 """
-import argparse
 import json
 import os
 import pathlib
@@ -18,7 +17,7 @@ import time
 
 from fabric_flows import arbitration, incast
 from fabric_hops import hops, reroute
-from fabric_lab import PATIENCE, Fabric, Failure, expect, names, retry
+from fabric_lab import PATIENCE, Fabric, Failure, case_options, expect, names, retry, run_cases
 
 
 def discovery(build):
@@ -204,25 +203,11 @@ CASES = (discovery, tools, ping, traffic, hops, reroute, capture, trace, why, lo
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True, type=pathlib.Path)
-    parser.add_argument("--match", default="")
-    options = parser.parse_args()
+    options = case_options(__doc__)
     if not shutil.which("ibnetdiscover"):
         print("skipped: infiniband-diags is not installed")
         return 77
-    failed = 0
-    for case in CASES:
-        if not re.search(options.match, case.__name__):
-            continue
-        began = time.monotonic()
-        try:
-            case(options.build.resolve())
-            print(f"ok      {case.__name__} ({time.monotonic() - began:.1f} s)", flush=True)
-        except Failure as failure:
-            failed += 1
-            print(f"FAILED  {case.__name__}: {failure}", flush=True)
-    return 1 if failed else 0
+    return run_cases(CASES, options.match, options.build.resolve())
 
 
 if __name__ == "__main__":

@@ -5,10 +5,8 @@
 
 The hosts are network namespaces with a veth pair between them, made as root or as anybody.
 """
-import argparse
 import json
 import os
-import pathlib
 import re
 import shutil
 import sys
@@ -16,7 +14,7 @@ import tempfile
 import time
 
 import lab as lab_module
-from fabric_lab import PATIENCE, Failure, expect, names
+from fabric_lab import PATIENCE, Failure, case_options, expect, names, run_cases
 
 LISTENER = 18874
 GARBAGE = """
@@ -244,28 +242,14 @@ CASES = (one_subnet, traffic, pulled, unreachable, restarted, strangers, killed)
 
 def main():
     mode = lab_module.enter()
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True, type=pathlib.Path)
-    parser.add_argument("--match", default="")
-    options = parser.parse_args()
+    options = case_options(__doc__)
     if mode == "plain" or not shutil.which("ibnetdiscover"):
         print("skipped: there are no namespaces here, or infiniband-diags is not installed")
         return 77
-    failed = 0
     with lab_module.Lab(mode, options.build) as lab, Joined(lab) as joined:
         joined.second = joined.join()
         joined.wait_until_joined()
-        for case in CASES:
-            if not re.search(options.match, case.__name__):
-                continue
-            began = time.monotonic()
-            try:
-                case(joined)
-                print(f"ok      {case.__name__} ({time.monotonic() - began:.1f} s)", flush=True)
-            except Failure as failure:
-                failed += 1
-                print(f"FAILED  {case.__name__}: {failure}", flush=True)
-    return 1 if failed else 0
+        return run_cases(CASES, options.match, joined)
 
 
 if __name__ == "__main__":

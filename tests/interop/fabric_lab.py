@@ -1,7 +1,9 @@
 """An emulated InfiniBand fabric for tests, and programs on its hosts."""
+import argparse
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -141,3 +143,27 @@ def write_file(fabric_folder, name, lines):
     path = pathlib.Path(fabric_folder) / name
     path.write_text("\n".join(lines) + "\n", encoding="ascii")
     return str(path)
+
+
+def case_options(description):
+    """The command line of a script of cases."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True, type=pathlib.Path)
+    parser.add_argument("--match", default="")
+    return parser.parse_args()
+
+
+def run_cases(cases, match, *arguments):
+    """Those whose name has the pattern, each with the arguments. The exit status."""
+    failed = 0
+    for case in cases:
+        if not re.search(match, case.__name__):
+            continue
+        began = time.monotonic()
+        try:
+            case(*arguments)
+            print(f"ok      {case.__name__} ({time.monotonic() - began:.1f} s)", flush=True)
+        except Failure as failure:
+            failed += 1
+            print(f"FAILED  {case.__name__}: {failure}", flush=True)
+    return 1 if failed else 0
