@@ -18,13 +18,12 @@
 #include "mad/port_info.h"
 #include "mad/smp.h"
 #include "mad/switch_info.h"
+#include "tests/unit/fabric/directed_smp.h"
 
 using namespace softrnic;
 using namespace softrnic::fabric;
 
 namespace {
-
-using Path = std::vector<std::uint8_t>;
 
 // From host 0 to each node: itself, switch 0, host 1, switch 1, host 2.
 const Path kPaths[] = {{}, {1}, {1, 2}, {1, 3}, {1, 3, 1}};
@@ -167,14 +166,6 @@ class World final : public EndportSink, private HostSink, private Dice {
     mad::encode(value, smp.data);
     send_smp(0, smp, wire::kPermissiveLid);
     advance(10 * kMicrosecond);
-  }
-  static mad::Smp directed(const Path& path) {
-    mad::Smp smp;
-    smp.management_class = mad::ManagementClass::subnet_directed_route;
-    smp.dr_slid = smp.dr_dlid = wire::kPermissiveLid;
-    smp.hop_count = static_cast<std::uint8_t>(path.size());
-    std::copy(path.begin(), path.end(), smp.initial_path.begin() + 1);
-    return smp;
   }
   void send_smp(unsigned host, const mad::Smp& smp, wire::Lid dlid) {
     Datagram datagram;

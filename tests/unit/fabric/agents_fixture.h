@@ -14,6 +14,7 @@
 #include "fabric/node_agents.h"
 #include "mad/attribute_modifier.h"
 #include "mad/port_info.h"
+#include "tests/unit/fabric/directed_smp.h"
 
 namespace softrnic::fabric {
 
@@ -95,21 +96,10 @@ class AgentsFabric : public EndportSink, private HostSink {
   }
 };
 
-using Path = std::vector<std::uint8_t>;
-
 /// A subnet manager on an endport, and the answers that it gets.
 class HandManager {
  public:
   HandManager(AgentsFabric& fabric, PortId at) : fabric_(fabric), at_(at) {}
-
-  static mad::Smp directed(const Path& path) {
-    mad::Smp smp;
-    smp.management_class = mad::ManagementClass::subnet_directed_route;
-    smp.dr_slid = smp.dr_dlid = wire::kPermissiveLid;
-    smp.hop_count = static_cast<std::uint8_t>(path.size());
-    std::copy(path.begin(), path.end(), smp.initial_path.begin() + 1);
-    return smp;
-  }
 
   /// Sends it, and gives the answer that comes; nothing: none comes.
   std::optional<mad::Smp> ask(mad::Smp smp, wire::Lid dlid = {}) {

@@ -182,7 +182,7 @@ TEST_F(Agents, LidRoutedSmps) {
 
 // By LIDs to the switch, and one hop from there.
 TEST_F(Agents, CombinedRoutes) {
-  mad::Smp smp = HandManager::directed({2});
+  mad::Smp smp = directed({2});
   smp.method = mad::Method::get;
   smp.attribute = mad::NodeInfo::kAttribute;
   smp.dr_slid = wire::Lid(1);
@@ -191,7 +191,7 @@ TEST_F(Agents, CombinedRoutes) {
   EXPECT_EQ(mad::decode<mad::NodeInfo>(answer->data).node_guid, guid_of(hosts[1], 0));
   EXPECT_EQ(answer->hop_pointer, 0);
   // One hop, and by LIDs from there.
-  smp = HandManager::directed({1});
+  smp = directed({1});
   smp.method = mad::Method::get;
   smp.attribute = mad::NodeInfo::kAttribute;
   smp.dr_dlid = wire::Lid(2);
@@ -226,7 +226,7 @@ TEST_F(Agents, QueuePairAndVlMustAgree) {
 // More answers than the buffers of a node hold wait for room, none is lost.
 TEST_F(Agents, AnswersWaitForRoom) {
   constexpr int kRequests = 100;
-  mad::Smp smp = HandManager::directed({1});
+  mad::Smp smp = directed({1});
   smp.method = mad::Method::get;
   smp.attribute = mad::NodeInfo::kAttribute;
   for (int i = 0; i < kRequests; ++i) {
@@ -248,7 +248,7 @@ TEST_F(Agents, HostileSmps) {
   const std::uint8_t edges[] = {0x00, 0x01, 0x7f, 0x80, 0xfe, 0xff};
   for (int i = 0; i < 30'000; ++i) {
     Datagram datagram;
-    mad::Smp smp = HandManager::directed(random() % 2 != 0 ? Path{1} : Path{1, 2});
+    mad::Smp smp = directed(random() % 2 != 0 ? Path{1} : Path{1, 2});
     smp.method = random() % 4 != 0 ? mad::Method::set : static_cast<mad::Method>(random());
     smp.attribute = attributes[random() % std::size(attributes)];
     smp.modifier = static_cast<std::uint32_t>(random() % 3 == 0 ? random() : random() % 6);

@@ -26,7 +26,7 @@ class Sma : public ::testing::Test, public AgentsFabric {
   }
   Status status_of(std::uint16_t attribute, Method method, const Path& path = {1},
                    std::uint32_t modifier = 0) {
-    mad::Smp smp = HandManager::directed(path);
+    mad::Smp smp = directed(path);
     smp.method = method;
     smp.attribute = attribute;
     smp.modifier = modifier;
@@ -77,7 +77,7 @@ TEST_F(Sma, RefusesWithTheStatusOfTheSpecification) {
 }
 
 TEST_F(Sma, OtherVersionsAreToldSo) {
-  mad::Smp smp = HandManager::directed(to_switch);
+  mad::Smp smp = directed(to_switch);
   smp.method = Method::set;
   smp.attribute = mad::NodeDescription::kAttribute;
   smp.class_version = 2;
@@ -263,7 +263,7 @@ TEST_F(Sma, MulticastMasksByBlockAndPosition) {
 
 TEST_F(Sma, SmInfoIsTheManagersWhereOneRuns) {
   agents.set_sm(id_of(hosts[1], 1), true);
-  mad::Smp smp = HandManager::directed(to_host);
+  mad::Smp smp = directed(to_host);
   smp.method = Method::get;
   smp.attribute = mad::SmInfo::kAttribute;
   EXPECT_FALSE(manager.ask(smp).has_value());

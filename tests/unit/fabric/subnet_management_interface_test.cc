@@ -5,20 +5,13 @@
 #include <algorithm>
 #include <random>
 
+#include "tests/unit/fabric/directed_smp.h"
+
 namespace softrnic::fabric {
 namespace {
 
 using enum SmpArrival;
 constexpr wire::Lid kPermissive = wire::kPermissiveLid;
-
-mad::Smp directed(std::initializer_list<std::uint8_t> path) {
-  mad::Smp smp;
-  smp.management_class = mad::ManagementClass::subnet_directed_route;
-  smp.dr_slid = smp.dr_dlid = kPermissive;
-  smp.hop_count = static_cast<std::uint8_t>(path.size());
-  std::copy(path.begin(), path.end(), smp.initial_path.begin() + 1);
-  return smp;
-}
 
 SmpPlace adapter(std::uint8_t port, SmpArrival arrival) {
   return {.is_switch = false, .num_ports = 2, .port = port, .arrival = arrival};
