@@ -7,6 +7,7 @@ set(SOFTRNIC_SANITIZE "" CACHE STRING "sanitizers, comma separated: address,unde
 add_library(softrnic_options INTERFACE)
 target_compile_options(softrnic_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wunused-const-variable=1> # clang has it in -Wall
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor;-Woverloaded-virtual>
   $<$<BOOL:${SOFTRNIC_WERROR}>:-Werror>)
 target_include_directories(softrnic_options INTERFACE ${CMAKE_SOURCE_DIR}/src)

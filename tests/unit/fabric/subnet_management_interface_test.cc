@@ -11,7 +11,6 @@ namespace softrnic::fabric {
 namespace {
 
 using enum SmpArrival;
-constexpr wire::Lid kPermissive = wire::kPermissiveLid;
 
 SmpPlace adapter(std::uint8_t port, SmpArrival arrival) {
   return {.is_switch = false, .num_ports = 2, .port = port, .arrival = arrival};
