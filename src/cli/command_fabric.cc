@@ -191,6 +191,7 @@ std::string shapes_text() {
          "  softrnic fabric up fat-tree:k=4\n"
          "  softrnic fabric up torus:4x4,speed=HDR --routing updn --name torus\n"
          "  softrnic fabric up ring:6 --sm opensm --routing lash\n"
+         "  softrnic fabric up torus:3x4 --sm opensm --routing torus-2QoS\n"
          "  softrnic fabric up --file my.net --partitions partitions.conf\n"
          "  softrnic fabric up --listen 192.0.2.1 --token-file token";
 }

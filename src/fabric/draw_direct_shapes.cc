@@ -53,10 +53,6 @@ Drawing draw_grid(const Dimensions& dimensions, std::uint32_t hosts, bool rings)
   return plan;
 }
 
-Dimensions dimensions_of(const ShapeArguments& arguments) {
-  return arguments.dimensions().empty() ? Dimensions{4, 4} : arguments.dimensions();
-}
-
 struct Dragonfly {
   std::uint32_t a, p, h;
 
@@ -80,16 +76,20 @@ void draw_global_cables(ShapePlan& plan, const Dragonfly& shape, std::uint64_t g
 
 }  // namespace
 
+Dimensions grid_dimensions(const ShapeArguments& arguments) {
+  return arguments.dimensions().empty() ? Dimensions{4, 4} : arguments.dimensions();
+}
+
 Drawing draw_ring(const ShapeArguments& arguments) {
   return draw_grid({arguments["switches"]}, arguments["hosts"], true);
 }
 
 Drawing draw_torus(const ShapeArguments& arguments) {
-  return draw_grid(dimensions_of(arguments), arguments["hosts"], true);
+  return draw_grid(grid_dimensions(arguments), arguments["hosts"], true);
 }
 
 Drawing draw_mesh(const ShapeArguments& arguments) {
-  return draw_grid(dimensions_of(arguments), arguments["hosts"], false);
+  return draw_grid(grid_dimensions(arguments), arguments["hosts"], false);
 }
 
 Drawing draw_dragonfly(const ShapeArguments& arguments) {

@@ -1,7 +1,9 @@
 // How each shape is drawn; what their arguments are stands in the table of topology_shapes.cc.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/expected.h"
 #include "fabric/shape_arguments.h"
@@ -18,9 +20,11 @@ Drawing draw_fat_tree(const ShapeArguments& arguments);
 
 /// Switches switch-0…, each joined to the next and the last to the first.
 Drawing draw_ring(const ShapeArguments& arguments);
-/// Switches switch-X-Y-…, counted from 0.
+/// Switches switch-X-Y-…, counted from 0; they come first, those of a row in X one after the other.
 Drawing draw_torus(const ShapeArguments& arguments);
 Drawing draw_mesh(const ShapeArguments& arguments);
+/// Switches in a row of each dimension.
+std::vector<std::uint32_t> grid_dimensions(const ShapeArguments& arguments);
 
 /// Balanced as by Kim, Dally, Scott and Abts (2008): a·h+1 groups, switches switch-GROUP-I counted from
 /// 0. Which two switches join two groups is the absolute arrangement (Hastings et al., 2015): the k-th

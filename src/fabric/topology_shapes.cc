@@ -1,5 +1,6 @@
 #include "fabric/topology_shapes.h"
 
+#include <algorithm>
 #include <array>
 
 #include "fabric/shape_drawings.h"
@@ -84,8 +85,29 @@ constexpr std::array kCommonOptions = {
     ShapeOption{"ports=N", "ports of each switch; unless given, as many as the busiest switch needs"},
 };
 
+/// "ring" and "6,hosts=2", from "ring:6,hosts=2".
+struct Words {
+  std::string_view name, items;
+};
+
+Words words_of(std::string_view specification) {
+  if (specification.empty()) specification = kDefaultShape;
+  const std::size_t end = specification.find_first_of(":,");
+  const bool is_alone = end == std::string_view::npos;
+  return {specification.substr(0, end), is_alone ? "" : specification.substr(end + 1)};
+}
+
+const Shape* find_shape(std::string_view name) {
+  const auto* const found = std::ranges::find(kShapes, name, &Shape::name);
+  return found != kShapes.end() ? found : nullptr;
+}
+
+Expected<ShapeArguments, std::string> parse(const Shape& shape, std::string_view items) {
+  return ShapeArguments::parse(items, shape.name, shape.parameters, shape.positional);
+}
+
 Expected<Topology, std::string> make(const Shape& shape, std::string_view items) {
-  const auto arguments = ShapeArguments::parse(items, shape.name, shape.parameters, shape.positional);
+  const auto arguments = parse(shape, items);
   if (!arguments) return Unexpected{std::string(shape.name) + ": " + arguments.error()};
   const auto plan = shape.draw(*arguments);
   if (!plan) return Unexpected{std::string(shape.name) + ": " + plan.error()};
@@ -100,16 +122,26 @@ std::span<const Shape> topology_shapes() { return kShapes; }
 std::span<const ShapeOption> common_shape_options() { return kCommonOptions; }
 
 Expected<Topology, std::string> make_topology(std::string_view specification) {
-  if (specification.empty()) specification = kDefaultShape;
-  const std::size_t end = specification.find_first_of(":,");
-  const std::string_view name = specification.substr(0, end);
+  const Words words = words_of(specification);
+  if (const Shape* const shape = find_shape(words.name)) return make(*shape, words.items);
   std::string names;
-  for (const Shape& shape : kShapes) {
-    if (shape.name == name)
-      return make(shape, end == std::string_view::npos ? "" : specification.substr(end + 1));
-    names += (names.empty() ? "" : ", ") + std::string(shape.name);
-  }
-  return Unexpected{quoted(name) + " is no shape of a fabric; there are " + names};
+  for (const Shape& shape : kShapes) names += (names.empty() ? "" : ", ") + std::string(shape.name);
+  return Unexpected{quoted(words.name) + " is no shape of a fabric; there are " + names};
+}
+
+NodeIndex Grid::switch_at(std::size_t dimension, std::uint32_t steps) const {
+  std::uint32_t stride = 1;
+  for (std::size_t before = 0; before < dimension; ++before) stride *= dimensions[before];
+  return NodeIndex(steps * stride);
+}
+
+std::optional<Grid> grid_of(std::string_view specification) {
+  const Words words = words_of(specification);
+  const Shape* const shape = find_shape(words.name);
+  if (shape == nullptr || (shape->draw != draw_torus && shape->draw != draw_mesh)) return std::nullopt;
+  const auto arguments = parse(*shape, words.items);
+  if (!arguments) return std::nullopt;
+  return Grid{grid_dimensions(*arguments), shape->draw == draw_torus};
 }
 
 }  // namespace softrnic::fabric

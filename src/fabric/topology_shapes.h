@@ -7,9 +7,12 @@
 // switch are at its first ports.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/expected.h"
 #include "fabric/shape_arguments.h"
@@ -43,5 +46,18 @@ inline constexpr std::string_view kDefaultShape = "fat-tree:leaves=2,spines=1,ho
 
 /// The fabric, or a sentence that says what is wrong and what is allowed.
 Expected<Topology, std::string> make_topology(std::string_view specification);
+
+/// Switches in rows: the shapes torus and mesh.
+struct Grid {
+  std::vector<std::uint32_t> dimensions;  ///< switches in a row of each, 2 or more
+  bool rings = false;                     ///< rows of more than 2 end where they begin
+
+  /// The place among the nodes of its topology of the switch that is so many steps (below its size) from the
+  /// first one in that dimension.
+  NodeIndex switch_at(std::size_t dimension, std::uint32_t steps) const;
+};
+
+/// Nothing: it is another shape, or none.
+std::optional<Grid> grid_of(std::string_view specification);
 
 }  // namespace softrnic::fabric

@@ -124,19 +124,12 @@ void tell(int report_fd, const std::string& text) {
   close(report_fd);
 }
 
-/// On the first host, where people begin.
-Expected<void, std::string> start_opensm(OpenSm& opensm, const Server& server, const Options& options) {
-  const fabric::Topology& topology = server.fabric().topology();
-  const auto first = topology.first_adapter();
-  if (!first) return Unexpected{std::string("opensm needs a host, and there is none")};
-  return opensm.start(options, options.name + "/" + topology.node(*first).name, server.folder());
-}
-
 int serve(const Options& options) {
   Server server;
   OpenSm opensm;  // ends before the fabric does
   auto opened = open(server, options);
-  if (opened && options.manager == "opensm") opened = start_opensm(opensm, server, options);
+  if (opened && options.manager == "opensm")
+    opened = opensm.start(options, server.fabric().topology(), server.folder());
   tell(options.report_fd, opened ? std::string() : opened.error());
   const bool foreground = options.report_fd < 0;
   if (!opened && foreground) fmt::print(stderr, "softrnic-fabricd: {}\n", opened.error());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/expected.h"
+#include "fabric/topology.h"
 #include "fabricd/options.h"
 
 namespace softrnic::fabricd {
@@ -18,8 +19,9 @@ class OpenSm {
   OpenSm(const OpenSm&) = delete;
   OpenSm& operator=(const OpenSm&) = delete;
 
-  /// On that host, "FABRIC/HOST". Its log and what it remembers are in a folder of `folder`, and go with it. A sentence.
-  Expected<void, std::string> start(const Options& options, const std::string& host,
+  /// On the first host of the fabric, where people begin. Its log and what it remembers are in a folder of
+  /// `folder`, and go with it. A sentence.
+  Expected<void, std::string> start(const Options& options, const fabric::Topology& topology,
                                     const std::string& folder);
 
  private:

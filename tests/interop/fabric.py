@@ -199,7 +199,30 @@ def opensm(build):
             expect(f'OSMTEST: TEST "{verdict}" PASS' in output, f"osmtest -f {flow}", output[-3000:])
 
 
-CASES = (discovery, tools, ping, traffic, hops, reroute, capture, trace, why, load, shell, arbitration, incast, opensm)
+def engines(build):
+    """Each routing engine of opensm routes a topology that fits it, and packets go between its farthest hosts."""
+    if not shutil.which("opensm", path=f"{os.environ['PATH']}:/usr/sbin"):
+        return
+    for engine, shape in (("minhop", ""), ("updn", "fat-tree:k=4"), ("ftree", "fat-tree:k=4"), ("dor", "mesh:3x3"),
+                          ("lash", "ring:5"), ("torus-2QoS", "torus:3x4"), ("torus-2QoS", "mesh:3x3")):
+        with Fabric(build, *([shape] if shape else []), "--sm", "opensm", "--routing", engine) as fabric:
+            log = pathlib.Path(f"{fabric.folder}/softrnic/fabric/.opensm/log")
+            expect(f"{engine} tables configured on all switches" in log.read_text(encoding="utf-8"), f"{engine} on '{shape}'")
+            last = f"host{len(names(fabric.nodes(), 'channel adapter'))}"
+            server = fabric.start(last, ["ibv_rc_pingpong", "-n", "100"])
+            try:
+                retry(lambda: fabric.run("host1", "ibv_rc_pingpong", "-n", "100", "localhost"))
+            finally:
+                if server.poll() is None:
+                    os.killpg(server.pid, signal.SIGKILL)
+                server.wait()
+            if engine == "torus-2QoS" and shape.startswith("torus"):
+                levels = {level for lid in range(1, 13) for level in re.findall(r"sl\.+(0x\w+)", fabric.run(
+                    "host1", "saquery", "--src-to-dst", f"{fabric.lid('host1')}:{fabric.lid(f'host{lid}')}"))}
+                expect(len(levels) > 1, "paths over both datelines have service levels of their own", str(levels))
+
+
+CASES = (discovery, tools, ping, traffic, hops, reroute, capture, trace, why, load, shell, arbitration, incast, opensm, engines)
 
 
 def main():
