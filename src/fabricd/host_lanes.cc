@@ -93,17 +93,18 @@ void HostLanes::read(std::uint32_t number) {
 // one handler, so that does both.
 void HostLanes::watch(std::uint32_t number) {
   Lane& lane = *lanes_[number];
-  lane.awaits_room = lane.socket.is_full();
   const std::uint32_t events =
-      (lane.socket.wants_to_read() ? EPOLLIN : 0U) | (lane.awaits_room ? EPOLLOUT : 0U);
+      (lane.socket.wants_to_read() ? EPOLLIN : 0U) | (lane.socket.is_full() ? EPOLLOUT : 0U);
+  if (std::exchange(lane.watched_for, events) == events) return;
   if (events == 0) return loop_.forget(lane.socket.fd());
-  loop_.watch(lane.socket.fd(), events, [this, number] {
+  const bool done = loop_.watch(lane.socket.fd(), events, [this, number] {
     Lane& ready = *lanes_[number];
     if (ready.socket.is_full()) ready.socket.flush(monotonic_now());
     if (ready.socket.wants_to_read()) ready.socket.read();
     watch(number);
     if (ready.stops_refusing()) takes_again();
   });
+  if (!done) lane.watched_for = 0;  // to be tried again
 }
 
 void HostLanes::resume() {
@@ -144,7 +145,7 @@ void HostLanes::flush(TimePoint now) {
     if (lanes_[number] == nullptr) continue;
     Lane& lane = *lanes_[number];
     lane.socket.flush(now);
-    if (lane.socket.is_full() != lane.awaits_room) watch(number);
+    watch(number);
     again |= lane.stops_refusing();
   }
   if (again) takes_again();

@@ -53,9 +53,9 @@ class HostLanes final : public daemon::Lanes {
     bool stops_refusing();
 
     LaneSocket socket;
-    UniqueFd programs;         ///< the other end
-    bool awaits_room = false;  ///< the socket's, at the event loop
-    bool has_refused = false;  ///< a frame, which waits in its port
+    UniqueFd programs;              ///< the other end
+    std::uint32_t watched_for = 0;  ///< by the event loop
+    bool has_refused = false;       ///< a frame, which waits in its port
   };
 
   void read(std::uint32_t number);
