@@ -29,6 +29,12 @@ fabric::LinkRate rate_of(const fabric::TrainedLink& link) {
   return rate;
 }
 
+/// A packet that is due so soon is waited for: to sleep until then takes longer.
+constexpr Duration kSoon = std::chrono::microseconds(2);
+/// Times that hosts may go on in one turn, so that what comes from others is not kept waiting: 128 KiB of one
+/// host.
+constexpr int kRounds = 8;
+
 }  // namespace
 
 /// The ports of one adapter, as its host uses them.
@@ -240,14 +246,24 @@ void EmulatedFabric::advance(TimePoint now) {
   engine_.advance(now);
   if (agents_.next_deadline() <= now) agents_.advance(now);
   if (manager_ != nullptr && manager_->deadline() <= now) manager_->advance(now);
-  for (EmulatedHost* const host : std::exchange(with_room_, {})) host->lanes().resume();
-  engine_.advance(now);
+  move_packets();
   for (const auto& host : hosts_) {
     if (host == nullptr) continue;
     host->lanes().flush(now);
     if (host->deadline() <= now) host->advance(now);
   }
   cables_.advance(now);
+}
+
+// A port holds 16 KiB for each VL, a quarter of what a lane sends at once. The rest follows here, so that it
+// reaches the other end in messages as large, and not in one for each quarter.
+void EmulatedFabric::move_packets() {
+  for (int round = 0; round < kRounds; ++round) {
+    for (EmulatedHost* const host : std::exchange(with_room_, {})) host->lanes().resume();
+    const TimePoint now = monotonic_now();
+    engine_.advance(now);
+    if (with_room_.empty() && engine_.next_deadline() > now + kSoon) return;
+  }
 }
 
 // ---- what the fabric hands over

@@ -99,6 +99,8 @@ class EmulatedFabric final : private fabric::EndportSink, private fabric::HostSi
   void start_manager();
   Place place_of(fabric::PortId port) const;
   void loop_back(fabric::PortId port, Bytes frame);
+  /// What the hosts have sent, and are ready to, as far as it comes now.
+  void move_packets();
   /// `near`: a port of who asks, for the prefix of the subnet.
   wire::Gid owner_of(const wire::Gid& address, const fabric::ManagedPort& near) const;
 
