@@ -66,6 +66,7 @@ class EmulatedFabric final : private fabric::EndportSink, private fabric::HostSi
   /// Empty: none is known.
   const std::string& log_file() const { return options_.log_file; }
   /// By node; nullptr of a switch.
+  EmulatedHost* host(fabric::NodeIndex node) { return hosts_[node.value].get(); }
   const EmulatedHost* host(fabric::NodeIndex node) const { return hosts_[node.value].get(); }
 
   /// To other fabrics: one at each of FabricOptions::spare_ports.

@@ -13,11 +13,12 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 from fabric_flows import arbitration, incast
 from fabric_hops import hops, reroute
-from fabric_lab import PATIENCE, Fabric, Failure, case_options, expect, names, retry, run_cases
+from fabric_lab import PATIENCE, Fabric, Failure, case_options, expect, names, retry, run_cases, write_file
 
 
 def discovery(build):
@@ -205,9 +206,11 @@ def engines(build):
         return
     for engine, shape in (("minhop", ""), ("updn", "fat-tree:k=4"), ("ftree", "fat-tree:k=4"), ("dor", "mesh:3x3"),
                           ("lash", "ring:5"), ("torus-2QoS", "torus:3x4"), ("torus-2QoS", "mesh:3x3")):
-        with Fabric(build, *([shape] if shape else []), "--sm", "opensm", "--routing", engine) as fabric:
-            log = pathlib.Path(f"{fabric.folder}/softrnic/fabric/.opensm/log")
-            expect(f"{engine} tables configured on all switches" in log.read_text(encoding="utf-8"), f"{engine} on '{shape}'")
+        with tempfile.TemporaryDirectory() as folder, \
+                Fabric(build, *([shape] if shape else []), "--sm", "opensm", "--routing", engine,
+                       "--config", write_file(folder, "opensm.conf", ["force_log_flush TRUE"])) as fabric:
+            log = pathlib.Path(f"{fabric.folder}/softrnic/fabric/.opensm/log").read_text(encoding="utf-8")
+            expect(f"{engine} tables configured on all switches" in log, f"{engine} on '{shape}'", log)
             last = f"host{len(names(fabric.nodes(), 'channel adapter'))}"
             server = fabric.start(last, ["ibv_rc_pingpong", "-n", "100"])
             try:
