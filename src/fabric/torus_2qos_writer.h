@@ -1,5 +1,5 @@
-// torus-2QoS.conf, in which opensm's routing engine torus-2QoS reads what torus or mesh it is to look for: the
-// radix of each dimension, and a seed, the switches around a first one that say which way is which
+// torus-2QoS.conf, in which opensm's routing engine torus-2QoS reads what torus or mesh it is to look for:
+// the radix of each dimension, and a seed, the switches around a first one that say which way is which
 // (torus-2QoS.conf(5)).
 #pragma once
 
