@@ -133,7 +133,7 @@ void HostLanes::deliver_to_group(std::uint8_t port, Bytes frame, TimePoint now) 
   if (raw == nullptr) return;
   wire::Gid group;
   std::copy_n(raw, group.raw.size(), group.raw.begin());
-  for (const auto& lane : lanes_)
+  for (const auto& lane : lanes_so_far())
     if (lane != nullptr && lane->socket.has_joined(port, group)) lane->socket.deliver(port, frame, now);
 }
 
@@ -153,14 +153,14 @@ void HostLanes::flush(TimePoint now) {
 
 TimePoint HostLanes::deadline() const {
   TimePoint due = kNever;
-  for (const auto& lane : lanes_)
+  for (const auto& lane : lanes_so_far())
     if (lane != nullptr && lane->has_refused) due = std::min(due, lane->socket.gives_up_at());
   return due;
 }
 
 void HostLanes::advance(TimePoint now) {
   if (deadline() > now) return;
-  for (const auto& lane : lanes_)
+  for (const auto& lane : lanes_so_far())
     if (lane != nullptr && lane->socket.gives_up_at() <= now) lane->has_refused = false;
   takes_again();
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 
 #include "base/lane_limits.h"
 #include "base/strong.h"
@@ -58,6 +59,8 @@ class HostLanes final : public daemon::Lanes {
     bool has_refused = false;       ///< a frame, which waits in its port
   };
 
+  /// Few, where a large fabric has thousands of hosts that are looked at in each turn.
+  std::span<const std::unique_ptr<Lane>> lanes_so_far() const { return std::span(lanes_).first(made_); }
   void read(std::uint32_t number);
   void watch(std::uint32_t number);
   void deliver_to_group(std::uint8_t port, Bytes frame, TimePoint now);
