@@ -78,7 +78,7 @@ int HostLanes::socket_of(std::uint32_t lane) const {
 std::uint32_t HostLanes::receive_buffer() const {
   int bytes = 0;
   socklen_t size = sizeof bytes;
-  for (const auto& lane : lanes_)
+  for (const auto& lane : lanes_so_far())
     if (lane != nullptr && getsockopt(lane->socket.fd(), SOL_SOCKET, SO_SNDBUF, &bytes, &size) == 0) break;
   return static_cast<std::uint32_t>(bytes);
 }

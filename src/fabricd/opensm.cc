@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
-#include <sstream>
+#include <string_view>
 #include <system_error>
 
 #include "base/argument_pointers.h"
@@ -21,6 +21,7 @@
 #include "fabric/topology_shapes.h"
 #include "fabric/torus_2qos_writer.h"
 #include "fabricd/manager_setup.h"
+#include "subnet/conf_text.h"
 
 namespace softrnic::fabricd {
 namespace {
@@ -53,10 +54,11 @@ bool asks_for_torus(const Options& options) {
 }
 
 /// Whether the settings name a torus-2QoS.conf; then it is the user's.
-bool names_torus_file(const std::string& settings) {
-  std::istringstream lines(settings);
-  for (std::string line, word; std::getline(lines, line);)
-    if (std::istringstream(line) >> word && word == "torus_config") return true;
+bool names_torus_file(std::string_view settings) {
+  while (!settings.empty()) {
+    std::string_view line = subnet::trim(subnet::cut(settings, "\n"));
+    if (subnet::cut(line, subnet::kConfSpace) == "torus_config") return true;
+  }
   return false;
 }
 

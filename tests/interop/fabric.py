@@ -211,17 +211,12 @@ def engines(build):
                        "--config", write_file(folder, "opensm.conf", ["force_log_flush TRUE"])) as fabric:
             log = pathlib.Path(f"{fabric.folder}/softrnic/fabric/.opensm/log").read_text(encoding="utf-8")
             expect(f"{engine} tables configured on all switches" in log, f"{engine} on '{shape}'", log)
-            last = f"host{len(names(fabric.nodes(), 'channel adapter'))}"
-            server = fabric.start(last, ["ibv_rc_pingpong", "-n", "100"])
-            try:
-                retry(lambda: fabric.run("host1", "ibv_rc_pingpong", "-n", "100", "localhost"))
-            finally:
-                if server.poll() is None:
-                    os.killpg(server.pid, signal.SIGKILL)
-                server.wait()
+            hosts = names(fabric.nodes(), "channel adapter")
+            fabric.pair(["ibv_rc_pingpong", "-n", "100"], server=f"host{len(hosts)}")
             if engine == "torus-2QoS" and shape.startswith("torus"):
-                levels = {level for lid in range(1, 13) for level in re.findall(r"sl\.+(0x\w+)", fabric.run(
-                    "host1", "saquery", "--src-to-dst", f"{fabric.lid('host1')}:{fabric.lid(f'host{lid}')}"))}
+                own = fabric.lid("host1")
+                levels = {level for host in hosts for level in re.findall(r"sl\.+(0x\w+)", fabric.run(
+                    "host1", "saquery", "--src-to-dst", f"{own}:{fabric.lid(host)}"))}
                 expect(len(levels) > 1, "paths over both datelines have service levels of their own", str(levels))
 
 
