@@ -13,7 +13,7 @@
 namespace softrnic::cli {
 namespace {
 
-struct Options {
+struct CpOptions {
   std::vector<std::string> paths, include, exclude;
   std::string token_file, rate, direct = "auto";
   std::uint16_t port = copy::kDefaultPort;
@@ -24,14 +24,14 @@ struct Options {
 };
 
 struct Flag {
-  bool Options::*option;
+  bool CpOptions::*option;
   copy::JobFlag flag;
 };
-constexpr Flag kFlags[] = {{&Options::recursive, copy::kRecursive}, {&Options::archive, copy::kRecursive},
-                           {&Options::archive, copy::kPreserve},    {&Options::update, copy::kUpdate},
-                           {&Options::resume, copy::kResume},       {&Options::remove, copy::kDelete},
-                           {&Options::dry_run, copy::kDryRun},      {&Options::verify, copy::kVerify},
-                           {&Options::sync, copy::kSyncFiles}};
+constexpr Flag kFlags[] = {{&CpOptions::recursive, copy::kRecursive}, {&CpOptions::archive, copy::kRecursive},
+                           {&CpOptions::archive, copy::kPreserve},    {&CpOptions::update, copy::kUpdate},
+                           {&CpOptions::resume, copy::kResume},       {&CpOptions::remove, copy::kDelete},
+                           {&CpOptions::dry_run, copy::kDryRun},      {&CpOptions::verify, copy::kVerify},
+                           {&CpOptions::sync, copy::kSyncFiles}};
 
 struct DirectChoice {
   const char* word;
@@ -70,7 +70,7 @@ int usage(const std::string& text) {
 }
 
 /// Which side is where. Empty, or what is wrong with it.
-std::string split_sides(const Options& options, copy::CopyOptions& wanted) {
+std::string split_sides(const CpOptions& options, copy::CopyOptions& wanted) {
   const std::string& last = options.paths.back();
   std::string host, path;
   wanted.upload = split_remote(last, wanted.host, wanted.destination);
@@ -88,7 +88,7 @@ std::string split_sides(const Options& options, copy::CopyOptions& wanted) {
 }
 
 /// Patterns in the order in which they stand on the command line.
-copy::FilterList filters_of(const grammar::Command& command, const Options& options) {
+copy::FilterList filters_of(const grammar::Command& command, const CpOptions& options) {
   copy::FilterList out;
   std::size_t included = 0, excluded = 0;
   for (const std::string& option : command.order()) {
@@ -98,7 +98,7 @@ copy::FilterList filters_of(const grammar::Command& command, const Options& opti
   return out;
 }
 
-std::uint32_t flags_of(const Options& options, const copy::CopyOptions& wanted) {
+std::uint32_t flags_of(const CpOptions& options, const copy::CopyOptions& wanted) {
   std::uint32_t flags = 0;
   for (const Flag& one : kFlags)
     if (options.*one.option) flags |= one.flag;
@@ -112,7 +112,7 @@ std::uint32_t flags_of(const Options& options, const copy::CopyOptions& wanted) 
   return flags;
 }
 
-int run(bool json, const Options& options, const copy::FilterList& filters) {
+int run(bool json, const CpOptions& options, const copy::FilterList& filters) {
   copy::CopyOptions wanted;
   wanted.port = options.port;
   wanted.queue_pairs = options.queue_pairs;
@@ -145,7 +145,7 @@ int run(bool json, const Options& options, const copy::FilterList& filters) {
   return done->failures == 0 ? kDone : kFailed;
 }
 
-void add_choices(const grammar::Command& command, Options& options) {
+void add_choices(const grammar::Command& command, CpOptions& options) {
   command.flag("-r,--recursive", options.recursive, "directories with all that is in them");
   command.flag("-a,--archive", options.archive,
                "-r, and keep modes, times, symbolic links; owners when root");
@@ -174,7 +174,7 @@ void add_choices(const grammar::Command& command, Options& options) {
 }  // namespace
 
 void add_cp(const grammar::Command& softrnic, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CpOptions>();
   const grammar::Command command =
       softrnic.command("cp", "Copy files to or from a host that runs `softrnic serve`");
   command.option("paths", options->paths, "SRC... DST; one side is HOST:PATH").required();

@@ -12,7 +12,7 @@ namespace {
 using doctor::Outcome;
 using doctor::Result;
 
-struct Options {
+struct DoctorOptions {
   std::string device, program;
 };
 
@@ -70,7 +70,7 @@ Json all_json(const std::vector<Result>& results) {
   return out;
 }
 
-int run(bool json, const Options& options) {
+int run(bool json, const DoctorOptions& options) {
   const std::vector<Result> results =
       doctor::examine(doctor::gather({library_folder(), options.program, options.device}));
   if (json) {
@@ -92,7 +92,7 @@ std::string names_of_checks() {
 }  // namespace
 
 void add_doctor(const grammar::Command& softrnic, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DoctorOptions>();
   const grammar::Command command =
       softrnic.command("doctor", "Look at what can stand in the way on this host, and tell the cure");
   command.option("--device", options->device, "look at this device alone");

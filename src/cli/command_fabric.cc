@@ -13,6 +13,7 @@
 
 #include "base/argument_pointers.h"
 #include "base/unique_fd.h"
+#include "base/unique_file.h"
 #include "cli/commands.h"
 #include "cli/fabric_answer.h"
 #include "cli/fabric_cable.h"
@@ -148,15 +149,11 @@ int show_log(const FabricOptions& options, bool json) {
   return kDone;
 }
 
-struct CloseFolder {
-  void operator()(DIR* folder) const { closedir(folder); }
-};
-
 /// Names of the fabrics that are up.
 std::vector<std::string> running() {
   std::vector<std::string> names;
   const auto folder = control::fabrics_folder(false);
-  const std::unique_ptr<DIR, CloseFolder> entries{folder ? opendir(folder->c_str()) : nullptr};
+  const UniqueDirectory entries{folder ? opendir(folder->c_str()) : nullptr};
   while (const dirent* entry = entries ? readdir(entries.get()) : nullptr) {
     const std::string name = entry->d_name;
     if (control::valid_fabric_name(name) && control::reach_path(control::command_socket(*folder, name)))
@@ -196,9 +193,9 @@ std::string shapes_text() {
          "  softrnic fabric up --listen 192.0.2.1 --token-file token";
 }
 
-using Options = std::shared_ptr<FabricOptions>;
+using SharedOptions = std::shared_ptr<FabricOptions>;
 
-void name_option(const grammar::Command& command, const Options& options) {
+void name_option(const grammar::Command& command, const SharedOptions& options) {
   command.option("--name", options->name, "name of the fabric").shows_default();
 }
 

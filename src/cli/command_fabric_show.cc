@@ -15,16 +15,16 @@
 namespace softrnic::cli {
 namespace {
 
-constexpr int kRedraw = 1000;  ///< milliseconds
+constexpr int kWatchEvery = 1000;  ///< milliseconds
 
-struct Options {
+struct ShowOptions {
   std::string fabric{control::kDefaultFabric};
   std::string picture;
   bool vls = false;
   bool watch = false;
 };
 
-std::optional<Json> ask(const Options& options) {
+std::optional<Json> ask(const ShowOptions& options) {
   return ask_fabric_json(options.fabric, options.vls ? "show\tvl" : "show");
 }
 
@@ -44,7 +44,7 @@ int draw(const Json& fabric, const std::string& path) {
 }
 
 /// On a terminal each look takes the place of the one before.
-int watch(const Options& options, bool json) {
+int watch(const ShowOptions& options, bool json) {
   const bool redraws = isatty(STDOUT_FILENO) == 1 && !json;
   pollfd stop{catch_stop_signals(), POLLIN, 0};
   do {
@@ -53,11 +53,11 @@ int watch(const Options& options, bool json) {
     if (redraws) fmt::print("\x1b[H\x1b[2J");
     print(*fabric, json);
     if (std::fflush(stdout) != 0) return kFailed;
-  } while (poll(&stop, 1, kRedraw) == 0);
+  } while (poll(&stop, 1, kWatchEvery) == 0);
   return kDone;
 }
 
-int show(const Options& options, bool json) {
+int show(const ShowOptions& options, bool json) {
   if (options.watch) return watch(options, json);
   const auto fabric = ask(options);
   if (!fabric) return kFailed;
@@ -69,7 +69,7 @@ int show(const Options& options, bool json) {
 }  // namespace
 
 void add_fabric_show(const grammar::Command& fabric, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ShowOptions>();
   const grammar::Command command =
       fabric.command("show", "Show nodes, ports, addresses, links and their load");
   command.flag("--vl", options->vls, "virtual lanes of each port, too: what waits, and for how many credits");

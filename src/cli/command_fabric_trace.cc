@@ -6,13 +6,13 @@
 namespace softrnic::cli {
 namespace {
 
-struct Options {
+struct TraceOptions {
   std::string fabric{control::kDefaultFabric};
   std::string from, to;
   unsigned sl = 0;
 };
 
-int trace(const Options& options, bool json) {
+int trace(const TraceOptions& options, bool json) {
   const auto answer =
       ask_fabric_json(options.fabric, fmt::format("trace\t{}\t{}\t{}", options.from, options.to, options.sl));
   if (!answer) return kFailed;
@@ -29,7 +29,7 @@ int trace(const Options& options, bool json) {
 }  // namespace
 
 void add_fabric_trace(const grammar::Command& fabric, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TraceOptions>();
   const grammar::Command command =
       fabric.command("trace", "Show the way of packets, and the tables that decide at each hop: trace A B");
   command.option("from", options->from, "where they begin: a node, NODE/PORT, a LID or a GUID").required();

@@ -8,7 +8,7 @@
 namespace softrnic::cli {
 namespace {
 
-struct Options {
+struct WhyOptions {
   std::string fabric{control::kDefaultFabric};
   std::string a, b;
   std::string p_key;
@@ -40,7 +40,7 @@ void print_ways(const Json& answer) {
   for (const char* const way : {"there", "back"}) fmt::print("{}", path_table(value_of(answer, way), 2));
 }
 
-int why(const Options& options, bool json) {
+int why(const WhyOptions& options, bool json) {
   std::string command = fmt::format("why\t{}\t{}\t{}", options.a, options.b, options.sl);
   if (!options.p_key.empty()) {
     const std::string p_key = decimal(options.p_key);
@@ -64,7 +64,7 @@ int why(const Options& options, bool json) {
 }  // namespace
 
 void add_fabric_why(const grammar::Command& fabric, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<WhyOptions>();
   const grammar::Command command =
       fabric.command("why", "Tell why two ports cannot talk, and the cure: why A B");
   command.option("a", options->a, "a node, NODE/PORT, a LID or a GUID").required();

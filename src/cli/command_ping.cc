@@ -7,7 +7,7 @@
 namespace softrnic::cli {
 namespace {
 
-struct Options {
+struct PingOptions {
   std::string host, token_file;
   std::uint64_t count = 0;
   double interval = 1;
@@ -33,7 +33,7 @@ constexpr std::pair<const char*, copy::Nanoseconds copy::Spread::*> kColumns[] =
 constexpr std::pair<const char*, copy::Nanoseconds copy::PingSample::*> kRows[] = {
     {"send/recv", &copy::PingSample::message}, {"read", &copy::PingSample::read}};
 
-void print_report(const Options& options, const copy::PingReport& report) {
+void print_report(const PingOptions& options, const copy::PingReport& report) {
   print_line("--- {} ---", printable(options.host));
   print_line("{} exchanges begun, {} answered", report.sent, report.samples.size());
   std::string head = fmt::format("{:<12}", "us");
@@ -58,7 +58,7 @@ Json report_json(const copy::PingReport& report) {
   return out;
 }
 
-int run(bool json, const Options& options) {
+int run(bool json, const PingOptions& options) {
   copy::PingOptions wanted;
   wanted.port = options.port;
   if (!split_host(options.host, wanted.host, wanted.port)) {
@@ -92,7 +92,7 @@ int run(bool json, const Options& options) {
 }  // namespace
 
 void add_ping(const grammar::Command& softrnic, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PingOptions>();
   const grammar::Command command =
       softrnic.command("ping", "Round trips to a host that runs `softrnic serve`: SEND and READ");
   command.option("host", options->host, "HOST, HOST:PORT or [ADDRESS]:PORT").required();

@@ -10,7 +10,7 @@
 namespace softrnic::cli {
 namespace {
 
-struct Options {
+struct ServeOptions {
   copy::ServerOptions server;
   std::string token_file;
   double greeting_time = 10;
@@ -18,7 +18,7 @@ struct Options {
 };
 
 /// The token of the file, of the usual file, or a new one, which is told.
-copy::Result<std::string> token_for(const Options& options) {
+copy::Result<std::string> token_for(const ServeOptions& options) {
   auto token = find_token(options.token_file);
   if (token || !options.token_file.empty()) return token;
   auto fresh = copy::fresh_token();
@@ -26,7 +26,7 @@ copy::Result<std::string> token_for(const Options& options) {
   return fresh;
 }
 
-int run(Options options) {
+int run(ServeOptions options) {
   const auto token = token_for(options);
   if (!token) return report(token.error());
   options.server.token = *token;
@@ -49,7 +49,7 @@ int run(Options options) {
 }  // namespace
 
 void add_serve(const grammar::Command& softrnic, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ServeOptions>();
   const grammar::Command command =
       softrnic.command("serve", "Let other hosts copy files to and from a directory, and ping");
   command.option("root,--root", options->server.root,

@@ -33,7 +33,7 @@ void print(const LoadedLibrary& library) {
 }
 
 /// kDone when all programs get softrnic, else kFailed, for scripts.
-int show(const LoaderPlace& place, bool json) {
+int show_loader(const LoaderPlace& place, bool json) {
   const auto libraries = loaded_libraries(place);
   if (!libraries) return report_text(libraries.error());
   bool all = !libraries->empty();
@@ -54,7 +54,7 @@ int change(const LoaderPlace& place, bool json,
   if (geteuid() != 0) return report_text("this changes what all programs load: only root can do it");
   const auto done = change_for_all(place);
   if (!done) return report_text(done.error());
-  show(place, json);
+  show_loader(place, json);
   return kDone;
 }
 
@@ -87,7 +87,8 @@ void add_system(const grammar::Command& softrnic, Context& context) {
   add("disable", "All programs load what they did before (root)",
       [](const LoaderPlace& place, bool json) { return change(place, json, disable_for_all); });
   add("status",
-      "Which libraries a program loads, and which file decides that; exit code 1 when not softrnic's", show);
+      "Which libraries a program loads, and which file decides that; exit code 1 when not softrnic's",
+      show_loader);
 }
 
 }  // namespace softrnic::cli

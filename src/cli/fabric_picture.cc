@@ -15,8 +15,8 @@ constexpr double kTop = 40;
 constexpr double kLevel = 130;  ///< from one row to the next
 constexpr double kBox = 40;     ///< height of a node
 constexpr double kLegend = 60;
-constexpr double kLeastWidth = 640;
-constexpr std::size_t kMostCharacters = 28;
+constexpr double kLeastPictureWidth = 640;
+constexpr std::size_t kMostLabelCharacters = 28;
 
 /// How links are drawn from that load on, the last first.
 struct LoadColour {
@@ -39,8 +39,8 @@ const char* colour_of(double load) {
 
 /// What fits into a box, at a character's end.
 std::string shortened(std::string text) {
-  if (text.size() <= kMostCharacters) return text;
-  std::size_t end = kMostCharacters - 3;
+  if (text.size() <= kMostLabelCharacters) return text;
+  std::size_t end = kMostLabelCharacters - 3;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
   return text.substr(0, end) + "...";
 }
@@ -55,7 +55,7 @@ double lift_of(double across) { return std::min(14 + 0.06 * std::abs(across), 60
 class Picture {
  public:
   explicit Picture(const Json& fabric) : fabric_(fabric), layout_(lay_out(fabric)) {
-    width_ = std::max(layout_.width, kLeastWidth);
+    width_ = std::max(layout_.width, kLeastPictureWidth);
     shift_ = (width_ - layout_.width) / 2;
     height_ = kTop + kLevel * static_cast<double>(std::max<std::size_t>(layout_.levels, 1)) + kLegend;
     spread_ends();

@@ -43,7 +43,7 @@ std::string idle_text(const std::vector<std::string>& vls) {
   return "VL " + printable(text) + ": empty";
 }
 
-std::string vl_text(const Json& vl) {
+std::string queue_text(const Json& vl) {
   std::string text =
       fmt::format("VL {}: queued {} packets, {} of {} blocks", text_of(vl, "vl"), text_of(vl, "queued"),
                   text_of(vl, "queued_blocks"), text_of(vl, "buffer_blocks"));
@@ -59,7 +59,7 @@ std::string lanes_text(const Json& vls) {
   std::vector<std::string> idle;
   for (const Json& vl : vls) {
     if (is_idle(vl)) idle.push_back(text_of(vl, "vl"));
-    if (!is_idle(vl)) text += "        " + vl_text(vl) + "\n";
+    if (!is_idle(vl)) text += "        " + queue_text(vl) + "\n";
   }
   if (!idle.empty()) text += "        " + idle_text(idle) + "\n";
   return text;

@@ -5,7 +5,7 @@
 namespace softrnic::cma {
 namespace {
 
-struct Layout {
+struct IpHeaderLayout {
   static constexpr std::size_t kVersion = 0, kIpVersion = 1, kPort = 2, kSource = 4, kDestination = 20;
 };
 constexpr std::size_t kAddressSize = 16, kIpv4Offset = 12;
@@ -31,22 +31,22 @@ SocketAddress get_host(Bytes in, Family family) {
 
 void IpHeader::write(MutableBytes out) const {
   const unsigned ip_version = source.family == Family::ipv4 ? 4 : 6;
-  out[Layout::kVersion] = std::byte{0};
-  out[Layout::kIpVersion] = static_cast<std::byte>(ip_version << 4);
-  store_be16(&out[Layout::kPort], source.port);
-  put_host(out.subspan(Layout::kSource, kAddressSize), source);
-  put_host(out.subspan(Layout::kDestination, kAddressSize), destination);
+  out[IpHeaderLayout::kVersion] = std::byte{0};
+  out[IpHeaderLayout::kIpVersion] = static_cast<std::byte>(ip_version << 4);
+  store_be16(&out[IpHeaderLayout::kPort], source.port);
+  put_host(out.subspan(IpHeaderLayout::kSource, kAddressSize), source);
+  put_host(out.subspan(IpHeaderLayout::kDestination, kAddressSize), destination);
 }
 
 std::optional<IpHeader> IpHeader::read(Bytes in) {
-  if (in.size() < kSize || in[Layout::kVersion] != std::byte{0}) return std::nullopt;
-  const unsigned ip_version = std::to_integer<unsigned>(in[Layout::kIpVersion]) >> 4;
+  if (in.size() < kSize || in[IpHeaderLayout::kVersion] != std::byte{0}) return std::nullopt;
+  const unsigned ip_version = std::to_integer<unsigned>(in[IpHeaderLayout::kIpVersion]) >> 4;
   if (ip_version != 4 && ip_version != 6) return std::nullopt;
   const Family family = ip_version == 4 ? Family::ipv4 : Family::ipv6;
   IpHeader header;
-  header.source = get_host(in.subspan(Layout::kSource, kAddressSize), family);
-  header.source.port = load_be16(&in[Layout::kPort]);
-  header.destination = get_host(in.subspan(Layout::kDestination, kAddressSize), family);
+  header.source = get_host(in.subspan(IpHeaderLayout::kSource, kAddressSize), family);
+  header.source.port = load_be16(&in[IpHeaderLayout::kPort]);
+  header.destination = get_host(in.subspan(IpHeaderLayout::kDestination, kAddressSize), family);
   return header;
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 // An MGID of IPoIB: ff1S:GGGG:PPPP, then the end of the group's address. S is the scope (of the link, as the
 // broadcast group has it), GGGG the signature, PPPP the P_Key.
-struct Layout {
+struct MgidLayout {
   static constexpr std::size_t kSignature = 2, kPkey = 4, kIpv6Group = 6, kIpv4Group = 12;
 };
 constexpr std::uint16_t kTransient = 0xff12;
@@ -22,8 +22,8 @@ constexpr std::uint32_t kIpv4GroupBits = 0x0fffffff;
 wire::Gid start_of(std::uint16_t signature, std::uint16_t pkey) {
   wire::Gid gid;
   store_be16(gid.raw.data(), kTransient);
-  store_be16(&gid.raw[Layout::kSignature], signature);
-  store_be16(&gid.raw[Layout::kPkey], pkey);
+  store_be16(&gid.raw[MgidLayout::kSignature], signature);
+  store_be16(&gid.raw[MgidLayout::kPkey], pkey);
   return gid;
 }
 
@@ -41,18 +41,18 @@ wire::Gid multicast_gid(const SocketAddress& group, std::uint16_t pkey, PortSpac
   const bool udp = space == PortSpace::udp;
   if (group.family == Family::ipv4) {
     wire::Gid gid = start_of(udp ? kIpv4OfUdp : kIpv4, pkey);
-    store_be32(&gid.raw[Layout::kIpv4Group], load_be32(group.host.ipv4_bytes()) & kIpv4GroupBits);
+    store_be32(&gid.raw[MgidLayout::kIpv4Group], load_be32(group.host.ipv4_bytes()) & kIpv4GroupBits);
     return gid;
   }
   wire::Gid gid = start_of(udp ? kIpv6OfUdp : kIpv6, pkey);
-  std::copy(group.host.raw.begin() + Layout::kIpv6Group, group.host.raw.end(),
-            gid.raw.begin() + Layout::kIpv6Group);
+  std::copy(group.host.raw.begin() + MgidLayout::kIpv6Group, group.host.raw.end(),
+            gid.raw.begin() + MgidLayout::kIpv6Group);
   return gid;
 }
 
 wire::Gid broadcast_gid(std::uint16_t pkey) {
   wire::Gid gid = start_of(kIpv4, pkey);
-  store_be32(&gid.raw[Layout::kIpv4Group], 0xffffffff);
+  store_be32(&gid.raw[MgidLayout::kIpv4Group], 0xffffffff);
   return gid;
 }
 

@@ -22,7 +22,8 @@
 namespace softrnic::control {
 namespace {
 
-constexpr int kAttempts = 8;  ///< a daemon may end between our connect and our hello, or after its start
+constexpr int kConnectAttempts =
+    8;  ///< a daemon may end between our connect and our hello, or after its start
 
 Error broken(int error) {
   if (error == 0 || error == EPIPE || error == ECONNRESET || error == ENOTCONN)
@@ -97,7 +98,7 @@ Expected<std::unique_ptr<Client>, Error> Client::connect_of_emulated_host() {
 // It may be starting anew; who waits for the next one of systemd's waits in its socket's queue.
 Expected<std::unique_ptr<Client>, Error> Client::connect_of_all(std::chrono::seconds patience) {
   Error last = broken(ECONNREFUSED);
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+  for (int attempt = 0; attempt < kConnectAttempts; ++attempt) {
     auto socket = reach_system_daemon(patience);
     if (!socket) return Unexpected{make_error(socket.error())};
     auto client = connect_to(std::move(*socket), DaemonKind::of_all);
@@ -110,7 +111,7 @@ Expected<std::unique_ptr<Client>, Error> Client::connect_of_all(std::chrono::sec
 
 Expected<std::unique_ptr<Client>, Error> Client::connect_of_user(const ConnectOptions& options) {
   Error last = broken(ECONNREFUSED);
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+  for (int attempt = 0; attempt < kConnectAttempts; ++attempt) {
     auto socket = reach_own(daemon_name(geteuid()), options.patience);
     if (socket) {
       auto client = connect_to(std::move(*socket), DaemonKind::of_user);
@@ -236,16 +237,6 @@ Expected<LaneGrant, Error> Client::take_lane() {
   lane.fabric = reply->fabric != 0;
   return lane;
 }
-
-namespace {
-
-template <typename Reply>
-Expected<void, Error> without_value(const Expected<Reply, Error>& reply) {
-  if (!reply) return Unexpected{reply.error()};
-  return {};
-}
-
-}  // namespace
 
 Expected<void, Error> Client::give_back_lane(std::uint8_t lane) {
   auto request = make_message<GiveBackLane>();

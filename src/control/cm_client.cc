@@ -10,7 +10,7 @@
 namespace softrnic::control {
 namespace {
 
-constexpr int kAttempts = 8;  ///< daemons may die under a request
+constexpr int kRequestAttempts = 8;  ///< daemons may die under a request
 
 template <typename Message>
 Message about(CmNumber id) {
@@ -85,7 +85,7 @@ Expected<Reply, Error> CmClient::ask(const Request& request, const CommitReply<R
       if (commit) commit(journal_, *reply);
       return reply;
     }
-    if (!is_gone(reply.error()) || attempt == kAttempts || !comes_back(client)) return reply;
+    if (!is_gone(reply.error()) || attempt == kRequestAttempts || !comes_back(client)) return reply;
   }
 }
 

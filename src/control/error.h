@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/expected.h"
 #include "base/reason.h"
 #include "control/messages.h"
 
@@ -52,6 +53,13 @@ Error error_in(const Refusal& in) {
   Failure failure = failure_in(in);
   if (failure.error == 0) failure.error = EPROTO;
   return told_error(failure, text_in(in.text));
+}
+
+/// Whether there was an answer, for those who ask nothing else of it.
+template <typename Reply>
+Expected<void, Error> without_value(const Expected<Reply, Error>& reply) {
+  if (!reply) return Unexpected{reply.error()};
+  return {};
 }
 
 }  // namespace softrnic::control

@@ -103,11 +103,11 @@ std::string host_socket(const std::string& folder, const HostName& name) {
 
 // Whoever has had the folder may have removed it between open() and flock().
 Expected<FabricFolder, Failure> FabricFolder::claim(const std::string& folder, const std::string& fabric) {
-  constexpr int kAttempts = 8;
+  constexpr int kClaimAttempts = 8;
   FabricFolder claimed;
   claimed.path_ = folder + "/" + fabric;
   const char* const path = claimed.path_.c_str();
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+  for (int attempt = 0; attempt < kClaimAttempts; ++attempt) {
     if (mkdir(path, kOwn) != 0 && errno != EEXIST) return failed(errno);
     UniqueFd fd(above_stdio(open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
     if (!fd && errno == ENOENT) continue;

@@ -22,6 +22,7 @@
 
 #include "base/kernel_socket.h"
 #include "base/reason_words.h"
+#include "base/unique_file.h"
 #include "control/client.h"
 
 namespace softrnic::control {
@@ -34,13 +35,8 @@ struct Holder {
   std::uint64_t inode = 0;
 };
 
-struct CloseFolder {
-  void operator()(DIR* folder) const { closedir(folder); }
-};
-using Folder = std::unique_ptr<DIR, CloseFolder>;
-
 bool has_socket(const std::string& fd_folder, std::uint64_t inode) {
-  const Folder folder{opendir(fd_folder.c_str())};
+  const UniqueDirectory folder{opendir(fd_folder.c_str())};
   if (!folder) return false;
   const std::string wanted = "socket:[" + std::to_string(inode) + "]";
   while (const dirent* entry = readdir(folder.get())) {
@@ -201,7 +197,7 @@ bool is_held_by_other(const AbstractName& name) {
 Reason name_taken(const AbstractName& name) { return taken(ReasonId::daemon_name_taken, name); }
 
 pid_t process_with_socket(std::uint64_t inode) {
-  const Folder processes{inode != 0 ? opendir("/proc") : nullptr};
+  const UniqueDirectory processes{inode != 0 ? opendir("/proc") : nullptr};
   if (!processes) return 0;
   pid_t first = 0;
   while (const dirent* entry = readdir(processes.get())) {

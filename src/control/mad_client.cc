@@ -18,12 +18,6 @@ Expected<Message, Error> about(const std::string& ca, std::uint32_t port) {
   return message;
 }
 
-template <typename Reply>
-Expected<void, Error> without_value(const Expected<Reply, Error>& reply) {
-  if (!reply) return Unexpected{reply.error()};
-  return {};
-}
-
 Error bad_reply() { return make_error(refuse(EPROTO, ReasonId::daemon_unreachable, EPROTO)); }
 
 }  // namespace

@@ -18,7 +18,9 @@
 namespace softrnic::control {
 namespace {
 
-Unexpected<Failure> failed(int error) { return Unexpected{refuse(error, ReasonId::fabric_folder, error)}; }
+Unexpected<Failure> path_failure(int error) {
+  return Unexpected{refuse(error, ReasonId::fabric_folder, error)};
+}
 
 std::optional<sockaddr_un> address_of(const std::string& path) {
   sockaddr_un address{};
@@ -56,22 +58,22 @@ int remove_abandoned(const std::string& path) {
 
 Expected<UniqueFd, Failure> reach_path(const std::string& path) {
   const auto address = address_of(path);
-  if (!address) return failed(ENAMETOOLONG);
+  if (!address) return path_failure(ENAMETOOLONG);
   UniqueFd fd(above_stdio(kernel_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)));
   if (!fd) return Unexpected{no_daemon(errno)};
   set_patience(fd.get(), kAnswerTimeout);
   const int error = connect_to(fd.get(), *address);
   if (error == ENOENT || error == ECONNREFUSED)
     return Unexpected{refuse(ECONNREFUSED, ReasonId::fabric_not_there)};
-  if (error != 0) return failed(error);
+  if (error != 0) return path_failure(error);
   const auto peer = peer_credentials(fd.get());
-  if (!peer || peer->uid != geteuid()) return failed(EACCES);
+  if (!peer || peer->uid != geteuid()) return path_failure(EACCES);
   return fd;
 }
 
 Expected<PathListener, Failure> PathListener::open(const std::string& path) {
   const auto address = address_of(path);
-  if (!address) return failed(ENAMETOOLONG);
+  if (!address) return path_failure(ENAMETOOLONG);
   UniqueFd fd(above_stdio(kernel_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)));
   if (!fd) return Unexpected{no_daemon(errno)};
   int error = bind_to(fd.get(), *address);
@@ -79,12 +81,12 @@ Expected<PathListener, Failure> PathListener::open(const std::string& path) {
     error = remove_abandoned(path);
     if (error == 0) error = bind_to(fd.get(), *address);
   }
-  if (error != 0) return failed(error);
+  if (error != 0) return path_failure(error);
   PathListener made;
   made.fd_ = std::move(fd);
   made.path_ = path;
   made.file_ = file_at(path);
-  if (listen(made.fd(), SOMAXCONN) != 0) return failed(errno);
+  if (listen(made.fd(), SOMAXCONN) != 0) return path_failure(errno);
   return made;
 }
 

@@ -7,7 +7,7 @@
 namespace softrnic::copy {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(10);
+constexpr auto kStartPatience = std::chrono::seconds(10);
 
 /// The ring of a side that receives files, or of one that receives answers.
 Result<OwnRing> ring_for(Connection& connection, bool receives_files) {
@@ -16,7 +16,7 @@ Result<OwnRing> ring_for(Connection& connection, bool receives_files) {
 }
 
 Result<StreamPtr> connect(const CopyOptions& options) {
-  const Deadline deadline = Clock::now() + kPatience;
+  const Deadline deadline = Clock::now() + kStartPatience;
   auto connection = Connection::dial(options.host, options.port, options.stop_fd, deadline);
   if (!connection) return Unexpected{connection.error()};
   auto own = ring_for(**connection, !options.upload);

@@ -9,7 +9,7 @@
 namespace softrnic::copy {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(10);
+constexpr auto kPongPatience = std::chrono::seconds(10);
 
 class Pinger {
  public:
@@ -20,14 +20,14 @@ class Pinger {
     const auto begin = Clock::now();
     const auto sent = connection_->send(make_message(Echo{serial}, MessageType::ping), padding());
     if (!sent) return Unexpected{sent.error()};
-    if (const auto answered = wait_for_pong(serial, begin + kPatience); !answered)
+    if (const auto answered = wait_for_pong(serial, begin + kPongPatience); !answered)
       return Unexpected{answered.error()};
     const auto middle = Clock::now();
     const MutableBytes into = own_.buffer.bytes().first(std::min<std::size_t>(size_, peer_.slot_size));
     const auto read = connection_->read(into, own_.buffer.lkey(), {peer_.address, peer_.rkey});
     if (!read) return Unexpected{read.error()};
     while (!connection_->is_done(*read))
-      if (const auto stepped = step(middle + kPatience); !stepped) return Unexpected{stepped.error()};
+      if (const auto stepped = step(middle + kPongPatience); !stepped) return Unexpected{stepped.error()};
     return PingSample{serial, middle - begin, Clock::now() - middle};
   }
 
@@ -71,14 +71,14 @@ Nanoseconds rank(const std::vector<Nanoseconds>& sorted, unsigned per_mille) {
 }
 
 Result<Pinger> connect(const PingOptions& options) {
-  const Deadline deadline = Clock::now() + kPatience;
+  const Deadline deadline = Clock::now() + kPongPatience;
   auto connection = Connection::dial(options.host, options.port, options.stop_fd, deadline);
   if (!connection) return Unexpected{connection.error()};
   auto own = make_ring(**connection, 2, kMinSlotSize, 0);
   if (!own) return Unexpected{own.error()};
   const auto peer = greet_server(**connection, options.token, {Role::ping, own->ring}, deadline);
   if (!peer) return Unexpected{peer.error()};
-  if (options.spin) (*connection)->spin_for(kPatience);
+  if (options.spin) (*connection)->spin_for(kPongPatience);
   return Pinger(std::move(*connection), std::move(*own), peer->ring, std::min(options.size, kMaxPing));
 }
 

@@ -1,16 +1,10 @@
 // --delete: what a directory of the source does not have, its copy must not have either.
 #include <dirent.h>
 
+#include "base/unique_file.h"
 #include "copy/receiver.h"
 
 namespace softrnic::copy {
-namespace {
-
-struct CloseDirectory {
-  void operator()(DIR* directory) const { closedir(directory); }
-};
-
-}  // namespace
 
 Result<void> Receiver::find_others(DIR* directory, const std::string& path,
                                    std::vector<std::string>& others) {
@@ -32,7 +26,7 @@ Result<void> Receiver::remove_others(const std::string& path) {
   if (trouble_at_source_) return {};
   UniqueFd fd = destination_.tree.open_without_links(mapped(path), O_RDONLY | O_DIRECTORY);
   if (!fd) return {};  // a directory that is not there has nothing to delete
-  const std::unique_ptr<DIR, CloseDirectory> entries(fdopendir(fd.get()));
+  const UniqueDirectory entries(fdopendir(fd.get()));
   if (entries == nullptr) return failed(0, errno, path);
   const int directory = fd.release();
   std::vector<std::string> others;

@@ -4,21 +4,18 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/unique_file.h"
 #include "copy/sender.h"
 
 namespace softrnic::copy {
 namespace {
 
-constexpr unsigned kMaxDepth = 400;  // each level holds a descriptor while it is read
+constexpr unsigned kMaxSourceDepth = 400;  // each level holds a descriptor while it is read
 constexpr std::size_t kListingBytes = 24U << 10;
-
-struct CloseDirectory {
-  void operator()(DIR* directory) const { closedir(directory); }
-};
 
 /// The names in a directory, sorted, as long as `held` lives. 0 or an errno; no memory for them is an error.
 Result<int> names_in(UniqueFd directory, std::vector<std::string>& names, Held& held) {
-  const std::unique_ptr<DIR, CloseDirectory> entries(fdopendir(directory.get()));
+  const UniqueDirectory entries(fdopendir(directory.get()));
   if (entries == nullptr) return errno;
   directory.release();
   errno = 0;
@@ -53,7 +50,7 @@ Result<void> count_below(const Origin& origin, const std::string& path, const st
     ++totals.files;
     totals.bytes += static_cast<std::uint64_t>(info.st_size);
   }
-  if (!S_ISDIR(info.st_mode) || !recursive || depth == kMaxDepth) return {};
+  if (!S_ISDIR(info.st_mode) || !recursive || depth == kMaxSourceDepth) return {};
   std::vector<std::string> names;
   Held held(memory);
   const auto read = names_in(origin.open(path, O_RDONLY | O_DIRECTORY), names, held);
@@ -133,7 +130,7 @@ Result<void> Sender::walk_symlink(const Entry& entry, const struct stat& info) {
 
 Result<void> Sender::walk_directory(const Entry& entry, const struct stat& info, unsigned depth) {
   std::vector<std::string> names;
-  if (depth == kMaxDepth) return unreadable(entry.path, ELOOP);
+  if (depth == kMaxSourceDepth) return unreadable(entry.path, ELOOP);
   Held held(memory_);
   const auto read = names_in(origin_.open(entry.local, O_RDONLY | O_DIRECTORY), names, held);
   if (!read) return Unexpected{read.error()};

@@ -7,7 +7,7 @@ namespace softrnic::copy {
 namespace {
 
 constexpr std::size_t kMaxSources = 10'000;
-constexpr auto kFarewell = std::chrono::seconds(2);
+constexpr auto kAbortFarewell = std::chrono::seconds(2);
 
 /// What the client wants, once it has said all.
 struct Order {
@@ -87,7 +87,7 @@ void tell(Stream& stream, const Error& error) {
   aborted.error = static_cast<std::uint32_t>(error.code);
   aborted.text = error.text;
   if (!stream.put(aborted) || !stream.settle()) return;
-  stream.connection().linger(Clock::now() + kFarewell);
+  stream.connection().linger(Clock::now() + kAbortFarewell);
 }
 
 }  // namespace

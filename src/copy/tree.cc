@@ -6,14 +6,12 @@
 
 #include <memory>
 
+#include "base/unique_file.h"
+
 namespace softrnic::copy {
 namespace {
 
-constexpr unsigned kMaxDepth = 1000;
-
-struct CloseDirectory {
-  void operator()(DIR* directory) const { closedir(directory); }
-};
+constexpr unsigned kMaxRemovedDepth = 1000;
 
 }  // namespace
 
@@ -111,10 +109,10 @@ UniqueFd open_own(int directory, const std::string& name, int flags, mode_t mode
 bool remove_all(int directory, const std::string& name, unsigned depth) {
   if (unlinkat(directory, name.c_str(), 0) == 0) return true;
   if (errno != EISDIR && errno != EPERM) return false;
-  if (depth == kMaxDepth) return errno = ELOOP, false;
+  if (depth == kMaxRemovedDepth) return errno = ELOOP, false;
   const int fd = openat(directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return false;
-  const std::unique_ptr<DIR, CloseDirectory> entries(fdopendir(fd));
+  const UniqueDirectory entries(fdopendir(fd));
   if (entries == nullptr) return close(fd), false;
   while (const dirent* entry = readdir(entries.get())) {
     const std::string one = entry->d_name;

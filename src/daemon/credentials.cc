@@ -17,17 +17,15 @@
 #include <string>
 #include <string_view>
 
+#include "base/unique_file.h"
+
 namespace softrnic::daemon {
 namespace {
 
 std::string path_of(pid_t pid, const char* entry) { return "/proc/" + std::to_string(pid) + "/" + entry; }
 
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-
 std::optional<std::uint64_t> capabilities_of(pid_t pid) {
-  const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path_of(pid, "status").c_str(), "re"));
+  const UniqueFile file(std::fopen(path_of(pid, "status").c_str(), "re"));
   if (file == nullptr) return std::nullopt;
   constexpr std::string_view kLabel = "CapPrm:\t";
   std::array<char, 256> text{};

@@ -25,7 +25,7 @@ namespace {
 
 constexpr const char* kSuffix = "/keeper";
 constexpr int kAttempts = 8;  ///< a keeper may be ending while we reach for it
-constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kDaemonPatience{5};
 
 struct Note {
   Keeper::Op op{};
@@ -211,7 +211,7 @@ Expected<Keeper, Failure> Keeper::start() {
 Expected<Keeper, Failure> Keeper::inherit(std::vector<KeptLane>& lanes) {
   const control::AbstractName name = control::daemon_name(geteuid(), kSuffix);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    auto reached = control::reach_own(name, kPatience);
+    auto reached = control::reach_own(name, kDaemonPatience);
     if (!reached) return Unexpected{reached.error()};
     Keeper keeper;
     keeper.channel_ = std::move(*reached);

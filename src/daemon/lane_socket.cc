@@ -11,6 +11,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/unique_file.h"
 #include "wire/headers.h"
 
 namespace softrnic::daemon {
@@ -64,11 +65,6 @@ int bind_port(int fd, bool ipv6) {
   return result != 0 ? errno : 0;
 }
 
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-using File = std::unique_ptr<std::FILE, CloseFile>;
-
 }  // namespace
 
 Expected<LaneSocket, int> open_lane_socket(bool shared) {
@@ -119,7 +115,7 @@ std::size_t drain(int fd, std::size_t limit) {
 void leave_all_groups(int fd, bool dual_stack) {
   // no call lists a socket's groups, but these files list the host's: leaving one that was not joined does
   // nothing
-  if (const File file{std::fopen("/proc/self/net/igmp", "re")}) {
+  if (const UniqueFile file{std::fopen("/proc/self/net/igmp", "re")}) {
     char line[256];
     int interface = 0;
     while (std::fgets(line, sizeof line, file.get()) != nullptr) {
@@ -136,7 +132,7 @@ void leave_all_groups(int fd, bool dual_stack) {
     }
   }
   if (!dual_stack) return;
-  if (const File file{std::fopen("/proc/self/net/igmp6", "re")}) {
+  if (const UniqueFile file{std::fopen("/proc/self/net/igmp6", "re")}) {
     char line[256];
     while (std::fgets(line, sizeof line, file.get()) != nullptr) {
       ipv6_mreq request{};

@@ -275,7 +275,7 @@ void MadService::pump(MadPortNumber number, Opened& opened) {
     message.status = received->timed_out ? ETIMEDOUT : 0;
     message.timeout_ms = received->timeout_ms;
     message.retries = received->retries;
-    message.from = to_record(received->from);
+    message.from = control::to_record(received->from);
     const auto fd = put_message(message.body, received->message);
     const int error =
         fd ? send_datagram(opened.socket.get(), bytes_of(message), fd->get(), MSG_DONTWAIT) : fd.error();

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kRounds = 16;           ///< for one place; each may meet drops of the socket's own
 constexpr std::uint32_t kProbes = 3;  ///< in a round
-constexpr int kPatience = 200;        ///< milliseconds, for the marker behind them
+constexpr int kMarkerPatience = 200;  ///< milliseconds, for the marker behind them
 using Drops = std::vector<std::uint32_t>;
 
 /// Sends through the host's own stack to the port of all lanes.
@@ -67,7 +67,7 @@ Drops drops_of(std::span<const int> sockets) {
 bool marker_comes(int own, std::uint64_t number) {
   for (;;) {
     pollfd waiting{own, POLLIN, 0};
-    if (poll(&waiting, 1, kPatience) <= 0) return false;
+    if (poll(&waiting, 1, kMarkerPatience) <= 0) return false;
     std::array<std::uint8_t, Probe::kLength> bytes{};
     const ssize_t got = recv(own, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_TRUNC);
     std::uint64_t found;

@@ -68,7 +68,7 @@ Answer Service::list_devices(Connection&, const ListDevices& message, UniqueFd) 
   for (const DeviceChange& change : devices_.update(look_at_network(), may_rebind())) announce(change);
   auto reply = make_message<DevicesReply>(message.header.serial);
   for (const device::DeviceInfo& device : devices_.devices())
-    if (reply.count < kMaxDevices) reply.devices[reply.count++] = to_record(device);
+    if (reply.count < kMaxDevices) reply.devices[reply.count++] = control::to_record(device);
   return answer_with(reply);
 }
 

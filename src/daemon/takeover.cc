@@ -20,7 +20,7 @@ namespace {
 
 using control::HandedLane;
 
-constexpr std::chrono::seconds kPatience{2};  ///< with a survivor, which may be stopped
+constexpr std::chrono::seconds kSurvivorPatience{2};  ///< with a survivor, which may be stopped
 
 std::uint64_t inode_of(int fd) {
   struct stat status {};
@@ -35,7 +35,7 @@ UniqueFd duplicate(const UniqueFd& fd) { return UniqueFd(fcntl(fd.get(), F_DUPFD
 std::vector<UniqueFd> reach_survivors() {
   std::vector<UniqueFd> out;
   for (std::uint32_t lane = 1; lane < kMostLanes; ++lane)
-    if (auto survivor = control::reach_own(control::lane_name(lane), kPatience))
+    if (auto survivor = control::reach_own(control::lane_name(lane), kSurvivorPatience))
       out.push_back(std::move(*survivor));
   return out;
 }

@@ -43,7 +43,7 @@ void be_reached(int show, int until) {
   const UniqueFd file(open("/dev/null", O_RDWR | O_CLOEXEC));
   auto cookie = samehost::Cookie::open();
   if (!cookie) return;
-  const Shown shown{cookie->address(), name_of(file.get())};
+  const Shown shown{cookie->address(), softrnic::name_of(file.get())};
   char scrap;
   if (write(show, &shown, sizeof shown) == sizeof shown) static_cast<void>(read(until, &scrap, 1) == 0);
 }

@@ -22,12 +22,12 @@
 namespace softrnic::fabric {
 
 /// How the tool names a node: "S-", "H-" or "R-" and its GUID in 16 hexadecimal digits.
-struct NodeId {
+struct TypedGuid {
   NodeType type = NodeType::channel_adapter;
   Guid guid;
 };
-std::optional<NodeId> parse_node_id(std::string_view id);
-std::string to_string(const NodeId& id);
+std::optional<TypedGuid> parse_typed_guid(std::string_view id);
+std::string to_string(const TypedGuid& id);
 
 struct DiscoveredFabric {
   Topology topology;  ///< nodes are named by type and GUID, "S-b8599f0300fc6de4"

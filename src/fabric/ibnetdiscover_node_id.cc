@@ -26,17 +26,17 @@ bool is_hex_digit(char c) {
 
 }  // namespace
 
-std::optional<NodeId> parse_node_id(std::string_view id) {
+std::optional<TypedGuid> parse_typed_guid(std::string_view id) {
   if (id.size() != 2 + kGuidDigits || id[1] != '-') return std::nullopt;
   const std::string_view digits = id.substr(2);
   if (!std::all_of(digits.begin(), digits.end(), is_hex_digit)) return std::nullopt;
   for (const Letter& row : kLetters) {
-    if (row.letter == id[0]) return NodeId{row.type, Guid(LineScanner(digits).take_hex().value_or(0))};
+    if (row.letter == id[0]) return TypedGuid{row.type, Guid(LineScanner(digits).take_hex().value_or(0))};
   }
   return std::nullopt;
 }
 
-std::string to_string(const NodeId& id) {
+std::string to_string(const TypedGuid& id) {
   for (const Letter& row : kLetters) {
     if (row.type == id.type) return std::string(1, row.letter) + "-" + hex16(id.guid.value);
   }

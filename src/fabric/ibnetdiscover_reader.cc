@@ -25,7 +25,7 @@ struct Header {
   std::optional<Guid> port0_guid;
 };
 
-class Reader {
+class IbnetdiscoverReader {
  public:
   Expected<DiscoveredFabric, TextError> read(std::string_view text) {
     TextLines lines(text);
@@ -46,7 +46,7 @@ class Reader {
   }
 
  private:
-  using Directive = Trouble (Reader::*)(LineScanner& line);
+  using Directive = Trouble (IbnetdiscoverReader::*)(LineScanner& line);
   struct Row {
     std::string_view word;
     Directive read;
@@ -90,9 +90,9 @@ class Reader {
   /// The GUIDs of a node. Its ID has the first of them too, so the lines above it may be missing.
   Trouble identify(NodeRecord& record) {
     const Header header = std::exchange(header_, Header());
-    const auto id = parse_node_id(record.id);
+    const auto id = parse_typed_guid(record.id);
     if (!id || id->type != record.type)
-      return quoted(record.id) + ": expected " + to_string(NodeId{record.type, Guid()}).substr(0, 2) +
+      return quoted(record.id) + ": expected " + to_string(TypedGuid{record.type, Guid()}).substr(0, 2) +
              " and a GUID of 16 hexadecimal digits";
     record.guid = id->guid;
     if (header.type && (*header.type != record.type || header.guid != record.guid))
@@ -205,19 +205,19 @@ class Reader {
   std::unordered_map<std::string, std::size_t> by_id_;
 };
 
-constexpr std::array<Reader::Row, 6> Reader::kDirectives{{
-    {"vendid", &Reader::vendor_id},
-    {"devid", &Reader::device_id},
-    {"sysimgguid", &Reader::system_image_guid},
-    {"switchguid", &Reader::guid<NodeType::switch_node>},
-    {"caguid", &Reader::guid<NodeType::channel_adapter>},
-    {"rtguid", &Reader::guid<NodeType::router>},
+constexpr std::array<IbnetdiscoverReader::Row, 6> IbnetdiscoverReader::kDirectives{{
+    {"vendid", &IbnetdiscoverReader::vendor_id},
+    {"devid", &IbnetdiscoverReader::device_id},
+    {"sysimgguid", &IbnetdiscoverReader::system_image_guid},
+    {"switchguid", &IbnetdiscoverReader::guid<NodeType::switch_node>},
+    {"caguid", &IbnetdiscoverReader::guid<NodeType::channel_adapter>},
+    {"rtguid", &IbnetdiscoverReader::guid<NodeType::router>},
 }};
 
 }  // namespace
 
 Expected<DiscoveredFabric, TextError> read_ibnetdiscover(std::string_view text) {
-  return Reader().read(text);
+  return IbnetdiscoverReader().read(text);
 }
 
 }  // namespace softrnic::fabric

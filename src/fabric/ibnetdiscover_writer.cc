@@ -53,9 +53,9 @@ class Discovery {
   std::vector<NodeIndex> order_;
 };
 
-class Writer {
+class IbnetdiscoverWriter {
  public:
-  Writer(const Topology& topology, const LidMap& lids, PortAddress from)
+  IbnetdiscoverWriter(const Topology& topology, const LidMap& lids, PortAddress from)
       : topology_(topology), lids_(lids), from_(from), discovery_(topology, from) {}
 
   std::string write(std::string_view date) {
@@ -122,7 +122,7 @@ class Writer {
             to_string(*topology_.link_rate(address)) + "\n";
   }
 
-  static std::string id(const Node& node) { return "\"" + to_string(NodeId{node.type, node.guid}) + "\""; }
+  static std::string id(const Node& node) { return "\"" + to_string(TypedGuid{node.type, node.guid}) + "\""; }
 
   /// By isprint() in the C locale; the tool prints a blank instead.
   static bool is_not_printable(char c) {
@@ -151,7 +151,7 @@ class Writer {
 
 std::string write_ibnetdiscover(const Topology& topology, const LidMap& lids, PortAddress from,
                                 std::string_view date) {
-  return Writer(topology, lids, from).write(date);
+  return IbnetdiscoverWriter(topology, lids, from).write(date);
 }
 
 }  // namespace softrnic::fabric

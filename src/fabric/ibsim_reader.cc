@@ -29,7 +29,7 @@ struct Alias {
   std::uint8_t port = 0;
 };
 
-class Reader {
+class IbsimReader {
  public:
   Expected<Topology, TextError> read(std::string_view text) {
     TextLines lines(text);
@@ -47,7 +47,7 @@ class Reader {
   }
 
  private:
-  using Directive = Trouble (Reader::*)(LineScanner& line);
+  using Directive = Trouble (IbsimReader::*)(LineScanner& line);
   struct Row {
     std::string_view word;
     Directive read;
@@ -233,28 +233,28 @@ class Reader {
   LinkMasks masks_{std::uint8_t{2}, std::uint8_t{1}, std::uint8_t{0}};  // 4x, SDR
 };
 
-constexpr std::array<Reader::Row, 17> Reader::kDirectives{{
-    {"switchguid", &Reader::guid<NodeType::switch_node>},
-    {"switchguids", &Reader::guid<NodeType::switch_node>},
-    {"caguid", &Reader::guid<NodeType::channel_adapter>},
-    {"caguids", &Reader::guid<NodeType::channel_adapter>},
-    {"hcaguid", &Reader::guid<NodeType::channel_adapter>},
-    {"hcaguids", &Reader::guid<NodeType::channel_adapter>},
-    {"rtguid", &Reader::guid<NodeType::router>},
-    {"vendid", &Reader::vendor_id},
-    {"devid", &Reader::device_id},
-    {"sysimgguid", &Reader::system_image_guid},
-    {"width", &Reader::mask<'w'>},
-    {"speed", &Reader::mask<'s'>},
-    {"extspeed", &Reader::mask<'e'>},
-    {"module", &Reader::module},
-    {"include", &Reader::include},
-    {"pdebug", &Reader::nothing},
-    {"do", &Reader::command},
+constexpr std::array<IbsimReader::Row, 17> IbsimReader::kDirectives{{
+    {"switchguid", &IbsimReader::guid<NodeType::switch_node>},
+    {"switchguids", &IbsimReader::guid<NodeType::switch_node>},
+    {"caguid", &IbsimReader::guid<NodeType::channel_adapter>},
+    {"caguids", &IbsimReader::guid<NodeType::channel_adapter>},
+    {"hcaguid", &IbsimReader::guid<NodeType::channel_adapter>},
+    {"hcaguids", &IbsimReader::guid<NodeType::channel_adapter>},
+    {"rtguid", &IbsimReader::guid<NodeType::router>},
+    {"vendid", &IbsimReader::vendor_id},
+    {"devid", &IbsimReader::device_id},
+    {"sysimgguid", &IbsimReader::system_image_guid},
+    {"width", &IbsimReader::mask<'w'>},
+    {"speed", &IbsimReader::mask<'s'>},
+    {"extspeed", &IbsimReader::mask<'e'>},
+    {"module", &IbsimReader::module},
+    {"include", &IbsimReader::include},
+    {"pdebug", &IbsimReader::nothing},
+    {"do", &IbsimReader::command},
 }};
 
 }  // namespace
 
-Expected<Topology, TextError> read_ibsim(std::string_view text) { return Reader().read(text); }
+Expected<Topology, TextError> read_ibsim(std::string_view text) { return IbsimReader().read(text); }
 
 }  // namespace softrnic::fabric

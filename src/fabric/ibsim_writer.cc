@@ -53,9 +53,9 @@ std::string in_quotes(std::string text) {
   return "\"" + text + "\"";
 }
 
-class Writer {
+class IbsimWriter {
  public:
-  explicit Writer(const Topology& topology) : topology_(topology) {}
+  explicit IbsimWriter(const Topology& topology) : topology_(topology) {}
 
   std::string write() {
     if (!topology_.nodes().empty()) write_common_rate();
@@ -127,6 +127,6 @@ class Writer {
 
 }  // namespace
 
-std::string write_ibsim(const Topology& topology) { return Writer(topology).write(); }
+std::string write_ibsim(const Topology& topology) { return IbsimWriter(topology).write(); }
 
 }  // namespace softrnic::fabric

@@ -13,7 +13,7 @@ namespace softrnic::fabric {
 namespace {
 
 using mad::Status;
-namespace capability = mad::performance_capability;
+namespace performance_capability = mad::performance_capability;
 
 constexpr std::uint8_t kClassVersion = 1;
 constexpr std::uint8_t kResponseTime = 18;  ///< 4.096 µs · 2^18: a second
@@ -92,9 +92,10 @@ Status PerformanceAgent::serve(const Request& request, MutableBytes data) {
 Status PerformanceAgent::serve_class_port_info(const Request& request, MutableBytes data) {
   mad::ClassPortInfo info;
   info.class_version = kClassVersion;
-  info.capability_mask = capability::kExtendedWidth | capability::kXmitWait | capability::kQp1Dropped;
-  if (has_all_port_select(request.node)) info.capability_mask |= capability::kAllPortSelect;
-  info.capability_mask2 = capability::kExtendedErrors2;
+  info.capability_mask = performance_capability::kExtendedWidth | performance_capability::kXmitWait |
+                         performance_capability::kQp1Dropped;
+  if (has_all_port_select(request.node)) info.capability_mask |= performance_capability::kAllPortSelect;
+  info.capability_mask2 = performance_capability::kExtendedErrors2;
   info.response_time = kResponseTime;
   encode(info, data);
   return Status::ok;

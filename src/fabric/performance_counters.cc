@@ -128,7 +128,7 @@ constexpr CounterAttribute attribute(std::span<const CounterSource> sources) {
 
 // Those without a source are of congestion control, which the fabric's switches do not do, and of line codes,
 // which its cables do not have: they are right as they stand.
-constexpr std::array<CounterAttribute, kCounterAttributes> kAttributes = {
+constexpr std::array<CounterAttribute, kCounterAttributes> kCounterAttributeTable = {
     attribute<mad::PortCounters>(kPortCounters),
     attribute<mad::PortCountersExtended>(kPortCountersExtended),
     attribute<mad::PortRcvErrorDetails>(kRcvErrorDetails),
@@ -157,7 +157,7 @@ CounterValues CounterAttribute::read(const CounterInput& input) const {
   return values;
 }
 
-std::span<const CounterAttribute, kCounterAttributes> counter_attributes() { return kAttributes; }
+std::span<const CounterAttribute, kCounterAttributes> counter_attributes() { return kCounterAttributeTable; }
 
 std::uint64_t xmit_wait_of(const PortCounters& counters) { return ticks_of(counters.xmit_wait); }
 

@@ -22,7 +22,7 @@ Expected<TopologyFormat, TextError> recognise_format(std::string_view text) {
     scanner.take_number();
     scanner.skip_blanks();
     const auto id = scanner.take_quoted();
-    return id && parse_node_id(*id) ? TopologyFormat::ibnetdiscover : TopologyFormat::ibsim;
+    return id && parse_typed_guid(*id) ? TopologyFormat::ibnetdiscover : TopologyFormat::ibsim;
   }
   return Unexpected{TextError{0,
                               "no node is described: expected a net file of ibsim (Switch 8 \"NAME\") or the "

@@ -5,13 +5,13 @@
 namespace softrnic::fabric {
 namespace {
 
-constexpr std::uint8_t kEqualWeight = 64;
+constexpr std::uint8_t kUnsetWeight = 64;
 
 }  // namespace
 
 VlArbiter::VlArbiter() {
   std::array<VlWeight, kDataVls> equal;
-  for (std::uint8_t vl = 0; vl < kDataVls; ++vl) equal[vl] = {vl, kEqualWeight};
+  for (std::uint8_t vl = 0; vl < kDataVls; ++vl) equal[vl] = {vl, kUnsetWeight};
   low_.set(equal);
 }
 

@@ -22,7 +22,7 @@ std::uint64_t random_seed() {
   return seed;
 }
 
-fabric::LinkRate rate_of(const fabric::TrainedLink& link) {
+fabric::LinkRate trained_rate(const fabric::TrainedLink& link) {
   fabric::LinkRate rate{static_cast<fabric::LinkWidth>(link.width), fabric::LinkSpeed::sdr};
   if (const mad::SpeedInfo* const speed = mad::find_speed(link.speed, link.extended))
     rate.speed = fabric::find_link_speed(speed->name).value_or(rate.speed);
@@ -291,7 +291,7 @@ void EmulatedFabric::on_trained(fabric::PortId port, const fabric::TrainedLink& 
   const fabric::EnginePort* const end = engine_.port(port);
   if (end == nullptr || end->link == nullptr) return;
   for (const fabric::LinkId id : wiring_.links)
-    if (engine_.link(id) == end->link) engine_.set_rate(id, options_.pace.of(rate_of(link)));
+    if (engine_.link(id) == end->link) engine_.set_rate(id, options_.pace.of(trained_rate(link)));
 }
 
 bool EmulatedFabric::on_packet(fabric::PortId port, const fabric::Packet& packet) {

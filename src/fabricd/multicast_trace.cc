@@ -7,9 +7,9 @@ namespace {
 
 using fabric::EnginePort;
 
-class Walk {
+class MulticastWalk {
  public:
-  Walk(const FabricState& state, wire::Lid to, std::uint8_t sl)
+  MulticastWalk(const FabricState& state, wire::Lid to, std::uint8_t sl)
       : state_(state), to_(to), sl_(sl), seen_(state.topology.nodes().size()) {}
 
   MulticastTrace from(fabric::PortAddress start) {
@@ -75,7 +75,7 @@ std::size_t MulticastTrace::members() const {
 
 MulticastTrace trace_multicast(const FabricState& state, fabric::PortAddress from, wire::Lid to,
                                std::uint8_t sl) {
-  return Walk(state, to, sl).from(from);
+  return MulticastWalk(state, to, sl).from(from);
 }
 
 }  // namespace softrnic::fabricd

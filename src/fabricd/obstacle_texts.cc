@@ -23,9 +23,9 @@ std::string shell_word(const std::string& name) {
 }
 
 /// Has what the sentences are made of.
-class Words {
+class ObstacleWords {
  public:
-  Words(const FabricState& state, const Obstacle& obstacle, const CureContext& context)
+  ObstacleWords(const FabricState& state, const Obstacle& obstacle, const CureContext& context)
       : state_(state), obstacle_(obstacle), context_(context) {}
 
   const Obstacle& o() const { return obstacle_; }
@@ -99,7 +99,7 @@ constexpr std::string_view kServiceLevels =
     "use another service level, or give this one a lane: qos_sl2vl in a file for up --config";
 constexpr std::string_view kPartitionsFile = "a file for up --partitions";
 
-ObstacleText link_text(const Words& w) {
+ObstacleText link_text(const ObstacleWords& w) {
   const Obstacle& o = w.o();
   switch (o.kind) {
     case ObstacleKind::no_cable:
@@ -124,7 +124,7 @@ ObstacleText link_text(const Words& w) {
   }
 }
 
-ObstacleText table_text(const Words& w) {
+ObstacleText table_text(const ObstacleWords& w) {
   const Obstacle& o = w.o();
   switch (o.kind) {
     case ObstacleKind::no_entry:
@@ -151,7 +151,7 @@ ObstacleText table_text(const Words& w) {
   }
 }
 
-ObstacleText lane_text(const Words& w) {
+ObstacleText lane_text(const ObstacleWords& w) {
   const Obstacle& o = w.o();
   const std::string mapped =
       fmt::format("SL {}{} maps to VL{} at {}", o.sl,
@@ -190,7 +190,7 @@ ObstacleText lane_text(const Words& w) {
   }
 }
 
-ObstacleText partition_text(const Words& w) {
+ObstacleText partition_text(const ObstacleWords& w) {
   const Obstacle& o = w.o();
   switch (o.kind) {
     case ObstacleKind::p_key_missing:
@@ -225,7 +225,7 @@ ObstacleText partition_text(const Words& w) {
 }  // namespace
 
 ObstacleText text_of(const FabricState& state, const Obstacle& obstacle, const CureContext& context) {
-  const Words words(state, obstacle, context);
+  const ObstacleWords words(state, obstacle, context);
   for (const auto text : {link_text, table_text, lane_text, partition_text})
     if (ObstacleText found = text(words); !found.seen.empty()) return found;
   return {};

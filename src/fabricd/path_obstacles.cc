@@ -116,7 +116,7 @@ struct EndRow {
   ObstacleKind kind;
 };
 /// Of links that are down find_link_obstacles() tells more.
-constexpr EndRow kEnds[] = {
+constexpr EndRow kEndObstacles[] = {
     {PathEnd::no_entry, ObstacleKind::no_entry},     {PathEnd::no_such_port, ObstacleKind::no_such_port},
     {PathEnd::turns_back, ObstacleKind::turns_back}, {PathEnd::loop, ObstacleKind::loop},
     {PathEnd::wrong_port, ObstacleKind::wrong_port},
@@ -125,7 +125,7 @@ constexpr EndRow kEnds[] = {
 void add_end(const PathTrace& trace, wire::Lid to, Obstacles& found) {
   if (trace.hops.empty()) return;
   const PathHop& last = trace.hops.back();
-  for (const EndRow& row : kEnds)
+  for (const EndRow& row : kEndObstacles)
     if (row.end == trace.end)
       found.add({.kind = row.kind, .at = {last.node, last.out_port}, .peer = last.peer, .lid = to});
 }

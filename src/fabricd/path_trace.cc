@@ -9,7 +9,7 @@ namespace {
 using fabric::EngineNode;
 using fabric::EnginePort;
 
-constexpr std::array<std::string_view, 8> kEnds = {
+constexpr std::array<std::string_view, 8> kEndNames = {
     "reached",   "no entry",   "no such port",    "no cable",
     "link down", "turns back", "forwarding loop", "wrong port",
 };
@@ -49,9 +49,9 @@ PathEnd arrive(const EnginePort& port, wire::Lid to) {
   return takes ? PathEnd::reached : PathEnd::wrong_port;
 }
 
-class Walk {
+class UnicastWalk {
  public:
-  Walk(const FabricState& state, wire::Lid to, std::uint8_t sl)
+  UnicastWalk(const FabricState& state, wire::Lid to, std::uint8_t sl)
       : state_(state), to_(to), sl_(sl), seen_(state.topology.nodes().size()) {}
 
   PathTrace from(fabric::PortAddress start) {
@@ -97,7 +97,7 @@ class Walk {
 
 }  // namespace
 
-std::string_view name_of(PathEnd end) { return kEnds[static_cast<std::size_t>(end)]; }
+std::string_view name_of(PathEnd end) { return kEndNames[static_cast<std::size_t>(end)]; }
 
 bool PathTrace::carries_data() const {
   return end == PathEnd::reached &&
@@ -105,7 +105,7 @@ bool PathTrace::carries_data() const {
 }
 
 PathTrace trace_path(const FabricState& state, fabric::PortAddress from, wire::Lid to, std::uint8_t sl) {
-  return Walk(state, to, sl).from(from);
+  return UnicastWalk(state, to, sl).from(from);
 }
 
 }  // namespace softrnic::fabricd

@@ -9,14 +9,14 @@ namespace softrnic::mad {
 namespace {
 
 // Limits of the kernel's tables (drivers/infiniband/core/mad_priv.h).
-constexpr std::uint8_t kClasses = 80;
+constexpr std::uint8_t kClassCount = 80;
 constexpr std::uint8_t kVersions = 0x83;
 constexpr std::uint32_t kOuiMask = 0xffffff;
 
 constexpr std::uint32_t kLastAgent = 0xffffff;
 
 bool class_exists(ManagementClass management_class) {
-  return static_cast<std::uint8_t>(management_class) < kClasses ||
+  return static_cast<std::uint8_t>(management_class) < kClassCount ||
          management_class == ManagementClass::subnet_directed_route;
 }
 

@@ -116,7 +116,7 @@ struct ClassAttributes {
   ManagementClass management_class;
   std::span<const AttributeInfo> attributes;
 };
-constexpr ClassAttributes kClasses[] = {
+constexpr ClassAttributes kClassAttributes[] = {
     {ManagementClass::subnet_lid_routed, kSubnetManagement},
     {ManagementClass::subnet_directed_route, kSubnetManagement},
     {ManagementClass::subnet_administration, kSubnetAdministration},
@@ -126,8 +126,9 @@ constexpr ClassAttributes kClasses[] = {
 }  // namespace
 
 std::span<const AttributeInfo> attributes_of(ManagementClass management_class) {
-  const auto* const found = std::ranges::find(kClasses, management_class, &ClassAttributes::management_class);
-  return found == std::end(kClasses) ? std::span<const AttributeInfo>{} : found->attributes;
+  const auto* const found =
+      std::ranges::find(kClassAttributes, management_class, &ClassAttributes::management_class);
+  return found == std::end(kClassAttributes) ? std::span<const AttributeInfo>{} : found->attributes;
 }
 
 const AttributeInfo* find_attribute(ManagementClass management_class, std::uint16_t id) {

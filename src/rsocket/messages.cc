@@ -7,8 +7,8 @@ constexpr std::byte kVersion{1};
 enum Flag : std::uint8_t { kBigEndian = 1, kHasMappings = 2 };
 
 // Where the fields stand; 4 to 6 are reserved.
-enum Place : std::size_t {
-  kVersionAt = 0,
+enum OfferPlace : std::size_t {
+  kOfferVersionAt = 0,
   kFlagsAt = 1,
   kCreditsAt = 2,
   kMappingsAt = 7,
@@ -28,7 +28,7 @@ Segment load(const std::byte* at) { return {load_be64(at), load_be32(at + 8), lo
 
 std::array<std::byte, kOfferSize> encode(const Offer& offer) {
   std::array<std::byte, kOfferSize> bytes{};
-  bytes[kVersionAt] = kVersion;
+  bytes[kOfferVersionAt] = kVersion;
   bytes[kFlagsAt] =
       static_cast<std::byte>((offer.big_endian ? kBigEndian : 0) | (offer.has_mappings ? kHasMappings : 0));
   store_be16(&bytes[kCreditsAt], offer.credits);
@@ -39,7 +39,7 @@ std::array<std::byte, kOfferSize> encode(const Offer& offer) {
 }
 
 std::optional<Offer> decode_offer(Bytes private_data) {
-  if (private_data.size() < kOfferSize || private_data[kVersionAt] != kVersion) return std::nullopt;
+  if (private_data.size() < kOfferSize || private_data[kOfferVersionAt] != kVersion) return std::nullopt;
   const auto flags = std::to_integer<std::uint8_t>(private_data[kFlagsAt]);
   Offer offer;
   offer.big_endian = (flags & kBigEndian) != 0;

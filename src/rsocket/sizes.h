@@ -12,6 +12,10 @@ inline constexpr std::uint16_t kMostQueue = 0xfffe;
 inline constexpr std::uint32_t kControlMessages =
     4;  ///< under way at once; the send queue keeps room for them
 
+// A long send leaves in pieces that grow, so that the first is on its way while the next is copied; bytes.
+inline constexpr std::uint32_t kFirstPiece = 2048;
+inline constexpr std::uint32_t kLargestPiece = 65536;
+
 struct Sizes {
   std::uint32_t send_buffer = 1U << 17;
   std::uint32_t receive_buffer = 1U << 17;

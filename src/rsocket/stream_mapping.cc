@@ -4,15 +4,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "rsocket/sizes.h"
 #include "rsocket/stream_socket.h"
 
 namespace softrnic::rsocket {
-namespace {
-
-constexpr std::uint32_t kFirstPiece = 2048;
-constexpr std::uint32_t kLargestPiece = 65536;
-
-}  // namespace
 
 Result<off_t> StreamSocket::map(void* address, std::size_t length, int protection, off_t offset) {
   const Lock lock(mutex_);

@@ -3,16 +3,10 @@
 #include <array>
 
 #include "rsocket/gather.h"
+#include "rsocket/sizes.h"
 #include "rsocket/stream_socket.h"
 
 namespace softrnic::rsocket {
-namespace {
-
-// A long send leaves in pieces that grow, so that the first is on its way while the next is copied.
-constexpr std::uint32_t kFirstPiece = 2048;
-constexpr std::uint32_t kLargestPiece = 65536;
-
-}  // namespace
 
 bool StreamSocket::can_send() const {
   return ring_ && send_ring_.free() >= kLeastSendRoom &&

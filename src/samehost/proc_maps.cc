@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "base/unique_fd.h"
+#include "base/unique_file.h"
 
 namespace softrnic::samehost {
 namespace {
@@ -42,10 +43,6 @@ constexpr std::uint64_t kWritable = 0x02, kShared = 0x08;
 constexpr std::size_t kNameBytes = 4096;  ///< PATH_MAX
 constexpr std::size_t kLineBytes = kNameBytes + 128;
 constexpr std::uint64_t kPageOfFile = 1ULL << 61;  ///< in /proc/PID/pagemap: of a file or shared
-
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
 
 /// Whether the page may be of a shared mapping.
 bool may_be_shared(std::uint64_t address) {
@@ -109,7 +106,7 @@ std::optional<Mapping> ask_for_mapping(std::uint64_t address, bool& supported) {
 
 std::optional<Mapping> look_for_mapping(std::uint64_t address) {
   if (!may_be_shared(address)) return std::nullopt;
-  const std::unique_ptr<std::FILE, CloseFile> list(std::fopen("/proc/self/maps", "re"));
+  const UniqueFile list(std::fopen("/proc/self/maps", "re"));
   if (list == nullptr) return std::nullopt;
   std::array<char, kLineBytes> line{};
   Mapping mapping;

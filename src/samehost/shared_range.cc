@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/unique_file.h"
 #include "samehost/proc_maps.h"
 
 namespace softrnic::samehost {
@@ -93,13 +94,9 @@ bool goes_on(const Mapping& mapping, const Mapping& next) {
          next.name == mapping.name;
 }
 
-struct CloseDirectory {
-  void operator()(DIR* directory) const { closedir(directory); }
-};
-
 /// A duplicate of a descriptor of this process.
 UniqueFd open_by_descriptor(const SharedRange& range, int mode) {
-  const std::unique_ptr<DIR, CloseDirectory> directory(opendir("/proc/self/fd"));
+  const UniqueDirectory directory(opendir("/proc/self/fd"));
   if (directory == nullptr) return UniqueFd();
   while (const dirent* entry = readdir(directory.get())) {
     struct stat status {};

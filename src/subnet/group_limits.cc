@@ -10,12 +10,12 @@ namespace {
 using mad::McMemberRecord;
 using mad::Selector;
 
-constexpr std::uint64_t kMtu =
+constexpr std::uint64_t kGroupMtu =
     mad::component<McMemberRecord>("mtu") | mad::component<McMemberRecord>("mtu_selector");
-constexpr std::uint64_t kRate =
+constexpr std::uint64_t kGroupRate =
     mad::component<McMemberRecord>("rate") | mad::component<McMemberRecord>("rate_selector");
-constexpr std::uint64_t kLifeTime = mad::component<McMemberRecord>("packet_life_time") |
-                                    mad::component<McMemberRecord>("packet_life_time_selector");
+constexpr std::uint64_t kGroupLifeTime = mad::component<McMemberRecord>("packet_life_time") |
+                                         mad::component<McMemberRecord>("packet_life_time_selector");
 
 bool has(std::uint64_t mask, std::uint64_t components) { return (mask & components) == components; }
 bool is_mtu(mad::Mtu mtu) { return mad::bytes_of(mtu) != 0; }
@@ -53,10 +53,10 @@ mad::Rate realize_rate(Selector selector, mad::Rate asked, mad::Rate port) {
 
 bool agrees_in_limits(const McMemberRecord& asked, std::uint64_t mask, const McMemberRecord& group) {
   const bool mtu =
-      !has(mask, kMtu) || mad::satisfies(asked.mtu_selector, static_cast<std::uint8_t>(asked.mtu),
-                                         static_cast<std::uint8_t>(group.mtu));
-  const bool rate = !has(mask, kRate) || mad::satisfies(asked.rate_selector, mad::data_rate(asked.rate),
-                                                        mad::data_rate(group.rate));
+      !has(mask, kGroupMtu) || mad::satisfies(asked.mtu_selector, static_cast<std::uint8_t>(asked.mtu),
+                                              static_cast<std::uint8_t>(group.mtu));
+  const bool rate = !has(mask, kGroupRate) || mad::satisfies(asked.rate_selector, mad::data_rate(asked.rate),
+                                                             mad::data_rate(group.rate));
   return mtu && rate;
 }
 
@@ -67,12 +67,13 @@ bool can_receive(const mad::PortInfo& port, const McMemberRecord& group) {
 std::optional<McMemberRecord> realize_limits(const McMemberRecord& asked, std::uint64_t mask,
                                              const mad::PortInfo& port, std::uint8_t life_time) {
   McMemberRecord made = asked;
-  made.mtu =
-      has(mask, kMtu) ? realize_mtu(asked.mtu_selector, asked.mtu, port.neighbor_mtu) : port.neighbor_mtu;
-  made.rate = has(mask, kRate) ? realize_rate(asked.rate_selector, asked.rate, rate_of(port)) : rate_of(port);
-  if (!has(mask, kLifeTime)) made.packet_life_time = life_time;
+  made.mtu = has(mask, kGroupMtu) ? realize_mtu(asked.mtu_selector, asked.mtu, port.neighbor_mtu)
+                                  : port.neighbor_mtu;
+  made.rate =
+      has(mask, kGroupRate) ? realize_rate(asked.rate_selector, asked.rate, rate_of(port)) : rate_of(port);
+  if (!has(mask, kGroupLifeTime)) made.packet_life_time = life_time;
   made.mtu_selector = made.rate_selector = made.packet_life_time_selector = Selector::exactly;
-  const bool is_known = !has(mask, kMtu) || asked.mtu_selector == Selector::best || is_mtu(asked.mtu);
+  const bool is_known = !has(mask, kGroupMtu) || asked.mtu_selector == Selector::best || is_mtu(asked.mtu);
   if (!is_known || !is_mtu(made.mtu) || !is_rate(made.rate)) return std::nullopt;
   return made;
 }

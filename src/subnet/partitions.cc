@@ -1,13 +1,10 @@
 #include "subnet/partitions.h"
 
 #include "base/bytes.h"
+#include "subnet/mgid.h"
 
 namespace softrnic::subnet {
 namespace {
-
-constexpr unsigned kLinkLocal = 2;
-constexpr std::uint16_t kIpv4Signature = 0x401b;
-constexpr std::uint16_t kIpv6Signature = 0x601b;
 
 // ff12:401b:PPPP::ffff:ffff
 wire::Gid broadcast_group(std::uint16_t pkey) {
@@ -37,7 +34,7 @@ void add_group(std::vector<MulticastGroup>& groups, std::uint16_t pkey, Partitio
     store_be16(&group.mgid.raw[4], pkey);
     if (group.flags.qkey == 0) group.flags.qkey = kIpoibQkey;
   }
-  const unsigned scopes = group.flags.scopes != 0 ? group.flags.scopes : 1U << kLinkLocal;
+  const unsigned scopes = group.flags.scopes != 0 ? group.flags.scopes : 1U << kLinkLocalScope;
   for (unsigned scope = 0; scope < 16; ++scope) {
     if ((scopes >> scope & 1) == 0) continue;
     MulticastGroup made{with_scope(group.mgid, scope), pkey, group.flags};

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "subnet/group_limits.h"
+#include "subnet/mgid.h"
 #include "subnet/path_finder.h"
 
 namespace softrnic::subnet {
@@ -23,13 +24,8 @@ constexpr std::uint64_t kShared =
     mad::component<McMemberRecord>("q_key") | mad::component<McMemberRecord>("traffic_class") |
     mad::component<McMemberRecord>("flow_label") | mad::component<McMemberRecord>("sl") |
     mad::component<McMemberRecord>("hop_limit");
-constexpr std::uint64_t kPKey = mad::component<McMemberRecord>("p_key");
+constexpr std::uint64_t kGroupPKey = mad::component<McMemberRecord>("p_key");
 constexpr std::uint8_t kMayCreate = mad::join_state::kFullMember | mad::join_state::kSendOnlyFullMember;
-
-constexpr std::uint16_t kIpv4Signature = 0x401b;
-constexpr std::uint16_t kIpv6Signature = 0x601b;
-constexpr std::uint16_t kAdministratorSignature = 0xa01b;
-constexpr unsigned kLinkLocal = 2;
 
 /// A P_Key of a request means the partition, whoever of the two is a full member.
 bool agrees_in_partition(std::uint16_t asked, std::uint16_t group) {
@@ -37,7 +33,7 @@ bool agrees_in_partition(std::uint16_t asked, std::uint16_t group) {
 }
 
 bool agrees(const McMemberRecord& asked, std::uint64_t mask, const McMemberRecord& group) {
-  const bool same_partition = (mask & kPKey) == 0 || agrees_in_partition(asked.p_key, group.p_key);
+  const bool same_partition = (mask & kGroupPKey) == 0 || agrees_in_partition(asked.p_key, group.p_key);
   return same_partition && mad::matches(mask & kShared, asked, group) && agrees_in_limits(asked, mask, group);
 }
 
@@ -65,11 +61,11 @@ bool is_legal_group(const MulticastGroups& groups, const McMemberRecord& asked, 
     const McGroup* const broadcast = groups.find(broadcast_of(mgid));
     const std::uint64_t shared = mask & kShared;
     return broadcast != nullptr && mad::matches(shared, asked, broadcast->record) &&
-           ((mask & kPKey) == 0 || agrees_in_partition(asked.p_key, broadcast->record.p_key));
+           ((mask & kGroupPKey) == 0 || agrees_in_partition(asked.p_key, broadcast->record.p_key));
   }
   if ((flags & 0xe0) != 0) return false;
   // Only the administrator makes these.
-  return signature != kAdministratorSignature || (flags & 0x0f) != kLinkLocal;
+  return signature != kAdministratorSignature || (flags & 0x0f) != kLinkLocalScope;
 }
 
 // One Set or Delete.
@@ -81,7 +77,7 @@ class MembershipRequest {
   SaStatus join(SaRecords& out) {
     if (const SaStatus status = check(); status != SaStatus::ok) return status;
     const bool breaks_proxy = is_proxy() && !view_.may_see(request_.requester, port_);
-    const bool bad_p_key = request_.has(kPKey) && is_invalid_p_key(asked_.p_key);
+    const bool bad_p_key = request_.has(kGroupPKey) && is_invalid_p_key(asked_.p_key);
     if (breaks_proxy || bad_p_key) return SaStatus::invalid_request;
     const McGroup* group = groups_.find(asked_.mgid);
     if (group == nullptr) return create(out);
@@ -154,7 +150,7 @@ class MembershipRequest {
     if (!record.mgid.is_zero()) {
       record.scope = std::to_integer<std::uint8_t>(record.mgid.raw[1]) & 0x0f;
     } else if ((mask & mad::component<McMemberRecord>("scope")) == 0) {
-      record.scope = kLinkLocal;
+      record.scope = kLinkLocalScope;
     }
     const McGroup* const made = groups_.create(record, view_.options.ports.subnet_prefix, false);
     return made == nullptr ? SaStatus::no_resources : enter(*made, out);

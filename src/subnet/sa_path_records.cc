@@ -18,10 +18,11 @@ constexpr std::size_t kMostPairs = std::size_t{1} << 21;
 constexpr std::uint8_t kRouterHopLimit = 0xff;
 constexpr std::uint8_t kWorstPreference = 2;
 
-constexpr std::uint64_t kMtu = mad::component<PathRecord>("mtu") | mad::component<PathRecord>("mtu_selector");
-constexpr std::uint64_t kRate =
+constexpr std::uint64_t kAsksForMtu =
+    mad::component<PathRecord>("mtu") | mad::component<PathRecord>("mtu_selector");
+constexpr std::uint64_t kAsksForRate =
     mad::component<PathRecord>("rate") | mad::component<PathRecord>("rate_selector");
-constexpr std::uint64_t kLifeTime =
+constexpr std::uint64_t kAsksForLifeTime =
     mad::component<PathRecord>("packet_life_time") | mad::component<PathRecord>("packet_life_time_selector");
 
 /// The best that there is, or what was asked for if the path can do that; nothing if it cannot. A selector
@@ -150,18 +151,18 @@ class PathQuery {
 
   bool choose_limits(PathRecord& record) const {
     const PathRecord& wanted = wishes_.record;
-    if (wishes_.has(kMtu)) {
+    if (wishes_.has(kAsksForMtu)) {
       const auto mtu = choose_number(wanted.mtu_selector, static_cast<std::uint8_t>(wanted.mtu),
                                      static_cast<std::uint8_t>(record.mtu));
       if (!mtu) return false;
       record.mtu = static_cast<mad::Mtu>(*mtu);
     }
-    if (wishes_.has(kRate)) {
+    if (wishes_.has(kAsksForRate)) {
       const auto rate = choose_rate(wanted.rate_selector, wanted.rate, record.rate);
       if (!rate) return false;
       record.rate = *rate;
     }
-    if (wishes_.has(kLifeTime)) {
+    if (wishes_.has(kAsksForLifeTime)) {
       const auto time =
           choose_number(wanted.packet_life_time_selector, wanted.packet_life_time, record.packet_life_time);
       if (!time) return false;
@@ -318,9 +319,10 @@ Wishes wishes_of(const mad::MultiPathRecord& query, std::uint64_t mask) {
   carry(mad::component<M>("num_paths"), mad::component<PathRecord>("num_paths"));
   carry(mad::component<M>("p_key"), mad::component<PathRecord>("p_key"));
   carry(mad::component<M>("sl"), mad::component<PathRecord>("sl"));
-  carry(mad::component<M>("mtu") | mad::component<M>("mtu_selector"), kMtu);
-  carry(mad::component<M>("rate") | mad::component<M>("rate_selector"), kRate);
-  carry(mad::component<M>("packet_life_time") | mad::component<M>("packet_life_time_selector"), kLifeTime);
+  carry(mad::component<M>("mtu") | mad::component<M>("mtu_selector"), kAsksForMtu);
+  carry(mad::component<M>("rate") | mad::component<M>("rate_selector"), kAsksForRate);
+  carry(mad::component<M>("packet_life_time") | mad::component<M>("packet_life_time_selector"),
+        kAsksForLifeTime);
   return wishes;
 }
 

@@ -11,7 +11,7 @@ using mad::ServiceRecord;
 
 constexpr std::uint64_t kIdentity =
     mad::component<ServiceRecord>("service_id") | mad::component<ServiceRecord>("service_gid");
-constexpr std::uint64_t kPKey = mad::component<ServiceRecord>("service_p_key");
+constexpr std::uint64_t kServicePKey = mad::component<ServiceRecord>("service_p_key");
 
 /// The key is for trusted requests alone (IBTA 15.2.5.14).
 void add(const SaRequest& request, ServiceRecord record, SaRecords& out) {
@@ -23,7 +23,7 @@ void add(const SaRequest& request, ServiceRecord record, SaRecords& out) {
 
 /// Whoever registers a service of a partition is in it, and so is the port that has the service.
 bool Services::may_register(const SaView& view, const SaRequest& request) const {
-  if (!request.has(kPKey)) return true;
+  if (!request.has(kServicePKey)) return true;
   const auto record = request.record<ServiceRecord>();
   const SubnetDatabase& database = view.database;
   const EndPortId requester = view.end_port(request.requester);
@@ -39,7 +39,7 @@ SaStatus Services::set(const SaView& view, const SaRequest& request, TimePoint n
   if (!request.has(kIdentity)) return SaStatus::insufficient_components;
   auto record = request.record<ServiceRecord>();
   if (!request.has(mad::component<ServiceRecord>("service_lease"))) record.service_lease = kEndlessLease;
-  if (!request.has(kPKey)) record.service_p_key = wire::kDefaultPkey;
+  if (!request.has(kServicePKey)) record.service_p_key = wire::kDefaultPkey;
   const Key key = key_of(record);
   if (services_.size() >= kMost && !services_.contains(key)) return SaStatus::no_resources;
   const bool is_endless = record.service_lease == kEndlessLease;
@@ -53,7 +53,7 @@ SaStatus Services::set(const SaView& view, const SaRequest& request, TimePoint n
 SaStatus Services::remove(const SaView& view, const SaRequest& request, SaRecords& out) {
   if (!may_register(view, request)) return SaStatus::invalid_request;
   auto record = request.record<ServiceRecord>();
-  if (!request.has(kPKey)) record.service_p_key = wire::kDefaultPkey;
+  if (!request.has(kServicePKey)) record.service_p_key = wire::kDefaultPkey;
   const auto found = services_.find(key_of(record));
   if (found == services_.end()) return SaStatus::no_records;
   add(request, found->second.record, out);

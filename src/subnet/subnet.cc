@@ -17,7 +17,7 @@ bool has_link(const Subnet& subnet, const PortName& from, const PortName& to) {
   return subnet.name_of(subnet.at(NodePort{node, from.port}).peer) == to;
 }
 
-std::string description_of(const Node& node) { return std::string(node.description.view()); }
+std::string description_text(const Node& node) { return std::string(node.description.view()); }
 
 }  // namespace
 
@@ -75,10 +75,10 @@ std::vector<Event> changes(const Subnet& before, const Subnet& after) {
   std::vector<Event> events;
   for (const Node& node : before.nodes())
     if (after.find(node.guid()) == kNoNode)
-      events.push_back(event::NodeDisappeared{node.guid(), description_of(node)});
+      events.push_back(event::NodeDisappeared{node.guid(), description_text(node)});
   for (const Node& node : after.nodes())
     if (before.find(node.guid()) == kNoNode)
-      events.push_back(event::NodeAppeared{node.guid(), node.info.node_type, description_of(node)});
+      events.push_back(event::NodeAppeared{node.guid(), node.info.node_type, description_text(node)});
   const auto compare = [&events](const Subnet& all, const Subnet& others, auto kind) {
     for_each_link(all, [&](NodePort a, NodePort b) {
       const PortName from = all.name_of(a);

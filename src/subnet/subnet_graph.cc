@@ -13,7 +13,7 @@ std::uint16_t partition_cap(const Node& node) {
   return std::clamp<std::uint16_t>(node.info.partition_cap, 1, kMostPKeys);
 }
 
-Switch description_of(const Node& node) {
+Switch switch_description_of(const Node& node) {
   Switch sw;
   sw.guid = node.guid();
   sw.port_guid = node.info.port_guid;
@@ -25,7 +25,7 @@ Switch description_of(const Node& node) {
   return sw;
 }
 
-EndPort description_of(const Node& node, NodePort at, const PhysicalPort& port) {
+EndPort end_port_of(const Node& node, NodePort at, const PhysicalPort& port) {
   EndPort end_port;
   end_port.guid = port.guid;
   end_port.node = node.guid();
@@ -46,8 +46,8 @@ void add_nodes(const Subnet& subnet, SubnetGraph& out) {
     if (!subnet.is_end_port(at)) return;
     const Node& node = subnet.at(at.node);
     if (!node.is_switch()) {
-      if (out.graph.add_end_port(description_of(node, at, port))) out.end_ports.push_back(at);
-    } else if (const auto added = out.graph.add_switch(description_of(node)); added) {
+      if (out.graph.add_end_port(end_port_of(node, at, port))) out.end_ports.push_back(at);
+    } else if (const auto added = out.graph.add_switch(switch_description_of(node)); added) {
       out.switches[at.node.value] = *added;
       out.nodes.push_back(at.node);
       out.end_ports.push_back(at);

@@ -11,14 +11,12 @@ namespace {
 
 using abi::MrInitAttr;
 
-constexpr int kRemote = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-
 class BufferTest : public VerbsTest {
  protected:
   MrInitAttr wanted(std::uint64_t mask) {
     MrInitAttr attributes{};
     attributes.length = sizeof bytes;
-    attributes.access = kRemote;
+    attributes.access = kRemoteReadWrite;
     attributes.comp_mask = mask;
     attributes.iova = kIova;
     attributes.addr = bytes;
@@ -84,7 +82,7 @@ TEST_F(BufferTest, ABufferIsPageAlignedAndCanBeRegistered) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % static_cast<std::uintptr_t>(getpagesize()), 0U);
   std::memset(memory, 0, 10000);
   {
-    const MrPtr mr(reg_buf_mr(pd.get(), buffer, memory + 100, 9900, kRemote));
+    const MrPtr mr(reg_buf_mr(pd.get(), buffer, memory + 100, 9900, kRemoteReadWrite));
     ASSERT_NE(mr, nullptr);
     EXPECT_EQ(mr->addr, memory + 100);
     EXPECT_EQ(mr->length, 9900U);
@@ -106,7 +104,7 @@ TEST_F(BufferTest, ABufferIsRegisteredInItsBoundsAndItsDomain) {
   auto* const memory = static_cast<char*>(alloc_buf(pd.get(), 4096, &buffer));
   ASSERT_NE(memory, nullptr);
   const auto refused = [&](ibv_pd* domain, void* address, std::size_t length) {
-    return error_of([&] { return reg_buf_mr(domain, buffer, address, length, kRemote); });
+    return error_of([&] { return reg_buf_mr(domain, buffer, address, length, kRemoteReadWrite); });
   };
   EXPECT_EQ(refused(pd.get(), memory, 4097), EINVAL);
   EXPECT_EQ(refused(pd.get(), memory + 1, 4096), EINVAL);

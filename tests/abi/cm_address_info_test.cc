@@ -69,11 +69,6 @@ extern "C" __attribute__((visibility("default"))) int getaddrinfo(const char* no
 namespace softrnic::abi_test {
 namespace {
 
-struct FreeInfo {
-  void operator()(rdma_addrinfo* info) const { rdma_freeaddrinfo(info); }
-};
-using InfoPtr = std::unique_ptr<rdma_addrinfo, FreeInfo>;
-
 class CmAddressInfos : public CmTest {
  protected:
   void SetUp() override {
@@ -94,16 +89,16 @@ class CmAddressInfos : public CmTest {
     EXPECT_EQ(event->status, status);
     EXPECT_EQ(rdma_ack_cm_event(event), 0);
   }
-  InfoPtr take() {
+  CmAddressInfoPtr take() {
     rdma_addrinfo* info = nullptr;
     EXPECT_EQ(later::query_addrinfo(client.get(), &info), 0) << std::strerror(errno);
-    return InfoPtr(info);
+    return CmAddressInfoPtr(info);
   }
   void expect_nothing_to_take() {
     rdma_addrinfo* info = nullptr;
     EXPECT_REFUSED(later::query_addrinfo(client.get(), &info), ENOENT);
   }
-  static void expect_loopback(const InfoPtr& info) {
+  static void expect_loopback(const CmAddressInfoPtr& info) {
     ASSERT_NE(info, nullptr);
     ASSERT_EQ(info->ai_dst_len, sizeof(sockaddr_in));
     const auto& to = reinterpret_cast<const sockaddr_in&>(*info->ai_dst_addr);
@@ -118,7 +113,7 @@ TEST_F(CmAddressInfos, OfNumbersAreThereAtOnceAndTakenOnce) {
   EXPECT_TRUE(readable(client_channel->fd, 0));
   expect_told(client_channel, later::kAddrinfoResolved);
   EXPECT_REFUSED(ask("127.0.0.1"), EBUSY);  // the result was not taken
-  const InfoPtr info = take();
+  const CmAddressInfoPtr info = take();
   expect_loopback(info);
   EXPECT_EQ(info->ai_qp_type, IBV_QPT_RC);
   expect_nothing_to_take();
@@ -145,7 +140,7 @@ TEST_F(CmAddressInfos, OfNamesDoNotHoldUpTheProgram) {
   EXPECT_REFUSED(ask("127.0.0.1"), EBUSY);
   gate.open();
   expect_told(client_channel, later::kAddrinfoResolved);
-  const InfoPtr info = take();
+  const CmAddressInfoPtr info = take();
   expect_loopback(info);
   EXPECT_EQ(info->ai_qp_type, IBV_QPT_UD);
   EXPECT_EQ(info->ai_port_space, RDMA_PS_UDP);

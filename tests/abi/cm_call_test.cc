@@ -139,21 +139,16 @@ TEST_F(CmCalls, EceIsForQueuePairsOfTheProgram) {
   EXPECT_EQ(ece.vendor_id, 0U);
 }
 
-struct FreeInfo {
-  void operator()(rdma_addrinfo* info) const { rdma_freeaddrinfo(info); }
-};
-using InfoPtr = std::unique_ptr<rdma_addrinfo, FreeInfo>;
-
-InfoPtr info_of(const char* node, const char* service, const rdma_addrinfo* hints) {
+CmAddressInfoPtr info_of(const char* node, const char* service, const rdma_addrinfo* hints) {
   rdma_addrinfo* info = nullptr;
   EXPECT_EQ(rdma_getaddrinfo(node, service, hints, &info), 0) << std::strerror(errno);
-  return InfoPtr(info);
+  return CmAddressInfoPtr(info);
 }
 
 TEST(CmAddressInfo, OfADestination) {
   rdma_addrinfo hints{};
   hints.ai_port_space = RDMA_PS_UDP;
-  const InfoPtr info = info_of("127.0.0.1", "7471", &hints);
+  const CmAddressInfoPtr info = info_of("127.0.0.1", "7471", &hints);
   ASSERT_NE(info, nullptr);
   EXPECT_EQ(info->ai_qp_type, IBV_QPT_UD);
   EXPECT_EQ(info->ai_port_space, RDMA_PS_UDP);
@@ -166,7 +161,7 @@ TEST(CmAddressInfo, OfAListener) {
   rdma_addrinfo hints{};
   hints.ai_flags = RAI_PASSIVE;
   hints.ai_port_space = RDMA_PS_TCP;
-  const InfoPtr info = info_of(nullptr, "7471", &hints);
+  const CmAddressInfoPtr info = info_of(nullptr, "7471", &hints);
   ASSERT_NE(info, nullptr);
   EXPECT_EQ(info->ai_flags, RAI_PASSIVE);
   EXPECT_EQ(info->ai_qp_type, IBV_QPT_RC);
@@ -179,7 +174,7 @@ TEST(CmAddressInfo, OfAGid) {
   hints.ai_flags = RAI_FAMILY | RAI_NUMERICHOST;
   hints.ai_family = AF_IB;
   hints.ai_port_space = RDMA_PS_TCP;
-  const InfoPtr info = info_of("fe80::1", "7471", &hints);
+  const CmAddressInfoPtr info = info_of("fe80::1", "7471", &hints);
   ASSERT_NE(info, nullptr);
   ASSERT_EQ(info->ai_family, AF_IB);
   const auto* address = reinterpret_cast<sockaddr_ib*>(info->ai_dst_addr);

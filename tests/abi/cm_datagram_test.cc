@@ -6,12 +6,10 @@ namespace {
 
 using CmDatagrams = CmTest;
 
-constexpr std::size_t kGrh = 40;
-
 /// Sends "ping" to `address`, which `to` gets.
 void send_datagram(rdma_cm_id* from, rdma_cm_id* to, ibv_ah_attr address, std::uint32_t qpn,
                    std::uint32_t qkey) {
-  char in[kGrh + 16]{}, out[16] = "ping";
+  char in[kGrhBytes + 16]{}, out[16] = "ping";
   ibv_mr* const mr = rdma_reg_msgs(to, in, sizeof in);
   ibv_ah* const ah = ibv_create_ah(from->pd, &address);
   ASSERT_NE(mr, nullptr);
@@ -28,7 +26,7 @@ void send_datagram(rdma_cm_id* from, rdma_cm_id* to, ibv_ah_attr address, std::u
   ibv_wc wc{};
   ASSERT_EQ(rdma_get_recv_comp(to, &wc), 1);
   EXPECT_EQ(wc.status, IBV_WC_SUCCESS);
-  EXPECT_STREQ(in + kGrh, "ping");
+  EXPECT_STREQ(in + kGrhBytes, "ping");
   ibv_destroy_ah(ah);
   EXPECT_EQ(rdma_dereg_mr(mr), 0);
 }

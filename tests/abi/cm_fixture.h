@@ -29,11 +29,16 @@ struct DestroyId {
 struct AckEvent {
   void operator()(rdma_cm_event* event) const { EXPECT_EQ(rdma_ack_cm_event(event), 0); }
 };
+struct FreeAddressInfo {
+  void operator()(rdma_addrinfo* info) const { rdma_freeaddrinfo(info); }
+};
 using CmChannelPtr = std::unique_ptr<rdma_event_channel, DestroyChannel>;
 using CmIdPtr = std::unique_ptr<rdma_cm_id, DestroyId>;
 using CmEventPtr = std::unique_ptr<rdma_cm_event, AckEvent>;
+using CmAddressInfoPtr = std::unique_ptr<rdma_addrinfo, FreeAddressInfo>;
 
 constexpr int kPatienceMs = 20000;
+constexpr std::size_t kGrhBytes = sizeof(ibv_grh);  ///< before each datagram received
 
 /// -1 and this errno.
 #define EXPECT_REFUSED(call, error) \

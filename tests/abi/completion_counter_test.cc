@@ -7,14 +7,14 @@
 namespace softrnic::abi_test {
 namespace {
 
-constexpr int kAll =
+constexpr int kEveryAccess =
     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 
 class CompletionCounterTest : public VerbsTest {
  protected:
   void SetUp() override {
     VerbsTest::SetUp();
-    mr = make_mr(memory, storage.size(), kAll);
+    mr = make_mr(memory, storage.size(), kEveryAccess);
     ASSERT_NE(mr, nullptr);
   }
 

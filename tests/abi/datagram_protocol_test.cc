@@ -8,7 +8,6 @@
 namespace softrnic::abi_test {
 namespace {
 
-constexpr std::size_t kGrh = 40;
 constexpr char kTag[] = "\x55\x55\x55\x55";
 
 /// A peer as librdmacm is one: a UDP socket and a UD QP at 127.0.0.1.
@@ -53,7 +52,7 @@ class Peer {
     ibv_wc wc{};
     if (ibv_poll_cq(id_->recv_cq, 1, &wc) != 1) return "";
     EXPECT_EQ(wc.status, IBV_WC_SUCCESS);
-    std::string out(bytes_ + kGrh, wc.byte_len - kGrh);
+    std::string out(bytes_ + kGrhBytes, wc.byte_len - kGrhBytes);
     EXPECT_EQ(rdma_post_recv(id_, nullptr, bytes_, sizeof bytes_, memory_), 0);
     return out;
   }

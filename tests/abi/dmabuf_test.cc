@@ -8,9 +8,8 @@
 namespace softrnic::abi_test {
 namespace {
 
-constexpr std::size_t kPage = 4096;
-constexpr std::size_t kBytes = 16 * kPage;
-constexpr std::uint64_t kIova = std::uint64_t{1} << 40;
+constexpr std::size_t kDmabufBytes = 16 * kPage;
+constexpr std::uint64_t kDmabufIova = std::uint64_t{1} << 40;
 
 class DmabufRegions : public VerbsTest {};
 
@@ -33,7 +32,7 @@ class DmabufTraffic : public DmabufRegions {
   void SetUp() override {
     DmabufRegions::SetUp();
     if (!buffer.why_not().empty()) GTEST_SKIP() << buffer.why_not();
-    region.reset(ibv_reg_dmabuf_mr(pd.get(), 0, kBytes, kIova, buffer.fd(),
+    region.reset(ibv_reg_dmabuf_mr(pd.get(), 0, kDmabufBytes, kDmabufIova, buffer.fd(),
                                    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
                                        IBV_ACCESS_REMOTE_ATOMIC));
     ASSERT_NE(region, nullptr) << std::strerror(errno);
@@ -58,8 +57,8 @@ class DmabufTraffic : public DmabufRegions {
     return collect(cq.get(), 1)[0].status;
   }
 
-  test::Udmabuf buffer{kBytes};
-  alignas(8) char plain[kBytes] = {};
+  test::Udmabuf buffer{kDmabufBytes};
+  alignas(8) char plain[kDmabufBytes] = {};
   MrPtr region;
   MrPtr mr;
   QpPtr a;
@@ -68,32 +67,34 @@ class DmabufTraffic : public DmabufRegions {
 
 TEST_F(DmabufTraffic, PeersWriteReadAndCount) {
   std::memset(plain, 'w', sizeof plain);
-  EXPECT_EQ(run(IBV_WR_RDMA_WRITE, sge_of(plain, kBytes - 8, mr.get()), kIova + 8, region->rkey),
+  EXPECT_EQ(run(IBV_WR_RDMA_WRITE, sge_of(plain, kDmabufBytes - 8, mr.get()), kDmabufIova + 8, region->rkey),
             IBV_WC_SUCCESS);
   EXPECT_EQ(buffer.memory()[7], 0);
-  EXPECT_EQ(std::memcmp(buffer.memory() + 8, plain, kBytes - 8), 0);
-  std::memset(buffer.memory(), 'r', kBytes);
-  EXPECT_EQ(run(IBV_WR_RDMA_READ, sge_of(plain, kBytes, mr.get()), kIova, region->rkey), IBV_WC_SUCCESS);
-  EXPECT_EQ(std::memcmp(buffer.memory(), plain, kBytes), 0);
+  EXPECT_EQ(std::memcmp(buffer.memory() + 8, plain, kDmabufBytes - 8), 0);
+  std::memset(buffer.memory(), 'r', kDmabufBytes);
+  EXPECT_EQ(run(IBV_WR_RDMA_READ, sge_of(plain, kDmabufBytes, mr.get()), kDmabufIova, region->rkey),
+            IBV_WC_SUCCESS);
+  EXPECT_EQ(std::memcmp(buffer.memory(), plain, kDmabufBytes), 0);
   std::memset(buffer.memory(), 0, 8);
-  EXPECT_EQ(run(IBV_WR_ATOMIC_FETCH_AND_ADD, sge_of(plain, 8, mr.get()), kIova, region->rkey),
+  EXPECT_EQ(run(IBV_WR_ATOMIC_FETCH_AND_ADD, sge_of(plain, 8, mr.get()), kDmabufIova, region->rkey),
             IBV_WC_SUCCESS);
   EXPECT_EQ(buffer.memory()[0], 5);
-  EXPECT_EQ(run(IBV_WR_RDMA_WRITE, sge_of(plain, 8, mr.get()), kIova + kBytes - 4, region->rkey),
+  EXPECT_EQ(run(IBV_WR_RDMA_WRITE, sge_of(plain, 8, mr.get()), kDmabufIova + kDmabufBytes - 4, region->rkey),
             IBV_WC_REM_ACCESS_ERR);
 }
 
 TEST_F(DmabufTraffic, ItIsSentFromAndReceivedInto) {
-  std::memset(buffer.memory(), 's', kBytes);
-  ibv_sge sge{kIova, static_cast<std::uint32_t>(kBytes / 2), region->lkey};
+  std::memset(buffer.memory(), 's', kDmabufBytes);
+  ibv_sge sge{kDmabufIova, static_cast<std::uint32_t>(kDmabufBytes / 2), region->lkey};
   EXPECT_EQ(run(IBV_WR_RDMA_WRITE, sge, reinterpret_cast<std::uint64_t>(plain), mr->rkey), IBV_WC_SUCCESS);
-  EXPECT_EQ(std::memcmp(buffer.memory(), plain, kBytes / 2), 0);
-  const ibv_sge into{kIova + kBytes / 2, static_cast<std::uint32_t>(kBytes / 2), region->lkey};
+  EXPECT_EQ(std::memcmp(buffer.memory(), plain, kDmabufBytes / 2), 0);
+  const ibv_sge into{kDmabufIova + kDmabufBytes / 2, static_cast<std::uint32_t>(kDmabufBytes / 2),
+                     region->lkey};
   ASSERT_EQ(post_recv(b.get(), 1, into), 0);
   std::memset(plain, 't', sizeof plain);
-  ASSERT_EQ(post_send(a.get(), 2, sge_of(plain, kBytes / 2, mr.get())), 0);
+  ASSERT_EQ(post_send(a.get(), 2, sge_of(plain, kDmabufBytes / 2, mr.get())), 0);
   for (const ibv_wc& wc : collect(cq.get(), 2)) EXPECT_EQ(wc.status, IBV_WC_SUCCESS);
-  EXPECT_EQ(std::memcmp(buffer.memory() + kBytes / 2, plain, kBytes / 2), 0);
+  EXPECT_EQ(std::memcmp(buffer.memory() + kDmabufBytes / 2, plain, kDmabufBytes / 2), 0);
 }
 
 }  // namespace

@@ -33,6 +33,8 @@ constexpr Row kRows[] = {
 #include "layout_ibverbs.inc"
 #include "layout_rdmacm.inc"
 };
+#undef STRUCTURE
+#undef FIELD
 
 TEST(Layout, IsThatOfDebian12) {
   for (const Row& row : kRows) {

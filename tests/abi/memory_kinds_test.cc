@@ -7,11 +7,9 @@
 namespace softrnic::abi_test {
 namespace {
 
-constexpr int kRemote = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+constexpr int kRemoteAccess = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 using MwPtr = Owner<ibv_mw, ibv_dealloc_mw>;
 using DmPtr = Owner<ibv_dm, ibv_free_dm>;
-
-std::uint64_t address_of(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 class MemoryKindsTest : public VerbsTest {
  protected:
@@ -63,24 +61,24 @@ TEST_F(MemoryKindsTest, WindowsOfType1AreBoundByTheVerb) {
   ibv_mw_bind bind{};
   bind.wr_id = 8;
   bind.send_flags = IBV_SEND_SIGNALED;
-  bind.bind_info = {mr.get(), address_of(target + 64), 4096, kRemote};
+  bind.bind_info = {mr.get(), to_address(target + 64), 4096, kRemoteAccess};
   ASSERT_EQ(ibv_bind_mw(b.get(), mw.get(), &bind), 0);
   EXPECT_EQ(mw->rkey, ibv_inc_rkey(first));
   const ibv_wc bound = collect(cq.get(), 1)[0];
   EXPECT_EQ(bound.status, IBV_WC_SUCCESS);
   EXPECT_EQ(bound.opcode, IBV_WC_BIND_MW);
   EXPECT_EQ(bound.wr_id, 8U);
-  EXPECT_EQ(by_peer(IBV_WR_RDMA_WRITE, mw->rkey, address_of(target + 64), 4096), IBV_WC_SUCCESS);
+  EXPECT_EQ(by_peer(IBV_WR_RDMA_WRITE, mw->rkey, to_address(target + 64), 4096), IBV_WC_SUCCESS);
   EXPECT_EQ(std::memcmp(source, target + 64, 4096), 0);
-  EXPECT_EQ(by_peer(IBV_WR_ATOMIC_FETCH_AND_ADD, mw->rkey, address_of(target + 64), 8), IBV_WC_SUCCESS);
+  EXPECT_EQ(by_peer(IBV_WR_ATOMIC_FETCH_AND_ADD, mw->rkey, to_address(target + 64), 8), IBV_WC_SUCCESS);
   EXPECT_EQ(ibv_dereg_mr(mr.get()), EBUSY);
-  EXPECT_EQ(by_peer(IBV_WR_RDMA_WRITE, mw->rkey, address_of(target), 65), IBV_WC_REM_ACCESS_ERR);
+  EXPECT_EQ(by_peer(IBV_WR_RDMA_WRITE, mw->rkey, to_address(target), 65), IBV_WC_REM_ACCESS_ERR);
   reconnect();
-  EXPECT_EQ(by_peer(IBV_WR_RDMA_WRITE, mw->rkey, address_of(target + 64), 8), IBV_WC_SUCCESS);
+  EXPECT_EQ(by_peer(IBV_WR_RDMA_WRITE, mw->rkey, to_address(target + 64), 8), IBV_WC_SUCCESS);
   bind.bind_info = {nullptr, 0, 0, 0};
   ASSERT_EQ(ibv_bind_mw(b.get(), mw.get(), &bind), 0);
   EXPECT_EQ(collect(cq.get(), 1)[0].status, IBV_WC_SUCCESS);
-  EXPECT_EQ(by_peer(IBV_WR_RDMA_WRITE, mw->rkey, address_of(target + 64), 8), IBV_WC_REM_ACCESS_ERR);
+  EXPECT_EQ(by_peer(IBV_WR_RDMA_WRITE, mw->rkey, to_address(target + 64), 8), IBV_WC_REM_ACCESS_ERR);
   mr.reset();
 }
 
@@ -98,7 +96,7 @@ TEST_F(MemoryKindsTest, WindowsOfType2AreBoundByWorkRequests) {
   MrPtr mr = make_mr(target, sizeof target, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
   MwPtr mw(ibv_alloc_mw(pd.get(), IBV_MW_TYPE_2));
   const std::uint32_t key = ibv_inc_rkey(mw->rkey);
-  const ibv_mw_bind_info info{mr.get(), address_of(target + 64), 4096, kRemote | IBV_ACCESS_ZERO_BASED};
+  const ibv_mw_bind_info info{mr.get(), to_address(target + 64), 4096, kRemoteAccess | IBV_ACCESS_ZERO_BASED};
   ibv_qp_ex* const extended = ibv_qp_to_qp_ex(b.get());
   ibv_wr_start(extended);
   extended->wr_flags = IBV_SEND_SIGNALED;
@@ -122,10 +120,10 @@ TEST_F(MemoryKindsTest, WindowsOfType2ServeOneQueuePair) {
   connect(c.get(), d.get());
   ibv_send_wr wr{};
   wr.opcode = IBV_WR_BIND_MW;
-  wr.bind_mw = {mw.get(), ibv_inc_rkey(mw->rkey), {mr.get(), address_of(target), 64, kRemote}};
+  wr.bind_mw = {mw.get(), ibv_inc_rkey(mw->rkey), {mr.get(), to_address(target), 64, kRemoteAccess}};
   EXPECT_EQ(run(d.get(), wr).status, IBV_WC_SUCCESS);
   for (int i = 0; i < 20; ++i) {  // however that goes
-    EXPECT_EQ(by_peer(IBV_WR_RDMA_WRITE, wr.bind_mw.rkey, address_of(target), 8), IBV_WC_REM_ACCESS_ERR);
+    EXPECT_EQ(by_peer(IBV_WR_RDMA_WRITE, wr.bind_mw.rkey, to_address(target), 8), IBV_WC_REM_ACCESS_ERR);
     reconnect();
   }
 }
@@ -160,7 +158,7 @@ TEST_F(MemoryKindsTest, DeviceMemoryIsReachedByOffset) {
   EXPECT_EQ(ibv_memcpy_to_dm(dm.get(), 2, source, 4), EINVAL);
   EXPECT_EQ(ibv_memcpy_to_dm(dm.get(), 4, source, 4096), EINVAL);
   EXPECT_EQ(ibv_memcpy_from_dm(back, dm.get(), ~0ULL - 3, 8), EINVAL);
-  const unsigned access = IBV_ACCESS_ZERO_BASED | IBV_ACCESS_LOCAL_WRITE | kRemote;
+  const unsigned access = IBV_ACCESS_ZERO_BASED | IBV_ACCESS_LOCAL_WRITE | kRemoteAccess;
   EXPECT_EQ(ibv_reg_dm_mr(pd.get(), dm.get(), 0, 4096, IBV_ACCESS_LOCAL_WRITE), nullptr) << "not zero-based";
   EXPECT_EQ(errno, EINVAL);
   EXPECT_EQ(ibv_reg_dm_mr(pd.get(), dm.get(), 8, 4089, access), nullptr);
@@ -209,14 +207,14 @@ TEST_F(MemoryKindsTest, DeviceMemoryRunsOut) {
 TEST_F(MemoryKindsTest, NullRegionsGiveZerosAndTakeAnything) {
   MrPtr null(ibv_alloc_null_mr(pd.get()));
   ASSERT_NE(null, nullptr);
-  MrPtr mr = make_mr(target, sizeof target, IBV_ACCESS_LOCAL_WRITE | kRemote);
+  MrPtr mr = make_mr(target, sizeof target, IBV_ACCESS_LOCAL_WRITE | kRemoteAccess);
   const auto rdma = [&](ibv_wr_opcode opcode, std::uint64_t at) {
     ibv_sge sge{at, 8192, null->lkey};
     ibv_send_wr wr{};
     wr.opcode = opcode;
     wr.sg_list = &sge;
     wr.num_sge = 1;
-    wr.wr.rdma = {.remote_addr = address_of(target), .rkey = mr->rkey};
+    wr.wr.rdma = {.remote_addr = to_address(target), .rkey = mr->rkey};
     return run(a.get(), wr).status;
   };
   for (const std::uint64_t at : {std::uint64_t{0}, std::uint64_t{0x123456789abc}}) {
@@ -234,7 +232,7 @@ TEST_F(MemoryKindsTest, NullRegionsGiveZerosAndTakeAnything) {
   EXPECT_EQ(post_send(a.get(), 4, sge_of(target, sizeof target, mr.get())), 0);
   for (const ibv_wc& wc : collect(cq.get(), 2)) EXPECT_EQ(wc.status, IBV_WC_SUCCESS);
   EXPECT_EQ(by_peer(IBV_WR_RDMA_READ, null->lkey, 0, 8), IBV_WC_REM_ACCESS_ERR) << "it has no rkey";
-  EXPECT_NE(ibv_rereg_mr(null.get(), IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, kRemote), 0);
+  EXPECT_NE(ibv_rereg_mr(null.get(), IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, kRemoteAccess), 0);
 }
 
 }  // namespace

@@ -8,15 +8,13 @@
 namespace softrnic::abi_test {
 namespace {
 
-constexpr int kRemote = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-
 class MemoryTest : public VerbsTest {
  protected:
   alignas(64) char buffer[4096] = {};
 };
 
 TEST_F(MemoryTest, RegionShowsWhatWasRegistered) {
-  MrPtr mr = make_mr(buffer, sizeof buffer, kRemote);
+  MrPtr mr = make_mr(buffer, sizeof buffer, kRemoteReadWrite);
   ASSERT_NE(mr, nullptr);
   EXPECT_EQ(mr->addr, buffer);
   EXPECT_EQ(mr->length, sizeof buffer);
@@ -59,7 +57,7 @@ TEST_F(MemoryTest, UnmappedMemoryIsRefused) {
 }
 
 TEST_F(MemoryTest, ReregistrationRefusesWhatTheManualCallsInputErrors) {
-  MrPtr mr = make_mr(buffer, sizeof buffer, kRemote);
+  MrPtr mr = make_mr(buffer, sizeof buffer, kRemoteReadWrite);
   const auto rereg = [&](int flags, ibv_pd* to, void* address, std::size_t length, int access) {
     errno = 0;
     return ibv_rereg_mr(mr.get(), flags, to, address, length, access);
@@ -76,7 +74,7 @@ TEST_F(MemoryTest, ReregistrationRefusesWhatTheManualCallsInputErrors) {
 
 TEST_F(MemoryTest, ReregistrationChangesRegionAndDomain) {
   PdPtr second(ibv_alloc_pd(context.get()));
-  MrPtr mr = make_mr(buffer, sizeof buffer, kRemote);
+  MrPtr mr = make_mr(buffer, sizeof buffer, kRemoteReadWrite);
   EXPECT_EQ(ibv_rereg_mr(mr.get(), IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD, second.get(),
                          buffer + 64, 128, 0),
             0);
@@ -99,7 +97,7 @@ TEST_F(MemoryTest, ClosedDeviceKillsTheKeysOfForgottenRegions) {
   ibv_context* const other = open_first();
   ASSERT_NE(other, nullptr);
   ibv_pd* const forgotten_pd = ibv_alloc_pd(other);
-  ibv_mr* const forgotten = ibv_reg_mr(forgotten_pd, buffer, sizeof buffer, kRemote);
+  ibv_mr* const forgotten = ibv_reg_mr(forgotten_pd, buffer, sizeof buffer, kRemoteReadWrite);
   ASSERT_NE(forgotten, nullptr);
   EXPECT_EQ(ibv_close_device(other), 0);
   EXPECT_EQ(ibv_dereg_mr(forgotten), 0) << "late, but harmless";
@@ -108,7 +106,7 @@ TEST_F(MemoryTest, ClosedDeviceKillsTheKeysOfForgottenRegions) {
 
 TEST_F(MemoryTest, IovaNamesTheRegionForPeers) {
   constexpr std::uint64_t kIova = 0x10000;
-  const int access = kRemote;
+  const int access = kRemoteReadWrite;
   MrPtr mr(ibv_reg_mr_iova(pd.get(), buffer, sizeof buffer, kIova, access));
   ASSERT_NE(mr, nullptr);
   EXPECT_EQ(mr->addr, buffer);

@@ -39,6 +39,8 @@ using verbs_context = NewestVerbsContext;
 constexpr Row kRows[] = {
 #include "layout_newer-ibverbs.inc"
 };
+#undef STRUCTURE
+#undef FIELD
 
 TEST(NewerLayout, IsThatOfRdmaCore65) {
   for (const Row& row : kRows) EXPECT_EQ(row.got, row.wanted) << row.name;

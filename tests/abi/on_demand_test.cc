@@ -11,12 +11,9 @@
 namespace softrnic::abi_test {
 namespace {
 
-constexpr std::size_t kPage = 4096;
-constexpr std::size_t kBytes = 8 * kPage;
+constexpr std::size_t kMappedBytes = 8 * kPage;
 constexpr int kAccess = IBV_ACCESS_ON_DEMAND | IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                         IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
-
-std::uint64_t address_of(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 class OnDemandTest : public VerbsTest {
  protected:
@@ -25,15 +22,15 @@ class OnDemandTest : public VerbsTest {
     ibv_device_attr_ex device{};
     ASSERT_EQ(ibv_query_device_ex(context.get(), nullptr, &device), 0);
     if ((device.odp_caps.general_caps & IBV_ODP_SUPPORT) == 0) GTEST_SKIP() << "not allowed here";
-    pages =
-        static_cast<char*>(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    pages = static_cast<char*>(
+        mmap(nullptr, kMappedBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     ASSERT_NE(static_cast<void*>(pages), MAP_FAILED);
     std::iota(std::begin(local), std::end(local), char{1});
     local_mr = make_mr(local, sizeof local, IBV_ACCESS_LOCAL_WRITE);
     reconnect();
   }
   void TearDown() override {
-    if (pages != nullptr) munmap(pages, kBytes);
+    if (pages != nullptr) munmap(pages, kMappedBytes);
     VerbsTest::TearDown();
   }
   void reconnect() {
@@ -42,7 +39,7 @@ class OnDemandTest : public VerbsTest {
     connect(a.get(), b.get());
   }
   void map_again() const {
-    mmap(pages, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    mmap(pages, kMappedBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   }
   /// `a` moves the bytes of `sge` to or from `address` of its peer.
   ibv_wc_status by_peer(ibv_wr_opcode opcode, ibv_sge sge, std::uint32_t rkey, const void* address) {
@@ -52,9 +49,9 @@ class OnDemandTest : public VerbsTest {
     wr.num_sge = 1;
     wr.send_flags = IBV_SEND_SIGNALED;
     if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-      wr.wr.atomic = {.remote_addr = address_of(address), .compare_add = 5, .swap = 0, .rkey = rkey};
+      wr.wr.atomic = {.remote_addr = to_address(address), .compare_add = 5, .swap = 0, .rkey = rkey};
     } else {
-      wr.wr.rdma = {.remote_addr = address_of(address), .rkey = rkey};
+      wr.wr.rdma = {.remote_addr = to_address(address), .rkey = rkey};
     }
     ibv_send_wr* bad = nullptr;
     EXPECT_EQ(ibv_post_send(a.get(), &wr, &bad), 0);
@@ -63,7 +60,7 @@ class OnDemandTest : public VerbsTest {
   ibv_sge all_local() { return sge_of(local, sizeof local, local_mr.get()); }
 
   char* pages = nullptr;
-  alignas(64) char local[kBytes] = {};
+  alignas(64) char local[kMappedBytes] = {};
   MrPtr local_mr;
   QpPtr a, b;
 };
@@ -80,39 +77,39 @@ TEST_F(OnDemandTest, EveryTransportIsAdvertised) {
 }
 
 TEST_F(OnDemandTest, ARegionOutlivesItsPages) {
-  MrPtr mr = make_mr(pages, kBytes, kAccess);
+  MrPtr mr = make_mr(pages, kMappedBytes, kAccess);
   for (int round = 0; round < 3; ++round) {
-    munmap(pages, kBytes);
+    munmap(pages, kMappedBytes);
     EXPECT_EQ(by_peer(IBV_WR_RDMA_WRITE, all_local(), mr->rkey, pages), IBV_WC_REM_ACCESS_ERR);
     map_again();
     reconnect();
     EXPECT_EQ(by_peer(IBV_WR_RDMA_WRITE, all_local(), mr->rkey, pages), IBV_WC_SUCCESS);
-    EXPECT_EQ(std::memcmp(pages, local, kBytes), 0);
+    EXPECT_EQ(std::memcmp(pages, local, kMappedBytes), 0);
     EXPECT_EQ(by_peer(IBV_WR_ATOMIC_FETCH_AND_ADD, sge_of(local, 8, local_mr.get()), mr->rkey, pages + kPage),
               IBV_WC_SUCCESS);
     EXPECT_EQ(pages[kPage], static_cast<char>(local[kPage] + 5));
     pages[kPage] = static_cast<char>(pages[kPage] - 5);
     std::memset(local, 0, sizeof local);
     EXPECT_EQ(by_peer(IBV_WR_RDMA_READ, all_local(), mr->rkey, pages), IBV_WC_SUCCESS);
-    EXPECT_EQ(std::memcmp(pages, local, kBytes), 0);
+    EXPECT_EQ(std::memcmp(pages, local, kMappedBytes), 0);
   }
 }
 
 TEST_F(OnDemandTest, TheAddressSpaceIsOneRegion) {
   MrPtr all(ibv_reg_mr(pd.get(), nullptr, SIZE_MAX, kAccess));
   ASSERT_NE(all, nullptr);
-  EXPECT_EQ(by_peer(IBV_WR_RDMA_WRITE, {address_of(local), kBytes, all->lkey}, all->rkey, pages),
+  EXPECT_EQ(by_peer(IBV_WR_RDMA_WRITE, {to_address(local), kMappedBytes, all->lkey}, all->rkey, pages),
             IBV_WC_SUCCESS);
-  EXPECT_EQ(std::memcmp(pages, local, kBytes), 0);
-  EXPECT_EQ(by_peer(IBV_WR_RDMA_WRITE, {address_of(local), 8, all->lkey}, all->rkey, nullptr),
+  EXPECT_EQ(std::memcmp(pages, local, kMappedBytes), 0);
+  EXPECT_EQ(by_peer(IBV_WR_RDMA_WRITE, {to_address(local), 8, all->lkey}, all->rkey, nullptr),
             IBV_WC_REM_ACCESS_ERR);
   reconnect();
   EXPECT_EQ(by_peer(IBV_WR_RDMA_READ, {64, 8, all->lkey}, all->rkey, pages), IBV_WC_LOC_PROT_ERR);
 }
 
 TEST_F(OnDemandTest, SendsAndReceives) {
-  MrPtr mr = make_mr(pages, kBytes, kAccess);
-  const std::uint32_t half = kBytes / 2;
+  MrPtr mr = make_mr(pages, kMappedBytes, kAccess);
+  const std::uint32_t half = kMappedBytes / 2;
   std::memset(pages, 3, half);
   EXPECT_EQ(post_recv(b.get(), 1, sge_of(pages + half, half, mr.get())), 0);
   EXPECT_EQ(post_send(a.get(), 2, sge_of(pages, half, mr.get())), 0);
@@ -124,25 +121,25 @@ TEST_F(OnDemandTest, SendsAndReceives) {
 }
 
 TEST_F(OnDemandTest, AWindowOnTheRegion) {
-  MrPtr mr = make_mr(pages, kBytes, kAccess | IBV_ACCESS_MW_BIND);
+  MrPtr mr = make_mr(pages, kMappedBytes, kAccess | IBV_ACCESS_MW_BIND);
   Owner<ibv_mw, ibv_dealloc_mw> mw(ibv_alloc_mw(pd.get(), IBV_MW_TYPE_1));
   ibv_mw_bind bind{};
   bind.send_flags = IBV_SEND_SIGNALED;
-  bind.bind_info = {mr.get(), address_of(pages), kBytes, IBV_ACCESS_REMOTE_WRITE};
+  bind.bind_info = {mr.get(), to_address(pages), kMappedBytes, IBV_ACCESS_REMOTE_WRITE};
   ASSERT_EQ(ibv_bind_mw(b.get(), mw.get(), &bind), 0);
   EXPECT_EQ(collect(cq.get(), 1)[0].status, IBV_WC_SUCCESS);
   EXPECT_EQ(by_peer(IBV_WR_RDMA_WRITE, all_local(), mw->rkey, pages), IBV_WC_SUCCESS);
-  munmap(pages, kBytes);
+  munmap(pages, kMappedBytes);
   EXPECT_EQ(by_peer(IBV_WR_RDMA_WRITE, all_local(), mw->rkey, pages), IBV_WC_REM_ACCESS_ERR);
 }
 
 // Whenever the pages go, nobody faults: the peer's request is done, or refused.
 TEST_F(OnDemandTest, PagesThatGoUnderTraffic) {
-  MrPtr mr = make_mr(pages, kBytes, kAccess);
+  MrPtr mr = make_mr(pages, kMappedBytes, kAccess);
   std::atomic<bool> done{false};
   std::thread mapper([&] {
     while (!done) {
-      munmap(pages, kBytes);
+      munmap(pages, kMappedBytes);
       map_again();
       std::this_thread::yield();
     }
@@ -165,8 +162,8 @@ TEST_F(OnDemandTest, PagesThatGoUnderTraffic) {
 }
 
 TEST_F(OnDemandTest, AdviceByTheVerb) {
-  MrPtr mr = make_mr(pages, kBytes, kAccess);
-  ibv_sge range = sge_of(pages, kBytes, mr.get());
+  MrPtr mr = make_mr(pages, kMappedBytes, kAccess);
+  ibv_sge range = sge_of(pages, kMappedBytes, mr.get());
   EXPECT_EQ(ibv_advise_mr(pd.get(), IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, IBV_ADVISE_MR_FLAG_FLUSH, &range, 1),
             0);
   munmap(pages, kPage);

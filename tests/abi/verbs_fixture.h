@@ -35,6 +35,9 @@ using SrqPtr = Owner<ibv_srq, ibv_destroy_srq>;
 using AhPtr = Owner<ibv_ah, ibv_destroy_ah>;
 
 constexpr std::uint32_t kQkey = 0x11111111;
+constexpr std::size_t kPage = 4096;
+/// Of memory that peers read and write: a right to write it needs that of its owner.
+constexpr int kRemoteReadWrite = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
 inline ibv_context* open_first() {
   int count = 0;
@@ -44,9 +47,10 @@ inline ibv_context* open_first() {
   return context;
 }
 
+inline std::uint64_t to_address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
+
 inline ibv_sge sge_of(const void* data, std::size_t length, const ibv_mr* mr) {
-  return {reinterpret_cast<std::uintptr_t>(data), static_cast<std::uint32_t>(length),
-          mr == nullptr ? 0 : mr->lkey};
+  return {to_address(data), static_cast<std::uint32_t>(length), mr == nullptr ? 0 : mr->lkey};
 }
 
 /// A device with a PD and a CQ.

@@ -14,6 +14,8 @@
 
 namespace softrnic::tests {
 
+inline constexpr std::uint16_t kPort = 7174;  ///< of the servers
+
 class Caller {
  public:
   /// `device`: the only one that the id may use; empty: all.

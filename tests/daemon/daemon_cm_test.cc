@@ -7,8 +7,6 @@
 namespace softrnic::tests {
 namespace {
 
-constexpr std::uint16_t kPort = 7174;
-
 /// 0, or the number of the step that failed.
 int connect_actively(Caller& caller) {
   if (const int failed = caller.find_route(loopback(kPort))) return failed;

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,6 +26,12 @@ bool readable(int fd) {
 }
 
 }  // namespace
+
+UniqueFd make_page() {
+  UniqueFd page(memfd_create("page", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (ftruncate(page.get(), 4096) != 0 || fcntl(page.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) page.reset();
+  return page;
+}
 
 bool shell(const std::string& command) { return std::system(command.c_str()) == 0; }
 

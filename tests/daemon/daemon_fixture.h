@@ -43,6 +43,9 @@ class Child {
   UniqueFd go_;
 };
 
+/// A control page that the daemon takes; none when it could not be made.
+UniqueFd make_page();
+
 /// The process is gone within ten seconds.
 bool wait_gone(pid_t pid);
 

@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -36,12 +35,6 @@ std::vector<LaneGrant> take_lanes(Client& client, int count) {
     lanes.push_back(std::move(*lane));
   }
   return lanes;
-}
-
-UniqueFd make_page() {
-  UniqueFd page(memfd_create("page", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (ftruncate(page.get(), 4096) != 0 || fcntl(page.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) page.reset();
-  return page;
 }
 
 /// 4,000 packets, each to the lane that its QPN names.
@@ -232,9 +225,9 @@ TEST_F(DaemonTest, LanesOutliveTheDaemon) {
 }
 
 /// A program with lanes, which hands them to a daemon that comes after its own, as the engine does.
-class Program {
+class LaneHolder {
  public:
-  explicit Program(int lanes) : stop_(eventfd(0, EFD_CLOEXEC)) {
+  explicit LaneHolder(int lanes) : stop_(eventfd(0, EFD_CLOEXEC)) {
     auto client = Client::connect();
     if (!client) return;
     client_ = std::move(*client);
@@ -242,7 +235,7 @@ class Program {
     for (const LaneGrant& lane : lanes_)
       handover_.add(lane.number, UniqueFd(fcntl(lane.socket.get(), F_DUPFD_CLOEXEC, 0)));
   }
-  ~Program() {
+  ~LaneHolder() {
     eventfd_write(stop_.get(), 1);
     if (thread_.joinable()) thread_.join();
   }
@@ -292,15 +285,15 @@ void expect_packets(const std::vector<LaneGrant>& lanes) {
 }
 
 TEST_F(DaemonTest, ANewDaemonGoesOnBesideTheSurvivorsOfDaemonAndKeeper) {
-  std::vector<std::unique_ptr<Program>> programs;
-  for (int i = 0; i < 6; ++i) programs.push_back(std::make_unique<Program>(1 + i % 2));
+  std::vector<std::unique_ptr<LaneHolder>> programs;
+  for (int i = 0; i < 6; ++i) programs.push_back(std::make_unique<LaneHolder>(1 + i % 2));
   programs.erase(programs.begin() + 3);  // its lanes are free, and vanish with the daemon
   programs.erase(programs.begin());
   for (int round = 0; round < 4; ++round) {
     const pid_t daemon = connect()->daemon_pid();
     kill_daemon_and_keeper(daemon, round % 2 == 0 ? First::daemon : First::keeper);
     for (const auto& program : programs) program->lose_daemon();
-    programs.push_back(std::make_unique<Program>(3));  // starts the next daemon
+    programs.push_back(std::make_unique<LaneHolder>(3));  // starts the next daemon
     ASSERT_EQ(programs.back()->lanes().size(), 3U);
     std::set<int> numbers;
     std::size_t lanes = 0;

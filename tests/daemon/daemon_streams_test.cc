@@ -16,7 +16,6 @@
 namespace softrnic::tests {
 namespace {
 
-constexpr std::uint16_t kPort = 7174;
 constexpr const char* kDevice = "iw0";
 
 /// TCP to the loopback address.

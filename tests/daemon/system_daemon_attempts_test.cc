@@ -16,7 +16,7 @@
 namespace softrnic::tests {
 namespace {
 
-constexpr std::uint16_t kPort = 7471, kLowPort = 99;
+constexpr std::uint16_t kVictimPort = 7471, kLowPort = 99;
 
 /// Whether a socket can be bound to the lanes' port, with that option.
 bool binds_the_port(int option) {
@@ -109,7 +109,9 @@ bool on_some_channel(Program& own, const Prey& prey) {
   }
   return false;
 }
-bool takes_its_port(Program& own, const Prey&) { return own.cm().bind(own.id, loopback(kPort)).has_value(); }
+bool takes_its_port(Program& own, const Prey&) {
+  return own.cm().bind(own.id, loopback(kVictimPort)).has_value();
+}
 bool takes_a_port_of_root(Program& own, const Prey&) {
   const auto bound = own.cm().bind(own.id, loopback(kLowPort));
   return bound || !refused_with(EACCES, bound.error());
@@ -168,7 +170,7 @@ TEST_F(SystemDaemonTest, AttemptsOnAnotherUserFail) {
   const Child victim([&] {
     if (!become(kVictim)) return kNoUser;
     auto* const program = new Program;
-    if (!program->complete() || !program->cm().bind(program->id, loopback(kPort)) ||
+    if (!program->complete() || !program->cm().bind(program->id, loopback(kVictimPort)) ||
         !program->cm().listen(program->id, 8))
       return 1;
     const auto ids = program->client().cm_ids();

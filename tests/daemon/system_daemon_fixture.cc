@@ -1,11 +1,9 @@
 #include "tests/daemon/system_daemon_fixture.h"
 
-#include <fcntl.h>
 #include <grp.h>
 #include <rdma/rdma_cma.h>
 #include <sched.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -51,12 +49,6 @@ namespace {
 std::unique_ptr<control::Client> connection() {
   auto client = control::Client::connect(kOfAll);
   return client ? std::move(*client) : nullptr;
-}
-
-UniqueFd make_page() {
-  UniqueFd page(memfd_create("page", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (ftruncate(page.get(), 4096) != 0 || fcntl(page.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) page.reset();
-  return page;
 }
 
 }  // namespace

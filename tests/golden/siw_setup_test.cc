@@ -13,8 +13,6 @@
 namespace softrnic::iwarp {
 namespace {
 
-constexpr std::size_t kFrame = wire::kMpaFrameBytes + wire::kMpaEnhancedBytes;
-
 /// What a program of the kernel's side wanted, by the frame that came of it.
 MpaOptions options_of(Bytes frame, wire::MpaFrameKind kind) {
   const auto parsed = wire::parse_mpa_frame(kind, frame.first(wire::kMpaFrameBytes));
@@ -39,7 +37,7 @@ class SiwSetup : public ::testing::TestWithParam<std::filesystem::path> {
     EXPECT_EQ(responder.peer_ord(), client.ord);
     ASSERT_TRUE(responder.accept(server.ird, server.ord, {}));
     EXPECT_TRUE(std::ranges::equal(responder.output(), reply));
-    EXPECT_EQ(initiator.receive(reply), kFrame);
+    EXPECT_EQ(initiator.receive(reply), testing::kSiwSetupBytes);
     EXPECT_EQ(initiator.state(), MpaInitiator::State::established);
     EXPECT_EQ(initiator.agreement().crc, client.crc);
     EXPECT_EQ(initiator.agreement().revision, 2);
@@ -53,7 +51,8 @@ TEST_P(SiwSetup, IsOurs) {
     if (!stream.opened) continue;
     const auto other = streams.find(direction.reversed());
     ASSERT_NE(other, streams.end());
-    exchange(Bytes(stream.bytes).first(kFrame), Bytes(other->second.bytes).first(kFrame));
+    exchange(Bytes(stream.bytes).first(testing::kSiwSetupBytes),
+             Bytes(other->second.bytes).first(testing::kSiwSetupBytes));
     ++exchanges;
   }
   EXPECT_GT(exchanges, 0);

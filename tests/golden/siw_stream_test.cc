@@ -10,8 +10,6 @@
 namespace softrnic::iwarp {
 namespace {
 
-constexpr std::size_t kFrame = wire::kMpaFrameBytes + wire::kMpaEnhancedBytes;
-
 class SiwStream : public ::testing::TestWithParam<std::filesystem::path> {
  protected:
   void compare(Bytes kernel, Bytes ours) {
@@ -33,7 +31,7 @@ TEST_P(SiwStream, ComesBackToTheByte) {
   const auto streams = testing::tcp_streams(GetParam());
   ASSERT_GE(streams.size(), 2U);
   for (const auto& [direction, stream] : streams) {
-    const Bytes fpdus = Bytes(stream.bytes).subspan(kFrame);
+    const Bytes fpdus = Bytes(stream.bytes).subspan(testing::kSiwSetupBytes);
     for (std::size_t cut : {std::size_t{1}, std::size_t{13}, std::size_t{1448}, fpdus.size()}) {
       test::ListSink sink;
       MpaReceiver receiver({crc, false, false}, sink);

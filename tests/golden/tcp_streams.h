@@ -7,8 +7,12 @@
 #include <vector>
 
 #include "tests/support/pcap_reader.h"
+#include "wire/mpa.h"
 
 namespace softrnic::testing {
+
+/// Of a frame of MPA's set-up as siw sends it: with the enhanced fields, without private data.
+inline constexpr std::size_t kSiwSetupBytes = wire::kMpaFrameBytes + wire::kMpaEnhancedBytes;
 
 /// One direction of a connection.
 struct TcpDirection {

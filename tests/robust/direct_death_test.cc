@@ -10,7 +10,6 @@
 namespace softrnic::robust {
 namespace {
 
-constexpr std::size_t kBytes = Side::kBytes;
 constexpr std::uint8_t kShortTimeout = 8;  ///< 1 ms to the first retry
 
 /// Writes until that fails; tells `tester` when it is at it.
@@ -18,13 +17,13 @@ int write_until_it_fails(const Way& way, const Line& line, const Line& tester) {
   Side side(way.memory());
   Card peer;
   if (!meet(side, line, peer)) return fail(refused, "a connection");
-  std::memset(memory_of(side), kWritten, kBytes);
+  std::memset(memory_of(side), kWritten, Side::kBytes);
   if (!write_until_it_goes(way, side, peer)) return not_as_expected;
   if (!side.change_timeout(kShortTimeout)) return fail(refused, "another timeout in SQD");
   if (!tester.tell()) return fail(no_peer, "a tester");
   ibv_wc wc{};
   do {
-    if (!post_write(side, peer, kBytes)) return fail(refused, "a post");
+    if (!post_write(side, peer, Side::kBytes)) return fail(refused, "a post");
     if (!side.next(wc)) return fail(not_as_expected, "a completion within 20 s");
   } while (wc.status == IBV_WC_SUCCESS);
   return wc.status == IBV_WC_RETRY_EXC_ERR ? done : fail(not_as_expected, "retries exceeded", wc);
@@ -39,7 +38,7 @@ int outlive_the_writer(const Way& way, const Line& line, const Line& tester) {
   std::uint8_t* const memory = memory_of(side);
   if (ibv_dereg_mr(side.mr) != 0) return fail(refused, "a deregistration");
   side.mr = nullptr;
-  std::memset(memory, kOwn, kBytes);
+  std::memset(memory, kOwn, Side::kBytes);
   if (!holds_only(memory, kOwn)) return fail(wrong_bytes, "memory that is its owner's");
   return side.close() ? done : fail(refused, "an end");
 }

@@ -11,8 +11,6 @@
 namespace softrnic::robust {
 namespace {
 
-constexpr std::size_t kBytes = Side::kBytes;
-
 /// Writes numbers until it is told to end, all of them without packets once it has begun to.
 int write_numbers(const Way& way, const Line& line) {
   Side side(way.memory());
@@ -23,11 +21,11 @@ int write_numbers(const Way& way, const Line& line) {
   const std::uint64_t before = counted(ib::Counter::direct_bytes);
   std::uint64_t messages = 0;
   for (; !line.told(); ++messages) {
-    std::memset(memory_of(side), static_cast<int>(messages), kBytes);
-    if (!write_once(side, peer, kBytes)) return not_as_expected;
+    std::memset(memory_of(side), static_cast<int>(messages), Side::kBytes);
+    if (!write_once(side, peer, Side::kBytes)) return not_as_expected;
   }
   if (!line.hear() || !line.tell()) return fail(no_peer, "a peer");
-  const std::uint64_t direct = (counted(ib::Counter::direct_bytes) - before) / kBytes;
+  const std::uint64_t direct = (counted(ib::Counter::direct_bytes) - before) / Side::kBytes;
   if (direct < messages) return fail(not_as_expected, "WRITEs without packets");
   return side.close() ? done : fail(refused, "an end");
 }
@@ -44,7 +42,7 @@ bool is_written(const std::uint8_t* memory) {
 /// Has the memory as it was at the fork, destroys what its parent uses, and uses a device of its
 /// own for the same memory.
 int be_the_child(const Way& way, Side& parents, std::uint8_t* memory) {
-  const std::vector<std::uint8_t> at_fork(memory, memory + kBytes);
+  const std::vector<std::uint8_t> at_fork(memory, memory + Side::kBytes);
   if (!parents.close()) return fail(refused, "an end of what was the parent's");
   Couple own;
   if (!own.open() || own.talk(0) != 0 || !own.close()) return fail(refused, "a device of its own");

@@ -15,7 +15,6 @@ namespace softrnic::robust {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::size_t kBytes = Side::kBytes;
 constexpr auto kLong = std::chrono::seconds(1);  ///< what nobody may wait
 /// Whoever waited for so long has waited for a visitor that did not leave.
 constexpr auto kWaited = std::chrono::milliseconds(1);
@@ -25,12 +24,12 @@ int write_until_refused(const Way& way, const Line& line, const Line& tester) {
   Side side(way.memory());
   Card peer;
   if (!meet(side, line, peer)) return fail(refused, "a connection");
-  std::memset(memory_of(side), kWritten, kBytes);
+  std::memset(memory_of(side), kWritten, Side::kBytes);
   if (!write_until_it_goes(way, side, peer)) return not_as_expected;
   if (!tester.tell()) return fail(no_peer, "a tester");
   ibv_wc wc{};
   do {
-    if (!post_write(side, peer, kBytes)) return fail(refused, "a post");
+    if (!post_write(side, peer, Side::kBytes)) return fail(refused, "a post");
     if (!side.next(wc)) return fail(not_as_expected, "a completion");
   } while (wc.status == IBV_WC_SUCCESS);
   if (wc.status != IBV_WC_REM_ACCESS_ERR) return fail(not_as_expected, "a remote access error", wc);
@@ -51,7 +50,7 @@ int take_away_from_the_stopped(const Way& way, const Line& line, const Line& tes
   side.mr = nullptr;
   if (!others.close()) return fail(refused, "an end of other queue pairs");
   const std::chrono::nanoseconds taken = Clock::now() - begin;
-  std::memset(memory, kOwn, kBytes);
+  std::memset(memory, kOwn, Side::kBytes);
   if (!tester.tell(taken) || !tester.hear()) return fail(no_peer, "a tester");
   if (!line.hear()) return fail(no_peer, "a writer that goes on");
   if (!holds_only(memory, kOwn)) return fail(wrong_bytes, "memory that is its owner's");

@@ -18,7 +18,6 @@ namespace softrnic::robust {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::size_t kBytes = Side::kBytes;
 
 // ---- the target sleeps
 
@@ -114,7 +113,7 @@ TEST_P(DirectTest, TheTargetSleepsWhileItIsWritten) {
 
 /// Whether the memory stays its owner's for a while.
 bool stays_own(std::uint8_t* memory) {
-  std::memset(memory, kOwn, kBytes);
+  std::memset(memory, kOwn, Side::kBytes);
   for (int look = 0; look < 4; ++look) {
     pass(std::chrono::microseconds(5));
     if (!holds_only(memory, kOwn)) return false;
@@ -126,7 +125,7 @@ bool stays_own(std::uint8_t* memory) {
 /// thread may get the place.
 bool map_anew(std::uint8_t* memory) {
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
-  return mmap(memory, kBytes, PROT_READ | PROT_WRITE, kFlags, -1, 0) == static_cast<void*>(memory);
+  return mmap(memory, Side::kBytes, PROT_READ | PROT_WRITE, kFlags, -1, 0) == static_cast<void*>(memory);
 }
 
 /// One round: lets the peer write as soon as that is ready for it, takes the region away, with `unmapping`
@@ -151,13 +150,13 @@ int write_until_refused(const Side::Memory& buffers, const Line& line, std::mt19
   Side side(buffers);
   Card peer;
   if (!meet(side, line, peer)) return fail(refused, "a connection");
-  std::memset(memory_of(side), kWritten, kBytes);
-  if (way != nullptr && !(write_until_it_goes(*way, side, peer) && write_once(side, peer, kBytes)))
+  std::memset(memory_of(side), kWritten, Side::kBytes);
+  if (way != nullptr && !(write_until_it_goes(*way, side, peer) && write_once(side, peer, Side::kBytes)))
     return not_as_expected;
   if (!line.tell()) return fail(no_peer, "a peer");
   for (ibv_wc wc{}; wc.status == IBV_WC_SUCCESS;) {
     const bool whole = dice() % 4 != 0;
-    if (!post_write(side, peer, whole ? kBytes : 1 + static_cast<std::uint32_t>(dice() % kBytes)))
+    if (!post_write(side, peer, whole ? Side::kBytes : 1 + static_cast<std::uint32_t>(dice() % Side::kBytes)))
       return fail(refused, "a post");
     if (!side.next(wc)) return fail(not_as_expected, "a completion");
     if (wc.status != IBV_WC_SUCCESS && wc.status != IBV_WC_REM_ACCESS_ERR)
@@ -178,7 +177,7 @@ int repeat(const Way& way, const Line& line, unsigned count, unsigned seed, unsi
   for (unsigned i = 0; i < count; ++i)
     if (const int failed = round(buffers, line, dice)) return failed;
   const std::uint64_t mapped = counted(ib::Counter::direct_mapped_bytes);
-  const std::uint64_t least = way.mapped && direct != 0 ? std::uint64_t{direct} * kBytes / 2 : 0;
+  const std::uint64_t least = way.mapped && direct != 0 ? std::uint64_t{direct} * Side::kBytes / 2 : 0;
   if (counted(ib::Counter::direct_messages) < direct || mapped < least || (!way.mapped && mapped != 0))
     return fail(not_as_expected, "WRITEs that went the way that they should");
   return keeper.close() ? done : fail(refused, "an end");

@@ -110,7 +110,8 @@ int attack_the_victim(const Attack& attack, const Line& line) {
 bool register_and_withdraw(Side& side) {
   const auto begin = Clock::now();
   Couple others;
-  ibv_mr* const region = ibv_reg_mr(side.pd, memory_of(side), Side::kBytes, IBV_ACCESS_LOCAL_WRITE);
+  constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE;
+  ibv_mr* const region = ibv_reg_mr(side.pd, memory_of(side), Side::kBytes, kAccess);
   if (region == nullptr || ibv_dereg_mr(region) != 0) return fail(refused, "a region") == done;
   if (!others.open() || !others.close()) return fail(refused, "other queue pairs") == done;
   return Clock::now() - begin < kLong || fail(not_as_expected, "verbs that take no time") == done;

@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kHalf = Side::kBytes / 2;
 constexpr std::uint8_t kSent = 0xaa, kOwn = 0x55;
 constexpr std::uint8_t kShortTimeout = 10;  ///< 4 ms to the first retry
-constexpr unsigned kAhead = 4;              ///< messages under way
+constexpr unsigned kMaxInFlight = 4;        ///< messages under way
 
 /// A kind of message; `bytes` of it.
 struct Kind {
@@ -86,7 +86,7 @@ int receive_until_told(Side& side, const Kind& kind, const Line& line) {
 /// Sends until that fails: the status of the first completion that says so; IBV_WC_SUCCESS:
 /// something else went wrong.
 ibv_wc_status send_until_it_fails(Side& side, const Card& peer, const Kind& kind) {
-  for (unsigned i = 0; i < kAhead; ++i)
+  for (unsigned i = 0; i < kMaxInFlight; ++i)
     if (!post(side, peer, kind)) return IBV_WC_SUCCESS;
   ibv_wc wc{};
   while (side.next(wc) && wc.status == IBV_WC_SUCCESS) {
@@ -101,7 +101,7 @@ ibv_wc_status send_until_it_fails(Side& side, const Card& peer, const Kind& kind
 bool send_many(Side& side, const Card& peer, const Kind& kind, unsigned count) {
   unsigned posted = 0;
   for (unsigned done = 0; done < count; ++done) {
-    for (; posted < count && posted < done + kAhead; ++posted)
+    for (; posted < count && posted < done + kMaxInFlight; ++posted)
       if (!post(side, peer, kind)) return false;
     ibv_wc wc{};
     if (!side.next(wc) || wc.status != IBV_WC_SUCCESS) return false;
@@ -278,14 +278,14 @@ int take_source_away(const Kind& kind, const Line& line, std::mt19937& dice) {
   Side side(Side::own_memory());
   Card peer;
   if (!begin(side, line, peer, kShortTimeout)) return refused;
-  for (unsigned i = 0; i < kAhead; ++i)
+  for (unsigned i = 0; i < kMaxInFlight; ++i)
     if (!post(side, peer, kind)) return refused;
   pass(std::chrono::nanoseconds(dice() % 100'000));
   std::uint8_t* const memory = memory_of(side);
   if (ibv_dereg_mr(side.mr) != 0) return refused;
   side.mr = nullptr;
   std::memset(memory + kHalf, kOwn, kHalf);
-  for (unsigned i = 0; i < kAhead; ++i) {
+  for (unsigned i = 0; i < kMaxInFlight; ++i) {
     ibv_wc wc{};
     if (!side.next(wc)) return no_peer;
     if (wc.status == IBV_WC_SUCCESS || wc.status == IBV_WC_WR_FLUSH_ERR) continue;

@@ -49,13 +49,13 @@ bool without_pidfd_getfd() { return undergo_one("without-pidfd-getfd"); }
 
 bool without_any_attach() { return without_pidfd_getfd() && undergo_one("without-attach"); }
 
-struct Pair {
+struct StrangerPair {
   const char* name;
   bool (*a)();
   bool (*b)();
   PathChoice way;  ///< of both
 };
-constexpr Pair kPairs[] = {
+constexpr StrangerPair kPairs[] = {
     {"Usual", as_usual, as_usual, PathChoice::direct},
     {"BothWithoutCapabilities", without_capabilities, without_capabilities, PathChoice::direct},
     {"BothWithoutPidfdGetfd", without_pidfd_getfd, without_pidfd_getfd, PathChoice::direct},
@@ -64,7 +64,7 @@ constexpr Pair kPairs[] = {
     {"OneWithoutCapabilities", as_usual, without_capabilities, PathChoice::refused},
     {"OneNotDumpable", without_capabilities, not_dumpable, PathChoice::refused},
 };
-std::string name_of(const testing::TestParamInfo<Pair>& info) { return info.param.name; }
+std::string name_of(const testing::TestParamInfo<StrangerPair>& info) { return info.param.name; }
 
 // ---- what the two see
 
@@ -114,10 +114,10 @@ int talk(const Line& line, PathChoice way, std::uint32_t salt, std::uint32_t pee
   return line.tell() && line.hear() && side.close() ? done : fail(refused, "an end");
 }
 
-class StrangersTest : public testing::TestWithParam<Pair> {};
+class StrangersTest : public testing::TestWithParam<StrangerPair> {};
 
 TEST_P(StrangersTest, ShareMemoryIfTheyMayAttachToEachOtherAndTalkAnyway) {
-  const Pair& pair = GetParam();
+  const StrangerPair& pair = GetParam();
   Worker holder({"hold"}, UniqueFd());  // and with it a daemon that may look at everybody
   ASSERT_TRUE(holder.reports(1));
   Lines lines;

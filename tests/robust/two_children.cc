@@ -47,8 +47,8 @@ void kill_at_random(const Line& line, pid_t victim, std::chrono::nanoseconds wit
 }
 
 void pass(std::chrono::nanoseconds time) {
-  using Clock = std::chrono::steady_clock;
-  for (const auto end = Clock::now() + time; Clock::now() < end;) continue;
+  const auto now = [] { return std::chrono::steady_clock::now(); };
+  for (const auto end = now() + time; now() < end;) continue;
 }
 
 }  // namespace softrnic::robust

@@ -14,8 +14,8 @@
 namespace softrnic::ib::test {
 namespace {
 
-constexpr std::uint64_t kBase = 0x100000;
-constexpr std::uint32_t kMemory = 1 << 16;
+constexpr std::uint64_t kRegionBase = 0x100000;
+constexpr std::uint32_t kRegionBytes = 1 << 16;
 constexpr std::uint32_t kMtu = 256;
 
 struct Frame {
@@ -26,7 +26,7 @@ struct Frame {
 
 struct Side {
   FakeHost host;
-  std::vector<std::byte> memory = std::vector<std::byte>(kMemory);
+  std::vector<std::byte> memory = std::vector<std::byte>(kRegionBytes);
   PathWindow window;
   Attributes attributes;
   std::unique_ptr<Endpoint> qp;
@@ -43,7 +43,7 @@ class Pair {
       Side& s = sides_[i];
       s.window = PathWindow(limits);
       s.attributes = attributes(i);
-      s.host.regions[1] = {kBase, s.memory.data(), kMemory, 15};
+      s.host.regions[1] = {kRegionBase, s.memory.data(), kRegionBytes, 15};
       s.qp = make_endpoint(QpType::rc, s.attributes.local, {.send_wqes = 8, .send_sges = 2}, s.host);
       s.qp->set_window(&s.window);
     }
@@ -95,22 +95,23 @@ class Pair {
     Side& s = sides_[i];
     SendSlot slot = s.qp->reserve();
     if (slot.wqe == nullptr) return 0;
-    constexpr SendOp kOps[] = {SendOp::send, SendOp::write, SendOp::read, SendOp::fetch_add,
-                               SendOp::write_with_imm};
+    constexpr SendOp kChoices[] = {SendOp::send, SendOp::write, SendOp::read, SendOp::fetch_add,
+                                   SendOp::write_with_imm};
     SendWqe& w = *slot.wqe;
     w.wr_id = n;
-    w.op = kOps[random_() % 5];
+    w.op = kChoices[random_() % 5];
     w.signaled = true;
     w.fence = chance(10);
     w.length = w.op == SendOp::fetch_add ? 8 : static_cast<std::uint32_t>(random_() % 2048);
     w.immediate = n;
     w.rkey = MemoryKey(1);
-    w.remote_address = w.op == SendOp::fetch_add ? kBase + 8 : kBase + kMemory / 2 + (n % 16) * 2048;
+    w.remote_address =
+        w.op == SendOp::fetch_add ? kRegionBase + 8 : kRegionBase + kRegionBytes / 2 + (n % 16) * 2048;
     w.swap_or_add = 1;
-    const std::uint64_t own = kBase + 2048 + (n % 14) * 2048;
+    const std::uint64_t own = kRegionBase + 2048 + (n % 14) * 2048;
     if (w.op != SendOp::read && w.op != SendOp::fetch_add) {
       for (std::uint32_t k = 0; k < w.length; ++k)
-        s.memory[own - kBase + k] = static_cast<std::byte>(n * 3 + k);
+        s.memory[own - kRegionBase + k] = static_cast<std::byte>(n * 3 + k);
     }
     w.sge_count = 2;
     slot.sges[0] = {own, w.length / 3, MemoryKey(1)};
@@ -189,8 +190,8 @@ class Pair {
     const SendWqe& w = sent[arrived_[i]++];
     ASSERT_EQ(done.length, w.length);
     ASSERT_EQ(done.is_write, w.op == SendOp::write_with_imm);
-    const std::byte* at =
-        done.is_write ? &sides_[i].memory[w.remote_address - kBase] : received_into_[i][done.wr_id].data();
+    const std::byte* at = done.is_write ? &sides_[i].memory[w.remote_address - kRegionBase]
+                                        : received_into_[i][done.wr_id].data();
     for (std::uint32_t k = 0; k < w.length; ++k) {
       ASSERT_EQ(at[k], static_cast<std::byte>(w.wr_id * 3 + k)) << "byte " << k << " of message " << w.wr_id;
     }

@@ -33,7 +33,7 @@ Expected<void, Failure> with_queue_pair(const Id& id, std::uint32_t number, Call
   return {};
 }
 
-Expected<void, Failure> start(const Id& id, const control::CmStream& stream) {
+Expected<void, Failure> start_queue_pair(const Id& id, const control::CmStream& stream) {
   if (!stream.socket) return rnic::refused(EMFILE, ReasonId::rdma_stream_missing);
   return with_queue_pair(id, id.stream_qpn, [&](const abi::Sibling& driver, ibv_qp* qp) {
     return driver.start_stream(qp, stream.socket.get(), &stream.grant);
@@ -55,7 +55,7 @@ Expected<void, Failure> may_start_stream(const Id& id, const rdma_conn_param* gi
 
 // A thread may call rdma_disconnect while another fetches the event that brings the stream.
 Expected<void, Failure> start_stream(Id& id, control::CmStream stream) {
-  auto started = start(id, stream);
+  auto started = start_queue_pair(id, stream);
   if (started) {
     static_cast<void>(stream.socket.release());
     id.stream_token = stream.grant.token;

@@ -49,7 +49,7 @@ Expected<CompCntr*, Failure> create(ibv_context* context, const CompCntrInitAttr
   return counter.release();
 }
 
-Expected<void, Failure> destroy(CompCntr* verbs) {
+Expected<void, Failure> destroy_counter(CompCntr* verbs) {
   Counter* const counter = Counter::of(verbs);
   const auto done = counter->impl->destroy();
   if (!done) return done;
@@ -108,7 +108,7 @@ SOFTRNIC_VERSIONED(CompCntr*, ibv_create_comp_cntr, "IBVERBS_1.18",
 }
 
 SOFTRNIC_VERSIONED(int, ibv_destroy_comp_cntr, "IBVERBS_1.18", (CompCntr * counter)) {
-  return errno_call([&] { return end_life(ObjectKind::counter, counter, destroy); });
+  return errno_call([&] { return end_life(ObjectKind::counter, counter, destroy_counter); });
 }
 
 SOFTRNIC_VERSIONED(int, ibv_qp_attach_comp_cntr, "IBVERBS_1.18",

@@ -49,7 +49,7 @@ Expected<ibv_dm*, Failure> import_dm(ibv_context* context, std::uint32_t handle)
   return make_dm(context, std::move(found), handle);
 }
 
-Expected<void, Failure> destroy(ibv_dm* verbs) {
+Expected<void, Failure> end_dm(ibv_dm* verbs) {
   Dm* const dm = Dm::of(verbs);
   const auto done = dm->impl->destroy();
   if (!done) return done;
@@ -86,7 +86,7 @@ ibv_dm* alloc_dm(ibv_context* context, ibv_alloc_dm_attr* attributes) {
 }
 
 int free_dm(ibv_dm* dm) {
-  return errno_call([&] { return end_life(ObjectKind::dm, dm, destroy); });
+  return errno_call([&] { return end_life(ObjectKind::dm, dm, end_dm); });
 }
 
 ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* dm, std::uint64_t offset, std::size_t length, unsigned access) {

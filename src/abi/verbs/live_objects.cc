@@ -7,16 +7,16 @@
 namespace softrnic::abi {
 namespace {
 
-struct Table {
+struct ObjectTable {
   std::mutex mutex;
   std::unordered_map<const void*, ObjectKind> objects;
 };
 
 /// Never destroyed: other threads may be inside at exit.
-Table& table() {
+ObjectTable& object_table() {
   static auto* const all = [] {
-    hold_across_fork([] { table().mutex.lock(); }, [] { table().mutex.unlock(); });
-    return new Table;
+    hold_across_fork([] { object_table().mutex.lock(); }, [] { object_table().mutex.unlock(); });
+    return new ObjectTable;
   }();
   return *all;
 }
@@ -24,13 +24,13 @@ Table& table() {
 }  // namespace
 
 void LiveObjects::add(const void* object, ObjectKind kind) {
-  Table& all = table();
+  ObjectTable& all = object_table();
   const std::lock_guard lock(all.mutex);
   all.objects.insert_or_assign(object, kind);
 }
 
 LiveObjects::Entry LiveObjects::take(const void* object, ObjectKind kind) {
-  Table& all = table();
+  ObjectTable& all = object_table();
   const std::lock_guard lock(all.mutex);
   const auto found = all.objects.find(object);
   if (found == all.objects.end() || found->second != kind) return {};
@@ -39,7 +39,7 @@ LiveObjects::Entry LiveObjects::take(const void* object, ObjectKind kind) {
 
 // Asked once a connection, of programs that number their queue pairs themselves.
 ibv_qp* LiveObjects::find_qp(const ibv_context* context, std::uint32_t qpn) {
-  Table& all = table();
+  ObjectTable& all = object_table();
   const std::lock_guard lock(all.mutex);
   for (const auto& [object, kind] : all.objects) {
     if (kind != ObjectKind::qp) continue;
@@ -50,7 +50,7 @@ ibv_qp* LiveObjects::find_qp(const ibv_context* context, std::uint32_t qpn) {
 }
 
 void LiveObjects::put_back(Entry entry) {
-  Table& all = table();
+  ObjectTable& all = object_table();
   const std::lock_guard lock(all.mutex);
   all.objects.insert(std::move(entry));
 }

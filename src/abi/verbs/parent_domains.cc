@@ -12,7 +12,7 @@ namespace {
 
 /// IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC of newer headers: we have no memory to protect.
 constexpr std::uint32_t kUnprotectedAllocations = 1U << 2;
-constexpr std::uint32_t kKnown =
+constexpr std::uint32_t kKnownFields =
     IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT | kUnprotectedAllocations;
 
 Expected<ibv_td*, Failure> make_td(ibv_context* context, const ibv_td_init_attr* attributes) {
@@ -35,7 +35,7 @@ Expected<void, Failure> end_td(ibv_td* verbs) {
 Expected<ibv_pd*, Failure> make_parent(ibv_context* context, const ibv_parent_domain_init_attr* attributes) {
   if (context == nullptr || attributes == nullptr || attributes->pd == nullptr) return null_argument();
   const std::uint32_t mask = attributes->comp_mask;
-  if ((mask & ~kKnown) != 0) return rnic::refused(EOPNOTSUPP, ReasonId::parent_domain_mask, mask);
+  if ((mask & ~kKnownFields) != 0) return rnic::refused(EOPNOTSUPP, ReasonId::parent_domain_mask, mask);
   if (attributes->pd->context != context) return rnic::refused(EINVAL, ReasonId::foreign_object);
   auto pd = std::make_unique<Pd>();
   if ((mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) != 0) {

@@ -84,7 +84,7 @@ Expected<ibv_srq*, Failure> create_extended(ibv_srq_init_attr_ex* attributes) {
   return create(attributes->pd, reinterpret_cast<ibv_srq_init_attr*>(attributes));
 }
 
-Expected<void, Failure> destroy(ibv_srq* verbs) {
+Expected<void, Failure> destroy_srq(ibv_srq* verbs) {
   Srq* const srq = Srq::of(verbs);
   if (srq->domain != nullptr) remove_srq(*srq);  // whose destruction cannot be refused: no QP is made with it
   const auto done = srq->impl->destroy();
@@ -142,5 +142,5 @@ SOFTRNIC_VERB(int, ibv_query_srq, (ibv_srq * srq, ibv_srq_attr* attributes)) {
 }
 
 SOFTRNIC_VERB(int, ibv_destroy_srq, (ibv_srq * srq)) {
-  return errno_call([&] { return end_life(ObjectKind::srq, srq, destroy); });
+  return errno_call([&] { return end_life(ObjectKind::srq, srq, destroy_srq); });
 }

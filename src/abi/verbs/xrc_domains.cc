@@ -105,7 +105,7 @@ Expected<ibv_xrcd*, Failure> open(ibv_context* context, const ibv_xrcd_init_attr
   return xrcd.release();
 }
 
-Expected<void, Failure> close(ibv_xrcd* verbs) {
+Expected<void, Failure> end_xrcd(ibv_xrcd* verbs) {
   Xrcd* const xrcd = Xrcd::of(verbs);
   const std::uint32_t users = xrcd->uses.users();
   if (users != 0) return rnic::refused(EBUSY, ReasonId::object_busy, users, ObjectKind::xrc_domain);
@@ -178,7 +178,7 @@ ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* attributes) {
 }
 
 int close_xrcd(ibv_xrcd* xrcd) {
-  return errno_call([&] { return end_life(ObjectKind::xrc_domain, xrcd, close); });
+  return errno_call([&] { return end_life(ObjectKind::xrc_domain, xrcd, end_xrcd); });
 }
 
 }  // namespace softrnic::abi

@@ -5,8 +5,8 @@
 namespace softrnic::sysfs {
 namespace {
 
-constexpr const char* kFolders[] = {"/sys/class/infiniband", "/sys/class/infiniband_verbs",
-                                    "/sys/class/infiniband_mad", "/dev/infiniband"};
+constexpr const char* kRedirected[] = {"/sys/class/infiniband", "/sys/class/infiniband_verbs",
+                                       "/sys/class/infiniband_mad", "/dev/infiniband"};
 
 /// The end of the name that begins at `at`.
 const char* end_of_name(const char* at) {
@@ -20,7 +20,7 @@ bool is_dots(const char* name, std::size_t length, std::size_t dots) {
 
 /// The length of the folder of ours that `plain` is or is below; 0: of none.
 std::size_t folder_of(const char* plain) {
-  for (const char* folder : kFolders) {
+  for (const char* folder : kRedirected) {
     const std::size_t length = std::strlen(folder);
     if (std::strncmp(plain, folder, length) == 0 && (plain[length] == 0 || plain[length] == '/'))
       return length;

@@ -74,8 +74,8 @@ void bad_addresses() {
 
 void bad_memory() {
   Side a(IBV_QPT_RC);
-  must(ibv_reg_mr(a.pd, a.memory.data(), 64, IBV_ACCESS_REMOTE_WRITE) == nullptr && errno == EINVAL,
-       "access");
+  constexpr int kAccess = IBV_ACCESS_REMOTE_WRITE;
+  must(ibv_reg_mr(a.pd, a.memory.data(), 64, kAccess) == nullptr && errno == EINVAL, "access");
   expect(0, "the access flags IBV_ACCESS_REMOTE_WRITE are not valid");
   void* nowhere = reinterpret_cast<void*>(std::uintptr_t{4096});
   must(ibv_reg_mr(a.pd, nowhere, 64, 0) == nullptr && errno == EFAULT, "not mapped");

@@ -7,7 +7,6 @@ namespace {
 
 constexpr int kAllAccess =
     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
-constexpr std::size_t kGrh = 40;
 constexpr std::uint32_t kQKey = 0x11111111;
 
 ibv_mtu mtu_code(std::uint32_t bytes) {
@@ -68,7 +67,7 @@ std::uint32_t Device::active_mtu() const {
   return 128u << port.active_mtu;
 }
 
-std::size_t receive_room(const Settings& settings) { return settings.max_size + 2 * kGuard + kGrh; }
+std::size_t receive_room(const Settings& settings) { return settings.max_size + 2 * kGuard + kGrhBytes; }
 
 Peer::Peer(const Device& device, ibv_qp_type type, const Settings& settings, Channel& channel)
     : device_(device),

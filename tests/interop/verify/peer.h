@@ -12,6 +12,8 @@
 
 namespace interop {
 
+inline constexpr std::size_t kGrhBytes = 40;  ///< before each datagram received
+
 /// What a side tells the other. Trivially copyable: it travels as bytes.
 struct Card {
   std::uint64_t memory;

@@ -11,14 +11,13 @@
 namespace interop {
 namespace {
 
-constexpr std::size_t kGrh = 40;
 // How long a lossy transport may still deliver after the initiator has sent everything.
 constexpr auto kQuiet = std::chrono::milliseconds(100);
 
 class Target {
  public:
   Target(Peer& peer, const Settings& settings, Channel& channel)
-      : peer_(peer), settings_(settings), channel_(channel), head_(peer.datagrams() ? kGrh : 0) {
+      : peer_(peer), settings_(settings), channel_(channel), head_(peer.datagrams() ? kGrhBytes : 0) {
     free_.resize(kBatch);
     for (std::size_t i = 0; i < kBatch; ++i) free_[i] = i;
   }
@@ -64,7 +63,7 @@ class Target {
   }
 
   std::size_t posted_length(const Operation& o) const {
-    if (peer_.lossy()) return settings_.max_size + kGrh;
+    if (peer_.lossy()) return settings_.max_size + kGrhBytes;
     return o.kind == Kind::write_imm ? 0 : o.size + o.slack;
   }
 

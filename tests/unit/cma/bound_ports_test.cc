@@ -8,8 +8,6 @@
 namespace softrnic::cma {
 namespace {
 
-constexpr std::uint16_t kPort = 7174;
-
 class BoundPortsTest : public ::testing::Test {
  protected:
   BoundPortsTest() { devices.set({device_with({"10.0.0.1", "10.0.0.2", "fd00::1"})}); }

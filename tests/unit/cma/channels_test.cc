@@ -50,7 +50,7 @@ TEST(ChannelsTest, ChosenEventsMoveBehindThoseOfTheOther) {
   for (const IdNumber id : {3U, 1U, 1U}) EXPECT_EQ(channels.take(to)->id, id);
 }
 
-TEST(EarlyRequestsTest, TheOldestMakesRoomAndDataIsKept) {
+TEST(EarlyRequestQueueTest, TheOldestMakesRoomAndDataIsKept) {
   EarlyRequests requests;
   const TimePoint now{std::chrono::seconds(1)};
   EXPECT_EQ(requests.deadline(), kNever);

@@ -6,8 +6,8 @@
 namespace softrnic::cma {
 namespace {
 
-device::DeviceInfo device_with(std::uint32_t index, bool up, const std::vector<std::string>& addresses,
-                               std::uint32_t interface_index = 2) {
+device::DeviceInfo numbered_device(std::uint32_t index, bool up, const std::vector<std::string>& addresses,
+                                   std::uint32_t interface_index = 2) {
   device::DeviceInfo device;
   device.index = index;
   device.guid = index * 0x11;
@@ -21,16 +21,16 @@ device::DeviceInfo device_with(std::uint32_t index, bool up, const std::vector<s
 TEST(DeviceTableTest, FindsByIndexWhatIsThereNow) {
   DeviceTable devices;
   EXPECT_EQ(devices.find(1), nullptr);
-  devices.set({device_with(1, true, {"10.0.0.1"})});
+  devices.set({numbered_device(1, true, {"10.0.0.1"})});
   ASSERT_NE(devices.find(1), nullptr);
   EXPECT_EQ(devices.find(1)->guid, 0x11U);
-  devices.set({device_with(2, true, {})});
+  devices.set({numbered_device(2, true, {})});
   EXPECT_EQ(devices.find(1), nullptr);
 }
 
 TEST(DeviceTableTest, ADeviceThatIsUpComesFirst) {
   DeviceTable devices;
-  devices.set({device_with(1, false, {"fd00::9", "10.0.0.1"}), device_with(2, true, {"10.0.0.1"})});
+  devices.set({numbered_device(1, false, {"fd00::9", "10.0.0.1"}), numbered_device(2, true, {"10.0.0.1"})});
   const auto both = devices.with_gid(address("10.0.0.1").host);
   ASSERT_TRUE(both);
   EXPECT_EQ(both->device, 2U);
@@ -43,7 +43,7 @@ TEST(DeviceTableTest, ADeviceThatIsUpComesFirst) {
 
 TEST(DeviceTableTest, ALinkLocalAddressIsOfOneNetdev) {
   DeviceTable devices;
-  devices.set({device_with(1, true, {"fe80::1"}, 2), device_with(2, true, {"fe80::1"}, 3)});
+  devices.set({numbered_device(1, true, {"fe80::1"}, 2), numbered_device(2, true, {"fe80::1"}, 3)});
   const auto first = devices.own_address(address("fe80::1", 0, 2));
   const auto second = devices.own_address(address("fe80::1", 0, 3));
   ASSERT_TRUE(first && second);
@@ -56,18 +56,18 @@ TEST(DeviceTableTest, ALinkLocalAddressIsOfOneNetdev) {
 TEST(DeviceTableTest, LoopbackIsADeviceOfTheFamilyOrAny) {
   DeviceTable devices;
   EXPECT_FALSE(devices.loopback(Family::ipv4)) << "without a device";
-  devices.set({device_with(1, true, {"fd00::1"}), device_with(2, true, {"10.0.0.1"})});
+  devices.set({numbered_device(1, true, {"fd00::1"}), numbered_device(2, true, {"10.0.0.1"})});
   EXPECT_EQ(devices.loopback(Family::ipv4)->device, 2U);
   EXPECT_EQ(devices.loopback(Family::ipv6)->device, 1U);
-  devices.set({device_with(1, true, {"fd00::1"})});
+  devices.set({numbered_device(1, true, {"fd00::1"})});
   EXPECT_EQ(devices.loopback(Family::ipv4)->device, 1U);
-  devices.set({device_with(1, true, {"10.0.0.1"}), device_with(3, true, {"127.0.0.1"}, 1)});
+  devices.set({numbered_device(1, true, {"10.0.0.1"}), numbered_device(3, true, {"127.0.0.1"}, 1)});
   EXPECT_EQ(devices.loopback(Family::ipv4)->device, 3U);
 }
 
 TEST(DeviceTableTest, ALoopbackAddressThatNobodyHasIsOursWithoutADevice) {
   DeviceTable devices;
-  devices.set({device_with(1, true, {"10.0.0.1"})});
+  devices.set({numbered_device(1, true, {"10.0.0.1"})});
   const auto own = devices.own_address(address("127.0.0.1"));
   ASSERT_TRUE(own);
   EXPECT_FALSE(*own);
@@ -76,9 +76,9 @@ TEST(DeviceTableTest, ALoopbackAddressThatNobodyHasIsOursWithoutADevice) {
 
 TEST(DeviceTableTest, TheMtuIsThatOfTheAddress) {
   DeviceTable devices;
-  device::DeviceInfo large = device_with(2, true, {"10.0.0.2"});
+  device::DeviceInfo large = numbered_device(2, true, {"10.0.0.2"});
   large.port.active_mtu = 4096;
-  devices.set({device_with(1, true, {"10.0.0.1"}), large});
+  devices.set({numbered_device(1, true, {"10.0.0.1"}), large});
   EXPECT_EQ(devices.mtu_of(address("10.0.0.1").host), IBV_MTU_1024);
   EXPECT_EQ(devices.mtu_of(address("10.0.0.2").host), IBV_MTU_4096);
   EXPECT_EQ(devices.mtu_of(address("10.0.0.3").host), 0);
@@ -90,7 +90,7 @@ TEST(DeviceTableTest, TheMtuIsThatOfTheAddress) {
 device::DeviceInfo infiniband_with(std::uint32_t index, std::uint32_t port,
                                    const std::vector<std::string>& gids,
                                    const std::vector<std::string>& addresses) {
-  device::DeviceInfo device = device_with(index, true, gids, port);
+  device::DeviceInfo device = numbered_device(index, true, gids, port);
   device.kind = device::Kind::infiniband;
   for (const std::string& text : addresses) device.port.addresses.push_back({address(text).host, port});
   device.port.infiniband.pkeys = {0xffff, 0x0003};
@@ -119,13 +119,13 @@ TEST(DeviceTableTest, AnInfinibandDeviceHasIpAddressesForProgramsAndGidsForPaths
 
 TEST(DeviceTableTest, WithoutAGidThereIsNoWay) {
   DeviceTable devices;
-  devices.set({infiniband_with(1, 1, {"::"}, {"10.0.0.1"}), device_with(2, true, {"10.0.0.1"})});
+  devices.set({infiniband_with(1, 1, {"::"}, {"10.0.0.1"}), numbered_device(2, true, {"10.0.0.1"})});
   EXPECT_EQ(devices.own_address(address("10.0.0.1"))->device, 2U);
 }
 
 TEST(DeviceTableTest, GidsAreReachedFromTheirSubnetAndPartition) {
   DeviceTable devices;
-  devices.set({device_with(9, true, {"fe80::9"}), infiniband_with(1, 1, {"fe80::1"}, {}),
+  devices.set({numbered_device(9, true, {"fe80::9"}), infiniband_with(1, 1, {"fe80::1"}, {}),
                infiniband_with(2, 2, {"fe80::2", "fec0::2"}, {})});
   EXPECT_EQ(devices.in_subnet_of(address("fe80::7").host, 0)->device, 1U) << "RoCE has no subnets";
   const auto second = devices.in_subnet_of(address("fec0::7").host, 0x8003);
@@ -148,7 +148,7 @@ TEST(DeviceTableTest, LoopbackIsAnInfinibandDeviceWithoutAddressesToo) {
 
 TEST(DeviceTableTest, WhereThereAreNoPartitionsTheFirstEntryIsMeant) {
   DeviceTable devices;
-  devices.set({device_with(1, true, {"10.0.0.1"})});
+  devices.set({numbered_device(1, true, {"10.0.0.1"})});
   EXPECT_EQ(devices.pkey_index_of(*devices.own_address(address("10.0.0.1")), 0x1234), 0);
 }
 

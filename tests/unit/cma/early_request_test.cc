@@ -6,9 +6,7 @@
 namespace softrnic::cma {
 namespace {
 
-constexpr std::uint16_t kPort = 7174;
-
-class EarlyRequests : public TwoNodes {
+class EarlyRequestsTest : public TwoNodes {
  protected:
   IdNumber bound_server(PortSpace space = PortSpace::tcp) {
     const IdNumber id = server.make_id(space, 100);
@@ -39,7 +37,7 @@ class EarlyRequests : public TwoNodes {
   std::uint32_t next_qpn = 0x222;
 };
 
-TEST_F(EarlyRequests, WaitForTheListenerOfABoundPort) {
+TEST_F(EarlyRequestsTest, WaitForTheListenerOfABoundPort) {
   const IdNumber listening = bound_server();
   request();
   EXPECT_TRUE(silent(server) && silent(client));
@@ -52,7 +50,7 @@ TEST_F(EarlyRequests, WaitForTheListenerOfABoundPort) {
   client.expect(RDMA_CM_EVENT_CONNECT_RESPONSE);
 }
 
-TEST_F(EarlyRequests, OfDatagramsTheSame) {
+TEST_F(EarlyRequestsTest, OfDatagramsTheSame) {
   const IdNumber listening = bound_server(PortSpace::udp);
   request(PortSpace::udp);
   EXPECT_TRUE(silent(server) && silent(client));
@@ -60,7 +58,7 @@ TEST_F(EarlyRequests, OfDatagramsTheSame) {
   server.expect(RDMA_CM_EVENT_CONNECT_REQUEST);
 }
 
-TEST_F(EarlyRequests, AreRefusedInTheEnd) {
+TEST_F(EarlyRequestsTest, AreRefusedInTheEnd) {
   const IdNumber listening = bound_server();
   request();
   EXPECT_EQ(wait_for_client(), 200);
@@ -69,12 +67,12 @@ TEST_F(EarlyRequests, AreRefusedInTheEnd) {
   EXPECT_TRUE(silent(server));
 }
 
-TEST_F(EarlyRequests, APortThatNobodyHasRefusesAtOnce) {
+TEST_F(EarlyRequestsTest, APortThatNobodyHasRefusesAtOnce) {
   request();
   expect_refusal();
 }
 
-TEST_F(EarlyRequests, APortThatAClientHasRefusesAtOnce) {
+TEST_F(EarlyRequestsTest, APortThatAClientHasRefusesAtOnce) {
   const IdNumber other = server.make_id();
   ASSERT_TRUE(server.manager.bind(other, address("10.0.0.1", kPort)));
   ASSERT_TRUE(server.manager.resolve_address(other, {}, address("10.0.0.2", 1), std::chrono::seconds(2)));
@@ -83,7 +81,7 @@ TEST_F(EarlyRequests, APortThatAClientHasRefusesAtOnce) {
   expect_refusal();
 }
 
-TEST_F(EarlyRequests, ASecondListenerOfAConnectedProgramIsWaitedFor) {
+TEST_F(EarlyRequestsTest, ASecondListenerOfAConnectedProgramIsWaitedFor) {
   const IdNumber first = server.listener(address("0.0.0.0", kPort));
   request();
   const Event asked = server.expect(RDMA_CM_EVENT_CONNECT_REQUEST);
@@ -97,7 +95,7 @@ TEST_F(EarlyRequests, ASecondListenerOfAConnectedProgramIsWaitedFor) {
   server.expect(RDMA_CM_EVENT_CONNECT_REQUEST);
 }
 
-TEST_F(EarlyRequests, InAnotherPortSpaceOfAConnectedProgramTheyWait) {
+TEST_F(EarlyRequestsTest, InAnotherPortSpaceOfAConnectedProgramTheyWait) {
   server.listener(address("0.0.0.0", kPort));
   request();
   server.expect(RDMA_CM_EVENT_CONNECT_REQUEST);
@@ -107,7 +105,7 @@ TEST_F(EarlyRequests, InAnotherPortSpaceOfAConnectedProgramTheyWait) {
   server.expect(RDMA_CM_EVENT_CONNECT_REQUEST);
 }
 
-TEST_F(EarlyRequests, TheEndOfTheProgramRefusesThem) {
+TEST_F(EarlyRequestsTest, TheEndOfTheProgramRefusesThem) {
   bound_server();
   request();
   request();
@@ -119,7 +117,7 @@ TEST_F(EarlyRequests, TheEndOfTheProgramRefusesThem) {
   expect_refusal();
 }
 
-TEST_F(EarlyRequests, ARepeatedRequestIsToldOnce) {
+TEST_F(EarlyRequestsTest, ARepeatedRequestIsToldOnce) {
   const IdNumber listening = bound_server();
   request();
   std::deque<Network::Packet> again;
@@ -135,7 +133,7 @@ TEST_F(EarlyRequests, ARepeatedRequestIsToldOnce) {
   EXPECT_TRUE(silent(server));
 }
 
-TEST_F(EarlyRequests, WhoGivesUpIsForgotten) {
+TEST_F(EarlyRequestsTest, WhoGivesUpIsForgotten) {
   const IdNumber listening = bound_server();
   const IdNumber id = request();
   ASSERT_TRUE(client.manager.destroy(id));
@@ -144,7 +142,7 @@ TEST_F(EarlyRequests, WhoGivesUpIsForgotten) {
   EXPECT_TRUE(silent(server));
 }
 
-TEST_F(EarlyRequests, AnotherAddressOfThePortHearsNothing) {
+TEST_F(EarlyRequestsTest, AnotherAddressOfThePortHearsNothing) {
   const IdNumber listening = server.make_id();
   ASSERT_TRUE(server.manager.bind(listening, address("fd00::1", kPort)));
   request();
@@ -154,7 +152,7 @@ TEST_F(EarlyRequests, AnotherAddressOfThePortHearsNothing) {
   expect_refusal(ReasonId::cma_listener_elsewhere);
 }
 
-TEST_F(EarlyRequests, OnlySoManyWait) {
+TEST_F(EarlyRequestsTest, OnlySoManyWait) {
   bound_server();
   for (int i = 0; i < 256; ++i) request();
   EXPECT_TRUE(silent(client));

@@ -5,13 +5,10 @@
 
 #include <cerrno>
 
+#include "tests/unit/cma/network.h"
+
 namespace softrnic::cma {
 namespace {
-
-template <typename Result>
-int error_of(const Result& result) {
-  return result ? 0 : result.error().error;
-}
 
 TEST(IdTableTest, NumbersAreNeverZeroAndNotGivenAgainAtOnce) {
   IdTable ids;

@@ -6,11 +6,6 @@
 namespace softrnic::cma {
 namespace {
 
-template <typename Result>
-int error_of(const Result& result) {
-  return result ? 0 : result.error().error;
-}
-
 Bytes bytes_of_int(const int& value) { return std::as_bytes(std::span(&value, 1)); }
 
 class Ids : public TwoNodes {

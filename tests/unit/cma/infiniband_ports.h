@@ -5,7 +5,6 @@
 
 namespace softrnic::cma {
 
-inline constexpr std::uint16_t kPort = 7174;
 inline constexpr auto kTimeout = std::chrono::seconds(2);
 
 inline SocketAddress gid_address(const wire::Gid& gid, PortSpace space = PortSpace::tcp,

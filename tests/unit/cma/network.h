@@ -18,6 +18,8 @@
 
 namespace softrnic::cma {
 
+inline constexpr std::uint16_t kPort = 7174;  ///< where servers listen
+
 inline SocketAddress address(const std::string& text, std::uint16_t port = 0, std::uint32_t scope = 0) {
   sockaddr_storage storage{};
   auto* in4 = reinterpret_cast<sockaddr_in*>(&storage);

@@ -9,8 +9,6 @@
 namespace softrnic::cma {
 namespace {
 
-constexpr std::uint16_t kPort = 7175;
-
 class Strangers : public TwoNodes {
  protected:
   /// A REQ as it comes from a host that is on no network of this test: its answers go nowhere.

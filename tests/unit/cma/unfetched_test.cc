@@ -5,8 +5,6 @@
 namespace softrnic::cma {
 namespace {
 
-constexpr std::uint16_t kPort = 7176;
-
 class Unfetched : public TwoNodes {
  protected:
   void SetUp() override {

@@ -46,7 +46,6 @@ TEST_F(WrittenEvents, AreNotThoseOfTheManager) {
 }
 
 TEST_F(WrittenEvents, OfAnIdThatIsNotAcceptedYetComeToo) {
-  constexpr std::uint16_t kPort = 7177;
   server.listener(address("10.0.0.1", kPort));
   ASSERT_TRUE(client.manager.connect(client.routed(address("10.0.0.1", kPort)), {.qpn = 0x222}, {}));
   network.deliver();

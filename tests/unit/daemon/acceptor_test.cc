@@ -26,7 +26,7 @@ class NoDescriptors {
   rlimit before_{};
 };
 
-class AcceptorTest : public testing::Test {
+class AcceptorTest : public ::testing::Test {
  protected:
   AcceptorTest() {
     EXPECT_EQ(loop_.open(), 0);

@@ -25,7 +25,7 @@ sockaddr_storage ipv4(const char* text, std::uint16_t port) {
   return storage;
 }
 
-class CmServiceTest : public testing::Test {
+class CmServiceTest : public ::testing::Test {
  protected:
   struct Program {
     Connection connection;

@@ -25,7 +25,7 @@ struct Readable {
   UniqueFd in, out;
 };
 
-class EventLoopTest : public testing::Test {
+class EventLoopTest : public ::testing::Test {
  protected:
   EventLoopTest() { EXPECT_EQ(loop_.open(), 0); }
   void turn() { EXPECT_EQ(loop_.wait(TimePoint{}), 0); }

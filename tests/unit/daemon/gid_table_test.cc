@@ -8,8 +8,8 @@
 namespace softrnic::daemon {
 namespace {
 
-using testing::ElementsAre;
-using testing::Pair;
+using ::testing::ElementsAre;
+using ::testing::Pair;
 
 std::vector<net::Address> addresses(std::initializer_list<const char*> texts) {
   std::vector<net::Address> out;

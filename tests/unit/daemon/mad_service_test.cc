@@ -56,7 +56,7 @@ class FakePorts final : public MadPorts {
   std::vector<std::pair<MadPortName, bool>> managers;
 };
 
-class MadServiceTest : public testing::Test {
+class MadServiceTest : public ::testing::Test {
  protected:
   struct Program {
     Connection connection;

@@ -11,7 +11,7 @@ namespace {
 
 using control::MadPort;
 
-class RoceMadPortsTest : public testing::Test {
+class RoceMadPortsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     device::DeviceInfo device;

@@ -35,7 +35,7 @@ class NumberedLanes final : public Lanes {
   std::uint32_t last_ = 0;
 };
 
-class ServiceTest : public testing::Test {
+class ServiceTest : public ::testing::Test {
  protected:
   template <typename T>
   control::MessageType ask(Connection& from) {
@@ -74,7 +74,7 @@ TEST_F(ServiceTest, AnOpenDeviceStaysOnItsNetdev) {
 }
 
 /// Clients that hold lanes.
-class ServiceMemory : public testing::Test {
+class ServiceMemory : public ::testing::Test {
  protected:
   ServiceMemory() {
     for (Connection* each : {&holder, &other, &stranger}) each->greeted = true;

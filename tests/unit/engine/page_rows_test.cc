@@ -12,10 +12,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint8_t kLane = 3;
-
 class Rows : public test::QueuePairs {
  protected:
+  static constexpr std::uint8_t kLane = 3;
+
   Rows() { rows.take_row(placed.slot); }
 
   control::PageWriter page;

@@ -7,6 +7,7 @@
 #include "rnic/protection_domain.h"
 #include "rnic/queue_pair.h"
 #include "tests/unit/engine/lane_with_peers_fixture.h"
+#include "tests/unit/engine/one_lane.h"
 #include "transport/ib/rx_packet.h"
 #include "wire/opcode.h"
 
@@ -14,14 +15,7 @@ namespace softrnic::engine::test {
 namespace {
 
 constexpr unsigned kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-constexpr std::uint32_t kBytes = 64;
-
-struct OneLane final : rnic::Lanes {
-  explicit OneLane(Lane& only) : lane(only) {}
-  Expected<rnic::LanePort*, Failure> choose() override { return &lane; }
-  void quiesce_all() override { lane.quiesce(); }
-  Lane& lane;
-};
+constexpr std::uint32_t kMemoryBytes = 64;
 
 std::shared_ptr<device::DeviceInfo> device() {
   auto info = std::make_shared<device::DeviceInfo>();
@@ -74,7 +68,7 @@ class UnmetVisitor : public LaneWithPeers {
     rx.packet.headers.bth.opcode = wire::Opcode::rc_read_request;
     rx.packet.headers.bth.destination = qp->qpn();
     rx.packet.headers.bth.pkey = wire::kDefaultPkey;
-    rx.packet.headers.reth = {reinterpret_cast<std::uint64_t>(memory.data()), mr->key(), kBytes};
+    rx.packet.headers.reth = {reinterpret_cast<std::uint64_t>(memory.data()), mr->key(), kMemoryBytes};
     rx.packet.info = &wire::opcode_info(wire::Opcode::rc_read_request);
     rx.source = rx.destination = own_gid();
     lane->service(true);
@@ -84,8 +78,8 @@ class UnmetVisitor : public LaneWithPeers {
     return samehost::RingReader(*local_peer.share->ring(local_peer.slot.index, kOwn)).any();
   }
 
-  std::vector<std::byte> memory = std::vector<std::byte>(kBytes);
-  OneLane lanes{*lane};
+  std::vector<std::byte> memory = std::vector<std::byte>(kMemoryBytes);
+  OneLane lanes{&*lane};
   rnic::Context context{device(), lanes};
   std::unique_ptr<rnic::ProtectionDomain> pd = std::move(*rnic::ProtectionDomain::create(context));
   std::unique_ptr<rnic::CompletionQueue> cq =

@@ -10,8 +10,6 @@
 namespace softrnic::engine {
 namespace {
 
-constexpr std::uint8_t kLane = 7;
-
 /// The table keeps it and does not look at it.
 rnic::QueuePair& some_queue_pair() {
   static int place;
@@ -19,6 +17,7 @@ rnic::QueuePair& some_queue_pair() {
 }
 
 struct QpNumbers : testing::Test {
+  static constexpr std::uint8_t kLane = 7;
   QpTable table{kLane, 1, QpnOrder(random_key())};
 };
 

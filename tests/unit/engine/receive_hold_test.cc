@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kCapacity = 64 * 1024;
+constexpr std::size_t kHoldCapacity = 64 * 1024;
 
 class Hold : public test::QueuePairs {
  protected:
@@ -37,7 +37,7 @@ class Hold : public test::QueuePairs {
   const wire::Gid here = wire::Gid::from_ipv4_be(0x0100000a);
   const wire::Gid there = wire::Gid::from_ipv4_be(0x0200000a);
   LocalAddresses addresses;
-  ReceiveHold hold{kCapacity, addresses};
+  ReceiveHold hold{kHoldCapacity, addresses};
   Placed a{make_qp()};
 };
 

@@ -15,7 +15,7 @@
 namespace softrnic::engine::test {
 namespace {
 
-constexpr std::uint32_t kBytes = 300'000;
+constexpr std::uint32_t kMessageBytes = 300'000;
 
 class Mistreated : public testing::Test {
  protected:
@@ -30,7 +30,7 @@ class Mistreated : public testing::Test {
     at_b = &b.connect(sockets.b, start_of(crc));
   }
   StreamHost::Request write() {
-    return {.bytes = kBytes, .to = b.address(1 << 20), .rkey = b.mr->key().value};
+    return {.bytes = kMessageBytes, .to = b.address(1 << 20), .rkey = b.mr->key().value};
   }
 
   StreamHost a{true, 3}, b{true, 4};
@@ -42,7 +42,7 @@ TEST_F(Mistreated, PiecesAndPausesChangeNothing) {
   for (const bool crc : {false, true}) {
     mistreat("split=70%,stall=1%,seed=5");
     connect(crc);
-    a.fill(0, kBytes, crc ? 9 : 4);
+    a.fill(0, kMessageBytes, crc ? 9 : 4);
     for (int i = 0; i < 4; ++i) a.post(*at_a, write());
     b.receive(*at_b, 0, 10);
     StreamHost::Request last = write();
@@ -51,12 +51,12 @@ TEST_F(Mistreated, PiecesAndPausesChangeNothing) {
     a.post(*at_a, last);
     for (int i = 0; i < 5; ++i) a.success();
     b.success();
-    EXPECT_TRUE(std::equal(a.memory.begin(), a.memory.begin() + kBytes, b.memory.begin() + (1 << 20)));
+    EXPECT_TRUE(std::equal(a.memory.begin(), a.memory.begin() + kMessageBytes, b.memory.begin() + (1 << 20)));
   }
 }
 
 /// A capture that finds no memory.
-class NoMemory final : public link::StreamTap {
+class TapWithoutMemory final : public link::StreamTap {
  public:
   void segment(wire::CaptureDirection, const wire::TcpHeaders&, std::span<const Bytes>) override {
     throw std::bad_alloc();
@@ -65,11 +65,11 @@ class NoMemory final : public link::StreamTap {
 };
 
 TEST_F(Mistreated, ACaptureWithoutMemoryLosesNothingOfTheStream) {
-  NoMemory tap;
+  TapWithoutMemory tap;
   a.lane.set_stream_options({.ends = &a.ends, .tap = &tap, .faults = {}});
   b.lane.set_stream_options({.ends = &b.ends, .tap = &tap, .faults = {}});
   connect(false);
-  a.fill(0, kBytes, 6);
+  a.fill(0, kMessageBytes, 6);
   for (int i = 0; i < 4; ++i) a.post(*at_a, write());
   b.receive(*at_b, 0, 10);
   StreamHost::Request last = write();
@@ -78,7 +78,7 @@ TEST_F(Mistreated, ACaptureWithoutMemoryLosesNothingOfTheStream) {
   a.post(*at_a, last);
   for (int i = 0; i < 5; ++i) a.success();
   b.success();
-  EXPECT_TRUE(std::equal(a.memory.begin(), a.memory.begin() + kBytes, b.memory.begin() + (1 << 20)));
+  EXPECT_TRUE(std::equal(a.memory.begin(), a.memory.begin() + kMessageBytes, b.memory.begin() + (1 << 20)));
   a.destroy(*at_a);
   b.destroy(*at_b);
 }

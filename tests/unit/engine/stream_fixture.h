@@ -27,6 +27,7 @@
 #include "rnic/memory_region.h"
 #include "rnic/protection_domain.h"
 #include "rnic/queue_pair.h"
+#include "tests/unit/engine/one_lane.h"
 
 namespace softrnic::engine::test {
 
@@ -70,13 +71,6 @@ inline rnic::StreamStart start_of(bool crc = false, bool markers = false, std::u
   start.agreement.ird = start.agreement.ord = 4;
   return start;
 }
-
-class OneLane final : public rnic::Lanes {
- public:
-  Expected<rnic::LanePort*, Failure> choose() override { return lane; }
-  void quiesce_all() override { lane->quiesce(); }
-  Lane* lane = nullptr;
-};
 
 inline std::shared_ptr<const device::DeviceInfo> iwarp_device() {
   auto info = std::make_shared<device::DeviceInfo>();

@@ -9,7 +9,7 @@ namespace softrnic::fabric {
 namespace {
 
 constexpr std::size_t kPayloadAt = 20;
-constexpr Duration kLongEnough(20'000'000);
+constexpr Duration kSettlingTime(20'000'000);
 
 std::string number(std::uint64_t value) { return std::to_string(value); }
 
@@ -132,7 +132,7 @@ void FabricWorld::set_up() {
     engine_.set_attributes(port.id, attributes);
     if (priorities) engine_.arbiter(port.id)->set_high(high);
   }
-  advance(kLongEnough);
+  advance(kSettlingTime);
   activate_all();
   for (const LinkId id : links_) {
     if (options_.faults && rng_.chance(0.5)) {
@@ -180,7 +180,7 @@ void FabricWorld::run() {
   for (const LinkId id : std::exchange(cut_, {})) engine_.set_connected(id, true);
   hosts_hold_ = false;
   for (const PortId port : std::exchange(holding_, {})) engine_.resume(port);
-  advance(kLongEnough);
+  advance(kSettlingTime);
   check_buffers();
   if (!options_.bad_routing) check_end();
 }

@@ -11,13 +11,13 @@
 namespace softrnic::fabric {
 namespace {
 
-DiscoveredFabric read(std::string_view text) {
+DiscoveredFabric fabric_from(std::string_view text) {
   auto fabric = read_ibnetdiscover(text);
   EXPECT_TRUE(fabric.has_value()) << to_string(fabric.error());
   return fabric ? std::move(*fabric) : DiscoveredFabric();
 }
 
-std::string trouble(std::string_view text) {
+std::string ibnetdiscover_trouble(std::string_view text) {
   const auto fabric = read_ibnetdiscover(text);
   return fabric ? "" : to_string(fabric.error());
 }
@@ -27,7 +27,7 @@ std::optional<NodeIndex> find(const Topology& topology, std::string_view id) {
   return topology.find(Guid(std::stoull(std::string(id.substr(2)), nullptr, 16)));
 }
 
-const Node& node(const Topology& topology, std::string_view id) {
+const Node& node_with_id(const Topology& topology, std::string_view id) {
   const auto found = find(topology, id);
   EXPECT_TRUE(found.has_value()) << id;
   static const Node none = make_node(NodeType::switch_node, "none", 254, Guid(), LinkRate());
@@ -35,7 +35,7 @@ const Node& node(const Topology& topology, std::string_view id) {
 }
 
 /// One switch with an adapter, whose port GUID is that of the node, and a router.
-constexpr std::string_view kSmall =
+constexpr std::string_view kSmallFabric =
     "#\n# Topology file: generated on Mon Jan  5 10:00:00 2026\n#\n"
     "# Initiated from node 00000000000000a0 port 00000000000000a0\n"
     "\nvendid=0x2c9\ndevid=0xd2f0\nsysimgguid=0xb0\nswitchguid=0xb0(b8)\n"
@@ -50,9 +50,9 @@ constexpr std::string_view kSmall =
     "[2](c2) \t\"S-00000000000000b0\"[41]\t\t# lid 9 lmc 0 \"MF0;leaf \"1\":MQM8700/U1\" lid 13 2xEDR\n";
 
 TEST(IbnetdiscoverReader, ReadsWhatTheToolTells) {
-  const DiscoveredFabric fabric = read(kSmall);
+  const DiscoveredFabric fabric = fabric_from(kSmallFabric);
   const Topology& topology = fabric.topology;
-  const Node& leaf = node(topology, "S-00000000000000b0");
+  const Node& leaf = node_with_id(topology, "S-00000000000000b0");
   EXPECT_EQ(leaf.type, NodeType::switch_node);
   EXPECT_EQ(leaf.port_count(), 41U);
   EXPECT_EQ(leaf.description, "MF0;leaf \"1\":MQM8700/U1");
@@ -63,10 +63,10 @@ TEST(IbnetdiscoverReader, ReadsWhatTheToolTells) {
   EXPECT_TRUE(leaf.enhanced_port0);
   EXPECT_EQ(leaf.ports[0].lmc, 1);
   EXPECT_EQ(to_string(leaf.ports[3].rate), "4xHDR");
-  const Node& host = node(topology, "H-00000000000000a0");
+  const Node& host = node_with_id(topology, "H-00000000000000a0");
   EXPECT_EQ(host.ports[1].guid, Guid(0xa0));
   EXPECT_EQ(host.ports[1].lmc, 2);
-  const Node& router = node(topology, "R-00000000000000c0");
+  const Node& router = node_with_id(topology, "R-00000000000000c0");
   EXPECT_EQ(router.type, NodeType::router);
   EXPECT_EQ(router.system_image_guid, Guid());
   EXPECT_EQ(router.ports[1].guid, Guid(0xc1));  // not told
@@ -79,18 +79,19 @@ TEST(IbnetdiscoverReader, ReadsWhatTheToolTells) {
 }
 
 TEST(IbnetdiscoverReader, NodesAreNamedByWhatPeopleCallThem) {
-  const Topology topology = read(kSmall).topology;
-  EXPECT_EQ(node(topology, "H-00000000000000a0").name, "node1 mlx5_0");
-  EXPECT_EQ(node(topology, "R-00000000000000c0").name, "gateway");
-  EXPECT_EQ(node(topology, "S-00000000000000b0").name, "S-00000000000000b0") << "a quote is in the other one";
-  std::string twins(kSmall);
+  const Topology topology = fabric_from(kSmallFabric).topology;
+  EXPECT_EQ(node_with_id(topology, "H-00000000000000a0").name, "node1 mlx5_0");
+  EXPECT_EQ(node_with_id(topology, "R-00000000000000c0").name, "gateway");
+  EXPECT_EQ(node_with_id(topology, "S-00000000000000b0").name, "S-00000000000000b0")
+      << "a quote is in the other one";
+  std::string twins(kSmallFabric);
   for (std::size_t at = 0; (at = twins.find("gateway", at)) != std::string::npos;)
     twins.replace(at, 7, "node1 mlx5_0");
-  EXPECT_EQ(node(read(twins).topology, "H-00000000000000a0").name, "H-00000000000000a0");
+  EXPECT_EQ(node_with_id(fabric_from(twins).topology, "H-00000000000000a0").name, "H-00000000000000a0");
 }
 
 TEST(IbnetdiscoverReader, OnlyPortsThatHaveALidAreToldToHaveOne) {
-  const DiscoveredFabric fabric = read(
+  const DiscoveredFabric fabric = fabric_from(
       "Switch 2 \"S-00000000000000b0\" # \"leaf\" base port 0 lid 3 lmc 0\n"
       "[1] \"H-00000000000000a0\"[1] # lid 7 lmc 0 \"host\" lid 4 4xHDR\n\n"
       "Ca 1 \"H-00000000000000a0\" # \"host\" base port 0 lid 9 lmc 0\n"
@@ -101,26 +102,28 @@ TEST(IbnetdiscoverReader, OnlyPortsThatHaveALidAreToldToHaveOne) {
 }
 
 TEST(IbnetdiscoverWriter, WritesWhatTheToolPrinted) {
-  const DiscoveredFabric fabric = read(kSmall);
+  const DiscoveredFabric fabric = fabric_from(kSmallFabric);
   const PortAddress from{*find(fabric.topology, "H-00000000000000a0"), 1};
-  EXPECT_EQ(write_ibnetdiscover(fabric.topology, fabric.lids, from, "Mon Jan  5 10:00:00 2026"), kSmall);
+  EXPECT_EQ(write_ibnetdiscover(fabric.topology, fabric.lids, from, "Mon Jan  5 10:00:00 2026"),
+            kSmallFabric);
 }
 
 TEST(IbnetdiscoverReader, NeedsNoLinesAboveANode) {
-  const Topology topology = read(
+  const Topology topology = fabric_from(
                                 "Switch 2 \"S-00000000000000b0\"\n[1] \"H-00000000000000a0\"[2](a8)\n\n"
                                 "Ca 2 \"H-00000000000000a0\"\n[2] \"S-00000000000000b0\"[1]")
                                 .topology;
-  EXPECT_EQ(node(topology, "S-00000000000000b0").ports[0].guid, Guid(0xb0));
-  EXPECT_EQ(node(topology, "S-00000000000000b0").description, "S-00000000000000b0");
-  EXPECT_EQ(node(topology, "H-00000000000000a0").ports[2].guid, Guid(0xa8));  // told by the peer alone
-  EXPECT_EQ(to_string(node(topology, "H-00000000000000a0").ports[2].rate), "4xSDR");
+  EXPECT_EQ(node_with_id(topology, "S-00000000000000b0").ports[0].guid, Guid(0xb0));
+  EXPECT_EQ(node_with_id(topology, "S-00000000000000b0").description, "S-00000000000000b0");
+  EXPECT_EQ(node_with_id(topology, "H-00000000000000a0").ports[2].guid,
+            Guid(0xa8));  // told by the peer alone
+  EXPECT_EQ(to_string(node_with_id(topology, "H-00000000000000a0").ports[2].rate), "4xSDR");
 }
 
 // The manual of ibnetdiscover shows a cable that is 4x at one end and 1x at the other; "??" is the tool's
 // too.
 TEST(IbnetdiscoverReader, TakesRatesAsTheyAre) {
-  const DiscoveredFabric fabric = read(
+  const DiscoveredFabric fabric = fabric_from(
       "Switch 2 \"S-00000000000000b0\"\n[1] \"S-00000000000000b1\"[1] # \"b\" lid 6 4xQDR\n"
       "[2] \"S-00000000000000b1\"[2] # \"b\" lid 6 ???DR\n\n"
       "Switch 2 \"S-00000000000000b1\"\n[1] \"S-00000000000000b0\"[1] # \"a\" lid 3 1xEDR slot 3\n"
@@ -144,15 +147,15 @@ TEST(IbnetdiscoverReader, ReadsGroupsToo) {
       "[1][ext 12]\t\"S-00000000000000b0\"[8]\t\t# \"line\" lid 6 4xDDR\n"
       "\ncaguid=0xa0\nCa\t1 \"H-00000000000000a0\"\t\t# \"host\" (scp)\n"
       "[1](a1) \t\"S-00000000000000b0\"[7][ext 5]\t\t# lid 4 lmc 0 \"line\" lid 6 4xDDR\n";
-  const Topology topology = read("\nChassis 1 (guid 0xee)\nHostname: big\n\n# Line Nodes\n" + line +
-                                 "\n# Chassis Switches\n" + line + rest)
+  const Topology topology = fabric_from("\nChassis 1 (guid 0xee)\nHostname: big\n\n# Line Nodes\n" + line +
+                                        "\n# Chassis Switches\n" + line + rest)
                                 .topology;
   EXPECT_EQ(topology.nodes().size(), 3U);
   EXPECT_EQ(topology.cables().size(), 2U);
-  EXPECT_EQ(node(topology, "S-00000000000000b0").system_image_guid, Guid(0xee));
+  EXPECT_EQ(node_with_id(topology, "S-00000000000000b0").system_image_guid, Guid(0xee));
   std::string other = line;
   other.replace(other.find("[8]"), 3, "[9]");
-  EXPECT_NE(trouble(line + "\n" + other + rest).find("has been described otherwise in line 5"),
+  EXPECT_NE(ibnetdiscover_trouble(line + "\n" + other + rest).find("has been described otherwise in line 5"),
             std::string::npos);
 }
 
@@ -203,7 +206,7 @@ TEST(IbnetdiscoverReader, SaysWhereAndWhatIsWrong) {
           "one GUID"},
   };
   for (const Row& row : table) {
-    const std::string what = trouble(row.text);
+    const std::string what = ibnetdiscover_trouble(row.text);
     EXPECT_NE(what.find(row.says), std::string::npos) << row.text << "\n" << what;
   }
 }
@@ -228,7 +231,7 @@ TEST(IbnetdiscoverWriter, AllThatIsWrittenIsRead) {
     const LidMap lids = numbered(topology);
     const PortAddress from{*topology.find("host1"), 1};
     const std::string text = write_ibnetdiscover(topology, lids, from, "now");
-    const DiscoveredFabric fabric = read(text);
+    const DiscoveredFabric fabric = fabric_from(text);
     EXPECT_EQ(fabric.topology.nodes().size(), topology.nodes().size()) << shape;
     EXPECT_EQ(fabric.topology.cables().size(), topology.cables().size()) << shape;
     for (const Node& was : topology.nodes()) {

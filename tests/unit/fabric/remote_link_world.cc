@@ -7,7 +7,7 @@ namespace softrnic::fabric {
 namespace {
 
 constexpr std::size_t kIdAt = 20;
-constexpr Duration kLongEnough(50'000'000);
+constexpr Duration kRemoteSettlingTime(50'000'000);
 
 }  // namespace
 
@@ -19,7 +19,7 @@ RemoteWorld::RemoteWorld(std::uint64_t seed, const RemoteWorldOptions& options)
     build(*sides_[i]);
   }
   connect();
-  advance(kLongEnough);
+  advance(kRemoteSettlingTime);
   activate();
 }
 
@@ -202,9 +202,9 @@ void RemoteWorld::settle() {
     side->engine.set_faults(side->cable.link, {});
   }
   release_hosts();
-  advance(kLongEnough);
+  advance(kRemoteSettlingTime);
   activate();
-  advance(kLongEnough);
+  advance(kRemoteSettlingTime);
   for (const auto& side : sides_)
     if (side->engine.packets().packets_in_use() != 0) fail("a packet is left over");
   check_credits();

@@ -9,7 +9,7 @@
 namespace softrnic::fabric {
 namespace {
 
-struct Row {
+struct ShapeCounts {
   const char* specification;
   std::size_t switches, hosts, cables;
   std::size_t diameter;  ///< cables between the two hosts that are farthest from each other
@@ -53,7 +53,7 @@ std::size_t degree(const Node& node) {
                                                 [](const Port& port) { return port.peer.has_value(); }));
 }
 
-std::string trouble(std::string_view specification) {
+std::string shape_trouble(std::string_view specification) {
   const auto topology = make_topology(specification);
   return topology ? "" : topology.error();
 }
@@ -62,33 +62,33 @@ std::string trouble(std::string_view specification) {
 // a(ah+1) switches, each with (a-1)/2 + h/2 cables of its own; a torus of d dimensions d cables a switch.
 TEST(Shapes, HaveTheCountsOfTheirFormulas) {
   const std::array table = {
-      Row{"", 3, 4, 6, 4},
-      Row{"fat-tree", 3, 4, 6, 4},
-      Row{"fat-tree:k=2", 5, 2, 6, 6},
-      Row{"fat-tree:k=4", 20, 16, 48, 6},
-      Row{"fat-tree:k=8", 80, 128, 384, 6},
-      Row{"fat-tree:k=4,hosts=1", 20, 8, 40, 6},
-      Row{"fat-tree:648", 54, 648, 1296, 4},
-      Row{"fat-tree:648,hosts=9", 54, 324, 972, 4},
-      Row{"fat-tree:leaves=36,spines=18,hosts=18", 54, 648, 1296, 4},
-      Row{"fat-tree:leaves=18,spines=9,hosts=18,links=2", 27, 324, 648, 4},
-      Row{"ring:6", 6, 6, 12, 5},
-      Row{"ring:7,hosts=3", 7, 21, 28, 5},
-      Row{"torus", 16, 16, 48, 6},
-      Row{"torus:4x4x4", 64, 64, 256, 8},
-      Row{"torus:5x3,hosts=2", 15, 30, 60, 5},
-      Row{"torus:2x2", 4, 4, 8, 4},
-      Row{"mesh:4x4", 16, 16, 40, 8},
-      Row{"mesh:2x2x2", 8, 8, 20, 5},
-      Row{"mesh:5", 5, 5, 9, 6},
-      Row{"dragonfly", 36, 72, 72 + 54 + 36, 5},
-      Row{"dragonfly:a=2,p=1,h=1", 6, 6, 6 + 3 + 3, 5},
-      Row{"dragonfly:a=1,p=1,h=4", 5, 5, 5 + 10, 3},
-      Row{"star:8", 1, 8, 8, 2},
-      Row{"star:254", 1, 254, 254, 2},
-      Row{"pair", 0, 2, 1, 1},
+      ShapeCounts{"", 3, 4, 6, 4},
+      ShapeCounts{"fat-tree", 3, 4, 6, 4},
+      ShapeCounts{"fat-tree:k=2", 5, 2, 6, 6},
+      ShapeCounts{"fat-tree:k=4", 20, 16, 48, 6},
+      ShapeCounts{"fat-tree:k=8", 80, 128, 384, 6},
+      ShapeCounts{"fat-tree:k=4,hosts=1", 20, 8, 40, 6},
+      ShapeCounts{"fat-tree:648", 54, 648, 1296, 4},
+      ShapeCounts{"fat-tree:648,hosts=9", 54, 324, 972, 4},
+      ShapeCounts{"fat-tree:leaves=36,spines=18,hosts=18", 54, 648, 1296, 4},
+      ShapeCounts{"fat-tree:leaves=18,spines=9,hosts=18,links=2", 27, 324, 648, 4},
+      ShapeCounts{"ring:6", 6, 6, 12, 5},
+      ShapeCounts{"ring:7,hosts=3", 7, 21, 28, 5},
+      ShapeCounts{"torus", 16, 16, 48, 6},
+      ShapeCounts{"torus:4x4x4", 64, 64, 256, 8},
+      ShapeCounts{"torus:5x3,hosts=2", 15, 30, 60, 5},
+      ShapeCounts{"torus:2x2", 4, 4, 8, 4},
+      ShapeCounts{"mesh:4x4", 16, 16, 40, 8},
+      ShapeCounts{"mesh:2x2x2", 8, 8, 20, 5},
+      ShapeCounts{"mesh:5", 5, 5, 9, 6},
+      ShapeCounts{"dragonfly", 36, 72, 72 + 54 + 36, 5},
+      ShapeCounts{"dragonfly:a=2,p=1,h=1", 6, 6, 6 + 3 + 3, 5},
+      ShapeCounts{"dragonfly:a=1,p=1,h=4", 5, 5, 5 + 10, 3},
+      ShapeCounts{"star:8", 1, 8, 8, 2},
+      ShapeCounts{"star:254", 1, 254, 254, 2},
+      ShapeCounts{"pair", 0, 2, 1, 1},
   };
-  for (const Row& row : table) {
+  for (const ShapeCounts& row : table) {
     const Topology topology = made(row.specification);
     EXPECT_EQ(topology.count(NodeType::switch_node), row.switches) << row.specification;
     EXPECT_EQ(topology.count(NodeType::channel_adapter), row.hosts) << row.specification;
@@ -234,7 +234,7 @@ TEST(Shapes, SayWhatIsWrongAndWhatIsAllowed) {
       Wrong{"pair:2", "NAME=VALUE"},
   };
   for (const Wrong& row : table) {
-    const std::string what = trouble(row.specification);
+    const std::string what = shape_trouble(row.specification);
     EXPECT_EQ(what.empty(), std::string_view(row.says).empty()) << row.specification << ": " << what;
     EXPECT_NE(what.find(row.says), std::string::npos) << row.specification << ": " << what;
   }

@@ -13,7 +13,7 @@
 namespace softrnic::fabricd {
 namespace {
 
-class Ports final : public HostPorts {
+class CountingPorts final : public HostPorts {
  public:
   Sent send(std::uint8_t, Bytes) override {
     if (!room) return Sent::no_room;
@@ -69,7 +69,7 @@ class HostLanesTest : public testing::Test {
   }
   void turn() { EXPECT_EQ(loop_.wait(TimePoint{}), 0); }
   daemon::EventLoop loop_;
-  Ports ports_;
+  CountingPorts ports_;
   HostLanes lanes_{loop_, ports_};
   int again_ = 0;
   const TimePoint now_ = monotonic_now();

@@ -15,7 +15,7 @@ using link::FabricHeader;
 using link::FabricMessageType;
 
 /// Takes so many frames.
-class Ports final : public HostPorts {
+class RecordingPorts final : public HostPorts {
  public:
   Sent send(std::uint8_t port, Bytes frame) override {
     if (room == 0) return Sent::no_room;
@@ -68,7 +68,7 @@ class LaneSocketTest : public testing::Test {
     while (lane_->deliver(1, frame_of(1000, 0, false), now) && taken < 100'000) ++taken;
     return taken;
   }
-  Ports ports_;
+  RecordingPorts ports_;
   UniqueFd program_;
   std::optional<LaneSocket> lane_;
   const TimePoint start_{std::chrono::seconds(100)};

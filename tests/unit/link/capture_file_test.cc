@@ -15,9 +15,9 @@ namespace softrnic::link::test {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class CaptureFileTest : public testing::Test {
+class CaptureFileTest : public ::testing::Test {
  protected:
   CaptureFileTest() : folder_(fs::temp_directory_path() / ("softrnic_capture." + std::to_string(getpid()))) {
     fs::create_directory(folder_);

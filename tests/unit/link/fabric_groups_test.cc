@@ -15,10 +15,8 @@
 namespace softrnic::link::test {
 namespace {
 
-constexpr std::uint32_t kPort = 3;
-
 /// The test is the lane's fabric.
-class FabricGroupsTest : public testing::Test {
+class FabricGroupsTest : public ::testing::Test {
  protected:
   struct Said {
     FabricMessageType type{};
@@ -32,7 +30,7 @@ class FabricGroupsTest : public testing::Test {
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) return;
     fabric_ = UniqueFd(ends[1]);
     link_.emplace(UniqueFd(ends[0]));
-    maker_.path.interface_index = kPort;
+    maker_.path.interface_index = kFabricPort;
     maker_.path.source = maker_.path.destination = wire::Gid::of_lid(wire::Lid(7));
   }
   void send() { link_->send(maker_.make(wire::Opcode::rc_send_only, 1, pattern(4096, 1)), now_); }
@@ -88,34 +86,34 @@ class FabricGroupsTest : public testing::Test {
 };
 
 TEST_F(FabricGroupsTest, TellsTheFabricAtOnce) {
-  EXPECT_TRUE(link_->join(group_, kPort));
-  EXPECT_EQ(hear(), (std::vector{Said{FabricMessageType::join, kPort, group_}}));
-  EXPECT_TRUE(link_->join(group_, kPort + 1)) << "each port has members of its own";
-  EXPECT_EQ(hear(), (std::vector{Said{FabricMessageType::join, kPort + 1, group_}}));
-  EXPECT_TRUE(link_->leave(group_, kPort));
-  EXPECT_EQ(hear(), (std::vector{Said{FabricMessageType::leave, kPort, group_}}));
-  EXPECT_FALSE(link_->leave(group_, kPort));
+  EXPECT_TRUE(link_->join(group_, kFabricPort));
+  EXPECT_EQ(hear(), (std::vector{Said{FabricMessageType::join, kFabricPort, group_}}));
+  EXPECT_TRUE(link_->join(group_, kFabricPort + 1)) << "each port has members of its own";
+  EXPECT_EQ(hear(), (std::vector{Said{FabricMessageType::join, kFabricPort + 1, group_}}));
+  EXPECT_TRUE(link_->leave(group_, kFabricPort));
+  EXPECT_EQ(hear(), (std::vector{Said{FabricMessageType::leave, kFabricPort, group_}}));
+  EXPECT_FALSE(link_->leave(group_, kFabricPort));
   EXPECT_TRUE(hear().empty());
   EXPECT_FALSE(link_->is_full());
 }
 
 TEST_F(FabricGroupsTest, AFullLinkTellsLater) {
-  EXPECT_TRUE(link_->join(group_, kPort));
+  EXPECT_TRUE(link_->join(group_, kFabricPort));
   fill();
-  EXPECT_TRUE(link_->leave(group_, kPort));
-  EXPECT_TRUE(link_->join(numbered(9), kPort));
-  EXPECT_EQ(hear_of_groups(), (std::vector{Said{FabricMessageType::join, kPort, group_},
-                                           Said{FabricMessageType::leave, kPort, group_},
-                                           Said{FabricMessageType::join, kPort, numbered(9)}}));
+  EXPECT_TRUE(link_->leave(group_, kFabricPort));
+  EXPECT_TRUE(link_->join(numbered(9), kFabricPort));
+  EXPECT_EQ(hear_of_groups(), (std::vector{Said{FabricMessageType::join, kFabricPort, group_},
+                                           Said{FabricMessageType::leave, kFabricPort, group_},
+                                           Said{FabricMessageType::join, kFabricPort, numbered(9)}}));
   EXPECT_FALSE(link_->is_full());
 }
 
 // Members get their own packets, too.
 TEST_F(FabricGroupsTest, AJoinIsNotOvertaken) {
   fill();
-  EXPECT_TRUE(link_->join(group_, kPort));
+  EXPECT_TRUE(link_->join(group_, kFabricPort));
   const auto all = hear_all();
-  EXPECT_EQ(std::count(all.begin(), all.end(), Said{FabricMessageType::join, kPort, group_}), 1);
+  EXPECT_EQ(std::count(all.begin(), all.end(), Said{FabricMessageType::join, kFabricPort, group_}), 1);
   EXPECT_EQ(all.back().type, FabricMessageType::frames);
 }
 
@@ -123,7 +121,7 @@ TEST_F(FabricGroupsTest, ALinkThatHasGroupsToTellOfIsFullAndWantsAFlush) {
   std::size_t joined = 0;
   while (!link_->is_full()) {
     ASSERT_LT(joined, kMostFabricGroups) << "a socket takes no end of messages";
-    EXPECT_TRUE(link_->join(numbered(joined++), kPort));
+    EXPECT_TRUE(link_->join(numbered(joined++), kFabricPort));
   }
   EXPECT_LE(link_->deadline(), now_) << "nobody has flushed it yet";
   link_->flush(now_);
@@ -134,39 +132,39 @@ TEST_F(FabricGroupsTest, ALinkThatHasGroupsToTellOfIsFullAndWantsAFlush) {
 
 TEST_F(FabricGroupsTest, WhatTheFabricNeverHeardOfIsNotToldOf) {
   fill();
-  EXPECT_TRUE(link_->join(group_, kPort));
-  EXPECT_TRUE(link_->leave(group_, kPort));
+  EXPECT_TRUE(link_->join(group_, kFabricPort));
+  EXPECT_TRUE(link_->leave(group_, kFabricPort));
   EXPECT_TRUE(hear_of_groups().empty());
-  EXPECT_TRUE(link_->join(group_, kPort));
+  EXPECT_TRUE(link_->join(group_, kFabricPort));
   hear();
   fill();
-  EXPECT_TRUE(link_->leave(group_, kPort));
-  EXPECT_TRUE(link_->join(group_, kPort));
+  EXPECT_TRUE(link_->leave(group_, kFabricPort));
+  EXPECT_TRUE(link_->join(group_, kFabricPort));
   EXPECT_TRUE(hear_of_groups().empty());
-  EXPECT_TRUE(link_->leave(group_, kPort)) << "and yet it is a member";
+  EXPECT_TRUE(link_->leave(group_, kFabricPort)) << "and yet it is a member";
 }
 
 TEST_F(FabricGroupsTest, RefusesMoreThanTheFabricTakes) {
   for (std::size_t i = 0; i < kMostFabricGroups; ++i) {
-    ASSERT_TRUE(link_->join(numbered(i), kPort));
+    ASSERT_TRUE(link_->join(numbered(i), kFabricPort));
     hear();
   }
   errno = 0;
-  EXPECT_FALSE(link_->join(numbered(kMostFabricGroups), kPort));
+  EXPECT_FALSE(link_->join(numbered(kMostFabricGroups), kFabricPort));
   EXPECT_EQ(errno, ENOBUFS);
-  EXPECT_TRUE(link_->join(numbered(7), kPort)) << "it is a member";
+  EXPECT_TRUE(link_->join(numbered(7), kFabricPort)) << "it is a member";
   EXPECT_TRUE(hear().empty());
-  EXPECT_TRUE(link_->leave(numbered(7), kPort));
-  EXPECT_TRUE(link_->join(numbered(kMostFabricGroups), kPort));
+  EXPECT_TRUE(link_->leave(numbered(7), kFabricPort));
+  EXPECT_TRUE(link_->join(numbered(kMostFabricGroups), kFabricPort));
 }
 
 TEST_F(FabricGroupsTest, WhereTheFabricHasEndedThereAreNoMembers) {
-  EXPECT_TRUE(link_->join(group_, kPort));
+  EXPECT_TRUE(link_->join(group_, kFabricPort));
   fabric_.reset();
   errno = 0;
-  EXPECT_FALSE(link_->join(numbered(9), kPort));
+  EXPECT_FALSE(link_->join(numbered(9), kFabricPort));
   EXPECT_NE(errno, 0);
-  EXPECT_TRUE(link_->leave(group_, kPort));
+  EXPECT_TRUE(link_->leave(group_, kFabricPort));
   EXPECT_FALSE(link_->is_full());
 }
 

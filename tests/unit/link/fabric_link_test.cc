@@ -14,20 +14,19 @@
 namespace softrnic::link::test {
 namespace {
 
-constexpr std::uint32_t kPort = 3;
 constexpr wire::Lid kHere{7}, kThere{9};
 
 /// A lane on a host whose port 3 has LID 7; the test is its fabric.
-class FabricLinkTest : public testing::Test {
+class FabricLinkTest : public ::testing::Test {
  protected:
   FabricLinkTest() {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) return;
     fabric_ = UniqueFd(ends[1]);
     link_.emplace(UniqueFd(ends[0]));
-    link_->set_addresses({{gid_of("fe80::1"), kPort}, {wire::Gid::of_lid(kHere), kPort}});
+    link_->set_addresses({{gid_of("fe80::1"), kFabricPort}, {wire::Gid::of_lid(kHere), kFabricPort}});
     maker_.path.dlid = kThere;
-    maker_.path.interface_index = kPort;
+    maker_.path.interface_index = kFabricPort;
     by_lid();
   }
   void by_lid() {
@@ -74,7 +73,7 @@ TEST_F(FabricLinkTest, SendsFramesFromThePortsLid) {
   const auto bytes = message();
   ASSERT_GT(bytes.size(), sizeof(FabricHeader));
   EXPECT_EQ(bytes[0], std::byte{static_cast<std::uint8_t>(FabricMessageType::frames)});
-  EXPECT_EQ(bytes[1], std::byte{kPort});
+  EXPECT_EQ(bytes[1], std::byte{kFabricPort});
   const auto frame = wire::parse_infiniband_frame(Bytes(bytes).subspan(sizeof(FabricHeader)));
   ASSERT_TRUE(frame);
   EXPECT_EQ(frame->route.local.slid, kHere);
@@ -114,7 +113,7 @@ TEST_F(FabricLinkTest, CarriesGlobalAndLocalPacketsOfEverySize) {
     const Got& packet = got_.packets[i];
     EXPECT_EQ(packet.headers.bth.psn, i);
     EXPECT_EQ(packet.payload, pattern(packet.payload.size(), i + 1));
-    EXPECT_EQ(packet.interface_index, kPort);
+    EXPECT_EQ(packet.interface_index, kFabricPort);
     EXPECT_EQ(packet.source, i < psn / 2 ? wire::Gid::of_lid(kHere) : gid_of("fe80::1"));
     EXPECT_EQ(packet.destination, i < psn / 2 ? wire::Gid::of_lid(kThere) : gid_of("fe80::2"));
   }
@@ -195,7 +194,7 @@ TEST_F(FabricLinkTest, WhatTheSocketDoesNotTakeStays) {
 TEST_F(FabricLinkTest, PortsTakeTurnsInFewMessagesAndLoseNothing) {
   constexpr std::uint32_t kPackets = 256;
   for (std::uint32_t i = 0; i < kPackets; ++i) {
-    maker_.path.interface_index = kPort + i % 2;
+    maker_.path.interface_index = kFabricPort + i % 2;
     link_->send(maker_.make(wire::Opcode::rc_send_only, i, pattern(8, i)), TimePoint{});
   }
   link_->flush(TimePoint{});
@@ -204,7 +203,7 @@ TEST_F(FabricLinkTest, PortsTakeTurnsInFewMessagesAndLoseNothing) {
   for (std::uint32_t port = 0; port < 2; ++port) {
     const auto bytes = message();
     ASSERT_FALSE(bytes.empty());
-    EXPECT_EQ(bytes[1], static_cast<std::byte>(kPort + port));
+    EXPECT_EQ(bytes[1], static_cast<std::byte>(kFabricPort + port));
     std::uint32_t next = port;
     for (Bytes rest = Bytes(bytes).subspan(sizeof(FabricHeader)); !rest.empty(); next += 2) {
       const auto lrh = wire::decode_link_header(rest.first<wire::kLrhBytes>());
@@ -276,7 +275,7 @@ TEST_F(FabricLinkTest, AFullLinkWantsToBeFlushedAgainSoon) {
 
 TEST_F(FabricLinkTest, GarbageIsDroppedAndHoldsNothingUp) {
   std::vector<std::byte> bytes(sizeof(FabricHeader));
-  const FabricHeader header{FabricMessageType::frames, kPort, 0};
+  const FabricHeader header{FabricMessageType::frames, kFabricPort, 0};
   std::memcpy(bytes.data(), &header, sizeof header);
   for (unsigned seed = 0; seed < 200; ++seed) {
     auto garbage = pattern(1 + seed * 3, seed);
@@ -301,7 +300,7 @@ TEST_F(FabricLinkTest, AFabricThatHasEndedWakesNobodyForEver) {
   EXPECT_FALSE(link_->has_packet(TimePoint{}));
   EXPECT_EQ(link_->receive(got_, TimePoint{}), 0U);
   EXPECT_EQ(link_->readable_fd(), -1);
-  EXPECT_FALSE(link_->join(gid_of("ff12:401b:ffff::1"), kPort));
+  EXPECT_FALSE(link_->join(gid_of("ff12:401b:ffff::1"), kFabricPort));
   EXPECT_EQ(link_->deadline(), kNever);
   link_->send(maker_.make(wire::Opcode::rc_send_only, 1, pattern(4, 1)), TimePoint{});
   link_->flush(TimePoint{});

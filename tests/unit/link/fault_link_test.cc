@@ -11,7 +11,7 @@
 namespace softrnic::link::test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
 /// Remembers what it is given, payload taken at flush() as the contract allows.

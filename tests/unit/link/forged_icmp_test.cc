@@ -23,7 +23,7 @@ struct Forgery {
   std::uint8_t code;
 };
 
-class ForgedIcmp : public testing::TestWithParam<Forgery> {
+class ForgedIcmp : public ::testing::TestWithParam<Forgery> {
  protected:
   ForgedIcmp() {
     const int fd = bound_socket(peer_, 0, port_);
@@ -110,17 +110,18 @@ TEST_P(ForgedIcmp, AboutASocketOfAFlowStopsNothing) {
   send_and_expect_all();
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, ForgedIcmp,
-                         testing::Values(Forgery{"FragmentationNeeded", ICMP_DEST_UNREACH, ICMP_FRAG_NEEDED},
-                                         Forgery{"PortUnreachable", ICMP_DEST_UNREACH, ICMP_PORT_UNREACH},
-                                         Forgery{"HostUnreachable", ICMP_DEST_UNREACH, ICMP_HOST_UNREACH},
-                                         Forgery{"ProtocolUnreachable", ICMP_DEST_UNREACH, ICMP_PROT_UNREACH},
-                                         Forgery{"Prohibited", ICMP_DEST_UNREACH, ICMP_PKT_FILTERED},
-                                         Forgery{"SourceQuench", ICMP_SOURCE_QUENCH, 0},
-                                         Forgery{"TimeExceeded", ICMP_TIME_EXCEEDED, 0},
-                                         Forgery{"ParameterProblem", ICMP_PARAMETERPROB, 0},
-                                         Forgery{"Redirect", ICMP_REDIRECT, 1}),
-                         [](const auto& forgery) { return forgery.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Each, ForgedIcmp,
+    ::testing::Values(Forgery{"FragmentationNeeded", ICMP_DEST_UNREACH, ICMP_FRAG_NEEDED},
+                      Forgery{"PortUnreachable", ICMP_DEST_UNREACH, ICMP_PORT_UNREACH},
+                      Forgery{"HostUnreachable", ICMP_DEST_UNREACH, ICMP_HOST_UNREACH},
+                      Forgery{"ProtocolUnreachable", ICMP_DEST_UNREACH, ICMP_PROT_UNREACH},
+                      Forgery{"Prohibited", ICMP_DEST_UNREACH, ICMP_PKT_FILTERED},
+                      Forgery{"SourceQuench", ICMP_SOURCE_QUENCH, 0},
+                      Forgery{"TimeExceeded", ICMP_TIME_EXCEEDED, 0},
+                      Forgery{"ParameterProblem", ICMP_PARAMETERPROB, 0},
+                      Forgery{"Redirect", ICMP_REDIRECT, 1}),
+    [](const auto& forgery) { return forgery.param.name; });
 
 }  // namespace
 }  // namespace softrnic::link::test

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 const wire::Gid kPeer = wire::Gid::from_ipv4_be(0x0100007f);
 const wire::Gid kOther = wire::Gid::from_ipv4_be(0x0200007f);
 
-class IdPolicyTest : public testing::Test {
+class IdPolicyTest : public ::testing::Test {
  protected:
   bool accept(std::uint16_t id, const wire::Gid& source = kPeer) {
     return ids.accept(source, id, {.after = now, .before = now});

@@ -18,6 +18,8 @@
 
 namespace softrnic::link::test {
 
+inline constexpr std::uint32_t kFabricPort = 3;  ///< of a host on an emulated fabric
+
 struct Got {
   wire::Headers headers;
   std::vector<std::byte> payload;

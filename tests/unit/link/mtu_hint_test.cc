@@ -46,7 +46,7 @@ TEST(NetworkMtu, IsThatOfTheNetdevOrOfTheRoute) {
   EXPECT_EQ(mtu_hint(gid_of("198.51.100.1"), gid_of("203.0.113.1"), 0), 1300U) << "a source of another host";
 }
 
-class TooLong : public testing::TestWithParam<const char*> {
+class TooLong : public ::testing::TestWithParam<const char*> {
  protected:
   TooLong() {
     std::uint16_t port = 0;
@@ -103,7 +103,7 @@ TEST_P(TooLong, IsForgottenWhenTheMtuIsThereAgain) {
   EXPECT_EQ(got.packets.size(), 1U) << "the kernel cuts them up as before";
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, TooLong, testing::Values("127.0.0.1", "::1"),
+INSTANTIATE_TEST_SUITE_P(Families, TooLong, ::testing::Values("127.0.0.1", "::1"),
                          [](const auto& family) { return gid_of(family.param).is_ipv4() ? "IPv4" : "IPv6"; });
 
 }  // namespace

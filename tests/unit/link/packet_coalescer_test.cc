@@ -13,7 +13,7 @@ namespace {
 
 using wire::Opcode;
 
-constexpr std::size_t kMtu = 256;
+constexpr std::size_t kSmallMtu = 256;
 
 /// A packet as it lies in a datagram: BTH up to and including pad.
 std::vector<std::byte> bytes_of(const ib::TxPacket& packet) {
@@ -65,10 +65,10 @@ class Row {
   PacketCoalescer run_;
 };
 
-class PacketCoalescerTest : public testing::Test {
+class PacketCoalescerTest : public ::testing::Test {
  protected:
   ib::TxPacket middle(std::uint32_t psn) {
-    return maker_.make(Opcode::rc_write_middle, psn, pattern(kMtu, psn));
+    return maker_.make(Opcode::rc_write_middle, psn, pattern(kSmallMtu, psn));
   }
   PacketMaker maker_;
   Row row_;
@@ -79,10 +79,10 @@ TEST_F(PacketCoalescerTest, PutsAMessageTogetherAgain) {
                               Opcode::rc_read_response_only, Opcode::uc_send_only_imm, Opcode::rc_write_first,
                               Opcode::rc_send_middle, Opcode::uc_write_last_imm}) {
     const bool ends = wire::opcode_info(opcode).ends();
-    const auto payload = pattern(7 * kMtu + (ends ? 33 : kMtu), 3);
+    const auto payload = pattern(7 * kSmallMtu + (ends ? 33 : kSmallMtu), 3);
     ib::TxPacket whole = maker_.make(opcode, 0xfffffd, payload, 3);
     whole.packets = 8;
-    whole.path_mtu = kMtu;
+    whole.path_mtu = kSmallMtu;
     whole.headers.bth.ack_request = whole.headers.bth.solicited = ends;
     whole.headers.reth = {0x12345678, MemoryKey(9), 5000};
     whole.headers.aeth = {wire::kAckUnlimitedCredits, 77};
@@ -92,7 +92,7 @@ TEST_F(PacketCoalescerTest, PutsAMessageTogetherAgain) {
     PacketSegmenter split;
     std::size_t parts = 0;
     for_each_packet(whole, split, [&](const ib::TxPacket& part) {
-      EXPECT_LE(part.payload_bytes, kMtu);
+      EXPECT_LE(part.payload_bytes, kSmallMtu);
       EXPECT_TRUE(row.add(part)) << parts;
       ++parts;
     });
@@ -105,7 +105,7 @@ TEST_F(PacketCoalescerTest, PutsAMessageTogetherAgain) {
     EXPECT_EQ(rx.packet.headers.bth.solicited, ends);
     EXPECT_EQ(rx.packets, 8U);
     EXPECT_EQ(rx.first_opcode, wire::parts_of(opcode).first) << "it begins as the whole does";
-    EXPECT_EQ(rx.first_bytes, kMtu);
+    EXPECT_EQ(rx.first_bytes, kSmallMtu);
     EXPECT_TRUE(!rx.packet.info->has(wire::kReth) || rx.packet.headers.reth.address == 0x12345678U);
     EXPECT_TRUE(!rx.packet.info->has(wire::kAeth) || rx.packet.headers.aeth.msn == 77U);
     EXPECT_TRUE(!rx.packet.info->has(wire::kImmDt) || rx.packet.headers.immediate == 42U);
@@ -118,9 +118,10 @@ TEST_F(PacketCoalescerTest, PutsAMessageTogetherAgain) {
 TEST(PacketSegmenter, ThosePassedOverAreTheNextOnesOfTheirKind) {
   for (const std::size_t pieces : {1U, 3U, 7U}) {
     PacketMaker maker;
-    ib::TxPacket whole = maker.make(Opcode::rc_write_only_imm, 0xfffff9, pattern(19 * kMtu + 5, 1), pieces);
+    ib::TxPacket whole =
+        maker.make(Opcode::rc_write_only_imm, 0xfffff9, pattern(19 * kSmallMtu + 5, 1), pieces);
     whole.packets = 20;
-    whole.path_mtu = kMtu;
+    whole.path_mtu = kSmallMtu;
     whole.headers.bth.ack_request = true;
     PacketSegmenter all, some;
     all.begin(whole);
@@ -135,7 +136,7 @@ TEST(PacketSegmenter, ThosePassedOverAreTheNextOnesOfTheirKind) {
         ib::TxPacket expected = part;
         expected.headers.bth.psn = (part.headers.bth.psn + i + 1) & wire::kPsnMask;
         expected.fragment_count = 1;
-        expected.fragments[0] = {alike.payload + i * kMtu, kMtu};
+        expected.fragments[0] = {alike.payload + i * kSmallMtu, kSmallMtu};
         each = all.next();
         EXPECT_EQ(bytes_of(each), bytes_of(expected)) << i;
       }
@@ -151,7 +152,7 @@ TEST_F(PacketCoalescerTest, APacketByItselfStaysAsItIs) {
   ASSERT_TRUE(row_.add(middle(5)));
   EXPECT_EQ(row_.joined().packets, 1U);
   EXPECT_EQ(row_.joined().rendezvous, nullptr);
-  EXPECT_EQ(row_.payload(), pattern(kMtu, 5));
+  EXPECT_EQ(row_.payload(), pattern(kSmallMtu, 5));
 }
 
 TEST_F(PacketCoalescerTest, AnAcknowledgeRequestOnTheWayCounts) {
@@ -178,9 +179,9 @@ TEST_F(PacketCoalescerTest, NothingBeyondThePiecesIsCopied) {
   for (std::uint32_t psn = 0; psn < 3; ++psn) ASSERT_TRUE(row_.add(middle(psn)));
   ASSERT_TRUE(row_.add(maker_.make(Opcode::rc_write_last, 3, pattern(10, 3))));
   const std::size_t whole = row_.joined().payload_bytes();
-  ASSERT_EQ(whole, 3 * kMtu + 10);
+  ASSERT_EQ(whole, 3 * kSmallMtu + 10);
   std::vector<std::byte> to(2 * whole);
-  for (std::size_t offset = 0; offset <= whole + kMtu; ++offset) {
+  for (std::size_t offset = 0; offset <= whole + kSmallMtu; ++offset) {
     const std::size_t left = offset <= whole ? whole - offset : 0;
     EXPECT_EQ(row_.copy(offset, to.data(), left), offset <= whole);
     EXPECT_FALSE(row_.copy(offset, to.data(), left + 1));
@@ -191,7 +192,7 @@ TEST_F(PacketCoalescerTest, NothingBeyondThePiecesIsCopied) {
 
 // Whatever its pad is said to be, the size of the next one does not tell of it.
 TEST_F(PacketCoalescerTest, NothingIsPutTogetherWithAPaddedPacketOfTheMiddle) {
-  for (const std::size_t payload : {kMtu - 1, kMtu - 2, kMtu - 3, kMtu + 1}) {
+  for (const std::size_t payload : {kSmallMtu - 1, kSmallMtu - 2, kSmallMtu - 3, kSmallMtu + 1}) {
     Row row;
     ASSERT_TRUE(row.add(maker_.make(Opcode::rc_send_first, 0, pattern(payload, 0))));
     EXPECT_FALSE(row.add(maker_.make(Opcode::rc_send_middle, 1, pattern(payload, 1))));
@@ -217,8 +218,9 @@ TEST_F(PacketCoalescerTest, NothingElseGoesOnWithAMessage) {
   EXPECT_FALSE(changed([](ib::TxPacket& p) { p.headers.bth.opcode = Opcode::rc_send_middle; }));
   EXPECT_FALSE(changed([](ib::TxPacket& p) { p.headers.bth.opcode = Opcode::uc_write_middle; }));
   EXPECT_FALSE(changed([](ib::TxPacket& p) { p.headers.bth.opcode = Opcode{0xff}; }));
-  EXPECT_FALSE(changed([](ib::TxPacket& p) { p.fragments[0].size = p.payload_bytes = kMtu - 4; })) << "short";
-  EXPECT_FALSE(changed([](ib::TxPacket& p) { p.fragments[0].size = p.payload_bytes = kMtu - 2; }))
+  EXPECT_FALSE(changed([](ib::TxPacket& p) { p.fragments[0].size = p.payload_bytes = kSmallMtu - 4; }))
+      << "short";
+  EXPECT_FALSE(changed([](ib::TxPacket& p) { p.fragments[0].size = p.payload_bytes = kSmallMtu - 2; }))
       << "padded";
 }
 
@@ -227,18 +229,18 @@ TEST_F(PacketCoalescerTest, AMessageEndsWithItsLastPacket) {
   ASSERT_TRUE(row_.add(maker_.make(Opcode::rc_write_last, 1, pattern(10, 1))));
   EXPECT_FALSE(row_.add(middle(2)));
   Row row;
-  ASSERT_TRUE(row.add(maker_.make(Opcode::rc_write_only, 0, pattern(kMtu, 0))));
+  ASSERT_TRUE(row.add(maker_.make(Opcode::rc_write_only, 0, pattern(kSmallMtu, 0))));
   EXPECT_FALSE(row.add(middle(1)));
   Row longer;
   ASSERT_TRUE(longer.add(middle(0)));
-  EXPECT_FALSE(longer.add(maker_.make(Opcode::rc_write_last, 1, pattern(kMtu + 4, 1))))
+  EXPECT_FALSE(longer.add(maker_.make(Opcode::rc_write_last, 1, pattern(kSmallMtu + 4, 1))))
       << "more than the MTU";
 }
 
 // It was damaged on the way: a message must not end where its last packet is missing.
 TEST_F(PacketCoalescerTest, WhatIsNotTakenAlongLeavesNoTrace) {
-  ASSERT_TRUE(row_.add(maker_.make(Opcode::rc_send_first, 0, pattern(kMtu, 0))));
-  ASSERT_TRUE(row_.add(maker_.make(Opcode::rc_send_middle, 1, pattern(kMtu, 1))));
+  ASSERT_TRUE(row_.add(maker_.make(Opcode::rc_send_first, 0, pattern(kSmallMtu, 0))));
+  ASSERT_TRUE(row_.add(maker_.make(Opcode::rc_send_middle, 1, pattern(kSmallMtu, 1))));
   ib::TxPacket last = maker_.make(Opcode::rc_send_last, 2, pattern(10, 2));
   last.headers.bth.ack_request = last.headers.bth.solicited = true;
   EXPECT_TRUE(row_.could_add(last));
@@ -254,7 +256,7 @@ TEST_F(PacketCoalescerTest, HasAnEnd) {
   while (psn < 1000 && row_.add(middle(psn))) ++psn;
   EXPECT_EQ(psn, 64U);
   EXPECT_EQ(row_.joined().packets, 64U);
-  EXPECT_EQ(row_.payload().size(), 64 * kMtu);
+  EXPECT_EQ(row_.payload().size(), 64 * kSmallMtu);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ struct Case {
   Family family;
 };
 
-class UdpLinkPath : public testing::TestWithParam<Case> {};
+class UdpLinkPath : public ::testing::TestWithParam<Case> {};
 
 TEST_P(UdpLinkPath, CarriesMessagesOfEveryMtuUnchanged) {
   for (const std::size_t mtu : {256U, 512U, 1024U, 2048U, 4096U}) {
@@ -113,10 +113,10 @@ TEST_P(UdpLinkPath, CarriesTrafficClassHopLimitAndSourcePort) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Loopback, UdpLinkPath,
-                         testing::Values(Case{"127.0.0.1", "127.0.0.2", Family::dual},
-                                         Case{"127.0.0.1", "127.0.0.2", Family::inet},
-                                         Case{"127.0.0.1", "127.0.0.1", Family::dual},
-                                         Case{"::1", "::1", Family::dual}));
+                         ::testing::Values(Case{"127.0.0.1", "127.0.0.2", Family::dual},
+                                           Case{"127.0.0.1", "127.0.0.2", Family::inet},
+                                           Case{"127.0.0.1", "127.0.0.1", Family::dual},
+                                           Case{"::1", "::1", Family::dual}));
 
 TEST(UdpLink, MixedSizesAndFlowsKeepTheirOrder) {
   Pair pair("127.0.0.1", "127.0.0.2");
@@ -252,7 +252,7 @@ TEST(TxBatch, SingleMakesThePacketThatSegmentationWouldHaveMade) {
   }
 }
 
-class TxBatchRepeat : public testing::Test {
+class TxBatchRepeat : public ::testing::Test {
  protected:
   TxBatchRepeat() {
     maker.path.source = route.flow.source = gid_of("10.0.0.1");

@@ -12,7 +12,7 @@ namespace softrnic::link::test {
 namespace {
 
 /// A lane's socket with a small receive buffer, and another one that floods it.
-class LaneSocket : public testing::Test {
+class LaneSocket : public ::testing::Test {
  protected:
   LaneSocket() : socket_(bound_socket("127.0.0.1", 0, port_)) {
     constexpr int kSmall = 4096, kOn = 1;

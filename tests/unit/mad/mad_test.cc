@@ -8,14 +8,14 @@
 namespace softrnic::mad {
 namespace {
 
-Mad counting() {
+Mad counting_mad() {
   Mad mad;
   for (std::size_t i = 0; i < mad.size(); ++i) mad[i] = static_cast<std::byte>(i + 1);
   return mad;
 }
 
 TEST(MadHeader, LiesWhereTheSpecificationPutsIt) {
-  Mad mad = counting();
+  Mad mad = counting_mad();
   const auto header = parse_header(mad);
   ASSERT_TRUE(header.has_value());
   EXPECT_EQ(header->management_class, ManagementClass{2});
@@ -33,7 +33,7 @@ TEST(MadHeader, LiesWhereTheSpecificationPutsIt) {
 }
 
 TEST(MadHeader, RefusesOtherLengthsAndVersions) {
-  Mad mad = counting();
+  Mad mad = counting_mad();
   EXPECT_EQ(parse_header(Bytes(mad).first(255)).error(), ParseError::bad_length);
   EXPECT_EQ(parse_header({}).error(), ParseError::bad_length);
   mad[0] = std::byte{2};
@@ -70,7 +70,7 @@ TEST(Bits, AreStoredBetweenTheirNeighbours) {
 }
 
 TEST(ClassPortInfo, EveryBitIsEncodedAgain) {
-  const Mad mad = counting();
+  const Mad mad = counting_mad();
   Mad again{};
   encode_class_port_info(decode_class_port_info(mad), again);
   EXPECT_TRUE(std::equal(again.begin(), again.begin() + kClassPortInfoBytes, mad.begin()));

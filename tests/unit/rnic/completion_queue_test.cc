@@ -7,14 +7,6 @@
 namespace softrnic::rnic::test {
 namespace {
 
-ibv_wc wc_of(std::uint64_t id, std::uint32_t qpn = 1, ibv_wc_status status = IBV_WC_SUCCESS) {
-  ibv_wc wc{};
-  wc.wr_id = id;
-  wc.qp_num = qpn;
-  wc.status = status;
-  return wc;
-}
-
 class CompletionQueueTest : public RnicTest {
  protected:
   void SetUp() override {

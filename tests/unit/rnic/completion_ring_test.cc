@@ -4,15 +4,10 @@
 
 #include <vector>
 
+#include "tests/unit/rnic/fixture.h"
+
 namespace softrnic::rnic::test {
 namespace {
-
-ibv_wc wc_of(std::uint64_t id, std::uint32_t qpn = 1) {
-  ibv_wc wc{};
-  wc.wr_id = id;
-  wc.qp_num = qpn;
-  return wc;
-}
 
 /// Ids with their times.
 using Content = std::vector<std::pair<std::uint64_t, std::uint64_t>>;

@@ -12,7 +12,6 @@
 namespace softrnic::rnic::test {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
 constexpr std::uint32_t kWrite = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
 
 class DmabufTest : public RnicTest {

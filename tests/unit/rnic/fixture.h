@@ -17,6 +17,10 @@
 
 namespace softrnic::rnic::test {
 
+inline constexpr std::size_t kPage = 4096;
+inline constexpr ibv_qp_state kQpStates[] = {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS,
+                                             IBV_QPS_SQD,   IBV_QPS_SQE,  IBV_QPS_ERR};
+
 /// The explanations of the running test.
 std::vector<Explanation>& explanations();
 
@@ -68,6 +72,14 @@ ibv_send_wr send_wr(ibv_wr_opcode opcode, const MemoryRegion* mr, void* address,
                     ibv_sge& sge);
 ibv_recv_wr recv_wr(std::uint64_t id, const MemoryRegion* mr, void* address, std::uint32_t length,
                     ibv_sge& sge);
+
+inline ibv_wc wc_of(std::uint64_t id, std::uint32_t qpn = 1, ibv_wc_status status = IBV_WC_SUCCESS) {
+  ibv_wc wc{};
+  wc.wr_id = id;
+  wc.qp_num = qpn;
+  wc.status = status;
+  return wc;
+}
 
 /// The errno of a refusal, 0 when there was none.
 template <typename T>

@@ -8,8 +8,6 @@
 namespace softrnic::rnic::test {
 namespace {
 
-constexpr std::size_t kPage = 4096;
-
 /// Pages from mmap with some protection.
 struct Pages {
   explicit Pages(std::size_t bytes, int protection = PROT_READ | PROT_WRITE)

@@ -20,7 +20,6 @@
 namespace softrnic::rnic::test {
 namespace {
 
-constexpr std::size_t kPage = 4096;
 constexpr std::uint32_t kOnDemand = IBV_ACCESS_ON_DEMAND | IBV_ACCESS_LOCAL_WRITE;
 
 std::byte* map_pages(std::size_t count, std::byte* at = nullptr, int protection = PROT_READ | PROT_WRITE) {

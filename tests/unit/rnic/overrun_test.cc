@@ -6,12 +6,6 @@
 namespace softrnic::rnic::test {
 namespace {
 
-ibv_wc wc_of(std::uint64_t id) {
-  ibv_wc wc{};
-  wc.wr_id = id;
-  return wc;
-}
-
 class OverrunTest : public RnicTest {
  protected:
   void SetUp() override {

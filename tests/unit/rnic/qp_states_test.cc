@@ -8,11 +8,9 @@ namespace softrnic::rnic::test {
 namespace {
 
 constexpr ibv_qp_type kTypes[] = {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV};
-constexpr ibv_qp_state kStates[] = {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS,
-                                    IBV_QPS_SQD,   IBV_QPS_SQE,  IBV_QPS_ERR};
 
-// IBTA figure 124 (10.3.1): rows from, columns to, in the order of kStates.
-constexpr const char* kFigure[] = {
+// IBTA figure 124 (10.3.1): rows from, columns to, in the order of kQpStates.
+constexpr const char* kInfinibandTransitions[] = {
     // RESET INIT RTR RTS SQD SQE ERR
     "xx....x",  // RESET
     "xxx...x",  // INIT
@@ -26,13 +24,13 @@ constexpr const char* kFigure[] = {
 bool in_figure(ibv_qp_type type, ibv_qp_state from, ibv_qp_state to) {
   const bool has_sqe = type == IBV_QPT_UC || type == IBV_QPT_UD;
   if (!has_sqe && from == IBV_QPS_SQE && to == IBV_QPS_RTS) return false;
-  return kFigure[from][to] == 'x';
+  return kInfinibandTransitions[from][to] == 'x';
 }
 
 TEST(QpStates, TheTableIsTheFigure) {
   for (const auto type : kTypes) {
-    for (const auto from : kStates) {
-      for (const auto to : kStates) {
+    for (const auto from : kQpStates) {
+      for (const auto to : kQpStates) {
         EXPECT_EQ(transition(type, from, to).valid, in_figure(type, from, to))
             << type << ": " << state_name(from) << " to " << state_name(to);
       }
@@ -97,9 +95,9 @@ class QpMatrix : public RnicTest {
  protected:
   // Every single transition on a fresh QP, as a program would ask for it.
   void try_all(ibv_qp_type type) {
-    for (const auto from : kStates) {
+    for (const auto from : kQpStates) {
       if (from == IBV_QPS_SQE && type != IBV_QPT_UD) continue;  // nothing leads there
-      for (const auto to : kStates) try_one(type, from, to);
+      for (const auto to : kQpStates) try_one(type, from, to);
     }
   }
 
@@ -122,7 +120,7 @@ class QpMatrix : public RnicTest {
 
   // From here, each way with each required bit left out and each other bit added.
   void try_masks(QueuePair& qp, ibv_qp_state from, ibv_qp_type type) {
-    for (const auto to : kStates) {
+    for (const auto to : kQpStates) {
       const Transition& rule = transition(type, from, to);
       if (!rule.valid) continue;
       const Change change = change_to(to, type);

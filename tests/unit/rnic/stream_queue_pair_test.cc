@@ -11,11 +11,8 @@
 namespace softrnic::rnic::test {
 namespace {
 
-constexpr ibv_qp_state kStates[] = {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS,
-                                    IBV_QPS_SQD,   IBV_QPS_SQE,  IBV_QPS_ERR};
-
-// Rows from, columns to, in the order of kStates.
-constexpr const char* kFigure[] = {
+// Rows from, columns to, in the order of kQpStates.
+constexpr const char* kIwarpTransitions[] = {
     // RESET INIT RTR RTS SQD SQE ERR
     "xx....x",  // RESET
     "xxx...x",  // INIT
@@ -27,9 +24,10 @@ constexpr const char* kFigure[] = {
 };
 
 TEST(StreamStates, TheTableIsTheFigure) {
-  for (const auto from : kStates)
-    for (const auto to : kStates)
-      EXPECT_EQ(static_cast<bool>(check_stream_transition(from, to, IBV_QP_STATE)), kFigure[from][to] == 'x')
+  for (const auto from : kQpStates)
+    for (const auto to : kQpStates)
+      EXPECT_EQ(static_cast<bool>(check_stream_transition(from, to, IBV_QP_STATE)),
+                kIwarpTransitions[from][to] == 'x')
           << from << " to " << to;
 }
 

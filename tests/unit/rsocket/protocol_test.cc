@@ -22,7 +22,7 @@ TEST(RsocketMessage, ImmediateDataOfTheKernelsDriver) {
 }
 
 /// The private data of one packet.
-std::array<std::byte, kOfferSize> bytes_of(std::array<std::uint64_t, kOfferSize / 8> words) {
+std::array<std::byte, kOfferSize> private_data_of(std::array<std::uint64_t, kOfferSize / 8> words) {
   std::array<std::byte, kOfferSize> bytes{};
   for (std::size_t i = 0; i < words.size(); ++i) store_be64(&bytes[i * 8], words[i]);
   return bytes;
@@ -30,10 +30,10 @@ std::array<std::byte, kOfferSize> bytes_of(std::array<std::uint64_t, kOfferSize 
 
 TEST(RsocketOffer, OfTheKernelsDriver) {
   // Frames 5 and 6: connect request and reply between two rstream.
-  const auto request = bytes_of({0x0102'0180'0000'0000, 0x0000'55ce'0246'd000, 0x0000'17e3'0000'0002,
-                                 0x0000'7f4d'7b07'0000, 0x0000'18bb'0008'0000});
-  const auto reply = bytes_of({0x0102'0180'0000'0000, 0x0000'7f00'b800'3000, 0x0000'1581'0000'0002,
-                               0x0000'7f00'bd00'c000, 0x0000'16f1'0008'0000});
+  const auto request = private_data_of({0x0102'0180'0000'0000, 0x0000'55ce'0246'd000, 0x0000'17e3'0000'0002,
+                                        0x0000'7f4d'7b07'0000, 0x0000'18bb'0008'0000});
+  const auto reply = private_data_of({0x0102'0180'0000'0000, 0x0000'7f00'b800'3000, 0x0000'1581'0000'0002,
+                                      0x0000'7f00'bd00'c000, 0x0000'16f1'0008'0000});
   for (const auto& bytes : {request, reply}) {
     const auto offer = decode_offer(bytes);
     ASSERT_TRUE(offer);

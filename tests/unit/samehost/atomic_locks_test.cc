@@ -19,7 +19,7 @@
 namespace softrnic::samehost {
 namespace {
 
-constexpr std::chrono::milliseconds kPatience{1};
+constexpr std::chrono::milliseconds kLockPatience{1};
 constexpr std::uint64_t kWord = 0x1008;
 
 /// Runs `body` in a child, which has its own mapping: ours is not there in a child.
@@ -34,7 +34,7 @@ pid_t start(const UniqueFd& table, Body body) {
 
 class DirectLocksTest : public testing::Test {
  protected:
-  bool take(std::uint8_t lane) { return ours.of(kWord).try_lock_for(lane, kPatience); }
+  bool take(std::uint8_t lane) { return ours.of(kWord).try_lock_for(lane, kLockPatience); }
 
   const UniqueFd fd = DirectLocks::make();
   const DirectLocks ours{fd};

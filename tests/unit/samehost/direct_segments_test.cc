@@ -16,18 +16,18 @@
 namespace softrnic::samehost {
 namespace {
 
-constexpr std::size_t kBytes = 64 * 1024;
+constexpr std::size_t kArenaBytes = 64 * 1024;
 
 /// A sealed memfd, mapped.
 class Arena {
  public:
   Arena() : fd_(memfd_create("arena", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
-    EXPECT_EQ(ftruncate(fd_.get(), kBytes), 0);
+    EXPECT_EQ(ftruncate(fd_.get(), kArenaBytes), 0);
     EXPECT_EQ(fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
-    place_ = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
+    place_ = mmap(nullptr, kArenaBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
     EXPECT_NE(place_, MAP_FAILED);
   }
-  ~Arena() { munmap(place_, kBytes); }
+  ~Arena() { munmap(place_, kArenaBytes); }
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
   std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(place_); }
@@ -66,18 +66,18 @@ TEST_F(DirectSegmentsTest, RegionsOfOneMappingHaveOneSegment) {
 TEST_F(DirectSegmentsTest, WhatComesBackHasTheIdThatItHad) {
   const Arena arena;
   const Arena other;
-  const SegmentRef first = segments_->acquire(arena.address(), kBytes);
+  const SegmentRef first = segments_->acquire(arena.address(), kArenaBytes);
   segments_->release(first);
-  const SegmentRef between = segments_->acquire(other.address(), kBytes);
-  const SegmentRef again = segments_->acquire(arena.address(), kBytes);
+  const SegmentRef between = segments_->acquire(other.address(), kArenaBytes);
+  const SegmentRef again = segments_->acquire(arena.address(), kArenaBytes);
   EXPECT_EQ(again.id, first.id);
   EXPECT_EQ(again.index, first.index);
   EXPECT_NE(between.id, first.id);
 }
 
 TEST_F(DirectSegmentsTest, PrivateMemoryHasNone) {
-  std::vector<std::uint8_t> memory(kBytes);
-  EXPECT_EQ(segments_->acquire(reinterpret_cast<std::uint64_t>(memory.data()), kBytes).id, 0U);
+  std::vector<std::uint8_t> memory(kArenaBytes);
+  EXPECT_EQ(segments_->acquire(reinterpret_cast<std::uint64_t>(memory.data()), kArenaBytes).id, 0U);
   segments_->release({});
 }
 
@@ -89,15 +89,15 @@ TEST_F(DirectSegmentsTest, ThereAreOnlySoMany) {
   std::vector<std::unique_ptr<Arena>> arenas;
   for (std::size_t i = 0; i < kDirectSegments; ++i) {
     arenas.push_back(std::make_unique<Arena>());
-    ASSERT_NE(segments_->acquire(arenas.back()->address(), kBytes).id, 0U) << i;
+    ASSERT_NE(segments_->acquire(arenas.back()->address(), kArenaBytes).id, 0U) << i;
   }
   const Arena more;
-  EXPECT_EQ(segments_->acquire(more.address(), kBytes).id, 0U);
+  EXPECT_EQ(segments_->acquire(more.address(), kArenaBytes).id, 0U);
 }
 
 TEST_F(DirectSegmentsTest, LocalPeersLetGoOfWhatWasWithdrawn) {
   const Arena arena;
-  const SegmentRef segment = segments_->acquire(arena.address(), kBytes);
+  const SegmentRef segment = segments_->acquire(arena.address(), kArenaBytes);
   SegmentCache cache;
   SegmentCache::Mappings old;
   EXPECT_TRUE(cache.lacks(segment));
@@ -105,7 +105,7 @@ TEST_F(DirectSegmentsTest, LocalPeersLetGoOfWhatWasWithdrawn) {
   cache.install(segment, map(segment), old);
   EXPECT_FALSE(cache.lacks(segment));
   ASSERT_TRUE(cache.find(segment, arena.address() + 8, 8));
-  EXPECT_FALSE(cache.find(segment, arena.address() + kBytes - 8, 16));
+  EXPECT_FALSE(cache.find(segment, arena.address() + kArenaBytes - 8, 16));
   EXPECT_FALSE(cache.find({segment.id + 1, segment.index}, arena.address(), 8));
   cache.sweep(table_.data(), true, old);
   EXPECT_TRUE(cache.find(segment, arena.address(), 8));
@@ -119,7 +119,7 @@ TEST_F(DirectSegmentsTest, LocalPeersLetGoOfWhatWasWithdrawn) {
 
 TEST_F(DirectSegmentsTest, WhatCouldNotBeMappedIsTriedAgainLater) {
   const Arena arena;
-  const SegmentRef segment = segments_->acquire(arena.address(), kBytes);
+  const SegmentRef segment = segments_->acquire(arena.address(), kArenaBytes);
   SegmentCache cache;
   SegmentCache::Mappings old;
   cache.install(segment, MappedRange(), old);
@@ -134,7 +134,7 @@ TEST_F(DirectSegmentsTest, WhatCouldNotBeMappedIsTriedAgainLater) {
 
 TEST_F(DirectSegmentsTest, LocalPeersLetGoOfTheDead) {
   const Arena arena;
-  const SegmentRef segment = segments_->acquire(arena.address(), kBytes);
+  const SegmentRef segment = segments_->acquire(arena.address(), kArenaBytes);
   SegmentCache cache;
   SegmentCache::Mappings old;
   cache.install(segment, map(segment), old);
@@ -150,7 +150,7 @@ TEST_F(DirectSegmentsTest, WhatWasNotUsedForLongestMakesRoom) {
   SegmentCache::Mappings old;
   for (std::size_t i = 0; i <= SegmentCache::kMost; ++i) {
     arenas.push_back(std::make_unique<Arena>());
-    segments.push_back(segments_->acquire(arenas.back()->address(), kBytes));
+    segments.push_back(segments_->acquire(arenas.back()->address(), kArenaBytes));
   }
   for (std::size_t i = 0; i < SegmentCache::kMost; ++i) cache.install(segments[i], map(segments[i]), old);
   const auto has = [&](std::size_t i) {

@@ -16,7 +16,7 @@
 namespace softrnic::samehost {
 namespace {
 
-constexpr std::size_t kBytes = 1 << 20;
+constexpr std::size_t kBufferBytes = 1 << 20;
 
 /// A process with a cookie and a buffer of its own at the same address as this process's.
 class LocalPeer {
@@ -73,11 +73,11 @@ std::uint64_t address_of(const std::vector<std::uint8_t>& buffer) {
 }
 
 TEST(RemoteMemory, WritesAndReadsPiecesOfEverySize) {
-  std::vector<std::uint8_t> buffer(kBytes);
+  std::vector<std::uint8_t> buffer(kBufferBytes);
   LocalPeer local_peer(buffer);
   const auto remote = RemoteMemory::open(local_peer.pid(), local_peer.cookie);
   ASSERT_TRUE(remote) << std::strerror(remote.error());
-  std::vector<std::uint8_t> ones(kBytes, 1), back(kBytes);
+  std::vector<std::uint8_t> ones(kBufferBytes, 1), back(kBufferBytes);
   std::uint64_t written = 0;
   for (const std::size_t size : {1UL, 7UL, 8UL, 63UL, 64UL, 4096UL, 4097UL, 65536UL, 300'001UL}) {
     const iovec from{ones.data(), size};
@@ -90,11 +90,11 @@ TEST(RemoteMemory, WritesAndReadsPiecesOfEverySize) {
     EXPECT_TRUE(std::equal(back.begin(), back.begin() + static_cast<std::ptrdiff_t>(size), ones.begin()))
         << size;
   }
-  EXPECT_EQ(buffer, std::vector<std::uint8_t>(kBytes)) << "this process's own buffer was written";
+  EXPECT_EQ(buffer, std::vector<std::uint8_t>(kBufferBytes)) << "this process's own buffer was written";
 }
 
 TEST(RemoteMemory, GathersAndScatters) {
-  std::vector<std::uint8_t> buffer(kBytes);
+  std::vector<std::uint8_t> buffer(kBufferBytes);
   LocalPeer local_peer(buffer);
   const auto remote = RemoteMemory::open(local_peer.pid(), local_peer.cookie);
   ASSERT_TRUE(remote);
@@ -109,7 +109,7 @@ TEST(RemoteMemory, GathersAndScatters) {
 TEST(RemoteMemory, AHoleEndsTheCopy) {
   void* const page = mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   mprotect(static_cast<char*>(page) + 4096, 4096, PROT_NONE);
-  std::vector<std::uint8_t> buffer(kBytes);
+  std::vector<std::uint8_t> buffer(kBufferBytes);
   LocalPeer local_peer(buffer);
   const auto remote = RemoteMemory::open(local_peer.pid(), local_peer.cookie);
   ASSERT_TRUE(remote);
@@ -121,7 +121,7 @@ TEST(RemoteMemory, AHoleEndsTheCopy) {
 
 // A process that got the number of another: here it is simply another, reached with the first one's cookie.
 TEST(RemoteMemory, AProcessWithoutTheGateIsNotTouched) {
-  std::vector<std::uint8_t> buffer(kBytes);
+  std::vector<std::uint8_t> buffer(kBufferBytes);
   LocalPeer first(buffer), second(buffer);
   if (first.cookie.address == second.cookie.address)
     GTEST_SKIP() << "a sanitizer chooses where things are mapped";
@@ -137,13 +137,13 @@ TEST(RemoteMemory, AForkedChildHasNoGate) {
   auto cookie = Cookie::open();
   ASSERT_TRUE(cookie);
   EXPECT_TRUE(RemoteMemory::open(getpid(), cookie->address()));
-  std::vector<std::uint8_t> buffer(kBytes);
+  std::vector<std::uint8_t> buffer(kBufferBytes);
   LocalPeer child(buffer);
   EXPECT_FALSE(RemoteMemory::open(child.pid(), cookie->address()));
 }
 
 TEST(RemoteMemory, TheDeadHaveNone) {
-  std::vector<std::uint8_t> buffer(kBytes);
+  std::vector<std::uint8_t> buffer(kBufferBytes);
   LocalPeer local_peer(buffer);
   const auto remote = RemoteMemory::open(local_peer.pid(), local_peer.cookie);
   ASSERT_TRUE(remote);
@@ -157,16 +157,16 @@ TEST(RemoteMemory, TheDeadHaveNone) {
 }
 
 TEST(RemoteMemory, ReadsWithoutTheGateWhileTheLifeIsHeld) {
-  std::vector<std::uint8_t> buffer(kBytes);
+  std::vector<std::uint8_t> buffer(kBufferBytes);
   LocalPeer local_peer(buffer);
   auto remote = RemoteMemory::open(local_peer.pid(), local_peer.cookie);
   ASSERT_TRUE(remote);
   RobustMutex life;
   life.init();
   remote->set_life(life);
-  std::vector<std::uint8_t> ones(kBytes, 1);
-  const iovec from{ones.data(), kBytes};
-  ASSERT_TRUE(remote->write({&from, 1}, address_of(buffer), kBytes));
+  std::vector<std::uint8_t> ones(kBufferBytes, 1);
+  const iovec from{ones.data(), kBufferBytes};
+  ASSERT_TRUE(remote->write({&from, 1}, address_of(buffer), kBufferBytes));
   for (const bool held : {false, true}) {
     if (held) life.lock();
     for (const std::size_t size : {1UL, 8UL, 4097UL, 300'001UL}) {
@@ -184,7 +184,7 @@ TEST(RemoteMemory, ReadsWithoutTheGateWhileTheLifeIsHeld) {
 
 // Whose life ends in the middle of the call: here the call itself takes the holder's number out.
 TEST(RemoteMemory, WhatWasReadOfSomebodyWhoIsGoneIsNotBelieved) {
-  std::vector<std::uint8_t> buffer(kBytes);
+  std::vector<std::uint8_t> buffer(kBufferBytes);
   LocalPeer local_peer(buffer);
   auto remote = RemoteMemory::open(local_peer.pid(), local_peer.cookie);
   ASSERT_TRUE(remote);

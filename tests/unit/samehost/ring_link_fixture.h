@@ -13,6 +13,7 @@
 #include "link/null_link.h"
 #include "samehost/doorbell.h"
 #include "samehost/ring_link.h"
+#include "tests/support/local_peer.h"
 #include "tests/support/peer_handles.h"
 #include "transport/ib/ordered_copy.h"
 #include "transport/ib/rx_packet.h"
@@ -21,8 +22,6 @@ namespace softrnic::samehost::test {
 
 inline constexpr std::uint32_t kKeyIndex = 5;
 inline constexpr MemoryKey kRegionKey{kKeyIndex << rnic::KeyTable::kTagBits | 0x11};
-
-inline wire::Gid own_gid() { return wire::Gid::from_ipv4_be(0x0100007f); }
 
 /// What goes to the network and comes from there.
 struct Network {

@@ -8,7 +8,7 @@
 namespace softrnic::samehost::test {
 namespace {
 
-constexpr std::uint32_t kLong = 30'000;  // of RC it is fetched
+constexpr std::uint32_t kFetchedBytes = 30'000;  // of RC it is fetched
 
 using std::chrono::milliseconds;
 
@@ -69,65 +69,65 @@ TEST_F(RingLinkTest, TheNetworkIsReadNowAndThenWhileRingsAreInUse) {
 
 TEST_F(RingLinkTest, ALongPayloadOfRcIsFetched) {
   a.register_memory(memory);
-  ib::TxPacket tx = packet(1, kLong);
+  ib::TxPacket tx = packet(1, kFetchedBytes);
   tx.fragments[0].size = 5000;
-  tx.fragments[tx.fragment_count++] = {memory.data() + 5100, kLong - 5000, kRegionKey};
+  tx.fragments[tx.fragment_count++] = {memory.data() + 5100, kFetchedBytes - 5000, kRegionKey};
   send(tx);
   send(packet(2, 100));
   const auto got = b.receive();
   ASSERT_EQ(got.size(), 2U);
   EXPECT_TRUE(got[0].rendezvous);
-  EXPECT_TRUE(same(got[0], kLong));
+  EXPECT_TRUE(same(got[0], kFetchedBytes));
   EXPECT_FALSE(got[1].rendezvous) << "not worth a system call";
   EXPECT_TRUE(same(got[1], 100));
 }
 
 TEST_F(RingLinkTest, APayloadThatIsSentAgainIsCarried) {
   a.register_memory(memory);
-  ib::TxPacket tx = packet(1, kLong);
+  ib::TxPacket tx = packet(1, kFetchedBytes);
   tx.again = true;
   send(tx);
   const auto got = b.receive();
   ASSERT_EQ(got.size(), 1U);
   EXPECT_FALSE(got[0].rendezvous);
-  EXPECT_TRUE(same(got[0], kLong));
+  EXPECT_TRUE(same(got[0], kFetchedBytes));
 }
 
 TEST_F(RingLinkTest, UcAndUdMayUseTheirBuffersAgainAtOnce) {
   a.register_memory(memory);
-  send(packet(1, kLong, wire::Opcode::uc_send_only));
-  send(packet(2, kLong, wire::Opcode::ud_send_only));
+  send(packet(1, kFetchedBytes, wire::Opcode::uc_send_only));
+  send(packet(2, kFetchedBytes, wire::Opcode::ud_send_only));
   const auto got = b.receive();
   ASSERT_EQ(got.size(), 2U);
   for (const Got& one : got) {
     EXPECT_FALSE(one.rendezvous);
-    EXPECT_TRUE(same(one, kLong));
+    EXPECT_TRUE(same(one, kFetchedBytes));
   }
 }
 
 TEST_F(RingLinkTest, WhatLiesInNoRegionThatOthersKnowGoesAlong) {
   a.register_memory(memory);
   for (const MemoryKey key : {MemoryKey(0), MemoryKey{kDirectKeys << rnic::KeyTable::kTagBits}}) {
-    ib::TxPacket tx = packet(1, kLong);
+    ib::TxPacket tx = packet(1, kFetchedBytes);
     tx.fragments[0].key = key;
     send(tx);
     const auto got = b.receive();
     ASSERT_EQ(got.size(), 1U);
     EXPECT_FALSE(got[0].rendezvous);
-    EXPECT_TRUE(same(got[0], kLong));
+    EXPECT_TRUE(same(got[0], kFetchedBytes));
   }
 }
 
 TEST_F(RingLinkTest, WhatWasDeregisteredIsNotFetched) {
   a.register_memory(memory);
-  send(packet(1, kLong));
+  send(packet(1, kFetchedBytes));
   a.share->withdraw(kRegionKey);
   auto got = b.receive();
   ASSERT_EQ(got.size(), 1U);
   EXPECT_FALSE(got[0].complete);
   a.register_memory(memory);
-  ib::TxPacket tx = packet(2, kLong);
-  tx.fragments[0].data = memory.data() + memory.size() - kLong + 1;  // a byte too far
+  ib::TxPacket tx = packet(2, kFetchedBytes);
+  tx.fragments[0].data = memory.data() + memory.size() - kFetchedBytes + 1;  // a byte too far
   send(tx);
   got = b.receive();
   ASSERT_EQ(got.size(), 1U);
@@ -137,11 +137,11 @@ TEST_F(RingLinkTest, WhatWasDeregisteredIsNotFetched) {
 TEST_F(RingLinkTest, WhoCannotFetchGetsThePayloadAlong) {
   a.register_memory(memory);
   b.link->outbound().disconnect(a.lane);
-  send(packet(1, kLong));
+  send(packet(1, kFetchedBytes));
   const auto got = b.receive();
   ASSERT_EQ(got.size(), 1U);
   EXPECT_FALSE(got[0].rendezvous);
-  EXPECT_TRUE(same(got[0], kLong));
+  EXPECT_TRUE(same(got[0], kFetchedBytes));
 }
 
 // ---- rings that are full, stuck, broken

@@ -19,16 +19,17 @@
 namespace softrnic::samehost {
 namespace {
 
-constexpr std::size_t kPage = 4096, kBytes = 16 * kPage;
+constexpr std::size_t kPage = 4096, kAreaBytes = 16 * kPage;
 
-/// A mapping of kBytes that goes with it.
+/// A mapping of kAreaBytes that goes with it.
 class Area {
  public:
   Area(int flags, int fd, off_t offset = 0)
-      : place(static_cast<std::uint8_t*>(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, flags, fd, offset))) {
+      : place(static_cast<std::uint8_t*>(
+            mmap(nullptr, kAreaBytes, PROT_READ | PROT_WRITE, flags, fd, offset))) {
     EXPECT_NE(static_cast<void*>(place), MAP_FAILED);
   }
-  ~Area() { munmap(place, kBytes); }
+  ~Area() { munmap(place, kAreaBytes); }
   Area(const Area&) = delete;
   Area& operator=(const Area&) = delete;
   std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(place); }
@@ -36,7 +37,7 @@ class Area {
   std::uint8_t* const place;
 };
 
-UniqueFd memfd(int seals, std::size_t bytes = kBytes) {
+UniqueFd memfd(int seals, std::size_t bytes = kAreaBytes) {
   UniqueFd fd(memfd_create("shared range", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   EXPECT_EQ(ftruncate(fd.get(), static_cast<off_t>(bytes)), 0);
   EXPECT_EQ(fcntl(fd.get(), F_ADD_SEALS, seals), 0);
@@ -90,18 +91,18 @@ TEST(Mapping, PagesThatWereNeverTouchedAreFoundToo) {
 }
 
 TEST(SharedRange, TheSameBytesInASealedMemfd) {
-  const UniqueFd fd = memfd(F_SEAL_SHRINK, 2 * kBytes);
-  const Area area(MAP_SHARED, fd.get(), kBytes);
+  const UniqueFd fd = memfd(F_SEAL_SHRINK, 2 * kAreaBytes);
+  const Area area(MAP_SHARED, fd.get(), kAreaBytes);
   const auto owned = own(area.address() + kPage);
   ASSERT_TRUE(owned);
   EXPECT_EQ(owned->range.start, area.address());
-  EXPECT_EQ(owned->range.offset, kBytes);
+  EXPECT_EQ(owned->range.offset, kAreaBytes);
   const MappedRange mapped = map(*owned);
   ASSERT_TRUE(mapped);
   area.place[kPage + 5] = 77;
   EXPECT_EQ(at(mapped, area.address() + kPage + 5)[0], 77);
-  *at(mapped, area.address() + kBytes - 1) = 88;
-  EXPECT_EQ(area.place[kBytes - 1], 88);
+  *at(mapped, area.address() + kAreaBytes - 1) = 88;
+  EXPECT_EQ(area.place[kAreaBytes - 1], 88);
 }
 
 TEST(SharedRange, OfAFileThatCanShrinkOnlyWhenItIsSaidToStay) {
@@ -121,7 +122,7 @@ TEST(SharedRange, AFileOfAFileSystemOnlyWhenItIsSaidToStay) {
     const UniqueFd fd(mkostemp(name.data(), O_CLOEXEC));
     if (!fd) continue;
     unlink(name.c_str());
-    ASSERT_EQ(ftruncate(fd.get(), kBytes), 0);
+    ASSERT_EQ(ftruncate(fd.get(), kAreaBytes), 0);
     const Area area(MAP_SHARED, fd.get());
     EXPECT_FALSE(own(area.address()));
     const auto owned = own(area.address(), ShareFiles::all);
@@ -138,9 +139,9 @@ TEST(SharedRange, PrivateMemoryIsNotShared) {
   const Area of_file(MAP_PRIVATE, fd.get());
   const Area of_none(MAP_PRIVATE | MAP_ANONYMOUS, -1);
   for (const Area* area : {&of_file, &of_none}) {
-    EXPECT_FALSE(find_shared_range(area->address(), kBytes));
+    EXPECT_FALSE(find_shared_range(area->address(), kAreaBytes));
     area->place[0] = 1;
-    EXPECT_FALSE(find_shared_range(area->address(), kBytes));
+    EXPECT_FALSE(find_shared_range(area->address(), kAreaBytes));
   }
   static std::uint8_t data[2 * kPage] = {1};
   EXPECT_FALSE(find_shared_range(reinterpret_cast<std::uint64_t>(data), sizeof data));
@@ -158,7 +159,7 @@ TEST(SharedRange, MemoryWithoutAFileWhereTheKernelLetsUsAtIt) {
 
 /// A segment of System V is found, mapped and written through.
 void expect_segment_is_shared() {
-  const int id = shmget(IPC_PRIVATE, kBytes, IPC_CREAT | 0600);
+  const int id = shmget(IPC_PRIVATE, kAreaBytes, IPC_CREAT | 0600);
   ASSERT_GE(id, 0);
   auto* const place = static_cast<std::uint8_t*>(shmat(id, nullptr, 0));
   shmctl(id, IPC_RMID, nullptr);
@@ -199,8 +200,9 @@ TEST(SharedRange, StaysWhereTheOwnerMapsSomethingElse) {
   const Area rendezvous(MAP_SHARED, fd.get());
   const auto owned = own(area.address());
   ASSERT_TRUE(owned);
-  ASSERT_NE(mmap(area.place, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
-            MAP_FAILED);
+  ASSERT_NE(
+      mmap(area.place, kAreaBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+      MAP_FAILED);
   const MappedRange mapped = map(*owned);
   ASSERT_TRUE(mapped);
   *at(mapped, area.address()) = 3;
@@ -218,7 +220,7 @@ TEST(SharedRange, HolesInItAreFilledWithZeros) {
   ASSERT_TRUE(mapped);
   *at(mapped, area.address()) = 3;
   EXPECT_EQ(ftruncate(fd.get(), 0), -1);
-  ASSERT_EQ(fallocate(fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, kBytes), 0);
+  ASSERT_EQ(fallocate(fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, kAreaBytes), 0);
   EXPECT_EQ(*at(mapped, area.address()), 0);
   *at(mapped, area.address()) = 4;
   EXPECT_EQ(area.place[0], 4);
@@ -232,10 +234,10 @@ TEST(SharedRange, NotBeyondTheEndOfTheFile) {
   EXPECT_EQ(owned->range.length, 2 * kPage);
   EXPECT_TRUE(map(*owned));
   OwnedRange too_long{owned->range, UniqueFd()};
-  too_long.range.length = kBytes;
+  too_long.range.length = kAreaBytes;
   EXPECT_FALSE(map(too_long));
   const UniqueFd small = memfd(F_SEAL_SHRINK, kPage);
-  const Area behind(MAP_SHARED, small.get(), kBytes);
+  const Area behind(MAP_SHARED, small.get(), kAreaBytes);
   EXPECT_FALSE(own(behind.address()));
 }
 
@@ -256,16 +258,16 @@ TEST(SharedRange, GoesOnWhereTheKernelHasCutTheMapping) {
   const UniqueFd fd = memfd(F_SEAL_SHRINK);
   const Area area(MAP_SHARED, fd.get());
   ASSERT_EQ(madvise(area.place + 4 * kPage, 4 * kPage, MADV_DONTFORK), 0);
-  const auto found = find_shared_range(area.address(), kBytes);
+  const auto found = find_shared_range(area.address(), kAreaBytes);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->start, area.address());
-  EXPECT_EQ(found->length, kBytes);
+  EXPECT_EQ(found->length, kAreaBytes);
 }
 
 TEST(SharedRange, ReadOnlyMemoryIsMappedSo) {
   const UniqueFd fd = memfd(F_SEAL_SHRINK);
   const Area area(MAP_SHARED, fd.get());
-  ASSERT_EQ(mprotect(area.place, kBytes, PROT_READ), 0);
+  ASSERT_EQ(mprotect(area.place, kAreaBytes, PROT_READ), 0);
   const auto owned = own(area.address());
   ASSERT_TRUE(owned);
   const MappedRange mapped = map(*owned);

@@ -8,7 +8,7 @@ namespace {
 constexpr std::uint32_t kWindow = 64 * 1024;
 constexpr std::uint32_t kEndless = 1U << 30;
 
-PathWindow::Limits limits() {
+PathWindow::Limits window_limits() {
   PathWindow::Limits l;
   l.initial_bytes = l.maximum_bytes = kWindow;
   return l;
@@ -28,7 +28,7 @@ class AckRequestsTest : public ::testing::Test {
   }
 
   AckRequests requests;
-  PathWindow window{limits()};
+  PathWindow window{window_limits()};
   std::uint32_t charged = 0;
 };
 

@@ -8,10 +8,10 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-constexpr CongestionWindow::Limits kLimits{64 * 1024, 16 * 1024, 80 * 1024};
+constexpr CongestionWindow::Limits kWindowLimits{64 * 1024, 16 * 1024, 80 * 1024};
 
 TEST(CongestionWindow, HasRoomUntilItIsFull) {
-  CongestionWindow window(kLimits);
+  CongestionWindow window(kWindowLimits);
   window.sent(64 * 1024 - 1);
   EXPECT_TRUE(window.has_room());
   EXPECT_EQ(window.room(), 1U);
@@ -28,7 +28,7 @@ TEST(CongestionWindow, OnePacketMayAlwaysGo) {
 }
 
 TEST(CongestionWindow, GrowsByAStepARoundUpToItsMaximum) {
-  CongestionWindow window(kLimits);
+  CongestionWindow window(kWindowLimits);
   window.acknowledged(64 * 1024 - 1);
   EXPECT_EQ(window.window(), 64 * 1024U);
   window.acknowledged(1);
@@ -38,7 +38,7 @@ TEST(CongestionWindow, GrowsByAStepARoundUpToItsMaximum) {
 }
 
 TEST(CongestionWindow, IsHalvedOnceARoundAndNotBelowItsMinimum) {
-  CongestionWindow window(kLimits);
+  CongestionWindow window(kWindowLimits);
   const TimePoint now{milliseconds(5)};
   window.lost(now);
   window.lost(now + microseconds(500));
@@ -48,7 +48,7 @@ TEST(CongestionWindow, IsHalvedOnceARoundAndNotBelowItsMinimum) {
 }
 
 TEST(CongestionWindow, WhatIsForgottenLeavesWithoutGrowth) {
-  CongestionWindow window(kLimits);
+  CongestionWindow window(kWindowLimits);
   window.sent(60'000);
   window.forgotten(60'000);
   EXPECT_EQ(window.in_flight(), 0U);
@@ -57,11 +57,11 @@ TEST(CongestionWindow, WhatIsForgottenLeavesWithoutGrowth) {
 }
 
 TEST(CongestionWindow, WithLessThanAnEighthOfItAMessageWaits) {
-  EXPECT_EQ(CongestionWindow(kLimits).silly_below(), 8 * 1024U);
+  EXPECT_EQ(CongestionWindow(kWindowLimits).silly_below(), 8 * 1024U);
 }
 
 TEST(CongestionWindow, StartsAgainOnAnotherPathWithWhatIsInFlight) {
-  CongestionWindow window(kLimits);
+  CongestionWindow window(kWindowLimits);
   window.sent(1000);
   window.restart({200'000, 200'000, 200'000});
   EXPECT_EQ(window.window(), 200'000U);
@@ -71,7 +71,7 @@ TEST(CongestionWindow, StartsAgainOnAnotherPathWithWhatIsInFlight) {
 }
 
 TEST(CongestionWindow, KeepsItsInvariantsThroughGrowthAndCuts) {
-  CongestionWindow window(kLimits);
+  CongestionWindow window(kWindowLimits);
   for (int i = 0; i < 100; ++i) {
     window.sent(30'000);
     i % 3 == 0 ? window.lost(TimePoint(milliseconds(10 + i))) : window.acknowledged(30'000);

@@ -2,24 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/transport/fake_gauge.h"
+
 namespace softrnic::ib {
 namespace {
 
 using std::chrono::milliseconds;
-using Answer = GaugedRoom::Answer;
+using RoomAnswer = GaugedRoom::Answer;
 
 constexpr TimePoint kNow{milliseconds(5)};
-
-struct FakeGauge final : Gauge {
-  std::uint32_t room(TimePoint) override {
-    ++looks;
-    return free;
-  }
-  bool knows(TimePoint) override { return knowing; }
-  std::uint32_t free = 0;
-  int looks = 0;
-  bool knowing = true;
-};
 
 class GaugedRoomTest : public ::testing::Test {
  protected:
@@ -30,35 +21,35 @@ class GaugedRoomTest : public ::testing::Test {
 
 TEST(GaugedRoom, IsUnknownWithoutAGauge) {
   GaugedRoom room;
-  EXPECT_EQ(room.take(1000, kNow), Answer::unknown);
+  EXPECT_EQ(room.take(1000, kNow), RoomAnswer::unknown);
   EXPECT_EQ(room.broken_invariant(), nullptr);
 }
 
 TEST_F(GaugedRoomTest, IsUnknownWhereTheGaugeKnowsNothing) {
   gauge.knowing = false;
-  EXPECT_EQ(room.take(1000, kNow), Answer::unknown);
+  EXPECT_EQ(room.take(1000, kNow), RoomAnswer::unknown);
   EXPECT_EQ(gauge.looks, 0);
 }
 
 TEST_F(GaugedRoomTest, IsUsedUpBeforeTheGaugeIsLookedAtAgain) {
   gauge.free = 3 * datagram_cost(1000);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(room.take(1000, kNow), Answer::granted);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(room.take(1000, kNow), RoomAnswer::granted);
   EXPECT_EQ(gauge.looks, 1);
   gauge.free = datagram_cost(1000) - 1;
-  EXPECT_EQ(room.take(1000, kNow), Answer::full);
+  EXPECT_EQ(room.take(1000, kNow), RoomAnswer::full);
   gauge.free = datagram_cost(1000);
-  EXPECT_EQ(room.take(1000, kNow), Answer::granted);
+  EXPECT_EQ(room.take(1000, kNow), RoomAnswer::granted);
   EXPECT_EQ(gauge.looks, 3);
 }
 
 TEST_F(GaugedRoomTest, OfAReceiverThatTakesNothingIsUnknownAfterASecond) {
-  EXPECT_EQ(room.take(1000, kNow), Answer::full);
-  EXPECT_EQ(room.take(1000, kNow + GaugedRoom::kPatience - Duration(1)), Answer::full);
-  EXPECT_EQ(room.take(1000, kNow + GaugedRoom::kPatience), Answer::unknown);
+  EXPECT_EQ(room.take(1000, kNow), RoomAnswer::full);
+  EXPECT_EQ(room.take(1000, kNow + GaugedRoom::kPatience - Duration(1)), RoomAnswer::full);
+  EXPECT_EQ(room.take(1000, kNow + GaugedRoom::kPatience), RoomAnswer::unknown);
   gauge.free = datagram_cost(1000);  // it is back, and is waited for as long when it stops again
-  EXPECT_EQ(room.take(1000, kNow + GaugedRoom::kPatience), Answer::granted);
+  EXPECT_EQ(room.take(1000, kNow + GaugedRoom::kPatience), RoomAnswer::granted);
   gauge.free = 0;
-  EXPECT_EQ(room.take(1000, kNow + GaugedRoom::kPatience), Answer::full);
+  EXPECT_EQ(room.take(1000, kNow + GaugedRoom::kPatience), RoomAnswer::full);
   EXPECT_EQ(room.broken_invariant(), nullptr);
 }
 

@@ -8,17 +8,17 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-constexpr Pacer::Limits kLimits{1'000'000'000, 10'000};
+constexpr Pacer::Limits kPacerLimits{1'000'000'000, 10'000};
 
 TEST(Pacer, LetsABurstGoAndThenTheRate) {
-  Pacer pacer(kLimits);
+  Pacer pacer(kPacerLimits);
   const TimePoint now{milliseconds(5)};
   for (int i = 0; i < 10; ++i) EXPECT_EQ(pacer.take(1000, now), now);
   for (int i = 1; i <= 10; ++i) EXPECT_EQ(pacer.take(1000, now), now + i * microseconds(1));
 }
 
 TEST(Pacer, TheBucketIsFullAtFirstAndAfterAPause) {
-  Pacer pacer(kLimits);
+  Pacer pacer(kPacerLimits);
   EXPECT_EQ(pacer.take(10'000, TimePoint{}), TimePoint{});
   const TimePoint later{milliseconds(5)};
   EXPECT_EQ(pacer.take(10'000, later), later);
@@ -35,7 +35,7 @@ TEST(Pacer, KeepsTheRateOverALongTime) {
 }
 
 TEST(Pacer, APacketLargerThanTheBurstGoesInTheEnd) {
-  Pacer pacer(kLimits);
+  Pacer pacer(kPacerLimits);
   const TimePoint now{milliseconds(5)};
   EXPECT_EQ(pacer.take(10'000, now), now);
   EXPECT_EQ(pacer.take(20'000, now), now + microseconds(20));
@@ -43,7 +43,7 @@ TEST(Pacer, APacketLargerThanTheBurstGoesInTheEnd) {
 
 // Whoever asks first goes first, however small the packets of others are.
 TEST(Pacer, AWaitingPacketIsNotOvertaken) {
-  Pacer pacer(kLimits);
+  Pacer pacer(kPacerLimits);
   const TimePoint now{milliseconds(5)};
   static_cast<void>(pacer.take(10'000, now));
   const TimePoint large = pacer.take(4000, now);

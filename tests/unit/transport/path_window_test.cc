@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/transport/fake_gauge.h"
+
 namespace softrnic::ib {
 namespace {
 
 using std::chrono::milliseconds;
 
-PathWindow::Limits limits() {
+PathWindow::Limits path_limits() {
   PathWindow::Limits l;
   l.initial_bytes = 64 * 1024;
   l.minimum_bytes = 16 * 1024;
@@ -18,7 +20,7 @@ PathWindow::Limits limits() {
 }
 
 TEST(PathWindow, AnEighthOfItIsMuchRoom) {
-  PathWindow window(limits());
+  PathWindow window(path_limits());
   EXPECT_TRUE(window.has_much_room());
   window.sent(56 * 1024);
   EXPECT_TRUE(window.has_much_room());
@@ -33,13 +35,13 @@ TEST(PathWindow, AnEighthOfItIsMuchRoom) {
 }
 
 TEST(PathWindow, WithNothingInFlightThereAlwaysIsMuchRoom) {
-  PathWindow::Limits l = limits();
+  PathWindow::Limits l = path_limits();
   l.initial_bytes = l.minimum_bytes = 0;
   EXPECT_TRUE(PathWindow(l).has_much_room());
 }
 
 TEST(PathWindow, WithoutMtuAnyRoomIsMuch) {
-  PathWindow window(limits());
+  PathWindow window(path_limits());
   window.set_memory(64 * 1024, 200'000);
   window.sent(199'999);
   EXPECT_TRUE(window.has_much_room());
@@ -48,7 +50,7 @@ TEST(PathWindow, WithoutMtuAnyRoomIsMuch) {
 }
 
 TEST(PathWindow, HasRoomAsItsCongestionWindowHas) {
-  PathWindow window(limits());
+  PathWindow window(path_limits());
   window.sent(64 * 1024 - 1);
   EXPECT_TRUE(window.has_room());
   EXPECT_EQ(window.room(), 1U);
@@ -63,24 +65,15 @@ TEST(PathWindow, HasRoomAsItsCongestionWindowHas) {
 }
 
 TEST(PathWindow, WithoutAGaugeKeepsToItsRate) {
-  PathWindow window(limits());
+  PathWindow window(path_limits());
   const TimePoint now{milliseconds(5)};
   for (int i = 0; i < 10; ++i) EXPECT_EQ(window.admit(1000, now).when, now);
   EXPECT_GT(window.admit(1000, now).when, now);
   EXPECT_EQ(window.broken_invariant(), nullptr);
 }
 
-struct FakeGauge final : Gauge {
-  std::uint32_t room(TimePoint) override {
-    ++looks;
-    return free;
-  }
-  std::uint32_t free = 0;
-  int looks = 0;
-};
-
 TEST(PathWindow, AGaugesRoomIsUsedUpBeforeItIsLookedAtAgain) {
-  PathWindow window(limits());
+  PathWindow window(path_limits());
   FakeGauge gauge;
   window.observe(gauge);
   gauge.free = 3 * datagram_cost(1000);
@@ -95,7 +88,7 @@ TEST(PathWindow, AGaugesRoomIsUsedUpBeforeItIsLookedAtAgain) {
 }
 
 TEST(PathWindow, AGaugeThatHasRoomSetsNoRate) {
-  PathWindow window(limits());
+  PathWindow window(path_limits());
   FakeGauge gauge;
   window.observe(gauge);
   gauge.free = 100'000;
@@ -104,7 +97,7 @@ TEST(PathWindow, AGaugeThatHasRoomSetsNoRate) {
 }
 
 TEST(PathWindow, AReceiverThatTakesNothingIsWaitedForForASecond) {
-  PathWindow window(limits());
+  PathWindow window(path_limits());
   FakeGauge gauge;
   window.observe(gauge);
   TimePoint now{milliseconds(5)};
@@ -121,7 +114,7 @@ TEST(PathWindow, AReceiverThatTakesNothingIsWaitedForForASecond) {
 }
 
 TEST(PathWindow, MemoryTakesLongPacketsAndAWindowThatStaysAsItIs) {
-  PathWindow window(limits());
+  PathWindow window(path_limits());
   EXPECT_EQ(window.packets_at_once(1024), 1U);
   window.set_memory(64 * 1024, 200'000);
   EXPECT_EQ(window.packets_at_once(1024), 64U);
@@ -135,7 +128,7 @@ TEST(PathWindow, MemoryTakesLongPacketsAndAWindowThatStaysAsItIs) {
 }
 
 TEST(PathWindow, ANetworkAgainHasTheLimitsOfOne) {
-  PathWindow window(limits());
+  PathWindow window(path_limits());
   window.sent(1000);
   window.set_memory(64 * 1024, 200'000);
   window.set_memory(0, 0);
@@ -147,7 +140,7 @@ TEST(PathWindow, ANetworkAgainHasTheLimitsOfOne) {
 }
 
 TEST(PathWindow, ALongPacketOnANetworkStaysWithinTheWindow) {
-  PathWindow::Limits network = limits();
+  PathWindow::Limits network = path_limits();
   network.longest_packet = 16 * 1024;
   PathWindow window(network);
   EXPECT_TRUE(window.has_mtu());
@@ -166,7 +159,7 @@ TEST(PathWindow, ALongPacketOnANetworkStaysWithinTheWindow) {
 }
 
 TEST(PathWindow, NothingMayGoWhileItIsUndecided) {
-  PathWindow window(limits());
+  PathWindow window(path_limits());
   window.set_undecided(true);
   EXPECT_TRUE(window.undecided());
   EXPECT_FALSE(window.has_room()) << "not even one packet";

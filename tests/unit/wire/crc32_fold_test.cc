@@ -4,24 +4,17 @@
 
 #include <algorithm>
 #include <memory>
-#include <random>
 #include <vector>
 
+#include "tests/unit/wire/random_bytes.h"
 #include "wire/crc32.h"
 
 namespace softrnic::wire {
 namespace {
 
-std::vector<std::byte> random_bytes(std::size_t size) {
-  std::mt19937 random(7);
-  std::vector<std::byte> bytes(size);
-  for (std::byte& b : bytes) b = static_cast<std::byte>(random());
-  return bytes;
-}
-
 // Every number of blocks up to where the widest way has gone round three times, with every rest behind them.
 TEST(Crc32Fold, EveryWayEqualsTheTables) {
-  const auto bytes = random_bytes(1200);
+  const auto bytes = random_bytes(1200, 7);
   int ways = 0;
   for (const NamedFold& way : all_folds()) {
     if (!way.works()) continue;
@@ -38,7 +31,7 @@ TEST(Crc32Fold, EveryWayEqualsTheTables) {
 }
 
 TEST(Crc32Fold, StartsWhereverTheBytesLie) {
-  const auto bytes = random_bytes(70'000);
+  const auto bytes = random_bytes(70'000, 7);
   for (const NamedFold& way : all_folds()) {
     if (!way.works()) continue;
     for (std::size_t offset = 0; offset < 70; ++offset) {

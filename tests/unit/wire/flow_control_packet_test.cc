@@ -10,10 +10,10 @@
 namespace softrnic::wire {
 namespace {
 
-using Image = std::array<std::byte, kFlowControlPacketBytes>;
+using PacketBytes = std::array<std::byte, kFlowControlPacketBytes>;
 
-Image image_of(std::array<unsigned, 4> covered) {
-  Image out;
+PacketBytes image_of(std::array<unsigned, 4> covered) {
+  PacketBytes out;
   for (std::size_t i = 0; i < covered.size(); ++i) out[i] = static_cast<std::byte>(covered[i]);
   store_vcrc(&out[4], vcrc_of(Bytes(out).first(4)));
   return out;
@@ -21,7 +21,7 @@ Image image_of(std::array<unsigned, 4> covered) {
 
 TEST(FlowControlPacket, LiesWhereTheSpecificationPutsIt) {
   const FlowControlPacket packet{FlowControlOperation::init, 0x123, 3, 0x456};
-  Image out;
+  PacketBytes out;
   encode_flow_control_packet(packet, out);
   EXPECT_EQ(out, image_of({0x11, 0x23, 0x34, 0x56}));
   EXPECT_EQ(out[4], std::byte{0x3a});
@@ -36,7 +36,7 @@ TEST(FlowControlPacket, EveryValueComesBack) {
     const FlowControlPacket packet{
         static_cast<FlowControlOperation>(random() % 2), static_cast<std::uint16_t>(random() % 4096),
         static_cast<std::uint8_t>(random() % 16), static_cast<std::uint16_t>(random() % 4096)};
-    Image out;
+    PacketBytes out;
     encode_flow_control_packet(packet, out);
     const auto again = parse_flow_control_packet(out);
     ASSERT_TRUE(again.has_value());
@@ -45,7 +45,7 @@ TEST(FlowControlPacket, EveryValueComesBack) {
 }
 
 TEST(FlowControlPacket, ValuesTooLargeStayInTheirFields) {
-  Image out;
+  PacketBytes out;
   encode_flow_control_packet({FlowControlOperation::normal, 0xffff, 0xff, 0xffff}, out);
   EXPECT_EQ(out, image_of({0x0f, 0xff, 0xff, 0xff}));
 }
@@ -58,10 +58,10 @@ TEST(FlowControlPacket, RefusesOtherLengths) {
 }
 
 TEST(FlowControlPacket, RefusesEveryBitThatChanged) {
-  const Image good = image_of({0x01, 0x23, 0x34, 0x56});
+  const PacketBytes good = image_of({0x01, 0x23, 0x34, 0x56});
   ASSERT_TRUE(parse_flow_control_packet(good).has_value());
   for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
-    Image bad = good;
+    PacketBytes bad = good;
     bad[bit / 8] ^= static_cast<std::byte>(1U << bit % 8);
     ASSERT_EQ(parse_flow_control_packet(bad).error(), FlowControlError::bad_crc) << bit;
   }

@@ -11,7 +11,7 @@
 namespace softrnic::wire {
 namespace {
 
-std::vector<std::byte> sample(bool ipv6) {
+std::vector<std::byte> sample_ethernet_frame(bool ipv6) {
   FrameHeaders below = testing::sample_frame(ipv6);
   below.flow.traffic_class = 0xb9;
   below.flow.hop_limit = 17;
@@ -22,7 +22,7 @@ std::vector<std::byte> sample(bool ipv6) {
   return testing::build_frame(below, testing::sample_headers(Opcode::uc_send_only), payload);
 }
 
-FrameError error_of(std::vector<std::byte> frame) {
+FrameError frame_error_of(std::vector<std::byte> frame) {
   const auto parsed = parse_frame(frame);
   EXPECT_FALSE(parsed);
   return parsed ? FrameError{} : parsed.error();
@@ -39,7 +39,7 @@ void fix_ipv4_checksum(std::vector<std::byte>& frame) {
 
 TEST(Frame, ComesBackBitForBit) {
   for (const bool ipv6 : {false, true}) {
-    const auto bytes = sample(ipv6);
+    const auto bytes = sample_ethernet_frame(ipv6);
     const auto frame = parse_frame(bytes);
     ASSERT_TRUE(frame);
     const FrameHeaders& h = frame->headers;
@@ -60,7 +60,7 @@ TEST(Frame, ComesBackBitForBit) {
 
 TEST(Frame, IpWithoutEthernet) {
   for (const bool ipv6 : {false, true}) {
-    const auto bytes = sample(ipv6);
+    const auto bytes = sample_ethernet_frame(ipv6);
     const auto frame = parse_ip(Bytes(bytes).subspan(kEthernetBytes));
     ASSERT_TRUE(frame);
     EXPECT_EQ(frame->headers.flow.source, parse_frame(bytes)->headers.flow.source);
@@ -70,7 +70,7 @@ TEST(Frame, IpWithoutEthernet) {
 
 TEST(Frame, EthernetPaddingIsIgnored) {
   for (const bool ipv6 : {false, true}) {
-    auto bytes = sample(ipv6);
+    auto bytes = sample_ethernet_frame(ipv6);
     const std::size_t payload = parse_frame(bytes)->udp_payload.size();
     bytes.resize(bytes.size() + 9, std::byte{0xee});
     EXPECT_EQ(parse_frame(bytes)->udp_payload.size(), payload);
@@ -79,7 +79,7 @@ TEST(Frame, EthernetPaddingIsIgnored) {
 
 TEST(Frame, TruncatedAnywhereIsTooShort) {
   for (const bool ipv6 : {false, true}) {
-    const auto whole = sample(ipv6);
+    const auto whole = sample_ethernet_frame(ipv6);
     for (std::size_t size = 0; size < whole.size(); ++size) {
       const std::unique_ptr<std::byte[]> exact(new std::byte[size]);
       std::copy_n(whole.begin(), size, exact.get());
@@ -91,54 +91,54 @@ TEST(Frame, TruncatedAnywhereIsTooShort) {
 }
 
 TEST(Frame, OtherTrafficIsTold) {
-  auto bytes = sample(false);
+  auto bytes = sample_ethernet_frame(false);
   store_be16(bytes.data() + 12, 0x0806);
-  EXPECT_EQ(error_of(bytes), FrameError::not_ip);
-  bytes = sample(false);
+  EXPECT_EQ(frame_error_of(bytes), FrameError::not_ip);
+  bytes = sample_ethernet_frame(false);
   bytes[kEthernetBytes + 9] = std::byte{6};
   fix_ipv4_checksum(bytes);
-  EXPECT_EQ(error_of(bytes), FrameError::not_udp);
-  bytes = sample(true);
+  EXPECT_EQ(frame_error_of(bytes), FrameError::not_udp);
+  bytes = sample_ethernet_frame(true);
   bytes[kEthernetBytes + 6] = std::byte{58};
-  EXPECT_EQ(error_of(bytes), FrameError::not_udp);
+  EXPECT_EQ(frame_error_of(bytes), FrameError::not_udp);
 }
 
 TEST(Frame, BadIpv4HeadersAreTold) {
-  auto bytes = sample(false);
+  auto bytes = sample_ethernet_frame(false);
   bytes[kEthernetBytes + 8] ^= std::byte{1};
-  EXPECT_EQ(error_of(bytes), FrameError::bad_header) << "checksum";
-  bytes = sample(false);
+  EXPECT_EQ(frame_error_of(bytes), FrameError::bad_header) << "checksum";
+  bytes = sample_ethernet_frame(false);
   bytes[kEthernetBytes] = std::byte{0x46};
-  EXPECT_EQ(error_of(bytes), FrameError::bad_header) << "options";
-  bytes = sample(false);
+  EXPECT_EQ(frame_error_of(bytes), FrameError::bad_header) << "options";
+  bytes = sample_ethernet_frame(false);
   store_be16(bytes.data() + kEthernetBytes + 2, 19);
-  EXPECT_EQ(error_of(bytes), FrameError::bad_header) << "total length";
+  EXPECT_EQ(frame_error_of(bytes), FrameError::bad_header) << "total length";
   for (const std::uint16_t flags : std::initializer_list<std::uint16_t>{0x2000, 0x0001, 0x6000}) {
-    bytes = sample(false);
+    bytes = sample_ethernet_frame(false);
     store_be16(bytes.data() + kEthernetBytes + 6, flags);
     fix_ipv4_checksum(bytes);
-    EXPECT_EQ(error_of(bytes), FrameError::fragment) << flags;
+    EXPECT_EQ(frame_error_of(bytes), FrameError::fragment) << flags;
   }
 }
 
 TEST(Frame, BadIpv6AndUdpHeadersAreTold) {
-  auto bytes = sample(true);
+  auto bytes = sample_ethernet_frame(true);
   bytes[kEthernetBytes] = std::byte{0x50};
-  EXPECT_EQ(error_of(bytes), FrameError::bad_header) << "version";
-  bytes = sample(true);
+  EXPECT_EQ(frame_error_of(bytes), FrameError::bad_header) << "version";
+  bytes = sample_ethernet_frame(true);
   const Gid mapped = Gid::from_ipv4_be(0x0100007f);
   std::copy(mapped.raw.begin(), mapped.raw.end(), bytes.begin() + kEthernetBytes + 8);
-  EXPECT_EQ(error_of(bytes), FrameError::bad_header) << "mapped address";
+  EXPECT_EQ(frame_error_of(bytes), FrameError::bad_header) << "mapped address";
   for (const bool ipv6 : {false, true}) {
     const std::size_t udp = kEthernetBytes + (ipv6 ? kIpv6Bytes : kIpv4Bytes);
-    bytes = sample(ipv6);
+    bytes = sample_ethernet_frame(ipv6);
     store_be16(bytes.data() + udp + 4, 7);
-    EXPECT_EQ(error_of(bytes), FrameError::bad_header) << "UDP length below its header";
-    bytes = sample(ipv6);
+    EXPECT_EQ(frame_error_of(bytes), FrameError::bad_header) << "UDP length below its header";
+    bytes = sample_ethernet_frame(ipv6);
     store_be16(bytes.data() + udp + 4, static_cast<std::uint16_t>(load_be16(bytes.data() + udp + 4) - 4));
-    EXPECT_EQ(error_of(bytes), FrameError::bad_header) << "UDP length differs from IP's";
+    EXPECT_EQ(frame_error_of(bytes), FrameError::bad_header) << "UDP length differs from IP's";
     store_be16(bytes.data() + udp + 4, 0xffff);
-    EXPECT_EQ(error_of(bytes), FrameError::too_short) << "UDP length beyond IP's";
+    EXPECT_EQ(frame_error_of(bytes), FrameError::too_short) << "UDP length beyond IP's";
   }
 }
 

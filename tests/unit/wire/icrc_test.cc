@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/support/synthetic.h"
+#include "tests/unit/wire/random_bytes.h"
 #include "wire/crc32.h"
 #include "wire/headers.h"
 
@@ -22,13 +23,6 @@ std::uint32_t bitwise(std::uint32_t state, Bytes bytes) {
     for (int i = 0; i < 8; ++i) state = (state >> 1) ^ ((state & 1) != 0 ? kCrc32Polynomial : 0);
   }
   return state;
-}
-
-std::vector<std::byte> random_bytes(std::size_t size, std::uint32_t seed) {
-  std::mt19937 random(seed);
-  std::vector<std::byte> bytes(size);
-  for (std::byte& b : bytes) b = static_cast<std::byte>(random());
-  return bytes;
 }
 
 TEST(Crc32, CheckValueOfTheStandard) {

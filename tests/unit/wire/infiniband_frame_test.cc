@@ -13,18 +13,18 @@
 namespace softrnic::wire {
 namespace {
 
-using Error = InfinibandFrameError;
-using Image = std::vector<std::byte>;
+using FrameBytes = std::vector<std::byte>;
 
-Image sample(bool global, Opcode opcode = Opcode::rc_write_only, std::size_t payload = 77) {
+FrameBytes sample_infiniband_frame(bool global, Opcode opcode = Opcode::rc_write_only,
+                                   std::size_t payload = 77) {
   return testing::build_infiniband_frame(testing::sample_route(global), testing::sample_headers(opcode),
-                                         Image(payload, std::byte{0xa5}));
+                                         FrameBytes(payload, std::byte{0xa5}));
 }
 
-Error error_of(Bytes frame) {
+InfinibandFrameError infiniband_error_of(Bytes frame) {
   const auto parsed = parse_infiniband_frame(frame);
   EXPECT_FALSE(parsed.has_value());
-  return parsed ? Error{} : parsed.error();
+  return parsed ? InfinibandFrameError{} : parsed.error();
 }
 
 TEST(InfinibandFrame, ReadsTheSamplePackets) {
@@ -58,7 +58,7 @@ TEST(InfinibandFrame, CrcsOfTheSamplePacketsAreRight) {
     EXPECT_TRUE(has_right_vcrc(packet));
     const auto frame = parse_infiniband_frame(packet);
     ASSERT_TRUE(frame.has_value());
-    const Image again =
+    const FrameBytes again =
         testing::build_infiniband_frame(frame->route, frame->packet.headers, frame->packet.payload);
     EXPECT_EQ(again, packet);
   }
@@ -68,7 +68,7 @@ TEST(InfinibandFrame, OfEveryOpcodeIsReadAsItWasWritten) {
   for (const bool global : {false, true}) {
     for (const OpcodeInfo& info : all_opcodes()) {
       const std::size_t size = testing::sample_payload(info.payload);
-      const Image image = sample(global, info.opcode, size);
+      const FrameBytes image = sample_infiniband_frame(global, info.opcode, size);
       ASSERT_EQ(image.size(), infiniband_frame_bytes(testing::sample_route(global), info.opcode, size));
       const auto frame = parse_infiniband_frame(image);
       ASSERT_TRUE(frame.has_value()) << info.name << ": " << name_of(frame.error());
@@ -78,7 +78,7 @@ TEST(InfinibandFrame, OfEveryOpcodeIsReadAsItWasWritten) {
       EXPECT_EQ(frame->packet.payload.size(), size);
       EXPECT_EQ(frame->route.local.bytes_before_vcrc(), image.size() - kVcrcBytes);
       EXPECT_EQ(frame->route.global.has_value(), global);
-      const Image again =
+      const FrameBytes again =
           testing::build_infiniband_frame(frame->route, frame->packet.headers, frame->packet.payload);
       EXPECT_EQ(again, image) << info.name;
     }
@@ -92,7 +92,7 @@ TEST(InfinibandFrame, CarriesManagementDatagrams) {
   route.local.dlid = route.local.slid = kPermissiveLid;
   Headers headers;
   headers.bth.opcode = Opcode::ud_send_only;
-  const Image image = testing::build_infiniband_frame(route, headers, Image(256));
+  const FrameBytes image = testing::build_infiniband_frame(route, headers, FrameBytes(256));
   ASSERT_EQ(image.size(), 290U);
   const auto frame = parse_infiniband_frame(image);
   ASSERT_TRUE(frame.has_value());
@@ -101,14 +101,14 @@ TEST(InfinibandFrame, CarriesManagementDatagrams) {
 }
 
 TEST(InfinibandFrame, PiecesOfThePayloadDoNotMatter) {
-  Image payload(301);
+  FrameBytes payload(301);
   for (std::size_t i = 0; i < payload.size(); ++i) payload[i] = static_cast<std::byte>(i * 7);
   const RouteHeaders route = testing::sample_route(true);
   const Headers headers = testing::sample_headers(Opcode::uc_send_only);
-  const Image whole = testing::build_infiniband_frame(route, headers, payload);
+  const FrameBytes whole = testing::build_infiniband_frame(route, headers, payload);
   for (std::size_t at = 0; at <= payload.size(); ++at) {
     const Bytes pieces[] = {Bytes(payload).first(at), Bytes(), Bytes(payload).subspan(at)};
-    Image out(whole.size());
+    FrameBytes out(whole.size());
     ASSERT_EQ(encode_infiniband_frame(route, headers, pieces, out), whole.size());
     ASSERT_EQ(out, whole);
   }
@@ -117,7 +117,7 @@ TEST(InfinibandFrame, PiecesOfThePayloadDoNotMatter) {
 TEST(InfinibandFrame, IsNotWrittenWhereItDoesNotFit) {
   const RouteHeaders route = testing::sample_route(false);
   const Headers headers = testing::sample_headers(Opcode::rc_send_only);
-  const Image payload(8192);
+  const FrameBytes payload(8192);
   const auto written = [&](std::size_t size, std::size_t room) {
     const std::unique_ptr<std::byte[]> out(new std::byte[room]);
     const Bytes pieces[] = {Bytes(payload).first(size)};
@@ -129,7 +129,7 @@ TEST(InfinibandFrame, IsNotWrittenWhereItDoesNotFit) {
   EXPECT_EQ(written(8164, 9000), 8190U);
   EXPECT_EQ(written(8165, 9000), 0U);
   EXPECT_EQ(written(8192, 9000), 0U);
-  Image out(100);
+  FrameBytes out(100);
   EXPECT_EQ(encode_infiniband_headers(route, headers, ~std::size_t{0}, out), 0U);
   EXPECT_EQ(encode_infiniband_headers(route, headers, 16, MutableBytes(out).first(19)), 0U);
   EXPECT_EQ(encode_infiniband_headers(route, headers, 16, MutableBytes(out).first(20)), 20U);
@@ -137,14 +137,15 @@ TEST(InfinibandFrame, IsNotWrittenWhereItDoesNotFit) {
 
 TEST(InfinibandFrame, EveryLengthButTheRightOneIsRefused) {
   for (const bool global : {false, true}) {
-    Image image = sample(global, Opcode::ud_send_only, 64);
+    FrameBytes image = sample_infiniband_frame(global, Opcode::ud_send_only, 64);
     const std::size_t right = image.size();
     image.resize(right + 8);
     for (std::size_t size = 0; size <= image.size(); ++size) {
       if (size == right) continue;
       const std::unique_ptr<std::byte[]> exact(new std::byte[size]);
       std::copy_n(image.begin(), size, exact.get());
-      ASSERT_EQ(error_of(Bytes(exact.get(), size)), size < 10 ? Error::too_short : Error::bad_packet_length);
+      ASSERT_EQ(infiniband_error_of(Bytes(exact.get(), size)),
+                size < 10 ? InfinibandFrameError::too_short : InfinibandFrameError::bad_packet_length);
     }
   }
 }
@@ -154,21 +155,25 @@ TEST(InfinibandFrame, TooShortForItsHeaders) {
   struct {
     bool global;
     std::size_t words;
-    Error error;
+    InfinibandFrameError error;
   } const cases[] = {
-      {false, 2, Error::too_short}, {false, 5, Error::too_short},  // LRH and less than BTH and ICRC
-      {true, 2, Error::too_short},  {true, 11, Error::too_short},  // less than the GRH
-      {true, 12, Error::too_short}, {true, 15, Error::too_short},  // less than BTH and ICRC behind it
-      {false, 6, Error::too_short}, {true, 16, Error::too_short},  // a BTH whose opcode has more headers
+      {false, 2, InfinibandFrameError::too_short},
+      {false, 5, InfinibandFrameError::too_short},  // LRH and less than BTH and ICRC
+      {true, 2, InfinibandFrameError::too_short},
+      {true, 11, InfinibandFrameError::too_short},  // less than the GRH
+      {true, 12, InfinibandFrameError::too_short},
+      {true, 15, InfinibandFrameError::too_short},  // less than BTH and ICRC behind it
+      {false, 6, InfinibandFrameError::too_short},
+      {true, 16, InfinibandFrameError::too_short},  // a BTH whose opcode has more headers
   };
   for (const auto& each : cases) {
-    Image image = sample(each.global);
+    FrameBytes image = sample_infiniband_frame(each.global);
     image[4] = std::byte{0};
     image[5] = static_cast<std::byte>(each.words);
     image[13] = static_cast<std::byte>(4 * each.words - 48);  // PayLen, where there is a GRH
     if (each.global) image[12] = std::byte{0};
     image.resize(4 * each.words + kVcrcBytes);
-    EXPECT_EQ(error_of(image), each.error) << each.words;
+    EXPECT_EQ(infiniband_error_of(image), each.error) << each.words;
   }
 }
 
@@ -177,36 +182,36 @@ TEST(InfinibandFrame, EachBadFieldHasItsError) {
     bool global;
     std::size_t at;
     unsigned value;
-    Error error;
+    InfinibandFrameError error;
   } const cases[] = {
-      {false, 0, 0x31, Error::bad_link_version},
-      {false, 1, 0x50, Error::not_iba},
-      {false, 1, 0x51, Error::not_iba},
-      {false, 5, 0xff, Error::bad_packet_length},
-      {true, 8, 0x42, Error::bad_grh_version},
-      {true, 13, 0xff, Error::bad_grh_length},
-      {true, 14, 0x11, Error::bad_grh_next_header},
-      {false, 8, 0xff, Error::unknown_opcode},
-      {true, 48, 0xff, Error::unknown_opcode},
-      {false, 9, 0x41, Error::bad_transport_version},
+      {false, 0, 0x31, InfinibandFrameError::bad_link_version},
+      {false, 1, 0x50, InfinibandFrameError::not_iba},
+      {false, 1, 0x51, InfinibandFrameError::not_iba},
+      {false, 5, 0xff, InfinibandFrameError::bad_packet_length},
+      {true, 8, 0x42, InfinibandFrameError::bad_grh_version},
+      {true, 13, 0xff, InfinibandFrameError::bad_grh_length},
+      {true, 14, 0x11, InfinibandFrameError::bad_grh_next_header},
+      {false, 8, 0xff, InfinibandFrameError::unknown_opcode},
+      {true, 48, 0xff, InfinibandFrameError::unknown_opcode},
+      {false, 9, 0x41, InfinibandFrameError::bad_transport_version},
   };
   for (const auto& each : cases) {
-    Image image = sample(each.global);
+    FrameBytes image = sample_infiniband_frame(each.global);
     image[each.at] = static_cast<std::byte>(each.value);
-    EXPECT_EQ(error_of(image), each.error) << name_of(each.error);
+    EXPECT_EQ(infiniband_error_of(image), each.error) << name_of(each.error);
     EXPECT_NE(name_of(each.error), "");
   }
-  Image padded = sample(false, Opcode::rc_send_only, 0);
+  FrameBytes padded = sample_infiniband_frame(false, Opcode::rc_send_only, 0);
   padded[9] = std::byte{0x50};  // a pad of one byte where there is no payload
-  EXPECT_EQ(error_of(padded), Error::bad_pad);
-  EXPECT_EQ(name_of(Error{200}), "");
+  EXPECT_EQ(infiniband_error_of(padded), InfinibandFrameError::bad_pad);
+  EXPECT_EQ(name_of(InfinibandFrameError{200}), "");
 }
 
 // The LRH's VL, the BTH's FECN, BECN and reserved bits; with a GRH all of the LRH, traffic class, flow label
 // and hop limit (IBTA 7.8.1).
 TEST(InfinibandFrame, TheIcrcCoversWhatDoesNotChangeOnTheWay) {
   for (const bool global : {false, true}) {
-    const Image good = sample(global);
+    const FrameBytes good = sample_infiniband_frame(global);
     const std::size_t bth = global ? 48 : 8;
     for (std::size_t bit = 0; bit < 8 * (good.size() - kVcrcBytes); ++bit) {
       const std::size_t byte = bit / 8;
@@ -216,7 +221,7 @@ TEST(InfinibandFrame, TheIcrcCoversWhatDoesNotChangeOnTheWay) {
       if (global) {
         masked = masked || byte < 8 || (byte >= 9 && byte < 12) || byte == 15 || (byte == 8 && bit % 8 < 4);
       }
-      Image changed = good;
+      FrameBytes changed = good;
       changed[byte] ^= static_cast<std::byte>(1U << bit % 8);
       ASSERT_EQ(has_right_icrc(changed), masked) << byte << " " << bit % 8;
       ASSERT_FALSE(has_right_vcrc(changed)) << bit;
@@ -247,7 +252,7 @@ TEST(InfinibandFrame, RandomBytesHaveNoCrcAndAreRefusedOrRead) {
 }
 
 TEST(InfinibandFrame, HasWordsForPeople) {
-  const auto frame = parse_infiniband_frame(sample(true, Opcode::uc_send_only, 5));
+  const auto frame = parse_infiniband_frame(sample_infiniband_frame(true, Opcode::uc_send_only, 5));
   ASSERT_TRUE(frame.has_value());
   EXPECT_EQ(to_string(*frame),
             "VL 3 SL 5 LID 0x0011 > 0x0022, IBA global, 18 words, GID fe80::1 > fe80::2, UC Send Only "

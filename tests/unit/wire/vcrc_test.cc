@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <random>
 #include <vector>
 
 #include "tests/support/ibta_packets.h"
+#include "tests/unit/wire/random_bytes.h"
 #include "wire/link_header.h"
 
 namespace softrnic::wire {
@@ -26,13 +26,6 @@ std::uint16_t defined(std::uint16_t state, Bytes bytes) {
   unsigned reflected = 0;
   for (int bit = 0; bit < 16; ++bit) reflected |= (remainder >> bit & 1U) << (15 - bit);
   return static_cast<std::uint16_t>(reflected);
-}
-
-std::vector<std::byte> random_bytes(std::size_t size, std::uint32_t seed) {
-  std::mt19937 random(seed);
-  std::vector<std::byte> bytes(size);
-  for (std::byte& b : bytes) b = static_cast<std::byte>(random());
-  return bytes;
 }
 
 TEST(Vcrc, IsThatOfTheSamplePackets) {

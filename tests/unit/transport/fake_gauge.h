@@ -1,0 +1,19 @@
+// A gauge that tells what the test wants, and counts who looks.
+#pragma once
+
+#include "transport/ib/gauge.h"
+
+namespace softrnic::ib {
+
+struct FakeGauge final : Gauge {
+  std::uint32_t room(TimePoint) override {
+    ++looks;
+    return free;
+  }
+  bool knows(TimePoint) override { return knowing; }
+  std::uint32_t free = 0;
+  int looks = 0;
+  bool knowing = true;
+};
+
+}  // namespace softrnic::ib
