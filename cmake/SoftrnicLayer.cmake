@@ -2,15 +2,16 @@ set(softrnic_data_path base wire transport rnic link flow samehost engine)
 # Layers whose tests simulate whole networks for so long that they repay a compiler's work also with a sanitizer.
 set(softrnic_simulated cm cma mad fabric subnet)
 
-# softrnic_quickly_built(TARGET): where a sanitizer is built in, which is for one run, files are compiled many at a time
-# and, but for layers that are simulated, without optimisation: most of a build goes into the headers that they share.
+# softrnic_quickly_built(TARGET): in a unity build several files are compiled as one, since most of a build goes into the
+# headers that they share. With a sanitizer these are not optimised either, but for layers that are simulated.
 function(softrnic_quickly_built target)
-  if(SOFTRNIC_SANITIZE AND NOT SOFTRNIC_FUZZ)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
-    string(REPLACE softrnic_ "" layer ${target})
-    if(NOT layer IN_LIST softrnic_simulated)
-      set_target_properties(${target} PROPERTIES SOFTRNIC_SANITIZED_OPTIMISATION -O0)
-    endif()
+  if(NOT SOFTRNIC_UNITY)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
+  string(REPLACE softrnic_ "" layer ${target})
+  if(NOT layer IN_LIST softrnic_simulated)
+    set_target_properties(${target} PROPERTIES SOFTRNIC_SANITIZED_OPTIMISATION -O0)
   endif()
 endfunction()
 
