@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/bytes.h"
+#include "wire/mgid.h"
 
 namespace softrnic::cma {
 namespace {
@@ -14,7 +15,6 @@ struct MgidLayout {
   static constexpr std::size_t kSignature = 2, kPkey = 4, kIpv6Group = 6, kIpv4Group = 12;
 };
 constexpr std::uint16_t kTransient = 0xff12;
-constexpr std::uint16_t kIpv4 = 0x401b, kIpv6 = 0x601b;
 /// Of rdma_cm (RDMA_PS_UDP), as Linux has them.
 constexpr std::uint16_t kIpv4OfUdp = 0x4001, kIpv6OfUdp = 0x6001;
 constexpr std::uint32_t kIpv4GroupBits = 0x0fffffff;
@@ -40,18 +40,18 @@ wire::Gid multicast_gid(const SocketAddress& group, std::uint16_t pkey, PortSpac
   if (group.family == Family::ib || is_made_mgid(group)) return group.host;
   const bool udp = space == PortSpace::udp;
   if (group.family == Family::ipv4) {
-    wire::Gid gid = start_of(udp ? kIpv4OfUdp : kIpv4, pkey);
+    wire::Gid gid = start_of(udp ? kIpv4OfUdp : wire::kIpv4Signature, pkey);
     store_be32(&gid.raw[MgidLayout::kIpv4Group], load_be32(group.host.ipv4_bytes()) & kIpv4GroupBits);
     return gid;
   }
-  wire::Gid gid = start_of(udp ? kIpv6OfUdp : kIpv6, pkey);
+  wire::Gid gid = start_of(udp ? kIpv6OfUdp : wire::kIpv6Signature, pkey);
   std::copy(group.host.raw.begin() + MgidLayout::kIpv6Group, group.host.raw.end(),
             gid.raw.begin() + MgidLayout::kIpv6Group);
   return gid;
 }
 
 wire::Gid broadcast_gid(std::uint16_t pkey) {
-  wire::Gid gid = start_of(kIpv4, pkey);
+  wire::Gid gid = start_of(wire::kIpv4Signature, pkey);
   store_be32(&gid.raw[MgidLayout::kIpv4Group], 0xffffffff);
   return gid;
 }

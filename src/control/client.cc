@@ -11,6 +11,7 @@
 #include <cstdio>
 
 #include "base/settings.h"
+#include "base/unique_file.h"
 #include "control/channel.h"
 #include "control/cm_messages.h"
 #include "control/fabric_folder.h"
@@ -22,8 +23,8 @@
 namespace softrnic::control {
 namespace {
 
-constexpr int kConnectAttempts =
-    8;  ///< a daemon may end between our connect and our hello, or after its start
+/// A daemon may end between our connect and our hello, or after its start.
+constexpr int kConnectAttempts = 8;
 
 Error broken(int error) {
   if (error == 0 || error == EPIPE || error == ECONNRESET || error == ENOTCONN)
@@ -36,9 +37,8 @@ bool ended(const Error& error) { return error.failure.reason.id == ReasonId::dae
 
 std::string own_comm() {
   std::array<char, kCommSize + 1> text{};
-  if (std::FILE* file = std::fopen("/proc/self/comm", "re")) {
-    if (std::fgets(text.data(), static_cast<int>(text.size()), file) == nullptr) text[0] = 0;
-    std::fclose(file);
+  if (const UniqueFile file{std::fopen("/proc/self/comm", "re")}) {
+    if (std::fgets(text.data(), static_cast<int>(text.size()), file.get()) == nullptr) text[0] = 0;
   }
   std::string comm = text.data();
   while (!comm.empty() && comm.back() == '\n') comm.pop_back();

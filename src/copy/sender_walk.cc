@@ -2,7 +2,6 @@
 #include <dirent.h>
 
 #include <algorithm>
-#include <memory>
 
 #include "base/unique_file.h"
 #include "copy/sender.h"

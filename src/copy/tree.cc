@@ -4,8 +4,6 @@
 #include <linux/openat2.h>
 #include <sys/syscall.h>
 
-#include <memory>
-
 #include "base/unique_file.h"
 
 namespace softrnic::copy {

@@ -13,7 +13,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <memory>
 #include <string>
 #include <string_view>
 

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <memory>
 #include <string>
 #include <string_view>
 

@@ -5,14 +5,13 @@
 
 #include "subnet/multicast_tree.h"
 #include "subnet/options.h"
+#include "wire/mgid.h"
 
 namespace softrnic::subnet {
 namespace {
 
 constexpr std::uint8_t kFull = mad::join_state::kFullMember | mad::join_state::kSendOnlyFullMember;
 constexpr std::uint8_t kReceives = mad::join_state::kFullMember | mad::join_state::kNonMember;
-/// Of MGIDs that the subnet administrator makes (IBTA 15.2.5.17, MGID).
-constexpr std::uint16_t kAdministratorSignature = 0xa01b;
 constexpr unsigned kMgidAttempts = 1000;
 
 mad::McMemberRecord record_of(const MulticastGroup& group) {
@@ -61,7 +60,7 @@ bool MulticastGroups::make_mgid(mad::McMemberRecord& record, std::uint64_t subne
   wire::Gid& mgid = record.mgid;
   mgid.raw[0] = std::byte{0xff};
   mgid.raw[1] = static_cast<std::byte>(0x10 | (record.scope & 15));
-  store_be16(&mgid.raw[2], kAdministratorSignature);
+  store_be16(&mgid.raw[2], wire::kAdministratorSignature);
   store_be64(&mgid.raw[4], subnet_prefix);
   for (unsigned attempt = 0; attempt < kMgidAttempts; ++attempt) {
     store_be32(&mgid.raw[12], next_mgid_++);

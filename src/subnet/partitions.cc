@@ -1,7 +1,7 @@
 #include "subnet/partitions.h"
 
 #include "base/bytes.h"
-#include "subnet/mgid.h"
+#include "wire/mgid.h"
 
 namespace softrnic::subnet {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 wire::Gid broadcast_group(std::uint16_t pkey) {
   wire::Gid gid;
   store_be16(&gid.raw[0], 0xff12);
-  store_be16(&gid.raw[2], kIpv4Signature);
+  store_be16(&gid.raw[2], wire::kIpv4Signature);
   store_be16(&gid.raw[4], pkey);
   store_be32(&gid.raw[12], 0xffffffff);
   return gid;
@@ -18,7 +18,7 @@ wire::Gid broadcast_group(std::uint16_t pkey) {
 
 bool is_ip(const wire::Gid& mgid) {
   const std::uint16_t signature = load_be16(&mgid.raw[2]);
-  return signature == kIpv4Signature || signature == kIpv6Signature;
+  return signature == wire::kIpv4Signature || signature == wire::kIpv6Signature;
 }
 
 // IBTA 4.1.1: flags and scope share the second byte.
@@ -34,7 +34,7 @@ void add_group(std::vector<MulticastGroup>& groups, std::uint16_t pkey, Partitio
     store_be16(&group.mgid.raw[4], pkey);
     if (group.flags.qkey == 0) group.flags.qkey = kIpoibQkey;
   }
-  const unsigned scopes = group.flags.scopes != 0 ? group.flags.scopes : 1U << kLinkLocalScope;
+  const unsigned scopes = group.flags.scopes != 0 ? group.flags.scopes : 1U << wire::kLinkLocalScope;
   for (unsigned scope = 0; scope < 16; ++scope) {
     if ((scopes >> scope & 1) == 0) continue;
     MulticastGroup made{with_scope(group.mgid, scope), pkey, group.flags};

@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "subnet/group_limits.h"
-#include "subnet/mgid.h"
 #include "subnet/path_finder.h"
+#include "wire/mgid.h"
 
 namespace softrnic::subnet {
 namespace {
@@ -42,7 +42,7 @@ wire::Gid broadcast_of(const wire::Gid& mgid) {
   wire::Gid broadcast;
   broadcast.raw[0] = std::byte{0xff};
   broadcast.raw[1] = std::byte{0x10} | (mgid.raw[1] & std::byte{0x0f});
-  store_be16(&broadcast.raw[2], kIpv4Signature);
+  store_be16(&broadcast.raw[2], wire::kIpv4Signature);
   broadcast.raw[4] = mgid.raw[4];
   broadcast.raw[5] = mgid.raw[5];
   store_be32(&broadcast.raw[12], 0xffffffff);
@@ -56,7 +56,7 @@ bool is_legal_group(const MulticastGroups& groups, const McMemberRecord& asked, 
   if (mgid.raw[0] != std::byte{0xff}) return false;
   const std::uint16_t signature = load_be16(&mgid.raw[2]);
   const auto flags = std::to_integer<unsigned>(mgid.raw[1]);
-  if (signature == kIpv4Signature || signature == kIpv6Signature) {
+  if (signature == wire::kIpv4Signature || signature == wire::kIpv6Signature) {
     if (mgid == broadcast_of(mgid)) return true;
     const McGroup* const broadcast = groups.find(broadcast_of(mgid));
     const std::uint64_t shared = mask & kShared;
@@ -65,7 +65,7 @@ bool is_legal_group(const MulticastGroups& groups, const McMemberRecord& asked, 
   }
   if ((flags & 0xe0) != 0) return false;
   // Only the administrator makes these.
-  return signature != kAdministratorSignature || (flags & 0x0f) != kLinkLocalScope;
+  return signature != wire::kAdministratorSignature || (flags & 0x0f) != wire::kLinkLocalScope;
 }
 
 // One Set or Delete.
@@ -150,7 +150,7 @@ class MembershipRequest {
     if (!record.mgid.is_zero()) {
       record.scope = std::to_integer<std::uint8_t>(record.mgid.raw[1]) & 0x0f;
     } else if ((mask & mad::component<McMemberRecord>("scope")) == 0) {
-      record.scope = kLinkLocalScope;
+      record.scope = wire::kLinkLocalScope;
     }
     const McGroup* const made = groups_.create(record, view_.options.ports.subnet_prefix, false);
     return made == nullptr ? SaStatus::no_resources : enter(*made, out);

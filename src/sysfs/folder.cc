@@ -10,10 +10,10 @@
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
-#include <memory>
 #include <set>
 
 #include "base/settings.h"
+#include "base/unique_file.h"
 
 namespace softrnic::sysfs {
 namespace {
@@ -90,7 +90,7 @@ void remove_others(int folder, const std::string& path, const std::set<std::stri
   constexpr unsigned kDeepest = 12;
   const int fd =
       openat(folder, path.empty() ? "." : relative(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-  const std::unique_ptr<DIR, int (*)(DIR*)> list(fd >= 0 ? fdopendir(fd) : nullptr, closedir);
+  const UniqueDirectory list(fd >= 0 ? fdopendir(fd) : nullptr);
   if (!list || depth > kDeepest) return;
   while (const dirent* entry = readdir(list.get())) {
     if (entry->d_name[0] == '.') continue;  // ours, and "..": no node begins so

@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "base/clock.h"
+#include "base/unique_file.h"
 #include "control/client.h"
 #include "sysfs/folder.h"
 #include "sysfs/namespace.h"
@@ -22,7 +23,7 @@ namespace {
 
 /// Whether any process but this one is there. Looks through /proc: a namespace has no list of who is in it.
 bool somebody_is_in(const std::string& mount_namespace) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> list(opendir("/proc"), closedir);
+  const UniqueDirectory list(opendir("/proc"));
   while (const dirent* entry = list ? readdir(list.get()) : nullptr) {
     if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) == 0) continue;
     if (mount_namespace_of(static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10))) == mount_namespace)

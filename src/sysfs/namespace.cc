@@ -13,9 +13,10 @@
 #include <cerrno>
 #include <climits>
 #include <iterator>
-#include <memory>
 #include <string_view>
 #include <vector>
+
+#include "base/unique_file.h"
 
 namespace softrnic::sysfs {
 namespace {
@@ -61,7 +62,7 @@ std::string by_descriptor(int fd, const std::string& name) {
 std::vector<dirent> list(int folder) {
   std::vector<dirent> out;
   const int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const std::unique_ptr<DIR, int (*)(DIR*)> open_folder(fd >= 0 ? fdopendir(fd) : nullptr, closedir);
+  const UniqueDirectory open_folder(fd >= 0 ? fdopendir(fd) : nullptr);
   if (!open_folder) return out;
   while (const dirent* entry = readdir(open_folder.get()))
     if (const std::string_view name = entry->d_name; name != "." && name != "..") out.push_back(*entry);
