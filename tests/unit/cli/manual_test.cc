@@ -78,35 +78,59 @@ TEST_F(Manual, ThePageOfVariablesHasEachOfThem) {
   for (const SettingInfo& row : setting_table()) EXPECT_TRUE(holds(page, std::string(row.name))) << page;
 }
 
+void for_each_command(const grammar::CommandTable& command, auto&& act) {
+  act(command);
+  for (const grammar::CommandTable& below : command.commands) for_each_command(below, act);
+}
+
 TEST_F(Manual, EachShellHasAllCommandsAndOptions) {
   const std::string bash = bash_completion(softrnic), zsh = zsh_completion(softrnic),
                     fish = fish_completion(softrnic);
-  for (const grammar::CommandTable& each : softrnic.commands)
+  for_each_command(softrnic, [&](const grammar::CommandTable& each) {
     for (const grammar::OptionRow& row : each.options) {
       const std::string& name = row.names.back();
       EXPECT_TRUE(holds(bash, " " + name)) << name;
       EXPECT_TRUE(holds(zsh, name + "[") || holds(zsh, name + "}")) << name;
       EXPECT_TRUE(holds(fish, " -l " + name.substr(2))) << name;
     }
+  });
 }
+
+/// A folder with the completions of a shell.
+class Completions {
+ public:
+  explicit Completions(const std::string& script)
+      : folder_(std::filesystem::temp_directory_path() /
+                ("softrnic-completion-" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(folder_);
+    write("script", script);
+  }
+  ~Completions() { std::filesystem::remove_all(folder_); }
+  Completions(const Completions&) = delete;
+  Completions& operator=(const Completions&) = delete;
+
+  /// Of a program of the shell, which runs in the folder: the first line that it writes into "out".
+  std::string run(const std::string& shell, const std::string& program) const {
+    write("try", program);
+    const std::string folder = folder_.string();
+    if (std::system(("cd " + folder + " && HOME=" + folder + " " + shell + " try").c_str()) != 0)
+      return shell + " failed";
+    std::string out;
+    std::getline(std::ifstream(folder_ / "out"), out);
+    return out;
+  }
+
+ private:
+  void write(const char* name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
+
+  path folder_;
+};
 
 /// What bash offers for a command line, the last word of which is being written.
 std::string completed(const std::string& script, const std::string& words) {
-  const path folder =
-      std::filesystem::temp_directory_path() / ("softrnic-completion-" + std::to_string(getpid()));
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder / "script") << script;
-  std::ofstream(folder / "try")
-      << "source " << folder / "script"
-      << "\nCOMP_WORDS=(" << words
-      << ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_softrnic\nprintf '%s ' \"${COMPREPLY[@]}\" >"
-      << folder / "out"
-      << "\n";
-  const int status = std::system(("bash " + (folder / "try").string()).c_str());
-  std::string out;
-  std::getline(std::ifstream(folder / "out"), out);
-  std::filesystem::remove_all(folder);
-  return status == 0 ? out : "bash failed";
+  return Completions(script).run("bash", "source ./script\nCOMP_WORDS=(" + words +
+                                             ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_softrnic\n"
+                                             "printf '%s ' \"${COMPREPLY[@]}\" >out\n");
 }
 
 TEST_F(Manual, BashCompletesWithIt) {
@@ -117,7 +141,29 @@ TEST_F(Manual, BashCompletesWithIt) {
   EXPECT_EQ(completed(script, "softrnic cp --direct-io a"), "auto always ");
   EXPECT_EQ(completed(script, "softrnic cp --queue-pairs ''"), " ");
   EXPECT_EQ(completed(script, "softrnic run --exp"), "--explain ");
+  EXPECT_EQ(completed(script, "softrnic fabric tr"), "trace ");
+  EXPECT_EQ(completed(script, "softrnic fabric up --sm e"), "embedded ");
+  EXPECT_EQ(completed(script, "softrnic fabric link li"), " ");
+  EXPECT_EQ(completed(script, "softrnic fabric list --js"), "--json ");
   EXPECT_TRUE(completed(script, "softrnic run -- mkfif").starts_with("mkfifo "));
+}
+
+TEST_F(Manual, FishCompletesWithIt) {
+  if (std::system("command -v fish >/dev/null") != 0) GTEST_SKIP() << "fish is not installed";
+  const Completions fish(fish_completion(softrnic));
+  const auto completed = [&](const std::string& line) {
+    return fish.run("fish", "source script\ncomplete -C '" + line +
+                                "' | string split -f 1 \\t | string join ' ' >out; true");
+  };
+  EXPECT_EQ(completed("softrnic st"), "stat");
+  EXPECT_EQ(completed("softrnic --json res"), "resource");
+  EXPECT_EQ(completed("softrnic cp --direct-io a"), "always auto");
+  EXPECT_EQ(completed("softrnic run mkfif"), "mkfifo");
+  EXPECT_EQ(completed("softrnic run --faults drop=1 -- mkfif"), "mkfifo");
+  EXPECT_EQ(completed("softrnic fabric tr"), "trace");
+  EXPECT_EQ(completed("softrnic fabric up --sm e"), "embedded");
+  EXPECT_EQ(completed("softrnic fabric link li"), "");
+  EXPECT_EQ(completed("softrnic fabric list --js"), "--json");
 }
 
 }  // namespace
