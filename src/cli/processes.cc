@@ -3,12 +3,30 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/language.h"
 #include "base/reason_words.h"
 #include "cli/copy_progress.h"
 #include "cli/output.h"
+#include "daemon/credentials.h"
 #include "rnic/qp_states.h"
 
 namespace softrnic::cli {
+namespace {
+
+/// The daemon of all users shows no process to one with capabilities: it cannot see which user namespace they
+/// are good for (daemon::Credentials). Silence would say that nothing runs.
+void tell_that_nothing_is_shown(control::Client& client) {
+  const auto status = client.status();
+  if (!status || status->all_users == 0 || !daemon::Credentials::own().has_capabilities()) return;
+  complain(in_words(
+      language(),
+      "softrnicd serves all users and shows no programs to one that has capabilities, as root "
+      "has; the data of such programs goes by packets. An ordinary user sees its own",
+      "softrnicd 为所有用户服务，不向拥有 capability 的程序（如 root 的程序）显示任何程序；这类程序的数据"
+      "以报文传送。普通用户能看到自己的程序"));
+}
+
+}  // namespace
 
 bool read_processes(Processes& out) {
   bool failed = false;
@@ -20,6 +38,7 @@ bool read_processes(Processes& out) {
     report(devices ? pages.error() : devices.error());
     return false;
   }
+  if (pages->empty()) tell_that_nothing_is_shown(*client);
   for (const auto& device : *devices) out.device_names[device.index] = device.name;
   for (const control::PageFd& page : *pages) {
     const auto reader = control::PageReader::open(page.fd.get());

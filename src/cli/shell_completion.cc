@@ -45,7 +45,7 @@ std::vector<Place> places_of(const CommandTable& softrnic) {
 }
 
 /// Of all commands, but not of softrnic itself.
-std::vector<std::string> paths_of(const CommandTable& softrnic) {
+std::vector<std::string> command_paths(const CommandTable& softrnic) {
   std::vector<std::string> paths;
   for (const Place& place : places_of(softrnic))
     if (!place.path.empty()) paths.push_back(place.path);
@@ -243,7 +243,7 @@ std::string fish_program(const CommandTable& run) {
 std::string bash_completion(const CommandTable& softrnic) {
   std::string words;
   for (const Place& place : places_of(softrnic)) words += bash_words(place, softrnic);
-  return fmt::format(kBash, fmt::arg("paths", joined(paths_of(softrnic), '|')),
+  return fmt::format(kBash, fmt::arg("paths", joined(command_paths(softrnic), '|')),
                      fmt::arg("values", bash_values(softrnic)), fmt::arg("words", words));
 }
 
@@ -254,7 +254,7 @@ std::string zsh_completion(const CommandTable& softrnic) {
 }
 
 std::string fish_completion(const CommandTable& softrnic) {
-  std::string out = fmt::format(kFish, fmt::arg("paths", joined(paths_of(softrnic))));
+  std::string out = fmt::format(kFish, fmt::arg("paths", joined(command_paths(softrnic))));
   for (const Place& place : places_of(softrnic)) {
     const std::string behind = "complete -c softrnic -n " +
                                shell_word("__softrnic_behind " + (place.path.empty() ? "''" : place.path));

@@ -113,7 +113,7 @@ def sees(place, pid):
 
 
 def own_view(places):
-    """Each user sees the device, and of the queue pairs only his own."""
+    """Each user sees the device, and of the queue pairs only his own; root is told why it sees none."""
     holder = places["first"].start(["ibv_rc_pingpong", "-g", places["first"].gid_index(4), "-p", PORT + 600])
     try:
         if not holder.wait_until(lambda: sees(places["first"], holder.process.pid)):
@@ -121,6 +121,10 @@ def own_view(places):
             return 1
         if sees(places["second"], holder.process.pid) or "soft0" not in places["second"].run(["ibv_devices"])[1]:
             print("FAILED: what the second user sees")
+            return 1
+        _, told = places["root"].run(["softrnic", "resource", "show", "qp"])
+        if "shows no programs to one that has capabilities" not in told:
+            print(f"FAILED: root is told: {told}")
             return 1
         print("ok: each sees his own", flush=True)
         return 0
