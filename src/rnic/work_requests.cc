@@ -22,7 +22,9 @@ constexpr std::uint8_t kReliable = kRc | kStream;
 static_assert(kRaw != 0 && kXrc != 0 && bit(IBV_QPT_XRC_RECV) == 0, "a target has no send queue");
 
 constexpr std::uint32_t kWordBytes = 8;
-constexpr auto kWcFlush = static_cast<ibv_wc_opcode>(8);  // Debian 12's header does not have it
+// Headers of rdma-core do not have them before 45 and 44.
+constexpr auto kWcFlush = static_cast<ibv_wc_opcode>(8);
+constexpr auto kWcAtomicWrite = static_cast<ibv_wc_opcode>(9);
 constexpr unsigned kKnownFlags =
     IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE | IBV_SEND_IP_CSUM;
 
@@ -44,8 +46,8 @@ constexpr std::array<SendRules, ib::kSendOps> kSendRules = {{
     {},                                                                               // DRIVER1
     {},
     {},
-    {kRc, false, false, true, false, false, false, false, kWcFlush},          // FLUSH
-    {kRc, false, true, true, true, false, true, false, IBV_WC_ATOMIC_WRITE},  // ATOMIC_WRITE
+    {kRc, false, false, true, false, false, false, false, kWcFlush},     // FLUSH
+    {kRc, false, true, true, true, false, true, false, kWcAtomicWrite},  // ATOMIC_WRITE
 }};
 
 template <typename... Figures>
@@ -129,8 +131,7 @@ const SendRules* send_rules(ibv_wr_opcode opcode) {
 }
 
 static_assert(operation_bit(IBV_WR_RDMA_WRITE) == IBV_QP_EX_WITH_RDMA_WRITE &&
-              operation_bit(IBV_WR_TSO) == IBV_QP_EX_WITH_TSO &&
-              operation_bit(kWrAtomicWrite) == IBV_QP_EX_WITH_ATOMIC_WRITE);
+              operation_bit(IBV_WR_TSO) == IBV_QP_EX_WITH_TSO);
 std::uint64_t send_operations(ibv_qp_type type) {
   std::uint64_t operations = 0;
   const bool raw = type == IBV_QPT_RAW_PACKET;

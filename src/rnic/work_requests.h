@@ -11,8 +11,9 @@
 
 namespace softrnic::rnic {
 
-/// Opcodes that Debian 12's header does not have. The fields of a FLUSH, for which struct ibv_send_wr has
-/// none, stand in wr.atomic: remote_addr, rkey, compare_add (the length), swap (ib::FlushSelector).
+/// Opcodes that headers of rdma-core do not have before 45 and 44. The fields of a FLUSH, for which struct
+/// ibv_send_wr has none, stand in wr.atomic: remote_addr, rkey, compare_add (the length), swap
+/// (ib::FlushSelector).
 inline constexpr auto kWrFlush = static_cast<ibv_wr_opcode>(14);
 inline constexpr auto kWrAtomicWrite = static_cast<ibv_wr_opcode>(15);
 

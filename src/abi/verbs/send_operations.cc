@@ -76,7 +76,7 @@ void local_inv(ibv_qp_ex* qp, std::uint32_t rkey) {
   begin(qp, IBV_WR_LOCAL_INV, [&](ibv_send_wr& wr) { wr.invalidate_rkey = rkey; });
 }
 
-// ---- memory placement extensions
+// ---- memory placement extensions: headers of rdma-core have the first from 44 on, the second from 45
 
 void atomic_write(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t address, const void* word) {
   begin(qp, rnic::kWrAtomicWrite, [&](ibv_send_wr& wr) {
@@ -86,8 +86,7 @@ void atomic_write(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t address, cons
   });
 }
 
-/// Debian 12's header does not have it. `type`: of enum ibv_placement_type; `level`: of enum
-/// ibv_selectivity_level.
+/// `type`: of enum ibv_placement_type; `level`: of enum ibv_selectivity_level.
 void flush(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t address, std::size_t length, std::uint8_t type,
            std::uint8_t level) {
   // what the FETH has no room for, the check of the work request refuses
@@ -107,7 +106,7 @@ void send_tso(ibv_qp_ex* qp, void* header, std::uint16_t bytes, std::uint16_t ms
 /// Whatever comes after wr_flush: no queue pair is created with it, so that the batch fails.
 void newer_operation(ibv_qp_ex* qp) { begin(qp, IBV_WR_DRIVER1, kNothingSpecial); }
 
-/// Stands at `at` of the structure, of which this header knows a part only.
+/// Stands at `at` of the structure, of which this header may know a part only.
 template <typename Operation>
 void put(ibv_qp_ex& qp, std::size_t at, Operation* operation) {
   std::memcpy(reinterpret_cast<std::byte*>(&qp) + at, &operation, sizeof operation);
@@ -149,10 +148,12 @@ void set_inline_data_list(ibv_qp_ex* qp, std::size_t count, const ibv_data_buf* 
 }  // namespace
 
 void fill_send_operations(ibv_qp_ex& qp, std::size_t newer) {
-  constexpr std::size_t kKnown = offsetof(ibv_qp_ex, wr_atomic_write) + sizeof qp.wr_atomic_write;
+  constexpr std::size_t kAtomicWrite = offsetof(ibv_qp_ex, wr_abort) + sizeof qp.wr_abort;
+  constexpr std::size_t kFlush = kAtomicWrite + sizeof(void*);
   const std::size_t end = sizeof qp + newer * sizeof(void*);
-  for (std::size_t at = kKnown; at < end; at += sizeof(void*)) put(qp, at, newer_operation);
-  put(qp, kKnown, flush);
+  for (std::size_t at = kFlush + sizeof(void*); at < end; at += sizeof(void*)) put(qp, at, newer_operation);
+  put(qp, kAtomicWrite, atomic_write);
+  put(qp, kFlush, flush);
   qp.wr_start = start;
   qp.wr_complete = complete;
   qp.wr_abort = abort_batch;
@@ -167,7 +168,6 @@ void fill_send_operations(ibv_qp_ex& qp, std::size_t newer) {
   qp.wr_bind_mw = bind_mw;
   qp.wr_local_inv = local_inv;
   qp.wr_send_tso = send_tso;
-  qp.wr_atomic_write = atomic_write;
   qp.wr_set_ud_addr = set_ud_addr;
   qp.wr_set_xrc_srqn = set_xrc_srqn;
   qp.wr_set_inline_data = set_inline_data;
