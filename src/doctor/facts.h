@@ -52,8 +52,9 @@ struct ProgramFacts {
   std::vector<std::string> setting_warnings;
   std::string faults, faults_trouble;  ///< SOFTRNIC_FAULTS, and what is wrong with it
   bool capture = false, wire_only = false;
-  std::string device;   ///< SOFTRNIC_DEVICE
-  std::string preload;  ///< LD_PRELOAD and LD_AUDIT
+  std::string device;       ///< SOFTRNIC_DEVICE
+  std::string preload;      ///< LD_PRELOAD and LD_AUDIT, but for
+  std::string own_preload;  ///< softrnic's libraries in them
 };
 
 struct HostFacts {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
@@ -68,6 +69,19 @@ bool names_ours(const std::string& library_path, const std::string& library_fold
   return false;
 }
 
+/// A library that `softrnic run` preloads is in nobody's way.
+void gather_preload(ProgramFacts& program) {
+  std::string text = with(variable("LD_PRELOAD"), variable("LD_AUDIT"), ' ');
+  std::replace(text.begin(), text.end(), ':', ' ');  // either parts them: ld.so(8)
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const std::string name = word.substr(word.rfind('/') + 1);
+    const bool own = !program.library_folder.empty() && same_file(word, program.library_folder + "/" + name);
+    std::string& list = own ? program.own_preload : program.preload;
+    list = with(list, word, ' ');
+  }
+}
+
 void gather_settings(ProgramFacts& program) {
   const Settings parsed = parse_settings(environ, program.setting_warnings);
   program.faults = parsed.faults;
@@ -75,7 +89,7 @@ void gather_settings(ProgramFacts& program) {
   program.wire_only = parsed.wire_only;
   program.device = parsed.device;
   if (const auto plan = link::parse_fault_plan(parsed.faults); !plan) program.faults_trouble = plan.error();
-  program.preload = with(variable("LD_PRELOAD"), variable("LD_AUDIT"), ' ');
+  gather_preload(program);
 }
 
 }  // namespace
@@ -110,8 +124,8 @@ LoadFacts parse_loader_list(const std::string& text, const std::string& library_
 
 ProgramFacts gather_program(const Wanted& wanted) {
   ProgramFacts program;
-  gather_settings(program);
   program.library_folder = wanted.library_folder;
+  gather_settings(program);
   program.path = wanted.program.empty() ? "" : find_program(wanted.program);
   const ElfFile own = look_at(c_library());
   const ElfFile file = program.path.empty() ? own : look_at(program.path);

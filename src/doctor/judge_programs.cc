@@ -121,7 +121,8 @@ Finding judge_settings(const Facts& facts) {
 
 Finding judge_preload(const Facts& facts) {
   const std::string& preload = facts.program.preload;
-  if (preload.empty()) return good("not set");
+  if (preload.empty())
+    return good(facts.program.own_preload.empty() ? "not set" : "softrnic's: " + facts.program.own_preload);
   return slow(preload, "what it defines comes before softrnic and the C library in every program",
               "unset LD_PRELOAD and LD_AUDIT unless they are meant");
 }

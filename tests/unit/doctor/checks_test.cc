@@ -119,6 +119,7 @@ const std::vector<Case>& cases_of_host() {
       {"settings", kSlow, [](F& f) { f.program.wire_only = true; }, "SOFTRNIC_PATH=wire"},
       {"settings", kSlow, [](F& f) { f.program.capture = true; }, "SOFTRNIC_CAPTURE"},
       {"settings", kSlow, [](F& f) { f.program.faults = "drop=1%"; }, "drop=1%"},
+      {"preload", kGood, [](F& f) { f.program.own_preload = "/lib/softrnic/x.so"; }, "softrnic's: /lib"},
       {"preload", kSlow, [](F& f) { f.program.preload = "libvma.so"; }, "libvma.so"}};
   return kCases;
 }
