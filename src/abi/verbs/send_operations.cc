@@ -148,12 +148,12 @@ void set_inline_data_list(ibv_qp_ex* qp, std::size_t count, const ibv_data_buf* 
 }  // namespace
 
 void fill_send_operations(ibv_qp_ex& qp, std::size_t newer) {
-  constexpr std::size_t kAtomicWrite = offsetof(ibv_qp_ex, wr_abort) + sizeof qp.wr_abort;
-  constexpr std::size_t kFlush = kAtomicWrite + sizeof(void*);
+  constexpr std::size_t kAtomicWriteAt = offsetof(ibv_qp_ex, wr_abort) + sizeof qp.wr_abort;
+  constexpr std::size_t kFlushAt = kAtomicWriteAt + sizeof(void*);
   const std::size_t end = sizeof qp + newer * sizeof(void*);
-  for (std::size_t at = kFlush + sizeof(void*); at < end; at += sizeof(void*)) put(qp, at, newer_operation);
-  put(qp, kAtomicWrite, atomic_write);
-  put(qp, kFlush, flush);
+  for (std::size_t at = kFlushAt + sizeof(void*); at < end; at += sizeof(void*)) put(qp, at, newer_operation);
+  put(qp, kAtomicWriteAt, atomic_write);
+  put(qp, kFlushAt, flush);
   qp.wr_start = start;
   qp.wr_complete = complete;
   qp.wr_abort = abort_batch;
