@@ -191,7 +191,7 @@ std::string zsh_function(const Place& place, const CommandTable& softrnic) {
     out += "  )\n";
   }
   if (command.name == "run") out += kZshProgram;
-  out += "  _arguments -C";
+  out += command.commands.empty() ? "  _arguments" : "  _arguments -C";
   for (const OptionRow& row : options_of(command, softrnic)) out += " \\\n    " + zsh_option(row);
   if (command.commands.empty()) return out + " \\\n    " + zsh_positionals(command) + "\n}\n";
   return out + fmt::format(
