@@ -6,6 +6,7 @@
 //   write_rate [OPTIONS] SECONDS HOST     the initiator, prints GB/s (10^9)
 //     --qps N  --size BYTES (65536)  --memory BYTES (that of the messages of all queue pairs)
 //     --count MESSAGES
+//     --offset BYTES (0; where the region of the target begins in its page)
 //     --shared  --gid-index N  --port N
 #include <algorithm>
 #include <chrono>

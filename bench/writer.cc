@@ -23,6 +23,8 @@ bool set(Options& o, const std::string& word, const char* value) {
     o.size = number;
   else if (word == "--memory")
     o.memory = number;
+  else if (word == "--offset")
+    o.offset = number;
   else if (word == "--count")
     o.count = number;
   else if (word == "--gid-index")
@@ -61,25 +63,28 @@ Options parse(int argc, char** argv) {
   require(!rest.empty() && rest.size() <= 2, "SECONDS [HOST]");
   o.seconds = std::strtod(rest[0].c_str(), nullptr);
   if (rest.size() == 2) o.host = rest[1];
+  if (o.initiator()) o.offset = 0;
   if (o.memory == 0) o.memory = o.qps * o.size;
-  require(o.qps > 0 && o.qps <= kMostQps && o.size > 0 && o.memory >= o.size, "values out of range");
+  require(o.qps > 0 && o.qps <= kMostQps && o.size > 0 && o.memory >= o.size && o.offset < 4096,
+          "values out of range");
   return o;
 }
 
-Memory::Memory(std::size_t size, bool shared) : size_(size), fd_(shared ? memory_file(size) : -1) {
+Memory::Memory(std::size_t size, std::size_t offset, bool shared)
+    : size_(size + offset), offset_(offset), fd_(shared ? memory_file(size_) : -1) {
   void* place =
-      mmap(nullptr, size, PROT_READ | PROT_WRITE, shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, fd_, 0);
+      mmap(nullptr, size_, PROT_READ | PROT_WRITE, shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, fd_, 0);
   require(place != MAP_FAILED, "mmap");
-  data_ = static_cast<std::byte*>(place);
-  std::memset(data_, 0, size);
+  pages_ = static_cast<std::byte*>(place);
+  std::memset(pages_, 0, size_);
 }
 
 Memory::~Memory() {
-  (void)munmap(data_, size_);
+  (void)munmap(pages_, size_);
   if (fd_ >= 0) (void)close(fd_);
 }
 
-Side::Side(const Options& o) : gid_index_(o.gid_index), memory_(o.memory, o.shared) {
+Side::Side(const Options& o) : gid_index_(o.gid_index), memory_(o.memory, o.offset, o.shared) {
   int count = 0;
   ibv_device** devices = ibv_get_device_list(&count);
   require(devices != nullptr && count > 0, "ibv_get_device_list");

@@ -18,6 +18,7 @@ struct Options {
   std::size_t size = 65536;
   std::size_t memory = 0;  ///< bytes of the region; 0: one message for each queue pair
   std::size_t count = 0;   ///< messages; 0: as many as the seconds allow
+  std::size_t offset = 0;  ///< bytes from the beginning of a page to that of the target's region
   bool shared = false;     ///< the region lies in a shared mapping of a memfd
   int gid_index = 1;
   std::uint16_t port = 18530;
@@ -38,16 +39,16 @@ struct Address {
 /// Memory for a region: pages of the process alone, or of a memfd that others may map.
 class Memory {
  public:
-  Memory(std::size_t size, bool shared);
+  Memory(std::size_t size, std::size_t offset, bool shared);
   ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
-  std::byte* data() const { return data_; }
-  std::size_t size() const { return size_; }
+  std::byte* data() const { return pages_ + offset_; }
+  std::size_t size() const { return size_ - offset_; }
 
  private:
-  std::byte* data_;
-  std::size_t size_;
+  std::byte* pages_;
+  std::size_t size_, offset_;
   int fd_;  ///< -1: of no file
 };
 

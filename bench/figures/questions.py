@@ -47,6 +47,9 @@ class Questions:
                                         Ucx("tag_bw", POSIX), Ucx("tag_bw", "tcp"))]
             wanted += [(Perftest(p), "direct") for p in ("ib_write_bw", "ib_send_bw", "ib_read_bw")]
             wanted += [(Own("write_rate", ["--shared"]), SHARED_MEMORY)]
+            # Where `rep movsb` crawls on some processors (src/base/memory_copy.h).
+            for memory, place in ([], "direct"), (["--shared"], SHARED_MEMORY):
+                wanted += [(Own("write_rate", [*memory, "--offset", "16"], note=", 16 B behind a page"), place)]
             wanted += [(Perftest(p, wire=True), "wire") for p in ("ib_write_bw", "ib_send_bw")]
             wanted += [(Iperf3(), "loopback")]
             yield Question("bandwidth", "Bandwidth on one host", BY_SIZE, "GB/s", cells(host, wanted, self.sizes),

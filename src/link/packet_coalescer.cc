@@ -1,8 +1,8 @@
 #include "link/packet_coalescer.h"
 
 #include <algorithm>
-#include <cstring>
 
+#include "base/memory_copy.h"
 #include "transport/ib/ordered_copy.h"
 #include "transport/ib/rx_packet.h"
 #include "wire/fields.h"
@@ -94,7 +94,7 @@ bool PacketCoalescer::copy(std::size_t offset, std::byte* to, std::size_t size) 
   std::size_t within = offset % piece_;
   for (; size > piece_ - within; within = 0) {
     const std::size_t part = piece_ - within;
-    std::memmove(to, pieces_[index++] + within, part);
+    copy_memory(to, pieces_[index++] + within, part);
     to += part;
     size -= part;
   }

@@ -3,8 +3,8 @@
 #include <sys/mman.h>
 
 #include <cerrno>
-#include <cstring>
 
+#include "base/memory_copy.h"
 #include "base/reason_words.h"
 #include "rnic/context.h"
 #include "rnic/limits.h"
@@ -52,13 +52,13 @@ Expected<void, Failure> DeviceMemory::check(std::uint64_t offset, std::size_t le
 
 Expected<void, Failure> DeviceMemory::copy_in(std::uint64_t offset, const void* from, std::size_t length) {
   if (auto ok = check(offset, length); !ok) return ok;
-  std::memcpy(bytes_ + offset, from, length);
+  copy_memory(bytes_ + offset, static_cast<const std::byte*>(from), length);
   return {};
 }
 
 Expected<void, Failure> DeviceMemory::copy_out(void* to, std::uint64_t offset, std::size_t length) const {
   if (auto ok = check(offset, length); !ok) return ok;
-  std::memcpy(to, bytes_ + offset, length);
+  copy_memory(static_cast<std::byte*>(to), bytes_ + offset, length);
   return {};
 }
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/memory_copy.h"
+
 namespace softrnic::rsocket {
 
 Result<ChannelPtr> make_channel() {
@@ -224,8 +226,8 @@ Segment Endpoint::take_segment_row(std::uint32_t row) const {
 
 void Endpoint::put(SendRing::Place place, const void* from) const {
   const auto* const bytes = static_cast<const std::byte*>(from);
-  std::memcpy(&send_.bytes()[place.at], bytes, place.first);
-  if (place.second > 0) std::memcpy(send_.bytes().data(), bytes + place.first, place.second);
+  copy_memory(&send_.bytes()[place.at], bytes, place.first);
+  if (place.second > 0) copy_memory(send_.bytes().data(), bytes + place.first, place.second);
 }
 
 Mapping Endpoint::mapping_row(std::uint32_t row) const {

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "base/bytes.h"
+#include "base/memory_copy.h"
 
 namespace softrnic::rsocket {
 
@@ -27,7 +28,7 @@ class Gather {
     while (!to.empty()) {
       const iovec& part = parts_.front();
       const std::size_t now = std::min(part.iov_len - offset_, to.size());
-      if (now > 0) std::memcpy(to.data(), static_cast<const std::byte*>(part.iov_base) + offset_, now);
+      if (now > 0) copy_memory(to.data(), static_cast<const std::byte*>(part.iov_base) + offset_, now);
       to = to.subspan(now);
       offset_ += now;
       left_ -= now;
@@ -48,7 +49,7 @@ inline std::size_t scatter(Bytes from, std::span<const iovec> parts) {
   std::size_t done = 0;
   for (const iovec& part : parts) {
     const std::size_t now = std::min(part.iov_len, from.size() - done);
-    if (now > 0) std::memcpy(part.iov_base, &from[done], now);
+    if (now > 0) copy_memory(static_cast<std::byte*>(part.iov_base), &from[done], now);
     done += now;
   }
   return done;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/memory_copy.h"
+
 namespace softrnic::rsocket {
 
 ReceiveRing::ReceiveRing(std::uint32_t size, std::uint16_t messages)
@@ -34,7 +36,7 @@ std::size_t ReceiveRing::copy(Bytes ring, MutableBytes to, bool keep) {
     const std::uint32_t size = half_ * 2;
     const auto part = static_cast<std::uint32_t>(
         std::min<std::size_t>({lengths_[message] - taken, to.size() - done, size - offset}));
-    std::memcpy(to.data() + done, ring.data() + offset, part);
+    copy_memory(to.data() + done, ring.data() + offset, part);
     done += part;
     offset = offset + part == size ? 0 : offset + part;
     taken += part;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/memory_copy.h"
 #include "samehost/fetch_once.h"
 #include "wire/headers.h"
 
@@ -47,7 +48,7 @@ std::byte* put_pieces(std::byte* to, const ib::TxPacket& packet) {
 void put_payload(std::byte* to, const ib::TxPacket& packet) {
   for (std::size_t i = 0; i < packet.fragment_count; ++i) {
     const ib::Fragment& fragment = packet.fragments[i];
-    std::memcpy(to, fragment.data, fragment.size);
+    copy_memory(to, fragment.data, fragment.size);
     to += fragment.size;
   }
 }

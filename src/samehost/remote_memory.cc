@@ -10,8 +10,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <new>
 #include <string>
 
+#include "base/memory_copy.h"
 #include "transport/ib/ordered_copy.h"
 
 namespace softrnic::samehost {
@@ -50,6 +52,11 @@ std::size_t word_at_end(std::uint64_t end) {
     if (end % word == 0) return word;
   }
   return 1;
+}
+
+/// Whether the kernel would; it copies page by page.
+bool crawls(std::uint64_t to, std::uint64_t from, std::size_t bytes) {
+  return bytes >= kStringCopyBytes && string_copy_crawls(to, from);
 }
 
 iovec place(std::uint64_t address, std::size_t bytes) { return {reinterpret_cast<void*>(address), bytes}; }
@@ -124,6 +131,24 @@ Expected<RemoteMemory, int> RemoteMemory::open(pid_t pid, const CookieAddress& c
   return memory;
 }
 
+/// Lies within its pages as other memory does.
+class RemoteMemory::BounceBuffer {
+ public:
+  static constexpr std::size_t kBytes = 64 * 1024;
+
+  explicit BounceBuffer(std::uint64_t as)
+      : buffer_(new (std::nothrow) std::byte[kBytes + kPage]),
+        bytes_(buffer_ == nullptr ? nullptr
+                                  : &buffer_[(as - reinterpret_cast<std::uint64_t>(&buffer_[0])) % kPage]) {}
+  /// kBytes of them; nullptr: there is no memory.
+  std::byte* bytes() const { return bytes_; }
+
+ private:
+  static constexpr std::size_t kPage = 4096;
+  std::unique_ptr<std::byte[]> buffer_;
+  std::byte* bytes_;
+};
+
 bool RemoteMemory::read(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const {
   if (is_own()) {
     for (const iovec& piece : local) {
@@ -138,6 +163,9 @@ bool RemoteMemory::read(std::span<const iovec> local, std::uint64_t remote, std:
                                   static_cast<long>(bytes), static_cast<long>(remote));
     return n == static_cast<long>(bytes);
   }
+  if (local.size() == 1 && crawls(reinterpret_cast<std::uint64_t>(at(local[0])), remote, bytes))
+    if (const BounceBuffer bounce(remote); bounce.bytes() != nullptr)
+      return read_by(bounce, at(local[0]), remote, bytes);
   return attach_read(local, remote, bytes);
 }
 
@@ -155,6 +183,9 @@ bool RemoteMemory::write(std::span<const iovec> local, std::uint64_t remote, std
                                   static_cast<long>(bytes), static_cast<long>(remote));
     return n == static_cast<long>(bytes);
   }
+  if (local.size() == 1 && crawls(remote, reinterpret_cast<std::uint64_t>(at(local[0])), bytes))
+    if (const BounceBuffer bounce(remote); bounce.bytes() != nullptr)
+      return write_by(bounce, at(local[0]), remote, bytes);
   return attach_write(local, remote, bytes);
 }
 
@@ -163,6 +194,9 @@ bool RemoteMemory::fetch(std::byte* local, std::uint64_t remote, std::size_t byt
     const iovec place{local, bytes};
     return read({&place, 1}, remote, bytes);
   }
+  if (crawls(reinterpret_cast<std::uint64_t>(local), remote, bytes))
+    if (const BounceBuffer bounce(remote); bounce.bytes() != nullptr)
+      return read_by(bounce, local, remote, bytes);
   const std::size_t word = std::min(bytes, word_at_end(reinterpret_cast<std::uint64_t>(local) + bytes));
   std::array<std::byte, sizeof(std::uint64_t)> end;
   const iovec places[] = {{local, bytes - word}, {end.data(), word}};
@@ -183,6 +217,28 @@ std::optional<std::uint64_t> RemoteMemory::execute(std::uint64_t remote,
   const iovec there{&after, sizeof after};
   if (after != before && !write({&there, 1}, remote, sizeof after)) return std::nullopt;
   return before;
+}
+
+bool RemoteMemory::read_by(const BounceBuffer& bounce, std::byte* local, std::uint64_t remote,
+                           std::size_t bytes) const {
+  for (std::size_t done = 0; done < bytes;) {
+    const iovec piece{bounce.bytes(), std::min(bytes - done, BounceBuffer::kBytes)};
+    if (!attach_read({&piece, 1}, remote + done, piece.iov_len)) return false;
+    ib::ordered_copy(local + done, bounce.bytes(), piece.iov_len);
+    done += piece.iov_len;
+  }
+  return true;
+}
+
+bool RemoteMemory::write_by(const BounceBuffer& bounce, const std::byte* local, std::uint64_t remote,
+                            std::size_t bytes) const {
+  for (std::size_t done = 0; done < bytes;) {
+    const iovec piece{bounce.bytes(), std::min(bytes - done, BounceBuffer::kBytes)};
+    copy_memory(bounce.bytes(), local + done, piece.iov_len);
+    if (!attach_write({&piece, 1}, remote + done, piece.iov_len)) return false;
+    done += piece.iov_len;
+  }
+  return true;
 }
 
 long RemoteMemory::call(long number, std::span<const iovec> local, std::span<const iovec> remote) const {

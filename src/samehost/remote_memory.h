@@ -13,6 +13,9 @@
 //   address space that has no cookie there it fails before anything was touched. It costs as much as two
 //   pages more.
 //
+// The kernel copies by the string instruction, which crawls between places of an unlucky alignment
+// (base/memory_copy.h): there the bytes go by a buffer that is aligned as the other's memory is.
+//
 // Reads can do without the cookie where the process has a thread that keeps a robust mutex (its life): the
 // kernel marks that as the thread ends, be it by exec(), and gives the number away only when all threads are
 // gone. So who finds the mutex held after the call has read the right memory, and what else has been read is
@@ -99,9 +102,14 @@ class RemoteMemory {
   std::optional<std::uint64_t> execute(std::uint64_t remote, const ib::AtomicOperation& operation) const;
 
  private:
+  class BounceBuffer;
+
   RemoteMemory() = default;
   bool is_own() const { return pid_ == 0; }
   long call(long number, std::span<const iovec> local, std::span<const iovec> remote) const;
+  bool read_by(const BounceBuffer& bounce, std::byte* local, std::uint64_t remote, std::size_t bytes) const;
+  bool write_by(const BounceBuffer& bounce, const std::byte* local, std::uint64_t remote,
+                std::size_t bytes) const;
   bool attach_read(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const;
   bool read_by_cookie(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const;
   bool attach_write(std::span<const iovec> local, std::uint64_t remote, std::size_t bytes) const;

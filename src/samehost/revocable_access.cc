@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/memory_copy.h"
 #include "samehost/proc_threads.h"
 #include "transport/ib/ordered_copy.h"
 
@@ -81,15 +82,48 @@ bool can_restart() { return area_offset() != kNone && static_cast<std::int32_t>(
 #define SOFTRNIC_SEQUENCE_OUT [done] "=&r"(done), [sequence] "+m"(area.rseq_cs)
 #define SOFTRNIC_SEQUENCE_IN [revoked] "m"(check.revoked), [access] "r"(check.access)
 
+// By vectors; `bytes` is a multiple of kBlock. One register holds the progress, and a loop that is begun
+// anew stores the same again.
+constexpr std::size_t kBlock = 64;
+bool copy_blocks(std::byte* to, const std::byte* from, std::size_t bytes, const Check& check) {
+  struct rseq& area = own_area();
+  int done;
+  auto at = -static_cast<std::ptrdiff_t>(bytes);
+  asm volatile(SOFTRNIC_SEQUENCE("6: testq %[at], %[at]\n\t"
+                                 "jns 2f\n\t"
+                                 "movups (%[from],%[at]), %%xmm0\n\t"
+                                 "movups 16(%[from],%[at]), %%xmm1\n\t"
+                                 "movups 32(%[from],%[at]), %%xmm2\n\t"
+                                 "movups 48(%[from],%[at]), %%xmm3\n\t"
+                                 "movups %%xmm0, (%[to],%[at])\n\t"
+                                 "movups %%xmm1, 16(%[to],%[at])\n\t"
+                                 "movups %%xmm2, 32(%[to],%[at])\n\t"
+                                 "movups %%xmm3, 48(%[to],%[at])\n\t"
+                                 "addq $64, %[at]\n\t"
+                                 "jmp 6b")
+               : [at] "+r"(at), SOFTRNIC_SEQUENCE_OUT
+               : [to] "r"(to + bytes), [from] "r"(from + bytes), SOFTRNIC_SEQUENCE_IN
+               : "r11", "xmm0", "xmm1", "xmm2", "xmm3", "cc", "memory");
+  return done != 0;
+}
+
 // The string instruction keeps its progress in its registers: the new beginning goes on
 // where it was interrupted.
-bool copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes, const Check& check) {
+bool copy_string(std::byte* to, const std::byte* from, std::size_t bytes, const Check& check) {
   struct rseq& area = own_area();
   int done;
   asm volatile(SOFTRNIC_SEQUENCE("rep movsb")
                : "+D"(to), "+S"(from), "+c"(bytes), SOFTRNIC_SEQUENCE_OUT:SOFTRNIC_SEQUENCE_IN
                : "r11", "cc", "memory");
   return done != 0;
+}
+
+bool copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes, const Check& check) {
+  const bool crawls =
+      string_copy_crawls(reinterpret_cast<std::uintptr_t>(to), reinterpret_cast<std::uintptr_t>(from));
+  const std::size_t blocks = crawls ? bytes - bytes % kBlock : 0;
+  return (blocks == 0 || copy_blocks(to, from, blocks, check)) &&
+         copy_string(to + blocks, from + blocks, bytes - blocks, check);
 }
 
 template <typename Word>

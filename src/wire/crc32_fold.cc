@@ -40,9 +40,11 @@ constexpr FoldConstants fold_by(std::size_t bytes) {
 #endif
 
 constexpr FoldConstants kBy16 = fold_by(16), kBy32 = fold_by(32), kBy48 = fold_by(48), kBy64 = fold_by(64),
-                        kBy128 = fold_by(128), kBy192 = fold_by(192), kBy256 = fold_by(256);
+                        kBy96 = fold_by(96), kBy128 = fold_by(128), kBy192 = fold_by(192),
+                        kBy256 = fold_by(256);
 
 #define SOFTRNIC_PCLMUL __attribute__((target("pclmul,sse4.1"), always_inline)) inline
+#define SOFTRNIC_VPCLMUL_AVX2 __attribute__((target("avx2,pclmul,vpclmulqdq"), always_inline)) inline
 #define SOFTRNIC_VPCLMUL __attribute__((target("avx512f,avx512vl,pclmul,vpclmulqdq"), always_inline)) inline
 
 SOFTRNIC_PCLMUL __m128i vector_of(FoldConstants by) {
@@ -86,6 +88,48 @@ __attribute__((target("pclmul,sse4.1"))) void fold_pclmul(std::uint32_t state, c
   first = folded(second, vector_of(kBy32), first);
   first = folded(third, vector_of(kBy16), first);
   store(to, fold_rest(first, p, blocks));
+}
+
+SOFTRNIC_VPCLMUL_AVX2 __m256i load_two(const std::byte* p) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+}
+SOFTRNIC_VPCLMUL_AVX2 __m256i two_of(FoldConstants by) { return _mm256_broadcastsi128_si256(vector_of(by)); }
+SOFTRNIC_VPCLMUL_AVX2 __m256i folded(__m256i blocks, __m256i by, __m256i onto) {
+  const __m256i low = _mm256_clmulepi64_epi128(blocks, by, 0x00);
+  const __m256i high = _mm256_clmulepi64_epi128(blocks, by, 0x11);
+  return _mm256_xor_si256(_mm256_xor_si256(low, high), onto);
+}
+
+bool has_vpclmul_avx2() {
+  return has_pclmul() && __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("vpclmulqdq") != 0;
+}
+
+__attribute__((target("avx2,pclmul,vpclmulqdq"))) void fold_vpclmul_avx2(std::uint32_t state,
+                                                                         const std::byte* p,
+                                                                         std::size_t blocks, std::byte* to) {
+  const __m128i start = _mm_cvtsi32_si128(static_cast<int>(state));
+  if (blocks < 2) return store(to, _mm_xor_si128(load(p), start));
+  __m256i two = _mm256_xor_si256(load_two(p), _mm256_zextsi128_si256(start));
+  p += 32;
+  blocks -= 2;
+  if (blocks >= 14) {
+    __m256i second = load_two(p), third = load_two(p + 32), fourth = load_two(p + 64);
+    const __m256i by128 = two_of(kBy128);
+    for (p += 96, blocks -= 6; blocks >= 8; blocks -= 8, p += 128) {
+      two = folded(two, by128, load_two(p));
+      second = folded(second, by128, load_two(p + 32));
+      third = folded(third, by128, load_two(p + 64));
+      fourth = folded(fourth, by128, load_two(p + 96));
+    }
+    two = folded(two, two_of(kBy96), fourth);
+    two = folded(second, two_of(kBy64), two);
+    two = folded(third, two_of(kBy32), two);
+  }
+  const __m256i by32 = two_of(kBy32);
+  for (; blocks >= 2; blocks -= 2, p += 32) two = folded(two, by32, load_two(p));
+  const __m128i last =
+      folded(_mm256_castsi256_si128(two), vector_of(kBy16), _mm256_extracti128_si256(two, 1));
+  store(to, fold_rest(last, p, blocks));
 }
 
 SOFTRNIC_VPCLMUL __m512i load_four(const std::byte* p) { return _mm512_loadu_si512(p); }
@@ -141,9 +185,11 @@ __attribute__((target("avx512f,avx512vl,pclmul,vpclmulqdq"))) void fold_vpclmul(
 }
 
 #undef SOFTRNIC_PCLMUL
+#undef SOFTRNIC_VPCLMUL_AVX2
 #undef SOFTRNIC_VPCLMUL
 
 constexpr NamedFold kFolds[] = {{"AVX-512 VPCLMULQDQ", has_vpclmul, fold_vpclmul},
+                                {"AVX2 VPCLMULQDQ", has_vpclmul_avx2, fold_vpclmul_avx2},
                                 {"PCLMULQDQ", has_pclmul, fold_pclmul}};
 
 #elif defined(__aarch64__)

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/memory_copy.h"
 #include "transport/ib/rx_packet.h"
 
 namespace softrnic::ib {
@@ -16,7 +17,7 @@ template <typename Word>
 void copy_end_last(std::byte* to, const std::byte* from, std::size_t size) {
   Word end;
   std::memcpy(&end, from + size - sizeof(Word), sizeof(Word));
-  std::memmove(to, from, size - sizeof(Word));
+  copy_memory(to, from, size - sizeof(Word));
   __atomic_store_n(reinterpret_cast<Word*>(to + size - sizeof(Word)), end, __ATOMIC_RELEASE);
 }
 

@@ -93,6 +93,29 @@ TEST(RemoteMemory, WritesAndReadsPiecesOfEverySize) {
   EXPECT_EQ(buffer, std::vector<std::uint8_t>(kBufferBytes)) << "this process's own buffer was written";
 }
 
+// Behind it by less than 64 bytes, counted within a page: by a buffer in between, several times its size.
+TEST(RemoteMemory, CopiesWhereTheKernelWouldCrawl) {
+  std::vector<std::uint8_t> buffer(kBufferBytes), data(kBufferBytes), back(kBufferBytes);
+  LocalPeer local_peer(buffer);
+  const auto remote = RemoteMemory::open(local_peer.pid(), local_peer.cookie);
+  ASSERT_TRUE(remote);
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::uint8_t>(i * 13 + i / 251);
+  const auto offset_to = [](const std::vector<std::uint8_t>& of, std::uint64_t as) {
+    return (as - address_of(of)) % 4096;
+  };
+  for (const std::size_t size : {2048UL, 65'536UL, 65'537UL, 300'001UL}) {
+    const std::uint64_t there = address_of(buffer) + 100;
+    const iovec from{&data[offset_to(data, there - 16)], size};
+    ASSERT_TRUE(remote->write({&from, 1}, there, size)) << size;
+    const iovec to{&back[offset_to(back, there + 40)], size};
+    ASSERT_TRUE(remote->read({&to, 1}, there, size)) << size;
+    EXPECT_EQ(std::memcmp(to.iov_base, from.iov_base, size), 0) << size;
+    std::memset(to.iov_base, 0, size);
+    ASSERT_TRUE(remote->fetch(static_cast<std::byte*>(to.iov_base), there, size)) << size;
+    EXPECT_EQ(std::memcmp(to.iov_base, from.iov_base, size), 0) << size;
+  }
+}
+
 TEST(RemoteMemory, GathersAndScatters) {
   std::vector<std::uint8_t> buffer(kBufferBytes);
   LocalPeer local_peer(buffer);

@@ -48,6 +48,23 @@ TEST_F(RevocableTest, CopiesEverySizeToEveryPlace) {
   }
 }
 
+// Where the string instruction would crawl vectors copy, with another end behind each number of blocks.
+TEST_F(RevocableTest, CopiesToEveryPlaceOfAPage) {
+  const auto from = pattern(2 * 4096, 1);
+  auto to = pattern(3 * 4096, 2);
+  const std::size_t same =
+      (reinterpret_cast<std::uintptr_t>(from.data()) - reinterpret_cast<std::uintptr_t>(to.data())) % 4096;
+  for (const std::size_t behind : {0U, 1U, 7U, 16U, 63U, 64U, 4095U})
+    for (const std::size_t bytes : {63U, 64U, 65U, 72U, 127U, 128U, 136U, 4000U, 4099U}) {
+      const std::size_t at = (same + behind) % 4096;
+      auto wanted = to;
+      std::copy_n(from.begin(), bytes, wanted.begin() + static_cast<std::ptrdiff_t>(at));
+      ASSERT_TRUE(revocable_copy(&to[at], from.data(), bytes, revocation_));
+      ASSERT_EQ(to, wanted) << bytes << " bytes, " << behind << " behind";
+      std::fill_n(to.begin() + static_cast<std::ptrdiff_t>(at), bytes, std::byte{0x55});
+    }
+}
+
 TEST_F(RevocableTest, DoesNothingOnceItIsRevoked) {
   revoked_ = 7;
   const auto from = pattern(100, 1), before = pattern(100, 2);
