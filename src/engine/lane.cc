@@ -10,6 +10,7 @@
 #include "base/attempt.h"
 #include "base/clock.h"
 #include "base/hot_path.h"
+#include "engine/poll_moderation.h"
 #include "link/null_link.h"
 #include "rnic/completion_queue.h"
 #include "rnic/context.h"
@@ -233,9 +234,12 @@ std::size_t Lane::batch(TimePoint now) {
 // ---- who works here
 
 // A post sends, and that is all it does as a rule. Where it has much to send, batches in between let the ACKs
-// in, or what another queue pair is sent. False: no batch follows.
-bool Lane::send_before_batch(const Work& done) {
-  if (!send() || done.rounds >= kMaxRounds) return false;
+// in, or what another queue pair is sent. So does one now and then among many posts that are sent at once:
+// the engine thread would have to wait for the lock between them. False: no batch follows.
+bool Lane::send_before_batch(const Work& done, TimePoint now) {
+  const bool undone = send();
+  const bool overdue = done.rounds == 0 && last_poll_.age(now).since_look > PollModeration::kNeglected / 2;
+  if ((!undone && !overdue) || done.rounds >= kMaxRounds) return false;
   publish();
   return true;
 }
@@ -259,7 +263,7 @@ bool Lane::may_stay(Caller caller, const Work& done) const {
 
 SOFTRNIC_OUT_OF_LINE Lane::Work Lane::do_work(Caller caller, TimePoint now) {
   Work done;
-  while (caller == Caller::post ? send_before_batch(done) : may_stay(caller, done)) {
+  while (caller == Caller::post ? send_before_batch(done, now) : may_stay(caller, done)) {
     // a post's `now` is from before it sent
     const bool fresh = done.rounds == 0 && caller != Caller::post;
     done.last = batch(fresh ? now : monotonic_now());
@@ -267,7 +271,7 @@ SOFTRNIC_OUT_OF_LINE Lane::Work Lane::do_work(Caller caller, TimePoint now) {
     ++done.rounds;
   }
   const bool by_thread = caller == Caller::engine_thread || caller == Caller::engine_thread_in_passing;
-  if (by_thread) peers_.take_map_requests();
+  if (by_thread) peers_.take_map_requests(clock_.batch_time());
   const bool program = caller == Caller::post || caller == Caller::poll || (by_thread && program_polls());
   publish();
   Timetable::run_due<Timetable::Who::end_step>(*this);

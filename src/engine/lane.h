@@ -178,7 +178,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   };
   /// Runs batches as long as the caller may stay, the first at `now`, and ends them.
   Work do_work(Caller caller, TimePoint now);
-  bool send_before_batch(const Work& done);
+  bool send_before_batch(const Work& done, TimePoint now);
   /// Something is left to send, and the link takes it.
   bool can_send() const { return scheduler_.has_work() && !link_->is_full(); }
   bool may_stay(Caller caller, const Work& done) const;

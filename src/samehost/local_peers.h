@@ -84,10 +84,10 @@ class LocalPeers {
     return direct_.perform(step, route);
   }
   bool any_map_requests() const { return direct_.any_map_requests(); }
-  /// When what they share no longer is to be let go, by map().
+  /// When what they share no longer is to be let go, by take_map_requests() and map().
   TimePoint sweep_due() const { return direct_.sweep_due(); }
-  /// What is to be mapped is now for map() to do.
-  void take_map_requests() { mapper_.take_requests(); }
+  /// What is to be mapped and let go is now for map() to do.
+  void take_map_requests(TimePoint now) { mapper_.take_requests(now); }
   /// Without the lock, by the thread that has called take_map_requests().
   void map() { mapper_.run(); }
 

@@ -19,20 +19,27 @@ MappedRange SegmentMapper::map(const DirectPath::MapRequest& request) {
   return target ? MappedRange::map(target->pid, target->range, settings().share) : MappedRange();
 }
 
+void SegmentMapper::take_requests(TimePoint now) {
+  requests_ = direct_.take_map_requests();
+  try {
+    direct_.sweep(now, old_);
+  } catch (const std::bad_alloc&) {
+    // what could not be put aside stays mapped
+  }
+}
+
 void SegmentMapper::run() {
-  SegmentCache::Mappings old;
   try {
     for (const DirectPath::MapRequest& request : requests_.all()) {
       MappedRange mapped = map(request);
       const std::lock_guard lock(mutex_);
-      direct_.install_segment(request, std::move(mapped), monotonic_now(), old);
+      direct_.install_segment(request, std::move(mapped), monotonic_now(), old_);
     }
-    const std::lock_guard lock(mutex_);
-    direct_.sweep(monotonic_now(), old);
   } catch (const std::bad_alloc&) {
     // what could not be mapped is reached without
   }
   requests_ = {};
+  old_.clear();
 }
 
 }  // namespace softrnic::samehost

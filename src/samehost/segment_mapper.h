@@ -12,9 +12,10 @@ class SegmentMapper {
   /// `mutex`, the lane's lock, guards `direct`; both outlive this object.
   SegmentMapper(QuickMutex& mutex, DirectPath& direct) : mutex_(mutex), direct_(direct) {}
 
-  /// With the lock held: what is to be mapped is now this object's to do.
-  void take_requests() { requests_ = direct_.take_map_requests(); }
-  /// Without the lock, by the thread that has called take_requests(): maps that, and unmaps what is due.
+  /// With the lock held: what is to be mapped, and what is due to be unmapped, is now this object's to do.
+  void take_requests(TimePoint now);
+  /// Without the lock, by the thread that has called take_requests(): does it. Takes the lock only if there
+  /// is something to map: threads of the program hardly let go of it when they post much.
   void run();
 
  private:
@@ -23,6 +24,7 @@ class SegmentMapper {
   QuickMutex& mutex_;
   DirectPath& direct_;
   DirectPath::MapRequests requests_;
+  SegmentCache::Mappings old_;
 };
 
 }  // namespace softrnic::samehost

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "control/page_writer.h"
+#include "engine/poll_moderation.h"
 #include "engine/qp_table.h"
 #include "link/null_link.h"
 #include "mad/mad.h"
@@ -149,6 +150,31 @@ TEST_F(LaneAndLink, PeersChooseHowManyWindowsThereAreOnlyUpToABound) {
     ASSERT_NE(window_to(host), nullptr);
   EXPECT_EQ(window_to(flow::CreditMessages::kMostPeers + 1), nullptr);
   EXPECT_EQ(window_to(1), first);
+}
+
+/// A program that only posts, and whose sends leave at once.
+struct LaneOfPosts : test::QueuePairs {
+  ~LaneOfPosts() override {
+    lane.leave_window(*qp);
+    EXPECT_TRUE(qp->destroy());
+  }
+  void post() {
+    const std::lock_guard lock(lane.mutex());
+    lane.transmit(*qp);
+  }
+
+  BatchLink::Log log;
+  control::PageWriter page;
+  Lane lane{kLane, 1, std::make_unique<BatchLink>(log), page, nullptr, {}, {}};
+  OwnedQp qp = make_qp();
+};
+
+TEST_F(LaneOfPosts, LooksAtWhatHasComeNowAndThen) {
+  for (std::size_t packets = 1; packets < 4; ++packets) {
+    log.packets.resize(packets, LaneAndLink::datagram(Qpn::of(kLane, 77), 0, {}));
+    for (const TimePoint end = monotonic_now() + PollModeration::kNeglected; monotonic_now() < end;) post();
+    EXPECT_EQ(log.handed, packets);
+  }
 }
 
 /// Takes nothing, and says when it is to be asked again.
