@@ -25,7 +25,7 @@ bool is_eventfd(int fd) {
 /// Half of the descriptors that this process may have, or fewer; the rest is for lanes, channels and clients.
 /// Among several users none has more than a quarter of that.
 iwcm::Limits stream_limits(bool of_all_users) {
-  constexpr std::size_t kOfOneSide = 8192;
+  constexpr std::size_t kOfOneSide = 16384;
   iwcm::Limits limits;
   rlimit files{};
   const bool known = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY;

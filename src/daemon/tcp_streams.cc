@@ -21,8 +21,9 @@ namespace {
 constexpr std::uint64_t kListener = std::uint64_t{1} << 32;  ///< marks the key of a listener
 constexpr std::size_t kAtOnce = 64;                          ///< events of one turn
 constexpr int kAcceptsAtOnce = 16;                           ///< of one listener, before others have a turn
-constexpr int kLeastBacklog = 128;                           ///< of TCP: a burst that comes between two turns
+constexpr int kLeastBacklog = 1024;                          ///< of TCP: a burst that comes between two turns
 constexpr Duration kPause = std::chrono::milliseconds(100);  ///< without descriptors or memory
+constexpr Duration kBusyPause = std::chrono::milliseconds(10);  ///< while the program has enough to answer
 constexpr std::uint32_t kStreamEvents = EPOLLIN | EPOLLRDHUP;
 
 int family_of(const wire::Gid& host) { return host.is_ipv4() ? AF_INET : AF_INET6; }
@@ -112,6 +113,13 @@ void TcpStreams::unlisten(iwcm::ListenerId listener) {
   paused_.erase(listener.value);
 }
 
+bool TcpStreams::pause(std::uint32_t listener, TimePoint until) {
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listeners_.at(listener).socket.get(), nullptr);
+  resumes_ = paused_.empty() ? until : std::min(resumes_, until);
+  paused_.insert(listener);
+  return false;
+}
+
 void TcpStreams::accept(iwcm::ListenerId listener, iwcm::Manager& manager, TimePoint now) {
   for (int i = 0; i < kAcceptsAtOnce; ++i)
     if (!accept_one(listener, manager, now)) return;
@@ -121,6 +129,7 @@ void TcpStreams::accept(iwcm::ListenerId listener, iwcm::Manager& manager, TimeP
 bool TcpStreams::accept_one(iwcm::ListenerId listener, iwcm::Manager& manager, TimePoint now) {
   const auto found = listeners_.find(listener.value);
   if (found == listeners_.end()) return false;
+  if (!manager.takes_another(listener)) return pause(found->first, now + kBusyPause);
   link::SocketAddress peer{};
   socklen_t size = sizeof peer;
   const int from = found->second.socket.get();
@@ -129,10 +138,7 @@ bool TcpStreams::accept_one(iwcm::ListenerId listener, iwcm::Manager& manager, T
     const int error = errno;
     if (error != EMFILE && error != ENFILE && error != ENOMEM && error != ENOBUFS)
       return error == ECONNABORTED || error == EINTR;
-    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, from, nullptr);
-    paused_.insert(listener.value);
-    resumes_ = now + kPause;
-    return false;
+    return pause(found->first, now + kPause);
   }
   set_stream_options(socket.get(), found->second.at.host, found->second.tos);
   const iwcm::Id id = manager.incoming(listener, found->second.at, endpoint_of(peer), now);

@@ -36,7 +36,7 @@ class TcpStreams final : public iwcm::Streams {
   int readable_fd() const { return epoll_.get(); }
   /// Tells `manager` what has happened.
   void progress(iwcm::Manager& manager, TimePoint now);
-  /// Listens again where descriptors or memory ran out a moment ago.
+  /// Listens again where descriptors or memory ran out a moment ago, or the program had enough to answer.
   void advance(TimePoint now);
   TimePoint deadline() const { return paused_.empty() ? kNever : resumes_; }
 
@@ -57,6 +57,8 @@ class TcpStreams final : public iwcm::Streams {
 
   bool watch(int fd, std::uint64_t key, std::uint32_t events);
   void accept(iwcm::ListenerId listener, iwcm::Manager& manager, TimePoint now);
+  /// Nobody looks at this listener until then. Always false.
+  bool pause(std::uint32_t listener, TimePoint until);
   /// False: for now this listener takes no more.
   bool accept_one(iwcm::ListenerId listener, iwcm::Manager& manager, TimePoint now);
   void connected(iwcm::Id id, iwcm::Manager& manager, TimePoint now);

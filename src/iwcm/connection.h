@@ -13,6 +13,7 @@
 namespace softrnic::iwcm {
 
 enum class State : std::uint8_t {
+  queued,       ///< active: until there is room; without a socket
   opening,      ///< active: TCP is connecting
   refused,      ///< active: nobody listens yet; TCP is asked again at the deadline
   initiating,   ///< active: the MPA request is sent

@@ -3,7 +3,9 @@
 namespace softrnic::iwcm {
 namespace {
 
-bool has_socket(const Connection& connection) { return connection.state != State::over && !connection.taken; }
+bool has_socket(const Connection& connection) {
+  return connection.state != State::over && connection.state != State::queued && !connection.taken;
+}
 
 template <typename Key>
 void take_one(std::map<Key, std::size_t>& counts, Key key) {
@@ -49,6 +51,7 @@ Connection* ConnectionTable::initiating(const Endpoint& local, const Endpoint& r
 
 void ConnectionTable::enter(Connection& connection) {
   if (connection.state == State::initiating) initiating_[{connection.local, connection.remote}] = &connection;
+  if (connection.state == State::queued) queued_[connection.user].insert(connection.id.value);
   if (has_socket(connection)) {
     ++(connection.listener.value == 0 ? active_ : passive_);
     ++users_[connection.user];
@@ -63,6 +66,11 @@ void ConnectionTable::enter(Connection& connection) {
 
 void ConnectionTable::leave(const Connection& connection) {
   if (connection.state == State::initiating) initiating_.erase({connection.local, connection.remote});
+  if (connection.state == State::queued) {
+    const auto of_user = queued_.find(connection.user);
+    of_user->second.erase(connection.id.value);
+    if (of_user->second.empty()) queued_.erase(of_user);
+  }
   if (has_socket(connection)) {
     --(connection.listener.value == 0 ? active_ : passive_);
     take_one(users_, connection.user);
@@ -130,6 +138,17 @@ Connection* ConnectionTable::first_of_most_waiting(std::optional<std::uint32_t> 
     most = at.waiting.size();
   }
   return first;
+}
+
+std::size_t ConnectionTable::queued(std::uint32_t user) const {
+  const auto found = queued_.find(user);
+  return found == queued_.end() ? 0 : found->second.size();
+}
+
+Connection* ConnectionTable::first_queued(const std::function<bool(std::uint32_t user)>& has_room) const {
+  for (const auto& [user, ids] : queued_)
+    if (has_room(user)) return find(Id(*ids.begin()));
+  return nullptr;
 }
 
 std::size_t ConnectionTable::of_user(std::uint32_t user) const {

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -48,6 +48,11 @@ class ConnectionTable {
   /// The first that came to the listener at which most wait, of this user's or of all; nullptr: none waits.
   Connection* first_of_most_waiting(std::optional<std::uint32_t> user) const;
 
+  // ---- in the state `queued`
+  std::size_t queued(std::uint32_t user) const;
+  /// The first of a user for whom there is room; nullptr: none.
+  Connection* first_queued(const std::function<bool(std::uint32_t user)>& has_room) const;
+
   // ---- counted
   std::size_t size() const { return all_.size(); }
   /// With a socket of this host's, or about to have one: see Limits.
@@ -69,6 +74,7 @@ class ConnectionTable {
   std::set<std::pair<TimePoint, std::uint32_t>> due_;
   std::map<ListenerId, AtListener> listeners_;
   std::map<std::uint32_t, std::size_t> users_;
+  std::map<std::uint32_t, std::set<std::uint32_t>> queued_;  ///< ids by user; the lowest came first
   std::uint64_t next_turn_ = 0;
   std::size_t active_ = 0, passive_ = 0;
   std::uint32_t next_ = 1;

@@ -76,13 +76,25 @@ void Manager::unlisten(ListenerId listener) {
   }
 }
 
+Connection* Manager::first_elsewhere(std::uint32_t user) const {
+  const auto whose = held_by(user) >= limits_.of_user ? std::optional(user) : std::nullopt;
+  return table_.first_of_most_waiting(whose);
+}
+
 // Who says nothing makes room for who may say something: at the same listener, else where most say nothing.
 void Manager::make_room(ListenerId listener, std::size_t backlog, std::uint32_t user) {
+  if (table_.waiting(listener) < backlog / 2 && has_room(Side::passive, user)) return;
   const std::vector<Connection*> silent = table_.all_waiting(listener);
-  if (silent.size() < backlog && has_room(Side::passive, user)) return;
-  const auto whose = held_by(user) >= limits_.of_user ? std::optional(user) : std::nullopt;
-  Connection* const goes = silent.empty() ? table_.first_of_most_waiting(whose) : silent.front();
+  Connection* const goes = silent.empty() ? first_elsewhere(user) : silent.front();
   if (goes != nullptr) drop(*goes, because(ReasonId::iwcm_flood, table_.waiting(goes->listener)));
+}
+
+// Those who have not asked yet are no reason to wait: they are displaced.
+bool Manager::takes_another(ListenerId listener) const {
+  const auto at = listeners_.find(listener.value);
+  if (at == listeners_.end() || table_.requested(listener) >= at->second.backlog / 2) return false;
+  const std::uint32_t user = at->second.user;
+  return has_room(Side::passive, user) || first_elsewhere(user) != nullptr;
 }
 
 Id Manager::incoming(ListenerId listener, const Endpoint& local, const Endpoint& remote, TimePoint now) {
@@ -350,10 +362,13 @@ void Manager::ended(Id stream, int error, TimePoint now) {
 
 void Manager::advance(TimePoint now) {
   while (Connection* const connection = table_.due(now)) expire(*connection, now);
+  open_queued(now);
 }
 
 void Manager::expire(Connection& connection, TimePoint now) {
   switch (connection.state) {
+    case State::queued:
+      return fail(connection, -ETIMEDOUT, no_room(connection.user).reason);
     case State::opening:
       return fail(
           connection, -ETIMEDOUT,

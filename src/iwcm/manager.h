@@ -78,6 +78,9 @@ class Manager {
   Id with_token(std::uint64_t token) const;
 
   // ---- streams
+  /// Whether TCP is to accept another connection there now; else it may wait in TCP's queue until the program
+  /// has answered some.
+  bool takes_another(ListenerId listener) const;
   /// TCP has accepted a connection. 0: there is no room, or no such listener; the host closes it.
   Id incoming(ListenerId listener, const Endpoint& local, const Endpoint& remote, TimePoint now);
   /// TCP has connected, from `local`.
@@ -91,7 +94,7 @@ class Manager {
 
   // ---- time
   void advance(TimePoint now);
-  TimePoint deadline() const { return table_.deadline(); }
+  TimePoint deadline() const { return next_to_open() != nullptr ? TimePoint::min() : table_.deadline(); }
 
   // ---- for people
   std::size_t size() const { return table_.size(); }
@@ -101,6 +104,9 @@ class Manager {
  private:
   Expected<void, Failure> open(Connection& connection, TimePoint now);
   void open_again(Connection& connection, TimePoint now);
+  /// One that was queued, and for which there is room by now; nullptr: none.
+  Connection* next_to_open() const;
+  void open_queued(TimePoint now);
   /// Nobody listens there yet.
   void ask_later(Connection& connection, TimePoint now);
   void reply_came(Connection& connection, TimePoint now);
@@ -132,6 +138,8 @@ class Manager {
   enum class Side { active, passive };
   bool has_room(Side side, std::uint32_t user) const;
   Failure no_room(std::uint32_t user) const;
+  /// Who could make room at another listener, or this one.
+  Connection* first_elsewhere(std::uint32_t user) const;
   void make_room(ListenerId listener, std::size_t backlog, std::uint32_t user);
   /// That the user has, of what Limits::of_user counts.
   std::size_t held_by(std::uint32_t user) const;

@@ -9,10 +9,12 @@ namespace softrnic::iwcm {
 using iwarp::MpaInitiator;
 
 Expected<Id, Failure> Manager::connect(const Request& request, TimePoint now) {
-  if (!has_room(Side::active, request.user)) return Unexpected{no_room(request.user)};
+  const bool room = has_room(Side::active, request.user);
+  if (!room && table_.queued(request.user) >= limits_.queued_of_user)
+    return Unexpected{no_room(request.user)};
   const auto fits = iwarp::check_private_data(request.offer.private_data, wire::kMpaHighestRevision);
   if (!fits) return Unexpected{Failure{EINVAL, fits.error()}};
-  Connection& connection = table_.add(State::opening, ListenerId(0), request.user);
+  Connection& connection = table_.add(room ? State::opening : State::queued, ListenerId(0), request.user);
   connection.wanted_local = connection.local = request.local;
   connection.remote = request.remote;
   connection.ird = within_format(request.offer.ird);
@@ -21,11 +23,24 @@ Expected<Id, Failure> Manager::connect(const Request& request, TimePoint now) {
   connection.demands = request.demands;
   connection.asks_until = now + limits_.refused_patience;
   connection.private_data.assign(request.offer.private_data.begin(), request.offer.private_data.end());
-  if (const auto opens = open(connection, now); !opens) {
+  if (!room) {
+    table_.set_deadline(connection, now + limits_.connect_timeout);
+  } else if (const auto opens = open(connection, now); !opens) {
     table_.erase(connection);
     return Unexpected{opens.error()};
   }
   return connection.id;
+}
+
+Connection* Manager::next_to_open() const {
+  return table_.first_queued([this](std::uint32_t user) { return has_room(Side::active, user); });
+}
+
+void Manager::open_queued(TimePoint now) {
+  while (Connection* const connection = next_to_open()) {
+    connection->asks_until = now + limits_.refused_patience;
+    open_again(*connection, now);
+  }
 }
 
 Expected<void, Failure> Manager::open(Connection& connection, TimePoint now) {

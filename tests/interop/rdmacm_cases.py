@@ -86,13 +86,13 @@ def _utilities():
 def _perftests():
     for program in ("ib_send_bw", "ib_send_lat", "ib_write_bw", "ib_write_lat", "ib_read_bw", "ib_read_lat",
                     "ib_atomic_bw", "ib_atomic_lat"):
-        yield _perftest(program, smoke=program in ("ib_send_lat", "ib_read_bw"))
+        yield perftest(program, smoke=program in ("ib_send_lat", "ib_read_bw"))
     for program in ("ib_send_bw", "ib_send_lat"):
-        yield _perftest(program, "-c", "UD", "-s", "1024", smoke=program == "ib_send_bw")
-    yield _perftest("ib_write_bw", "-q", "8")
+        yield perftest(program, "-c", "UD", "-s", "1024", smoke=program == "ib_send_bw")
+    yield perftest("ib_write_bw", "-q", "8")
 
 
-def _perftest(program, *options, smoke=False):
+def perftest(program, *options, smoke=False):
     argv = [program, "-R", "-F", "-n", "500", *options]
     return Case("rdmacm-perftest", " ".join([program, "-R", *options]), [*argv, "{server}"], argv,
                 cm_port=PERFTEST, expect=(r"#bytes.*\n\s*\d+\s+\d+",), smoke=smoke, wire=program == "ib_send_bw")

@@ -80,7 +80,7 @@ TEST_F(Pair, AFloodDisplacesItsOwnAndNoRequest) {
   ASSERT_TRUE(other);
   const Id elsewhere = server.manager.incoming(*other, at(1, 7175), at(9, 1), now);
   std::vector<Id> silent;
-  const std::size_t most = Limits{}.least_backlog;
+  const std::size_t most = Limits{}.least_backlog / 2;
   for (std::size_t i = 0; i < most + 10; ++i) silent.push_back(stranger("MPA"));
   EXPECT_EQ(server.manager.with_socket(), most + 2);
   EXPECT_EQ(server.manager.wanted(silent[0]), 0U);
@@ -92,7 +92,8 @@ TEST_F(Pair, AFloodDisplacesItsOwnAndNoRequest) {
 }
 
 TEST_F(Pair, RequestsThatNobodyAnswersAreBounded) {
-  const auto wide = server.manager.listen({at(1, 7175), 200});
+  const int more = static_cast<int>(Limits{}.least_backlog) + 72;
+  const auto wide = server.manager.listen({at(1, 7175), more});
   ASSERT_TRUE(wide);
   for (std::size_t i = 0; i < Limits{}.least_backlog; ++i) stranger(request_frame());
   EXPECT_EQ(server.events.size(), Limits{}.least_backlog);
@@ -100,11 +101,23 @@ TEST_F(Pair, RequestsThatNobodyAnswersAreBounded) {
   EXPECT_EQ(server.manager.wanted(late), 0U) << "rejected";
   EXPECT_EQ(server.explained, std::vector{ReasonId::cma_backlog_full});
   listener = *wide;
-  for (std::size_t i = 0; i < 200; ++i) stranger(request_frame());
-  EXPECT_EQ(server.events.size(), Limits{}.least_backlog + 200) << "the program's backlog";
+  for (std::size_t i = 0; i < static_cast<std::size_t>(more); ++i) stranger(request_frame());
+  EXPECT_EQ(server.events.size(), Limits{}.least_backlog + static_cast<std::size_t>(more))
+      << "the program's backlog";
   now = server.manager.deadline();
   server.manager.advance(now);
   EXPECT_EQ(server.manager.with_socket(), 0U) << "no peer waits any more";
+}
+
+TEST_F(Pair, TcpKeepsWhoComesWhileTheProgramHasEnoughToAnswer) {
+  const std::size_t most = Limits{}.least_backlog / 2;
+  for (std::size_t i = 1; i < most; ++i) stranger(request_frame());
+  for (std::size_t i = 0; i < most; ++i) stranger("MPA");
+  EXPECT_TRUE(server.manager.takes_another(listener)) << "who says nothing keeps nobody out";
+  stranger(request_frame());
+  EXPECT_FALSE(server.manager.takes_another(listener));
+  ASSERT_TRUE(server.manager.reject(server.expect(EventKind::request).id, {}));
+  EXPECT_TRUE(server.manager.takes_another(listener));
 }
 
 /// A host that listens at 10.0.0.3.
@@ -138,7 +151,7 @@ TEST_F(Small, AFloodAtOneListenerLeavesRoomAtOthers) {
 }
 
 TEST_F(Small, EachSideHasItsOwnRoom) {
-  Node host(tcp, {.active = 1, .passive = 2});
+  Node host(tcp, {.active = 1, .passive = 2, .queued_of_user = 0});
   EXPECT_NE(ask(host, 1), Id(0));
   const Id second = ask(host, 2);
   EXPECT_EQ(host.events.size(), 2U);
@@ -152,7 +165,7 @@ TEST_F(Small, EachSideHasItsOwnRoom) {
 }
 
 TEST_F(Small, OneUserLeavesRoomForOthers) {
-  Node host(tcp, {.of_user = 2});
+  Node host(tcp, {.of_user = 2, .queued_of_user = 0});
   EXPECT_NE(ask(host, 1), Id(0)) << "a listener and a request";
   EXPECT_EQ(host.manager.listen({at(3, 9), 1, 0, 1}).error().error, EMFILE);
   Request request;
@@ -161,6 +174,66 @@ TEST_F(Small, OneUserLeavesRoomForOthers) {
   request.user = 2;
   EXPECT_TRUE(host.manager.connect(request, now));
   EXPECT_TRUE(host.manager.listen({at(3, 9), 1, 0, 2}));
+}
+
+/// A host of whose connects one at a time has room.
+class Narrow : public Pair {
+ protected:
+  Expected<Id, Failure> connect(std::uint32_t user = 0) {
+    Request request;
+    request.local = at(3, 0);
+    request.remote = at(1, 7174);
+    request.user = user;
+    return host.manager.connect(request, now);
+  }
+  Node host{tcp, {.active = 1, .queued_of_user = 2}};
+};
+
+TEST_F(Narrow, ConnectsWaitForRoomInTheirOrder) {
+  const auto first = connect(), second = connect(), third = connect();
+  ASSERT_TRUE(first && second && third);
+  EXPECT_EQ(connect().error().error, EMFILE) << "so many wait, and no more";
+  EXPECT_TRUE(connect(5)) << "another user's";
+  for (const Id id : {*first, *second, *third}) {
+    deliver();
+    EXPECT_EQ(host.streams.open_streams(), 1U);
+    ASSERT_TRUE(server.manager.accept(server.expect(EventKind::request).id, {}));
+    deliver();
+    EXPECT_EQ(host.expect(EventKind::reply).id, id);
+    EXPECT_GT(host.manager.deadline(), now);
+    host.streams.take(id);
+    host.manager.taken(id);
+    EXPECT_LE(host.manager.deadline(), now) << "there is room for the next";
+    host.manager.advance(now);
+  }
+  EXPECT_EQ(tcp.connections, 4U);
+}
+
+TEST_F(Narrow, AConnectDoesNotWaitForRoomForEver) {
+  ASSERT_TRUE(connect());
+  deliver();  // and the program of the peer does not answer
+  const auto second = connect();
+  ASSERT_TRUE(second);
+  now += Limits{}.connect_timeout;
+  host.manager.advance(now);
+  const Told told = host.expect(EventKind::reply);
+  EXPECT_EQ(told.id, *second);
+  EXPECT_EQ(told.status, -ETIMEDOUT);
+  EXPECT_EQ(told.reason.id, ReasonId::iwcm_room);
+}
+
+TEST_F(Narrow, WhoGivesUpLeavesTheQueue) {
+  const auto first = connect(), second = connect(), third = connect();
+  ASSERT_TRUE(first && second && third);
+  host.manager.destroy(*second);
+  EXPECT_TRUE(connect());
+  host.manager.destroy(*first);
+  host.manager.advance(now);
+  deliver();
+  EXPECT_EQ(tcp.connections, 2U);
+  ASSERT_TRUE(server.manager.accept(server.expect(EventKind::request).id, {}));
+  deliver();
+  EXPECT_EQ(host.expect(EventKind::reply).id, *third);
 }
 
 TEST_F(Pair, AListenerThatGoesTakesTheHalfOpenAlong) {
