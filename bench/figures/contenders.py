@@ -185,9 +185,12 @@ class Ucx(Contender):
 class UcxOnDevice(Ucx):
     """UCX on softrnic, whose device it looks for in /sys and /dev: what a library that people use costs above the verbs."""
 
-    def __init__(self, test, transport="rc_v", wire=False, quantity=None):
+    def __init__(self, test, transport="rc_v", wire=False, quantity=None, rendezvous=False):
         super().__init__(test, transport, quantity)
         self._env = {"UCX_NET_DEVICES": "soft0:1", **(WIRE if wire else {})}
+        if rendezvous:  # by itself UCX copies 64 KiB through its own buffers, in pieces of 8 KiB
+            self._env["UCX_RNDV_THRESH"] = "16k"
+            self.name += ", rendezvous from 16 KiB on"
         if self.quantity == "us":
             self.most_messages = 10_000
         if wire:

@@ -2,7 +2,8 @@
 import functools
 
 from figures import taking
-from figures.contenders import Iperf3, Libfabric, Machine, NotInstalled, Own, Perftest, PerftestOnFabric, Qperf, Ucx
+from figures.contenders import (Iperf3, Libfabric, Machine, NotInstalled, Own, Perftest, PerftestOnFabric, PerftestOnIwarp, Qperf,
+                                Ucx)
 from figures.turns import Cell, Question
 
 SIZES = (8, 256, 4096, 65536, 1 << 20, 8 << 20)
@@ -191,6 +192,14 @@ def listed(program, length, wire=False):
     contender = Perftest(program, wire, "M/s", options)
     contender.most_messages = 300_000 // length * length
     return contender
+
+
+def many_on_iwarp(count, wire):
+    """`ib_write_bw` through so many queue pairs of iWARP, each with memory and a TCP connection of its own."""
+    perftest = PerftestOnIwarp("ib_write_bw", wire=wire, options=["-t", "8" if count > 1 else "128", "-q", str(count)])
+    perftest.most_bytes //= count  # its count is one for each queue pair
+    perftest.name += f", {count} QP{'s' if count > 1 else ''}"
+    return perftest
 
 
 def many_queue_pairs(count, wire):

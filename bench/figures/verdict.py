@@ -5,7 +5,7 @@ import functools
 from figures import taking
 from figures.contenders import Iperf3, Libfabric, Machine, Own, Perftest, PerftestOnFabric, PerftestOnIwarp, Qperf, Ucx, UcxOnDevice
 from figures.plot import size_text
-from figures.questions import POSIX, RING, listed, many_queue_pairs
+from figures.questions import POSIX, RING, listed, many_on_iwarp, many_queue_pairs
 from figures.turns import Cell, Question, ratio_of
 
 SMALL, LARGE, HUGE = 8, 65536, 1 << 20
@@ -139,9 +139,12 @@ class Verdict:
         for size in (LARGE, HUGE):
             self._group += 1
             plain = self._figure(site, name, Perftest("ib_write_bw"), size)
-            for test in ("tag_bw", "ucp_put_bw"):
-                library = self._figure(site, name, UcxOnDevice(test), size)
-                self._compare(7, f"UCX rc_v {test} {size_text(size)}, {name} / ib_write_bw", library, plain, ">= 0.85")
+            wanted = {test: UcxOnDevice(test) for test in ("tag_bw", "ucp_put_bw")}
+            if size == LARGE:
+                wanted["tag_bw with UCX_RNDV_THRESH=16k"] = UcxOnDevice("tag_bw", rendezvous=True)
+            for what, contender in wanted.items():
+                library = self._figure(site, name, contender, size)
+                self._compare(7, f"UCX rc_v {what} {size_text(size)}, {name} / ib_write_bw", library, plain, ">= 0.85")
 
     def _many(self, site, name, wire):
         self._group += 1
@@ -160,6 +163,9 @@ class Verdict:
             write = self._figure(site, name, PerftestOnIwarp("ib_write_bw", crc, wire), LARGE)
             self._compare(8, f"ib_write_bw 64 KiB{', CRC' if crc else ''}, {name} / iperf3", write, stream, bound)
         self._iwarp_latency(site, name, wire)
+        self._group += 1
+        one, thousand = (self._figure(site, name, many_on_iwarp(count, wire), LARGE, turns=self._usual - 1) for count in (1, 1000))
+        self._compare(8, f"1000 QPs / 1 QP, ib_write_bw, {name}", thousand, one, ">= 0.85")
 
     def _iwarp_direct(self):
         """Where no TCP is in the way it is as RoCE's."""

@@ -101,7 +101,7 @@ bool copy_blocks(std::byte* to, const std::byte* from, std::size_t bytes, const 
                                  "movups %%xmm3, 48(%[to],%[at])\n\t"
                                  "addq $64, %[at]\n\t"
                                  "jmp 6b")
-               : [at] "+r"(at), SOFTRNIC_SEQUENCE_OUT
+               : [at] "+&r"(at), SOFTRNIC_SEQUENCE_OUT
                : [to] "r"(to + bytes), [from] "r"(from + bytes), SOFTRNIC_SEQUENCE_IN
                : "r11", "xmm0", "xmm1", "xmm2", "xmm3", "cc", "memory");
   return done != 0;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kill -9 of either end of a connection at every stage of it: nobody hangs, nothing is left, the port is usable at once.
 
-    kill.py --build FOLDER [--rounds N] [--on loopback,wire,pair] [--match REGEX] [--iwarp]
+    kill.py --build FOLDER [--rounds N | --minutes N] [--on loopback,wire,pair] [--match REGEX] [--iwarp]
 
 A round stops both ends at a stage, kills one, and lets the other go on: a client has to come to its end; a server has to serve
 the next client. A killed server is started again on the same port at once. Then the daemons have no id left. In the end they have
@@ -184,19 +184,20 @@ def grown(place, before):
             if any(count > old[0].get(kind, 0) for kind, count in new[0].items()) or new[1] > old[1] + MOST_MEMORY]
 
 
-def run(place, plans, rounds):
-    """Failures."""
-    failures, before = [], None
-    for number in range(rounds):
+def run(place, plans, lasts):
+    """Failures. `lasts`: whether there is another round, after so many."""
+    failures, before, number = [], None, 0
+    while lasts(number):
         failure = run_round(place, plans[number % len(plans)])
         if failure:
             print(failure, flush=True)
             failures.append(failure)
-        if number + 1 == WARM:
+        number += 1
+        if number == WARM:
             before = place.sizes()
     if before:
         failures += grown(place, before)
-    print(f"{place.name}: {rounds} rounds, {len(failures)} failed; daemons after {WARM}: {before}, in the end: {place.sizes()}",
+    print(f"{place.name}: {number} rounds, {len(failures)} failed; daemons after {WARM}: {before}, in the end: {place.sizes()}",
           flush=True)
     return failures
 
@@ -205,6 +206,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=ROOT / "build/release")
     parser.add_argument("--rounds", type=int, default=0, help="at each place; every stage once unless given")
+    parser.add_argument("--minutes", type=float, default=0, help="so long at each place instead")
     parser.add_argument("--on", default="loopback,pair")
     parser.add_argument("--match", default="", help="only stages whose line matches")
     parser.add_argument("--iwarp", action="store_true", help="on devices of iWARP")
@@ -218,7 +220,10 @@ def main():
         for name, server, client in places:
             place = Place(name, server, client, options.iwarp)
             try:
-                failures += run(place, plans, options.rounds or len(plans))
+                end = time.monotonic() + 60 * options.minutes
+                rounds = options.rounds or len(plans)
+                failures += run(place, plans, lambda number, end=end:
+                                time.monotonic() < end if options.minutes else number < rounds)
             finally:
                 place.end()
     print("\n".join(failures))
