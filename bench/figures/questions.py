@@ -2,8 +2,7 @@
 import functools
 
 from figures import taking
-from figures.contenders import (Iperf3, Libfabric, Machine, NotInstalled, Own, Perftest, PerftestOnFabric, PerftestOnIwarp, Qperf,
-                                Ucx)
+from figures.contenders import Iperf3, Libfabric, Machine, NotInstalled, Own, Perftest, PerftestOnFabric, Qperf, Ucx
 from figures.turns import Cell, Question
 
 SIZES = (8, 256, 4096, 65536, 1 << 20, 8 << 20)
@@ -194,16 +193,14 @@ def listed(program, length, wire=False):
     return contender
 
 
-def many_on_iwarp(count, wire):
-    """`ib_write_bw` through so many queue pairs of iWARP, each with memory and a TCP connection of its own."""
-    perftest = PerftestOnIwarp("ib_write_bw", wire=wire, options=["-t", "8" if count > 1 else "128", "-q", str(count)])
+def many_writes(kind, count, wire):
+    """`ib_write_bw` of this kind through so many queue pairs, each with memory of its own."""
+    perftest = kind("ib_write_bw", wire=wire, options=["-t", "8" if count > 1 else "128", "-q", str(count)])
     perftest.most_bytes //= count  # its count is one for each queue pair
-    perftest.name += f", {count} QP{'s' if count > 1 else ''}"
     return perftest
 
 
 def many_queue_pairs(count, wire):
     """Two programs that write through so many queue pairs: each with memory of its own, and all over the same."""
-    perftest = Perftest("ib_write_bw", wire, options=["-t", "8" if count > 1 else "128", "-q", str(count)])
-    perftest.most_bytes //= count  # its count is one for each queue pair
+    perftest = many_writes(Perftest, count, wire)
     return perftest, Own("write_rate", ["--qps", str(count), "--memory", str(1000 * 65536)], wire)

@@ -5,7 +5,7 @@ import functools
 from figures import taking
 from figures.contenders import Iperf3, Libfabric, Machine, Own, Perftest, PerftestOnFabric, PerftestOnIwarp, Qperf, Ucx, UcxOnDevice
 from figures.plot import size_text
-from figures.questions import POSIX, RING, listed, many_on_iwarp, many_queue_pairs
+from figures.questions import POSIX, RING, listed, many_queue_pairs, many_writes
 from figures.turns import Cell, Question, ratio_of
 
 SMALL, LARGE, HUGE = 8, 65536, 1 << 20
@@ -147,13 +147,17 @@ class Verdict:
                 self._compare(7, f"UCX rc_v {what} {size_text(size)}, {name} / ib_write_bw", library, plain, ">= 0.85")
 
     def _many(self, site, name, wire):
+        self._thousand(6, site, name, many_queue_pairs(1, wire), many_queue_pairs(1000, wire), ">= 0.9")
+
+    def _thousand(self, about, site, name, with_one, with_thousand, asked):
+        """Programs with 1,000 queue pairs beside the same with one."""
         self._group += 1
-        for one, thousand in zip(many_queue_pairs(1, wire), many_queue_pairs(1000, wire)):
+        for one, thousand in zip(with_one, with_thousand):
             label = f"1000 QPs / 1 QP, {one.name}, {name}"
             one.name, thousand.name = f"{one.name}, 1 QP", f"{thousand.name}, 1000 QPs"
             turns = self._usual - 1  # setting up a thousand takes longest of all
-            self._compare(6, label, self._figure(site, name, thousand, LARGE, turns=turns),
-                          self._figure(site, name, one, LARGE, turns=turns), ">= 0.9")
+            self._compare(about, label, self._figure(site, name, thousand, LARGE, turns=turns),
+                          self._figure(site, name, one, LARGE, turns=turns), asked)
 
     def _iwarp(self, site, wire):
         name = f"iWARP, {site.name if not wire else 'loopback wire'}"
@@ -163,9 +167,8 @@ class Verdict:
             write = self._figure(site, name, PerftestOnIwarp("ib_write_bw", crc, wire), LARGE)
             self._compare(8, f"ib_write_bw 64 KiB{', CRC' if crc else ''}, {name} / iperf3", write, stream, bound)
         self._iwarp_latency(site, name, wire)
-        self._group += 1
-        one, thousand = (self._figure(site, name, many_on_iwarp(count, wire), LARGE, turns=self._usual - 1) for count in (1, 1000))
-        self._compare(8, f"1000 QPs / 1 QP, ib_write_bw, {name}", thousand, one, ">= 0.85")
+        one, thousand = (many_writes(PerftestOnIwarp, count, wire) for count in (1, 1000))
+        self._thousand(8, site, name, [one], [thousand], ">= 0.85")
 
     def _iwarp_direct(self):
         """Where no TCP is in the way it is as RoCE's."""

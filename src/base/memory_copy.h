@@ -1,10 +1,10 @@
 // Copying memory where processors are slow at it.
 //
-// On AMD's Zen 3 and Zen 4 `rep movsb` crawls, at a sixteenth of its rate, where the destination lies a few
-// bytes behind the source, counted modulo the 4 KiB of a page: as when a page-aligned buffer goes to one of
-// malloc(3), which begins 16 bytes behind the beginning of a page. glibc's memcpy uses that instruction for
-// 2 KiB and more, on these processors too up to its release 2.38 (glibc bug 30994), and so does the kernel
-// when it copies for a system call.
+// On AMD's Zen 3, and Zen 4 as well (glibc bug 30994), `rep movsb` crawls, at a sixteenth of its rate, where
+// the destination lies a few bytes behind the source, counted modulo the 4 KiB of a page: as when a
+// page-aligned buffer goes to one of malloc(3), which begins 16 bytes behind the beginning of a page.
+// glibc's memcpy may use that instruction for 2 KiB and more (2.36, of Debian 12, does on these processors),
+// and so does the kernel when it copies for a system call.
 #pragma once
 
 #include <cstddef>

@@ -113,11 +113,10 @@ void TcpStreams::unlisten(iwcm::ListenerId listener) {
   paused_.erase(listener.value);
 }
 
-bool TcpStreams::pause(std::uint32_t listener, TimePoint until) {
+void TcpStreams::pause(std::uint32_t listener, TimePoint until) {
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listeners_.at(listener).socket.get(), nullptr);
   resumes_ = paused_.empty() ? until : std::min(resumes_, until);
   paused_.insert(listener);
-  return false;
 }
 
 void TcpStreams::accept(iwcm::ListenerId listener, iwcm::Manager& manager, TimePoint now) {
@@ -129,7 +128,10 @@ void TcpStreams::accept(iwcm::ListenerId listener, iwcm::Manager& manager, TimeP
 bool TcpStreams::accept_one(iwcm::ListenerId listener, iwcm::Manager& manager, TimePoint now) {
   const auto found = listeners_.find(listener.value);
   if (found == listeners_.end()) return false;
-  if (!manager.takes_another(listener)) return pause(found->first, now + kBusyPause);
+  if (!manager.takes_another(listener)) {
+    pause(found->first, now + kBusyPause);
+    return false;
+  }
   link::SocketAddress peer{};
   socklen_t size = sizeof peer;
   const int from = found->second.socket.get();
@@ -138,7 +140,8 @@ bool TcpStreams::accept_one(iwcm::ListenerId listener, iwcm::Manager& manager, T
     const int error = errno;
     if (error != EMFILE && error != ENFILE && error != ENOMEM && error != ENOBUFS)
       return error == ECONNABORTED || error == EINTR;
-    return pause(found->first, now + kPause);
+    pause(found->first, now + kPause);
+    return false;
   }
   set_stream_options(socket.get(), found->second.at.host, found->second.tos);
   const iwcm::Id id = manager.incoming(listener, found->second.at, endpoint_of(peer), now);

@@ -57,8 +57,8 @@ class TcpStreams final : public iwcm::Streams {
 
   bool watch(int fd, std::uint64_t key, std::uint32_t events);
   void accept(iwcm::ListenerId listener, iwcm::Manager& manager, TimePoint now);
-  /// Nobody looks at this listener until then. Always false.
-  bool pause(std::uint32_t listener, TimePoint until);
+  /// Nobody looks at this listener until then.
+  void pause(std::uint32_t listener, TimePoint until);
   /// False: for now this listener takes no more.
   bool accept_one(iwcm::ListenerId listener, iwcm::Manager& manager, TimePoint now);
   void connected(iwcm::Id id, iwcm::Manager& manager, TimePoint now);

@@ -54,14 +54,16 @@ std::size_t word_at_end(std::uint64_t end) {
   return 1;
 }
 
+iovec place(std::uint64_t address, std::size_t bytes) { return {reinterpret_cast<void*>(address), bytes}; }
+
+long word_of(const void* place) { return reinterpret_cast<long>(place); }
+
 /// Whether the kernel would; it copies page by page.
 bool crawls(std::uint64_t to, std::uint64_t from, std::size_t bytes) {
   return bytes >= kStringCopyBytes && string_copy_crawls(to, from);
 }
 
-iovec place(std::uint64_t address, std::size_t bytes) { return {reinterpret_cast<void*>(address), bytes}; }
-
-long word_of(const void* place) { return reinterpret_cast<long>(place); }
+std::uint64_t address_of(const void* place) { return reinterpret_cast<std::uint64_t>(place); }
 
 std::byte* at(const iovec& piece) { return static_cast<std::byte*>(piece.iov_base); }
 
@@ -163,9 +165,8 @@ bool RemoteMemory::read(std::span<const iovec> local, std::uint64_t remote, std:
                                   static_cast<long>(bytes), static_cast<long>(remote));
     return n == static_cast<long>(bytes);
   }
-  if (local.size() == 1 && crawls(reinterpret_cast<std::uint64_t>(at(local[0])), remote, bytes))
-    if (const BounceBuffer bounce(remote); bounce.bytes() != nullptr)
-      return read_by(bounce, at(local[0]), remote, bytes);
+  if (local.size() == 1 && crawls(address_of(local[0].iov_base), remote, bytes))
+    return fetch(at(local[0]), remote, bytes);
   return attach_read(local, remote, bytes);
 }
 
@@ -183,7 +184,7 @@ bool RemoteMemory::write(std::span<const iovec> local, std::uint64_t remote, std
                                   static_cast<long>(bytes), static_cast<long>(remote));
     return n == static_cast<long>(bytes);
   }
-  if (local.size() == 1 && crawls(remote, reinterpret_cast<std::uint64_t>(at(local[0])), bytes))
+  if (local.size() == 1 && crawls(remote, address_of(local[0].iov_base), bytes))
     if (const BounceBuffer bounce(remote); bounce.bytes() != nullptr)
       return write_by(bounce, at(local[0]), remote, bytes);
   return attach_write(local, remote, bytes);
@@ -194,10 +195,10 @@ bool RemoteMemory::fetch(std::byte* local, std::uint64_t remote, std::size_t byt
     const iovec place{local, bytes};
     return read({&place, 1}, remote, bytes);
   }
-  if (crawls(reinterpret_cast<std::uint64_t>(local), remote, bytes))
+  if (crawls(address_of(local), remote, bytes))
     if (const BounceBuffer bounce(remote); bounce.bytes() != nullptr)
       return read_by(bounce, local, remote, bytes);
-  const std::size_t word = std::min(bytes, word_at_end(reinterpret_cast<std::uint64_t>(local) + bytes));
+  const std::size_t word = std::min(bytes, word_at_end(address_of(local) + bytes));
   std::array<std::byte, sizeof(std::uint64_t)> end;
   const iovec places[] = {{local, bytes - word}, {end.data(), word}};
   if (!attach_read(places, remote, bytes)) return false;

@@ -1,6 +1,5 @@
 #include "wire/crc32c.h"
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 
@@ -11,7 +10,6 @@
 #include <sys/auxv.h>
 #endif
 
-#include "base/memory_copy.h"
 #include "wire/crc_register.h"
 
 namespace softrnic::wire {
@@ -32,20 +30,6 @@ std::uint32_t update_by_tables(std::uint32_t state, Bytes bytes) {
   }
   for (; left > 0; --left, ++p)
     state = (state >> 8) ^ kTables[0][(state ^ std::to_integer<unsigned>(*p)) & 0xff];
-  return state;
-}
-
-// Piece by piece, so that each is near when it is counted.
-template <auto update>
-std::uint32_t copy_and_update(std::uint32_t state, Bytes bytes, std::byte* to) {
-  constexpr std::size_t kPiece = 4096;
-  while (!bytes.empty()) {
-    const Bytes piece = bytes.first(std::min(bytes.size(), kPiece));
-    copy_memory(to, piece.data(), piece.size());
-    state = update(state, {to, piece.size()});
-    to += piece.size();
-    bytes = bytes.subspan(piece.size());
-  }
   return state;
 }
 
@@ -89,12 +73,6 @@ bool has_sse42() {
   return __builtin_cpu_supports("sse4.2") != 0;
 }
 
-// The register after three runs, which leave these each by itself.
-std::uint32_t join_runs(std::uint64_t first, std::uint64_t second, std::uint64_t third) {
-  return over_run(over_run(static_cast<std::uint32_t>(first)) ^ static_cast<std::uint32_t>(second)) ^
-         static_cast<std::uint32_t>(third);
-}
-
 __attribute__((target("sse4.2"))) std::uint32_t update_sse42(std::uint32_t state, Bytes bytes) {
   const std::byte* p = bytes.data();
   std::size_t left = bytes.size();
@@ -105,7 +83,8 @@ __attribute__((target("sse4.2"))) std::uint32_t update_sse42(std::uint32_t state
       second = _mm_crc32_u64(second, load_word(p + kRun + at));
       third = _mm_crc32_u64(third, load_word(p + 2 * kRun + at));
     }
-    state = join_runs(first, second, third);
+    state = over_run(over_run(static_cast<std::uint32_t>(first)) ^ static_cast<std::uint32_t>(second)) ^
+            static_cast<std::uint32_t>(third);
   }
   std::uint64_t rest = state;
   for (; left >= 8; left -= 8, p += 8) rest = _mm_crc32_u64(rest, load_word(p));
@@ -114,32 +93,8 @@ __attribute__((target("sse4.2"))) std::uint32_t update_sse42(std::uint32_t state
   return state;
 }
 
-void copy_vector(std::byte* to, const std::byte* from) {
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
-}
-
-__attribute__((target("sse4.2"))) std::uint32_t copy_sse42(std::uint32_t state, Bytes bytes, std::byte* to) {
-  const std::byte* p = bytes.data();
-  std::size_t left = bytes.size();
-  for (; left >= 3 * kRun; left -= 3 * kRun, p += 3 * kRun, to += 3 * kRun) {
-    std::uint64_t first = state, second = 0, third = 0;
-    for (std::size_t at = 0; at < kRun; at += sizeof(__m128i)) {
-      for (std::size_t run = 0; run < 3; ++run) copy_vector(to + run * kRun + at, p + run * kRun + at);
-      for (std::size_t word = at; word < at + sizeof(__m128i); word += 8) {
-        first = _mm_crc32_u64(first, load_word(to + word));
-        second = _mm_crc32_u64(second, load_word(to + kRun + word));
-        third = _mm_crc32_u64(third, load_word(to + 2 * kRun + word));
-      }
-    }
-    state = join_runs(first, second, third);
-  }
-  copy_memory(to, p, left);
-  return update_sse42(state, {to, left});
-}
-
-constexpr NamedCrc32c kWays[] = {
-    {"SSE 4.2", has_sse42, update_sse42, copy_sse42},
-    {"tables", works_always, update_by_tables, copy_and_update<update_by_tables>}};
+constexpr NamedCrc32c kWays[] = {{"SSE 4.2", has_sse42, update_sse42},
+                                 {"tables", works_always, update_by_tables}};
 
 #elif defined(__aarch64__)
 
@@ -157,14 +112,11 @@ __attribute__((target("+crc"))) std::uint32_t update_arm(std::uint32_t state, By
   return state;
 }
 
-constexpr NamedCrc32c kWays[] = {
-    {"CRC32", has_crc, update_arm, copy_and_update<update_arm>},
-    {"tables", works_always, update_by_tables, copy_and_update<update_by_tables>}};
+constexpr NamedCrc32c kWays[] = {{"CRC32", has_crc, update_arm}, {"tables", works_always, update_by_tables}};
 
 #else
 
-constexpr NamedCrc32c kWays[] = {
-    {"tables", works_always, update_by_tables, copy_and_update<update_by_tables>}};
+constexpr NamedCrc32c kWays[] = {{"tables", works_always, update_by_tables}};
 
 #endif
 
@@ -188,9 +140,6 @@ const NamedCrc32c& chosen() {
 }  // namespace
 
 std::uint32_t crc32c_update(std::uint32_t state, Bytes bytes) { return chosen().update(state, bytes); }
-std::uint32_t crc32c_copy(std::uint32_t state, Bytes bytes, std::byte* to) {
-  return chosen().copy(state, bytes, to);
-}
 
 std::span<const NamedCrc32c> all_crc32c() { return kWays; }
 

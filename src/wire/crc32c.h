@@ -18,17 +18,12 @@ inline constexpr std::uint32_t kCrc32cStart = 0xffffffff;
 
 /// The register after `bytes`, having been `state` before.
 std::uint32_t crc32c_update(std::uint32_t state, Bytes bytes);
-/// The same, and copies them to where nobody else writes. What is counted is what stands there, also when
-/// `bytes` change meanwhile. Pays from kCrc32cCopyBytes on.
-std::uint32_t crc32c_copy(std::uint32_t state, Bytes bytes, std::byte* to);
-inline constexpr std::size_t kCrc32cCopyBytes = 3072;
 
 /// A way of computing it.
 struct NamedCrc32c {
   const char* name;
   bool (*works)();  ///< on this processor
   std::uint32_t (*update)(std::uint32_t state, Bytes bytes);
-  std::uint32_t (*copy)(std::uint32_t state, Bytes bytes, std::byte* to);
 };
 /// All that were built for this kind of processor, the fastest first; the last works everywhere. For tests
 /// and benches.

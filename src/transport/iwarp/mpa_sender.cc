@@ -149,8 +149,6 @@ bool MpaSender::copy_fpdu(Pending& pending) {
   const std::uint32_t start_position = position_;
   if (options_.markers && position_ % kMarkerInterval == 0) put_marker(0);
   begin_ = position_;
-  counted_ = start;
-  crc_ = wire::kCrc32cStart;
   put(Bytes(segment.head).first(segment.head_bytes));
   for (std::size_t done = 0; done < segment.payload;) {
     Bytes pieces[8];
@@ -167,8 +165,8 @@ bool MpaSender::copy_fpdu(Pending& pending) {
   }
   put(Bytes(kZeros).first(wire::fpdu_pad(segment.ulpdu())));
   if (options_.markers && position_ % kMarkerInterval == 0) put_marker(position_ - begin_);
-  if (options_.crc) count();
-  const std::uint32_t crc = options_.crc ? ~crc_ : 0;
+  const std::uint32_t crc =
+      options_.crc ? ~wire::crc32c_update(wire::kCrc32cStart, Bytes(&buffer_[start], buffered_ - start)) : 0;
   put({reinterpret_cast<const std::byte*>(&crc), sizeof crc});
   pending.bytes = static_cast<std::uint32_t>(buffered_ - start);
   return true;
@@ -179,27 +177,11 @@ void MpaSender::put(Bytes bytes) {
     if (options_.markers && position_ % kMarkerInterval == 0) put_marker(position_ - begin_);
     const std::size_t until = options_.markers ? kMarkerInterval - position_ % kMarkerInterval : bytes.size();
     const std::size_t piece = std::min(bytes.size(), until);
-    put_piece(bytes.first(piece));
+    copy_memory(&buffer_[buffered_], bytes.data(), piece);
+    buffered_ += piece;
     position_ += static_cast<std::uint32_t>(piece);
     bytes = bytes.subspan(piece);
   }
-}
-
-void MpaSender::put_piece(Bytes piece) {
-  std::byte* const to = &buffer_[buffered_];
-  if (options_.crc && piece.size() >= wire::kCrc32cCopyBytes) {
-    count();
-    crc_ = wire::crc32c_copy(crc_, piece, to);
-    counted_ += piece.size();
-  } else {
-    copy_memory(to, piece.data(), piece.size());
-  }
-  buffered_ += piece.size();
-}
-
-void MpaSender::count() {
-  crc_ = wire::crc32c_update(crc_, Bytes(&buffer_[counted_], buffered_ - counted_));
-  counted_ = buffered_;
 }
 
 void MpaSender::put_marker(std::size_t back) {

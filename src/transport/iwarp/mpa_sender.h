@@ -65,9 +65,6 @@ class MpaSender {
   void fill_buffer();
   bool copy_fpdu(Pending& pending);
   void put(Bytes bytes);
-  void put_piece(Bytes piece);
-  /// Brings the CRC up to what is in the buffer.
-  void count();
   void put_marker(std::size_t back);
 
   Options options_;
@@ -82,8 +79,6 @@ class MpaSender {
   bool payload_gone_ = false;   ///< of the segment behind what is in the buffer
   std::uint32_t position_ = 0;  ///< of the stream where the buffer ends, modulo 2^32
   std::uint32_t begin_ = 0;     ///< that of the FPDU at hand
-  std::uint32_t crc_ = 0;       ///< register: of its bytes in the buffer,
-  std::size_t counted_ = 0;     ///< up to here
   std::size_t buffered_ = 0, buffer_sent_ = 0;
   std::unique_ptr<std::byte[]> buffer_;
 };
