@@ -38,7 +38,7 @@ EngineThread::Woke EngineThread::wait() {
                   {lane_.doorbell_fd(), POLLIN, 0},
                   {lane_.frames_fd(), POLLIN, 0},
                   {lane_.streams_fd(), POLLIN, 0}};
-  const Duration period = moderation_.next(lane_.last_poll().since_call);
+  const Duration period = moderation_.next(lane_.last_poll().since_call, lane_.longest_pause());
   int ready = 0;
   if (period > Duration::zero()) {
     const timespec limit{0, static_cast<long>(period.count())};

@@ -10,7 +10,6 @@
 #include "base/attempt.h"
 #include "base/clock.h"
 #include "base/hot_path.h"
-#include "engine/poll_moderation.h"
 #include "link/null_link.h"
 #include "rnic/completion_queue.h"
 #include "rnic/context.h"
@@ -66,6 +65,7 @@ Expected<Qpn, Failure> Lane::attach(rnic::QueuePair& qp) {
     const auto qpn = port ? qps_.insert(qp) : std::nullopt;
     if (qpn) {
       rows_.take_row(*qps_.find(*qpn));
+      await_packets();
       return *qpn;
     }
     failure = port ? refuse(ENOMEM, ReasonId::out_of_qpns, kMaxQps) : port.error();
@@ -95,6 +95,7 @@ void Lane::detach(rnic::QueuePair& qp) {
     rows_.give_back_row(*slot);
   }
   qps_.erase(qp.qpn());
+  await_packets();
   leave_port(qp);
 }
 
@@ -215,12 +216,8 @@ struct Lane::Timetable {
 std::size_t Lane::batch(TimePoint now) {
   clock_.begin(now);
   if (hold_.any()) look_after_held();
-  std::size_t packets = 0;
   const bool streams = streams_due(now);  // which the link's look puts off
-  // What the link has read already is behind the packet that was lost, and neither
-  // has_packet() nor the socket tells.
-  unread_ = !attempt([&] { packets = link_->receive(*this, now); });
-  if (unread_) packets = 1;
+  std::size_t packets = receive_packets();
   attempt([&] { packets += receive_frames(); });
   if (streams) attempt([&] { packets += receive_streams(); });
   acknowledge_eager();
@@ -300,9 +297,9 @@ bool Lane::quick_poll(std::uint32_t polls) const {
   return polls % kQuickPolls == 0;
 }
 
-bool Lane::has_news(TimePoint now) const {
+bool Lane::has_news(TimePoint now) {
   const bool streams = streams_due(now);  // which the link's look puts off
-  if (eager_acks_.have_come() || link_->has_packet(now) || ports_.readable()) return true;
+  if (eager_acks_.have_come() || packet_has_come(now) || ports_.readable()) return true;
   if (!streams || !streams_.readable()) return false;
   if (rings_ != nullptr) rings_->activity().poll_below_next();
   return true;
@@ -336,6 +333,7 @@ std::size_t Lane::service(bool insist, bool makes_way) {
     if (insist) lock.lock();
     if (insist || lock.try_lock()) {
       timers_.take_expiration();
+      packet_looks_.look_next();
       if (rings_ != nullptr) rings_->activity().poll_below_next();
       const Caller caller = makes_way ? Caller::engine_thread_in_passing : Caller::engine_thread;
       packets = do_work(caller, monotonic_now()).packets;

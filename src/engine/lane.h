@@ -43,7 +43,9 @@
 #include "engine/last_poll.h"
 #include "engine/local_addresses.h"
 #include "engine/multicast_groups.h"
+#include "engine/packet_looks.h"
 #include "engine/page_rows.h"
+#include "engine/poll_moderation.h"
 #include "engine/qp_table.h"
 #include "engine/receive_hold.h"
 #include "engine/scheduler.h"
@@ -103,7 +105,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   void remove_flow(rnic::Flow& flow) override;
   Expected<rnic::StreamPort*, Failure> add_stream(rnic::QueuePair& qp, UniqueFd& socket,
                                                   const rnic::StreamStart& start) override;
-  void remove_stream(rnic::StreamPort& stream) override { streams_.remove(stream); }
+  void remove_stream(rnic::StreamPort& stream) override;
   ib::Total* totals() override { return rows_.totals(); }
   TimePoint now() override;
   void changed(rnic::QueuePair& qp) override;
@@ -121,6 +123,10 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   /// Something is to be done that a program's polling does not do.
   bool needs_service() const { return timers_.needs_thread(); }
   LastPoll::Age last_poll() const { return last_poll_.age(monotonic_now()); }
+  /// How long the engine thread may leave what comes to a program that polls.
+  Duration longest_pause() const {
+    return packet_looks_.awaited() ? PollModeration::kLongest : PollModeration::kLongestOfStreams;
+  }
   /// How often a poll of the program took eager sends; wraps.
   std::uint32_t eager_polls() const { return last_poll_.eager_polls(); }
   /// Asks for the lanes of this host that this one is to talk to and does not know, and sends what waited for
@@ -188,11 +194,15 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   bool quick_poll(std::uint32_t polls) const;
   /// Lifelines are looked at as often as the socket, a look at which costs as much as a message.
   bool streams_due(TimePoint now) const {
-    return rings_ == nullptr || streams_.carry_messages() || rings_->activity().looks_below(now);
+    return rings_ == nullptr || streams_.carrying_messages() != 0 || rings_->activity().looks_below(now);
   }
-  bool has_news(TimePoint now) const;
+  bool packet_has_come(TimePoint now);
+  bool has_news(TimePoint now);
   bool program_polls() const;
   // ---- packets: lane_packets.cc
+  std::size_t receive_packets();
+  /// Queue pairs or their streams came or went: packets may be waited for, or no more.
+  void await_packets();
   void hand_over(QpSlot& slot, const ib::RxPacket& packet);
   void look_after_held();
   bool send();
@@ -236,6 +246,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   std::atomic<bool> at_rest_{false};
   bool abandoned_ = false;
   bool unread_ = false;  ///< the link may hold packets that it has read already
+  PacketLooks packet_looks_;
   LastPoll last_poll_;
   LaneTimers timers_;
 

@@ -28,11 +28,13 @@ Expected<std::uint32_t, Failure> Lane::attach(rnic::WorkQueue& queue) {
   static_cast<void>(queue);
   if (abandoned_) return Unexpected{refuse(EIO, ReasonId::forked_child)};
   ++work_queues_;
+  await_packets();
   return 1U << 24 | (++work_queue_numbers_ & kNumberMask);
 }
 
 void Lane::detach(rnic::WorkQueue& queue) {
   --work_queues_;
+  await_packets();
   completions_.discard(Qpn(queue.number()));
 }
 

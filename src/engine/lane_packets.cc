@@ -13,6 +13,30 @@ constexpr std::size_t kSendRound = 256;  ///< packets sent before the lane reads
 
 // ---- in
 
+std::size_t Lane::receive_packets() {
+  const TimePoint now = clock_.batch_time();
+  if (!packet_looks_.due(now)) return 0;
+  std::size_t packets = 0;
+  // What the link has read already is behind the packet that was lost, and neither
+  // has_packet() nor the socket tells.
+  unread_ = !attempt([&] { packets = link_->receive(*this, now); });
+  if (unread_) return 1;
+  packet_looks_.looked(now);
+  return packets;
+}
+
+bool Lane::packet_has_come(TimePoint now) {
+  if (!packet_looks_.due(now)) return false;
+  if (link_->has_packet(now)) return true;
+  packet_looks_.looked(now);
+  return false;
+}
+
+void Lane::await_packets() {
+  const std::size_t by_streams = streams_.carrying_messages();
+  packet_looks_.set_awaited(by_streams == 0 || by_streams != qps_.size() + work_queues_);
+}
+
 void Lane::packet(const ib::RxPacket& packet) {
   const Qpn qpn = packet.packet.headers.bth.destination;
   const auto opcode = static_cast<std::uint64_t>(packet.packet.headers.bth.opcode);

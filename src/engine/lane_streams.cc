@@ -16,9 +16,15 @@ Expected<rnic::StreamPort*, Failure> Lane::add_stream(rnic::QueuePair& qp, Uniqu
                                                       const rnic::StreamStart& start) {
   if (abandoned_) return Unexpected{refuse(EIO, ReasonId::forked_child)};
   auto added = streams_.add(qp, socket, start);
+  await_packets();
   // The engine thread may sleep without a look at the first one.
   if (added) timers_.bring_forward(monotonic_now());
   return added;
+}
+
+void Lane::remove_stream(rnic::StreamPort& stream) {
+  streams_.remove(stream);
+  await_packets();
 }
 
 std::size_t Lane::receive_streams() {

@@ -4,7 +4,9 @@
 
 namespace softrnic::engine {
 
-Duration PollModeration::next(Duration since_poll) {
+Duration PollModeration::next(Duration since_poll, Duration longest) {
+  longest_ = longest;
+  period_ = std::min(period_, longest_);
   slept_ = period_ > Duration::zero() && since_poll <= kIdle;
   return slept_ ? period_ : Duration::zero();
 }
@@ -16,8 +18,8 @@ void PollModeration::woke(bool found, Duration since_poll, std::uint32_t message
     wakes_left_ = wakes_;
     period_ = Duration::zero();
   } else if (slept_) {
-    if (period_ == kLongest) wakes_ = std::max(wakes_ / 2, kFewestWakes);
-    period_ = std::min(period_ * 2, kLongest);
+    if (period_ == longest_) wakes_ = std::max(wakes_ / 2, kFewestWakes);
+    period_ = std::min(period_ * 2, longest_);
   } else if (since_poll <= kIdle && period_ == Duration::zero() && --wakes_left_ == 0) {
     period_ = kShortest;
   }

@@ -24,6 +24,8 @@ class PollModeration {
   static constexpr Duration kShortest = std::chrono::microseconds(50);
   /// Small socket buffers fill in such a time
   static constexpr Duration kLongest = std::chrono::microseconds(250);
+  /// Where streams alone bring something, of which nothing is lost meanwhile
+  static constexpr Duration kLongestOfStreams = std::chrono::milliseconds(1);
   /// A program that has not polled for so long left the packet to the thread.
   static constexpr Duration kUnpolled = std::chrono::microseconds(20);
   /// A program that polls or posts, but has not looked at what came for so long, leaves that to the thread.
@@ -37,14 +39,16 @@ class PollModeration {
   static constexpr unsigned kFewestWakes = 16;
   static constexpr unsigned kMostWakes = 2048;
 
-  /// How long the thread may sleep now without looking at the socket; zero: it has to wait on the socket.
-  Duration next(Duration since_poll);
+  /// How long the thread may sleep now without looking at the socket, `longest` at most; zero: it has to wait
+  /// on the socket.
+  Duration next(Duration since_poll, Duration longest = kLongest);
   /// The thread woke up and looked. `found`: there were packets; `since_poll`: how long ago the program
   /// polled last, taken before the thread did anything; `messages`: how often it has taken messages
   /// from memory since next().
   void woke(bool found, Duration since_poll, std::uint32_t messages);
 
  private:
+  Duration longest_ = kLongest;
   Duration period_{};              ///< zero: on the socket
   bool slept_ = false;             ///< what next() said last
   unsigned wakes_ = kFewestWakes;  ///< how long to stay on the socket after a failed trial

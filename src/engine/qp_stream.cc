@@ -115,6 +115,7 @@ std::size_t QpStream::read(MutableBytes staging, std::size_t most, TimePoint now
 
 void QpStream::wait() {
   if (std::exchange(waits_, true)) return;
+  around_.any_waiting.store(true, std::memory_order_relaxed);
   watch();
   around_.waiting.push_back(this);
 }

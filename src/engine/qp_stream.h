@@ -2,6 +2,7 @@
 // wishes.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -21,9 +22,10 @@ class QpStream;
 /// What the streams of a lane have in common.
 struct StreamSurroundings {
   int epoll = -1;
-  std::vector<QpStream*> ended;    ///< and nobody was told; room for all
-  std::vector<QpStream*> stalled;  ///< by a fault; the same
-  std::vector<QpStream*> waiting;  ///< for a receive; the same
+  std::vector<QpStream*> ended;          ///< and nobody was told; room for all
+  std::vector<QpStream*> stalled;        ///< by a fault; the same
+  std::vector<QpStream*> waiting;        ///< for a receive; the same
+  std::atomic<bool> any_waiting{false};  ///< without the lock
   std::optional<link::StreamFaults> faults;
   link::StreamTap* tap = nullptr;
 };

@@ -77,6 +77,7 @@ Expected<rnic::StreamPort*, Failure> Streams::add(rnic::QueuePair& qp, UniqueFd&
 void Streams::remove(rnic::StreamPort& port) {
   const auto place = streams_.find(&port);
   place->second->end();
+  if (likely_ == place->second.get()) likely_ = nullptr;
   if (place->second->carries_messages()) carrying_messages_.fetch_sub(1, std::memory_order_relaxed);
   std::erase(around_.stalled, place->second.get());
   std::erase(around_.waiting, place->second.get());
@@ -97,7 +98,18 @@ std::size_t Streams::wait(std::span<epoll_event> events) const {
   return static_cast<std::size_t>(std::max(count, 0));
 }
 
+// The one that answered last answers next, as a rule: a read tells as well as epoll, and is a call less.
+QpStream* Streams::likely() {
+  if (++guesses_ < kMostGuesses) return likely_;
+  guesses_ = 0;
+  return nullptr;
+}
+
+// epoll_wait(2) is a third of poll(2), but takes away what is told once (QpStream::watch()).
 bool Streams::any_readable() const {
+  epoll_event first;
+  if (!around_.any_waiting.load(std::memory_order_relaxed))
+    return epoll_wait(readable_fd(), &first, 1, 0) > 0;
   pollfd entry{readable_fd(), POLLIN, 0};
   return poll(&entry, 1, 0) > 0;
 }
@@ -108,6 +120,7 @@ void Streams::abandon() {
   around_.ended.clear();
   around_.stalled.clear();
   around_.waiting.clear();
+  likely_ = nullptr;
   ends_ = nullptr;
   const int epoll = epoll_.exchange(-1);
   if (epoll >= 0) close(epoll);

@@ -45,11 +45,19 @@ class Streams {
   /// it was sent before.
   template <typename Arrived, typename Touched>
   std::size_t receive(TimePoint now, Arrived&& arrived, Touched&& touched) {
-    std::erase_if(around_.waiting, [&](QpStream* stream) {
-      const bool over = stream->goes_on(now);
-      if (over) touched(stream->qp());
-      return over;
-    });
+    if (any_waiting()) {
+      std::erase_if(around_.waiting, [&](QpStream* stream) {
+        const bool over = stream->goes_on(now);
+        if (over) touched(stream->qp());
+        return over;
+      });
+      around_.any_waiting.store(any_waiting(), std::memory_order_relaxed);
+    }
+    if (QpStream* const stream = likely()) {
+      const std::size_t reads = stream->happened(EPOLLIN, staging(), now);
+      touched(stream->qp());
+      if (reads != 0) return reads;
+    }
     std::array<epoll_event, kAtOnce> events;
     const std::size_t count = wait(events);
     std::size_t reads = 0;
@@ -58,6 +66,7 @@ class Streams {
       if (!stream.carries_messages()) arrived();
       reads += stream.happened(events[i].events, staging(), now);
       touched(stream.qp());
+      likely_ = count == 1 && reads != 0 && stream.carries_messages() ? &stream : nullptr;
     }
     return reads;
   }
@@ -92,17 +101,19 @@ class Streams {
   }
   bool unwatched() const { return readable_fd() >= 0 && !watched_.load(std::memory_order_acquire); }
   bool readable() const { return readable_fd() >= 0 && any_readable(); }
-  /// False: all of them are lifelines, whose queue pairs' messages go through memory.
-  bool carry_messages() const { return carrying_messages_.load(std::memory_order_relaxed) != 0; }
+  /// Those which are no lifelines, whose queue pairs' messages go through memory.
+  std::size_t carrying_messages() const { return carrying_messages_.load(std::memory_order_relaxed); }
 
  private:
   using Map = std::unordered_map<rnic::StreamPort*, std::unique_ptr<QpStream>>;
   class Entry;
   static constexpr std::size_t kAtOnce = 64;
   static constexpr std::size_t kStagingBytes = 256 * 1024;
+  static constexpr unsigned kMostGuesses = 4;  ///< turns of one stream before all are looked at again
 
   Expected<void, Failure> make_room();
   bool any_readable() const;
+  QpStream* likely();
   std::size_t wait(std::span<epoll_event> events) const;
   MutableBytes staging() { return {staging_.get(), kStagingBytes}; }
 
@@ -112,7 +123,9 @@ class Streams {
   std::unique_ptr<std::byte[]> staging_;  ///< made with the first stream, and kept
   std::atomic<int> epoll_{-1};            ///< the same
   std::atomic<bool> watched_{false};
-  std::atomic<std::uint32_t> carrying_messages_{0};  ///< how many of them do
+  std::atomic<std::uint32_t> carrying_messages_{0};
+  QpStream* likely_ = nullptr;  ///< the only one that something had come for
+  unsigned guesses_ = 0;
 };
 
 }  // namespace softrnic::engine

@@ -118,9 +118,10 @@ void TcpStream::show_begin(const iwarp::MpaAgreement& agreement, bool initiator)
 TcpStream::Moved TcpStream::read(MutableBytes room, MutableBytes behind) {
   std::array<iovec, 2> places{place_of(room), place_of(behind)};
   msghdr message{};
-  message.msg_iov = room.empty() ? &places[1] : places.data();
-  message.msg_iovlen = room.empty() ? 1 : 2;
-  const ssize_t result = recvmsg(fd(), &message, MSG_DONTWAIT);
+  message.msg_iov = places.data();
+  message.msg_iovlen = places.size();
+  const ssize_t result = room.empty() ? recv(fd(), behind.data(), behind.size(), MSG_DONTWAIT)
+                                      : recvmsg(fd(), &message, MSG_DONTWAIT);
   Moved out = moved(result);
   out.ended = result == 0;
   show([&](StreamCapture& capture) {

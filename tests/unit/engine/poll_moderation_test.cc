@@ -31,6 +31,22 @@ TEST(PollModeration, LeavesTheSocketToAProgramThatPolls) {
   EXPECT_EQ(grace.next(1us), PollModeration::kLongest);
 }
 
+TEST(PollModeration, PausesAreNoLongerThanTheyMayBe) {
+  PollModeration grace;
+  const Duration longer = PollModeration::kLongestOfStreams;
+  Duration slept{};
+  for (unsigned i = 0; i < 100; ++i) {
+    slept = grace.next(1us, longer);
+    grace.woke(true, 1us, 0);
+  }
+  EXPECT_EQ(slept, longer);
+  EXPECT_EQ(grace.next(1us), PollModeration::kLongest);
+  grace.woke(true, 1us, 0);
+  EXPECT_EQ(grace.next(1us, longer), PollModeration::kLongest);
+  grace.woke(true, 1us, 0);
+  EXPECT_EQ(grace.next(1us, longer), 2 * PollModeration::kLongest);
+}
+
 TEST(PollModeration, AProgramThatStoppedPollingIsNotKeptWaiting) {
   PollModeration grace;
   play(grace, 100, 1us, 1us, true);

@@ -87,8 +87,9 @@ inline constexpr auto kPatience = std::chrono::seconds(30);
 /// An adapter with one lane, one CQ and one region.
 class StreamHost {
  public:
-  explicit StreamHost(bool threaded, std::uint8_t number = 3, std::size_t bytes = 4 << 20)
-      : memory(bytes), lane(number, 1, std::make_unique<link::NullLink>(), page_, nullptr, {}, {}) {
+  explicit StreamHost(bool threaded, std::uint8_t number = 3, std::size_t bytes = 4 << 20,
+                      std::unique_ptr<link::Link> link = std::make_unique<link::NullLink>())
+      : memory(bytes), lane(number, 1, std::move(link), page_, nullptr, {}, {}) {
     EXPECT_TRUE(ends.open());
     lane.set_stream_options({.ends = &ends, .tap = nullptr, .faults = {}});
     lanes_.lane = &lane;
