@@ -8,6 +8,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/interop"), str(ROOT / "bench")]
 from figures import plot, report  # noqa: E402
 from figures.contenders import Iperf3, Libfabric, Perftest, Qperf, Ucx  # noqa: E402
+from figures.questions import Places  # noqa: E402
 from figures.taking import Counter, Site  # noqa: E402
 from figures.turns import Cell, Question, Turns, ratio_of  # noqa: E402
 from figures.verdict import Line, Verdict  # noqa: E402
@@ -76,6 +77,15 @@ class Judging(unittest.TestCase):
         none = Line(6, "", ("a",), ("b",), True, 1.0)
         self.assertEqual(Verdict.met(none, (0.99, 0.98, 1.01)), "within the spread")
         self.assertEqual(Verdict.met(none, (0.9, 0.8, 0.99)), "no")
+
+    def test_demands_keep_their_figures_alone(self):
+        places = Places(Site("one host", None, None), [Site("veth 1500", None, None, 1500)])
+        whole, of_two = Verdict(places, False), Verdict(places, False, [3, 8])
+        self.assertEqual([line for line in whole.lines if line.about in (3, 8)], of_two.lines)
+        self.assertEqual({line.about for line in of_two.lines}, {3, 8})
+        self.assertLess(len(of_two.question.cells), len(whole.question.cells))
+        self.assertEqual(len(of_two.rows()), len(of_two.lines))
+        self.assertEqual(Verdict(places, False, [99]).lines, [])
 
     def test_a_failed_figure_keeps_the_turns_together(self):
         def fail():

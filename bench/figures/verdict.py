@@ -32,7 +32,8 @@ class Line:
 class Verdict:
     """The question's cells are the figures, its x the group that is measured together."""
 
-    def __init__(self, places, quick):
+    def __init__(self, places, quick, demands=()):
+        """`demands`: the lines about these alone; all by default."""
         self.places, self.lines, self._cells, self._group = places, [], {}, 0
         self._usual = 2 if quick else 3  # turns in a round
         if places.host:
@@ -52,7 +53,14 @@ class Verdict:
             self._many(site, site.name, wire=False)
             self._library(site, site.name)
             self._iwarp(site, wire=False)
+        if demands:
+            self._keep(demands)
         self.question = Question("verdict", "Figures to reach", "", "", list(self._cells.values()), repeats=2 * self._usual)
+
+    def _keep(self, demands):
+        self.lines = [line for line in self.lines if line.about in demands]
+        wanted = {key for line in self.lines for key in (line.ours, line.theirs)}
+        self._cells = {key: cell for key, cell in self._cells.items() if key in wanted}
 
     def _figure(self, site, place, contender, size, take=taking.one, turns=None):
         """The name of a figure, which is taken once a turn whoever compares with it.
