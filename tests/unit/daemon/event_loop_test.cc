@@ -117,16 +117,16 @@ TEST_F(EventLoopTest, WaitsUntilTheDeadline) {
   EXPECT_GE(monotonic_now(), due);
 }
 
-// The best of many: a busy machine makes any of them late.
+// A busy machine makes any wait late; one that is rounded up never takes less than a millisecond.
 TEST_F(EventLoopTest, ADeadlineBelowAMillisecondIsNotRoundedUp) {
   Duration best = Duration::max();
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < 10'000 && best >= std::chrono::milliseconds(1); ++i) {
     const TimePoint begin = monotonic_now();
     EXPECT_EQ(loop_.wait(begin + std::chrono::microseconds(100)), 0);
     best = std::min(best, monotonic_now() - begin);
   }
   EXPECT_GE(best, std::chrono::microseconds(100));
-  EXPECT_LT(best, std::chrono::microseconds(900));
+  EXPECT_LT(best, std::chrono::milliseconds(1));
 }
 
 }  // namespace
