@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 
 #include "fabric/hex.h"
 #include "fabric/ibsim_format.h"
+#include "fabric/net_records.h"
 
 namespace softrnic::fabric {
 namespace {
@@ -53,9 +55,17 @@ std::string in_quotes(std::string text) {
   return "\"" + text + "\"";
 }
 
+/// The GUID that the reader gives a port by itself, if no other port has it.
+std::uint64_t usual_guid(const Node& node, std::size_t port) { return node.guid.value + port; }
+
 class IbsimWriter {
  public:
-  explicit IbsimWriter(const Topology& topology) : topology_(topology) {}
+  explicit IbsimWriter(const Topology& topology) : topology_(topology) {
+    for (const Node& node : topology.nodes()) {
+      if (node.type == NodeType::switch_node) continue;
+      for (std::size_t number = 1; number < node.ports.size(); ++number) ++claims_[usual_guid(node, number)];
+    }
+  }
 
   std::string write() {
     if (!topology_.nodes().empty()) write_common_rate();
@@ -103,7 +113,7 @@ class IbsimWriter {
     const Node& peer = topology_.node(port.peer->node);
     const bool is_switch = node.type == NodeType::switch_node;
     out_ += "[" + std::to_string(number) + "]";
-    if (!is_switch && port.guid.value != node.guid.value + number) out_ += "(" + hex(port.guid.value) + ")";
+    if (!is_switch && !comes_by_itself(node, number)) out_ += "(" + hex(port.guid.value) + ")";
     out_ += "\t\"" + peer.name + "\"[" + std::to_string(port.peer->port) + "]";
     const LinkSpeed speed = port.rate.speed;
     if (port.lmc != 0 || speed == LinkSpeed::fdr10) {  // only the comment of ibnetdiscover tells these
@@ -118,7 +128,16 @@ class IbsimWriter {
     out_ += "\n";
   }
 
+  /// Ports of other nodes may come first by a usual GUID, or be given it as a spare one.
+  bool comes_by_itself(const Node& node, std::size_t number) const {
+    const std::uint64_t usual = usual_guid(node, number);
+    const std::size_t most_spares = 2 * (topology_.port_count() + topology_.nodes().size());
+    return node.ports[number].guid.value == usual && claims_.at(usual) == 1 &&
+           usual - kFirstSpareGuid >= most_spares;
+  }
+
   const Topology& topology_;
+  std::unordered_map<std::uint64_t, unsigned> claims_;  ///< ports that have this usual GUID
   std::string out_;
   LinkRate rate_;
   std::uint16_t device_id_ = 0;

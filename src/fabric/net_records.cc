@@ -9,9 +9,6 @@
 namespace softrnic::fabric {
 namespace {
 
-/// Where port GUIDs begin that no text tells and that would clash with one it tells; "local" by EUI-64's bit.
-constexpr std::uint64_t kFirstSpareGuid = 0x02ff'0000'0000'0000;
-
 std::string port_of(const NodeRecord& record, unsigned port) {
   return "port " + std::to_string(port) + " of " + quoted(record.id);
 }

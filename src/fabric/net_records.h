@@ -56,6 +56,9 @@ bool same_content(const NodeRecord& a, const NodeRecord& b);
 /// Puts the ports into ascending order; refuses two records of one port, and a port beyond the last.
 Expected<void, TextError> close_record(NodeRecord& record);
 
+/// Where port GUIDs begin that no text tells and that would clash with one it tells; "local" by EUI-64's bit.
+inline constexpr std::uint64_t kFirstSpareGuid = 0x02ff'0000'0000'0000;
+
 /// The nodes in the order of the records, which are closed and not empty of GUIDs of nodes; the cables in
 /// the order of their first description. Every cable has to be described at both ends, and alike. A port
 /// GUID that nobody tells is that of the node plus the number of the port or, when that is taken, some

@@ -311,6 +311,35 @@ TEST(IbsimWriter, WritesEverythingThatTheFormatHas) {
   EXPECT_EQ(node_named(again, "s.1"), sw) << text;
 }
 
+// 34 ports behind alpha's first one lies beta's second, and behind gamma's GUID what is given to ports whose
+// usual GUID is taken, as that of alpha's third.
+TEST(IbsimWriter, TellsGuidsThatPortsOfOtherNodesCouldTake) {
+  const Topology topology = topology_from(R"(
+switchguid=0xb0
+Switch 8 "left"
+[1] "alpha"[1]
+[2] "beta"[2]
+[3] "gamma"[1]
+[4] "delta"[1]
+caguid=0xa0
+Ca 71 "alpha"
+[1] "left"[1]
+caguid=0xc0
+Ca 2 "beta"
+[2](c2) "left"[2]
+caguid=0x2fefffffffffffff
+Ca 1 "gamma"
+[1](2ff000000000000) "left"[3]
+caguid=0x1000
+Ca 1 "delta"
+[1](a3) "left"[4]
+)");
+  const Topology again = topology_from(write_ibsim(topology));
+  EXPECT_EQ(node_named(again, "beta").ports[2].guid, Guid(0xc2));
+  EXPECT_EQ(node_named(again, "gamma").ports[1].guid, Guid(0x2ff'0000'0000'0000));
+  expect_same(topology, again);
+}
+
 TEST(IbsimWriter, WritesNothingForNothing) { EXPECT_EQ(write_ibsim(Topology()), ""); }
 
 }  // namespace
