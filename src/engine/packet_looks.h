@@ -3,36 +3,27 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
-#include <cstdint>
 
-#include "base/clock.h"
+#include "base/paced_looks.h"
 
 namespace softrnic::engine {
 
-/// Thread-safe without a lock: each figure stands alone, and one that is lost costs a look.
+/// Thread-safe without a lock, as PacedLooks is.
 class PacketLooks {
  public:
-  /// Between two looks where nobody waits for packets.
-  static constexpr Duration kApart = std::chrono::microseconds(25);
-
   /// Whether some queue pair may get packets.
   void set_awaited(bool awaited) { awaited_.store(awaited, std::memory_order_relaxed); }
   bool awaited() const { return awaited_.load(std::memory_order_relaxed); }
-  bool due(TimePoint now) const {
-    return awaited() || ns_of(now) >= next_ns_.load(std::memory_order_relaxed);
-  }
+  bool due(TimePoint now) const { return awaited() || unawaited_.due(now); }
   void looked(TimePoint now) {
-    if (!awaited()) put_next(ns_of(now) + kApart.count());
+    if (!awaited()) unawaited_.looked(now);
   }
   /// The next look is due, whoever waits.
-  void look_next() { put_next(0); }
+  void look_next() { unawaited_.look_next(); }
 
  private:
-  void put_next(std::int64_t ns) { next_ns_.store(ns, std::memory_order_relaxed); }
-
   std::atomic<bool> awaited_{true};
-  std::atomic<std::int64_t> next_ns_{0};
+  PacedLooks unawaited_;
 };
 
 }  // namespace softrnic::engine

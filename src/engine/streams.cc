@@ -108,8 +108,7 @@ QpStream* Streams::likely() {
 // epoll_wait(2) is a third of poll(2), but takes away what is told once (QpStream::watch()).
 bool Streams::any_readable() const {
   epoll_event first;
-  if (!around_.any_waiting.load(std::memory_order_relaxed))
-    return epoll_wait(readable_fd(), &first, 1, 0) > 0;
+  if (!any_waiting()) return epoll_wait(readable_fd(), &first, 1, 0) > 0;
   pollfd entry{readable_fd(), POLLIN, 0};
   return poll(&entry, 1, 0) > 0;
 }

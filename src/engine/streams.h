@@ -39,7 +39,7 @@ class Streams {
   void remove(rnic::StreamPort& stream);
 
   /// Whether some wait for a receive, which nobody announces.
-  bool any_waiting() const { return !around_.waiting.empty(); }
+  bool any_waiting() const { return around_.any_waiting.load(std::memory_order_relaxed); }
   /// Reads from those that something has come for, and calls touched(qp) for each; how often something came.
   /// arrived(): what has come for queue pairs whose messages do not go by their stream is handled first, as
   /// it was sent before.
@@ -51,7 +51,7 @@ class Streams {
         if (over) touched(stream->qp());
         return over;
       });
-      around_.any_waiting.store(any_waiting(), std::memory_order_relaxed);
+      around_.any_waiting.store(!around_.waiting.empty(), std::memory_order_relaxed);
     }
     if (QpStream* const stream = likely()) {
       const std::size_t reads = stream->happened(EPOLLIN, staging(), now);

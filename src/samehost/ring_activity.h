@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/clock.h"
+#include "base/paced_looks.h"
 
 namespace softrnic::samehost {
 
@@ -43,24 +44,20 @@ class RingActivity {
 
   /// Whether it is to be looked at: always, unless something moves through memory.
   bool looks_below(TimePoint now) const { return !recent() || below_is_due(now); }
-  bool below_is_due(TimePoint now) const { return ns_of(now) >= below_ns_.load(std::memory_order_relaxed); }
+  bool below_is_due(TimePoint now) const { return below_.due(now); }
   /// The next time is at once.
-  void poll_below_next() { below_ns_.store(0, std::memory_order_relaxed); }
+  void poll_below_next() { below_.look_next(); }
   /// It was looked at.
-  void polled_below(TimePoint now) {
-    below_ns_.store(ns_of(now) + kPollBelow.count(), std::memory_order_relaxed);
-  }
+  void polled_below(TimePoint now) { below_.looked(now); }
 
  private:
-  /// How often the socket is looked at while messages go through memory, which costs as much as one of them.
-  static constexpr Duration kPollBelow = std::chrono::microseconds(25);
   static constexpr Duration kActive = std::chrono::milliseconds(1);
 
   std::atomic<bool> active_{false};          ///< a ring had packets lately
   std::atomic<std::int64_t> active_ns_{0};   ///< when
   std::atomic<bool> traffic_{false};         ///< of a local peer, and active_ns_ does not say so yet
   std::atomic<bool> direct_traffic_{false};  ///< since the last look
-  std::atomic<std::int64_t> below_ns_{0};
+  PacedLooks below_;                         ///< while messages go through memory
 };
 
 }  // namespace softrnic::samehost

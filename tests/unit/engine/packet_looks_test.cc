@@ -27,8 +27,8 @@ TEST(PacketLooks, AreDueNowAndThenWhereNoneAre) {
   EXPECT_TRUE(looks.due(now));
   looks.looked(now);
   EXPECT_FALSE(looks.due(now));
-  EXPECT_FALSE(looks.due(now + PacketLooks::kApart - 1ns));
-  EXPECT_TRUE(looks.due(now + PacketLooks::kApart));
+  EXPECT_FALSE(looks.due(now + PacedLooks::kApart - 1ns));
+  EXPECT_TRUE(looks.due(now + PacedLooks::kApart));
 }
 
 TEST(PacketLooks, AreDueAgainOnceTheyAreAwaitedOrAskedFor) {
@@ -43,12 +43,12 @@ TEST(PacketLooks, AreDueAgainOnceTheyAreAwaitedOrAskedFor) {
   EXPECT_TRUE(looks.due(now));
 }
 
-/// Counts looks that are not those of `PacketLooks::kApart`.
+/// Counts looks that are not those of `PacedLooks::kApart`.
 class CountingLink final : public link::NullLink {
  public:
   explicit CountingLink(unsigned& looks) : looks_(looks) {}
   bool has_packet(TimePoint now) const override {
-    if (now - last_ < PacketLooks::kApart) ++looks_;
+    if (now - last_ < PacedLooks::kApart) ++looks_;
     last_ = now;
     return false;
   }
