@@ -18,16 +18,16 @@ bool is_short_write(const ib::RxPacket& rx) {
 }  // namespace
 
 QpSlot* DelayedAck::written(QpSlot& slot, const ib::RxPacket& packet, TimePoint now) {
-  if (!is_short_write(packet) || !slot.delayed_ack.written(now)) return nullptr;
+  if (!is_short_write(packet) || !slot.turns.spoke(now)) return nullptr;
   QpSlot* const other = holding_ != &slot ? release() : nullptr;
   holding_ = &slot;
-  due_ = now + DelayedAckPredictor::kSoon;
+  due_ = now + TurnPredictor::kSoon;
   slot.qp->endpoint().delay_ack();
   return other;
 }
 
 QpSlot* DelayedAck::posted(QpSlot& slot, TimePoint now) {
-  slot.delayed_ack.posted(now);
+  slot.turns.answered(now);
   return &slot == holding_ ? release() : nullptr;
 }
 

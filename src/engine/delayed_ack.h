@@ -1,7 +1,7 @@
 // ACKs that wait for what the program answers, and leave along with it: one packet and one wake-up less at
 // both ends. Only where it takes turns with its peer by short WRITEs, which tell nobody but by memory: see
-// delayed_ack_predictor.h. The ACK is shorter than the answer, so that one datagram carries both
-// (UDP_SEGMENT), and the peer finds both when it polls for the ACK.
+// base/turn_predictor.h. The ACK is shorter than the answer, so that one datagram carries both (UDP_SEGMENT),
+// and the peer finds both when it polls for the ACK.
 #pragma once
 
 #include "engine/qp_table.h"

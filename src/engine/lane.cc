@@ -3,13 +3,13 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <iterator>
 #include <new>
 #include <utility>
 
 #include "base/attempt.h"
 #include "base/clock.h"
 #include "base/hot_path.h"
+#include "engine/lane_timetable.h"
 #include "link/null_link.h"
 #include "rnic/completion_queue.h"
 #include "rnic/context.h"
@@ -24,8 +24,6 @@ constexpr unsigned kPollRounds = 4;        ///< the same for a poll: a whole win
 constexpr std::uint32_t kQuickPolls = 16;  ///< polls that look at nothing but rings, and then one that does
 constexpr std::size_t kFewPackets = 8;     ///< take about a microsecond
 constexpr Duration kHandOver = 50us;       ///< a program that polls goes on before the engine thread is woken
-constexpr Duration kRecheckWindows = 10ms;
-constexpr Duration kRecheckReceives = 1ms;
 constexpr std::size_t kMaxQps = 65536;
 constexpr std::size_t kLeastHeld = 2 << 20;
 
@@ -118,99 +116,6 @@ void Lane::touch(QpSlot* slot) {
   if (slot != nullptr) touch(*slot->qp);
 }
 
-// ---- what is done at times of its own
-
-/// When and who: a step of a batch, or of the end of all of them, does it when it is due; the link,
-/// what is held and the windows are looked after by every batch; and some is the engine thread's alone.
-/// Everything is known where it is compiled, so that a look at all of it is no calls.
-struct Lane::Timetable {
-  enum class Who : std::uint8_t { batch_step, end_step, every_batch, engine_thread };
-  struct Row {
-    Who who;
-    TimePoint (*when)(const Lane& lane);
-    void (*run)(Lane& lane);
-  };
-
-  static constexpr Row kRows[] = {
-      // packets that the link delays, and a link that is full
-      {Who::every_batch, [](const Lane& lane) { return lane.link_->deadline(); }, nullptr},
-      // packets and streams that wait for receives, which nobody announces
-      {Who::every_batch,
-       [](const Lane& lane) {
-         const bool any = lane.hold_.any() || lane.streams_.any_waiting();
-         return any ? lane.clock_.batch_time() + ReceiveHold::kTryAgain : kNever;
-       },
-       nullptr},
-      // frames that wait for them in the kernel
-      {Who::every_batch,
-       [](const Lane& lane) {
-         return lane.ports_.waiting() ? lane.clock_.batch_time() + kRecheckReceives : kNever;
-       },
-       nullptr},
-      // windows that open without a packet, as another queue pair was reset
-      {Who::every_batch,
-       [](const Lane& lane) {
-         return lane.scheduler_.has_waiting() ? lane.clock_.batch_time() + kRecheckWindows : kNever;
-       },
-       nullptr},
-      // paths to local peers that are not resolved in time
-      {Who::batch_step, [](const Lane& lane) { return lane.peers_.decision_due(); },
-       [](Lane& lane) { lane.peers_.decide(); }},
-      // deadlines of queue pairs
-      {Who::batch_step, [](const Lane& lane) { return lane.deadlines_.earliest(); },
-       [](Lane& lane) { lane.expire(); }},
-      // streams that a fault has made stand still
-      {Who::batch_step, [](const Lane& lane) { return lane.streams_.stall_over(); },
-       [](Lane& lane) {
-         lane.streams_.go_on(lane.clock_.batch_time(), [&](rnic::QueuePair& qp) { lane.touch(qp); });
-       }},
-      // a delayed ACK
-      {Who::batch_step, [](const Lane& lane) { return lane.delayed_ack_.due(); },
-       [](Lane& lane) { lane.touch(lane.delayed_ack_.release()); }},
-      // rows of the control page
-      {Who::end_step, [](const Lane& lane) { return lane.rows_.due(); },
-       [](Lane& lane) { lane.write_rows(); }},
-      // events of completion queues that wait
-      {Who::end_step, [](const Lane& lane) { return lane.event_looks_.due(); },
-       [](Lane& lane) { lane.event_looks_.look(lane.clock_.batch_time()); }},
-      // streams that have ended, once the program has what that brought
-      {Who::end_step,
-       [](const Lane& lane) { return lane.streams_.any_ended() ? lane.clock_.batch_time() : kNever; },
-       [](Lane& lane) { lane.streams_.tell_ends(); }},
-      // streams, of which the thread that sleeps does not know yet
-      {Who::engine_thread,
-       [](const Lane& lane) { return lane.streams_.unwatched() ? lane.clock_.batch_time() : kNever; },
-       nullptr},
-      // memory of local peers that is to be mapped, or let go
-      {Who::engine_thread,
-       [](const Lane& lane) {
-         return lane.peers_.any_map_requests() ? lane.clock_.batch_time() : lane.peers_.sweep_due();
-       },
-       nullptr},
-  };
-  using All = std::make_index_sequence<std::size(kRows)>;
-
-  /// When the first of them is due: those of batches, or those of the engine thread.
-  template <bool of_thread>
-  static TimePoint next(const Lane& lane) {
-    return []<std::size_t... i>(const Lane& of, std::index_sequence<i...>) {
-      return std::min({((kRows[i].who == Who::engine_thread) == of_thread ? kRows[i].when(of) : kNever)...});
-    }
-    (lane, All());
-  }
-  /// Runs those steps that are due, in their order.
-  template <Who who>
-  static void run_due(Lane& lane) {
-    []<std::size_t... i>(Lane & of, std::index_sequence<i...>) { (run_row<who, i>(of), ...); }
-    (lane, All());
-  }
-  template <Who who, std::size_t i>
-  static void run_row(Lane& lane) {
-    if constexpr (kRows[i].who == who)
-      if (kRows[i].when(lane) <= lane.clock_.batch_time()) kRows[i].run(lane);
-  }
-};
-
 // ---- batches
 
 std::size_t Lane::batch(TimePoint now) {
@@ -223,6 +128,7 @@ std::size_t Lane::batch(TimePoint now) {
   acknowledge_eager();
   take_acks();
   Timetable::run_due<Timetable::Who::batch_step>(*this);
+  Timetable::run_due<Timetable::Who::poll_step>(*this);
   send();
   publish();
   return packets;
@@ -357,10 +263,11 @@ bool Lane::program_polls() const { return last_poll_.called_after(clock_.batch_t
 void Lane::arm(Duration hand_over) {
   peers_.call_resolver();
   timers_.arm({.now = clock_.batch_time(),
-               .batch = Timetable::next<false>(*this),
+               .batch = Timetable::next<Timetable::Whose::batch>(*this),
+               .poll = Timetable::next<Timetable::Whose::poll>(*this),
                .undone = can_send() || unread_ || hold_.more(),
                .hand_over = hand_over,
-               .thread = Timetable::next<true>(*this)});
+               .thread = Timetable::next<Timetable::Whose::thread>(*this)});
 }
 
 // ---- time, threads, life

@@ -16,10 +16,12 @@ LaneTimers::~LaneTimers() {
 }
 
 void LaneTimers::arm(const Plan& plan) {
-  batch_ns_.store(ns_of(plan.undone ? plan.now : plan.batch), std::memory_order_relaxed);
+  const TimePoint batch = plan.undone ? plan.now : std::min(plan.batch, plan.poll);
+  batch_ns_.store(ns_of(batch), std::memory_order_relaxed);
   needs_thread_.store(plan.thread <= plan.now, std::memory_order_relaxed);
   TimePoint when = std::min(plan.batch, plan.thread);
   if (plan.undone) when = std::min(when, plan.now + plan.hand_over);
+  if (plan.poll != kNever) when = std::min(when, plan.poll + kLeftToPolls);
   go_off_at(when);
 }
 

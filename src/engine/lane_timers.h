@@ -16,10 +16,13 @@ class LaneTimers {
   LaneTimers(const LaneTimers&) = delete;
   LaneTimers& operator=(const LaneTimers&) = delete;
 
+  static constexpr Duration kLeftToPolls = std::chrono::milliseconds(1);
+
   /// What a lane has before it at `now`.
   struct Plan {
     TimePoint now;
     TimePoint batch;     ///< when a batch is due, whoever runs it
+    TimePoint poll;      ///< the same, but the engine thread leaves it to a poll for kLeftToPolls
     bool undone;         ///< one is due at once
     Duration hand_over;  ///< but the engine thread leaves that to a program that polls for so long
     TimePoint thread;    ///< when something is due that only the engine thread does

@@ -50,6 +50,7 @@ void QpStream::watch() {
 void QpStream::leave() {
   static_cast<void>(epoll_ctl(around_.epoll, EPOLL_CTL_DEL, socket_.fd(), nullptr));
   around_.ended.push_back(this);
+  if (around_.delays == this) around_.delays = nullptr;
 }
 
 void QpStream::end() {
@@ -167,6 +168,7 @@ std::size_t QpStream::write_some(TimePoint now) {
   for (const Bytes piece : pieces) bytes += piece.size();
   const link::TcpStream::Moved sent = socket_.write(pieces);
   endpoint().sent(sent.bytes, now);
+  if (delayed_until() != kNever) delay_completion();
   if (sent.error != 0) {
     write_failed(sent.error, now);
   } else if (sent.bytes < bytes) {
@@ -174,6 +176,11 @@ std::size_t QpStream::write_some(TimePoint now) {
     watch();
   }
   return sent.bytes;
+}
+
+void QpStream::delay_completion() {
+  QpStream* const other = std::exchange(around_.delays, this);
+  if (other != nullptr && other != this) other->complete_delayed();
 }
 
 // True: the write does not take place.

@@ -25,6 +25,7 @@ struct StreamSurroundings {
   std::vector<QpStream*> ended;          ///< and nobody was told; room for all
   std::vector<QpStream*> stalled;        ///< by a fault; the same
   std::vector<QpStream*> waiting;        ///< for a receive; the same
+  QpStream* delays = nullptr;            ///< a completion until its peer answers; one that did, or none
   std::atomic<bool> any_waiting{false};  ///< without the lock
   std::optional<link::StreamFaults> faults;
   link::StreamTap* tap = nullptr;
@@ -56,6 +57,9 @@ class QpStream final : public rnic::StreamPort {
   void abandon() { socket_.forget(); }
   /// When it goes on, if a fault has made it stand still.
   TimePoint stalled_until() const { return stalled_until_; }
+  /// See StreamEndpoint. Of the streams of a lane one delays a completion, the last one that could.
+  TimePoint delayed_until() const { return endpoint().delayed_until(); }
+  void complete_delayed() { endpoint().complete_delayed(); }
 
   rnic::QueuePair& qp() const { return qp_; }
   std::uint64_t token() const { return token_; }
@@ -73,6 +77,7 @@ class QpStream final : public rnic::StreamPort {
   std::size_t look(std::uint32_t events, MutableBytes staging, TimePoint now);
   std::size_t read(MutableBytes staging, std::size_t most, TimePoint now);
   std::size_t write_some(TimePoint now);
+  void delay_completion();
   bool befallen(std::span<Bytes>& pieces, TimePoint now);
   void give_up(TimePoint now);
   void failed(const Reason& reason, TimePoint now);

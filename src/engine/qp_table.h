@@ -8,7 +8,7 @@
 
 #include "base/strong.h"
 #include "base/time.h"
-#include "engine/delayed_ack_predictor.h"
+#include "base/turn_predictor.h"
 #include "engine/qpn_order.h"
 #include "engine/unexpected_packets.h"
 #include "samehost/direct_route.h"
@@ -22,13 +22,13 @@ namespace softrnic::engine {
 /// A place for one queue pair.
 struct QpSlot : UnexpectedQueue {
   rnic::QueuePair* qp = nullptr;
-  std::uint32_t row = 0;            ///< of the control page plus one; 0: none
-  bool dirty = false;               ///< its row is out of date
-  bool awaits_acks = false;         ///< of eager sends
-  std::uint32_t token = 0;          ///< of its eager sends, see EagerAck
-  std::uint64_t ack_seen = 0;       ///< what its EagerAck said
-  DelayedAckPredictor delayed_ack;  ///< of its program, see delayed_ack.h
-  samehost::DirectRoute route;      ///< of its messages without packets
+  std::uint32_t row = 0;        ///< of the control page plus one; 0: none
+  bool dirty = false;           ///< its row is out of date
+  bool awaits_acks = false;     ///< of eager sends
+  std::uint32_t token = 0;      ///< of its eager sends, see EagerAck
+  std::uint64_t ack_seen = 0;   ///< what its EagerAck said
+  TurnPredictor turns;          ///< of its program and its peer, see delayed_ack.h
+  samehost::DirectRoute route;  ///< of its messages without packets
 };
 
 /// 65,536 places, made in groups as they are needed. Each number has its turn, so that one that was given up

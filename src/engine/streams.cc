@@ -119,6 +119,7 @@ void Streams::abandon() {
   around_.ended.clear();
   around_.stalled.clear();
   around_.waiting.clear();
+  around_.delays = nullptr;
   likely_ = nullptr;
   ends_ = nullptr;
   const int epoll = epoll_.exchange(-1);

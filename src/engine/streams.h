@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/qp_stream.h"
@@ -85,6 +86,11 @@ class Streams {
       around_.stalled.erase(around_.stalled.begin());
     }
   }
+  /// When complete_delayed() is due, or kNever.
+  TimePoint delayed_until() const {
+    return around_.delays == nullptr ? kNever : around_.delays->delayed_until();
+  }
+  void complete_delayed() { std::exchange(around_.delays, nullptr)->complete_delayed(); }
   /// In a forked child: the descriptors are closed.
   void abandon();
 

@@ -91,10 +91,16 @@ void Endpoint::filled(std::size_t count, TimePoint now) {
   look(now);
 }
 
+// With the last byte of a message, as its payload is in place then.
+void Endpoint::answered(TimePoint now) {
+  if (takes_input() && receiver_->between_fpdus() && !inbound_.in_message()) requester_.peer_spoke(now);
+}
+
 void Endpoint::look(TimePoint now) {
   if (const auto& failure = inbound_.failure())
     return refuse(*failure, inbound_.segment(), inbound_.segment_bytes(), now);
-  if (const auto& message = inbound_.terminated()) peer_terminated(*message);
+  if (const auto& message = inbound_.terminated()) return peer_terminated(*message);
+  answered(now);
 }
 
 // ---- out
@@ -118,8 +124,10 @@ void Endpoint::sent(std::size_t count, TimePoint now) {
   if (phase_ == Phase::idle || phase_ == Phase::ended) return;
   asked_ = false;
   sender_->sent(count);
-  if (asked_) return advanced(now);
   if (count != 0) moved(now);
+  if (!asked_) return;
+  requester_.complete_sent(now);
+  advanced(now);
 }
 
 // Messages are not mixed, and answers take turns with requests. A responder says nothing before the

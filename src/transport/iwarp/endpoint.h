@@ -74,6 +74,8 @@ class Endpoint final : public transport::Endpoint, public StreamEndpoint, privat
 
   std::size_t gather(std::span<Bytes> out, TimePoint now) override;
   void sent(std::size_t count, TimePoint now) override;
+  TimePoint delayed_until() const override { return requester_.delayed_until(); }
+  void complete_delayed() override { requester_.complete_delayed(); }
 
   // ---- the stream
 
@@ -112,6 +114,7 @@ class Endpoint final : public transport::Endpoint, public StreamEndpoint, privat
   void begin_close(TimePoint now);
   void input_came(TimePoint now);
   void advanced(TimePoint now);
+  void answered(TimePoint now);
   void moved(TimePoint now);
   void send_terminate(const wire::Terminate& message, TimePoint now);
   void make_terminate(TxSegment& out);

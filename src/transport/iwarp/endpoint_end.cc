@@ -11,6 +11,7 @@ void Endpoint::close(TimePoint now) {
 // A peer that neither reads nor answers would else keep what is posted for ever.
 void Endpoint::begin_close(TimePoint now) {
   phase_ = Phase::closing;
+  complete_delayed();
   advanced(now);
 }
 
@@ -172,6 +173,7 @@ void Endpoint::finish(Ending ending) {
 
 void Endpoint::expire(TimePoint now) {
   try_again(now);
+  if (now >= delayed_until()) complete_delayed();
   if (now < deadline_) return;
   if (phase_ == Phase::closing && !shut_down_)
     return lose(because(ReasonId::iwarp_close_stuck, requester_.outstanding()));

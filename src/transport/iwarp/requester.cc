@@ -146,12 +146,34 @@ std::optional<SegmentSource::Pieces> Requester::payload(const TxSegment& segment
 }
 
 void Requester::segment_sent(const TxSegment& segment) {
-  if (!segment.last) return;
-  sent_ = segment.index + 1;
+  if (segment.last) sent_ = segment.index + 1;
+}
+
+void Requester::complete_sent(TimePoint now) {
+  if (delays_completion(now)) delayed_until_ = now + TurnPredictor::kSoon;
   retire();
 }
 
+// Of a WRITE that is posted by itself.
+bool Requester::delays_completion(TimePoint now) {
+  if (queue_.size() != 1 || sent_ != queue_.tail()) return false;
+  const ib::SendWqe& wqe = queue_.front().wqe;
+  return wqe.op == SendOp::write && turns_.spoke(now) && wqe.signaled;
+}
+
+void Requester::complete_delayed() {
+  if (delayed_until_ == kNever) return;
+  delayed_until_ = kNever;
+  retire();
+}
+
+void Requester::peer_spoke(TimePoint now) {
+  turns_.answered(now);
+  complete_delayed();
+}
+
 void Requester::retire() {
+  if (delayed_until_ != kNever) return;
   while (before(queue_.head(), sent_)) {
     const bool answered = ib::is_answered(queue_.front().wqe.op);
     if (answered && !before(queue_.head(), answered_)) return;
@@ -222,6 +244,7 @@ bool Requester::blame(const wire::Terminate& message) {
 // What the stream has taken is done, unless it waits for something before it.
 void Requester::end(Index blamed, Status status, const Reason& reason) {
   failed_.reset();
+  delayed_until_ = kNever;
   retire();
   while (!queue_.empty()) {
     const bool at_fault = queue_.head() == blamed;
@@ -241,6 +264,8 @@ void Requester::reset() {
   send_msn_ = request_msn_ = 1;
   cursor_ = {};
   failed_.reset();
+  delayed_until_ = kNever;
+  turns_ = {};
 }
 
 }  // namespace softrnic::iwarp

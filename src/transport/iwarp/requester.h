@@ -4,10 +4,16 @@
 // A SEND or WRITE is complete when the stream has taken its last byte, as with Linux's siw: TCP delivers
 // it or the connection breaks, and its buffer may be used again (RFC 5040 5.5 asks for no more). A READ or
 // atomic is complete when its answer is in place.
+//
+// Where the program takes turns with its peer by WRITEs, the completion of a WRITE waits for the answer, or
+// some time: who looks for the answer in memory calls nothing by which the stream could be read, but may poll
+// for this completion before (docs/design/iwarp.md). An adapter's WRITE is complete as late, when TCP has it
+// acknowledged.
 #pragma once
 
 #include <optional>
 
+#include "base/turn_predictor.h"
 #include "transport/ib/outbound.h"
 #include "transport/iwarp/segment_taker.h"
 #include "wire/terminate.h"
@@ -21,7 +27,10 @@ class Requester {
   Requester(Context& context, const ib::Capacity& capacity) : context_(context), queue_(capacity) {}
 
   ib::SendSlot reserve() { return queue_.reserve(); }
-  void commit() { queue_.commit(); }
+  void commit() {
+    complete_delayed();  // nobody waits for it
+    queue_.commit();
+  }
   std::uint32_t outstanding() const { return queue_.size(); }
 
   // ---- out
@@ -32,6 +41,13 @@ class Requester {
   std::optional<SegmentSource::Pieces> payload(const TxSegment& segment, std::size_t from,
                                                std::span<Bytes> out);
   void segment_sent(const TxSegment& segment);
+  /// After one or more of those, of requests: reports what is complete by that.
+  void complete_sent(TimePoint now);
+  /// When a WRITE is complete whose completion waits for the peer's answer, or kNever.
+  TimePoint delayed_until() const { return delayed_until_; }
+  void complete_delayed();
+  /// A message of the peer has come.
+  void peer_spoke(TimePoint now);
   bool in_message() const { return offset_ > 0 || immediate_due_; }
   /// The message that tells the responder that this side is ready.
   void make_ready(std::uint8_t rtr, TxSegment& out);
@@ -85,6 +101,7 @@ class Requester {
   void make_read(const ib::SendEntry& entry, TxSegment& out);
   void make_atomic(const ib::SendEntry& entry, TxSegment& out);
   void message_made(TxSegment& out);
+  bool delays_completion(TimePoint now);
   void retire();
   void end(Index blamed, ib::Status status, const Reason& reason);
 
@@ -100,6 +117,8 @@ class Requester {
   std::uint32_t send_msn_ = 1;     ///< of queue 0
   std::uint32_t request_msn_ = 1;  ///< of queue 1
   std::optional<Failure> failed_;
+  TurnPredictor turns_;  ///< of WRITEs, each of which the peer answers
+  TimePoint delayed_until_ = kNever;
   // where payload() stands
   Index gathered_ = 0;
   ib::SgeCursor cursor_;

@@ -59,6 +59,12 @@ class StreamEndpoint {
   /// The stream has taken so many bytes of them.
   virtual void sent(std::size_t count, TimePoint now) = 0;
 
+  // ---- a WRITE that the stream has taken, whose completion waits for the answer of the peer
+
+  /// When complete_delayed() is to be called if no answer has come, or kNever: nothing waits.
+  virtual TimePoint delayed_until() const { return kNever; }
+  virtual void complete_delayed() {}
+
   // ---- the stream
 
   virtual StreamWish wish() const = 0;

@@ -29,7 +29,7 @@ void take_turns(Node& node, const Address& peer, bool begins, int rounds) {
   }
 }
 
-// An ACK may wait for the program's answer (engine/delayed_ack_predictor.h), but not for one that does not
+// An ACK may wait for the program's answer (base/turn_predictor.h), but not for one that does not
 // come, nor for a queue pair that is destroyed. Were it not sent, the peer would have to ask again each time.
 TEST(HeldAck, WhoWritesWithoutAnAnswerGetsHisAckAllTheSame) {
   in_namespace([] {

@@ -20,7 +20,7 @@ class DelayedAckAlone : public test::QueuePairs {
   }
   /// The program answers short WRITEs until its answer is expected.
   void prove(QpSlot& slot) {
-    for (unsigned i = 0; i < DelayedAckPredictor::kProof; ++i) {
+    for (unsigned i = 0; i < TurnPredictor::kProof; ++i) {
       ASSERT_EQ(ack.written(slot, write(), now), nullptr);
       ASSERT_EQ(ack.posted(slot, now += 1us), nullptr);
     }
@@ -36,7 +36,7 @@ TEST_F(DelayedAckAlone, WaitsForAnAnswerThatIsExpectedAndNoLonger) {
   prove(a.slot);
   EXPECT_EQ(ack.written(a.slot, write(), now), nullptr);
   EXPECT_TRUE(ack.holds(*a.qp));
-  EXPECT_EQ(ack.due(), now + DelayedAckPredictor::kSoon);
+  EXPECT_EQ(ack.due(), now + TurnPredictor::kSoon);
   EXPECT_EQ(ack.release(), &a.slot);
   EXPECT_FALSE(ack.any());
   EXPECT_EQ(ack.due(), kNever);

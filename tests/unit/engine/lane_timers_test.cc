@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 struct Timers : testing::Test {
   static LaneTimers::Plan plan(TimePoint now) {
-    return {.now = now, .batch = kNever, .undone = false, .hand_over = {}, .thread = kNever};
+    return {.now = now, .batch = kNever, .poll = kNever, .undone = false, .hand_over = {}, .thread = kNever};
   }
   bool goes_off(int within_ms) const {
     pollfd timer{timers.fd(), POLLIN, 0};
@@ -65,6 +65,15 @@ TEST_F(Timers, WhatIsUndoneIsDueAtOnceAndLeftToTheProgramForAWhile) {
   EXPECT_TRUE(timers.batch_is_due(now));
   EXPECT_FALSE(timers.needs_thread());
   EXPECT_EQ(timers.armed(), now + 1h);
+}
+
+TEST_F(Timers, WhatIsLeftToPollsIsTheThreadsLater) {
+  auto left = plan(now);
+  left.poll = now + 1ms;
+  timers.arm(left);
+  EXPECT_FALSE(timers.batch_is_due(now));
+  EXPECT_TRUE(timers.batch_is_due(now + 1ms));
+  EXPECT_EQ(timers.armed(), now + 1ms + LaneTimers::kLeftToPolls);
 }
 
 TEST_F(Timers, WhatOnlyTheThreadDoesIsNoBatchOfAProgram) {
