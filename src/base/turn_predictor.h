@@ -2,7 +2,7 @@
 //
 // Programs that wait for a WRITE by looking at memory often post as soon as it is there. What else the
 // WRITE causes (its ACK, its completion) may then wait for the answer, if one has come soon each of the last
-// times. An answer that does not come costs whoever waits kSoon, once.
+// times. An answer that does not come costs whoever waits his patience, once.
 //
 // Pure: figures in, decision out.
 #pragma once
@@ -16,10 +16,13 @@ namespace softrnic {
 
 class TurnPredictor {
  public:
-  /// An answer is expected within this time.
   static constexpr Duration kSoon = std::chrono::microseconds(100);
-  /// After so many answers in a row.
+  /// After so many answers in a row one is expected.
   static constexpr std::uint8_t kProof = 8;
+
+  TurnPredictor() = default;
+  /// Answers within this time count.
+  explicit TurnPredictor(Duration soon) : soon_(soon) {}
 
   /// The first side has spoken. True: an answer is expected.
   bool spoke(TimePoint now) {
@@ -30,11 +33,14 @@ class TurnPredictor {
   /// The other side has.
   void answered(TimePoint now) {
     if (spoke_at_ == kNever) return;
-    answers_ = now - spoke_at_ <= kSoon ? std::min<std::uint8_t>(answers_ + 1, kProof) : 0;
+    answers_ = now - spoke_at_ <= soon_ ? std::min<std::uint8_t>(answers_ + 1, kProof) : 0;
     spoke_at_ = kNever;
   }
+  /// Nobody waits any longer for the answer that was expected.
+  void gave_up() { answers_ = 0; }
 
  private:
+  Duration soon_ = kSoon;
   TimePoint spoke_at_ = kNever;  ///< and was not answered
   std::uint8_t answers_ = 0;     ///< in a row
 };

@@ -20,9 +20,15 @@ void PollModeration::woke(bool found, Duration since_poll, std::uint32_t message
   } else if (slept_) {
     if (period_ == longest_) wakes_ = std::max(wakes_ / 2, kFewestWakes);
     period_ = std::min(period_ * 2, longest_);
-  } else if (since_poll <= kIdle && period_ == Duration::zero() && --wakes_left_ == 0) {
-    period_ = kShortest;
+  } else if (since_poll <= kIdle && period_ == Duration::zero()) {
+    woke_on_socket(since_poll);
   }
+}
+
+void PollModeration::woke_on_socket(Duration since_poll) {
+  const bool attended = longest_ == kLongestOfStreams && since_poll <= kUnpolled;
+  wakes_left_ -= std::min(wakes_left_, attended ? kAttendedWake : 1);
+  if (wakes_left_ == 0) period_ = kShortest;
 }
 
 }  // namespace softrnic::engine

@@ -38,6 +38,9 @@ class PollModeration {
   /// Wake-ups on the socket before a trial.
   static constexpr unsigned kFewestWakes = 16;
   static constexpr unsigned kMostWakes = 2048;
+  /// Where streams alone bring something, a wake-up beside a program that polls brings the trial nearer as
+  /// so many others. (On a socket of packets it proves little: who polls for ACKs may spin on memory next.)
+  static constexpr unsigned kAttendedWake = 16;
 
   /// How long the thread may sleep now without looking at the socket, `longest` at most; zero: it has to wait
   /// on the socket.
@@ -48,6 +51,8 @@ class PollModeration {
   void woke(bool found, Duration since_poll, std::uint32_t messages);
 
  private:
+  void woke_on_socket(Duration since_poll);
+
   Duration longest_ = kLongest;
   Duration period_{};              ///< zero: on the socket
   bool slept_ = false;             ///< what next() said last

@@ -150,7 +150,7 @@ void Requester::segment_sent(const TxSegment& segment) {
 }
 
 void Requester::complete_sent(TimePoint now) {
-  if (delays_completion(now)) delayed_until_ = now + TurnPredictor::kSoon;
+  if (delays_completion(now)) delayed_until_ = now + kPatience;
   retire();
 }
 
@@ -163,13 +163,18 @@ bool Requester::delays_completion(TimePoint now) {
 
 void Requester::complete_delayed() {
   if (delayed_until_ == kNever) return;
+  turns_.gave_up();
+  end_delay();
+}
+
+void Requester::end_delay() {
   delayed_until_ = kNever;
   retire();
 }
 
 void Requester::peer_spoke(TimePoint now) {
   turns_.answered(now);
-  complete_delayed();
+  if (delayed_until_ != kNever) end_delay();
 }
 
 void Requester::retire() {
@@ -244,8 +249,7 @@ bool Requester::blame(const wire::Terminate& message) {
 // What the stream has taken is done, unless it waits for something before it.
 void Requester::end(Index blamed, Status status, const Reason& reason) {
   failed_.reset();
-  delayed_until_ = kNever;
-  retire();
+  end_delay();
   while (!queue_.empty()) {
     const bool at_fault = queue_.head() == blamed;
     ib::complete_front(context_.host, queue_, at_fault ? status : Status::flushed,
@@ -265,7 +269,7 @@ void Requester::reset() {
   cursor_ = {};
   failed_.reset();
   delayed_until_ = kNever;
-  turns_ = {};
+  turns_ = TurnPredictor(kTurn);
 }
 
 }  // namespace softrnic::iwarp

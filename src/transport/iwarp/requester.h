@@ -23,6 +23,10 @@ namespace softrnic::iwarp {
 class Requester {
  public:
   using Index = ib::SendQueue::Index;
+  /// A completion waits for an answer so long.
+  static constexpr Duration kPatience = TurnPredictor::kSoon;
+  /// Two who take turns answer within this time, before anybody polls for it.
+  static constexpr Duration kTurn = 5 * kPatience;
 
   Requester(Context& context, const ib::Capacity& capacity) : context_(context), queue_(capacity) {}
 
@@ -45,6 +49,7 @@ class Requester {
   void complete_sent(TimePoint now);
   /// When a WRITE is complete whose completion waits for the peer's answer, or kNever.
   TimePoint delayed_until() const { return delayed_until_; }
+  /// It is, without an answer.
   void complete_delayed();
   /// A message of the peer has come.
   void peer_spoke(TimePoint now);
@@ -102,6 +107,7 @@ class Requester {
   void make_atomic(const ib::SendEntry& entry, TxSegment& out);
   void message_made(TxSegment& out);
   bool delays_completion(TimePoint now);
+  void end_delay();
   void retire();
   void end(Index blamed, ib::Status status, const Reason& reason);
 
@@ -117,7 +123,7 @@ class Requester {
   std::uint32_t send_msn_ = 1;     ///< of queue 0
   std::uint32_t request_msn_ = 1;  ///< of queue 1
   std::optional<Failure> failed_;
-  TurnPredictor turns_;  ///< of WRITEs, each of which the peer answers
+  TurnPredictor turns_{kTurn};  ///< of WRITEs, each of which the peer answers
   TimePoint delayed_until_ = kNever;
   // where payload() stands
   Index gathered_ = 0;

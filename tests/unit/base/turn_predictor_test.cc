@@ -37,6 +37,22 @@ TEST_F(TurnPredictorTest, OneLateAnswerAsksForTheProofAgain) {
   EXPECT_EQ(turns(1, 5us), 1U);
 }
 
+TEST_F(TurnPredictorTest, WhoGivesUpAsksForTheProofAgain) {
+  turns(TurnPredictor::kProof, 5us);
+  EXPECT_TRUE(predictor.spoke(now));
+  predictor.gave_up();
+  predictor.answered(now + 5us);
+  EXPECT_EQ(turns(TurnPredictor::kProof - 1, 5us), 0U);
+  EXPECT_EQ(turns(1, 5us), 1U);
+}
+
+TEST_F(TurnPredictorTest, WhatIsSoonCanBeChosen) {
+  predictor = TurnPredictor(500us);
+  turns(TurnPredictor::kProof, 500us);
+  EXPECT_EQ(turns(1, 501us), 1U);
+  EXPECT_EQ(turns(1, 5us), 0U);
+}
+
 TEST_F(TurnPredictorTest, WhoSpeaksTwiceTakesNoTurns) {
   turns(TurnPredictor::kProof, 5us);
   predictor.spoke(now);

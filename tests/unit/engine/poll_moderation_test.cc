@@ -47,6 +47,26 @@ TEST(PollModeration, PausesAreNoLongerThanTheyMayBe) {
   EXPECT_EQ(grace.next(1us, longer), 2 * PollModeration::kLongest);
 }
 
+// After many trials that failed the next one is far; where messages come by streams to a program that polls,
+// it is nearer.
+TEST(PollModeration, WhoPollsForStreamsIsLeftAloneSooner) {
+  for (const Duration longest : {PollModeration::kLongest, PollModeration::kLongestOfStreams}) {
+    PollModeration grace;
+    for (unsigned i = 0; i < 100'000; ++i) {  // polls, and then spins on memory
+      const Duration period = grace.next(30us, longest);
+      grace.woke(true, period > 0ns ? period : 30us, 0);
+    }
+    unsigned wakes = 0;
+    while (grace.next(30us, longest) > 0ns) grace.woke(true, 1ms, 0);  // the last trial, if one is under way
+    for (; grace.next(1us, longest) == 0ns; ++wakes) grace.woke(true, 1us, 0);
+    if (longest == PollModeration::kLongest) {
+      EXPECT_GT(wakes, PollModeration::kMostWakes / PollModeration::kAttendedWake);
+    } else {
+      EXPECT_LE(wakes, PollModeration::kMostWakes / PollModeration::kAttendedWake);
+    }
+  }
+}
+
 TEST(PollModeration, AProgramThatStoppedPollingIsNotKeptWaiting) {
   PollModeration grace;
   play(grace, 100, 1us, 1us, true);

@@ -39,7 +39,7 @@ struct DelayedCompletion : ::testing::Test {
 TEST_F(DelayedCompletion, ComesWithTheAnswer) {
   write();
   EXPECT_EQ(completions(), 0U);
-  EXPECT_EQ(pair.a.endpoint.delayed_until(), pair.now + TurnPredictor::kSoon);
+  EXPECT_EQ(pair.a.endpoint.delayed_until(), pair.now + Requester::kPatience);
   answer();
   EXPECT_TRUE(completed(pair.a, {kGood}));
   EXPECT_EQ(pair.a.endpoint.delayed_until(), kNever);
@@ -61,7 +61,7 @@ TEST_F(DelayedCompletion, ComesWithoutAnAnswerInTime) {
   EXPECT_EQ(completions(), 0U);
   pair.a.endpoint.expire(pair.now);
   EXPECT_TRUE(completed(pair.a, {kGood}));
-  answer();  // late
+  answer();  // within a turn, but nobody waits any more
   write();
   EXPECT_TRUE(completed(pair.a, {kGood, kGood})) << "that is to be proved again";
 }
