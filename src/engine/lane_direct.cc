@@ -48,7 +48,7 @@ void Lane::completed_direct(rnic::QueuePair& qp) {
   if (direct_since_clock_ >= kOneClockRead && rings_ != nullptr) {
     direct_since_clock_ = 0;
     last_poll_.called(monotonic_now());
-    rings_->activity().note_direct_traffic();
+    rings_->activity().note_traffic();
   }
   if (delayed_ack_.any() || scheduler_.has_work() || peers_.any_map_requests()) transmit(qp);
 }

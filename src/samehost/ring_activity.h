@@ -14,12 +14,10 @@ namespace softrnic::samehost {
 /// each figure stands alone, and one that is lost costs a look.
 class RingActivity {
  public:
-  /// Something came through memory, by a ring or without.
+  /// Something came or went through memory, by a ring or without.
   void note_traffic() {
     if (!traffic_.load(std::memory_order_relaxed)) traffic_.store(true, std::memory_order_relaxed);
   }
-  /// The program moves messages without packets: the next look at the socket need not come at once.
-  void note_direct_traffic() { direct_traffic_.store(true, std::memory_order_relaxed); }
   /// Whether something has lately.
   bool recent() const { return active_.load(std::memory_order_relaxed); }
   /// A ring had packets at `now`.
@@ -32,9 +30,7 @@ class RingActivity {
   bool polled(TimePoint now) {
     if (traffic_.load(std::memory_order_relaxed) && traffic_.exchange(false, std::memory_order_relaxed))
       had_packets(now);
-    const bool busy = direct_traffic_.load(std::memory_order_relaxed);
-    if (busy) direct_traffic_.store(false, std::memory_order_relaxed);
-    if (!busy && !recent()) return false;
+    if (!recent()) return false;
     if (ns_of(now) - active_ns_.load(std::memory_order_relaxed) >= kActive.count())
       active_.store(false, std::memory_order_relaxed);
     return true;
@@ -53,11 +49,10 @@ class RingActivity {
  private:
   static constexpr Duration kActive = std::chrono::milliseconds(1);
 
-  std::atomic<bool> active_{false};          ///< a ring had packets lately
-  std::atomic<std::int64_t> active_ns_{0};   ///< when
-  std::atomic<bool> traffic_{false};         ///< of a local peer, and active_ns_ does not say so yet
-  std::atomic<bool> direct_traffic_{false};  ///< since the last look
-  PacedLooks below_;                         ///< while messages go through memory
+  std::atomic<bool> active_{false};         ///< a ring had packets lately
+  std::atomic<std::int64_t> active_ns_{0};  ///< when
+  std::atomic<bool> traffic_{false};        ///< with a local peer, and active_ns_ does not say so yet
+  PacedLooks below_;                        ///< while messages go through memory
 };
 
 }  // namespace softrnic::samehost
