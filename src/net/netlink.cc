@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <span>
+#include <string_view>
 
 #include "base/kernel_socket.h"
 #include "net/netlink_socket.h"
@@ -32,14 +33,28 @@ std::uint32_t number(std::span<const std::uint8_t> value) {
   return out;
 }
 
+template <typename Command>
+bool ask_ethtool(int socket, const std::string& name, Command& command) {
+  ifreq request{};
+  name.copy(request.ifr_name, IFNAMSIZ - 1);
+  request.ifr_data = reinterpret_cast<char*>(&command);
+  return ioctl(socket, SIOCETHTOOL, &request) == 0;
+}
+
+/// Netdevs without a wire, whose drivers have made a constant up: 10 Gb/s, and 10 Mb/s.
+bool has_no_wire(int socket, const std::string& name) {
+  ethtool_drvinfo info{};
+  info.cmd = ETHTOOL_GDRVINFO;
+  if (!ask_ethtool(socket, name, info)) return false;
+  const std::string_view driver(info.driver, strnlen(info.driver, sizeof info.driver));
+  return driver == "veth" || driver == "tun";
+}
+
 std::uint64_t query_speed(const std::string& name) {
   const UniqueFd fd(kernel_socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   ethtool_cmd command{};
   command.cmd = ETHTOOL_GSET;
-  ifreq request{};
-  name.copy(request.ifr_name, IFNAMSIZ - 1);
-  request.ifr_data = reinterpret_cast<char*>(&command);
-  if (!fd || ioctl(fd.get(), SIOCETHTOOL, &request) != 0) return 0;
+  if (!fd || has_no_wire(fd.get(), name) || !ask_ethtool(fd.get(), name, command)) return 0;
   const std::uint32_t speed = ethtool_cmd_speed(&command);
   return speed == static_cast<std::uint32_t>(SPEED_UNKNOWN) ? 0 : speed;
 }

@@ -50,7 +50,7 @@ def output_of(host, argv, env=None):
 def ibstatus(host, way):
     output = output_of(host, below(way, "ibstatus"))
     for wanted in (r"Infiniband device 'soft0' port 1 status", r"default gid:\s+([0-9a-f]{4}:){7}[0-9a-f]{4}\n",
-                   r"state:\s+4: ACTIVE", r"phys state:\s+5: LinkUp", r"rate:\s+\d+ Gb/sec", r"link_layer:\s+Ethernet"):
+                   r"state:\s+4: ACTIVE", r"phys state:\s+5: LinkUp", r"rate:\s+100 Gb/sec \(4X EDR\)", r"link_layer:\s+Ethernet"):
         expect(re.search(wanted, output), f"no {wanted}", output)
 
 

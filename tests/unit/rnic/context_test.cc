@@ -31,6 +31,14 @@ TEST_F(ContextTest, Port) {
   EXPECT_EQ(error_of(context.port_attributes(2)), EINVAL);
 }
 
+TEST_F(ContextTest, APortWithoutAWireIsAsFastAsMemory) {
+  device::DeviceInfo device = *make_device();
+  device.port.speed_mbps = 0;
+  const ibv_port_attr a = port_attributes_of(device);
+  EXPECT_EQ(a.active_width, 2);
+  EXPECT_EQ(a.active_speed, 32);  // 25 Gb/s on each of four lanes
+}
+
 TEST_F(ContextTest, EveryGidIndexBelowTheLengthAnswers) {
   EXPECT_TRUE(context.gid(1, 0)->gid.is_link_local());
   EXPECT_EQ(context.gid(1, 1)->gid, ipv4(1));
