@@ -24,6 +24,14 @@ PORT = 18700
 CLASS = "/sys/class/infiniband"
 DATA = f"{CLASS}/soft0/ports/1/counters/port_xmit_data"
 DIRECT = f"{CLASS}/soft0/ports/1/hw_counters/direct_bytes"
+# With --every, each test of ucx_perftest; those of UCT are told device, transport, and how the data goes. (But for its swap,
+# which is no operation of verbs.)
+UCT_TESTS = {"am_lat": 8, "am_bw": 960, "put_lat": 8, "put_bw": 2048, "get": 8, "add_lat": 8, "add_mr": 8, "fadd": 8, "cswap": 8}
+UCT_BY_COPY = {"am_bw", "put_bw", "get"}
+MORE_UCX_TESTS = {"tag_sync_lat": 8, "tag_sync_bw": 65536, "ucp_add": 8, "ucp_swap": 8, "ucp_cswap": 8, "stream_lat": 64,
+                  "ucp_am_bw": 65536}
+NOT_OF_UD = {"ucp_fadd", "ucp_add", "ucp_swap", "ucp_cswap"}  # it has no atomics, and UCX emulates them by messages
+UCT_OF_UD = {"am_lat", "am_bw"}
 UCX_TESTS = {"tag_lat": 8, "tag_bw": 65536, "ucp_put_lat": 8, "ucp_put_bw": 65536, "ucp_get": 4096, "ucp_fadd": 8, "ucp_am_lat": 64,
              "stream_bw": 4096}
 
@@ -170,12 +178,22 @@ def ucx_without_mpi():
     return ["-P", "0"] if re.search(r"^ +-P <0\|1>", shown, re.M) else []
 
 
+def ucx_tests(transport, every):
+    """Pairs of test and size."""
+    wanted = {**UCX_TESTS, **(MORE_UCX_TESTS if every else {})}
+    yield from ((test, size) for test, size in wanted.items() if transport == "rc_v" or test not in NOT_OF_UD)
+    if every:
+        yield from ((test, size) for test, size in UCT_TESTS.items() if transport == "rc_v" or test in UCT_OF_UD)
+
+
 def ucx_pair(server_host, client_host, transport, test, size, port):
     env = {"UCX_TLS": f"{transport},self", "UCX_NET_DEVICES": "soft0:1"}
     argv = below("auto", "ucx_perftest", *ucx_without_mpi(), "-p", port)
     server = server_host.start(argv, env)
     expect(server.wait_for_listener(port), "the server does not listen", server.output())
-    client = client_host.start([*argv, "-t", test, "-s", size, "-n", "500", "-w", "50", server_host.address[4]], env)
+    way = ["-d", "soft0:1", "-x", transport.replace("_v", "_verbs")] if test in UCT_TESTS else []
+    way += ["-D", "bcopy"] if test in UCT_BY_COPY else []
+    client = client_host.start([*argv, "-t", test, "-s", size, "-n", "500", "-w", "50", *way, server_host.address[4]], env)
     ended = client.wait(60), server.wait(60)
     outputs = client.output() + server.output()
     client.end()
@@ -201,7 +219,7 @@ NEEDS = {ibstatus: lambda: shutil.which("ibstatus"), ibstat: lambda: shutil.whic
          listing: lambda: shutil.which("/usr/bin/python3"), ucx_finds_the_device: lambda: not ucx.lacks()}
 
 
-def cases(lab, places):
+def cases(lab, places, every):
     if ucx.lacks():
         print(f"skipped: UCX {ucx.lacks()}", flush=True)
     for way in ("preload", "namespace") if "loopback" in places else ():
@@ -214,9 +232,7 @@ def cases(lab, places):
     port = PORT + 10
     for place, server, client in lab.places(places) if not ucx.lacks() and shutil.which("ucx_perftest") else ():
         for transport in ("rc_v", "ud_v"):
-            for test, size in UCX_TESTS.items():
-                if (transport, test) == ("ud_v", "ucp_fadd"):
-                    continue  # UD has no atomics, and UCX emulates them by messages
+            for test, size in ucx_tests(transport, every):
                 port += 1
                 yield f"ucx {place} {transport} {test}", lambda args=(server, client, transport, test, size, port): ucx_pair(*args)
     # libfabric does not look at loopback netdevs
@@ -230,6 +246,7 @@ def main():
     parser.add_argument("--build", required=True)
     parser.add_argument("--on", default="loopback,pair")
     parser.add_argument("--match", default="")
+    parser.add_argument("--every", action="store_true", help="every test of ucx_perftest")
     options = parser.parse_args()
     mode = lab_module.enter()
     if mode == "plain":
@@ -237,7 +254,7 @@ def main():
         return SKIPPED
     failures = 0
     with lab_module.Lab(mode, options.build) as lab:
-        for name, case in cases(lab, options.on.split(",")):
+        for name, case in cases(lab, options.on.split(","), options.every):
             if not re.search(options.match, name):
                 continue
             try:

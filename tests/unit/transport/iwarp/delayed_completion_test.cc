@@ -8,11 +8,10 @@ namespace softrnic::iwarp::test {
 namespace {
 
 using namespace std::chrono_literals;
-using ib::Status;
-
-constexpr Status kGood = Status::success;
 
 struct DelayedCompletion : ::testing::Test {
+  static constexpr ib::Status kGood = ib::Status::success;
+
   void SetUp() override {
     for (int turn = 0; turn < TurnPredictor::kProof; ++turn) {
       write();
