@@ -5,7 +5,8 @@ set(softrnic_simulated cm cma mad fabric subnet)
 # softrnic_quickly_built(TARGET): in a unity build several files are compiled as one, since most of a build goes into the
 # headers that they share. With a sanitizer these are not optimised either, but for layers that are simulated.
 function(softrnic_quickly_built target)
-  if(NOT SOFTRNIC_UNITY)
+  get_target_property(type ${target} TYPE)
+  if(NOT SOFTRNIC_UNITY AND NOT (SOFTRNIC_UNITY_TESTS AND type STREQUAL EXECUTABLE))
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)

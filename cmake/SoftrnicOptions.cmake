@@ -2,6 +2,7 @@
 option(SOFTRNIC_TESTS "build tests, fuzzers and benches" ON)
 option(SOFTRNIC_WERROR "treat warnings as errors" ON)
 option(SOFTRNIC_FUZZ "build the fuzzers with libFuzzer (clang only); without it they only replay their corpus" OFF)
+option(SOFTRNIC_UNITY_TESTS "compile many files of a test program as one: for builds of one run" OFF)
 option(SOFTRNIC_UNITY "compile many files of the tests, and of what is not on the data path, as one: for builds of one run" OFF)
 set(SOFTRNIC_SANITIZE "" CACHE STRING "sanitizers, comma separated: address,undefined or thread")
 
