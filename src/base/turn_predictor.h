@@ -16,12 +16,12 @@ namespace softrnic {
 
 class TurnPredictor {
  public:
+  /// An answer within this time counts, unless another is chosen.
   static constexpr Duration kSoon = std::chrono::microseconds(100);
   /// After so many answers in a row one is expected.
   static constexpr std::uint8_t kProof = 8;
 
   TurnPredictor() = default;
-  /// Answers within this time count.
   explicit TurnPredictor(Duration soon) : soon_(soon) {}
 
   /// The first side has spoken. True: an answer is expected.

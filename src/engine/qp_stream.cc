@@ -50,7 +50,6 @@ void QpStream::watch() {
 void QpStream::leave() {
   static_cast<void>(epoll_ctl(around_.epoll, EPOLL_CTL_DEL, socket_.fd(), nullptr));
   around_.ended.push_back(this);
-  if (around_.delays == this) around_.delays = nullptr;
 }
 
 void QpStream::end() {

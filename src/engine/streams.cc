@@ -78,6 +78,7 @@ void Streams::remove(rnic::StreamPort& port) {
   const auto place = streams_.find(&port);
   place->second->end();
   if (likely_ == place->second.get()) likely_ = nullptr;
+  if (around_.delays == place->second.get()) around_.delays = nullptr;
   if (place->second->carries_messages()) carrying_messages_.fetch_sub(1, std::memory_order_relaxed);
   std::erase(around_.stalled, place->second.get());
   std::erase(around_.waiting, place->second.get());
