@@ -37,6 +37,7 @@ class Case:
     wire: bool = False        # of the smoke cases: also by packets within one host
     mtu: int = 1500           # of the netdev, where there is a veth pair
     ends_alone: bool = True
+    last_words: str = ""
     only_on: str = ""         # loopback, wire or pair: the others have no such thing
     leaves: tuple = ()        # files outside our folders that the programs make and do not remove
 
@@ -169,11 +170,12 @@ def _faults():
     for fault, value in FAULTS.items():
         env = {"SOFTRNIC_FAULTS": value}
         group = f"faults-{fault}"
-        # Whoever is done ends, and its last acknowledgement may have been lost: then the server's last send fails, as it
-        # would between adapters. The client has all its data by then.
+        # Whoever is done ends, and its last acknowledgement may have been lost: then the last send of the other fails, as it
+        # would between adapters. Who ends well has sent and received all.
+        ends = {"env": env, "last_words": "transport retry counter exceeded"}
         for kind in ("rc", "srq"):
-            yield _pingpong(group, kind, "-c", "-n", "1000", env=env, ends_alone=False, smoke=(kind, fault) == ("rc", "everything"))
-            yield _pingpong(group, kind, "-c", "-e", "-s", "65536", "-n", "200", "-r", "50", env=env, ends_alone=False)
+            yield _pingpong(group, kind, "-c", "-n", "1000", **ends, smoke=(kind, fault) == ("rc", "everything"))
+            yield _pingpong(group, kind, "-c", "-e", "-s", "65536", "-n", "200", "-r", "50", **ends)
         yield _perftest(group, "ib_write_bw", "-n", "1000", env=env, timeout=120, smoke=fault == "everything")
         yield _perftest(group, "ib_write_bw", "-a", "-n", "20", env=env, timeout=180)
         yield _perftest(group, "ib_read_bw", "-n", "500", env=env, timeout=120)

@@ -14,6 +14,7 @@ class Call:
     timeout: float = 60       # seconds the client may take
     env: dict = dataclasses.field(default_factory=dict)
     ends_alone: bool = True   # the server ends by itself with status 0 when the client is done
+    last_words: str = ""      # what the one of both may say that does not end well, if the other does
 
 
 class Session:
@@ -22,6 +23,7 @@ class Session:
     def __init__(self, server_host, client_host, call):
         self.server_host, self.client_host, self._call = server_host, client_host, call
         self.server = self.client = None
+        self.witness = None  # whose output tells what was done
         self._explained = ""
 
     def _fill(self, argv, host):
@@ -75,18 +77,24 @@ class Session:
             failure = self._wait_for_server()
             if failure:
                 return failure
-        self.client = self.client_host.start(client_argv, self._call.env)
+        self.client = self.witness = self.client_host.start(client_argv, self._call.env)
         status = self.client.wait(self._call.timeout)
         if status is None:
             return f"the client did not end within {self._call.timeout} s"
-        if status != 0:
+        if status != 0 and not (self._call.last_words and self._call.last_words in self.client.output()):
             return f"the client ended with status {status}"
-        if self.server and self._call.ends_alone:
-            status = self.server.wait(10)
-            if status is None:
-                return "the client ended well, the server did not end"
-            if status != 0:
-                return f"the server ended with status {status}"
+        if status != 0:
+            self.witness = self.server
+        must_end_well = self._call.ends_alone or status != 0
+        return self._end_of_server() if self.server and must_end_well else None
+
+    def _end_of_server(self):
+        status = self.server.wait(10)
+        if status is None:
+            return "the client ended, the server did not"
+        if status != 0 and not (self.witness is self.client and self._call.last_words and
+                                self._call.last_words in self.server.output()):
+            return f"the server ended with status {status}"
         return None
 
     def _wait_for_server(self):
