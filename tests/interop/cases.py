@@ -146,6 +146,24 @@ def _perftests():
     yield _perftest("perftest-write", "ib_write_bw", "--report_gbits", "-D", "10", timeout=60)
 
 
+def _newer_verbs():
+    """Programs by extended queue pairs and completion queues, on-demand paging and device memory, at both ends and at one."""
+    ways = (("-N",), ("-t",), ("-o",), ("-o", "-P"), ("-O",), ("-O", "-P"), ("-j",), ("-N", "-t"), ("-N", "-o"), ("-N", "-j", "-t"))
+    plain = ["ibv_rc_pingpong", "-g", "{gid4}", "-c"]
+    for way in ways:
+        for server in (way, ()):
+            against = "" if server else " against a plain one"
+            yield Case("newer-verbs", f"ibv_rc_pingpong -c {' '.join(way)}{against}", [*plain, *way, "{server}"], [*plain, *server],
+                       expect=(r"iters in [\d.]+ seconds",), smoke=way in (("-N",), ("-N", "-j", "-t")) and not server, wire=True)
+    for program in ("ib_send_bw", "ib_write_bw", "ib_read_bw", "ib_send_lat", "ib_write_lat", "ib_read_lat"):
+        argv = [program, "-F", "-n", "1000"]
+        for way in ("--odp", "--use_old_post_send"):
+            for server in ([way], []):
+                against = "" if server else " against a plain one"
+                yield Case("newer-verbs", f"{program} {way}{against}", [*argv, way, "{server}"], [*argv, *server],
+                           expect=(r"#bytes.*\n\s*\d+\s+\d+",), wire=True)
+
+
 def _xrc():
     """One process has the target queue pairs and the SRQ of each side (see rnic/xrc_domain.h)."""
     for options in ((), ("-e",), ("-n", "2000"), ("-s", "1000000", "-n", "50")):
@@ -236,7 +254,7 @@ def _for_tsan():
 
 
 def all_cases():
-    cases = [*_devices(), *_pingpongs(), *_perftests(), *_xrc(), *_verifies(), *_qperf(), *_faults(), *_for_tsan()]
+    cases = [*_devices(), *_pingpongs(), *_perftests(), *_newer_verbs(), *_xrc(), *_verifies(), *_qperf(), *_faults(), *_for_tsan()]
     return cases
 
 
