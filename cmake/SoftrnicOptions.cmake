@@ -12,7 +12,8 @@ target_compile_options(softrnic_options INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wunused-const-variable=1> # clang has it in -Wall
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor;-Woverloaded-virtual>
   $<$<BOOL:${SOFTRNIC_WERROR}>:-Werror>)
-if(SOFTRNIC_UNITY)  # GCC takes files of a unity for headers, whose classes should not be made of what is theirs alone
+# GCC takes files of a unity for headers, whose classes should not be made of what is theirs alone.
+if(SOFTRNIC_UNITY OR SOFTRNIC_UNITY_TESTS)
   target_compile_options(softrnic_options INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endif()
 target_include_directories(softrnic_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
