@@ -16,9 +16,11 @@
 #include <set>
 #include <thread>
 
+#include "control/spawn.h"
 #include "engine/lane_handover.h"
 #include "tests/daemon/daemon_fixture.h"
 #include "tests/daemon/lane_packets.h"
+#include "tests/support/other_users.h"
 #include "tests/support/process_named.h"
 
 namespace softrnic::tests {
@@ -54,6 +56,7 @@ int steer() {
 TEST_F(DaemonTest, SteersByQpn) { EXPECT_EQ(steer(), 0); }
 
 TEST_F(DaemonTest, SteersByQpnAsNobody) {
+  if (!test::others_may_run(control::find_daemon())) GTEST_SKIP() << "other users cannot enter this folder";
   const Child child([] { return setgid(kNobody) == 0 && setuid(kNobody) == 0 ? steer() : 99; });
   if (child.result() == 99) GTEST_SKIP() << "needs root";
   EXPECT_EQ(child.result(), 0);

@@ -15,6 +15,7 @@
 #include "control/spawn.h"
 #include "tests/daemon/lane_packets.h"
 #include "tests/daemon/system_daemon_fixture.h"
+#include "tests/support/other_users.h"
 
 namespace softrnic::tests {
 namespace {
@@ -186,6 +187,7 @@ TEST_F(SystemDaemonTest, WhatAProgramWithCapabilitiesShowsIsNotBelieved) {
 }
 
 TEST_F(SystemDaemonTest, ADaemonOfAUserStepsBack) {
+  if (!test::others_may_run(control::find_daemon())) GTEST_SKIP() << "other users cannot enter this folder";
   EXPECT_EQ(as_user(kVictim,
                     [] {
                       const std::string daemon = control::find_daemon();
@@ -202,6 +204,7 @@ TEST_F(SystemDaemonTest, ADaemonOfAUserStepsBack) {
 
 // As systemd starts it: the socket is root's, the daemon never was.
 TEST_F(SystemDaemonTest, TakesTheSocketOfAUnit) {
+  if (!test::others_may_run(control::find_daemon())) GTEST_SKIP() << "other users cannot enter this folder";
   stop();
   start_as_unit(kNobody);
   EXPECT_EQ(as_user(kVictim,
@@ -213,6 +216,7 @@ TEST_F(SystemDaemonTest, TakesTheSocketOfAUnit) {
 }
 
 TEST_F(SystemDaemonTest, WhoHoldsItsNameIsNotBelieved) {
+  if (!test::others_may_run(control::find_daemon())) GTEST_SKIP() << "other users cannot enter this folder";
   stop();
   const Child squatter([] {
     if (!become(kAttacker)) return kNoUser;
