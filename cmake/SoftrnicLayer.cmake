@@ -2,14 +2,18 @@ set(softrnic_data_path base wire transport rnic link flow samehost engine)
 # Layers whose tests simulate whole networks for so long that they repay a compiler's work also with a sanitizer.
 set(softrnic_simulated cm cma mad fabric subnet)
 
+# softrnic_compiled_together(TARGET): several files as one.
+function(softrnic_compiled_together target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
+endfunction()
+
 # softrnic_quickly_built(TARGET): in a unity build several files are compiled as one, since most of a build goes into the
 # headers that they share. With a sanitizer these are not optimised either, but for layers that are simulated.
 function(softrnic_quickly_built target)
-  get_target_property(type ${target} TYPE)
-  if(NOT SOFTRNIC_UNITY AND NOT (SOFTRNIC_UNITY_TESTS AND type STREQUAL EXECUTABLE))
+  if(NOT SOFTRNIC_UNITY)
     return()
   endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
+  softrnic_compiled_together(${target})
   string(REPLACE softrnic_ "" layer ${target})
   if(NOT layer IN_LIST softrnic_simulated)
     set_target_properties(${target} PROPERTIES SOFTRNIC_SANITIZED_OPTIMISATION -O0)
@@ -71,6 +75,9 @@ function(softrnic_test name)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
   if(NOT "sim" IN_LIST ARG_LABELS)  # most of the build is GoogleTest; only the simulator runs long enough to repay -O2
     softrnic_quickly_built(${name})
+    if(SOFTRNIC_UNITY_TESTS)
+      softrnic_compiled_together(${name})
+    endif()
     if(NOT SOFTRNIC_SANITIZE)
       target_compile_options(${name} PRIVATE -O1 -g1)
     endif()

@@ -127,8 +127,7 @@ std::size_t Lane::batch(TimePoint now) {
   if (streams) attempt([&] { packets += receive_streams(); });
   acknowledge_eager();
   take_acks();
-  Timetable::run_due<Timetable::Who::batch_step>(*this);
-  Timetable::run_due<Timetable::Who::poll_step>(*this);
+  Timetable::run_due<Timetable::Who::batch_step, Timetable::Who::poll_step>(*this);
   send();
   publish();
   return packets;
@@ -261,13 +260,14 @@ bool Lane::resolve_pending() {
 bool Lane::program_polls() const { return last_poll_.called_after(clock_.batch_time()); }
 
 void Lane::arm(Duration hand_over) {
+  using Who = Timetable::Who;
   peers_.call_resolver();
   timers_.arm({.now = clock_.batch_time(),
-               .batch = Timetable::next<Timetable::Whose::batch>(*this),
-               .poll = Timetable::next<Timetable::Whose::poll>(*this),
+               .batch = Timetable::next<Who::batch_step, Who::end_step, Who::every_batch>(*this),
+               .poll = Timetable::next<Who::poll_step>(*this),
                .undone = can_send() || unread_ || hold_.more(),
                .hand_over = hand_over,
-               .thread = Timetable::next<Timetable::Whose::thread>(*this)});
+               .thread = Timetable::next<Who::engine_thread>(*this)});
 }
 
 // ---- time, threads, life

@@ -88,27 +88,27 @@ struct Lane::Timetable {
   };
   using All = std::make_index_sequence<std::size(kRows)>;
 
-  /// When the first of them is due: those of the engine thread, of polls, or of others (batches).
-  enum class Whose : std::uint8_t { batch, poll, thread };
-  static constexpr Whose whose(Who who) {
-    return who == Who::engine_thread ? Whose::thread : who == Who::poll_step ? Whose::poll : Whose::batch;
+  template <Who... who>
+  static constexpr bool one_of(const Row& row) {
+    return ((row.who == who) || ...);
   }
-  template <Whose of>
+  /// When the first of these is due.
+  template <Who... who>
   static TimePoint next(const Lane& lane) {
-    return []<std::size_t... i>(const Lane& of_lane, std::index_sequence<i...>) {
-      return std::min({(whose(kRows[i].who) == of ? kRows[i].when(of_lane) : kNever)...});
+    return []<std::size_t... i>(const Lane& of, std::index_sequence<i...>) {
+      return std::min({(one_of<who...>(kRows[i]) ? kRows[i].when(of) : kNever)...});
     }
     (lane, All());
   }
   /// Runs those steps that are due, in their order.
-  template <Who who>
+  template <Who... who>
   static void run_due(Lane& lane) {
-    []<std::size_t... i>(Lane & of, std::index_sequence<i...>) { (run_row<who, i>(of), ...); }
+    []<std::size_t... i>(Lane & of, std::index_sequence<i...>) { (run_row<i, who...>(of), ...); }
     (lane, All());
   }
-  template <Who who, std::size_t i>
+  template <std::size_t i, Who... who>
   static void run_row(Lane& lane) {
-    if constexpr (kRows[i].who == who)
+    if constexpr (one_of<who...>(kRows[i]))
       if (kRows[i].when(lane) <= lane.clock_.batch_time()) kRows[i].run(lane);
   }
 };

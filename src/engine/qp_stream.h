@@ -25,7 +25,7 @@ struct StreamSurroundings {
   std::vector<QpStream*> ended;          ///< and nobody was told; room for all
   std::vector<QpStream*> stalled;        ///< by a fault; the same
   std::vector<QpStream*> waiting;        ///< for a receive; the same
-  QpStream* delays = nullptr;            ///< a completion until its peer answers; one that did, or none
+  QpStream* delays = nullptr;            ///< a completion until its peer answers, or did so last
   std::atomic<bool> any_waiting{false};  ///< without the lock
   std::optional<link::StreamFaults> faults;
   link::StreamTap* tap = nullptr;

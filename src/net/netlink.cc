@@ -41,7 +41,7 @@ bool ask_ethtool(int socket, const std::string& name, Command& command) {
   return ioctl(socket, SIOCETHTOOL, &request) == 0;
 }
 
-/// Netdevs without a wire, whose drivers have made a constant up: 10 Gb/s, and 10 Mb/s.
+/// Their drivers say a constant, whatever they carry: veth 10 Gb/s.
 bool has_no_wire(int socket, const std::string& name) {
   ethtool_drvinfo info{};
   info.cmd = ETHTOOL_GDRVINFO;

@@ -24,8 +24,8 @@ constexpr Rate kRates[] = {{2'500, 1, 1},    {5'000, 1, 2},    {10'000, 1, 4},
                            {25'000, 1, 32},  {40'000, 2, 4},   {50'000, 1, 64},
                            {100'000, 2, 32}, {200'000, 2, 64}, {400'000, 2, 128}};
 
-/// Of netdevs without a wire: memory is that fast. Programs go by it: UCX reads the peer's memory instead of
-/// copying from 43 KB on, and with 10 Gb/s from 342 KB on.
+/// Of netdevs that do not tell, as most without a wire: memory is that fast. Programs go by it: UCX reads the
+/// peer's memory instead of copying from 43 KB on, and with 10 Gb/s from 342 KB on.
 constexpr std::uint64_t kUnknownMbps = 100'000;
 
 const Rate& rate_of(std::uint64_t mbps) {

@@ -81,19 +81,21 @@ class Session:
         status = self.client.wait(self._call.timeout)
         if status is None:
             return f"the client did not end within {self._call.timeout} s"
-        if status != 0 and not (self._call.last_words and self._call.last_words in self.client.output()):
+        if status != 0 and not self._said_last_words(self.client):
             return f"the client ended with status {status}"
         if status != 0:
             self.witness = self.server
         must_end_well = self._call.ends_alone or status != 0
         return self._end_of_server() if self.server and must_end_well else None
 
+    def _said_last_words(self, program):
+        return self._call.last_words and self._call.last_words in program.output()
+
     def _end_of_server(self):
         status = self.server.wait(10)
         if status is None:
             return "the client ended, the server did not"
-        if status != 0 and not (self.witness is self.client and self._call.last_words and
-                                self._call.last_words in self.server.output()):
+        if status != 0 and (self.witness is self.server or not self._said_last_words(self.server)):
             return f"the server ended with status {status}"
         return None
 

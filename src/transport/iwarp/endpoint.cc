@@ -124,8 +124,10 @@ void Endpoint::sent(std::size_t count, TimePoint now) {
   if (phase_ == Phase::idle || phase_ == Phase::ended) return;
   asked_ = false;
   sender_->sent(count);
-  if (count != 0) moved(now);
-  if (!asked_) return;
+  if (!asked_) {
+    if (count != 0) moved(now);
+    return;
+  }
   requester_.complete_sent(now);
   advanced(now);
 }

@@ -150,15 +150,13 @@ void Requester::segment_sent(const TxSegment& segment) {
 }
 
 void Requester::complete_sent(TimePoint now) {
-  if (delays_completion(now)) delayed_until_ = now + kPatience;
+  if (sent_write_alone() && turns_.spoke(now) && queue_.front().wqe.signaled)
+    delayed_until_ = now + kPatience;
   retire();
 }
 
-// Of a WRITE that is posted by itself.
-bool Requester::delays_completion(TimePoint now) {
-  if (queue_.size() != 1 || sent_ != queue_.tail()) return false;
-  const ib::SendWqe& wqe = queue_.front().wqe;
-  return wqe.op == SendOp::write && turns_.spoke(now) && wqe.signaled;
+bool Requester::sent_write_alone() const {
+  return queue_.size() == 1 && sent_ == queue_.tail() && queue_.at(queue_.head()).wqe.op == SendOp::write;
 }
 
 void Requester::complete_delayed() {

@@ -7,8 +7,7 @@
 //
 // Where the program takes turns with its peer by WRITEs, the completion of a WRITE waits for the answer, or
 // some time: who looks for the answer in memory calls nothing by which the stream could be read, but may poll
-// for this completion before (docs/design/iwarp.md). An adapter's WRITE is complete as late, when TCP has it
-// acknowledged.
+// for this completion before (docs/design/iwarp.md).
 #pragma once
 
 #include <optional>
@@ -106,7 +105,7 @@ class Requester {
   void make_read(const ib::SendEntry& entry, TxSegment& out);
   void make_atomic(const ib::SendEntry& entry, TxSegment& out);
   void message_made(TxSegment& out);
-  bool delays_completion(TimePoint now);
+  bool sent_write_alone() const;
   void end_delay();
   void retire();
   void end(Index blamed, ib::Status status, const Reason& reason);
