@@ -75,7 +75,7 @@ function(softrnic_test name)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
   if(NOT "sim" IN_LIST ARG_LABELS)  # most of the build is GoogleTest; only the simulator runs long enough to repay -O2
     softrnic_quickly_built(${name})
-    if(SOFTRNIC_UNITY_TESTS)
+    if(SOFTRNIC_ONE_RUN)
       softrnic_compiled_together(${name})
     endif()
     if(NOT SOFTRNIC_SANITIZE)

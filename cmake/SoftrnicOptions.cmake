@@ -2,8 +2,8 @@
 option(SOFTRNIC_TESTS "build tests, fuzzers and benches" ON)
 option(SOFTRNIC_WERROR "treat warnings as errors" ON)
 option(SOFTRNIC_FUZZ "build the fuzzers with libFuzzer (clang only); without it they only replay their corpus" OFF)
-option(SOFTRNIC_UNITY_TESTS "compile many files of a test program as one: for builds of one run" OFF)
-option(SOFTRNIC_UNITY "compile many files of the tests, and of what is not on the data path, as one: for builds of one run" OFF)
+option(SOFTRNIC_ONE_RUN "a build for one run: many files of a test program as one, line numbers only to debug by" OFF)
+option(SOFTRNIC_UNITY "the same, and many files of what is not on the data path as one" OFF)
 set(SOFTRNIC_SANITIZE "" CACHE STRING "sanitizers, comma separated: address,undefined or thread")
 
 add_library(softrnic_options INTERFACE)
@@ -12,9 +12,10 @@ target_compile_options(softrnic_options INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wunused-const-variable=1> # clang has it in -Wall
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor;-Woverloaded-virtual>
   $<$<BOOL:${SOFTRNIC_WERROR}>:-Werror>)
-# GCC takes files of a unity for headers, whose classes should not be made of what is theirs alone.
-if(SOFTRNIC_UNITY OR SOFTRNIC_UNITY_TESTS)
-  target_compile_options(softrnic_options INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+# The code is the same without names of variables and types, and a quarter of the compiler's time goes into these. GCC takes
+# files of a unity for headers, whose classes should not be made of what is theirs alone.
+if(SOFTRNIC_UNITY OR SOFTRNIC_ONE_RUN)
+  target_compile_options(softrnic_options INTERFACE -g1 $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endif()
 target_include_directories(softrnic_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_compile_definitions(softrnic_options INTERFACE _GNU_SOURCE)
