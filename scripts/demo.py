@@ -117,15 +117,17 @@ def copy_a_file(lab, server, client):
             return timed(client, ["softrnic", "cp", *options, "--port", scene.port, "--token-file", scene.token_file, path, where])
 
         source = pathlib.Path(path).read_bytes()  # so that it lies in the page cache for whoever comes first
-        seconds, output = copied("--progress")
+        output = copied("--progress")[1]
         print(f"$ softrnic cp {path} {where}\n    {re.split(chr(13) + chr(27) + '.K', output)[-1].strip()}")
         copy = scene.root / os.path.basename(path)
         same = copy.read_bytes() == source
         print(f"    every chunk checked by XXH3-128; compared with the source here: {'the same' if same else 'DIFFERENT'}")
-        rows = [("softrnic cp, with checksums", seconds), ("softrnic cp --verify, and read back", copied("--verify")[0]),
-                ("rsync, daemon at the other end", rsync_beside(scene, path))]
-        for name, taken in rows:
-            print(f"    {name:<40} " + (taken if isinstance(taken, str) else f"{size / taken / 1e9:6.2f} GB/s"))
+        ways = {"softrnic cp, with checksums": lambda: copied()[0],
+                "softrnic cp --verify, and read back": lambda: copied("--verify")[0],
+                "rsync, daemon at the other end": lambda: rsync_beside(scene, path)}
+        turns = [[way() for way in ways.values()] for _ in range(2)]  # who comes first writes to memory that nobody has had
+        for name, taken in zip(ways, map(min, *turns)):
+            print(f"    {name:<40} " + (taken if isinstance(taken, str) else f"{size / taken / 1e9:6.2f} GB/s, the better of two"))
         if not same:
             raise measure.Failed("the copy differs from its source", "")
 
