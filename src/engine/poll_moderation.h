@@ -8,7 +8,8 @@
 //
 // The two are told apart by trial: after a pause in which a packet lay there and nobody polled, the thread
 // stays on the socket for a number of wake-ups, and for twice as many after each trial that fails again. So a
-// program that needs the thread pays a pause once in thousands of packets, and one that polls is left alone.
+// program that needs the thread pays a pause once in thousands of packets (of streams' messages once in a
+// hundred, if it posts as many), and one that polls is left alone.
 //
 // Pure: figures in, decision out.
 #pragma once
@@ -38,8 +39,9 @@ class PollModeration {
   /// Wake-ups on the socket before a trial.
   static constexpr unsigned kFewestWakes = 16;
   static constexpr unsigned kMostWakes = 2048;
-  /// Where streams alone bring something, a wake-up beside a program that polls brings the trial nearer as
-  /// so many others. (On a socket of packets it proves little: who polls for ACKs may spin on memory next.)
+  /// Where streams alone bring something, a wake-up beside a program that polls or posts brings the trial
+  /// nearer as so many others. (On a socket of packets it proves little: who polls for ACKs may spin on
+  /// memory next.)
   static constexpr unsigned kAttendedWake = 16;
 
   /// How long the thread may sleep now without looking at the socket, `longest` at most; zero: it has to wait

@@ -129,6 +129,7 @@ void Endpoint::sent(std::size_t count, TimePoint now) {
     return;
   }
   requester_.complete_sent(now);
+  if (phase_ == Phase::closing) complete_delayed();  // the end waits for it
   advanced(now);
 }
 

@@ -22,7 +22,7 @@ namespace softrnic::iwarp {
 class Requester {
  public:
   using Index = ib::SendQueue::Index;
-  /// A completion waits for an answer so long.
+  /// A completion waits for an answer so long, and until the program polls or the engine thread comes.
   static constexpr Duration kPatience = TurnPredictor::kSoon;
   /// Two who take turns answer within this time, before anybody polls for it.
   static constexpr Duration kTurn = 5 * kPatience;
@@ -31,7 +31,8 @@ class Requester {
 
   ib::SendSlot reserve() { return queue_.reserve(); }
   void commit() {
-    complete_delayed();  // nobody waits for it
+    complete_delayed();    // the program does not wait for the answer
+    turns_.interrupted();  // and the peer may answer this one
     queue_.commit();
   }
   std::uint32_t outstanding() const { return queue_.size(); }

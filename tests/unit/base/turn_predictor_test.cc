@@ -42,8 +42,39 @@ TEST_F(TurnPredictorTest, WhoGivesUpAsksForTheProofAgain) {
   EXPECT_TRUE(predictor.spoke(now));
   predictor.gave_up();
   predictor.answered(now + 5us);
-  EXPECT_EQ(turns(TurnPredictor::kProof - 1, 5us), 0U);
+  EXPECT_EQ(turns(2 * TurnPredictor::kProof - 1, 5us), 0U);
   EXPECT_EQ(turns(1, 5us), 1U);
+}
+
+TEST_F(TurnPredictorTest, WhoGivesUpAgainAndAgainRarelyWaits) {
+  unsigned waited = 0;
+  for (int turn = 0; turn < 10'000; ++turn) {
+    if (predictor.spoke(now)) {
+      ++waited;
+      predictor.gave_up();
+    }
+    predictor.answered(now + 5us);
+  }
+  EXPECT_LT(waited, 100U);
+  EXPECT_GT(waited, 50U);
+}
+
+TEST_F(TurnPredictorTest, AnAnswerThatWasExpectedMakesUpForThose) {
+  for (int i = 0; i < 5; ++i) predictor.gave_up();
+  EXPECT_EQ(turns(TurnPredictor::kMostProof, 5us), 0U);
+  EXPECT_EQ(turns(1, 5us), 1U);
+  predictor.interrupted();
+  EXPECT_EQ(turns(1, TurnPredictor::kSoon + 1us), 1U);
+  EXPECT_EQ(turns(TurnPredictor::kProof, 5us), 0U);
+  EXPECT_EQ(turns(1, 5us), 1U);
+}
+
+TEST_F(TurnPredictorTest, WhatFollowsSomethingElseIsNoAnswer) {
+  for (int turn = 0; turn < 1000; ++turn) {
+    EXPECT_FALSE(predictor.spoke(now));
+    predictor.interrupted();
+    predictor.answered(now + 5us);
+  }
 }
 
 TEST_F(TurnPredictorTest, WhatIsSoonCanBeChosen) {

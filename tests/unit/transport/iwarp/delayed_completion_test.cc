@@ -13,7 +13,7 @@ struct DelayedCompletion : ::testing::Test {
   static constexpr ib::Status kGood = ib::Status::success;
 
   void SetUp() override {
-    for (int turn = 0; turn < TurnPredictor::kProof; ++turn) {
+    for (unsigned turn = 0; turn < TurnPredictor::kProof; ++turn) {
       write();
       EXPECT_EQ(pair.a.endpoint.delayed_until(), kNever) << "turn " << turn;
       answer();
@@ -74,6 +74,17 @@ TEST_F(DelayedCompletion, IsNotWaitedForByWhoPostsMore) {
   EXPECT_EQ(pair.a.endpoint.delayed_until(), kNever);
 }
 
+TEST_F(DelayedCompletion, IsNoneWhereItIsNeededForTheAnswer) {
+  pair.b.receive(1, 200'000, 100);
+  for (unsigned turn = 0; turn < 3 * TurnPredictor::kProof; ++turn) {  // a WRITE, and a SEND that tells of it
+    write();
+    if (turn == 0) pair.a.endpoint.complete_delayed();
+    EXPECT_EQ(completions(), 2 * turn + 1) << "turn " << turn;
+    write(SendOp::send);
+    answer();
+  }
+}
+
 TEST_F(DelayedCompletion, IsOneOfWritesAlone) {
   pair.b.receive(1, 200'000, 100);
   write(SendOp::send);
@@ -83,6 +94,15 @@ TEST_F(DelayedCompletion, IsOneOfWritesAlone) {
 TEST_F(DelayedCompletion, DoesNotHoldUpTheEnd) {
   write();
   pair.a.endpoint.close(pair.now);
+  EXPECT_TRUE(completed(pair.a, {kGood}));
+  pair.run();
+  EXPECT_EQ(pair.a.endpoint.ending(), Ending::closed);
+}
+
+TEST_F(DelayedCompletion, DoesNotBeginAtTheEnd) {
+  pair.a.post({.op = SendOp::write, .length = 8});
+  pair.a.endpoint.close(pair.now);
+  while (pair.carry(pair.a, pair.b) != 0) continue;
   EXPECT_TRUE(completed(pair.a, {kGood}));
   pair.run();
   EXPECT_EQ(pair.a.endpoint.ending(), Ending::closed);
