@@ -9,7 +9,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 
 #include "base/time.h"
 
@@ -28,7 +27,7 @@ class TurnPredictor {
 
   /// The first side has spoken. True: an answer is expected.
   bool spoke(TimePoint now) {
-    if (spoke_at_ != kNever) answers_ = 0;  // more than once at a time: nobody takes turns
+    interrupted();  // more than once at a time: nobody takes turns
     spoke_at_ = now;
     return answers_ >= proof_;
   }
