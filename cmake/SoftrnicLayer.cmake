@@ -2,18 +2,13 @@ set(softrnic_data_path base wire transport rnic link flow samehost engine)
 # Layers whose tests simulate whole networks for so long that they repay a compiler's work also with a sanitizer.
 set(softrnic_simulated cm cma mad fabric subnet)
 
-# softrnic_compiled_together(TARGET): several files as one.
+# softrnic_compiled_together(TARGET): in a unity build several files are compiled as one, since most of a build goes into the
+# headers that they share. With a sanitizer they are not optimised either, but for layers that are simulated.
 function(softrnic_compiled_together target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
-endfunction()
-
-# softrnic_quickly_built(TARGET): in a unity build several files are compiled as one, since most of a build goes into the
-# headers that they share. With a sanitizer these are not optimised either, but for layers that are simulated.
-function(softrnic_quickly_built target)
   if(NOT SOFTRNIC_UNITY)
     return()
   endif()
-  softrnic_compiled_together(${target})
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${SOFTRNIC_UNITY})
   string(REPLACE softrnic_ "" layer ${target})
   if(NOT layer IN_LIST softrnic_simulated)
     set_target_properties(${target} PROPERTIES SOFTRNIC_SANITIZED_OPTIMISATION -O0)
@@ -74,13 +69,13 @@ function(softrnic_test name)
   target_link_libraries(${name} PRIVATE softrnic_options ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
   if(NOT "sim" IN_LIST ARG_LABELS)  # most of the build is GoogleTest; only the simulator runs long enough to repay -O2
-    softrnic_quickly_built(${name})
-    if(SOFTRNIC_ONE_RUN)
-      softrnic_compiled_together(${name})
-    endif()
+    softrnic_compiled_together(${name})
     if(NOT SOFTRNIC_SANITIZE)
       target_compile_options(${name} PRIVATE -O1 -g1)
     endif()
+  endif()
+  if(SOFTRNIC_LINKER)
+    target_link_options(${name} PRIVATE -fuse-ld=${SOFTRNIC_LINKER})
   endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name})
@@ -98,7 +93,7 @@ function(softrnic_product_targets directory)
     add_dependencies(product ${target})
     get_target_property(data_path ${target} SOFTRNIC_ON_THE_DATA_PATH)
     if(NOT data_path)
-      softrnic_quickly_built(${target})
+      softrnic_compiled_together(${target})
     endif()
   endforeach()
   get_property(children DIRECTORY ${directory} PROPERTY SUBDIRECTORIES)

@@ -2,8 +2,9 @@
 option(SOFTRNIC_TESTS "build tests, fuzzers and benches" ON)
 option(SOFTRNIC_WERROR "treat warnings as errors" ON)
 option(SOFTRNIC_FUZZ "build the fuzzers with libFuzzer (clang only); without it they only replay their corpus" OFF)
-option(SOFTRNIC_ONE_RUN "a build for one run: many files of a test program as one, line numbers only to debug by" OFF)
-option(SOFTRNIC_UNITY "the same, and many files of what is not on the data path as one" OFF)
+option(SOFTRNIC_LINE_TABLES_ONLY "functions and lines to debug by, no variables and types" OFF)
+set(SOFTRNIC_UNITY 0 CACHE STRING "how many files of what is not on the data path are compiled as one; 0: each by itself")
+set(SOFTRNIC_LINKER "" CACHE STRING "linker of test programs: mold, lld …; by default mold where it is, else the compiler's")
 set(SOFTRNIC_SANITIZE "" CACHE STRING "sanitizers, comma separated: address,undefined or thread")
 
 add_library(softrnic_options INTERFACE)
@@ -12,10 +13,12 @@ target_compile_options(softrnic_options INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wunused-const-variable=1> # clang has it in -Wall
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor;-Woverloaded-virtual>
   $<$<BOOL:${SOFTRNIC_WERROR}>:-Werror>)
-# The code is the same without names of variables and types, and a quarter of the compiler's time goes into these. GCC takes
-# files of a unity for headers, whose classes should not be made of what is theirs alone.
-if(SOFTRNIC_UNITY OR SOFTRNIC_ONE_RUN)
-  target_compile_options(softrnic_options INTERFACE -g1 $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+# The code is the same without names of variables and types, and a quarter of the compiler's time goes into these.
+if(SOFTRNIC_LINE_TABLES_ONLY)
+  target_compile_options(softrnic_options INTERFACE -g1)
+endif()
+if(SOFTRNIC_UNITY)  # GCC takes files of a unity for headers, whose classes should not be made of what is theirs alone
+  target_compile_options(softrnic_options INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endif()
 target_include_directories(softrnic_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_compile_definitions(softrnic_options INTERFACE _GNU_SOURCE)
@@ -54,6 +57,15 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT SOFTRNIC_SANITIZE)
     $<$<BOOL:$<TARGET_PROPERTY:SOFTRNIC_ON_THE_DATA_PATH>>:-flto=auto;-ffat-lto-objects>)
   target_link_options(softrnic_options INTERFACE
     $<IF:$<BOOL:$<TARGET_PROPERTY:SOFTRNIC_OPTIMISED_AS_A_WHOLE>>,-flto=auto,-fno-lto>)
+endif()
+
+# Test programs are many, and each takes in whole layers: a linker of several threads serves there. What is installed is linked
+# by the compiler's own, so that it does not depend on what else is on the machine.
+if(NOT SOFTRNIC_LINKER AND NOT CMAKE_CROSSCOMPILING)
+  find_program(SOFTRNIC_MOLD NAMES mold ld.mold)
+  if(SOFTRNIC_MOLD)
+    set(SOFTRNIC_LINKER mold)
+  endif()
 endif()
 
 # ccache makes a second build of any tree quick; it is used when it is there and nothing else was chosen.

@@ -1,7 +1,6 @@
 # Precompiled headers: parsing the standard library and GoogleTest is most of a build. They are read once for all targets
-# that are compiled alike. The release preset has them for tests alone, so that a file of the product that lacks an include is
-# found there.
-set(SOFTRNIC_PRECOMPILED_HEADERS tests CACHE STRING "which targets read common headers once for many files: none, tests, all")
+# that are compiled alike. The preset "plain" has none, so that a file of the product that lacks an include is found there.
+set(SOFTRNIC_PRECOMPILED_HEADERS all CACHE STRING "which targets read common headers once for many files: none, tests, all")
 if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)  # else ccache could not use them again
   target_compile_options(softrnic_options INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
