@@ -162,7 +162,7 @@ def demonstrate(lab, seconds):
     else:
         print("They reach each other by shared memory, as programs of one host do.")
     show_hosts([server, client] if place == "pair" else [server])
-    title("5. Unmodified programs move data over RoCEv2 between them")
+    title("5. Unmodified programs move data between them" + (", over RoCEv2" if place == "pair" else ""))
     rows = []
     for what, program, run in measurements(seconds):
         print(f"   {program} …", flush=True)
@@ -202,7 +202,7 @@ def prepare(options):
         demo_needs.built(options.folder)
     else:
         demo_needs.folder_to_build_in(ROOT / "build" / demo_build.PRESET)
-    print("\n".join(["programs, room on the disk: all is there", *demo_needs.describe(mode, refusal)]), flush=True)
+    print("\n".join(["programs and room on the disk: all is there", *demo_needs.describe(mode, refusal)]), flush=True)
     if not options.folder:
         return build()
     print(f"built already: {options.folder}")

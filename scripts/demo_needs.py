@@ -60,7 +60,7 @@ def folder_to_build_in(folder):
 
 def temporary_folder():
     try:
-        with tempfile.TemporaryFile() as file:
+        with tempfile.TemporaryFile(dir=os.environ.get("TMPDIR")) as file:
             file.write(b"x")
     except OSError as error:
         raise Lack(f"no temporary file can be written ({error}). Set TMPDIR to a folder of yours.") from error
@@ -96,7 +96,7 @@ def cure_of_plain():
             pass
     if os.geteuid() == 0:
         return "in a container: give it CAP_SYS_ADMIN and CAP_NET_ADMIN, or run the demo outside"
-    return "run it as root, or let users make namespaces; as root: " + " && ".join(cures) if cures else "run it as root"
+    return "run it as root, or let users make namespaces; as root: " + " && ".join(cures) if cures else "run it as root, or ask root why users may make no namespaces"
 
 
 def describe(mode, refusal):

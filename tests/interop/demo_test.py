@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Of scripts/demo: how long it thinks that a build takes, beside builds that were timed; what it says when something lacks."""
 import io
+import os
 import pathlib
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -129,6 +131,10 @@ class WhatIsSaid(unittest.TestCase):
     def test_a_full_disk(self):
         with self.assertRaisesRegex(demo_needs.Lack, "GiB free. Make room there"):
             demo_needs.room("/", 1 << 60, "The build")
+
+    def test_no_folder_for_temporary_files(self):
+        with unittest.mock.patch.dict(os.environ, TMPDIR="/no/such/folder"), self.assertRaisesRegex(demo_needs.Lack, "Set TMPDIR"):
+            demo_needs.temporary_folder()
 
     def test_what_is_no_build(self):
         with tempfile.TemporaryDirectory() as folder, self.assertRaisesRegex(demo_needs.Lack, "Build it by scripts/build product"):
