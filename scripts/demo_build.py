@@ -49,6 +49,10 @@ def duration(seconds):
     return "a minute" if minutes == 1 else f"{minutes} minutes"
 
 
+def counted(number, what):
+    return f"{number} {what}{'s' if number != 1 else ''}"
+
+
 class Estimate:
     """How long the steps that are left will take: from those that are done, and from what was measured before. Files that are
     compiled have a rate of their own, as a compiler cache may save them; what it does not save is linked at `linking`. Rates
@@ -179,6 +183,8 @@ class Build:
     def run(self):
         """Builds; seconds that it took."""
         begin = time.monotonic()
+        if not (self._folder / "build.ninja").exists():
+            print("configuring …", flush=True)
         self._run(["help"])  # builds nothing, but configures when that is to be done
         steps = self.steps()
         if not steps:
@@ -187,7 +193,7 @@ class Build:
         rates = self._try_some(steps), self._speed()
         steps = self.steps()
         estimate = Estimate(steps, *(rate / self.processors for rate in rates))
-        print(f"{len(steps)} steps on {self.processors} processor{'s' if self.processors > 1 else ''}: "
+        print(f"{counted(len(steps), 'step')} on {counted(self.processors, 'processor')}: "
               f"about {duration(estimate.left())}; once more: seconds", flush=True)
         progress, last, done = Progress(), time.monotonic(), 0
 

@@ -47,7 +47,7 @@ def copy_for_user(build, folder):
     for base, parts, to in ((ROOT, SOURCES, folder / "sources"), (build, BUILT, folder / "build")):
         for part in parts:
             shutil.copytree(base / part, to / part, symlinks=True,
-                            ignore=shutil.ignore_patterns("CMakeFiles", "*.cmake", "*.o", "__pycache__"))
+                            ignore=shutil.ignore_patterns("CMakeFiles", "*.cmake", "*.o", "__pycache__", "softrnic-fabricd"))
     own = folder / "own"
     own.mkdir()
     os.chown(own, USER, USER)
