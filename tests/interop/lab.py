@@ -4,7 +4,7 @@ A Lab has three hosts: `a` and `b`, joined by a veth pair, and `lone`, which has
 `lone` once more, for programs that are to reach each other by packets although they share a host.
 Namespaces have no names and vanish with the last process in them. Programs run without any privilege: as user nobody
 when we are root, without capabilities inside a user namespace otherwise. Where the system allows no namespaces there
-is only `lone`, which then is this very host with its own addresses.
+is only `lone`, which then is this very host with its own addresses (lab_mode.py).
 
 Every program is ended by its process id, and so is what it leaves behind (daemons): the lab is the reaper of orphans.
 """
@@ -24,28 +24,14 @@ import sys
 import tempfile
 import time
 
+from lab_mode import enter, entered, find_mode, named  # noqa: F401: a lab's users call them
+
 NOBODY = "65534"
 PR_SET_CHILD_SUBREAPER = 36
-MARK = "SOFTRNIC_LAB_MODE"
 
 
 def _works(*argv):
     return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True).returncode == 0
-
-
-def enter():
-    """Runs this script again inside a network namespace of its own. Returns the mode: root, user or plain."""
-    mode = os.environ.pop(MARK, None)
-    if mode:
-        return mode
-    attempts = [("user", ["unshare", "-Urn"])]
-    if os.geteuid() == 0:
-        attempts.insert(0, ("root", ["unshare", "-n"]))
-    for mode, command in attempts:
-        if shutil.which("unshare") and shutil.which("ip") and _works(*command, "ip", "link", "set", "lo", "up"):
-            os.environ[MARK] = mode
-            os.execvp(command[0], [*command, sys.executable, *sys.argv])
-    return "plain"
 
 
 class Program:
@@ -309,12 +295,12 @@ class Lab:
         holder = None
         if self.mode != "plain":
             # Hosts of a pair have names of their own: launchers of MPI tell hosts by them.
-            rename = "" if name == "lone" else f"echo host-{name} >/proc/sys/kernel/hostname && "
-            holder = subprocess.Popen(["unshare", "-n", "-u", "sh", "-c", f"{rename}ip link set lo up && echo && exec cat >&2"],
+            naming = [] if name == "lone" else named(f"host-{name}")
+            holder = subprocess.Popen(["unshare", "-n", "-u", *naming, "sh", "-c", "ip link set lo up && echo && exec cat >&2"],
                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             self._holders.append(holder)
             if not holder.stdout.readline():
-                raise RuntimeError("cannot make a network namespace")
+                raise RuntimeError("cannot make a network namespace with a host name of its own")
         return Host(self, name, holder, addresses)
 
     def _join(self):
