@@ -18,15 +18,15 @@ control::AbstractName starter_name() { return control::daemon_name(geteuid(), "/
 
 }  // namespace
 
-NextDaemon::Milliseconds NextDaemon::pause_before(unsigned number) {
+NextDaemon::Milliseconds NextDaemon::pause_before(unsigned number, Milliseconds first) {
   if (number == 0) return Milliseconds(0);
-  return std::min(kFirstPause * (1U << std::min(number - 1, 16U)), kLongestPause);
+  return std::min(first * (1U << std::min(number - 1, 16U)), kLongestPause);
 }
 
 std::unique_ptr<control::Client> NextDaemon::find() {
   if (Clock::now() - connected_ >= kLongLife) attempts_ = 0;
   while (attempts_ < kAttempts) {
-    if (wait_for(-1, pause_before(attempts_++)) == Outcome::stopped) return nullptr;
+    if (wait_for(-1, pause_before(attempts_++, first_pause_)) == Outcome::stopped) return nullptr;
     auto client = connect();
     if (!client && kind_ == control::DaemonKind::of_user) {
       if (!see_to_start()) return nullptr;

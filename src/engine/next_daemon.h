@@ -30,15 +30,15 @@ class NextDaemon {
 
   /// Made in a call of the program's: see DaemonCommand. All of it outlives this object.
   NextDaemon(const control::DaemonCommand& command, control::DaemonKind kind, LaneHandover& lanes,
-             int stop_fd)
-      : command_(command), kind_(kind), lanes_(lanes), stop_fd_(stop_fd) {}
+             int stop_fd, Milliseconds first_pause = kFirstPause)
+      : command_(command), kind_(kind), lanes_(lanes), stop_fd_(stop_fd), first_pause_(first_pause) {}
 
   /// A connection to a daemon after the one that has died. Meanwhile gives the lanes to whatever daemon asks
   /// for them. nullptr: `stop_fd` is readable, or there has been no daemon in all the attempts.
   std::unique_ptr<control::Client> find();
 
-  /// The pause before attempt `number` of a row, from 0 on.
-  static Milliseconds pause_before(unsigned number);
+  /// The pause before attempt `number` of a row, from 0 on; `first`: that before number 1.
+  static Milliseconds pause_before(unsigned number, Milliseconds first = kFirstPause);
 
  private:
   enum class Outcome : std::uint8_t { ready, passed, stopped };
@@ -55,6 +55,7 @@ class NextDaemon {
   const control::DaemonKind kind_;  ///< only the user's own is this program's to start
   LaneHandover& lanes_;
   const int stop_fd_;
+  const Milliseconds first_pause_;
   unsigned attempts_ = 0;
   Clock::time_point connected_ = Clock::now();  ///< to the daemon that has died
 };

@@ -11,7 +11,6 @@
 #include <iterator>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/reason.h"
 #include "control/shared_memory.h"
 #include "samehost/proc_threads.h"
@@ -25,12 +24,6 @@ constexpr Duration kVisit = std::chrono::milliseconds(2);
 constexpr timespec kRecheck{0, 1'000'000};
 
 using Word = std::atomic<std::uint64_t>;
-
-bool changes_soon(const Word& word, std::uint64_t from) {
-  for (const TimePoint end = monotonic_now() + kVisit; monotonic_now() < end; sched_yield())
-    if (word.load(std::memory_order_acquire) != from) return true;
-  return false;
-}
 
 // Nobody wakes for it, as every access would pay for that with a look whether somebody waits.
 void wait_a_moment(const Word& word, std::uint64_t from) {
@@ -69,7 +62,8 @@ struct HazardDomain::Accessor {
   bool forgotten = false;
 };
 
-HazardDomain::HazardDomain(DirectHeader& own, Duration patience) : own_(own), patience_(patience) {}
+HazardDomain::HazardDomain(DirectHeader& own, Duration patience, Clock now)
+    : own_(own), patience_(patience), now_(now) {}
 
 HazardDomain::~HazardDomain() = default;
 
@@ -124,6 +118,12 @@ bool HazardDomain::is_here(std::uint64_t hazard) const {
                                     });
 }
 
+bool HazardDomain::changes_soon(const Word& word, std::uint64_t from) const {
+  for (const TimePoint end = now_() + kVisit; now_() < end; sched_yield())
+    if (word.load(std::memory_order_acquire) != from) return true;
+  return false;
+}
+
 // An accessor that is stopped leaves when it likes. What it is at is revoked then: it will find that before
 // its next access. `limit` is that of all accessors together, from the first one on that has to be waited
 // for; kNever: there was none.
@@ -137,12 +137,12 @@ void HazardDomain::wait_for(Accessor& accessor, TimePoint& limit) {
   const bool waited_before = entry.revoked.load(std::memory_order_relaxed) == hazard;
   if (!waited_before && changes_soon(accessor.hazard, hazard)) return;
   entry.revoked.store(hazard, std::memory_order_seq_cst);
-  if (limit == kNever) limit = monotonic_now() + patience_;
+  if (limit == kNever) limit = now_() + patience_;
   const bool knows_threads = accessor.mapped && accessor.pid_space == own_.pid_space;
   const pid_t thread = HazardWord::thread(hazard);
   while (accessor.hazard.load(std::memory_order_seq_cst) == hazard) {
     if (knows_threads && (is_gone(thread) || (accessor.revocable && is_stopped(thread)))) return;
-    if (accessor.mapped && accessor.revocable && monotonic_now() >= limit) return expel(accessor, hazard);
+    if (accessor.mapped && accessor.revocable && now_() >= limit) return expel(accessor, hazard);
     wait_a_moment(accessor.hazard, hazard);
   }
 }

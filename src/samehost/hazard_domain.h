@@ -22,6 +22,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/clock.h"
 #include "base/lane_limits.h"
 #include "base/thread_number.h"
 #include "base/time.h"
@@ -69,8 +70,10 @@ class HazardDomain {
   /// timeout (14: 8 × 67 ms).
   static constexpr Duration kPatience = std::chrono::milliseconds(400);
 
-  /// For the process of this header, which outlives this object.
-  explicit HazardDomain(DirectHeader& own, Duration patience = kPatience);
+  using Clock = TimePoint (*)();
+
+  /// For the process of this header, which outlives this object. `now`: a test has a time of its own.
+  explicit HazardDomain(DirectHeader& own, Duration patience = kPatience, Clock now = monotonic_now);
   ~HazardDomain();
   HazardDomain(const HazardDomain&) = delete;
   HazardDomain& operator=(const HazardDomain&) = delete;
@@ -92,11 +95,13 @@ class HazardDomain {
 
   void put(std::uint8_t lane, std::unique_ptr<Accessor> accessor);
   bool is_here(std::uint64_t hazard) const;
+  bool changes_soon(const std::atomic<std::uint64_t>& word, std::uint64_t from) const;
   void wait_for(Accessor& accessor, TimePoint& limit);
   void expel(Accessor& accessor, std::uint64_t hazard);
 
   DirectHeader& own_;
   const Duration patience_;
+  const Clock now_;
   std::mutex mutex_;
   std::array<std::unique_ptr<Accessor>, kLaneNumbers> accessors_;
 };

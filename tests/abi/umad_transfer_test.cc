@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/abi/umad_calls.h"
+#include "tests/support/thread_state.h"
 
 namespace softrnic::abi_test {
 namespace {
@@ -226,16 +227,18 @@ TEST_F(UmadTransfer, AThreadThatWaitsCanBeCancelled) {
   struct Waiter {
     int port;
     Umad umad{};  // not of the thread, which nobody unwinds
+    std::atomic<pid_t> thread{0};
   } waiter{client};
   pthread_t thread;
   const auto body = [](void* argument) -> void* {
     auto& waits = *static_cast<Waiter*>(argument);
     int length = kMadBytes;
+    waits.thread = gettid();
     umad_recv(waits.port, waits.umad.get(), &length, -1);
     return argument;
   };
   ASSERT_EQ(pthread_create(&thread, nullptr, body, &waiter), 0);
-  usleep(20'000);  // NOLINT(no-sleep): that it has begun to wait cannot be seen
+  while (waiter.thread == 0 || test::state_of(waiter.thread) != 'S') std::this_thread::yield();
   ASSERT_EQ(pthread_cancel(thread), 0);
   void* result = nullptr;
   ASSERT_EQ(pthread_join(thread, &result), 0);

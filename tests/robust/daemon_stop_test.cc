@@ -13,7 +13,8 @@ namespace softrnic::robust {
 namespace {
 
 constexpr std::uint32_t kMessages = 200;
-constexpr auto kLong = std::chrono::seconds(5);  ///< the daemon is waited for twice as long
+constexpr auto kLong = std::chrono::seconds(20);  ///< whoever waits for the daemon takes longer
+static_assert(kLong < control::kAnswerTimeout);
 
 class Stopped {
  public:

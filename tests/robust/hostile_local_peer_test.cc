@@ -23,9 +23,9 @@ using Dice = std::mt19937_64;
 using Words = std::span<std::uint64_t>;
 
 constexpr auto kAttack = std::chrono::milliseconds(1500);
-constexpr auto kLong = std::chrono::seconds(2);  ///< what no verb of the victim may take
-constexpr std::uint32_t kMessages = 20;          ///< in a round with the third process
-constexpr std::uint8_t kTimeout = 12;            ///< 17 ms to the first retry
+constexpr auto kLong = std::chrono::seconds(20);  ///< only a verb that waits for the attacker takes so long
+constexpr std::uint32_t kMessages = 20;           ///< in a round with the third process
+constexpr std::uint8_t kTimeout = 12;             ///< 17 ms to the first retry
 
 // ---- what is written
 

@@ -295,7 +295,7 @@ TEST(NextDaemon, DoesNotHoldUpWhoCloses) {
   kill_it(keeper);
   program.tell_to_end();
   EXPECT_EQ(program.wait(), 0);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(3));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(11)) << "a search takes longer";
 }
 
 }  // namespace

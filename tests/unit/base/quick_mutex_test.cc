@@ -5,12 +5,11 @@
 
 #include <array>
 #include <atomic>
-#include <fstream>
-#include <iterator>
 #include <mutex>
-#include <string>
 #include <thread>
 #include <vector>
+
+#include "tests/support/thread_state.h"
 
 namespace softrnic {
 namespace {
@@ -42,14 +41,6 @@ TEST(QuickMutex, LosesNoCountAmongManyThreads) {
   EXPECT_EQ(count, long{kThreads} * kRounds);
 }
 
-/// The letter of proc(5): S for one that sleeps.
-char state_of(pid_t thread) {
-  std::ifstream stat("/proc/self/task/" + std::to_string(thread) + "/stat");
-  const std::string text((std::istreambuf_iterator<char>(stat)), {});
-  const std::size_t behind_name = text.rfind(')');
-  return behind_name == std::string::npos ? '?' : text[behind_name + 2];
-}
-
 TEST(QuickMutex, WakesWhoeverSleepsForIt) {
   QuickMutex mutex;
   int turns = 0;
@@ -64,7 +55,7 @@ TEST(QuickMutex, WakesWhoeverSleepsForIt) {
     });
   }
   for (auto& id : ids)
-    while (id == 0 || state_of(id) != 'S') std::this_thread::yield();
+    while (id == 0 || test::state_of(id) != 'S') std::this_thread::yield();
   mutex.unlock();
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(turns, 3);

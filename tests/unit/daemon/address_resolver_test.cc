@@ -230,10 +230,9 @@ TEST_F(ResolverOnLink, NobodyAnswers) {
   shell("ip ntable change name arp_cache dev n0 retrans 100");
   shell("ip ntable change name ndisc_cache dev n0 retrans 100");
   for (const char* nobody : {"10.9.0.77", "fd09::77"}) {
-    const TimePoint start = monotonic_now();
+    SCOPED_TRACE(nobody);
     expect_failure(resolve({.destination = gid(nobody), .deadline = in(seconds(60))}), EHOSTUNREACH,
                    ReasonId::no_neighbour);
-    EXPECT_LT(monotonic_now() - start, seconds(50)) << nobody;
   }
   // and is asked anew, although it remembers
   expect_failure(resolve({.destination = gid("10.9.0.77"), .deadline = in(seconds(60))}), EHOSTUNREACH,

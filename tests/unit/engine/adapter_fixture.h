@@ -260,14 +260,17 @@ inline std::uint64_t counted(Node& node, ib::Counter counter) {
   return node.qp->counters()[counter];
 }
 
-/// Two processes that swap addresses through a socket pair; `first` and `second` are their bodies.
+/// Two processes that swap addresses through a socket pair; `first` and `second` are their bodies. `timeout`:
+/// as in ibv_qp_attr.
 inline void two_processes(const std::function<void(Node&, const Address&, int)>& first,
-                          const std::function<void(Node&, const Address&, int)>& second) {
+                          const std::function<void(Node&, const Address&, int)>& second,
+                          std::uint8_t timeout = 14) {
   int pair[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
-  const auto side = [](int fd, const auto& body) {
+  const auto side = [timeout](int fd, const auto& body) {
     Node node;
     if (!node.ready()) return;
+    node.timeout = timeout;
     const Address mine = node.address();
     Address peer;
     ASSERT_EQ(write(fd, &mine, sizeof mine), static_cast<ssize_t>(sizeof mine));

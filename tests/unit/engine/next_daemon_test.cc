@@ -7,6 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+#include <string>
+
 namespace softrnic::engine::test {
 namespace {
 
@@ -21,38 +25,63 @@ TEST(NextDaemon, TheFirstAttemptIsAtOnceAndLaterOnesAreEverRarer) {
   }
 }
 
-/// In a network namespace without any daemon; what cannot be started is tried for 11.3 s.
-int search(bool stopped, std::chrono::seconds least, std::chrono::seconds most) {
+/// A daemon that ends at once, each time that it is started, and leaves a byte behind.
+class VainDaemon {
+ public:
+  VainDaemon() {
+    EXPECT_NE(mkdtemp(folder_.data()), nullptr);
+    std::ofstream(path()) << "#!/bin/sh\nprintf x >> " << traces() << "\n";
+    std::filesystem::permissions(path(), std::filesystem::perms::owner_all);
+  }
+  ~VainDaemon() { std::filesystem::remove_all(folder_); }
+  VainDaemon(const VainDaemon&) = delete;
+  VainDaemon& operator=(const VainDaemon&) = delete;
+
+  std::string path() const { return folder_ + "/softrnicd"; }
+  unsigned starts() const {
+    std::error_code none;
+    const auto bytes = std::filesystem::file_size(traces(), none);
+    return none ? 0 : static_cast<unsigned>(bytes);
+  }
+
+ private:
+  std::string traces() const { return folder_ + "/starts"; }
+
+  std::string folder_ = testing::TempDir() + "softrnic-next-XXXXXX";
+};
+
+/// In a network namespace without any daemon. 0: none was found.
+int search(const VainDaemon& daemon, bool stopped) {
   if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return 77;
   LaneHandover lanes;
   const UniqueFd stop(eventfd(stopped ? 1 : 0, EFD_CLOEXEC));
-  const control::DaemonCommand command{.path = "/nonexistent/softrnicd", .environment = {}};
-  NextDaemon next(command, control::DaemonKind::of_user, lanes, stop.get());
-  const auto begin = std::chrono::steady_clock::now();
-  const bool found = next.find() != nullptr;
-  const auto took = std::chrono::steady_clock::now() - begin;
-  return !found && took >= least && took <= most ? 0 : 1;
+  const control::DaemonCommand command{.path = daemon.path(), .environment = {}};
+  NextDaemon next(command, control::DaemonKind::of_user, lanes, stop.get(), Milliseconds(1));
+  return next.find() != nullptr ? 1 : 0;
 }
 
-int in_child(int (*body)()) {
+/// How often a daemon was started; -1: there are no namespaces here.
+int starts_of_a_search(bool stopped) {
+  const VainDaemon daemon;
   const pid_t child = fork();
-  if (child == 0) _exit(body());
+  if (child == 0) _exit(search(daemon, stopped));
   int status = -1;
   waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77) return -1;
+  EXPECT_EQ(status, 0);
+  return static_cast<int>(daemon.starts());
 }
 
 TEST(NextDaemon, AProcessThatClosesDoesNotWaitForIt) {
-  const int outcome = in_child([] { return search(true, std::chrono::seconds(0), std::chrono::seconds(2)); });
-  if (outcome == 77) GTEST_SKIP() << "no namespaces here";
-  EXPECT_EQ(outcome, 0);
+  const int starts = starts_of_a_search(true);
+  if (starts < 0) GTEST_SKIP() << "no namespaces here";
+  EXPECT_EQ(starts, 0);
 }
 
 TEST(NextDaemon, ItIsGivenUpAfterAllAttempts) {
-  const int outcome =
-      in_child([] { return search(false, std::chrono::seconds(11), std::chrono::seconds(60)); });
-  if (outcome == 77) GTEST_SKIP() << "no namespaces here";
-  EXPECT_EQ(outcome, 0);
+  const int starts = starts_of_a_search(false);
+  if (starts < 0) GTEST_SKIP() << "no namespaces here";
+  EXPECT_EQ(starts, int{NextDaemon::kAttempts});
 }
 
 }  // namespace

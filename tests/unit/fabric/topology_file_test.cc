@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "fabric/ibnetdiscover_format.h"
 #include "fabric/ibsim_format.h"
@@ -43,29 +42,6 @@ TEST(TopologyFile, ReadsBothFormats) {
   ASSERT_TRUE(discovered.has_value()) << to_string(discovered.error());
   EXPECT_EQ(as_ibsim->cables().size(), 48U);
   EXPECT_EQ(discovered->cables().size(), 48U);
-}
-
-/// How long the best of three readings takes.
-std::chrono::nanoseconds time_to_read(const std::string& text) {
-  auto best = std::chrono::nanoseconds::max();
-  for (int run = 0; run < 3; ++run) {
-    const auto begin = std::chrono::steady_clock::now();
-    const auto topology = read_topology(text);
-    best = std::min<std::chrono::nanoseconds>(best, std::chrono::steady_clock::now() - begin);
-    EXPECT_TRUE(topology.has_value()) << to_string(topology.error());
-  }
-  return best;
-}
-
-// Of eight times as many ports; a scan of all nodes for each port would take 64 times as long.
-TEST(TopologyFile, TakesTimeInProportionToItsPorts) {
-  const Topology small = *make_topology("fat-tree:k=12"), large = *make_topology("fat-tree:k=24");
-  ASSERT_EQ(large.port_count(), 8 * small.port_count());
-  EXPECT_LT(time_to_read(write_ibsim(large)), 30 * time_to_read(write_ibsim(small)));
-  const auto discovered = [](const Topology& topology) {
-    return write_ibnetdiscover(topology, {}, {*topology.find("host1"), 1}, "now");
-  };
-  EXPECT_LT(time_to_read(discovered(large)), 30 * time_to_read(discovered(small)));
 }
 
 // Every prefix of a text, and the text with any one byte changed, is read or refused, with the line.
