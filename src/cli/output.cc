@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "base/reason_id.h"
 #include "cli/commands.h"
 
 namespace softrnic::cli {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/reason_id.h"
 #include "base/settings.h"
 #include "base/short_slices.h"
 #include "control/client.h"

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/reason.h"
+#include "base/reason_id.h"
 #include "control/shared_memory.h"
 #include "samehost/proc_threads.h"
 #include "samehost/revocable_access.h"
