@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "base/reason_id.h"
 #include "cma/manager.h"
 #include "fuzz/cma_peers.h"
 #include "fuzz/no_infiniband.h"

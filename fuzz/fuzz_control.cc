@@ -14,6 +14,7 @@
 #include <set>
 #include <vector>
 
+#include "base/reason_id.h"
 #include "control/page_layout.h"
 #include "control/shared_memory.h"
 #include "daemon/service.h"

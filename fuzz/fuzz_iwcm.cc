@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "base/reason_id.h"
 #include "fuzz/check.h"
 #include "iwcm/manager.h"
 #include "transport/iwarp/mpa_frame_io.h"

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/reason_id.h"
 #include "fuzz/check.h"
 #include "transport/ib/endpoint.h"
 #include "transport/ib/rx_packet.h"

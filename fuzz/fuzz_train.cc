@@ -16,6 +16,7 @@
 #include <iterator>
 #include <vector>
 
+#include "base/reason_id.h"
 #include "fuzz/fuzz_responder_host.h"
 #include "link/udp_receiver.h"
 #include "transport/ib/rx_packet.h"

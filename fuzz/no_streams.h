@@ -3,6 +3,7 @@
 
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "fuzz/check.h"
 #include "iwcm/host.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/expected.h"
-#include "base/reason.h"
+#include "base/reason_id.h"
 #include "rnic/refusal.h"
 
 namespace softrnic::abi {

@@ -7,6 +7,8 @@
 
 namespace softrnic {
 
+void explain_no_memory();
+
 /// Runs a step of a batch. False: memory ran out in it, and what it was at is lost, as on a network that
 /// loses.
 template <typename Step>
@@ -15,7 +17,7 @@ bool attempt(Step&& step) {
     step();
     return true;
   } catch (const std::bad_alloc&) {
-    explain({.reason = because(ReasonId::out_of_memory, 0)});
+    explain_no_memory();
     return false;
   }
 }

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <tuple>
 
+#include "base/reason_id.h"
+
 namespace softrnic {
 
 bool is_note(ReasonId id) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/reason_id.h"
 #include "base/reason_words.h"
 
 namespace softrnic {

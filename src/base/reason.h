@@ -15,11 +15,8 @@
 
 namespace softrnic {
 
-enum class ReasonId : std::uint16_t {
-#define SOFTRNIC_REASON(id, sentence, cure) id,
-#include "base/reasons.def"
-#undef SOFTRNIC_REASON
-};
+/// Those who name one include base/reason_id.h; 0: none.
+enum class ReasonId : std::uint16_t;
 
 /// What stands in the table for a reason.
 struct ReasonText {
@@ -36,7 +33,7 @@ std::size_t reason_count();
 
 /// A reason with its figures.
 struct Reason {
-  ReasonId id = ReasonId::none;
+  ReasonId id{};
   std::array<std::uint64_t, 4> figures{};
 };
 

@@ -1,5 +1,3 @@
-#include <fmt/chrono.h>
-
 #include <algorithm>
 #include <ctime>
 
@@ -77,7 +75,8 @@ std::string time_text(std::uint64_t time_ns) {
   const auto seconds = static_cast<std::time_t>(time_ns / 1'000'000'000);
   std::tm local{};
   localtime_r(&seconds, &local);
-  return fmt::format("{:%H:%M:%S}.{:03}", local, time_ns / 1'000'000 % 1000);
+  return fmt::format("{:02}:{:02}:{:02}.{:03}", local.tm_hour, local.tm_min, local.tm_sec,
+                     time_ns / 1'000'000 % 1000);
 }
 
 Json row_json(const Row& row) {
@@ -89,7 +88,7 @@ Json row_json(const Row& row) {
   out["reason"] = text.id;
   out["kind"] = kind_of(e.reason.id, Language::english);
   out["times"] = row.times;
-  out["figures"] = e.reason.figures;
+  out["figures"] = Json::array_of(e.reason.figures);
   out["sentence"] = describe(e.reason);
   out["cure"] = text.cure;
   return out;

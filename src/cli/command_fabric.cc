@@ -145,7 +145,7 @@ int show_log(const FabricOptions& options, bool json) {
   const auto lines = ask_fabric_json(options.name, "log");
   if (!lines) return kFailed;
   if (json) return print_json(*lines), kDone;
-  for (const Json& line : *lines) print_line("{}", printable(line.get<std::string>()));
+  for (const Json& line : lines->elements()) print_line("{}", printable(line.string()));
   return kDone;
 }
 
@@ -165,7 +165,7 @@ std::vector<std::string> running() {
 
 int list(bool json) {
   const std::vector<std::string> names = running();
-  if (json) return print_json(Json(names)), kDone;
+  if (json) return print_json(Json::array_of(names)), kDone;
   for (const std::string& name : names) print_line("{}", strong(name));
   return kDone;
 }

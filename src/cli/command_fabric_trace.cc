@@ -18,7 +18,7 @@ int trace(const TraceOptions& options, bool json) {
   if (!answer) return kFailed;
   if (json) {
     print_json(*answer);
-  } else if (answer->contains("stops")) {
+  } else if (answer->find("stops") != nullptr) {
     fmt::print("{}", multicast_text(*answer));
   } else {
     fmt::print("{}", path_text(*answer));

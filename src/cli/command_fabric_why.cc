@@ -28,7 +28,7 @@ std::string decimal(std::string text) {
 std::string heading(const Json& answer, bool can_talk) {
   const std::string ends =
       fmt::format("{} and {}", endport_text(value_of(answer, "a")), endport_text(value_of(answer, "b")));
-  const bool is_clear = value_of(answer, "obstacles").empty();
+  const bool is_clear = value_of(answer, "obstacles").elements().empty();
   if (!can_talk) return ends + " cannot talk:";
   return is_clear ? "nothing stands in the way between " + ends : ends + " can talk, but:";
 }
@@ -52,7 +52,7 @@ int why(const WhyOptions& options, bool json) {
   const bool can_talk = is_true(*answer, "can_talk");
   if (json) return print_json(*answer), can_talk ? kDone : kFailed;
   print_line("{}", heading(*answer, can_talk));
-  for (const Json& obstacle : value_of(*answer, "obstacles")) {
+  for (const Json& obstacle : value_of(*answer, "obstacles").elements()) {
     const std::string seen = text_of(obstacle, "seen");
     print_line("  {}", is_true(obstacle, "blocks") ? strong(seen) : printable(seen));
     print_line("    cure: {}", printable(text_of(obstacle, "cure")));

@@ -122,15 +122,14 @@ int show_cm_ids(bool json) {
     print_json(rows);
     return kDone;
   }
-  for (const Json& row : rows) {
-    const bool bound = row.contains("ifname");
+  for (const Json& row : rows.elements()) {
+    const Json* const device = row.find("ifname");
     std::string line =
-        bound ? fmt::format("link {}/{}", strong(row["ifname"].get<std::string>()), row["port"].dump())
-              : std::string("link -/-");
-    for (const auto& [key, value] : row.items())
+        device != nullptr ? fmt::format("link {}/{}", strong(device->string()), row.find("port")->to_string())
+                          : std::string("link -/-");
+    for (const auto& [key, value] : row.members())
       if (key != "ifname" && key != "port")
-        line += fmt::format(" {} {}", key,
-                            value.is_string() ? printable(value.get<std::string>()) : value.dump());
+        line += fmt::format(" {} {}", key, value.is_string() ? printable(value.string()) : value.to_string());
     print_line("{}", line);
   }
   return kDone;

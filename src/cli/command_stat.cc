@@ -35,6 +35,12 @@ int describe(bool json) {
   return kDone;
 }
 
+Json counts_json(const std::map<std::string, unsigned>& counts) {
+  Json out = Json::object();
+  for (const auto& [name, count] : counts) out[name] = count;
+  return out;
+}
+
 /// How many queue pairs of a living process go which way.
 std::map<std::string, unsigned> paths_of(const Process& process) {
   std::map<std::string, unsigned> paths;
@@ -63,13 +69,13 @@ int show(bool json, bool zeros) {
                     {"comm", process.comm},
                     {"alive", process.alive()},
                     {"lanes", lanes},
-                    {"paths", paths}});
+                    {"paths", counts_json(paths)}});
     if (json) continue;
     for (const auto& [path, qps] : paths) print_line("    {:<26} {:>16}", "qps_" + path, qps);
   }
   if (json) {
     print_json({{"processes", rows}, {"total", counters_json(total)}});
-  } else if (!rows.empty()) {
+  } else if (!rows.elements().empty()) {
     print_line("{}", strong("total"));
     print_counters(total, zeros);
   }

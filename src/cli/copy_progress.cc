@@ -57,7 +57,7 @@ void CopyProgress::moved(std::uint64_t bytes) {
 /// The peer chooses how many there are, so they are kept up to a limit.
 void CopyProgress::keep(Json& list, const Json& entry) {
   std::uint64_t bytes = kEntry;
-  for (const Json& value : entry) bytes += value.is_string() ? value.get_ref<const std::string&>().size() : 0;
+  for (const Json::Member& member : entry.members()) bytes += member.value.string().size();
   if (kept_ + bytes > kMostKept) {
     ++left_out_;
     return;

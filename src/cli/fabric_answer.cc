@@ -11,35 +11,26 @@ std::optional<Json> ask_fabric_json(const std::string& fabric, const std::string
     report(answer.error());
     return std::nullopt;
   }
-  Json json = Json::parse(*answer, nullptr, false);
-  if (!json.is_discarded()) return json;
+  if (auto json = Json::parse(*answer)) return json;
   complain("the fabric's answer makes no sense");
   return std::nullopt;
 }
 
 const Json& value_of(const Json& row, std::string_view key) {
   static const Json null;
-  if (!row.is_object()) return null;
-  const auto it = row.find(std::string(key));
-  return it == row.end() ? null : *it;
+  const Json* const value = row.find(key);
+  return value == nullptr ? null : *value;
 }
 
 std::string text_of(const Json& row, std::string_view key) {
   const Json& value = value_of(row, key);
   if (value.is_null()) return "";
-  return value.is_string() ? value.get<std::string>()
-                           : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return value.is_string() ? value.string() : value.to_string();
 }
 
-double number_of(const Json& row, std::string_view key) {
-  const Json& value = value_of(row, key);
-  return value.is_number() ? value.get<double>() : 0;
-}
+double number_of(const Json& row, std::string_view key) { return value_of(row, key).number(); }
 
-bool is_true(const Json& row, std::string_view key) {
-  const Json& value = value_of(row, key);
-  return value.is_boolean() && value.get<bool>();
-}
+bool is_true(const Json& row, std::string_view key) { return value_of(row, key).truth(); }
 
 std::string endport_text(const Json& endport) {
   std::string text = text_of(endport, "node");

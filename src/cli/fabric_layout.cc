@@ -19,7 +19,7 @@ using Neighbors = std::vector<std::vector<std::size_t>>;
 
 std::string detail_of(const Json& node) {
   std::string text;
-  for (const Json& port : value_of(node, "ports")) {
+  for (const Json& port : value_of(node, "ports").elements()) {
     const std::string lid = text_of(port, "lid");
     if (!lid.empty() && lid != "0") text += (text.empty() ? "" : ", ") + lid;
   }
@@ -39,10 +39,10 @@ DrawnNode node_of(const Json& node) {
 class Builder {
  public:
   explicit Builder(const Json& fabric) {
-    for (const Json& node : value_of(fabric, "nodes")) {
+    for (const Json& node : value_of(fabric, "nodes").elements()) {
       const std::size_t place = layout_.nodes.size();
       layout_.nodes.push_back(node_of(node));
-      for (const Json& port : value_of(node, "ports"))
+      for (const Json& port : value_of(node, "ports").elements())
         ports_[{text_of(node, "name"), text_of(port, "port")}] = {place, &port};
     }
     add_links();

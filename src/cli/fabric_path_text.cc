@@ -1,6 +1,7 @@
 #include "cli/fabric_path_text.h"
 
 #include <cstdint>
+#include <span>
 
 #include "cli/text_table.h"
 
@@ -28,7 +29,7 @@ TableRow hop_row(const Json& hop) {
 }
 
 std::string ending(const Json& trace) {
-  const Json& hops = value_of(trace, "hops");
+  const std::span<const Json> hops = value_of(trace, "hops").elements();
   const std::string outcome = text_of(trace, "outcome");
   if (outcome == "reached" && hops.empty()) return "reached: it does not leave the port\n";
   if (outcome == "reached")
@@ -62,11 +63,11 @@ std::string stop_text(const Json& stop, const std::string& lid) {
   const Json& branches = value_of(stop, "branches");
   if (is_switch) {
     std::string ports;
-    for (const Json& branch : branches) ports += " " + printable(text_of(branch, "out_port"));
+    for (const Json& branch : branches.elements()) ports += " " + printable(text_of(branch, "out_port"));
     line += fmt::format(", MFT[{}] ={}", printable(lid), ports.empty() ? " -" : ports);
   }
   line += "\n";
-  for (const Json& branch : branches) line += branch_line(branch, indent + "  ");
+  for (const Json& branch : branches.elements()) line += branch_line(branch, indent + "  ");
   return line;
 }
 
@@ -76,14 +77,14 @@ std::string path_table(const Json& way, std::size_t indent) {
   const std::string lid = text_of(value_of(way, "to"), "lid");
   std::vector<TableRow> rows = {{"node", "in", printable(fmt::format("LFT[{}]", lid)), "out",
                                  printable("SL " + text_of(way, "sl")), "link", "state", "to"}};
-  for (const Json& hop : value_of(way, "hops")) rows.push_back(hop_row(hop));
+  for (const Json& hop : value_of(way, "hops").elements()) rows.push_back(hop_row(hop));
   return text_table(rows, indent);
 }
 
 std::string path_text(const Json& trace) {
   return fmt::format("{} -> {}\n", endport_text(value_of(trace, "from")),
                      endport_text(value_of(trace, "to"))) +
-         (value_of(trace, "hops").empty() ? "" : path_table(trace, 2)) + ending(trace);
+         (value_of(trace, "hops").elements().empty() ? "" : path_table(trace, 2)) + ending(trace);
 }
 
 std::string multicast_text(const Json& trace) {
@@ -91,7 +92,7 @@ std::string multicast_text(const Json& trace) {
   const std::string lid = fmt::format("{:#x}", number);
   std::string text = fmt::format("{} -> multicast LID {}, {}\n", endport_text(value_of(trace, "from")), lid,
                                  printable("SL " + text_of(trace, "sl")));
-  for (const Json& stop : value_of(trace, "stops")) text += stop_text(stop, lid);
+  for (const Json& stop : value_of(trace, "stops").elements()) text += stop_text(stop, lid);
   const std::string outcome = text_of(trace, "outcome");
   const std::string members = text_of(trace, "members");
   return text +

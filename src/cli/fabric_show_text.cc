@@ -57,7 +57,7 @@ std::string queue_text(const Json& vl) {
 std::string lanes_text(const Json& vls) {
   std::string text;
   std::vector<std::string> idle;
-  for (const Json& vl : vls) {
+  for (const Json& vl : vls.elements()) {
     if (is_idle(vl)) idle.push_back(text_of(vl, "vl"));
     if (!is_idle(vl)) text += "        " + queue_text(vl) + "\n";
   }
@@ -65,7 +65,7 @@ std::string lanes_text(const Json& vls) {
   return text;
 }
 
-bool is_shown(const Json& port) { return port.contains("peer") || port.contains("lid"); }
+bool is_shown(const Json& port) { return port.find("peer") != nullptr || port.find("lid") != nullptr; }
 
 /// Cuts off its first line.
 std::string_view next_line(std::string_view& text) {
@@ -86,19 +86,19 @@ std::string percent_text(double part) {
 std::string fabric_text(const Json& fabric) {
   const Json& nodes = value_of(fabric, "nodes");
   std::vector<TableRow> rows;
-  for (const Json& node : nodes)
-    for (const Json& port : value_of(node, "ports"))
+  for (const Json& node : nodes.elements())
+    for (const Json& port : value_of(node, "ports").elements())
       if (is_shown(port)) rows.push_back(port_row(port));
   const std::string table = text_table(rows, 2);
   std::string_view lines = table;
   std::string text;
-  for (const Json& node : nodes) {
+  for (const Json& node : nodes.elements()) {
     text += fmt::format("{}  {}  GUID {}\n", strong(text_of(node, "name")), printable(text_of(node, "type")),
                         printable(text_of(node, "guid")));
-    for (const Json& port : value_of(node, "ports")) {
+    for (const Json& port : value_of(node, "ports").elements()) {
       if (!is_shown(port)) continue;
       text += next_line(lines);
-      if (port.contains("vls")) text += lanes_text(value_of(port, "vls"));
+      if (const Json* const vls = port.find("vls")) text += lanes_text(*vls);
     }
   }
   return text + fmt::format("out, in: parts of the link's rate, in the last {:.1f} s\n",

@@ -1,6 +1,6 @@
 #include "cli/link_options.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstddef>

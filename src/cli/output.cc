@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "base/reason_id.h"
 #include "cli/commands.h"
 
 namespace softrnic::cli {
@@ -13,11 +14,7 @@ std::string strong(std::string_view text) {
   return colour ? fmt::format("\x1b[1m{}\x1b[0m", printable(text)) : printable(text);
 }
 
-void print_json(const Json& json) {
-  // text that is not UTF-8 (a comm can be any bytes) is replaced, not refused; ASCII alone, as
-  // a terminal acts upon more
-  fmt::print("{}\n", json.dump(2, ' ', true, Json::error_handler_t::replace));
-}
+void print_json(const Json& json) { fmt::print("{}\n", json.to_lines()); }
 
 void complain(std::string_view text) { fmt::print(stderr, "softrnic: {}\n", printable(text)); }
 

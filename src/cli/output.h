@@ -1,21 +1,19 @@
 // How the command speaks: plain text for people and pipes, JSON for programs, trouble on stderr.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/printable.h"
 #include "control/client.h"
+#include "text/json.h"
 
 namespace softrnic::cli {
-
-using Json = nlohmann::ordered_json;
 
 /// `text`, printable, with emphasis on a terminal unless NO_COLOR is set.
 std::string strong(std::string_view text);

@@ -1,7 +1,7 @@
 #include "cli/system_libraries.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

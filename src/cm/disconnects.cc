@@ -1,5 +1,7 @@
 #include "cm/disconnects.h"
 
+#include "base/reason_id.h"
+
 namespace softrnic::cm {
 namespace {
 

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstddef>
 
+#include "base/reason_id.h"
+
 namespace softrnic::cm {
 namespace {
 

@@ -8,7 +8,7 @@
 #include <initializer_list>
 #include <optional>
 
-#include "base/reason.h"
+#include "base/reason_id.h"
 #include "cm/messages.h"
 #include "mad/address.h"
 #include "mad/mad.h"

@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <initializer_list>
 
+#include "base/reason_id.h"
+
 namespace softrnic::cm {
 namespace {
 

@@ -1,5 +1,7 @@
 #include "cm/service_id_resolution.h"
 
+#include "base/reason_id.h"
+
 namespace softrnic::cm {
 namespace {
 

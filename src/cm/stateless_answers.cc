@@ -1,5 +1,6 @@
 #include "cm/stateless_answers.h"
 
+#include "base/reason_id.h"
 #include "mad/class_port_info.h"
 
 namespace softrnic::cm {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/reason_id.h"
 #include "cma/infiniband_path.h"
 #include "cma/path.h"
 #include "device/pkey.h"

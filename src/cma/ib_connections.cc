@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "base/reason_id.h"
 #include "cma/ip_header.h"
 #include "cma/parameters.h"
 

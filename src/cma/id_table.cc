@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/reason_id.h"
+
 namespace softrnic::cma {
 
 Id& IdTable::add(PortSpace space, ibv_qp_type type, std::uint32_t starting_psn) {

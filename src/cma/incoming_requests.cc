@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/reason_id.h"
 #include "cm/messages.h"
 
 namespace softrnic::cma {

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "cma/path.h"
 #include "cma/port_space.h"
 #include "device/pkey.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "cma/parameters.h"
 
 namespace softrnic::cma {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "cma/options.h"
 #include "cma/qp_attributes.h"
 

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "cma/multicast_group.h"
 #include "device/pkey.h"
 

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <optional>
 
+#include "base/reason_id.h"
+
 namespace softrnic::cma {
 namespace {
 

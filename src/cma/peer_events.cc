@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "base/reason_id.h"
 #include "cma/parameters.h"
 #include "cma/path.h"
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/reason_id.h"
+
 namespace softrnic::cma {
 namespace {
 

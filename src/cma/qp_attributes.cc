@@ -2,6 +2,7 @@
 
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "cma/path.h"
 
 namespace softrnic::cma {

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "cma/given_path.h"
 #include "cma/infiniband_path.h"
 #include "cma/multicast_group.h"

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/reason_id.h"
 #include "base/settings.h"
 #include "base/unique_file.h"
 #include "control/channel.h"

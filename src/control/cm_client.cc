@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/reason_id.h"
+
 namespace softrnic::control {
 namespace {
 

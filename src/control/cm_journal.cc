@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/reason_id.h"
 #include "control/client.h"
 
 namespace softrnic::control {

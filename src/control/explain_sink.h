@@ -30,7 +30,7 @@ class RepeatLimit {
 
  private:
   struct Entry {
-    ReasonId reason = ReasonId::none;
+    ReasonId reason{};
     std::uint32_t qpn = 0;
     TimePoint window{};
     std::uint32_t passed = 0;

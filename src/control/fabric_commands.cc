@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "base/kernel_socket.h"
+#include "base/reason_id.h"
 #include "control/channel.h"
 #include "control/client.h"
 #include "control/fabric_folder.h"

@@ -13,6 +13,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/reason_id.h"
+
 namespace softrnic::control {
 namespace {
 

@@ -20,6 +20,7 @@
 #include <string>
 
 #include "base/kernel_socket.h"
+#include "base/reason_id.h"
 #include "base/reason_words.h"
 #include "base/unique_file.h"
 #include "control/client.h"

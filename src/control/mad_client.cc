@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "control/channel.h"
 
 namespace softrnic::control {
@@ -153,5 +154,7 @@ int read_mad(int socket, MadReceived& out, std::vector<std::byte>& message) {
   message = std::move(*whole);
   return 0;
 }
+
+bool MadClient::is_gone(const Error& error) { return error.failure.reason.id == ReasonId::daemon_gone; }
 
 }  // namespace softrnic::control

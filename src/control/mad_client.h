@@ -42,7 +42,7 @@ class MadClient {
   Expected<void, Error> send(MadPortNumber port, std::uint32_t agent, const mad::Outgoing& outgoing);
 
   /// Whether `error` says that there is no daemon behind this object any more.
-  static bool is_gone(const Error& error) { return error.failure.reason.id == ReasonId::daemon_gone; }
+  static bool is_gone(const Error& error);
 
  private:
   const std::unique_ptr<Client> client_;

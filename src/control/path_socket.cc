@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/kernel_socket.h"
+#include "base/reason_id.h"
 #include "control/channel.h"
 #include "control/client.h"
 #include "control/local_name.h"

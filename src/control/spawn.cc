@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "base/argument_pointers.h"
+#include "base/reason_id.h"
 #include "base/settings.h"
 #include "control/background.h"
 

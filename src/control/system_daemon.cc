@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "base/reason_id.h"
 #include "base/settings.h"
 #include "control/channel.h"
 #include "control/local_name.h"

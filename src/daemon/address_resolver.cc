@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/reason_id.h"
 #include "net/neighbour.h"
 
 namespace softrnic::daemon {

@@ -10,6 +10,7 @@
 #include <chrono>
 
 #include "base/clock.h"
+#include "base/reason_id.h"
 #include "control/channel.h"
 #include "control/error.h"
 

@@ -5,11 +5,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <string>
 #include <string_view>
+
+#include "base/reason_id.h"
+#include "cma/manager.h"
 
 namespace softrnic::daemon {
 namespace {
@@ -36,6 +40,9 @@ iwcm::Limits stream_limits(bool of_all_users) {
 
 }  // namespace
 
+CmService::CmService(std::optional<UserLimits> limits) : limits_(limits) {}
+CmService::~CmService() = default;
+
 cma::Manager& CmService::manager() {
   if (!manager_) {
     std::uint64_t guid = devices_.empty() ? 0 : devices_.front().guid;
@@ -51,6 +58,23 @@ void CmService::devices_changed(std::vector<device::DeviceInfo> devices) {
   devices_ = std::move(devices);
   if (manager_) manager_->devices_changed(devices_);
 }
+
+void CmService::route_found(cma::IdNumber id, const cma::RouteAnswer& answer) {
+  manager().resolved(id, answer);
+}
+void CmService::path_found(cma::IdNumber id, const cma::PathAnswer& answer) {
+  manager().path_found(id, answer);
+}
+void CmService::group_joined(cma::MembershipNumber membership, const cma::GroupAnswer& answer) {
+  manager().group_joined(membership, answer);
+}
+void CmService::receive(const mad::Address& from, Bytes mad) { manager().receive(from, mad); }
+void CmService::streams_ready() { tcp_.progress(manager().streams(), now()); }
+
+TimePoint CmService::deadline() const {
+  return std::min(tcp_.deadline(), manager_ ? manager_->deadline() : kNever);
+}
+bool CmService::idle() const { return !manager_ || manager_->ids() == 0; }
 
 void CmService::advance() {
   tcp_.advance(now());
@@ -146,6 +170,10 @@ void CmService::release(Connection& gone) {
   manager().abandon(channels->second);
   for (const cma::ChannelNumber channel : channels->second) channels_.erase(channel);
   by_owner_.erase(channels);
+}
+
+Failure CmService::no_subnet_administrator() {
+  return refuse(ENETUNREACH, ReasonId::cma_no_subnet_administrator);
 }
 
 }  // namespace softrnic::daemon

@@ -2,7 +2,6 @@
 // calls, its events go to their channels. What a client made ends with its connection.
 #pragma once
 
-#include <algorithm>
 #include <cerrno>
 #include <functional>
 #include <map>
@@ -14,7 +13,8 @@
 
 #include "base/bytes.h"
 #include "base/unique_fd.h"
-#include "cma/manager.h"
+#include "cma/host.h"
+#include "cma/types.h"
 #include "control/cm_messages.h"
 #include "daemon/answer.h"
 #include "daemon/connection.h"
@@ -23,12 +23,17 @@
 #include "daemon/user_limits.h"
 #include "device/device_info.h"
 
+namespace softrnic::cma {
+class Manager;
+}
+
 namespace softrnic::daemon {
 
 class CmService final : private cma::Host {
  public:
   /// `limits`: of each user, where all users of the host are served.
-  explicit CmService(std::optional<UserLimits> limits = {}) : limits_(limits) {}
+  explicit CmService(std::optional<UserLimits> limits = {});
+  ~CmService();
   CmService(const CmService&) = delete;
   CmService& operator=(const CmService&) = delete;
 
@@ -57,25 +62,21 @@ class CmService final : private cma::Host {
   void release(Connection& gone);
 
   void devices_changed(std::vector<device::DeviceInfo> devices);
-  void route_found(cma::IdNumber id, const cma::RouteAnswer& answer) { manager().resolved(id, answer); }
-  void path_found(cma::IdNumber id, const cma::PathAnswer& answer) { manager().path_found(id, answer); }
-  void group_joined(cma::MembershipNumber membership, const cma::GroupAnswer& answer) {
-    manager().group_joined(membership, answer);
-  }
-  void receive(const mad::Address& from, Bytes mad) { manager().receive(from, mad); }
+  void route_found(cma::IdNumber id, const cma::RouteAnswer& answer);
+  void path_found(cma::IdNumber id, const cma::PathAnswer& answer);
+  void group_joined(cma::MembershipNumber membership, const cma::GroupAnswer& answer);
+  void receive(const mad::Address& from, Bytes mad);
   /// Readable when streams_ready() has something to do; -1: never.
   int streams_fd() const { return tcp_.readable_fd(); }
-  void streams_ready() { tcp_.progress(manager().streams(), now()); }
+  void streams_ready();
   void advance();
-  TimePoint deadline() const { return std::min(tcp_.deadline(), manager_ ? manager_->deadline() : kNever); }
+  TimePoint deadline() const;
   /// No id is there that could be bound to a device.
-  bool idle() const { return !manager_ || manager_->ids() == 0; }
+  bool idle() const;
 
  private:
   static const DispatchRow<CmService> kRows[];
-  static Failure no_subnet_administrator() {
-    return refuse(ENETUNREACH, ReasonId::cma_no_subnet_administrator);
-  }
+  static Failure no_subnet_administrator();
   struct Channel {
     UniqueFd eventfd;
     const Connection* owner = nullptr;

@@ -2,6 +2,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/reason_id.h"
+#include "cma/manager.h"
 #include "daemon/cm_records.h"
 #include "daemon/cm_service.h"
 

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "daemon/netdev_choice.h"
 
 namespace softrnic::daemon {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/reason_id.h"
 #include "device/pkey.h"
 #include "link/fault_link.h"
 #include "link/udp_link.h"

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "base/lane_limits.h"
+#include "base/reason_id.h"
 #include "control/background.h"
 #include "control/channel.h"
 #include "control/client.h"

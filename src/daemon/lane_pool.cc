@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "base/lane_limits.h"
+#include "base/reason_id.h"
 #include "daemon/lane_socket.h"
 #include "daemon/port_holder.h"
 #include "daemon/takeover.h"

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/reason_id.h"
 #include "control/channel.h"
 
 namespace softrnic::daemon {

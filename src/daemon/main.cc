@@ -1,7 +1,7 @@
 // softrnicd: one a user and network namespace, started by the first program that opens a device; ends when
 // idle. Or one of all users, started by the administrator.
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/reason_id.h"
 #include "base/settings.h"
 #include "base/short_slices.h"
 #include "control/client.h"

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <string>
 
+#include "base/reason_id.h"
 #include "control/local_name.h"
 #include "wire/headers.h"
 

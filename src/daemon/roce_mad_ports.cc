@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/reason_id.h"
 #include "device/lid.h"
 #include "rnic/context.h"
 #include "wire/headers.h"

@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "base/reason_id.h"
 #include "control/client.h"
 #include "samehost/atomic_locks.h"
 

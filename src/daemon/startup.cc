@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 
+#include "base/reason_id.h"
 #include "control/local_name.h"
 #include "control/spawn.h"
 #include "control/system_daemon.h"

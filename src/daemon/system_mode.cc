@@ -1,6 +1,6 @@
 #include "daemon/system_mode.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <grp.h>
 #include <pwd.h>
 #include <sys/prctl.h>

@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "base/lane_limits.h"
+#include "base/reason_id.h"
 #include "control/handover.h"
 #include "control/local_name.h"
 #include "daemon/lane_socket.h"

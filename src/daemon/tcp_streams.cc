@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "link/socket_address.h"
 
 #ifndef IPV6_FREEBIND

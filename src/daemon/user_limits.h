@@ -3,7 +3,7 @@
 
 #include <sys/types.h>
 
-#include <cerrno>
+#include <cstddef>
 #include <cstdint>
 
 #include "base/expected.h"
@@ -20,9 +20,6 @@ struct UserLimits {
 };
 
 /// EDQUOT: the user has so many already, and may have no more.
-inline Expected<void, Failure> check_limit(uid_t user, std::size_t has, std::uint32_t limit, UserQuota what) {
-  if (has < limit) return {};
-  return Unexpected{refuse(EDQUOT, ReasonId::user_quota, user, has, limit, static_cast<std::uint64_t>(what))};
-}
+Expected<void, Failure> check_limit(uid_t user, std::size_t has, std::uint32_t limit, UserQuota what);
 
 }  // namespace softrnic::daemon

@@ -114,7 +114,7 @@ struct DaemonFacts {
   bool started = false;  ///< by this look
   std::uint64_t answer_us = 0;
   std::string error, cure;  ///< why it is not reachable
-  ReasonId reason = ReasonId::none;
+  ReasonId reason{};
 
   std::int32_t pid = 0;   ///< as this process sees it; 0: it does not
   std::string program;    ///< its path; empty: not to be seen

@@ -1,4 +1,5 @@
 // The daemon, its port and its devices.
+#include "base/reason_id.h"
 #include "doctor/judges.h"
 #include "doctor/words.h"
 

@@ -1,7 +1,7 @@
 // Numbers in words.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdint>
 #include <cstring>

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/held_across_fork.h"
+#include "base/reason_id.h"
 #include "base/settings.h"
 #include "base/thread_number.h"
 #include "control/explain_sink.h"

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/reason_id.h"
+
 namespace softrnic::engine {
 
 EthernetPorts::~EthernetPorts() {

@@ -9,6 +9,7 @@
 #include "base/attempt.h"
 #include "base/clock.h"
 #include "base/hot_path.h"
+#include "base/reason_id.h"
 #include "engine/lane_timetable.h"
 #include "link/null_link.h"
 #include "rnic/completion_queue.h"

@@ -1,5 +1,6 @@
 // What a lane does with the Ethernet frames of raw packet queue pairs.
 #include "base/attempt.h"
+#include "base/reason_id.h"
 #include "engine/lane.h"
 #include "rnic/context.h"
 #include "rnic/work_queue.h"

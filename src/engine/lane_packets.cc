@@ -1,6 +1,7 @@
 // What a lane does with packets: to whom those that come go, and how those leave that are to be sent.
 #include "base/attempt.h"
 #include "base/lane_limits.h"
+#include "base/reason_id.h"
 #include "engine/lane.h"
 #include "transport/ib/rx_packet.h"
 

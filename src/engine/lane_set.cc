@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/reason_id.h"
 #include "base/settings.h"
 #include "link/fabric_link.h"
 #include "link/fault_link.h"

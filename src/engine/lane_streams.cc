@@ -2,6 +2,7 @@
 #include <cerrno>
 
 #include "base/attempt.h"
+#include "base/reason_id.h"
 #include "engine/lane.h"
 
 namespace softrnic::engine {

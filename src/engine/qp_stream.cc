@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/attempt.h"
+#include "base/reason_id.h"
 
 namespace softrnic::engine {
 namespace {

@@ -1,5 +1,6 @@
 #include "engine/unexpected_packets.h"
 
+#include "base/reason_id.h"
 #include "transport/ib/ordered_copy.h"
 #include "transport/ib/rx_packet.h"
 

@@ -1,6 +1,6 @@
 #include "fabricd/commands.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 #include <optional>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "fabricd/emulated_fabric.h"
 #include "fabricd/fabric_report.h"
 #include "fabricd/trace_report.h"
 #include "fabricd/why_report.h"

@@ -5,9 +5,10 @@
 #include <string_view>
 
 #include "base/expected.h"
-#include "fabricd/emulated_fabric.h"
 
 namespace softrnic::fabricd {
+
+class EmulatedFabric;
 
 /// What a command answers, as JSON; or a sentence that says why it was not done.
 Expected<std::string, std::string> perform(EmulatedFabric& fabric, std::string_view line);

@@ -9,6 +9,8 @@
 #include "control/fabric_folder.h"
 #include "fabric/node_profile.h"
 #include "fabricd/datagrams.h"
+#include "fabricd/embedded_manager.h"
+#include "fabricd/emulated_host.h"
 
 namespace softrnic::fabricd {
 namespace {

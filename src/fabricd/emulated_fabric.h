@@ -18,13 +18,15 @@
 #include "fabric/node_agents.h"
 #include "fabric/topology.h"
 #include "fabric/wiring.h"
-#include "fabricd/embedded_manager.h"
-#include "fabricd/emulated_host.h"
 #include "fabricd/fabric_cables.h"
 #include "fabricd/fabric_state.h"
 #include "fabricd/link_load.h"
+#include "subnet/options.h"
 
 namespace softrnic::fabricd {
+
+class EmbeddedManager;
+class EmulatedHost;
 
 struct FabricOptions {
   std::string name;

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "base/clock.h"
+#include "base/reason_id.h"
 
 namespace softrnic::fabricd {
 namespace {

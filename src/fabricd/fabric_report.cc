@@ -1,24 +1,25 @@
 #include "fabricd/fabric_report.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <chrono>
 #include <deque>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
-#include "fabricd/json_text.h"
+#include "fabricd/embedded_manager.h"
+#include "fabricd/emulated_fabric.h"
+#include "fabricd/emulated_host.h"
 #include "fabricd/link_load.h"
 #include "fabricd/port_words.h"
 #include "fabricd/vl_report.h"
+#include "text/json.h"
 
 namespace softrnic::fabricd {
 namespace {
 
 using fabric::NodeIndex;
-using Json = nlohmann::ordered_json;
 
 std::string hex(std::uint64_t number) { return fmt::format("0x{:016x}", number); }
 
@@ -149,13 +150,13 @@ std::deque<std::string> last_lines(const std::string& path) {
 }  // namespace
 
 std::string report(const EmulatedFabric& fabric, const ReportWish& wish) {
-  return json_text(Report(fabric, wish).whole());
+  return Report(fabric, wish).whole().to_string();
 }
 
 std::string manager_log(const EmulatedFabric& fabric) {
   const std::deque<std::string> lines =
       fabric.manager() != nullptr ? fabric.manager()->log() : last_lines(fabric.log_file());
-  return json_text(Json(lines));
+  return Json::array_of(lines).to_string();
 }
 
 }  // namespace softrnic::fabricd

@@ -3,9 +3,11 @@
 
 #include <string>
 
-#include "fabricd/emulated_fabric.h"
+#include "base/time.h"
 
 namespace softrnic::fabricd {
+
+class EmulatedFabric;
 
 struct ReportWish {
   bool vls = false;  ///< virtual lanes of each port, too

@@ -1,6 +1,6 @@
 #include "fabricd/fabric_state.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

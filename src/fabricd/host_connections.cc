@@ -2,6 +2,8 @@
 
 #include <cerrno>
 
+#include "base/reason_id.h"
+
 namespace softrnic::fabricd {
 
 HostConnections::HostConnections(daemon::CmService& cm, SaClient& sa,

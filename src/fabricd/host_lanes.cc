@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/reason_id.h"
 #include "wire/grh.h"
 #include "wire/link_header.h"
 

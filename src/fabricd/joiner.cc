@@ -1,6 +1,6 @@
 #include "fabricd/joiner.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/epoll.h>
 

@@ -1,6 +1,6 @@
 // softrnic-fabricd: the process of one emulated InfiniBand fabric.
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -16,6 +16,7 @@
 #include "fabric/joined_topology.h"
 #include "fabric/topology_file.h"
 #include "fabric/topology_shapes.h"
+#include "fabricd/emulated_fabric.h"
 #include "fabricd/joiner.h"
 #include "fabricd/manager_setup.h"
 #include "fabricd/opensm.h"

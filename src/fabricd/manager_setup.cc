@@ -1,10 +1,11 @@
 #include "fabricd/manager_setup.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 
 #include "subnet/opensm_conf.h"
 #include "subnet/partitions_conf.h"
@@ -42,9 +43,11 @@ Settled set_partitions(const std::string& path, subnet::ManagerOptions& options)
 Settled set_routing(const std::string& engine, subnet::ManagerOptions& options) {
   if (engine.empty()) return {};
   const auto known = subnet::routing_engines();
-  if (std::ranges::find(known, engine) == known.end())
-    return Unexpected{
-        fmt::format("the embedded manager has no routing engine {}, but {}", engine, fmt::join(known, ", "))};
+  if (std::ranges::find(known, engine) == known.end()) {
+    std::string names;
+    for (const std::string_view name : known) names.append(names.empty() ? "" : ", ").append(name);
+    return Unexpected{fmt::format("the embedded manager has no routing engine {}, but {}", engine, names)};
+  }
   options.routing.engine = engine;
   return {};
 }

@@ -1,6 +1,6 @@
 #include "fabricd/obstacle_texts.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <chrono>
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/reason_id.h"
 #include "mad/class_rules.h"
 
 namespace softrnic::fabricd {
@@ -77,5 +78,7 @@ void SaClient::repeat(Question& question, TimePoint now) {
   const mad::Mad mad = question.mad;
   send(question.port, mad);
 }
+
+Failure no_subnet_administrator() { return refuse(ENETUNREACH, ReasonId::cma_no_subnet_administrator); }
 
 }  // namespace softrnic::fabricd

@@ -74,13 +74,15 @@ class SaClient {
   Token last_ = 0;
 };
 
+/// ENETUNREACH.
+Failure no_subnet_administrator();
+
 /// What an answer says. ENETUNREACH: it was refused.
 template <mad::Formatted Record>
 Expected<Record, Failure> record_in(const SaAnswer& answer) {
   if (!answer) return Unexpected{answer.error()};
   const auto header = mad::parse_header(*answer);
-  if (!header || header->status != 0)
-    return Unexpected{refuse(ENETUNREACH, ReasonId::cma_no_subnet_administrator)};
+  if (!header || header->status != 0) return Unexpected{no_subnet_administrator()};
   return mad::decode<Record>(Bytes(*answer).subspan(mad::kSaDataOffset));
 }
 

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "control/error.h"
 #include "fabricd/commands.h"
+#include "fabricd/emulated_fabric.h"
 
 namespace softrnic::fabricd {
 namespace {
@@ -18,6 +19,9 @@ namespace {
 std::string sentence_of(const Failure& failure) { return control::make_error(failure).text; }
 
 }  // namespace
+
+Server::Server() = default;
+Server::~Server() = default;
 
 Expected<void, std::string> Server::open(const std::string& folder, fabric::Topology topology,
                                          FabricOptions options) {

@@ -13,15 +13,18 @@
 #include "daemon/event_loop.h"
 #include "fabric/topology.h"
 #include "fabricd/command_clients.h"
-#include "fabricd/emulated_fabric.h"
 #include "fabricd/join_listener.h"
 #include "fabricd/joiner.h"
 
 namespace softrnic::fabricd {
 
+class EmulatedFabric;
+struct FabricOptions;
+
 class Server {
  public:
-  Server() = default;
+  Server();
+  ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 

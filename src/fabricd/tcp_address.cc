@@ -1,6 +1,6 @@
 #include "fabricd/tcp_address.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <netdb.h>
 #include <netinet/in.h>
 

@@ -1,6 +1,5 @@
 #include "fabricd/trace_report.h"
 
-#include "fabricd/json_text.h"
 #include "fabricd/multicast_trace.h"
 #include "fabricd/port_words.h"
 
@@ -76,7 +75,7 @@ std::string multicast_report(const FabricState& state, const Endport& from, wire
   out["members"] = trace.members();
   out["stops"] = Json::array();
   for (const MulticastStop& stop : trace.stops) out["stops"].push_back(stop_json(state, stop));
-  return json_text(out);
+  return out.to_string();
 }
 
 }  // namespace
@@ -113,7 +112,7 @@ Expected<std::string, std::string> trace_report(const FabricState& state, std::s
   out["sl"] = sl;
   out["outcome"] = outcome_of(trace);
   out["hops"] = hops_json(state, trace);
-  return json_text(out);
+  return out.to_string();
 }
 
 }  // namespace softrnic::fabricd

@@ -2,16 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/expected.h"
 #include "fabricd/fabric_state.h"
 #include "fabricd/path_trace.h"
+#include "text/json.h"
 
 namespace softrnic::fabricd {
-
-using Json = nlohmann::ordered_json;
 
 /// {"node": …, "port": …, "lid": …}; without a LID where there is none.
 Json endport_json(const FabricState& state, const Endport& endport);

@@ -5,8 +5,6 @@
 namespace softrnic::fabricd {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::size_t packets_in(const fabric::InputBuffer& buffer) {
   std::size_t count = 0;
   for (const fabric::Packet* packet = buffer.head; packet != nullptr; packet = packet->next) ++count;

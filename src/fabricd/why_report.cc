@@ -1,8 +1,7 @@
 #include "fabricd/why_report.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
-#include "fabricd/json_text.h"
 #include "fabricd/trace_report.h"
 
 namespace softrnic::fabricd {
@@ -50,7 +49,7 @@ Expected<std::string, std::string> why_report(const FabricState& state, std::str
     out["obstacles"].push_back(obstacle_json(state, obstacle, context));
   if (answer.there) out["there"] = way_json(state, *answer.there, question.b, question.sl);
   if (answer.back) out["back"] = way_json(state, *answer.back, question.a, question.sl);
-  return json_text(out);
+  return out.to_string();
 }
 
 }  // namespace softrnic::fabricd

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <chrono>
 
+#include "base/reason_id.h"
 #include "iwcm/wishes.h"
 
 namespace softrnic::iwcm {

@@ -1,6 +1,7 @@
 // The active side: from connect() to the reply event.
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "iwcm/manager.h"
 #include "iwcm/wishes.h"
 

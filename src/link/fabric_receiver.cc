@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/reason_id.h"
 #include "wire/fields.h"
 
 namespace softrnic::link {

@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/reason_id.h"
+
 namespace softrnic::link {
 namespace {
 

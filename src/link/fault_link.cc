@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/reason_id.h"
+
 namespace softrnic::link {
 
 FaultLink::FaultLink(std::unique_ptr<Link> inner, const FaultPlan& plan)

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/kernel_socket.h"
+#include "base/reason_id.h"
 
 namespace softrnic::link {
 namespace {

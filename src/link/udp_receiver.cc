@@ -10,6 +10,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "base/reason_id.h"
 #include "wire/fields.h"
 #include "wire/headers.h"
 

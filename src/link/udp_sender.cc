@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/reason_id.h"
 #include "link/mtu_hint.h"
 #include "wire/frame.h"
 

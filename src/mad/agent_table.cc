@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "mad/class_rules.h"
 
 namespace softrnic::mad {

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/reason_id.h"
 #include "mad/class_rules.h"
 
 namespace softrnic::mad {

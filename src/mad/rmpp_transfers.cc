@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/reason_id.h"
 #include "mad/class_rules.h"
 
 namespace softrnic::mad {

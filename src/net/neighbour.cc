@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "base/kernel_socket.h"
+#include "base/reason_id.h"
 #include "net/route_netlink.h"
 
 namespace softrnic::net {

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "base/reason_words.h"
 #include "device/lid.h"
 #include "rnic/context.h"

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <mutex>
 
+#include "base/reason_id.h"
 #include "base/reason_words.h"
 #include "rnic/key_table.h"
 #include "rnic/on_demand_memory.h"

@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "base/reason_id.h"
 #include "base/reason_words.h"
 
 namespace softrnic::rnic {

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <new>
 
+#include "base/reason_id.h"
 #include "base/reason_words.h"
 #include "rnic/completion_queue.h"
 #include "rnic/context.h"

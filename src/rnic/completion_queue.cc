@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/hot_path.h"
+#include "base/reason_id.h"
 #include "base/reason_words.h"
 #include "rnic/completion_channel.h"
 #include "rnic/context.h"

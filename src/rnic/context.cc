@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/reason_id.h"
 #include "rnic/limits.h"
 #include "rnic/refusal.h"
 

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/reason_id.h"
 #include "rnic/refusal.h"
 
 namespace softrnic::rnic {

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <mutex>
 
+#include "base/reason_id.h"
 #include "rnic/flow_counters.h"
 #include "rnic/queue_pair.h"
 #include "rnic/refusal.h"

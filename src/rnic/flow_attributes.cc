@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/reason_id.h"
 #include "rnic/limits.h"
 
 namespace softrnic::rnic {

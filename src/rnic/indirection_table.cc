@@ -5,6 +5,7 @@
 #include <bit>
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "base/reason_words.h"
 #include "rnic/context.h"
 #include "rnic/refusal.h"

@@ -2,6 +2,7 @@
 
 #include <infiniband/verbs.h>
 
+#include "base/reason_id.h"
 #include "rnic/null_memory.h"
 
 namespace softrnic::rnic {
@@ -191,6 +192,10 @@ Expected<ib::HostMemory, Reason> KeyTable::remote(const ProtectionDomain* pd, Me
     return Unexpected{because(ReasonId::nak_rkey_access, key.value, entry->access, access & ~entry->access)};
   }
   return memory_at(*entry, address);
+}
+
+Unexpected<Reason> KeyTable::no_such_window(MemoryKey key) {
+  return Unexpected{because(ReasonId::no_such_window, key.value)};
 }
 
 }  // namespace softrnic::rnic

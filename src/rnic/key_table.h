@@ -89,7 +89,7 @@ class KeyTable {
   auto change_window(MemoryKey key, Change&& change) -> decltype(change(std::declval<WindowEntry&>())) {
     const std::lock_guard lock(mutex_);
     WindowEntry* const window = window_at(key);
-    if (window == nullptr) return Unexpected{because(ReasonId::no_such_window, key.value)};
+    if (window == nullptr) return no_such_window(key);
     auto changed = std::forward<Change>(change)(*window);
     if (changed) show(*window);
     return changed;
@@ -123,6 +123,7 @@ class KeyTable {
     std::array<std::atomic<const KeyEntry*>, kChunkEntries> entries{};
   };
 
+  static Unexpected<Reason> no_such_window(MemoryKey key);
   std::atomic<const KeyEntry*>* slot(MemoryKey key) const;
   bool take_key(MemoryKey& key);
   void free_key(MemoryKey key);

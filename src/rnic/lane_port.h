@@ -140,12 +140,7 @@ class LanePort {
   /// endpoint, what that has to send is written, and it ends as that wishes. start.token names it to whoever
   /// hears of its end. Takes `socket` on success only. EINVAL: it is no such; EMFILE, ENOMEM. Not explained.
   virtual Expected<StreamPort*, Failure> add_stream(QueuePair& qp, UniqueFd& socket,
-                                                    const StreamStart& start) {
-    static_cast<void>(qp);
-    static_cast<void>(socket);
-    static_cast<void>(start);
-    return Unexpected{refuse(EOPNOTSUPP, ReasonId::iwarp_bad_stream, EOPNOTSUPP)};
-  }
+                                                    const StreamStart& start);
   /// The stream is not used any more; if it has not ended it is closed, and what was written arrives.
   virtual void remove_stream(StreamPort& stream) { static_cast<void>(stream); }
   virtual TimePoint now() = 0;

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/reason_id.h"
 #include "base/reason_words.h"
 #include "rnic/context.h"
 #include "rnic/limits.h"

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/reason_id.h"
 #include "rnic/address_handle.h"
 #include "rnic/context.h"
 #include "rnic/limits.h"

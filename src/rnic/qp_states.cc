@@ -4,6 +4,8 @@
 #include <array>
 #include <cerrno>
 
+#include "base/reason_id.h"
+
 namespace softrnic::rnic {
 namespace {
 

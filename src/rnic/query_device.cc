@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/reason_id.h"
 #include "device/lid.h"
 #include "rnic/context.h"
 #include "rnic/limits.h"

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "base/hot_path.h"
+#include "base/reason_id.h"
 #include "rnic/completion_queue.h"
 #include "rnic/context.h"
 #include "rnic/frame_completion.h"

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/hot_path.h"
+#include "base/reason_id.h"
 #include "rnic/completion_queue.h"
 #include "rnic/context.h"
 #include "rnic/qp_states.h"

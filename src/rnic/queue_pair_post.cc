@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "base/hot_path.h"
+#include "base/reason_id.h"
 #include "rnic/qp_states.h"
 #include "rnic/queue_pair.h"
 #include "rnic/send_wqe.h"

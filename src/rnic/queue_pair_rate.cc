@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "base/hot_path.h"
+#include "base/reason_id.h"
 #include "rnic/queue_pair.h"
 #include "transport/ib/packet_builder.h"
 #include "wire/opcode.h"

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "base/attempt.h"
+#include "base/reason_id.h"
 #include "rnic/address_handle.h"
 #include "rnic/context.h"
 #include "rnic/limits.h"

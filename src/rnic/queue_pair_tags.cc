@@ -4,6 +4,7 @@
 // A message of one packet has one completion. Of a longer one, and of a rendezvous, the match is told at
 // once, and when the data is there a second time. Whatever has taken a tagged buffer ends with a completion
 // of it.
+#include "base/reason_id.h"
 #include "rnic/queue_pair.h"
 #include "rnic/shared_receive_queue.h"
 #include "rnic/tag_info.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "rnic/limits.h"
 
 namespace softrnic::rnic {

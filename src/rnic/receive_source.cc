@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/reason_id.h"
 #include "rnic/shared_receive_queue.h"
 #include "rnic/work_requests.h"
 #include "rnic/xrc_domain.h"

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <mutex>
 
+#include "base/reason_id.h"
 #include "base/reason_words.h"
 #include "rnic/completion_queue.h"
 #include "rnic/context.h"

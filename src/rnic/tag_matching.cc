@@ -2,6 +2,8 @@
 
 #include <cerrno>
 
+#include "base/reason_id.h"
+
 namespace softrnic::rnic {
 namespace {
 

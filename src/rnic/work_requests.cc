@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "base/hot_path.h"
+#include "base/reason_id.h"
 #include "rnic/key_table.h"
 #include "rnic/limits.h"
 #include "transport/ib/flush_selector.h"

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/kernel_socket.h"
+#include "base/reason_id.h"
 
 namespace softrnic::rsocket {
 namespace {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/reason_id.h"
 #include "rsocket/datagram_socket.h"
 
 namespace softrnic::rsocket {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/bytes.h"
+#include "base/reason_id.h"
 
 namespace softrnic::rsocket {
 namespace {

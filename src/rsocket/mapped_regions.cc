@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/reason_id.h"
+
 namespace softrnic::rsocket {
 
 Mapping MappedRegions::Region::mapping() const {

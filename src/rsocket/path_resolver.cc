@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/reason_id.h"
+
 namespace softrnic::rsocket {
 namespace {
 

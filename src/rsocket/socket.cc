@@ -1,5 +1,7 @@
 #include "rsocket/socket.h"
 
+#include "base/reason_id.h"
+
 namespace softrnic::rsocket {
 namespace {
 

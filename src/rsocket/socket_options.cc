@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/reason_id.h"
 #include "rsocket/messages.h"
 
 namespace softrnic::rsocket {

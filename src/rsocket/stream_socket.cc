@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/reason_id.h"
 #include "rsocket/gid_addresses.h"
 #include "rsocket/inet_address.h"
 

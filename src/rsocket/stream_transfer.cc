@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/reason_id.h"
 #include "rsocket/gather.h"
 #include "rsocket/sizes.h"
 #include "rsocket/stream_socket.h"

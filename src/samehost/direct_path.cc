@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/reason_id.h"
+
 namespace softrnic::samehost {
 namespace {
 

@@ -11,7 +11,7 @@
 #include <iterator>
 #include <utility>
 
-#include "base/reason.h"
+#include "base/reason_id.h"
 #include "control/shared_memory.h"
 #include "samehost/proc_threads.h"
 #include "samehost/revocable_access.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/reason_id.h"
 #include "samehost/fetch_once.h"
 
 namespace softrnic::samehost {

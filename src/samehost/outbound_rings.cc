@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/reason_id.h"
 #include "rnic/key_table.h"
 #include "samehost/doorbell.h"
 

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/reason.h"
+#include "base/reason_id.h"
 #include "samehost/foreign_descriptor.h"
 
 namespace softrnic::samehost {

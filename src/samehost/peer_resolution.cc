@@ -13,6 +13,7 @@
 
 #include "base/attempt.h"
 #include "base/clock.h"
+#include "base/reason_id.h"
 
 namespace softrnic::samehost {
 namespace {

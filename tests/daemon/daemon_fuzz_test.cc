@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <random>
 
+#include "base/reason_id.h"
 #include "control/channel.h"
 #include "tests/daemon/daemon_fixture.h"
 

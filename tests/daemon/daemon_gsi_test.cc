@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/reason_id.h"
 #include "control/page_reader.h"
 #include "control/spawn.h"
 #include "mad/address.h"

@@ -16,6 +16,7 @@
 #include <set>
 #include <thread>
 
+#include "base/reason_id.h"
 #include "control/spawn.h"
 #include "engine/lane_handover.h"
 #include "tests/daemon/daemon_fixture.h"

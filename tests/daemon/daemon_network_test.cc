@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/reason_id.h"
 #include "control/channel.h"
 #include "tests/daemon/daemon_fixture.h"
 

@@ -17,6 +17,7 @@
 #include <optional>
 #include <span>
 
+#include "base/reason_id.h"
 #include "control/channel.h"
 #include "control/shared_memory.h"
 #include "tests/daemon/daemon_fixture.h"

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <string>
 
+#include "base/reason_id.h"
 #include "control/channel.h"
 #include "tests/daemon/daemon_fixture.h"
 #include "tests/support/namespaces.h"

@@ -15,6 +15,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/reason_id.h"
 #include "control/channel.h"
 #include "control/spawn.h"
 #include "tests/daemon/daemon_fixture.h"

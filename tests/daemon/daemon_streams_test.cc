@@ -11,6 +11,7 @@
 #include <fstream>
 #include <vector>
 
+#include "base/reason_id.h"
 #include "tests/daemon/caller.h"
 
 namespace softrnic::tests {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/reason_id.h"
 #include "control/page_reader.h"
 #include "patience.h"
 #include "samehost/packet_ring.h"

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/reason_id.h"
 #include "transport/ib/host.h"
 
 namespace softrnic::ib::test {

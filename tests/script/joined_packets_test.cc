@@ -1,5 +1,6 @@
 // Packets that stand for several and are not what their peer may say: from a socket (put together by the
 // link, "joined") and from a ring alike.
+#include "base/reason_id.h"
 #include "tests/script/memory_path.h"
 
 namespace softrnic::ib::test {

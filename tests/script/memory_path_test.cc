@@ -1,6 +1,8 @@
 // A path without MTU: packets that stand for several of the path MTU, out and in; and one that is undecided.
 #include "tests/script/memory_path.h"
 
+#include "base/reason_id.h"
+
 namespace softrnic::ib::test {
 namespace {
 

@@ -1,4 +1,5 @@
 // Memory placement extensions of RC: ATOMIC WRITE and FLUSH (IBTA A19).
+#include "base/reason_id.h"
 #include "tests/script/script.h"
 #include "transport/ib/flush_selector.h"
 

@@ -1,4 +1,5 @@
 // Memory with on-demand paging: the kernel copies for the adapter, and may find nothing there.
+#include "base/reason_id.h"
 #include "tests/script/script.h"
 
 namespace softrnic::ib::test {

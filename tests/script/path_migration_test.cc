@@ -1,4 +1,5 @@
 // Automatic path migration (IBTA 17.2.8): by the retries, by the peer, by the program; and what MigReq says.
+#include "base/reason_id.h"
 #include "tests/script/script.h"
 
 namespace softrnic::ib::test {

@@ -1,4 +1,5 @@
 // End-to-end flow control (IBTA 9.7.7.2).
+#include "base/reason_id.h"
 #include "tests/script/script.h"
 
 namespace softrnic::ib::test {

@@ -1,5 +1,6 @@
 // ACKs that wait for a request of this side (Endpoint::delay_ack): what waits, what does
 // not, and when it leaves.
+#include "base/reason_id.h"
 #include "tests/script/script.h"
 
 namespace softrnic::ib::test {

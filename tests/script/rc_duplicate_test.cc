@@ -1,4 +1,5 @@
 // Lost, repeated and reordered packets as the RC responder sees them (IBTA 9.7.5.1.2 – 9.7.5.1.5).
+#include "base/reason_id.h"
 #include "tests/script/script.h"
 
 namespace softrnic::ib::test {

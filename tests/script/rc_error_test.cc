@@ -1,4 +1,5 @@
 // Requests that are refused and what both sides make of it (IBTA 9.7.4.1, 9.9.2, 9.9.3).
+#include "base/reason_id.h"
 #include "tests/script/script.h"
 
 namespace softrnic::ib::test {

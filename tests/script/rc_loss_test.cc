@@ -1,4 +1,5 @@
 // What the RC requester does when something got lost (IBTA 9.7.5.1.1, 9.7.5.2, 9.7.6).
+#include "base/reason_id.h"
 #include "tests/script/script.h"
 #include "transport/ib/timers.h"
 

@@ -1,4 +1,5 @@
 // The RC responder, IBTA vol. 1, 9.7.4: what it executes, and what it answers.
+#include "base/reason_id.h"
 #include "tests/script/script.h"
 
 namespace softrnic::ib::test {

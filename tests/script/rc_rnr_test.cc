@@ -1,4 +1,5 @@
 // Receiver not ready (IBTA 9.7.5.2.8).
+#include "base/reason_id.h"
 #include "tests/script/script.h"
 
 namespace softrnic::ib::test {

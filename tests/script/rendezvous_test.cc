@@ -1,4 +1,5 @@
 // Payloads that stayed with their sender: they are fetched, once, or the packet counts as lost.
+#include "base/reason_id.h"
 #include "tests/script/memory_path.h"
 
 namespace softrnic::ib::test {

@@ -1,4 +1,5 @@
 // States of a QP and the checks that come before any sequence number (IBTA 9.6.1, 10.3.1).
+#include "base/reason_id.h"
 #include "tests/script/script.h"
 
 namespace softrnic::ib::test {

@@ -1,4 +1,5 @@
 // Unreliable connections, IBTA vol. 1, 9.8.2.
+#include "base/reason_id.h"
 #include "tests/script/script.h"
 
 namespace softrnic::ib::test {

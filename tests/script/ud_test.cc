@@ -1,6 +1,7 @@
 // Unreliable datagrams, IBTA vol. 1, 9.8.4, and annex A17 for the header that precedes them.
 #include <algorithm>
 
+#include "base/reason_id.h"
 #include "tests/script/script.h"
 #include "transport/ib/datagram_header.h"
 #include "transport/ib/rx_packet.h"

@@ -1,4 +1,5 @@
 // XRC, IBTA annex A14: a connection whose requests say which SRQ they are for.
+#include "base/reason_id.h"
 #include "tests/script/script.h"
 
 namespace softrnic::ib::test {

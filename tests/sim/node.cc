@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/reason_id.h"
 #include "tests/sim/model.h"
 #include "tests/sim/scatter.h"
 #include "transport/ib/timers.h"

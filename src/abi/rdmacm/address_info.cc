@@ -14,6 +14,7 @@
 #include "abi/export.h"
 #include "abi/rdmacm/addresses.h"
 #include "abi/rdmacm/later_releases.h"
+#include "base/reason_id.h"
 
 namespace softrnic::rdmacm {
 namespace {

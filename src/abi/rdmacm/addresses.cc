@@ -11,6 +11,7 @@
 #include "abi/calls.h"
 #include "abi/export.h"
 #include "abi/rdmacm/events.h"
+#include "base/reason_id.h"
 
 namespace softrnic::rdmacm {
 

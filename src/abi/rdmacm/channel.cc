@@ -4,6 +4,7 @@
 
 #include "abi/calls.h"
 #include "abi/export.h"
+#include "base/reason_id.h"
 
 namespace softrnic::rdmacm {
 

@@ -10,6 +10,7 @@
 #include "abi/rdmacm/events.h"
 #include "abi/rdmacm/qp_states.h"
 #include "abi/rdmacm/streams.h"
+#include "base/reason_id.h"
 #include "base/settings.h"
 
 namespace softrnic::rdmacm {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "rnic/refusal.h"
 
 namespace softrnic::rdmacm {

@@ -7,6 +7,7 @@
 #include "abi/calls.h"
 #include "abi/export.h"
 #include "abi/rdmacm/id.h"
+#include "base/reason_id.h"
 
 using namespace softrnic;
 using namespace softrnic::rdmacm;

@@ -9,6 +9,7 @@
 #include "abi/rdmacm/addresses.h"
 #include "abi/rdmacm/events.h"
 #include "abi/rdmacm/queues.h"
+#include "base/reason_id.h"
 
 namespace softrnic::rdmacm {
 namespace {

@@ -10,6 +10,7 @@
 #include "abi/rdmacm/later_releases.h"
 #include "abi/rdmacm/qp_states.h"
 #include "abi/rdmacm/streams.h"
+#include "base/reason_id.h"
 
 namespace softrnic::rdmacm {
 namespace {

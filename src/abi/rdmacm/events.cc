@@ -6,6 +6,7 @@
 #include "abi/calls.h"
 #include "abi/export.h"
 #include "abi/rdmacm/later_releases.h"
+#include "base/reason_id.h"
 
 namespace softrnic::rdmacm {
 namespace {

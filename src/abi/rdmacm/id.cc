@@ -10,6 +10,7 @@
 #include "abi/export.h"
 #include "abi/rdmacm/events.h"
 #include "abi/rdmacm/streams.h"
+#include "base/reason_id.h"
 #include "base/settings.h"
 #include "rnic/object.h"
 

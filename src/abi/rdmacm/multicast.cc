@@ -8,6 +8,7 @@
 #include "abi/export.h"
 #include "abi/rdmacm/addresses.h"
 #include "abi/rdmacm/events.h"
+#include "base/reason_id.h"
 
 namespace softrnic::rdmacm {
 namespace {

@@ -9,6 +9,7 @@
 #include "abi/calls.h"
 #include "abi/export.h"
 #include "abi/rdmacm/qp_states.h"
+#include "base/reason_id.h"
 
 namespace softrnic::rdmacm {
 namespace {

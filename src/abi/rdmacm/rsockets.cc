@@ -11,7 +11,7 @@
 #include "abi/calls.h"
 #include "abi/export.h"
 #include "abi/rdmacm/session.h"
-#include "base/reason.h"
+#include "base/reason_id.h"
 #include "rsocket/datagram_socket.h"
 #include "rsocket/epoll_instance.h"
 #include "rsocket/socket_table.h"

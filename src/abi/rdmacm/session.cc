@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "base/attempt.h"
+#include "base/reason_id.h"
 
 namespace softrnic::rdmacm {
 namespace {

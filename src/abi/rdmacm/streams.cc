@@ -6,6 +6,7 @@
 #include <span>
 
 #include "abi/sibling.h"
+#include "base/reason_id.h"
 #include "base/unique_fd.h"
 
 namespace softrnic::rdmacm {

@@ -4,6 +4,7 @@
 
 #include "abi/umad/calls.h"
 #include "abi/umad/process.h"
+#include "base/reason_id.h"
 #include "base/settings.h"
 
 namespace softrnic::umad {

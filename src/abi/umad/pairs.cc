@@ -8,6 +8,7 @@
 #include "abi/umad/calls.h"
 #include "abi/umad/choice.h"
 #include "abi/umad/structures.h"
+#include "base/reason_id.h"
 
 namespace softrnic::umad {
 namespace {

@@ -7,6 +7,7 @@
 #include "abi/umad/choice.h"
 #include "abi/umad/process.h"
 #include "abi/umad/structures.h"
+#include "base/reason_id.h"
 #include "mad/class_rules.h"
 
 namespace softrnic::umad {

@@ -11,6 +11,7 @@
 #include "abi/umad/calls.h"
 #include "abi/umad/process.h"
 #include "abi/umad/structures.h"
+#include "base/reason_id.h"
 
 namespace softrnic::umad {
 namespace {

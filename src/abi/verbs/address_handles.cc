@@ -12,6 +12,7 @@
 #include "abi/export.h"
 #include "abi/verbs/live_objects.h"
 #include "abi/verbs/open_device.h"
+#include "base/reason_id.h"
 #include "net/neighbour.h"
 #include "wire/grh.h"
 

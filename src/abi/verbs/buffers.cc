@@ -10,6 +10,7 @@
 #include "abi/calls.h"
 #include "abi/export.h"
 #include "abi/verbs/newer_verbs.h"
+#include "base/reason_id.h"
 
 namespace softrnic::abi {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "abi/export.h"
-#include "base/reason.h"
+#include "base/reason_id.h"
 
 namespace {
 

@@ -9,6 +9,7 @@
 #include "abi/verbs/live_objects.h"
 #include "abi/verbs/newer_verbs.h"
 #include "abi/verbs/open_device.h"
+#include "base/reason_id.h"
 #include "rnic/limits.h"
 
 namespace softrnic::abi {

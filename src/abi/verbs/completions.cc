@@ -10,6 +10,7 @@
 #include "abi/export.h"
 #include "abi/verbs/live_objects.h"
 #include "abi/verbs/open_device.h"
+#include "base/reason_id.h"
 
 namespace softrnic::abi {
 namespace {

@@ -33,6 +33,7 @@
 #include "abi/verbs/work_queues.h"
 #include "abi/verbs/xrc_domains.h"
 #include "base/kernel_socket.h"
+#include "base/reason_id.h"
 #include "base/unique_fd.h"
 #include "rnic/limits.h"
 

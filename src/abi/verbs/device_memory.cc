@@ -7,6 +7,7 @@
 #include "abi/verbs/live_objects.h"
 #include "abi/verbs/memory.h"
 #include "abi/verbs/open_device.h"
+#include "base/reason_id.h"
 
 namespace softrnic::abi {
 namespace {

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/explanation_history.h"
 #include "base/hot_path.h"
+#include "base/reason_id.h"
 #include "rnic/frame_completion.h"
 #include "rnic/tag_info.h"
 

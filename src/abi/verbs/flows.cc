@@ -7,6 +7,7 @@
 #include "abi/calls.h"
 #include "abi/verbs/live_objects.h"
 #include "abi/verbs/open_device.h"
+#include "base/reason_id.h"
 #include "rnic/flow_attributes.h"
 
 namespace softrnic::abi {

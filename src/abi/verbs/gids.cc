@@ -9,6 +9,7 @@
 #include "abi/calls.h"
 #include "abi/provider_nodes.h"
 #include "abi/verbs/open_device.h"
+#include "base/reason_id.h"
 
 /// The GID type in the words of sysfs: 0 InfiniBand or RoCEv1, 1 RoCEv2.
 enum ibv_gid_type_sysfs : int { kSysfsRoceV1 = 0, kSysfsRoceV2 = 1 };

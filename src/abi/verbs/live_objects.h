@@ -11,7 +11,7 @@
 
 #include "abi/calls.h"
 #include "base/expected.h"
-#include "base/reason.h"
+#include "base/reason_id.h"
 #include "base/reason_words.h"
 
 namespace softrnic::abi {

@@ -11,6 +11,7 @@
 #include "abi/export.h"
 #include "abi/verbs/live_objects.h"
 #include "abi/verbs/open_device.h"
+#include "base/reason_id.h"
 #include "rnic/advise_region.h"
 
 // Macros that choose between the exported functions.

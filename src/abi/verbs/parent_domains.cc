@@ -6,6 +6,7 @@
 #include "abi/calls.h"
 #include "abi/verbs/live_objects.h"
 #include "abi/verbs/open_device.h"
+#include "base/reason_id.h"
 
 namespace softrnic::abi {
 namespace {

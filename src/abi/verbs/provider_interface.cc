@@ -2,7 +2,7 @@
 #include <cerrno>
 
 #include "abi/provider_nodes.h"
-#include "base/reason.h"
+#include "base/reason_id.h"
 
 namespace {
 

@@ -10,6 +10,7 @@
 #include "abi/verbs/newer_verbs.h"
 #include "abi/verbs/open_device.h"
 #include "abi/verbs/work_queues.h"
+#include "base/reason_id.h"
 #include "rnic/limits.h"
 #include "rnic/on_demand_memory.h"
 

@@ -12,6 +12,7 @@
 #include "abi/verbs/queries.h"
 #include "abi/verbs/work_queues.h"
 #include "abi/verbs/xrc_domains.h"
+#include "base/reason_id.h"
 #include "base/reason_words.h"
 #include "rnic/work_requests.h"
 

@@ -8,6 +8,7 @@
 
 #include "abi/calls.h"
 #include "base/hot_path.h"
+#include "base/reason_id.h"
 #include "rnic/limits.h"
 #include "rnic/refusal.h"
 #include "rnic/work_requests.h"

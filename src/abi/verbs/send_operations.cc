@@ -6,6 +6,7 @@
 #include "abi/verbs/objects.h"
 #include "abi/verbs/send_batch.h"
 #include "base/hot_path.h"
+#include "base/reason_id.h"
 #include "rnic/work_requests.h"
 
 namespace softrnic::abi {

@@ -9,6 +9,7 @@
 #include "abi/verbs/live_objects.h"
 #include "abi/verbs/open_device.h"
 #include "abi/verbs/xrc_domains.h"
+#include "base/reason_id.h"
 
 namespace softrnic::abi {
 namespace {

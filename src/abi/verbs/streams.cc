@@ -7,6 +7,7 @@
 #include "abi/calls.h"
 #include "abi/verbs/live_objects.h"
 #include "abi/verbs/open_device.h"
+#include "base/reason_id.h"
 #include "base/unique_fd.h"
 #include "rnic/refusal.h"
 

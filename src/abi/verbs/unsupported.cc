@@ -3,6 +3,7 @@
 #include "abi/calls.h"
 #include "abi/export.h"
 #include "abi/verbs/newer_verbs.h"
+#include "base/reason_id.h"
 
 namespace softrnic::abi {
 

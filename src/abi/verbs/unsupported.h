@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <type_traits>
 
-#include "base/reason.h"
+#include "base/reason_id.h"
 #include "base/reason_words.h"
 
 namespace softrnic::abi {

@@ -9,6 +9,7 @@
 #include "abi/verbs/data_path.h"
 #include "abi/verbs/live_objects.h"
 #include "abi/verbs/open_device.h"
+#include "base/reason_id.h"
 
 namespace softrnic::abi {
 namespace {

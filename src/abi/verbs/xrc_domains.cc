@@ -11,6 +11,7 @@
 #include "abi/verbs/engine_calls.h"
 #include "abi/verbs/live_objects.h"
 #include "abi/verbs/open_device.h"
+#include "base/reason_id.h"
 #include "rnic/limits.h"
 
 namespace softrnic::abi {

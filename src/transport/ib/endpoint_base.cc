@@ -1,5 +1,6 @@
 #include "transport/ib/endpoint_base.h"
 
+#include "base/reason_id.h"
 #include "transport/ib/rx_packet.h"
 
 namespace softrnic::ib {

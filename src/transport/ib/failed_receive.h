@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "base/reason.h"
+#include "base/reason_id.h"
 #include "transport/ib/types.h"
 
 namespace softrnic::ib {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/reason_id.h"
 #include "transport/ib/failed_receive.h"
 #include "transport/ib/rx_packet.h"
 #include "transport/ib/sge_list.h"

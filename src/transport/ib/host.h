@@ -70,10 +70,7 @@ class Host {
   virtual Expected<HostMemory, Reason> remote_memory(MemoryKey rkey, std::uint64_t address,
                                                      std::uint64_t length, std::uint32_t access) = 0;
   /// FLUSH of all of a region: whether a peer may do that with this key.
-  virtual Expected<void, Reason> remote_region(MemoryKey rkey, std::uint32_t access) {
-    static_cast<void>(access);
-    return Unexpected{because(ReasonId::nak_rkey_unknown, rkey.value)};
-  }
+  virtual Expected<void, Reason> remote_region(MemoryKey rkey, std::uint32_t access);
   /// Copies `size` bytes from or to memory with on-demand paging. False: not all of it is there, or may be
   /// written.
   virtual bool load(std::byte* to, const std::byte* on_demand, std::size_t size) {
@@ -92,13 +89,9 @@ class Host {
 
   /// An XRC target: the request at hand names this SRQ. Its receives are taken from now on, and keys of
   /// its protection domain hold. Fails when the XRC domain of the QP has no such SRQ here.
-  virtual Expected<void, Reason> select_srq(std::uint32_t number) {
-    return Unexpected{because(ReasonId::nak_xrc_srq, number)};
-  }
+  virtual Expected<void, Reason> select_srq(std::uint32_t number);
   /// local_invalidate or bind_window. From when this returns nobody uses what the window has allowed before.
-  virtual Expected<void, Reason> execute_locally(const SendWqe& wqe) {
-    return Unexpected{because(ReasonId::no_such_window, wqe.rkey.value)};
-  }
+  virtual Expected<void, Reason> execute_locally(const SendWqe& wqe);
 
   /// Takes the next receive off the RQ or SRQ; nullptr when none is posted. It belongs to the endpoint until
   /// the matching complete(RecvDone).

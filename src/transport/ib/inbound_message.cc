@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/reason_id.h"
 #include "transport/ib/failed_receive.h"
 #include "transport/ib/ordered_copy.h"
 #include "transport/ib/rx_packet.h"

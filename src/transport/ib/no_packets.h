@@ -10,10 +10,7 @@ class NoPackets final : public Endpoint {
  public:
   explicit NoPackets(Host& host) : host_(host) {}
 
-  void receive(const RxPacket& packet, TimePoint) override {
-    host_.count(Counter::drop_service);
-    host_.explain(because(ReasonId::drop_wrong_service, packet.packet.info->opcode), nullptr);
-  }
+  void receive(const RxPacket& packet, TimePoint) override;
   Transmit transmit(TxPacket&, TimePoint) override { return Transmit::idle; }
 
   void start_responder(const Attributes&) override {}

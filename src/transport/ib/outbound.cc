@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/reason_id.h"
+
 namespace softrnic::ib {
 
 Expected<void, Reason> add_payload(Host& host, const SendQueue& queue, const SendEntry& entry,

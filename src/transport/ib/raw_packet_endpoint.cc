@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/reason_id.h"
 #include "ethernet/checksum.h"
 #include "transport/ib/packet_builder.h"
 #include "transport/ib/rx_packet.h"

@@ -1,5 +1,6 @@
 #include "transport/ib/rc_endpoint.h"
 
+#include "base/reason_id.h"
 #include "transport/ib/rx_packet.h"
 
 namespace softrnic::ib {

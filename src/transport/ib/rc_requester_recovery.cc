@@ -1,6 +1,7 @@
 // How the RC requester goes back and fails work requests.
 #include <algorithm>
 
+#include "base/reason_id.h"
 #include "transport/ib/outbound.h"
 #include "transport/ib/rc_requester.h"
 

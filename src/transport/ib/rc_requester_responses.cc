@@ -1,6 +1,7 @@
 // What the RC requester does about ACKs, NAKs and responses, and how work requests end by them.
 #include <algorithm>
 
+#include "base/reason_id.h"
 #include "transport/ib/outbound.h"
 #include "transport/ib/rc_requester.h"
 #include "transport/ib/rx_packet.h"

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/hot_path.h"
+#include "base/reason_id.h"
 #include "transport/ib/inbound_message.h"
 #include "transport/ib/outbound.h"
 #include "transport/ib/packet_builder.h"

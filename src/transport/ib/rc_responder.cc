@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/reason_id.h"
 #include "transport/ib/flush_selector.h"
 #include "transport/ib/rx_packet.h"
 #include "transport/ib/sge_list.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/reason_id.h"
 #include "transport/ib/ordered_copy.h"
 
 namespace softrnic::ib {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/reason_id.h"
 #include "transport/ib/packet_builder.h"
 #include "transport/ib/rx_packet.h"
 

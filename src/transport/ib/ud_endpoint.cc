@@ -1,5 +1,6 @@
 #include "transport/ib/ud_endpoint.h"
 
+#include "base/reason_id.h"
 #include "transport/ib/datagram_header.h"
 #include "transport/ib/failed_receive.h"
 #include "transport/ib/packet_builder.h"

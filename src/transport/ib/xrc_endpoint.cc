@@ -1,5 +1,6 @@
 #include "transport/ib/xrc_endpoint.h"
 
+#include "base/reason_id.h"
 #include "transport/ib/packet_builder.h"
 
 namespace softrnic::ib {

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "base/reason_id.h"
+
 namespace softrnic::iwarp {
 
 using wire::RdmapOperation;

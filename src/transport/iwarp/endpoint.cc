@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/reason_id.h"
+
 namespace softrnic::iwarp {
 
 Endpoint::Endpoint(const ib::Capacity& capacity, ib::Host& host)

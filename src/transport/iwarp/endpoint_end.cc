@@ -1,5 +1,6 @@
 // How a connection comes to its end: in good order, by a Terminate message of either side, or by a broken
 // stream (RFC 5040 7).
+#include "base/reason_id.h"
 #include "transport/iwarp/endpoint.h"
 
 namespace softrnic::iwarp {

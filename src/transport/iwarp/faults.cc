@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "base/reason_id.h"
+
 namespace softrnic::iwarp {
 namespace {
 

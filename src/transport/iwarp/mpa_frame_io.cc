@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/reason_id.h"
 #include "wire/crc32c.h"
 
 namespace softrnic::iwarp {

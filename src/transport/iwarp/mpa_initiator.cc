@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/reason_id.h"
 #include "wire/terminate.h"
 
 namespace softrnic::iwarp {

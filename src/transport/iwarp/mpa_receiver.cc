@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/reason_id.h"
 #include "transport/ib/ordered_copy.h"
 #include "wire/crc32c.h"
 

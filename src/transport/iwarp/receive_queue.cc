@@ -1,5 +1,6 @@
 #include "transport/iwarp/receive_queue.h"
 
+#include "base/reason_id.h"
 #include "transport/ib/failed_receive.h"
 #include "transport/ib/inbound_message.h"
 

@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "base/reason_id.h"
+
 namespace softrnic::iwarp {
 namespace {
 

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/reason_id.h"
 #include "transport/ib/inbound_message.h"
 #include "transport/iwarp/faults.h"
 
@@ -204,6 +205,8 @@ std::uint32_t Requester::unanswered() const {
     count += ib::is_answered(queue_.at(index).wqe.op) && !before(index, answered_) ? 1 : 0;
   return count;
 }
+
+void Requester::flush() { end(queue_.tail(), ib::Status::flushed, because(ReasonId::flushed)); }
 
 void Requester::fail(const Failure& failure) { end(failure.index, failure.status, failure.reason); }
 

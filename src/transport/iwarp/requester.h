@@ -12,6 +12,7 @@
 
 #include <optional>
 
+#include "base/reason.h"
 #include "base/turn_predictor.h"
 #include "transport/ib/outbound.h"
 #include "transport/iwarp/segment_taker.h"
@@ -87,7 +88,7 @@ class Requester {
   void fail_awaited(const Failure& failure) {
     end(awaited().value_or(queue_.tail()), failure.status, failure.reason);
   }
-  void flush() { end(queue_.tail(), ib::Status::flushed, because(ReasonId::flushed)); }
+  void flush();
   /// The peer has refused a request of queue 1, which the message names: whether a work request is to blame,
   /// which ends with its status. All others are flushed.
   bool blame(const wire::Terminate& message);

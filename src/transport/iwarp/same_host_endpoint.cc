@@ -1,5 +1,6 @@
 #include "transport/iwarp/same_host_endpoint.h"
 
+#include "base/reason_id.h"
 #include "transport/iwarp/context.h"
 
 namespace softrnic::iwarp {

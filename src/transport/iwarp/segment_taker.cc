@@ -1,5 +1,7 @@
 #include "transport/iwarp/segment_taker.h"
 
+#include "base/reason_id.h"
+
 namespace softrnic::iwarp {
 
 Verdict check_sequence(const wire::DdpHeader& header, std::uint32_t due) {

@@ -1,5 +1,6 @@
 #include "transport/iwarp/write_target.h"
 
+#include "base/reason_id.h"
 #include "transport/iwarp/receive_queue.h"
 
 namespace softrnic::iwarp {

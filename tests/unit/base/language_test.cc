@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/reason.h"
+#include "base/reason_id.h"
 #include "base/reason_words.h"
 
 namespace softrnic {

@@ -1,7 +1,6 @@
-#include "base/reason.h"
-
 #include <gtest/gtest.h>
 
+#include "base/reason_id.h"
 #include "base/reason_words.h"
 
 namespace softrnic {

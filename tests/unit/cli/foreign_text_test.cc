@@ -82,9 +82,11 @@ TEST(ForeignText, JsonKeepsTroublesUpToALimit) {
         progress.finish({});
       },
       false);
-  const Json read = Json::parse(json);
+  const Json read = Json::parse(json).value_or(Json());
   EXPECT_LT(json.size(), 70U << 20) << "125 MiB were told";
-  EXPECT_EQ(read["troubles"].size() + read["left_out"].get<std::size_t>(), 2000U);
+  ASSERT_NE(read.find("left_out"), nullptr) << json.substr(0, 1000);
+  EXPECT_EQ(static_cast<double>(read.find("troubles")->elements().size()) + read.find("left_out")->number(),
+            2000);
 }
 
 TEST(ForeignText, NamesThatAreEmphasised) { EXPECT_EQ(strong(kEvil).find('\x1b'), std::string::npos); }

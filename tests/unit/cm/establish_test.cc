@@ -1,3 +1,4 @@
+#include "base/reason_id.h"
 #include "tests/unit/cm/pair.h"
 
 namespace softrnic::cm {

@@ -1,4 +1,5 @@
 // Paths with LIDs: what REQs say of them both ways, and that nobody is sent to a port that never asked.
+#include "base/reason_id.h"
 #include "tests/unit/cm/pair.h"
 
 namespace softrnic::cm {

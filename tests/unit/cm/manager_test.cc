@@ -1,3 +1,4 @@
+#include "base/reason_id.h"
 #include "mad/class_port_info.h"
 #include "tests/unit/cm/pair.h"
 

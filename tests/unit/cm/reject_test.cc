@@ -1,3 +1,4 @@
+#include "base/reason_id.h"
 #include "base/reason_words.h"
 #include "tests/unit/cm/pair.h"
 

@@ -1,6 +1,7 @@
 // Who is given up when too many requests have to be remembered, and who is held meanwhile.
 #include "cm/request_room.h"
 
+#include "base/reason_id.h"
 #include "cm/held_requests.h"
 #include "tests/unit/cm/parts.h"
 

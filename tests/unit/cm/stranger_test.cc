@@ -1,6 +1,7 @@
 // Attacks by hosts that are no peer of a connection, and by those that forge its peer's address.
 #include <algorithm>
 
+#include "base/reason_id.h"
 #include "tests/unit/cm/pair.h"
 
 namespace softrnic::cm {

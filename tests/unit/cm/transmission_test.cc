@@ -1,6 +1,7 @@
 // What is sent, and how often.
 #include "cm/transmission.h"
 
+#include "base/reason_id.h"
 #include "tests/unit/cm/parts.h"
 
 namespace softrnic::cm {

@@ -2,6 +2,7 @@
 // same rule).
 #include <algorithm>
 
+#include "base/reason_id.h"
 #include "base/reason_words.h"
 #include "tests/unit/cm/pair.h"
 

@@ -1,4 +1,5 @@
 // rdma_cm where a host has a RoCE device and one of iWARP.
+#include "base/reason_id.h"
 #include "tests/unit/cma/network.h"
 
 namespace softrnic::cma {

@@ -1,4 +1,5 @@
 // Connections between two managers, through real CM messages.
+#include "base/reason_id.h"
 #include "cma/ip_header.h"
 #include "tests/unit/cma/network.h"
 

@@ -1,6 +1,7 @@
 // Requests that come before their listener.
 #include <algorithm>
 
+#include "base/reason_id.h"
 #include "tests/unit/cma/network.h"
 
 namespace softrnic::cma {

@@ -1,6 +1,7 @@
 // Ids by themselves: binding, resolution, options, channels, groups, devices that go.
 #include <cstring>
 
+#include "base/reason_id.h"
 #include "tests/unit/cma/network.h"
 
 namespace softrnic::cma {

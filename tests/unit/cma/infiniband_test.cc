@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/reason_id.h"
 #include "tests/unit/cma/infiniband_ports.h"
 
 namespace softrnic::cma {

@@ -1,4 +1,5 @@
 // rdma_cm on iWARP devices: the same calls, connections of TCP, and the events that Linux tells there.
+#include "base/reason_id.h"
 #include "tests/unit/cma/network.h"
 
 namespace softrnic::cma {

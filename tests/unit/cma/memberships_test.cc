@@ -3,6 +3,7 @@
 
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "tests/unit/cma/asked.h"
 #include "tests/unit/cma/network.h"
 

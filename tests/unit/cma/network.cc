@@ -1,5 +1,7 @@
 #include "tests/unit/cma/network.h"
 
+#include "base/reason_id.h"
+
 namespace softrnic::cma {
 
 Node::Node(Network& on, std::uint64_t guid, const std::vector<std::string>& addresses)

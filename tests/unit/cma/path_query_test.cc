@@ -1,4 +1,5 @@
 // What a subnet administrator is asked, and what is believed of its answers.
+#include "base/reason_id.h"
 #include "tests/unit/cma/infiniband_ports.h"
 
 namespace softrnic::cma {

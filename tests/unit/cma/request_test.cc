@@ -1,6 +1,7 @@
 // What a request says, and whether a listener may take it.
 #include "cma/request.h"
 
+#include "base/reason_id.h"
 #include "tests/unit/cma/asked.h"
 #include "tests/unit/cma/network.h"
 

@@ -1,6 +1,7 @@
 // From an address to a path, with a host whose answers the test gives.
 #include "cma/resolution.h"
 
+#include "base/reason_id.h"
 #include "tests/support/cm_host.h"
 #include "tests/unit/cma/asked.h"
 #include "tests/unit/cma/network.h"

@@ -1,6 +1,7 @@
 // Requests whose sender nobody knows: floods with forged addresses, and false claims.
 #include <algorithm>
 
+#include "base/reason_id.h"
 #include "cm/messages.h"
 #include "cma/ip_header.h"
 #include "cma/port_space.h"

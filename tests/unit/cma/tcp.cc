@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/reason_id.h"
+
 namespace softrnic::cma {
 
 Expected<void, Failure> Tcp::Side::listen(iwcm::ListenerId listener, const iwcm::Listening& listening) {

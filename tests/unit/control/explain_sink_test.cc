@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/reason_id.h"
 #include "control/page_reader.h"
 
 namespace softrnic::control {

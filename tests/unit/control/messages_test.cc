@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/reason_id.h"
 #include "control/client.h"
 
 namespace softrnic::control {

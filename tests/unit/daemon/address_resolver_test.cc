@@ -16,6 +16,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/reason_id.h"
 #include "base/unique_fd.h"
 #include "tests/unit/daemon/network.h"
 

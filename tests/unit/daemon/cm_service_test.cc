@@ -10,6 +10,8 @@
 #include <cstring>
 #include <deque>
 
+#include "base/reason_id.h"
+
 namespace softrnic::daemon {
 namespace {
 

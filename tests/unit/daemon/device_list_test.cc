@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "daemon/connection.h"
 #include "tests/unit/daemon/network.h"
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "base/reason_id.h"
 #include "link/fabric_link.h"
 #include "tests/unit/daemon/gsi_fixture.h"
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/reason_id.h"
 #include "base/unique_fd.h"
 #include "tests/unit/daemon/gsi_fixture.h"
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/reason_id.h"
 #include "tests/support/pcap_reader.h"
 #include "tests/unit/daemon/gsi_fixture.h"
 #include "transport/ib/rx_packet.h"

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <deque>
 
+#include "base/reason_id.h"
 #include "control/mad_client.h"
 #include "mad/class_rules.h"
 

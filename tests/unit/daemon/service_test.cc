@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "base/reason_id.h"
 #include "samehost/atomic_locks.h"
 #include "tests/unit/daemon/network.h"
 

@@ -8,6 +8,8 @@
 #include <map>
 #include <set>
 
+#include "base/reason_id.h"
+
 namespace softrnic::doctor {
 namespace {
 

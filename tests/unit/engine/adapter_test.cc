@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/clock.h"
+#include "base/reason_id.h"
 #include "tests/unit/engine/adapter_fixture.h"
 
 namespace softrnic::engine::test {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "base/reason_id.h"
 #include "tests/unit/engine/queue_pairs_fixture.h"
 #include "transport/ib/rx_packet.h"
 #include "wire/opcode.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/reason_id.h"
 #include "tests/unit/engine/stream_fixture.h"
 
 namespace softrnic::engine::test {

@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "fabric/topology_shapes.h"
+#include "fabricd/emulated_host.h"
 #include "link/fabric_message.h"
 #include "wire/link_header.h"
 #include "wire/vcrc.h"

@@ -1,4 +1,5 @@
 // Connections that come about, and how they end.
+#include "base/reason_id.h"
 #include "tests/unit/iwcm/pair.h"
 
 namespace softrnic::iwcm {

@@ -1,4 +1,5 @@
 // Peers that do not keep to the protocol, or know an older one.
+#include "base/reason_id.h"
 #include "tests/unit/iwcm/pair.h"
 
 namespace softrnic::iwcm {

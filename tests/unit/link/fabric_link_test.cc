@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/reason_id.h"
 #include "link/fabric_message.h"
 #include "tests/unit/link/link_fixture.h"
 

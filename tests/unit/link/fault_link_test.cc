@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "base/reason_id.h"
 #include "link/udp_link.h"
 #include "tests/unit/link/link_fixture.h"
 

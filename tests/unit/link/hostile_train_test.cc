@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "base/reason_id.h"
 #include "link/udp_link.h"
 #include "tests/script/fake_host.h"
 #include "tests/unit/link/link_fixture.h"

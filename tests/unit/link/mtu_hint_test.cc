@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/reason_id.h"
 #include "link/udp_link.h"
 #include "tests/unit/link/link_fixture.h"
 

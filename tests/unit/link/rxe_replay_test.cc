@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/reason_id.h"
 #include "link/udp_link.h"
 #include "tests/support/pcap_reader.h"
 #include "tests/unit/link/link_fixture.h"

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/reason_id.h"
 #include "tests/unit/link/link_fixture.h"
 
 namespace softrnic::link::test {

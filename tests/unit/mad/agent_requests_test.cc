@@ -3,6 +3,7 @@
 
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "mad/agents.h"
 #include "tests/unit/mad/agents_fixture.h"
 

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "tests/unit/mad/agents_fixture.h"
 
 namespace softrnic::mad {

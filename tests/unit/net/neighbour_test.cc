@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/reason_id.h"
 #include "net/route_netlink.h"
 
 namespace softrnic::net {

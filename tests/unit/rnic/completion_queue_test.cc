@@ -2,6 +2,7 @@
 
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "tests/unit/rnic/fixture.h"
 
 namespace softrnic::rnic::test {

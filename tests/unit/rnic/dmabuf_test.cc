@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/reason_id.h"
 #include "rnic/key_table.h"
 #include "tests/support/udmabuf.h"
 #include "tests/unit/rnic/fixture.h"

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "base/clock.h"
+#include "base/reason_id.h"
 #include "rnic/completion_queue.h"
 #include "tests/unit/rnic/fixture.h"
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <thread>
 
+#include "base/reason_id.h"
 #include "tests/unit/rnic/fixture.h"
 
 namespace softrnic::rnic::test {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/reason_id.h"
 #include "rnic/completion_queue.h"
 #include "rnic/context.h"
 #include "rnic/lanes.h"

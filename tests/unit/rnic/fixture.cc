@@ -4,6 +4,8 @@
 
 #include <mutex>
 
+#include "base/reason_id.h"
+
 namespace softrnic::rnic::test {
 namespace {
 

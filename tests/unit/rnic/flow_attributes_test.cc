@@ -8,6 +8,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/reason_id.h"
 #include "tests/unit/ethernet/frames.h"
 #include "tests/unit/rnic/fixture.h"
 

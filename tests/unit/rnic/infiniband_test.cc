@@ -1,6 +1,7 @@
 // What differs on a port with LIDs.
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "tests/unit/rnic/fixture.h"
 
 namespace softrnic::rnic::test {

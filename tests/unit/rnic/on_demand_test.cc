@@ -12,6 +12,7 @@
 #include <fstream>
 #include <string>
 
+#include "base/reason_id.h"
 #include "base/unique_fd.h"
 #include "rnic/advise_region.h"
 #include "rnic/on_demand_memory.h"

@@ -1,6 +1,7 @@
 // What a completion queue that overflows does to itself and to the queue pairs that use it.
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "tests/unit/rnic/fixture.h"
 
 namespace softrnic::rnic::test {

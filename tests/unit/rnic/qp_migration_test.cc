@@ -1,4 +1,5 @@
 // Automatic path migration as ibv_modify_qp sets it, ibv_query_qp shows it, and events tell of it.
+#include "base/reason_id.h"
 #include "tests/unit/rnic/transfer_fixture.h"
 
 namespace softrnic::rnic::test {

@@ -1,5 +1,6 @@
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "tests/unit/rnic/fixture.h"
 
 namespace softrnic::rnic::test {

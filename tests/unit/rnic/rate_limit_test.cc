@@ -3,6 +3,7 @@
 
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "tests/unit/rnic/transfer_fixture.h"
 
 namespace softrnic::rnic::test {

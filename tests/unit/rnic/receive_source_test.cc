@@ -3,6 +3,7 @@
 
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "rnic/xrc_domain.h"
 #include "tests/unit/rnic/fixture.h"
 

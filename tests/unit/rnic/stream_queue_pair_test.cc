@@ -1,6 +1,7 @@
 // Queue pairs of an iWARP device: what can be made, which states there are, what can be posted.
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "rnic/address_handle.h"
 #include "rnic/indirection_table.h"
 #include "rnic/stream_states.h"

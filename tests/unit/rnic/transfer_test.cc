@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <numeric>
 
+#include "base/reason_id.h"
 #include "tests/unit/rnic/transfer_fixture.h"
 
 namespace softrnic::rnic::test {

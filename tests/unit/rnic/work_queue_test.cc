@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/reason_id.h"
 #include "rnic/indirection_table.h"
 #include "tests/unit/ethernet/frames.h"
 #include "tests/unit/rnic/fixture.h"

@@ -1,6 +1,7 @@
 // XRC as verbs have it: domains, numbered SRQs, initiators and targets.
 #include <cerrno>
 
+#include "base/reason_id.h"
 #include "rnic/xrc_domain.h"
 #include "tests/unit/rnic/transfer_fixture.h"
 

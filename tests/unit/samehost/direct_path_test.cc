@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "base/reason_id.h"
 #include "samehost/atomic_locks.h"
 #include "samehost/direct_share.h"
 

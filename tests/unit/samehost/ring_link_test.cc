@@ -2,6 +2,7 @@
 // trouble.
 #include <cstring>
 
+#include "base/reason_id.h"
 #include "tests/unit/samehost/ring_link_fixture.h"
 #include "transport/ib/path_window.h"
 

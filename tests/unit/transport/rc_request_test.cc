@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "base/reason_id.h"
 #include "tests/script/fake_host.h"
 
 namespace softrnic::ib {

@@ -1,6 +1,7 @@
 // Connections that end in good order, and peers that do not let them.
 #include <gtest/gtest.h>
 
+#include "base/reason_id.h"
 #include "tests/unit/transport/iwarp/raw_peer.h"
 
 namespace softrnic::iwarp::test {

@@ -1,6 +1,7 @@
 // How connections end: by the peer's Terminate message, by a lost stream, by this side's program.
 #include <gtest/gtest.h>
 
+#include "base/reason_id.h"
 #include "tests/unit/transport/iwarp/raw_peer.h"
 
 namespace softrnic::iwarp::test {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/reason_id.h"
 #include "tests/unit/transport/iwarp/endpoint_pair.h"
 
 namespace softrnic::iwarp::test {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/reason_id.h"
 #include "transport/iwarp/mpa_receiver.h"
 #include "transport/iwarp/mpa_sender.h"
 

@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "base/reason_id.h"
 #include "tests/script/fake_host.h"
 
 namespace softrnic::iwarp::test {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/reason_id.h"
 #include "transport/iwarp/mpa_initiator.h"
 #include "transport/iwarp/mpa_responder.h"
 #include "wire/crc32c.h"
