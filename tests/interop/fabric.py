@@ -3,7 +3,7 @@
 
     fabric.py --build FOLDER [--match REGEX]
 
-Runs as whoever starts it. Each case has a fabric of its own.
+Runs as whoever starts it, in a network of its own where that can be had. Each case has a fabric of its own.
 """
 import json
 import os
@@ -18,7 +18,7 @@ import time
 
 from fabric_flows import arbitration, incast
 from fabric_hops import hops, reroute
-from fabric_lab import PATIENCE, Fabric, Failure, case_options, expect, names, retry, run_cases, write_file
+from fabric_lab import PATIENCE, Fabric, Failure, case_options, enter_network, expect, names, retry, run_cases, write_file
 
 
 def discovery(build):
@@ -228,6 +228,7 @@ def main():
     if not shutil.which("ibnetdiscover"):
         print("skipped: infiniband-diags is not installed")
         return 77
+    enter_network()
     return run_cases(CASES, options.match, options.build.resolve())
 
 

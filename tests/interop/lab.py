@@ -27,6 +27,7 @@ import time
 NOBODY = "65534"
 PR_SET_CHILD_SUBREAPER = 36
 MARK = "SOFTRNIC_LAB_MODE"
+PATIENCE = 60  # seconds for what nobody would take so long for, but on a machine that others load
 
 
 def _works(*argv):
@@ -84,23 +85,23 @@ class Program:
             self.wait(patience)
         return self.process.poll()
 
-    def wait_for_listener(self, port, timeout=10):
+    def wait_for_listener(self, port, timeout=PATIENCE):
         """Waits until something on the program's host listens on TCP `port`; False when it does not come to that."""
         return self.wait_until(lambda: self.host.listens(self.process.pid, port), timeout)
 
-    def wait_for_udp_socket(self, port, timeout=10):
+    def wait_for_udp_socket(self, port, timeout=PATIENCE):
         """The same for a UDP port that is bound and not connected."""
         return self.wait_until(lambda: self.host.listens(self.process.pid, port, "udp"), timeout)
 
-    def wait_for_cm_listener(self, port, timeout=10):
+    def wait_for_cm_listener(self, port, timeout=PATIENCE):
         """The same for a port of rdma_cm."""
         return self.wait_until(lambda: self.host.listens_for_connections(self.process.pid, port), timeout)
 
-    def wait_for_output(self, pattern, timeout=10):
+    def wait_for_output(self, pattern, timeout=PATIENCE):
         """Waits until what it has printed matches `pattern`."""
         return self.wait_until(lambda: re.search(pattern, self.output()), timeout)
 
-    def wait_until(self, ready, timeout=10):
+    def wait_until(self, ready, timeout=PATIENCE):
         """Waits for `ready()`; False when it does not come to that, or the program has ended."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
@@ -132,7 +133,7 @@ class Host:
         return Program(self, self.enter() + self.lab.unprivileged + argv, argv,
                        self.lab.environment({**self._env, **(env or {})}))
 
-    def run(self, argv, env=None, timeout=30):
+    def run(self, argv, env=None, timeout=PATIENCE):
         """(exit status or None, output) of a program."""
         program = self.start(argv, env)
         status = program.wait(timeout)
