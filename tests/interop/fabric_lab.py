@@ -77,8 +77,10 @@ class Fabric:
         return next(port["address"] for port in node["ports"] if "address" in port)
 
     def start(self, host, argv, **env):
-        return subprocess.Popen(["softrnic", "run", "--host", host, "--", *map(str, argv)], env=dict(self.env, **env),
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        program = subprocess.Popen(["softrnic", "run", "--host", host, "--", *map(str, argv)], env=dict(self.env, **env),
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        lab_module.make_as_nice(program.pid)
+        return program
 
     def run(self, host, *argv, status=0, **env):
         program = self.start(host, argv, **env)
