@@ -163,7 +163,8 @@ void speed() {
   const double seconds = round_trips(8, rounds);
   const double bytes = stream(1 << 16, rounds / 50);
   if (rank == 0)
-    std::printf("latency of 8 bytes %.2f us, 64 KiB messages %.2f GB/s\n", seconds / rounds / 2 * 1e6, bytes / 1e9);
+    std::printf("latency of 8 bytes %.2f us, 64 KiB messages %.2f GB/s\n", seconds / rounds / 2 * 1e6,
+                bytes / 1e9);
 }
 
 }  // namespace
