@@ -190,6 +190,8 @@ def restore(lab):
             host.configure("ip", "link", "set", "eth0", "gso_max_segs", "65535")
         host.mtu = None
         ip(host, "link", "set", "eth0", "up")
+        for family in ("-4", "-6"):  # what ICMP has said of paths
+            ip(host, family, "route", "flush", "cache")
     lab.set_mtu(MTU)
     for host in lab.pair:  # a netdev that goes down, or cannot carry IPv6, loses these
         ip(host, "address", "replace", f"{host.address[6]}/64", "dev", "eth0", "nodad")
