@@ -5,7 +5,7 @@
 
 Commands stand in blocks of ```console after "$ "; "> " continues one, other lines are what it prints. A line "…" stands
 for any lines, … within a line for any text, ≈N for a number from half of N to twice N, and ~N for one from
-a hundredth to a hundred times. One shell runs a chapter; what
+a thousandth to a thousand times, as figures of time are on a machine that others load. One shell runs a chapter; what
 is not the lesson's own command line is left out of the comparison. A command that only looks is tried again for a while
 when it prints something else, as a reader would do whose fabric is not up yet.
 """
@@ -59,7 +59,7 @@ def agrees(wanted, line):
     """Whether a line is the one that the lesson shows. Blanks count as one."""
     wanted, line = " ".join(wanted.split()), " ".join(line.split())
     parts = re.split(r"(…|[≈~][\d.]+)", wanted)
-    numbers = [(float(part[1:]), 2 if part[0] == "≈" else 100) for part in parts if part[:1] in ("≈", "~")]
+    numbers = [(float(part[1:]), 2 if part[0] == "≈" else 1000) for part in parts if part[:1] in ("≈", "~")]
     pattern = "".join(".*" if part == "…" else r"([\d.]+)" if part[:1] in ("≈", "~") else re.escape(part) for part in parts)
     found = re.fullmatch(pattern, line)
     return found is not None and all(number / factor <= float(seen) <= number * factor
