@@ -62,9 +62,10 @@ function(softrnic_sanitized target)
   endforeach()
 endfunction()
 
-# softrnic_test(NAME SOURCES … DEPENDS … [LABELS …]): one GoogleTest program, one CTest entry.
+# softrnic_test(NAME SOURCES … DEPENDS … [LABELS …] [TIMEOUT s] [PROCESSORS n] [COST s]): one GoogleTest program, one CTest
+# entry. PROCESSORS are quarters of a processor (see HACKING.md): a whole one unless it says that it mostly waits.
 function(softrnic_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT;PROCESSORS;COST" "SOURCES;DEPENDS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE softrnic_options ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
@@ -82,7 +83,14 @@ function(softrnic_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
-  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+  if(NOT ARG_PROCESSORS)
+    set(ARG_PROCESSORS 4)
+  endif()
+  if(NOT ARG_COST)
+    set(ARG_COST 1)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} PROCESSORS ${ARG_PROCESSORS}
+    COST ${ARG_COST})
   softrnic_sanitized(${name} ${ARG_LABELS})
 endfunction()
 

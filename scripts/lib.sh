@@ -18,6 +18,9 @@ jobs() {
   [ "$cores" -le "$memory" ] && echo "$cores" || echo "$memory"
 }
 
+# quarters: what `ctest -j` is told, since PROCESSORS of a test are quarters of a processor (HACKING.md).
+quarters() { echo $((4 * $(jobs))); }
+
 # Objects of one tree serve another: what ccache hashes must not depend on where the tree stands.
 export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$root}" CCACHE_NOHASHDIR="${CCACHE_NOHASHDIR:-1}"
 # It keeps objects made with precompiled headers only when told that dates and macros of these do not matter.

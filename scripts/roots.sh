@@ -14,18 +14,26 @@ archive() {
   apt-get indextargets --format '$(REPO_URI)' 'Identifier: Packages' 'Label: Debian' 2>/dev/null | head -n 1
 }
 
-# make_root RELEASE FOLDER [PACKAGE…]: in one piece, or not at all. Package lists of two releases differ: what one does not
-# have is left out. ${apt_options[@]} go to the installation.
+# make_root RELEASE FOLDER [PACKAGE…]: in one piece, or not at all. The roots of a release begin as copies of its bare one,
+# which has no further packages. Package lists of two releases differ: what one does not have is left out.
+# ${apt_options[@]} go to the installation.
 make_root() {
-  local release=$1 folder=$2 name present=()
+  local release=$1 folder=$2 bare=$roots/$1-base name present=()
+  local -x DPKG_FORCE=unsafe-io DEBIAN_FRONTEND=noninteractive  # dpkg need not wait for the disk after each file
   shift 2
   rm -rf -- "$folder.new"
-  # shellcheck disable=SC2046  # an archive, or no argument
-  debootstrap --variant=minbase "$release" "$folder.new" $(archive) || return
+  if [ "$folder" = "$bare" ]; then
+    # shellcheck disable=SC2046  # an archive, or no argument
+    debootstrap --variant=minbase "$release" "$folder.new" $(archive) || return
+  else
+    cp -a -- "$bare" "$folder.new" || return
+    # Packages that its lists name are no more in the archive after a while.
+    [ -z "$(find "$bare.made-for" -mmin +720)" ] || chroot "$folder.new" apt-get update || return
+  fi
   for name in "$@"; do
     if chroot "$folder.new" apt-cache show "$name" >/dev/null 2>&1; then present+=("$name"); fi
   done
-  [ ${#present[@]} -eq 0 ] || chroot "$folder.new" env DEBIAN_FRONTEND=noninteractive \
+  [ ${#present[@]} -eq 0 ] || chroot "$folder.new" \
     apt-get -q -y "${apt_options[@]}" install --no-install-recommends "${present[@]}" || return
   chroot "$folder.new" apt-get clean
   rm -rf -- "$folder"
@@ -33,15 +41,21 @@ make_root() {
 }
 
 # have_root RELEASE FOLDER [PACKAGE…]: makes it when it is not there yet, was made for other packages, or $fresh is true.
+# Who wants one that somebody else makes waits for it.
 have_root() {
-  local log made_for=$2.made-for
-  if ! ${fresh:-false} && [ -d "$2" ] && [ "$(cat -- "$made_for" 2>/dev/null)" = "$*" ]; then return; fi
+  local log lock made_for=$2.made-for
   mkdir -p -- "$(dirname -- "$2")"
-  log=$(mktemp)
-  say "making a root of Debian $1 (once)"
-  make_root "$@" >"$log" 2>&1 || { tail -n 20 -- "$log"; rm -f -- "$log"; cannot "no root of $1"; }
-  rm -f -- "$log"
-  printf '%s' "$*" >"$made_for"
+  exec {lock}>"$2.lock"
+  flock "$lock"
+  if ${fresh:-false} || [ ! -d "$2" ] || [ "$(cat -- "$made_for" 2>/dev/null)" != "$*" ]; then
+    [ "$2" = "$roots/$1-base" ] || have_root "$1" "$roots/$1-base"
+    log=$(mktemp)
+    say "making a root of Debian $1 (once)"
+    make_root "$@" >"$log" 2>&1 || { tail -n 20 -- "$log"; rm -f -- "$log"; cannot "no root of $1"; }
+    rm -f -- "$log"
+    printf '%s' "$*" >"$made_for"
+  fi
+  exec {lock}>&-
 }
 
 # Not by chroot: the kernel gives programs below one no user namespaces. Runs within namespaces of its own, so all mounts and processes go with it. What is written into the root lies in memory

@@ -16,6 +16,9 @@ GTEST_TOTAL = re.compile(r"^\[ +(PASSED|FAILED|SKIPPED) +\] (\d+) tests?[.,]", r
 OWN_TOTAL = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
 # Characters that XML 1.0 forbids, even escaped.
 FORBIDDEN = re.compile(r"&#(?:x(?:[0-8bcefBCEF]|1[0-9a-fA-F])|[0-8]|1[124-9]|2[0-9]|3[01]);|[\x00-\x08\x0b\x0c\x0e-\x1f]")
+# Where an output says what went wrong: GoogleTest, our own scripts, sanitizers, Python.
+TELLING = re.compile(r": Failure$|^FAILED|ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|: runtime error: |^Traceback ")
+LAST_LINES, TOLD_LINES, MOST_PLACES = 40, 12, 5
 SUITES = ("lint", "unit", "golden", "abi", "sim", "cli", "fuzz", "conformance", "interop")
 
 
@@ -52,6 +55,18 @@ def labels_of(path):
     return suites
 
 
+def excerpt(output):
+    """The end of an output, and before that where it says first what went wrong, however much came later."""
+    lines = output.splitlines()
+    end = max(0, len(lines) - LAST_LINES)
+    shown, past = [], 0
+    for place in [number for number in range(end) if TELLING.search(lines[number])][:MOST_PLACES]:
+        if place >= past:
+            past = min(place + TOLD_LINES, end)
+            shown += [*lines[place:past], "[…]"]
+    return shown + lines[end:]
+
+
 def read_results(folder):
     """Yields (suite, test name, Tally, seconds, output)."""
     for path in sorted(folder.glob("*.xml")):
@@ -78,7 +93,7 @@ def main():
             failures.append((suite, name, output))
     for suite, name, output in failures:
         print(f"\n-- FAILED: {suite}: {name}")
-        print("\n".join("   " + line for line in output.splitlines()[-60:]))
+        print("\n".join("   " + line for line in excerpt(output)))
     print(f"\n{'suite':<10} {'passed':>7} {'failed':>7} {'skipped':>8} {'seconds':>8}")
     for suite, (tally, spent) in table.items():
         print(f"{suite:<10} {tally.passed:>7} {tally.failed:>7} {tally.skipped:>8} {spent:>8.1f}")

@@ -196,16 +196,21 @@ def queue_pairs(t, scene):
     scene.give(trees.make_small_files(scene.home / "src", 300))
     scene.give(scene.home)
     scene.serve(scene.root)
-    words = ["softrnic", "cp", "-q", "--queue-pairs", "3", "--bwlimit", "5M", "--port", scene.port, "--token-file",
-             scene.token_file, scene.home / "data", f"{scene.server_host.address[4]}:slow"]
-    slow = scene.client_host.start(words)
-    wanted = 6 if scene.client_host is scene.server_host else 3
-    deadline = time.monotonic() + 10
-    while _connected_queue_pairs(scene.client_host) != wanted and slow.running and time.monotonic() < deadline:
-        time.sleep(0.02)
-    t.equal(_connected_queue_pairs(scene.client_host), wanted, slow.output())
-    t.equal(slow.wait(60), 0, slow.output())
-    t.true((scene.root / "slow").read_bytes() == (scene.home / "data").read_bytes())
+    os.mkfifo(scene.home / "go", 0o666)
+    text = (f"(read -r _ <{scene.home}/go; cat {scene.home}/data) | softrnic cp -q --queue-pairs 3 --port {scene.port} "
+            f"--token-file {scene.token_file} - {scene.server_host.address[4]}:held")
+    held = scene.client_host.start(["sh", "-c", text])
+    go = os.open(scene.home / "go", os.O_RDWR)
+    try:
+        wanted = 6 if scene.client_host is scene.server_host else 3
+        t.true(held.wait_until(lambda: _connected_queue_pairs(scene.client_host) == wanted), held.output())
+        os.write(go, b"\n")
+        t.equal(held.wait(60), 0, held.output())
+    finally:
+        os.close(go)
+        held.end()
+    os.unlink(scene.home / "go")
+    t.true((scene.root / "held").read_bytes() == (scene.home / "data").read_bytes())
     for count in (2, 5, 8):
         target = scene.root / str(count)
         copy(t, scene, "-r", "--queue-pairs", count, scene.home / "src", scene.home / "data", f"@:{count}/")

@@ -73,7 +73,7 @@ def _start_and_stop(t, scene, *options):
         time.sleep(0.02)
     t.true(_written(scene.root, "--resume" in options) >= 8 << 20, "no part came")
     client.process.terminate()
-    t.equal(client.wait(10), 130, client.output())
+    t.equal(client.wait(60), 130, client.output())
 
 
 def _written(folder, has_journal):
@@ -87,7 +87,7 @@ def _written(folder, has_journal):
 
 
 def _wait_until_gone(scene):
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while "ended" not in scene.server.output() and time.monotonic() < deadline:
         time.sleep(0.02)
 

@@ -212,13 +212,13 @@ def _qperf():
                                    "rc_rdma_read_lat", "rc_rdma_write_bw", "rc_rdma_write_lat", "rc_rdma_write_poll_lat",
                                    "rc_compare_swap_mr", "rc_fetch_add_mr", "ver_rc_compare_swap", "ver_rc_fetch_add",
                                    "rc_bi_bw", "uc_rdma_write_bw")):
-        yield Case("qperf", f"qperf {test}", ["qperf", "{server}", "-t", "1", test], ["qperf"], port=QPERF, timeout=30, mtu=9000,
+        yield Case("qperf", f"qperf {test}", ["qperf", "{server}", "-t", "1", test], ["qperf"], port=QPERF, timeout=60, mtu=9000,
                    expect=(rf"{test}:\n\s+\w+\s+=\s+[1-9]",) if not test.startswith("ver_") else (rf"{test}:",),
                    ends_alone=False, smoke=number in (0, 5, 6, 11, 13), wire=number in (5, 13))
 
     # qperf's own choice is path MTU 2048, more than a netdev of MTU 1500 carries.
     yield Case("qperf", "qperf -mt 1024 rc_bw", ["qperf", "{server}", "-t", "1", "-mt", "1024", "rc_bw"], ["qperf"],
-               port=QPERF, timeout=30, expect=(r"rc_bw:\n\s+bw\s+=\s+[1-9]",), ends_alone=False)
+               port=QPERF, timeout=60, expect=(r"rc_bw:\n\s+bw\s+=\s+[1-9]",), ends_alone=False)
 
 
 def _verify(group, *options, smoke=False, family=4, **more):

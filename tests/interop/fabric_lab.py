@@ -10,6 +10,8 @@ import subprocess
 import tempfile
 import time
 
+import lab as lab_module
+
 PATIENCE = 90  # seconds
 
 
@@ -75,8 +77,10 @@ class Fabric:
         return next(port["address"] for port in node["ports"] if "address" in port)
 
     def start(self, host, argv, **env):
-        return subprocess.Popen(["softrnic", "run", "--host", host, "--", *map(str, argv)], env=dict(self.env, **env),
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        program = subprocess.Popen(["softrnic", "run", "--host", host, "--", *map(str, argv)], env=dict(self.env, **env),
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        lab_module.make_as_nice(program.pid)
+        return program
 
     def run(self, host, *argv, status=0, **env):
         program = self.start(host, argv, **env)
@@ -151,6 +155,12 @@ def case_options(description):
     parser.add_argument("--build", required=True, type=pathlib.Path)
     parser.add_argument("--match", default="")
     return parser.parse_args()
+
+
+def enter_network():
+    """Runs the script again in a network of its own, where that can be had: scripts side by side may then take the same ports."""
+    if lab_module.enter() != "plain":
+        subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
 
 
 def run_cases(cases, match, *arguments):

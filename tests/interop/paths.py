@@ -19,7 +19,7 @@ sys.path.insert(0, str(HERE))
 import lab as lab_module  # noqa: E402
 
 SKIPPED = 77
-PATIENCE = 30  # seconds
+PATIENCE = 60  # seconds
 PORT = 18515
 
 # A program, and the bytes of payload that it moves at least.

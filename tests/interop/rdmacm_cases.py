@@ -101,7 +101,7 @@ def perftest(program, *options, smoke=False):
 def _qperfs():
     for test in ("rc_bw", "rc_lat", "ud_bw", "rc_rdma_read_bw"):
         yield Case("rdmacm-qperf", f"qperf -cm1 {test}", ["qperf", "{server}", "-cm1", "-t", "1", test], ["qperf"], port=QPERF,
-                   timeout=30, mtu=9000, expect=(rf"{test}:\n(.*\n)?\s+\w+\s+=\s+[1-9]",), ends_alone=False,
+                   timeout=60, mtu=9000, expect=(rf"{test}:\n(.*\n)?\s+\w+\s+=\s+[1-9]",), ends_alone=False,
                    smoke=test in ("rc_bw", "ud_bw"), wire=test == "ud_bw")
 
 
@@ -207,7 +207,7 @@ def _preloaded():
 
 HTTPS_SERVER = """
 cd $(mktemp -d)
-openssl req -x509 -newkey rsa:2048 -nodes -keyout k.pem -out c.pem -days 1 -subj /CN=rsocket 2>/dev/null
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout k.pem -out c.pem -days 1 -subj /CN=rsocket 2>/dev/null
 exec openssl s_server -4 -accept 8000 -cert c.pem -key k.pem -WWW -naccept 1 -quiet
 """
 

@@ -1,6 +1,8 @@
 """One server, one client: starts both, collects what they print, ends them, and tells the whole story of a failure."""
 import dataclasses
 
+from lab import PATIENCE
+
 
 @dataclasses.dataclass
 class Call:
@@ -92,7 +94,7 @@ class Session:
         return self._call.last_words and self._call.last_words in program.output()
 
     def _end_of_server(self):
-        status = self.server.wait(10)
+        status = self.server.wait(PATIENCE)
         if status is None:
             return "the client ended, the server did not"
         if status != 0 and (self.witness is self.server or not self._said_last_words(self.server)):

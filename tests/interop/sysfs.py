@@ -133,7 +133,7 @@ def direct_path_stays(host, way):
     before = int(output_of(host, read))
     write_bw(host, way, PORT + 1)
     after = int(output_of(host, read))
-    expect(after - before >= 400 * 65536, "too little went direct", f"{before} … {after}")
+    expect(after - before >= 400 * 65536, "too little went direct", f"{before} … {after}\n{output_of(host, ['softrnic', 'stat'])}")
 
 
 def state_follows(host, way):

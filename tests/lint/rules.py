@@ -201,7 +201,7 @@ class CitedTests:
             if source.path.startswith("fuzz/"):
                 self.there.add(pathlib.PurePath(source.path).stem)
         elif source.path.endswith("CMakeLists.txt"):
-            self.there.update(re.findall(r"\b(?:NAME |softrnic_robust_test\()(\w+)", source.text))
+            self.there.update(re.findall(r"\b(?:NAME |softrnic_(?:robust|interop)_\w+\()(\w+)", source.text))
 
     def findings(self):
         for name, path, line in self.cited:
