@@ -14,7 +14,7 @@ target_compile_options(softrnic_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor;-Woverloaded-virtual>
   $<$<BOOL:${SOFTRNIC_WERROR}>:-Werror>)
 # The code is the same without names of variables and types, and a quarter of the compiler's time goes into these.
-if(SOFTRNIC_LINE_TABLES_ONLY)
+if(SOFTRNIC_LINE_TABLES_ONLY AND NOT CMAKE_BUILD_TYPE STREQUAL "Warnings")  # which has nothing to debug by
   target_compile_options(softrnic_options INTERFACE -g1)
 endif()
 # GCC takes files of a unity for headers, whose classes should not be made of what is theirs alone; and GCC 12 sees a move of a
