@@ -13,7 +13,7 @@ namespace {
 std::uint64_t steps = 0;
 }
 
-// What the compiler has every basic block of the readers call; see CMakeLists.txt.
+// What the compiler has every basic block of those call; see CMakeLists.txt.
 extern "C" void __sanitizer_cov_trace_pc();
 extern "C" void __sanitizer_cov_trace_pc() { ++steps; }
 
