@@ -1,19 +1,4 @@
 set(softrnic_data_path base wire transport rnic link flow samehost engine)
-# Layers whose tests simulate whole networks for so long that they repay a compiler's work also with a sanitizer.
-set(softrnic_simulated cm cma mad fabric subnet)
-
-# softrnic_compiled_together(TARGET): in a unity build several files are compiled as one, since most of a build goes into the
-# headers that they share. With a sanitizer they are not optimised either, but for layers that are simulated.
-function(softrnic_compiled_together target)
-  if(NOT SOFTRNIC_UNITY)
-    return()
-  endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${SOFTRNIC_UNITY})
-  string(REPLACE softrnic_ "" layer ${target})
-  if(NOT layer IN_LIST softrnic_simulated)
-    set_target_properties(${target} PROPERTIES SOFTRNIC_SANITIZED_OPTIMISATION -O0)
-  endif()
-endfunction()
 
 # softrnic_layer(NAME SOURCES … DEPENDS …): one static library a layer; DEPENDS names layers below it. A layer that is
 # installed asks nothing of those who link it but its headers.
@@ -70,7 +55,7 @@ function(softrnic_test name)
   target_link_libraries(${name} PRIVATE softrnic_options ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
   if(NOT "sim" IN_LIST ARG_LABELS)  # most of the build is GoogleTest; only the simulator runs long enough to repay -O2
-    softrnic_compiled_together(${name})
+    set_target_properties(${name} PROPERTIES SOFTRNIC_COMPILED_TOGETHER ON)
     if(NOT SOFTRNIC_SANITIZE)
       target_compile_options(${name} PRIVATE -O1 -g1)
     endif()
@@ -101,7 +86,7 @@ function(softrnic_product_targets directory)
     add_dependencies(product ${target})
     get_target_property(data_path ${target} SOFTRNIC_ON_THE_DATA_PATH)
     if(NOT data_path)
-      softrnic_compiled_together(${target})
+      set_target_properties(${target} PROPERTIES SOFTRNIC_COMPILED_TOGETHER ON)
     endif()
   endforeach()
   get_property(children DIRECTORY ${directory} PROPERTY SUBDIRECTORIES)
