@@ -16,23 +16,15 @@ import demo_needs  # noqa: E402
 # A build on two processors: a layer, then tenths of a second that the compiler took for each of its files, in the order of ninja;
 # "-" for archives and programs.
 TIMED = """
-base 3 8 5 4 5 1 2 10 9 12 4 4 0 5 - 3 wire 7 10 16 5 2 5 7 6 6 5 7 10 6 5 6 4 3 6 6 5 6 7 3 ethernet 3 - 1 ethernet 3 2 5 3
-3 transport 6 - 1 transport 9 9 13 11 9 5 11 11 8 8 6 12 12 13 9 10 11 11 11 13 12 14 11 9 9 10 10 10 11 8 5 12 12 10 12 12
-16 15 9 14 10 8 10 12 8 11 11 13 13 11 12 11 10 mad 10 - 2 mad 21 17 8 4 21 14 9 11 10 18 - 1 device 6 - 1 fabric 13 14 12 14
-14 16 13 14 13 13 12 15 15 15 8 11 27 21 23 19 14 5 7 8 11 18 8 14 29 24 26 28 12 12 11 28 33 11 8 14 12 1 14 15 18 22 24 23
-14 7 4 21 11 15 10 20 12 10 17 cm 12 20 - 4 cm 12 14 13 12 11 13 34 8 12 12 13 15 14 13 16 10 8 iwcm 22 - 1 iwcm 19 15 rnic
-15 - 1 rnic 11 11 11 18 13 17 6 15 13 8 6 9 15 7 9 15 13 3 16 16 1 10 15 13 17 10 5 26 18 19 14 17 18 15 17 15 6 10 11 3 11 1
-11 16 15 4 10 10 4 16 11 16 cma 5 15 - 2 cma 11 13 15 10 15 18 13 10 16 20 19 7 32 15 6 10 9 14 14 15 5 9 10 12 16 4 link 15
-- 2 link 8 11 2 12 13 19 9 9 10 8 6 10 10 6 6 10 9 11 15 7 13 13 16 control 6 51 - 1 control 64 33 9 12 16 11 4 15 5 32 16 10
-14 16 12 1 16 7 net 9 - 2 net 8 11 2 11 flow 13 - 1 flow 12 7 9 samehost 12 - 1 samehost 6 20 20 11 20 2 2 19 13 7 20 21 11
-23 14 10 18 11 18 9 2 engine 60 - 1 engine 13 18 18 26 18 14 10 1 39 29 28 30 27 13 32 27 48 29 7 12 13 16 25 6 18 11 6 17 6
-19 11 14 grammar 65 - 3 grammar 41 daemon 9 - 1 daemon 17 8 31 11 36 36 9 8 8 20 12 12 18 15 15 15 8 35 7 7 10 7 18 57 50 13
-6 16 17 84 - 2 daemon 51 - 10 rsocket 7 13 5 22 19 12 11 16 4 7 11 2 13 11 4 6 10 8 12 12 18 14 3 abi 32 - 1 abi 24 7 4 21 28
-27 19 19 25 18 19 24 1 21 13 1 30 20 2 30 23 1 4 21 26 2 16 18 25 20 5 5 27 29 20 libibverbs.so 277 abi 37 28 33 31 30 18 25
-29 23 17 - 0 abi 23 17 2 16 16 23 22 14 4 26 - 3 0 abi 25 2 17 25 17 15 sysfs 16 - 3 sysfs 17 18 14 11 17 1 6 4 0 - 0 sysfs
-13 - 1 copy 15 - 1 copy 5 7 10 5 28 19 14 22 14 4 26 6 12 10 24 10 31 16 16 35 26 26 41 24 9 10 2 7 7 doctor 8 - 3 doctor 6 9
-9 16 11 8 8 13 12 28 28 27 28 16 28 9 cli 38 - 1 cli 56 57 52 58 53 41 40 44 39 53 61 43 43 52 46 23 49 39 40 32 41 46 41 22
-30 30 43 33 25 31 3 5 34 5 7 - 3 6
+headers 28 30 - 2 1 headers 28 - 2 1 headers 34 - 2 1 base 2 3 3 - 2 1 base 2 3 3 2 2 7 6 7 2 2 2 4 - 1 wire 5 9 10 3 2 3 4 3 3
+4 4 6 3 3 3 3 3 5 3 3 3 4 4 ethernet 6 - 1 transport 3 3 - 1 transport 3 6 4 3 3 3 5 3 4 3 3 3 5 6 5 3 4 4 4 4 6 5 6 4 3 3 4 4 4
+4 3 2 6 5 4 4 5 7 7 3 5 4 4 4 5 3 6 5 6 6 4 4 4 4 mad 49 - 1 1 device 3 - 1 fabric 25 40 51 65 47 cm 36 - 1 cm 11 iwcm 19 - 1
+rnic 6 4 5 - 1 rnic 3 8 5 8 3 6 5 3 3 3 7 4 3 6 4 4 3 6 5 2 3 5 5 6 3 3 13 7 9 6 8 8 6 8 7 2 3 4 2 4 2 3 7 6 3 3 4 3 7 4 8 cma
+26 - 1 cma 31 15 link 6 - 1 link 4 4 2 4 5 8 5 4 3 3 3 3 3 3 3 3 4 4 6 3 5 5 7 control 72 - 1 control 38 net 9 - 0 flow 5 4 3 3
+- 1 samehost 4 - 1 samehost 3 10 9 4 9 2 3 9 4 4 9 10 4 12 6 4 9 4 8 5 3 engine 36 - 1 engine 5 7 7 13 9 6 4 2 21 14 13 14 13 5
+16 12 26 13 3 4 5 7 12 2 9 5 3 9 3 10 5 6 text 81 - 1 grammar 59 - 1 daemon 51 - 1 daemon 56 59 29 - 1 4 rsocket 30 21 abi 38 -
+1 abi 32 33 26 libibverbs.so 188 abi 55 52 - 1 0 sysfs 42 - 1 sysfs 9 - 1 sysfs 7 - 3 copy 43 - 0 2 0 copy 37 55 2 6 6 doctor 18
+19 - 1 cli 50 - 1 cli 50 39 6 - 1 5
 """
 PROCESSORS = 2
 
@@ -47,6 +39,8 @@ def timed_steps():
             steps.append(("Linking CXX static library src/x/libx.a", int(word) / 10))
         elif layer == demo_build.OPTIMISED_WHOLE[0]:
             steps.append((f"Linking CXX shared library lib/softrnic/{layer}.1", int(word) / 10))
+        elif layer == "headers":
+            steps.append(("Building CXX object CMakeFiles/softrnic_headers.dir/cmake_pch.hxx.gch", int(word) / 10))
         else:
             steps.append((f"Building CXX object src/{layer}/x.cc.o", int(word) / 10))
     return steps
