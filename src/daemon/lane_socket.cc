@@ -37,6 +37,7 @@ constexpr SocketOption kIpv6Options[] = {
     {IPPROTO_IPV6, IPV6_V6ONLY, 0, true},       {IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE, true},
     {IPPROTO_IPV6, IPV6_RECVPKTINFO, 1, true},  {IPPROTO_IPV6, IPV6_RECVTCLASS, 1, true},
     {IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1, true}, {IPPROTO_IPV6, IPV6_MULTICAST_ALL, 0, false},  // Linux 4.20
+    {IPPROTO_UDP, UDP_NO_CHECK6_RX, 1, false},  // see link::set_receive_options
 };
 
 template <std::size_t n>
