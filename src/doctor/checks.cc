@@ -34,6 +34,7 @@ constexpr Check kChecks[] = {
     {"receive-buffer", "receive buffer", judge_receive_buffer},
     {"send-buffer", "send buffer", judge_send_buffer},
     {"offload", "UDP GSO and GRO", judge_offload},
+    {"kernel-drops", "dropped by the kernel", judge_kernel_drops},
     {"devices", "devices", judge_devices},
     {"outside", "other hosts", judge_outside},
 };

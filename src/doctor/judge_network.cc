@@ -3,6 +3,7 @@
 
 #include "daemon/netdev_choice.h"
 #include "doctor/judges.h"
+#include "doctor/kernel_drops.h"
 #include "doctor/words.h"
 
 namespace softrnic::doctor {
@@ -46,6 +47,18 @@ Finding judge_offload(const Facts& facts) {
   if (network.segment_error == 0 && network.gro_error == 0) return good(seen);
   return slow(seen, "each packet takes a way of its own through the kernel",
               "Linux 5.0 or newer; gVisor and other user-space networks do not have it");
+}
+
+// Totals since the namespace was made, of all programs: whether they are bad news only their growth tells.
+Finding judge_kernel_drops(const Facts& facts) {
+  if (facts.network.drops.empty()) return good("nothing");
+  std::vector<std::string> seen, causes;
+  for (const KernelDrop& drop : facts.network.drops) {
+    seen.push_back(fmt::format("{} {}", drop.counter, drop.count));
+    causes.push_back(fmt::format("{}: {}", drop.counter, cause_of_drop(drop.counter)));
+  }
+  return not_checked(joined(seen), "counted for all programs, since this network namespace was made",
+                     "if a peer is silent, look again: what has grown says why. " + joined(causes));
 }
 
 Finding judge_outside(const Facts&) {

@@ -44,6 +44,7 @@ Finding judge_devices(const Facts& facts);
 Finding judge_receive_buffer(const Facts& facts);
 Finding judge_send_buffer(const Facts& facts);
 Finding judge_offload(const Facts& facts);
+Finding judge_kernel_drops(const Facts& facts);
 Finding judge_outside(const Facts& facts);
 Finding judge_link(const DeviceFacts& device);
 Finding judge_mtu(const DeviceFacts& device);
