@@ -23,7 +23,7 @@ endfunction()
 function(softrnic_runs_anywhere target)
   if(NOT SOFTRNIC_SANITIZE)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:softrnic_older_libc>)
-    target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc)
+    target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc -Wl,--gc-sections)
   endif()
 endfunction()
 

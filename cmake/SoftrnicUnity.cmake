@@ -58,6 +58,12 @@ function(softrnic_unite target)
     math(EXPR batch "${batch} + 1")
   endwhile()
   set_target_properties(${target} PROPERTIES SOURCES "${united}")
+  # A linker takes whole objects out of an archive, which hold more now than what was asked for; it leaves out sections again
+  # (softrnic_runs_anywhere).
+  get_target_property(type ${target} TYPE)
+  if(type MATCHES LIBRARY AND NOT SOFTRNIC_SANITIZE)
+    target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections)
+  endif()
 endfunction()
 
 # softrnic_unities(DIRECTORY): for the targets below it that ask for it (SOFTRNIC_COMPILED_TOGETHER), in a unity build.
