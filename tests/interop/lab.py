@@ -75,13 +75,34 @@ class Program:
         return self.process.poll()
 
     def end(self):
-        """Ends it: politely, then for certain."""
+        """Ends it: politely, then for certain. So with what it has started: a server's child keeps its port."""
         for number, patience in ((signal.SIGTERM, 1), (signal.SIGKILL, 5)):
             if not self.running:
                 break
             os.killpg(self.process.pid, number)
             self.wait(patience)
+        for patience in (1, 5):
+            if self._group_has_ended(patience):
+                break
+            os.killpg(self.process.pid, signal.SIGKILL)
         return self.process.poll()
+
+    def _group_has_ended(self, patience):
+        """Whether nobody is left in its process group `patience` seconds from now; its orphans are this process's children."""
+        deadline = time.monotonic() + patience
+        while True:
+            try:
+                while os.waitpid(-self.process.pid, os.WNOHANG)[0]:
+                    pass
+            except ChildProcessError:
+                pass
+            try:
+                os.killpg(self.process.pid, 0)
+            except OSError:  # none there; or, EPERM, none that this user may end
+                return True
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.01)
 
     def wait_for_listener(self, port, timeout=PATIENCE):
         """Waits until something on the program's host listens on TCP `port`; False when it does not come to that."""
