@@ -85,8 +85,8 @@ void set_receive_options(int fd, Family family) {
                                {SOL_IP, IP_RECVTTL, 1},
                                {SOL_IP, IP_MULTICAST_ALL, 0}};
   constexpr Option inet[] = {{SOL_IP, IP_PKTINFO, 1}};
-  // Adapters and rxe send UDP checksum 0 over IPv6 too, as the ICRC covers the packet; RFC 6936 has the receiver say that
-  // it takes that.
+  // Adapters and rxe send UDP checksum 0 over IPv6 too, as the ICRC covers the packet; a receiver has to say
+  // that it takes that (RFC 6936).
   constexpr Option dual[] = {{SOL_UDP, UDP_NO_CHECK6_RX, 1}, {SOL_IPV6, IPV6_RECVPKTINFO, 1},
                              {SOL_IPV6, IPV6_RECVTCLASS, 1}, {SOL_IPV6, IPV6_RECVHOPLIMIT, 1},
                              {SOL_IPV6, IPV6_FLOWINFO, 1},   {SOL_IPV6, IPV6_MULTICAST_ALL, 0}};

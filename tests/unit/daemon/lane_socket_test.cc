@@ -24,7 +24,7 @@ sockaddr_in6 lane_port_of_loopback() {
   return to;
 }
 
-// Linux' rxe sends all its packets over IPv6 so (RFC 6936); a socket that does not ask for them never hears of them.
+// Linux' rxe sends all its packets over IPv6 so; a socket that does not ask for them never hears of them.
 TEST(LaneSocketTest, TakesDatagramsOverIpv6WithoutAChecksum) {
   const auto lane = open_lane_socket(false);
   if (!lane || !lane->dual_stack) GTEST_SKIP() << "no IPv6, or the port is taken";
