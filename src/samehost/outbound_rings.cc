@@ -26,8 +26,10 @@ class OutboundRings::RingGauge final : public ib::Gauge {
   std::uint32_t room(TimePoint) override {
     if (ring_ == nullptr || ring_->peer.reception().throttles[lane_].load(std::memory_order_relaxed) != 0)
       return 0;
-    return static_cast<std::uint32_t>(ring_->writer.room());
+    const std::size_t room = ring_->writer.room();
+    return room < kLeftToRc ? 0 : static_cast<std::uint32_t>(room - kLeftToRc);
   }
+  bool reserves() const override { return false; }  // RC writes there, and other paths to the same lane
 
  private:
   const std::unique_ptr<Ring>& ring_;
