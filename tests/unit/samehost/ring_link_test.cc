@@ -215,6 +215,14 @@ TEST_F(Datagrams, OfAnyLengthHaveRoomInARingThatIsRead) {
   EXPECT_EQ(lost(), 0U);
 }
 
+TEST_F(Datagrams, ThatWaitForALaneThatReadsNothingNameIt) {
+  while (send_datagram(window)) continue;
+  EXPECT_EQ(a.link->outbound().take_stuck(), -1);
+  a.now += milliseconds(20);
+  EXPECT_FALSE(send_datagram(window));
+  EXPECT_EQ(a.link->outbound().take_stuck(), b.lane);
+}
+
 TEST_F(Datagrams, ToALaneThatReadsNothingLeaveAfterASecond) {
   while (send_datagram(window)) continue;
   a.now += ib::PathWindow::kPatience;
