@@ -90,8 +90,8 @@ class Driver {
   }
 
   void take_room(Model& peer) {
-    static_cast<void>(peer.path->credit->knows(now_));
-    const std::uint32_t part = peer.path->credit->room(now_);
+    static_cast<void>(peer.path->credit()->knows(now_));
+    const std::uint32_t part = peer.path->credit()->room(now_);
     peer.granted += part;
     FUZZ_CHECK(part == 0 || peer.granted - peer.taken <= peer.window);
   }

@@ -12,13 +12,13 @@ ib::PathWindow& Lane::window(const ib::AddressVector& path, Qpn remote) {
   return window;
 }
 
-// A path that goes through memory is told by its ring how much there is room for, every
-// other one by the peer's lane.
+// The peer's lane can be asked over each of them. Whether it is asked depends on the way that packets take
+// (flow::Path).
 ib::PathWindow* Lane::gauged_window(const ib::AddressVector& path, Qpn remote) {
   if (remote.lane() == 0 || path.destination.is_multicast()) return nullptr;  // lane 0 is the daemon's
   const bool local = addresses_.has(path.destination);
   flow::Path* found = paths_.find(path.destination, remote.lane());
-  if (found != nullptr && found->watched) return found;
+  if (found != nullptr && found->credit() != nullptr) return found;
   if (!local && credit_.full()) return nullptr;
   const bool watched = attempt([&] {
     found = &paths_.path(path.destination, remote.lane());
@@ -26,7 +26,6 @@ ib::PathWindow* Lane::gauged_window(const ib::AddressVector& path, Qpn remote) {
     credit_.observe(*found, path, remote.lane(), local);
   });
   if (!watched) return nullptr;
-  found->watched = true;
   look_for(*found, local);
   return found;
 }

@@ -18,8 +18,7 @@ void CreditMessages::observe(Path& window, const ib::AddressVector& path, std::u
   if (probes_.capacity() <= probers_.size()) probes_.reserve(2 * probers_.size() + 1);
   auto credit = std::make_unique<PeerCredit>(static_cast<std::uint32_t>(probers_.size()), probes_, local);
   probers_.push_back({credit.get(), path, peer});
-  window.observe(*credit);
-  window.credit = std::move(credit);
+  window.set_credit(std::move(credit));
 }
 
 bool CreditMessages::receive(const ib::RxPacket& rx, PathTable& paths, TimePoint now, bool reports) {
@@ -31,8 +30,8 @@ bool CreditMessages::receive(const ib::RxPacket& rx, PathTable& paths, TimePoint
   const std::uint8_t peer = packet.headers.deth.source.lane();
   if (header->method == mad::Method::get_response) {
     Path* const path = paths.find(rx.source, peer);
-    if (path != nullptr && path->credit != nullptr)
-      path->credit->reported(header->transaction, header->modifier);
+    if (path != nullptr && path->credit() != nullptr)
+      path->credit()->reported(header->transaction, header->modifier);
     return true;
   }
   if (header->method != mad::Method::get) return false;

@@ -25,7 +25,8 @@ class CreditMessages {
   static constexpr std::size_t kMostPeers = 4096;
   bool full() const { return probers_.size() >= kMostPeers; }
 
-  /// From now on `window`, the one to the lane `peer` at the end of `path`, goes by what that lane reports.
+  /// From now on `window`, the one to the lane `peer` at the end of `path`, goes by what that lane reports
+  /// where packets take the network.
   /// `local`: a lane of this host, which does report.
   void observe(Path& window, const ib::AddressVector& path, std::uint8_t peer, bool local = false);
   /// A packet for the lane itself. False: it is neither probe nor report. `reports`: a probe is

@@ -21,17 +21,22 @@ constexpr Duration kStuck = 10ms;
 
 class OutboundRings::RingGauge final : public ib::Gauge {
  public:
-  RingGauge(const std::unique_ptr<Ring>& ring, std::uint8_t own_lane) : ring_(ring), lane_(own_lane) {}
-  bool knows(TimePoint) override { return ring_ != nullptr; }
-  std::uint32_t room(TimePoint) override {
-    if (ring_ == nullptr || ring_->peer.reception().throttles[lane_].load(std::memory_order_relaxed) != 0)
-      return 0;
-    return static_cast<std::uint32_t>(ring_->writer.room());
+  RingGauge(OutboundRings& rings, std::uint8_t to) : rings_(rings), to_(to) {}
+  bool knows(TimePoint) override { return ring() != nullptr; }
+  std::uint32_t room(TimePoint now) override {
+    if (ring() == nullptr) return 0;
+    rings_.watch(to_, *ring(), now);  // who waits for room writes nothing
+    if (ring()->peer.reception().throttles[rings_.lane_].load(std::memory_order_relaxed) != 0) return 0;
+    const std::size_t room = ring()->writer.room();
+    return room < kLeftToRc ? 0 : static_cast<std::uint32_t>(room - kLeftToRc);
   }
+  bool reserves() const override { return false; }  // RC writes there, and other paths to the same lane
 
  private:
-  const std::unique_ptr<Ring>& ring_;
-  const std::uint8_t lane_;
+  Ring* ring() const { return rings_.rings_[to_].get(); }
+
+  OutboundRings& rings_;
+  const std::uint8_t to_;
 };
 
 OutboundRings::OutboundRings(std::uint8_t lane, const DirectShare& share, const DirectShare::LaneSlot& slot)
@@ -45,7 +50,7 @@ OutboundRings::~OutboundRings() = default;
 
 void OutboundRings::connect(std::uint8_t lane, DirectPeer& peer, UniqueFd doorbell) {
   if (is_refused_by(peer)) return;
-  if (gauges_[lane] == nullptr) gauges_[lane] = std::make_unique<RingGauge>(rings_[lane], lane_);
+  if (gauges_[lane] == nullptr) gauges_[lane] = std::make_unique<RingGauge>(*this, lane);
   rings_[lane] = std::make_unique<Ring>(peer, std::move(doorbell));
   const bool fetches = peer.attached() && peer.lets_this_thread_in();
   reception_.fetches[lane].store(fetches ? 1 : 0, std::memory_order_release);

@@ -29,6 +29,8 @@ class OutboundRings {
   static constexpr std::uint32_t kLongestPacket = 64 * 1024;
   /// In flight to one lane. A ring takes that and the answers to as much.
   static constexpr std::uint32_t kWindow = 256 * 1024;
+  /// UC and UD leave so much of a ring free, as RC does not look whether there is room.
+  static constexpr std::uint32_t kLeftToRc = kRingBytes / 4;
 
   /// Of the lane of this number, which has `slot` in `share`, which outlives them.
   OutboundRings(std::uint8_t lane, const DirectShare& share, const DirectShare::LaneSlot& slot);

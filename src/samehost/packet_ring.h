@@ -100,7 +100,8 @@ class RingWriter {
   bool write(const ib::TxPacket& packet, bool rendezvous);
   /// False: there is no room.
   bool write(const ib::EagerSend& eager, const ib::AddressVector& path, std::uint32_t token);
-  /// Bytes that fit in for certain.
+  /// What packets may take for certain that are counted at ib::datagram_cost(), which includes what may have
+  /// to be skipped at the end of the memory. While a quarter at most is in use, there may be more.
   std::size_t room();
   /// Bytes that the reader has not given back.
   std::size_t unread();

@@ -102,18 +102,17 @@ void PeerResolution::leave_ring(std::uint8_t lane) {
   for_each_path_to(lane, [this](flow::Path& path) { settle(path); });
 }
 
-// With the ring of the peer, or without; for UC and UD then by what the peer's lane answers.
+// With the ring of the peer, or without.
 void PeerResolution::settle(flow::Path& path) {
-  const bool ring = rings_->outbound().connected(path.lane);
-  path.set_memory(ring ? OutboundRings::kLongestPacket : 0, OutboundRings::kWindow);
+  OutboundRings& rings = rings_->outbound();
+  if (rings.connected(path.lane)) {
+    path.go_by_ring(rings.gauge(path.lane), OutboundRings::kLongestPacket, OutboundRings::kWindow);
+  } else {
+    path.go_by_network();
+  }
   path.set_undecided(false);
   path.resolved = true;
   path.decide_at = kNever;
-  if (ring) {
-    path.observe(rings_->outbound().gauge(path.lane));
-  } else if (path.credit != nullptr) {
-    path.observe(*path.credit);
-  }
 }
 
 void PeerResolution::settle(std::uint8_t lane, std::unique_ptr<DirectPeer> opened, UniqueFd doorbell) {
@@ -211,7 +210,7 @@ void PeerResolution::opened(std::uint8_t lane, std::unique_ptr<DirectPeer> peer,
 bool PeerResolution::goes_unordered_by_udp(std::uint8_t lane) {
   bool any = false;
   for_each_path_to(lane,
-                   [&](const flow::Path& path) { any |= path.resolved && path.watched && path.has_mtu(); });
+                   [&](const flow::Path& path) { any |= path.resolved && path.credit() && path.has_mtu(); });
   return any;
 }
 

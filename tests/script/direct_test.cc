@@ -313,7 +313,7 @@ TEST_F(Direct, UcDrainsAMessageThatHasBegunAlsoWhenItsPacketsMustWait) {
     std::uint32_t room(TimePoint) override { return bytes; }
   } buffer;
   PathWindow& gauged = own_window;
-  gauged.observe(buffer);
+  gauged.observe(&buffer);
   window = &gauged;
   uc();
   host.direct_budget = 1;

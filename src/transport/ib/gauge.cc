@@ -5,7 +5,7 @@ namespace softrnic::ib {
 GaugedRoom::Answer GaugedRoom::take(std::uint32_t bytes, TimePoint now) {
   if (gauge_ == nullptr || !gauge_->knows(now)) return Answer::unknown;
   const std::uint32_t cost = datagram_cost(bytes);
-  if (room_ < cost) room_ = gauge_->room(now);
+  if (room_ < cost || !gauge_->reserves()) room_ = gauge_->room(now);
   if (room_ >= cost) {
     room_ -= cost;
     full_since_ = kNever;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "base/time.h"
 
@@ -18,6 +19,8 @@ class Gauge {
     static_cast<void>(now);
     return true;
   }
+  /// False: the room is not kept for this sender, as others fill the same buffer. Then each packet looks.
+  virtual bool reserves() const { return true; }
 
  protected:
   ~Gauge() = default;
@@ -27,7 +30,8 @@ class Gauge {
 /// the memory, not the bytes.
 constexpr std::uint32_t datagram_cost(std::uint32_t bytes) { return 2 * bytes + 1024; }
 
-/// The room that a gauge has told, used up before it is asked again: a look costs a system call or a message.
+/// The room that a gauge has told. What is kept for this sender is used up before the gauge is asked again:
+/// that costs a message.
 class GaugedRoom {
  public:
   enum class Answer : std::uint8_t {
@@ -39,8 +43,14 @@ class GaugedRoom {
   /// A receiver that takes nothing for so long is stopped or dead: what is sent to it may be lost.
   static constexpr Duration kPatience = std::chrono::seconds(1);
 
-  /// Goes by this gauge from now on, which outlives it.
-  void observe(Gauge& gauge) { gauge_ = &gauge; }
+  /// Goes by this gauge from now on, which outlives it; nullptr: by none. Room that the one before has told
+  /// is in another buffer, and is forgotten.
+  void observe(Gauge* gauge) {
+    if (gauge != std::exchange(gauge_, gauge)) {
+      room_ = 0;
+      full_since_ = kNever;
+    }
+  }
   /// Takes the room for a datagram of `bytes`, if it is there.
   Answer take(std::uint32_t bytes, TimePoint now);
 

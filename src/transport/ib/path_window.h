@@ -82,8 +82,8 @@ class PathWindow {
   static constexpr Duration kLookAgain = std::chrono::microseconds(50);
   static constexpr Duration kPatience = GaugedRoom::kPatience;
 
-  /// From now on UC and UD go by this gauge, which outlives the window.
-  void observe(Gauge& gauge) { gauged_.observe(gauge); }
+  /// From now on UC and UD go by this gauge, which outlives the window; nullptr: by the Pacer.
+  void observe(Gauge* gauge) { gauged_.observe(gauge); }
   /// Whether a packet of UC or UD may go.
   struct Admission {
     TimePoint when;        ///< it may go, or may be asked for again

@@ -107,7 +107,7 @@ TEST_F(Credit, APeerOfThisHostIsWaitedForUntilItAnswers) {
 // A ping-pong with an adapter must not stand still for long.
 TEST_F(Credit, APeerThatNeverAnswersHoldsUpItsSenderOnceAndBriefly) {
   ib::PathWindow window;
-  window.observe(credit);
+  window.observe(&credit);
   const TimePoint begin = now;
   TimePoint last = now;
   Duration longest{};

@@ -167,6 +167,69 @@ TEST_F(RingLinkTest, PacketsThatFindNoRoomAreReported) {
   EXPECT_EQ(gauge.room(a.now), 0U);
 }
 
+/// A path of UC and UD by ring.
+struct Datagrams : RingLinkTest {
+  Datagrams() {
+    window.observe(&gauge);
+    other_window.observe(&gauge);
+  }
+  bool send_datagram(ib::PathWindow& by, std::uint32_t bytes = 4096) {
+    if (!by.admit(bytes + 64, a.now).granted) return false;
+    send(packet(psn++, bytes, wire::Opcode::ud_send_only));
+    return true;
+  }
+  std::size_t lost() {
+    a.receive();
+    return a.collector.drops.size();
+  }
+
+  ib::Gauge& gauge = a.link->outbound().gauge(b.lane);
+  ib::PathWindow window, other_window;  ///< to two addresses of the same lane
+  std::uint32_t psn = 0;
+};
+
+TEST_F(Datagrams, AreNotLostWhereOthersHaveFilledTheRing) {
+  EXPECT_TRUE(send_datagram(window));
+  EXPECT_TRUE(send_datagram(other_window));
+  while (gauge.room(a.now) != 0) send(packet(psn++, 4096));
+  EXPECT_FALSE(send_datagram(window));
+  EXPECT_FALSE(send_datagram(other_window));
+  EXPECT_EQ(lost(), 0U);
+  while (!b.receive().empty()) continue;
+  EXPECT_TRUE(send_datagram(window)) << "there is room again";
+}
+
+TEST_F(Datagrams, LeaveRoomForRc) {
+  while (send_datagram(window)) continue;
+  for (std::uint32_t sent = 0; sent < OutboundRings::kLeftToRc - 8 * 1024; sent += 1024)
+    send(packet(psn++, 1024 - 64));
+  EXPECT_EQ(lost(), 0U);
+}
+
+TEST_F(Datagrams, OfAnyLengthHaveRoomInARingThatIsRead) {
+  for (int i = 0; i < 100; ++i) {
+    while (send_datagram(window, OutboundRings::kLongestPacket)) continue;
+    while (!b.receive().empty()) continue;
+    EXPECT_TRUE(send_datagram(window, OutboundRings::kLongestPacket));
+  }
+  EXPECT_EQ(lost(), 0U);
+}
+
+TEST_F(Datagrams, ThatWaitForALaneThatReadsNothingNameIt) {
+  while (send_datagram(window)) continue;
+  EXPECT_EQ(a.link->outbound().take_stuck(), -1);
+  a.now += milliseconds(20);
+  EXPECT_FALSE(send_datagram(window));
+  EXPECT_EQ(a.link->outbound().take_stuck(), b.lane);
+}
+
+TEST_F(Datagrams, ToALaneThatReadsNothingLeaveAfterASecond) {
+  while (send_datagram(window)) continue;
+  a.now += ib::PathWindow::kPatience;
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(send_datagram(window));
+  EXPECT_NE(lost(), 0U);
+}
+
 TEST_F(RingLinkTest, ALaneThatReadsNothingForLongIsNamed) {
   send(packet(1, 8));
   EXPECT_EQ(a.link->outbound().take_stuck(), -1);

@@ -11,9 +11,11 @@ struct FakeGauge final : Gauge {
     return free;
   }
   bool knows(TimePoint) override { return knowing; }
+  bool reserves() const override { return reserving; }
   std::uint32_t free = 0;
   int looks = 0;
   bool knowing = true;
+  bool reserving = true;
 };
 
 }  // namespace softrnic::ib

@@ -14,7 +14,7 @@ constexpr TimePoint kNow{milliseconds(5)};
 
 class GaugedRoomTest : public ::testing::Test {
  protected:
-  GaugedRoomTest() { room.observe(gauge); }
+  GaugedRoomTest() { room.observe(&gauge); }
   FakeGauge gauge;
   GaugedRoom room;
 };
@@ -40,6 +40,27 @@ TEST_F(GaugedRoomTest, IsUsedUpBeforeTheGaugeIsLookedAtAgain) {
   gauge.free = datagram_cost(1000);
   EXPECT_EQ(room.take(1000, kNow), RoomAnswer::granted);
   EXPECT_EQ(gauge.looks, 3);
+}
+
+TEST_F(GaugedRoomTest, ThatOthersMayFillIsLookedAtForEachPacket) {
+  gauge.reserving = false;
+  gauge.free = 3 * datagram_cost(1000);
+  EXPECT_EQ(room.take(1000, kNow), RoomAnswer::granted);
+  gauge.free = datagram_cost(1000) - 1;  // others have filled it
+  EXPECT_EQ(room.take(1000, kNow), RoomAnswer::full);
+  EXPECT_EQ(gauge.looks, 2);
+}
+
+TEST_F(GaugedRoomTest, OfOneBufferIsNoneInAnother) {
+  gauge.free = 3 * datagram_cost(1000);
+  EXPECT_EQ(room.take(1000, kNow), RoomAnswer::granted);
+  FakeGauge other;
+  room.observe(&other);
+  EXPECT_EQ(room.take(1000, kNow), RoomAnswer::full);
+  EXPECT_EQ(other.looks, 1);
+  room.observe(nullptr);
+  EXPECT_EQ(room.take(1000, kNow), RoomAnswer::unknown);
+  EXPECT_EQ(room.broken_invariant(), nullptr);
 }
 
 TEST_F(GaugedRoomTest, OfAReceiverThatTakesNothingIsUnknownAfterASecond) {

@@ -75,7 +75,7 @@ TEST(PathWindow, WithoutAGaugeKeepsToItsRate) {
 TEST(PathWindow, AGaugesRoomIsUsedUpBeforeItIsLookedAtAgain) {
   PathWindow window(path_limits());
   FakeGauge gauge;
-  window.observe(gauge);
+  window.observe(&gauge);
   gauge.free = 3 * datagram_cost(1000);
   const TimePoint now{milliseconds(5)};
   for (int i = 0; i < 3; ++i) EXPECT_EQ(window.admit(1000, now).when, now);
@@ -90,7 +90,7 @@ TEST(PathWindow, AGaugesRoomIsUsedUpBeforeItIsLookedAtAgain) {
 TEST(PathWindow, AGaugeThatHasRoomSetsNoRate) {
   PathWindow window(path_limits());
   FakeGauge gauge;
-  window.observe(gauge);
+  window.observe(&gauge);
   gauge.free = 100'000;
   const TimePoint now{milliseconds(5)};
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(window.admit(1000, now).when, now);
@@ -99,7 +99,7 @@ TEST(PathWindow, AGaugeThatHasRoomSetsNoRate) {
 TEST(PathWindow, AReceiverThatTakesNothingIsWaitedForForASecond) {
   PathWindow window(path_limits());
   FakeGauge gauge;
-  window.observe(gauge);
+  window.observe(&gauge);
   TimePoint now{milliseconds(5)};
   EXPECT_GT(window.admit(1000, now).when, now);
   now += PathWindow::kPatience - Duration(1);
