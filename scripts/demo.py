@@ -154,7 +154,7 @@ def check_way(place, server, moved):
           "went by the cable.")
 
 
-def demonstrate(lab, seconds):
+def demonstrate(lab, seconds, folder):
     place, server, client = next(lab.places(["pair"] if lab.pair else ["loopback"]))
     title("3. Two hosts" if place == "pair" else "3. Two processes on one host")
     if place == "pair":
@@ -171,7 +171,7 @@ def demonstrate(lab, seconds):
     for what, program, result in rows:
         print(f"{what:<44} {program:<24} {result}")
     check_way(place, server, copy_a_file(lab, server, client))
-    print(f"\nYour own program: {shown_folder(lab.build)}/bin/softrnic run -- PROGRAM ARGUMENTS")
+    print(f"\nYour own program: {shown_folder(folder)}/bin/softrnic run -- PROGRAM ARGUMENTS")
 
 
 def shown_folder(folder):
@@ -245,7 +245,7 @@ def run(arguments):
         sys.argv[1:] = [str(folder), *(["--quick"] if options.quick else [])]
     mode = lab_module.enter()
     with lab_module.Lab(mode, sys.argv[1]) as lab:
-        demonstrate(lab, 1 if options.quick else 3)
+        demonstrate(lab, 1 if options.quick else 3, pathlib.Path(sys.argv[1]))
 
 
 def main():

@@ -194,6 +194,11 @@ const std::vector<Case>& cases_of_network() {
       {"send-buffer", kSlow, [](F& f) { f.network.send_buffer = 4096; }, "net.core.wmem_max=4096"},
       {"offload", kSlow, [](F& f) { f.network.segment_error = ENOPROTOOPT; }, "UDP_SEGMENT ENOPROTOOPT"},
       {"offload", kSlow, [](F& f) { f.network.gro_error = ENOPROTOOPT; }, "UDP_GRO ENOPROTOOPT"},
+      {"kernel-drops", kNot,
+       [](F& f) {
+         f.network.drops = {{"UdpRcvbufErrors", 9}};
+       },
+       "UdpRcvbufErrors 9"},
       {"devices", kBroken, [](F& f) { f.devices.clear(); }, "ip link set lo up"},
       {"devices", kBroken, [](F& f) { f.devices.clear(), f.only_device = "soft9"; }, "no soft9"},
       {"devices", kNot, [](F& f) { f.daemon.reachable = false; }},
