@@ -80,12 +80,13 @@ def ping(build):
         server = fabric.start("host3", ["ibping", "-S"])
         try:
             end = time.monotonic() + PATIENCE
-            while True:
+            while True:  # until the server is there
                 try:
-                    output = fabric.run("host1", "ibping", "-c", 3, fabric.lid("host3"))
+                    fabric.run("host1", "ibping", "-c", 1, fabric.lid("host3"))
                     break
                 except Failure:
                     expect(time.monotonic() < end, "ibping has no answer")
+            output = fabric.run("host1", "ibping", "-c", 3, fabric.lid("host3"))
             expect("3 packets transmitted, 3 received, 0% packet loss" in output, "ibping", output)
         finally:
             os.killpg(server.pid, signal.SIGKILL)
