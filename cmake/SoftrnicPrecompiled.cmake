@@ -43,7 +43,7 @@ endfunction()
 
 # softrnic_precompile_headers(DIRECTORY): for the C++ targets below it that are to have them.
 function(softrnic_precompile_headers directory)
-  get_property(targets DIRECTORY ${directory} PROPERTY BUILDSYSTEM_TARGETS)
+  softrnic_targets_below(${directory} targets)
   foreach(target IN LISTS targets)
     get_target_property(type ${target} TYPE)
     get_target_property(libraries ${target} LINK_LIBRARIES)
@@ -55,9 +55,5 @@ function(softrnic_precompile_headers directory)
       continue()  # or a program of few files
     endif()
     target_precompile_headers(${target} REUSE_FROM ${headers})
-  endforeach()
-  get_property(children DIRECTORY ${directory} PROPERTY SUBDIRECTORIES)
-  foreach(child IN LISTS children)
-    softrnic_precompile_headers(${child})
   endforeach()
 endfunction()

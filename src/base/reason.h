@@ -15,7 +15,7 @@
 
 namespace softrnic {
 
-/// Those who name one include base/reason_id.h; 0: none.
+/// Files that name one include base/reason_id.h; 0: none.
 enum class ReasonId : std::uint16_t;
 
 /// What stands in the table for a reason.

@@ -13,7 +13,7 @@ namespace softrnic::flow {
 
 /// A window, and what is known of the way to the peer.
 ///
-/// What holds UC and UD back follows from the way that packets take and from nothing else: not from who has
+/// What holds UC and UD back follows from the way that packets take and from nothing else: not from what has
 /// used the path before, nor from what was known first.
 struct Path final : ib::PathWindow {
   /// As much as the kernel takes in one datagram of packets of 1024, 2048 or 4096 bytes (link/tx_batch.h): a

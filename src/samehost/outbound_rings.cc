@@ -25,7 +25,7 @@ class OutboundRings::RingGauge final : public ib::Gauge {
   bool knows(TimePoint) override { return ring() != nullptr; }
   std::uint32_t room(TimePoint now) override {
     if (ring() == nullptr) return 0;
-    rings_.watch(to_, *ring(), now);  // who waits for room writes nothing
+    rings_.watch(to_, *ring(), now);  // a lane that waits for room writes nothing
     if (ring()->peer.reception().throttles[rings_.lane_].load(std::memory_order_relaxed) != 0) return 0;
     const std::size_t room = ring()->writer.room();
     return room < kLeftToRc ? 0 : static_cast<std::uint32_t>(room - kLeftToRc);

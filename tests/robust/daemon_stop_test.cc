@@ -13,7 +13,7 @@ namespace softrnic::robust {
 namespace {
 
 constexpr std::uint32_t kMessages = 200;
-constexpr auto kLong = std::chrono::seconds(20);  ///< whoever waits for the daemon takes longer
+constexpr auto kLong = std::chrono::seconds(20);  ///< a wait for the daemon lasts longer
 static_assert(kLong < control::kAnswerTimeout);
 
 class Stopped {

@@ -15,7 +15,7 @@ namespace softrnic::robust {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kLong = std::chrono::seconds(20);  ///< only who waits for the stopped one waits for so long
+constexpr auto kLong = std::chrono::seconds(20);  ///< only a wait for the stopped one lasts so long
 /// Whoever waited for so long has waited for a visitor that did not leave.
 constexpr auto kWaited = std::chrono::milliseconds(1);
 
