@@ -1,6 +1,6 @@
 # Precompiled headers: parsing the standard library and GoogleTest is most of a build. They are read once for all targets
 # that are compiled alike. The preset "plain" has none, so that a file of the product that lacks an include is found there.
-set(SOFTRNIC_PRECOMPILED_HEADERS all CACHE STRING "which targets read common headers once for many files: none, tests, all")
+option(SOFTRNIC_PRECOMPILED_HEADERS "targets read common headers once for many files" ON)
 if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)  # else ccache could not use them again
   target_compile_options(softrnic_options INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
@@ -47,9 +47,9 @@ function(softrnic_precompile_headers directory)
   foreach(target IN LISTS targets)
     get_target_property(type ${target} TYPE)
     get_target_property(libraries ${target} LINK_LIBRARIES)
-    if(type MATCHES "^(STATIC|SHARED)_LIBRARY$" AND SOFTRNIC_PRECOMPILED_HEADERS STREQUAL all)
+    if(type MATCHES "^(STATIC|SHARED)_LIBRARY$")
       _softrnic_headers_for(${target} library headers)
-    elseif("GTest::gmock" IN_LIST libraries AND SOFTRNIC_PRECOMPILED_HEADERS MATCHES "^(tests|all)$")
+    elseif("GTest::gmock" IN_LIST libraries)
       _softrnic_headers_for(${target} tests headers)
     else()
       continue()  # or a program of few files
