@@ -12,6 +12,7 @@
 
 #include "tests/abi/cm_fixture.h"
 #include "tests/abi/later_calls.h"
+#include "tests/support/fork_at_rest.h"
 
 namespace {
 
@@ -268,7 +269,7 @@ TEST_F(CmAddressInfos, OfManyIdsAreLookedUpAtOnce) {
 TEST_F(CmAddressInfos, AForkedChildAsksAnew) {
   ASSERT_EQ(ask(kSlow), 0);
   ASSERT_TRUE(gate.comes(1));
-  const pid_t child = fork();
+  const pid_t child = test::fork_at_rest();
   if (child == 0) {
     rdma_addrinfo* info = nullptr;
     if (ask("127.0.0.1") == 0 || errno != EPERM) _exit(1);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tests/abi/cm_fixture.h"
+#include "tests/support/fork_at_rest.h"
 
 namespace softrnic::abi_test {
 namespace {
@@ -265,7 +266,7 @@ TEST_F(CmEvents, ThreadsShareAChannel) {
 // Rule 18.
 TEST_F(CmEvents, AForkedChildMakesItsOwn) {
   client = make_id(client_channel.get());
-  const pid_t child = fork();
+  const pid_t child = test::fork_at_rest();
   if (child == 0) {
     sockaddr_storage address = address_of("127.0.0.1");
     if (rdma_bind_addr(client.get(), generic(address)) == 0 || errno != EPERM) _exit(1);

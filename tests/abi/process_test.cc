@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tests/abi/verbs_fixture.h"
+#include "tests/support/fork_at_rest.h"
 
 namespace softrnic::abi_test {
 namespace {
@@ -79,7 +80,7 @@ TEST_F(ProcessTest, AChildOpensTheDeviceItself) {
   QpPtr a = make_qp(IBV_QPT_RC);
   QpPtr b = make_qp(IBV_QPT_RC);
   connect(a.get(), b.get());
-  const pid_t child = fork();
+  const pid_t child = test::fork_at_rest();
   if (child == 0) _exit(run_child());
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
@@ -90,7 +91,7 @@ TEST_F(ProcessTest, AChildOpensTheDeviceItself) {
 
 TEST_F(ProcessTest, AChildMayNotUseItsParentsObjects) {
   QpPtr qp = make_qp(IBV_QPT_RC);
-  const pid_t child = fork();
+  const pid_t child = test::fork_at_rest();
   if (child == 0) {
     ibv_qp_init_attr init = qp_init(IBV_QPT_RC);
     const bool made = ibv_create_qp(pd.get(), &init) != nullptr;

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tests/abi/verbs_fixture.h"
+#include "tests/support/fork_at_rest.h"
 
 namespace softrnic::abi_test {
 namespace {
@@ -311,7 +312,7 @@ TEST_F(XrcTest, AnotherProcessHasDomainsOfItsOwn) {
   const XrcdPtr xrcd = open(file.fd(), O_CREAT);
   const QpPtr target = make_target(xrcd.get());
   ASSERT_NE(target, nullptr);
-  const pid_t child = fork();
+  const pid_t child = test::fork_at_rest();
   if (child == 0) _exit(of_another_process(file.fd(), target->qp_num));
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);

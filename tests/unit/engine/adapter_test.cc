@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/reason_id.h"
+#include "tests/support/fork_at_rest.h"
 #include "tests/unit/engine/adapter_fixture.h"
 
 namespace softrnic::engine::test {
@@ -263,7 +264,7 @@ TEST(Adapter, AForkedChildForgetsItsParentsAdapter) {
     Node a;
     Node b;
     if (!meet(a, b)) return;
-    const pid_t child = fork();
+    const pid_t child = softrnic::test::fork_at_rest();
     if (child == 0) {
       alarm(30);
       rnic::QueuePairInit init;
