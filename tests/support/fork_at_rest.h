@@ -29,8 +29,8 @@ inline bool others_sleep() {
   return true;
 }
 
-/// fork(2). The allocator of ASan (before LLVM 17 and GCC 14) leaves its locks as they are in the child: one that
-/// another thread held stays locked there for ever. So there this waits until the other threads sleep.
+/// fork(2). The allocator of ASan (before LLVM 17 and GCC 14) leaves its locks as they are in the child: one
+/// that another thread held stays locked there for ever. So there this waits until the other threads sleep.
 inline pid_t fork_at_rest() {
   if (!kAllocatorMindsForks)
     while (!others_sleep()) sched_yield();
