@@ -9,12 +9,6 @@ import time
 from fabric_lab import PATIENCE, Fabric, expect, write_file
 
 
-def counters(fabric, node, port):
-    """Of a port, as they are now."""
-    found = next(row for row in fabric.nodes() if row["name"] == node)
-    return next(row["counters"] for row in found["ports"] if row["port"] == port)
-
-
 @contextlib.contextmanager
 def writers(fabric, flows, seconds, *options):
     """ib_write_bw of many clients at once, (client, server, more options) each, while the block runs; seconds None: and no longer.
@@ -70,8 +64,8 @@ def arbitration(build):
             ratio = statistics.median(full)
             print("        SL 0 to SL 1: " + ", ".join(f"{share:.2f}" for share in full))
             expect(2.7 <= ratio <= 3.3, f"SL 0 has {ratio:.2f} times the rate of SL 1, not 3")
-            expect(counters(fabric, "host2", 1)["xmit_wait_ns"] > 10**9, "host2 waits for credits")
-            expect(counters(fabric, "leaf1", 3)["xmit_discards"] == 0, "no discards")
+            expect(fabric.counters("host2", 1)["xmit_wait_ns"] > 10**9, "host2 waits for credits")
+            expect(fabric.counters("leaf1", 3)["xmit_discards"] == 0, "no discards")
 
 
 def incast(build):
@@ -82,7 +76,7 @@ def incast(build):
             pass
         ports = [port["counters"] for node in fabric.nodes() for port in node["ports"] if "counters" in port]
         lost = sum(port["xmit_discards"] + port["rcv_errors"] for port in ports)
-        waited = sum(counters(fabric, f"host{number}", 1)["xmit_wait_ns"] for number in range(1, 9)) / 1e9
+        waited = sum(fabric.counters(f"host{number}", 1)["xmit_wait_ns"] for number in range(1, 9)) / 1e9
         print(f"        {lost} discards; the eight waited for {waited:.1f} s in all")
         expect(lost == 0, f"{lost} packets were lost in incast")
         expect(waited > 1, "who sends waits for credits")

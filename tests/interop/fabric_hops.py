@@ -2,7 +2,6 @@
 import os
 import re
 import signal
-import time
 
 from fabric_lab import Fabric, expect, retry
 
@@ -63,7 +62,7 @@ def reroute(build):
             first, port = way[0][1], way[1][0]
 
             def pull(first=first, port=port):
-                time.sleep(1)
+                fabric.wait_for_traffic(first, int(port))
                 fabric.command("link", first, port, "down")
 
             fabric.pair(argv, server="host5", meanwhile=pull)

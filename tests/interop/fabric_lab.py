@@ -71,6 +71,18 @@ class Fabric:
         wanted = port if node["type"] == "channel adapter" else 0
         return next(port["lid"] for port in node["ports"] if port["port"] == wanted)
 
+    def counters(self, name, port):
+        """Of a port, as they are now."""
+        node = next(node for node in self.nodes() if node["name"] == name)
+        return next(row["counters"] for row in node["ports"] if row["port"] == port)
+
+    def wait_for_traffic(self, name, port):
+        """Until the port has sent some messages."""
+        before, end = self.counters(name, port)["xmit_packets"], time.monotonic() + PATIENCE
+        while self.counters(name, port)["xmit_packets"] < before + 100:
+            expect(time.monotonic() < end, f"packets leave {name} by port {port}")
+            time.sleep(0.05)
+
     def address(self, name):
         """Of the emulated IPoIB interface of its first port."""
         node = next(node for node in self.nodes() if node["name"] == name)
