@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/kernel_drop.h"
+
 namespace softrnic {
 namespace {
 
@@ -125,6 +127,12 @@ constexpr Word kLaterVerbs[] = {
 #define SOFTRNIC_LATER_VERB(name) {static_cast<std::uint64_t>(LaterVerb::name), "ibv_" #name},
 #include "base/later_verbs.def"
 #undef SOFTRNIC_LATER_VERB
+};
+constexpr Word kKernelDropWords[] = {
+#define SOFTRNIC_KERNEL_DROP(id, counter, cause, chinese) \
+  {static_cast<std::uint64_t>(KernelDrop::id), counter " (" cause ")", counter "（" chinese "）"},
+#include "base/kernel_drops.def"
+#undef SOFTRNIC_KERNEL_DROP
 };
 
 // cm::State, the attributes of CM messages, the reasons and subjects of a REJ, the status of a
@@ -304,6 +312,7 @@ constexpr Form kForms[] = {
     {"cap", one_of, kCapFields},
     {"quota", one_of, kQuotas},
     {"verb", one_of, kLaterVerbs},
+    {"kernel_drop", one_of, kKernelDropWords},
     {"opcode", packet_opcode, {}},
     {"errno", error_text, kErrors},
     {"cm_state", one_of, kCmStates},

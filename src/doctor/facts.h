@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/kernel_drop.h"
 #include "base/reason.h"
 #include "device/device_info.h"
 
@@ -126,12 +127,6 @@ struct DaemonFacts {
   bool may_attach = false;                    ///< to each other, as far as the daemon's rules can tell
 };
 
-/// What the kernel counts of packets that it dropped before any program saw them, in this network namespace.
-struct KernelDrop {
-  std::string counter;  ///< as nstat(8) names it
-  std::uint64_t count = 0;
-};
-
 struct NetworkFacts {
   int port_error = 0;       ///< of binding the port when no daemon has it
   std::string port_holder;  ///< a sentence
@@ -143,7 +138,7 @@ struct NetworkFacts {
   std::uint64_t receive_buffer = 0, receive_wanted = 0, send_buffer = 0, send_wanted = 0;
   std::optional<std::uint64_t> rmem_max, wmem_max;
   int segment_error = 0, gro_error = 0;
-  std::vector<KernelDrop> drops;  ///< those that are not 0
+  KernelDropCounts drops{};
 };
 
 /// A datagram to an address of a device, on UDP port 4791.

@@ -6,8 +6,8 @@
 
 #include "base/unique_fd.h"
 #include "doctor/gather.h"
-#include "doctor/kernel_drops.h"
 #include "doctor/small_files.h"
+#include "link/kernel_drops.h"
 #include "link/socket_address.h"
 
 namespace softrnic::doctor {
@@ -34,7 +34,7 @@ void gather_sockets(NetworkFacts& network) {
     network.send_buffer = static_cast<std::uint64_t>(bytes);
   network.segment_error = error_of_option(socket.get(), UDP_SEGMENT, kSegment);
   network.gro_error = error_of_option(socket.get(), UDP_GRO, 1);
-  network.drops = kernel_drops(text_of("/proc/self/net/snmp"), text_of("/proc/self/net/snmp6"));
+  network.drops = link::kernel_drops();
 }
 
 }  // namespace softrnic::doctor

@@ -3,7 +3,6 @@
 
 #include "daemon/netdev_choice.h"
 #include "doctor/judges.h"
-#include "doctor/kernel_drops.h"
 #include "doctor/words.h"
 
 namespace softrnic::doctor {
@@ -51,12 +50,13 @@ Finding judge_offload(const Facts& facts) {
 
 // Totals since the namespace was made, of all programs: whether they are bad news only their growth tells.
 Finding judge_kernel_drops(const Facts& facts) {
-  if (facts.network.drops.empty()) return good("nothing");
   std::vector<std::string> seen, causes;
-  for (const KernelDrop& drop : facts.network.drops) {
-    seen.push_back(fmt::format("{} {}", drop.counter, drop.count));
-    causes.push_back(fmt::format("{}: {}", drop.counter, cause_of_drop(drop.counter)));
+  for (std::size_t i = 0; i < kKernelDrops.size(); ++i) {
+    if (facts.network.drops[i] == 0) continue;
+    seen.push_back(fmt::format("{} {}", kKernelDrops[i].counter, facts.network.drops[i]));
+    causes.push_back(fmt::format("{}: {}", kKernelDrops[i].counter, kKernelDrops[i].cause));
   }
+  if (seen.empty()) return good("nothing");
   return not_checked(joined(seen), "counted for all programs, since this network namespace was made",
                      "if a peer is silent, look again: what has grown says why. " + joined(causes));
 }

@@ -39,6 +39,7 @@
 #include "engine/eager_ack_watch.h"
 #include "engine/ethernet_ports.h"
 #include "engine/event_looks.h"
+#include "engine/kernel_drop_watch.h"
 #include "engine/lane_timers.h"
 #include "engine/last_poll.h"
 #include "engine/local_addresses.h"
@@ -52,6 +53,7 @@
 #include "engine/streams.h"
 #include "flow/credit_messages.h"
 #include "flow/path_table.h"
+#include "link/kernel_drops.h"
 #include "link/link.h"
 #include "rnic/lane_port.h"
 #include "rnic/queue_pair.h"
@@ -88,7 +90,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   ib::PathWindow& window(const ib::AddressVector& path, Qpn remote) override;
   ib::PathWindow* gauged_window(const ib::AddressVector& path, Qpn remote) override;
   void leave_window(rnic::QueuePair& qp) override { scheduler_.remove(qp); }
-  std::uint32_t mtu_hint(const ib::AddressVector& path) override;
+  rnic::Silence silence(const ib::AddressVector& path) override;
   bool may_go_direct(const rnic::QueuePair& qp) override;
   rnic::DirectResult direct(const rnic::DirectStep& step) override;
   Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
@@ -266,6 +268,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   OwedAck owed_ack_;
   DelayedAck delayed_ack_;
   ReceiveHold hold_;
+  KernelDropWatch kernel_drops_{link::kernel_drops};
   EthernetPorts ports_;
   Streams streams_;
   std::size_t work_queues_ = 0;

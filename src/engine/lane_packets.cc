@@ -133,7 +133,9 @@ bool Lane::send() {
 
 void Lane::expire() {
   while (rnic::QueuePair* qp = deadlines_.pop_due(clock_.batch_time())) {
+    const std::uint64_t timeouts = qp->counters()[ib::Counter::timeouts];
     qp->expire(clock_.batch_time());
+    if (qp->counters()[ib::Counter::timeouts] != timeouts) kernel_drops_.timed_out(clock_.batch_time());
     touch(*qp);
   }
 }

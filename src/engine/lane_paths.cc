@@ -30,9 +30,13 @@ ib::PathWindow* Lane::gauged_window(const ib::AddressVector& path, Qpn remote) {
   return found;
 }
 
-std::uint32_t Lane::mtu_hint(const ib::AddressVector& path) {
-  if (addresses_.has(path.destination)) return 0;
-  return link::mtu_hint(path.source, path.destination, path.interface_index);
+rnic::Silence Lane::silence(const ib::AddressVector& path) {
+  const bool by_ip = path.dlid.is_reserved() && !addresses_.has(path.destination);
+  if (!by_ip) return {};
+  const KernelDropWatch::Growth dropped = kernel_drops_.growth(clock_.batch_time());
+  return {.mtu = link::mtu_hint(path.source, path.destination, path.interface_index),
+          .dropped = dropped.counts,
+          .within = dropped.within};
 }
 
 void Lane::look_for(flow::Path& path, bool local) {

@@ -12,8 +12,10 @@
 #include <span>
 
 #include "base/expected.h"
+#include "base/kernel_drop.h"
 #include "base/quick_mutex.h"
 #include "base/reason.h"
+#include "base/time.h"
 #include "base/unique_fd.h"
 #include "rnic/stream_port.h"
 #include "transport/ib/endpoint.h"
@@ -56,6 +58,13 @@ struct CompletionSink {
   ibv_wc* end = nullptr;
 };
 
+/// What this host knows of a peer that does not answer. Nothing where there is no network in between.
+struct Silence {
+  std::uint32_t mtu = 0;       ///< on the way there, in bytes of an IP packet; 0: not known
+  KernelDropCounts dropped{};  ///< meanwhile
+  Duration within{};           ///< that long
+};
+
 class LanePort {
  public:
   /// Bytes; others of the lane wait as long as that takes
@@ -93,11 +102,10 @@ class LanePort {
     static_cast<void>(remote);
     return nullptr;
   }
-  /// What is known of the MTU on the way to a peer, in bytes of an IP packet. 0: nothing, or there
-  /// is no network in between.
-  virtual std::uint32_t mtu_hint(const ib::AddressVector& path) {
+  /// What is known of a peer that does not answer.
+  virtual Silence silence(const ib::AddressVector& path) {
     static_cast<void>(path);
-    return 0;
+    return {};
   }
   /// Whether the QP's peer is on this host and lets others at its memory.
   virtual bool may_go_direct(const QueuePair& qp) {

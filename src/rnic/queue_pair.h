@@ -234,7 +234,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   void add_ended(ib::Counted operation, bool success, std::uint64_t bytes) override;
   void event(ib::QpEvent event) override;
   void explain(const Reason& reason, const std::uint64_t* wr_id) override;
-  Reason with_mtu_hint(const Reason& reason);
+  void explain_silence(const Reason& reason, const std::uint64_t* wr_id);
 
   /// Adds to explained(). Does not fail: without memory it is forgotten.
   Explanation remember(const Reason& reason, const std::uint64_t* wr_id);

@@ -1,6 +1,7 @@
 // What a queue pair does for its endpoint, and what its lane does to it.
 #include <arpa/inet.h>
 
+#include <chrono>
 #include <mutex>
 #include <new>
 
@@ -202,25 +203,33 @@ void QueuePair::event(ib::QpEvent event) {
   if (shows) lane_.changed(*this);
 }
 
-// A network that carries less than the path MTU drops full packets and says nothing, or
-// nothing that can be trusted.
-Reason QueuePair::with_mtu_hint(const Reason& reason) {
+void QueuePair::explain_silence(const Reason& reason, const std::uint64_t* wr_id) {
   const ib::Attributes& transport = attributes_.transport;
-  const std::uint32_t known = reason.figures[3] == transport.path_mtu ? lane_.mtu_hint(transport.path) : 0;
-  if (known == 0) return reason;
-  const std::size_t headers = (transport.path.destination.is_ipv4() ? wire::kIpv4Bytes : wire::kIpv6Bytes) +
-                              wire::kUdpBytes + wire::kBthBytes + wire::kRethBytes + wire::kIcrcBytes;
-  return because(ReasonId::retry_exceeded_full, reason.figures[0], reason.figures[1],
-                 headers + transport.path_mtu, known);
+  const Silence silence = lane_.silence(transport.path);
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(silence.within).count();
+  for (std::size_t drop = 0; drop < silence.dropped.size(); ++drop) {
+    if (const std::uint64_t count = silence.dropped[drop]; count != 0)
+      softrnic::explain(remember(because(ReasonId::kernel_dropped, drop, count, ms), wr_id));
+  }
+  Reason complete = reason;
+  // A network that carries less than the path MTU drops full packets and says nothing, or nothing that can be
+  // trusted.
+  if (silence.mtu != 0 && reason.figures[3] == transport.path_mtu) {
+    const std::size_t headers = (transport.path.destination.is_ipv4() ? wire::kIpv4Bytes : wire::kIpv6Bytes) +
+                                wire::kUdpBytes + wire::kBthBytes + wire::kRethBytes + wire::kIcrcBytes;
+    complete = because(ReasonId::retry_exceeded_full, reason.figures[0], reason.figures[1],
+                       headers + transport.path_mtu, silence.mtu);
+  }
+  softrnic::explain(remember(complete, wr_id));
 }
 
 SOFTRNIC_OUT_OF_LINE void QueuePair::explain(const Reason& reason, const std::uint64_t* wr_id) {
+  if (reason.id == ReasonId::retry_exceeded) return explain_silence(reason, wr_id);
   Reason complete = reason;
   if (reason.id == ReasonId::drop_qp_not_ready) {
     if (broken_) return;  // what broke it has been explained; this would only hide it
     complete.figures[0] = state_;
   }
-  if (reason.id == ReasonId::retry_exceeded) complete = with_mtu_hint(reason);
   softrnic::explain(remember(complete, wr_id));
 }
 

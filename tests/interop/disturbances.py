@@ -67,6 +67,16 @@ def small_behind(run):
     ip(run.hosts[1], "link", "set", "eth0", "mtu", TOO_SMALL)
 
 
+def refuse_the_peer(run):
+    """The way back to the peer leaves by another netdev, so the client's kernel refuses what comes from it (RFC 3704). What the
+    client sends still goes to the peer, by a rule that heeds where it leaves from."""
+    host = run.hosts[0]
+    ip(host, "rule", "add", "priority", "100", "from", run.own.split("/")[0], "table", "100")
+    ip(host, "route", "add", run.peer, "dev", "eth0", "table", "100")
+    ip(host, "route", "add", run.peer, "dev", "lo")
+    host.configure("sysctl", "-q", "net.ipv4.conf.eth0.rp_filter=1")
+
+
 def change(*words):
     """A command of ip(8) on the client's host; {peer} is the server's address."""
     return lambda run: ip(run.hosts[0], *(word.replace("{peer}", run.peer) for word in words))

@@ -195,9 +195,7 @@ const std::vector<Case>& cases_of_network() {
       {"offload", kSlow, [](F& f) { f.network.segment_error = ENOPROTOOPT; }, "UDP_SEGMENT ENOPROTOOPT"},
       {"offload", kSlow, [](F& f) { f.network.gro_error = ENOPROTOOPT; }, "UDP_GRO ENOPROTOOPT"},
       {"kernel-drops", kNot,
-       [](F& f) {
-         f.network.drops = {{"UdpRcvbufErrors", 9}};
-       },
+       [](F& f) { f.network.drops[static_cast<std::size_t>(KernelDrop::udp_buffer)] = 9; },
        "UdpRcvbufErrors 9"},
       {"devices", kBroken, [](F& f) { f.devices.clear(); }, "ip link set lo up"},
       {"devices", kBroken, [](F& f) { f.devices.clear(), f.only_device = "soft9"; }, "no soft9"},

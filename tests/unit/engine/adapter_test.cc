@@ -298,6 +298,27 @@ TEST(Adapter, AForkedChildForgetsItsParentsAdapter) {
   });
 }
 
+// No route leads there, which the kernel counts each time.
+TEST(Adapter, WhatTheKernelDroppedWhileAPeerWasSilentIsExplained) {
+  in_namespace([] {
+    Node node;
+    if (!node.ready()) return;
+    Address nowhere = node.address();
+    nowhere.gid = wire::Gid::from_ipv4_be(htonl(0xcb007101));  // 203.0.113.1
+    node.connect(nowhere);
+    node.post(IBV_WR_RDMA_WRITE, 0, 64, nowhere);
+    EXPECT_EQ(node.next_completion().status, IBV_WC_RETRY_EXC_ERR);
+    const Reason* dropped = nullptr;
+    ASSERT_NE(node.qp->explained(), nullptr);
+    for (const auto& entry : node.qp->explained()->entries())
+      if (entry.latest.reason.id == ReasonId::kernel_dropped) dropped = &entry.latest.reason;
+    ASSERT_NE(dropped, nullptr);
+    EXPECT_EQ(dropped->figures[0], static_cast<std::uint64_t>(KernelDrop::ip_no_route));
+    EXPECT_GE(dropped->figures[1], 7U);
+    node.destroy();
+  });
+}
+
 TEST(Adapter, DataGoesOnWithoutTheDaemonAndTheNextCallSaysSo) {
   in_namespace([] {
     Node a;

@@ -26,7 +26,7 @@ class FakeLane final : public LanePort {
   bool takes_arrived = false;         ///< packets in flight arrive when they are asked for
   std::size_t drop_after = SIZE_MAX;  ///< so many arrive, and no more
   bool refuse_join = false;
-  std::uint32_t known_mtu = 0;  ///< see LanePort::mtu_hint()
+  Silence known;  ///< see LanePort::silence()
   std::vector<ibv_qp_state> changes;
   std::vector<ib::TxPacket> headers_sent;  ///< without payload
   std::deque<ibv_wc> for_the_sink;         ///< handed to whoever polls
@@ -59,7 +59,7 @@ class FakeLane final : public LanePort {
     return Qpn::of(number_, last_index_);
   }
   void detach(QueuePair& qp) override { qps_.erase(qp.qpn().index()); }
-  std::uint32_t mtu_hint(const ib::AddressVector&) override { return known_mtu; }
+  Silence silence(const ib::AddressVector&) override { return known; }
   Expected<std::uint32_t, Failure> attach(WorkQueue&) override { return (1U << 24) + ++last_index_; }
   void detach(WorkQueue&) override {}
   void publish_completions() override { publish(); }

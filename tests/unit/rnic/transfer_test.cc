@@ -252,7 +252,7 @@ TEST_F(TransferTest, RetriesThatRunOutOnAFullPacketAreExplainedWithTheMtu) {
     }
     connect(IBV_QPT_RC);
     lanes.lane.lose_packets = true;
-    lanes.lane.known_mtu = c.known_mtu;
+    lanes.lane.known.mtu = c.known_mtu;
     explanations().clear();
     auto wr = request(IBV_WR_RDMA_WRITE, c.length);
     ibv_send_wr* bad = nullptr;
@@ -266,6 +266,30 @@ TEST_F(TransferTest, RetriesThatRunOutOnAFullPacketAreExplainedWithTheMtu) {
     EXPECT_EQ(reason.figures[2], 1024U + 12 + 16 + 4 + 8 + 20);
     EXPECT_EQ(reason.figures[3], c.known_mtu);
   }
+}
+
+// Nobody else looks at these counters when a connection breaks.
+TEST_F(TransferTest, WhatTheKernelDroppedWhileThePeerWasSilentIsExplained) {
+  connect(IBV_QPT_RC);
+  lanes.lane.lose_packets = true;
+  lanes.lane.known.dropped[static_cast<std::size_t>(KernelDrop::udp6_checksum)] = 8;
+  lanes.lane.known.within = std::chrono::milliseconds(470);
+  explanations().clear();
+  auto wr = request(IBV_WR_RDMA_WRITE, 64);
+  ibv_send_wr* bad = nullptr;
+  ASSERT_TRUE(a->post_send(&wr, &bad));
+  for (int i = 0; i < 100 && state_of(*a) == IBV_QPS_RTS; ++i)
+    lanes.lane.advance(std::chrono::milliseconds(100));
+  ASSERT_EQ(explanations().size(), 2U);
+  const Reason& reason = explanations().front().reason;
+  EXPECT_EQ(reason.id, ReasonId::kernel_dropped);
+  EXPECT_EQ(
+      describe(reason, Language::english),
+      "while the peer was silent, the kernel of this host dropped 8 packets in 470 ms, of this program or "
+      "others: Udp6InCsumErrors (a wrong UDP checksum, or none where the socket does not take that (rxe "
+      "sends "
+      "none))");
+  EXPECT_EQ(explanations().back().reason.id, ReasonId::retry_exceeded);
 }
 
 TEST_F(TransferTest, SolicitedSendsWakeASolicitedWaiter) {
