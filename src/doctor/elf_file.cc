@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <sstream>
 #include <string_view>
 #include <vector>
@@ -52,31 +54,59 @@ Segments segments_in(int fd, const ElfW(Ehdr) & header) {
   return segments;
 }
 
-/// The first bytes of a segment.
-template <std::size_t n>
-std::array<char, n> bytes_of(int fd, const ElfW(Phdr) & segment) {
-  std::array<char, n> bytes{};
-  if (segment.p_filesz < n &&
-      pread(fd, bytes.data(), segment.p_filesz, static_cast<off_t>(segment.p_offset)) < 0)
-    bytes = {};
+/// As much of a segment as `most` bytes.
+std::vector<char> content(int fd, const ElfW(Phdr) & segment, std::size_t most) {
+  std::vector<char> bytes(std::min<std::size_t>(segment.p_filesz, most));
+  const ssize_t got = pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(segment.p_offset));
+  bytes.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
   return bytes;
 }
 
 std::string interpreter_in(int fd, const Segments& segments) {
-  for (const ElfW(Phdr) & segment : segments)
-    if (segment.p_type == PT_INTERP) return bytes_of<256>(fd, segment).data();
+  for (const ElfW(Phdr) & segment : segments) {
+    if (segment.p_type != PT_INTERP) continue;
+    const std::vector<char> path = content(fd, segment, PATH_MAX);
+    return {path.begin(), std::ranges::find(path, 0)};
+  }
   return {};
 }
 
-/// Go's linker leaves a note of the owner "Go" (its build ID).
-bool has_go_note(int fd, const Segments& segments) {
-  for (const ElfW(Phdr) & segment : segments) {
-    if (segment.p_type != PT_NOTE) continue;
-    const std::array<char, 1024> notes = bytes_of<1024>(fd, segment);
-    ElfW(Nhdr) note{};
+/// Whether one of the notes is of that owner. They stand one behind the other (System V ABI, Note Section),
+/// and linkers put their own first.
+bool has_note_of(std::string_view owner, std::span<const char> notes, std::size_t alignment) {
+  const auto padded = [alignment](std::uint64_t size) {
+    return (size + alignment - 1) / alignment * alignment;
+  };
+  ElfW(Nhdr) note{};
+  while (notes.size() >= sizeof note) {
     std::memcpy(&note, notes.data(), sizeof note);
-    if (note.n_namesz == 4 && std::memcmp(notes.data() + sizeof note, "Go\0", 4) == 0) return true;
+    notes = notes.subspan(sizeof note);
+    if (note.n_namesz > notes.size()) return false;
+    const std::string_view name(notes.data(), note.n_namesz);
+    if (name.substr(0, name.find('\0')) == owner) return true;  // Go counts its padding, others do not
+    const std::uint64_t rest = padded(note.n_namesz) + padded(note.n_descsz);
+    if (rest > notes.size()) return false;
+    notes = notes.subspan(rest);
   }
+  return false;
+}
+
+/// Go's linker leaves a note (its build ID), unless told not to, and what `go version` reads: in the first
+/// writable segment, at a multiple of 16 bytes (package debug/buildinfo).
+bool is_made_by_go(int fd, const Segments& segments) {
+  constexpr std::size_t kMostNotes = 64 << 10, kMostData = 64 << 10, kStep = 16;
+  constexpr std::string_view kBuildInfo = "\xff Go buildinf:";
+  for (const ElfW(Phdr) & segment : segments)
+    if (segment.p_type == PT_NOTE &&
+        has_note_of("Go", content(fd, segment, kMostNotes), segment.p_align == 8 ? 8 : 4))
+      return true;
+  const auto data = std::ranges::find_if(segments, [](const ElfW(Phdr) & segment) {
+    return segment.p_type == PT_LOAD && (segment.p_flags & (PF_W | PF_X)) == PF_W;
+  });
+  if (data == segments.end()) return false;
+  const std::vector<char> bytes = content(fd, *data, kMostData);
+  for (std::size_t at = 0; at + kBuildInfo.size() <= bytes.size(); at += kStep)
+    if (std::string_view(bytes.data() + at, kBuildInfo.size()) == kBuildInfo) return true;
   return false;
 }
 
@@ -135,7 +165,7 @@ ElfFile look_at(const std::string& path) {
   if (header.e_ident[EI_CLASS] != own_class || (kOwnMachine != EM_NONE && header.e_machine != kOwnMachine))
     return {ProgramKind::other_machine, {}};
   const Segments segments = segments_in(file.get(), header);
-  ElfFile out{ProgramKind::dynamic, interpreter_in(file.get(), segments), has_go_note(file.get(), segments),
+  ElfFile out{ProgramKind::dynamic, interpreter_in(file.get(), segments), is_made_by_go(file.get(), segments),
               needs(file.get(), segments, "libasan.so")};
   if (out.interpreter.empty()) {
     out.kind = ProgramKind::without_loader;

@@ -1,10 +1,15 @@
 // What is read of the kernel and the loader, and what is found on the host that the tests run on.
 #include "doctor/gather.h"
 
+#include <elf.h>
 #include <gtest/gtest.h>
+#include <link.h>
 #include <unistd.h>
 
 #include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "doctor/child.h"
 #include "doctor/elf_file.h"
@@ -48,6 +53,77 @@ TEST(ElfFileTest, KindsOfPrograms) {
   EXPECT_NE(look_at("/proc/self/exe").interpreter, "");
   EXPECT_EQ(look_at("/nowhere").kind, ProgramKind::not_found);
   EXPECT_EQ(look_at("/proc/self/status").kind, ProgramKind::not_elf);
+}
+
+/// A program of this machine, made of segments alone, as linkers write them.
+class Program {
+ public:
+  Program& add(ElfW(Word) type, std::string bytes, ElfW(Word) flags = PF_R) {
+    ElfW(Phdr) segment{};
+    segment.p_type = type;
+    segment.p_flags = flags;
+    segment.p_align = 4;
+    segment.p_filesz = bytes.size();
+    segments_.emplace_back(segment, std::move(bytes));
+    return *this;
+  }
+  static std::string note(const std::string& owner, const std::string& text) {
+    ElfW(Nhdr) header{};
+    header.n_namesz = static_cast<ElfW(Word)>(owner.size() + 1);
+    header.n_descsz = static_cast<ElfW(Word)>(text.size());
+    std::string out(reinterpret_cast<const char*>(&header), sizeof header);
+    for (const std::string& part : {owner + '\0', text})
+      out += part + std::string((4 - part.size() % 4) % 4, '\0');
+    return out;
+  }
+  ElfFile look() const {
+    ElfW(Ehdr) header{};
+    std::ifstream("/proc/self/exe").read(reinterpret_cast<char*>(&header), sizeof header);
+    header.e_phoff = sizeof header;
+    header.e_phnum = static_cast<ElfW(Half)>(segments_.size());
+    std::string head, content;
+    for (auto [segment, bytes] : segments_) {
+      segment.p_offset = sizeof header + segments_.size() * sizeof segment + content.size();
+      head.append(reinterpret_cast<const char*>(&segment), sizeof segment);
+      content += bytes;
+    }
+    const std::string path = testing::TempDir() + "elf_file_test." + std::to_string(getpid());
+    std::ofstream(path).write(reinterpret_cast<const char*>(&header), sizeof header) << head << content;
+    const ElfFile seen = look_at(path);
+    unlink(path.c_str());
+    return seen;
+  }
+
+ private:
+  std::vector<std::pair<ElfW(Phdr), std::string>> segments_;
+};
+
+// The C linker (cgo) puts notes of its own before Go's, and -buildid= leaves that out.
+TEST(ElfFileTest, TellsGoFromC) {
+  const std::string loader = "/lib64/ld-linux-x86-64.so.2", c = Program::note("GNU", std::string(20, 'x')),
+                    go = Program::note(std::string("Go\0", 3), "build");
+  const std::string info = std::string(32, ' ') + "\xff Go buildinf:";
+  const auto dynamic = [&] { return Program().add(PT_INTERP, loader + '\0'); };
+  EXPECT_EQ(dynamic().look().interpreter, loader);
+  EXPECT_FALSE(dynamic().look().is_go);
+  EXPECT_FALSE(dynamic().add(PT_NOTE, c + Program::note("Gob", "build")).look().is_go);
+  EXPECT_TRUE(dynamic().add(PT_NOTE, go).look().is_go);
+  EXPECT_TRUE(dynamic().add(PT_NOTE, Program::note("Go", "build")).look().is_go);
+  EXPECT_TRUE(dynamic().add(PT_NOTE, c + Program::note("GNU", "abc") + go).look().is_go);
+  EXPECT_TRUE(dynamic().add(PT_NOTE, c).add(PT_NOTE, go).look().is_go);
+  EXPECT_TRUE(dynamic().add(PT_LOAD, "text", PF_R | PF_X).add(PT_LOAD, info, PF_R | PF_W).look().is_go);
+  EXPECT_FALSE(dynamic().add(PT_LOAD, info).look().is_go) << "a text that mentions it";
+  EXPECT_EQ(Program().add(PT_NOTE, go).look().kind, ProgramKind::without_loader);
+}
+
+// Whatever a file says of itself.
+TEST(ElfFileTest, NotesThatReachBeyondTheirSegmentAreNone) {
+  for (const ElfW(Word) size : {0U, 1U, 0x7fffffffU, 0xffffffffU}) {
+    ElfW(Nhdr) header{.n_namesz = size, .n_descsz = size, .n_type = 0};
+    const std::string note(reinterpret_cast<const char*>(&header), sizeof header);
+    EXPECT_FALSE(Program().add(PT_NOTE, note).look().is_go) << size;
+    EXPECT_FALSE(Program().add(PT_NOTE, note + "Go").look().is_go) << size;
+  }
 }
 
 TEST(ChildTest, FindsOutOrEnds) {
