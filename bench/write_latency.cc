@@ -5,11 +5,14 @@
 //   write_latency [OPTIONS] SECONDS          one side
 //   write_latency [OPTIONS] SECONDS HOST     the other, prints the median of half the exchange in us
 //     --size BYTES (65536)  --shared  --gid-index N  --port N
+//     --then BYTES: each is followed by another WRITE of so many, 0 for one as UCX flushes with, and its
+//     completion is waited for before the other side's answer
 //     exchanges: --count N (20000), SECONDS is not used
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <vector>
 
 #include "bench/writer.h"
@@ -30,12 +33,14 @@ class Game {
       : side_(side),
         peer_(peer),
         size_(o.size),
+        then_(o.then),
         out_(o.initiator() ? 0 : o.size),
         in_(o.initiator() ? o.size : 0) {}
 
   void send(std::uint8_t mark) {
     side_.data()[out_ + size_ - 1] = std::byte{mark};
     side_.post(0, peer_, out_, size_);
+    if (then_) side_.post(0, peer_, out_, *then_);
   }
   void receive(std::uint8_t mark) {
     const std::atomic_ref last(reinterpret_cast<std::uint8_t&>(side_.data()[in_ + size_ - 1]));
@@ -43,15 +48,16 @@ class Game {
     }
   }
   void complete() {
-    ibv_wc done[1];
-    while (side_.poll(done, 1) == 0) {
-    }
+    ibv_wc done[2];
+    for (std::size_t left = then_ ? 2 : 1; left > 0;) left -= side_.poll(done, left);
   }
 
  private:
   Side& side_;
   const Address& peer_;
-  std::size_t size_, out_, in_;
+  std::size_t size_;
+  std::optional<std::size_t> then_;
+  std::size_t out_, in_;
 };
 
 /// One exchange after the other; the time of each in us.

@@ -27,6 +27,8 @@ bool set(Options& o, const std::string& word, const char* value) {
     o.offset = number;
   else if (word == "--count")
     o.count = number;
+  else if (word == "--then")
+    o.then = number;
   else if (word == "--gid-index")
     o.gid_index = static_cast<int>(number);
   else if (word == "--port")
@@ -65,7 +67,8 @@ Options parse(int argc, char** argv) {
   if (rest.size() == 2) o.host = rest[1];
   if (o.initiator()) o.offset = 0;
   if (o.memory == 0) o.memory = o.qps * o.size;
-  require(o.qps > 0 && o.qps <= kMostQps && o.size > 0 && o.memory >= o.size && o.offset < 4096,
+  require(o.qps > 0 && o.qps <= kMostQps && o.size > 0 && o.memory >= o.size && o.offset < 4096 &&
+              o.then.value_or(0) <= o.size,
           "values out of range");
   return o;
 }

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,10 +17,11 @@ namespace bench {
 struct Options {
   std::size_t qps = 1;
   std::size_t size = 65536;
-  std::size_t memory = 0;  ///< bytes of the region; 0: one message for each queue pair
-  std::size_t count = 0;   ///< messages; 0: as many as the seconds allow
-  std::size_t offset = 0;  ///< bytes from the beginning of a page to that of the target's region
-  bool shared = false;     ///< the region lies in a shared mapping of a memfd
+  std::size_t memory = 0;           ///< bytes of the region; 0: one message for each queue pair
+  std::size_t count = 0;            ///< messages; 0: as many as the seconds allow
+  std::optional<std::size_t> then;  ///< bytes of a second message behind each
+  std::size_t offset = 0;           ///< bytes from the beginning of a page to that of the target's region
+  bool shared = false;              ///< the region lies in a shared mapping of a memfd
   int gid_index = 1;
   std::uint16_t port = 18530;
   double seconds = 1;

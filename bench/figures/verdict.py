@@ -42,6 +42,7 @@ class Verdict:
             self._two_sided()
             self._wire(places.host, "loopback wire", wire=True)
             self._library(places.host, "direct")
+            self._empty_behind()
             self._many(places.host, "direct", wire=False)
             self._many(places.host, "loopback wire", wire=True)
             self._neighbour()
@@ -153,6 +154,14 @@ class Verdict:
             for what, contender in wanted.items():
                 library = self._figure(site, name, contender, size)
                 self._compare(7, f"UCX rc_v {what} {size_text(size)}, {name} / ib_write_bw", library, plain, ">= 0.85")
+
+    def _empty_behind(self):
+        """UCX's way to wait for what it has written is an empty WRITE, which needs the target no more than others do."""
+        for size in (4096, LARGE, HUGE, 4 * HUGE):
+            self._group += 1
+            empty, short = (self._figure(self.places.host, "direct", Own("write_latency", ["--then", str(then)], note=f", then {then} B"), size)
+                            for then in (0, 8))
+            self._compare(7, f"WRITEs of {size_text(size)}, each with an empty one behind it / with one of 8 B, direct", empty, short, "<= 1.2")
 
     def _many(self, site, name, wire):
         self._thousand(6, site, name, many_queue_pairs(1, wire), many_queue_pairs(1000, wire), ">= 0.9")

@@ -93,6 +93,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   rnic::Silence silence(const ib::AddressVector& path) override;
   bool may_go_direct(const rnic::QueuePair& qp) override;
   rnic::DirectResult direct(const rnic::DirectStep& step) override;
+  bool direct_empty(const rnic::DirectStep& step) override;
   Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
                                                  const ib::AtomicOperation& operation) override {
     return peers_.execute_atomic(word, operation);

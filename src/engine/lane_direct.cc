@@ -42,6 +42,14 @@ rnic::DirectResult Lane::direct(const rnic::DirectStep& step) {
   return result;
 }
 
+bool Lane::direct_empty(const rnic::DirectStep& step) {
+  QpSlot* const slot = qps_.find(step.qp.qpn());
+  if (slot == nullptr || !peers_.take_empty(step)) return false;
+  direct_since_clock_ += share_of_clock_read(rnic::DirectResult::mapped, 0);
+  outdate_row(*slot);
+  return true;
+}
+
 // Nothing is owed to anybody, so no batch is needed.
 void Lane::completed_direct(rnic::QueuePair& qp) {
   publish();

@@ -34,7 +34,7 @@ struct DirectStep {
   std::uint32_t psn = 0;     ///< that the peer has to expect
   std::uint32_t offset = 0;  ///< of the piece in the message
   std::uint32_t bytes = 0;
-  std::span<const iovec> local;  ///< that many bytes of this side's memory, checked
+  std::span<const iovec> local{};  ///< that many bytes of this side's memory, checked
 };
 
 /// How it went.
@@ -116,6 +116,11 @@ class LanePort {
   virtual DirectResult direct(const DirectStep& step) {
     static_cast<void>(step);
     return DirectResult::none;
+  }
+  /// The same for a message that moves nothing: whether the peer has taken it.
+  virtual bool direct_empty(const DirectStep& step) {
+    static_cast<void>(step);
+    return false;
   }
   /// See ib::Host::execute_atomic().
   virtual Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,

@@ -215,6 +215,7 @@ class QueuePair final : public EventTarget, private ib::Host {
     return type_ != IBV_QPT_XRC_SEND && !by_packets_ && lane_.may_go_direct(*this);
   }
   std::optional<std::uint32_t> direct(const ib::DirectMessage& message) override;
+  std::optional<std::uint32_t> direct_empty(const ib::DirectMessage& message);
   Expected<std::uint64_t, Reason> execute_atomic(std::uint64_t* word,
                                                  const ib::AtomicOperation& operation) override {
     return lane_.execute_atomic(word, operation);

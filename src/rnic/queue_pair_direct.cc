@@ -46,18 +46,18 @@ class LocalPlaces {
 
 }  // namespace
 
-// Keys of no use, elements that are too short and messages of no length take packets: who
-// sends those must be told.
+// Keys of no use and elements that are too short take packets: who sends those must be told.
 SOFTRNIC_HOT_PATH std::optional<std::uint32_t> QueuePair::direct(const ib::DirectMessage& message) {
   const ib::SendWqe& wqe = message.wqe;
   const bool writes = wqe.op == SendOp::write || wqe.op == SendOp::atomic_write;
-  if (!writes && wqe.op != SendOp::read && !is_atomic(wqe.op)) return std::nullopt;
+  if (!writes && wqe.op != SendOp::read && !is_atomic(wqe.op) && wqe.op != SendOp::flush) return std::nullopt;
   if (const ib::PathWindow* const path = window(); path == nullptr || !path->local()) return std::nullopt;
   if (by_packets_) return std::nullopt;
   if (type_ == IBV_QPT_XRC_SEND)
     return std::nullopt;  // the peer's keys go by an SRQ, which its row does not name
   const std::uint32_t length = is_atomic(wqe.op) ? 8 : wqe.length;
-  if (length == 0 || length > limits::kMaxMessageBytes) return std::nullopt;
+  if (length - 1 >= limits::kMaxMessageBytes) [[unlikely]]  // huge when there is none
+    return length == 0 ? direct_empty(message) : std::nullopt;
   const std::uint32_t bytes = std::min(length - message.offset, LanePort::kDirectPiece);
   const iovec inline_place{const_cast<std::byte*>(message.inline_data + message.offset), bytes};
   const ProtectionDomain& pd = wqe.by_host ? *receives_.pd() : *pd_;
@@ -72,6 +72,13 @@ SOFTRNIC_HOT_PATH std::optional<std::uint32_t> QueuePair::direct(const ib::Direc
   if (way == DirectResult::mapped) count(ib::Counter::direct_mapped_bytes, bytes);
   if (message.offset + bytes == length) count(ib::Counter::direct_messages, 1);
   return is_atomic(wqe.op) ? wqe.length : bytes;
+}
+
+// Empty WRITEs and READs, and FLUSHes. They need no memory of this side.
+SOFTRNIC_OUT_OF_LINE std::optional<std::uint32_t> QueuePair::direct_empty(const ib::DirectMessage& message) {
+  if (!lane_.direct_empty({.qp = *this, .wqe = message.wqe, .psn = message.psn})) return std::nullopt;
+  count(ib::Counter::direct_messages, 1);
+  return 0;
 }
 
 }  // namespace softrnic::rnic

@@ -88,7 +88,7 @@ QueuePair::Posted QueuePair::enqueue(const ibv_send_wr& wr, ib::SendSlot slot) {
   fill_send(slot, wr, {type_, init_.signal_all, qpn_, attributes_.transport.qkey});
   endpoint_->commit();
   const SendRules& kind = *send_rules(wr.opcode);
-  const bool one_sided = kind.has_remote_memory || kind.is_atomic;
+  const bool one_sided = kind.has_remote_memory || kind.uses_reads;
   return one_sided && packets_->go_at_once() ? Posted::done : Posted::queued;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/reason_id.h"
+#include "transport/ib/flush_selector.h"
 
 namespace softrnic::samehost {
 namespace {
@@ -40,16 +41,32 @@ constexpr Needs needs_of(SendOp op) {
 }
 
 /// Whether the responder would take the packets of this message.
-bool accepts(const DirectQp& entry, const rnic::DirectStep& step) {
+bool accepts(const DirectQp& entry, const rnic::DirectStep& step, const Needs& needs) {
   if (entry.open.load(std::memory_order_acquire) == 0) return false;
   const ib::Attributes& ours = step.qp.transport_attributes();
   const DirectQpBody& theirs = entry.body;
-  const Needs needs = needs_of(step.wqe.op);
   return entry.expected_psn.load(std::memory_order_acquire) == step.psn &&
          theirs.type == static_cast<std::uint8_t>(step.qp.type()) && theirs.peer_qpn == ours.local.value &&
          std::memcmp(theirs.peer_gid, ours.path.source.raw.data(), sizeof theirs.peer_gid) == 0 &&
          theirs.path_mtu == ours.path_mtu && theirs.pkey == ours.pkey &&
          (needs.access & ~theirs.access) == 0 && (!needs.resources || theirs.max_reads_in > 0);
+}
+
+ib::FlushSelector selector_of(const ib::SendWqe& flush) {
+  return ib::FlushSelector::of(static_cast<std::uint32_t>(flush.swap_or_add));
+}
+
+Needs needs_of_empty(const ib::SendWqe& wqe) {
+  return wqe.op == SendOp::flush ? Needs{selector_of(wqe).access(), true} : needs_of(wqe.op);
+}
+
+/// Whether its key does: that of an empty WRITE or READ is not checked (IBTA C9-88), that of a FLUSH is.
+bool key_allows_empty(const DirectPeer& peer, const DirectQpBody& qp, const ib::SendWqe& wqe) {
+  if (wqe.op != SendOp::flush) return true;
+  const ib::FlushSelector selector = selector_of(wqe);
+  if (selector.level == ib::FlushSelector::kRegion) return peer.allows(wqe.rkey, qp, selector.access());
+  return wqe.compare == 0 ||
+         peer.find(wqe.rkey, qp, wqe.remote_address, wqe.compare, selector.access()).has_value();
 }
 
 void scatter_word(std::span<const iovec> places, std::uint64_t word) {
@@ -224,7 +241,25 @@ DirectResult DirectPath::perform(const rnic::DirectStep& step, DirectRoute& rout
   if (!access) return DirectResult::none;
   if (is_valid(route, *peer, step)) return perform_by_route(route, step);
   const DirectQp& entry = peer->qp(remote);
-  return accepts(entry, step) ? perform_by_key(*peer, entry, step, route) : DirectResult::none;
+  const bool accepted = accepts(entry, step, needs_of(step.wqe.op));
+  return accepted ? perform_by_key(*peer, entry, step, route) : DirectResult::none;
+}
+
+// Nothing is copied, so no system call tells that the peer is dead, and no restartable sequence that it has
+// revoked the access: what was read of `entry` may be of two connections then. So the generation is read once
+// more. The fence holds the compiler alone, as only on x86-64, which loads in order, accesses are revoked.
+bool DirectPath::take_empty(const rnic::DirectStep& step) {
+  const Qpn remote = step.qp.transport_attributes().remote;
+  DirectPeer* const peer = peers_[remote.lane()].peer.get();
+  if (peer == nullptr || !peer->attached()) return false;
+  const DirectPeer::AccessGuard access(*peer);
+  if (!access) return false;
+  const DirectQp& entry = peer->qp(remote);
+  const std::uint32_t generation = entry.open.load(std::memory_order_acquire);
+  if (!accepts(entry, step, needs_of_empty(step.wqe)) || !key_allows_empty(*peer, entry.body, step.wqe))
+    return false;
+  std::atomic_signal_fence(std::memory_order_acquire);
+  return entry.open.load(std::memory_order_relaxed) == generation && peer->lives();
 }
 
 // What an entry of a queue pair says stays as it is while it is open under the same number, and what a key

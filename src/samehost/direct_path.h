@@ -46,6 +46,8 @@ class DirectPath {
   const std::optional<DirectShare::LaneSlot>& slot() const { return slot_; }
   /// `route`: that of the queue pair.
   rnic::DirectResult perform(const rnic::DirectStep& step, DirectRoute& route);
+  /// See rnic::LanePort::direct_empty().
+  bool take_empty(const rnic::DirectStep& step);
 
   bool any_pending() const { return pending_.any(); }
   Lanes take_pending() { return std::exchange(pending_, {}); }

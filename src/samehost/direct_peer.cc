@@ -160,6 +160,12 @@ std::optional<DirectPeer::Target> DirectPeer::find(MemoryKey key, const DirectQp
                 entry.length - offset};
 }
 
+bool DirectPeer::allows(MemoryKey key, const DirectQpBody& qp, std::uint32_t access) const {
+  DirectKeyBody entry;
+  return read_key(key, entry) != nullptr && entry.length != 0 && entry.pd == qp.pd &&
+         (entry.queue_pair == 0 || entry.queue_pair == qp.serial) && (access & ~entry.access) == 0;
+}
+
 // Cross-memory attach finds out by itself that the process is gone; a file that was mapped outlives it.
 std::optional<DirectPeer::Access> DirectPeer::access_to(const Target& target, std::uint64_t bytes) {
   const auto mapped = segments_.find(target.segment, target.address, bytes);

@@ -90,6 +90,8 @@ class DirectPeer {
   /// Where `bytes` bytes at `address` lie, if the key allows it through that queue pair.
   std::optional<Target> find(MemoryKey key, const DirectQpBody& qp, std::uint64_t address,
                              std::uint64_t bytes, std::uint32_t access) const;
+  /// Whether the key allows that access through that queue pair, wherever its region lies.
+  bool allows(MemoryKey key, const DirectQpBody& qp, std::uint32_t access) const;
   /// How this process gets at them.
   struct Access {
     const RemoteMemory& memory;

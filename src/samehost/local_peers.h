@@ -83,6 +83,7 @@ class LocalPeers {
   rnic::DirectResult perform(const rnic::DirectStep& step, DirectRoute& route) {
     return direct_.perform(step, route);
   }
+  bool take_empty(const rnic::DirectStep& step) { return direct_.take_empty(step); }
   bool any_map_requests() const { return direct_.any_map_requests(); }
   /// When what they share no longer is to be let go, by take_map_requests() and map().
   TimePoint sweep_due() const { return direct_.sweep_due(); }

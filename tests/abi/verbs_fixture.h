@@ -115,9 +115,10 @@ class VerbsTest : public testing::Test {
     const int own = qp->qp_type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
     return ibv_modify_qp(qp, &attributes, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | own);
   }
-  int to_rtr(ibv_qp* qp, std::uint32_t peer) const {
+  int to_rtr(ibv_qp* qp, std::uint32_t peer, std::uint32_t psn = 0) const {
     ibv_qp_attr attributes{};
     attributes.qp_state = IBV_QPS_RTR;
+    attributes.rq_psn = psn;
     attributes.path_mtu = IBV_MTU_1024;
     attributes.dest_qp_num = peer;
     attributes.max_dest_rd_atomic = 4;

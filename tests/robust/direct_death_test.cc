@@ -12,8 +12,12 @@ namespace {
 
 constexpr std::uint8_t kShortTimeout = 8;  ///< 1 ms to the first retry
 
-/// Writes until that fails; tells `tester` when it is at it.
-int write_until_it_fails(const Way& way, const Line& line, const Line& tester) {
+using Post = bool (*)(Side&, const Card&);
+bool post_all(Side& side, const Card& peer) { return post_write(side, peer, Side::kBytes); }
+bool post_nothing(Side& side, const Card&) { return post_empty(side, IBV_WR_RDMA_WRITE); }
+
+/// Posts until that fails; tells `tester` when it is at it.
+int post_until_it_fails(const Way& way, Post post, const Line& line, const Line& tester) {
   Side side(way.memory());
   Card peer;
   if (!meet(side, line, peer)) return fail(refused, "a connection");
@@ -23,7 +27,7 @@ int write_until_it_fails(const Way& way, const Line& line, const Line& tester) {
   if (!tester.tell()) return fail(no_peer, "a tester");
   ibv_wc wc{};
   do {
-    if (!post_write(side, peer, Side::kBytes)) return fail(refused, "a post");
+    if (!post(side, peer)) return fail(refused, "a post");
     if (!side.next(wc)) return fail(not_as_expected, "a completion within 20 s");
   } while (wc.status == IBV_WC_SUCCESS);
   return wc.status == IBV_WC_RETRY_EXC_ERR ? done : fail(not_as_expected, "retries exceeded", wc);
@@ -45,14 +49,15 @@ int outlive_the_writer(const Way& way, const Line& line, const Line& tester) {
 
 /// Two processes, of which one writes to the other.
 struct Round {
-  explicit Round(const Way& chosen) : way(chosen) {}
+  explicit Round(const Way& chosen, Post posts = post_all) : way(chosen), post(posts) {}
 
   const Way& way;
+  const Post post;
   Lines lines, to_target, to_writer;
   pid_t target =
       start_child([this] { return outlive_the_writer(way, Line(lines.a.get()), Line(to_target.b.get())); });
-  pid_t writer =
-      start_child([this] { return write_until_it_fails(way, Line(lines.b.get()), Line(to_writer.b.get())); });
+  pid_t writer = start_child(
+      [this] { return post_until_it_fails(way, post, Line(lines.b.get()), Line(to_writer.b.get())); });
 };
 
 /// Kills one of them while it is at it.
@@ -74,6 +79,15 @@ TEST_P(DirectDeathTest, WhoWritesToTheDeadSeesRetriesExceeded) {
   std::mt19937 dice(4);
   for (unsigned i = 0; i < rounds(20); ++i) {
     const Round round(GetParam());
+    ASSERT_NO_FATAL_FAILURE(kill_one(round, round.target, dice));
+    ASSERT_EQ(end_of(round.writer), done) << "round " << i;
+  }
+}
+
+TEST_P(DirectDeathTest, WhoFlushesTowardsTheDeadSeesRetriesExceeded) {
+  std::mt19937 dice(5);
+  for (unsigned i = 0; i < rounds(20); ++i) {
+    const Round round(GetParam(), post_nothing);
     ASSERT_NO_FATAL_FAILURE(kill_one(round, round.target, dice));
     ASSERT_EQ(end_of(round.writer), done) << "round " << i;
   }

@@ -65,9 +65,26 @@ struct Load {
   bool all_direct = false;
 };
 
-/// Writes until no packet is needed any more and `target` has gone to sleep, then 20,000 times. Its own
-/// process's counters stand in its page.
-int write_to_sleeper(const Way& way, const Line& line, pid_t target, Load& load) {
+using Message = bool (*)(Side&, const Card&);
+
+bool write_a_page(Side& side, const Card& peer) { return write_once(side, peer, 4096); }
+
+/// As UCX does, and with a READ.
+bool write_and_flush(Side& side, const Card& peer) {
+  if (!post_write(side, peer, 4096) || !post_empty(side, IBV_WR_RDMA_WRITE) ||
+      !post_empty(side, IBV_WR_RDMA_READ))
+    return fail(refused, "a post") == done;
+  for (int i = 0; i < 3; ++i) {
+    ibv_wc wc{};
+    if (!side.next(wc)) return fail(not_as_expected, "a completion") == done;
+    if (wc.status != IBV_WC_SUCCESS) return fail(not_as_expected, "a success", wc) == done;
+  }
+  return true;
+}
+
+/// Writes until no packet is needed any more and `target` has gone to sleep, then sends 20,000 messages. Its
+/// own process's counters stand in its page.
+int write_to_sleeper(const Way& way, const Line& line, pid_t target, Message message, Load& load) {
   Side side(way.memory());
   Card peer;
   if (!meet(side, line, peer)) return fail(refused, "a connection");
@@ -75,7 +92,7 @@ int write_to_sleeper(const Way& way, const Line& line, pid_t target, Load& load)
   memory_of(side)[0] = kWritten;
   const auto write_many = [&](unsigned count) {
     for (unsigned i = 0; i < count; ++i)
-      if (!write_once(side, peer, 4096)) return false;
+      if (!message(side, peer)) return false;
     return true;
   };
   const auto packets = [] { return counted(ib::Counter::tx_packets); };
@@ -95,19 +112,23 @@ int write_to_sleeper(const Way& way, const Line& line, pid_t target, Load& load)
   return line.tell() ? done : no_peer;
 }
 
-TEST_P(DirectTest, TheTargetSleepsWhileItIsWritten) {
+void expect_sleep(const Way& way, Message message) {
   Lines lines;
   auto* const load =
       new (mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Load;
-  const pid_t target = start_child([&] { return sleeping_target(GetParam(), Line(lines.a.get())); });
+  const pid_t target = start_child([&] { return sleeping_target(way, Line(lines.a.get())); });
   const pid_t writer =
-      start_child([&] { return write_to_sleeper(GetParam(), Line(lines.b.get()), target, *load); });
+      start_child([&] { return write_to_sleeper(way, Line(lines.b.get()), target, message, *load); });
   EXPECT_EQ(end_of(writer, 60), done);
   EXPECT_EQ(end_of(target), done);
   EXPECT_TRUE(load->all_direct);
   EXPECT_LE(load->switches, 1U);
   EXPECT_LT(load->time, std::chrono::milliseconds(2));
 }
+
+TEST_P(DirectTest, TheTargetSleepsWhileItIsWritten) { expect_sleep(GetParam(), write_a_page); }
+
+TEST_P(DirectTest, TheTargetSleepsWhileTheWriterFlushes) { expect_sleep(GetParam(), write_and_flush); }
 
 // ---- deregistration
 

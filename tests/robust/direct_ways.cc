@@ -22,6 +22,13 @@ bool post_write(Side& side, const Card& peer, std::uint32_t bytes) {
   return ibv_post_send(side.qp, &wr, &bad) == 0;
 }
 
+bool post_empty(Side& side, ibv_wr_opcode opcode) {
+  ibv_send_wr wr{}, *bad = nullptr;
+  wr.opcode = opcode;
+  wr.send_flags = IBV_SEND_SIGNALED;
+  return ibv_post_send(side.qp, &wr, &bad) == 0;
+}
+
 bool write_once(Side& side, const Card& peer, std::uint32_t bytes) {
   ibv_wc wc{};
   if (!post_write(side, peer, bytes)) return fail(refused, "a post") == done;

@@ -28,6 +28,8 @@ class DirectDeathTest : public testing::TestWithParam<Way> {};
 inline std::string name_of(const testing::TestParamInfo<Way>& info) { return info.param.name; }
 
 bool post_write(Side& side, const Card& peer, std::uint32_t bytes);
+/// One of no bytes and no key: IBV_WR_RDMA_WRITE or IBV_WR_RDMA_READ.
+bool post_empty(Side& side, ibv_wr_opcode opcode);
 /// Posts one and waits for its completion, which must be a success. Says what else it was.
 bool write_once(Side& side, const Card& peer, std::uint32_t bytes);
 /// Writes until one of those WRITEs has gone the way that it should, which takes a moment. Says why not.

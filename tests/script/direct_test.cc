@@ -41,6 +41,43 @@ TEST_F(Direct, AWorkRequestWithNothingBeforeItGoesAtOnce) {
   quiet();
 }
 
+TEST_F(Direct, WhatMovesNothingGoesAtOnceToo) {
+  rc();
+  host.direct_budget = kPlenty;
+  for (const char* empty : {"write len=0 va=0 rkey=0", "read len=0 va=0 rkey=0",
+                            "flush inline va=0x7000 rkey=0x55 dmalen=64 feth=0x1"}) {
+    post(empty);
+    EXPECT_TRUE(qp().go_at_once()) << empty;
+  }
+  for (const char* id : {"1", "2", "3"}) sent(std::string(id) + " success");
+  EXPECT_EQ(host.directs, (Moves{{0, 5}, {0, 5}, {0, 5}}));
+  quiet();
+}
+
+TEST_F(Direct, WhatMovesNothingGoesAfterAllBeforeIt) {
+  rc();
+  post("write len=8 va=0x7000 rkey=0x55");
+  out("RC RDMA Write Only psn=5 len=8 ackreq");
+  host.direct_budget = kPlenty;
+  post("write len=0 va=0 rkey=0");
+  EXPECT_FALSE(qp().go_at_once());
+  out("RC RDMA Write Only psn=6 len=0 ackreq");
+  in("RC Acknowledge psn=6 msn=2");
+  sent("1 success");
+  sent("2 success");
+  post("write len=1500 va=0x7000 rkey=0x55");
+  post("flush inline va=0x7000 rkey=0x55 dmalen=64 feth=0x1");
+  EXPECT_FALSE(qp().go_at_once());
+  direct();
+  direct();
+  EXPECT_EQ(host.sends.size(), 1U);
+  direct();
+  sent("3 success");
+  sent("4 success");
+  EXPECT_EQ(host.directs, (Moves{{0, 7}, {1000, 7}, {0, 7}}));
+  quiet();
+}
+
 TEST_F(Direct, NothingGoesAtOnceThatIsNotFirstAndOneSided) {
   rc();
   host.direct_budget = kPlenty;

@@ -18,7 +18,7 @@ class DirectTurns {
   static constexpr std::uint32_t kWorthWaiting = 16 * 1024;  ///< bytes: through a socket longer than an ACK
   static constexpr std::uint32_t kBackOff = 64;              ///< work requests that do not wait
 
-  static bool one_sided(SendOp op) { return op == SendOp::write || (is_answered(op) && op != SendOp::flush); }
+  static bool one_sided(SendOp op) { return op == SendOp::write || is_answered(op); }
 
   /// Everything that was posted is forgotten.
   void reset() { *this = {}; }

@@ -86,6 +86,53 @@ TEST(Adapter, OneSidedOperationsOnThisHostNeedNoPackets) {
   }
 }
 
+// IBTA C9-88: without a key, too.
+TEST(Adapter, EmptyRequestsOnThisHostNeedNoPackets) {
+  for (const ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UC}) {
+    in_namespace([type] {
+      Node a(type);
+      Node b(type);
+      if (!meet(a, b)) return;
+      Address to = b.address();
+      write_until_direct(a, to);
+      const std::uint64_t packets = counted(a, ib::Counter::tx_packets);
+      const std::uint64_t messages = counted(a, ib::Counter::direct_messages);
+      for (const std::uint32_t key : {to.rkey, 0U}) {
+        to.rkey = key;
+        a.post(IBV_WR_RDMA_WRITE, 0, 0, to);
+        a.complete();
+        a.post(type == IBV_QPT_RC ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE, 0, 0, to);
+        a.complete();
+      }
+      EXPECT_EQ(counted(a, ib::Counter::tx_packets), packets);
+      EXPECT_EQ(counted(a, ib::Counter::direct_messages), messages + 4);
+      a.destroy();
+      b.destroy();
+    });
+  }
+}
+
+TEST(Adapter, EmptyRequestsNeedAPeerThatTakesThem) {
+  for (const ibv_qp_state state : {IBV_QPS_RESET, IBV_QPS_ERR}) {
+    in_namespace([state] {
+      Node a;
+      Node b;
+      a.timeout = 8;  // 1 ms to the first retry
+      if (!meet(a, b)) return;
+      write_until_direct(a, b.address());
+      a.post(IBV_WR_RDMA_WRITE, 0, 0, b.address());
+      a.complete();
+      ibv_qp_attr attr{};
+      attr.qp_state = state;
+      EXPECT_TRUE(b.qp->modify(attr, IBV_QP_STATE));
+      a.post(IBV_WR_RDMA_WRITE, 0, 0, b.address());
+      EXPECT_EQ(a.next_completion().status, IBV_WC_RETRY_EXC_ERR);
+      a.destroy();
+      b.destroy();
+    });
+  }
+}
+
 TEST(Adapter, WhatTheDirectPathRefusesFailsAsOnTheWire) {
   in_namespace([] {
     Node a;

@@ -80,6 +80,7 @@ class FakeLane final : public LanePort {
   DirectResult direct(const DirectStep&) override {
     return goes_direct ? DirectResult::attach : DirectResult::none;
   }
+  bool direct_empty(const DirectStep&) override { return goes_direct; }
   void deliver(CompletionQueue& cq, const ibv_wc& wc, bool solicited) override {
     completions_.push_back({&cq, wc, solicited});
   }

@@ -219,6 +219,29 @@ TEST_F(PostTest, EveryOneSidedRequestGoesDirectWithinThePost) {
   EXPECT_TRUE(qp->destroy());
 }
 
+TEST_F(PostTest, WhatMovesNothingGoesDirectWithinThePost) {
+  lanes.lane.goes_direct = true;
+  auto qp = make_qp(IBV_QPT_RC);
+  bring(*qp, IBV_QPS_RTS);
+  lanes.lane.transmit_calls = lanes.lane.completed_direct_calls = 0;
+  ibv_send_wr flush{};
+  flush.opcode = kWrFlush;
+  flush.wr.atomic.swap = 1;  // global visibility of a range
+  ibv_send_wr write{}, inlined{}, read{};
+  write.opcode = inlined.opcode = IBV_WR_RDMA_WRITE;
+  inlined.send_flags = IBV_SEND_INLINE;
+  read.opcode = IBV_WR_RDMA_READ;
+  int posted = 0;
+  for (ibv_send_wr wr : {write, inlined, read, flush, usual(IBV_WR_RDMA_WRITE, IBV_QPT_RC, 0)}) {
+    wr.send_flags |= IBV_SEND_SIGNALED;
+    EXPECT_EQ(post(*qp, wr), 0);
+    EXPECT_EQ(lanes.lane.completed_direct_calls, ++posted);
+    EXPECT_EQ(poll(*cq).size(), 1U);
+  }
+  EXPECT_EQ(lanes.lane.transmit_calls, 0);
+  EXPECT_TRUE(qp->destroy());
+}
+
 TEST_F(PostTest, ReceiveQueueFull) {
   auto qp = make_qp(IBV_QPT_RC);
   bring(*qp, IBV_QPS_INIT);
