@@ -69,6 +69,12 @@ class KeyTable {
  public:
   static constexpr std::uint32_t kTagBits = 8;  ///< below the index
 
+  /// The key of the same index with the tag of another one.
+  static constexpr MemoryKey with_tag(MemoryKey key, std::uint32_t other) {
+    constexpr std::uint32_t kTag = (1U << kTagBits) - 1;
+    return MemoryKey((key.value & ~kTag) | (other & kTag));
+  }
+
   /// The table of this process.
   static KeyTable& process();
 

@@ -6,6 +6,7 @@
 
 #include "base/hot_path.h"
 #include "rnic/address_handle.h"
+#include "rnic/key_table.h"
 #include "rnic/memory_window.h"
 #include "rnic/work_requests.h"
 
@@ -47,8 +48,10 @@ SOFTRNIC_OUT_OF_LINE void fill_seldom(ib::SendWqe& wqe, const ibv_send_wr& wr) {
   if (wqe.op == ib::SendOp::local_invalidate) wqe.rkey = MemoryKey(wr.invalidate_rkey);
   if (wqe.op != ib::SendOp::bind_window) return;
   const ibv_mw_bind_info& info = wr.bind_mw.bind_info;
-  const WindowBind bind{MemoryKey(wr.bind_mw.rkey), MemoryKey(info.mr == nullptr ? 0 : info.mr->lkey),
-                        info.addr, info.length, info.mw_access_flags};
+  ibv_mw& window = *wr.bind_mw.mw;
+  window.rkey = KeyTable::with_tag(MemoryKey(window.rkey), wr.bind_mw.rkey).value;
+  const WindowBind bind{MemoryKey(window.rkey), MemoryKey(info.mr == nullptr ? 0 : info.mr->lkey), info.addr,
+                        info.length, info.mw_access_flags};
   bind.put(wqe);
 }
 

@@ -5,7 +5,6 @@
 
 #include "base/hot_path.h"
 #include "base/reason_id.h"
-#include "rnic/key_table.h"
 #include "rnic/limits.h"
 #include "transport/ib/flush_selector.h"
 
@@ -95,8 +94,6 @@ SOFTRNIC_OUT_OF_LINE Expected<void, Failure> check_local(const ibv_send_wr& wr) 
   const ibv_mw* const window = wr.bind_mw.mw;
   if (window == nullptr) return no(EINVAL, ReasonId::null_argument);
   const ibv_mw_bind_info& info = wr.bind_mw.bind_info;
-  if ((wr.bind_mw.rkey ^ window->rkey) >> KeyTable::kTagBits != 0)
-    return no(EINVAL, ReasonId::window_key, wr.bind_mw.rkey, window->rkey);
   const bool zero_based = (info.mw_access_flags & IBV_ACCESS_ZERO_BASED) != 0;  // IBTA o10-36.2.2
   if ((info.mw_access_flags & ~kKnown) != 0 || (zero_based && window->type == IBV_MW_TYPE_1))
     return no(EINVAL, ReasonId::window_access, info.mw_access_flags);

@@ -128,6 +128,18 @@ TEST_F(MemoryKindsTest, WindowsOfType2ServeOneQueuePair) {
   }
 }
 
+TEST_F(MemoryKindsTest, WindowsOfType2TakeTheLowByteOfTheirKey) {
+  MrPtr mr = make_mr(target, sizeof target, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
+  MwPtr mw(ibv_alloc_mw(pd.get(), IBV_MW_TYPE_2));
+  const std::uint32_t first = mw->rkey;
+  ibv_send_wr wr{};
+  wr.opcode = IBV_WR_BIND_MW;
+  wr.bind_mw = {mw.get(), 0xba, {mr.get(), to_address(target), 64, kRemoteAccess}};
+  EXPECT_EQ(run(b.get(), wr).status, IBV_WC_SUCCESS);
+  EXPECT_EQ(mw->rkey, (first & ~0xffU) | 0xba);
+  EXPECT_EQ(by_peer(IBV_WR_RDMA_WRITE, mw->rkey, to_address(target), 64), IBV_WC_SUCCESS);
+}
+
 TEST_F(MemoryKindsTest, WindowsThatCannotBe) {
   errno = 0;
   EXPECT_EQ(ibv_alloc_mw(pd.get(), static_cast<ibv_mw_type>(3)), nullptr);
