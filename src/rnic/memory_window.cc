@@ -121,8 +121,9 @@ Expected<Taken, Reason> bind_window(const WindowUser& user, const WindowBind& bi
   });
 }
 
-// IBTA o10-37.2.26: of type 2 alone. A peer needs the QP that it was bound by.
-Expected<Taken, Reason> invalidate_window(const WindowUser& user, MemoryKey key, bool by_peer) {
+// IBTA o10-37.2.26: of type 2 alone. One of type 2B is associated with protection domain and QP: neither the
+// peer nor the program may take it from another QP (docs/verbs.md, memory windows).
+Expected<Taken, Reason> invalidate_window(const WindowUser& user, MemoryKey key) {
   KeyTable& keys = KeyTable::process();
   if (keys.find(key) != nullptr) return no(ReasonId::invalidate_region, key.value);
   return keys.change_window(key, [&](WindowEntry& window) -> Expected<Taken, Reason> {
@@ -130,7 +131,7 @@ Expected<Taken, Reason> invalidate_window(const WindowUser& user, MemoryKey key,
     if (bound.key != key || bound.length == 0) return no(ReasonId::no_such_window, key.value);
     if (!window.one_queue_pair) return no(ReasonId::invalidate_type_1, key.value);
     if (bound.pd != user.pd) return no(ReasonId::window_other_pd, key.value);
-    if (by_peer && bound.queue_pair != user.queue_pair) return no(ReasonId::nak_window_other_qp, key.value);
+    if (bound.queue_pair != user.queue_pair) return no(ReasonId::nak_window_other_qp, key.value);
     return release(window);
   });
 }

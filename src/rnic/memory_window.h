@@ -62,7 +62,7 @@ struct WindowBind {
 enum class Taken : std::uint8_t { nothing, access };
 
 Expected<Taken, Reason> bind_window(const WindowUser& user, const WindowBind& bind);
-/// `by_peer`: SEND_WITH_INV.
-Expected<Taken, Reason> invalidate_window(const WindowUser& user, MemoryKey key, bool by_peer);
+/// LOCAL_INV and SEND_WITH_INV.
+Expected<Taken, Reason> invalidate_window(const WindowUser& user, MemoryKey key);
 
 }  // namespace softrnic::rnic

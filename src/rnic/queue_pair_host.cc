@@ -103,13 +103,13 @@ Expected<void, Reason> QueuePair::changed_window(const Expected<Taken, Reason>& 
 }
 
 Expected<void, Reason> QueuePair::invalidate(MemoryKey rkey) {
-  return changed_window(invalidate_window({pd_, serial_}, rkey, true));
+  return changed_window(invalidate_window({pd_, serial_}, rkey));
 }
 
 Expected<void, Reason> QueuePair::execute_locally(const ib::SendWqe& wqe) {
   const WindowUser user{pd_, serial_};
   return changed_window(wqe.op == ib::SendOp::bind_window ? bind_window(user, WindowBind::of(wqe))
-                                                          : invalidate_window(user, wqe.rkey, false));
+                                                          : invalidate_window(user, wqe.rkey));
 }
 
 // A target QP has no protection domain. Requests go by that of the SRQ that they name, R_Keys too: for this

@@ -140,6 +140,20 @@ TEST_F(MemoryKindsTest, WindowsOfType2TakeTheLowByteOfTheirKey) {
   EXPECT_EQ(by_peer(IBV_WR_RDMA_WRITE, mw->rkey, to_address(target), 64), IBV_WC_SUCCESS);
 }
 
+TEST_F(MemoryKindsTest, WindowsOfType2AreInvalidatedByTheirQueuePair) {
+  MrPtr mr = make_mr(target, sizeof target, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
+  MwPtr mw(ibv_alloc_mw(pd.get(), IBV_MW_TYPE_2));
+  ibv_send_wr bind{}, invalidate{};
+  bind.opcode = IBV_WR_BIND_MW;
+  invalidate.opcode = IBV_WR_LOCAL_INV;
+  invalidate.invalidate_rkey = ibv_inc_rkey(mw->rkey);
+  bind.bind_mw = {mw.get(), invalidate.invalidate_rkey, {mr.get(), to_address(target), 64, kRemoteAccess}};
+  EXPECT_EQ(run(b.get(), bind).status, IBV_WC_SUCCESS);
+  EXPECT_EQ(run(a.get(), invalidate).status, IBV_WC_MW_BIND_ERR);
+  EXPECT_EQ(run(b.get(), invalidate).status, IBV_WC_SUCCESS);
+  EXPECT_EQ(run(b.get(), invalidate).status, IBV_WC_MW_BIND_ERR) << "it is not bound any more";
+}
+
 TEST_F(MemoryKindsTest, WindowsThatCannotBe) {
   errno = 0;
   EXPECT_EQ(ibv_alloc_mw(pd.get(), static_cast<ibv_mw_type>(3)), nullptr);

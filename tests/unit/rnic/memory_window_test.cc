@@ -186,6 +186,23 @@ TEST_F(MemoryWindowTest, OfType2TakesTheTagOfAnyKey) {
   EXPECT_EQ(by(*a, write(0xba, place(0), 1)), IBV_WC_REM_ACCESS_ERR);
 }
 
+// A window of type 2B belongs to the queue pair that bound it, for the program too.
+TEST_F(MemoryWindowTest, IsInvalidatedByItsQueuePairAlone) {
+  connect(IBV_QPT_RC);
+  Window window(*pd, IBV_MW_TYPE_2);
+  EXPECT_EQ(by(*b, bind(window, 0, 64)), IBV_WC_SUCCESS);
+  EXPECT_EQ(post(*a, invalidate(window.rkey)), 0);
+  const ibv_wc failed = one(*cq);
+  EXPECT_EQ(failed.status, IBV_WC_MW_BIND_ERR);
+  EXPECT_EQ(failed.vendor_err, static_cast<std::uint32_t>(ReasonId::nak_window_other_qp));
+  EXPECT_EQ(state_of(*a), IBV_QPS_ERR);
+  EXPECT_EQ(by(*b, invalidate(window.rkey)), IBV_WC_SUCCESS) << "it was still bound";
+  EXPECT_EQ(post(*b, invalidate(window.rkey)), 0);
+  const ibv_wc again = one(*cq);
+  EXPECT_EQ(again.status, IBV_WC_MW_BIND_ERR) << "there is nothing to take away";
+  EXPECT_EQ(again.vendor_err, static_cast<std::uint32_t>(ReasonId::no_such_window));
+}
+
 TEST_F(MemoryWindowTest, IsInvalidatedByThePeer) {
   connect(IBV_QPT_RC);
   Window window(*pd, IBV_MW_TYPE_2);
