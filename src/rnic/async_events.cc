@@ -16,11 +16,10 @@ constexpr ObjectKind kObjects[] = {ObjectKind::qp, ObjectKind::cq, ObjectKind::s
 void AsyncEventQueue::push(const AsyncEvent& event) {
   try {
     const std::lock_guard lock(mutex_);
-    events_.push_back(event);
+    events_.put(event);
   } catch (const std::bad_alloc&) {  // lost; what befell the object shows in its state
-    return explain({.reason = because(ReasonId::out_of_memory, sizeof event)});
+    explain({.reason = because(ReasonId::out_of_memory, sizeof event)});
   }
-  ready_.post();
 }
 
 void AsyncEventQueue::raise(ibv_event_type type, EventTarget& target) { push({type, &target, 0}); }
@@ -30,15 +29,9 @@ void AsyncEventQueue::raise_port(ibv_event_type type, int port) { push({type, nu
 void AsyncEventQueue::raise_device(ibv_event_type type) { push({type, nullptr, 0}); }
 
 Expected<AsyncEvent, int> AsyncEventQueue::get() {
-  while (true) {
-    if (const int error = ready_.wait(); error != 0) return Unexpected{error};
-    const std::lock_guard lock(mutex_);
-    if (events_.empty()) continue;  // retired in between
-    const AsyncEvent event = events_.front();
-    events_.pop_front();
+  return events_.get(mutex_, [](const AsyncEvent& event) {
     if (event.target != nullptr) ++event.target->fetched_;
-    return event;
-  }
+  });
 }
 
 void AsyncEventQueue::acknowledge(const AsyncEvent& event) {
@@ -50,8 +43,7 @@ void AsyncEventQueue::acknowledge(const AsyncEvent& event) {
 
 void AsyncEventQueue::retire(EventTarget& target) {
   std::unique_lock lock(mutex_);
-  std::size_t removed = std::erase_if(events_, [&](const AsyncEvent& e) { return e.target == &target; });
-  for (; removed > 0; --removed) ready_.try_take();
+  events_.remove([&target](const AsyncEvent& event) { return event.target == &target; });
   const auto done = [&] { return target.acked_ >= target.fetched_; };
   if (acked_.wait_for(lock, kPatienceWithAcks, done)) return;
   explain({.qpn = target.number(),

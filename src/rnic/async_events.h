@@ -4,14 +4,13 @@
 #include <infiniband/verbs.h>
 
 #include <condition_variable>
-#include <deque>
 #include <mutex>
 
 #include "base/expected.h"
 #include "base/held_across_fork.h"
 #include "base/reason.h"
+#include "rnic/event_queue.h"
 #include "rnic/object.h"
-#include "rnic/semaphore_fd.h"
 
 namespace softrnic::rnic {
 
@@ -24,8 +23,8 @@ struct AsyncEvent {
 /// Thread-safe. Its lock is a leaf: raise() may be called under any other lock.
 class AsyncEventQueue {
  public:
-  bool valid() const { return ready_.valid(); }
-  int fd() const { return ready_.fd(); }
+  bool valid() const { return events_.valid(); }
+  int fd() const { return events_.fd(); }
 
   void raise(ibv_event_type type, EventTarget& target);
   void raise_port(ibv_event_type type, int port);
@@ -43,11 +42,10 @@ class AsyncEventQueue {
  private:
   void push(const AsyncEvent& event);
 
-  SemaphoreFd ready_;
   std::mutex mutex_;
   const HeldAcrossFork held_{mutex_, HeldAcrossFork::Rank::events};
   std::condition_variable acked_;
-  std::deque<AsyncEvent> events_;
+  EventQueue<AsyncEvent> events_;
 };
 
 }  // namespace softrnic::rnic

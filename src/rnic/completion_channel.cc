@@ -14,7 +14,7 @@ namespace softrnic::rnic {
 
 Expected<std::unique_ptr<CompletionChannel>, Failure> CompletionChannel::create() {
   std::unique_ptr<CompletionChannel> channel(new CompletionChannel);
-  if (!channel->ready_.valid()) return refused(errno, ReasonId::out_of_fds, errno);
+  if (!channel->events_.valid()) return refused(errno, ReasonId::out_of_fds, errno);
   return channel;
 }
 
@@ -25,16 +25,8 @@ Expected<void, Failure> CompletionChannel::destroy() {
 }
 
 Expected<CompletionQueue*, int> CompletionChannel::get() {
-  while (true) {
-    if (!ready_.ready() && ready_.blocks()) explain_missed();
-    if (const int error = ready_.wait(); error != 0) return Unexpected{error};
-    const std::lock_guard lock(mutex_);
-    if (events_.empty()) continue;  // its queue was destroyed in between
-    CompletionQueue* const cq = events_.front();
-    events_.pop_front();
-    ++cq->fetched_events_;
-    return cq;
-  }
+  if (events_.would_wait()) explain_missed();
+  return events_.get(mutex_, [](CompletionQueue* cq) { ++cq->fetched_events_; });
 }
 
 // A program that waits while completions lie in a queue that is not armed waits for ever: the classic
@@ -44,7 +36,7 @@ void CompletionChannel::explain_missed() {
   for (CompletionQueue* cq : queues_) {
     const std::uint32_t waiting = cq->ring_.size();
     const std::uint32_t missed = std::min(waiting, cq->missed_.exchange(0, std::memory_order_relaxed));
-    if (missed != 0) explain({.reason = because(ReasonId::cq_not_rearmed, missed, ready_.fd())});
+    if (missed != 0) explain({.reason = because(ReasonId::cq_not_rearmed, missed, fd())});
   }
 }
 
@@ -56,7 +48,7 @@ void CompletionChannel::add(CompletionQueue& cq) {
 void CompletionChannel::retire(CompletionQueue& cq) {
   std::unique_lock lock(mutex_);
   std::erase(queues_, &cq);
-  for (std::size_t removed = std::erase(events_, &cq); removed > 0; --removed) ready_.try_take();
+  events_.remove([&cq](const CompletionQueue* of) { return of == &cq; });
   // Some programs acknowledge more events than they fetched.
   const auto done = [&] { return cq.acked_events_ >= cq.fetched_events_; };
   if (acked_.wait_for(lock, kPatienceWithAcks, done)) return;
@@ -68,11 +60,10 @@ void CompletionChannel::retire(CompletionQueue& cq) {
 bool CompletionChannel::notify(CompletionQueue& cq) {
   try {
     const std::lock_guard lock(mutex_);
-    events_.push_back(&cq);
+    events_.put(&cq);
   } catch (const std::bad_alloc&) {
     return false;
   }
-  ready_.post();
   return true;
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -10,8 +9,8 @@
 #include "base/expected.h"
 #include "base/held_across_fork.h"
 #include "base/reason.h"
+#include "rnic/event_queue.h"
 #include "rnic/object.h"
-#include "rnic/semaphore_fd.h"
 
 namespace softrnic::rnic {
 
@@ -23,7 +22,7 @@ class CompletionChannel {
   /// Fails with EMFILE and the like.
   static Expected<std::unique_ptr<CompletionChannel>, Failure> create();
 
-  int fd() const { return ready_.fd(); }
+  int fd() const { return events_.fd(); }
   /// EBUSY while completion queues use it. Delete the object afterwards.
   Expected<void, Failure> destroy();
 
@@ -43,11 +42,10 @@ class CompletionChannel {
   void acknowledge(CompletionQueue& cq, unsigned events);
   void explain_missed();
 
-  SemaphoreFd ready_;
   std::mutex mutex_;
   const HeldAcrossFork held_{mutex_, HeldAcrossFork::Rank::events};
   std::condition_variable acked_;
-  std::deque<CompletionQueue*> events_;
+  EventQueue<CompletionQueue*> events_;
   std::vector<CompletionQueue*> queues_;
 };
 
