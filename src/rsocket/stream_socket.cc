@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/reason_id.h"
 #include "rsocket/gid_addresses.h"
@@ -81,19 +82,48 @@ Result<SocketPtr> StreamSocket::accept() {
   Lock lock(mutex_);
   for (;;) {
     if (stage_ != Stage::listening || closed_) return fail(EINVAL);
+    const bool early = accepted_.has_value();
+    take_requests();
+    if (accepted_) return give(*std::exchange(accepted_, std::nullopt), early);
+    if (nonblocking(0)) return fail(EAGAIN);
+    if (auto woken = wait_once(lock); !woken) return fail(woken.error());
+  }
+}
+
+// A program is given a descriptor that is made in raccept. librspreload has reserved a number of its own by
+// then, and its select() takes the lower of the two for that number.
+Result<SocketPtr> StreamSocket::give(Result<std::shared_ptr<StreamSocket>> accepted, bool early) {
+  if (!accepted) return fail(accepted.error());
+  if (early)
+    if (auto moved = (*accepted)->change_channel(); !moved) return fail(moved.error());
+  return SocketPtr(std::move(*accepted));
+}
+
+Result<void> StreamSocket::change_channel() {
+  const Lock lock(mutex_);
+  auto channel = make_channel();
+  if (!channel) return fail(channel.error());
+  if (rdma_migrate_id(id_.get(), channel->get()) != 0) return fail_errno();
+  channel_ = std::move(*channel);
+  return {};
+}
+
+// Until one is answered, or the program has to hear why none can be.
+void StreamSocket::take_requests() {
+  if (accepted_) return;
+  while (!accepted_) {
     rdma_cm_event* taken = nullptr;
     if (rdma_get_cm_event(channel_.get(), &taken) != 0) {
-      if (errno != EAGAIN) return fail_errno();
-      if (nonblocking(0)) return fail(EAGAIN);
-      if (auto woken = wait_once(lock); !woken) return fail(woken.error());
-      continue;
+      if (errno != EAGAIN) accepted_.emplace(fail_errno());
+      return;
     }
     EventPtr event(taken);
     if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST) continue;
     auto made = take_request(std::move(event));
-    if (made) return SocketPtr(std::move(*made));
-    if (made.error() == EMFILE || made.error() == ENFILE || made.error() == ENOMEM) return fail(made.error());
+    if (made || made.error() == EMFILE || made.error() == ENFILE || made.error() == ENOMEM)
+      accepted_.emplace(std::move(made));
   }
+  sleepers_.wake_all();  // to whom the channel has become silent
 }
 
 Result<std::shared_ptr<StreamSocket>> StreamSocket::take_request(EventPtr event) {
@@ -310,6 +340,7 @@ void StreamSocket::close() {
   static_cast<void>(shutdown(SHUT_RDWR));
   const Lock lock(mutex_);
   closed_ = true;
+  accepted_.reset();
   if (opening()) fail_with(ECONNABORTED);
   sleepers_.wake_all();
 }

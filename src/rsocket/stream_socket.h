@@ -78,7 +78,12 @@ class StreamSocket final : public Socket {
   bool nonblocking(int flags) const { return options_.nonblocking() || (flags & MSG_DONTWAIT) != 0; }
 
   void fail_with(int error);
+  void take_requests();
   Result<std::shared_ptr<StreamSocket>> take_request(EventPtr event);
+  /// `early`: rpoll has accepted it.
+  static Result<SocketPtr> give(Result<std::shared_ptr<StreamSocket>> accepted, bool early);
+  Result<void> change_channel();
+  short listener_events(short events);
   void take_cm_events();
   void take_cm_event(const rdma_cm_event& event);
   Result<void> resolve_address();
@@ -124,6 +129,9 @@ class StreamSocket final : public Socket {
   int retries_ = 0;
   sockaddr_storage destination_{};
 
+  /// Of a listener: what the next accept() gives. Only what is here makes it readable: a request may be over
+  /// before it is answered.
+  std::optional<Result<std::shared_ptr<StreamSocket>>> accepted_;
   std::optional<ReceiveRing> ring_;
   SendWindow window_;
   SendRing send_ring_;

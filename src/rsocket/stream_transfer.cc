@@ -231,12 +231,15 @@ short StreamSocket::state_events(short events) const {
   return stage_ == Stage::disconnected && ring_->empty() ? static_cast<short>(true_now | POLLHUP) : true_now;
 }
 
+short StreamSocket::listener_events(short events) {
+  if (!closed_) take_requests();
+  const short true_now = accepted_ ? POLLIN | POLLRDNORM | POLLOUT : POLLOUT;
+  return static_cast<short>(events & true_now);
+}
+
 short StreamSocket::ready(short events) {
   const Lock lock(mutex_);
-  if (stage_ == Stage::listening) {
-    pollfd channel{channel_->fd, events, 0};
-    return poll(&channel, 1, 0) > 0 ? channel.revents : short{0};
-  }
+  if (stage_ == Stage::listening) return listener_events(events);
   progress();
   short now = state_events(events);
   if (now == 0 && ring_) {
@@ -248,7 +251,9 @@ short StreamSocket::ready(short events) {
 
 short StreamSocket::prepare(short events, std::vector<pollfd>& descriptors, Waker& waker) {
   const Lock lock(mutex_);
-  if (stage_ != Stage::listening) {
+  if (stage_ == Stage::listening) {
+    if (const short now = listener_events(events); now != 0) return now;
+  } else {
     if (ring_) endpoint_.completions().arm();
     progress();
     if (const short now = state_events(events); now != 0) return now;

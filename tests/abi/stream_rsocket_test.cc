@@ -1,8 +1,11 @@
 // Stream rsockets between GIDs (AF_IB); those between IP addresses are judged by rstream and its like.
+#include <fcntl.h>
 #include <infiniband/ib.h>
+#include <unistd.h>
 
 #include <thread>
 
+#include "base/unique_fd.h"
 #include "tests/abi/rsocket_fixture.h"
 
 namespace softrnic::abi_test {
@@ -64,6 +67,39 @@ TEST_F(StreamRsocketTest, ConnectsByGidToAListenerOfIpAddresses) {
   Rsocket listening(AF_INET, SOCK_STREAM);
   ASSERT_EQ(listening.bind("127.0.0.1"), 0) << std::strerror(errno);
   meet(listening, AF_INET);
+}
+
+// What rpoll says of a listener raccept keeps, though a request has come.
+TEST_F(StreamRsocketTest, ARequestThatCannotBeAcceptedMakesNoListenerReadable) {
+  Rsocket listening(AF_INET, SOCK_STREAM);
+  ASSERT_EQ(listening.bind("127.0.0.1"), 0) << std::strerror(errno);
+  ASSERT_EQ(rlisten(listening.fd(), 2), 0) << std::strerror(errno);
+  client = make_id(client_channel.get());
+  sockaddr_storage to = listening.name();
+  ASSERT_EQ(rdma_resolve_addr(client.get(), nullptr, generic(to), 2000), 0) << std::strerror(errno);
+  ASSERT_NE(expect_event(client_channel.get(), RDMA_CM_EVENT_ADDR_RESOLVED), nullptr);
+  ASSERT_EQ(rdma_resolve_route(client.get(), 2000), 0) << std::strerror(errno);
+  ASSERT_NE(expect_event(client_channel.get(), RDMA_CM_EVENT_ROUTE_RESOLVED), nullptr);
+  make_qp(client.get());
+  rdma_conn_param no_rsocket{};
+  ASSERT_EQ(rdma_connect(client.get(), &no_rsocket), 0) << std::strerror(errno);
+  ASSERT_TRUE(readable(listening.fd(), kPatienceMs)) << "its channel";
+  pollfd waiting{listening.fd(), POLLIN, 0};
+  EXPECT_EQ(rpoll(&waiting, 1, 0), 0);
+  constexpr int kConsumerDefined = 28;
+  EXPECT_NE(expect_event(client_channel.get(), RDMA_CM_EVENT_REJECTED, kConsumerDefined), nullptr);
+
+  Rsocket later(AF_INET, SOCK_STREAM);
+  ASSERT_EQ(rfcntl(listening.fd(), F_SETFL, O_NONBLOCK), 0);
+  std::thread connecting([&] { EXPECT_EQ(later.connect(to), 0) << std::strerror(errno); });
+  EXPECT_EQ(rpoll(&waiting, 1, kPatienceMs), 1);
+  const UniqueFd lower(dup(STDIN_FILENO));
+  Rsocket accepted(raccept(listening.fd(), nullptr, nullptr));
+  EXPECT_GT(accepted.fd(), lower.get()) << "librspreload.so counts on that";
+  connecting.join();
+  EXPECT_EQ(rpoll(&waiting, 1, 0), 0);
+  EXPECT_REFUSED(raccept(listening.fd(), nullptr, nullptr), EAGAIN);
+  talk(later, accepted);
 }
 
 TEST_F(StreamRsocketTest, HalfAnAddressIsRefused) {
