@@ -58,6 +58,7 @@ class Driver {
   }
   IdNumber id(unsigned which) const { return pick(ids_, which); }
   ChannelNumber channel(unsigned which) const { return pick(channels_, which); }
+  bool is_open(ChannelNumber number) const { return std::ranges::count(channels_, number) != 0; }
 
   // ---- the program
   void call(unsigned what, unsigned a, unsigned b, unsigned c);
@@ -140,7 +141,7 @@ void Driver::destroy(IdNumber number) {
 }
 
 void Driver::close(ChannelNumber number) {
-  const bool exists = std::find(channels_.begin(), channels_.end(), number) != channels_.end();
+  const bool exists = is_open(number);
   std::vector<IdNumber> on;
   for (const IdNumber one : known_)
     if (manager_.channel_of(one) == number) on.push_back(one);
@@ -208,7 +209,10 @@ bool ends_a_wait(const cma::Event& event) {
 
 bool Driver::fetch(ChannelNumber number) {
   const auto event = manager_.next_event(number);
-  if (!event) return false;
+  if (!event) {  // or the program finds a channel readable that has nothing
+    FUZZ_CHECK(!is_open(number) || taken_[number] + manager_.withdrawn(number) == host_.posts[number]);
+    return false;
+  }
   FUZZ_CHECK(++taken_[number] <= host_.posts[number]);  // or the program sleeps on
   FUZZ_CHECK(!over_.contains(event->id) && !over_.contains(event->listener));
   FUZZ_CHECK(manager_.view(event->id).has_value() && manager_.channel_of(event->id) == number);

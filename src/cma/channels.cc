@@ -20,6 +20,16 @@ std::size_t Channels::ids(ChannelNumber channel) const {
   return found == channels_.end() ? 0 : found->second.ids;
 }
 
+std::size_t Channels::events(ChannelNumber channel) const {
+  const auto found = channels_.find(channel);
+  return found == channels_.end() ? 0 : found->second.events.size();
+}
+
+std::uint32_t Channels::withdrawn(ChannelNumber channel) const {
+  const auto found = channels_.find(channel);
+  return found == channels_.end() ? 0 : found->second.withdrawn;
+}
+
 void Channels::id_left(ChannelNumber channel) {
   if (const auto found = channels_.find(channel); found != channels_.end()) --found->second.ids;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
@@ -24,6 +25,9 @@ class Channels {
   void id_left(ChannelNumber channel);
   /// In all channels.
   std::size_t events() const { return events_; }
+  std::size_t events(ChannelNumber channel) const;
+  /// How many were removed or moved away so far; wraps.
+  std::uint32_t withdrawn(ChannelNumber channel) const;
 
   /// False: there is no such channel, and nobody hears of it.
   bool put(ChannelNumber channel, Event event);
@@ -37,6 +41,7 @@ class Channels {
     if (found == channels_.end()) return 0;
     const std::size_t removed = std::erase_if(found->second.events, chosen);
     events_ -= removed;
+    found->second.withdrawn += static_cast<std::uint32_t>(removed);
     return removed;
   }
   /// Moves those to the end of another channel, which there is. Their number.
@@ -55,6 +60,7 @@ class Channels {
   struct Channel {
     std::deque<Event> events;
     std::size_t ids = 0;
+    std::uint32_t withdrawn = 0;
   };
 
   std::map<ChannelNumber, Channel> channels_;

@@ -123,14 +123,16 @@ void IdEvents::drop(Id& id, MembershipNumber membership) {
   id.queued_events -= static_cast<std::uint32_t>(dropped);
 }
 
-void IdEvents::drop_request(Id& request) {
+bool IdEvents::drop_request(Id& request) {
+  if (channels_.events(request.channel) == 1) return false;
   channels_.remove(request.channel, [&request](const Event& event) {
     return event.listener != 0 && event.id == request.number;
   });
   Id* const listener = ids_.find(request.waits_at);
-  if (listener == nullptr) return;
+  if (listener == nullptr) return true;
   --listener->queued_events;
   --listener->unfetched_requests;
+  return true;
 }
 
 }  // namespace softrnic::cma

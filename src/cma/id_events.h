@@ -54,8 +54,9 @@ class IdEvents {
   /// Those of an id that nobody fetched. Requests that came through it, and that nobody has heard of.
   std::vector<IdNumber> drop(Id& id);
   void drop(Id& id, MembershipNumber membership);
-  /// The event that tells of this request, which nobody fetched.
-  void drop_request(Id& request);
+  /// The event that tells of this request, which nobody fetched and whose peer has gone. False: it is the
+  /// only one of its channel, and stays. The program may have found the channel readable, and would wait.
+  bool drop_request(Id& request);
 
  private:
   void put(Id& id, Event event);

@@ -224,11 +224,10 @@ void IwarpConnections::requested(const iwcm::Event& event) {
   to_.events.tell_request(*listener, id, std::move(told));
 }
 
-// As long as the program has not heard of the request it never will; else it does with its answer.
+// As long as the program has not heard of the request it never will; else, and where the event has to stay,
+// it does with its answer.
 void IwarpConnections::given_up(Id& request) {
-  if (request.waits_at == 0) return;
-  to_.events.drop_request(request);
-  forget_(request.number);
+  if (request.waits_at != 0 && to_.events.drop_request(request)) forget_(request.number);
 }
 
 void IwarpConnections::replied(Id& id, const iwcm::Event& event) {

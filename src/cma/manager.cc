@@ -342,12 +342,9 @@ void Manager::event(const cm::Event& event) {
     return requests_.came(event);
   Id* const id = ids_.find(event.id);
   if (id == nullptr) return requests_.gave_up(event.id);
-  if (id->waits_at != 0) {
-    // No event comes before the program's answer but the end: its peer has given up, or had to make room for
-    // others, before the program heard of it. It never will.
-    events_.drop_request(*id);
-    return forget(id->number);
-  }
+  // No event comes before the program's answer but the end: its peer has given up, or had to make room for
+  // others, before the program heard of it. It never will, or finds out when it accepts.
+  if (id->waits_at != 0 && events_.drop_request(*id)) return forget(id->number);
   // after a removal nothing counts but the removal
   if (id->state != State::device_removal) peer_events_.came(*id, event, host_.now());
 }

@@ -90,6 +90,8 @@ class Manager final : private cm::Host {
   std::optional<IdView> view(IdNumber id) const;
   /// 0: no such id.
   ChannelNumber channel_of(IdNumber id) const;
+  /// How many events have left the channel that nobody fetched; wraps.
+  std::uint32_t withdrawn(ChannelNumber channel) const { return events_.channels().withdrawn(channel); }
   /// The id with the lowest number above `after`; 0: none.
   IdNumber next_id(IdNumber after) const { return ids_.next(after); }
   std::size_t ids() const { return ids_.size(); }

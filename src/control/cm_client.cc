@@ -101,9 +101,12 @@ Expected<void, Error> CmClient::done(const Request& request, const Commit& commi
 }
 
 template <typename Request>
-Expected<std::uint32_t, Error> CmClient::fetched_after(const Request& request, const Commit& commit) {
-  const auto reply =
-      ask<CmEventsReply>(request, [&](CmJournal& journal, CmEventsReply&) { commit(journal); });
+Expected<std::uint32_t, Error> CmClient::fetched_after(const Request& request, CmNumber id,
+                                                       const Commit& commit) {
+  const auto reply = ask<CmEventsReply>(request, [&](CmJournal& journal, CmEventsReply& events) {
+    journal.withdraw(journal.channel_of(id), events.withdrawn);
+    commit(journal);
+  });
   if (!reply) return Unexpected{reply.error()};
   return reply->fetched;
 }
@@ -126,13 +129,13 @@ Expected<void, Error> CmClient::start(const Request& request, std::uint32_t fail
 
 // ---- channels
 
-Expected<std::uint32_t, Error> CmClient::open_channel(int events) {
+Expected<std::uint32_t, Error> CmClient::open_channel(rnic::EventCount& count) {
   const auto reply = ask<CmChannelReply>(
       make_message<CmOpenChannel>(),
       [&](CmJournal& journal, CmChannelReply& made) {
-        made.channel = journal.add_channel(made.channel, events);
+        made.channel = journal.add_channel(made.channel, count);
       },
-      events);
+      count.fd());
   if (!reply) return Unexpected{reply.error()};
   return reply->channel;
 }
@@ -142,7 +145,7 @@ Expected<void, Error> CmClient::close_channel(std::uint32_t channel) {
   request.channel = channel;
   auto closed = done(request);
   const std::lock_guard lock(mutex_);
-  journal_.remove_channel(channel);  // the eventfd goes, whatever the daemon says
+  journal_.remove_channel(channel);  // the count goes, whatever the daemon says
   return closed;
 }
 
@@ -161,7 +164,9 @@ Expected<CmEventReply, Error> CmClient::next_event(std::uint32_t channel, Unique
   auto request = make_message<CmGetEvent>();
   request.channel = channel;
   const auto commit = [&](CmJournal& journal, CmEventReply& event) {
-    if (event.present != 0) journal.translate(event, channel);
+    if (event.present == 0) return journal.found_none(channel, event.withdrawn);
+    journal.withdraw(channel, event.withdrawn);
+    journal.translate(event, channel);
   };
   return ask<CmEventReply>(request, commit, -1, socket);
 }
@@ -207,7 +212,9 @@ Expected<CmIdReply, Error> CmClient::create_id(std::uint32_t channel, std::uint1
 Expected<CmEventsReply, Error> CmClient::destroy_id(CmNumber id, bool patient) {
   auto request = about<CmDestroyId>(id);
   request.patient = patient ? 1 : 0;
-  auto reply = ask<CmEventsReply>(request, [](CmJournal&, CmEventsReply&) {});
+  auto reply = ask<CmEventsReply>(request, [id](CmJournal& journal, CmEventsReply& events) {
+    journal.withdraw(journal.channel_of(id), events.withdrawn);
+  });
   const bool ended = reply ? reply->waiting == 0 : reply.error().failure.error == ENOENT;
   if (getpid() != owner_ || !ended) return reply;
   const std::lock_guard lock(mutex_);
@@ -228,7 +235,7 @@ Expected<CmIdRecord, Error> CmClient::query_id(CmNumber id) {
 Expected<std::uint32_t, Error> CmClient::migrate_id(CmNumber id, std::uint32_t channel) {
   auto request = about<CmMigrateId>(id);
   request.channel = channel;
-  return fetched_after(request, [=](CmJournal& journal) {
+  return fetched_after(request, id, [=](CmJournal& journal) {
     if (CmJournal::Id* const entry = journal.id(id)) entry->creation.channel = channel;
   });
 }
@@ -379,10 +386,10 @@ Expected<CmNumber, Error> CmClient::join_multicast(CmNumber id, const sockaddr_s
   return reply->id;
 }
 
-Expected<std::uint32_t, Error> CmClient::leave_multicast(CmNumber membership) {
+Expected<std::uint32_t, Error> CmClient::leave_multicast(CmNumber id, CmNumber membership) {
   auto request = make_message<CmLeaveMulticast>();
   request.membership = membership;
-  return fetched_after(request, [=](CmJournal& journal) { journal.remove_membership(membership); });
+  return fetched_after(request, id, [=](CmJournal& journal) { journal.remove_membership(membership); });
 }
 
 }  // namespace softrnic::control

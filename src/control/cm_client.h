@@ -44,10 +44,12 @@ class CmClient {
   /// There is no daemon any more: requests fail.
   void give_up();
 
-  /// The daemon duplicates `events`, an eventfd in semaphore mode, and posts it once for each event.
-  Expected<std::uint32_t, Error> open_channel(int events);
+  /// The daemon duplicates the fd of `count`, and posts it once for each event. It stays the caller's, until
+  /// close_channel().
+  Expected<std::uint32_t, Error> open_channel(rnic::EventCount& count);
   Expected<void, Error> close_channel(std::uint32_t channel);
-  /// The next event of a channel; `present` 0: there is none. `socket`: of the stream that comes with it.
+  /// The next event of a channel, for who has taken one from its count; `present` 0: there is none.
+  /// `socket`: of the stream that comes with it.
   Expected<CmEventReply, Error> next_event(std::uint32_t channel, UniqueFd* socket = nullptr);
   /// An event of the program's own, behind those that are there. `event`: enum rdma_cm_event_type. Once
   /// written it comes, whichever daemon there is, and also of an id whose connection was lost with its
@@ -93,7 +95,7 @@ class CmClient {
   Expected<CmNumber, Error> join_multicast(CmNumber id, const sockaddr_storage& group, std::uint32_t flags,
                                            std::uint64_t cookie);
   /// How many events of the membership were handed out.
-  Expected<std::uint32_t, Error> leave_multicast(CmNumber membership);
+  Expected<std::uint32_t, Error> leave_multicast(CmNumber id, CmNumber membership);
 
  private:
   using Commit = std::function<void(CmJournal&)>;
@@ -108,7 +110,7 @@ class CmClient {
   template <typename Request>
   Expected<void, Error> done(const Request& request, const Commit& commit = {});
   template <typename Request>
-  Expected<std::uint32_t, Error> fetched_after(const Request& request, const Commit& commit);
+  Expected<std::uint32_t, Error> fetched_after(const Request& request, CmNumber id, const Commit& commit);
   /// Waits for another client than `lost`. False: none comes.
   bool comes_back(const std::shared_ptr<Client>& lost);
   /// A request whose outcome is an event: `failure` (rdma_cm_event_type) tells that it

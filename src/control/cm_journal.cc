@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <rdma/rdma_cma.h>
-#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -42,9 +41,9 @@ bool same(const CmWriteEvent& a, const CmWriteEvent& b) {
 
 }  // namespace
 
-std::uint32_t CmJournal::add_channel(std::uint32_t daemons, int events) {
+std::uint32_t CmJournal::add_channel(std::uint32_t daemons, rnic::EventCount& count) {
   const std::uint32_t own = free_number(channels_, daemons);
-  channels_[own] = {.number = daemons, .events = events, .own_events = {}};
+  channels_[own] = {.number = daemons, .count = &count, .withdrawn = 0, .own_events = {}};
   return own;
 }
 
@@ -72,7 +71,8 @@ void CmJournal::remove_id(CmNumber number) {
   const Id* const removed = id(number);
   if (removed == nullptr) return;
   if (Channel* const of = channel(removed->creation.channel))
-    std::erase_if(of->own_events, [number](const CmEventReply& event) { return event.id == number; });
+    of->count->withdraw(
+        std::erase_if(of->own_events, [number](const CmEventReply& event) { return event.id == number; }));
   own_ids_.erase(removed->number);
   ids_.erase(number);
 }
@@ -80,6 +80,27 @@ void CmJournal::remove_id(CmNumber number) {
 void CmJournal::remove_membership(CmNumber membership) {
   own_memberships_.erase(daemons_membership(membership));
   memberships_.erase(membership);
+}
+
+void CmJournal::withdraw(std::uint32_t number, std::uint32_t withdrawn) {
+  if (Channel* const of = channel(number)) of->count->withdraw(of->news(withdrawn));
+}
+
+void CmJournal::found_none(std::uint32_t number, std::uint32_t withdrawn) {
+  if (Channel* const of = channel(number)) of->count->found_none(of->news(withdrawn));
+}
+
+// Answers to several threads may come here in another order than the daemon gave them.
+std::uint32_t CmJournal::Channel::news(std::uint32_t told) {
+  const std::uint32_t more = told - withdrawn;
+  if (more > UINT32_MAX / 2) return 0;
+  withdrawn = told;
+  return more;
+}
+
+std::uint32_t CmJournal::channel_of(CmNumber number) {
+  const Id* const found = id(number);
+  return found == nullptr ? 0 : found->creation.channel;
 }
 
 CmJournal::Channel* CmJournal::channel(std::uint32_t number) { return find_in(channels_, number); }
@@ -159,7 +180,10 @@ bool CmJournal::tell(Client& daemon) {
 }
 
 bool CmJournal::tell_channel(Client& daemon, Channel& channel) {
-  const auto reply = daemon.ask_for<CmChannelReply>(make_message<CmOpenChannel>(), channel.events);
+  // What the dead one had counted is gone with it.
+  channel.withdrawn = 0;
+  channel.count->restart(channel.own_events.size());
+  const auto reply = daemon.ask_for<CmChannelReply>(make_message<CmOpenChannel>(), channel.count->fd());
   channel.number = reply ? reply->channel : 0;
   return reply || !gone(reply.error());
 }
@@ -257,8 +281,8 @@ void CmJournal::put(CmEventReply event) {
   event.cookie = about.creation.cookie;
   where->own_events.push_back(event);
   // A full counter, which the program may have made, would block its writer, and wakes the program anyway.
-  pollfd ready{where->events, POLLOUT, 0};
-  if (poll(&ready, 1, 0) == 1 && (ready.revents & POLLOUT) != 0) eventfd_write(where->events, 1);
+  pollfd ready{where->count->fd(), POLLOUT, 0};
+  if (poll(&ready, 1, 0) == 1 && (ready.revents & POLLOUT) != 0) where->count->add();
 }
 
 }  // namespace softrnic::control

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "control/cm_messages.h"
+#include "rnic/event_count.h"
 
 namespace softrnic::control {
 
@@ -24,8 +25,12 @@ class CmJournal {
  public:
   struct Channel {
     std::uint32_t number = 0;             ///< the daemon's; 0: it knows none
-    int events = -1;                      ///< the eventfd; stays the caller's
+    rnic::EventCount* count = nullptr;    ///< of the events here and there; stays the caller's
+    std::uint32_t withdrawn = 0;          ///< CmEventReply::withdrawn, as far as it was told
     std::deque<CmEventReply> own_events;  ///< go before the daemon's
+
+    /// How many more the daemon has withdrawn than was known.
+    std::uint32_t news(std::uint32_t withdrawn);
   };
   struct Written {
     CmWriteEvent event;      ///< with the id as the process knows it
@@ -44,7 +49,7 @@ class CmJournal {
 
   /// The numbers of this process for what the daemon has made; `creation` and all else as the process said
   /// it.
-  std::uint32_t add_channel(std::uint32_t daemons, int events);
+  std::uint32_t add_channel(std::uint32_t daemons, rnic::EventCount& count);
   CmNumber add_id(CmNumber daemons, const CmCreateId& creation);
   CmNumber add_membership(CmNumber daemons);
   void remove_channel(std::uint32_t channel);
@@ -58,6 +63,13 @@ class CmJournal {
   std::uint32_t daemons_channel(std::uint32_t number);
   CmNumber daemons_id(CmNumber number);
   CmNumber daemons_membership(CmNumber number) const;
+
+  /// Takes what the daemon has withdrawn (CmEventReply::withdrawn) from the channel's count.
+  void withdraw(std::uint32_t channel, std::uint32_t withdrawn);
+  /// The same, when somebody has taken one from the count and there was no event.
+  void found_none(std::uint32_t channel, std::uint32_t withdrawn);
+  /// Where the id's events go, as the process knows it; 0: there is no such id.
+  std::uint32_t channel_of(CmNumber id);
 
   /// Puts the process's numbers in place of the daemon's, and notes what the event ends.
   void translate(CmEventReply& event, std::uint32_t channel);

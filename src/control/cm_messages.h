@@ -4,8 +4,8 @@
 // The daemon keeps the state of every communication id (IBTA chapter 12, annex A11); the library drives
 // the queue pairs. The requests follow the calls of librdmacm. An event channel is an eventfd of the
 // process that counts events as a semaphore; the daemon holds a duplicate, posts once for each event that
-// it queues, and hands the event itself over when asked (GetEvent). A count without an event is harmless:
-// the library waits again.
+// it queues, and hands the event itself over when asked (GetEvent). It takes nothing from the count: it says
+// how many events were withdrawn, and the library takes those.
 #pragma once
 
 #include <sys/socket.h>
@@ -143,7 +143,9 @@ struct CmEventsReply {
   static constexpr MessageType kType = MessageType::cm_events;
   Header header;
   std::uint32_t fetched = 0;
-  std::uint32_t waiting = 0;  ///< CmDestroyId: so many wait to be fetched, so the id is still there
+  std::uint32_t waiting = 0;    ///< CmDestroyId: so many wait to be fetched, so the id is still there
+  std::uint32_t withdrawn = 0;  ///< see CmEventReply; of the channel where the id was before the request
+  std::uint32_t reserved = 0;
 };
 
 /// rdma_bind_addr; reply: CmIdReply with the port that was given.
@@ -320,7 +322,7 @@ struct CmGetEvent {
 struct CmEventReply {
   static constexpr MessageType kType = MessageType::cm_event;
   Header header;
-  std::uint32_t present = 0;  ///< 0: the channel has no event, nothing else counts
+  std::uint32_t present = 0;  ///< 0: the channel has no event, nothing else but `withdrawn` counts
   std::uint32_t event = 0;    ///< enum rdma_cm_event_type
   std::int32_t status = 0;    ///< as rdma_cm_event has it: negative errno, or the reject reason
   CmNumber id = 0;            ///< CONNECT_REQUEST: the new id
@@ -334,7 +336,8 @@ struct CmEventReply {
   CmConnectionParameters parameters;  ///< connection events; in UD events: qpn, qkey and private data
   CmAddressVector address;            ///< UD: ESTABLISHED, MULTICAST_JOIN
   CmEce ece;
-  std::uint32_t reserved = 0;
+  /// So many events of the channel were posted and have gone unfetched, since it was opened; wraps
+  std::uint32_t withdrawn = 0;
   StreamGrant stream;  ///< token 0: there is none
 };
 

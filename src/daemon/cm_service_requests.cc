@@ -36,16 +36,26 @@ Failure no_such_id(cma::IdNumber id) { return refuse(ENOENT, ReasonId::cma_no_su
 
 Failure bad_family() { return refuse(EAFNOSUPPORT, ReasonId::cma_family); }
 
-Answer count_reply(std::uint32_t serial, std::uint32_t fetched, std::uint32_t waiting = 0) {
+/// After a call that may have withdrawn events of this channel.
+Answer count_reply(std::uint32_t serial, std::uint32_t fetched, std::uint32_t withdrawn) {
   auto reply = make_message<CmEventsReply>(serial);
   reply.fetched = fetched;
+  reply.withdrawn = withdrawn;
+  return answer_with(reply);
+}
+
+Answer waiting_reply(std::uint32_t serial, std::uint32_t waiting, std::uint32_t withdrawn) {
+  auto reply = make_message<CmEventsReply>(serial);
   reply.waiting = waiting;
+  reply.withdrawn = withdrawn;
   return answer_with(reply);
 }
 
 template <typename Message>
-Answer count_or_refused(const Message& message, const Expected<std::uint32_t, Failure>& result) {
-  return result ? count_reply(message.header.serial, *result) : refused(message, result.error());
+Answer count_or_refused(const Message& message, const Expected<std::uint32_t, Failure>& fetched,
+                        std::uint32_t withdrawn) {
+  return fetched ? count_reply(message.header.serial, *fetched, withdrawn)
+                 : refused(message, fetched.error());
 }
 
 }  // namespace
@@ -91,11 +101,14 @@ Answer CmService::create_id(Connection& from, const CmCreateId& message, UniqueF
 
 Answer CmService::destroy_id(Connection& from, const CmDestroyId& message, UniqueFd) {
   return about(from, message, [&](cma::Manager& m) {
+    const cma::ChannelNumber channel = m.channel_of(message.id);
     if (message.patient != 0) {
       const auto waiting = m.quiesce(message.id);
-      if (waiting && *waiting != 0) return count_reply(message.header.serial, 0, *waiting);
+      if (waiting && *waiting != 0)
+        return waiting_reply(message.header.serial, *waiting, m.withdrawn(channel));
     }
-    return count_or_refused(message, m.destroy(message.id));
+    const auto fetched = m.destroy(message.id);
+    return count_or_refused(message, fetched, m.withdrawn(channel));
   });
 }
 
@@ -208,16 +221,20 @@ Answer CmService::join_multicast(Connection& from, const CmJoinMulticast& messag
 }
 
 Answer CmService::leave_multicast(Connection& from, const CmLeaveMulticast& message, UniqueFd) {
-  if (!owns(from, manager().id_of(message.membership)))
+  const cma::ChannelNumber channel = manager().channel_of(manager().id_of(message.membership));
+  if (!owns_channel(from, channel))
     return refused(message, refuse(EADDRNOTAVAIL, ReasonId::cma_no_membership, message.membership));
-  return count_or_refused(message, manager().leave_multicast(message.membership));
+  const auto fetched = manager().leave_multicast(message.membership);
+  return count_or_refused(message, fetched, manager().withdrawn(channel));
 }
 
 Answer CmService::migrate_id(Connection& from, const CmMigrateId& message, UniqueFd) {
   if (!owns_channel(from, message.channel))
     return refused(message, refuse(EINVAL, ReasonId::cma_no_such_channel, message.channel));
   return about(from, message, [&](cma::Manager& m) {
-    return count_or_refused(message, m.migrate(message.id, message.channel));
+    const cma::ChannelNumber before = m.channel_of(message.id);
+    const auto fetched = m.migrate(message.id, message.channel);
+    return count_or_refused(message, fetched, m.withdrawn(before));
   });
 }
 
@@ -225,8 +242,10 @@ Answer CmService::get_event(Connection& from, const CmGetEvent& message, UniqueF
   if (!owns_channel(from, message.channel))
     return refused(message, refuse(EINVAL, ReasonId::cma_no_such_channel, message.channel));
   const auto event = manager().next_event(message.channel);
-  if (!event) return answer_with(make_message<CmEventReply>(message.header.serial));
-  CmEventReply reply = to_reply(*event, message.header.serial);
+  auto reply =
+      event ? to_reply(*event, message.header.serial) : make_message<CmEventReply>(message.header.serial);
+  reply.withdrawn = manager().withdrawn(message.channel);
+  if (!event) return answer_with(reply);
   if (const auto view = manager().view(event->id)) reply.record = to_record(*view);
   return event->has_stream ? with_stream(reply, event->id) : answer_with(reply);
 }

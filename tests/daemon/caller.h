@@ -3,8 +3,6 @@
 
 #include <poll.h>
 #include <rdma/rdma_cma.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -21,7 +19,7 @@ class Caller {
   /// `device`: the only one that the id may use; empty: all.
   explicit Caller(std::unique_ptr<control::Client> client, const std::string& device = {})
       : daemon_(std::move(client)) {
-    channel_ = daemon_.open_channel(events_.get()).value();
+    channel_ = daemon_.open_channel(events_).value();
     id_ = daemon_.create_id(channel_, RDMA_PS_TCP, IBV_QPT_RC, 1, device).value().id;
   }
   control::CmClient& daemon() { return daemon_; }
@@ -29,11 +27,10 @@ class Caller {
   std::uint32_t channel() const { return channel_; }
 
   /// The next event within ten seconds; -1: none came. `socket`: of the stream that comes with it. A count
-  /// without an event is that of a request whose peer has given up.
+  /// without an event is that of one which was withdrawn.
   int next(control::CmEventReply* out = nullptr, UniqueFd* socket = nullptr) {
-    pollfd ready{events_.get(), POLLIN, 0};
-    std::uint64_t count = 0;
-    while (poll(&ready, 1, 10'000) == 1 && read(events_.get(), &count, sizeof count) == sizeof count) {
+    pollfd ready{events_.fd(), POLLIN, 0};
+    while (poll(&ready, 1, 10'000) == 1 && events_.wait() == 0) {
       const auto event = daemon_.next_event(channel_, socket);
       if (!event) return -1;
       if (event->present == 0) continue;
@@ -53,7 +50,7 @@ class Caller {
   }
 
  private:
-  UniqueFd events_{eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC)};
+  rnic::EventCount events_;
   control::CmClient daemon_;
   std::uint32_t channel_ = 0;
   control::CmNumber id_ = 0;

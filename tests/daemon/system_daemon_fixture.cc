@@ -3,7 +3,6 @@
 #include <grp.h>
 #include <rdma/rdma_cma.h>
 #include <sched.h>
-#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -53,15 +52,14 @@ std::unique_ptr<control::Client> connection() {
 
 }  // namespace
 
-Program::Program()
-    : client_(connection()), cm_(connection()), events_(eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC)) {
+Program::Program() : client_(connection()), cm_(connection()) {
   if (!client_) return;
   auto taken = client_->take_lane();
   if (!taken) return;
   lane = std::move(*taken);
   page_ = make_page();
   static_cast<void>(client_->register_page(page_.get()));
-  if (const auto opened = cm_.open_channel(events_.get())) channel = *opened;
+  if (const auto opened = cm_.open_channel(events_)) channel = *opened;
   if (const auto made = cm_.create_id(channel, RDMA_PS_TCP, IBV_QPT_RC, 1)) id = made->id;
 }
 

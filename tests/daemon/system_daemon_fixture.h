@@ -46,7 +46,8 @@ class Program {
  private:
   std::unique_ptr<control::Client> client_;
   control::CmClient cm_;
-  UniqueFd page_, events_;
+  UniqueFd page_;
+  rnic::EventCount events_;
 };
 
 class SystemDaemonTest : public DaemonTest {

@@ -1,6 +1,5 @@
 // softrnicd --system: users of one host beside each other.
 #include <rdma/rdma_cma.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -159,10 +158,10 @@ TEST_F(SystemDaemonTest, AUserHasSoManyLanesConnectionsAndIdsAndOthersGoOn) {
     while (const auto lane = own->client().take_lane()) continue;
     const auto lane = own->client().take_lane();
     if (lane || !refused_with(EDQUOT, lane.error())) return 1;
-    const UniqueFd events(eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC));
+    rnic::EventCount events;
     while (own->cm().create_id(own->channel, RDMA_PS_TCP, IBV_QPT_RC, 1)) continue;
     if (own->client().cm_ids().value().size() != 4) return 2;
-    if (!own->cm().open_channel(events.get()) || own->cm().open_channel(events.get())) return 3;
+    if (!own->cm().open_channel(events) || own->cm().open_channel(events)) return 3;
     for (;;) {
       auto client = Client::connect(kOfAll);
       if (!client) return clients->size() == 4 && refused_with(EDQUOT, client.error()) ? 0 : 4;

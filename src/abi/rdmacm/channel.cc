@@ -11,7 +11,7 @@ namespace softrnic::rdmacm {
 Expected<std::shared_ptr<EventSource>, Failure> EventSource::open(std::shared_ptr<Session> session) {
   auto source = std::make_shared<EventSource>(std::move(session));  // which undoes by itself what was done
   if (!source->count_.valid()) return rnic::refused(errno, ReasonId::out_of_fds, errno);
-  const auto number = source->session_->heard(source->session_->daemon.open_channel(source->fd()));
+  const auto number = source->session_->heard(source->session_->daemon.open_channel(source->count_));
   if (!number) return Unexpected{number.error()};
   source->number_ = *number;
   channel_counts().add(source->count_);

@@ -20,7 +20,7 @@
 #include "base/expected.h"
 #include "base/reason.h"
 #include "base/unique_fd.h"
-#include "rnic/semaphore_fd.h"
+#include "rnic/event_count.h"
 
 namespace softrnic::rdmacm {
 
@@ -62,7 +62,7 @@ class EventSource {
   class Fetch;
 
   const std::shared_ptr<Session> session_;
-  rnic::SemaphoreFd count_;
+  rnic::EventCount count_;
   std::uint32_t number_ = 0;
   std::atomic<bool> closed_{false};
   std::mutex mutex_;

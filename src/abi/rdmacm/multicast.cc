@@ -62,7 +62,7 @@ Expected<void, Failure> leave(Id& id, const sockaddr* group) {
   if (taken.empty()) return rnic::refused(EADDRNOTAVAIL, ReasonId::rdma_no_member);
   Membership& membership = taken.front();
   if (id.qp != nullptr && membership.attached) ibv_detach_mcast(id.qp, &membership.group, membership.lid);
-  const auto fetched = id.session->heard(id.session->daemon.leave_multicast(membership.number));
+  const auto fetched = id.session->heard(id.session->daemon.leave_multicast(id.number, membership.number));
   if (fetched) membership.account.wait(*fetched, ObjectKind::membership);
   id.session->memberships.remove(membership.cookie);
   if (!fetched) return Unexpected{fetched.error()};

@@ -35,19 +35,19 @@ Process& this_process() {
 
 ChannelCounts& channel_counts() { return this_process().counts; }
 
-void ChannelCounts::add(rnic::SemaphoreFd& count) {
+void ChannelCounts::add(rnic::EventCount& count) {
   const std::lock_guard lock(mutex_);
   counts_.insert(&count);
 }
 
-void ChannelCounts::remove(rnic::SemaphoreFd& count) {
+void ChannelCounts::remove(rnic::EventCount& count) {
   const std::lock_guard lock(mutex_);
   counts_.erase(&count);
 }
 
 void ChannelCounts::post_all() {
   const std::lock_guard lock(mutex_);
-  for (rnic::SemaphoreFd* count : counts_) count->post();
+  for (rnic::EventCount* count : counts_) count->wake();
 }
 
 DaemonLinks& daemon_links() { return this_process().links; }

@@ -18,8 +18,8 @@
 #include "base/expected.h"
 #include "base/reason.h"
 #include "control/cm_client.h"
+#include "rnic/event_count.h"
 #include "rnic/refusal.h"
-#include "rnic/semaphore_fd.h"
 
 namespace softrnic::rdmacm {
 
@@ -91,13 +91,13 @@ class Session {
 /// The counts of all event channels, so that the daemon's end wakes who waits for an event. Thread-safe.
 class ChannelCounts {
  public:
-  void add(rnic::SemaphoreFd& count);
-  void remove(rnic::SemaphoreFd& count);
+  void add(rnic::EventCount& count);
+  void remove(rnic::EventCount& count);
   void post_all();
 
  private:
   std::mutex mutex_;  ///< held around nothing that waits
-  std::unordered_set<rnic::SemaphoreFd*> counts_;
+  std::unordered_set<rnic::EventCount*> counts_;
 };
 ChannelCounts& channel_counts();
 

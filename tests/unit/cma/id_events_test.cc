@@ -76,10 +76,14 @@ TEST_F(IdEventsTest, ARequestThatIsTakenBackLeavesItsListenersOthers) {
   Id &listener = make_id(channel), &gone = make_id(channel), &stays = make_id(channel);
   events.tell_request(listener, gone, of_kind(RDMA_CM_EVENT_CONNECT_REQUEST));
   events.tell_request(listener, stays, of_kind(RDMA_CM_EVENT_CONNECT_REQUEST));
-  events.drop_request(gone);
+  EXPECT_TRUE(events.drop_request(gone));
+  EXPECT_EQ(events.channels().withdrawn(channel), 1U);
   EXPECT_EQ(listener.unfetched_requests, 1U);
   EXPECT_EQ(listener.queued_events, 1U);
+  EXPECT_FALSE(events.drop_request(stays)) << "who has polled would find nothing";
+  EXPECT_EQ(events.channels().withdrawn(channel), 1U);
   EXPECT_EQ(events.fetch(channel)->id, stays.number);
+  EXPECT_EQ(listener.queued_events, 0U);
 }
 
 TEST_F(IdEventsTest, AListenerThatEndsNamesTheRequestsNobodyHeardOf) {
@@ -99,6 +103,8 @@ TEST_F(IdEventsTest, MoveWithTheirIdAndItsUnheardRequests) {
   queued.clear();
   ASSERT_TRUE(events.migrate(listener, other));
   EXPECT_EQ(queued, std::vector{other});
+  EXPECT_EQ(events.channels().withdrawn(channel), 1U);
+  EXPECT_EQ(events.channels().withdrawn(other), 0U);
   EXPECT_EQ(listener.channel, other);
   EXPECT_EQ(request.channel, other);
   EXPECT_EQ(events.channels().ids(other), 2U);

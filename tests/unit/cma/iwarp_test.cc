@@ -188,17 +188,20 @@ TEST_F(Iwarp, NobodyAnswers) {
   EXPECT_EQ(client.expect(RDMA_CM_EVENT_UNREACHABLE).status, -ETIMEDOUT);
 }
 
-TEST_F(Iwarp, APeerThatGivesUpIsNotHeardOf) {
+TEST_F(Iwarp, APeerThatGivesUpIsNotHeardOfUnlessNothingElseIs) {
   listener = server.listener(address("10.0.0.1", 7174));
-  active = client.routed(address("10.0.0.1", 7174));
-  ASSERT_EQ(error_of(client.manager.connect(active, parameters(), {})), 0);
+  const IdNumber clients[] = {client.routed(address("10.0.0.1", 7174)),
+                              client.routed(address("10.0.0.1", 7174))};
+  for (const IdNumber id : clients) ASSERT_EQ(error_of(client.manager.connect(id, parameters(), {})), 0);
+  network.deliver();
+  EXPECT_EQ(server.manager.ids(), 3U);
+  for (const IdNumber id : clients) EXPECT_EQ(error_of(client.manager.destroy(id)), 0);
   network.deliver();
   EXPECT_EQ(server.manager.ids(), 2U);
-  EXPECT_EQ(error_of(client.manager.destroy(active)), 0);
-  network.deliver();
-  EXPECT_EQ(server.manager.ids(), 1U);
-  EXPECT_FALSE(server.manager.next_event(server.channel));
   EXPECT_EQ(server.streams.open_streams(), 0U);
+  passive = server.expect(RDMA_CM_EVENT_CONNECT_REQUEST).id;
+  EXPECT_FALSE(server.manager.next_event(server.channel));
+  EXPECT_EQ(error_of(server.manager.accept(passive, 1, parameters(), {})), ECONNRESET);
 }
 
 TEST_F(Iwarp, APeerThatGivesUpLaterIsHeardOfWithTheAnswer) {

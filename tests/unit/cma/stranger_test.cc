@@ -69,16 +69,19 @@ TEST_F(Strangers, AFloodThatTheProgramHasNotLookedAtKeepsNobodyOut) {
   client.expect(RDMA_CM_EVENT_CONNECT_RESPONSE);
 }
 
-TEST_F(Strangers, ARequestThatWasTakenBackIsGoneForTheProgram) {
+// All but the last, which the program may be about to fetch.
+TEST_F(Strangers, RequestsThatWereTakenBackAreGoneForTheProgram) {
   const IdNumber listening = server.listener(address("0.0.0.0", kPort));
-  const IdNumber id = connect();
-  ASSERT_TRUE(client.manager.destroy(id));
+  const IdNumber first = connect(), second = connect();
+  for (const IdNumber id : {first, second}) ASSERT_TRUE(client.manager.destroy(id));
   network.deliver();
-  EXPECT_FALSE(server.manager.next_event(server.channel));
-  EXPECT_EQ(server.manager.ids(), 1U);
+  EXPECT_EQ(server.manager.withdrawn(server.channel), 1U);
+  EXPECT_EQ(server.manager.ids(), 2U);
   const auto fetched = server.manager.destroy(listening);
   ASSERT_TRUE(fetched);
   EXPECT_EQ(*fetched, 0U);
+  EXPECT_EQ(server.manager.withdrawn(server.channel), 2U);
+  EXPECT_EQ(server.manager.ids(), 0U);
 }
 
 TEST_F(Strangers, AFloodOfEarlyRequestsKeepsNobodyOut) {

@@ -1,5 +1,5 @@
-// Requests that the program has not fetched yet: it cannot know of their ids, and never
-// hears of one that is over.
+// Requests that the program has not fetched yet: it cannot know of their ids, and never hears of one that is
+// over, unless it would hear of nothing at all.
 #include "tests/unit/cma/network.h"
 
 namespace softrnic::cma {
@@ -83,6 +83,19 @@ TEST_F(Unfetched, OutlivesItsDeviceUntilTheProgramDestroysIt) {
   EXPECT_EQ(error_of(server.manager.accept(unfetched, 1, ConnectionParameters{.qpn = 0x111}, {})), EINVAL);
   EXPECT_EQ(error_of(server.manager.destroy(unfetched)), 0);
   EXPECT_EQ(*server.manager.destroy(listening), 2U);
+  EXPECT_EQ(server.manager.ids(), 0U);
+}
+
+// Linux tells of it all the same.
+TEST_F(Unfetched, IsToldOfThoughItsPeerHasGoneWhereNothingElseIs) {
+  ASSERT_TRUE(client.manager.destroy(connecting));
+  network.deliver();
+  EXPECT_EQ(server.manager.withdrawn(server.channel), 0U);
+  EXPECT_EQ(server.expect(RDMA_CM_EVENT_CONNECT_REQUEST).id, unfetched);
+  EXPECT_EQ(error_of(server.manager.accept(unfetched, 1, ConnectionParameters{.qpn = 0x111}, {})), EINVAL);
+  EXPECT_FALSE(server.manager.next_event(server.channel));
+  EXPECT_EQ(error_of(server.manager.destroy(unfetched)), 0);
+  EXPECT_EQ(*server.manager.destroy(listening), 1U);
   EXPECT_EQ(server.manager.ids(), 0U);
 }
 

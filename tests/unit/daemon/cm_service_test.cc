@@ -175,6 +175,26 @@ TEST_F(CmServiceTest, APatientEndLeavesTheIdUntilItsEventsAreFetched) {
   EXPECT_EQ(ask<ErrorReply>(client, patient).error, ENOENT);
 }
 
+TEST_F(CmServiceTest, TellsHowManyEventsOfTheChannelWereWithdrawn) {
+  const CmNumber ids[] = {make_id(client, 0), make_id(client, 1), make_id(client, 2)};
+  for (const CmNumber id : ids) {
+    auto resolve = about<CmResolveAddress>(id);
+    resolve.destination = ipv4("10.0.0.1", 7174);
+    ask<Done>(client, resolve);
+  }
+  EXPECT_EQ(ask<CmEventsReply>(client, about<CmDestroyId>(ids[0])).withdrawn, 1U);
+  auto migrate = about<CmMigrateId>(ids[1]);
+  migrate.channel =
+      ask<CmChannelReply>(client, make_message<CmOpenChannel>(), dup(server.events.get())).channel;
+  EXPECT_EQ(ask<CmEventsReply>(client, migrate).withdrawn, 2U);
+  EXPECT_EQ(ask<CmEventsReply>(client, about<CmDestroyId>(ids[1])).withdrawn, 1U) << "there";
+  const CmEventReply left = event(client), none = event(client);
+  EXPECT_EQ(left.cookie, 2U);
+  EXPECT_EQ(left.withdrawn, 2U);
+  EXPECT_EQ(none.present, 0U) << "the client takes from the count";
+  EXPECT_EQ(none.withdrawn, 2U);
+}
+
 TEST_F(CmServiceTest, WhatAProgramLeavesBehindEnds) {
   connect();
   EXPECT_FALSE(service.idle());
