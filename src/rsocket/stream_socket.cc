@@ -244,12 +244,14 @@ void StreamSocket::fail_with(int error) {
 }
 
 void StreamSocket::take_cm_events() {
-  while (stage_ != Stage::listening) {
-    rdma_cm_event* taken = nullptr;
-    if (rdma_get_cm_event(channel_.get(), &taken) != 0) return;
+  if (stage_ == Stage::listening) return;
+  const Stage before = stage_;
+  rdma_cm_event* taken = nullptr;
+  while (rdma_get_cm_event(channel_.get(), &taken) == 0) {
     const EventPtr event(taken);
     take_cm_event(*event);
   }
+  if (stage_ != before) sleepers_.wake_all();  // to whom the channel has become silent
 }
 
 void StreamSocket::take_cm_event(const rdma_cm_event& event) {
