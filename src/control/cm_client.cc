@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "base/reason_id.h"
@@ -83,11 +84,15 @@ Expected<Reply, Error> CmClient::ask(const Request& request, const CommitReply<R
     auto reply = client->ask_for<Reply>(translated, fd, reply_fd);
     if (reply) {
       const std::lock_guard lock(mutex_);
-      if (client != client_) continue;  // what it made is gone with it
-      if (commit) commit(journal_, *reply);
+      if (client == client_) {
+        if (commit) commit(journal_, *reply);
+        return reply;
+      }  // else what it made is gone with it
+    } else if (!is_gone(reply.error()) || attempt == kRequestAttempts || !comes_back(client)) {
       return reply;
     }
-    if (!is_gone(reply.error()) || attempt == kRequestAttempts || !comes_back(client)) return reply;
+    // Who asks for an event holds a count of the dead daemon; the next one counts anew.
+    if constexpr (std::is_same_v<Request, CmGetEvent>) return Reply{};
   }
 }
 

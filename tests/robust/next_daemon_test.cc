@@ -12,10 +12,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cm_couple.h"
@@ -78,16 +80,25 @@ void expect_next_daemon(const CmCouple& couple, pid_t old, std::uint32_t lanes) 
 
 bool both_are_there() { return process_named("softrnicd") > 0 && process_named("softrnicd-keep") > 0; }
 
-/// Both at once.
-void kill_daemon_and_keeper() {
-  ASSERT_TRUE(daemon_gets_to([](const auto&) { return both_are_there(); }));
-  const UniqueFd daemon = process(process_named("softrnicd")),
-                 keeper = process(process_named("softrnicd-keep"));
-  ASSERT_TRUE(daemon && keeper);
-  kill_it(daemon);
-  kill_it(keeper);
-  ASSERT_TRUE(ends(daemon) && ends(keeper));
+struct DaemonAndKeeper {
+  UniqueFd daemon = process(process_named("softrnicd"));
+  UniqueFd keeper = process(process_named("softrnicd-keep"));
+
+  /// Both at once.
+  void kill() const {
+    ASSERT_TRUE(daemon && keeper);
+    kill_it(daemon);
+    kill_it(keeper);
+    ASSERT_TRUE(ends(daemon) && ends(keeper));
+  }
+};
+
+DaemonAndKeeper daemon_and_keeper() {
+  EXPECT_TRUE(daemon_gets_to([](const auto&) { return both_are_there(); }));
+  return {};
 }
+
+void kill_daemon_and_keeper() { daemon_and_keeper().kill(); }
 
 TEST(NextDaemon, IsStartedBySurvivorsAndKnowsTheirLanesListenersAndPages) {
   Pair pair = pair_of({"stream", "16"});
@@ -281,6 +292,46 @@ TEST(NextDaemon, HandsOverTheEventsThatProgramsWroteToTheLast) {
   });
   EXPECT_EQ(failed, 0)
       << "1, 2: not written; 3: lost; 4: lost with the state of its id; 5: known; 6: not destroyed";
+}
+
+bool is_readable(int fd) {
+  pollfd waiting{fd, POLLIN, 0};
+  return poll(&waiting, 1, 0) == 1;
+}
+
+/// Until it has taken the count of an event, and waits for the daemon's answer.
+void await_question(pid_t thread, int channel) {
+  const std::string path = "/proc/self/task/" + std::to_string(thread) + "/stat";
+  for (char state = 0; is_readable(channel) || state != 'S';) {
+    std::FILE* const file = std::fopen(path.c_str(), "r");
+    if (file == nullptr || std::fscanf(file, "%*d %*s %c", &state) != 1) state = 0;
+    if (file != nullptr) std::fclose(file);
+  }
+}
+
+// Who has asked the last daemon for an event holds a count of that daemon. The next one counts anew.
+TEST(NextDaemon, CountsWhatWhoAskedTheLastOneFetches) {
+  const int failed = in_child([] {
+    ProgramOfTwoIds program;
+    if (!program.make() || !program.write(1)) return 1;
+    const DaemonAndKeeper last = daemon_and_keeper();
+    syscall(SYS_pidfd_send_signal, last.daemon.get(), SIGSTOP, nullptr, 0);
+    std::atomic<pid_t> asks{0};
+    bool told = false;
+    std::thread asking([&] {
+      asks = gettid();
+      asks.notify_one();
+      rdma_cm_event* event = nullptr;
+      told = rdma_get_cm_event(program.channels[0], &event) == 0 && rdma_ack_cm_event(event) == 0;
+    });
+    asks.wait(0);
+    await_question(asks, program.channels[0]->fd);
+    last.kill();
+    asking.join();
+    if (!told) return 2;
+    return is_readable(program.channels[0]->fd) ? 3 : 0;
+  });
+  EXPECT_EQ(failed, 0) << "1: not written; 2: lost; 3: counted twice";
 }
 
 // ---- a process that is about to go is not held up, and starts nothing
