@@ -23,14 +23,15 @@ class Driver {
     agreement.long_fpdus = (knobs & 8) != 0;
     agreement.rtr = static_cast<std::uint8_t>((knobs >> 4) % 4 == 3 ? 4 : (knobs >> 4) % 4);
     agreement.sends_rtr = agreement.rtr != 0 && (knobs & 64) != 0;
-    agreement.waits_for_peer = agreement.rtr != 0 && !agreement.sends_rtr;
+    if (agreement.rtr != 0 && !agreement.sends_rtr) agreement.waits_for_peer = iwarp::WaitForPeer::always;
+    if (agreement.rtr == 0 && (knobs & 0x800) != 0) agreement.waits_for_peer = iwarp::WaitForPeer::bounded;
     agreement.ird = (knobs >> 7) % 4;
     agreement.ord = (knobs >> 9) % 4;
     iwarp::Attributes attributes;
     attributes.access = 0xf;
     attributes.emss = 100 + in_.take<std::uint16_t>() % 9000;
     host_.post_receive(2000, true);
-    endpoint_.start(attributes, agreement, (knobs & 0x8000) != 0);
+    endpoint_.start(attributes, agreement, now_, (knobs & 0x8000) != 0);
   }
 
   void run() {

@@ -84,7 +84,8 @@ control::StreamGrant to_record(const cma::Handover& handover) {
   grant.long_fpdus = flag(agreement.long_fpdus);
   grant.extensions = flag(agreement.extensions);
   grant.sends_rtr = flag(agreement.sends_rtr);
-  grant.waits_for_peer = flag(agreement.waits_for_peer);
+  grant.waits_for_peer = flag(agreement.waits_for_peer == iwarp::WaitForPeer::always);
+  grant.hesitates = flag(agreement.waits_for_peer == iwarp::WaitForPeer::bounded);
   grant.initiator = flag(handover.initiator);
   if (!handover.same_host) return grant;
   grant.own_qpn = handover.same_host->own.value;

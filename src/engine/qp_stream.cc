@@ -82,7 +82,7 @@ std::size_t QpStream::look(std::uint32_t events, MutableBytes staging, TimePoint
   if (peer_writes_) {
     if (broken || (events & EPOLLIN) != 0) reads = read(staging, kTurnBytes, now);
   } else if (broken) {
-    failed(because(ReasonId::iwarp_socket, ECONNRESET), now);
+    failed(reason_of(ECONNRESET), now);
   }
   return reads;
 }
@@ -100,7 +100,7 @@ std::size_t QpStream::read(MutableBytes staging, std::size_t most, TimePoint now
       endpoint().stream_ended(iwarp::StreamEnd::closed, now);
       break;
     }
-    if (got.error != 0) failed(because(ReasonId::iwarp_socket, got.error), now);
+    if (got.error != 0) failed(reason_of(got.error), now);
     if (got.bytes == 0) break;
     ++reads;
     total += got.bytes;
@@ -134,6 +134,12 @@ bool QpStream::goes_on(TimePoint now) {
   return true;
 }
 
+// Who takes what comes behind the reply of MPA for an error, as it has not read that, says so by a reset.
+Reason QpStream::reason_of(int error) const {
+  const bool early = endpoint().spoke_first() && (error == ECONNRESET || error == EPIPE);
+  return because(early ? ReasonId::iwarp_spoke_first : ReasonId::iwarp_socket, error);
+}
+
 void QpStream::failed(const Reason& reason, TimePoint now) {
   peer_writes_ = false;
   watch();
@@ -158,6 +164,7 @@ std::size_t QpStream::write(TimePoint now) {
 }
 
 std::size_t QpStream::write_some(TimePoint now) {
+  if (endpoint().hesitates()) endpoint().reply_arrived(socket_.all_acknowledged(), now);
   std::array<Bytes, link::TcpStream::kMaxPieces> gathered;
   const std::size_t count = endpoint().gather(gathered, now);
   std::size_t taken = 0;
@@ -204,7 +211,7 @@ bool QpStream::befallen(std::span<Bytes>& pieces, TimePoint now) {
 void QpStream::write_failed(int error, TimePoint now) {
   std::array<std::byte, kLastWords> last_words;
   read(last_words, kMostLastWords, now);
-  if (endpoint().ending() == iwarp::Ending::none) failed(because(ReasonId::iwarp_socket, error), now);
+  if (endpoint().ending() == iwarp::Ending::none) failed(reason_of(error), now);
 }
 
 // ---- the end
@@ -212,7 +219,7 @@ void QpStream::write_failed(int error, TimePoint now) {
 void QpStream::follow_wish(TimePoint now) {
   if (is_open() && endpoint().wish() == iwarp::StreamWish::shut_down) {
     if (const int error = socket_.shut_down()) {
-      failed(because(ReasonId::iwarp_socket, error), now);
+      failed(reason_of(error), now);
     } else {
       endpoint().shut_down_done(now);
     }

@@ -80,6 +80,7 @@ class QpStream final : public rnic::StreamPort {
   void delay_completion();
   bool befallen(std::span<Bytes>& pieces, TimePoint now);
   void give_up(TimePoint now);
+  Reason reason_of(int error) const;
   void failed(const Reason& reason, TimePoint now);
   void write_failed(int error, TimePoint now);
   void follow_wish(TimePoint now);

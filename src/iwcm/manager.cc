@@ -145,6 +145,14 @@ void Manager::request_came(Connection& connection, TimePoint now) {
   host_.event(event);
 }
 
+// Who connects from here reads the reply of MPA and not a byte more.
+bool Manager::is_of_this_host(const Connection& connection) const {
+  const wire::Gid& local = connection.local.host;
+  const wire::Gid& remote = connection.remote.host;
+  return local == remote || (local.is_ipv4_loopback() && remote.is_ipv4_loopback()) ||
+         other_end(connection.id).value != 0;
+}
+
 Expected<void, Failure> Manager::accept(Id id, const Offer& answer) {
   Connection* const connection = table_.find(id);
   if (connection == nullptr || connection->responder == nullptr) return not_a_request();
@@ -159,7 +167,10 @@ Expected<void, Failure> Manager::accept(Id id, const Offer& answer) {
     part(*connection);
     return Unexpected{refuse(ECONNRESET, ReasonId::iwcm_write, bytes)};
   }
-  establish(*connection, responder.agreement());
+  iwarp::MpaAgreement agreement = responder.agreement();
+  if (agreement.waits_for_peer == iwarp::WaitForPeer::bounded && is_of_this_host(*connection))
+    agreement.waits_for_peer = iwarp::WaitForPeer::none;
+  establish(*connection, agreement);
   return {};
 }
 

@@ -1,6 +1,6 @@
-// What this side wants of every connection: what Linux's siw does, which does not wait for the initiator to
-// speak first, and asks for neither CRCs nor markers unless the device is made to. FPDUs that are longer than
-// a TCP segment and RFC 7306 between those that know them.
+// What this side wants of every connection: neither CRCs nor markers unless the device is made to, as Linux's
+// siw; to speak after the initiator, unless that has nothing to say; FPDUs that are longer than a TCP segment
+// and RFC 7306 between those that know them.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ inline iwarp::MpaOptions wishes(wire::MpaDemands demands, Duration timeout) {
   wanted.receive_markers = demands.markers;
   wanted.long_fpdus = true;
   wanted.extensions = true;
-  wanted.responder_waits = false;
+  wanted.responder_waits = iwarp::WaitForPeer::bounded;
   wanted.timeout = timeout;
   return wanted;
 }

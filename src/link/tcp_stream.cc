@@ -1,6 +1,8 @@
 #include "link/tcp_stream.h"
 
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -145,6 +147,12 @@ TcpStream::Moved TcpStream::write(std::span<const Bytes> pieces) {
     if (out.bytes != 0) capture.moved(CaptureDirection::outbound, pieces, out.bytes);
   });
   return out;
+}
+
+// Of a socket that does not tell nothing is waited for.
+bool TcpStream::all_acknowledged() const {
+  int bytes = 0;
+  return ioctl(fd(), SIOCOUTQ, &bytes) != 0 || bytes == 0;
 }
 
 int TcpStream::shut_down() {

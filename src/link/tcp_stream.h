@@ -42,6 +42,9 @@ class TcpStream {
   /// Bytes that a segment carries (TCP_MAXSEG).
   std::size_t emss() const;
 
+  /// Whether the peer's TCP has acknowledged all that was written.
+  bool all_acknowledged() const;
+
   /// Into `room`, and what comes behind that into `behind`. Either may be empty.
   Moved read(MutableBytes room, MutableBytes behind);
   /// As much of the pieces as is taken now; at most kMaxPieces of them.

@@ -52,7 +52,7 @@ Expected<void, Failure> QueuePair::start_stream(UniqueFd& socket, const StreamSt
 
 Expected<void, Failure> QueuePair::start_by_stream(UniqueFd& socket, const StreamStart& start) {
   iwarp::Attributes attributes{.access = kAccess, .extensions = start.agreement.extensions};
-  iwarp_->start(attributes, start.agreement);
+  iwarp_->start(attributes, start.agreement, lane_.now());
   const auto port = lane_.add_stream(*this, socket, start);
   if (!port) {
     iwarp_->reset();

@@ -47,6 +47,8 @@ struct Gid {
   Lid lid() const;
   /// 127.0.0.1
   static Gid ipv4_loopback();
+  /// 127.0.0.0/8, IPv4-mapped
+  bool is_ipv4_loopback() const { return is_ipv4() && *ipv4_bytes() == std::byte{127}; }
   /// "fe80::1", "::ffff:10.0.0.1" or "LID 0x0007"
   std::string to_string() const;
 };

@@ -19,6 +19,11 @@ std::optional<iwarp::SameHostPeer> same_host_of(const control::StreamGrant& gran
   return iwarp::SameHostPeer{Qpn(grant.own_qpn), Qpn(grant.same_host_qpn), grant.send_psn, grant.receive_psn};
 }
 
+iwarp::WaitForPeer wait_of(const control::StreamGrant& grant) {
+  if (grant.waits_for_peer != 0) return iwarp::WaitForPeer::always;
+  return grant.hesitates != 0 ? iwarp::WaitForPeer::bounded : iwarp::WaitForPeer::none;
+}
+
 rnic::StreamStart start_of(const control::StreamGrant& grant) {
   return {.token = grant.token,
           .agreement = {.revision = grant.revision,
@@ -31,7 +36,7 @@ rnic::StreamStart start_of(const control::StreamGrant& grant) {
                         .ord = grant.ord,
                         .rtr = grant.rtr,
                         .sends_rtr = grant.sends_rtr != 0,
-                        .waits_for_peer = grant.waits_for_peer != 0},
+                        .waits_for_peer = wait_of(grant)},
           .initiator = grant.initiator != 0,
           .same_host = same_host_of(grant)};
 }

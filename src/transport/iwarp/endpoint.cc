@@ -12,7 +12,7 @@ Endpoint::Endpoint(const ib::Capacity& capacity, ib::Host& host)
       requests_(context_),
       inbound_(context_, requester_, requests_) {}
 
-void Endpoint::start(const Attributes& attributes, const MpaAgreement& agreement, bool early) {
+void Endpoint::start(const Attributes& attributes, const MpaAgreement& agreement, TimePoint now, bool early) {
   context_.attributes = attributes;
   context_.agreement = agreement;
   requests_.start();
@@ -21,6 +21,8 @@ void Endpoint::start(const Attributes& attributes, const MpaAgreement& agreement
   SegmentSource& source = *this;
   sender_ = std::make_unique<MpaSender>(MpaSender::Options{agreement.crc, agreement.markers_out}, source);
   ready_due_ = agreement.sends_rtr;
+  silent_ = agreement.waits_for_peer != WaitForPeer::none;
+  if (agreement.waits_for_peer == WaitForPeer::bounded) reply_arrived(false, now);
   phase_ = Phase::running;
   update(attributes);
 }
@@ -107,8 +109,21 @@ void Endpoint::look(TimePoint now) {
 
 // ---- out
 
+// From when the reply has arrived its reader has so long.
+void Endpoint::reply_arrived(bool yes, TimePoint now) {
+  if (!yes) speaks_at_ = now + kFirstWordPatience;
+  looks_at_ = yes ? speaks_at_ : now + kReplyLooks;
+}
+
+void Endpoint::end_silence(TimePoint now) {
+  if (now < speaks_at_) return;
+  silent_ = false;
+  speaks_at_ = kNever;
+}
+
 std::size_t Endpoint::gather(std::span<Bytes> out, TimePoint now) {
   if (phase_ == Phase::idle || phase_ == Phase::ended || shut_down_) return 0;
+  end_silence(now);
   std::size_t count = sender_->gather(out);
   if (sender_->broken()) sender_->detach();
   if (count == 0 && !sender_->broken() && takes_input()) {
@@ -126,6 +141,8 @@ void Endpoint::sent(std::size_t count, TimePoint now) {
   if (phase_ == Phase::idle || phase_ == Phase::ended) return;
   asked_ = false;
   sender_->sent(count);
+  const bool responds = context_.agreement.waits_for_peer == WaitForPeer::bounded;
+  spoke_ = spoke_ || (responds && count != 0 && !inbound_.heard());
   if (!asked_) {
     if (count != 0) moved(now);
     return;
@@ -143,7 +160,7 @@ bool Endpoint::next_segment(TxSegment& out, std::size_t max_ulpdu) {
     make_terminate(out);
     return true;
   }
-  if (context_.agreement.waits_for_peer && !inbound_.heard()) return false;
+  if (!may_speak()) return false;
   // gather() gives up once what has been made is written: traffic must not put that off
   if (requests_.refusal() || requester_.failed()) return false;
   if (ready_due_) {

@@ -42,7 +42,7 @@ class Endpoint final : public transport::Endpoint, public StreamEndpoint, privat
   // ---- commands
 
   /// The stream carries FPDUs from its next byte on. `early`: see MpaReceiver.
-  void start(const Attributes& attributes, const MpaAgreement& agreement, bool early = false);
+  void start(const Attributes& attributes, const MpaAgreement& agreement, TimePoint now, bool early = false);
   void update(const Attributes& attributes);
   /// In good order: what is posted is finished, nothing further is posted. It is given up when nothing that
   /// is to be sent or answered has moved for Attributes::close_timeout, or nothing of what this side asks for
@@ -74,6 +74,11 @@ class Endpoint final : public transport::Endpoint, public StreamEndpoint, privat
 
   std::size_t gather(std::span<Bytes> out, TimePoint now) override;
   void sent(std::size_t count, TimePoint now) override;
+  /// How often it is looked whether the reply of MPA has arrived.
+  static constexpr Duration kReplyLooks = kFirstWordPatience / 4;
+  bool hesitates() const override { return speaks_at_ != kNever && !may_speak(); }
+  void reply_arrived(bool yes, TimePoint now) override;
+  bool spoke_first() const override { return spoke_ && !inbound_.heard(); }
   TimePoint delayed_until() const override { return requester_.delayed_until(); }
   void complete_delayed() override { requester_.complete_delayed(); }
 
@@ -82,7 +87,7 @@ class Endpoint final : public transport::Endpoint, public StreamEndpoint, privat
   StreamWish wish() const override;
   void shut_down_done(TimePoint now) override;
   void stream_ended(StreamEnd end, TimePoint now) override;
-  TimePoint deadline() const override { return waits() ? std::min(deadline_, patience_end_) : deadline_; }
+  TimePoint deadline() const override;
   void expire(TimePoint now) override;
 
   // ---- what others may see
@@ -103,6 +108,10 @@ class Endpoint final : public transport::Endpoint, public StreamEndpoint, privat
   void segment_sent(const TxSegment& segment) override;
 
   bool takes_input() const { return phase_ == Phase::running || phase_ == Phase::closing; }
+  /// False: a responder waits for the peer's first word, with its own and with its end of the stream.
+  bool may_speak() const { return !silent_ || inbound_.heard(); }
+  bool would_speak() const { return phase_ == Phase::closing || requester_.outstanding() != 0; }
+  void end_silence(TimePoint now);
   void take(Bytes bytes, TimePoint now);
   void end_patience(TimePoint now);
   void look(TimePoint now);
@@ -133,7 +142,11 @@ class Endpoint final : public transport::Endpoint, public StreamEndpoint, privat
   TimePoint deadline_ = kNever;
   TimePoint close_limit_ = kNever;   ///< that closing puts off no further
   TimePoint patience_end_ = kNever;  ///< while it waits()
+  TimePoint speaks_at_ = kNever;     ///< while it is silent, and does not wait for ever
+  TimePoint looks_at_ = kNever;      ///< whether the reply has arrived
   std::vector<std::byte> held_;      ///< what came meanwhile, and is not taken
+  bool silent_ = false;              ///< until the peer has spoken
+  bool spoke_ = false;               ///< before that
   bool ready_due_ = false;           ///< the message that tells that this side is ready
   bool answers_next_ = true;         ///< whose turn it is
   bool asked_ = false;               ///< a segment of a request has been sent

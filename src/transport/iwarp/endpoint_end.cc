@@ -43,6 +43,8 @@ void Endpoint::reset() {
   phase_ = Phase::idle;
   ending_ = Ending::none;
   deadline_ = kNever;
+  speaks_at_ = looks_at_ = kNever;
+  silent_ = spoke_ = false;
   ready_due_ = terminate_due_ = terminate_sent_ = shut_down_ = peer_shut_down_ = false;
   answers_next_ = true;
 }
@@ -122,7 +124,7 @@ const char* Endpoint::broken_invariant() const {
 StreamWish Endpoint::wish() const {
   if (phase_ == Phase::ended) return StreamWish::close;
   if (shut_down_) return StreamWish::none;
-  if (phase_ == Phase::closing && nothing_to_send()) return StreamWish::shut_down;
+  if (phase_ == Phase::closing && nothing_to_send() && may_speak()) return StreamWish::shut_down;
   if (phase_ == Phase::terminating && terminate_sent_) return StreamWish::shut_down;
   return StreamWish::none;
 }
@@ -143,6 +145,7 @@ void Endpoint::stream_ended(StreamEnd end, TimePoint now) {
   }
   if (end == StreamEnd::closed) return peer_closed(now);
   if (shut_down_ && receiver_->between_fpdus()) return finish(Ending::closed);
+  if (spoke_first()) return finish(Ending::lost);  // whose stream has told of it
   lose(because(ReasonId::iwarp_stream_lost, requester_.outstanding()));
 }
 
@@ -153,6 +156,7 @@ void Endpoint::peer_closed(TimePoint now) {
   if (const std::uint32_t count = requester_.unanswered(); count > 0)
     return lose(because(ReasonId::iwarp_unanswered, count));
   peer_shut_down_ = true;
+  silent_ = false;  // there will be no first word
   if (shut_down_) return finish(Ending::closed);
   if (phase_ != Phase::closing) begin_close(now);
 }
@@ -172,10 +176,21 @@ void Endpoint::finish(Ending ending) {
   deadline_ = kNever;
 }
 
+TimePoint Endpoint::deadline() const {
+  TimePoint due = waits() ? std::min(deadline_, patience_end_) : deadline_;
+  if (hesitates() && would_speak()) due = std::min(due, looks_at_);
+  return due;
+}
+
 void Endpoint::expire(TimePoint now) {
   try_again(now);
   if (now >= delayed_until()) complete_delayed();
+  if (now >= looks_at_) looks_at_ = now + kReplyLooks;
   if (now < deadline_) return;
+  if (phase_ == Phase::closing && !may_speak() && nothing_to_send()) {  // nobody is to be waited for
+    silent_ = false;
+    return moved(now);
+  }
   if (phase_ == Phase::closing && !shut_down_)
     return lose(because(ReasonId::iwarp_close_stuck, requester_.outstanding()));
   finish(phase_ == Phase::terminating ? Ending::refused : Ending::closed);

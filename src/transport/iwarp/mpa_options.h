@@ -10,6 +10,15 @@
 
 namespace softrnic::iwarp {
 
+/// Whether a responder sends an FPDU before one of the initiator's has come (RFC 5044 7.1.2: it must not). Then
+/// the initiator has certainly read the reply: what a peer finds behind a reply that it is still reading it may
+/// take for an error, as Linux's siw does (-EPROTO).
+enum class WaitForPeer : std::uint8_t {
+  none,     ///< it does at once
+  bounded,  ///< when it has waited for kFirstWordPatience: programs whose server speaks first get on
+  always,   ///< never: the initiator has promised a message that tells that it is ready (RFC 6581 9)
+};
+
 struct MpaOptions {
   std::uint8_t revision = wire::kMpaHighestRevision;  ///< 1 or 2: the highest that is spoken
   bool crc = false;              ///< CRCs are wanted; they are used if the peer wants them, too
@@ -24,9 +33,7 @@ struct MpaOptions {
   /// Revision 2.
   bool peer_to_peer = false;
   std::uint8_t rtr = wire::kRtrWrite | wire::kRtrRead;  ///< the messages that will do, as wire::Rtr bits
-  /// RFC 5044 7.1.2: a responder sends nothing before an FPDU has come. Programs of which the server speaks
-  /// first wait for ever then, unless the connection is peer-to-peer; Linux's siw does not wait.
-  bool responder_waits = true;
+  WaitForPeer responder_waits = WaitForPeer::always;
   Duration timeout = std::chrono::seconds(10);  ///< for the whole frame of the peer
 };
 
@@ -51,7 +58,7 @@ struct MpaAgreement {
   /// endpoint sends it, the responder's takes it.
   std::uint8_t rtr = 0;
   bool sends_rtr = false;
-  bool waits_for_peer = false;  ///< nothing is sent before an FPDU has come
+  WaitForPeer waits_for_peer = WaitForPeer::none;  ///< before this side, a responder, sends
 };
 
 }  // namespace softrnic::iwarp

@@ -73,7 +73,7 @@ Expected<void, Reason> MpaResponder::accept(std::uint16_t ird, std::uint16_t ord
     enhanced.peer_to_peer = request.peer_to_peer;
     enhanced.rtr = request.peer_to_peer ? chosen_rtr(request) : std::uint8_t{0};
     agreement_.rtr = enhanced.rtr;
-    agreement_.waits_for_peer = agreement_.waits_for_peer || request.peer_to_peer;
+    if (request.peer_to_peer) agreement_.waits_for_peer = WaitForPeer::always;
   }
   enhanced.ird = agreement_.ird;
   enhanced.ord = agreement_.ord;

@@ -59,6 +59,15 @@ class StreamEndpoint {
   /// The stream has taken so many bytes of them.
   virtual void sent(std::size_t count, TimePoint now) = 0;
 
+  // ---- a responder that waits for the peer's first word, for a while
+
+  virtual bool hesitates() const { return false; }
+  /// Whether the peer's TCP has acknowledged the reply of MPA: what may be lost on its way nobody has read.
+  /// Asked before each gather() while hesitates().
+  virtual void reply_arrived(bool, TimePoint) {}
+  /// This side was the first to send, and nothing has come.
+  virtual bool spoke_first() const { return false; }
+
   // ---- a WRITE that the stream has taken, whose completion waits for the answer of the peer
 
   /// When complete_delayed() is to be called if no answer has come, or kNever: nothing waits.

@@ -35,8 +35,8 @@ class Simulation {
     Attributes attributes;
     attributes.access = test::kAll;
     attributes.emss = 600 + pick(3000);
-    a_.endpoint.start(attributes, agreement);
-    b_.endpoint.start(attributes, agreement);
+    a_.endpoint.start(attributes, agreement, now_);
+    b_.endpoint.start(attributes, agreement, now_);
     if (trouble != Trouble::none) trouble_at_ = pick(60'000);
     for (Side* side : {&a_, &b_})
       for (std::uint32_t i = 0; i < kMessages; ++i) side->receive(i + 1, 250'000 + i * kSlot, kSlot);

@@ -36,9 +36,29 @@ TEST_F(Pair, ConnectsWithWhatBothSay) {
   EXPECT_EQ(ours->revision, 2);
   EXPECT_EQ(ours->ird, 2);
   EXPECT_EQ(ours->ord, 4);
-  EXPECT_FALSE(ours->waits_for_peer) << "a server may speak first, as with siw";
+  EXPECT_EQ(ours->waits_for_peer, iwarp::WaitForPeer::bounded) << "RFC 5044 7.1.2";
+  EXPECT_EQ(theirs->waits_for_peer, iwarp::WaitForPeer::none);
   EXPECT_TRUE(theirs->long_fpdus);
   EXPECT_EQ(client.manager.wanted(active), 0U) << "the rest is the program's";
+}
+
+// One manager has both ends of a connection within a host, whatever addresses they have.
+TEST_F(Pair, AnInitiatorOfThisHostIsNotWaitedFor) {
+  for (const auto from : {std::uint8_t{1}, std::uint8_t{5}}) {
+    Request request;
+    request.local = at(from, 0);
+    request.remote = at(1, 7174);
+    const auto active = server.manager.connect(request, now);
+    ASSERT_TRUE(active);
+    deliver();
+    const Id passive = server.expect(EventKind::request).id;
+    ASSERT_TRUE(server.manager.accept(passive, {1, 1, {}}));
+    const auto* const ours = server.manager.agreement(passive);
+    ASSERT_NE(ours, nullptr);
+    EXPECT_EQ(ours->waits_for_peer, iwarp::WaitForPeer::none) << "from 10.0.0." << int{from};
+    deliver();
+    server.expect(EventKind::reply);
+  }
 }
 
 TEST_F(Pair, NothingBehindTheReplyIsTaken) {

@@ -52,7 +52,7 @@ TEST(IwarpClose, ACloseThatGetsNowhereIsGivenUp) {
   constexpr Duration kStep = std::chrono::seconds(1);
   const Duration timeout = default_attributes().close_timeout;
   MpaAgreement waits = agreed();
-  waits.waits_for_peer = true;
+  waits.waits_for_peer = WaitForPeer::always;
   struct Case {
     SendOp op;
     bool reads;  ///< what is sent
@@ -107,7 +107,7 @@ TEST(IwarpClose, ACloseThatGetsOnHasTime) {
 // What nobody waits for does not keep the queue pair.
 TEST(IwarpClose, APeerThatGoesOnSendingDoesNotPutOffTheEnd) {
   MpaAgreement waits = agreed();
-  waits.waits_for_peer = true;
+  waits.waits_for_peer = WaitForPeer::always;
   for (const bool shut_down : {true, false}) {
     RawPeer peer(default_attributes(), shut_down ? agreed() : waits);
     if (!shut_down) peer.side.post({.op = SendOp::write, .length = 10});

@@ -254,7 +254,7 @@ TEST(IwarpEnd, AfterAResetItBeginsAnew) {
   EXPECT_EQ(peer.side.endpoint.outstanding_sends(), 0U);
   EXPECT_EQ(peer.side.endpoint.phase(), Phase::idle);
   EXPECT_TRUE(peer.read().empty());
-  peer.side.endpoint.start(default_attributes(), agreed());
+  peer.side.endpoint.start(default_attributes(), agreed(), peer.now);
   peer.side.posted = 0;
   peer.side.post({.op = SendOp::write, .length = 10});
   EXPECT_FALSE(peer.read().empty());

@@ -102,11 +102,11 @@ struct Pair {
                 Attributes attributes = default_attributes()) {
     MpaAgreement responder = initiator;
     responder.sends_rtr = false;
-    responder.waits_for_peer = initiator.rtr != 0;
+    responder.waits_for_peer = initiator.rtr != 0 ? WaitForPeer::always : WaitForPeer::none;
     std::swap(responder.ird, responder.ord);
     std::swap(responder.markers_in, responder.markers_out);
-    a.endpoint.start(attributes, initiator, early);
-    b.endpoint.start(attributes, responder, early);
+    a.endpoint.start(attributes, initiator, now, early);
+    b.endpoint.start(attributes, responder, now, early);
   }
   static void deliver(Side& to, Bytes bytes, bool straight, TimePoint now) {
     while (!bytes.empty()) {

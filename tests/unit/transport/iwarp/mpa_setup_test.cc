@@ -181,13 +181,13 @@ TEST(MpaSetup, PeerToPeerAgreesOnTheMessageThatTells) {
       EXPECT_EQ(rtr, pair.responder.agreement().rtr);
       EXPECT_NE(rtr & first, 0);
       EXPECT_TRUE(pair.initiator.agreement().sends_rtr);
-      EXPECT_FALSE(pair.initiator.agreement().waits_for_peer);
-      EXPECT_TRUE(pair.responder.agreement().waits_for_peer);
+      EXPECT_EQ(pair.initiator.agreement().waits_for_peer, WaitForPeer::none);
+      EXPECT_EQ(pair.responder.agreement().waits_for_peer, WaitForPeer::always);
     }
 }
 
-TEST(MpaSetup, ResponderWaitsUnlessItIsToldNotTo) {
-  for (bool waits : {false, true}) {
+TEST(MpaSetup, ResponderWaitsAsItIsTold) {
+  for (const WaitForPeer waits : {WaitForPeer::none, WaitForPeer::bounded, WaitForPeer::always}) {
     MpaOptions options;
     options.responder_waits = waits;
     Pair pair({}, options);

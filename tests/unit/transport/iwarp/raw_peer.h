@@ -48,7 +48,7 @@ struct RawPeer {
   TimePoint now{};
 
   explicit RawPeer(Attributes attributes = default_attributes(), MpaAgreement agreement = agreed()) {
-    side.endpoint.start(attributes, agreement);
+    side.endpoint.start(attributes, agreement, now);
   }
   void send(Bytes bytes) { side.endpoint.receive(bytes, now); }
   /// Everything that the endpoint has to say.
