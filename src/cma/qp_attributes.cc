@@ -53,7 +53,7 @@ void fill_rts(const Id& id, QpAttributes& out) {
 }
 
 /// As the kernel's iw_cm: access is all there is to be set, and the connection itself brings the queue pair
-/// to RTS.
+/// to RTS. Atomics of RFC 7306 are in it, which the kernel's knows nothing of.
 Expected<QpAttributes, Failure> stream_attributes(std::uint32_t state) {
   if (state != IBV_QPS_INIT && state != IBV_QPS_RTR && state != IBV_QPS_RTS)
     return Unexpected{refuse(EINVAL, ReasonId::cma_qp_state, state)};
@@ -61,7 +61,7 @@ Expected<QpAttributes, Failure> stream_attributes(std::uint32_t state) {
   out.state = static_cast<ibv_qp_state>(state);
   if (state == IBV_QPS_RTS) return out;
   out.mask = IBV_QP_STATE | IBV_QP_ACCESS_FLAGS;
-  out.access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+  out.access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
   return out;
 }
 

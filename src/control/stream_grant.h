@@ -19,9 +19,9 @@ struct StreamGrant {
   std::uint8_t long_fpdus = 0;
   std::uint8_t sends_rtr = 0;
   std::uint8_t waits_for_peer = 0;  ///< iwarp::WaitForPeer::always
-  std::uint8_t extensions = 0;  ///< the peer knows RFC 7306
-  std::uint8_t initiator = 0;   ///< this side has connected
-  std::uint8_t hesitates = 0;   ///< iwarp::WaitForPeer::bounded
+  std::uint8_t extensions = 0;      ///< the peer knows RFC 7306
+  std::uint8_t initiator = 0;       ///< this side has connected
+  std::uint8_t hesitates = 0;       ///< iwarp::WaitForPeer::bounded
   std::uint8_t reserved = 0;
   // iwarp::SameHostPeer, if its number is not 0
   std::uint32_t same_host_qpn = 0;

@@ -49,6 +49,13 @@ Connection* ConnectionTable::initiating(const Endpoint& local, const Endpoint& r
   return found == initiating_.end() ? nullptr : found->second;
 }
 
+bool ConnectionTable::is_of_this_host(const Connection& passive) const {
+  const wire::Gid& local = passive.local.host;
+  const wire::Gid& remote = passive.remote.host;
+  return local == remote || (local.is_ipv4_loopback() && remote.is_ipv4_loopback()) ||
+         initiating(passive.remote, passive.local) != nullptr;
+}
+
 void ConnectionTable::enter(Connection& connection) {
   if (connection.state == State::initiating) initiating_[{connection.local, connection.remote}] = &connection;
   if (connection.state == State::queued) queued_[connection.user].insert(connection.id.value);

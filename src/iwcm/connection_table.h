@@ -26,6 +26,8 @@ class ConnectionTable {
   Connection* with_token(std::uint64_t token) const;
   /// In the state `initiating`, from `local` to `remote`.
   Connection* initiating(const Endpoint& local, const Endpoint& remote) const;
+  /// Whether what has come from there comes from this host, as far as addresses tell and this manager knows.
+  bool is_of_this_host(const Connection& passive) const;
 
   /// Keeps count of those in each state, see below. Everything else of `connection` is its user's.
   void move(Connection& connection, State to);

@@ -145,14 +145,6 @@ void Manager::request_came(Connection& connection, TimePoint now) {
   host_.event(event);
 }
 
-// Who connects from here reads the reply of MPA and not a byte more.
-bool Manager::is_of_this_host(const Connection& connection) const {
-  const wire::Gid& local = connection.local.host;
-  const wire::Gid& remote = connection.remote.host;
-  return local == remote || (local.is_ipv4_loopback() && remote.is_ipv4_loopback()) ||
-         other_end(connection.id).value != 0;
-}
-
 Expected<void, Failure> Manager::accept(Id id, const Offer& answer) {
   Connection* const connection = table_.find(id);
   if (connection == nullptr || connection->responder == nullptr) return not_a_request();
@@ -168,8 +160,8 @@ Expected<void, Failure> Manager::accept(Id id, const Offer& answer) {
     return Unexpected{refuse(ECONNRESET, ReasonId::iwcm_write, bytes)};
   }
   iwarp::MpaAgreement agreement = responder.agreement();
-  if (agreement.waits_for_peer == iwarp::WaitForPeer::bounded && is_of_this_host(*connection))
-    agreement.waits_for_peer = iwarp::WaitForPeer::none;
+  if (agreement.waits_for_peer == iwarp::WaitForPeer::bounded && table_.is_of_this_host(*connection))
+    agreement.waits_for_peer = iwarp::WaitForPeer::none;  // it reads the reply and not a byte more
   establish(*connection, agreement);
   return {};
 }

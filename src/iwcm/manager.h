@@ -113,7 +113,6 @@ class Manager {
   void establish(Connection& connection, const iwarp::MpaAgreement& agreement);
   /// The stream is closed, and there is none any more.
   void part(Connection& connection);
-  bool is_of_this_host(const Connection& connection) const;
   /// Tells how connecting came out.
   void fail(Connection& connection, int status, const Reason& reason);
   void request_came(Connection& connection, TimePoint now);

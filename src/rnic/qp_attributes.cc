@@ -87,6 +87,7 @@ constexpr CopyRow kCopies[] = {
      [](auto& from, auto& to) {
        to.verbs.qp_access_flags = from.qp_access_flags;
        to.transport.access = from.qp_access_flags & kAccessMask;
+       to.access_given = true;
      }},
     {IBV_QP_PATH_MTU,
      [](auto& from, auto& to) {

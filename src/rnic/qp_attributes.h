@@ -15,6 +15,7 @@ class Context;
 struct QpAttributes {
   ibv_qp_attr verbs{};
   ib::Attributes transport;
+  bool access_given = false;  ///< IBV_QP_ACCESS_FLAGS was among what was set
 
   /// The endpoint has gone to its alternate path.
   void migrate();

@@ -266,6 +266,7 @@ class QueuePair final : public EventTarget, private ib::Host {
   ib::Transmit transmit_stream(ib::TxPacket& out, TimePoint now);
   ib::Transmit transmit_on_same_host(ib::TxPacket& out, TimePoint now);
   void set_same_host_attributes(const StreamStart& start);
+  void keep_to_agreement(std::uint8_t reads_out, std::uint8_t reads_in);
   void leave_stream();
   void leave_same_host();
   void flush_receives();

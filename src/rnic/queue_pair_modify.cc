@@ -24,9 +24,11 @@ Expected<void, Failure> QueuePair::modify(const ibv_qp_attr& attributes, int mas
   const bool migrates = (bits & IBV_QP_PATH_MIG_STATE) != 0 &&
                         attributes.path_mig_state == IBV_MIG_MIGRATED &&
                         attributes_.transport.migration == ib::Migration::armed;
+  const std::uint8_t reads_out = attributes_.verbs.max_rd_atomic;
+  const std::uint8_t reads_in = attributes_.verbs.max_dest_rd_atomic;
   if (auto ok = take_attributes(context(), attributes, bits, attributes_); !ok)
     return refused_here(ok.error());
-  if (same_host_ != nullptr) attributes_.transport = same_host_->attributes();  // which MPA has agreed on
+  if (port_ != nullptr) keep_to_agreement(reads_out, reads_in);
   if ((bits & IBV_QP_RATE_LIMIT) != 0) set_rate_limit({.kilobits_per_second = attributes.rate_limit});
   if (to == IBV_QPS_SQD && state_ == IBV_QPS_RTS) {
     events_.notify_drained((bits & IBV_QP_EN_SQD_ASYNC_NOTIFY) != 0 && attributes.en_sqd_async_notify != 0);

@@ -14,9 +14,9 @@
 namespace softrnic::rnic {
 namespace {
 
-/// The access flags of a queue pair are none of iWARP's: a region's STag says what peers may do with it, and
-/// librdmacm, which adapters are made for, leaves them 0.
-constexpr std::uint32_t kAccess = ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic;
+/// Where nobody has set access flags: siw and adapters ask for none, and programs connect by rdma_cm without
+/// a call of ibv_modify_qp.
+constexpr std::uint32_t kDefaultAccess = ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic;
 
 /// Between two queue pairs of one host. No packet is lost there as a rule; a peer that is silent has as long
 /// as that of a stream (link/tcp_stream.cc), and one without a receive is asked again soon.
@@ -40,6 +40,8 @@ Expected<void, Failure> QueuePair::start_stream(UniqueFd& socket, const StreamSt
   const std::lock_guard lock(lane_.mutex());
   if (!is_iwarp() || port_ != nullptr || state_ > IBV_QPS_RTR)
     return refused_here(refuse(EINVAL, ReasonId::iwarp_stream_state, state_));
+  if (!attributes_.access_given)
+    attributes_.verbs.qp_access_flags = attributes_.transport.access = kDefaultAccess;
   const auto started = start.same_host ? start_on_same_host(socket, start) : start_by_stream(socket, start);
   if (!started) return refused_here(started.error());
   attributes_.verbs.max_rd_atomic = reads_of(start.agreement.ord);
@@ -51,7 +53,8 @@ Expected<void, Failure> QueuePair::start_stream(UniqueFd& socket, const StreamSt
 }
 
 Expected<void, Failure> QueuePair::start_by_stream(UniqueFd& socket, const StreamStart& start) {
-  iwarp::Attributes attributes{.access = kAccess, .extensions = start.agreement.extensions};
+  iwarp::Attributes attributes{.access = attributes_.transport.access,
+                               .extensions = start.agreement.extensions};
   iwarp_->start(attributes, start.agreement, lane_.now());
   const auto port = lane_.add_stream(*this, socket, start);
   if (!port) {
@@ -97,13 +100,23 @@ void QueuePair::set_same_host_attributes(const StreamStart& start) {
   t.path.source = t.path.destination = wire::Gid::ipv4_loopback();  // whatever addresses TCP has
   t.path.source_port = source_port(0, qpn_, t.remote);
   t.path_mtu = kSameHostMtu;
-  t.access = kAccess;
   t.max_reads_out = reads_of(start.agreement.ord);
   t.max_reads_in = reads_of(start.agreement.ird);
   t.timeout = kSameHostTimeout;
   t.retry_count = kMostRetries;
   t.rnr_retry = kMostRetries;
   t.min_rnr_timer = kSameHostRnrTimer;
+}
+
+// Of what a program sets while there is a connection the access counts. Programs may name the READs that are
+// under way at once, but MPA has agreed on those.
+void QueuePair::keep_to_agreement(std::uint8_t reads_out, std::uint8_t reads_in) {
+  attributes_.verbs.max_rd_atomic = reads_out;
+  attributes_.verbs.max_dest_rd_atomic = reads_in;
+  const std::uint32_t access = attributes_.transport.access;
+  if (same_host_ == nullptr) return iwarp_->set_access(access);
+  same_host_->set_access(access);
+  attributes_.transport = same_host_->attributes();
 }
 
 void QueuePair::stream_moved() {

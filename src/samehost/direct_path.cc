@@ -7,10 +7,13 @@
 
 #include "base/reason_id.h"
 #include "transport/ib/flush_selector.h"
+#include "transport/ib/rights.h"
 
 namespace softrnic::samehost {
 namespace {
 
+using ib::Needs;
+using ib::needs_of;
 using ib::SendOp;
 using rnic::DirectResult;
 
@@ -20,25 +23,6 @@ constexpr Duration kSweepPeriod = std::chrono::seconds(1);
 /// How long a word is waited for. Who has it is gone in microseconds, or is off the processor, or is stopped:
 /// then all lanes of its local peers would stand still with it.
 constexpr Duration kWordPatience = std::chrono::milliseconds(1);
-
-/// What an operation needs at the other end.
-struct Needs {
-  std::uint32_t access;
-  bool resources;  ///< of max_dest_rd_atomic
-};
-
-constexpr Needs needs_of(SendOp op) {
-  switch (op) {
-    case SendOp::write:
-      return {ib::kRemoteWrite, false};
-    case SendOp::atomic_write:
-      return {ib::kRemoteWrite, true};
-    case SendOp::read:
-      return {ib::kRemoteRead, true};
-    default:
-      return {ib::kRemoteAtomic, true};
-  }
-}
 
 /// Whether the responder would take the packets of this message.
 bool accepts(const DirectQp& entry, const rnic::DirectStep& step, const Needs& needs) {

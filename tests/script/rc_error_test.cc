@@ -1,4 +1,6 @@
 // Requests that are refused and what both sides make of it (IBTA 9.7.4.1, 9.9.2, 9.9.3).
+#include <algorithm>
+
 #include "base/reason_id.h"
 #include "tests/script/script.h"
 
@@ -66,6 +68,18 @@ TEST_F(RcError, QpWithoutWriteOrAtomicRight) {
   rc();
   in("RC RDMA Write Only psn=5 va=0x12000 rkey=0x20 len=8");
   refused("psn=5 nak=invalid", ReasonId::nak_qp_access);
+}
+
+TEST_F(RcError, OfAWriteWhoseRightIsTakenTheRestDoesNotLand) {
+  rc();
+  in("RC RDMA Write First psn=5 va=0x12000 rkey=0x20 dmalen=2048 len=1024");
+  EXPECT_TRUE(holds(0x12000, 5, 1024));
+  attributes.access = kRemoteRead;
+  qp().update(attributes);
+  const std::vector<std::byte> before(at(0x12400), at(0x12800));
+  in("RC RDMA Write Last psn=6 len=1024");
+  EXPECT_TRUE(std::equal(before.begin(), before.end(), at(0x12400)));
+  refused("psn=6 nak=invalid", ReasonId::nak_qp_access);
 }
 
 // C9-88

@@ -34,9 +34,20 @@ Expected<void, Failure> with_queue_pair(const Id& id, std::uint32_t number, Call
   return {};
 }
 
+/// As connecting does it on devices of other kinds: what a program has set before for a queue pair of rdma_cm
+/// is set anew, by this library and by rdma-core's (INIT once more, in rdma_accept).
+int allow_everything(ibv_qp& qp) {
+  ibv_qp_attr attributes{};
+  attributes.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+  return ibv_modify_qp(&qp, &attributes, IBV_QP_ACCESS_FLAGS);
+}
+
 Expected<void, Failure> start_queue_pair(const Id& id, const control::CmStream& stream) {
   if (!stream.socket) return rnic::refused(EMFILE, ReasonId::rdma_stream_missing);
   return with_queue_pair(id, id.stream_qpn, [&](const abi::Sibling& driver, ibv_qp* qp) {
+    if (id.qp != nullptr) {
+      if (const int error = allow_everything(*qp)) return error;
+    }
     return driver.start_stream(qp, stream.socket.get(), &stream.grant);
   });
 }

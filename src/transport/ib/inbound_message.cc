@@ -6,6 +6,7 @@
 #include "base/reason_id.h"
 #include "transport/ib/failed_receive.h"
 #include "transport/ib/ordered_copy.h"
+#include "transport/ib/rights.h"
 #include "transport/ib/rx_packet.h"
 
 namespace softrnic::ib {
@@ -57,11 +58,14 @@ Verdict InboundMessage::check_length(const RxPacket& rx, std::uint32_t mtu) cons
   return invalid(ReasonId::nak_message_length, before + size, before + announced);
 }
 
+// A right may be taken in the middle of a message; then the rest of it does not land.
 Verdict InboundMessage::check_write(const RxPacket& rx, const Attributes& attributes, Host& host) const {
   const wire::Packet& packet = rx.packet;
-  if ((attributes.access & kRemoteWrite) == 0) {
-    return invalid(ReasonId::nak_qp_access, attributes.access, kRemoteWrite, packet.info->opcode);
+  constexpr std::uint32_t kRight = needs_of(SendOp::write).access;
+  if ((attributes.access & kRight) == 0) {
+    return invalid(ReasonId::nak_qp_access, attributes.access, kRight, packet.info->opcode);
   }
+  if (!packet.info->starts()) return {};
   const wire::Reth& reth = packet.headers.reth;
   if (reth.length == 0) return {};  // C9-88: the key of a zero-length WRITE is not checked
   auto memory = host.remote_memory(reth.key, reth.address, reth.length, kRemoteWrite);
@@ -73,8 +77,7 @@ Verdict InboundMessage::check(const RxPacket& rx, const Attributes& attributes, 
   const wire::OpcodeInfo& info = *rx.packet.info;
   if (auto verdict = check_order(info); !verdict) return verdict;
   if (auto verdict = check_length(rx, attributes.path_mtu); !verdict) return verdict;
-  if (is_write(info) && info.starts()) return check_write(rx, attributes, host);
-  return {};
+  return is_write(info) ? check_write(rx, attributes, host) : Verdict{};
 }
 
 void InboundMessage::count_refused(const wire::OpcodeInfo& info, Host& host) {

@@ -4,6 +4,7 @@
 
 #include "base/reason_id.h"
 #include "transport/ib/flush_selector.h"
+#include "transport/ib/rights.h"
 #include "transport/ib/rx_packet.h"
 #include "transport/ib/sge_list.h"
 #include "transport/ib/timers.h"
@@ -188,8 +189,9 @@ Verdict RcResponder::execute_read(const wire::Packet& packet) {
   const Attributes& attributes = context_.attributes;
   const wire::Reth& reth = packet.headers.reth;
   if (auto verdict = message_.interrupted_by(*packet.info); !verdict) return verdict;
-  if ((attributes.access & kRemoteRead) == 0) {
-    return invalid(ReasonId::nak_qp_access, attributes.access, kRemoteRead, packet.info->opcode);
+  constexpr std::uint32_t kRight = needs_of(SendOp::read).access;
+  if ((attributes.access & kRight) == 0) {
+    return invalid(ReasonId::nak_qp_access, attributes.access, kRight, packet.info->opcode);
   }
   if (reth.length > kMaxMessage) return invalid(ReasonId::nak_message_length, kMaxMessage, reth.length);
   if (reth.length > 0) {  // C9-88: the key of a zero-length READ is not checked
@@ -212,7 +214,7 @@ Verdict RcResponder::execute_atomic(const wire::Packet& packet, TimePoint now) {
   const bool compares = packet.info->operation == Operation::compare_swap;
   const AtomicOperation operation{compares ? AtomicKind::compare_swap : AtomicKind::fetch_add,
                                   eth.swap_or_add, eth.compare};
-  return change_word(packet, {eth.key, eth.address, kRemoteAtomic}, operation, now);
+  return change_word(packet, {eth.key, eth.address, needs_of(SendOp::fetch_add).access}, operation, now);
 }
 
 // IBTA A19.4.2: eight bytes, which nobody sees in part. They take the access of a WRITE.
@@ -224,7 +226,8 @@ Verdict RcResponder::execute_atomic_write(const RxPacket& rx, TimePoint now) {
   const HostMemory here{reinterpret_cast<std::byte*>(&operation.operand)};
   if (auto placed = place(context_.host, rx.payload(), 0, here, sizeof operation.operand); !placed)
     return {Fault::payload_gone, placed.error()};
-  return change_word(rx.packet, {reth.key, reth.address, kRemoteWrite}, operation, now);
+  return change_word(rx.packet, {reth.key, reth.address, needs_of(SendOp::atomic_write).access}, operation,
+                     now);
 }
 
 Verdict RcResponder::change_word(const wire::Packet& packet, const RemoteWord& word,

@@ -44,6 +44,8 @@ class Endpoint final : public transport::Endpoint, public StreamEndpoint, privat
   /// The stream carries FPDUs from its next byte on. `early`: see MpaReceiver.
   void start(const Attributes& attributes, const MpaAgreement& agreement, TimePoint now, bool early = false);
   void update(const Attributes& attributes);
+  /// What the peer may do from now on (ib::needs_of); what it has asked for before is answered.
+  void set_access(std::uint32_t access) { context_.attributes.access = access; }
   /// In good order: what is posted is finished, nothing further is posted. It is given up when nothing that
   /// is to be sent or answered has moved for Attributes::close_timeout, or nothing of what this side asks for
   /// in kMostCloseTimeouts times that.

@@ -50,8 +50,8 @@ struct KeyRule {
 };
 constexpr KeyRule kKeyRules[] = {
     {ReasonId::nak_rkey_range, ddp_bounds, rdmap_bounds},
-    {ReasonId::nak_rkey_access, ddp_stag, rdmap_access},  // DDP has no code of its own for rights
-    {ReasonId::nak_qp_access, ddp_stag, rdmap_access},
+    {ReasonId::nak_rkey_access, ddp_stag, rdmap_access},      // DDP has no code of its own for rights
+    {ReasonId::iwarp_qp_access, rdmap_access, rdmap_access},  // no STag is at fault
     {ReasonId::nak_rkey_other_pd, ddp_stag_stream, rdmap_stag_stream},
     {ReasonId::nak_window_other_qp, ddp_stag_stream, rdmap_stag_stream},
 };

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/reason_id.h"
+#include "transport/ib/rights.h"
 
 namespace softrnic::iwarp {
 
@@ -40,9 +41,26 @@ bool Inbound::begin_segment(Bytes header, std::size_t payload) {
 
 // RFC 6581 9 lets a ULPDU without bytes tell that the initiator is ready; it is nothing else.
 Verdict Inbound::begin_empty() {
-  const MpaAgreement& agreement = context_.agreement;
-  if (!heard_ && agreement.rtr == wire::kRtrSend && !agreement.sends_rtr) return {};
+  if (ready_due() && context_.agreement.rtr == wire::kRtrSend) return {};
   return {Fault::segment, because(ReasonId::iwarp_segment, 0)};
+}
+
+// The next message tells that the initiator is ready (RFC 6581 9): of no bytes, it needs no right.
+bool Inbound::ready_due() const {
+  return !heard_ && context_.agreement.rtr != 0 && !context_.agreement.sends_rtr;
+}
+
+// Programs change rights at any time, and what has come of a segment by then does not count.
+Verdict Inbound::check_right() const {
+  // by RdmapOperation: what the segment is for the peer
+  constexpr ib::SendOp kRequests[] = {ib::SendOp::write,     ib::SendOp::read, ib::SendOp::send,
+                                      ib::SendOp::send,      ib::SendOp::send, ib::SendOp::send,
+                                      ib::SendOp::fetch_add, ib::SendOp::send};
+  const std::uint32_t needed = ib::needs_of(kRequests[static_cast<std::size_t>(info_->operation)]).access;
+  const std::uint32_t access = context_.attributes.access;
+  if ((needed & ~access) == 0) return {};
+  return {info_->tagged ? Fault::tagged : Fault::request,
+          because(ReasonId::iwarp_qp_access, access, needed, info_->opcode)};
 }
 
 Verdict Inbound::check(const wire::DdpHeader& header) {
@@ -62,11 +80,12 @@ Verdict Inbound::check(const wire::DdpHeader& header) {
 
 Verdict Inbound::begin(const wire::DdpHeader& header, std::size_t payload) {
   if (auto verdict = check(header); !verdict) return verdict;
-  const MpaAgreement& agreement = context_.agreement;
-  const bool ready = !heard_ && agreement.rtr == wire::kRtrSend && !agreement.sends_rtr;
+  const bool ready = ready_due() && context_.agreement.rtr == wire::kRtrSend;
   if (ready && info_->operation == RdmapOperation::send && payload == 0 && header.last)
     return receives_.take_ready(header);
   SegmentTaker* const taker = taker_of(info_->operation);
+  if (taker == &writes_ && !(ready_due() && payload == 0))
+    if (auto verdict = check_right(); !verdict) return verdict;
   if (auto verdict = taker->begin(header, *info_, payload); !verdict) return verdict;
   taker_ = taker;
   return {};
@@ -80,7 +99,8 @@ Fault Inbound::gone() const {
 
 // Memory with on-demand paging is written by the host alone, so that the payload goes elsewhere first.
 MutableBytes Inbound::place(std::size_t offset, std::size_t most) {
-  const auto found = taker_->place(offset, most);
+  const Verdict right = taker_ == &writes_ ? check_right() : Verdict{};
+  const auto found = right ? taker_->place(offset, most) : Expected<Place, Verdict>(Unexpected{right});
   if (!found) {
     fail(found.error());
     return {};
@@ -107,6 +127,8 @@ bool Inbound::end_segment() {
     const Bytes body = taker_->body();
     std::copy(body.begin(), body.end(), segment_.begin() + static_cast<std::ptrdiff_t>(segment_have_));
     segment_have_ += body.size();
+    const bool asks = taker_ == &requests_ && !(ready_due() && requests_.asks_for_nothing());
+    if (const Verdict right = asks ? check_right() : Verdict{}; !right) return fail(right);
     if (const Verdict verdict = taker_->end(); !verdict) return fail(verdict);
   }
   context_.host.count(ib::Counter::rx_packets);

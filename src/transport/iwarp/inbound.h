@@ -64,6 +64,8 @@ class Inbound final : public SegmentSink {
   Verdict check(const wire::DdpHeader& header);
   Verdict begin(const wire::DdpHeader& header, std::size_t payload);
   Verdict begin_empty();
+  Verdict check_right() const;
+  bool ready_due() const;
   bool fail(const Verdict& verdict);
   Fault gone() const;
 

@@ -10,9 +10,9 @@
 
 namespace softrnic::iwarp {
 
-/// Whether a responder sends an FPDU before one of the initiator's has come (RFC 5044 7.1.2: it must not). Then
-/// the initiator has certainly read the reply: what a peer finds behind a reply that it is still reading it may
-/// take for an error, as Linux's siw does (-EPROTO).
+/// Whether a responder sends an FPDU before one of the initiator's has come (RFC 5044 7.1.2: it must not).
+/// Then the initiator has certainly read the reply: what a peer finds behind a reply that it is still reading
+/// it may take for an error, as Linux's siw does (-EPROTO).
 enum class WaitForPeer : std::uint8_t {
   none,     ///< it does at once
   bounded,  ///< when it has waited for kFirstWordPatience: programs whose server speaks first get on

@@ -51,11 +51,12 @@ Verdict RequestQueue::end() {
   return read ? take_read(wire::parse_read_request(body())) : take_atomic(wire::parse_atomic_request(body()));
 }
 
+bool RequestQueue::asks_for_nothing() const {
+  return info_->operation == RdmapOperation::read_request && wire::parse_read_request(body()).size == 0;
+}
+
 Verdict RequestQueue::take_read(const wire::ReadRequest& read) {
-  const std::uint32_t access = context_.attributes.access;
-  if (read.size > 0) {  // RFC 5040 5.2: nothing is checked for a READ of no bytes
-    if ((access & ib::kRemoteRead) == 0)
-      return {Fault::request, because(ReasonId::nak_rkey_access, read.source.value, access, ib::kRemoteRead)};
+  if (read.size > 0) {  // RFC 5040 5.2: no key is checked for a READ of no bytes
     const auto memory =
         context_.host.remote_memory(read.source, read.source_offset, read.size, ib::kRemoteRead);
     if (!memory) return {Fault::request, memory.error()};
@@ -73,13 +74,9 @@ Verdict RequestQueue::take_atomic(const wire::AtomicRequest& request) {
 
 Expected<std::uint64_t, Verdict> RequestQueue::execute(const wire::AtomicRequest& request) {
   const auto refuse = [](Fault fault, const Reason& reason) { return Unexpected{Verdict{fault, reason}}; };
-  const std::uint32_t access = context_.attributes.access;
   if (!whole_word(request))
     return refuse(Fault::atomic, because(ReasonId::iwarp_atomic, request.code, request.add_or_swap_mask,
                                          request.compare_mask));
-  if ((access & ib::kRemoteAtomic) == 0)
-    return refuse(Fault::request,
-                  because(ReasonId::nak_rkey_access, request.stag.value, access, ib::kRemoteAtomic));
   if (request.offset % 8 != 0)
     return refuse(Fault::atomic, because(ReasonId::nak_atomic_alignment, request.offset));
   const auto memory = context_.host.remote_memory(request.stag, request.offset, 8, ib::kRemoteAtomic);

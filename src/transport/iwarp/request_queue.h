@@ -19,6 +19,8 @@ class RequestQueue final : public BodyTaker {
   Verdict begin(const wire::DdpHeader& header, const wire::RdmapOpcodeInfo& info,
                 std::size_t payload) override;
   Verdict end() override;
+  /// The request that has come is a READ of no bytes.
+  bool asks_for_nothing() const;
 
   /// The next segment of an answer. False: there is none, or refusal() tells why it cannot be made.
   bool next_segment(TxSegment& out, std::size_t max_ulpdu);

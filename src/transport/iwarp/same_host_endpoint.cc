@@ -8,6 +8,11 @@ namespace softrnic::iwarp {
 SameHostEndpoint::SameHostEndpoint(const ib::Capacity& capacity, Qpn local, ib::Host& host)
     : host_(host), rc_(ib::make_endpoint(ib::QpType::rc, local, capacity, host)), lifeline_(host, *this) {}
 
+void SameHostEndpoint::set_access(std::uint32_t access) {
+  attributes_.access = access;
+  rc_->update(attributes_);
+}
+
 // The peer may send before this side has its stream, so the responder starts first.
 void SameHostEndpoint::start(const ib::Attributes& attributes, ib::PathWindow& window) {
   attributes_ = attributes;

@@ -23,7 +23,9 @@ class SameHostEndpoint final : public transport::Endpoint, private Lifeline::Mes
   void start(const ib::Attributes& attributes, ib::PathWindow& window);
   /// lifeline() was called into: the peer may have become ready.
   void stream_moved();
-  /// As start() was told.
+  /// See Endpoint.
+  void set_access(std::uint32_t access);
+  /// As start() was told, but for the access.
   const ib::Attributes& attributes() const { return attributes_; }
 
   /// What Host::take_receive() came to. A message has as long as one of a stream until there is a receive for

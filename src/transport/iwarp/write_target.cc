@@ -11,9 +11,6 @@ Verdict WriteTarget::begin(const wire::DdpHeader& header, const wire::RdmapOpcod
   header_ = header;
   payload_ = payload;
   if (payload == 0) return {};
-  const std::uint32_t access = context_.attributes.access;
-  if ((access & ib::kRemoteWrite) == 0)
-    return {Fault::tagged, because(ReasonId::nak_rkey_access, header.stag.value, access, ib::kRemoteWrite)};
   const auto memory = context_.host.remote_memory(header.stag, header.offset, payload, ib::kRemoteWrite);
   if (!memory) return {Fault::tagged, memory.error()};
   return {};

@@ -23,9 +23,9 @@ class FirstWord : public testing::Test {
   static bool explains(rnic::QueuePair& qp, ReasonId id) {
     const std::lock_guard lock(qp.lane().mutex());
     const ExplanationHistory* const told = qp.explained();
-    return told != nullptr && std::any_of(told->entries().begin(), told->entries().end(), [&](const auto& each) {
-             return each.times != 0 && each.latest.reason.id == id;
-           });
+    return told != nullptr &&
+           std::any_of(told->entries().begin(), told->entries().end(),
+                       [&](const auto& each) { return each.times != 0 && each.latest.reason.id == id; });
   }
 
   TcpPair sockets;
