@@ -13,6 +13,7 @@ namespace softrnic::abi_test {
 
 inline int tool(const std::string& words) { return std::system((SOFTRNIC_TOOL " " + words).c_str()); }
 
+/// For one suite of a program, whose daemon then goes.
 inline void make_iwarp_device() {
   setenv("SOFTRNIC_DEVICE", "iw0", 1);
   ASSERT_EQ(tool("link add iw0 type iwarp netdev lo"), 0);
