@@ -10,8 +10,8 @@ namespace softrnic::iwarp {
 
 /// How long a message may lack a receive before the connection is given up.
 inline constexpr Duration kReceivePatience = std::chrono::milliseconds(500);
-/// How long a responder waits for the first FPDU of an initiator, from when that has acknowledged the reply of
-/// MPA. Linux's siw reads it in a work queue of the kernel, which a busy processor comes to late: three
+/// How long a responder waits for the first FPDU of an initiator, from when that has acknowledged the reply
+/// of MPA. Linux's siw reads it in a work queue of the kernel, which a busy processor comes to late: three
 /// ticks of 100 Hz.
 inline constexpr Duration kFirstWordPatience = std::chrono::milliseconds(30);
 /// How long nothing may move once a side is to close, and how long the peer may take to end its own.
