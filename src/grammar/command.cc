@@ -136,8 +136,10 @@ std::optional<Trouble> Grammar::parse(std::vector<std::string> words) const {
   std::reverse(words.begin(), words.end());  // so CLI11 wants them
   try {
     app_->parse(std::move(words));
-  } catch (const CLI::CallForHelp&) {
-    return Trouble{true, {}, {}, {}, {}};
+  } catch (const CLI::CallForHelp& help) {
+    Trouble trouble = trouble_of(*app_, help);  // of a word that is not known there is no help
+    trouble.wants_help = trouble.unknown.empty();
+    return trouble;
   } catch (const CLI::ParseError& error) {
     return trouble_of(*app_, error);
   }

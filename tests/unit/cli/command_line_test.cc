@@ -33,6 +33,16 @@ TEST(CommandLine, TypoGetsASuggestionAndCodeTwo) {
   EXPECT_NE(run({"explain", "nak_rkey_rnge"}).err.find("nak_rkey_range"), std::string::npos);
 }
 
+TEST(CommandLine, OfWhatIsNotKnownThereIsNoHelp) {
+  const Result r = run({"stta", "--help"});
+  EXPECT_EQ(r.code, kUsage);
+  EXPECT_NE(r.err.find("did you mean 'stat'?"), std::string::npos) << r.err;
+  EXPECT_EQ(run({"--help", "stta"}).code, kUsage);
+  EXPECT_EQ(run({"fabric", "pu", "--help"}).code, kUsage);
+  EXPECT_EQ(run({"stat", "--jsno", "--help"}).code, kUsage);
+  EXPECT_EQ(run({"--help"}).code, kDone);
+}
+
 TEST(CommandLine, NothingSaidIsAUsageError) {
   EXPECT_EQ(run({}).code, kUsage);
   EXPECT_EQ(run({"run"}).code, kUsage);
