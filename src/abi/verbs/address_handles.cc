@@ -20,7 +20,7 @@ namespace softrnic::abi {
 namespace {
 
 Expected<ibv_ah*, Failure> create(ibv_pd* pd, const ibv_ah_attr* attributes) {
-  if (pd == nullptr || attributes == nullptr) return null_argument();
+  if (auto given = check_given(pd, attributes); !given) return Unexpected{given.error()};
   auto made = rnic::AddressHandle::create(*Pd::of(pd)->impl, *attributes);
   if (!made) return Unexpected{made.error()};
   (*made)->context = pd->context;
@@ -110,7 +110,7 @@ using namespace softrnic;
 using namespace softrnic::abi;
 
 SOFTRNIC_VERB(ibv_ah*, ibv_create_ah, (ibv_pd * pd, ibv_ah_attr* attributes)) {
-  return pointer_call([&] { return alive(ObjectKind::ah, create(pd, attributes)); });
+  return pointer_call([&] { return alive(create(pd, attributes)); });
 }
 
 SOFTRNIC_EXPORT int ibv_init_ah_from_wc(ibv_context* context, uint8_t port, ibv_wc* wc, ibv_grh* grh,
@@ -120,17 +120,17 @@ SOFTRNIC_EXPORT int ibv_init_ah_from_wc(ibv_context* context, uint8_t port, ibv_
 
 SOFTRNIC_EXPORT ibv_ah* ibv_create_ah_from_wc(ibv_pd* pd, ibv_wc* wc, ibv_grh* grh, uint8_t port) {
   return pointer_call([&]() -> Expected<ibv_ah*, Failure> {
-    if (pd == nullptr) return null_argument();
+    if (auto given = check_given(pd); !given) return Unexpected{given.error()};
     ibv_ah_attr attributes;
     const auto done = init_from_completion(pd->context, port, wc, grh, &attributes);
     if (!done) return Unexpected{done.error()};
-    return alive(ObjectKind::ah, create(pd, &attributes));
+    return alive(create(pd, &attributes));
   });
 }
 
 SOFTRNIC_VERB(int, ibv_destroy_ah, (ibv_ah * ah)) {
   return errno_call([&] {
-    return end_life(ObjectKind::ah, ah, [](ibv_ah* verbs) -> Expected<void, Failure> {
+    return end_life(ah, [](ibv_ah* verbs) -> Expected<void, Failure> {
       const std::unique_ptr<rnic::AddressHandle> handle(handle_of(verbs));
       handle->destroy();
       return {};

@@ -9,6 +9,7 @@
 
 #include "abi/calls.h"
 #include "abi/export.h"
+#include "abi/verbs/live_objects.h"
 #include "abi/verbs/newer_verbs.h"
 #include "base/reason_id.h"
 
@@ -23,7 +24,7 @@ struct Buf {
 namespace {
 
 Expected<void*, Failure> alloc_buf(ibv_pd* pd, std::size_t size, Buf** out) {
-  if (pd == nullptr || out == nullptr) return null_argument();
+  if (auto given = check_given(pd, out); !given) return Unexpected{given.error()};
   auto buffer = std::make_unique<Buf>(Buf{pd, nullptr, size});
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   if (posix_memalign(&buffer->address, page, size) != 0)
@@ -52,7 +53,7 @@ Expected<void, Failure> check_buffer(const ibv_pd* pd, const MrInitAttr& wanted)
 Expected<void, Failure> check_fields(const ibv_pd* pd, const MrInitAttr* wanted) {
   constexpr std::uint64_t kKnown = kMrIova | kMrAddr | kMrFd | kMrFdOffset | kMrBuf;
   constexpr std::uint64_t kOfDmabuf = kMrFd | kMrFdOffset | kMrIova;
-  if (pd == nullptr || wanted == nullptr) return null_argument();
+  if (auto given = check_given(pd, wanted); !given) return given;
   const std::uint64_t mask = wanted->comp_mask;
   if ((mask & kMrBuf) != 0) {
     if (auto ok = check_buffer(pd, *wanted); !ok) return ok;

@@ -59,7 +59,7 @@ Expected<void, Failure> destroy_counter(CompCntr* verbs) {
 }
 
 Expected<void, Failure> attach(ibv_qp* qp, CompCntr* counter, const QpAttachCompCntrAttr* wanted) {
-  if (qp == nullptr || counter == nullptr || wanted == nullptr) return null_argument();
+  if (auto given = check_given(qp, counter, wanted); !given) return given;
   const std::uint32_t mask = wanted->op_mask;
   if (wanted->comp_mask != 0 || mask == 0)
     return rnic::refused(EINVAL, ReasonId::bad_counted_operations, wanted->comp_mask, mask);
@@ -70,7 +70,7 @@ Expected<void, Failure> attach(ibv_qp* qp, CompCntr* counter, const QpAttachComp
 
 int set(CompCntr* counter, Value value, std::uint64_t to) {
   return errno_call([&]() -> Expected<void, Failure> {
-    if (counter == nullptr) return null_argument();
+    if (auto given = check_given(counter); !given) return given;
     (*Counter::of(counter)->impl.*value).store(to, std::memory_order_release);
     return {};
   });
@@ -78,7 +78,7 @@ int set(CompCntr* counter, Value value, std::uint64_t to) {
 
 int increment(CompCntr* counter, Value value, std::uint64_t by) {
   return errno_call([&]() -> Expected<void, Failure> {
-    if (counter == nullptr) return null_argument();
+    if (auto given = check_given(counter); !given) return given;
     (*Counter::of(counter)->impl.*value).fetch_add(by, std::memory_order_release);
     return {};
   });
@@ -86,7 +86,7 @@ int increment(CompCntr* counter, Value value, std::uint64_t by) {
 
 int read(CompCntr* counter, Value value, std::uint64_t* out) {
   return errno_call([&]() -> Expected<void, Failure> {
-    if (counter == nullptr || out == nullptr) return null_argument();
+    if (auto given = check_given(counter, out); !given) return given;
     *out = (*Counter::of(counter)->impl.*value).load(std::memory_order_acquire);
     return {};
   });
@@ -105,11 +105,11 @@ SOFTRNIC_VERSIONED(int, _ibv_query_comp_cntr_caps, "IBVERBS_1.18",
 
 SOFTRNIC_VERSIONED(CompCntr*, ibv_create_comp_cntr, "IBVERBS_1.18",
                    (ibv_context * context, CompCntrInitAttr* wanted)) {
-  return pointer_call([&] { return alive(ObjectKind::counter, create(context, wanted)); });
+  return pointer_call([&] { return alive(create(context, wanted)); });
 }
 
 SOFTRNIC_VERSIONED(int, ibv_destroy_comp_cntr, "IBVERBS_1.18", (CompCntr * counter)) {
-  return errno_call([&] { return end_life(ObjectKind::counter, counter, destroy_counter); });
+  return errno_call([&] { return end_life(counter, destroy_counter); });
 }
 
 SOFTRNIC_VERSIONED(int, ibv_qp_attach_comp_cntr, "IBVERBS_1.18",

@@ -55,6 +55,8 @@ Expected<void, Failure> destroy_cq(ibv_cq* verbs) {
 
 Expected<Cq*, Failure> make_cq(ibv_context* context, const CqRequest& request) {
   if (context == nullptr) return null_argument();
+  if (auto given = check_optional(request.channel); !given) return Unexpected{given.error()};
+  if (auto given = check_optional(request.parent); !given) return Unexpected{given.error()};
   OpenDevice& opened = *Context::of(context)->opened;
   auto cq = std::make_unique<Cq>();
   const rnic::CompletionQueueInit init{
@@ -69,7 +71,7 @@ Expected<Cq*, Failure> make_cq(ibv_context* context, const CqRequest& request) {
   cq->context = context;
   cq->channel = request.channel;
   cq->cq_context = request.cq_context;
-  cq->handle = opened.next_handle();
+  cq->handle = cq->made_handle = opened.next_handle();
   cq->opened = &opened;
   cq->impl = std::move(*made);
   cq->cqe = cq->impl->capacity();
@@ -83,7 +85,7 @@ Expected<Cq*, Failure> make_cq(ibv_context* context, const CqRequest& request) {
 // The errnos are those of the kernel's call, which libibverbs makes for every adapter.
 int modify_cq(ibv_cq* cq, ibv_modify_cq_attr* attributes) {
   return errno_call([&]() -> Expected<void, Failure> {
-    if (cq == nullptr || attributes == nullptr) return null_argument();
+    if (auto given = check_given(cq, attributes); !given) return given;
     const std::uint32_t mask = attributes->attr_mask;
     if (mask != IBV_CQ_ATTR_MODERATE)
       return rnic::refused(mask == 0 ? EINVAL : EOPNOTSUPP, ReasonId::bad_cq_mask, mask);
@@ -97,11 +99,11 @@ using namespace softrnic;
 using namespace softrnic::abi;
 
 SOFTRNIC_EXPORT ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
-  return pointer_call([&] { return alive(ObjectKind::channel, create_channel(context)); });
+  return pointer_call([&] { return alive(create_channel(context)); });
 }
 
 SOFTRNIC_EXPORT int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
-  return errno_call([&] { return end_life(ObjectKind::channel, channel, destroy_channel); });
+  return errno_call([&] { return end_life(channel, destroy_channel); });
 }
 
 SOFTRNIC_VERB(ibv_cq*, ibv_create_cq,
@@ -112,13 +114,13 @@ SOFTRNIC_VERB(ibv_cq*, ibv_create_cq,
                                         .channel = channel,
                                         .vector = vector});
     if (!made) return Unexpected{made.error()};
-    return alive(ObjectKind::cq, Expected<ibv_cq*, Failure>((*made)->verbs()));
+    return alive(Expected<ibv_cq*, Failure>((*made)->verbs()));
   });
 }
 
 SOFTRNIC_VERB(int, ibv_resize_cq, (ibv_cq * cq, int entries)) {
   return errno_call([&]() -> Expected<void, Failure> {
-    if (cq == nullptr) return null_argument();
+    if (auto given = check_given(cq); !given) return given;
     const auto resized = Cq::of(cq)->impl->resize(entries);
     if (!resized) return Unexpected{resized.error()};
     cq->cqe = *resized;
@@ -127,7 +129,7 @@ SOFTRNIC_VERB(int, ibv_resize_cq, (ibv_cq * cq, int entries)) {
 }
 
 SOFTRNIC_VERB(int, ibv_destroy_cq, (ibv_cq * cq)) {
-  return errno_call([&] { return end_life(ObjectKind::cq, cq, destroy_cq); });
+  return errno_call([&] { return end_life(cq, destroy_cq); });
 }
 
 // Waiting in vain (EAGAIN, EINTR) is no refusal and is not explained.

@@ -163,7 +163,7 @@ using namespace softrnic::abi;
 SOFTRNIC_VERB(ibv_context*, ibv_open_device, (ibv_device * device)) {
   return pointer_call([&]() -> Expected<ibv_context*, Failure> {
     if (device == nullptr) return null_argument();
-    return alive(ObjectKind::context, open(*static_cast<Device*>(device)));
+    return alive(open(*static_cast<Device*>(device)));
   });
 }
 
@@ -171,13 +171,13 @@ SOFTRNIC_EXPORT ibv_context* ibv_import_device(int cmd_fd) {
   return pointer_call([&]() -> Expected<ibv_context*, Failure> {
     auto device = find_by_fd(cmd_fd);
     if (!device) return rnic::refused(EINVAL, ReasonId::bad_import, cmd_fd);
-    return alive(ObjectKind::context, make_context(std::move(device), cmd_fd));
+    return alive(make_context(std::move(device), cmd_fd));
   });
 }
 
 SOFTRNIC_VERB(int, ibv_close_device, (ibv_context * context)) {
   return errno_call([&] {
-    return end_life(ObjectKind::context, context, [](ibv_context* verbs) -> Expected<void, Failure> {
+    return end_life(context, [](ibv_context* verbs) -> Expected<void, Failure> {
       close(Context::of(verbs));
       return {};
     });

@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "abi/calls.h"
+#include "abi/verbs/live_objects.h"
 #include "abi/verbs/objects.h"
 
 namespace softrnic::abi {
@@ -21,7 +22,11 @@ int post(Wr* wr, Wr** bad_wr, Post&& to) {
 int poll_cq(ibv_cq* cq, int count, ibv_wc* completions) { return Cq::of(cq)->impl->poll(count, completions); }
 
 int request_notification(ibv_cq* cq, int solicited_only) {
-  return errno_call([&] { return Cq::of(cq)->impl->request_notification(solicited_only != 0); });
+  return errno_call([&]() -> Expected<void, Failure> {
+    if (cq->handle != Cq::of(cq)->made_handle) [[unlikely]]
+      return check_given(cq);
+    return Cq::of(cq)->impl->request_notification(solicited_only != 0);
+  });
 }
 
 int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {

@@ -13,11 +13,17 @@ namespace softrnic::abi {
 namespace {
 
 int copy_in(ibv_dm* dm, std::uint64_t offset, const void* from, std::size_t length) {
-  return errno_call([&] { return Dm::of(dm)->impl->copy_in(offset, from, length); });
+  return errno_call([&]() -> Expected<void, Failure> {
+    if (auto given = check_given(dm); !given) return given;
+    return Dm::of(dm)->impl->copy_in(offset, from, length);
+  });
 }
 
 int copy_out(void* to, ibv_dm* dm, std::uint64_t offset, std::size_t length) {
-  return errno_call([&] { return Dm::of(dm)->impl->copy_out(to, offset, length); });
+  return errno_call([&]() -> Expected<void, Failure> {
+    if (auto given = check_given(dm); !given) return given;
+    return Dm::of(dm)->impl->copy_out(to, offset, length);
+  });
 }
 
 ibv_dm* make_dm(ibv_context* context, std::shared_ptr<rnic::DeviceMemory> impl, std::uint32_t handle) {
@@ -64,7 +70,7 @@ Expected<ibv_mr*, Failure> register_dm(ibv_pd* pd, ibv_dm* verbs, std::uint64_t 
                                        unsigned access) {
   constexpr unsigned kKnown = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
                               IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED;
-  if (pd == nullptr || verbs == nullptr) return null_argument();
+  if (auto given = check_given(pd, verbs); !given) return Unexpected{given.error()};
   rnic::DeviceMemory& dm = *Dm::of(verbs)->impl;
   const unsigned required = access & ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
   if ((required & ~kKnown) != 0 || (required & IBV_ACCESS_ZERO_BASED) == 0)
@@ -83,15 +89,15 @@ Expected<ibv_mr*, Failure> register_dm(ibv_pd* pd, ibv_dm* verbs, std::uint64_t 
 }  // namespace
 
 ibv_dm* alloc_dm(ibv_context* context, ibv_alloc_dm_attr* attributes) {
-  return pointer_call([&] { return alive(ObjectKind::dm, allocate(context, attributes)); });
+  return pointer_call([&] { return alive(allocate(context, attributes)); });
 }
 
 int free_dm(ibv_dm* dm) {
-  return errno_call([&] { return end_life(ObjectKind::dm, dm, end_dm); });
+  return errno_call([&] { return end_life(dm, end_dm); });
 }
 
 ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* dm, std::uint64_t offset, std::size_t length, unsigned access) {
-  return pointer_call([&] { return alive(ObjectKind::mr, register_dm(pd, dm, offset, length, access)); });
+  return pointer_call([&] { return alive(register_dm(pd, dm, offset, length, access)); });
 }
 
 }  // namespace softrnic::abi
@@ -100,7 +106,7 @@ using namespace softrnic;
 using namespace softrnic::abi;
 
 SOFTRNIC_EXPORT ibv_dm* ibv_import_dm(ibv_context* context, uint32_t handle) {
-  return pointer_call([&] { return alive(ObjectKind::dm, import_dm(context, handle)); });
+  return pointer_call([&] { return alive(import_dm(context, handle)); });
 }
 
 SOFTRNIC_EXPORT void ibv_unimport_dm(ibv_dm* dm) {

@@ -133,7 +133,7 @@ Expected<ibv_cq_ex*, Failure> create(ibv_context* context, const ibv_cq_init_att
 }  // namespace
 
 ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) {
-  return pointer_call([&] { return alive(ObjectKind::cq, create(context, attributes)); });
+  return pointer_call([&] { return alive(create(context, attributes)); });
 }
 
 // The clock of completion timestamps, in its ticks as adapters give it: tv_nsec may go beyond a second.

@@ -16,9 +16,10 @@ namespace {
 // ---- flows
 
 Expected<ibv_flow*, Failure> make_flow(ibv_qp* qp, const ibv_flow_attr* attributes) {
-  if (qp == nullptr || attributes == nullptr) return null_argument();
+  if (auto given = check_given(qp, attributes); !given) return Unexpected{given.error()};
   const auto request = rnic::flow_request(*attributes);
   if (!request) return rnic::refused(request.error(), {.qpn = qp->qp_num});
+  if (auto given = check_optional(request->counters); !given) return Unexpected{given.error()};
   rnic::FlowCounters* const counters =
       request->counters != nullptr ? FlowCountersHandle::of(request->counters)->impl.get() : nullptr;
   if (counters != nullptr && &counters->context() != &Qp::of(qp)->impl->context())
@@ -33,7 +34,7 @@ Expected<ibv_flow*, Failure> make_flow(ibv_qp* qp, const ibv_flow_attr* attribut
 }
 
 ibv_flow* create_flow(ibv_qp* qp, ibv_flow_attr* attributes) {
-  return pointer_call([&] { return alive(ObjectKind::flow, make_flow(qp, attributes)); });
+  return pointer_call([&] { return alive(make_flow(qp, attributes)); });
 }
 
 Expected<void, Failure> end_flow(ibv_flow* verbs) {
@@ -44,7 +45,7 @@ Expected<void, Failure> end_flow(ibv_flow* verbs) {
 }
 
 int destroy_flow(ibv_flow* flow) {
-  return errno_call([&] { return end_life(ObjectKind::flow, flow, end_flow); });
+  return errno_call([&] { return end_life(flow, end_flow); });
 }
 
 // ---- counters
@@ -59,7 +60,7 @@ Expected<ibv_counters*, Failure> make_counters(ibv_context* context, const ibv_c
 }
 
 ibv_counters* create_counters(ibv_context* context, ibv_counters_init_attr* wanted) {
-  return pointer_call([&] { return alive(ObjectKind::flow_counters, make_counters(context, wanted)); });
+  return pointer_call([&] { return alive(make_counters(context, wanted)); });
 }
 
 Expected<void, Failure> end_counters(ibv_counters* verbs) {
@@ -70,13 +71,13 @@ Expected<void, Failure> end_counters(ibv_counters* verbs) {
 }
 
 int destroy_counters(ibv_counters* counters) {
-  return errno_call([&] { return end_life(ObjectKind::flow_counters, counters, end_counters); });
+  return errno_call([&] { return end_life(counters, end_counters); });
 }
 
 // To a flow that is there nothing can be attached; so answer adapters.
 int attach_counters_point_flow(ibv_counters* counters, ibv_counter_attach_attr* wanted, ibv_flow* flow) {
   return errno_call([&]() -> Expected<void, Failure> {
-    if (counters == nullptr || wanted == nullptr) return null_argument();
+    if (auto given = check_given(counters, wanted); !given) return given;
     if (wanted->comp_mask != 0) return rnic::refused(EINVAL, ReasonId::bad_comp_mask, wanted->comp_mask);
     std::uint32_t what = 0;  // a program may have put any number there
     std::memcpy(&what, &wanted->counter_desc, sizeof what);
@@ -87,7 +88,8 @@ int attach_counters_point_flow(ibv_counters* counters, ibv_counter_attach_attr* 
 
 int read_counters(ibv_counters* counters, std::uint64_t* values, std::uint32_t count, std::uint32_t flags) {
   return errno_call([&]() -> Expected<void, Failure> {
-    if (counters == nullptr || (values == nullptr && count != 0)) return null_argument();
+    if (values == nullptr && count != 0) return null_argument();
+    if (auto given = check_given(counters); !given) return given;
     if ((flags & ~static_cast<std::uint32_t>(IBV_READ_COUNTERS_ATTR_PREFER_CACHED)) != 0)
       return rnic::refused(EINVAL, ReasonId::bad_comp_mask, flags);
     return FlowCountersHandle::of(counters)->impl->read({values, count});

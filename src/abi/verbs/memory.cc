@@ -78,7 +78,7 @@ Expected<ibv_mr*, Failure> make_mr(ibv_pd* pd, Expected<std::unique_ptr<rnic::Me
 
 // Such a region is at no address of the program's: it names the offset.
 Expected<ibv_mr*, Failure> register_dmabuf(ibv_pd* pd, const rnic::DmabufRegistration& wanted) {
-  if (pd == nullptr) return null_argument();
+  if (auto given = check_given(pd); !given) return Unexpected{given.error()};
   const auto mr = make_mr(pd, rnic::MemoryRegion::create_dmabuf(*Pd::of(pd)->impl, wanted));
   if (mr) (*mr)->addr = reinterpret_cast<void*>(static_cast<std::uintptr_t>(wanted.offset));
   if (mr) (*mr)->length = wanted.length;
@@ -86,7 +86,7 @@ Expected<ibv_mr*, Failure> register_dmabuf(ibv_pd* pd, const rnic::DmabufRegistr
 }
 
 Expected<ibv_mr*, Failure> allocate_null(ibv_pd* pd) {
-  if (pd == nullptr) return null_argument();
+  if (auto given = check_given(pd); !given) return Unexpected{given.error()};
   const auto mr = make_mr(pd, rnic::MemoryRegion::create_null(*Pd::of(pd)->impl));
   if (mr) (*mr)->length = SIZE_MAX;  // ibv_alloc_null_mr(3): the maximum length, and no rkey
   if (mr) (*mr)->rkey = 0;
@@ -94,7 +94,7 @@ Expected<ibv_mr*, Failure> allocate_null(ibv_pd* pd) {
 }
 
 Expected<ibv_mr*, Failure> import_mr(ibv_pd* pd, std::uint32_t handle) {
-  if (pd == nullptr) return null_argument();
+  if (auto given = check_given(pd); !given) return Unexpected{given.error()};
   OpenDevice& opened = *Pd::of(pd)->opened;
   auto found = opened.find_mr(handle);
   if (!found || &found->pd().root() != &Pd::of(pd)->impl->root())
@@ -139,6 +139,7 @@ Expected<void, Failure> check_reregistration(const Mr* mr, int flags, const ibv_
 
 Expected<void, Failure> reregister(Mr& mr, int flags, ibv_pd* pd, const rnic::Registration& wanted) {
   const bool changes_pd = (flags & IBV_REREG_MR_CHANGE_PD) != 0;
+  if (auto given = check_optional(changes_pd ? pd : nullptr); !given) return given;
   const auto done = mr.impl->reregister(flags, changes_pd ? Pd::of(pd)->impl.get() : nullptr, wanted);
   if (!done) return done;
   if (changes_pd) mr.pd = pd;
@@ -154,7 +155,7 @@ std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uin
 }  // namespace
 
 Expected<ibv_mr*, Failure> register_memory(ibv_pd* pd, const rnic::Registration& wanted) {
-  if (pd == nullptr) return null_argument();
+  if (auto given = check_given(pd); !given) return Unexpected{given.error()};
   const auto mr = make_mr(pd, rnic::MemoryRegion::create(*Pd::of(pd)->impl, wanted));
   if (!mr) return mr;
   (*mr)->addr = wanted.address;
@@ -163,13 +164,14 @@ Expected<ibv_mr*, Failure> register_memory(ibv_pd* pd, const rnic::Registration&
 }
 
 ibv_mr* alloc_null_mr(ibv_pd* pd) {
-  return pointer_call([&] { return alive(ObjectKind::mr, allocate_null(pd)); });
+  return pointer_call([&] { return alive(allocate_null(pd)); });
 }
 
 int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_sge* ranges,
               std::uint32_t count) {
   return errno_call([&]() -> Expected<void, Failure> {
-    if (pd == nullptr || (ranges == nullptr && count != 0)) return null_argument();
+    if (ranges == nullptr && count != 0) return null_argument();
+    if (auto given = check_given(pd); !given) return given;
     return rnic::advise(*Pd::of(pd)->impl, advice, flags, {ranges, count});
   });
 }
@@ -180,15 +182,15 @@ using namespace softrnic;
 using namespace softrnic::abi;
 
 SOFTRNIC_VERB(ibv_pd*, ibv_alloc_pd, (ibv_context * context)) {
-  return pointer_call([&] { return alive(ObjectKind::pd, alloc_pd(context)); });
+  return pointer_call([&] { return alive(alloc_pd(context)); });
 }
 
 SOFTRNIC_VERB(int, ibv_dealloc_pd, (ibv_pd * pd)) {
-  return errno_call([&] { return end_life(ObjectKind::pd, pd, dealloc_pd); });
+  return errno_call([&] { return end_life(pd, dealloc_pd); });
 }
 
 SOFTRNIC_EXPORT ibv_pd* ibv_import_pd(ibv_context* context, uint32_t handle) {
-  return pointer_call([&] { return alive(ObjectKind::pd, import_pd(context, handle)); });
+  return pointer_call([&] { return alive(import_pd(context, handle)); });
 }
 
 SOFTRNIC_EXPORT void ibv_unimport_pd(ibv_pd* pd) {
@@ -199,9 +201,7 @@ SOFTRNIC_EXPORT ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, size_t lengt
                                          unsigned access) {
   // Optional flags are hints that a device may ignore.
   const unsigned required = access & ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
-  return pointer_call([&] {
-    return alive(ObjectKind::mr, register_memory(pd, {address, length, iova, required}));
-  });
+  return pointer_call([&] { return alive(register_memory(pd, {address, length, iova, required})); });
 }
 
 SOFTRNIC_VERB(ibv_mr*, ibv_reg_mr, (ibv_pd * pd, void* address, size_t length, int access)) {
@@ -215,14 +215,13 @@ SOFTRNIC_EXPORT ibv_mr* ibv_reg_mr_iova(ibv_pd* pd, void* address, size_t length
 SOFTRNIC_EXPORT ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, uint64_t offset, size_t length, uint64_t iova, int fd,
                                           int access) {
   const auto required = static_cast<unsigned>(access) & ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
-  return pointer_call([&] {
-    return alive(ObjectKind::mr, register_dmabuf(pd, {fd, offset, length, iova, required}));
-  });
+  return pointer_call([&] { return alive(register_dmabuf(pd, {fd, offset, length, iova, required})); });
 }
 
 SOFTRNIC_EXPORT int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* address, size_t length,
                                  int access) {
   const rnic::Registration wanted{address, length, address_of(address), static_cast<std::uint32_t>(access)};
+  if (errno_call([&] { return check_optional(mr); }) != 0) return IBV_REREG_MR_ERR_CMD;
   if (errno_call([&] { return check_reregistration(Mr::of(mr), flags, pd, wanted); }) != 0)
     return IBV_REREG_MR_ERR_INPUT;
   if (errno_call([&] { return reregister(*Mr::of(mr), flags, pd, wanted); }) != 0)
@@ -231,11 +230,11 @@ SOFTRNIC_EXPORT int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* addres
 }
 
 SOFTRNIC_VERB(int, ibv_dereg_mr, (ibv_mr * mr)) {
-  return errno_call([&] { return end_life(ObjectKind::mr, mr, deregister); });
+  return errno_call([&] { return end_life(mr, deregister); });
 }
 
 SOFTRNIC_EXPORT ibv_mr* ibv_import_mr(ibv_pd* pd, uint32_t handle) {
-  return pointer_call([&] { return alive(ObjectKind::mr, import_mr(pd, handle)); });
+  return pointer_call([&] { return alive(import_mr(pd, handle)); });
 }
 
 SOFTRNIC_EXPORT void ibv_unimport_mr(ibv_mr* mr) {

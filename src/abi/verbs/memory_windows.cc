@@ -10,7 +10,7 @@ namespace softrnic::abi {
 namespace {
 
 Expected<ibv_mw*, Failure> make_window(ibv_pd* pd, ibv_mw_type type) {
-  if (pd == nullptr) return null_argument();
+  if (auto given = check_given(pd); !given) return Unexpected{given.error()};
   auto made = rnic::MemoryWindow::create(*Pd::of(pd)->impl, type);
   if (!made) return Unexpected{made.error()};
   auto mw = std::make_unique<Mw>();
@@ -38,11 +38,11 @@ Expected<void, Failure> destroy_window(ibv_mw* verbs) {
 }  // namespace
 
 ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) {
-  return pointer_call([&] { return alive(ObjectKind::mw, make_window(pd, type)); });
+  return pointer_call([&] { return alive(make_window(pd, type)); });
 }
 
 int dealloc_mw(ibv_mw* mw) {
-  return errno_call([&] { return end_life(ObjectKind::mw, mw, destroy_window); });
+  return errno_call([&] { return end_life(mw, destroy_window); });
 }
 
 int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind) {

@@ -111,6 +111,7 @@ struct Channel : ibv_comp_channel {
 /// Always the extended structure: ibv_cq_ex_to_cq() is a cast, so that programs may hold either.
 struct Cq : ibv_cq_ex {
   OpenDevice* opened = nullptr;
+  std::uint32_t made_handle = 0;  ///< for ibv_req_notify_cq, which takes no lock of the process
   std::unique_ptr<rnic::CompletionQueue> impl;
   std::optional<rnic::ExtendedPoll> extended;  ///< of ibv_create_cq_ex
 

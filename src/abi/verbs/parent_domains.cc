@@ -34,7 +34,9 @@ Expected<void, Failure> end_td(ibv_td* verbs) {
 }
 
 Expected<ibv_pd*, Failure> make_parent(ibv_context* context, const ibv_parent_domain_init_attr* attributes) {
-  if (context == nullptr || attributes == nullptr || attributes->pd == nullptr) return null_argument();
+  if (context == nullptr || attributes == nullptr) return null_argument();
+  if (auto given = check_given(attributes->pd); !given) return Unexpected{given.error()};
+  if (auto given = check_optional(attributes->td); !given) return Unexpected{given.error()};
   const std::uint32_t mask = attributes->comp_mask;
   if ((mask & ~kKnownFields) != 0) return rnic::refused(EOPNOTSUPP, ReasonId::parent_domain_mask, mask);
   if (attributes->pd->context != context) return rnic::refused(EINVAL, ReasonId::foreign_object);
@@ -58,15 +60,15 @@ Expected<ibv_pd*, Failure> make_parent(ibv_context* context, const ibv_parent_do
 }  // namespace
 
 ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* attributes) {
-  return pointer_call([&] { return alive(ObjectKind::td, make_td(context, attributes)); });
+  return pointer_call([&] { return alive(make_td(context, attributes)); });
 }
 
 int dealloc_td(ibv_td* td) {
-  return errno_call([&] { return end_life(ObjectKind::td, td, end_td); });
+  return errno_call([&] { return end_life(td, end_td); });
 }
 
 ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* attributes) {
-  return pointer_call([&] { return alive(ObjectKind::pd, make_parent(context, attributes)); });
+  return pointer_call([&] { return alive(make_parent(context, attributes)); });
 }
 
 }  // namespace softrnic::abi

@@ -19,7 +19,11 @@
 namespace softrnic::abi {
 namespace {
 
-rnic::QueuePairInit init_of(const ibv_qp_init_attr& attributes) {
+/// Of the queues that a new queue pair is to use.
+Expected<rnic::QueuePairInit, Failure> init_of(const ibv_qp_init_attr& attributes) {
+  if (auto given = check_optional(attributes.send_cq); !given) return Unexpected{given.error()};
+  if (auto given = check_optional(attributes.recv_cq); !given) return Unexpected{given.error()};
+  if (auto given = check_optional(attributes.srq); !given) return Unexpected{given.error()};
   rnic::QueuePairInit init;
   init.type = attributes.qp_type;
   init.send_cq = attributes.send_cq == nullptr ? nullptr : Cq::of(attributes.send_cq)->impl.get();
@@ -60,14 +64,17 @@ Expected<ibv_qp*, Failure> create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes, r
 }
 
 Expected<ibv_qp*, Failure> create_plain(ibv_pd* pd, ibv_qp_init_attr* attributes) {
-  if (pd == nullptr || attributes == nullptr) return null_argument();
-  return create_qp(pd, attributes, init_of(*attributes));
+  if (auto given = check_given(pd, attributes); !given) return Unexpected{given.error()};
+  const auto init = init_of(*attributes);
+  if (!init) return Unexpected{init.error()};
+  return create_qp(pd, attributes, *init);
 }
 
 /// An XRC target has a domain in place of a PD, and no queues.
 Expected<ibv_qp*, Failure> create_target(ibv_context* context, ibv_qp_init_attr_ex& attributes) {
   if ((attributes.comp_mask & IBV_QP_INIT_ATTR_XRCD) == 0 || attributes.xrcd == nullptr)
     return rnic::refused(EINVAL, ReasonId::xrc_target_without_domain);
+  if (auto given = check_given_or(EINVAL, attributes.xrcd); !given) return Unexpected{given.error()};
   auto qp = std::make_unique<Qp>();
   qp->domain = Xrcd::of(attributes.xrcd);
   qp->opened = Context::of(context)->opened.get();
@@ -92,6 +99,7 @@ Expected<ibv_qp*, Failure> open_target(ibv_context* context, const ibv_qp_open_a
   if ((mask & kNeeded) != kNeeded || (mask & ~(kNeeded | IBV_QP_OPEN_ATTR_CONTEXT)) != 0 ||
       attributes->xrcd == nullptr || attributes->qp_type != IBV_QPT_XRC_RECV)
     return rnic::refused(EINVAL, ReasonId::open_qp_attributes, mask, attributes->qp_type);
+  if (auto given = check_given_or(EINVAL, attributes->xrcd); !given) return Unexpected{given.error()};
   auto qp = std::make_unique<Qp>();
   qp->domain = Xrcd::of(attributes->xrcd);
   if (auto joined = join_target(*qp, attributes->qp_num); !joined) return Unexpected{joined.error()};
@@ -122,18 +130,20 @@ Expected<ibv_qp*, Failure> create_extended(ibv_context* context, ibv_qp_init_att
   if ((mask & ~known_mask) != 0 || (flags & ~known_flags) != 0)
     return rnic::refused(EOPNOTSUPP, ReasonId::extended_qp, mask, flags);
   if (attributes->qp_type == IBV_QPT_XRC_RECV) return create_target(context, *attributes);
-  if ((mask & IBV_QP_INIT_ATTR_PD) == 0 || attributes->pd == nullptr) return null_argument();
+  if ((mask & IBV_QP_INIT_ATTR_PD) == 0) return null_argument();
+  if (auto given = check_given(attributes->pd); !given) return Unexpected{given.error()};
   const bool extended = (mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
   const std::uint64_t operations = extended ? attributes->send_ops_flags : 0;
   const std::uint64_t unknown = operations & ~rnic::send_operations(sends_as(context, attributes->qp_type));
   if (unknown != 0) return rnic::refused(EOPNOTSUPP, ReasonId::send_operations, unknown, attributes->qp_type);
   // The extended structure begins with the plain one (reference: infiniband/verbs.h).
   auto* const plain = reinterpret_cast<ibv_qp_init_attr*>(attributes);
-  rnic::QueuePairInit init = init_of(*plain);
+  auto init = init_of(*plain);
+  if (!init) return Unexpected{init.error()};
   if (raw) {
-    if (auto taken = take_frame_attributes(*attributes, init); !taken) return Unexpected{taken.error()};
+    if (auto taken = take_frame_attributes(*attributes, *init); !taken) return Unexpected{taken.error()};
   }
-  const auto made = create_qp(attributes->pd, plain, init);
+  const auto made = create_qp(attributes->pd, plain, *init);
   if (made && extended) {
     Qp& qp = *Qp::of(*made);
     qp.batch.emplace(*qp.impl, attributes->cap, operations, Pd::of(attributes->pd)->impl->single_threaded());
@@ -143,14 +153,14 @@ Expected<ibv_qp*, Failure> create_extended(ibv_context* context, ibv_qp_init_att
 }
 
 Expected<void, Failure> modify(ibv_qp* qp, const ibv_qp_attr* attributes, int mask) {
-  if (qp == nullptr || attributes == nullptr) return null_argument();
+  if (auto given = check_given(qp, attributes); !given) return given;
   const auto done = Qp::of(qp)->impl->modify(*attributes, mask);
   if (done && (mask & IBV_QP_STATE) != 0) qp->state = attributes->qp_state;
   return done;
 }
 
 Expected<void, Failure> query(ibv_qp* qp, ibv_qp_attr* attributes, ibv_qp_init_attr* init) {
-  if (qp == nullptr || attributes == nullptr || init == nullptr) return null_argument();
+  if (auto given = check_given(qp, attributes, init); !given) return given;
   rnic::QueuePairInit made;
   Qp::of(qp)->impl->query(*attributes, made);
   *init = {};
@@ -187,12 +197,12 @@ wire::Gid group_of(const ibv_gid& gid) {
 }  // namespace
 
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes) {
-  return pointer_call([&] { return alive(ObjectKind::qp, create_extended(context, attributes)); });
+  return pointer_call([&] { return alive(create_extended(context, attributes)); });
 }
 
 int modify_qp_rate_limit(ibv_qp* qp, ibv_qp_rate_limit_attr* attributes) {
   return errno_call([&]() -> Expected<void, Failure> {
-    if (qp == nullptr || attributes == nullptr) return null_argument();
+    if (auto given = check_given(qp, attributes); !given) return given;
     if (attributes->comp_mask != 0)
       return rnic::refused(EINVAL, ReasonId::bad_comp_mask, attributes->comp_mask);
     return Qp::of(qp)->impl->limit_rate(
@@ -201,7 +211,7 @@ int modify_qp_rate_limit(ibv_qp* qp, ibv_qp_rate_limit_attr* attributes) {
 }
 
 ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attributes) {
-  return pointer_call([&] { return alive(ObjectKind::qp, open_target(context, attributes)); });
+  return pointer_call([&] { return alive(open_target(context, attributes)); });
 }
 
 }  // namespace softrnic::abi
@@ -210,7 +220,7 @@ using namespace softrnic;
 using namespace softrnic::abi;
 
 SOFTRNIC_VERB(ibv_qp*, ibv_create_qp, (ibv_pd * pd, ibv_qp_init_attr* attributes)) {
-  return pointer_call([&] { return alive(ObjectKind::qp, create_plain(pd, attributes)); });
+  return pointer_call([&] { return alive(create_plain(pd, attributes)); });
 }
 
 SOFTRNIC_VERB(int, ibv_modify_qp, (ibv_qp * qp, ibv_qp_attr* attributes, int mask)) {
@@ -223,7 +233,7 @@ SOFTRNIC_VERB(int, ibv_query_qp,
 }
 
 SOFTRNIC_VERB(int, ibv_destroy_qp, (ibv_qp * qp)) {
-  return errno_call([&] { return end_life(ObjectKind::qp, qp, destroy_qp); });
+  return errno_call([&] { return end_life(qp, destroy_qp); });
 }
 
 SOFTRNIC_EXPORT ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* qp) {
@@ -238,7 +248,7 @@ SOFTRNIC_EXPORT int ibv_query_qp_data_in_order(ibv_qp* /*qp*/, ibv_wr_opcode /*o
 // without. A set of no options would be exchanged with every connection, for nothing.
 SOFTRNIC_EXPORT int ibv_set_ece(ibv_qp* qp, ibv_ece* ece) {
   return errno_call([&]() -> Expected<void, Failure> {
-    if (qp == nullptr || ece == nullptr) return null_argument();
+    if (auto given = check_given(qp, ece); !given) return given;
     return rnic::refused(EOPNOTSUPP, ReasonId::no_ece_options, ece->vendor_id, ece->options);
   });
 }
@@ -248,14 +258,14 @@ SOFTRNIC_EXPORT int ibv_query_ece(ibv_qp* /*qp*/, ibv_ece* /*ece*/) { return EOP
 
 SOFTRNIC_VERB(int, ibv_attach_mcast, (ibv_qp * qp, const ibv_gid* gid, uint16_t /*lid*/)) {
   return errno_call([&]() -> Expected<void, Failure> {
-    if (qp == nullptr || gid == nullptr) return null_argument();
+    if (auto given = check_given(qp, gid); !given) return given;
     return Qp::of(qp)->impl->attach_multicast(group_of(*gid));
   });
 }
 
 SOFTRNIC_VERB(int, ibv_detach_mcast, (ibv_qp * qp, const ibv_gid* gid, uint16_t /*lid*/)) {
   return errno_call([&]() -> Expected<void, Failure> {
-    if (qp == nullptr || gid == nullptr) return null_argument();
+    if (auto given = check_given(qp, gid); !given) return given;
     return Qp::of(qp)->impl->detach_multicast(group_of(*gid));
   });
 }

@@ -26,7 +26,7 @@ void fill(Srq& srq, ibv_pd* pd, void* srq_context) {
 }
 
 Expected<ibv_srq*, Failure> create(ibv_pd* pd, ibv_srq_init_attr* attributes) {
-  if (pd == nullptr || attributes == nullptr) return null_argument();
+  if (auto given = check_given(pd, attributes); !given) return Unexpected{given.error()};
   auto srq = std::make_unique<Srq>();
   auto made = rnic::SharedReceiveQueue::create(*Pd::of(pd)->impl, attributes->attr);
   if (!made) return Unexpected{made.error()};
@@ -40,6 +40,8 @@ Expected<ibv_srq*, Failure> create_xrc(const ibv_srq_init_attr_ex& wanted, ibv_s
   if ((wanted.comp_mask & kNeeded) != kNeeded || wanted.pd == nullptr || wanted.xrcd == nullptr ||
       wanted.cq == nullptr)
     return rnic::refused(EINVAL, ReasonId::xrc_srq_incomplete, wanted.comp_mask);
+  if (auto given = check_given(wanted.pd, wanted.cq); !given) return Unexpected{given.error()};
+  if (auto given = check_given_or(EINVAL, wanted.xrcd); !given) return Unexpected{given.error()};
   auto srq = std::make_unique<Srq>();
   auto made =
       rnic::SharedReceiveQueue::create(*Pd::of(wanted.pd)->impl, *Cq::of(wanted.cq)->impl, attributes);
@@ -58,6 +60,9 @@ Expected<ibv_srq*, Failure> create_tag_matching(const ibv_srq_init_attr_ex& want
   const bool complete =
       (wanted.comp_mask & kNeeded) == kNeeded && wanted.pd != nullptr && wanted.cq != nullptr;
   const ibv_tm_cap cap = complete ? wanted.tm_cap : ibv_tm_cap{};
+  if (complete) {
+    if (auto given = check_given(wanted.pd, wanted.cq); !given) return Unexpected{given.error()};
+  }
   if (!complete || !Cq::of(wanted.cq)->extended || cap.max_num_tags == 0 || cap.max_ops == 0)
     return rnic::refused(EINVAL, ReasonId::tm_srq_incomplete, wanted.comp_mask, cap.max_num_tags,
                          cap.max_ops);
@@ -99,7 +104,7 @@ Expected<void, Failure> destroy_srq(ibv_srq* verbs) {
 }  // namespace
 
 ibv_srq* create_srq_ex(ibv_context* /*context*/, ibv_srq_init_attr_ex* attributes) {
-  return pointer_call([&] { return alive(ObjectKind::srq, create_extended(attributes)); });
+  return pointer_call([&] { return alive(create_extended(attributes)); });
 }
 
 int post_srq_operations(ibv_srq* srq, ibv_ops_wr* wr, ibv_ops_wr** bad_wr) {
@@ -111,7 +116,7 @@ int post_srq_operations(ibv_srq* srq, ibv_ops_wr* wr, ibv_ops_wr** bad_wr) {
 
 int get_srq_number(ibv_srq* srq, std::uint32_t* number) {
   return errno_call([&]() -> Expected<void, Failure> {
-    if (srq == nullptr || number == nullptr) return null_argument();
+    if (auto given = check_given(srq, number); !given) return given;
     if (Srq::of(srq)->domain == nullptr) return rnic::refused(EINVAL, ReasonId::srq_without_number);
     *number = Srq::of(srq)->impl->srq_number();
     return {};
@@ -124,24 +129,24 @@ using namespace softrnic;
 using namespace softrnic::abi;
 
 SOFTRNIC_VERB(ibv_srq*, ibv_create_srq, (ibv_pd * pd, ibv_srq_init_attr* attributes)) {
-  return pointer_call([&] { return alive(ObjectKind::srq, create(pd, attributes)); });
+  return pointer_call([&] { return alive(create(pd, attributes)); });
 }
 
 SOFTRNIC_VERB(int, ibv_modify_srq, (ibv_srq * srq, ibv_srq_attr* attributes, int mask)) {
   return errno_call([&]() -> Expected<void, Failure> {
-    if (srq == nullptr || attributes == nullptr) return null_argument();
+    if (auto given = check_given(srq, attributes); !given) return given;
     return Srq::of(srq)->impl->modify(*attributes, mask);
   });
 }
 
 SOFTRNIC_VERB(int, ibv_query_srq, (ibv_srq * srq, ibv_srq_attr* attributes)) {
   return errno_call([&]() -> Expected<void, Failure> {
-    if (srq == nullptr || attributes == nullptr) return null_argument();
+    if (auto given = check_given(srq, attributes); !given) return given;
     *attributes = Srq::of(srq)->impl->query();
     return {};
   });
 }
 
 SOFTRNIC_VERB(int, ibv_destroy_srq, (ibv_srq * srq)) {
-  return errno_call([&] { return end_life(ObjectKind::srq, srq, destroy_srq); });
+  return errno_call([&] { return end_life(srq, destroy_srq); });
 }

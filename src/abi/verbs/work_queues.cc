@@ -17,8 +17,8 @@ namespace {
 // ---- work queues
 
 Expected<ibv_wq*, Failure> make_wq(ibv_context* context, ibv_wq_init_attr* wanted) {
-  if (context == nullptr || wanted == nullptr || wanted->pd == nullptr || wanted->cq == nullptr)
-    return null_argument();
+  if (context == nullptr || wanted == nullptr) return null_argument();
+  if (auto given = check_given(wanted->pd, wanted->cq); !given) return Unexpected{given.error()};
   const bool has_flags = (wanted->comp_mask & IBV_WQ_INIT_ATTR_FLAGS) != 0;
   const std::uint32_t flags = has_flags ? wanted->create_flags : 0;
   const bool known = wanted->wq_type == IBV_WQT_RQ &&
@@ -52,12 +52,12 @@ Expected<ibv_wq*, Failure> make_wq(ibv_context* context, ibv_wq_init_attr* wante
 }
 
 ibv_wq* create_wq(ibv_context* context, ibv_wq_init_attr* wanted) {
-  return pointer_call([&] { return alive(ObjectKind::wq, make_wq(context, wanted)); });
+  return pointer_call([&] { return alive(make_wq(context, wanted)); });
 }
 
 int modify_wq(ibv_wq* wq, ibv_wq_attr* attributes) {
   return errno_call([&]() -> Expected<void, Failure> {
-    if (wq == nullptr || attributes == nullptr) return null_argument();
+    if (auto given = check_given(wq, attributes); !given) return given;
     const auto done = Wq::of(wq)->impl->modify(*attributes);
     if (done && (attributes->attr_mask & IBV_WQ_ATTR_STATE) != 0) wq->state = attributes->wq_state;
     return done;
@@ -71,7 +71,7 @@ Expected<void, Failure> end_wq(ibv_wq* wq) {
 }
 
 int destroy_wq(ibv_wq* wq) {
-  return errno_call([&] { return end_life(ObjectKind::wq, wq, end_wq); });
+  return errno_call([&] { return end_life(wq, end_wq); });
 }
 
 // ---- indirection tables
@@ -84,8 +84,11 @@ Expected<ibv_rwq_ind_table*, Failure> make_table(ibv_context* context,
     return rnic::refused(EINVAL, ReasonId::indirection_table, log_size, wanted->comp_mask,
                          rnic::IndirectionTable::kMaxLogSize);
   std::vector<rnic::WorkQueue*> queues;
-  for (std::size_t i = 0; i < std::size_t{1} << log_size; ++i)
-    queues.push_back(wanted->ind_tbl[i] != nullptr ? Wq::of(wanted->ind_tbl[i])->impl.get() : nullptr);
+  for (std::size_t i = 0; i < std::size_t{1} << log_size; ++i) {
+    ibv_wq* const wq = wanted->ind_tbl[i];
+    if (auto given = check_optional(wq); !given) return Unexpected{given.error()};
+    queues.push_back(wq != nullptr ? Wq::of(wq)->impl.get() : nullptr);
+  }
   OpenDevice& opened = *Context::of(context)->opened;
   auto table = std::make_unique<RwqTable>();
   auto made = rnic::IndirectionTable::create(opened.context(), queues);
@@ -98,7 +101,7 @@ Expected<ibv_rwq_ind_table*, Failure> make_table(ibv_context* context,
 }
 
 ibv_rwq_ind_table* create_table(ibv_context* context, ibv_rwq_ind_table_init_attr* wanted) {
-  return pointer_call([&] { return alive(ObjectKind::indirection_table, make_table(context, wanted)); });
+  return pointer_call([&] { return alive(make_table(context, wanted)); });
 }
 
 Expected<void, Failure> end_table(ibv_rwq_ind_table* table) {
@@ -108,7 +111,7 @@ Expected<void, Failure> end_table(ibv_rwq_ind_table* table) {
 }
 
 int destroy_table(ibv_rwq_ind_table* table) {
-  return errno_call([&] { return end_life(ObjectKind::indirection_table, table, end_table); });
+  return errno_call([&] { return end_life(table, end_table); });
 }
 
 // ---- receive hashes
@@ -139,7 +142,8 @@ Expected<void, Failure> take_frame_attributes(const ibv_qp_init_attr_ex& attribu
   if ((mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER) != 0) init.max_tso_header = attributes.max_tso_header;
   if ((mask & kSpread) == 0) return {};
   const ibv_rx_hash_conf& hash = attributes.rx_hash_conf;
-  if ((mask & kSpread) != kSpread || attributes.rwq_ind_tbl == nullptr) return null_argument();
+  if ((mask & kSpread) != kSpread) return null_argument();
+  if (auto given = check_given(attributes.rwq_ind_tbl); !given) return given;
   if (!is_hash_sound(hash))
     return rnic::refused(EINVAL, ReasonId::receive_hash, hash.rx_hash_function, hash.rx_hash_key_len,
                          hash.rx_hash_fields_mask);

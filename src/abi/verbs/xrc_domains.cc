@@ -175,11 +175,11 @@ void remove_srq(Srq& srq) {
 }
 
 ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* attributes) {
-  return pointer_call([&] { return alive(ObjectKind::xrc_domain, open(context, attributes)); });
+  return pointer_call([&] { return alive(open(context, attributes)); });
 }
 
 int close_xrcd(ibv_xrcd* xrcd) {
-  return errno_call([&] { return end_life(ObjectKind::xrc_domain, xrcd, end_xrcd); });
+  return errno_call([&] { return end_life(xrcd, end_xrcd); });
 }
 
 }  // namespace softrnic::abi
