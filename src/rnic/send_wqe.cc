@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/hot_path.h"
@@ -34,6 +35,16 @@ void fill_sges(ib::SendSlot& slot, const ibv_send_wr& wr) {
     slot.wqe->length += from.length;
   }
   slot.wqe->sge_count = static_cast<std::uint16_t>(wr.num_sge);
+}
+
+/// Of atomics: what there is beyond a word is left as it is.
+SOFTRNIC_OUT_OF_LINE void cut_to_word(ib::SendSlot& slot) {
+  std::uint32_t left = kWordBytes;
+  for (std::size_t i = 0; i < slot.wqe->sge_count; ++i) {
+    slot.sges[i].length = std::min(slot.sges[i].length, left);
+    left -= slot.sges[i].length;
+  }
+  slot.wqe->length = kWordBytes;
 }
 
 /// What LOCAL_INV, BIND_MW and SEND_WITH_INV do to a window, and what a FLUSH is for.
@@ -79,6 +90,10 @@ void fill_send(ib::SendSlot& slot, const ibv_send_wr& wr, const SendDefaults& de
   wqe.solicited = (wr.send_flags & IBV_SEND_SOLICITED) != 0;
   wqe.fence = (wr.send_flags & IBV_SEND_FENCE) != 0;
   wqe.fills_checksums = (wr.send_flags & IBV_SEND_IP_CSUM) != 0;
+  // It fails in its turn: the union of the request's fields has in it what the program wanted of another
+  // type.
+  if (!knows(defaults.type, rules)) [[unlikely]]
+    return;
   if (rules.has_immediate) wqe.immediate = ntohl(wr.imm_data);
   if (wqe.op >= ib::SendOp::local_invalidate) [[unlikely]]
     fill_seldom(wqe, wr);
@@ -102,6 +117,8 @@ void fill_send(ib::SendSlot& slot, const ibv_send_wr& wr, const SendDefaults& de
     fill_inline(slot, wr);
   } else {
     fill_sges(slot, wr);
+    if (rules.is_atomic && wqe.length > kWordBytes) [[unlikely]]
+      cut_to_word(slot);
   }
 }
 

@@ -6,12 +6,13 @@
 #include "base/hot_path.h"
 #include "base/reason_id.h"
 #include "rnic/limits.h"
+#include "rnic/queue_pair_init.h"
 #include "transport/ib/flush_selector.h"
 
 namespace softrnic::rnic {
 namespace {
 
-constexpr std::uint8_t bit(ibv_qp_type type) { return static_cast<std::uint8_t>(1U << (type - IBV_QPT_RC)); }
+constexpr auto bit = type_bit;
 constexpr std::uint8_t kRc = bit(IBV_QPT_RC);
 constexpr std::uint8_t kUc = bit(IBV_QPT_UC);
 constexpr std::uint8_t kUd = bit(IBV_QPT_UD);
@@ -21,7 +22,6 @@ constexpr std::uint8_t kStream = bit(kStreamType);
 constexpr std::uint8_t kReliable = kRc | kStream;
 static_assert(kRaw != 0 && kXrc != 0 && bit(IBV_QPT_XRC_RECV) == 0, "a target has no send queue");
 
-constexpr std::uint32_t kWordBytes = 8;
 // Headers of rdma-core do not have them before 45 and 44.
 constexpr auto kWcFlush = static_cast<ibv_wc_opcode>(8);
 constexpr auto kWcAtomicWrite = static_cast<ibv_wc_opcode>(9);
@@ -77,7 +77,8 @@ Expected<void, Failure> check_payload(const ibv_send_wr& wr, const SendRules& ru
   if (length > limits::kMaxMessageBytes) {
     return no(EINVAL, ReasonId::local_length, length, limits::kMaxMessageBytes);
   }
-  if (rules.is_word && length != kWordBytes) return no(EINVAL, ReasonId::bad_atomic_length, length);
+  if (rules.is_word && (length < kWordBytes || (length != kWordBytes && !rules.is_atomic)))
+    return no(EINVAL, ReasonId::bad_atomic_length, length);
   if ((wr.send_flags & IBV_SEND_INLINE) == 0) return {};
   if (!rules.may_inline) return no(EINVAL, ReasonId::bad_send_flags, wr.send_flags, wr.opcode);
   if (length > limits.max_inline) return no(EINVAL, ReasonId::inline_too_long, length, limits.max_inline);
@@ -121,6 +122,12 @@ SOFTRNIC_OUT_OF_LINE Expected<void, Failure> check_flush(const ibv_send_wr& wr) 
   return {};
 }
 
+/// What mlx5 and rxe let in, whatever the QP's type, to complete it with IBV_WC_LOC_QP_OP_ERR. Of opcodes
+/// that are no message of its kind, or younger, they let in none.
+bool fails_in_its_turn(ibv_wr_opcode opcode) {
+  return opcode <= IBV_WR_ATOMIC_FETCH_AND_ADD || opcode == IBV_WR_SEND_WITH_INV;
+}
+
 }  // namespace
 
 const SendRules* send_rules(ibv_wr_opcode opcode) {
@@ -154,8 +161,9 @@ ibv_wc_opcode completion_opcode(ib::SendOp op) { return kSendRules[static_cast<s
 
 Expected<void, Failure> check_send_request(const ibv_send_wr& wr, const SendLimits& limits) {
   const SendRules* const rules = send_rules(wr.opcode);
-  if (rules == nullptr || (rules->types & bit(limits.type)) == 0) {
+  if (rules == nullptr || !knows(limits.type, *rules)) [[unlikely]] {
     if (limits.type == kStreamType) return no(EINVAL, ReasonId::iwarp_no_operation, wr.opcode);
+    if (rules != nullptr && sends(limits.type) && fails_in_its_turn(wr.opcode)) return {};
     return no(EINVAL, ReasonId::bad_send_opcode, wr.opcode, limits.type);
   }
   const bool extension =

@@ -21,9 +21,14 @@ inline constexpr auto kWrAtomicWrite = static_cast<ibv_wr_opcode>(15);
 /// posted; verbs have no such type.
 inline constexpr auto kStreamType = static_cast<ibv_qp_type>(5);
 
+/// Of a QP type, or kStreamType, in SendRules::types; 0: it sends nothing.
+constexpr std::uint8_t type_bit(ibv_qp_type type) {
+  return static_cast<std::uint8_t>(1U << (type - IBV_QPT_RC));
+}
+
 /// Everything that varies by send opcode.
 struct SendRules {
-  std::uint8_t types;      ///< bit (type - IBV_QPT_RC) of the QP types that know it
+  std::uint8_t types;      ///< type_bit() of the QP types that know it
   bool is_local;           ///< no message: changes a memory window of this side
   bool may_inline;         ///< has a payload to send
   bool uses_reads;         ///< needs max_rd_atomic
@@ -34,8 +39,13 @@ struct SendRules {
   ibv_wc_opcode completion;
 };
 
+/// Of atomics.
+inline constexpr std::uint32_t kWordBytes = 8;
+
 /// nullptr when the opcode does not exist.
 const SendRules* send_rules(ibv_wr_opcode opcode);
+/// Whether what has these rules can be sent by a QP of this type, or kStreamType.
+constexpr bool knows(ibv_qp_type type, const SendRules& rules) { return (rules.types & type_bit(type)) != 0; }
 
 /// The bit of an opcode in enum ibv_qp_create_send_ops_flags; 0: it has none.
 constexpr std::uint64_t operation_bit(ibv_wr_opcode opcode) {
@@ -61,7 +71,8 @@ struct SendLimits {
   bool extensions = true;        ///< the peer of a stream knows RFC 7306
 };
 
-/// EINVAL, ENOMEM (inline too long) or EOPNOTSUPP (the peer cannot); not explained yet.
+/// EINVAL, ENOMEM (inline too long) or EOPNOTSUPP (the peer cannot); not explained yet. A message of
+/// another QP type passes: the transport fails it.
 Expected<void, Failure> check_send_request(const ibv_send_wr& wr, const SendLimits& limits);
 
 /// EINVAL: SGEs; ENOMEM: `occupied` fills the queue. Not explained yet.

@@ -48,6 +48,11 @@ void RawPacketEndpoint::reset() {
 // ---- sending
 
 bool RawPacketEndpoint::valid(const SendWqe& wqe) {
+  if (wqe.op != SendOp::send) {
+    fail_front(Status::local_qp_operation,
+               because(ReasonId::bad_send_opcode, wqe.op, verbs_number(QpType::raw_packet)));
+    return false;
+  }
   if (wqe.length < kEthernetHeader) {
     fail_front(Status::local_length, because(ReasonId::frame_too_short, wqe.length));
     return false;
