@@ -11,6 +11,7 @@
 #include "rnic/completion_queue.h"
 #include "rnic/context.h"
 #include "rnic/indirection_table.h"
+#include "rnic/inline_tries.h"
 #include "rnic/limits.h"
 #include "rnic/protection_domain.h"
 #include "rnic/qp_states.h"
@@ -88,6 +89,7 @@ Expected<std::unique_ptr<QueuePair>, Failure> QueuePair::make(Context& context, 
   if (fit->table != nullptr) fit->table->uses.add();
   if (pd != nullptr) pd->uses.add();
   context.counts.qps.add();
+  queue_pair_was_made();
   init.cap = cap;
   return qp;
 }

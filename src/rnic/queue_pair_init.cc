@@ -9,6 +9,7 @@
 #include "rnic/completion_queue.h"
 #include "rnic/context.h"
 #include "rnic/indirection_table.h"
+#include "rnic/inline_tries.h"
 #include "rnic/limits.h"
 #include "rnic/protection_domain.h"
 #include "rnic/refusal.h"
@@ -82,8 +83,9 @@ Expected<void, Failure> check_init(const Context& context, const QueuePairInit& 
   for (const CapRow& row : kCaps) {
     const bool of_receives = row.cap == &ibv_qp_cap::max_recv_wr || row.cap == &ibv_qp_cap::max_recv_sge;
     if (init.srq != nullptr && of_receives) continue;
-    if (init.cap.*row.cap > row.limit)
-      return refused(EINVAL, ReasonId::bad_cap, init.cap.*row.cap, row.limit, row.name);
+    if (init.cap.*row.cap <= row.limit) continue;
+    if (row.cap == &ibv_qp_cap::max_inline_data) return refuse_inline(init.cap.max_inline_data);
+    return refused(EINVAL, ReasonId::bad_cap, init.cap.*row.cap, row.limit, row.name);
   }
   return {};
 }

@@ -35,6 +35,7 @@
 #include "base/kernel_socket.h"
 #include "base/reason_id.h"
 #include "base/unique_fd.h"
+#include "rnic/inline_tries.h"
 #include "rnic/limits.h"
 
 namespace softrnic::abi {
@@ -145,6 +146,7 @@ Expected<ibv_context*, Failure> open(Device& device) {
 }
 
 void close(Context* context) {
+  rnic::tell_inline_tries();
   std::shared_ptr<OpenDevice> device = std::move(context->opened);
   ::close(context->context.cmd_fd);
   pthread_mutex_destroy(&context->context.mutex);

@@ -1,6 +1,7 @@
 #include <cerrno>
 
 #include "base/reason_id.h"
+#include "rnic/inline_tries.h"
 #include "tests/unit/rnic/fixture.h"
 
 namespace softrnic::rnic::test {
@@ -48,13 +49,37 @@ TEST_F(QpCreate, TheMaximaCanBeMade) {
 
 TEST_F(QpCreate, BeyondTheMaxima) {
   std::uint32_t ibv_qp_cap::*const caps[] = {&ibv_qp_cap::max_send_wr, &ibv_qp_cap::max_recv_wr,
-                                             &ibv_qp_cap::max_send_sge, &ibv_qp_cap::max_recv_sge,
-                                             &ibv_qp_cap::max_inline_data};
+                                             &ibv_qp_cap::max_send_sge, &ibv_qp_cap::max_recv_sge};
   for (const auto cap : caps) {
     QueuePairInit wanted = init(IBV_QPT_RC);
     wanted.cap.*cap = 0x7fffffff;
     expect_refused(wanted, EINVAL, ReasonId::bad_cap);
   }
+}
+
+// UCX asks for more than there is, and then for less.
+TEST_F(QpCreate, InlineDataIsFoundOutByTrying) {
+  const auto ask_for = [&](std::uint32_t bytes) {
+    QueuePairInit wanted = init(IBV_QPT_RC);
+    wanted.cap.max_inline_data = bytes;
+    auto made = QueuePair::create(*pd, wanted);
+    if (made) {
+      EXPECT_TRUE((*made)->destroy());
+    }
+    return made ? 0 : made.error().error;
+  };
+  explanations().clear();
+  for (const std::uint32_t bytes : {8192U, 4096U, 2048U}) EXPECT_EQ(ask_for(bytes), EINVAL);
+  EXPECT_EQ(ask_for(64), 0);
+  tell_inline_tries();
+  EXPECT_TRUE(explanations().empty()) << "it has found what it looked for";
+  EXPECT_EQ(ask_for(4096), EINVAL);
+  tell_inline_tries();
+  EXPECT_EQ(only_reason(), ReasonId::bad_cap) << "it ends without a queue pair";
+  explanations().clear();
+  EXPECT_EQ(ask_for(4096), EINVAL);
+  EXPECT_EQ(ask_for(4096), EINVAL);
+  EXPECT_EQ(only_reason(), ReasonId::bad_cap) << "it insists";
 }
 
 TEST_F(QpCreate, TypesAndQueues) {
