@@ -42,7 +42,11 @@ void Lane::packet(const ib::RxPacket& packet) {
   const Qpn qpn = packet.packet.headers.bth.destination;
   const auto opcode = static_cast<std::uint64_t>(packet.packet.headers.bth.opcode);
   if (qpn.value == Qpn::kMulticast) {
+    const Qpn source = packet.packet.headers.deth.source;
+    const bool from_here = addresses_.has(packet.source);
     const std::size_t members = groups_.for_each(packet.destination, [&](rnic::QueuePair& qp) {
+      // Who posts no receives and hears itself has lost nothing.
+      if (from_here && source == qp.qpn() && qp.spurns_own(packet)) return;
       qp.receive(packet, clock_.batch_time());
       touch(qp);
     });

@@ -169,6 +169,8 @@ class QueuePair final : public EventTarget, private ib::Host {
   /// What was explained about this QP; nullptr: nothing yet.
   const ExplanationHistory* explained() const { return explained_.get(); }
   bool attached_to(const wire::Gid& group) const;
+  /// Its own datagram has come back, as it is in the group that it was sent to: whether it has no use for it.
+  bool spurns_own(const ib::RxPacket& packet) { return init_.blocks_own_multicast || lacks_receive(packet); }
   /// Whether the next request needs no look at the QP: it neither changes its state nor raises an event, and
   /// nobody counts it.
   bool takes_requests() const {

@@ -28,6 +28,7 @@ struct QueuePairInit {
   SharedReceiveQueue* srq = nullptr;
   ibv_qp_cap cap{};
   bool signal_all = false;
+  bool blocks_own_multicast = false;  ///< what it sends to a group that it is in does not come back to it
   // raw packets
   IndirectionTable* table = nullptr;  ///< frames go to its work queues, and nothing is sent
   ethernet::ReceiveHash hash;         ///< to which of them

@@ -62,6 +62,38 @@ class DatagramTest : public VerbsTest {
   }
   ibv_grh* received_header() { return reinterpret_cast<ibv_grh*>(buffer + 512); }
 
+  static ibv_gid a_group() {
+    ibv_gid group{};
+    const unsigned char raw[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 239, 1, 2, 3};
+    std::memcpy(group.raw, raw, sizeof raw);
+    return group;
+  }
+  AhPtr way_to(const ibv_gid& group) {
+    ibv_ah_attr attributes = address_by(index_of_family(true));
+    attributes.grh.dgid = group;
+    return AhPtr(ibv_create_ah(pd.get(), &attributes));
+  }
+  /// In RTS, made with `flags`.
+  QpPtr make_ready(std::uint32_t flags) const {
+    const ibv_qp_init_attr plain = qp_init(IBV_QPT_UD);
+    ibv_qp_init_attr_ex init{};
+    init.send_cq = plain.send_cq;
+    init.recv_cq = plain.recv_cq;
+    init.cap = plain.cap;
+    init.qp_type = plain.qp_type;
+    init.pd = pd.get();
+    init.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
+    init.create_flags = flags;
+    QpPtr qp(ibv_create_qp_ex(context.get(), &init));
+    if (qp == nullptr || to_init(qp.get()) != 0 || to_rtr(qp.get(), 0) != 0 || to_rts(qp.get()) != 0)
+      return {};
+    return qp;
+  }
+  static std::size_t came_to(const ibv_wc& wc, const ibv_qp& qp) {
+    EXPECT_EQ(wc.status, IBV_WC_SUCCESS);
+    return (wc.opcode & IBV_WC_RECV) != 0 && wc.qp_num == qp.qp_num ? 1 : 0;
+  }
+
   QpPtr a, b;
   MrPtr mr;
   alignas(64) char buffer[2048] = {};
@@ -131,12 +163,8 @@ TEST_F(DatagramTest, AForeignHeaderCannotBeAnswered) {
 }
 
 TEST_F(DatagramTest, GroupsReachEveryMember) {
-  ibv_gid group{};
-  const unsigned char raw[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 239, 1, 2, 3};
-  std::memcpy(group.raw, raw, sizeof raw);
-  ibv_ah_attr attributes = address_by(index_of_family(true));
-  attributes.grh.dgid = group;
-  AhPtr ah(ibv_create_ah(pd.get(), &attributes));
+  ibv_gid group = a_group();
+  AhPtr ah = way_to(group);
   ASSERT_NE(ah, nullptr);
   ASSERT_EQ(ibv_attach_mcast(b.get(), &group, 0), 0);
   ASSERT_EQ(post_recv(b.get(), 5, sge_of(received_header(), kGrhBytes + 100, mr.get())), 0);
@@ -144,6 +172,33 @@ TEST_F(DatagramTest, GroupsReachEveryMember) {
   EXPECT_EQ(receive_one().wr_id, 5U);
   EXPECT_STREQ(reinterpret_cast<char*>(received_header() + 1), "to all");
   EXPECT_EQ(ibv_detach_mcast(b.get(), &group, 0), 0);
+}
+
+// What a member sends comes back to it, unless it was made to have none of that.
+TEST_F(DatagramTest, AMemberThatBlocksItsOwnHearsTheOthersAlone) {
+  ibv_gid group = a_group();
+  AhPtr ah = way_to(group);
+  ASSERT_NE(ah, nullptr);
+  for (const bool blocks : {false, true}) {
+    const QpPtr sender = make_ready(blocks ? IBV_QP_CREATE_BLOCK_SELF_MCAST_LB : 0);
+    ASSERT_NE(sender, nullptr);
+    for (ibv_qp* const member : {sender.get(), b.get()}) {
+      ASSERT_EQ(ibv_attach_mcast(member, &group, 0), 0);
+      ASSERT_EQ(post_recv(member, 5, sge_of(received_header(), kGrhBytes + 100, mr.get())), 0);
+    }
+    ASSERT_EQ(send_to(sender.get(), ah.get(), 0xffffff, "to all"), 0);
+    std::size_t heard_itself = 0;
+    for (const ibv_wc& wc : collect(cq.get(), blocks ? 2 : 3)) heard_itself += came_to(wc, *sender);
+    EXPECT_EQ(heard_itself, blocks ? 0U : 1U);
+    if (blocks) {
+      ASSERT_EQ(send_to(a.get(), ah.get(), 0xffffff, "from another"), 0);
+      std::size_t heard = 0;
+      for (const ibv_wc& wc : collect(cq.get(), 2)) heard += came_to(wc, *sender);
+      EXPECT_EQ(heard, 1U) << "its receive was left for others";
+    }
+    EXPECT_EQ(ibv_detach_mcast(sender.get(), &group, 0), 0);
+    EXPECT_EQ(ibv_detach_mcast(b.get(), &group, 0), 0);
+  }
 }
 
 TEST_F(DatagramTest, EthernetAddressesAreResolved) {

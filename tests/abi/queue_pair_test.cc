@@ -63,9 +63,53 @@ TEST_F(QueuePairTest, ExtendedCreationMakesPlainOnes) {
   QpPtr through_table(ibv_create_qp_ex(context.get(), &init));
   EXPECT_NE(through_table, nullptr);
   init.create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB;
-  errno = 0;
-  EXPECT_EQ(ibv_create_qp_ex(context.get(), &init), nullptr);
-  EXPECT_EQ(errno, EOPNOTSUPP);
+  QpPtr in_no_group(ibv_create_qp_ex(context.get(), &init));
+  EXPECT_NE(in_no_group, nullptr);
+  for (const unsigned flag :
+       {unsigned{IBV_QP_CREATE_SCATTER_FCS}, unsigned{IBV_QP_CREATE_CVLAN_STRIPPING},
+        unsigned{IBV_QP_CREATE_SOURCE_QPN}, unsigned{IBV_QP_CREATE_PCI_WRITE_END_PADDING}, 1U << 31}) {
+    init.create_flags = flag;
+    errno = 0;
+    EXPECT_EQ(ibv_create_qp_ex(context.get(), &init), nullptr) << flag;
+    EXPECT_EQ(errno, EOPNOTSUPP) << flag;
+  }
+}
+
+// What mlx5 and rxe let in although a QP of the type cannot send it.
+TEST_F(QueuePairTest, AnOpcodeOfAnotherTypeFailsInItsTurn) {
+  for (const ibv_qp_type type : {IBV_QPT_UD, IBV_QPT_UC}) {
+    QpPtr a = make_qp(type), b = make_qp(type);
+    connect(a.get(), b.get());
+    ibv_send_wr wr{}, *bad = nullptr;
+    wr.wr_id = 3;
+    wr.opcode = IBV_WR_RDMA_READ;
+    wr.wr.rdma = {0xdead, 1};
+    ASSERT_EQ(ibv_post_send(a.get(), &wr, &bad), 0) << type;
+    const ibv_wc wc = collect(cq.get(), 1)[0];
+    EXPECT_EQ(wc.status, IBV_WC_LOC_QP_OP_ERR) << type;
+    EXPECT_EQ(wc.wr_id, 3U);
+  }
+}
+
+TEST_F(QueuePairTest, AnAtomicWritesAWordHoweverLongItsSgesAre) {
+  QpPtr a = make_qp(IBV_QPT_RC), b = make_qp(IBV_QPT_RC);
+  connect(a.get(), b.get());
+  alignas(8) std::uint64_t words[4] = {7, 0, ~0ULL, ~0ULL};
+  MrPtr mr = make_mr(words, sizeof words, kRemoteReadWrite | IBV_ACCESS_REMOTE_ATOMIC);
+  ibv_sge pieces[] = {{to_address(words + 2), 5, mr->lkey}, {to_address(words + 2) + 5, 5, mr->lkey}};
+  ibv_send_wr wr{}, *bad = nullptr;
+  wr.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+  wr.send_flags = IBV_SEND_SIGNALED;
+  wr.sg_list = pieces;
+  wr.num_sge = 2;
+  wr.wr.atomic = {.remote_addr = to_address(words), .compare_add = 1, .swap = 0, .rkey = mr->rkey};
+  ASSERT_EQ(ibv_post_send(a.get(), &wr, &bad), 0);
+  EXPECT_EQ(collect(cq.get(), 1)[0].status, IBV_WC_SUCCESS);
+  EXPECT_EQ(words[0], 8U);
+  EXPECT_EQ(words[2], 7U);
+  EXPECT_EQ(words[3], ~0ULL) << "beyond the word";
+  pieces[0].length = 2;
+  EXPECT_EQ(ibv_post_send(a.get(), &wr, &bad), EINVAL) << "7 bytes";
 }
 
 TEST_F(QueuePairTest, WalksThroughItsStates) {

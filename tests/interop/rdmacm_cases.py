@@ -80,6 +80,10 @@ def _utilities():
                    ["stdbuf", "-oL", "mckey", "-m", GROUPS[family], "-b", mine], ready=r"receiving data transfers",
                    expect=(r"test complete\s+return status 0",), smoke=family == 4, wire=True,
                    only_on="" if family == 4 else "pair")  # a loopback device has no route to an IPv6 group
+    # A sender whose queue pair hears nothing of itself (IBV_QP_CREATE_BLOCK_SELF_MCAST_LB).
+    yield Case("rdmacm-utilities", "mckey -l", ["mckey", "-l", "-m", GROUPS[4], "-b", "{self}", "-s"],
+               ["stdbuf", "-oL", "mckey", "-l", "-m", GROUPS[4], "-b", "{self}"], ready=r"receiving data transfers",
+               expect=(r"test complete\s+return status 0",), wire=True)
 
 
 # Debian's perftest connects to IPv4 addresses only. Perftest and qperf tell the client to connect before the server listens.

@@ -116,6 +116,12 @@ ibv_qp_type sends_as(ibv_context* context, ibv_qp_type type) {
   return Context::of(context)->opened->context().has_streams() ? rnic::kStreamType : type;
 }
 
+/// The create flags that there are for a QP of this type (docs/verbs.md, "Create flags").
+constexpr std::uint32_t create_flags(ibv_qp_type type) {
+  const std::uint32_t of_frames = type == IBV_QPT_RAW_PACKET ? IBV_QP_CREATE_CVLAN_STRIPPING : 0;
+  return IBV_QP_CREATE_BLOCK_SELF_MCAST_LB | of_frames;
+}
+
 Expected<ibv_qp*, Failure> create_extended(ibv_context* context, ibv_qp_init_attr_ex* attributes) {
   constexpr std::uint32_t kKnown = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
                                    IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
@@ -126,8 +132,7 @@ Expected<ibv_qp*, Failure> create_extended(ibv_context* context, ibv_qp_init_att
   const std::uint32_t mask = attributes->comp_mask;
   const std::uint32_t flags = (mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 ? attributes->create_flags : 0;
   const std::uint32_t known_mask = raw ? kKnown | kOfFrames : kKnown;
-  const std::uint32_t known_flags = raw ? IBV_QP_CREATE_CVLAN_STRIPPING : 0;
-  if ((mask & ~known_mask) != 0 || (flags & ~known_flags) != 0)
+  if ((mask & ~known_mask) != 0 || (flags & ~create_flags(attributes->qp_type)) != 0)
     return rnic::refused(EOPNOTSUPP, ReasonId::extended_qp, mask, flags);
   if (attributes->qp_type == IBV_QPT_XRC_RECV) return create_target(context, *attributes);
   if ((mask & IBV_QP_INIT_ATTR_PD) == 0) return null_argument();
@@ -140,6 +145,7 @@ Expected<ibv_qp*, Failure> create_extended(ibv_context* context, ibv_qp_init_att
   auto* const plain = reinterpret_cast<ibv_qp_init_attr*>(attributes);
   auto init = init_of(*plain);
   if (!init) return Unexpected{init.error()};
+  init->blocks_own_multicast = (flags & IBV_QP_CREATE_BLOCK_SELF_MCAST_LB) != 0;
   if (raw) {
     if (auto taken = take_frame_attributes(*attributes, *init); !taken) return Unexpected{taken.error()};
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/reason_id.h"
 #include "control/page_writer.h"
 #include "engine/poll_moderation.h"
 #include "engine/qp_table.h"
@@ -54,6 +55,7 @@ class BatchLink final : public link::NullLink {
     full_ = log_.full_once_flushed;
   }
   bool is_full() const override { return full_; }
+  bool join(const wire::Gid&, std::uint32_t) override { return true; }
 
  private:
   Log& log_;
@@ -176,6 +178,65 @@ TEST_F(LaneOfPosts, LooksAtWhatHasComeNowAndThen) {
     while (log.handed < packets && monotonic_now() < hangs) post();
     ASSERT_EQ(log.handed, packets);
   }
+}
+
+/// A lane with a member of a group that has posted no receive.
+struct LaneWithGroup : test::QueuePairs {
+  LaneWithGroup() {
+    lane.set_addresses(device()->port.gids);
+    ibv_qp_attr attr{};
+    attr.qp_state = IBV_QPS_INIT;
+    attr.port_num = 1;
+    attr.qkey = 5;
+    EXPECT_TRUE(qp->modify(attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY));
+    attr.qp_state = IBV_QPS_RTR;
+    EXPECT_TRUE(qp->modify(attr, IBV_QP_STATE));
+    const std::lock_guard lock(lane.mutex());
+    EXPECT_TRUE(lane.join(*qp, kGroup));
+  }
+  ~LaneWithGroup() override {
+    lane.leave_window(*qp);
+    {
+      const std::lock_guard lock(lane.mutex());
+      lane.leave(*qp, kGroup);
+    }
+    EXPECT_TRUE(qp->destroy());
+  }
+  OwnedQp make_datagram_qp() {
+    rnic::QueuePairInit init;
+    init.type = IBV_QPT_UD;
+    init.send_cq = init.recv_cq = cq.get();
+    return std::move(rnic::QueuePair::create(*pd, init).value());
+  }
+  /// What becomes of a datagram to the group: the reason for which it was dropped.
+  ReasonId comes_from(const wire::Gid& host, Qpn source) {
+    log.packets = {LaneAndLink::datagram(Qpn(Qpn::kMulticast), 5, {})};
+    log.packets[0].packet.headers.deth.source = source;
+    log.packets[0].packet.headers.bth.pkey = wire::kDefaultPkey;
+    log.packets[0].source = host;
+    log.packets[0].destination = kGroup;
+    log.handed = 0;
+    lane.service(true);
+    return qp->explained() == nullptr ? ReasonId::none : qp->explained()->latest().reason.id;
+  }
+
+  static constexpr wire::Gid kGroup = {{std::byte{0xff}, std::byte{0x0e}}};
+  BatchLink::Log log;
+  control::PageWriter page;
+  Lane lane{kLane, 1, std::make_unique<BatchLink>(log), page, nullptr, {}, {}};
+  OwnedQp qp = make_datagram_qp();
+};
+
+TEST_F(LaneWithGroup, AMemberWithoutReceivesIsNotToldOfTheLossOfItsOwnDatagrams) {
+  const wire::Gid here = device()->port.gids[0].gid;
+  EXPECT_EQ(comes_from(here, qp->qpn()), ReasonId::none);
+  EXPECT_EQ(comes_from(wire::Gid::from_ipv4_be(0x0900000a), qp->qpn()), ReasonId::drop_ud_no_receive)
+      << "another host has such a QP, too";
+}
+
+TEST_F(LaneWithGroup, OfThoseOfOthersItIsTold) {
+  const Qpn other(qp->qpn().value ^ 1);
+  EXPECT_EQ(comes_from(device()->port.gids[0].gid, other), ReasonId::drop_ud_no_receive);
 }
 
 /// Takes nothing, and says when it is to be asked again.
