@@ -24,6 +24,7 @@ namespace softrnic::abi {
 
 // ---- which structures are objects, and what names them
 
+/// Of a context, and of what is no object, ObjectKind::context.
 // clang-format off
 template <typename T> inline constexpr ObjectKind kKindOf = ObjectKind::context;
 template <> inline constexpr ObjectKind kKindOf<ibv_pd> = ObjectKind::pd;
