@@ -108,7 +108,7 @@ class LiveObjects {
 /// made. `unknown` is the answer for one that is not as it was.
 template <typename... Pointed>
 Expected<void, Failure> check_given_or(int unknown, const Pointed*... pointers) {
-  if (((pointers == nullptr) || ...)) return null_argument();
+  if ((false || ... || (pointers == nullptr))) return null_argument();
   Expected<void, Failure> sound;
   const auto look_at = [&]<typename T>(const T* object) {
     if constexpr (kIsObject<T>) {
