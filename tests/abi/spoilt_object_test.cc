@@ -89,7 +89,7 @@ TEST_F(SpoiltObjectTest, ProtectionDomain) {
       [&] { return ibv_reg_dm_mr(own, dm.get(), 0, 64, IBV_ACCESS_ZERO_BASED); },
       [&] { return ibv_import_mr(own, mr->handle); }, [&] { return ibv_alloc_mw(own, IBV_MW_TYPE_1); },
       [&] { return ibv_advise_mr(own, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &range, 1); },
-      [&] { return ibv_create_qp(own, &qp); }, [&] { return make_extended(IBV_QPT_RC, 0).get(); },
+      [&] { return ibv_create_qp(own, &qp); }, [&] { return make_extended(IBV_QPT_RC, 0).release(); },
       [&] { return ibv_create_srq(own, &srq); }, [&] { return ibv_create_ah(own, &where); },
       [&] { return ibv_create_ah_from_wc(own, &wc, nullptr, 1); },
       [&] { return ibv_create_wq(context.get(), &wq); },
