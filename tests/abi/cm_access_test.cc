@@ -132,7 +132,7 @@ class CmAccess : public CmTest, public testing::WithParamInterface<Operation> {
   }
   void register_memory() {
     if (here_mr_ != nullptr) return;
-    here_mr_ = ibv_reg_mr(client->pd, &here_, sizeof here_, IBV_ACCESS_LOCAL_WRITE);
+    here_mr_ = ibv_reg_mr(client->pd, &here_, sizeof here_, static_cast<int>(IBV_ACCESS_LOCAL_WRITE));
     there_mr_ = ibv_reg_mr(server->pd, &there_, sizeof there_, IBV_ACCESS_LOCAL_WRITE | kEverything);
     ASSERT_TRUE(here_mr_ != nullptr && there_mr_ != nullptr);
   }

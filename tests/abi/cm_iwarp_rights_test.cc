@@ -14,7 +14,7 @@ TEST_F(CmIwarp, AQueuePairOfTheProgramAllowsWhatItWasTold) {
     EXPECT_EQ(query(own).qp_access_flags, access.value_or(kAll));
     std::uint64_t word = 0, ours = 7;
     ibv_mr* const there = ibv_reg_mr(client->pd, &word, sizeof word, IBV_ACCESS_LOCAL_WRITE | kAll);
-    ibv_mr* const here = ibv_reg_mr(server->pd, &ours, sizeof ours, IBV_ACCESS_LOCAL_WRITE);
+    ibv_mr* const here = ibv_reg_mr(server->pd, &ours, sizeof ours, static_cast<int>(IBV_ACCESS_LOCAL_WRITE));
     ASSERT_TRUE(there != nullptr && here != nullptr);
     ASSERT_EQ(rdma_post_write(server.get(), nullptr, &ours, sizeof ours, here, 0,
                               reinterpret_cast<std::uintptr_t>(&word), there->rkey),
