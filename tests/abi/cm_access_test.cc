@@ -115,7 +115,7 @@ class CmAccess : public CmTest, public testing::WithParamInterface<Operation> {
     register_memory();
     EXPECT_EQ(query(server->qp).qp_access_flags, effective(access, moment)) << "what is shown";
     if (operation.opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
-      ASSERT_EQ(rdma_post_recv(server.get(), nullptr, nullptr, 0, there_mr_), 0);
+      ASSERT_EQ(rdma_post_recvv(server.get(), nullptr, nullptr, 0), 0);
     }
     if ((operation.right & ~effective(access, moment)) == 0) {
       carry_out(operation);
