@@ -55,5 +55,8 @@ function(softrnic_precompile_headers directory)
       continue()  # or a program of few files
     endif()
     target_precompile_headers(${target} REUSE_FROM ${headers})
+    if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)  # of which ccache wants the text as well, with the headers in it
+      target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/cmake)
+    endif()
   endforeach()
 endfunction()
