@@ -15,19 +15,24 @@ void Channels::close(ChannelNumber channel) {
   channels_.erase(found);
 }
 
-std::size_t Channels::ids(ChannelNumber channel) const {
+const Channels::Channel* Channels::find(ChannelNumber channel) const {
   const auto found = channels_.find(channel);
-  return found == channels_.end() ? 0 : found->second.ids;
+  return found == channels_.end() ? nullptr : &found->second;
+}
+
+std::size_t Channels::ids(ChannelNumber channel) const {
+  const Channel* const found = find(channel);
+  return found == nullptr ? 0 : found->ids;
 }
 
 std::size_t Channels::events(ChannelNumber channel) const {
-  const auto found = channels_.find(channel);
-  return found == channels_.end() ? 0 : found->second.events.size();
+  const Channel* const found = find(channel);
+  return found == nullptr ? 0 : found->events.size();
 }
 
 std::uint32_t Channels::withdrawn(ChannelNumber channel) const {
-  const auto found = channels_.find(channel);
-  return found == channels_.end() ? 0 : found->second.withdrawn;
+  const Channel* const found = find(channel);
+  return found == nullptr ? 0 : found->withdrawn;
 }
 
 void Channels::id_left(ChannelNumber channel) {

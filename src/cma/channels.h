@@ -63,6 +63,9 @@ class Channels {
     std::uint32_t withdrawn = 0;
   };
 
+  /// nullptr: there is none.
+  const Channel* find(ChannelNumber channel) const;
+
   std::map<ChannelNumber, Channel> channels_;
   ChannelNumber next_ = 1;
   std::size_t events_ = 0;

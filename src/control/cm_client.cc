@@ -91,7 +91,7 @@ Expected<Reply, Error> CmClient::ask(const Request& request, const CommitReply<R
     } else if (!is_gone(reply.error()) || attempt == kRequestAttempts || !comes_back(client)) {
       return reply;
     }
-    // Who asks for an event holds a count of the dead daemon; the next one counts anew.
+    // A thread that asks for an event holds a count of the dead daemon; the next one counts anew.
     if constexpr (std::is_same_v<Request, CmGetEvent>) return Reply{};
   }
 }

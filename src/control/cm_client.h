@@ -48,7 +48,7 @@ class CmClient {
   /// close_channel().
   Expected<std::uint32_t, Error> open_channel(rnic::EventCount& count);
   Expected<void, Error> close_channel(std::uint32_t channel);
-  /// The next event of a channel, for who has taken one from its count; `present` 0: there is none.
+  /// The next event of a channel, for a thread that has taken one from its count; `present` 0: there is none.
   /// `socket`: of the stream that comes with it.
   Expected<CmEventReply, Error> next_event(std::uint32_t channel, UniqueFd* socket = nullptr);
   /// An event of the program's own, behind those that are there. `event`: enum rdma_cm_event_type. Once

@@ -36,25 +36,23 @@ Failure no_such_id(cma::IdNumber id) { return refuse(ENOENT, ReasonId::cma_no_su
 
 Failure bad_family() { return refuse(EAFNOSUPPORT, ReasonId::cma_family); }
 
-/// After a call that may have withdrawn events of this channel.
-Answer count_reply(std::uint32_t serial, std::uint32_t fetched, std::uint32_t withdrawn) {
-  auto reply = make_message<CmEventsReply>(serial);
-  reply.fetched = fetched;
-  reply.withdrawn = withdrawn;
-  return answer_with(reply);
-}
+/// As CmEventsReply has them.
+struct EventCounts {
+  std::uint32_t fetched = 0, waiting = 0, withdrawn = 0;
+};
 
-Answer waiting_reply(std::uint32_t serial, std::uint32_t waiting, std::uint32_t withdrawn) {
+Answer count_reply(std::uint32_t serial, const EventCounts& counts) {
   auto reply = make_message<CmEventsReply>(serial);
-  reply.waiting = waiting;
-  reply.withdrawn = withdrawn;
+  reply.fetched = counts.fetched;
+  reply.waiting = counts.waiting;
+  reply.withdrawn = counts.withdrawn;
   return answer_with(reply);
 }
 
 template <typename Message>
 Answer count_or_refused(const Message& message, const Expected<std::uint32_t, Failure>& fetched,
                         std::uint32_t withdrawn) {
-  return fetched ? count_reply(message.header.serial, *fetched, withdrawn)
+  return fetched ? count_reply(message.header.serial, {.fetched = *fetched, .withdrawn = withdrawn})
                  : refused(message, fetched.error());
 }
 
@@ -105,7 +103,7 @@ Answer CmService::destroy_id(Connection& from, const CmDestroyId& message, Uniqu
     if (message.patient != 0) {
       const auto waiting = m.quiesce(message.id);
       if (waiting && *waiting != 0)
-        return waiting_reply(message.header.serial, *waiting, m.withdrawn(channel));
+        return count_reply(message.header.serial, {.waiting = *waiting, .withdrawn = m.withdrawn(channel)});
     }
     const auto fetched = m.destroy(message.id);
     return count_or_refused(message, fetched, m.withdrawn(channel));

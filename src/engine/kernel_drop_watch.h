@@ -32,11 +32,13 @@ class KernelDropWatch {
     latest_ = Look{now, read_()};
   }
 
-  /// What was dropped since a peer has been silent; nothing when that was never noticed.
-  Growth growth(TimePoint now) const {
+  /// What was dropped since a peer has been silent; nothing when that was never noticed. Many queue pairs may
+  /// give up a peer in one batch, of which all share a look.
+  Growth growth(TimePoint now) {
     const std::optional<Look>& since = latest_ && now - latest_->when < kShort ? before_ : latest_;
     if (!since) return {};
-    Growth growth{read_(), now - since->when};
+    if (!present_ || present_->when != now) present_ = Look{now, read_()};
+    Growth growth{present_->counts, now - since->when};
     for (std::size_t i = 0; i < growth.counts.size(); ++i) growth.counts[i] -= since->counts[i];
     return growth;
   }
@@ -47,7 +49,8 @@ class KernelDropWatch {
     KernelDropCounts counts{};
   };
   Read read_;
-  std::optional<Look> before_, latest_;
+  std::optional<Look> before_, latest_;  ///< at timeouts
+  std::optional<Look> present_;
 };
 
 }  // namespace softrnic::engine

@@ -90,7 +90,7 @@ class Lane final : public rnic::LanePort, private link::Receiver, private sameho
   ib::PathWindow& window(const ib::AddressVector& path, Qpn remote) override;
   ib::PathWindow* gauged_window(const ib::AddressVector& path, Qpn remote) override;
   void leave_window(rnic::QueuePair& qp) override { scheduler_.remove(qp); }
-  rnic::Silence silence(const ib::AddressVector& path) override;
+  rnic::Silence silence(const ib::AddressVector& path, bool full_packet) override;
   bool may_go_direct(const rnic::QueuePair& qp) override;
   rnic::DirectResult direct(const rnic::DirectStep& step) override;
   bool direct_empty(const rnic::DirectStep& step) override;

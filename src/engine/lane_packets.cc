@@ -43,10 +43,9 @@ void Lane::packet(const ib::RxPacket& packet) {
   const auto opcode = static_cast<std::uint64_t>(packet.packet.headers.bth.opcode);
   if (qpn.value == Qpn::kMulticast) {
     const Qpn source = packet.packet.headers.deth.source;
-    const bool from_here = addresses_.has(packet.source);
     const std::size_t members = groups_.for_each(packet.destination, [&](rnic::QueuePair& qp) {
-      // Who posts no receives and hears itself has lost nothing.
-      if (from_here && source == qp.qpn() && qp.spurns_own(packet)) return;
+      // A queue pair without receives that hears itself has lost nothing.
+      if (source == qp.qpn() && addresses_.has(packet.source) && qp.spurns_own(packet)) return;
       qp.receive(packet, clock_.batch_time());
       touch(qp);
     });

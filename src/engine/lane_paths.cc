@@ -30,11 +30,11 @@ ib::PathWindow* Lane::gauged_window(const ib::AddressVector& path, Qpn remote) {
   return found;
 }
 
-rnic::Silence Lane::silence(const ib::AddressVector& path) {
+rnic::Silence Lane::silence(const ib::AddressVector& path, bool full_packet) {
   const bool by_ip = path.dlid.is_reserved() && !addresses_.has(path.destination);
   if (!by_ip) return {};
   const KernelDropWatch::Growth dropped = kernel_drops_.growth(clock_.batch_time());
-  return {.mtu = link::mtu_hint(path.source, path.destination, path.interface_index),
+  return {.mtu = full_packet ? link::mtu_hint(path.source, path.destination, path.interface_index) : 0,
           .dropped = dropped.counts,
           .within = dropped.within};
 }

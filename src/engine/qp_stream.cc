@@ -134,7 +134,7 @@ bool QpStream::goes_on(TimePoint now) {
   return true;
 }
 
-// Who takes what comes behind the reply of MPA for an error, as it has not read that, says so by a reset.
+// A peer that has not read the reply of MPA may take what comes behind it for an error, and resets.
 Reason QpStream::reason_of(int error) const {
   const bool early = endpoint().spoke_first() && (error == ECONNRESET || error == EPIPE);
   return because(early ? ReasonId::iwarp_spoke_first : ReasonId::iwarp_socket, error);

@@ -1,6 +1,6 @@
 // The count of the events in a queue, as an fd that programs poll. Events may leave the queue unfetched:
-// their object is destroyed, or moves elsewhere. The count goes with them, so that whoever finds the fd
-// readable, and then waits for an event, gets one.
+// their object is destroyed, or moves elsewhere. The count goes with them, so that a program that finds
+// the fd readable, and then waits for an event, gets one.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class EventCount {
   int wait() { return fd_.wait(); }
   /// Whether wait() would wait now.
   bool would_wait() const { return !fd_.ready() && fd_.blocks(); }
-  /// Whoever waits looks into the queue, whether it has an event or not.
+  /// A thread that waits looks into the queue, whether it has an event or not.
   void wake() { fd_.post(); }
 
   // ---- with the lock of the queue
@@ -30,8 +30,8 @@ class EventCount {
   void add();
   /// So many have left the queue, and nobody has fetched them.
   void withdraw(std::size_t events);
-  /// Who has taken one from the count found no event. `withdrawn`: so many have left that withdraw() was not
-  /// told of.
+  /// A thread that has taken one from the count found no event. `withdrawn`: so many have left that
+  /// withdraw() was not told of.
   void found_none(std::size_t withdrawn = 0);
   /// The queue is another one, which has so many.
   void restart(std::size_t events);

@@ -102,9 +102,10 @@ class LanePort {
     static_cast<void>(remote);
     return nullptr;
   }
-  /// What is known of a peer that does not answer.
-  virtual Silence silence(const ib::AddressVector& path) {
+  /// What is known of a peer that does not answer; the MTU is asked for after a full packet alone.
+  virtual Silence silence(const ib::AddressVector& path, bool full_packet) {
     static_cast<void>(path);
+    static_cast<void>(full_packet);
     return {};
   }
   /// Whether the QP's peer is on this host and lets others at its memory.

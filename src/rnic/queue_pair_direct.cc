@@ -46,7 +46,7 @@ class LocalPlaces {
 
 }  // namespace
 
-// Keys of no use and elements that are too short take packets: who sends those must be told.
+// Keys of no use and elements that are too short take packets: their sender must be told.
 SOFTRNIC_HOT_PATH std::optional<std::uint32_t> QueuePair::direct(const ib::DirectMessage& message) {
   const ib::SendWqe& wqe = message.wqe;
   const bool writes = wqe.op == SendOp::write || wqe.op == SendOp::atomic_write;

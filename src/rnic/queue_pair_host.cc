@@ -205,7 +205,7 @@ void QueuePair::event(ib::QpEvent event) {
 
 void QueuePair::explain_silence(const Reason& reason, const std::uint64_t* wr_id) {
   const ib::Attributes& transport = attributes_.transport;
-  const Silence silence = lane_.silence(transport.path);
+  const Silence silence = lane_.silence(transport.path, reason.figures[3] == transport.path_mtu);
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(silence.within).count();
   for (std::size_t drop = 0; drop < silence.dropped.size(); ++drop) {
     if (const std::uint64_t count = silence.dropped[drop]; count != 0)
@@ -214,7 +214,7 @@ void QueuePair::explain_silence(const Reason& reason, const std::uint64_t* wr_id
   Reason complete = reason;
   // A network that carries less than the path MTU drops full packets and says nothing, or nothing that can be
   // trusted.
-  if (silence.mtu != 0 && reason.figures[3] == transport.path_mtu) {
+  if (silence.mtu != 0) {
     const std::size_t headers = (transport.path.destination.is_ipv4() ? wire::kIpv4Bytes : wire::kIpv6Bytes) +
                                 wire::kUdpBytes + wire::kBthBytes + wire::kRethBytes + wire::kIcrcBytes;
     complete = because(ReasonId::retry_exceeded_full, reason.figures[0], reason.figures[1],

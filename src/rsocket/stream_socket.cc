@@ -111,7 +111,7 @@ Result<void> StreamSocket::change_channel() {
 // Until one is answered, or the program has to hear why none can be.
 void StreamSocket::take_requests() {
   if (accepted_) return;
-  while (!accepted_) {
+  do {
     rdma_cm_event* taken = nullptr;
     if (rdma_get_cm_event(channel_.get(), &taken) != 0) {
       if (errno != EAGAIN) accepted_.emplace(fail_errno());
@@ -122,7 +122,7 @@ void StreamSocket::take_requests() {
     auto made = take_request(std::move(event));
     if (made || made.error() == EMFILE || made.error() == ENFILE || made.error() == ENOMEM)
       accepted_.emplace(std::move(made));
-  }
+  } while (!accepted_);
   sleepers_.wake_all();  // to whom the channel has become silent
 }
 

@@ -172,12 +172,7 @@ class RssTest : public RawPacketFixture {
     RawPacketFixture::SetUp();
     if (HasFatalFailure() || IsSkipped()) return;
     for (ibv_wq*& wq : queues) {
-      ibv_wq_init_attr init{};
-      init.wq_type = IBV_WQT_RQ;
-      init.max_wr = 16;
-      init.max_sge = 1;
-      init.pd = pd.get();
-      init.cq = receive_cq.get();
+      ibv_wq_init_attr init = wq_init(receive_cq.get(), 16);
       wq = ibv_create_wq(context.get(), &init);
       ASSERT_NE(wq, nullptr) << std::strerror(errno);
     }

@@ -53,16 +53,6 @@ class SpoiltObjectTest : public VerbsTest {
     };
     (try_one(calls), ...);
   }
-  /// ibv_wq_init_attr of `pd` and `cq`.
-  ibv_wq_init_attr wq_init() const {
-    ibv_wq_init_attr init{};
-    init.wq_type = IBV_WQT_RQ;
-    init.max_wr = 4;
-    init.max_sge = 1;
-    init.pd = pd.get();
-    init.cq = cq.get();
-    return init;
-  }
 
   char memory[64];
 };
@@ -72,7 +62,7 @@ TEST_F(SpoiltObjectTest, ProtectionDomain) {
   ibv_srq_init_attr srq{};
   srq.attr = {1, 1, 0};
   ibv_ah_attr where = address();
-  ibv_wq_init_attr wq = wq_init();
+  ibv_wq_init_attr wq = wq_init(cq.get(), 4);
   ibv_parent_domain_init_attr parent{};
   parent.pd = pd.get();
   MrPtr mr = make_mr(memory, sizeof memory, IBV_ACCESS_LOCAL_WRITE);
@@ -145,7 +135,7 @@ TEST_F(SpoiltObjectTest, CompletionQueue) {
   ibv_qp_init_attr sends = qp_init(IBV_QPT_RC), receives = sends;
   sends.send_cq = other.get();
   receives.recv_cq = other.get();
-  ibv_wq_init_attr wq = wq_init();
+  ibv_wq_init_attr wq = wq_init(cq.get(), 4);
   wq.cq = other.get();
   expect_refused(
       other->handle, [&] { return ibv_destroy_cq(other.get()); },
@@ -222,7 +212,7 @@ TEST_F(SpoiltObjectTest, AddressHandle) {
 }
 
 TEST_F(SpoiltObjectTest, WorkQueuesAndTables) {
-  ibv_wq_init_attr wanted = wq_init();
+  ibv_wq_init_attr wanted = wq_init(cq.get(), 4);
   WqPtr wq(ibv_create_wq(context.get(), &wanted));
   ASSERT_NE(wq, nullptr);
   ibv_wq* queues[] = {wq.get()};

@@ -66,6 +66,15 @@ class VerbsTest : public testing::Test {
     ASSERT_EQ(ibv_query_gid(context.get(), 1, 0, &gid), 0);
   }
 
+  ibv_wq_init_attr wq_init(ibv_cq* completions, std::uint32_t max_wr) const {
+    ibv_wq_init_attr init{};
+    init.wq_type = IBV_WQT_RQ;
+    init.max_wr = max_wr;
+    init.max_sge = 1;
+    init.pd = pd.get();
+    init.cq = completions;
+    return init;
+  }
   ibv_qp_init_attr qp_init(ibv_qp_type type) const {
     ibv_qp_init_attr init{};
     init.send_cq = cq.get();

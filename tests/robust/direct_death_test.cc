@@ -84,7 +84,7 @@ TEST_P(DirectDeathTest, WhoWritesToTheDeadSeesRetriesExceeded) {
   }
 }
 
-TEST_P(DirectDeathTest, WhoFlushesTowardsTheDeadSeesRetriesExceeded) {
+TEST_P(DirectDeathTest, AFlushTowardsTheDeadEndsWithRetriesExceeded) {
   std::mt19937 dice(5);
   for (unsigned i = 0; i < rounds(20); ++i) {
     const Round round(GetParam(), post_nothing);

@@ -309,8 +309,8 @@ void await_question(pid_t thread, int channel) {
   }
 }
 
-// Who has asked the last daemon for an event holds a count of that daemon. The next one counts anew.
-TEST(NextDaemon, CountsWhatWhoAskedTheLastOneFetches) {
+// A thread that has asked the last daemon for an event holds a count of that one. The next counts anew.
+TEST(NextDaemon, CountsWhatAThreadThatAskedTheLastOneFetches) {
   const int failed = in_child([] {
     ProgramOfTwoIds program;
     if (!program.make() || !program.write(1)) return 1;

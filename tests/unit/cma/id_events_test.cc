@@ -80,7 +80,7 @@ TEST_F(IdEventsTest, ARequestThatIsTakenBackLeavesItsListenersOthers) {
   EXPECT_EQ(events.channels().withdrawn(channel), 1U);
   EXPECT_EQ(listener.unfetched_requests, 1U);
   EXPECT_EQ(listener.queued_events, 1U);
-  EXPECT_FALSE(events.drop_request(stays)) << "who has polled would find nothing";
+  EXPECT_FALSE(events.drop_request(stays)) << "a program that has polled would find nothing";
   EXPECT_EQ(events.channels().withdrawn(channel), 1U);
   EXPECT_EQ(events.fetch(channel)->id, stays.number);
   EXPECT_EQ(listener.queued_events, 0U);

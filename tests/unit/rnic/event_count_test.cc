@@ -31,7 +31,7 @@ TEST(EventCount, WhatIsWithdrawnIsNotCounted) {
 }
 
 // Two threads: one has taken the count of an event, which the other withdraws.
-TEST(EventCount, WhoIsOnTheWayTakesTheNextEvent) {
+TEST(EventCount, AThreadOnTheWayTakesTheNextEvent) {
   EventCount count;
   count.add();
   EXPECT_EQ(count.wait(), 0);
@@ -44,7 +44,7 @@ TEST(EventCount, WhoIsOnTheWayTakesTheNextEvent) {
   EXPECT_FALSE(is_readable(count.fd()));
 }
 
-TEST(EventCount, WhoFindsNoneHadTheCountOfAWithdrawnOne) {
+TEST(EventCount, AThreadThatFindsNoneHadTheCountOfAWithdrawnOne) {
   EventCount count;
   count.add();
   EXPECT_EQ(count.wait(), 0);

@@ -59,7 +59,9 @@ class FakeLane final : public LanePort {
     return Qpn::of(number_, last_index_);
   }
   void detach(QueuePair& qp) override { qps_.erase(qp.qpn().index()); }
-  Silence silence(const ib::AddressVector&) override { return known; }
+  Silence silence(const ib::AddressVector&, bool full_packet) override {
+    return {.mtu = full_packet ? known.mtu : 0, .dropped = known.dropped, .within = known.within};
+  }
   Expected<std::uint32_t, Failure> attach(WorkQueue&) override { return (1U << 24) + ++last_index_; }
   void detach(WorkQueue&) override {}
   void publish_completions() override { publish(); }

@@ -69,7 +69,7 @@ TEST(FirstWord, AnInitiatorThatNeverSpeaksIsServedAfterTheBound) {
 }
 
 // It has had its time by then.
-TEST(FirstWord, WhoHasNothingToSayAtFirstWaitsNoLongerLater) {
+TEST(FirstWord, AResponderWithNothingToSayAtFirstWaitsNoLongerLater) {
   Responder responder;
   EXPECT_EQ(responder.endpoint().deadline(), kNever) << "nobody is woken for nothing";
   responder.now += 2 * kFirstWordPatience;
@@ -98,7 +98,8 @@ TEST(FirstWord, TheOwnEndOfTheStreamIsAWordToo) {
 
   Responder closed;
   closed.endpoint().stream_ended(StreamEnd::closed, closed.now);
-  EXPECT_EQ(closed.endpoint().wish(), StreamWish::shut_down) << "who speaks no more is not waited for";
+  EXPECT_EQ(closed.endpoint().wish(), StreamWish::shut_down)
+      << "a peer that speaks no more is not waited for";
 }
 
 TEST(FirstWord, AReadyToReceiveMessageIsWaitedForWithoutABound) {
